@@ -1,0 +1,8 @@
+//! `PostToolUse`: the hot path. Count the call; once in a while, bookmark the running turn.
+
+use longhaul_core::event::PostToolUse;
+use longhaul_runtime::{Hook, jobs};
+
+fn main() {
+    Hook::<PostToolUse<'static>>::run(&[jobs::bookmarks::on_tool_use]);
+}

@@ -1,0 +1,8 @@
+//! `PreToolUse` of `Agent` and `Task`: no new subagents when the context is nearly full.
+
+use longhaul_core::event::PreToolUse;
+use longhaul_runtime::{Hook, jobs};
+
+fn main() {
+    Hook::<PreToolUse<'static>>::run(&[jobs::guard::on_agent_launch]);
+}

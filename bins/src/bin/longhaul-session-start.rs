@@ -1,0 +1,11 @@
+//! `SessionStart`: a session begins or goes on. Remember where it runs; afterwards, clear away what is old.
+
+use longhaul_core::event::SessionStart;
+use longhaul_runtime::{Hook, jobs};
+
+fn main() {
+    Hook::<SessionStart>::run_then(
+        &[jobs::housekeeping::show_config_warnings, jobs::bookmarks::on_session_start],
+        &[jobs::housekeeping::remove_old_files],
+    );
+}

@@ -1,0 +1,8 @@
+//! `SubagentStart`: from now on a dialog may open at any moment.
+
+use longhaul_core::event::SubagentStart;
+use longhaul_runtime::{Hook, jobs};
+
+fn main() {
+    Hook::<SubagentStart>::run(&[jobs::bookmarks::on_subagent_start]);
+}

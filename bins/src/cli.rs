@@ -1,0 +1,58 @@
+//! The command line.
+
+mod bookmark;
+mod bookmarks;
+mod config;
+mod out;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+/// Keeps long Claude Code sessions navigable
+#[derive(Parser)]
+#[command(name = "longhaul", version, arg_required_else_help = true)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// List the bookmarks of a session, or of all
+    Bookmarks(bookmarks::Args),
+    /// Set a bookmark with a note in the session of this pane
+    Bookmark(bookmark::Args),
+    /// Show, find or check the configuration
+    #[command(subcommand)]
+    Config(config::Command),
+}
+
+/// What the exit status tells a script.
+enum Exit {
+    /// All is well.
+    Success,
+    /// The command ran, and what it looked for is not as it should be.
+    Problem,
+}
+
+/// Runs the command that was asked for: exit 0 on success, 1 on a problem, 2 on a wrong call.
+pub(crate) fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let env = longhaul_runtime::env();
+    let result = match cli.command {
+        Command::Bookmarks(args) => bookmarks::run(&env, &args),
+        Command::Bookmark(args) => bookmark::run(&env, &args),
+        Command::Config(command) => config::run(&env, command),
+    };
+    match result {
+        Ok(Exit::Success) => ExitCode::SUCCESS,
+        Ok(Exit::Problem) => ExitCode::FAILURE,
+        // A reader that has seen enough, such as `head`, is no failure.
+        Err(error) if out::is_closed_pipe(&error) => ExitCode::SUCCESS,
+        Err(error) => {
+            out::message(&format!("longhaul: {error:#}"));
+            ExitCode::FAILURE
+        }
+    }
+}

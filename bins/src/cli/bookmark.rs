@@ -1,0 +1,67 @@
+//! `longhaul bookmark NOTE`.
+
+use std::time::Duration;
+
+use anyhow::{Context, bail};
+use longhaul_activity_log::Line;
+use longhaul_core::{Env, SessionId};
+use longhaul_inject::{Terminal, Want, printable};
+use longhaul_runtime::{ActivityLog, Home, Order, Outcome, Receipt, SessionRecord, inject};
+
+use super::{Exit, out};
+
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// What to remember of this moment
+    #[arg(required = true, value_name = "NOTE")]
+    note: Vec<String>,
+    /// The session whose id begins so, instead of this pane's
+    #[arg(long, value_name = "ID")]
+    session: Option<String>,
+}
+
+pub(crate) fn run(env: &Env, args: &Args) -> anyhow::Result<Exit> {
+    let home = Home::of(env)?;
+    let (config, _) = longhaul_runtime::config(env)?;
+    if !config.bookmarks.enabled {
+        bail!("bookmarks are switched off: set bookmarks.enabled to true in the config");
+    }
+    let record = find_session(env, &home, args.session.as_deref())?;
+    let terminal = record.terminal.clone().with_context(|| {
+        let why = record.no_terminal.as_deref().unwrap_or("its terminal is not known");
+        format!("session {} cannot be typed into: {why}", record.session)
+    })?;
+    let note = printable(&args.note.join(" "));
+    let session = SessionId::new(&record.session).context("the session's record has no id")?;
+    let log = ActivityLog::open(&home, &session)?;
+    log.append(&[Line::Injection { at: env.now }])?;
+    let order = Order {
+        terminal,
+        client_pid: record.client_pid,
+        text: format!("{} {}", config.bookmarks.marker.as_str(), note.trim()),
+        want: Want::Either,
+        receipt: Receipt::Bookmark,
+        patience: Duration::from_millis(config.inject.patience_seconds.seconds_as_millis()),
+    };
+    match inject(env, &home, &log, &order, log.ticket()?)? {
+        Outcome::Confirmed => out::message(&format!("Bookmark set in session {session}: {}", note.trim())),
+        Outcome::Superseded => bail!("another bookmark was set in session {session} at the same moment: try again"),
+        Outcome::GaveUp(why) => bail!("no bookmark in session {session}: {why}"),
+    }
+    Ok(Exit::Success)
+}
+
+/// Finds the session that is named, else the one whose client runs this command, else the one in this pane.
+fn find_session(env: &Env, home: &Home, prefix: Option<&str>) -> anyhow::Result<SessionRecord> {
+    let records = SessionRecord::all(home);
+    if let Some(prefix) = prefix {
+        let found = records.into_iter().find(|record| record.session.starts_with(prefix));
+        return found.with_context(|| format!("no session is known whose id begins with {prefix:?}"));
+    }
+    let own = env.client_session.as_deref().and_then(SessionId::new);
+    let here = Terminal::detect(env);
+    let is_own = |record: &&SessionRecord| Some(record.session.as_str()) == own.as_ref().map(SessionId::as_str);
+    let is_here = |record: &&SessionRecord| record.terminal.is_some() && record.terminal.as_ref() == here.as_ref().ok();
+    let found = records.iter().find(is_own).or_else(|| records.iter().find(is_here)).cloned();
+    found.context("no Claude Code session is known in this pane: run it where one runs, or name one with --session ID")
+}

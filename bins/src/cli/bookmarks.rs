@@ -1,0 +1,84 @@
+//! `longhaul bookmarks`.
+
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use longhaul_core::Env;
+use longhaul_inject::printable;
+use longhaul_runtime::Home;
+use longhaul_store::Bookmark;
+use serde_json::json;
+
+use super::{Exit, out};
+
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// Only the session whose id begins so
+    #[arg(long, value_name = "ID")]
+    session: Option<String>,
+    /// Print a JSON array
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) fn run(env: &Env, args: &Args) -> anyhow::Result<Exit> {
+    let store = Home::of(env)?.existing_store()?;
+    let bookmarks = match &store {
+        Some(store) => store.bookmarks(args.session.as_deref())?,
+        None => Vec::new(),
+    };
+    if args.json {
+        let rows: Vec<_> = bookmarks.iter().map(to_json).collect();
+        out::line(&serde_json::to_string_pretty(&rows)?)?;
+    } else if bookmarks.is_empty() {
+        out::message(match args.session {
+            Some(_) => "No bookmarks in that session.",
+            None => "No bookmarks yet. They appear by themselves in long turns; `longhaul bookmark NOTE` sets one.",
+        });
+    } else {
+        for line in table(&bookmarks) {
+            out::line(&line)?;
+        }
+    }
+    Ok(Exit::Success)
+}
+
+fn to_json(bookmark: &Bookmark) -> serde_json::Value {
+    json!({
+        "id": bookmark.id,
+        "session": bookmark.session,
+        "created_at": timestamp(bookmark).to_string(),
+        "created_at_ms": bookmark.created_at,
+        "prompt_id": bookmark.prompt_id,
+        "note": bookmark.note,
+        "cwd": bookmark.cwd,
+        "git_commit": bookmark.git_commit,
+        "git_dirty": bookmark.git_dirty,
+        "context_tokens": bookmark.context_tokens,
+    })
+}
+
+/// Lays the bookmarks out in columns as wide as what is in them.
+fn table(bookmarks: &[Bookmark]) -> Vec<String> {
+    let header = ["TIME", "SESSION", "COMMIT", "CONTEXT", "NOTE"].map(str::to_owned);
+    let rows: Vec<[String; 5]> = std::iter::once(header).chain(bookmarks.iter().map(row)).collect();
+    let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
+    let widths = [width(0), width(1), width(2), width(3)];
+    let line = |[time, session, commit, context, note]: &[String; 5]| {
+        let [w0, w1, w2, w3] = widths;
+        format!("{time:w0$}  {session:w1$}  {commit:w2$}  {context:>w3$}  {note}").trim_end().to_owned()
+    };
+    rows.iter().map(line).collect()
+}
+
+fn row(bookmark: &Bookmark) -> [String; 5] {
+    let time = timestamp(bookmark).to_zoned(TimeZone::system()).strftime("%Y-%m-%d %H:%M:%S").to_string();
+    let session = bookmark.session.chars().take(8).collect();
+    let dirty = if bookmark.git_dirty == Some(true) { "+" } else { "" };
+    let commit = bookmark.git_commit.as_ref().map_or("-".to_owned(), |commit| format!("{:.8}{dirty}", commit));
+    let context = bookmark.context_tokens.map_or("-".to_owned(), |tokens| format!("{}k", tokens.div_ceil(1000)));
+    [time, session, commit, context, printable(bookmark.note.as_deref().unwrap_or_default())]
+}
+
+fn timestamp(bookmark: &Bookmark) -> Timestamp {
+    i64::try_from(bookmark.created_at).ok().and_then(|ms| Timestamp::from_millisecond(ms).ok()).unwrap_or_default()
+}

@@ -1,0 +1,18 @@
+//! The activity log: its lines, what a window of it amounts to, and whether that is worth a bookmark.
+//!
+//! The log is the only state of the bookmarks. Everything is derived afresh from its end, so no counter can drift.
+
+mod compaction;
+mod decision;
+mod line;
+mod size;
+mod window;
+
+pub use crate::compaction::{Pressure, is_agent_burst, should_compact, should_deny_agents};
+pub use crate::decision::{MAX_UNCONFIRMED, RECEIPT_MS, Reason, Situation, Skip, Verdict, decide, meets_any_threshold};
+pub use crate::line::{Line, Status};
+pub use crate::size::chars_of_json;
+pub use crate::window::{MAX_TAIL, Metrics, Reach, measure, reaches_far_enough};
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,110 @@
+//! One line of the log.
+
+use std::fmt;
+
+use longhaul_core::Millis;
+
+/// What a line says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Line {
+    /// `T <ms> <chars>`: a tool call, and the size of what it returned.
+    Tool { at: Millis, chars: u64 },
+    /// `A <ms> <chars>`: a subagent returned, and the size of what it brought back.
+    Agent { at: Millis, chars: u64 },
+    /// `I <ms>`: something is about to be typed.
+    Injection { at: Millis },
+    /// `B <ms>`: a bookmark was confirmed.
+    Bookmark { at: Millis },
+    /// `C <ms>`: the conversation was compacted.
+    Compaction { at: Millis },
+    /// `P <ms>`: a prompt; a turn begins.
+    Prompt { at: Millis },
+    /// `S <ms> <status>`: the main loop's status changed.
+    Status { at: Millis, status: Status },
+}
+
+/// What the main loop does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Status {
+    /// A turn runs.
+    Working,
+    /// A turn runs and waits for a person.
+    Blocked,
+    /// No turn has run yet, or a person has seen that it ended.
+    Idle,
+    /// The turn is over.
+    Completed,
+}
+
+impl Status {
+    const ALL: [Self; 4] = [Self::Working, Self::Blocked, Self::Idle, Self::Completed];
+
+    /// Returns the status as the log writes it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Working => "working",
+            Self::Blocked => "blocked",
+            Self::Idle => "idle",
+            Self::Completed => "completed",
+        }
+    }
+
+    /// Returns whether a turn runs.
+    pub fn is_running(self) -> bool {
+        match self {
+            Self::Working | Self::Blocked => true,
+            Self::Idle | Self::Completed => false,
+        }
+    }
+}
+
+impl Line {
+    /// Reads a line without its newline.
+    ///
+    /// `None` for a bad time, an unknown letter or an unknown status; a bad count counts as 0.
+    pub fn parse(line: &[u8]) -> Option<Self> {
+        let mut fields = line.trim_ascii().split(|byte| *byte == b' ').filter(|field| !field.is_empty());
+        let letter = fields.next()?;
+        let at = Millis(number(fields.next()?)?);
+        let rest = fields.next();
+        let chars = rest.and_then(number).unwrap_or(0);
+        Some(match letter {
+            b"T" => Self::Tool { at, chars },
+            b"A" => Self::Agent { at, chars },
+            b"I" => Self::Injection { at },
+            b"B" => Self::Bookmark { at },
+            b"C" => Self::Compaction { at },
+            b"P" => Self::Prompt { at },
+            b"S" => {
+                let status = Status::ALL.into_iter().find(|status| Some(status.as_str().as_bytes()) == rest)?;
+                Self::Status { at, status }
+            }
+            _ => return None,
+        })
+    }
+}
+
+/// Reads digits only: no sign, no blanks, nothing that overflows.
+fn number(field: &[u8]) -> Option<u64> {
+    if field.is_empty() {
+        return None;
+    }
+    field.iter().try_fold(0_u64, |number, byte| {
+        let digit = byte.is_ascii_digit().then(|| u64::from(byte - b'0'))?;
+        number.checked_mul(10)?.checked_add(digit)
+    })
+}
+
+impl fmt::Display for Line {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Tool { at, chars } => write!(f, "T {at} {chars}"),
+            Self::Agent { at, chars } => write!(f, "A {at} {chars}"),
+            Self::Injection { at } => write!(f, "I {at}"),
+            Self::Bookmark { at } => write!(f, "B {at}"),
+            Self::Compaction { at } => write!(f, "C {at}"),
+            Self::Prompt { at } => write!(f, "P {at}"),
+            Self::Status { at, status } => write!(f, "S {at} {}", status.as_str()),
+        }
+    }
+}

@@ -1,0 +1,5 @@
+mod barriers;
+mod decision;
+mod line;
+mod size;
+mod window;

@@ -1,0 +1,87 @@
+use longhaul_core::Millis;
+use proptest::prelude::*;
+
+use crate::{Reach, Status, measure, reaches_far_enough};
+
+#[test]
+fn the_window_begins_at_the_last_bookmark() {
+    let metrics = measure(b"T 1 400\nB 2\nT 3000 40\nA 9999 80\nI 10000\n", Reach::Whole);
+    assert_eq!((metrics.tool_calls, metrics.agent_returns), (1, 1));
+    assert_eq!(metrics.estimated_tokens(), 30);
+    assert_eq!(metrics.elapsed_seconds(), 6);
+    assert_eq!(metrics.last_injection, Some(Millis(10000)));
+    assert_eq!(metrics.last_bookmark, Some(Millis(2)));
+    assert!(!metrics.last_line_is_bookmark);
+}
+
+#[test]
+fn a_bookmark_is_last_even_when_a_prompt_or_a_status_follows() {
+    assert!(measure(b"T 1 1\nB 2\nP 3\nS 4 completed\n", Reach::Whole).last_line_is_bookmark);
+    assert!(!measure(b"B 2\nA 3 1\n", Reach::Whole).last_line_is_bookmark);
+    assert!(!measure(b"T 3 1\n", Reach::Whole).last_line_is_bookmark);
+}
+
+#[test]
+fn a_torn_last_line_and_a_cut_first_one_are_ignored() {
+    assert_eq!(measure(b"T 1 1\nT 2 1\nT 3", Reach::Whole).tool_calls, 2);
+    assert_eq!(measure(b"00 1\nT 2 1\n", Reach::Part).tool_calls, 1);
+    assert_eq!(measure(b"T 1 1\nT 2 1\n", Reach::Part).tool_calls, 1);
+    assert_eq!(measure(b"T 1 1", Reach::Part).tool_calls, 0);
+}
+
+#[test]
+fn the_newest_telling_line_is_the_status() {
+    let status = |log: &[u8]| measure(log, Reach::Whole).status;
+    assert_eq!(status(b""), None);
+    assert_eq!(status(b"S 1 completed\nP 2\n"), Some(Status::Working));
+    assert_eq!(status(b"T 1 1\nS 2 completed\nB 3\n"), Some(Status::Completed));
+    assert_eq!(status(b"S 2 completed\nT 3 9\nI 4\nB 5\n"), Some(Status::Working));
+}
+
+#[test]
+fn injections_are_unconfirmed_until_a_bookmark_or_a_prompt() {
+    let unconfirmed = |log: &[u8]| measure(log, Reach::Whole).unconfirmed;
+    assert_eq!(unconfirmed(b"T 1 1\nI 2\nT 3 1\nI 4\n"), 2);
+    assert_eq!(unconfirmed(b"I 2\nB 3\nI 4\n"), 1);
+    assert_eq!(unconfirmed(b"I 2\nI 3\nP 4\nI 5\n"), 1);
+}
+
+#[test]
+fn five_returns_in_ten_seconds_are_a_burst() {
+    let burst = |log: &[u8]| crate::is_agent_burst(&measure(log, Reach::Whole));
+    assert!(burst(b"A 1 1\nA 2 1\nA 3 1\nA 4 1\nT 5 1\nA 9000 1\n"));
+    assert!(!burst(b"A 1 1\nA 2 1\nA 3 1\nA 4 1\nA 30000 1\n"));
+}
+
+#[test]
+fn a_tail_reaches_far_enough_at_a_bookmark_and_a_status() {
+    assert!(reaches_far_enough(b"", Reach::Whole));
+    assert!(!reaches_far_enough(b"x\nT 1 1\n", Reach::Part));
+    assert!(!reaches_far_enough(b"x\nB 1\n", Reach::Part));
+    assert!(reaches_far_enough(b"x\nT 1 1\nB 1\n", Reach::Part));
+}
+
+proptest! {
+    /// Reading only as far as needed finds what reading everything finds.
+    #[test]
+    fn a_short_tail_measures_what_the_whole_log_does(
+        letters in proptest::collection::vec(proptest::sample::select(vec!["T", "A", "I", "B", "P"]), 1..120),
+        cut in 0..2000_usize,
+    ) {
+        let log: String = letters.iter().enumerate().map(|(i, l)| format!("{l} {} 5\n", 1000 + i)).collect();
+        let tail = &log.as_bytes()[cut.min(log.len())..];
+        prop_assume!(cut > 0 && reaches_far_enough(tail, Reach::Part));
+        let (short, whole) = (measure(tail, Reach::Part), measure(log.as_bytes(), Reach::Whole));
+        prop_assert_eq!(short.tool_calls, whole.tool_calls);
+        prop_assert_eq!(short.agent_returns, whole.agent_returns);
+        prop_assert_eq!(short.last_bookmark, whole.last_bookmark);
+        prop_assert_eq!(short.last_line_is_bookmark, whole.last_line_is_bookmark);
+        prop_assert_eq!(short.unconfirmed, whole.unconfirmed);
+        prop_assert_eq!(short.status, whole.status);
+    }
+
+    #[test]
+    fn no_bytes_break_the_measure(bytes in proptest::collection::vec(any::<u8>(), 0..500)) {
+        let _ = (measure(&bytes, Reach::Whole), measure(&bytes, Reach::Part));
+    }
+}

@@ -1,0 +1,150 @@
+//! What has happened since the last bookmark, read from the end of the log.
+
+use longhaul_core::Millis;
+
+use crate::{Line, Status};
+
+/// The most of a log's end that is ever read.
+pub const MAX_TAIL: usize = 64 * 1024;
+
+/// Whether a tail begins where the log begins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reach {
+    /// It is the whole log.
+    Whole,
+    /// It begins somewhere inside, perhaps in the middle of a line.
+    Part,
+}
+
+/// What the window since the last bookmark amounts to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Metrics {
+    /// Tool calls in the window.
+    pub tool_calls: u64,
+    /// Subagents that returned in the window.
+    pub agent_returns: u64,
+    /// Characters of their output.
+    pub chars: u64,
+    /// The first tool call or return of the window.
+    pub first_activity: Option<Millis>,
+    /// The last one.
+    pub last_activity: Option<Millis>,
+    /// When the last subagent returned.
+    pub last_return: Option<Millis>,
+    /// Subagents that returned in the ten seconds up to then.
+    pub agent_burst: u64,
+    /// When something was last about to be typed, as far as the tail reaches.
+    pub last_injection: Option<Millis>,
+    /// Injections since the last prompt that no bookmark has confirmed.
+    pub unconfirmed: u64,
+    /// When the last bookmark was confirmed.
+    pub last_bookmark: Option<Millis>,
+    /// Whether nothing has been done since that bookmark.
+    pub last_line_is_bookmark: bool,
+    /// When the conversation was last compacted, as far as the tail reaches.
+    pub last_compaction: Option<Millis>,
+    /// What the newest line that tells says of the main loop.
+    pub status: Option<Status>,
+}
+
+/// How long before the last return a subagent's return belongs to the same burst.
+const BURST_MS: u64 = 10_000;
+
+impl Metrics {
+    /// Returns the estimate of the window's tokens.
+    pub fn estimated_tokens(&self) -> u64 {
+        self.chars / 4
+    }
+
+    /// Returns the whole seconds between the window's first and last activity.
+    pub fn elapsed_seconds(&self) -> u64 {
+        match (self.first_activity, self.last_activity) {
+            (Some(first), Some(last)) => last.since(first) / 1000,
+            _ => 0,
+        }
+    }
+
+    /// Returns whether a turn runs, as far as the log knows.
+    pub fn is_turn_running(&self) -> bool {
+        self.status.is_some_and(Status::is_running)
+    }
+}
+
+/// Returns whether `tail` shows the whole window: reading further back could not change the metrics.
+pub fn reaches_far_enough(tail: &[u8], reach: Reach) -> bool {
+    if reach == Reach::Whole {
+        return true;
+    }
+    let mut lines = whole_lines(tail, reach);
+    let bookmarked = lines.any(|line| line.first() == Some(&b'B') && Line::parse(line).is_some());
+    // The status may stand before the bookmark: a marker that arrives while idle follows the turn's end.
+    bookmarked
+        && whole_lines(tail, reach)
+            .any(|line| matches!(line.first(), Some(b'T' | b'P' | b'S')) && Line::parse(line).is_some())
+}
+
+/// Measures the window at the end of a log.
+///
+/// A last line without a newline is torn and ignored, as is a first one that `reach` says may be cut.
+pub fn measure(tail: &[u8], reach: Reach) -> Metrics {
+    let mut metrics = Metrics::default();
+    let mut seen_activity_or_bookmark = false;
+    let mut seen_prompt = false;
+    for line in whole_lines(tail, reach).filter_map(Line::parse) {
+        let in_window = metrics.last_bookmark.is_none();
+        match line {
+            Line::Tool { at, chars } | Line::Agent { at, chars } if in_window => {
+                let is_agent = matches!(line, Line::Agent { .. });
+                metrics.count(at, chars, is_agent);
+                seen_activity_or_bookmark = true;
+            }
+            Line::Injection { at } => {
+                metrics.last_injection = metrics.last_injection.max(Some(at));
+                if in_window && !seen_prompt {
+                    metrics.unconfirmed += 1;
+                }
+            }
+            Line::Bookmark { at } if in_window => {
+                metrics.last_bookmark = Some(at);
+                metrics.last_line_is_bookmark = !seen_activity_or_bookmark;
+            }
+            Line::Compaction { at } => metrics.last_compaction = metrics.last_compaction.max(Some(at)),
+            Line::Prompt { .. } => seen_prompt = true,
+            Line::Tool { .. } | Line::Agent { .. } | Line::Bookmark { .. } | Line::Status { .. } => {}
+        }
+        if metrics.status.is_none() {
+            metrics.status = match line {
+                Line::Tool { .. } | Line::Prompt { .. } => Some(Status::Working),
+                Line::Status { status, .. } => Some(status),
+                Line::Agent { .. } | Line::Injection { .. } | Line::Bookmark { .. } | Line::Compaction { .. } => None,
+            };
+        }
+    }
+    metrics
+}
+
+impl Metrics {
+    /// Takes in an activity; called from the newest to the oldest.
+    fn count(&mut self, at: Millis, chars: u64, is_agent: bool) {
+        if is_agent {
+            self.agent_returns += 1;
+            let last_return = *self.last_return.get_or_insert(at);
+            self.agent_burst += u64::from(last_return.since(at) <= BURST_MS);
+        } else {
+            self.tool_calls += 1;
+        }
+        self.chars = self.chars.saturating_add(chars);
+        self.first_activity = Some(self.first_activity.map_or(at, |first| first.min(at)));
+        self.last_activity = Some(self.last_activity.map_or(at, |last| last.max(at)));
+    }
+}
+
+/// Returns the lines that are whole, the newest first.
+fn whole_lines(tail: &[u8], reach: Reach) -> impl Iterator<Item = &[u8]> {
+    let end = tail.iter().rposition(|byte| *byte == b'\n').unwrap_or(0);
+    let start = match reach {
+        Reach::Whole => 0,
+        Reach::Part => tail.iter().position(|byte| *byte == b'\n').map_or(end, |newline| newline + 1),
+    };
+    tail.get(start..end).unwrap_or_default().rsplit(|byte| *byte == b'\n')
+}

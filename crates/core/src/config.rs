@@ -1,0 +1,141 @@
+//! Configuration: partial JSON over defaults, each bad value replaced by its default with a warning that names the key.
+
+mod setting;
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value, json};
+
+use self::setting::settings;
+pub use self::setting::{Amount, Key, Marker, Setting, Share, Warning};
+
+settings! {
+    /// Everything that a user can set.
+    pub struct Config {
+        bookmarks: Bookmarks = Bookmarks::default(), "bookmarks", "Rewind points that appear by themselves";
+        guard: Guard = Guard::default(), "guard", "Compacts, and denies subagents, before the context is full";
+        inject: Inject = Inject::default(), "inject", "How text is typed into the terminal";
+        context: Context = Context::default(), "context", "What is known of the models' context windows";
+    }
+}
+
+settings! {
+    /// When bookmarks are typed, and what they look like.
+    pub struct Bookmarks {
+        enabled: bool = true, "enabled", "Count activity and type bookmarks";
+        mid_turn: bool = true, "midTurn", "Bookmark in the middle of a turn, not only when it ends";
+        marker: Marker = Marker::default(), "marker", "The text that is typed; no control characters, not starting with `/`, `!`, `#` or `@`";
+        thresholds: Thresholds = Thresholds::default(), "thresholds", "How much work makes a bookmark; any one is enough";
+    }
+}
+
+settings! {
+    /// How much work since the last bookmark makes the next one.
+    pub struct Thresholds {
+        min_tokens: Amount = Amount(6000.0), "minTokens", "Estimated tokens (characters / 4) of tool and subagent output";
+        min_tool_calls: Amount = Amount(15.0), "minToolCalls", "Tool calls";
+        min_seconds: Amount = Amount(120.0), "minSeconds", "Seconds between the first and the last of them";
+        agent_burst: Amount = Amount(3.0), "agentBurstThreshold", "Subagents that returned";
+        cooldown_seconds: Amount = Amount(25.0), "cooldownSeconds", "Seconds between two bookmarks at least";
+    }
+}
+
+settings! {
+    /// When the context guard steps in.
+    pub struct Guard {
+        enabled: bool = false, "enabled", "Watch the context's use";
+        compact_percent: Share = Share(0.76), "compactPercent", "Share of the window at which `/compact` is typed when a turn ends";
+        deny_percent: Share = Share(0.85), "denyPercent", "Share of the window at which new subagents are denied";
+        compact_cooldown_seconds: Amount = Amount(120.0), "compactCooldownSeconds", "Seconds between two compactions at least";
+    }
+}
+
+settings! {
+    /// How text is typed.
+    pub struct Inject {
+        patience_seconds: Amount = Amount(30.0), "patience_seconds", "How long to wait for a dialog, a running turn or a half-typed draft to go away";
+        delay_ms: Amount = Amount(0.0), "delay_ms", "Milliseconds to wait before looking at the pane after a turn has ended";
+    }
+}
+
+settings! {
+    /// Context windows.
+    pub struct Context {
+        windows: BTreeMap<String, u64> = BTreeMap::new(), "windows", "Tokens by model id, or the beginning of one, where the built-in guess is wrong";
+    }
+}
+
+impl Config {
+    /// Reads the text of a config file.
+    ///
+    /// Never fails: what cannot be used is replaced by its default and named in a warning.
+    pub fn from_json(text: &str) -> (Self, Vec<Warning>) {
+        let mut warnings = Vec::new();
+        let value = match serde_json::from_str::<Value>(text) {
+            Ok(value @ Value::Object(_)) => value,
+            Ok(_) => {
+                warnings.push(Warning::whole_file("is not a JSON object"));
+                return (Self::default(), warnings);
+            }
+            Err(error) => {
+                warnings.push(Warning::whole_file(&format!("is not JSON ({error})")));
+                return (Self::default(), warnings);
+            }
+        };
+        let config = Self::read(&value, Self::default(), "", &mut warnings);
+        (config, warnings)
+    }
+
+    /// Returns the JSON Schema of a config file.
+    pub fn json_schema() -> Value {
+        let mut schema = json!({
+            "$schema": "https://json-schema.org/draft/2020-12/schema",
+            "title": "Longhaul configuration",
+        });
+        if let (Some(schema), Value::Object(body)) = (schema.as_object_mut(), Self::default().schema("Longhaul")) {
+            schema.extend(body);
+            // A file may say which schema it follows.
+            if let Some(Value::Object(properties)) = schema.get_mut("properties") {
+                properties.insert("$schema".to_owned(), json!({ "type": "string" }));
+            }
+        }
+        schema
+    }
+
+    /// Returns every single value that can be set, with its default.
+    pub fn keys() -> Vec<Key> {
+        let mut keys = Vec::new();
+        Self::default().list("", "", &mut keys);
+        keys
+    }
+}
+
+impl Setting for BTreeMap<String, u64> {
+    fn read(json: &Value, default: Self, path: &str, warnings: &mut Vec<Warning>) -> Self {
+        let Value::Object(entries) = json else {
+            warnings.push(Warning::value(path, json, "an object of model id and tokens", &default));
+            return default;
+        };
+        let mut windows = Self::new();
+        for (model, tokens) in entries {
+            match tokens.as_u64().filter(|tokens| *tokens > 0) {
+                Some(tokens) => drop(windows.insert(model.clone(), tokens)),
+                None => warnings.push(Warning::left_out(&format!("{path}.{model}"), tokens, "a number of tokens")),
+            }
+        }
+        windows
+    }
+
+    fn schema(&self, about: &str) -> Value {
+        json!({
+            "type": "object",
+            "description": about,
+            "additionalProperties": { "type": "integer", "minimum": 1 },
+            "default": self.to_json(),
+        })
+    }
+
+    fn to_json(&self) -> Value {
+        self.iter().map(|(model, tokens)| (model.clone(), json!(tokens))).collect::<Map<_, _>>().into()
+    }
+}

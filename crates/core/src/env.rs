@@ -1,0 +1,79 @@
+//! What a process knows of its surroundings, read once and passed down as a value.
+
+use std::path::PathBuf;
+
+use crate::Millis;
+
+/// The operating systems that differ for us.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Platform {
+    /// macOS: osascript can type into a terminal.
+    MacOs,
+    /// Linux and every other Unix.
+    #[default]
+    Unix,
+}
+
+/// Clock and environment of one process.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Env {
+    /// The time at which the process started, or `LONGHAUL_NOW_MS`.
+    pub now: Millis,
+    /// The operating system.
+    pub platform: Platform,
+    /// `$LONGHAUL_HOME`, else `$XDG_DATA_HOME/longhaul`, else `~/.local/share/longhaul`.
+    pub data_dir: Option<PathBuf>,
+    /// `$LONGHAUL_CONFIG`, else `config.json` in the data directory.
+    pub config_path: Option<PathBuf>,
+    /// `$CLAUDE_CONFIG_DIR`, else `~/.claude`: where the client keeps its own records.
+    pub client_dir: Option<PathBuf>,
+    /// `~/.claude.json`, or `.claude.json` in `$CLAUDE_CONFIG_DIR`: the client's own settings.
+    pub client_settings: Option<PathBuf>,
+    /// `LONGHAUL_DISABLE=1`: every hook answers and does nothing.
+    pub disabled: bool,
+    /// `$TMUX`: socket, server pid, session, joined by commas.
+    pub tmux: Option<String>,
+    /// `$TMUX_PANE`.
+    pub tmux_pane: Option<String>,
+    /// `$STY`: the GNU screen session.
+    pub screen_session: Option<String>,
+    /// `$WINDOW`: the GNU screen window.
+    pub screen_window: Option<String>,
+    /// `$TERM_PROGRAM`.
+    pub term_program: Option<String>,
+    /// `$CLAUDE_PID`: the client's own process.
+    pub client_pid: Option<u32>,
+    /// `$CLAUDE_CODE_SESSION_ID`.
+    pub client_session: Option<String>,
+}
+
+impl Env {
+    /// Builds the environment from `var`, which returns a variable's value.
+    ///
+    /// An empty variable counts as unset, as the XDG rules have it.
+    pub fn new(now: Millis, platform: Platform, var: impl Fn(&str) -> Option<String>) -> Self {
+        let var = |name: &str| var(name).filter(|value| !value.is_empty());
+        let path = |name: &str| var(name).map(PathBuf::from);
+        let home = path("HOME");
+        let data_dir = path("LONGHAUL_HOME")
+            .or_else(|| Some(path("XDG_DATA_HOME").filter(|dir| dir.is_absolute())?.join("longhaul")))
+            .or_else(|| Some(home.as_ref()?.join(".local/share/longhaul")));
+        let client_dir = path("CLAUDE_CONFIG_DIR");
+        Self {
+            now: var("LONGHAUL_NOW_MS").and_then(|ms| ms.parse().ok()).map_or(now, Millis),
+            platform,
+            config_path: path("LONGHAUL_CONFIG").or_else(|| Some(data_dir.as_ref()?.join("config.json"))),
+            data_dir,
+            client_settings: client_dir.as_ref().or(home.as_ref()).map(|dir| dir.join(".claude.json")),
+            client_dir: client_dir.or_else(|| Some(home?.join(".claude"))),
+            disabled: var("LONGHAUL_DISABLE").as_deref() == Some("1"),
+            tmux: var("TMUX"),
+            tmux_pane: var("TMUX_PANE"),
+            screen_session: var("STY"),
+            screen_window: var("WINDOW"),
+            term_program: var("TERM_PROGRAM"),
+            client_pid: var("CLAUDE_PID").and_then(|pid| pid.parse().ok()),
+            client_session: var("CLAUDE_CODE_SESSION_ID"),
+        }
+    }
+}

@@ -1,0 +1,81 @@
+//! The names of the events.
+
+use std::fmt;
+
+macro_rules! event_names {
+    ($($name:ident),* $(,)?) => {
+        /// A hook event that the client knows.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+        pub enum EventName {
+            $(
+                #[doc = concat!("`", stringify!($name), "`.")]
+                $name,
+            )*
+            /// One that came after this was written.
+            Unknown,
+        }
+
+        impl EventName {
+            /// Every event known by name.
+            pub const ALL: &'static [Self] = &[$(Self::$name),*];
+
+            /// Returns the event called `name`; `Unknown` for any other text.
+            pub fn from_wire(name: &str) -> Self {
+                match name {
+                    $(stringify!($name) => Self::$name,)*
+                    _ => Self::Unknown,
+                }
+            }
+
+            /// Returns the name under which hooks.json registers the event.
+            pub fn as_str(self) -> &'static str {
+                match self {
+                    $(Self::$name => stringify!($name),)*
+                    Self::Unknown => "Unknown",
+                }
+            }
+        }
+    };
+}
+
+event_names!(
+    PreToolUse,
+    PostToolUse,
+    PostToolUseFailure,
+    PostToolBatch,
+    Notification,
+    UserPromptSubmit,
+    UserPromptExpansion,
+    SessionStart,
+    SessionEnd,
+    Stop,
+    StopFailure,
+    SubagentStart,
+    SubagentStop,
+    PreCompact,
+    PostCompact,
+    PreModelSwitch,
+    PostModelSwitch,
+    PermissionRequest,
+    PermissionDenied,
+    Setup,
+    TeammateIdle,
+    TaskCreated,
+    TaskCompleted,
+    Elicitation,
+    ElicitationResult,
+    ConfigChange,
+    WorktreeCreate,
+    WorktreeRemove,
+    InstructionsLoaded,
+    CwdChanged,
+    FileChanged,
+    DirectoryAdded,
+    MessageDisplay,
+);
+
+impl fmt::Display for EventName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.as_str().fmt(f)
+    }
+}

@@ -1,0 +1,120 @@
+//! The payload as it stands on the wire: one flat object, every field optional, unknown ones ignored.
+
+use std::fmt;
+
+use serde::{Deserialize, Deserializer};
+use serde_json::value::RawValue;
+
+/// Every field that a job reads of any event's payload.
+///
+/// A field of the wrong type counts as absent: the client changes monthly, and a renamed detail must not cost the rest.
+/// Aliases are the names used by older clients.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct EventWire<'a> {
+    #[serde(deserialize_with = "lenient")]
+    pub session_id: Option<String>,
+    #[serde(deserialize_with = "lenient")]
+    pub transcript_path: Option<String>,
+    #[serde(deserialize_with = "lenient")]
+    pub cwd: Option<String>,
+    #[serde(deserialize_with = "lenient")]
+    pub hook_event_name: Option<String>,
+    #[serde(deserialize_with = "lenient")]
+    pub prompt_id: Option<String>,
+    #[serde(deserialize_with = "lenient")]
+    pub permission_mode: Option<String>,
+    #[serde(deserialize_with = "lenient")]
+    pub agent_id: Option<String>,
+    #[serde(deserialize_with = "lenient")]
+    pub agent_type: Option<String>,
+    #[serde(deserialize_with = "lenient")]
+    pub source: Option<String>,
+    #[serde(deserialize_with = "lenient", alias = "user_prompt", alias = "userPrompt")]
+    pub prompt: Option<String>,
+    #[serde(deserialize_with = "lenient")]
+    pub tool_name: Option<String>,
+    #[serde(deserialize_with = "lenient")]
+    pub tool_use_id: Option<String>,
+    #[serde(borrow)]
+    pub tool_input: Option<&'a RawValue>,
+    #[serde(borrow, alias = "toolResponse", alias = "toolOutput")]
+    pub tool_response: Option<&'a RawValue>,
+    #[serde(deserialize_with = "lenient")]
+    pub trigger: Option<String>,
+    #[serde(deserialize_with = "lenient")]
+    pub stop_hook_active: Option<bool>,
+    #[serde(deserialize_with = "lenient")]
+    pub last_assistant_message: Option<String>,
+    #[serde(deserialize_with = "lenient")]
+    pub background_tasks: Option<Vec<BackgroundTaskWire>>,
+    #[serde(deserialize_with = "lenient", alias = "stopReason")]
+    pub stop_reason: Option<String>,
+    #[serde(deserialize_with = "lenient")]
+    pub reason: Option<String>,
+    #[serde(deserialize_with = "lenient", alias = "endTurnReason")]
+    pub end_turn_reason: Option<String>,
+    #[serde(deserialize_with = "lenient", alias = "userRequested")]
+    pub user_requested: Option<bool>,
+}
+
+/// An entry of `background_tasks`.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct BackgroundTaskWire {
+    #[serde(deserialize_with = "lenient")]
+    pub id: Option<String>,
+    #[serde(deserialize_with = "lenient", rename = "type")]
+    pub kind: Option<String>,
+    #[serde(deserialize_with = "lenient")]
+    pub status: Option<String>,
+}
+
+fn lenient<'de, D, T>(deserializer: D) -> Result<Option<T>, D::Error>
+where
+    D: Deserializer<'de>,
+    T: Deserialize<'de>,
+{
+    let raw = <&RawValue>::deserialize(deserializer)?;
+    Ok(serde_json::from_str(raw.get()).ok())
+}
+
+/// Why a payload could not be read.
+#[derive(Debug)]
+pub enum EventError {
+    /// Nothing came on standard input.
+    Empty,
+    /// It is not a JSON object.
+    NotAnObject,
+    /// It is not JSON, or breaks off.
+    Json(serde_json::Error),
+    /// There is no usable `session_id` in it.
+    NoSession,
+}
+
+impl fmt::Display for EventError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Empty => f.write_str("no payload on standard input"),
+            Self::NotAnObject => f.write_str("payload is not a JSON object"),
+            Self::Json(error) => write!(f, "payload is not JSON: {error}"),
+            Self::NoSession => f.write_str("payload has no session_id"),
+        }
+    }
+}
+
+impl std::error::Error for EventError {}
+
+/// Reads a payload; `text` is what [`utf8`] made of the bytes.
+pub fn parse(text: &str) -> Result<EventWire<'_>, EventError> {
+    match text.trim_ascii_start().as_bytes().first() {
+        None => Err(EventError::Empty),
+        Some(b'{') => serde_json::from_str(text).map_err(EventError::Json),
+        Some(_) => Err(EventError::NotAnObject),
+    }
+}
+
+/// Returns `bytes` as text, with what is not UTF-8 replaced: the rest of such a payload is still worth reading.
+pub fn utf8(bytes: Vec<u8>) -> String {
+    String::from_utf8(bytes).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
+}

@@ -1,0 +1,63 @@
+//! What an event is *not*: the checks that keep jobs from acting on the wrong thing.
+
+use crate::event::{Common, Stop};
+
+/// Texts in a stop reason that say the context was full.
+const CONTEXT_LIMIT: [&str; 9] = [
+    "context_limit",
+    "context_window",
+    "context_exceeded",
+    "context_full",
+    "max_context",
+    "token_limit",
+    "max_tokens",
+    "conversation_too_long",
+    "input_too_long",
+];
+
+/// Stop reasons that say the user interrupted, word for word.
+const ABORTS: [&str; 4] = ["aborted", "abort", "cancel", "interrupt"];
+
+/// Texts in a stop reason that say the user interrupted.
+const ABORT_PARTS: [&str; 4] = ["user_cancel", "user_interrupt", "ctrl_c", "manual_stop"];
+
+/// Returns whether the event happened inside a subagent.
+pub fn in_subagent(common: &Common) -> bool {
+    common.agent_id.is_some()
+}
+
+/// Returns whether a SubagentStop is that of the client's own compaction, which no person and no model started.
+pub fn is_compaction(common: &Common) -> bool {
+    common.agent_type.as_deref() == Some("")
+}
+
+/// Returns whether the client wrote the prompt itself, for a subagent that finished in the background.
+pub fn is_task_notification(prompt: &str) -> bool {
+    prompt.trim_start().starts_with("<task-notification>")
+}
+
+/// Returns whether permission dialogs cannot open in this mode.
+pub fn asks_nothing(permission_mode: Option<&str>) -> bool {
+    matches!(permission_mode, Some("bypassPermissions" | "dontAsk"))
+}
+
+/// Returns whether the turn stopped because the context was full: typing then would only fail again.
+pub fn stopped_at_context_limit(stop: &Stop) -> bool {
+    [&stop.reason, &stop.end_turn_reason]
+        .into_iter()
+        .flatten()
+        .any(|reason| contains_any(&reason.to_ascii_lowercase(), &CONTEXT_LIMIT))
+}
+
+/// Returns whether the user stopped the turn.
+pub fn stopped_by_user(stop: &Stop) -> bool {
+    let aborted = |reason: &String| {
+        let reason = reason.to_ascii_lowercase();
+        ABORTS.contains(&reason.as_str()) || contains_any(&reason, &ABORT_PARTS)
+    };
+    stop.user_requested || stop.reason.as_ref().is_some_and(aborted)
+}
+
+fn contains_any(text: &str, parts: &[&str]) -> bool {
+    parts.iter().any(|part| text.contains(part))
+}

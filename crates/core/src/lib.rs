@@ -1,0 +1,22 @@
+//! What every job shares: hook events in, hook replies out, configuration, session ids, guards, a text budget, `Env`.
+//!
+//! Pure: nothing here reads a file, a clock or the environment.
+
+pub mod budget;
+pub mod catalog;
+pub mod config;
+mod env;
+pub mod event;
+pub mod guard;
+pub mod reply;
+mod session_id;
+mod time;
+
+pub use crate::config::Config;
+pub use crate::env::{Env, Platform};
+pub use crate::reply::Reply;
+pub use crate::session_id::SessionId;
+pub use crate::time::Millis;
+
+#[cfg(test)]
+mod tests;

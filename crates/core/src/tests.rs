@@ -1,0 +1,29 @@
+mod budget;
+mod config;
+mod env;
+mod event;
+mod reply;
+
+use crate::SessionId;
+
+#[test]
+fn session_ids_become_safe_file_names() {
+    let id = |raw: &str| SessionId::new(raw).map(|id| id.to_string());
+    assert_eq!(id("890a2a53-a8c1_x").as_deref(), Some("890a2a53-a8c1_x"));
+    assert_eq!(id("../../etc/x").as_deref(), Some("______etc_x"));
+    assert_eq!(id("é\n\0").as_deref(), Some("___"));
+    assert_eq!(id(&"a".repeat(500)).map(|id| id.len()), Some(200));
+    assert_eq!(id(""), None);
+}
+
+#[test]
+fn every_stdin_deadline_leaves_half_a_second() {
+    for registration in crate::catalog::REGISTRATIONS {
+        let timeout = registration.timeout_seconds * 1000;
+        assert!(registration.stdin_deadline.as_millis() as u64 + 500 <= timeout, "{}", registration.executable);
+        let kebab: String = registration.event.as_str().chars().fold("longhaul".to_owned(), |name, c| {
+            if c.is_ascii_uppercase() { format!("{name}-{}", c.to_ascii_lowercase()) } else { format!("{name}{c}") }
+        });
+        assert_eq!(registration.executable, kebab);
+    }
+}

@@ -1,0 +1,87 @@
+use serde_json::{Value, json};
+
+use crate::Config;
+use crate::config::{Amount, Setting};
+
+#[track_caller]
+fn check(text: &str, expected: &[&str]) -> Config {
+    let (config, warnings) = Config::from_json(text);
+    assert_eq!(warnings.iter().map(ToString::to_string).collect::<Vec<_>>(), expected);
+    config
+}
+
+#[test]
+fn a_partial_file_is_merged_deeply() {
+    let config = check(r#"{"bookmarks":{"thresholds":{"minTokens":100}}}"#, &[]);
+    assert_eq!(config.bookmarks.thresholds.min_tokens, Amount(100.0));
+    assert_eq!(config.bookmarks.thresholds.min_tool_calls, Amount(15.0));
+    assert!(config.bookmarks.enabled);
+    assert_eq!(check("{}", &[]), Config::default());
+}
+
+#[test]
+fn a_number_may_be_a_numeric_string_and_nothing_else() {
+    let number = |json: &str| {
+        let (config, warnings) = Config::from_json(&format!(r#"{{"inject":{{"patience_seconds":{json}}}}}"#));
+        (config.inject.patience_seconds.0, warnings.len())
+    };
+    for (json, expected) in [("0", 0.0), ("2.5", 2.5), (r#""12""#, 12.0)] {
+        assert_eq!(number(json), (expected, 0), "{json}");
+    }
+    for json in ["null", "true", "[]", "{}", r#""""#, r#""NaN""#, r#""inf""#, "-1", "1e999"] {
+        assert_eq!(number(json).0, 30.0, "{json}");
+    }
+    for json in ["null", "true", "[]", "{}", r#""""#, r#""NaN""#, r#""inf""#, "-1"] {
+        assert_eq!(number(json).1, 1, "{json}");
+    }
+}
+
+#[test]
+fn each_bad_value_is_named_and_the_others_stand() {
+    let text = r#"{"bookmarks":{"enabled":"yes","marker":"/x","midTurn":false,"typo":1},"guard":7,"context":{"windows":{"m":0,"n":9}}}"#;
+    let config = check(
+        text,
+        &[
+            "bookmarks.typo: no such key: ignored",
+            r#"bookmarks.enabled: "yes" is not true or false: the default true is in force"#,
+            r#"bookmarks.marker: "/x" is not a text without control characters that does not start with /, !, # or @: the default "·" is in force"#,
+            "guard: is not a JSON object: its defaults are in force",
+            "context.windows.m: 0 is not a number of tokens: left out",
+        ],
+    );
+    assert!(!config.bookmarks.mid_turn);
+    assert_eq!(config.context.windows.get("n"), Some(&9));
+}
+
+#[test]
+fn a_file_that_is_not_json_leaves_the_defaults() {
+    let (config, warnings) = Config::from_json("bookmarks: yes");
+    assert_eq!(config, Config::default());
+    assert!(warnings[0].to_string().starts_with("config is not JSON"), "{}", warnings[0]);
+    assert_eq!(check("[]", &["config is not a JSON object: every default is in force"]), Config::default());
+}
+
+#[test]
+fn markers_that_the_client_would_take_for_commands_are_refused() {
+    for marker in ["", " ", "/x", "!x", "#x", "@x", " /x", "a\nb", "a\u{7}"] {
+        let (config, warnings) = Config::from_json(&json!({ "bookmarks": { "marker": marker } }).to_string());
+        assert_eq!((config.bookmarks.marker.as_str(), warnings.len()), ("·", 1), "{marker:?}");
+    }
+    let config = check(&json!({ "bookmarks": { "marker": r#"'"\$;#{} "# } }).to_string(), &[]);
+    assert_eq!(config.bookmarks.marker.as_str(), r#"'"\$;#{}"#);
+}
+
+#[test]
+fn what_is_printed_can_be_read_back() {
+    let config = Config::default();
+    assert_eq!(check(&config.to_json().to_string(), &[]), config);
+}
+
+#[test]
+fn the_schema_describes_every_key() {
+    let schema = Config::json_schema();
+    for key in Config::keys() {
+        let found = key.path.split('.').try_fold(&schema, |at: &Value, part| at.get("properties")?.get(part));
+        assert_eq!(found.and_then(|property| property.get("default")), Some(&key.default), "{}", key.path);
+    }
+}

@@ -1,0 +1,90 @@
+use std::path::Path;
+
+use proptest::prelude::*;
+
+use crate::event::{Event, EventError, EventName};
+use crate::guard;
+
+macro_rules! payload {
+    ($name:literal) => {
+        include_str!(concat!("../../../../tests/payloads/", $name, ".json"))
+    };
+}
+
+#[test]
+fn every_recorded_payload_is_read_as_the_event_it_names() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/payloads");
+    let mut seen = 0;
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let text = std::fs::read_to_string(&path).unwrap();
+        let stem = path.file_stem().unwrap().to_str().unwrap();
+        let event = Event::parse(&text).unwrap_or_else(|error| panic!("{stem}: {error}"));
+        assert_ne!(event.name(), EventName::Unknown, "{stem}");
+        assert_eq!(stem.split('-').next(), Some(event.name().as_str()));
+        seen += 1;
+    }
+    assert!(seen >= 57, "only {seen} payloads");
+}
+
+#[test]
+fn the_client_knows_thirty_three_events() {
+    assert_eq!(EventName::ALL.len(), 33);
+    for name in EventName::ALL {
+        assert_eq!(EventName::from_wire(name.as_str()), *name);
+    }
+}
+
+#[test]
+fn fields_reach_the_typed_event() {
+    let Ok(Event::Stop(stop)) = Event::parse(payload!("Stop-background-tasks")) else { panic!("not a stop") };
+    assert_eq!(stop.last_assistant_message.as_deref(), Some("All subagents returned."));
+    let tasks = stop.background_tasks.unwrap();
+    assert!(tasks.len() == 2 && tasks.iter().all(|task| task.may_ask()));
+
+    let Ok(Event::PostToolUse(call)) = Event::parse(payload!("PostToolUse-in-subagent")) else { panic!("not a call") };
+    assert!(guard::in_subagent(&call.common));
+    assert_eq!(call.tool_name, "Bash");
+    assert!(call.tool_response.is_some_and(|raw| raw.get().contains("\"stdout\": \"sub\"")));
+
+    let Ok(Event::SubagentStop(stop)) = Event::parse(payload!("SubagentStop-compaction")) else { panic!("not a stop") };
+    assert!(guard::is_compaction(&stop.common));
+
+    let Ok(Event::UserPromptSubmit(prompt)) = Event::parse(payload!("UserPromptSubmit-task-notification")) else {
+        panic!("not a prompt")
+    };
+    assert!(guard::is_task_notification(&prompt.prompt));
+}
+
+#[test]
+fn what_is_new_or_odd_is_harmless() {
+    let other = Event::parse(r#"{"session_id":"s","hook_event_name":"BrandNew","later":{"a":[1,2]}}"#).unwrap();
+    assert_eq!(other.name(), EventName::Unknown);
+    // A known field of another type counts as absent, an explicit null too.
+    let odd =
+        r#"{"session_id":"s","hook_event_name":"Stop","stop_hook_active":"yes","background_tasks":7,"reason":null}"#;
+    let Ok(Event::Stop(stop)) = Event::parse(odd) else { panic!("not a stop") };
+    assert!(!stop.stop_hook_active && stop.background_tasks.is_none() && stop.reason.is_none());
+}
+
+#[test]
+fn missing_essentials_are_errors_that_name_them() {
+    let message = |text: &str| Event::parse(text).map(|_| ()).map_err(|error| error.to_string());
+    assert_eq!(message("  "), Err("no payload on standard input".into()));
+    assert_eq!(message(r#"{"hook_event_name":"Stop"}"#), Err("payload has no session_id".into()));
+    assert!(matches!(Event::parse("{"), Err(EventError::Json(_))));
+    assert!(matches!(Event::parse("[1]"), Err(EventError::NotAnObject)));
+}
+
+proptest! {
+    #[test]
+    fn no_text_breaks_the_reader(text in ".{0,300}") {
+        let _ = Event::parse(&text);
+    }
+
+    #[test]
+    fn no_cut_breaks_the_reader(at in 0..751_usize) {
+        let text = payload!("PostToolUse");
+        let _ = Event::parse(&text[..at.min(text.len())]);
+    }
+}

@@ -1,0 +1,31 @@
+//! How text gets into the pane of a running client, and when it must not.
+//!
+//! Everything here is a function from values to values: which terminal the environment names, what to run in order to
+//! type into it, what a captured screen shows, and whether it is safe to type now. Running it is the caller's business.
+
+mod terminal;
+
+mod osascript;
+mod quote;
+mod screen;
+mod step;
+mod tmux;
+
+mod ansi;
+mod input_box;
+mod inspection;
+mod look;
+mod policy;
+
+pub use crate::inspection::{Inspection, parse_inspection};
+pub use crate::look::{EditorMode, Look, Turn, Unsafe, look};
+pub use crate::osascript::MacTerminal;
+pub use crate::policy::{ClientSays, Decision, Want, Why, may_type};
+pub use crate::quote::{applescript_string, printable, shell_single_quote};
+pub use crate::screen::ScreenWindow;
+pub use crate::step::Step;
+pub use crate::terminal::{NoTerminal, Terminal};
+pub use crate::tmux::TmuxPane;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,206 @@
+//! Is it safe to type, as far as the screen shows.
+//!
+//! Wording and spinner change with versions and settings, so this judges by structure, and calls whatever it does not
+//! know unsafe: an Enter in the wrong place approves a permission.
+
+use std::fmt;
+
+use crate::ansi::{self, Row};
+use crate::input_box::{InputBox, Prompt, is_option};
+use crate::inspection::Inspection;
+
+/// How the client edits its input: its own setting of that name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum EditorMode {
+    /// Keys are text.
+    #[default]
+    Normal,
+    /// Keys are text only after `i`, when the footer says `-- INSERT --`.
+    Vim,
+}
+
+/// What a pane shows.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Look {
+    /// The client's input, with the cursor in it.
+    Input {
+        /// What has been typed and not submitted.
+        draft: Option<String>,
+        /// Whether a turn is running.
+        turn: Turn,
+        /// Whether the client holds a stashed draft.
+        stashed: bool,
+        /// Whether subagents are listed below: one of them may open a dialog at any moment.
+        agents: bool,
+    },
+    /// Anything else.
+    Unsafe(Unsafe),
+}
+
+/// Whether the model is at work.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Turn {
+    /// A turn is running: what is typed is queued.
+    Running,
+    /// Nothing on the screen says that a turn is running.
+    ///
+    /// Weaker than [`Turn::Running`]: notices can cover every sign of one. The client's own record knows better.
+    Idle,
+}
+
+/// Why it is not safe to type.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unsafe {
+    /// The pane's program has ended.
+    PaneDead,
+    /// tmux takes the keys, as in copy-mode.
+    PaneInMode,
+    /// tmux would send the keys to other panes too.
+    PaneSynchronized,
+    /// A question, a menu or a search is open.
+    Dialog,
+    /// The input goes to a shell.
+    ShellMode,
+    /// Keys are vim commands.
+    VimNormal,
+    /// The conversation is being compacted: what is typed would become a turn of its own afterwards.
+    Compacting,
+    /// The client was told to exit, and waits to be told again.
+    Exiting,
+    /// The input is there, but something else has the cursor.
+    NoCursor,
+    /// There is no input on the screen.
+    NoInputBox,
+}
+
+impl fmt::Display for Unsafe {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::PaneDead => "the pane's program has ended",
+            Self::PaneInMode => "the pane is in a tmux mode such as copy-mode",
+            Self::PaneSynchronized => "the pane is synchronized with others",
+            Self::Dialog => "a dialog is open",
+            Self::ShellMode => "the input is in shell mode",
+            Self::VimNormal => "the input is not in vim's insert mode",
+            Self::Compacting => "the conversation is being compacted",
+            Self::Exiting => "the client is about to exit",
+            Self::NoCursor => "the cursor is not in the input",
+            Self::NoInputBox => "there is no input box on the screen",
+        })
+    }
+}
+
+impl Look {
+    /// Returns whether the input holds exactly `text`, wrapped or not.
+    pub fn holds(&self, text: &str) -> bool {
+        match self {
+            Self::Input { draft: Some(draft), .. } => is_wrapped(draft, text),
+            Self::Input { draft: None, .. } | Self::Unsafe(_) => false,
+        }
+    }
+
+    /// Returns whether the input holds what the client makes of `text` when it is pasted into an empty input.
+    ///
+    /// Of more than about 800 characters it shows `[Pasted text #1]` only: after pasting, that is our text.
+    pub fn shows_pasted(&self, text: &str) -> bool {
+        let folded = match self {
+            Self::Input { draft: Some(draft), .. } => draft.starts_with("[Pasted text #") && draft.ends_with(']'),
+            Self::Input { draft: None, .. } | Self::Unsafe(_) => false,
+        };
+        self.holds(text) || (folded && text.chars().count() > 500)
+    }
+}
+
+/// Returns what `inspection` shows of a client that edits as in `editor`.
+pub fn look(inspection: &Inspection, editor: EditorMode) -> Look {
+    if inspection.dead {
+        return Look::Unsafe(Unsafe::PaneDead);
+    }
+    if inspection.in_mode {
+        return Look::Unsafe(Unsafe::PaneInMode);
+    }
+    if inspection.synchronized {
+        return Look::Unsafe(Unsafe::PaneSynchronized);
+    }
+    let rows = ansi::rows(&inspection.screen);
+    let Some(input) = InputBox::find(&rows) else {
+        let dialog = rows.iter().any(|row| is_option(row) || has_dialog_hint(row));
+        return Look::Unsafe(if dialog { Unsafe::Dialog } else { Unsafe::NoInputBox });
+    };
+    match find_danger(&input, inspection.cursor.map(|(_, row)| row), editor) {
+        Some(danger) => Look::Unsafe(danger),
+        None => Look::Input {
+            draft: input.draft(),
+            turn: if is_running(&input) { Turn::Running } else { Turn::Idle },
+            stashed: input.above.last().is_some_and(|row| row.text().to_lowercase().contains("stashed")),
+            agents: input.below.iter().any(|row| row.content().first().is_some_and(|cell| cell.ch == '◯')),
+        },
+    }
+}
+
+fn find_danger(input: &InputBox<'_>, cursor_row: Option<usize>, editor: EditorMode) -> Option<Unsafe> {
+    // Below the box a pointer means that a list there, such as that of the agents, has the keys.
+    let pointed = |row: &Row| row.content().first().is_some_and(|cell| cell.ch == '❯');
+    if input.above.iter().any(is_option) || input.below.iter().any(|row| pointed(row) || has_dialog_hint(row)) {
+        return Some(Unsafe::Dialog);
+    }
+    match input.prompt {
+        Prompt::Shell => return Some(Unsafe::ShellMode),
+        Prompt::Model => {}
+    }
+    if !input.has_cursor(cursor_row) {
+        return Some(Unsafe::NoCursor);
+    }
+    let shows = |words: &str| input.below.iter().any(|row| row.text().contains(words));
+    if shows("again to exit") {
+        return Some(Unsafe::Exiting);
+    }
+    if spinner(input).is_some_and(|text| text.contains("Compacting")) {
+        return Some(Unsafe::Compacting);
+    }
+    let commands = match editor {
+        EditorMode::Normal => shows("-- NORMAL --") || shows("-- VISUAL"),
+        EditorMode::Vim => !shows("-- INSERT --"),
+    };
+    commands.then_some(Unsafe::VimNormal)
+}
+
+/// Returns whether `row` tells which key answers a question: `Esc to cancel`, `Enter to select`, `↑/↓ to navigate`.
+fn has_dialog_hint(row: &Row) -> bool {
+    let text = row.text().to_lowercase();
+    let escapes = text.split("esc to ").skip(1).any(|rest| !rest.starts_with("interrupt"));
+    escapes
+        || ["enter to ", "enter/↓ to ", "↑/↓ to ", "↑↓ to ", "search prompts"].iter().any(|hint| text.contains(hint))
+}
+
+/// Returns whether the footer offers to interrupt, or a spinner turns above the box.
+///
+/// Either can be missing: a draft, vim mode and notices take the footer's words away, and narrow panes cut it.
+fn is_running(input: &InputBox<'_>) -> bool {
+    let offered = input.below.iter().any(|row| row.text().to_lowercase().contains("esc to interrupt"));
+    offered || spinner(input).is_some()
+}
+
+/// Returns the row above the box that is like `✽ Pondering… (2s · ↓ 109 tokens)`.
+///
+/// Only tips, tasks and hints, which are indented, may stand between it and the box.
+fn spinner(input: &InputBox<'_>) -> Option<String> {
+    let unindented = |row: &&Row| row.cells.first().is_some_and(|cell| !cell.ch.is_whitespace());
+    let text = input.above.iter().rev().find(unindented)?.text();
+    let mut chars = text.chars();
+    let sign = chars.next().is_some_and(|ch| !ch.is_alphanumeric() && !matches!(ch, '❯' | '●' | '⏺' | '⎿' | '!'));
+    let verb = text.trim_end().ends_with('…') || text.contains("… (");
+    (sign && chars.next() == Some(' ') && verb).then_some(text)
+}
+
+/// Returns whether `draft` is `text`, broken into rows at blanks or within words.
+fn is_wrapped(draft: &str, text: &str) -> bool {
+    let mut rest = text.trim();
+    draft.trim().lines().all(|line| match rest.strip_prefix(line) {
+        Some(after) => {
+            rest = after.trim_start();
+            true
+        }
+        None => false,
+    }) && rest.is_empty()
+}

@@ -1,0 +1,60 @@
+//! Typing into a macOS terminal that has no multiplexer.
+
+use serde::{Deserialize, Serialize};
+
+use crate::quote::printable;
+use crate::step::Step;
+
+/// Types and submits its second argument if the application named by the first is in front, and fails if it is not.
+///
+/// The text comes as an argument and is never part of the script. An application's process may be named otherwise than
+/// the application (Warp's is "stable", Code's "Electron"): any of its names will do. It looks once more before Enter.
+const SCRIPT: &str = r#"on isInFront(appName)
+	tell application "System Events"
+		set frontProcess to first application process whose frontmost is true
+		return {name of frontProcess, displayed name of frontProcess, short name of frontProcess} contains appName
+	end tell
+end isInFront
+
+on run argv
+	set appName to item 1 of argv
+	if not isInFront(appName) then error appName & " is not in front" number 1
+	tell application "System Events" to keystroke (item 2 of argv)
+	delay 0.2
+	if not isInFront(appName) then error appName & " is no longer in front" number 2
+	tell application "System Events" to key code 36
+end run"#;
+
+/// `$TERM_PROGRAM` and the application it stands for.
+const APPLICATIONS: [(&str, &str); 9] = [
+    ("WarpTerminal", "Warp"),
+    ("iTerm.app", "iTerm2"),
+    ("Apple_Terminal", "Terminal"),
+    ("ghostty", "Ghostty"),
+    ("vscode", "Code"),
+    ("Hyper", "Hyper"),
+    ("Alacritty", "Alacritty"),
+    ("alacritty", "Alacritty"),
+    ("kitty", "kitty"),
+];
+
+/// A macOS terminal application.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MacTerminal {
+    /// The application's name.
+    pub app: String,
+}
+
+impl MacTerminal {
+    /// Returns the step that types the printable part of `text` and submits it, if the application is in front.
+    ///
+    /// One step for both: between two, another application could come to the front.
+    pub fn submit(&self, text: &str) -> Step {
+        Step::new(["osascript", "-e", SCRIPT, &self.app, &printable(text)])
+    }
+}
+
+/// Returns the application behind a `$TERM_PROGRAM`, or `None` for one we do not know.
+pub(crate) fn application(term_program: &str) -> Option<&'static str> {
+    APPLICATIONS.iter().find(|(program, _)| *program == term_program).map(|(_, app)| *app)
+}

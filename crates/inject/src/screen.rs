@@ -1,0 +1,50 @@
+//! Typing into a GNU screen window.
+
+use serde::{Deserialize, Serialize};
+
+use crate::quote::printable;
+use crate::step::Step;
+
+/// The most bytes in one `stuff`: screen 4.09 silently drops one of about 760 or more.
+const MAX_STUFF: usize = 500;
+
+/// A window of a GNU screen session.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ScreenWindow {
+    /// The session's name, as in `$STY`.
+    pub session: String,
+    /// The window's number, as in `$WINDOW`.
+    pub window: String,
+}
+
+impl ScreenWindow {
+    /// Returns the steps that type the printable part of `text`, in order, without submitting it.
+    pub fn type_text(&self, text: &str) -> Vec<Step> {
+        let mut chunks = vec![String::new()];
+        for ch in printable(text).chars() {
+            let escaped = escape(ch);
+            match chunks.last_mut() {
+                Some(chunk) if chunk.len() + escaped.len() <= MAX_STUFF => chunk.push_str(&escaped),
+                Some(_) | None => chunks.push(escaped),
+            }
+        }
+        chunks.iter().filter(|chunk| !chunk.is_empty()).map(|chunk| self.stuff(chunk)).collect()
+    }
+
+    /// Returns the step that submits what is in the input.
+    pub fn press_enter(&self) -> Step {
+        self.stuff("^M")
+    }
+
+    fn stuff(&self, escaped: &str) -> Step {
+        Step::new(["screen", "-S", &self.session, "-p", &self.window, "-X", "stuff", escaped])
+    }
+}
+
+/// Returns `ch` such that `stuff` passes it on: `^X` would be a control key, `\` an escape, `$X` a variable.
+fn escape(ch: char) -> String {
+    match ch {
+        '^' | '\\' | '$' => format!("\\{ch}"),
+        other => other.to_string(),
+    }
+}

@@ -1,0 +1,132 @@
+//! Which terminal the client runs in.
+
+use longhaul_core::{Env, Platform};
+use serde::{Deserialize, Serialize};
+
+use crate::osascript::{self, MacTerminal};
+use crate::screen::ScreenWindow;
+use crate::step::Step;
+use crate::tmux::TmuxPane;
+
+/// A terminal that can be typed into, kept with the session as `{"kind": "tmux", …}`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum Terminal {
+    /// A pane of a tmux server: the only one whose screen can be read before typing.
+    Tmux(TmuxPane),
+    /// A window of a GNU screen session.
+    Screen(ScreenWindow),
+    /// A macOS application, typed into by System Events while it is in front.
+    Osascript(MacTerminal),
+}
+
+/// Why there is no terminal to type into.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum NoTerminal {
+    /// Neither multiplexer is there, and the platform has no other way.
+    #[error("neither $TMUX nor $STY is set: run the client in tmux or GNU screen")]
+    NoMultiplexer,
+    /// `$TMUX` is not `socket,pid,session`.
+    #[error("$TMUX is not \"socket,pid,session\": {value:?}")]
+    BadTmux {
+        /// What `$TMUX` held.
+        value: String,
+    },
+    /// `$TMUX` is set, and `$TMUX_PANE` is not.
+    #[error("$TMUX is set, but $TMUX_PANE is not")]
+    NoPane,
+    /// `$TMUX_PANE` is not `%<digits>`.
+    #[error("$TMUX_PANE is not % and a number: {value:?}")]
+    BadPane {
+        /// What `$TMUX_PANE` held.
+        value: String,
+    },
+    /// `$STY` is set, and `$WINDOW` is not a number.
+    ///
+    /// Without it the text would go to whichever window is in front.
+    #[error("$STY is set, but $WINDOW is not a number")]
+    NoScreenWindow,
+    /// macOS, in a terminal of which we do not know the application.
+    #[error("neither $TMUX nor $STY is set, and $TERM_PROGRAM names no terminal we know: {value:?}")]
+    UnknownMacTerminal {
+        /// What `$TERM_PROGRAM` held; empty where it is not set.
+        value: String,
+    },
+}
+
+impl Terminal {
+    /// Returns the terminal that `env` names: tmux before GNU screen before a macOS application.
+    ///
+    /// A broken `$TMUX` or `$STY` is an error and not a reason to try the next: the text could land anywhere.
+    pub fn detect(env: &Env) -> Result<Self, NoTerminal> {
+        if let Some(tmux) = &env.tmux {
+            return detect_tmux(tmux, env.tmux_pane.as_deref()).map(Self::Tmux);
+        }
+        if let Some(session) = &env.screen_session {
+            let window =
+                env.screen_window.clone().filter(|window| is_number(window)).ok_or(NoTerminal::NoScreenWindow)?;
+            return Ok(Self::Screen(ScreenWindow { session: session.clone(), window }));
+        }
+        match env.platform {
+            Platform::MacOs => {
+                let program = env.term_program.as_deref().unwrap_or_default();
+                osascript::application(program)
+                    .map(|app| Self::Osascript(MacTerminal { app: app.to_owned() }))
+                    .ok_or_else(|| NoTerminal::UnknownMacTerminal { value: program.to_owned() })
+            }
+            Platform::Unix => Err(NoTerminal::NoMultiplexer),
+        }
+    }
+
+    /// Returns a name for the terminal's lock file, of `[A-Za-z0-9_-]` only; different terminals have different names.
+    pub fn lock_name(&self) -> String {
+        match self {
+            Self::Tmux(TmuxPane { socket, pane }) => {
+                let pane: String = pane.chars().filter(char::is_ascii_alphanumeric).collect();
+                format!("tmux-{:016x}-{pane}", fnv(&[socket]))
+            }
+            Self::Screen(ScreenWindow { session, window }) => format!("screen-{:016x}", fnv(&[session, window])),
+            Self::Osascript(MacTerminal { app }) => format!("osascript-{:016x}", fnv(&[app])),
+        }
+    }
+
+    /// Returns the steps that type `text` and submit it, without a look in between.
+    ///
+    /// For terminals whose screen cannot be read. In tmux, look first and again before [`TmuxPane::press_enter`].
+    pub fn submit_blindly(&self, text: &str) -> Vec<Step> {
+        match self {
+            Self::Tmux(pane) => vec![pane.type_text(text), pane.press_enter()],
+            Self::Screen(window) => {
+                let mut steps = window.type_text(text);
+                steps.push(window.press_enter());
+                steps
+            }
+            Self::Osascript(terminal) => vec![terminal.submit(text)],
+        }
+    }
+}
+
+fn detect_tmux(tmux: &str, pane: Option<&str>) -> Result<TmuxPane, NoTerminal> {
+    // The socket's path may hold commas itself: the two fields after it cannot.
+    let mut fields = tmux.rsplitn(3, ',');
+    let (session, pid, socket) = (fields.next(), fields.next(), fields.next());
+    let socket = match (socket, pid, session) {
+        (Some(socket), Some(_), Some(_)) if !socket.is_empty() => socket.to_owned(),
+        (_, _, _) => return Err(NoTerminal::BadTmux { value: tmux.to_owned() }),
+    };
+    let pane = pane.ok_or(NoTerminal::NoPane)?;
+    if !pane.strip_prefix('%').is_some_and(is_number) {
+        return Err(NoTerminal::BadPane { value: pane.to_owned() });
+    }
+    Ok(TmuxPane { socket, pane: pane.to_owned() })
+}
+
+fn is_number(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+/// Returns the 64-bit FNV-1a hash of `parts`, each ended by a zero byte so that their borders count.
+fn fnv(parts: &[&str]) -> u64 {
+    let bytes = parts.iter().flat_map(|part| part.bytes().chain([0]));
+    bytes.fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
+}

@@ -1,0 +1,6 @@
+mod argv;
+mod look;
+mod policy;
+mod quote;
+mod robustness;
+mod terminal;

@@ -1,0 +1,110 @@
+use crate::{MacTerminal, ScreenWindow, Step, Terminal, TmuxPane};
+
+fn pane() -> TmuxPane {
+    TmuxPane { socket: "/tmp/s".to_owned(), pane: "%7".to_owned() }
+}
+
+fn window() -> ScreenWindow {
+    ScreenWindow { session: "1.x".to_owned(), window: "2".to_owned() }
+}
+
+#[track_caller]
+fn check(step: &Step, argv: &[&str], stdin: Option<&str>) {
+    assert_eq!(step.argv, argv);
+    assert_eq!(step.stdin.as_deref(), stdin);
+}
+
+#[test]
+fn tmux_types_a_few_characters_as_keys() {
+    for (text, argument) in [
+        ("·", "·"),
+        ("-l", "-l"),
+        ("a\x1bb\n", "ab"),
+        // tmux 3.3a, seen: an argument's last `;` ends the command, even after `--`; `\;` is the character.
+        (";", "\\;"),
+        ("a;", "a\\;"),
+        ("a\\;", "a\\\\;"),
+        ("a;b", "a;b"),
+        (";;", ";\\;"),
+        ("#{x}$y", "#{x}$y"),
+    ] {
+        check(&pane().type_text(text), &["tmux", "-S", "/tmp/s", "send-keys", "-t", "%7", "-l", "--", argument], None);
+    }
+}
+
+#[test]
+fn tmux_pastes_what_is_longer() {
+    let argv = [
+        "tmux",
+        "-S",
+        "/tmp/s",
+        "load-buffer",
+        "-b",
+        "longhaul-7",
+        "-",
+        ";",
+        "paste-buffer",
+        "-p",
+        "-d",
+        "-r",
+        "-b",
+        "longhaul-7",
+        "-t",
+        "%7",
+    ];
+    check(&pane().type_text("· a note;\x1b[201~\n"), &argv, Some("· a note;[201~"));
+}
+
+#[test]
+fn tmux_keys_and_inspection() {
+    check(&pane().press_enter(), &["tmux", "-S", "/tmp/s", "send-keys", "-t", "%7", "Enter"], None);
+    check(&pane().stash_draft(), &["tmux", "-S", "/tmp/s", "send-keys", "-t", "%7", "C-s"], None);
+    check(&pane().erase(2), &["tmux", "-S", "/tmp/s", "send-keys", "-t", "%7", "BSpace", "BSpace"], None);
+    let inspect = pane().inspect();
+    assert_eq!(inspect.argv[..7], ["tmux", "-S", "/tmp/s", "display-message", "-p", "-t", "%7"]);
+    assert_eq!(inspect.argv[8..], [";", "capture-pane", "-p", "-e", "-t", "%7"]);
+}
+
+#[test]
+fn screen_gets_its_special_characters_escaped() {
+    let stuff = |text| ["screen", "-S", "1.x", "-p", "2", "-X", "stuff", text];
+    for (text, argument) in [
+        ("·", "·"),
+        ("a^Mb", "a\\^Mb"),
+        ("a\\015", "a\\\\015"),
+        ("$HOME", "\\$HOME"),
+        ("-X #\"' ;", "-X #\"' ;"),
+        ("a\r\n", "a"),
+    ] {
+        let steps = window().type_text(text);
+        assert_eq!(steps.len(), 1);
+        check(&steps[0], &stuff(argument), None);
+    }
+    check(&window().press_enter(), &stuff("^M"), None);
+    assert_eq!(window().type_text("\n"), []);
+}
+
+#[test]
+fn screen_gets_long_text_in_parts_that_it_does_not_drop() {
+    let text = "$é".repeat(1000);
+    let steps = window().type_text(&text);
+    let parts: Vec<_> = steps.iter().map(|step| step.argv.last().unwrap().as_str()).collect();
+    assert!(parts.iter().all(|part| part.len() <= 500 && part.starts_with(['\\', 'é'])));
+    assert_eq!(parts.concat(), "\\$é".repeat(1000));
+}
+
+#[test]
+fn osascript_gets_the_text_as_an_argument() {
+    let text = "\" & (do shell script \"id\") & \"";
+    let step = MacTerminal { app: "Warp".to_owned() }.submit(text);
+    assert_eq!(step.argv[..2], ["osascript", "-e"]);
+    assert!(!step.argv[2].contains("do shell script"));
+    assert_eq!(step.argv[3..], ["Warp", text]);
+}
+
+#[test]
+fn a_blind_submit_ends_in_enter() {
+    let steps = Terminal::Screen(window()).submit_blindly("·");
+    assert_eq!(steps, [window().type_text("·"), vec![window().press_enter()]].concat());
+    assert_eq!(Terminal::Tmux(pane()).submit_blindly("·"), [pane().type_text("·"), pane().press_enter()]);
+}

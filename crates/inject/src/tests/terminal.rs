@@ -1,0 +1,140 @@
+use longhaul_core::{Env, Platform};
+
+use crate::{MacTerminal, NoTerminal, ScreenWindow, Terminal, TmuxPane};
+
+fn env(vars: &[(&str, &str)]) -> Env {
+    let var = |name: &str| vars.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned());
+    let platform = if var("OSTYPE").is_some() { Platform::MacOs } else { Platform::Unix };
+    Env {
+        platform,
+        tmux: var("TMUX"),
+        tmux_pane: var("TMUX_PANE"),
+        screen_session: var("STY"),
+        screen_window: var("WINDOW"),
+        term_program: var("TERM_PROGRAM"),
+        ..Env::default()
+    }
+}
+
+fn tmux(socket: &str, pane: &str) -> Terminal {
+    Terminal::Tmux(TmuxPane { socket: socket.to_owned(), pane: pane.to_owned() })
+}
+
+fn screen(session: &str, window: &str) -> Terminal {
+    Terminal::Screen(ScreenWindow { session: session.to_owned(), window: window.to_owned() })
+}
+
+fn mac(app: &str) -> Terminal {
+    Terminal::Osascript(MacTerminal { app: app.to_owned() })
+}
+
+#[track_caller]
+fn check(vars: &[(&str, &str)], expected: Result<Terminal, NoTerminal>) {
+    assert_eq!(Terminal::detect(&env(vars)), expected, "{vars:?}");
+}
+
+#[test]
+fn tmux_comes_before_screen_and_osascript() {
+    check(
+        &[
+            ("OSTYPE", "darwin"),
+            ("TMUX", "/tmp/tmux-0/default,11,0"),
+            ("TMUX_PANE", "%3"),
+            ("STY", "1.pts-0.host"),
+            ("WINDOW", "2"),
+            ("TERM_PROGRAM", "tmux"),
+        ],
+        Ok(tmux("/tmp/tmux-0/default", "%3")),
+    );
+    check(
+        &[("OSTYPE", "darwin"), ("STY", "1.pts-0.host"), ("WINDOW", "2"), ("TERM_PROGRAM", "kitty")],
+        Ok(screen("1.pts-0.host", "2")),
+    );
+}
+
+#[test]
+fn a_socket_may_hold_commas() {
+    check(&[("TMUX", "/tmp/a,b,c/s,11,0"), ("TMUX_PANE", "%0")], Ok(tmux("/tmp/a,b,c/s", "%0")));
+}
+
+#[test]
+fn a_broken_tmux_is_an_error_even_inside_screen() {
+    for value in ["/tmp/s", "/tmp/s,1", ",1,2"] {
+        check(
+            &[("TMUX", value), ("TMUX_PANE", "%0"), ("STY", "1.x"), ("WINDOW", "0")],
+            Err(NoTerminal::BadTmux { value: value.to_owned() }),
+        );
+    }
+    check(&[("TMUX", "/s,1,0")], Err(NoTerminal::NoPane));
+    for value in ["3", "%", "%3x", "%3;", "%-1", "% 3", "@3"] {
+        check(&[("TMUX", "/s,1,0"), ("TMUX_PANE", value)], Err(NoTerminal::BadPane { value: value.to_owned() }));
+    }
+}
+
+#[test]
+fn screen_needs_its_window() {
+    check(&[("STY", "1.x")], Err(NoTerminal::NoScreenWindow));
+    check(&[("STY", "1.x"), ("WINDOW", "-")], Err(NoTerminal::NoScreenWindow));
+}
+
+#[test]
+fn osascript_is_for_known_terminals_on_macos() {
+    for (program, app) in [
+        ("WarpTerminal", "Warp"),
+        ("iTerm.app", "iTerm2"),
+        ("Apple_Terminal", "Terminal"),
+        ("ghostty", "Ghostty"),
+        ("vscode", "Code"),
+        ("Hyper", "Hyper"),
+        ("Alacritty", "Alacritty"),
+        ("alacritty", "Alacritty"),
+        ("kitty", "kitty"),
+    ] {
+        check(&[("OSTYPE", "darwin"), ("TERM_PROGRAM", program)], Ok(mac(app)));
+        check(&[("TERM_PROGRAM", program)], Err(NoTerminal::NoMultiplexer));
+    }
+    for value in ["", "Emacs"] {
+        let expected = Err(NoTerminal::UnknownMacTerminal { value: value.to_owned() });
+        check(&[("OSTYPE", "darwin"), ("TERM_PROGRAM", value)], expected);
+    }
+}
+
+#[test]
+fn every_reason_is_said_in_plain_words() {
+    let said = |vars: &[(&str, &str)]| Terminal::detect(&env(vars)).unwrap_err().to_string();
+    assert_eq!(said(&[]), "neither $TMUX nor $STY is set: run the client in tmux or GNU screen");
+    assert_eq!(said(&[("TMUX", "/s,1,0"), ("TMUX_PANE", "x")]), "$TMUX_PANE is not % and a number: \"x\"");
+}
+
+#[test]
+fn terminals_are_stored_by_kind() {
+    for (terminal, json) in [
+        (tmux("/s", "%1"), r#"{"kind":"tmux","socket":"/s","pane":"%1"}"#),
+        (screen("1.x", "0"), r#"{"kind":"screen","session":"1.x","window":"0"}"#),
+        (mac("Warp"), r#"{"kind":"osascript","app":"Warp"}"#),
+    ] {
+        assert_eq!(serde_json::to_string(&terminal).unwrap(), json);
+        assert_eq!(serde_json::from_str::<Terminal>(json).unwrap(), terminal);
+    }
+}
+
+#[test]
+fn lock_names_are_file_names_and_differ() {
+    let terminals = [
+        tmux("/s", "%1"),
+        tmux("/s", "%11"),
+        tmux("/t", "%1"),
+        screen("1.x", "0"),
+        screen("1.x", "1"),
+        screen("1.x1", ""),
+        mac("Warp"),
+        mac("Code"),
+    ];
+    let names: Vec<_> = terminals.iter().map(Terminal::lock_name).collect();
+    for (at, name) in names.iter().enumerate() {
+        assert!(name.chars().all(|ch| ch.is_ascii_alphanumeric() || matches!(ch, '_' | '-')), "{name}");
+        assert!(!names[..at].contains(name), "{name} twice");
+    }
+    // Kept across releases: an old and a new hook must take the same lock.
+    assert_eq!(names[0], "tmux-eded1317e6510e95-1");
+}

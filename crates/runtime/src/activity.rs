@@ -1,0 +1,111 @@
+//! A session's activity log on disk.
+
+use std::fs::File;
+use std::io::Write;
+use std::os::unix::fs::FileExt;
+use std::path::PathBuf;
+
+use fs2::FileExt as _;
+use longhaul_activity_log::{Line, MAX_TAIL, Metrics, Reach, Verdict, measure, reaches_far_enough};
+use longhaul_core::{Millis, SessionId};
+
+use crate::{Error, Home, files};
+
+/// What is read of a log at first; nearly always the whole window.
+const FIRST_TAIL: usize = 4 * 1024;
+
+/// The right to type: how long the log was when the injection was noted in it.
+///
+/// Whatever stands behind it in the log happened afterwards.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Ticket(pub u64);
+
+/// An open activity log.
+#[derive(Debug)]
+pub struct ActivityLog {
+    file: File,
+    path: PathBuf,
+}
+
+impl ActivityLog {
+    /// Opens a session's log, creating it where missing.
+    pub fn open(home: &Home, session: &SessionId) -> Result<Self, Error> {
+        let path = home.session_file(session, "log");
+        Ok(Self { file: files::open_append(&path)?, path })
+    }
+
+    /// Appends lines in one write, so that hooks at the same moment neither lose nor tear each other's.
+    pub fn append(&self, lines: &[Line]) -> Result<(), Error> {
+        let mut text = String::with_capacity(64);
+        if self.is_torn() {
+            text.push('\n');
+        }
+        for line in lines {
+            text.push_str(&line.to_string());
+            text.push('\n');
+        }
+        (&self.file).write_all(text.as_bytes()).map_err(|source| Error::Write { path: self.path.clone(), source })
+    }
+
+    /// Returns whether the last line has no end: a full disk or a crash has cut it.
+    fn is_torn(&self) -> bool {
+        let length = self.file.metadata().map_or(0, |metadata| metadata.len());
+        let mut last = [b'\n'];
+        length > 0 && self.file.read_at(&mut last, length - 1).is_ok_and(|read| read == 1) && last != [b'\n']
+    }
+
+    /// Measures the window at the log's end.
+    pub fn metrics(&self) -> Result<Metrics, Error> {
+        let mut most = FIRST_TAIL;
+        loop {
+            let (tail, whole) = self.tail(most)?;
+            let reach = if whole { Reach::Whole } else { Reach::Part };
+            if most >= MAX_TAIL || reaches_far_enough(&tail, reach) {
+                return Ok(measure(&tail, reach));
+            }
+            most = MAX_TAIL;
+        }
+    }
+
+    fn tail(&self, most: usize) -> Result<(Vec<u8>, bool), Error> {
+        files::tail(&self.file, most).map_err(|source| Error::Read { path: self.path.clone(), source })
+    }
+
+    /// Notes an injection if `decide`, asked again with the log locked, still says so.
+    ///
+    /// Of several hooks at the same moment exactly one gets the ticket: the others find its line.
+    pub fn claim(&self, now: Millis, decide: impl Fn(&Metrics) -> Verdict) -> Result<Result<Ticket, Verdict>, Error> {
+        let lock = |source| Error::Write { path: self.path.clone(), source };
+        self.file.lock_exclusive().map_err(lock)?;
+        let claimed = self.claim_locked(now, decide);
+        fs2::FileExt::unlock(&self.file).map_err(lock)?;
+        claimed
+    }
+
+    fn claim_locked(
+        &self,
+        now: Millis,
+        decide: impl Fn(&Metrics) -> Verdict,
+    ) -> Result<Result<Ticket, Verdict>, Error> {
+        let verdict = decide(&self.metrics()?);
+        if let Verdict::Skip(_) = verdict {
+            return Ok(Err(verdict));
+        }
+        self.append(&[Line::Injection { at: now }])?;
+        Ok(Ok(self.ticket()?))
+    }
+
+    /// Returns a ticket for what happens from now on.
+    pub fn ticket(&self) -> Result<Ticket, Error> {
+        let length = self.file.metadata().map(|metadata| metadata.len());
+        length.map(Ticket).map_err(|source| Error::Read { path: self.path.clone(), source })
+    }
+
+    /// Returns the lines that came after `ticket`.
+    pub fn since(&self, ticket: Ticket) -> Result<Vec<Line>, Error> {
+        let length = self.ticket()?.0;
+        let new = length.saturating_sub(ticket.0).min(MAX_TAIL as u64) as usize;
+        let (tail, _) = self.tail(new)?;
+        Ok(tail.split(|byte| *byte == b'\n').filter_map(Line::parse).collect())
+    }
+}

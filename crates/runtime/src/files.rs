@@ -1,0 +1,62 @@
+//! Files that only their owner may read, written whole or not at all.
+
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::{DirBuilderExt, FileExt, OpenOptionsExt};
+use std::path::Path;
+
+use crate::Error;
+
+/// Creates a folder and those above it, 0700.
+pub(crate) fn create_dir(dir: &Path) -> Result<(), Error> {
+    let created = DirBuilder::new().recursive(true).mode(0o700).create(dir);
+    created.map_err(|source| Error::Write { path: dir.to_owned(), source })
+}
+
+/// Opens a file to read and to append to, 0600, creating it, and its folder, where missing.
+pub(crate) fn open_append(path: &Path) -> Result<File, Error> {
+    let open = || OpenOptions::new().read(true).append(true).create(true).mode(0o600).open(path);
+    let opened = match open() {
+        // The folder is nearly always there: trying first saves looking.
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            create_dir(path.parent().unwrap_or(path))?;
+            open()
+        }
+        opened => opened,
+    };
+    opened.map_err(|source| Error::Write { path: path.to_owned(), source })
+}
+
+/// Replaces a file's content by temporary file and rename, so that a reader sees the old or the new, never half.
+pub(crate) fn replace(path: &Path, content: &[u8]) -> Result<(), Error> {
+    let failed = |source| Error::Write { path: path.to_owned(), source };
+    let dir = path.parent().unwrap_or(path);
+    create_dir(dir)?;
+    let temporary = path.with_extension(format!("tmp{}", std::process::id()));
+    let write = || {
+        let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&temporary)?;
+        file.write_all(content)?;
+        fs::rename(&temporary, path)
+    };
+    write().map_err(|source| {
+        let _ = fs::remove_file(&temporary);
+        failed(source)
+    })
+}
+
+/// Reads at most the last `most` bytes of a file; says whether that is all of it.
+pub(crate) fn tail(file: &File, most: usize) -> io::Result<(Vec<u8>, bool)> {
+    let length = file.metadata()?.len();
+    let start = length.saturating_sub(most as u64);
+    let mut bytes = vec![0; (length - start) as usize];
+    let mut filled = 0;
+    while filled < bytes.len() {
+        match file.read_at(&mut bytes[filled..], start + filled as u64)? {
+            // Somebody cut the file short meanwhile.
+            0 => break,
+            read => filled += read,
+        }
+    }
+    bytes.truncate(filled);
+    Ok((bytes, start == 0))
+}

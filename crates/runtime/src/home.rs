@@ -1,0 +1,75 @@
+//! Where everything is stored.
+
+use std::path::{Path, PathBuf};
+
+use longhaul_core::{Config, Env, SessionId, config};
+use longhaul_store::Store;
+
+use crate::{Error, files};
+
+/// `LONGHAUL_HOME`: the folder that holds everything the program stores.
+#[derive(Debug, Clone)]
+pub struct Home {
+    dir: PathBuf,
+}
+
+impl Home {
+    /// Returns the folder that `env` names; it need not exist yet.
+    pub fn of(env: &Env) -> Result<Self, Error> {
+        env.data_dir.clone().map(|dir| Self { dir }).ok_or(Error::NoDataDir)
+    }
+
+    /// Returns the folder.
+    pub fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    /// Returns the folder of the sessions' own files.
+    pub fn sessions(&self) -> PathBuf {
+        self.dir.join("sessions")
+    }
+
+    /// Returns a session's own file of the kind `extension`.
+    pub fn session_file(&self, session: &SessionId, extension: &str) -> PathBuf {
+        self.sessions().join(format!("{session}.{extension}"))
+    }
+
+    /// Returns the folder of locks on panes.
+    pub fn locks(&self) -> PathBuf {
+        self.dir.join("locks")
+    }
+
+    /// Returns the error log.
+    pub fn error_log(&self) -> PathBuf {
+        self.dir.join("longhaul.log")
+    }
+
+    /// Returns the database's path.
+    pub fn database(&self) -> PathBuf {
+        self.dir.join("longhaul.db")
+    }
+
+    /// Opens the database, readable by nobody else.
+    pub fn store(&self) -> Result<Store, Error> {
+        let path = self.database();
+        // SQLite would create it with the umask's mode; its WAL takes over the mode of the file.
+        files::open_append(&path)?;
+        Ok(Store::open(&path)?)
+    }
+
+    /// Opens the database if there is one.
+    pub fn existing_store(&self) -> Result<Option<Store>, Error> {
+        let path = self.database();
+        path.exists().then(|| Store::open(&path)).transpose().map_err(Error::from)
+    }
+}
+
+/// Reads the config file; one that is not there is the defaults.
+pub fn config(env: &Env) -> Result<(Config, Vec<config::Warning>), Error> {
+    let Some(path) = &env.config_path else { return Ok((Config::default(), Vec::new())) };
+    match std::fs::read(path) {
+        Ok(bytes) => Ok(Config::from_json(&String::from_utf8_lossy(&bytes))),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok((Config::default(), Vec::new())),
+        Err(source) => Err(Error::Read { path: path.clone(), source }),
+    }
+}

@@ -1,0 +1,116 @@
+//! The shell around a hook executable: payload in, jobs in their order, one JSON object out, exit 0 whatever happens.
+
+use std::io::Write;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use longhaul_core::event::{self, EventName, HookEvent};
+use longhaul_core::{Config, Env, Reply, catalog, reply};
+
+use crate::{Error, ErrorLog, Home, home, stdin, surroundings};
+
+/// One call of one hook, as its jobs see it.
+#[derive(Debug)]
+pub struct Hook<E> {
+    /// What happened.
+    pub event: E,
+    /// Clock and environment.
+    pub env: Env,
+    /// Where things are stored.
+    pub home: Home,
+    /// The configuration in force.
+    pub config: Config,
+    /// What in the config file could not be used.
+    pub config_warnings: Vec<String>,
+    /// What will be answered.
+    pub reply: Reply,
+    /// Where failures go.
+    pub log: ErrorLog,
+}
+
+/// Whether the jobs after this one run too.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Flow {
+    /// They do.
+    Next,
+    /// They do not: this job has acted, and theirs would undo it.
+    Done,
+}
+
+/// A job's part in a hook.
+pub type JobFn<E> = fn(&mut Hook<E>) -> Result<Flow, Error>;
+
+/// Whether the answer has been printed; a panic must not print a second one.
+static REPLIED: AtomicBool = AtomicBool::new(false);
+
+impl<E: HookEvent<'static>> Hook<E> {
+    /// Runs `jobs` in order and answers.
+    ///
+    /// Every job is tried even when one before it failed; failures go to the error log.
+    pub fn run(jobs: &[JobFn<E>]) {
+        Self::run_then(jobs, &[]);
+    }
+
+    /// Runs `jobs`, answers, and then does what can wait until the answer is out.
+    pub fn run_then(jobs: &[JobFn<E>], afterwards: &[JobFn<E>]) {
+        let env = surroundings::env();
+        let log = ErrorLog::new(&env, E::NAME.as_str());
+        answer_even_after_a_panic(log.clone());
+        let Some(mut hook) = Self::receive(env, &log) else { return answer(reply::PLAIN) };
+        hook.work(jobs);
+        answer(&hook.reply.to_json());
+        hook.work(afterwards);
+    }
+
+    fn receive(env: Env, log: &ErrorLog) -> Option<Self> {
+        let payload = stdin::read(catalog::stdin_deadline(E::NAME));
+        if env.disabled {
+            return None;
+        }
+        let result = payload.map_err(|error| error.to_string()).and_then(|bytes| {
+            // The process lives for one event: the payload may live as long.
+            let text: &'static str = event::utf8(bytes).leak();
+            let wire = event::parse(text).map_err(|error| error.to_string())?;
+            let name = wire.hook_event_name.as_deref().map(EventName::from_wire);
+            if name.is_some_and(|name| name != E::NAME) {
+                return Err(format!("payload is that of another event: {:?}", wire.hook_event_name));
+            }
+            let event = E::from_wire(wire).map_err(|error| error.to_string())?;
+            let home = Home::of(&env).map_err(|error| error.to_string())?;
+            Ok((event, home))
+        });
+        let (event, home) = result.map_err(|problem| log.write(&problem)).ok()?;
+        let (config, warnings) = home::config(&env).unwrap_or_else(|error| {
+            log.write(&error.chain());
+            (Config::default(), Vec::new())
+        });
+        let config_warnings = warnings.iter().map(ToString::to_string).collect();
+        Some(Self { event, env, home, config, config_warnings, reply: Reply::default(), log: log.clone() })
+    }
+
+    fn work(&mut self, jobs: &[JobFn<E>]) {
+        for job in jobs {
+            match job(self) {
+                Ok(Flow::Next) => {}
+                Ok(Flow::Done) => return,
+                Err(error) => self.log.write(&format!("session {}: {}", self.event.common().session, error.chain())),
+            }
+        }
+    }
+}
+
+fn answer(json: &str) {
+    if !REPLIED.swap(true, Ordering::SeqCst) {
+        let mut stdout = std::io::stdout().lock();
+        // A client that no longer listens needs no answer.
+        let _ = writeln!(stdout, "{json}").and_then(|()| stdout.flush());
+    }
+}
+
+/// Answers and exits with 0 where the program would otherwise abort.
+fn answer_even_after_a_panic(log: ErrorLog) {
+    std::panic::set_hook(Box::new(move |panic| {
+        log.write(&format!("panicked: {panic}"));
+        answer(reply::PLAIN);
+        std::process::exit(0);
+    }));
+}

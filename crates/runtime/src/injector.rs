@@ -1,0 +1,54 @@
+//! The detached process that waits until the client can be typed into.
+
+use std::process::ExitCode;
+use std::time::Duration;
+
+use longhaul_core::{Env, SessionId};
+use longhaul_inject::{Terminal, Want};
+
+use crate::{ActivityLog, Error, ErrorLog, Home, Order, Outcome, Receipt, SessionRecord, Ticket, home, inject};
+use crate::{process, surroundings};
+
+/// Runs with the arguments that a hook gives it: session, kind of text, ticket, text.
+///
+/// Nobody waits for it or reads what it prints: what goes wrong is a line in the error log.
+pub fn run(args: impl Iterator<Item = String>) -> ExitCode {
+    process::leave_session();
+    let env = surroundings::env();
+    let log = ErrorLog::new(&env, "injector");
+    let args: Vec<String> = args.collect();
+    let Some((session, receipt, ticket, text)) = parse(&args) else {
+        log.write("usage: longhaul-injector SESSION bookmark|compaction TICKET TEXT");
+        return ExitCode::from(2);
+    };
+    match type_it(&env, &session, receipt, ticket, text) {
+        Ok(Outcome::Confirmed | Outcome::Superseded) => ExitCode::SUCCESS,
+        Ok(Outcome::GaveUp(why)) => {
+            log.write(&format!("session {session}: {text:?} not typed: {why}"));
+            ExitCode::FAILURE
+        }
+        Err(error) => {
+            log.write(&format!("session {session}: {}", error.chain()));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn parse(args: &[String]) -> Option<(SessionId, Receipt, Ticket, &str)> {
+    let [session, kind, ticket, text] = args else { return None };
+    let receipt = Receipt::ALL.into_iter().find(|receipt| receipt.name() == kind)?;
+    Some((SessionId::new(session)?, receipt, Ticket(ticket.parse().ok()?), text))
+}
+
+fn type_it(env: &Env, session: &SessionId, receipt: Receipt, ticket: Ticket, text: &str) -> Result<Outcome, Error> {
+    let home = Home::of(env)?;
+    let (config, _) = home::config(env)?;
+    let record = SessionRecord::load(&home, session);
+    let client_pid = env.client_pid.or(record.as_ref().and_then(|record| record.client_pid));
+    let terminal = record.and_then(|record| record.terminal).or_else(|| Terminal::detect(env).ok());
+    let Some(terminal) = terminal else { return Ok(Outcome::GaveUp("no terminal to type into".to_owned())) };
+    let patience = Duration::from_millis(config.inject.patience_seconds.seconds_as_millis());
+    std::thread::sleep(Duration::from_millis(config.inject.delay_ms.0 as u64));
+    let order = Order { terminal, client_pid, text: text.to_owned(), want: Want::Idle, receipt, patience };
+    inject(env, &home, &ActivityLog::open(&home, session)?, &order, ticket)
+}

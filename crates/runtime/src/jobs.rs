@@ -1,0 +1,5 @@
+//! What each job does on each event: plain functions that join stored values with pure decisions.
+
+pub mod bookmarks;
+pub mod guard;
+pub mod housekeeping;

@@ -1,0 +1,106 @@
+//! A submitted prompt: a bookmark that has arrived, or a turn that begins.
+
+use longhaul_activity_log::Line;
+use longhaul_core::Reply;
+use longhaul_core::event::{EventName, UserPromptSubmit};
+use longhaul_core::guard::in_subagent;
+use longhaul_store::NewBookmark;
+
+use crate::{Error, Flow, Hook, git, usage};
+
+/// The slash command of the bundle, which this hook answers by itself.
+const COMMAND: &str = "/longhaul:bookmark";
+
+/// What the model is told of a marker in the middle of its turn.
+const MID_TURN: &str = "This message is an automatic bookmark set by the user's tooling as a rewind point. It asks \
+                        for nothing and needs no reply; the work in progress goes on unchanged.";
+
+/// Confirms a bookmark, or notes that a turn begins.
+pub fn on_prompt(hook: &mut Hook<UserPromptSubmit>) -> Result<Flow, Error> {
+    if !hook.wants_activity() || in_subagent(&hook.event.common) {
+        return Ok(Flow::Next);
+    }
+    let log = hook.activity()?;
+    let at = hook.env.now;
+    let marker = hook.config.bookmarks.marker.as_str();
+    let Some(note) = note_of(&hook.event.prompt, marker).filter(|_| hook.config.bookmarks.enabled) else {
+        log.append(&[Line::Prompt { at }])?;
+        return Ok(Flow::Next);
+    };
+    let note = note.map(str::to_owned);
+    let is_running = log.metrics()?.is_turn_running();
+    log.append(&[Line::Bookmark { at }])?;
+    hook.reply = if is_running && !is_command(&hook.event.prompt) {
+        Reply::context(EventName::UserPromptSubmit, MID_TURN)
+    } else {
+        Reply::end("Bookmark set: /rewind comes back here.")
+    };
+    store(hook, note.as_deref())?;
+    Ok(Flow::Done)
+}
+
+/// Adds, once the answer is out, whether the work tree of a new bookmark had uncommitted changes.
+pub fn add_git_state(hook: &mut Hook<UserPromptSubmit>) -> Result<Flow, Error> {
+    let marker = hook.config.bookmarks.marker.as_str();
+    let (Some(cwd), Some(_)) = (&hook.event.common.cwd, note_of(&hook.event.prompt, marker)) else {
+        return Ok(Flow::Next);
+    };
+    if hook.config.bookmarks.enabled
+        && let Some(dirty) = git::is_dirty(cwd)
+    {
+        hook.home.store()?.set_dirty(hook.event.common.session.as_str(), hook.env.now.0, dirty)?;
+    }
+    Ok(Flow::Next)
+}
+
+fn store(hook: &Hook<UserPromptSubmit>, note: Option<&str>) -> Result<(), Error> {
+    let common = &hook.event.common;
+    let cwd = common.cwd.as_ref().map(|cwd| cwd.to_string_lossy());
+    let commit = common.cwd.as_deref().and_then(git::commit);
+    let usage = usage::newest(common.transcript.as_deref());
+    hook.home.store()?.add_bookmark(&NewBookmark {
+        session: common.session.as_str(),
+        created_at: hook.env.now.0,
+        prompt_id: common.prompt_id.as_deref(),
+        note,
+        cwd: cwd.as_deref(),
+        git_commit: commit.as_deref(),
+        context_tokens: usage.map(|usage| usage.tokens),
+    })?;
+    Ok(())
+}
+
+/// Returns the note of a prompt that is a bookmark: `Some(None)` for a marker alone.
+fn note_of<'a>(prompt: &'a str, marker: &str) -> Option<Option<&'a str>> {
+    let prompt = prompt.trim();
+    let rest = prompt.strip_prefix(marker).or_else(|| prompt.strip_prefix(COMMAND))?;
+    let note = rest.trim();
+    // `·x` is a prompt that begins with the marker's character, and `/longhaul:bookmarks` another command.
+    (rest.is_empty() || rest.starts_with(char::is_whitespace)).then_some((!note.is_empty()).then_some(note))
+}
+
+fn is_command(prompt: &str) -> bool {
+    prompt.trim_start().starts_with(COMMAND)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::note_of;
+
+    #[test]
+    fn only_the_marker_alone_or_with_a_note_is_a_bookmark() {
+        for (prompt, expected) in [
+            ("·", Some(None)),
+            ("  · \n", Some(None)),
+            ("· before the rewrite ", Some(Some("before the rewrite"))),
+            ("·x", None),
+            ("", None),
+            ("please · go on", None),
+            ("/longhaul:bookmark", Some(None)),
+            ("/longhaul:bookmark green tests", Some(Some("green tests"))),
+            ("/longhaul:bookmarks", None),
+        ] {
+            assert_eq!(note_of(prompt, "·"), expected, "{prompt:?}");
+        }
+    }
+}

@@ -1,0 +1,54 @@
+//! A bookmark typed from inside the PostToolUse hook.
+//!
+//! The client waits for its hooks: until this one returns, no dialog of the turn can open between look and Enter.
+
+use std::time::Duration;
+
+use longhaul_activity_log::Situation;
+use longhaul_core::event::{HookEvent, PostToolUse};
+use longhaul_core::guard::asks_nothing;
+use longhaul_inject::{Decision, Want};
+
+use crate::typing::Typist;
+use crate::{ActivityLog, Error, Hook, Order, Receipt, agents};
+
+/// How long the hook waits for the receipt, so that the next tool call finds the bookmark in the log.
+const RECEIPT_LIMIT: Duration = Duration::from_millis(800);
+
+/// Types a bookmark if the pane allows it at this moment; otherwise leaves it to the next call.
+pub(super) fn bookmark(hook: &Hook<PostToolUse<'static>>, log: &ActivityLog) -> Result<(), Error> {
+    let common = hook.event.common();
+    let others_may_ask =
+        !asks_nothing(common.permission_mode.as_deref()) && agents::any_running(&hook.home, &common.session);
+    let (Some(terminal), client_pid) = hook.place() else { return Ok(()) };
+    if others_may_ask {
+        return Ok(());
+    }
+    let order = Order {
+        terminal,
+        client_pid,
+        text: hook.config.bookmarks.marker.as_str().to_owned(),
+        want: Want::MidTurn,
+        receipt: Receipt::Bookmark,
+        patience: Duration::ZERO,
+    };
+    let typist = Typist::new(&hook.env, &hook.home, &order);
+    let Some(_lock) = typist.lock()? else { return Ok(()) };
+    let decision = match typist.decide() {
+        Ok(decision @ (Decision::Type | Decision::TypedAlready)) => decision,
+        Ok(Decision::Stash { .. } | Decision::Wait(_)) => return Ok(()),
+        Err(problem) => {
+            hook.log.write(&format!("session {}: no bookmark: {problem}", common.session));
+            return Ok(());
+        }
+    };
+    let Ok(ticket) = log.claim(hook.env.now, |metrics| hook.decide(Situation::ToolCall, true, metrics))? else {
+        return Ok(());
+    };
+    if let Err(problem) = typist.submit(&decision) {
+        hook.log.write(&format!("session {}: no bookmark: {problem}", common.session));
+    } else if !typist.is_received(log, ticket, RECEIPT_LIMIT)? {
+        hook.log.write(&format!("session {}: bookmark typed, not yet confirmed", common.session));
+    }
+    Ok(())
+}

@@ -1,0 +1,70 @@
+//! The context guard: compacts, and denies new subagents, before the context is full.
+
+use longhaul_activity_log::{Pressure, Reason, Skip, Verdict, should_compact, should_deny_agents};
+use longhaul_core::Reply;
+use longhaul_core::event::{HookEvent, PreToolUse, Stop, SubagentStop};
+use longhaul_core::guard::{is_compaction, stopped_by_user};
+use longhaul_transcript::window_tokens;
+
+use crate::{Error, Flow, Hook, Receipt, usage};
+
+/// Denies a new subagent when the context is nearly full.
+pub fn on_agent_launch(hook: &mut Hook<PreToolUse<'static>>) -> Result<Flow, Error> {
+    if !hook.config.guard.enabled || !matches!(hook.event.tool_name.as_str(), "Agent" | "Task") {
+        return Ok(Flow::Next);
+    }
+    let pressure = hook.pressure()?;
+    if should_deny_agents(&hook.config.guard, pressure) {
+        hook.reply = Reply::deny(format!(
+            "The context window is {:.0} % full, above the limit of {:.0} % for new subagents: what they bring back \
+             may not fit. Finishing in the main conversation or compacting first makes room.",
+            pressure.0 * 100.0,
+            hook.config.guard.deny_percent.0 * 100.0
+        ));
+    }
+    Ok(Flow::Next)
+}
+
+/// Compacts at the end of a turn when the context fills up.
+pub fn on_turn_end(hook: &mut Hook<Stop>) -> Result<Flow, Error> {
+    if stopped_by_user(&hook.event) { Ok(Flow::Next) } else { hook.compact_when_full() }
+}
+
+/// Compacts after a subagent's return when the context fills up.
+pub fn on_agent_return(hook: &mut Hook<SubagentStop>) -> Result<Flow, Error> {
+    if is_compaction(&hook.event.common) { Ok(Flow::Next) } else { hook.compact_when_full() }
+}
+
+impl<E: HookEvent<'static>> Hook<E> {
+    /// Returns how full the context is: by the newest reply's usage, else by what the log has counted.
+    fn pressure(&self) -> Result<Pressure, Error> {
+        let windows = &self.config.context.windows;
+        Ok(match usage::newest(self.event.common().transcript.as_deref()) {
+            Some(usage) => {
+                let window = window_tokens(usage.model.as_deref(), usage.tokens, windows);
+                Pressure::of(usage.tokens, window)
+            }
+            None => Pressure::estimate(&self.activity()?.metrics()?, window_tokens(None, 0, windows)),
+        })
+    }
+
+    fn compact_when_full(&self) -> Result<Flow, Error> {
+        if !self.config.guard.enabled {
+            return Ok(Flow::Next);
+        }
+        let (Some(_), _) = self.place() else { return Ok(Flow::Next) };
+        let pressure = self.pressure()?;
+        let claim = self.activity()?.claim(self.env.now, |metrics| {
+            if should_compact(&self.config.guard, pressure, metrics, self.env.now) {
+                let actual = (pressure.0 * 100.0) as u64;
+                let limit = self.config.guard.compact_percent.0 * 100.0;
+                Verdict::Inject(Reason { what: "percent of the context", actual, limit })
+            } else {
+                Verdict::Skip(Skip::BelowThresholds)
+            }
+        })?;
+        let Ok(ticket) = claim else { return Ok(Flow::Next) };
+        self.spawn_injector("/compact", Receipt::Compaction, ticket)?;
+        Ok(Flow::Done)
+    }
+}

@@ -1,0 +1,42 @@
+//! What belongs to no job: config warnings, and files that nobody needs any more.
+
+use std::fs;
+use std::path::Path;
+use std::time::Duration;
+
+use longhaul_core::Millis;
+use longhaul_core::event::SessionStart;
+
+use crate::{Error, Flow, Hook};
+
+/// Session files untouched for this long are removed.
+const KEEP: Duration = Duration::from_secs(7 * 24 * 60 * 60);
+
+/// Tells the user what in the config could not be used.
+pub fn show_config_warnings(hook: &mut Hook<SessionStart>) -> Result<Flow, Error> {
+    if !hook.config_warnings.is_empty() && hook.event.source != "compact" {
+        let list = hook.config_warnings.join("; ");
+        hook.log.write(&list);
+        hook.reply.system_message = Some(format!("longhaul: {list}"));
+    }
+    Ok(Flow::Next)
+}
+
+/// Removes the files of sessions that have been over for a week.
+pub fn remove_old_files(hook: &mut Hook<SessionStart>) -> Result<Flow, Error> {
+    for dir in [hook.home.sessions(), hook.home.locks()] {
+        for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
+            if is_old(&entry.path(), hook.env.now) {
+                // Another session's start may be removing it at the same moment.
+                let _ = fs::remove_file(entry.path());
+            }
+        }
+    }
+    Ok(Flow::Next)
+}
+
+fn is_old(path: &Path, now: Millis) -> bool {
+    let modified = fs::metadata(path).and_then(|metadata| metadata.modified());
+    let since_epoch = modified.ok().and_then(|time| time.duration_since(std::time::UNIX_EPOCH).ok());
+    since_epoch.is_some_and(|at| Duration::from_millis(now.0).saturating_sub(at) > KEEP)
+}

@@ -1,0 +1,73 @@
+//! The one place that touches the world: stdin, clock, environment, files, processes; and the jobs, which join what
+//! is there with what the domain crates decide.
+
+mod activity;
+mod agents;
+mod client;
+mod error_log;
+mod files;
+mod git;
+mod home;
+mod hook;
+pub mod injector;
+pub mod jobs;
+mod process;
+mod session;
+mod stdin;
+mod surroundings;
+mod typing;
+mod usage;
+
+pub use crate::activity::{ActivityLog, Ticket};
+pub use crate::error_log::ErrorLog;
+pub use crate::home::{Home, config};
+pub use crate::hook::{Flow, Hook, JobFn};
+pub use crate::session::SessionRecord;
+pub use crate::surroundings::env;
+pub use crate::typing::{Order, Outcome, Receipt, inject};
+
+#[cfg(test)]
+mod tests;
+
+use std::io;
+use std::path::PathBuf;
+
+/// Why something could not be done.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// Neither `LONGHAUL_HOME` nor `HOME` is set.
+    #[error("no data directory: set LONGHAUL_HOME or HOME")]
+    NoDataDir,
+    /// A file could not be read.
+    #[error("cannot read {}", path.display())]
+    Read { path: PathBuf, source: io::Error },
+    /// A file could not be written.
+    #[error("cannot write {}", path.display())]
+    Write { path: PathBuf, source: io::Error },
+    /// A program could not be started.
+    #[error("cannot start {program}")]
+    Start { program: String, source: io::Error },
+    /// A program answered with an error.
+    #[error("{program} failed: {message}")]
+    Program { program: String, message: String },
+    /// A program did not answer in time.
+    #[error("{program} did not answer within {ms} ms")]
+    TimedOut { program: String, ms: u64 },
+    /// The database said no.
+    #[error(transparent)]
+    Store(#[from] longhaul_store::StoreError),
+}
+
+impl Error {
+    /// Returns the message with the causes behind it, on one line.
+    pub fn chain(&self) -> String {
+        let mut text = self.to_string();
+        let mut cause = std::error::Error::source(self);
+        while let Some(error) = cause {
+            text.push_str(": ");
+            text.push_str(&error.to_string());
+            cause = error.source();
+        }
+        text
+    }
+}

@@ -1,0 +1,64 @@
+//! What is kept of a session: where it runs.
+
+use std::path::PathBuf;
+
+use longhaul_core::{Millis, SessionId};
+use longhaul_inject::Terminal;
+use serde::{Deserialize, Serialize};
+
+use crate::{Error, Home, files};
+
+/// `sessions/<id>.json`, written at SessionStart.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct SessionRecord {
+    /// The session's id, in the form that names files.
+    pub session: String,
+    /// When the client last said that it starts.
+    pub started_at: u64,
+    /// The terminal, where there is one that can be typed into.
+    #[serde(default)]
+    pub terminal: Option<Terminal>,
+    /// Why there is none.
+    #[serde(default)]
+    pub no_terminal: Option<String>,
+    /// The client's process.
+    #[serde(default)]
+    pub client_pid: Option<u32>,
+    /// The working directory.
+    #[serde(default)]
+    pub cwd: Option<PathBuf>,
+    /// The client's transcript.
+    #[serde(default)]
+    pub transcript: Option<PathBuf>,
+}
+
+impl SessionRecord {
+    /// Returns when the session started.
+    pub fn started(&self) -> Millis {
+        Millis(self.started_at)
+    }
+
+    /// Reads a session's record; `None` where there is none that can be read.
+    pub fn load(home: &Home, session: &SessionId) -> Option<Self> {
+        let text = std::fs::read(home.session_file(session, "json")).ok()?;
+        serde_json::from_slice(&text).ok()
+    }
+
+    /// Writes the record.
+    pub fn save(&self, home: &Home, session: &SessionId) -> Result<(), Error> {
+        let json = serde_json::to_vec(self).unwrap_or_default();
+        files::replace(&home.session_file(session, "json"), &json)
+    }
+
+    /// Returns every record that can be read, the newest first.
+    pub fn all(home: &Home) -> Vec<Self> {
+        let entries = std::fs::read_dir(home.sessions()).into_iter().flatten().flatten();
+        let mut records: Vec<Self> = entries
+            .map(|entry| entry.path())
+            .filter(|path| path.extension().is_some_and(|extension| extension == "json"))
+            .filter_map(|path| serde_json::from_slice(&std::fs::read(path).ok()?).ok())
+            .collect();
+        records.sort_by_key(|record| std::cmp::Reverse(record.started_at));
+        records
+    }
+}

@@ -1,0 +1,80 @@
+//! The payload on standard input, read with a deadline of its own.
+//!
+//! The client's timeout does not end a hook that waits for its input, and the input may never be closed.
+
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::io::Errno;
+use rustix::time::Timespec;
+
+/// More than this is no payload.
+const MAX_BYTES: usize = 64 * 1024 * 1024;
+
+/// How long an input that looks complete but is not closed is waited for.
+const QUIET: Duration = Duration::from_millis(50);
+
+/// Why there is no payload.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum StdinError {
+    /// It did not come in time.
+    TimedOut,
+    /// It is larger than any payload.
+    TooLarge,
+    /// It could not be read.
+    Failed(Errno),
+}
+
+impl std::fmt::Display for StdinError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::TimedOut => f.write_str("no payload came in time"),
+            Self::TooLarge => write!(f, "payload is larger than {} MB", MAX_BYTES >> 20),
+            Self::Failed(errno) => write!(f, "cannot read standard input: {errno}"),
+        }
+    }
+}
+
+/// Reads standard input up to its end, or until it holds a whole object and nothing more comes.
+pub(crate) fn read(deadline: Duration) -> Result<Vec<u8>, StdinError> {
+    let stdin = rustix::stdio::stdin();
+    let started = Instant::now();
+    let mut bytes = Vec::with_capacity(16 * 1024);
+    loop {
+        let complete = looks_complete(&bytes);
+        let left = deadline.saturating_sub(started.elapsed());
+        if !readable(if complete { left.min(QUIET) } else { left })? {
+            let parses = || serde_json::from_slice::<serde::de::IgnoredAny>(&bytes).is_ok();
+            if complete && parses() {
+                return Ok(bytes);
+            }
+            if started.elapsed() >= deadline {
+                return Err(StdinError::TimedOut);
+            }
+            continue;
+        }
+        // A pipe holds 64 KB: growing by less would only mean more calls.
+        bytes.reserve(if bytes.is_empty() { 16 * 1024 } else { 64 * 1024 });
+        match rustix::io::read(stdin, rustix::buffer::spare_capacity(&mut bytes)) {
+            Ok(0) => return Ok(bytes),
+            Ok(_) if bytes.len() > MAX_BYTES => return Err(StdinError::TooLarge),
+            Ok(_) | Err(Errno::INTR | Errno::AGAIN) => {}
+            Err(errno) => return Err(StdinError::Failed(errno)),
+        }
+    }
+}
+
+fn looks_complete(bytes: &[u8]) -> bool {
+    bytes.trim_ascii_end().last() == Some(&b'}')
+}
+
+fn readable(wait: Duration) -> Result<bool, StdinError> {
+    let stdin = rustix::stdio::stdin();
+    let mut fds = [PollFd::new(&stdin, PollFlags::IN)];
+    let timeout = Timespec { tv_sec: wait.as_secs() as i64, tv_nsec: i64::from(wait.subsec_nanos()) };
+    match poll(&mut fds, Some(&timeout)) {
+        Ok(ready) => Ok(ready > 0),
+        Err(Errno::INTR) => Ok(false),
+        Err(errno) => Err(StdinError::Failed(errno)),
+    }
+}

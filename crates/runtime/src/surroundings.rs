@@ -1,0 +1,19 @@
+//! Clock and environment, read once.
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use longhaul_core::{Env, Millis, Platform};
+
+/// Reads the clock and the environment of this process.
+#[expect(clippy::disallowed_methods, reason = "this is the one place that reads them")]
+pub fn env() -> Env {
+    let platform = if cfg!(target_os = "macos") { Platform::MacOs } else { Platform::Unix };
+    // A variable that is not UTF-8 is no value that we could pass on.
+    Env::new(clock(), platform, |name| std::env::var(name).ok())
+}
+
+/// Returns the time now; only waiting needs more than the one reading in [`Env`].
+#[expect(clippy::disallowed_methods, reason = "this is the one place that reads it")]
+pub(crate) fn clock() -> Millis {
+    Millis(SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as u64))
+}

@@ -1,0 +1,108 @@
+//! Confirmed bookmarks.
+
+use rusqlite::{Row, named_params};
+
+use crate::{Store, StoreError, cannot};
+
+/// A bookmark that has just been confirmed.
+#[derive(Debug, Clone, Default)]
+pub struct NewBookmark<'a> {
+    /// The session, in the form that names files.
+    pub session: &'a str,
+    /// Milliseconds since the epoch.
+    pub created_at: u64,
+    /// The turn in which it was typed.
+    pub prompt_id: Option<&'a str>,
+    /// What the person wrote behind the marker.
+    pub note: Option<&'a str>,
+    /// The session's working directory.
+    pub cwd: Option<&'a str>,
+    /// The commit that was checked out there.
+    pub git_commit: Option<&'a str>,
+    /// Tokens of context then.
+    pub context_tokens: Option<u64>,
+}
+
+/// A stored bookmark.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Bookmark {
+    /// Its number.
+    pub id: i64,
+    /// The session, in the form that names files.
+    pub session: String,
+    /// Milliseconds since the epoch.
+    pub created_at: u64,
+    /// The turn in which it was typed.
+    pub prompt_id: Option<String>,
+    /// What the person wrote behind the marker.
+    pub note: Option<String>,
+    /// The session's working directory.
+    pub cwd: Option<String>,
+    /// The commit that was checked out there.
+    pub git_commit: Option<String>,
+    /// Whether there were uncommitted changes; `None` where git did not answer in time.
+    pub git_dirty: Option<bool>,
+    /// Tokens of context then.
+    pub context_tokens: Option<u64>,
+}
+
+impl Store {
+    /// Stores a bookmark.
+    pub fn add_bookmark(&self, bookmark: &NewBookmark<'_>) -> Result<(), StoreError> {
+        self.connection
+            .execute(
+                "INSERT INTO bookmarks (session_id, created_at, prompt_id, note, cwd, git_commit, context_tokens)
+                 VALUES (:session, :created_at, :prompt_id, :note, :cwd, :git_commit, :context_tokens)",
+                named_params! {
+                    ":session": bookmark.session,
+                    ":created_at": bookmark.created_at as i64,
+                    ":prompt_id": bookmark.prompt_id,
+                    ":note": bookmark.note,
+                    ":cwd": bookmark.cwd,
+                    ":git_commit": bookmark.git_commit,
+                    ":context_tokens": bookmark.context_tokens.map(|tokens| tokens as i64),
+                },
+            )
+            .map(drop)
+            .map_err(cannot("store the bookmark"))
+    }
+
+    /// Adds whether the work tree had uncommitted changes to the session's bookmark of that time.
+    pub fn set_dirty(&self, session: &str, created_at: u64, dirty: bool) -> Result<(), StoreError> {
+        let update = "UPDATE bookmarks SET git_dirty = ?3 WHERE session_id = ?1 AND created_at = ?2";
+        self.connection
+            .execute(update, (session, created_at as i64, dirty))
+            .map(drop)
+            .map_err(cannot("update the bookmark"))
+    }
+
+    /// Returns the bookmarks of sessions whose id begins with `session`, or of all, the oldest first.
+    pub fn bookmarks(&self, session: Option<&str>) -> Result<Vec<Bookmark>, StoreError> {
+        let failed = cannot("list the bookmarks");
+        let mut statement = self
+            .connection
+            .prepare(
+                "SELECT id, session_id, created_at, prompt_id, note, cwd, git_commit, git_dirty, context_tokens
+                 FROM bookmarks
+                 WHERE ?1 IS NULL OR substr(session_id, 1, length(?1)) = ?1
+                 ORDER BY created_at, id",
+            )
+            .map_err(&failed)?;
+        let rows = statement.query_map([session], read).map_err(&failed)?;
+        rows.collect::<Result<_, _>>().map_err(failed)
+    }
+}
+
+fn read(row: &Row<'_>) -> rusqlite::Result<Bookmark> {
+    Ok(Bookmark {
+        id: row.get(0)?,
+        session: row.get(1)?,
+        created_at: row.get::<_, i64>(2)?.unsigned_abs(),
+        prompt_id: row.get(3)?,
+        note: row.get(4)?,
+        cwd: row.get(5)?,
+        git_commit: row.get(6)?,
+        git_dirty: row.get(7)?,
+        context_tokens: row.get::<_, Option<i64>>(8)?.map(i64::unsigned_abs),
+    })
+}

@@ -1,0 +1,59 @@
+//! The one place that knows SQLite: schema, migrations, queries.
+
+mod bookmarks;
+mod migrations;
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use rusqlite::Connection;
+
+pub use crate::bookmarks::{Bookmark, NewBookmark};
+
+#[cfg(test)]
+mod tests;
+
+/// How long a statement waits for another process to finish writing.
+const BUSY_TIMEOUT: Duration = Duration::from_millis(2_000);
+
+/// Why the database could not be used.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// The file could not be opened as a database.
+    #[error("cannot open the database {}", path.display())]
+    Open { path: PathBuf, source: rusqlite::Error },
+    /// A newer version of the program has written it.
+    #[error("{} was written by a newer version (schema {found}, this one knows {known}): update longhaul", path.display())]
+    TooNew { path: PathBuf, found: u32, known: u32 },
+    /// A statement failed.
+    #[error("cannot {action}")]
+    Statement { action: &'static str, source: rusqlite::Error },
+}
+
+/// An open database.
+#[derive(Debug)]
+pub struct Store {
+    connection: Connection,
+}
+
+impl Store {
+    /// Opens the database, creating it or bringing its schema up to date.
+    ///
+    /// Nothing that is stored is ever dropped or reset by opening.
+    pub fn open(path: &Path) -> Result<Self, StoreError> {
+        let open = |source| StoreError::Open { path: path.to_owned(), source };
+        let mut connection = Connection::open(path).map_err(open)?;
+        // Before anything else: the very next statement may meet another hook's write.
+        connection.busy_timeout(BUSY_TIMEOUT).map_err(open)?;
+        connection.pragma_update(None, "journal_mode", "wal").map_err(open)?;
+        connection.pragma_update(None, "synchronous", "normal").map_err(open)?;
+        connection.pragma_update(None, "foreign_keys", true).map_err(open)?;
+        migrations::run(&mut connection, path)?;
+        Ok(Self { connection })
+    }
+}
+
+/// Names the operation in an error.
+fn cannot(action: &'static str) -> impl Fn(rusqlite::Error) -> StoreError {
+    move |source| StoreError::Statement { action, source }
+}

@@ -1,0 +1,74 @@
+use tempfile::TempDir;
+
+use crate::{NewBookmark, Store, StoreError};
+
+fn folder() -> TempDir {
+    TempDir::new().unwrap()
+}
+
+#[test]
+fn a_bookmark_comes_back_as_it_was_stored() {
+    let folder = folder();
+    let store = Store::open(&folder.path().join("l.db")).unwrap();
+    let new = NewBookmark {
+        session: "s1",
+        created_at: 1_700_000_000_123,
+        note: Some("before the 'rewrite'"),
+        git_commit: Some("abc"),
+        context_tokens: Some(42),
+        ..NewBookmark::default()
+    };
+    store.add_bookmark(&new).unwrap();
+    store.add_bookmark(&NewBookmark { session: "other", created_at: 1, ..NewBookmark::default() }).unwrap();
+    store.set_dirty("s1", new.created_at, true).unwrap();
+
+    let stored = store.bookmarks(Some("s1")).unwrap();
+    assert_eq!(stored.len(), 1);
+    assert_eq!(stored[0].note.as_deref(), Some("before the 'rewrite'"));
+    assert_eq!((stored[0].created_at, stored[0].git_dirty), (1_700_000_000_123, Some(true)));
+    assert_eq!(store.bookmarks(Some("s")).unwrap().len(), 1);
+    assert_eq!(store.bookmarks(Some("%")).unwrap().len(), 0);
+    assert_eq!(store.bookmarks(None).unwrap().len(), 2);
+}
+
+#[test]
+fn opening_again_keeps_everything() {
+    let folder = folder();
+    let path = folder.path().join("l.db");
+    Store::open(&path).unwrap().add_bookmark(&NewBookmark { session: "s", ..NewBookmark::default() }).unwrap();
+    assert_eq!(Store::open(&path).unwrap().bookmarks(None).unwrap().len(), 1);
+}
+
+#[test]
+fn ten_openings_and_writings_at_once_lose_nothing() {
+    let folder = folder();
+    let path = folder.path().join("l.db");
+    std::thread::scope(|scope| {
+        for _ in 0..10 {
+            scope.spawn(|| {
+                let store = Store::open(&path).unwrap();
+                for _ in 0..10 {
+                    store.add_bookmark(&NewBookmark { session: "s", ..NewBookmark::default() }).unwrap();
+                }
+            });
+        }
+    });
+    assert_eq!(Store::open(&path).unwrap().bookmarks(Some("s")).unwrap().len(), 100);
+}
+
+#[test]
+fn a_newer_schema_is_refused_and_left_alone() {
+    let folder = folder();
+    let path = folder.path().join("l.db");
+    Store::open(&path).unwrap().connection.pragma_update(None, "user_version", 900).unwrap();
+    assert!(matches!(Store::open(&path), Err(StoreError::TooNew { found: 900, .. })));
+}
+
+#[test]
+fn what_is_no_database_is_an_error_and_left_alone() {
+    let folder = folder();
+    let path = folder.path().join("l.db");
+    std::fs::write(&path, "not a database, but long enough to have a header: ".repeat(20)).unwrap();
+    assert!(matches!(Store::open(&path), Err(StoreError::Open { .. })));
+    assert!(std::fs::read_to_string(&path).unwrap().starts_with("not a database"));
+}

@@ -1,0 +1,87 @@
+//! How full the context is: the newest reply's usage, against the model's window.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+
+/// The window of the models that came before the large ones.
+const SMALL_WINDOW: u64 = 200_000;
+
+/// The window of today's models.
+const LARGE_WINDOW: u64 = 1_000_000;
+
+/// The first model generation that has the large window throughout.
+const LARGE_SINCE_GENERATION: u32 = 5;
+
+/// What the newest reply of the main loop cost in context.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Usage {
+    /// Tokens of context: input, written to the cache and read from it.
+    pub tokens: u64,
+    /// The model that replied.
+    pub model: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct EntryWire {
+    #[serde(default, rename = "isSidechain")]
+    is_sidechain: bool,
+    message: MessageWire,
+}
+
+#[derive(Deserialize)]
+struct MessageWire {
+    #[serde(default)]
+    model: Option<String>,
+    usage: UsageWire,
+}
+
+#[derive(Deserialize)]
+#[serde(default)]
+#[derive(Default)]
+struct UsageWire {
+    input_tokens: u64,
+    cache_creation_input_tokens: u64,
+    cache_read_input_tokens: u64,
+}
+
+/// Returns the usage of the newest reply in the end of a transcript, subagents' replies left out.
+///
+/// Lines that are cut, half written or of another shape are passed over; so is a reply that the client made up itself,
+/// which reports no tokens.
+pub fn latest_usage(tail: &[u8]) -> Option<Usage> {
+    tail.rsplit(|byte| *byte == b'\n').filter(|line| contains(line, b"\"usage\"")).find_map(|line| {
+        let entry: EntryWire = serde_json::from_slice(line).ok()?;
+        let usage = entry.message.usage;
+        let tokens = usage
+            .input_tokens
+            .saturating_add(usage.cache_creation_input_tokens)
+            .saturating_add(usage.cache_read_input_tokens);
+        (!entry.is_sidechain && tokens > 0).then_some(Usage { tokens, model: entry.message.model })
+    })
+}
+
+fn contains(line: &[u8], part: &[u8]) -> bool {
+    line.windows(part.len()).any(|window| window == part)
+}
+
+/// Returns the size of `model`'s context window.
+///
+/// `known` gives sizes by model id or the beginning of one, the longest match first. Without one: the large window for
+/// ids that say `[1m]`, for models of generation 5 and later, and once more than the small one has been used.
+pub fn window_tokens(model: Option<&str>, used: u64, known: &BTreeMap<String, u64>) -> u64 {
+    let model = model.unwrap_or_default();
+    let longest = known.iter().filter(|(id, _)| model.starts_with(id.as_str())).max_by_key(|(id, _)| id.len());
+    if let Some((_, tokens)) = longest {
+        return *tokens;
+    }
+    let large = model.contains("[1m]")
+        || generation(model).is_some_and(|generation| generation >= LARGE_SINCE_GENERATION)
+        || used > SMALL_WINDOW;
+    if large { LARGE_WINDOW } else { SMALL_WINDOW }
+}
+
+/// Returns the generation in an id such as `claude-opus-5-5` (5) or `claude-3-5-haiku-20241022` (3).
+fn generation(model: &str) -> Option<u32> {
+    model.split('-').find_map(|part| part.parse().ok())
+}

@@ -1,0 +1,15 @@
+//! End to end: the real executables, a real tmux server or GNU screen, and a stand-in for the client.
+//!
+//! Run with `cargo test`, which builds the stand-in too; `cargo test --test it` alone does not, so build it once with
+//! `cargo build --example standin`.
+
+#![allow(dead_code, reason = "the harness offers every test the same tools, used or not")]
+#![expect(clippy::disallowed_methods, reason = "end-to-end tests run programs and read the clock")]
+
+mod poll;
+mod sandbox;
+mod screen_session;
+mod standin;
+mod tmux;
+
+mod standin_behaves;

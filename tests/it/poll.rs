@@ -1,0 +1,41 @@
+//! Waiting for something to become true, instead of sleeping and hoping.
+
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// Long enough for the slowest machine; reached only by a test that fails.
+pub(crate) const DEADLINE: Duration = Duration::from_secs(20);
+
+const PAUSE: Duration = Duration::from_millis(10);
+
+/// Returns whether `condition` became true before `deadline` had passed.
+pub(crate) fn becomes_true(deadline: Duration, mut condition: impl FnMut() -> bool) -> bool {
+    let end = Instant::now() + deadline;
+    loop {
+        if condition() {
+            return true;
+        }
+        if Instant::now() >= end {
+            return false;
+        }
+        thread::sleep(PAUSE);
+    }
+}
+
+/// Waits until `look` returns something, and returns it; fails the test after `deadline`.
+#[track_caller]
+pub(crate) fn wait_for<T>(deadline: Duration, what: &str, mut look: impl FnMut() -> Option<T>) -> T {
+    let mut found = None;
+    let came = becomes_true(deadline, || {
+        found = look();
+        found.is_some()
+    });
+    assert!(came, "waited {deadline:?} in vain for {what}");
+    found.expect("the condition has seen it")
+}
+
+/// Waits until `condition` is true; fails the test after `deadline`.
+#[track_caller]
+pub(crate) fn wait_until(deadline: Duration, what: &str, mut condition: impl FnMut() -> bool) {
+    wait_for(deadline, what, || condition().then_some(()));
+}

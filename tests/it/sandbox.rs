@@ -1,0 +1,177 @@
+//! A home of its own for every test, and the executables run in it.
+
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::thread;
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// Temporary directories and the environment that executables of a test get. Gone when dropped.
+pub(crate) struct Sandbox {
+    root: TempDir,
+    variables: Vec<(String, String)>,
+}
+
+impl Sandbox {
+    /// Makes an empty home. Only `PATH` comes from outside.
+    pub(crate) fn new() -> Self {
+        // Short, because sockets live below it and their paths may have about a hundred characters.
+        let root = tempfile::Builder::new().prefix("lh-").tempdir().expect("cannot make a temporary directory");
+        let sandbox = Self { variables: Vec::new(), root };
+        for dir in [sandbox.home(), sandbox.project(), sandbox.path("tmp")] {
+            fs::create_dir_all(dir).expect("cannot make a directory in the sandbox");
+        }
+        let text = |path: PathBuf| path.to_str().expect("temporary paths are UTF-8").to_owned();
+        let path = std::env::var("PATH").unwrap_or_else(|_| "/usr/bin:/bin".to_owned());
+        let home = text(sandbox.home());
+        let data = text(sandbox.data_dir());
+        let tmp = text(sandbox.path("tmp"));
+        sandbox
+            .with_env("PATH", path)
+            .with_env("HOME", home)
+            .with_env("LONGHAUL_HOME", data)
+            .with_env("TMPDIR", tmp)
+            .with_env("LANG", "C.UTF-8")
+    }
+
+    /// Sets a variable for everything started from here on.
+    pub(crate) fn with_env(mut self, name: &str, value: impl Into<String>) -> Self {
+        self.variables.retain(|(existing, _)| existing != name);
+        self.variables.push((name.to_owned(), value.into()));
+        self
+    }
+
+    /// Stops the clock at `ms`.
+    pub(crate) fn at(self, ms: u64) -> Self {
+        self.with_env("LONGHAUL_NOW_MS", ms.to_string())
+    }
+
+    /// Returns a path below the sandbox's root.
+    pub(crate) fn path(&self, relative: &str) -> PathBuf {
+        self.root.path().join(relative)
+    }
+
+    /// Returns `HOME`.
+    pub(crate) fn home(&self) -> PathBuf {
+        self.path("home")
+    }
+
+    /// Returns `LONGHAUL_HOME`, which does not exist before an executable makes it.
+    pub(crate) fn data_dir(&self) -> PathBuf {
+        self.path("data")
+    }
+
+    /// Returns the directory in which everything is run.
+    pub(crate) fn project(&self) -> PathBuf {
+        self.path("project")
+    }
+
+    /// Returns the environment of everything started here.
+    pub(crate) fn variables(&self) -> &[(String, String)] {
+        &self.variables
+    }
+
+    /// Returns a command for any program, in this environment and no other.
+    pub(crate) fn program(&self, program: impl AsRef<Path>) -> Command {
+        let mut command = Command::new(program.as_ref());
+        command.env_clear().envs(self.variables.iter().cloned()).current_dir(self.project());
+        command
+    }
+
+    /// Returns a command for one of our executables.
+    pub(crate) fn executable(&self, name: &str) -> Command {
+        self.program(bin_dir().join(name))
+    }
+
+    /// Runs the executable of a hook with `payload` on stdin.
+    pub(crate) fn hook(&self, executable: &str, payload: impl AsRef<[u8]>) -> Outcome {
+        Outcome::of(&mut self.executable(executable), payload.as_ref())
+    }
+
+    /// Runs the command line tool.
+    pub(crate) fn longhaul(&self, args: &[&str]) -> Outcome {
+        Outcome::of(self.executable("longhaul").args(args), b"")
+    }
+
+    /// Writes the config file.
+    pub(crate) fn write_config(&self, json: &str) {
+        fs::create_dir_all(self.data_dir()).expect("cannot make the data directory");
+        fs::write(self.data_dir().join("config.json"), json).expect("cannot write the config");
+    }
+
+    /// Returns the lines of a session's activity log; none if there is no log.
+    pub(crate) fn log_lines(&self, session: &str) -> Vec<String> {
+        let path = self.data_dir().join("sessions").join(format!("{session}.log"));
+        fs::read_to_string(path).unwrap_or_default().lines().map(str::to_owned).collect()
+    }
+
+    /// Returns how many lines of a session's activity log begin with `letter`.
+    pub(crate) fn count_lines(&self, session: &str, letter: &str) -> usize {
+        self.log_lines(session).iter().filter(|line| line.split(' ').next() == Some(letter)).count()
+    }
+
+    /// Returns the error log; empty if nothing went wrong.
+    pub(crate) fn error_log(&self) -> String {
+        fs::read_to_string(self.data_dir().join("longhaul.log")).unwrap_or_default()
+    }
+}
+
+/// What a program did.
+#[derive(Debug)]
+pub(crate) struct Outcome {
+    /// The exit status; `None` after a signal.
+    pub(crate) status: Option<i32>,
+    /// What it wrote to stdout.
+    pub(crate) stdout: String,
+    /// What it wrote to stderr.
+    pub(crate) stderr: String,
+}
+
+impl Outcome {
+    /// Runs `command` with `stdin` as its whole input.
+    pub(crate) fn of(command: &mut Command, stdin: &[u8]) -> Self {
+        let mut child = command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap_or_else(|error| panic!("cannot start {command:?}: {error}"));
+        let mut pipe = child.stdin.take().expect("stdin is a pipe");
+        let input = stdin.to_vec();
+        // A program may end without reading its input; that is not for the harness to judge.
+        let writer = thread::spawn(move || drop(pipe.write_all(&input)));
+        let output = child.wait_with_output().expect("cannot wait for a child");
+        writer.join().expect("the writer does not panic");
+        Self {
+            status: output.status.code(),
+            stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
+            stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
+        }
+    }
+
+    /// Returns stdout as the one JSON object that it must be.
+    #[track_caller]
+    pub(crate) fn json(&self) -> Value {
+        serde_json::from_str(&self.stdout).unwrap_or_else(|error| panic!("stdout is not JSON ({error}): {self:?}"))
+    }
+}
+
+/// Returns the directory in which all executables lie side by side.
+pub(crate) fn bin_dir() -> PathBuf {
+    let one = Path::new(env!("CARGO_BIN_EXE_longhaul-stop"));
+    one.parent().expect("an executable lies in a directory").to_owned()
+}
+
+/// Returns the recorded payload `name`, with the members of `changes` put into it.
+pub(crate) fn payload(name: &str, changes: Value) -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/payloads").join(format!("{name}.json"));
+    let text = fs::read_to_string(&path).unwrap_or_else(|error| panic!("cannot read {}: {error}", path.display()));
+    let mut payload: Value = serde_json::from_str(&text).expect("recorded payloads are JSON");
+    if let (Value::Object(payload), Value::Object(changes)) = (&mut payload, changes) {
+        payload.extend(changes);
+    }
+    payload.to_string()
+}

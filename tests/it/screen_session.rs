@@ -1,0 +1,97 @@
+//! A GNU screen session of the test's own, with the stand-in in its only window.
+
+use std::fs;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+
+use crate::poll::{DEADLINE, wait_for};
+use crate::sandbox::Sandbox;
+use crate::standin::{Launch, Options, StandIn};
+
+const NAME: &str = "longhaul";
+
+/// A detached session whose sockets lie in the sandbox; killed when dropped.
+pub(crate) struct ScreenSession {
+    /// The stand-in in window 0.
+    pub(crate) standin: StandIn,
+    child: Child,
+    directory: PathBuf,
+    environment: Vec<(String, String)>,
+    hardcopy: PathBuf,
+}
+
+impl ScreenSession {
+    /// Starts screen with the stand-in in it.
+    pub(crate) fn start(sandbox: &Sandbox, options: &Options) -> Self {
+        let directory = sandbox.path("screen");
+        fs::DirBuilder::new().mode(0o700).create(&directory).expect("cannot make SCREENDIR");
+        let settings = sandbox.path("screenrc");
+        fs::write(&settings, "defutf8 on\nstartup_message off\n").expect("cannot write the screenrc");
+        let launch = Launch::new(sandbox, options);
+        let mut environment = sandbox.variables().to_vec();
+        environment.push(("SCREENDIR".to_owned(), directory.to_str().expect("temporary paths are UTF-8").to_owned()));
+        environment.push(("SYSSCREENRC".to_owned(), "/dev/null".to_owned()));
+        environment.push(("TERM".to_owned(), "xterm-256color".to_owned()));
+        let child = Command::new("screen")
+            .env_clear()
+            .envs(environment.iter().cloned())
+            .envs(launch.variables.iter().cloned())
+            .current_dir(sandbox.project())
+            .args(["-U", "-D", "-m", "-S", NAME, "-c"])
+            .arg(settings)
+            .args(&launch.program)
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("cannot start screen");
+        let standin = StandIn::connect(&launch);
+        Self { standin, child, directory, environment, hardcopy: sandbox.path("hardcopy") }
+    }
+
+    /// Returns the value of `STY` inside the session.
+    pub(crate) fn sty(&self) -> String {
+        wait_for(DEADLINE, "screen's socket", || {
+            let entry = fs::read_dir(&self.directory).ok()?.flatten().next()?;
+            entry.file_name().into_string().ok()
+        })
+    }
+
+    /// Returns the two variables by which a hook knows its window, and where screen keeps its sockets.
+    pub(crate) fn variables(&self) -> [(&'static str, String); 3] {
+        let directory = self.directory.to_str().expect("temporary paths are UTF-8").to_owned();
+        [("STY", self.sty()), ("WINDOW", "0".to_owned()), ("SCREENDIR", directory)]
+    }
+
+    /// Runs a screen command in window 0, as `screen -X` does.
+    pub(crate) fn command(&self, args: &[&str]) {
+        let output = self.screen().args(["-p", "0", "-X"]).args(args).output().expect("cannot start screen");
+        assert!(output.status.success(), "screen {args:?}: {}", String::from_utf8_lossy(&output.stdout));
+    }
+
+    /// Returns the window's screen as text; screen 4 writes one byte a cell, so only ASCII is legible.
+    pub(crate) fn capture(&self) -> String {
+        let _ = fs::remove_file(&self.hardcopy);
+        self.command(&["hardcopy", self.hardcopy.to_str().expect("temporary paths are UTF-8")]);
+        wait_for(DEADLINE, "screen's hardcopy", || {
+            let bytes = fs::read(&self.hardcopy).ok().filter(|bytes| !bytes.is_empty())?;
+            Some(String::from_utf8_lossy(&bytes).into_owned())
+        })
+    }
+
+    fn screen(&self) -> Command {
+        let mut command = Command::new("screen");
+        command.env_clear().envs(self.environment.iter().cloned()).args(["-S", NAME]);
+        command
+    }
+}
+
+impl Drop for ScreenSession {
+    fn drop(&mut self) {
+        // It may have ended by itself.
+        let _ = self.screen().args(["-X", "quit"]).output();
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}

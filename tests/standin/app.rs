@@ -1,0 +1,237 @@
+//! The client's state and how keys, hooks and the turn change it.
+
+use std::env;
+use std::mem;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::mpsc::Sender;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use crate::hooks::{self, Outcome, Source};
+use crate::keys::Key;
+use crate::record::{Log, Record, Status, new_id};
+
+/// SessionEnd hooks get this long in all.
+const FAREWELL: Duration = Duration::from_millis(1500);
+
+/// What the event loop waits for.
+pub(crate) enum Event {
+    /// Bytes from the terminal.
+    Input(Vec<u8>),
+    /// The terminal is gone.
+    InputClosed,
+    /// Something to do with the state: a command from outside, or what follows a hook.
+    Then(Then),
+}
+
+/// A step to be taken by the event loop.
+pub(crate) type Then = Box<dyn FnOnce(&mut App) + Send>;
+
+/// What the main loop of the client does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Phase {
+    /// Waits for a prompt.
+    Idle,
+    /// A prompt's hooks run; its turn has not begun.
+    Prompting,
+    /// A turn runs.
+    Running,
+}
+
+/// One line of the conversation, by who said it.
+#[derive(Debug, Clone)]
+pub(crate) enum Said {
+    /// A user message.
+    User(String),
+    /// The model, or a tool call of its.
+    Model(String),
+    /// The client itself.
+    Note(String),
+}
+
+/// One prompt that arrived.
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct Submission {
+    /// The text exactly as it stood in the input.
+    pub(crate) text: String,
+    /// A turn was running.
+    pub(crate) mid_turn: bool,
+    /// What UserPromptSubmit answered; `None` until it has, and for the client's own commands.
+    pub(crate) prompt_hook_stdout: Option<String>,
+    /// A turn began because of it: what would have been a request to the model.
+    pub(crate) started_turn: bool,
+    /// Its hooks said that no request should follow.
+    #[serde(skip)]
+    pub(crate) keep_only: bool,
+}
+
+/// Everything the stand-in knows.
+pub(crate) struct App {
+    pub(crate) events: Sender<Event>,
+    pub(crate) hooks: Arc<Source>,
+    pub(crate) log: Log,
+    pub(crate) record: Option<Record>,
+    pub(crate) client_dir: PathBuf,
+    pub(crate) cwd: PathBuf,
+    pub(crate) session_id: String,
+    pub(crate) prompt_id: Option<String>,
+    pub(crate) phase: Phase,
+    pub(crate) turn_began: Instant,
+    pub(crate) turns: u64,
+    pub(crate) stop_hook_active: bool,
+    pub(crate) dialog: bool,
+    pub(crate) dialog_answers: Vec<&'static str>,
+    pub(crate) draft: String,
+    pub(crate) stash: Option<String>,
+    pub(crate) conversation: Vec<Said>,
+    pub(crate) submitted: Vec<Submission>,
+    /// Indices into `submitted` of what waits for the turn to take it in.
+    pub(crate) queue: Vec<usize>,
+    /// Redraws wait this long; steps in `when_drawn` then do not wait for them.
+    pub(crate) delay: Duration,
+    /// Taken as soon as the terminal has confirmed that it shows this state.
+    pub(crate) when_drawn: Vec<Then>,
+    pub(crate) quit: bool,
+    exit_presses: u32,
+}
+
+impl App {
+    /// Returns a client that has just been started.
+    pub(crate) fn new(events: Sender<Event>, hooks: Source, client_dir: PathBuf, cwd: PathBuf) -> Self {
+        Self {
+            events,
+            hooks: Arc::new(hooks),
+            log: Log(env::var_os("STANDIN_LOG").map(PathBuf::from)),
+            record: (env::var("STANDIN_RECORD").as_deref() == Ok("1")).then(|| Record::new(&client_dir).ok()).flatten(),
+            client_dir,
+            cwd,
+            session_id: env::var("STANDIN_SESSION").unwrap_or_else(|_| new_id()),
+            prompt_id: None,
+            phase: Phase::Idle,
+            turn_began: Instant::now(),
+            turns: 0,
+            stop_hook_active: false,
+            dialog: false,
+            dialog_answers: Vec::new(),
+            draft: String::new(),
+            stash: None,
+            conversation: Vec::new(),
+            submitted: Vec::new(),
+            queue: Vec::new(),
+            delay: Duration::ZERO,
+            when_drawn: Vec::new(),
+            quit: false,
+            exit_presses: 0,
+        }
+    }
+
+    /// Returns what the client's record says.
+    pub(crate) fn status(&self) -> Status {
+        match self.phase {
+            _ if self.dialog => Status::Waiting,
+            Phase::Idle => Status::Idle,
+            Phase::Prompting | Phase::Running => Status::Busy,
+        }
+    }
+
+    /// Returns where the client would write this session's transcript.
+    pub(crate) fn transcript_path(&self) -> PathBuf {
+        let project: String =
+            self.cwd.to_string_lossy().chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
+        self.client_dir.join("projects").join(project).join(format!("{}.jsonl", self.session_id))
+    }
+
+    /// Does what `key` does in the client.
+    pub(crate) fn press(&mut self, key: Key) {
+        let exit_presses = mem::take(&mut self.exit_presses);
+        match key {
+            Key::Enter | Key::Esc if self.dialog => self.answer_dialog(if key == Key::Enter { "1" } else { "esc" }),
+            _ if self.dialog => self.log.append("swallowed", json!({})),
+            Key::Char(c) => self.draft.push(c),
+            Key::Paste(text) => self.draft.push_str(&text),
+            Key::NewLine => self.draft.push('\n'),
+            Key::Backspace => drop(self.draft.pop()),
+            Key::Enter => self.submit(),
+            Key::Esc if self.phase == Phase::Running => self.interrupt(),
+            Key::Ctrl('s') => self.stash_or_restore(),
+            Key::Ctrl('u') => self.draft.clear(),
+            Key::Ctrl('c') if !self.draft.is_empty() => self.draft.clear(),
+            Key::Ctrl('c' | 'd') if exit_presses == 1 => self.exit("prompt_input_exit"),
+            Key::Ctrl('c' | 'd') if self.draft.is_empty() => self.exit_presses = 1,
+            Key::Esc | Key::Ctrl(_) | Key::CursorReport => {}
+        }
+    }
+
+    fn answer_dialog(&mut self, answer: &'static str) {
+        self.dialog = false;
+        self.dialog_answers.push(answer);
+        self.log.append("dialog_answer", json!({ "answer": answer }));
+        if answer == "esc" && self.phase == Phase::Running {
+            self.interrupt();
+        }
+    }
+
+    /// Ends the session and then the program, without waiting for its hooks for ever.
+    pub(crate) fn exit(&mut self, reason: &str) {
+        self.fire("SessionEnd", &json!({ "reason": reason }), |app, _| app.quit = true);
+        let events = self.events.clone();
+        thread::spawn(move || {
+            thread::sleep(FAREWELL);
+            events.send(Event::Then(Box::new(|app| app.quit = true)))
+        });
+    }
+
+    /// Fires `event` with `extra` in its payload; `then` follows when every hook of it has returned.
+    pub(crate) fn fire(
+        &mut self,
+        event: &str,
+        extra: &Value,
+        then: impl FnOnce(&mut Self, Vec<Outcome>) + Send + 'static,
+    ) {
+        let payload = self.payload(event, extra);
+        let subject = ["tool_name", "source", "trigger", "reason", "agent_type", "notification_type"];
+        let subject = subject.iter().find_map(|key| payload[*key].as_str()).unwrap_or_default();
+        let hooks = self.hooks.hooks(event, subject);
+        let (events, session_id, cwd) = (self.events.clone(), self.session_id.clone(), self.cwd.clone());
+        self.log.append("hook", json!({ "name": event }));
+        let event = event.to_owned();
+        thread::spawn(move || {
+            let outcomes = hooks::run(&hooks, &payload, &session_id, &cwd);
+            events.send(Event::Then(Box::new(move |app| {
+                app.log.append("hook_done", json!({ "name": event, "hooks": outcomes }));
+                then(app, outcomes);
+            })))
+        });
+    }
+
+    fn payload(&self, event: &str, extra: &Value) -> Value {
+        let mut payload = json!({
+            "session_id": self.session_id,
+            "transcript_path": self.transcript_path(),
+            "cwd": self.cwd,
+            "hook_event_name": event,
+        });
+        if let Some(prompt_id) = &self.prompt_id {
+            payload["prompt_id"] = json!(prompt_id);
+        }
+        if !matches!(event, "SessionStart" | "SessionEnd" | "Notification" | "SubagentStart") {
+            payload["permission_mode"] = json!("default");
+        }
+        if matches!(event, "PreToolUse" | "PostToolUse" | "PostToolUseFailure" | "Stop" | "SubagentStop") {
+            payload["effort"] = json!({ "level": "medium" });
+        }
+        for (key, value) in extra.as_object().into_iter().flatten() {
+            payload[key] = value.clone();
+        }
+        payload
+    }
+}
+
+/// Returns what the hooks of an event wrote, one after the other.
+pub(crate) fn stdout_of(outcomes: &[Outcome]) -> String {
+    outcomes.iter().map(|outcome| outcome.stdout.as_str()).collect()
+}

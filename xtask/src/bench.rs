@@ -1,0 +1,65 @@
+//! `cargo xtask bench`: what each hook costs, beside a program that does nothing.
+
+mod payload;
+mod report;
+mod rows;
+mod subject;
+
+use std::io::{self, Write};
+use std::time::Duration;
+
+use anyhow::{Context, Result, ensure};
+
+use self::report::Sample;
+use self::rows::ROWS;
+use self::subject::{Scene, Subject};
+use crate::stage::{Tmux, plugin_folder, watch_interrupts};
+use crate::tools;
+use crate::workspace::{PACKAGE, Profile, Workspace};
+
+/// Runs that come first and do not count: caches fill, the processor wakes up.
+const WARM_UP: usize = 10;
+
+/// Builds what is shipped, measures every row `runs` times and prints the result.
+///
+/// Rows take turns, one run each, the empty program among them: whatever else the machine does hits all alike.
+pub(crate) fn run(workspace: &Workspace, runs: usize, json: bool) -> Result<()> {
+    ensure!(runs > 0, "--runs must be at least 1");
+    tools::ensure(&["tmux"])?;
+    let bin = workspace.build(PACKAGE, &["--bins"], Profile::Release, None)?;
+    workspace.build("xtask", &["--bin", "empty"], Profile::Release, None)?;
+    let standin = workspace.build(PACKAGE, &["--example", "standin"], Profile::Dev, None)?.join("examples/standin");
+    watch_interrupts()?;
+
+    let homes = tempfile::Builder::new().prefix("longhaul-bench-").tempdir()?;
+    let plugin = plugin_folder(homes.path(), &bin)?;
+    let tmux = Tmux::start("longhaul-bench", homes.path(), homes.path(), 120, 40)?;
+    let scene = Scene { bin: &bin, tmux: &tmux, standin: &standin, plugin: &plugin, homes: homes.path() };
+    let mut subjects = Vec::new();
+    for (number, row) in ROWS.iter().enumerate() {
+        subjects.push(Subject::new(&scene, row, number).with_context(|| row.name)?);
+    }
+    subjects.insert(0, Subject::empty(bin.join("empty"), &subjects[0]));
+
+    writeln!(io::stderr(), "measuring {} programs in turn, {runs} runs each", subjects.len())?;
+    let times = measure(&mut subjects, runs)?;
+    let names = std::iter::once("an empty Rust program").chain(ROWS.iter().map(|row| row.name));
+    let mut samples: Vec<Sample> = names.zip(times).map(|(name, times)| Sample::new(name, times)).collect();
+    let empty = samples.remove(0);
+    if json { report::print_json(&empty, &samples) } else { report::print_table(&empty, &samples) }
+}
+
+fn measure(subjects: &mut [Subject], runs: usize) -> Result<Vec<Vec<Duration>>> {
+    let mut times = vec![Vec::with_capacity(runs); subjects.len()];
+    for run in 0..WARM_UP + runs {
+        for (subject, times) in subjects.iter_mut().zip(&mut times) {
+            subject.prepare()?;
+            let took = subject.measure()?;
+            subject.settle()?;
+            if run >= WARM_UP {
+                times.push(took);
+            }
+        }
+    }
+    Ok(times)
+}

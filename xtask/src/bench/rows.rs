@@ -1,0 +1,94 @@
+//! What is measured: one row each, as data.
+
+use longhaul_core::event::EventName;
+
+/// One thing to measure.
+pub(crate) struct Row {
+    /// What the table calls it.
+    pub(crate) name: &'static str,
+    /// Which event's executable is started.
+    pub(crate) event: EventName,
+    /// Characters in what the tool returned, or the model said.
+    pub(crate) chars: usize,
+    /// What the activity log holds before each run.
+    pub(crate) log: Log,
+    /// The config file; none where empty.
+    pub(crate) config: &'static str,
+    /// What is in the pane.
+    pub(crate) pane: Pane,
+    /// What it may cost.
+    pub(crate) limit: Limit,
+}
+
+/// What the activity log holds before each run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Log {
+    /// Nothing: the session has just begun.
+    None,
+    /// A prompt and some tool calls, below every threshold.
+    Short,
+    /// The same at the end of 100,000 lines.
+    Long,
+    /// Enough that a bookmark is due.
+    Due,
+}
+
+/// What is in the pane that the hook finds in its environment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Pane {
+    /// Something; the hook has no reason to look.
+    Any,
+    /// The stand-in, in the middle of a turn: the hook types.
+    Busy,
+    /// The stand-in, idle: the detached injector types, after the hook has returned.
+    Idle,
+}
+
+/// What a row may cost.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Limit {
+    /// Anything.
+    None,
+    /// So many times the empty program.
+    Empty(f64),
+    /// So many times the row of that name.
+    Other(&'static str, f64),
+}
+
+/// No bookmark is due however much a tool returns.
+const NEVER_DUE: &str = r#"{ "bookmarks": { "thresholds": { "minTokens": 1000000000 } } }"#;
+/// The next bookmark may follow at once.
+const NO_COOLDOWN: &str = r#"{ "bookmarks": { "thresholds": { "cooldownSeconds": 0 } } }"#;
+
+const STEADY: &str = "PostToolUse, steady (8 KB response)";
+
+const ROW: Row = Row {
+    name: STEADY,
+    event: EventName::PostToolUse,
+    chars: 8 * 1024,
+    log: Log::Short,
+    config: "",
+    pane: Pane::Any,
+    limit: Limit::None,
+};
+
+/// Every row, in the order of the table.
+pub(crate) const ROWS: &[Row] = &[
+    Row { limit: Limit::Empty(1.5), ..ROW },
+    Row { name: "PostToolUse, 1 MB response", chars: 1024 * 1024, config: NEVER_DUE, ..ROW },
+    Row { name: "PostToolUse, 100,000-line log", log: Log::Long, limit: Limit::Other(STEADY, 1.1), ..ROW },
+    Row { name: "PostToolUse that types a bookmark", log: Log::Due, config: NO_COOLDOWN, pane: Pane::Busy, ..ROW },
+    Row { name: "UserPromptSubmit", event: EventName::UserPromptSubmit, chars: 200, ..ROW },
+    Row { name: "SubagentStop, below threshold", event: EventName::SubagentStop, chars: 2000, ..ROW },
+    Row { name: "Stop, below threshold", event: EventName::Stop, chars: 2000, limit: Limit::Empty(3.0), ..ROW },
+    Row {
+        name: "Stop that injects",
+        event: EventName::Stop,
+        chars: 2000,
+        log: Log::Due,
+        config: NO_COOLDOWN,
+        pane: Pane::Idle,
+        ..ROW
+    },
+    Row { name: "SessionStart", event: EventName::SessionStart, log: Log::None, ..ROW },
+];

@@ -1,0 +1,206 @@
+//! A row made ready: its own home, its payload, its command, and what must be put back between two runs.
+
+use std::fs;
+use std::io::{ErrorKind, Read, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use anyhow::{Context, Result, ensure};
+use longhaul_activity_log::Line;
+use longhaul_core::Millis;
+use longhaul_core::catalog::REGISTRATIONS;
+use longhaul_core::event::EventName;
+use serde_json::{Value, json};
+
+use super::payload;
+use super::rows::{Log, Pane, Row};
+use crate::run;
+use crate::stage::{ActivityLog, Role, Standin, Tmux, until};
+
+/// The fixed clock of rows in which nothing is typed: the window must not grow old while the benchmark runs.
+const NOW: Millis = Millis(1_790_000_000_000);
+const SESSION: &str = "b0a4d000-0000-4000-8000-000000000001";
+const RECEIPT: Duration = Duration::from_secs(20);
+
+/// What the rows share.
+pub(crate) struct Scene<'a> {
+    /// The folder with the executables.
+    pub(crate) bin: &'a Path,
+    /// The tmux server.
+    pub(crate) tmux: &'a Tmux,
+    /// The stand-in's executable.
+    pub(crate) standin: &'a Path,
+    /// A folder like an installed plugin's.
+    pub(crate) plugin: &'a Path,
+    /// The folder that every row's home is made in.
+    pub(crate) homes: &'a Path,
+}
+
+/// A program to be measured.
+pub(crate) struct Subject {
+    executable: PathBuf,
+    payload: Vec<u8>,
+    variables: Vec<(&'static str, String)>,
+    setup: Option<Setup>,
+}
+
+/// What a row puts back between two runs; the empty program has none of it.
+struct Setup {
+    log: ActivityLog,
+    kind: Log,
+    length: u64,
+    sessions: PathBuf,
+    standin: Option<Standin>,
+    pane: Pane,
+}
+
+impl Subject {
+    /// Returns the empty program, fed with what the first row is fed with.
+    pub(crate) fn empty(executable: PathBuf, like: &Self) -> Self {
+        Self { executable, payload: like.payload.clone(), variables: like.variables.clone(), setup: None }
+    }
+
+    /// Makes `row` ready in a home of its own.
+    pub(crate) fn new(scene: &Scene<'_>, row: &Row, number: usize) -> Result<Self> {
+        let home = scene.homes.join(number.to_string());
+        let data = home.join("longhaul");
+        fs::create_dir_all(&data).with_context(|| format!("cannot create {}", data.display()))?;
+        if !row.config.is_empty() {
+            fs::write(data.join("config.json"), row.config).context("cannot write the row's config")?;
+        }
+        let role = Role { home: &home, session: SESSION, program: scene.standin, plugin: scene.plugin };
+        let mut standin = (row.pane != Pane::Any).then(|| Standin::start(scene.tmux, &role)).transpose()?;
+        let mut variables = match &standin {
+            Some(standin) => standin.variables.clone(),
+            None => vec![
+                ("HOME", home.to_string_lossy().into_owned()),
+                ("LONGHAUL_HOME", data.to_string_lossy().into_owned()),
+                ("LONGHAUL_NOW_MS", NOW.to_string()),
+            ],
+        };
+        let client = standin.as_ref().map_or(u64::from(std::process::id()), |standin| standin.pid);
+        variables.extend([
+            ("PATH", run::var("PATH").unwrap_or_default().to_string_lossy().into_owned()),
+            ("TMUX", scene.tmux.variable.clone()),
+            ("TMUX_PANE", standin.as_ref().map_or("%0", |standin| &standin.pane).to_owned()),
+            ("CLAUDE_PID", client.to_string()),
+            ("CLAUDE_CODE_SESSION_ID", SESSION.to_owned()),
+        ]);
+        let common = json!({ "session_id": SESSION, "cwd": home, "transcript_path": home.join("transcript.jsonl") });
+        let subject = |event: EventName, chars: usize| -> Result<Self> {
+            let payload = payload::of(event, chars, &common)?;
+            Ok(Self { executable: executable(scene.bin, event)?, payload, variables: variables.clone(), setup: None })
+        };
+        // The session begins as in life, so that its terminal is known.
+        subject(EventName::SessionStart, 0)?.measure()?;
+        if row.pane == Pane::Busy
+            && let Some(standin) = &mut standin
+        {
+            standin.ask(&json!({ "do": "turn" }))?;
+        }
+        let log = ActivityLog::new(&data, SESSION);
+        let length = match row.log {
+            Log::None => 0,
+            Log::Short | Log::Long | Log::Due => {
+                log.write(&lines(row.log, NOW))?;
+                log.length()?
+            }
+        };
+        let setup = Setup { log, kind: row.log, length, sessions: data.join("sessions"), standin, pane: row.pane };
+        Ok(Self { setup: Some(setup), ..subject(row.event, row.chars)? })
+    }
+
+    /// Puts back what the last run has changed.
+    pub(crate) fn prepare(&mut self) -> Result<()> {
+        let Some(setup) = &self.setup else { return Ok(()) };
+        match setup.kind {
+            Log::None => fs::remove_dir_all(&setup.sessions).context("cannot remove the row's sessions"),
+            Log::Short | Log::Long => setup.log.cut(setup.length),
+            Log::Due => setup.log.write(&lines(Log::Due, now())),
+        }
+    }
+
+    /// Starts the program, feeds it, reads its answer, and returns how long that took until it had ended.
+    pub(crate) fn measure(&self) -> Result<Duration> {
+        let mut command = self.command();
+        let mut answer = Vec::with_capacity(4096);
+        let began = Instant::now();
+        let mut child = command.spawn().with_context(|| format!("cannot start {}", self.executable.display()))?;
+        match child.stdin.take().map(|mut stdin| stdin.write_all(&self.payload)) {
+            // The empty program ends without reading.
+            Some(Err(error)) if error.kind() != ErrorKind::BrokenPipe => return Err(error.into()),
+            _ => {}
+        }
+        if let Some(mut stdout) = child.stdout.take() {
+            stdout.read_to_end(&mut answer)?;
+        }
+        let status = child.wait()?;
+        let took = began.elapsed();
+        let name = self.executable.display();
+        ensure!(status.success(), "{name} ended with {status}");
+        if self.setup.is_some() {
+            let answer: Value = serde_json::from_slice(&answer).with_context(|| format!("{name} answers no JSON"))?;
+            ensure!(answer.is_object(), "{name} answers {answer}");
+        }
+        Ok(took)
+    }
+
+    /// Waits until what the run has set going is over: it must not be measured with the next row.
+    pub(crate) fn settle(&mut self) -> Result<()> {
+        let Some(Setup { log, standin: Some(standin), pane, .. }) = &mut self.setup else { return Ok(()) };
+        until("a bookmark to be confirmed", RECEIPT, || Ok(log.metrics().last_bookmark))?;
+        match pane {
+            // The next tool result takes the marker out of the queue.
+            Pane::Busy => drop(standin.ask(&json!({ "do": "tool", "response": "ok" }))?),
+            Pane::Idle => until("the stand-in to be idle again", RECEIPT, || {
+                let state = standin.ask(&json!({ "do": "state" }))?;
+                Ok((state["status"] == "idle").then_some(()))
+            })?,
+            Pane::Any => {}
+        }
+        Ok(())
+    }
+
+    fn command(&self) -> Command {
+        let mut command = run::program(&self.executable);
+        command.env_clear().envs(self.variables.iter().map(|(name, value)| (*name, value)));
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+        command
+    }
+}
+
+fn executable(bin: &Path, event: EventName) -> Result<PathBuf> {
+    let registration = REGISTRATIONS.iter().find(|registration| registration.event == event);
+    Ok(bin.join(registration.with_context(|| format!("{event} is not in the catalogue"))?.executable))
+}
+
+/// Returns the lines of a log that ends at `now`.
+fn lines(log: Log, now: Millis) -> Vec<Line> {
+    let ago = |ms: u64| Millis(now.0 - ms);
+    let calls = |count: u64| (1..=count).rev().map(move |n| Line::Tool { at: ago(n * 100), chars: 400 });
+    let prompt = Line::Prompt { at: ago(10_000) };
+    match log {
+        Log::None => Vec::new(),
+        Log::Short => std::iter::once(prompt).chain(calls(5)).collect(),
+        Log::Due => std::iter::once(prompt).chain(calls(20)).collect(),
+        Log::Long => {
+            // A long session as it is: a bookmark after every fifteen calls, its injection before it.
+            let old = (0..100_000_u64 - 6).map(|n| {
+                let at = ago(100_000_000 - n * 900);
+                match n % 17 {
+                    15 => Line::Injection { at },
+                    16 => Line::Bookmark { at },
+                    _ => Line::Tool { at, chars: 400 },
+                }
+            });
+            old.chain(lines(Log::Short, now)).collect()
+        }
+    }
+}
+
+#[expect(clippy::disallowed_methods, reason = "the rows that type do so in real time")]
+fn now() -> Millis {
+    let elapsed = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    Millis(u64::try_from(elapsed.as_millis()).unwrap_or_default())
+}

@@ -1,0 +1,75 @@
+//! `cargo xtask codegen`: writes, from the tables in code, what users and the client read of them.
+
+pub(crate) mod hooks;
+mod readme;
+
+pub(crate) use self::readme::hook_table;
+
+use std::fs;
+use std::io::{self, ErrorKind, Write};
+use std::path::Path;
+
+use anyhow::{Context, Result, bail};
+use longhaul_core::Config;
+use serde_json::Value;
+
+use crate::workspace::Workspace;
+
+/// What to do about a file that is out of date.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Mode {
+    /// Bring it up to date.
+    Write,
+    /// Name it, and fail.
+    Check,
+}
+
+/// Brings every generated file up to date, or checks that it is.
+pub(crate) fn run(workspace: &Workspace, mode: Mode) -> Result<()> {
+    let readme = fs::read_to_string(workspace.root.join("README.md")).context("cannot read README.md")?;
+    let files = [
+        ("plugin/hooks/hooks.json", hooks::json(None)?),
+        ("plugin/config.schema.json", config_schema()?),
+        ("README.md", readme::fill(&readme)?),
+    ];
+    let mut stale = Vec::new();
+    for (name, text) in &files {
+        if !is_current(&workspace.root.join(name), text)? {
+            stale.push(*name);
+            if mode == Mode::Write {
+                write(&workspace.root.join(name), text)?;
+            }
+        }
+    }
+    let mut stdout = io::stdout();
+    match (stale.as_slice(), mode) {
+        ([], _) => writeln!(stdout, "{} generated files are up to date", files.len())?,
+        (written, Mode::Write) => writeln!(stdout, "wrote {}", written.join(", "))?,
+        (stale, Mode::Check) => bail!("out of date: {}\nto mend: cargo xtask codegen", stale.join(", ")),
+    }
+    Ok(())
+}
+
+/// Returns the JSON Schema of the config file, as it is shipped.
+pub(crate) fn config_schema() -> Result<String> {
+    pretty(&Config::json_schema())
+}
+
+/// Returns `value` as JSON for people: indented, with a line end.
+pub(crate) fn pretty(value: &Value) -> Result<String> {
+    Ok(serde_json::to_string_pretty(value)? + "\n")
+}
+
+fn is_current(path: &Path, text: &str) -> Result<bool> {
+    match fs::read_to_string(path) {
+        Ok(found) => Ok(found == text),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(error).with_context(|| format!("cannot read {}", path.display())),
+    }
+}
+
+fn write(path: &Path, text: &str) -> Result<()> {
+    let folder = path.parent().unwrap_or(path);
+    fs::create_dir_all(folder).with_context(|| format!("cannot create {}", folder.display()))?;
+    fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))
+}

@@ -1,0 +1,35 @@
+//! hooks.json, from the catalogue.
+
+use anyhow::Result;
+use longhaul_core::catalog::{Job, REGISTRATIONS, Registration};
+use serde_json::{Map, Value, json};
+
+/// Returns the registrations that `job` needs, or all of them.
+pub(crate) fn registrations(job: Option<Job>) -> impl Iterator<Item = &'static Registration> {
+    REGISTRATIONS.iter().filter(move |registration| job.is_none_or(|job| registration.jobs.contains(&job)))
+}
+
+/// Returns the text of hooks.json for `job`, or for all of them.
+///
+/// In the exec form: with `args`, even empty ones, the client starts the program itself, without a shell in between.
+pub(crate) fn json(job: Option<Job>) -> Result<String> {
+    let mut events = Map::new();
+    for registration in registrations(job) {
+        let hook = json!({
+            "type": "command",
+            "command": format!("${{CLAUDE_PLUGIN_ROOT}}/bin/{}", registration.executable),
+            "args": [],
+            "timeout": registration.timeout_seconds,
+        });
+        let mut group = Map::new();
+        if let Some(matcher) = registration.matcher {
+            group.insert("matcher".to_owned(), json!(matcher));
+        }
+        group.insert("hooks".to_owned(), json!([hook]));
+        let groups = events.entry(registration.event.as_str()).or_insert_with(|| json!([]));
+        if let Value::Array(groups) = groups {
+            groups.push(group.into());
+        }
+    }
+    super::pretty(&json!({ "hooks": events }))
+}

@@ -1,0 +1,80 @@
+//! The tables in README.md, each between two comments that a reader does not see.
+
+use anyhow::{Result, bail};
+use longhaul_core::Config;
+use longhaul_core::catalog::Job;
+
+use super::hooks;
+
+/// Returns `readme` with both of its tables written afresh.
+pub(crate) fn fill(readme: &str) -> Result<String> {
+    let readme = replace(readme, "hooks", &hook_table(None))?;
+    replace(&readme, "config", &config_table())
+}
+
+/// Returns the table of what happens on which event, for `job` or for all of them.
+pub(crate) fn hook_table(job: Option<Job>) -> String {
+    let rows = hooks::registrations(job).map(|registration| {
+        let mut event = code(registration.event.as_str());
+        if let Some(matcher) = registration.matcher {
+            event.push_str(&format!(" ({})", code(matcher)));
+        }
+        [
+            event,
+            code(registration.executable),
+            format!("{} s", registration.timeout_seconds),
+            registration.about.to_owned(),
+        ]
+    });
+    table(["Event", "Executable", "Limit", "What happens"], rows)
+}
+
+fn config_table() -> String {
+    let rows = Config::keys().into_iter().map(|key| [code(&key.path), code(&key.default.to_string()), key.about]);
+    table(["Key", "Default", "Meaning"], rows)
+}
+
+fn table<const N: usize>(head: [&str; N], rows: impl Iterator<Item = [String; N]>) -> String {
+    let head = head.map(str::to_owned);
+    let rule = [const { String::new() }; N].map(|_| "---".to_owned());
+    let lines = [head, rule].into_iter().chain(rows.map(|row| row.map(|cell| cell.replace('|', "\\|"))));
+    lines.map(|row| format!("| {} |\n", row.join(" | "))).collect()
+}
+
+fn code(text: &str) -> String {
+    format!("`{text}`")
+}
+
+/// Returns `text` with `content` between the marks called `name`.
+fn replace(text: &str, name: &str, content: &str) -> Result<String> {
+    let (begin, end) = (format!("<!-- codegen:{name} -->"), format!("<!-- /codegen:{name} -->"));
+    let found = text.split_once(&begin).and_then(|(before, rest)| Some((before, rest.split_once(&end)?.1)));
+    let Some((before, after)) = found else {
+        bail!("README.md lacks {begin} followed by {end}: put both where the table belongs, then run it again");
+    };
+    Ok(format!("{before}{begin}\n{content}{end}{after}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{replace, table};
+
+    #[test]
+    fn what_stands_between_the_marks_is_replaced_and_nothing_else() {
+        let text = "a\n<!-- codegen:x -->\nold\n<!-- /codegen:x -->\nb\n";
+        let filled = replace(text, "x", "new\n").unwrap();
+        assert_eq!(filled, "a\n<!-- codegen:x -->\nnew\n<!-- /codegen:x -->\nb\n");
+        assert_eq!(replace(&filled, "x", "new\n").unwrap(), filled);
+    }
+
+    #[test]
+    fn missing_marks_are_named() {
+        let error = replace("<!-- codegen:x -->", "x", "").unwrap_err().to_string();
+        assert!(error.contains("<!-- /codegen:x -->"), "{error}");
+    }
+
+    #[test]
+    fn a_bar_in_a_cell_does_not_end_it() {
+        assert_eq!(table(["H"], [["a|b".to_owned()]].into_iter()), "| H |\n| --- |\n| a\\|b |\n");
+    }
+}

@@ -1,0 +1,49 @@
+//! `cargo xtask demo`: a long session, played through the real hooks, shown step by step.
+
+mod session;
+mod story;
+mod voice;
+
+use std::fs;
+use std::io::{self, Write};
+use std::path::Path;
+
+use anyhow::{Context, Result};
+
+use self::story::Story;
+use self::voice::Voice;
+use crate::stage::{Role, Standin, Tmux, plugin_folder, watch_interrupts};
+use crate::tools;
+use crate::workspace::{PACKAGE, Profile, Workspace};
+
+/// The size of the pane: what is shown of it fits into most terminals.
+const COLUMNS: u16 = 88;
+const ROWS: u16 = 24;
+
+/// Builds everything and plays the session. What it starts ends with it, on errors and Ctrl-C too.
+pub(crate) fn run(workspace: &Workspace, keep: bool) -> Result<()> {
+    tools::ensure(&["tmux"])?;
+    // In one go: apart, they would share less of what is built.
+    let bin = workspace.build(PACKAGE, &["--bins", "--example", "standin"], Profile::Dev, None)?;
+    let standin = bin.join("examples/standin");
+    watch_interrupts()?;
+
+    let mut home =
+        tempfile::Builder::new().prefix("longhaul-demo-").tempdir().context("cannot make a throwaway home")?;
+    home.disable_cleanup(keep);
+    let result = play(home.path(), &bin, &standin);
+    if keep {
+        writeln!(io::stdout(), "\nkept: {}", home.path().display())?;
+    }
+    result
+}
+
+fn play(home: &Path, bin: &Path, standin: &Path) -> Result<()> {
+    let project = home.join("project");
+    fs::create_dir(&project).context("cannot make a project folder")?;
+    let plugin = plugin_folder(home, bin)?;
+    let tmux = Tmux::start("longhaul-demo", home, &project, COLUMNS, ROWS)?;
+    let role = Role { home, session: session::ID, program: standin, plugin: &plugin };
+    let standin = Standin::start(&tmux, &role)?;
+    Story { voice: Voice::new(), tmux: &tmux, standin, cli: &bin.join(PACKAGE) }.tell()
+}

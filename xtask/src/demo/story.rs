@@ -1,0 +1,203 @@
+//! What the demo shows, in order.
+
+use std::path::Path;
+use std::time::Duration;
+
+use anyhow::{Context, Result, ensure};
+use longhaul_activity_log::{Metrics, Reach, Situation, Skip, Verdict, decide, measure, meets_any_threshold};
+use longhaul_core::Config;
+use longhaul_inject::{ClientSays, Decision, EditorMode, Look, TmuxPane, Want, look, may_type, parse_inspection};
+use serde_json::{Value, json};
+
+use super::session::{ANSWER, CALLS, Call, PROMPT};
+use super::voice::Voice;
+use super::{COLUMNS, ROWS};
+use crate::run;
+use crate::stage::{Standin, Tmux, until};
+
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// The session as it goes on.
+pub(crate) struct Story<'a> {
+    pub(crate) voice: Voice,
+    pub(crate) tmux: &'a Tmux,
+    pub(crate) standin: Standin,
+    pub(crate) cli: &'a Path,
+}
+
+impl Story<'_> {
+    /// Tells it from the beginning to the end.
+    pub(crate) fn tell(mut self) -> Result<()> {
+        self.introduce()?;
+        self.begin()?;
+        self.prompt()?;
+        let due = self.work()?;
+        self.look_at_pane()?;
+        self.cross_threshold(due)?;
+        self.show_pane()?;
+        self.finish(due)?;
+        self.list()
+    }
+
+    fn introduce(&self) -> Result<()> {
+        self.voice.say(
+            "\nLonghaul sets rewind points in long Claude Code sessions, by itself. This plays such a session.\n\n\
+             Nothing of yours is touched: the home is a throwaway folder, the tmux server is private, and in\n\
+             its pane a program stands in for Claude Code. It draws the same input box and starts the plugin's\n\
+             hooks as Claude Code does. The hooks are the real executables, with the default settings.",
+        )
+    }
+
+    fn begin(&mut self) -> Result<()> {
+        self.voice.step("The session starts")?;
+        let answer = self.standin.ask(&json!({ "do": "session", "source": "startup" }))?;
+        self.voice
+            .say(&format!("longhaul-session-start notes in which tmux pane it runs. It answers {}", reply(&answer)))
+    }
+
+    fn prompt(&mut self) -> Result<()> {
+        self.voice.step("You type one prompt, and lean back")?;
+        self.tmux.type_line(&self.standin.pane, PROMPT)?;
+        self.voice.say(&format!("❯ {PROMPT}"))?;
+        until("the turn to begin", PATIENCE, || {
+            let state = self.standin.ask(&json!({ "do": "state" }))?;
+            Ok((state["turns"] == 1).then_some(()))
+        })?;
+        let line = self.standin.log.lines().pop().context("the prompt is not in the activity log")?;
+        self.voice.say("longhaul-user-prompt-submit appends to the session's activity log:")?;
+        self.voice.show(&line, "a prompt, with the time in milliseconds")
+    }
+
+    /// Plays the calls up to the one that makes a bookmark due, and returns its number, from 0.
+    fn work(&mut self) -> Result<usize> {
+        let limits = Config::default().bookmarks.thresholds;
+        self.voice.step("Claude works: every tool call is counted")?;
+        self.voice.say(&format!(
+            "longhaul-post-tool-use appends one line per call, and adds up what came since the last bookmark.\n\
+             Enough is {} tool calls, {} tokens, {} seconds or {} subagents, whichever comes first.",
+            limits.min_tool_calls.0, limits.min_tokens.0, limits.min_seconds.0, limits.agent_burst.0
+        ))?;
+        let due = limits.min_tool_calls.0 as usize - 1;
+        for call in &CALLS[..due] {
+            self.play(call)?;
+        }
+        Ok(due)
+    }
+
+    fn play(&mut self, call: &Call) -> Result<Value> {
+        let command = json!({
+            "do": "tool",
+            "name": call.tool,
+            "input": { call.key: call.subject },
+            "response": "x".repeat(call.chars),
+        });
+        let answer = self.standin.ask(&command)?;
+        let lines = self.standin.log.lines();
+        let line = lines.iter().rfind(|line| line.starts_with('T')).context("the call is not in the activity log")?;
+        let counted = if lines.last() == Some(line) { totals(&self.standin.log.metrics()) } else { String::new() };
+        self.voice.show(line, &format!("{:<60} {counted}", format!("{} {}", call.tool, call.subject)))?;
+        Ok(answer)
+    }
+
+    /// Asks, with the functions that the hook asks, what it will see.
+    fn look_at_pane(&mut self) -> Result<()> {
+        self.voice.step("The next call is one too many. Before anything is typed, the pane is looked at")?;
+        let socket = self.tmux.variable.split(',').next().unwrap_or_default().to_owned();
+        let inspect = TmuxPane { socket, pane: self.standin.pane.clone() }.inspect();
+        let (program, arguments) = inspect.argv.split_first().context("nothing to look with")?;
+        let seen =
+            parse_inspection(&run::output(run::program(program).args(arguments))?).context("the pane is gone")?;
+        let look = look(&seen, EditorMode::Normal);
+        ensure!(matches!(look, Look::Input { .. }), "the pane is not as it should be: {look:?}");
+        let decision = may_type(&look, ClientSays::Busy, Want::MidTurn, "·");
+        ensure!(decision == Decision::Type, "the pane is not safe to type into: {decision:?}");
+        self.voice.succeed("the pane is alive, shows the client and is not in copy-mode")?;
+        self.voice.succeed("a turn is running: what is typed now costs no request of its own")?;
+        self.voice.succeed("the input is empty: no draft of yours would be sent along")?;
+        self.voice.succeed("no dialog is open that would take Enter for a yes")
+    }
+
+    fn cross_threshold(&mut self, due: usize) -> Result<()> {
+        self.voice.step("The threshold is met: · is typed into the running turn")?;
+        let answer = self.play(&CALLS[due])?;
+        let log = &self.standin.log;
+        let found = until("the bookmark to be confirmed", PATIENCE, || Ok(log.metrics().last_bookmark));
+        found.with_context(|| format!("the activity log ends with {:?}", log.lines().last()))?;
+        let lines = log.lines();
+        let injection = lines.iter().rposition(|line| line.starts_with('I')).context("nothing was typed")?;
+        let window = measure((lines[..injection].join("\n") + "\n").as_bytes(), Reach::Whole);
+        let reason = meets_any_threshold(&window, &Config::default().bookmarks.thresholds);
+        let reason = reason.context("a bookmark was typed although none was due")?;
+        self.voice.show(&lines[injection], &format!("{reason}: a bookmark is about to be typed"))?;
+        let receipt = lines[injection..].iter().find(|line| line.starts_with('B')).cloned().unwrap_or_default();
+        self.voice.show(&receipt, "longhaul-user-prompt-submit: the client has received it, the count begins anew")?;
+        let took = answer["hooks"][0]["ms"].as_u64().unwrap_or_default();
+        self.voice
+            .say(&format!("This call's hook took {took} ms, looking and typing included. The others only append."))
+    }
+
+    fn show_pane(&mut self) -> Result<()> {
+        self.voice.step("This is what you see")?;
+        let pane = self.standin.pane.clone();
+        let screen = until("the bookmark on the screen", PATIENCE, || {
+            let screen = self.tmux.capture(&pane)?;
+            Ok(screen.iter().any(|line| line.trim_end() == "❯ ·").then_some(screen))
+        })?;
+        self.voice.frame(&screen[screen.len().saturating_sub(usize::from(ROWS))..], usize::from(COLUMNS))?;
+        let state = self.standin.ask(&json!({ "do": "state" }))?;
+        let marker =
+            state["submitted"].as_array().and_then(|prompts| prompts.last()).context("nothing was submitted")?;
+        let told: Value = serde_json::from_str(marker["prompt_hook_stdout"].as_str().unwrap_or_default())?;
+        let told = told["hookSpecificOutput"]["additionalContext"].as_str().context("Claude is told nothing")?;
+        self.voice.say("With it, Claude is told:")?;
+        self.voice.say(&format!("  “{told}”"))
+    }
+
+    fn finish(&mut self, due: usize) -> Result<()> {
+        self.voice.step("Claude works on, and the turn ends")?;
+        for call in &CALLS[due + 1..] {
+            self.play(call)?;
+        }
+        let metrics = self.standin.log.metrics();
+        self.standin.ask(&json!({ "do": "stop", "message": ANSWER }))?;
+        self.voice.show(&self.standin.log.lines().pop().unwrap_or_default(), "longhaul-stop: the turn is over")?;
+        let bookmarks = Config::default().bookmarks;
+        let now = metrics.last_activity.unwrap_or_default();
+        if let Verdict::Skip(skip) = decide(Situation::AgentReturn, &bookmarks, true, &metrics, now) {
+            self.voice
+                .say(&format!("No bookmark here: {}; and your next prompt is a rewind point anyway.", plain(skip)))?;
+        }
+        let state = self.standin.ask(&json!({ "do": "state" }))?;
+        ensure!(state["turns"] == 1, "the bookmark has started a turn of its own");
+        self.voice.succeed("one prompt, one turn: the bookmark made no request to the model")
+    }
+
+    fn list(&mut self) -> Result<()> {
+        self.voice.step("Later: longhaul bookmarks")?;
+        let mut cli = run::program(self.cli);
+        cli.arg("bookmarks").env_clear().envs(self.standin.variables.iter().map(|(name, value)| (*name, value)));
+        self.voice.say(&run::output(&mut cli)?)?;
+        self.voice.say(
+            "\nIn Claude Code, /rewind lists the · now: choose it, and the conversation goes back to the middle of\n\
+             that turn, with the tool results up to there. To install it: cargo xtask dist",
+        )
+    }
+}
+
+/// Returns what the hook wrote to stdout.
+fn reply(answer: &Value) -> &str {
+    answer["stdout"].as_str().unwrap_or_default().trim()
+}
+
+fn totals(metrics: &Metrics) -> String {
+    format!("{} calls, {} tokens", metrics.tool_calls, metrics.estimated_tokens())
+}
+
+fn plain(skip: Skip) -> String {
+    match skip {
+        Skip::Cooldown { left_ms } => {
+            format!("the last one is too recent ({} s to go)", left_ms.div_ceil(1000))
+        }
+        other => other.to_string(),
+    }
+}

@@ -1,0 +1,71 @@
+//! How the demo speaks: steps, remarks, a framed screen. Colours only where they are wanted.
+
+use std::fmt::Display;
+use std::io::{self, IsTerminal, Write};
+
+use anyhow::Result;
+
+use crate::run;
+
+const BOLD: &str = "1";
+const DIM: &str = "2";
+const GREEN: &str = "32";
+const CYAN: &str = "36";
+
+/// Writes to stdout.
+pub(crate) struct Voice {
+    colours: bool,
+    step: usize,
+}
+
+impl Voice {
+    /// Colours are for a terminal whose user has not asked for none (`NO_COLOR`).
+    pub(crate) fn new() -> Self {
+        Self { colours: io::stdout().is_terminal() && run::var("NO_COLOR").is_none(), step: 0 }
+    }
+
+    /// Begins the next step.
+    pub(crate) fn step(&mut self, title: &str) -> Result<()> {
+        self.step += 1;
+        let title = self.paint(BOLD, format!("{}  {title}", self.step));
+        Ok(writeln!(io::stdout(), "\n{title}")?)
+    }
+
+    /// Says something, line by line.
+    pub(crate) fn say(&self, text: &str) -> Result<()> {
+        for line in text.lines() {
+            writeln!(io::stdout(), "{}", format!("   {line}").trim_end())?;
+        }
+        Ok(())
+    }
+
+    /// Says something that has gone as it should.
+    pub(crate) fn succeed(&self, text: &str) -> Result<()> {
+        Ok(writeln!(io::stdout(), "   {} {text}", self.paint(GREEN, "✓"))?)
+    }
+
+    /// Shows what a program wrote, or a line of a file, and what it means.
+    pub(crate) fn show(&self, text: &str, meaning: &str) -> Result<()> {
+        let text = self.paint(CYAN, format!("{text:<24}"));
+        Ok(writeln!(io::stdout(), "     {text}  {}", self.paint(DIM, meaning))?)
+    }
+
+    /// Shows a screen in a frame, without the blank lines above and below.
+    pub(crate) fn frame(&self, screen: &[String], columns: usize) -> Result<()> {
+        let mut out = io::stdout();
+        let edge = |left, right| self.paint(DIM, format!("{left}{}{right}", "─".repeat(columns)));
+        let side = self.paint(DIM, "│");
+        let blank = |line: &&String| line.trim().is_empty();
+        let above = screen.iter().take_while(blank).count();
+        let below = screen.iter().rev().take_while(blank).count();
+        writeln!(out, "   {}", edge("┌", "┐"))?;
+        for line in &screen[above..screen.len().saturating_sub(below).max(above)] {
+            writeln!(out, "   {side}{line:<columns$}{side}")?;
+        }
+        Ok(writeln!(out, "   {}", edge("└", "┘"))?)
+    }
+
+    fn paint(&self, colour: &str, text: impl Display) -> String {
+        if self.colours { format!("\x1b[{colour}m{text}\x1b[0m") } else { text.to_string() }
+    }
+}

@@ -1,0 +1,154 @@
+//! One plugin of the marketplace: every job, or one of them with only what it needs.
+
+use std::collections::BTreeSet;
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+use anyhow::{Context, Result, bail, ensure};
+use longhaul_core::catalog::Job;
+
+use super::{manifest, put};
+use crate::codegen::{self, hooks};
+use crate::workspace::{PACKAGE, Workspace};
+
+/// Something that is shipped beside the hooks, and the jobs that need it.
+struct Piece {
+    name: &'static str,
+    jobs: &'static [Job],
+}
+
+/// Executables that no event starts.
+const COMPANIONS: &[Piece] =
+    &[Piece { name: PACKAGE, jobs: &Job::ALL }, Piece { name: "longhaul-injector", jobs: &[Job::Bookmarks] }];
+
+/// Files in `plugin/` that are shipped as they are.
+const CONTENT: &[Piece] = &[
+    Piece { name: ".claude-plugin/icon.png", jobs: &Job::ALL },
+    Piece { name: "commands/bookmark.md", jobs: &[Job::Bookmarks] },
+    Piece { name: "commands/bookmarks.md", jobs: &[Job::Bookmarks] },
+    Piece { name: "skills/bookmarks/SKILL.md", jobs: &[Job::Bookmarks] },
+];
+
+/// Files in `plugin/` that are made from the catalogue for each bundle, not copied.
+const GENERATED: &[&str] = &["config.schema.json", "hooks/hooks.json"];
+
+/// A plugin to be shipped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Bundle {
+    /// Every job.
+    Whole,
+    /// One job, for people who want no other.
+    Only(Job),
+}
+
+impl Bundle {
+    /// Returns every bundle, the whole one first.
+    pub(crate) fn all() -> Vec<Self> {
+        std::iter::once(Self::Whole).chain(Job::ALL.map(Self::Only)).collect()
+    }
+
+    /// Returns the plugin's name.
+    pub(crate) fn name(self) -> String {
+        match self {
+            Self::Whole => PACKAGE.to_owned(),
+            Self::Only(job) => format!("{PACKAGE}-{}", job.name()),
+        }
+    }
+
+    /// Returns what the plugin says of itself.
+    pub(crate) fn about(self) -> String {
+        match self {
+            Self::Whole => "Keeps long sessions navigable: rewind points that appear by themselves".to_owned(),
+            Self::Only(job) => format!("{} ({PACKAGE}'s {} alone)", job.about(), job.name()),
+        }
+    }
+
+    /// Returns the one job of the bundle, `None` for all of them.
+    pub(crate) fn job(self) -> Option<Job> {
+        match self {
+            Self::Whole => None,
+            Self::Only(job) => Some(job),
+        }
+    }
+
+    fn takes(self, piece: &Piece) -> bool {
+        self.job().is_none_or(|job| piece.jobs.contains(&job))
+    }
+
+    /// Returns the names of the executables in the bundle's `bin/`, each once, in order.
+    pub(crate) fn executables(self) -> impl Iterator<Item = &'static str> {
+        let hooks = hooks::registrations(self.job()).map(|registration| registration.executable);
+        let companions = COMPANIONS.iter().filter(move |piece| self.takes(piece)).map(|piece| piece.name);
+        companions.chain(hooks).collect::<BTreeSet<_>>().into_iter()
+    }
+
+    /// Writes the plugin to `folder`, with executables from `built`.
+    pub(crate) fn lay_out(self, workspace: &Workspace, built: &Path, folder: &Path) -> Result<()> {
+        let plugin = workspace.root.join("plugin");
+        nothing_is_forgotten(workspace, &plugin)?;
+        put(&folder.join(".claude-plugin/plugin.json"), &manifest::plugin(self, workspace)?)?;
+        put(&folder.join("hooks/hooks.json"), &hooks::json(self.job())?)?;
+        put(&folder.join("config.schema.json"), &codegen::config_schema()?)?;
+        for name in self.executables() {
+            copy(&built.join(name), &folder.join("bin").join(name), 0o755)?;
+        }
+        for piece in CONTENT.iter().filter(|piece| self.takes(piece)) {
+            let (from, to) = (plugin.join(piece.name), folder.join(piece.name));
+            if piece.name.ends_with(".md") {
+                let text = fs::read_to_string(&from).with_context(|| format!("cannot read {}", from.display()))?;
+                // A command is typed with the name of the plugin that it comes from.
+                put(&to, &text.replace("/longhaul:", &format!("/{}:", self.name())))?;
+            } else {
+                copy(&from, &to, 0o644)?;
+            }
+        }
+        copy(&workspace.root.join("LICENSE"), &folder.join("LICENSE"), 0o644)?;
+        match self {
+            Self::Whole => copy(&workspace.root.join("README.md"), &folder.join("README.md"), 0o644),
+            Self::Only(job) => put(&folder.join("README.md"), &manifest::readme(job)),
+        }
+    }
+}
+
+/// Fails if an executable or a file of `plugin/` is in no bundle, or an executable of the catalogue does not exist.
+fn nothing_is_forgotten(workspace: &Workspace, plugin: &Path) -> Result<()> {
+    let shipped: BTreeSet<&str> = Bundle::Whole.executables().collect();
+    let built: BTreeSet<&str> = workspace.executables.iter().map(String::as_str).collect();
+    if let Some(name) = shipped.difference(&built).next() {
+        bail!("the catalogue names {name}, which bins/ does not build: add bins/src/bin/{name}.rs");
+    }
+    if let Some(name) = built.difference(&shipped).next() {
+        bail!("bins/ builds {name}, which no bundle ships: register it in catalog.rs, or in xtask's COMPANIONS");
+    }
+    for path in files(plugin)? {
+        let known = CONTENT.iter().any(|piece| piece.name == path) || GENERATED.contains(&path.as_str());
+        ensure!(known, "plugin/{path} is in no bundle: name it in xtask's CONTENT");
+    }
+    Ok(())
+}
+
+/// Returns the files below `folder`, relative to it.
+fn files(folder: &Path) -> Result<Vec<String>> {
+    let mut found = Vec::new();
+    let mut folders = vec![folder.to_owned()];
+    while let Some(next) = folders.pop() {
+        for entry in fs::read_dir(&next).with_context(|| format!("cannot read {}", next.display()))? {
+            let path = entry?.path();
+            if path.is_dir() {
+                folders.push(path);
+            } else {
+                found.push(path.strip_prefix(folder)?.to_string_lossy().into_owned());
+            }
+        }
+    }
+    Ok(found)
+}
+
+fn copy(from: &Path, to: &Path, mode: u32) -> Result<()> {
+    if let Some(folder) = to.parent() {
+        fs::create_dir_all(folder).with_context(|| format!("cannot create {}", folder.display()))?;
+    }
+    fs::copy(from, to).with_context(|| format!("cannot copy {} to {}", from.display(), to.display()))?;
+    fs::set_permissions(to, Permissions::from_mode(mode)).with_context(|| format!("cannot change {}", to.display()))
+}

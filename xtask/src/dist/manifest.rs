@@ -1,0 +1,69 @@
+//! What the client and the user read first: plugin.json, marketplace.json, a bundle's README.
+
+use anyhow::Result;
+use longhaul_core::catalog::Job;
+use serde_json::{Value, json};
+
+use super::bundle::Bundle;
+use crate::codegen::{hook_table, pretty};
+use crate::workspace::{PACKAGE, Workspace};
+
+/// The marketplace's name: what follows the `@` in `claude plugin install`.
+pub(crate) const MARKETPLACE: &str = "longhaul";
+
+const AUTHOR: &str = "The Longhaul contributors";
+
+/// Returns `.claude-plugin/plugin.json`.
+pub(crate) fn plugin(bundle: Bundle, workspace: &Workspace) -> Result<String> {
+    pretty(&json!({
+        "name": bundle.name(),
+        "version": workspace.version,
+        "description": bundle.about(),
+        "author": { "name": AUTHOR },
+        "license": "MIT",
+        "keywords": ["rewind", "bookmarks", "long sessions", "tmux"],
+    }))
+}
+
+/// Returns `.claude-plugin/marketplace.json`.
+pub(crate) fn marketplace(bundles: &[Bundle], workspace: &Workspace) -> Result<String> {
+    let plugins: Vec<Value> = bundles
+        .iter()
+        .map(|bundle| {
+            let name = bundle.name();
+            json!({
+                "source": format!("./{name}"),
+                "name": name,
+                "version": workspace.version,
+                "description": bundle.about(),
+                "author": { "name": AUTHOR },
+            })
+        })
+        .collect();
+    pretty(&json!({
+        "name": MARKETPLACE,
+        "owner": { "name": AUTHOR },
+        "metadata": { "description": "Longhaul, whole or one job at a time", "version": workspace.version },
+        "plugins": plugins,
+    }))
+}
+
+/// Returns the README of a bundle with one job.
+pub(crate) fn readme(job: Job) -> String {
+    let (name, about) = (Bundle::Only(job).name(), job.about());
+    let table = hook_table(Some(job));
+    format!(
+        "# {name}\n\n\
+         {about}.\n\n\
+         This is one job of {PACKAGE}, with only the hooks, executables, commands and skills that it needs. Install \
+         either this or {PACKAGE}, not both: two of them would answer every event twice.\n\n\
+         ```\n\
+         claude plugin marketplace add FOLDER\n\
+         claude plugin install {name}@{MARKETPLACE}\n\
+         ```\n\n\
+         FOLDER is the one that this bundle's folder is in.\n\n\
+         {table}\n\
+         Settings are read from `config.json` in the data folder; `bin/longhaul config path` says where that is, \
+         `config.schema.json` what can be set. Licence: MIT.\n"
+    )
+}

@@ -1,0 +1,90 @@
+//! `cargo xtask`: what cargo alone cannot do for this workspace.
+
+mod bench;
+mod codegen;
+mod demo;
+mod dist;
+mod run;
+mod stage;
+mod test;
+mod tools;
+mod workspace;
+
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+use anyhow::Result;
+use clap::{Parser, Subcommand};
+
+use crate::workspace::{Profile, Workspace};
+
+/// What cargo alone cannot do for this workspace
+#[derive(Parser)]
+#[command(name = "cargo xtask", bin_name = "cargo xtask")]
+struct Arguments {
+    #[command(subcommand)]
+    task: Task,
+}
+
+#[derive(Subcommand)]
+enum Task {
+    /// Write hooks.json, the config's schema and the README's tables from the tables in code
+    Codegen {
+        /// Write nothing; fail if something is out of date
+        #[arg(long)]
+        check: bool,
+    },
+    /// Build the executables and lay out target/dist as a marketplace, with an archive for download
+    Dist {
+        /// Build for this target instead of this machine
+        #[arg(long, value_name = "TRIPLE")]
+        target: Option<String>,
+        /// Use the dev profile and make no archive, for tests
+        #[arg(long)]
+        quick: bool,
+    },
+    /// Play a long session through the real hooks, in a terminal of its own, and show what happens
+    Demo {
+        /// Keep the throwaway home, and say where it is
+        #[arg(long)]
+        keep: bool,
+    },
+    /// Run every test, installing tmux and screen first where they are missing
+    Test {
+        /// Passed on to nextest, or to cargo test where nextest is not installed
+        #[arg(last = true)]
+        arguments: Vec<String>,
+    },
+    /// Time every hook against an empty program
+    Bench {
+        /// Print JSON instead of a table
+        #[arg(long)]
+        json: bool,
+        /// How often each row is measured
+        #[arg(long, default_value_t = 200, value_name = "N")]
+        runs: usize,
+    },
+}
+
+fn main() -> ExitCode {
+    match start(Arguments::parse().task) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            let _ = writeln!(io::stderr(), "error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn start(task: Task) -> Result<()> {
+    let workspace = Workspace::load()?;
+    match task {
+        Task::Codegen { check: true } => codegen::run(&workspace, codegen::Mode::Check),
+        Task::Codegen { check: false } => codegen::run(&workspace, codegen::Mode::Write),
+        Task::Dist { target, quick: true } => dist::run(&workspace, Profile::Dev, target.as_deref()),
+        Task::Dist { target, quick: false } => dist::run(&workspace, Profile::Release, target.as_deref()),
+        Task::Demo { keep } => demo::run(&workspace, keep),
+        Task::Test { arguments } => test::run(&workspace, &arguments),
+        Task::Bench { json, runs } => bench::run(&workspace, runs, json),
+    }
+}

@@ -1,0 +1,56 @@
+//! Starting other programs, and the little that is read from the environment.
+
+use std::ffi::{OsStr, OsString};
+use std::io::{self, Write};
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, Result, bail};
+
+/// Returns a command for `name`, a path or a program on `PATH`.
+#[expect(clippy::disallowed_methods, reason = "xtask is a build tool: starting programs is what it is for")]
+pub(crate) fn program(name: impl AsRef<OsStr>) -> Command {
+    Command::new(name)
+}
+
+/// Returns a command for the cargo that runs this.
+pub(crate) fn cargo() -> Command {
+    program(var("CARGO").unwrap_or_else(|| "cargo".into()))
+}
+
+/// Returns an environment variable that is set and not empty.
+#[expect(clippy::disallowed_methods, reason = "xtask is a build tool: it has no Env to be passed")]
+pub(crate) fn var(name: &str) -> Option<OsString> {
+    std::env::var_os(name).filter(|value| !value.is_empty())
+}
+
+/// Returns where `name` is on `PATH`.
+pub(crate) fn find(name: &str) -> Option<PathBuf> {
+    std::env::split_paths(&var("PATH")?).map(|dir| dir.join(name)).find(|path| path.is_file())
+}
+
+/// Says which command comes next, then runs it to its end with our own terminal.
+pub(crate) fn aloud(command: &mut Command) -> Result<()> {
+    writeln!(io::stderr(), "$ {}", line(command))?;
+    let status = command.status().with_context(|| format!("cannot start {}", line(command)))?;
+    if !status.success() {
+        bail!("{} ended with {status}", line(command));
+    }
+    Ok(())
+}
+
+/// Runs a command to its end and returns what it wrote to stdout; what it wrote to stderr goes into the error.
+pub(crate) fn output(command: &mut Command) -> Result<String> {
+    let output = command.stdin(Stdio::null()).output().with_context(|| format!("cannot start {}", line(command)))?;
+    if !output.status.success() {
+        bail!("{} ended with {}: {}", line(command), output.status, String::from_utf8_lossy(&output.stderr).trim());
+    }
+    String::from_utf8(output.stdout).with_context(|| format!("{} wrote something that is not UTF-8", line(command)))
+}
+
+/// Returns the command as a person would type it, the program without its folder.
+fn line(command: &Command) -> String {
+    let name = PathBuf::from(command.get_program()).file_name().unwrap_or_default().to_owned();
+    let words = std::iter::once(name.as_os_str()).chain(command.get_args());
+    words.map(|word| word.to_string_lossy().into_owned()).collect::<Vec<_>>().join(" ")
+}

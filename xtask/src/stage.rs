@@ -1,0 +1,48 @@
+//! A terminal of our own for the demo and the benchmark: a private tmux server with the stand-in for the client in it.
+
+mod interrupt;
+mod log;
+mod standin;
+mod tmux;
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+
+use crate::codegen::hooks;
+
+pub(crate) use self::interrupt::watch as watch_interrupts;
+pub(crate) use self::log::ActivityLog;
+pub(crate) use self::standin::{Role, Standin};
+pub(crate) use self::tmux::Tmux;
+
+/// How often something that is waited for is looked at.
+const LOOK: Duration = Duration::from_millis(5);
+
+/// Looks until `look` finds something, and returns it; fails when `patience` is over or the user interrupts.
+pub(crate) fn until<T>(what: &str, patience: Duration, mut look: impl FnMut() -> Result<Option<T>>) -> Result<T> {
+    let deadline = Instant::now() + patience;
+    loop {
+        interrupt::check()?;
+        if let Some(found) = look()? {
+            return Ok(found);
+        }
+        if Instant::now() > deadline {
+            bail!("waited {} s in vain for {what}", patience.as_secs());
+        }
+        thread::sleep(LOOK);
+    }
+}
+
+/// Makes a folder like an installed plugin's below `home`, with the executables of `bin`, and returns it.
+pub(crate) fn plugin_folder(home: &Path, bin: &Path) -> Result<PathBuf> {
+    let plugin = home.join("plugin");
+    fs::create_dir_all(plugin.join("hooks")).with_context(|| format!("cannot create {}", plugin.display()))?;
+    fs::write(plugin.join("hooks/hooks.json"), hooks::json(None)?).context("cannot write hooks.json")?;
+    symlink(bin, plugin.join("bin")).context("cannot link to the executables")?;
+    Ok(plugin)
+}

@@ -1,0 +1,46 @@
+//! A session's activity log, seen from outside.
+
+use std::fs::{self, OpenOptions};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use longhaul_activity_log::{Line, Metrics, Reach, measure};
+
+/// The log of one session.
+pub(crate) struct ActivityLog(PathBuf);
+
+impl ActivityLog {
+    /// Returns the log of `session` below the data folder, whether it exists or not.
+    pub(crate) fn new(data: &Path, session: &str) -> Self {
+        Self(data.join("sessions").join(format!("{session}.log")))
+    }
+
+    /// Returns its lines; none where there is no log yet.
+    pub(crate) fn lines(&self) -> Vec<String> {
+        fs::read_to_string(&self.0).unwrap_or_default().lines().map(str::to_owned).collect()
+    }
+
+    /// Returns what has happened since the last bookmark.
+    pub(crate) fn metrics(&self) -> Metrics {
+        measure(&fs::read(&self.0).unwrap_or_default(), Reach::Whole)
+    }
+
+    /// Replaces everything in it.
+    pub(crate) fn write(&self, lines: &[Line]) -> Result<()> {
+        let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
+        let folder = self.0.parent().unwrap_or(&self.0);
+        fs::create_dir_all(folder).with_context(|| format!("cannot create {}", folder.display()))?;
+        fs::write(&self.0, text).with_context(|| format!("cannot write {}", self.0.display()))
+    }
+
+    /// Returns how long it is, in bytes.
+    pub(crate) fn length(&self) -> Result<u64> {
+        Ok(fs::metadata(&self.0).with_context(|| format!("cannot look at {}", self.0.display()))?.len())
+    }
+
+    /// Takes away what was appended after it was `length` bytes long.
+    pub(crate) fn cut(&self, length: u64) -> Result<()> {
+        let file = OpenOptions::new().write(true).open(&self.0);
+        file.and_then(|file| file.set_len(length)).with_context(|| format!("cannot cut {}", self.0.display()))
+    }
+}

@@ -1,0 +1,75 @@
+//! A tmux server of our own, ended when it is dropped.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, Result};
+
+use crate::run;
+
+/// A private tmux server: its own socket, no configuration, a clean environment.
+pub(crate) struct Tmux {
+    socket: String,
+    home: PathBuf,
+    /// What `$TMUX` is in its panes.
+    pub(crate) variable: String,
+}
+
+impl Tmux {
+    /// Starts a server of `columns` × `rows`, called `name` and our pid, with `home` as the home of all that runs in it.
+    ///
+    /// Programs start in the folder `cwd`.
+    pub(crate) fn start(name: &str, home: &Path, cwd: &Path, columns: u16, rows: u16) -> Result<Self> {
+        let socket = format!("{name}-{}", std::process::id());
+        let mut tmux = Self { socket, home: home.to_owned(), variable: String::new() };
+        let (columns, rows) = (columns.to_string(), rows.to_string());
+        // The first pane only keeps the server up.
+        let mut start = tmux.command();
+        start.current_dir(cwd).args(["new-session", "-d", "-x", &columns, "-y", &rows, "sleep 86400"]);
+        run::output(&mut start).context("cannot start a tmux server")?;
+        let variable = tmux.command().args(["display-message", "-p", "#{socket_path},#{pid},0"]).output()?.stdout;
+        tmux.variable = String::from_utf8(variable)?.trim().to_owned();
+        Ok(tmux)
+    }
+
+    /// Opens a pane with `program` in it, `variables` in its environment, and returns the pane's id.
+    pub(crate) fn open(&self, program: &Path, variables: &[(&str, String)]) -> Result<String> {
+        let mut open = self.command();
+        open.args(["new-window", "-P", "-F", "#{pane_id}"]);
+        for (name, value) in variables {
+            open.arg("-e").arg(format!("{name}={value}"));
+        }
+        let pane =
+            run::output(open.arg(program)).with_context(|| format!("cannot open a pane for {}", program.display()))?;
+        Ok(pane.trim().to_owned())
+    }
+
+    /// Returns what `pane` shows, line by line.
+    pub(crate) fn capture(&self, pane: &str) -> Result<Vec<String>> {
+        let screen = run::output(self.command().args(["capture-pane", "-p", "-t", pane]))?;
+        Ok(screen.lines().map(str::to_owned).collect())
+    }
+
+    /// Types `text` and Enter into `pane`, as a person would.
+    pub(crate) fn type_line(&self, pane: &str, text: &str) -> Result<()> {
+        run::output(self.command().args(["send-keys", "-t", pane, "-l", "--", text]))?;
+        run::output(self.command().args(["send-keys", "-t", pane, "Enter"]))?;
+        Ok(())
+    }
+
+    fn command(&self) -> Command {
+        let mut tmux = run::program("tmux");
+        tmux.args(["-L", &self.socket, "-f", "/dev/null", "-u"]).env_clear();
+        tmux.env("PATH", run::var("PATH").unwrap_or_default()).env("HOME", &self.home);
+        // The socket goes with the home: tmux leaves it behind.
+        tmux.env("TMUX_TMPDIR", &self.home);
+        tmux.env("TERM", "xterm-256color").env("LANG", "C.UTF-8").env("SHELL", "/bin/sh");
+        tmux
+    }
+}
+
+impl Drop for Tmux {
+    fn drop(&mut self) {
+        let _ = self.command().arg("kill-server").stdout(Stdio::null()).stderr(Stdio::null()).status();
+    }
+}

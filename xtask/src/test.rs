@@ -1,0 +1,30 @@
+//! `cargo xtask test`: everything that has a test, with what the tests need seen to first.
+
+use std::io::{self, Write};
+
+use anyhow::Result;
+
+use crate::workspace::Workspace;
+use crate::{run, tools};
+
+/// Runs all tests; `arguments` go to nextest, or to `cargo test` where nextest is not installed.
+pub(crate) fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
+    tools::ensure(&["tmux", "screen"])?;
+    // The end-to-end tests start `standin`. All tests together build it; a choice of them need not.
+    if !arguments.is_empty() {
+        let mut build = run::cargo();
+        run::aloud(build.current_dir(&workspace.root).args(["build", "--workspace", "--example", "standin"]))?;
+    }
+    let mut test = run::cargo();
+    test.current_dir(&workspace.root);
+    if run::find("cargo-nextest").is_some() {
+        test.args(["nextest", "run", "--workspace"]);
+        if run::var("CI").is_some() {
+            test.args(["--profile", "ci"]);
+        }
+    } else {
+        writeln!(io::stderr(), "cargo-nextest is not installed: using cargo test, which takes longer")?;
+        test.args(["test", "--workspace"]);
+    }
+    run::aloud(test.args(arguments))
+}
