@@ -21,14 +21,19 @@ const BUSY_TIMEOUT: Duration = Duration::from_millis(2_000);
 pub enum StoreError {
     /// The file could not be opened as a database.
     #[error("cannot open the database {}", path.display())]
-    Open { path: PathBuf, source: rusqlite::Error },
+    Open { path: PathBuf, source: SqliteError },
     /// A newer version of the program has written it.
     #[error("{} was written by a newer version (schema {found}, this one knows {known}): update longhaul", path.display())]
     TooNew { path: PathBuf, found: u32, known: u32 },
     /// A statement failed.
     #[error("cannot {action}")]
-    Statement { action: &'static str, source: rusqlite::Error },
+    Statement { action: &'static str, source: SqliteError },
 }
+
+/// What SQLite said, once: its own error repeats the message as its cause.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct SqliteError(rusqlite::Error);
 
 /// An open database.
 #[derive(Debug)]
@@ -41,7 +46,7 @@ impl Store {
     ///
     /// Nothing that is stored is ever dropped or reset by opening.
     pub fn open(path: &Path) -> Result<Self, StoreError> {
-        let open = |source| StoreError::Open { path: path.to_owned(), source };
+        let open = |error| StoreError::Open { path: path.to_owned(), source: SqliteError(error) };
         let mut connection = Connection::open(path).map_err(open)?;
         // Before anything else: the very next statement may meet another hook's write.
         connection.busy_timeout(BUSY_TIMEOUT).map_err(open)?;
@@ -55,5 +60,5 @@ impl Store {
 
 /// Names the operation in an error.
 fn cannot(action: &'static str) -> impl Fn(rusqlite::Error) -> StoreError {
-    move |source| StoreError::Statement { action, source }
+    move |error| StoreError::Statement { action, source: SqliteError(error) }
 }

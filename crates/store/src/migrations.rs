@@ -4,7 +4,7 @@ use std::path::Path;
 
 use rusqlite::{Connection, TransactionBehavior};
 
-use crate::{StoreError, cannot};
+use crate::{SqliteError, StoreError, cannot};
 
 /// Step n brings `user_version` from n to n + 1.
 const STEPS: &[&str] = &[include_str!("migrations/1_bookmarks.sql")];
@@ -14,7 +14,8 @@ pub(crate) fn run(connection: &mut Connection, path: &Path) -> Result<(), StoreE
     let read =
         |connection: &Connection| connection.pragma_query_value(None, "user_version", |row| row.get::<_, u32>(0));
     let known = STEPS.len() as u32;
-    let found = read(connection).map_err(|source| StoreError::Open { path: path.to_owned(), source })?;
+    let found =
+        read(connection).map_err(|error| StoreError::Open { path: path.to_owned(), source: SqliteError(error) })?;
     if found == known {
         return Ok(());
     }
