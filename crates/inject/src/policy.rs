@@ -59,6 +59,8 @@ pub enum Why {
     NoTurn,
     /// The text is for after the turn.
     TurnRunning,
+    /// A subagent runs, and may open a dialog at any moment.
+    Agents,
     /// Somebody's draft is in the input.
     Draft,
     /// Somebody is typing a command or a file name, and a menu of them is open.
@@ -75,6 +77,7 @@ impl fmt::Display for Why {
             Self::Unsafe(danger) => danger.fmt(f),
             Self::NoTurn => f.write_str("no turn is running"),
             Self::TurnRunning => f.write_str("a turn is running"),
+            Self::Agents => f.write_str("a subagent runs and may ask something at any moment"),
             Self::Draft => f.write_str("a draft is in the input"),
             Self::Completing => f.write_str("a command or a file name is being completed in the input"),
             Self::StashTaken => f.write_str("a draft is in the input and another one is stashed"),
@@ -94,10 +97,13 @@ pub fn may_type(look: &Look, client: ClientSays, want: Want, text: &str) -> Deci
         Look::Unsafe(danger) => return Decision::Wait(Why::Unsafe(*danger)),
     };
     match (want, turn) {
-        (Want::MidTurn, Turn::Idle) => return Decision::Wait(Why::NoTurn),
+        // Notices can cover every sign of a turn on the screen; the client's own word is as good.
+        (Want::MidTurn, Turn::Idle) if client != ClientSays::Busy => return Decision::Wait(Why::NoTurn),
         (Want::Idle, Turn::Running) => return Decision::Wait(Why::TurnRunning),
         (Want::Idle, Turn::Idle) if client == ClientSays::Busy => return Decision::Wait(Why::ClientBusy),
-        (Want::MidTurn, Turn::Running) | (Want::Idle, Turn::Idle) | (Want::Either, Turn::Running | Turn::Idle) => {}
+        (Want::MidTurn, Turn::Running | Turn::Idle)
+        | (Want::Idle, Turn::Idle)
+        | (Want::Either, Turn::Running | Turn::Idle) => {}
     }
     let Some(draft) = draft else { return Decision::Type };
     if look.holds(text) {
