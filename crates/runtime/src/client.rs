@@ -26,7 +26,8 @@ pub(crate) fn says(env: &Env, pid: Option<u32>) -> ClientSays {
     match record.status.as_str() {
         "waiting" => ClientSays::Waiting,
         "busy" => ClientSays::Busy,
-        "idle" => ClientSays::Idle,
+        // `shell`: nothing runs but a command in the background.
+        "idle" | "shell" => ClientSays::Idle,
         _ => ClientSays::Unknown,
     }
 }
@@ -52,9 +53,10 @@ struct SettingsWire {
 pub(crate) fn editor_mode(env: &Env) -> EditorMode {
     let settings = env.client_settings.as_ref().and_then(|path| std::fs::read(path).ok());
     let user_settings = env.client_dir.as_ref().and_then(|dir| std::fs::read(dir.join("settings.json")).ok());
-    let is_vim = |text: Vec<u8>| {
-        serde_json::from_slice::<SettingsWire>(&text)
-            .is_ok_and(|settings| settings.editor_mode.as_deref() == Some("vim"))
-    };
-    if [settings, user_settings].into_iter().flatten().any(is_vim) { EditorMode::Vim } else { EditorMode::Normal }
+    let mode = |text: Vec<u8>| serde_json::from_slice::<SettingsWire>(&text).ok()?.editor_mode;
+    // The user's settings go before what older versions kept beside them.
+    match [user_settings, settings].into_iter().flatten().find_map(mode).as_deref() {
+        Some("vim") => EditorMode::Vim,
+        Some(_) | None => EditorMode::Normal,
+    }
 }

@@ -49,6 +49,14 @@ fn type_it(env: &Env, session: &SessionId, receipt: Receipt, ticket: Ticket, tex
     let Some(terminal) = terminal else { return Ok(Outcome::GaveUp("no terminal to type into".to_owned())) };
     let patience = Duration::from_millis(config.inject.patience_seconds.seconds_as_millis());
     std::thread::sleep(Duration::from_millis(config.inject.delay_ms.0 as u64));
-    let order = Order { terminal, client_pid, text: text.to_owned(), want: Want::Idle, receipt, patience };
+    let order = Order {
+        terminal,
+        client_pid,
+        text: text.to_owned(),
+        want: Want::Idle,
+        agents_may_ask: false,
+        receipt,
+        patience,
+    };
     inject(env, &home, &ActivityLog::open(&home, session)?, &order, ticket)
 }

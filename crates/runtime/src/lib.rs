@@ -15,6 +15,7 @@ mod process;
 mod session;
 mod stdin;
 mod surroundings;
+mod turn;
 mod typing;
 mod usage;
 

@@ -7,7 +7,7 @@ use fs2::FileExt;
 use longhaul_activity_log::{Line, RECEIPT_MS};
 use longhaul_core::{Env, Millis};
 use longhaul_inject::{
-    ClientSays, Decision, EditorMode, Look, Step, Terminal, TmuxPane, Want, look, may_type, parse_inspection,
+    ClientSays, Decision, EditorMode, Look, Step, Terminal, TmuxPane, Want, Why, look, may_type, parse_inspection,
 };
 
 use crate::{ActivityLog, Error, Home, Ticket, client, files, process, surroundings};
@@ -63,6 +63,8 @@ pub struct Order {
     pub text: String,
     /// In what state of the client.
     pub want: Want,
+    /// Whether a running subagent could open a dialog between look and Enter.
+    pub agents_may_ask: bool,
     /// What confirms it.
     pub receipt: Receipt,
     /// How long to wait for the client to be in that state.
@@ -134,7 +136,13 @@ impl<'a> Typist<'a> {
     pub(crate) fn decide(&self) -> Result<Decision, String> {
         let client = client::says(self.env, self.order.client_pid);
         match &self.order.terminal {
-            Terminal::Tmux(pane) => Ok(may_type(&self.look(pane)?, client, self.order.want, &self.order.text)),
+            Terminal::Tmux(pane) => {
+                let look = self.look(pane)?;
+                if self.order.agents_may_ask && matches!(look, Look::Input { agents: true, .. }) {
+                    return Ok(Decision::Wait(Why::Agents));
+                }
+                Ok(may_type(&look, client, self.order.want, &self.order.text))
+            }
             Terminal::Screen(_) | Terminal::Osascript(_) => Ok(self.decide_blindly(client)),
         }
     }

@@ -6,7 +6,7 @@ use longhaul_core::event::{EventName, UserPromptSubmit};
 use longhaul_core::guard::in_subagent;
 use longhaul_store::NewBookmark;
 
-use crate::{Error, Flow, Hook, git, usage};
+use crate::{Error, Flow, Hook, git, turn, usage};
 
 /// The slash command of the bundle, which this hook answers by itself.
 const COMMAND: &str = "/longhaul:bookmark";
@@ -14,6 +14,9 @@ const COMMAND: &str = "/longhaul:bookmark";
 /// What the model is told of a marker in the middle of its turn.
 const MID_TURN: &str = "This message is an automatic bookmark set by the user's tooling as a rewind point. It asks \
                         for nothing and needs no reply; the work in progress goes on unchanged.";
+
+/// What the user is shown of a marker between turns; the model reads it with the next prompt.
+const SET: &str = "bookmark set";
 
 /// Confirms a bookmark, or notes that a turn begins.
 pub fn on_prompt(hook: &mut Hook<UserPromptSubmit>) -> Result<Flow, Error> {
@@ -25,15 +28,19 @@ pub fn on_prompt(hook: &mut Hook<UserPromptSubmit>) -> Result<Flow, Error> {
     let marker = hook.config.bookmarks.marker.as_str();
     let Some(note) = note_of(&hook.event.prompt, marker).filter(|_| hook.config.bookmarks.enabled) else {
         log.append(&[Line::Prompt { at }])?;
+        turn::begin(&hook.home, &hook.event.common.session, hook.event.common.prompt_id.as_deref())?;
         return Ok(Flow::Next);
     };
     let note = note.map(str::to_owned);
-    let is_running = log.metrics()?.is_turn_running();
+    let common = &hook.event.common;
+    // No hook tells of a turn that Esc ended; a prompt outside of the turn has an id of its own.
+    let is_running =
+        log.metrics()?.is_turn_running() && turn::may_be(&hook.home, &common.session, common.prompt_id.as_deref());
     log.append(&[Line::Bookmark { at }])?;
     hook.reply = if is_running && !is_command(&hook.event.prompt) {
         Reply::context(EventName::UserPromptSubmit, MID_TURN)
     } else {
-        Reply::end("Bookmark set: /rewind comes back here.")
+        Reply::end(SET)
     };
     store(hook, note.as_deref())?;
     Ok(Flow::Done)

@@ -10,7 +10,7 @@ use longhaul_core::guard::asks_nothing;
 use longhaul_inject::{Decision, Want};
 
 use crate::typing::Typist;
-use crate::{ActivityLog, Error, Hook, Order, Receipt, agents};
+use crate::{ActivityLog, Error, Hook, Order, Receipt, agents, turn};
 
 /// How long the hook waits for the receipt, so that the next tool call finds the bookmark in the log.
 const RECEIPT_LIMIT: Duration = Duration::from_millis(800);
@@ -18,10 +18,9 @@ const RECEIPT_LIMIT: Duration = Duration::from_millis(800);
 /// Types a bookmark if the pane allows it at this moment; otherwise leaves it to the next call.
 pub(super) fn bookmark(hook: &Hook<PostToolUse<'static>>, log: &ActivityLog) -> Result<(), Error> {
     let common = hook.event.common();
-    let others_may_ask =
-        !asks_nothing(common.permission_mode.as_deref()) && agents::any_running(&hook.home, &common.session);
     let (Some(terminal), client_pid) = hook.place() else { return Ok(()) };
-    if others_may_ask {
+    let agents_may_ask = !asks_nothing(common.permission_mode.as_deref());
+    if agents_may_ask && agents::any_running(&hook.home, &common.session) {
         return Ok(());
     }
     let order = Order {
@@ -29,6 +28,7 @@ pub(super) fn bookmark(hook: &Hook<PostToolUse<'static>>, log: &ActivityLog) -> 
         client_pid,
         text: hook.config.bookmarks.marker.as_str().to_owned(),
         want: Want::MidTurn,
+        agents_may_ask,
         receipt: Receipt::Bookmark,
         patience: Duration::ZERO,
     };
@@ -45,6 +45,7 @@ pub(super) fn bookmark(hook: &Hook<PostToolUse<'static>>, log: &ActivityLog) -> 
     let Ok(ticket) = log.claim(hook.env.now, |metrics| hook.decide(Situation::ToolCall, true, metrics))? else {
         return Ok(());
     };
+    turn::begin(&hook.home, &common.session, common.prompt_id.as_deref())?;
     if let Err(problem) = typist.submit(&decision) {
         hook.log.write(&format!("session {}: no bookmark: {problem}", common.session));
     } else if !typist.is_received(log, ticket, RECEIPT_LIMIT)? {

@@ -1,0 +1,22 @@
+//! Which turn runs: `sessions/<id>.turn` holds the prompt id that its events carry.
+
+use longhaul_core::SessionId;
+
+use crate::{Error, Home, files};
+
+/// Notes the turn that runs, where the client gives it an id.
+pub(crate) fn begin(home: &Home, session: &SessionId, prompt_id: Option<&str>) -> Result<(), Error> {
+    match prompt_id {
+        Some(id) => files::replace(&home.session_file(session, "turn"), id.as_bytes()),
+        None => Ok(()),
+    }
+}
+
+/// Returns whether an event with `prompt_id` may belong to the turn that was noted last.
+pub(crate) fn may_be(home: &Home, session: &SessionId, prompt_id: Option<&str>) -> bool {
+    let noted = std::fs::read(home.session_file(session, "turn"));
+    match (noted, prompt_id) {
+        (Ok(noted), Some(id)) => noted == id.as_bytes(),
+        (Ok(_), None) | (Err(_), _) => true,
+    }
+}
