@@ -3,6 +3,7 @@
 //! Run with `cargo test`, which builds the stand-in too; `cargo test --test it` alone does not, so build it once with
 //! `cargo build --example standin`.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 #![allow(dead_code, reason = "the harness offers every test the same tools, used or not")]
 #![expect(clippy::disallowed_methods, reason = "end-to-end tests run programs and read the clock")]
 
@@ -12,4 +13,10 @@ mod screen_session;
 mod standin;
 mod tmux;
 
+mod answers;
+mod bookmarks_screen;
+mod bookmarks_tmux;
+mod cli;
+mod context_guard;
+mod logging;
 mod standin_behaves;

@@ -72,7 +72,12 @@ fn an_idle_client_shows_an_empty_ruled_box() {
 #[test]
 fn our_reader_judges_its_screens_as_it_judges_the_client_s() {
     let stage = stage();
-    let input = |draft: Option<&str>, turn, stashed| Look::Input { draft: draft.map(str::to_owned), turn, stashed };
+    let input = |draft: Option<&str>, turn, stashed| Look::Input {
+        draft: draft.map(str::to_owned),
+        turn,
+        stashed,
+        agents: false,
+    };
     assert_eq!(stage.look(), input(None, Turn::Idle, false));
     stage.standin.draft("half a thought");
     assert_eq!(stage.look(), input(Some("half a thought"), Turn::Idle, false));

@@ -40,6 +40,7 @@ pub(crate) fn run(env: &Env, args: &Args) -> anyhow::Result<Exit> {
         client_pid: record.client_pid,
         text: format!("{} {}", config.bookmarks.marker.as_str(), note.trim()),
         want: Want::Either,
+        agents_may_ask: false,
         receipt: Receipt::Bookmark,
         patience: Duration::from_millis(config.inject.patience_seconds.seconds_as_millis()),
     };

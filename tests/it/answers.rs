@@ -1,0 +1,214 @@
+//! Whatever comes on standard input: one JSON object that goes on, exit 0, in time.
+
+use std::fs;
+use std::io::{Read, Write};
+use std::os::unix::fs::PermissionsExt;
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+use longhaul_core::catalog::REGISTRATIONS;
+use serde_json::{Value, json};
+
+use crate::sandbox::{Outcome, Sandbox, payload};
+
+#[track_caller]
+fn check(outcome: &Outcome) {
+    assert_eq!(outcome.status, Some(0), "{outcome:?}");
+    assert_eq!(outcome.json()["continue"], Value::Bool(true), "{outcome:?}");
+    assert_eq!(outcome.stderr, "", "{outcome:?}");
+}
+
+/// Runs every executable with the same input.
+#[track_caller]
+fn check_all(sandbox: &Sandbox, input: &[u8]) {
+    for registration in REGISTRATIONS {
+        let started = Instant::now();
+        check(&sandbox.hook(registration.executable, input));
+        let limit = Duration::from_secs(registration.timeout_seconds);
+        assert!(started.elapsed() < limit, "{} took {:?}", registration.executable, started.elapsed());
+    }
+}
+
+#[test]
+fn bad_input_is_answered_and_logged() {
+    for (input, problem) in [
+        (&b""[..], "no payload on standard input"),
+        (b"{", "payload is not JSON"),
+        (b"[]", "payload is not a JSON object"),
+        (b"null", "payload is not a JSON object"),
+        (br#"{"hook_event_name":"Stop"}"#, ""),
+        (br#"{"session_id":"s","hook_event_name":"SomethingNew"}"#, "payload is that of another event"),
+        (b"\xff\xfe{\"session_id\"", "payload is not a JSON object"),
+        (br#"{"session_id":""}"#, "payload has no session_id"),
+        (br#"{"session_id":7}"#, "payload has no session_id"),
+    ] {
+        let sandbox = Sandbox::new();
+        check_all(&sandbox, input);
+        assert!(sandbox.error_log().contains(problem), "{input:?}: {}", sandbox.error_log());
+        assert_eq!(sandbox.error_log().lines().count(), REGISTRATIONS.len(), "{}", sandbox.error_log());
+    }
+}
+
+#[test]
+fn every_recorded_payload_is_answered() {
+    let sandbox = Sandbox::new();
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/payloads");
+    for entry in fs::read_dir(folder).unwrap() {
+        let text = fs::read(entry.unwrap().path()).unwrap();
+        let name = serde_json::from_slice::<Value>(&text).unwrap()["hook_event_name"].clone();
+        if let Some(registration) = REGISTRATIONS.iter().find(|registration| name == registration.event.as_str()) {
+            check(&sandbox.hook(registration.executable, text));
+        }
+    }
+    assert_eq!(sandbox.error_log(), "");
+}
+
+#[test]
+fn fifty_megabytes_are_read_in_time() {
+    let sandbox = Sandbox::new();
+    let large = "x".repeat(50 << 20);
+    let input = payload("PostToolUse", json!({ "session_id": "big", "tool_response": large }));
+    let started = Instant::now();
+    check(&sandbox.hook("longhaul-post-tool-use", input));
+    assert!(started.elapsed() < Duration::from_secs(3), "{:?}", started.elapsed());
+    assert!(sandbox.log_lines("big")[0].ends_with(" 52428800"), "{:?}", sandbox.log_lines("big"));
+}
+
+#[test]
+fn what_is_not_utf8_inside_is_replaced_and_the_rest_is_read() {
+    let sandbox = Sandbox::new();
+    let input = b"{\"session_id\":\"s\",\"hook_event_name\":\"PostToolUse\",\"tool_response\":\"a\xff\xfeb\"}";
+    check(&sandbox.hook("longhaul-post-tool-use", input));
+    assert!(sandbox.log_lines("s")[0].ends_with(" 4"), "{:?}", sandbox.log_lines("s"));
+}
+
+/// Starts the executable, writes `input` and keeps its standard input open.
+fn with_open_stdin(sandbox: &Sandbox, executable: &str, input: &str) -> (Outcome, Duration) {
+    let started = Instant::now();
+    let mut command = sandbox.executable(executable);
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    stdin.write_all(input.as_bytes()).unwrap();
+    let mut stdout = String::new();
+    child.stdout.take().unwrap().read_to_string(&mut stdout).unwrap();
+    let status = child.wait().unwrap().code();
+    drop(stdin);
+    (Outcome { status, stdout, stderr: String::new() }, started.elapsed())
+}
+
+#[test]
+fn a_stdin_that_is_never_closed_does_not_hold_the_session_up() {
+    let sandbox = Sandbox::new();
+    let input = payload("PostToolUse", json!({ "session_id": "open" }));
+    let (outcome, took) = with_open_stdin(&sandbox, "longhaul-post-tool-use", &input);
+    check(&outcome);
+    assert!(took < Duration::from_secs(1), "{took:?}");
+    assert_eq!(sandbox.count_lines("open", "T"), 1);
+}
+
+#[test]
+fn half_a_payload_is_given_up_before_the_clients_timeout() {
+    let sandbox = Sandbox::new();
+    let (outcome, took) = with_open_stdin(&sandbox, "longhaul-post-tool-use", r#"{"session_id":"open""#);
+    check(&outcome);
+    assert!(took < Duration::from_secs(3), "{took:?}");
+    assert!(sandbox.error_log().contains("no payload came in time"), "{}", sandbox.error_log());
+}
+
+#[test]
+fn a_session_id_cannot_leave_the_folder() {
+    let sandbox = Sandbox::new();
+    check(&sandbox.hook("longhaul-post-tool-use", payload("PostToolUse", json!({ "session_id": "../../etc/x" }))));
+    assert_eq!(sandbox.count_lines("______etc_x", "T"), 1);
+}
+
+#[test]
+fn a_state_folder_that_cannot_be_written_is_survived() {
+    let sandbox = Sandbox::new();
+    // A file where the folder should be: stops root as well, whom permissions would not.
+    fs::write(sandbox.data_dir(), "in the way").unwrap();
+    check_all_recorded(&sandbox);
+    assert_eq!(fs::read_to_string(sandbox.data_dir()).unwrap(), "in the way");
+}
+
+#[test]
+fn a_read_only_state_folder_is_survived() {
+    let sandbox = Sandbox::new();
+    fs::create_dir_all(sandbox.data_dir()).unwrap();
+    fs::set_permissions(sandbox.data_dir(), fs::Permissions::from_mode(0o500)).unwrap();
+    check_all_recorded(&sandbox);
+    fs::set_permissions(sandbox.data_dir(), fs::Permissions::from_mode(0o700)).unwrap();
+}
+
+#[test]
+fn a_full_disk_is_survived() {
+    let sandbox = Sandbox::new();
+    check(&sandbox.hook("longhaul-session-start", payload("SessionStart", json!({ "session_id": "full" }))));
+    let before = sandbox.log_lines("full");
+    // No file may grow past what the log has already: as on a disk without a free block, writing fails with an error.
+    for registration in REGISTRATIONS {
+        let event = registration.event.as_str();
+        let name = if event == "PreCompact" { "PreCompact-auto" } else { event };
+        let executable = crate::sandbox::bin_dir().join(registration.executable);
+        let mut command = sandbox.program("sh");
+        command.args(["-c", "ulimit -f 0; trap '' XFSZ; exec \"$0\""]).arg(executable);
+        check(&Outcome::of(&mut command, payload(name, json!({ "session_id": "full" })).as_bytes()));
+    }
+    assert_eq!(sandbox.log_lines("full"), before);
+}
+
+#[track_caller]
+fn check_all_recorded(sandbox: &Sandbox) {
+    for registration in REGISTRATIONS {
+        let event = registration.event.as_str();
+        let name = if event == "PreCompact" { "PreCompact-auto" } else { event };
+        check(&sandbox.hook(registration.executable, payload(name, json!({}))));
+    }
+}
+
+#[test]
+fn a_config_that_is_no_json_leaves_the_defaults_and_is_told_at_the_start() {
+    let sandbox = Sandbox::new();
+    sandbox.write_config("bookmarks: yes");
+    check_all_recorded(&sandbox);
+    let start = sandbox.hook("longhaul-session-start", payload("SessionStart", json!({})));
+    let message = start.json()["systemMessage"].as_str().unwrap_or_default().to_owned();
+    assert!(message.starts_with("longhaul: config is not JSON"), "{message}");
+}
+
+#[test]
+fn disabled_means_that_nothing_is_written() {
+    let sandbox = Sandbox::new().with_env("LONGHAUL_DISABLE", "1");
+    check_all_recorded(&sandbox);
+    assert!(!sandbox.data_dir().exists());
+}
+
+#[test]
+fn without_any_home_the_hook_still_answers() {
+    let sandbox = Sandbox::new().with_env("HOME", "").with_env("LONGHAUL_HOME", "");
+    check_all_recorded(&sandbox);
+}
+
+#[test]
+fn what_is_stored_is_private() {
+    let sandbox = Sandbox::new();
+    let marker = payload("UserPromptSubmit", json!({ "prompt": "·" }));
+    sandbox.hook("longhaul-session-start", payload("SessionStart", json!({})));
+    sandbox.hook("longhaul-user-prompt-submit", marker);
+    sandbox.hook("longhaul-stop", "{");
+    let mut folders = vec![sandbox.data_dir()];
+    let mut files = 0;
+    while let Some(folder) = folders.pop() {
+        assert_eq!(fs::metadata(&folder).unwrap().permissions().mode() & 0o777, 0o700, "{}", folder.display());
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+                continue;
+            }
+            assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600, "{}", path.display());
+            files += 1;
+        }
+    }
+    assert!(files >= 4, "only {files} files");
+}

@@ -1,0 +1,271 @@
+//! Bookmarks in a real tmux pane.
+
+use std::fs;
+use std::io::Write;
+use std::thread;
+
+use serde_json::{Value, json};
+
+use crate::poll::{DEADLINE, wait_until};
+use crate::sandbox::{Sandbox, payload};
+use crate::standin::{Options, StandIn};
+use crate::tmux::{Pane, Tmux};
+
+const SESSION: &str = "tmux-session";
+
+/// A client in a pane, with every bookmark due at the third tool call and no cooldown.
+struct Stage {
+    standin: StandIn,
+    pane: Pane,
+    tmux: Tmux,
+    sandbox: Sandbox,
+}
+
+fn stage(config: Value) -> Stage {
+    let sandbox = Sandbox::new();
+    let mut all = json!({ "bookmarks": { "thresholds": { "minToolCalls": 3, "cooldownSeconds": 0 } } });
+    merge(&mut all, config);
+    sandbox.write_config(&all.to_string());
+    let tmux = Tmux::start(&sandbox);
+    let options = Options { session: Some(SESSION.to_owned()), ..Options::default() };
+    let (standin, pane) = StandIn::in_tmux(&sandbox, &tmux, &options);
+    standin.session_start("startup");
+    Stage { standin, pane, tmux, sandbox }
+}
+
+fn merge(into: &mut Value, from: Value) {
+    match (into, from) {
+        (Value::Object(into), Value::Object(from)) => {
+            for (key, value) in from {
+                merge(into.entry(key).or_insert(Value::Null), value);
+            }
+        }
+        (into, from) => *into = from,
+    }
+}
+
+impl Stage {
+    fn count(&self, letter: &str) -> usize {
+        self.sandbox.count_lines(SESSION, letter)
+    }
+
+    #[track_caller]
+    fn wait_for_lines(&self, letter: &str, n: usize) {
+        wait_until(DEADLINE, &format!("{n} {letter} lines"), || self.count(letter) >= n);
+        assert_eq!(self.count(letter), n, "{:?}", self.sandbox.log_lines(SESSION));
+    }
+
+    #[track_caller]
+    fn wait_for_error(&self, text: &str) {
+        wait_until(DEADLINE, text, || self.sandbox.error_log().contains(text));
+    }
+
+    /// Fires a hook beside the stand-in, as the client in the pane would.
+    fn fire(&self, executable: &str, name: &str) {
+        let mut command = self.sandbox.executable(executable);
+        command.envs(self.tmux.variables(&self.pane)).env("CLAUDE_PID", self.standin.state().pid.to_string());
+        let input = payload(name, json!({ "session_id": SESSION }));
+        let outcome = crate::sandbox::Outcome::of(&mut command, input.as_bytes());
+        assert_eq!(outcome.status, Some(0), "{outcome:?}");
+    }
+
+    /// Adds as many tool calls to the log as a bookmark needs.
+    fn add_activity(&self) {
+        let path = self.sandbox.data_dir().join(format!("sessions/{SESSION}.log"));
+        let mut log = fs::OpenOptions::new().append(true).create(true).open(path).unwrap();
+        log.write_all(b"T 1000 1\nT 1000 1\nT 1000 1\n").unwrap();
+    }
+}
+
+#[test]
+fn a_long_turn_is_bookmarked_in_its_middle_exactly_once_per_window() {
+    let stage = stage(json!({}));
+    stage.standin.turn();
+    stage.standin.tools(7);
+    let state = stage.standin.state();
+    assert_eq!(state.texts(), ["·", "·"]);
+    assert!(state.submitted.iter().all(|submission| submission.mid_turn));
+    assert!(state.submitted[0].prompt_hook_stdout.as_ref().is_some_and(|reply| reply.contains("automatic bookmark")));
+    let letters: String = stage.sandbox.log_lines(SESSION).iter().map(|line| &line[..1]).collect();
+    assert_eq!(letters, "STTTIBTTTIBT");
+    assert_eq!(stage.sandbox.error_log(), "");
+}
+
+#[test]
+fn after_the_turn_one_bookmark_is_typed_and_makes_no_request() {
+    let stage = stage(json!({ "bookmarks": { "midTurn": false } }));
+    stage.standin.turn();
+    stage.standin.tools(5);
+    assert_eq!(stage.count("I"), 0);
+    stage.standin.stop();
+    stage.wait_for_lines("B", 1);
+    let state = stage.standin.wait_for_state("the marker", |state| state.submitted.len() == 1);
+    assert_eq!(state.texts(), ["·"]);
+    assert!(!state.submitted[0].mid_turn && !state.submitted[0].started_turn);
+    let listed = stage.sandbox.longhaul(&["bookmarks", "--json"]).json();
+    assert_eq!(listed[0]["session"], SESSION);
+}
+
+#[test]
+fn a_draft_is_back_afterwards_and_was_not_sent() {
+    let stage = stage(json!({ "bookmarks": { "midTurn": false } }));
+    stage.standin.turn();
+    stage.standin.tools(5);
+    stage.standin.draft("half typed");
+    stage.standin.stop();
+    stage.wait_for_lines("B", 1);
+    let state = stage.standin.wait_for_state("the draft", |state| state.draft == "half typed");
+    assert_eq!(state.texts(), ["·"]);
+}
+
+#[test]
+fn in_a_running_turn_a_draft_is_left_alone() {
+    let stage = stage(json!({}));
+    stage.standin.turn();
+    stage.standin.draft("half typed");
+    stage.standin.tools(6);
+    let state = stage.standin.state();
+    assert!(state.submitted.is_empty() && state.draft == "half typed", "{state:?}");
+    assert_eq!(stage.count("I"), 0);
+    stage.standin.draft("");
+    stage.standin.tools(1);
+    assert_eq!(stage.standin.state().texts(), ["·"]);
+}
+
+#[test]
+fn with_a_dialog_open_nothing_is_typed() {
+    let stage = stage(json!({ "bookmarks": { "midTurn": false }, "inject": { "patience_seconds": 1 } }));
+    stage.standin.turn();
+    stage.standin.tools(5);
+    stage.standin.open_dialog();
+    stage.fire("longhaul-stop", "Stop");
+    stage.wait_for_error("waited 1 s");
+    let state = stage.standin.state();
+    assert!(state.dialog_answers.is_empty() && state.submitted.is_empty(), "{state:?}");
+    stage.standin.close_dialog();
+    assert_eq!(stage.standin.state().draft, "");
+}
+
+#[test]
+fn without_the_clients_record_the_screen_alone_shows_the_dialog() {
+    let sandbox = Sandbox::new();
+    sandbox.write_config(r#"{"bookmarks":{"thresholds":{"minToolCalls":1}},"inject":{"patience_seconds":1}}"#);
+    let tmux = Tmux::start(&sandbox);
+    let options = Options { session: Some(SESSION.to_owned()), record: false, ..Options::default() };
+    let (standin, _pane) = StandIn::in_tmux(&sandbox, &tmux, &options);
+    standin.session_start("startup");
+    standin.turn();
+    standin.open_dialog();
+    standin.tools(2);
+    standin.hook("SubagentStop", json!({ "agent_id": "a", "agent_type": "general-purpose" }));
+    wait_until(DEADLINE, "the injector to give up", || sandbox.error_log().contains("a dialog is open"));
+    assert!(standin.state().dialog_answers.is_empty());
+}
+
+#[test]
+fn a_marker_of_special_characters_arrives_as_it_is() {
+    let marker = r##"'"\$;#{} $(x) #(y) %1 ; ~"##;
+    let stage = stage(json!({ "bookmarks": { "marker": marker } }));
+    stage.standin.turn();
+    stage.standin.tools(3);
+    stage.standin.stop();
+    assert_eq!(stage.standin.state().texts(), [marker]);
+    assert_eq!(stage.count("B"), 1);
+}
+
+#[test]
+fn short_markers_go_as_keys_and_arrive_as_they_are() {
+    for marker in [";", r"\", "'", "-x", "C-m", "a;", "\"$"] {
+        let stage = stage(json!({ "bookmarks": { "marker": marker } }));
+        stage.standin.turn();
+        stage.standin.tools(3);
+        assert_eq!(stage.standin.state().texts(), [marker]);
+    }
+}
+
+#[test]
+fn a_pane_closed_meanwhile_is_a_line_in_the_log() {
+    let stage = stage(json!({}));
+    stage.add_activity();
+    let (variables, pid) = (stage.tmux.variables(&stage.pane), stage.standin.state().pid.to_string());
+    stage.tmux.pane(&["sleep", "100"], &[]);
+    stage.tmux.run(&["kill-pane", "-t", &stage.pane.0]);
+    let mut command = stage.sandbox.executable("longhaul-stop");
+    command.envs(variables).env("CLAUDE_PID", pid);
+    let input = payload("Stop", json!({ "session_id": SESSION }));
+    assert_eq!(crate::sandbox::Outcome::of(&mut command, input.as_bytes()).status, Some(0));
+    stage.wait_for_error("not typed");
+}
+
+#[test]
+fn a_pane_in_which_the_client_no_longer_runs_is_not_typed_into() {
+    let stage = stage(json!({ "inject": { "patience_seconds": 1 } }));
+    stage.add_activity();
+    let shell = stage.tmux.pane(&["cat"], &[]);
+    let record = stage.sandbox.data_dir().join(format!("sessions/{SESSION}.json"));
+    let moved = fs::read_to_string(&record).unwrap().replace(&stage.pane.0, &shell.0);
+    fs::write(&record, moved).unwrap();
+    stage.fire("longhaul-stop", "Stop");
+    stage.wait_for_error("the client does not run in pane");
+    assert_eq!(stage.tmux.capture(&shell).trim(), "");
+}
+
+#[test]
+fn in_copy_mode_nothing_is_typed_until_it_ends() {
+    let stage = stage(json!({ "bookmarks": { "midTurn": false } }));
+    stage.standin.turn();
+    stage.standin.tools(5);
+    stage.tmux.run(&["copy-mode", "-t", &stage.pane.0]);
+    stage.standin.stop();
+    assert!(stage.standin.state().submitted.is_empty());
+    stage.tmux.run(&["send-keys", "-t", &stage.pane.0, "-X", "cancel"]);
+    stage.wait_for_lines("B", 1);
+}
+
+#[test]
+fn while_a_subagent_runs_a_turn_is_not_typed_into() {
+    let stage = stage(json!({}));
+    stage.standin.turn();
+    stage.standin.hook("SubagentStart", json!({ "agent_id": "a1", "agent_type": "general-purpose" }));
+    stage.standin.tools(4);
+    assert_eq!(stage.count("I"), 0);
+    // In a mode that asks nothing no dialog can open.
+    stage.standin.tool_with(json!({ "payload": { "permission_mode": "bypassPermissions" } }));
+    assert_eq!(stage.standin.state().texts(), ["·"]);
+}
+
+#[test]
+fn three_hooks_at_the_same_moment_a_hundred_times_inject_once_each_time() {
+    let stage = stage(json!({}));
+    for round in 1..=100 {
+        stage.add_activity();
+        // Every other time the screen shows a turn, so that each of the three gets to be the one.
+        if round % 2 == 0 {
+            stage.standin.turn();
+        }
+        thread::scope(|scope| {
+            scope.spawn(|| stage.fire("longhaul-post-tool-use", "PostToolUse"));
+            scope.spawn(|| stage.fire("longhaul-stop", "Stop"));
+            scope.spawn(|| stage.fire("longhaul-subagent-stop", "SubagentStop"));
+        });
+        assert_eq!(stage.count("I"), round, "{:?}", stage.sandbox.log_lines(SESSION));
+        stage.standin.stop();
+        stage.wait_for_lines("B", round);
+        stage.standin.stop();
+    }
+    let state = stage.standin.wait_for_state("the last marker", |state| state.submitted.len() >= 100);
+    assert_eq!(state.submitted.len(), 100);
+    assert_eq!(stage.sandbox.error_log(), "");
+}
+
+#[test]
+fn a_bookmark_with_a_note_is_typed_from_the_command_line() {
+    let stage = stage(json!({}));
+    let mut command = stage.sandbox.executable("longhaul");
+    command.envs(stage.tmux.variables(&stage.pane)).args(["bookmark", "green", "tests"]);
+    let outcome = crate::sandbox::Outcome::of(&mut command, b"");
+    assert_eq!(outcome.status, Some(0), "{outcome:?}");
+    assert_eq!(stage.standin.state().texts(), ["· green tests"]);
+    let listed = stage.sandbox.longhaul(&["bookmarks", "--session", SESSION, "--json"]).json();
+    assert_eq!(listed[0]["note"], "green tests");
+}

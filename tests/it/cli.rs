@@ -1,0 +1,126 @@
+//! The command line: its answers, and its errors.
+
+use std::fs;
+use std::process::Command;
+
+use insta::assert_snapshot;
+use serde_json::json;
+
+use crate::sandbox::{Sandbox, payload};
+
+fn show(sandbox: &Sandbox, args: &[&str]) -> String {
+    let outcome = sandbox.longhaul(args);
+    let root = sandbox.path("").display().to_string();
+    format!("exit {:?}\n{}--\n{}", outcome.status.unwrap_or(-1), outcome.stdout, outcome.stderr).replace(&root, "~/")
+}
+
+#[test]
+fn bookmarks_are_listed_with_commit_context_and_note() {
+    let sandbox = Sandbox::new().at(1_794_707_999_000).with_env("TZ", "UTC");
+    let git = |args: &[&str]| {
+        let status = Command::new("git").arg("-C").arg(sandbox.project()).args(args).output().unwrap().status;
+        assert!(status.success(), "git {args:?}");
+    };
+    let identity = ["-c", "user.name=a", "-c", "user.email=a@b"];
+    git(&["init", "-q"]);
+    fs::write(sandbox.project().join("f"), "1").unwrap();
+    git(&["add", "f"]);
+    git(&[&identity[..], &["commit", "-qm", "one"]].concat());
+    fs::write(sandbox.project().join("f"), "2").unwrap();
+    let transcript = sandbox.path("t.jsonl");
+    fs::write(&transcript, "{\"message\":{\"usage\":{\"input_tokens\":41500}}}\n").unwrap();
+    let mark = |prompt: &str| {
+        let input = json!({ "prompt": prompt, "cwd": sandbox.project(), "transcript_path": transcript });
+        sandbox.hook("longhaul-user-prompt-submit", payload("UserPromptSubmit", input));
+    };
+    mark("·");
+    mark("· a \u{1b}[31mred\u{1b}[0m note");
+    let head = Command::new("git").arg("-C").arg(sandbox.project()).args(["rev-parse", "--short=8", "HEAD"]).output();
+    let head = String::from_utf8(head.unwrap().stdout).unwrap();
+    assert_snapshot!(show(&sandbox, &["bookmarks"]).replace(head.trim(), "[commit]"), @r"
+    exit 0
+    TIME                 SESSION   COMMIT     CONTEXT  NOTE
+    2026-11-15 01:59:59  890a2a53  [commit]+      42k
+    2026-11-15 01:59:59  890a2a53  [commit]+      42k  a [31mred[0m note
+    --
+    ");
+    let listed = sandbox.longhaul(&["bookmarks", "--json"]).json();
+    assert_eq!(listed[0]["git_dirty"], true);
+    assert_eq!(listed[0]["created_at"], "2026-11-15T01:59:59Z");
+    assert_eq!(listed[0]["context_tokens"], 41500);
+}
+
+#[test]
+fn without_bookmarks_it_says_how_they_come() {
+    let sandbox = Sandbox::new();
+    assert_snapshot!(show(&sandbox, &["bookmarks"]), @r"
+    exit 0
+    --
+    No bookmarks yet. They appear by themselves in long turns; `longhaul bookmark NOTE` sets one.
+    ");
+    assert_eq!(sandbox.longhaul(&["bookmarks", "--json"]).stdout, "[]\n");
+    assert!(!sandbox.data_dir().exists());
+}
+
+#[test]
+fn wrong_calls_name_the_thing_and_the_mend() {
+    let sandbox = Sandbox::new();
+    assert_snapshot!(show(&sandbox, &["bookmark", "x"]), @r"
+    exit 1
+    --
+    longhaul: no Claude Code session is known in this pane: run it where one runs, or name one with --session ID
+    ");
+    assert_snapshot!(show(&sandbox, &["bookmark", "--session", "abc", "x"]), @r#"
+    exit 1
+    --
+    longhaul: no session is known whose id begins with "abc"
+    "#);
+    assert_eq!(sandbox.longhaul(&["bookmark"]).status, Some(2));
+    assert_eq!(sandbox.longhaul(&["frobnicate"]).status, Some(2));
+    fs::create_dir_all(sandbox.data_dir()).unwrap();
+    fs::write(sandbox.data_dir().join("longhaul.db"), "x".repeat(4096)).unwrap();
+    assert_snapshot!(show(&sandbox, &["bookmarks"]), @r"
+    exit 1
+    --
+    longhaul: cannot open the database ~/data/longhaul.db: file is not a database
+    ");
+}
+
+#[test]
+fn a_session_without_a_terminal_says_why_it_cannot_be_bookmarked() {
+    let sandbox = Sandbox::new();
+    sandbox.hook("longhaul-session-start", payload("SessionStart", json!({ "session_id": "bare" })));
+    assert_snapshot!(show(&sandbox, &["bookmark", "--session", "bare", "x"]), @r"
+    exit 1
+    --
+    longhaul: session bare cannot be typed into: neither $TMUX nor $STY is set: run the client in tmux or GNU screen
+    ");
+}
+
+#[test]
+fn the_config_is_shown_found_and_checked() {
+    let sandbox = Sandbox::new();
+    assert_snapshot!(show(&sandbox, &["config", "path"]), @r"
+    exit 0
+    ~/data/config.json
+    --
+    ");
+    assert_snapshot!(show(&sandbox, &["config", "check"]), @r"
+    exit 0
+    --
+    ~/data/config.json: not there, every default is in force
+    ");
+    sandbox.write_config(r#"{"bookmarks":{"thresholds":{"minTokens":null}},"typo":1}"#);
+    assert_snapshot!(show(&sandbox, &["config", "check"]), @r"
+    exit 1
+    typo: no such key: ignored
+    bookmarks.thresholds.minTokens: null is not a number of 0 or more: the default 6000 is in force
+    --
+    ~/data/config.json: 2 problems
+    ");
+    let shown = sandbox.longhaul(&["config", "show"]);
+    assert_eq!(shown.json()["bookmarks"]["thresholds"]["minTokens"], 6000);
+    assert!(shown.stderr.contains("minTokens"), "{}", shown.stderr);
+    let schema = sandbox.longhaul(&["config", "schema"]).json();
+    assert_eq!(schema["properties"]["bookmarks"]["properties"]["midTurn"]["type"], "boolean");
+}

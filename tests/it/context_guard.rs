@@ -1,0 +1,54 @@
+//! The context guard.
+
+use std::fs;
+
+use serde_json::json;
+
+use crate::poll::{DEADLINE, wait_until};
+use crate::sandbox::{Sandbox, payload};
+use crate::standin::{Options, StandIn};
+use crate::tmux::Tmux;
+
+fn write_transcript(sandbox: &Sandbox, tokens: u64) -> String {
+    let path = sandbox.path("transcript.jsonl");
+    let entry = json!({ "type": "assistant", "message": { "model": "claude-sonnet-4-5", "usage": { "input_tokens": tokens } } });
+    fs::write(&path, format!("{entry}\n")).unwrap();
+    path.display().to_string()
+}
+
+#[test]
+fn subagents_are_denied_when_the_context_is_nearly_full() {
+    let sandbox = Sandbox::new();
+    let launch = |tokens| {
+        let transcript = write_transcript(&sandbox, tokens);
+        let input = payload("PreToolUse-Agent", json!({ "transcript_path": transcript }));
+        sandbox.hook("longhaul-pre-tool-use", input).json()
+    };
+    assert_eq!(launch(190_000), json!({ "continue": true }), "off by default");
+    sandbox.write_config(r#"{"guard":{"enabled":true}}"#);
+    assert_eq!(launch(160_000), json!({ "continue": true }));
+    let denied = launch(171_000);
+    assert_eq!(denied["hookSpecificOutput"]["permissionDecision"], "deny");
+    let reason = denied["hookSpecificOutput"]["permissionDecisionReason"].as_str().unwrap();
+    assert!(reason.starts_with("The context window is 86 % full"), "{reason}");
+}
+
+#[test]
+fn a_full_context_is_compacted_once_after_the_turn() {
+    let sandbox = Sandbox::new();
+    sandbox.write_config(r#"{"guard":{"enabled":true},"bookmarks":{"midTurn":false,"thresholds":{"minToolCalls":1}}}"#);
+    let tmux = Tmux::start(&sandbox);
+    let options = Options { session: Some("guard".to_owned()), ..Options::default() };
+    let (standin, _pane) = StandIn::in_tmux(&sandbox, &tmux, &options);
+    standin.session_start("startup");
+    let transcript = write_transcript(&sandbox, 153_000);
+    for _ in 0..2 {
+        standin.turn();
+        standin.tools(2);
+        standin.stop_with(json!({ "transcript_path": transcript }));
+        wait_until(DEADLINE, "the compaction", || sandbox.count_lines("guard", "C") == 1);
+    }
+    let compactions =
+        standin.log().iter().filter(|entry| entry["event"] == "hook" && entry["name"] == "PreCompact").count();
+    assert_eq!(compactions, 1, "{:?}", standin.log());
+}
