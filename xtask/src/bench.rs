@@ -1,5 +1,6 @@
 //! `cargo xtask bench`: what each hook costs, beside a program that does nothing.
 
+mod history;
 mod payload;
 mod report;
 mod rows;
@@ -14,8 +15,8 @@ use self::report::Sample;
 use self::rows::ROWS;
 use self::subject::{Scene, Subject};
 use crate::stage::{Tmux, plugin_folder, watch_interrupts};
-use crate::tools;
 use crate::workspace::{PACKAGE, Profile, Workspace};
+use crate::{stage, tools};
 
 /// Runs that come first and do not count: caches fill, the processor wakes up.
 const WARM_UP: usize = 10;
@@ -52,6 +53,7 @@ pub(crate) fn run(workspace: &Workspace, runs: usize, json: bool) -> Result<()> 
 fn measure(subjects: &mut [Subject], runs: usize) -> Result<Vec<Vec<Duration>>> {
     let mut times = vec![Vec::with_capacity(runs); subjects.len()];
     for run in 0..WARM_UP + runs {
+        stage::check_interrupts()?;
         for (subject, times) in subjects.iter_mut().zip(&mut times) {
             subject.prepare()?;
             let took = subject.measure()?;

@@ -6,15 +6,15 @@ mod voice;
 
 use std::fs;
 use std::io::{self, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 
 use self::story::Story;
 use self::voice::Voice;
-use crate::stage::{Role, Standin, Tmux, plugin_folder, watch_interrupts};
-use crate::tools;
+use crate::stage::{Role, Standin, Tmux, check_interrupts, plugin_folder, watch_interrupts};
 use crate::workspace::{PACKAGE, Profile, Workspace};
+use crate::{run, tools};
 
 /// The size of the pane: what is shown of it fits into most terminals.
 const COLUMNS: u16 = 88;
@@ -31,7 +31,8 @@ pub(crate) fn run(workspace: &Workspace, keep: bool) -> Result<()> {
     let mut home =
         tempfile::Builder::new().prefix("longhaul-demo-").tempdir().context("cannot make a throwaway home")?;
     home.disable_cleanup(keep);
-    let result = play(home.path(), &bin, &standin);
+    let result = play(home.path(), &bin, &standin).with_context(|| said_by_hooks(home.path()));
+    check_interrupts()?;
     if keep {
         writeln!(io::stdout(), "\nkept: {}", home.path().display())?;
     }
@@ -39,11 +40,34 @@ pub(crate) fn run(workspace: &Workspace, keep: bool) -> Result<()> {
 }
 
 fn play(home: &Path, bin: &Path, standin: &Path) -> Result<()> {
-    let project = home.join("project");
-    fs::create_dir(&project).context("cannot make a project folder")?;
+    let project = make_project(home)?;
     let plugin = plugin_folder(home, bin)?;
     let tmux = Tmux::start("longhaul-demo", home, &project, COLUMNS, ROWS)?;
     let role = Role { home, session: session::ID, program: standin, plugin: &plugin };
     let standin = Standin::start(&tmux, &role)?;
     Story { voice: Voice::new(), tmux: &tmux, standin, cli: &bin.join(PACKAGE) }.tell()
+}
+
+/// Makes the folder that the session works in: a git repository where git is there, as a bookmark notes the commit.
+fn make_project(home: &Path) -> Result<PathBuf> {
+    let project = home.join("project");
+    fs::create_dir(&project).context("cannot make a project folder")?;
+    let identity = ["-c", "user.name=Demo", "-c", "user.email=demo@localhost"];
+    for arguments in [&["init", "--quiet"][..], &["commit", "--quiet", "--allow-empty", "--message", "Begin"]] {
+        let mut git = run::program("git");
+        git.args(identity).args(arguments).current_dir(&project).env_remove("GIT_DIR");
+        git.env("HOME", home).env("GIT_CONFIG_NOSYSTEM", "1").env("GIT_CONFIG_GLOBAL", "/dev/null");
+        if run::output(&mut git).is_err() {
+            break;
+        }
+    }
+    Ok(project)
+}
+
+/// Returns what the hooks have written to their error log, for when something went wrong.
+fn said_by_hooks(home: &Path) -> String {
+    match fs::read_to_string(home.join("longhaul/longhaul.log")) {
+        Ok(log) => format!("the hooks' error log says:\n{log}"),
+        Err(_) => "the demo stopped".to_owned(),
+    }
 }

@@ -15,7 +15,7 @@ use anyhow::{Context, Result, bail};
 
 use crate::codegen::hooks;
 
-pub(crate) use self::interrupt::watch as watch_interrupts;
+pub(crate) use self::interrupt::{check as check_interrupts, watch as watch_interrupts};
 pub(crate) use self::log::ActivityLog;
 pub(crate) use self::standin::{Role, Standin};
 pub(crate) use self::tmux::Tmux;
@@ -27,7 +27,7 @@ const LOOK: Duration = Duration::from_millis(5);
 pub(crate) fn until<T>(what: &str, patience: Duration, mut look: impl FnMut() -> Result<Option<T>>) -> Result<T> {
     let deadline = Instant::now() + patience;
     loop {
-        interrupt::check()?;
+        check_interrupts()?;
         if let Some(found) = look()? {
             return Ok(found);
         }

@@ -4,15 +4,15 @@ use std::fs;
 use std::io::{ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
-use longhaul_activity_log::Line;
 use longhaul_core::Millis;
 use longhaul_core::catalog::REGISTRATIONS;
 use longhaul_core::event::EventName;
 use serde_json::{Value, json};
 
+use super::history::{lines, now};
 use super::payload;
 use super::rows::{Log, Pane, Row};
 use crate::run;
@@ -50,7 +50,7 @@ struct Setup {
     log: ActivityLog,
     kind: Log,
     length: u64,
-    sessions: PathBuf,
+    data: PathBuf,
     standin: Option<Standin>,
     pane: Pane,
 }
@@ -107,7 +107,7 @@ impl Subject {
                 log.length()?
             }
         };
-        let setup = Setup { log, kind: row.log, length, sessions: data.join("sessions"), standin, pane: row.pane };
+        let setup = Setup { log, kind: row.log, length, data, standin, pane: row.pane };
         Ok(Self { setup: Some(setup), ..subject(row.event, row.chars)? })
     }
 
@@ -115,7 +115,7 @@ impl Subject {
     pub(crate) fn prepare(&mut self) -> Result<()> {
         let Some(setup) = &self.setup else { return Ok(()) };
         match setup.kind {
-            Log::None => fs::remove_dir_all(&setup.sessions).context("cannot remove the row's sessions"),
+            Log::None => fs::remove_dir_all(setup.data.join("sessions")).context("cannot remove the row's sessions"),
             Log::Short | Log::Long => setup.log.cut(setup.length),
             Log::Due => setup.log.write(&lines(Log::Due, now())),
         }
@@ -146,16 +146,24 @@ impl Subject {
         Ok(took)
     }
 
-    /// Waits until what the run has set going is over: it must not be measured with the next row.
+    /// Waits until what the run has set going is over, so that it is not measured with the next row.
+    ///
+    /// Fails where the run was not what its row says: it counted nothing, or typed where it should not, or did not.
     pub(crate) fn settle(&mut self) -> Result<()> {
-        let Some(Setup { log, standin: Some(standin), pane, .. }) = &mut self.setup else { return Ok(()) };
+        let Some(Setup { log, kind, length, data, standin, pane }) = &mut self.setup else { return Ok(()) };
+        if let Log::Short | Log::Long = kind {
+            let new = log.since(*length)?;
+            ensure!(!new.is_empty(), "{} has left no line in the activity log", self.executable.display());
+            ensure!(!new.contains('I'), "{} has typed a bookmark: {new}", self.executable.display());
+        }
+        let Some(standin) = standin else { return Ok(()) };
         until("a bookmark to be confirmed", RECEIPT, || Ok(log.metrics().last_bookmark))?;
         match pane {
             // The next tool result takes the marker out of the queue.
             Pane::Busy => drop(standin.ask(&json!({ "do": "tool", "response": "ok" }))?),
-            Pane::Idle => until("the stand-in to be idle again", RECEIPT, || {
+            Pane::Idle => until("the injector to end", RECEIPT, || {
                 let state = standin.ask(&json!({ "do": "state" }))?;
-                Ok((state["status"] == "idle").then_some(()))
+                Ok((state["status"] == "idle" && !injector_runs(data)).then_some(()))
             })?,
             Pane::Any => {}
         }
@@ -175,32 +183,12 @@ fn executable(bin: &Path, event: EventName) -> Result<PathBuf> {
     Ok(bin.join(registration.with_context(|| format!("{event} is not in the catalogue"))?.executable))
 }
 
-/// Returns the lines of a log that ends at `now`.
-fn lines(log: Log, now: Millis) -> Vec<Line> {
-    let ago = |ms: u64| Millis(now.0 - ms);
-    let calls = |count: u64| (1..=count).rev().map(move |n| Line::Tool { at: ago(n * 100), chars: 400 });
-    let prompt = Line::Prompt { at: ago(10_000) };
-    match log {
-        Log::None => Vec::new(),
-        Log::Short => std::iter::once(prompt).chain(calls(5)).collect(),
-        Log::Due => std::iter::once(prompt).chain(calls(20)).collect(),
-        Log::Long => {
-            // A long session as it is: a bookmark after every fifteen calls, its injection before it.
-            let old = (0..100_000_u64 - 6).map(|n| {
-                let at = ago(100_000_000 - n * 900);
-                match n % 17 {
-                    15 => Line::Injection { at },
-                    16 => Line::Bookmark { at },
-                    _ => Line::Tool { at, chars: 400 },
-                }
-            });
-            old.chain(lines(Log::Short, now)).collect()
-        }
-    }
-}
-
-#[expect(clippy::disallowed_methods, reason = "the rows that type do so in real time")]
-fn now() -> Millis {
-    let elapsed = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    Millis(u64::try_from(elapsed.as_millis()).unwrap_or_default())
+/// Says whether an injector of the row's runs. Without `/proc` nobody knows; it is nearly over then.
+fn injector_runs(data: &Path) -> bool {
+    let home = format!("LONGHAUL_HOME={}", data.display());
+    let has =
+        |path: PathBuf, text: &str| fs::read(path).is_ok_and(|bytes| String::from_utf8_lossy(&bytes).contains(text));
+    let processes = fs::read_dir("/proc").into_iter().flatten().flatten().map(|entry| entry.path());
+    let mut injectors = processes.filter(|path| has(path.join("cmdline"), "longhaul-injector"));
+    injectors.any(|path| has(path.join("environ"), &home))
 }

@@ -94,8 +94,10 @@ impl Story<'_> {
         let answer = self.standin.ask(&command)?;
         let lines = self.standin.log.lines();
         let line = lines.iter().rfind(|line| line.starts_with('T')).context("the call is not in the activity log")?;
+        let subject = format!("{} {}", call.tool, call.subject);
+        // Once a bookmark is typed the count has begun anew.
         let counted = if lines.last() == Some(line) { totals(&self.standin.log.metrics()) } else { String::new() };
-        self.voice.show(line, &format!("{:<60} {counted}", format!("{} {}", call.tool, call.subject)))?;
+        self.voice.show(line, format!("{subject:<50} {counted}").trim_end())?;
         Ok(answer)
     }
 
@@ -144,13 +146,15 @@ impl Story<'_> {
             Ok(screen.iter().any(|line| line.trim_end() == "❯ ·").then_some(screen))
         })?;
         self.voice.frame(&screen[screen.len().saturating_sub(usize::from(ROWS))..], usize::from(COLUMNS))?;
-        let state = self.standin.ask(&json!({ "do": "state" }))?;
-        let marker =
-            state["submitted"].as_array().and_then(|prompts| prompts.last()).context("nothing was submitted")?;
-        let told: Value = serde_json::from_str(marker["prompt_hook_stdout"].as_str().unwrap_or_default())?;
+        let told = until("what Claude is told with it", PATIENCE, || {
+            let state = self.standin.ask(&json!({ "do": "state" }))?;
+            let marker = state["submitted"].as_array().and_then(|prompts| prompts.last());
+            Ok(marker.and_then(|marker| marker["prompt_hook_stdout"].as_str()).map(str::to_owned))
+        })?;
+        let told: Value = serde_json::from_str(&told).context("the prompt hook answers no JSON")?;
         let told = told["hookSpecificOutput"]["additionalContext"].as_str().context("Claude is told nothing")?;
         self.voice.say("With it, Claude is told:")?;
-        self.voice.say(&format!("  “{told}”"))
+        self.voice.quote(told)
     }
 
     fn finish(&mut self, due: usize) -> Result<()> {
@@ -190,7 +194,7 @@ fn reply(answer: &Value) -> &str {
 }
 
 fn totals(metrics: &Metrics) -> String {
-    format!("{} calls, {} tokens", metrics.tool_calls, metrics.estimated_tokens())
+    format!("calls {:>2}, tokens {:>4}", metrics.tool_calls, metrics.estimated_tokens())
 }
 
 fn plain(skip: Skip) -> String {

@@ -12,6 +12,9 @@ const DIM: &str = "2";
 const GREEN: &str = "32";
 const CYAN: &str = "36";
 
+/// The longest line of a quotation.
+const LINE: usize = 90;
+
 /// Writes to stdout.
 pub(crate) struct Voice {
     colours: bool,
@@ -46,8 +49,21 @@ impl Voice {
 
     /// Shows what a program wrote, or a line of a file, and what it means.
     pub(crate) fn show(&self, text: &str, meaning: &str) -> Result<()> {
-        let text = self.paint(CYAN, format!("{text:<24}"));
-        Ok(writeln!(io::stdout(), "     {text}  {}", self.paint(DIM, meaning))?)
+        let text = self.paint(CYAN, format!("{text:<25}"));
+        Ok(writeln!(io::stdout(), "     {text}  {meaning}")?)
+    }
+
+    /// Quotes a longer text, in lines of a readable length.
+    pub(crate) fn quote(&self, text: &str) -> Result<()> {
+        let mut lines = vec![String::new()];
+        for word in format!("“{text}”").split_whitespace() {
+            match lines.last_mut() {
+                Some(line) if line.is_empty() => line.push_str(word),
+                Some(line) if line.chars().count() + word.chars().count() < LINE => *line += &format!(" {word}"),
+                _ => lines.push(word.to_owned()),
+            }
+        }
+        lines.iter().try_for_each(|line| self.say(&format!("  {}", self.paint(CYAN, line))))
     }
 
     /// Shows a screen in a frame, without the blank lines above and below.

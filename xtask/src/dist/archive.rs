@@ -18,8 +18,8 @@ const ANY_SYSTEM: u8 = 255;
 
 /// Returns a tar.gz of `folder`, below a top folder called `name`.
 ///
-/// Entries are sorted; owner, time and gzip header are fixed. A file that is there twice, as the executables are, is
-/// packed once and linked to.
+/// Entries are sorted; owner, time and gzip header are fixed. An executable that several bundles have is packed once and
+/// linked to.
 pub(crate) fn pack(folder: &Path, name: &str) -> Result<Vec<u8>> {
     let gzip = GzBuilder::new().mtime(0).operating_system(ANY_SYSTEM).write(Vec::new(), Compression::best());
     let mut tar = Builder::new(gzip);
@@ -40,7 +40,8 @@ pub(crate) fn pack(folder: &Path, name: &str) -> Result<Vec<u8>> {
         let bytes = fs::read(&path).with_context(|| format!("cannot read {}", path.display()))?;
         let executable = fs::metadata(&path)?.permissions().mode() & 0o111 != 0;
         header.set_mode(if executable { 0o755 } else { 0o644 });
-        if let Some(first) = packed.get(&sum(&bytes)) {
+        let sum = sum(&bytes);
+        if let Some(first) = packed.get(&sum).filter(|_| executable) {
             header.set_entry_type(EntryType::Link);
             header.set_size(0);
             tar.append_link(&mut header, &inside, first)?;
@@ -48,7 +49,7 @@ pub(crate) fn pack(folder: &Path, name: &str) -> Result<Vec<u8>> {
             header.set_entry_type(EntryType::Regular);
             header.set_size(bytes.len() as u64);
             tar.append_data(&mut header, &inside, bytes.as_slice())?;
-            packed.insert(sum(&bytes), inside);
+            packed.insert(sum, inside);
         }
     }
     Ok(tar.into_inner()?.finish()?)
@@ -93,6 +94,7 @@ fn sum(bytes: &[u8]) -> String {
 #[cfg(test)]
 mod tests {
     use std::fs;
+    use std::os::unix::fs::PermissionsExt;
 
     use super::pack;
 
@@ -112,15 +114,19 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_is_there_twice_is_packed_once() {
+    fn an_executable_that_is_there_twice_is_packed_once() {
         let folder = tempfile::tempdir().unwrap();
-        fs::write(folder.path().join("a"), "same").unwrap();
-        fs::write(folder.path().join("b"), "same").unwrap();
+        let noise: Vec<u8> = (0..100_000_u32).map(|n| (n.wrapping_mul(2_654_435_761) >> 13) as u8).collect();
+        for name in ["a", "b"] {
+            fs::write(folder.path().join(name), &noise).unwrap();
+            fs::set_permissions(folder.path().join(name), fs::Permissions::from_mode(0o755)).unwrap();
+        }
         let packed = pack(folder.path(), "x").unwrap();
         let mut archive = tar::Archive::new(flate2::read::GzDecoder::new(packed.as_slice()));
         let unpacked = tempfile::tempdir().unwrap();
         archive.unpack(unpacked.path()).unwrap();
-        assert_eq!(fs::read_to_string(unpacked.path().join("x/b")).unwrap(), "same");
-        assert!(packed.len() < 400, "{}", packed.len());
+        assert_eq!(fs::read(unpacked.path().join("x/b")).unwrap(), noise);
+        assert_eq!(fs::metadata(unpacked.path().join("x/b")).unwrap().permissions().mode() & 0o777, 0o755);
+        assert!(packed.len() < noise.len() * 3 / 2, "{}", packed.len());
     }
 }

@@ -27,7 +27,7 @@ const CONTENT: &[Piece] = &[
     Piece { name: ".claude-plugin/icon.png", jobs: &Job::ALL },
     Piece { name: "commands/bookmark.md", jobs: &[Job::Bookmarks] },
     Piece { name: "commands/bookmarks.md", jobs: &[Job::Bookmarks] },
-    Piece { name: "skills/bookmarks/SKILL.md", jobs: &[Job::Bookmarks] },
+    Piece { name: "skills/rewind-points/SKILL.md", jobs: &[Job::Bookmarks] },
 ];
 
 /// Files in `plugin/` that are made from the catalogue for each bundle, not copied.
@@ -151,4 +151,19 @@ fn copy(from: &Path, to: &Path, mode: u32) -> Result<()> {
     }
     fs::copy(from, to).with_context(|| format!("cannot copy {} to {}", from.display(), to.display()))?;
     fs::set_permissions(to, Permissions::from_mode(mode)).with_context(|| format!("cannot change {}", to.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::CONTENT;
+
+    /// Both are typed as `/longhaul:NAME`: the client takes the command and never shows the skill.
+    #[test]
+    fn no_skill_is_hidden_by_a_command_of_its_name() {
+        let names =
+            |folder, file| CONTENT.iter().filter_map(move |piece| piece.name.strip_prefix(folder)?.strip_suffix(file));
+        let skills: Vec<_> = names("skills/", "/SKILL.md").collect();
+        assert!(!skills.is_empty());
+        assert!(names("commands/", ".md").all(|command| !skills.contains(&command)));
+    }
 }

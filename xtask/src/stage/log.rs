@@ -1,6 +1,7 @@
 //! A session's activity log, seen from outside.
 
-use std::fs::{self, OpenOptions};
+use std::fs::{self, File, OpenOptions};
+use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
@@ -36,6 +37,17 @@ impl ActivityLog {
     /// Returns how long it is, in bytes.
     pub(crate) fn length(&self) -> Result<u64> {
         Ok(fs::metadata(&self.0).with_context(|| format!("cannot look at {}", self.0.display()))?.len())
+    }
+
+    /// Returns what was appended after it was `length` bytes long.
+    pub(crate) fn since(&self, length: u64) -> Result<String> {
+        let mut new = String::new();
+        let read = File::open(&self.0).and_then(|mut file| {
+            file.seek(SeekFrom::Start(length))?;
+            file.read_to_string(&mut new)
+        });
+        read.with_context(|| format!("cannot read {}", self.0.display()))?;
+        Ok(new)
     }
 
     /// Takes away what was appended after it was `length` bytes long.

@@ -8,7 +8,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, ensure};
 use serde_json::{Value, json};
 
-use super::{ActivityLog, Tmux, until};
+use super::{ActivityLog, Tmux, check_interrupts, until};
 
 const START: Duration = Duration::from_secs(10);
 
@@ -67,6 +67,7 @@ impl Standin {
 
     /// Has it do something, and returns its answer, which comes when the thing is done.
     pub(crate) fn ask(&mut self, command: &Value) -> Result<Value> {
+        check_interrupts()?;
         self.connection.get_mut().write_all(format!("{command}\n").as_bytes())?;
         let mut answer = String::new();
         self.connection.read_line(&mut answer).with_context(|| format!("the stand-in does not answer {command}"))?;

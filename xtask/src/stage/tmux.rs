@@ -11,6 +11,7 @@ use crate::run;
 pub(crate) struct Tmux {
     socket: String,
     home: PathBuf,
+    cwd: PathBuf,
     /// What `$TMUX` is in its panes.
     pub(crate) variable: String,
 }
@@ -21,11 +22,11 @@ impl Tmux {
     /// Programs start in the folder `cwd`.
     pub(crate) fn start(name: &str, home: &Path, cwd: &Path, columns: u16, rows: u16) -> Result<Self> {
         let socket = format!("{name}-{}", std::process::id());
-        let mut tmux = Self { socket, home: home.to_owned(), variable: String::new() };
+        let mut tmux = Self { socket, home: home.to_owned(), cwd: cwd.to_owned(), variable: String::new() };
         let (columns, rows) = (columns.to_string(), rows.to_string());
         // The first pane only keeps the server up.
         let mut start = tmux.command();
-        start.current_dir(cwd).args(["new-session", "-d", "-x", &columns, "-y", &rows, "sleep 86400"]);
+        start.args(["new-session", "-d", "-x", &columns, "-y", &rows, "sleep 86400"]);
         run::output(&mut start).context("cannot start a tmux server")?;
         let variable = tmux.command().args(["display-message", "-p", "#{socket_path},#{pid},0"]).output()?.stdout;
         tmux.variable = String::from_utf8(variable)?.trim().to_owned();
@@ -59,7 +60,7 @@ impl Tmux {
 
     fn command(&self) -> Command {
         let mut tmux = run::program("tmux");
-        tmux.args(["-L", &self.socket, "-f", "/dev/null", "-u"]).env_clear();
+        tmux.args(["-L", &self.socket, "-f", "/dev/null", "-u"]).current_dir(&self.cwd).env_clear();
         tmux.env("PATH", run::var("PATH").unwrap_or_default()).env("HOME", &self.home);
         // The socket goes with the home: tmux leaves it behind.
         tmux.env("TMUX_TMPDIR", &self.home);

@@ -8,8 +8,8 @@ use longhaul_store::NewBookmark;
 
 use crate::{Error, Flow, Hook, git, turn, usage};
 
-/// The slash command of the bundle, which this hook answers by itself.
-const COMMAND: &str = "/longhaul:bookmark";
+/// The slash command, which this hook answers by itself, in the whole bundle and in that of the one job.
+const COMMANDS: [&str; 2] = ["/longhaul:bookmark", "/longhaul-bookmarks:bookmark"];
 
 /// What the model is told of a marker in the middle of its turn.
 const MID_TURN: &str = "This message is an automatic bookmark set by the user's tooling as a rewind point. It asks \
@@ -80,14 +80,15 @@ fn store(hook: &Hook<UserPromptSubmit>, note: Option<&str>) -> Result<(), Error>
 /// Returns the note of a prompt that is a bookmark: `Some(None)` for a marker alone.
 fn note_of<'a>(prompt: &'a str, marker: &str) -> Option<Option<&'a str>> {
     let prompt = prompt.trim();
-    let rest = prompt.strip_prefix(marker).or_else(|| prompt.strip_prefix(COMMAND))?;
+    let command = COMMANDS.iter().find_map(|command| prompt.strip_prefix(command));
+    let rest = prompt.strip_prefix(marker).or(command)?;
     let note = rest.trim();
     // `·x` is a prompt that begins with the marker's character, and `/longhaul:bookmarks` another command.
     (rest.is_empty() || rest.starts_with(char::is_whitespace)).then_some((!note.is_empty()).then_some(note))
 }
 
 fn is_command(prompt: &str) -> bool {
-    prompt.trim_start().starts_with(COMMAND)
+    COMMANDS.iter().any(|command| prompt.trim_start().starts_with(command))
 }
 
 #[cfg(test)]
@@ -105,6 +106,7 @@ mod tests {
             ("please · go on", None),
             ("/longhaul:bookmark", Some(None)),
             ("/longhaul:bookmark green tests", Some(Some("green tests"))),
+            ("/longhaul-bookmarks:bookmark x", Some(Some("x"))),
             ("/longhaul:bookmarks", None),
         ] {
             assert_eq!(note_of(prompt, "·"), expected, "{prompt:?}");

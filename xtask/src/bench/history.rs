@@ -1,0 +1,39 @@
+//! What a session has done before a run, as lines of its activity log.
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use longhaul_activity_log::Line;
+use longhaul_core::Millis;
+
+use super::rows::Log;
+
+/// Returns the lines of a log that ends at `now`.
+pub(crate) fn lines(log: Log, now: Millis) -> Vec<Line> {
+    let ago = |ms: u64| Millis(now.0 - ms);
+    let calls = |count: u64| (1..=count).rev().map(move |n| Line::Tool { at: ago(n * 100), chars: 400 });
+    let prompt = Line::Prompt { at: ago(10_000) };
+    match log {
+        Log::None => Vec::new(),
+        Log::Short => std::iter::once(prompt).chain(calls(5)).collect(),
+        Log::Due => std::iter::once(prompt).chain(calls(20)).collect(),
+        Log::Long => {
+            // A long session as it is: a bookmark after every fifteen calls, its injection before it.
+            let old = (0..100_000_u64 - 6).map(|n| {
+                let at = ago(100_000_000 - n * 900);
+                match n % 17 {
+                    15 => Line::Injection { at },
+                    16 => Line::Bookmark { at },
+                    _ => Line::Tool { at, chars: 400 },
+                }
+            });
+            old.chain(lines(Log::Short, now)).collect()
+        }
+    }
+}
+
+/// Returns the time.
+#[expect(clippy::disallowed_methods, reason = "the rows that type do so in real time")]
+pub(crate) fn now() -> Millis {
+    let elapsed = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    Millis(u64::try_from(elapsed.as_millis()).unwrap_or_default())
+}
