@@ -1,8 +1,29 @@
 //! The client's transcript: one JSON object a line, internal and unstable. Bytes in, facts out; what is not understood
 //! is skipped.
+//!
+//! [`Reader`] takes the file in whatever pieces it grew and gives back [`Turn`]s, with a [`Cursor`] that says where to go
+//! on. [`replaced_turns`] says which of them a rewind took back.
 
+mod branch;
+mod classify;
+mod content;
+mod cursor;
+mod detail;
+mod entry;
+mod reader;
+mod timestamp;
+mod turn;
 mod usage;
+mod wire;
 
+pub use crate::branch::{Link, may_rewind, replaced_turns};
+pub use crate::classify::Origin;
+pub use crate::cursor::Cursor;
+pub use crate::detail::{Detail, DetailKind};
+pub use crate::entry::{Block, Entry, Kind};
+pub use crate::reader::{Batch, MAX_LINE, Reader};
+pub use crate::timestamp::parse_timestamp;
+pub use crate::turn::{Attachment, Call, Said, Turn, absorb};
 pub use crate::usage::{Usage, latest_usage, window_tokens};
 
 #[cfg(test)]

@@ -1,0 +1,142 @@
+//! A transcript in whatever pieces it comes.
+
+use std::collections::HashMap;
+
+use crate::branch::Link;
+use crate::cursor::Cursor;
+use crate::entry::{Entry, Kind};
+use crate::turn::Turn;
+
+/// The longest line that is read; a longer one is passed over without being held in memory.
+pub const MAX_LINE: usize = 64 << 20;
+
+/// What a read brought.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Batch {
+    /// Where the next read begins: after the last complete line.
+    pub cursor: Cursor,
+    /// Turns in the order of the file. The first one may continue a turn of an earlier read (`begins` is false).
+    pub turns: Vec<Turn>,
+    /// Every entry of the main conversation, in the order of the file, for [`crate::replaced_turns`].
+    pub links: Vec<Link>,
+    /// The entries of subagents' conversations, which are in no turn.
+    pub sidechains: Vec<Entry>,
+    /// Complete lines that are no JSON or too long. Lines without a uuid are not among them: there are many.
+    pub broken_lines: u64,
+}
+
+/// Reads a transcript, from its beginning (`default()`) or from where an earlier read ended (`resume`).
+///
+/// Feed it bytes in pieces of any size and take what they amount to; taking in between keeps memory small on a large
+/// file. Linear in what it is fed.
+#[derive(Debug, Default)]
+pub struct Reader {
+    batch: Batch,
+    /// The beginning of a line whose end has not come yet.
+    partial: Vec<u8>,
+    /// Bytes of that line that were thrown away because it is too long.
+    dropped: u64,
+    /// Where the running turn's calls are.
+    calls: HashMap<String, usize>,
+    /// The last bytes before the cursor.
+    window: Vec<u8>,
+}
+
+impl Reader {
+    /// Goes on at `cursor`, given the bytes just before it (see [`Cursor::check_offset`]).
+    ///
+    /// `None` where they are not what was read then: the file was replaced. Start over with `Reader::default()` and the
+    /// file's first byte.
+    pub fn resume(cursor: Cursor, before: &[u8]) -> Option<Self> {
+        cursor.holds(before).then(|| Self {
+            window: before.to_vec(),
+            batch: Batch { cursor, ..Batch::default() },
+            ..Self::default()
+        })
+    }
+
+    /// Takes in the next bytes of the file.
+    pub fn feed(&mut self, mut bytes: &[u8]) {
+        while let Some(end) = bytes.iter().position(|byte| *byte == b'\n') {
+            let (line, rest) = bytes.split_at(end + 1);
+            bytes = rest;
+            if self.partial.is_empty() && self.dropped == 0 {
+                self.line(line);
+            } else {
+                self.hold(line);
+                let whole = std::mem::take(&mut self.partial);
+                self.line(&whole);
+            }
+        }
+        self.hold(bytes);
+    }
+
+    /// Returns what has been read since the last time. A line whose end is missing stays for later.
+    pub fn take(&mut self) -> Batch {
+        self.calls.clear();
+        let cursor = self.batch.cursor.clone();
+        std::mem::replace(&mut self.batch, Batch { cursor, ..Batch::default() })
+    }
+
+    fn hold(&mut self, bytes: &[u8]) {
+        self.partial.extend_from_slice(bytes);
+        if self.partial.len() > MAX_LINE {
+            // The end is kept: it tells a replaced file, and whether the line is over.
+            let excess = self.partial.len() - Cursor::MARK_BYTES;
+            self.partial.drain(..excess);
+            self.dropped += excess as u64;
+        }
+    }
+
+    /// Takes in a complete line, newline included.
+    fn line(&mut self, line: &[u8]) {
+        let dropped = std::mem::take(&mut self.dropped);
+        let kept = line.len().min(Cursor::MARK_BYTES);
+        self.window.extend_from_slice(&line[line.len() - kept..]);
+        self.window.drain(..self.window.len().saturating_sub(Cursor::MARK_BYTES));
+        self.batch.cursor.advance(dropped + line.len() as u64, &self.window);
+        if dropped > 0 || line.len() > MAX_LINE {
+            self.batch.broken_lines += 1;
+            return;
+        }
+        match Entry::parse(line) {
+            Some(entry) if entry.sidechain => self.batch.sidechains.push(entry),
+            Some(entry) => self.entry(entry),
+            None if line.trim_ascii().is_empty() || is_json(line) => {}
+            None => self.batch.broken_lines += 1,
+        }
+    }
+
+    fn entry(&mut self, entry: Entry) {
+        let begins = match entry.kind {
+            Kind::Prompt { .. } => true,
+            // A reply without a prompt is kept under its own name.
+            Kind::Reply | Kind::Results | Kind::Failure(_) => self.batch.cursor.turn.is_none(),
+            Kind::Interrupt | Kind::Summary(_) | Kind::Note(_) | Kind::Attachment { .. } | Kind::Other => false,
+        };
+        if begins {
+            self.batch.cursor.turn = Some(entry.uuid.clone());
+            self.batch.turns.push(Turn::begin(&entry));
+            self.calls.clear();
+        }
+        let turn = self.batch.cursor.turn.clone();
+        self.batch.cursor.tip = Some(entry.uuid.clone());
+        let link = Link { uuid: entry.uuid.clone(), parent: entry.parent.clone(), turn: turn.clone() };
+        self.batch.links.push(link);
+        let Some(turn) = turn else { return };
+        if entry.kind == Kind::Other {
+            return;
+        }
+        if self.batch.turns.is_empty() {
+            self.batch.turns.push(Turn::resume(turn, entry.at));
+        }
+        if let Some(open) = self.batch.turns.last_mut() {
+            open.add(entry, &mut self.calls);
+        }
+    }
+}
+
+/// Returns whether a line is an object that merely has no uuid.
+fn is_json(line: &[u8]) -> bool {
+    serde_json::from_slice::<serde::de::IgnoredAny>(line).is_ok()
+}

@@ -1,0 +1,126 @@
+//! Whatever the pieces, the turns are the same; whatever the bytes, nothing breaks.
+
+use proptest::prelude::*;
+
+use super::{RECORDED, read};
+use crate::{Batch, Cursor, MAX_LINE, Reader, absorb};
+
+/// Reads `bytes` in pieces that end at `cuts`, each by a reader of its own, as separate hooks would.
+fn in_pieces(bytes: &[u8], cuts: &[usize]) -> Batch {
+    let mut whole = Batch::default();
+    for end in cuts.iter().copied().chain([bytes.len()]) {
+        let cursor = whole.cursor.clone();
+        let (start, check) = (cursor.offset as usize, cursor.check_offset() as usize);
+        let mut reader = Reader::resume(cursor, &bytes[check..start]).unwrap();
+        reader.feed(&bytes[start..end.max(start)]);
+        let batch = reader.take();
+        whole.cursor = batch.cursor;
+        absorb(&mut whole.turns, batch.turns);
+        whole.links.extend(batch.links);
+        whole.sidechains.extend(batch.sidechains);
+        whole.broken_lines += batch.broken_lines;
+    }
+    whole
+}
+
+#[test]
+fn reading_again_brings_nothing_twice() {
+    for (name, transcript) in RECORDED {
+        let bytes = transcript.as_bytes();
+        let whole = read(bytes);
+        let mut twice = whole.turns.clone();
+        absorb(&mut twice, whole.turns.clone());
+        assert_eq!(twice, whole.turns, "{name}");
+        let mut reader = Reader::resume(whole.cursor.clone(), &bytes[bytes.len() - 64..]).unwrap();
+        reader.feed(b"");
+        assert_eq!(reader.take(), Batch { cursor: whole.cursor, ..Batch::default() }, "{name}");
+    }
+}
+
+#[test]
+fn a_replaced_file_is_noticed() {
+    let (first, second) = (RECORDED[0].1.as_bytes(), RECORDED[1].1.as_bytes());
+    let cursor = read(first).cursor;
+    assert!(cursor.holds(&first[cursor.check_offset() as usize..]));
+    assert!(Reader::resume(cursor.clone(), &second[second.len() - 64..]).is_none());
+    assert!(Reader::resume(cursor, b"").is_none());
+    assert!(Cursor::default().holds(b""));
+}
+
+#[test]
+fn a_half_line_waits() {
+    let line = r#"{"type":"user","uuid":"u","message":{"content":"hello"}}"#;
+    let batch = read(format!("{line}\n{line}").as_bytes());
+    assert_eq!((batch.cursor.offset, batch.turns.len(), batch.broken_lines), (line.len() as u64 + 1, 1, 0));
+}
+
+#[test]
+fn a_line_that_is_too_long_is_passed_over() {
+    let mut reader = Reader::default();
+    let piece = vec![b'x'; 8 << 20];
+    let mut length = 0;
+    while length <= MAX_LINE {
+        reader.feed(&piece);
+        length += piece.len();
+    }
+    assert_eq!(reader.take(), Batch::default());
+    let rest = b"tail\n{\"type\":\"user\",\"uuid\":\"u\",\"message\":{\"content\":\"hello\"}}\n";
+    reader.feed(rest);
+    let batch = reader.take();
+    assert_eq!((batch.broken_lines, batch.turns.len()), (1, 1));
+    assert_eq!(batch.cursor.offset, (length + rest.len()) as u64);
+}
+
+fn linelike() -> impl Strategy<Value = Vec<u8>> {
+    let lines: Vec<&str> = RECORDED.iter().flat_map(|(_, text)| text.lines()).collect();
+    let edit = (any::<prop::sample::Index>(), any::<u8>());
+    (prop::sample::select(lines), prop::collection::vec(edit, 0..4)).prop_map(|(line, edits)| {
+        let mut bytes = line.as_bytes().to_vec();
+        for (at, byte) in edits {
+            let at = at.index(bytes.len());
+            bytes[at] = byte;
+        }
+        bytes.push(b'\n');
+        bytes
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn any_chunking_gives_the_same_turns(
+        which in 0..RECORDED.len(),
+        cuts in prop::collection::vec(any::<prop::sample::Index>(), 0..12),
+    ) {
+        let bytes = RECORDED[which].1.as_bytes();
+        let mut cuts: Vec<usize> = cuts.iter().map(|cut| cut.index(bytes.len())).collect();
+        cuts.sort_unstable();
+        prop_assert_eq!(in_pieces(bytes, &cuts), read(bytes));
+        let mut fed = Reader::default();
+        let mut start = 0;
+        for end in cuts.into_iter().chain([bytes.len()]) {
+            fed.feed(&bytes[start..end]);
+            start = end;
+        }
+        prop_assert_eq!(fed.take(), read(bytes));
+    }
+
+    #[test]
+    fn no_damage_breaks_the_reader(lines in prop::collection::vec(linelike(), 0..12), cut in any::<prop::sample::Index>()) {
+        let bytes = lines.concat();
+        let whole = read(&bytes);
+        prop_assert_eq!(whole.cursor.offset, bytes.len() as u64);
+        let cut = if bytes.is_empty() { 0 } else { cut.index(bytes.len()) };
+        let pieces = in_pieces(&bytes, &[cut]);
+        prop_assert_eq!(pieces.cursor, whole.cursor);
+        prop_assert_eq!(pieces.links, whole.links);
+    }
+
+    #[test]
+    fn no_bytes_break_the_reader(bytes in prop::collection::vec(any::<u8>(), 0..400)) {
+        let batch = read(&bytes);
+        let end = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
+        prop_assert_eq!(batch.cursor.offset, end as u64);
+    }
+}

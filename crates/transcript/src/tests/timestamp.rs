@@ -1,0 +1,37 @@
+use longhaul_core::Millis;
+
+use crate::parse_timestamp;
+
+#[track_caller]
+fn check(text: &str, expected: Option<u64>) {
+    assert_eq!(parse_timestamp(text), expected.map(Millis), "{text}");
+}
+
+#[test]
+fn what_the_client_writes_is_read() {
+    check("2026-11-14T23:45:24.215Z", Some(1_794_699_924_215));
+    check("1970-01-01T00:00:00Z", Some(0));
+    check("2024-02-29T12:00:00.5Z", Some(1_709_208_000_500));
+    check("2000-03-01T00:00:00.000Z", Some(951_868_800_000));
+    check("2026-11-15T00:45:24.215999+01:00", Some(1_794_699_924_215));
+    check("2026-11-14T18:15:24.215-05:30", Some(1_794_699_924_215));
+}
+
+#[test]
+fn anything_else_is_none() {
+    for text in [
+        "",
+        "2026-11-14",
+        "2026-11-14T23:45:24",
+        "2026-13-14T23:45:24Z",
+        "2026-00-14T23:45:24Z",
+        "2026-11-14T24:45:24Z",
+        "2026-11-14T23:45Z",
+        "2026-11-14T23:45:24.Zx",
+        "2026-11-14T+1:45:24Z",
+        "1969-12-31T23:59:59Z",
+        "2026-11-1é23:45:24Z",
+    ] {
+        check(text, None);
+    }
+}

@@ -1,0 +1,68 @@
+//! The client's timestamps, `2026-11-14T23:45:24.215Z`, without a calendar library: this runs on every line.
+
+use longhaul_core::Millis;
+
+const DAY_MS: i64 = 86_400_000;
+
+/// Reads an ISO 8601 time with date, time, optional fraction and a zone (`Z` or `±HH:MM`).
+///
+/// `None` for anything else and for times before 1970. Days are checked against 31 only: a time is for ordering and
+/// showing, and the client does not write 30 February.
+pub fn parse_timestamp(text: &str) -> Option<Millis> {
+    let (date, time) = text.split_at_checked(10)?;
+    let time = time.strip_prefix(['T', 't', ' '])?;
+    let mut date = date.split('-');
+    let (year, month, day) = (field(date.next()?, 9999)?, field(date.next()?, 12)?, field(date.next()?, 31)?);
+    if month < 1 || day < 1 || date.next().is_some() {
+        return None;
+    }
+    let zone_at = time.find(['Z', 'z', '+', '-'])?;
+    let (time, zone) = time.split_at_checked(zone_at)?;
+    let (whole, fraction) = time.split_once('.').unwrap_or((time, ""));
+    let mut clock = whole.split(':');
+    let (hour, minute, second) = (field(clock.next()?, 23)?, field(clock.next()?, 59)?, field(clock.next()?, 60)?);
+    if clock.next().is_some() {
+        return None;
+    }
+    let ms = days_from_civil(year, month, day) * DAY_MS
+        + ((hour * 60 + minute) * 60 + second) * 1000
+        + thousandths(fraction)?
+        - zone_ms(zone)?;
+    u64::try_from(ms).ok().map(Millis)
+}
+
+/// Reads digits only, up to `max`.
+fn field(text: &str, max: i64) -> Option<i64> {
+    let digits = !text.is_empty() && text.len() <= 4 && text.bytes().all(|byte| byte.is_ascii_digit());
+    text.parse().ok().filter(|number| digits && *number <= max)
+}
+
+fn thousandths(fraction: &str) -> Option<i64> {
+    if !fraction.bytes().all(|byte| byte.is_ascii_digit()) {
+        return None;
+    }
+    let digits = fraction.bytes().chain(std::iter::repeat(b'0')).take(3);
+    Some(digits.fold(0, |number, digit| number * 10 + i64::from(digit - b'0')))
+}
+
+fn zone_ms(zone: &str) -> Option<i64> {
+    if zone.eq_ignore_ascii_case("z") {
+        return Some(0);
+    }
+    let sign = if zone.starts_with('-') { -1 } else { 1 };
+    let (hours, minutes) = zone.get(1..)?.split_once(':')?;
+    Some(sign * (field(hours, 23)? * 60 + field(minutes, 59)?) * 60_000)
+}
+
+/// Returns the days from 1970-01-01 to a day of the Gregorian calendar.
+///
+/// Years begin in March, so that the leap day is the last of its year (Hinnant, "chrono-Compatible Low-Level Date
+/// Algorithms").
+fn days_from_civil(year: i64, month: i64, day: i64) -> i64 {
+    let year = if month <= 2 { year - 1 } else { year };
+    let era = year.div_euclid(400);
+    let year_of_era = year.rem_euclid(400);
+    let day_of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
+    let day_of_era = year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year;
+    era * 146_097 + day_of_era - 719_468
+}
