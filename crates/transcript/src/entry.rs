@@ -88,11 +88,28 @@ pub enum Block {
     /// What the model thought.
     Thinking(String),
     /// A tool call, with its input as JSON text.
-    Call { id: String, name: String, input: String },
+    Call {
+        /// The call's `tool_use_id`.
+        id: String,
+        /// The tool.
+        name: String,
+        /// The input.
+        input: String,
+    },
     /// What a call returned, as text.
-    Output { id: String, text: String, is_error: bool },
+    Output {
+        /// The call's `tool_use_id`.
+        id: String,
+        /// The output.
+        text: String,
+        /// Whether the call failed or was refused.
+        is_error: bool,
+    },
     /// An image or a document; only what it is, never the data.
-    Image { media: String },
+    Image {
+        /// The media type, such as `image/png`.
+        media: String,
+    },
 }
 
 impl Entry {
