@@ -1,0 +1,29 @@
+//! Handoff: who passes what on to whom, and how much of it fits.
+//!
+//! A session that is cleared leaves a [`Baton`]; the next one takes it ([`choose`]), inherits the session behind it
+//! ([`predecessor`]) and is shown what was said there, curated into a budget ([`render`]).
+
+mod baton;
+mod choose;
+mod clock;
+mod lines;
+mod middle;
+mod moment;
+mod plan;
+mod predecessor;
+mod render;
+mod skeleton;
+mod view;
+
+pub use crate::baton::{Baton, TTL_MS, Trigger, baton_command};
+pub use crate::choose::{Client, NoBaton, Offer, Pick, Taker, choose};
+pub use crate::clock::{Date, date_of, time_of};
+pub use crate::middle::{cut_middle, tokens};
+pub use crate::moment::{Moment, MomentError, Span, parse_moment};
+pub use crate::predecessor::{ChainError, MAX_MERGES, Refusal, Session, follow, newest_unmerged, predecessor};
+pub use crate::render::{RECENT_TURNS, Rendered, WHERE_CHARS, render, render_into};
+pub use crate::skeleton::{Action, Work, skeleton};
+pub use crate::view::{Context, Said, TurnView};
+
+#[cfg(test)]
+mod tests;

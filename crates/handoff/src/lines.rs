@@ -1,0 +1,90 @@
+//! How a turn looks in the second layer and in the first.
+
+use crate::clock::{date_of, time_of};
+use crate::middle::cut_middle;
+use crate::skeleton::one_line;
+use crate::view::{Context, Said, TurnView, short_session};
+
+/// The longest one-line summary that is shown.
+const SKELETON_CHARS: usize = 260;
+
+/// How much is shown of what the client wrote itself, such as a finished task's notice.
+const CLIENT_CHARS: usize = 200;
+
+/// The tag that frames what is injected, so that it is never remembered again.
+const TAG: &[u8] = b"longhaul-context";
+
+/// Returns a text under its time and label, cut to `cap` characters.
+pub(crate) fn message(label: &str, said: Said<'_>, context: &Context<'_>, cap: usize) -> String {
+    let text = harmless(&cut_middle(said.text.trim(), cap));
+    format!("[{}] [{label}] {text}\n", time_of(said.at, context.offset_seconds))
+}
+
+/// Returns the turn word for word, its messages cut to `cap` characters, with how to fetch the rest.
+pub(crate) fn block(turn: &TurnView<'_>, context: &Context<'_>, cap: usize) -> String {
+    let mut text = String::new();
+    if turn.asked.says_something() {
+        text.push_str(&message(turn.role, turn.asked, context, asked_cap(turn, cap)));
+    }
+    if turn.replied.says_something() {
+        text.push_str(&message("assistant", turn.replied, context, cap));
+    }
+    if turn.has_detail {
+        text.push_str(&format!("  ({})\n", reference(turn, context)));
+    }
+    text
+}
+
+/// Returns at most how many characters a turn's block takes, for any cap, without building it.
+pub(crate) fn block_size(turn: &TurnView<'_>, context: &Context<'_>) -> impl Fn(usize) -> usize {
+    let empty = Said { text: "", ..turn.asked };
+    let frame = |label: &str| message(label, empty, context, 0).chars().count();
+    let measure =
+        |said: Said<'_>, label: &str| said.says_something().then(|| (frame(label), said.text.trim().chars().count()));
+    let asked = measure(turn.asked, turn.role);
+    let replied = measure(turn.replied, "assistant");
+    let detail = if turn.has_detail { reference(turn, context).chars().count() + 5 } else { 0 };
+    let most = asked_cap(turn, usize::MAX);
+    move |cap| {
+        let size = |part: Option<(usize, usize)>, cap: usize| part.map_or(0, |(frame, text)| frame + text.min(cap));
+        size(asked, cap.min(most)) + size(replied, cap) + detail
+    }
+}
+
+fn asked_cap(turn: &TurnView<'_>, cap: usize) -> usize {
+    match turn.role {
+        "task" | "other" => cap.min(CLIENT_CHARS),
+        _ => cap,
+    }
+}
+
+/// Returns the turn as one line of the first layer, with how to fetch the rest.
+pub(crate) fn line(turn: &TurnView<'_>, context: &Context<'_>) -> String {
+    let summary = match turn.skeleton {
+        "" if turn.asked.says_something() => turn.asked.text,
+        "" => turn.replied.text,
+        skeleton => skeleton,
+    };
+    let summary = harmless(&one_line(summary, SKELETON_CHARS));
+    format!("[{}] {summary} ({})\n", time_of(turn.at(), context.offset_seconds), reference(turn, context))
+}
+
+/// Returns the command that shows everything of a turn.
+pub(crate) fn reference(turn: &TurnView<'_>, context: &Context<'_>) -> String {
+    let date = date_of(turn.at(), context.offset_seconds);
+    let today = date_of(context.now, context.offset_seconds);
+    let time = time_of(turn.at(), context.offset_seconds);
+    let day = if date == today { String::new() } else { format!(" --date {date}") };
+    format!("longhaul detail {time}{day} --session {}", harmless(short_session(turn.session)))
+}
+
+/// Returns a text of the same length in which our own tag is none: what was said must not end the frame.
+pub(crate) fn harmless(text: &str) -> String {
+    let opens_tag = |rest: &str| {
+        let name = rest.as_bytes().strip_prefix(b"<").unwrap_or_default();
+        let name = name.strip_prefix(b"/").unwrap_or(name);
+        name.get(..TAG.len()).is_some_and(|name| name.eq_ignore_ascii_case(TAG))
+    };
+    let chars = text.char_indices();
+    chars.map(|(at, c)| if c == '<' && opens_tag(&text[at..]) { '‹' } else { c }).collect()
+}

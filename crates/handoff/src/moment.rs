@@ -1,0 +1,138 @@
+//! What `longhaul detail` is asked for: a time, a range of times, a turn.
+
+use longhaul_core::Millis;
+
+use crate::clock::{DAY_MS, Date};
+
+/// What to show.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Moment {
+    /// What happened in a part of a day.
+    Time {
+        /// The day, where one was named; else the caller's (`--date`, today, or the newest with something in it).
+        date: Option<Date>,
+        /// The part of the day.
+        span: Span,
+    },
+    /// The turn of this number.
+    TurnNumber(u64),
+    /// The turn whose id begins so.
+    TurnId(String),
+}
+
+/// A part of a day, in milliseconds since local midnight: `from` is in it, `to` is not.
+///
+/// `to` lies past the day's end where a range goes over midnight.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Span {
+    /// The first millisecond.
+    pub from: u64,
+    /// The first millisecond after it.
+    pub to: u64,
+}
+
+impl Span {
+    /// A whole day.
+    pub const DAY: Self = Self { from: 0, to: DAY_MS as u64 };
+
+    /// Returns the span in absolute time, `from` included and `to` not, given that day's local midnight.
+    ///
+    /// On a day on which the clocks change, times after the change are off by the change; the caller that knows the
+    /// zone may widen the span.
+    pub fn after(self, midnight: Millis) -> (Millis, Millis) {
+        (Millis(midnight.0.saturating_add(self.from)), Millis(midnight.0.saturating_add(self.to)))
+    }
+}
+
+/// Why a moment could not be understood.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MomentError {
+    /// It is empty.
+    Empty,
+    /// It looks like a time and is none.
+    BadTime,
+    /// It is no time, no range and no turn.
+    Unknown,
+}
+
+/// Reads `14:03`, `14:03:20`, `14:00-14:30`, each with or without a date before it (`2026-11-14 14:03`,
+/// `2026-11-14T14:03`, `today`, `yesterday`), a date alone, a turn's number (`12`, `#12`, `turn 12`) or its id.
+///
+/// `14:03` is the whole minute and `14:03:20` the whole second; a range ends with the end of its last minute or second.
+/// One that ends before it begins goes over midnight. `today` is the caller's.
+pub fn parse_moment(text: &str, today: Date) -> Result<Moment, MomentError> {
+    let text = text.trim();
+    if text.is_empty() {
+        return Err(MomentError::Empty);
+    }
+    let (date, rest) = split_date(text, today);
+    if date.is_some() && rest.is_empty() {
+        return Ok(Moment::Time { date, span: Span::DAY });
+    }
+    if rest.contains(':') {
+        let span = span(rest).ok_or(MomentError::BadTime)?;
+        return Ok(Moment::Time { date, span });
+    }
+    if date.is_some() {
+        return Err(MomentError::BadTime);
+    }
+    turn(text).ok_or(MomentError::Unknown)
+}
+
+fn split_date(text: &str, today: Date) -> (Option<Date>, &str) {
+    for (word, date) in [("today", today), ("yesterday", today.yesterday())] {
+        let after =
+            text.get(..word.len()).filter(|start| start.eq_ignore_ascii_case(word)).map(|_| &text[word.len()..]);
+        if let Some(rest) = after.filter(|rest| rest.is_empty() || rest.starts_with(char::is_whitespace)) {
+            return (Some(date), rest.trim_start());
+        }
+    }
+    let Some((day, rest)) = text.split_at_checked(10) else { return (None, text) };
+    match (Date::parse(day), rest.chars().next()) {
+        (Some(date), None) => (Some(date), ""),
+        (Some(date), Some(c)) if c.is_whitespace() => (Some(date), rest.trim_start()),
+        (Some(date), Some('T')) => (Some(date), &rest[1..]),
+        _ => (None, text),
+    }
+}
+
+fn span(text: &str) -> Option<Span> {
+    let bounds = ["..", " to ", "-", "–", "—"].into_iter().find_map(|separator| text.split_once(separator));
+    let (first, last) = bounds.unwrap_or((text, text));
+    let (from, _) = time(first)?;
+    let (_, to) = time(last)?;
+    Some(Span { from, to: if to <= from { to + DAY_MS as u64 } else { to } })
+}
+
+/// Returns the first millisecond of a minute or second of the day, and the first after it.
+fn time(text: &str) -> Option<(u64, u64)> {
+    let mut parts = text.trim().split(':');
+    let mut next = |max: u64| {
+        let part = parts.next()?;
+        let digits = (1..=2).contains(&part.len()) && part.bytes().all(|byte| byte.is_ascii_digit());
+        part.parse::<u64>().ok().filter(|number| digits && *number <= max)
+    };
+    let minutes = next(23)? * 60 + next(59)?;
+    let colons = text.matches(':').count();
+    match colons {
+        1 => Some((minutes * 60_000, (minutes + 1) * 60_000)),
+        2 => {
+            let seconds = minutes * 60 + next(59)?;
+            Some((seconds * 1000, (seconds + 1) * 1000))
+        }
+        _ => None,
+    }
+}
+
+fn turn(text: &str) -> Option<Moment> {
+    let name = text.strip_prefix("turn ").unwrap_or(text).trim_start();
+    let number = name.strip_prefix('#').unwrap_or(name);
+    // Eight digits may as well be the beginning of an id.
+    if number.len() < 8 && number.bytes().all(|byte| byte.is_ascii_digit()) {
+        return number.parse().ok().map(Moment::TurnNumber);
+    }
+    let id = name.len() >= 4 && name.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-');
+    // A uuid's first part has eight digits: `2026-02-30` is a wrong date, not an id.
+    let id = id && name.find('-').is_none_or(|dash| dash == 8);
+    id.then(|| Moment::TurnId(name.to_owned()))
+}

@@ -1,0 +1,188 @@
+//! The first layer: one line for a turn, made by rule.
+
+use std::borrow::Cow;
+
+use serde::Deserialize;
+
+/// How much of the question, and of the answer, a line holds.
+const SAID_CHARS: usize = 90;
+
+/// How long a command or a question to the web may be in it.
+const COMMAND_CHARS: usize = 40;
+
+/// How many names of a kind it gives before it only counts.
+const NAMES: usize = 3;
+
+/// What a turn was, as its line needs it.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Work<'a> {
+    /// What was asked.
+    pub asked: &'a str,
+    /// The model's last text.
+    pub answered: &'a str,
+    /// The tool calls, in order.
+    pub actions: &'a [Action<'a>],
+    /// Whether the user stopped it.
+    pub interrupted: bool,
+    /// The failed request that ended it.
+    pub failure: Option<&'a str>,
+}
+
+/// A tool call.
+#[derive(Debug, Clone, Copy)]
+pub struct Action<'a> {
+    /// The tool.
+    pub tool: &'a str,
+    /// Its input, as JSON text; what cannot be read counts as nothing.
+    pub input: &'a str,
+    /// Whether it failed or was refused.
+    pub is_error: bool,
+}
+
+#[derive(Deserialize, Default)]
+struct InputWire<'a> {
+    #[serde(borrow, default, alias = "notebook_path", alias = "path")]
+    file_path: Option<Cow<'a, str>>,
+    #[serde(borrow, default)]
+    command: Option<Cow<'a, str>>,
+    #[serde(borrow, default, alias = "query")]
+    url: Option<Cow<'a, str>>,
+    #[serde(borrow, default)]
+    description: Option<Cow<'a, str>>,
+}
+
+/// Things of one kind, each once, in the order in which they came.
+#[derive(Default)]
+struct Names(Vec<String>);
+
+impl Names {
+    fn add(&mut self, name: &str) {
+        if !name.is_empty() && !self.0.iter().any(|known| known == name) {
+            self.0.push(name.to_owned());
+        }
+    }
+
+    /// Returns the first few, and how many more there are.
+    fn list(&self) -> String {
+        let shown = self.0.iter().take(NAMES).map(String::as_str).collect::<Vec<_>>().join(", ");
+        match self.0.len().saturating_sub(NAMES) {
+            0 => shown,
+            more => format!("{shown}, +{more}"),
+        }
+    }
+}
+
+#[derive(Default)]
+struct Done {
+    edited: Names,
+    read: Names,
+    ran: Names,
+    looked_up: Names,
+    delegated: Names,
+    others: Names,
+    searches: usize,
+    failed: usize,
+}
+
+/// Returns the turn in one line: what was asked, what was done, which files, how it ended.
+pub fn skeleton(work: &Work<'_>) -> String {
+    let mut done = Done::default();
+    for action in work.actions {
+        done.add(action);
+    }
+    let mut parts = done.parts();
+    parts.push(outcome(work));
+    parts.retain(|part| !part.is_empty());
+    let asked = one_line(work.asked, SAID_CHARS);
+    match (asked.is_empty(), parts.is_empty()) {
+        (_, true) => asked,
+        (true, false) => parts.join("; "),
+        (false, false) => format!("{asked} → {}", parts.join("; ")),
+    }
+}
+
+impl Done {
+    fn add(&mut self, action: &Action<'_>) {
+        let input: InputWire<'_> = serde_json::from_str(action.input).unwrap_or_default();
+        let file = input.file_path.as_deref().map_or(String::new(), short_path);
+        let short = |text: Option<Cow<'_, str>>| one_line(text.as_deref().unwrap_or_default(), COMMAND_CHARS);
+        self.failed += usize::from(action.is_error);
+        match action.tool {
+            // What was refused or failed changed nothing.
+            "Edit" | "MultiEdit" | "Write" | "NotebookEdit" if action.is_error => {}
+            "Edit" | "MultiEdit" | "Write" | "NotebookEdit" => self.edited.add(&file),
+            "Read" | "NotebookRead" => self.read.add(&file),
+            "Grep" | "Glob" | "LS" => self.searches += 1,
+            "Bash" => self.ran.add(&short(input.command)),
+            "WebFetch" | "WebSearch" => self.looked_up.add(&short(input.url)),
+            "Agent" | "Task" => self.delegated.add(&short(input.description)),
+            "" => {}
+            tool => self.others.add(tool),
+        }
+    }
+
+    fn parts(&self) -> Vec<String> {
+        let named = |verb: &str, names: &Names| {
+            if names.0.is_empty() { String::new() } else { format!("{verb} {}", names.list()) }
+        };
+        let counted = |count: usize, text: String| if count == 0 { String::new() } else { text };
+        vec![
+            named("edited", &self.edited),
+            named("ran", &self.ran),
+            named("delegated", &self.delegated),
+            named("looked up", &self.looked_up),
+            named("used", &self.others),
+            named("read", &self.read),
+            counted(self.searches, format!("searched {}×", self.searches)),
+            counted(self.failed, format!("{} failed", self.failed)),
+        ]
+    }
+}
+
+fn outcome(work: &Work<'_>) -> String {
+    if let Some(failure) = work.failure {
+        return format!("request failed: {}", one_line(failure, SAID_CHARS));
+    }
+    if work.interrupted {
+        return "stopped by the user".to_owned();
+    }
+    match one_line(first_sentence(work.answered), SAID_CHARS) {
+        answer if answer.is_empty() => String::new(),
+        answer => format!("“{answer}”"),
+    }
+}
+
+fn first_sentence(text: &str) -> &str {
+    let text = text.trim_start();
+    let end = text.find(['\n']).unwrap_or(text.len());
+    let sentence = [". ", "! ", "? "].into_iter().filter_map(|stop| text[..end].find(stop)).min();
+    sentence.map_or(&text[..end], |at| &text[..=at])
+}
+
+/// Returns a path's last two parts.
+fn short_path(path: &str) -> String {
+    let mut parts: Vec<&str> = path.rsplit('/').filter(|part| !part.is_empty()).take(2).collect();
+    parts.reverse();
+    parts.join("/")
+}
+
+/// Returns a text as one line of at most `chars` characters.
+pub(crate) fn one_line(text: &str, chars: usize) -> String {
+    let mut line = String::new();
+    let mut left = chars;
+    for (index, word) in text.split_whitespace().enumerate() {
+        let gap = usize::from(index > 0);
+        let length = word.chars().take(left + 1).count() + gap;
+        if length > left {
+            let kept = left.saturating_sub(gap + 1);
+            line.push_str(if kept > 0 && gap > 0 { " " } else { "" });
+            line.extend(word.chars().take(kept));
+            line.push('…');
+            return line.chars().take(chars).collect();
+        }
+        line.push_str(if gap > 0 { " " } else { "" });
+        line.push_str(word);
+        left -= length;
+    }
+    line
+}

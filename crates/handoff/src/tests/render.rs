@@ -1,0 +1,214 @@
+use longhaul_core::Millis;
+use longhaul_core::budget::CONTEXT_CHARS;
+use proptest::prelude::*;
+
+use crate::render::render_into;
+use crate::{Context, RECENT_TURNS, Rendered, Said, Trigger, TurnView, render, tokens};
+
+const SESSION: &str = "9a6acab5-6b83-4ba7-8147-66b36e6dfed0";
+const START: u64 = 1_794_650_000_000;
+
+/// A turn as the store would hold it.
+#[derive(Debug, Clone, Default)]
+struct Kept {
+    asked: String,
+    replied: String,
+    tool_tokens: u64,
+}
+
+fn session(turns: usize, asked: usize, replied: usize, tool_chars: u64) -> Vec<Kept> {
+    let text = |what: &str, number: usize, chars: usize| -> String {
+        format!("{what} {number}: ").chars().chain("lorem ipsum dolor ".chars().cycle()).take(chars).collect()
+    };
+    (0..turns)
+        .map(|number| Kept {
+            asked: text("request", number, asked),
+            replied: text("reply", number, replied),
+            tool_tokens: tool_chars / 4,
+        })
+        .collect()
+}
+
+fn with_context<T>(kept: &[Kept], then: impl FnOnce(&Context<'_>) -> T) -> T {
+    let skeletons: Vec<String> =
+        (0..kept.len()).map(|number| format!("asked {number} → edited src/lib.rs; “done”")).collect();
+    let at = |number: usize, seconds: u64| Millis(START + (number as u64 * 60 + seconds) * 1000);
+    let turns: Vec<TurnView<'_>> = kept
+        .iter()
+        .zip(&skeletons)
+        .enumerate()
+        .map(|(number, (turn, skeleton))| TurnView {
+            session: SESSION,
+            role: "user",
+            asked: Said { at: at(number, 0), text: &turn.asked },
+            replied: Said { at: at(number, 30), text: &turn.replied },
+            skeleton,
+            has_detail: turn.tool_tokens > 0,
+        })
+        .collect();
+    let said_tokens = kept.iter().map(|turn| tokens(&turn.asked) + tokens(&turn.replied)).sum::<u64>();
+    then(&Context {
+        session: SESSION,
+        trigger: Some(Trigger::SessionEnd),
+        turns: &turns,
+        now: at(kept.len(), 0),
+        said_tokens,
+        transcript_tokens: said_tokens + kept.iter().map(|turn| turn.tool_tokens).sum::<u64>(),
+        ..Context::default()
+    })
+}
+
+#[track_caller]
+fn rendered(kept: &[Kept]) -> Rendered {
+    let rendered = with_context(kept, render);
+    assert_eq!(rendered.chars, rendered.text.chars().count());
+    assert!(rendered.chars <= CONTEXT_CHARS, "{}", rendered.chars);
+    assert_eq!(rendered.turns_l2 + rendered.turns_l1 + rendered.omitted, kept.len());
+    assert!(rendered.text.starts_with("<longhaul-context>\n") && rendered.text.ends_with("</longhaul-context>"));
+    rendered
+}
+
+#[test]
+fn a_short_session_is_shown_whole_and_once() {
+    let text = "<longhaul-context>\n\
+        Recorded from the session before this one (9a6acab5, passed on by session_end).\n\
+        [09:54:20] [Last request] second\n\
+        [09:54:50] [Last reply] two\n\
+        Tool calls and thoughts of that turn: longhaul detail 09:54:20 --session 9a6acab5\n\
+        \n\
+        Recent turns, word for word:\n\
+        [09:53:20] [user] first\n\
+        [09:53:50] [assistant] one\n\
+        </longhaul-context>";
+    let kept = [
+        Kept { asked: "first".into(), replied: "one".into(), tool_tokens: 0 },
+        Kept { asked: "second".into(), replied: "two".into(), tool_tokens: 9 },
+    ];
+    let rendered = rendered(&kept);
+    assert_eq!(rendered.text, text);
+    assert_eq!((rendered.turns_l2, rendered.turns_l1, rendered.omitted), (2, 0, 0));
+}
+
+#[test]
+fn two_hundred_large_turns_fit_and_the_rest_is_counted() {
+    let rendered = rendered(&session(200, 500, 20_000, 0));
+    assert!(rendered.turns_l2 >= 3, "{rendered:?}");
+    assert!(rendered.turns_l1 >= 30, "{rendered:?}");
+    assert!(rendered.omitted > 100);
+    assert!(rendered.chars > 9000, "{}", rendered.chars);
+    let notice = format!("[{} older turns left out for space", rendered.omitted);
+    assert!(rendered.text.contains(&notice), "{}", rendered.text);
+    let first = rendered.text.lines().nth(2).unwrap();
+    assert!(first.contains("[Last request] request 199: "), "{first}");
+    assert!(rendered.text.contains("characters left out"));
+}
+
+#[test]
+fn the_order_is_where_we_are_recent_older() {
+    let rendered = rendered(&session(30, 60, 150, 4000));
+    let at = |text: &str| rendered.text.find(text).unwrap_or_else(|| panic!("{text} in {}", rendered.text));
+    assert!(at("Last request") < at("Last reply"));
+    assert!(at("Last reply") < at("Recent turns") && at("Recent turns") < at("Older turns"));
+    assert!(at("request 27: ") < at("request 28: "));
+    assert_eq!(rendered.omitted, 0);
+    assert_eq!((rendered.turns_l2, rendered.turns_l1), (RECENT_TURNS + 1, 30 - RECENT_TURNS - 1));
+    let older: Vec<&str> = rendered.text.split_once("Older turns, one line each:\n").unwrap().1.lines().collect();
+    assert!(older[..9].iter().all(|line| line.contains("(longhaul detail ") && line.contains("--session 9a6acab5)")));
+    assert!(older[0].contains("asked 0 →") && older[8].contains("asked 8 →"));
+}
+
+#[test]
+fn older_words_become_lines_before_anything_is_left_out() {
+    let rendered = rendered(&session(50, 600, 1200, 20_000));
+    assert_eq!(rendered.omitted, 0, "{}", rendered.text);
+    assert!(rendered.turns_l2 < RECENT_TURNS && rendered.turns_l2 >= 3, "{rendered:?}");
+}
+
+#[test]
+fn a_tenth_of_the_tokens() {
+    for (asked, replied) in [(60, 140), (100, 300), (200, 600), (400, 1200), (1000, 4000)] {
+        let said = (asked + replied) as u64;
+        let kept = session(50, asked, replied, said * 4);
+        let whole = with_context(&kept, |context| context.transcript_tokens);
+        let rendered = rendered(&kept);
+        assert!(rendered.tokens * 10 <= whole || whole < 7500, "{} of {whole}", rendered.tokens);
+        assert_eq!(rendered.tokens_saved, whole - rendered.tokens);
+    }
+}
+
+#[test]
+fn bookmarks_and_local_commands_are_not_shown() {
+    let said = |text| Said { at: Millis(START), text };
+    let turns = [
+        TurnView { session: SESSION, role: "user", asked: said("do it"), replied: said("done"), ..TurnView::default() },
+        TurnView { session: SESSION, role: "user", asked: said("·"), ..TurnView::default() },
+        TurnView { session: SESSION, role: "command", asked: said("/model"), ..TurnView::default() },
+        TurnView {
+            session: SESSION,
+            role: "task",
+            asked: said("<task-notification>"),
+            replied: said("noted"),
+            ..TurnView::default()
+        },
+    ];
+    let rendered = render(&Context { session: SESSION, turns: &turns, now: Millis(START), ..Context::default() });
+    assert!(rendered.text.contains("[Last request] do it\n") && rendered.text.contains("[Last reply] noted\n"));
+    assert!(!rendered.text.contains('·') && !rendered.text.contains("/model"));
+    assert_eq!((rendered.turns_l2, rendered.turns_l1, rendered.omitted), (2, 0, 0));
+    let nothing = render(&Context { session: SESSION, turns: &turns[1..3], ..Context::default() });
+    assert_eq!(nothing, Rendered::default());
+}
+
+#[test]
+fn turns_of_another_day_say_which() {
+    let said = Said { at: Millis(START - 86_400_000), text: "words" };
+    let turns = [TurnView {
+        session: "codex:0123456789abcdef",
+        role: "user",
+        asked: said,
+        replied: said,
+        has_detail: true,
+        ..TurnView::default()
+    }];
+    let rendered = render(&Context { session: SESSION, turns: &turns, now: Millis(START), ..Context::default() });
+    assert!(rendered.text.contains(" --date 2026-11-13 --session codex:01234567\n"), "{}", rendered.text);
+}
+
+#[test]
+fn turns_that_were_not_loaded_count_as_left_out() {
+    let kept = session(3, 20, 20, 0);
+    let rendered = with_context(&kept, |context| render(&Context { older_turns: 40, ..context.clone() }));
+    assert_eq!(rendered.omitted, 40);
+    assert!(rendered.text.contains("[40 older turns left out"));
+}
+
+#[test]
+fn what_was_said_cannot_end_the_frame() {
+    let kept =
+        [Kept { asked: "x </longhaul-context> y <LONGHAUL-context a=1> <longhaul-contex".into(), ..Kept::default() }];
+    let rendered = rendered(&kept);
+    assert_eq!(rendered.text.matches("</longhaul-context>").count(), 1);
+    assert_eq!(rendered.text.to_lowercase().matches("<longhaul-context").count(), 1);
+    assert!(rendered.text.contains("<longhaul-contex\n"));
+}
+
+fn any_turn() -> impl Strategy<Value = Kept> {
+    let text =
+        || prop_oneof!["\\PC{0,60}", "(\\PC|\n|\u{200d}|日|e\u{301}){0,900}", "[a-z]{1000,3000}", Just("·".to_owned())];
+    (text(), text(), 0..2_u64).prop_map(|(asked, replied, tools)| Kept { asked, replied, tool_tokens: tools * 500 })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn no_budget_is_exceeded(kept in prop::collection::vec(any_turn(), 0..40), chars in 0..12_000_usize) {
+        let rendered = with_context(&kept, |context| render_into(context, chars));
+        prop_assert!(rendered.text.chars().count() <= chars);
+        prop_assert_eq!(rendered.text.chars().count(), rendered.chars);
+        prop_assert!(rendered.turns_l2 + rendered.turns_l1 + rendered.omitted <= kept.len());
+        let said = kept.iter().filter(|turn| turn.asked.chars().chain(turn.replied.chars()).any(char::is_alphanumeric)).count();
+        prop_assert_eq!(rendered.turns_l2 + rendered.turns_l1 + rendered.omitted, said);
+        prop_assert!(with_context(&kept, render).chars <= CONTEXT_CHARS);
+    }
+}
