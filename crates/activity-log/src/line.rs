@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use longhaul_core::Millis;
+use longhaul_core::{Millis, Status};
 
 /// What a line says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,41 +23,6 @@ pub enum Line {
     Status { at: Millis, status: Status },
 }
 
-/// What the main loop does.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Status {
-    /// A turn runs.
-    Working,
-    /// A turn runs and waits for a person.
-    Blocked,
-    /// No turn has run yet, or a person has seen that it ended.
-    Idle,
-    /// The turn is over.
-    Completed,
-}
-
-impl Status {
-    const ALL: [Self; 4] = [Self::Working, Self::Blocked, Self::Idle, Self::Completed];
-
-    /// Returns the status as the log writes it.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Working => "working",
-            Self::Blocked => "blocked",
-            Self::Idle => "idle",
-            Self::Completed => "completed",
-        }
-    }
-
-    /// Returns whether a turn runs.
-    pub fn is_running(self) -> bool {
-        match self {
-            Self::Working | Self::Blocked => true,
-            Self::Idle | Self::Completed => false,
-        }
-    }
-}
-
 impl Line {
     /// Reads a line without its newline.
     ///
@@ -76,7 +41,7 @@ impl Line {
             b"C" => Self::Compaction { at },
             b"P" => Self::Prompt { at },
             b"S" => {
-                let status = Status::ALL.into_iter().find(|status| Some(status.as_str().as_bytes()) == rest)?;
+                let status = Status::from_name(std::str::from_utf8(rest?).ok()?)?;
                 Self::Status { at, status }
             }
             _ => return None,

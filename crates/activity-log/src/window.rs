@@ -1,8 +1,8 @@
 //! What has happened since the last bookmark, read from the end of the log.
 
-use longhaul_core::Millis;
+use longhaul_core::{Millis, Status};
 
-use crate::{Line, Status};
+use crate::Line;
 
 /// The most of a log's end that is ever read.
 pub const MAX_TAIL: usize = 64 * 1024;

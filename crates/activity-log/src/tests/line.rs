@@ -1,7 +1,7 @@
-use longhaul_core::Millis;
+use longhaul_core::{Millis, Status};
 use proptest::prelude::*;
 
-use crate::{Line, Status};
+use crate::Line;
 
 #[track_caller]
 fn check(line: &str, expected: Option<Line>) {

@@ -1,7 +1,7 @@
-use longhaul_core::Millis;
+use longhaul_core::{Millis, Status};
 use proptest::prelude::*;
 
-use crate::{Reach, Status, measure, reaches_far_enough};
+use crate::{Reach, measure, reaches_far_enough};
 
 #[test]
 fn the_window_begins_at_the_last_bookmark() {

@@ -3,7 +3,8 @@
 mod confirm;
 mod mid_turn;
 
-use longhaul_activity_log::{Line, Metrics, Situation, Status, Verdict, chars_of_json, decide};
+use longhaul_activity_log::{Line, Metrics, Situation, Verdict, chars_of_json, decide};
+use longhaul_core::Status;
 use longhaul_core::event::{HookEvent, PostToolUse, PreCompact, SessionStart, Stop, SubagentStart, SubagentStop};
 use longhaul_core::guard::{in_subagent, is_compaction};
 use longhaul_inject::Terminal;
