@@ -20,3 +20,4 @@ mod cli;
 mod context_guard;
 mod logging;
 mod standin_behaves;
+mod tracker_hooks;

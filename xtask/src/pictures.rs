@@ -1,7 +1,9 @@
 //! `cargo xtask pictures`: turns captures of terminal screens into the README's pictures.
 //!
-//! A capture, docs/pictures/NAME.ansi, is what `tmux capture-pane -p -e` wrote; its picture is NAME.svg beside it.
+//! A capture, docs/pictures/NAME.ansi, is what `tmux capture-pane -p -e -N` wrote (`-N` keeps coloured blanks);
+//! its picture is NAME.svg beside it.
 
+mod block;
 mod colour;
 mod screen;
 mod sgr;
@@ -22,7 +24,7 @@ const FOLDER: &str = "docs/pictures";
 
 /// Draws the picture of every capture afresh, or checks that each is as it would be drawn.
 ///
-/// A picture whose capture is gone is out of date too: writing removes it.
+/// An SVG without a capture is somebody's own: it is left alone.
 pub(crate) fn run(workspace: &Workspace, mode: Mode) -> Result<()> {
     let mut stdout = io::stdout();
     match (update(&workspace.root.join(FOLDER), mode)?.as_slice(), mode) {
@@ -36,21 +38,13 @@ pub(crate) fn run(workspace: &Workspace, mode: Mode) -> Result<()> {
 /// Returns the names of the pictures in `folder` that were out of date, in order; in [`Mode::Write`] they are no longer.
 fn update(folder: &Path, mode: Mode) -> Result<Vec<String>> {
     let mut stale = Vec::new();
-    for capture in files(folder, "ansi")? {
+    for capture in captures(folder)? {
         let picture = capture.with_extension("svg");
         let text = draw(&capture)?;
         if read(&picture)?.as_deref() != Some(&text) {
             stale.push(name(&picture));
             if mode == Mode::Write {
                 fs::write(&picture, text).with_context(|| format!("cannot write {}", picture.display()))?;
-            }
-        }
-    }
-    for picture in files(folder, "svg")? {
-        if !picture.with_extension("ansi").exists() {
-            stale.push(name(&picture));
-            if mode == Mode::Write {
-                fs::remove_file(&picture).with_context(|| format!("cannot remove {}", picture.display()))?;
             }
         }
     }
@@ -64,13 +58,12 @@ fn draw(capture: &Path) -> Result<String> {
     Ok(svg::draw(&Screen::parse(&text), &title))
 }
 
-/// Returns the files of `folder` that end in `extension`, sorted, so that nothing depends on the file system's order.
-fn files(folder: &Path, extension: &str) -> Result<Vec<PathBuf>> {
+/// Returns the captures in `folder`, sorted, so that nothing depends on the file system's order.
+fn captures(folder: &Path) -> Result<Vec<PathBuf>> {
     let context = || format!("cannot list {}", folder.display());
     let entries = fs::read_dir(folder).with_context(context)?;
     let paths = entries.map(|entry| Ok(entry?.path())).collect::<io::Result<Vec<_>>>().with_context(context)?;
-    let mut paths: Vec<_> =
-        paths.into_iter().filter(|path| path.extension().is_some_and(|it| it == extension)).collect();
+    let mut paths: Vec<_> = paths.into_iter().filter(|path| path.extension().is_some_and(|it| it == "ansi")).collect();
     paths.sort();
     Ok(paths)
 }
@@ -99,15 +92,15 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let file = |name: &str| folder.path().join(name);
         fs::write(file("new.ansi"), "hello\n").unwrap();
-        fs::write(file("orphan.svg"), "<svg/>").unwrap();
+        fs::write(file("drawn-by-hand.svg"), "<svg/>").unwrap();
         fs::write(file("README.md"), "not ours").unwrap();
 
-        let both = ["new.svg", "orphan.svg"];
-        assert_eq!(update(folder.path(), Mode::Check).unwrap(), both);
-        assert!(!file("new.svg").exists() && file("orphan.svg").exists());
+        assert_eq!(update(folder.path(), Mode::Check).unwrap(), ["new.svg"]);
+        assert!(!file("new.svg").exists());
 
-        assert_eq!(update(folder.path(), Mode::Write).unwrap(), both);
-        assert!(file("new.svg").exists() && !file("orphan.svg").exists());
+        assert_eq!(update(folder.path(), Mode::Write).unwrap(), ["new.svg"]);
+        assert!(file("new.svg").exists());
+        assert_eq!(fs::read_to_string(file("drawn-by-hand.svg")).unwrap(), "<svg/>");
         assert!(update(folder.path(), Mode::Check).unwrap().is_empty());
 
         fs::write(file("new.ansi"), "other\n").unwrap();

@@ -49,6 +49,21 @@ impl Line {
     }
 }
 
+impl Line {
+    /// Returns when it was written.
+    pub fn at(&self) -> Millis {
+        match self {
+            Self::Tool { at, .. }
+            | Self::Agent { at, .. }
+            | Self::Injection { at }
+            | Self::Bookmark { at }
+            | Self::Compaction { at }
+            | Self::Prompt { at }
+            | Self::Status { at, .. } => *at,
+        }
+    }
+}
+
 /// Reads digits only: no sign, no blanks, nothing that overflows.
 fn number(field: &[u8]) -> Option<u64> {
     if field.is_empty() {

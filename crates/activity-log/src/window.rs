@@ -45,6 +45,8 @@ pub struct Metrics {
     pub last_compaction: Option<Millis>,
     /// What the newest line that tells says of the main loop.
     pub status: Option<Status>,
+    /// When anything was last written, as far as the tail reaches.
+    pub last_line: Option<Millis>,
 }
 
 /// How long before the last return a subagent's return belongs to the same burst.
@@ -92,6 +94,7 @@ pub fn measure(tail: &[u8], reach: Reach) -> Metrics {
     let mut seen_prompt = false;
     for line in whole_lines(tail, reach).filter_map(Line::parse) {
         let in_window = metrics.last_bookmark.is_none();
+        metrics.last_line = metrics.last_line.max(Some(line.at()));
         match line {
             Line::Tool { at, chars } | Line::Agent { at, chars } if in_window => {
                 let is_agent = matches!(line, Line::Agent { .. });

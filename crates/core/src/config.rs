@@ -13,6 +13,7 @@ settings! {
     /// Everything that a user can set.
     pub struct Config {
         bookmarks: Bookmarks = Bookmarks::default(), "bookmarks", "Rewind points that appear by themselves";
+        tracker: Tracker = Tracker::default(), "tracker", "The state of every session, in the tmux status line";
         guard: Guard = Guard::default(), "guard", "Compacts, and denies subagents, before the context is full";
         inject: Inject = Inject::default(), "inject", "How text is typed into the terminal";
         context: Context = Context::default(), "context", "What is known of the models' context windows";
@@ -37,6 +38,13 @@ settings! {
         min_seconds: Amount = Amount(120.0), "minSeconds", "Seconds between the first and the last of them";
         agent_burst: Amount = Amount(3.0), "agentBurstThreshold", "Subagents that returned";
         cooldown_seconds: Amount = Amount(25.0), "cooldownSeconds", "Seconds between two bookmarks at least";
+    }
+}
+
+settings! {
+    /// Whether sessions are tracked; how that looks is set by tmux options.
+    pub struct Tracker {
+        enabled: bool = true, "enabled", "Keep the state of every session and push it to tmux";
     }
 }
 

@@ -8,6 +8,7 @@ pub mod config;
 mod env;
 pub mod event;
 pub mod guard;
+pub mod privacy;
 pub mod reply;
 mod session_id;
 mod status;

@@ -36,8 +36,23 @@ impl ActivityLog {
 
     /// Appends lines in one write, so that hooks at the same moment neither lose nor tear each other's.
     pub fn append(&self, lines: &[Line]) -> Result<(), Error> {
+        self.write(lines, self.is_torn())
+    }
+
+    /// Appends a line; returns what the log amounted to before it, and with it. One reading for all three.
+    pub fn append_and_measure(&self, line: Line) -> Result<(Metrics, Metrics), Error> {
+        let (mut tail, reach) = self.window()?;
+        let before = measure(&tail, reach);
+        let is_torn = tail.last().is_some_and(|byte| *byte != b'\n');
+        self.write(&[line], is_torn)?;
+        let newline = if is_torn { "\n" } else { "" };
+        tail.extend(format!("{newline}{line}\n").bytes());
+        Ok((before, measure(&tail, reach)))
+    }
+
+    fn write(&self, lines: &[Line], is_torn: bool) -> Result<(), Error> {
         let mut text = String::with_capacity(64);
-        if self.is_torn() {
+        if is_torn {
             text.push('\n');
         }
         for line in lines {
@@ -56,12 +71,18 @@ impl ActivityLog {
 
     /// Measures the window at the log's end.
     pub fn metrics(&self) -> Result<Metrics, Error> {
+        let (tail, reach) = self.window()?;
+        Ok(measure(&tail, reach))
+    }
+
+    /// Reads the end of the log as far back as the window reaches.
+    fn window(&self) -> Result<(Vec<u8>, Reach), Error> {
         let mut most = FIRST_TAIL;
         loop {
             let (tail, whole) = self.tail(most)?;
             let reach = if whole { Reach::Whole } else { Reach::Part };
             if most >= MAX_TAIL || reaches_far_enough(&tail, reach) {
-                return Ok(measure(&tail, reach));
+                return Ok((tail, reach));
             }
             most = MAX_TAIL;
         }

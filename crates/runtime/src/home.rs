@@ -44,6 +44,16 @@ impl Home {
         self.dir.join("longhaul.log")
     }
 
+    /// Returns the file that holds the rendered status string.
+    pub fn status(&self) -> PathBuf {
+        self.dir.join("status")
+    }
+
+    /// Returns the file that holds the options of a tmux server.
+    pub fn tmux_options(&self, socket: &str) -> PathBuf {
+        self.dir.join("tmux").join(format!("{}.json", longhaul_inject::file_name_of(socket)))
+    }
+
     /// Returns the database's path.
     pub fn database(&self) -> PathBuf {
         self.dir.join("longhaul.db")

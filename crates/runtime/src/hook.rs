@@ -3,8 +3,10 @@
 use std::io::Write;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use longhaul_activity_log::Metrics;
+use longhaul_core::catalog::{self, Job};
 use longhaul_core::event::{self, EventName, HookEvent};
-use longhaul_core::{Config, Env, Reply, catalog, reply};
+use longhaul_core::{Config, Env, Reply, reply};
 
 use crate::{Error, ErrorLog, Home, home, stdin, surroundings};
 
@@ -21,6 +23,10 @@ pub struct Hook<E> {
     pub config: Config,
     /// What in the config file could not be used.
     pub config_warnings: Vec<String>,
+    /// What the activity log amounted to before this event.
+    pub before: Metrics,
+    /// What it amounts to with this event.
+    pub after: Metrics,
     /// What will be answered.
     pub reply: Reply,
     /// Where failures go.
@@ -84,7 +90,17 @@ impl<E: HookEvent<'static>> Hook<E> {
             (Config::default(), Vec::new())
         });
         let config_warnings = warnings.iter().map(ToString::to_string).collect();
-        Some(Self { event, env, home, config, config_warnings, reply: Reply::default(), log: log.clone() })
+        Some(Self {
+            event,
+            env,
+            home,
+            config: only_jobs(config, std::env::args().skip(1)),
+            config_warnings,
+            before: Metrics::default(),
+            after: Metrics::default(),
+            reply: Reply::default(),
+            log: log.clone(),
+        })
     }
 
     fn work(&mut self, jobs: &[JobFn<E>]) {
@@ -96,6 +112,19 @@ impl<E: HookEvent<'static>> Hook<E> {
             }
         }
     }
+}
+
+/// Switches off what is not named: the bundle of a single job starts its executables with that job's name.
+fn only_jobs(mut config: Config, names: impl Iterator<Item = String>) -> Config {
+    let names: Vec<String> = names.collect();
+    if names.is_empty() {
+        return config;
+    }
+    let named = |job: Job| names.iter().any(|name| name == job.name());
+    config.bookmarks.enabled &= named(Job::Bookmarks);
+    config.guard.enabled &= named(Job::Bookmarks);
+    config.tracker.enabled &= named(Job::Tracker);
+    config
 }
 
 fn answer(json: &str) {

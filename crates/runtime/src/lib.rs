@@ -15,6 +15,8 @@ mod process;
 mod session;
 mod stdin;
 mod surroundings;
+pub mod tmux;
+mod tracker;
 mod turn;
 mod typing;
 mod usage;
@@ -25,6 +27,7 @@ pub use crate::home::{Home, config};
 pub use crate::hook::{Flow, Hook, JobFn};
 pub use crate::session::SessionRecord;
 pub use crate::surroundings::env;
+pub use crate::tracker::Tracker;
 pub use crate::typing::{Order, Outcome, Receipt, inject};
 
 #[cfg(test)]

@@ -1,19 +1,18 @@
 //! Other programs: started, waited for, and found.
 
 use std::io::{Read, Write};
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use longhaul_inject::Step;
+use longhaul_tracker::{Process, agent_below, is_below};
 
 use crate::Error;
 
 /// How deep the tree of processes below a pane is searched.
 const MAX_DEPTH: usize = 64;
-
-/// Names under which agents run.
-const AGENTS: [&str; 3] = ["claude", "codex", "gemini"];
 
 #[expect(clippy::disallowed_methods, reason = "this is the one place that starts processes")]
 fn command(program: &str) -> Command {
@@ -100,38 +99,26 @@ pub(crate) fn leave_session() {
     let _ = rustix::process::setsid();
 }
 
+/// Runs the user's own script, detached; the values are only ever its positional arguments.
+pub(crate) fn spawn_script(script: &str, values: &[&str]) -> Result<(), Error> {
+    let mut command = command("sh");
+    command.args(["-c", script, "longhaul"]).args(values).process_group(0);
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    command.spawn().map(drop).map_err(|source| Error::Start { program: "sh".to_owned(), source })
+}
+
 /// Returns whether the client runs below the process `root` of a pane.
 ///
 /// With the client's own pid, its ancestors are followed; without, any agent below the pane will do.
 pub(crate) fn client_runs_below(root: u32, client: Option<u32>) -> bool {
     match client {
-        Some(pid) => {
-            let mut ancestors = std::iter::successors(Some(pid), |pid| parent(*pid)).take(MAX_DEPTH);
-            ancestors.any(|pid| pid == root)
+        Some(pid) if cfg!(target_os = "linux") => {
+            let parent = |pid: &u32| stat(*pid).map(|process| process.parent);
+            std::iter::successors(Some(pid), parent).take(MAX_DEPTH).any(|pid| pid == root)
         }
-        None => {
-            let all = processes();
-            let is_agent = |process: &&Process| AGENTS.contains(&process.name.as_str());
-            all.iter().filter(is_agent).any(|agent| {
-                let parent = |pid: &u32| all.iter().find(|process| process.pid == *pid).map(|process| process.parent);
-                std::iter::successors(Some(agent.pid), parent).take(MAX_DEPTH).any(|pid| pid == root)
-            })
-        }
+        Some(pid) => is_below(pid, root, &all()),
+        None => agent_below(root, &all()).is_some(),
     }
-}
-
-/// A running process.
-struct Process {
-    pid: u32,
-    parent: u32,
-    name: String,
-}
-
-fn parent(pid: u32) -> Option<u32> {
-    if cfg!(target_os = "linux") {
-        return stat(pid).map(|process| process.parent);
-    }
-    processes().into_iter().find(|process| process.pid == pid).map(|process| process.parent)
 }
 
 /// Reads `/proc/<pid>/stat`; the name in it may itself hold blanks and parentheses.
@@ -139,7 +126,13 @@ fn stat(pid: u32) -> Option<Process> {
     let text = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     let (name, rest) = text.split_once('(')?.1.rsplit_once(')')?;
     let parent = rest.split_ascii_whitespace().nth(1)?.parse().ok()?;
-    Some(Process { pid, parent, name: name.to_owned() })
+    let arguments = if name == "node" { arguments(pid) } else { String::new() };
+    Some(Process { pid, parent, name: name.to_owned(), arguments })
+}
+
+fn arguments(pid: u32) -> String {
+    let bytes = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    String::from_utf8_lossy(&bytes).replace('\0', " ")
 }
 
 /// Returns when a process started, in the kernel's own clock ticks.
@@ -148,12 +141,21 @@ pub(crate) fn start_ticks(pid: u32) -> Option<String> {
     text.rsplit_once(')')?.1.split_ascii_whitespace().nth(19).map(str::to_owned)
 }
 
-fn processes() -> Vec<Process> {
+/// Returns whether a process runs.
+pub(crate) fn is_alive(pid: u32) -> bool {
+    rustix::process::Pid::from_raw(pid as i32).is_some_and(|pid| {
+        // One that belongs to somebody else lives, too.
+        !matches!(rustix::process::test_kill_process(pid), Err(rustix::io::Errno::SRCH))
+    })
+}
+
+/// Returns every process: from `/proc` on Linux, from one `ps` elsewhere.
+pub(crate) fn all() -> Vec<Process> {
     if cfg!(target_os = "linux") {
         let entries = std::fs::read_dir("/proc").into_iter().flatten().flatten();
         return entries.filter_map(|entry| stat(entry.file_name().to_str()?.parse().ok()?)).collect();
     }
-    let step = Step { argv: ["ps", "-axo", "pid=,ppid=,comm="].map(str::to_owned).to_vec(), stdin: None };
+    let step = Step { argv: ["ps", "-axo", "pid=,ppid=,args="].map(str::to_owned).to_vec(), stdin: None };
     let listing = run(&step, Duration::from_millis(500)).unwrap_or_default();
     listing.lines().filter_map(process_of_ps).collect()
 }
@@ -162,5 +164,5 @@ fn process_of_ps(line: &str) -> Option<Process> {
     let mut words = line.split_ascii_whitespace();
     let (pid, parent) = (words.next()?.parse().ok()?, words.next()?.parse().ok()?);
     let name = words.next()?.rsplit('/').next()?.to_owned();
-    Some(Process { pid, parent, name })
+    Some(Process { pid, parent, name, arguments: words.collect::<Vec<_>>().join(" ") })
 }

@@ -7,7 +7,7 @@ use rusqlite::{Connection, TransactionBehavior};
 use crate::{SqliteError, StoreError, cannot};
 
 /// Step n brings `user_version` from n to n + 1.
-const STEPS: &[&str] = &[include_str!("migrations/1_bookmarks.sql")];
+const STEPS: &[&str] = &[include_str!("migrations/1_bookmarks.sql"), include_str!("migrations/2_agents.sql")];
 
 /// Brings the schema up to date.
 pub(crate) fn run(connection: &mut Connection, path: &Path) -> Result<(), StoreError> {
@@ -23,6 +23,8 @@ pub(crate) fn run(connection: &mut Connection, path: &Path) -> Result<(), StoreE
         return Err(StoreError::TooNew { path: path.to_owned(), found, known });
     }
     let failed = cannot("update the database's schema");
+    // Kept in the file from then on.
+    connection.pragma_update(None, "journal_mode", "wal").map_err(&failed)?;
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(&failed)?;
     // Another process may have done it while this one waited for the lock.
     let found = read(&transaction).map_err(&failed)?;

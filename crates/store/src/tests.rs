@@ -1,3 +1,5 @@
+mod agents;
+
 use tempfile::TempDir;
 
 use crate::{NewBookmark, Store, StoreError};

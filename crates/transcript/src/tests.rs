@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 
 use proptest::prelude::*;
 
-use crate::{Usage, latest_usage, window_tokens};
+use crate::{Usage, ends_in_interrupt, latest_usage, window_tokens};
 
 fn reply(tokens: u64, sidechain: bool) -> String {
     format!(
@@ -44,6 +44,16 @@ fn windows_follow_the_model() {
     assert_eq!(window_tokens(None, 0, &known), 200_000);
     assert_eq!(window_tokens(Some("claude-opus-5-5"), 0, &known), 700_000);
     assert_eq!(window_tokens(Some("claude-opus-5-1"), 0, &known), 500_000);
+}
+
+#[test]
+fn an_interrupt_is_the_last_word_or_none() {
+    let interrupted =
+        r#"{"type":"user","message":{"content":[{"type":"text","text":"[Request interrupted by user]"}]}}"#;
+    let system = r#"{"type":"system","content":"x"}"#;
+    assert!(ends_in_interrupt(format!("{}\n{interrupted}\n{system}\n{{\"type\":\"us", reply(1, false)).as_bytes()));
+    assert!(!ends_in_interrupt(format!("{interrupted}\n{}\n", reply(1, false).replace('{', "{ ")).as_bytes()));
+    assert!(!ends_in_interrupt(b""));
 }
 
 proptest! {

@@ -28,7 +28,7 @@ pub(crate) struct Run {
 }
 
 impl Screen {
-    /// Reads what `tmux capture-pane -p -e` wrote.
+    /// Reads what `tmux capture-pane -p -e` wrote, with or without `-N`.
     ///
     /// Styles carry over from row to row, as tmux writes them. Sequences other than SGR are left out.
     pub(crate) fn parse(capture: &str) -> Self {

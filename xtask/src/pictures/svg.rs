@@ -1,9 +1,13 @@
 //! A screen as SVG: a dark window with rounded corners that looks the same on light and dark pages.
 //!
-//! Nothing is fetched and nothing depends on the font: every run says where it begins and how wide it is.
+//! Nothing is fetched, and nothing but the letters' shapes depends on the font: every run says where it begins and how
+//! wide it is.
 
 use std::fmt::Write;
 
+use unicode_width::UnicodeWidthChar;
+
+use super::block;
 use super::colour::{BACKGROUND, FOREGROUND, Rgb};
 use super::screen::{Row, Run, Screen};
 
@@ -33,12 +37,10 @@ pub(crate) fn draw(screen: &Screen, title: &str) -> String {
     let mut svg = window(width, height, title);
     for (index, row) in screen.rows.iter().enumerate() {
         papers(&mut svg, row, BAR + index * LINE);
+        blocks(&mut svg, row, BAR + index * LINE);
     }
     let size = px(FONT_SIZE);
-    line(
-        &mut svg,
-        &format!(r#"<g font-family="{FONTS}" font-size="{size}" fill="{FOREGROUND}" xml:space="preserve">"#),
-    );
+    line(&mut svg, &format!(r#"<g font-family="{FONTS}" font-size="{size}" fill="{FOREGROUND}">"#));
     for (index, row) in screen.rows.iter().enumerate() {
         words(&mut svg, row, BAR + index * LINE + BASE);
     }
@@ -75,16 +77,36 @@ fn window(width: Tenths, height: Tenths, title: &str) -> String {
 fn papers(svg: &mut String, row: &Row, top: Tenths) {
     for run in &row.runs {
         if let Some(paper) = run.style.paper() {
-            let (x, y, w, h) = (px(left(run.column)), px(top), px(run.width * CELL), px(LINE));
-            // Crisp edges: neighbouring rectangles must not let the window shine through between them.
-            line(
-                svg,
-                &format!(
-                    r#"<rect x="{x}" y="{y}" width="{w}" height="{h}" fill="{paper}" shape-rendering="crispEdges"/>"#
-                ),
-            );
+            rectangle(svg, [left(run.column), top, run.width * CELL, LINE], paper);
         }
     }
+}
+
+/// Draws the block elements of a row whose top is at `top`, equal neighbours as one.
+fn blocks(svg: &mut String, row: &Row, top: Tenths) {
+    for run in &row.runs {
+        let mut column = run.column;
+        for same in run.text.chars().collect::<Vec<_>>().chunk_by(|a, b| a == b) {
+            let width = same.len() * same[0].width().unwrap_or(0);
+            for part in block::parts(same[0]).unwrap_or_default() {
+                // What does not reach from side to side cannot be stretched over its neighbours.
+                let (count, each) = if part.width == 8 { (1, width) } else { (width, 1) };
+                for at in 0..count {
+                    let x = left(column + at) + part.x * CELL / 8;
+                    let (y, bottom) = (top + part.y * LINE / 8, top + (part.y + part.height) * LINE / 8);
+                    rectangle(svg, [x, y, part.width * CELL * each / 8, bottom - y], run.style.ink());
+                }
+            }
+            column += width;
+        }
+    }
+}
+
+fn rectangle(svg: &mut String, place: [Tenths; 4], fill: Rgb) {
+    let [x, y, w, h] = place.map(px);
+    // Crisp edges: neighbouring rectangles must not let the window shine through between them.
+    let shape = r#"shape-rendering="crispEdges""#;
+    line(svg, &format!(r#"<rect x="{x}" y="{y}" width="{w}" height="{h}" fill="{fill}" {shape}/>"#));
 }
 
 /// Draws the text of a row whose letters stand on `base`.
@@ -98,8 +120,10 @@ fn words(svg: &mut String, row: &Row, base: Tenths) {
 /// Returns a run as an element, or `None` where there is nothing to be seen of its text.
 fn span(run: &Run) -> Option<String> {
     let style = run.style;
+    // Blocks are drawn as shapes already; blanks keep their places.
+    let text = run.text.replace(|ch| block::parts(ch).is_some(), " ");
     let lined = style.underline || style.strike;
-    let (text, column, width) = if lined { (run.text.as_str(), run.column, run.width) } else { bare(run) };
+    let (text, column, width) = if lined { (text.as_str(), run.column, run.width) } else { bare(&text, run) };
     if text.is_empty() {
         return None;
     }
@@ -123,15 +147,15 @@ fn span(run: &Run) -> Option<String> {
         (false, true) => attribute("text-decoration", "line-through"),
         (true, true) => attribute("text-decoration", "underline line-through"),
     }
-    Some(format!("<tspan {attributes}>{}</tspan>", escaped(text)))
+    // Blanks that may not break are the only ones that no renderer joins or drops.
+    Some(format!("<tspan {attributes}>{}</tspan>", escaped(text).replace(' ', "\u{a0}")))
 }
 
-/// Returns a run's text without the blanks around it, with its column and width: renderers differ over such blanks.
-fn bare(run: &Run) -> (&str, usize, usize) {
-    let text = run.text.trim_start_matches(' ');
-    let before = run.text.len() - text.len();
-    let bare = text.trim_end_matches(' ');
-    (bare, run.column + before, run.width - before - (text.len() - bare.len()))
+/// Returns the `text` of a run without the blanks around it, with its column and width: renderers differ over such blanks.
+fn bare<'a>(text: &'a str, run: &Run) -> (&'a str, usize, usize) {
+    let rest = text.trim_start_matches(' ');
+    let bare = rest.trim_end_matches(' ');
+    (bare, run.column + text.len() - rest.len(), run.width - (text.len() - bare.len()))
 }
 
 fn left(column: usize) -> Tenths {

@@ -130,6 +130,88 @@ hook_event!(PostToolUse<'a>, wire => {
     tool_response: wire.tool_response,
 });
 
+/// A tool has failed.
+#[derive(Debug, Clone)]
+pub struct PostToolUseFailure {
+    /// What every event carries.
+    pub common: Common,
+    /// The tool.
+    pub tool_name: String,
+    /// What went wrong.
+    pub error: Option<String>,
+}
+
+hook_event!(PostToolUseFailure, wire => {
+    tool_name: wire.tool_name.unwrap_or_default(),
+    error: wire.error,
+});
+
+/// A dialog asks whether a tool may run.
+#[derive(Debug, Clone)]
+pub struct PermissionRequest {
+    /// What every event carries.
+    pub common: Common,
+    /// The tool.
+    pub tool_name: String,
+}
+
+hook_event!(PermissionRequest, wire => { tool_name: wire.tool_name.unwrap_or_default() });
+
+/// The client wants the user's attention.
+#[derive(Debug, Clone)]
+pub struct Notification {
+    /// What every event carries.
+    pub common: Common,
+    /// `permission_prompt`, `idle_prompt`, `elicitation_dialog`, …
+    pub kind: Option<String>,
+    /// What it says.
+    pub message: Option<String>,
+}
+
+hook_event!(Notification, wire => { kind: wire.notification_type, message: wire.message });
+
+/// The turn ended in an error.
+#[derive(Debug, Clone)]
+pub struct StopFailure {
+    /// What every event carries.
+    pub common: Common,
+    /// `rate_limit`, `authentication_failed`, `server_error`, …
+    pub error: Option<String>,
+}
+
+hook_event!(StopFailure, wire => { error: wire.error });
+
+/// A session ends.
+#[derive(Debug, Clone)]
+pub struct SessionEnd {
+    /// What every event carries.
+    pub common: Common,
+    /// `clear`, `resume`, `prompt_input_exit`, `other`, …
+    pub reason: String,
+}
+
+hook_event!(SessionEnd, wire => { reason: wire.reason.unwrap_or_default() });
+
+/// A teammate has nothing to do.
+#[derive(Debug, Clone)]
+pub struct TeammateIdle {
+    /// What every event carries.
+    pub common: Common,
+    /// The teammate, where it is not the session itself.
+    pub teammate: Option<SessionId>,
+}
+
+hook_event!(TeammateIdle, wire => { teammate: wire.teammate_id.as_deref().and_then(SessionId::new) });
+
+/// A task of the task list was completed.
+#[derive(Debug, Clone)]
+pub struct TaskCompleted {
+    /// What every event carries.
+    pub common: Common,
+}
+
+hook_event!(TaskCompleted, wire => {});
+
 /// A subagent begins.
 #[derive(Debug, Clone)]
 pub struct SubagentStart {
@@ -246,6 +328,20 @@ pub enum Event<'a> {
     Stop(Stop),
     /// The conversation is about to be compacted.
     PreCompact(PreCompact),
+    /// A tool has failed.
+    PostToolUseFailure(PostToolUseFailure),
+    /// A dialog asks whether a tool may run.
+    PermissionRequest(PermissionRequest),
+    /// The client wants the user's attention.
+    Notification(Notification),
+    /// The turn ended in an error.
+    StopFailure(StopFailure),
+    /// A session ends.
+    SessionEnd(SessionEnd),
+    /// A teammate has nothing to do.
+    TeammateIdle(TeammateIdle),
+    /// A task was completed.
+    TaskCompleted(TaskCompleted),
     /// One of the others, known by name or not.
     Other(Other),
 }
@@ -264,6 +360,13 @@ impl<'a> Event<'a> {
             EventName::SubagentStop => Self::SubagentStop(SubagentStop::from_wire(wire)?),
             EventName::Stop => Self::Stop(Stop::from_wire(wire)?),
             EventName::PreCompact => Self::PreCompact(PreCompact::from_wire(wire)?),
+            EventName::PostToolUseFailure => Self::PostToolUseFailure(PostToolUseFailure::from_wire(wire)?),
+            EventName::PermissionRequest => Self::PermissionRequest(PermissionRequest::from_wire(wire)?),
+            EventName::Notification => Self::Notification(Notification::from_wire(wire)?),
+            EventName::StopFailure => Self::StopFailure(StopFailure::from_wire(wire)?),
+            EventName::SessionEnd => Self::SessionEnd(SessionEnd::from_wire(wire)?),
+            EventName::TeammateIdle => Self::TeammateIdle(TeammateIdle::from_wire(wire)?),
+            EventName::TaskCompleted => Self::TaskCompleted(TaskCompleted::from_wire(wire)?),
             name => Self::Other(Other { common: Common::take(&mut wire)?, name }),
         })
     }
@@ -279,6 +382,13 @@ impl<'a> Event<'a> {
             Self::SubagentStop(_) => EventName::SubagentStop,
             Self::Stop(_) => EventName::Stop,
             Self::PreCompact(_) => EventName::PreCompact,
+            Self::PostToolUseFailure(_) => EventName::PostToolUseFailure,
+            Self::PermissionRequest(_) => EventName::PermissionRequest,
+            Self::Notification(_) => EventName::Notification,
+            Self::StopFailure(_) => EventName::StopFailure,
+            Self::SessionEnd(_) => EventName::SessionEnd,
+            Self::TeammateIdle(_) => EventName::TeammateIdle,
+            Self::TaskCompleted(_) => EventName::TaskCompleted,
             Self::Other(other) => other.name,
         }
     }

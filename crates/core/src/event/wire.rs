@@ -41,6 +41,14 @@ pub struct EventWire<'a> {
     #[serde(borrow, alias = "toolResponse", alias = "toolOutput")]
     pub tool_response: Option<&'a RawValue>,
     #[serde(deserialize_with = "lenient")]
+    pub notification_type: Option<String>,
+    #[serde(deserialize_with = "lenient")]
+    pub message: Option<String>,
+    #[serde(deserialize_with = "lenient")]
+    pub error: Option<String>,
+    #[serde(deserialize_with = "lenient")]
+    pub teammate_id: Option<String>,
+    #[serde(deserialize_with = "lenient")]
     pub trigger: Option<String>,
     #[serde(deserialize_with = "lenient")]
     pub stop_hook_active: Option<bool>,

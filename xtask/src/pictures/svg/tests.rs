@@ -37,12 +37,12 @@ fn styles_become_attributes() {
     check_attribute("\u{1b}[3mx", " font-style=\"italic\"");
     check_attribute("\u{1b}[4mx", " text-decoration=\"underline\"");
     check_attribute("\u{1b}[4;9mx", " text-decoration=\"underline line-through\"");
-    check_attribute("\u{1b}[4m x \u{1b}[0m", "> x </tspan>");
+    check_attribute("\u{1b}[4m x \u{1b}[0m", ">\u{a0}x\u{a0}</tspan>");
 }
 
 #[test]
 fn text_is_escaped() {
-    check_attribute("a<b> & \"c\"", ">a&lt;b&gt; &amp; &quot;c&quot;</tspan>");
+    check_attribute("a<b> & \"c\"", ">a&lt;b&gt;\u{a0}&amp;\u{a0}&quot;c&quot;</tspan>");
     assert!(draw(&Screen::parse(""), "a & b").contains("<title id=\"title\">a &amp; b</title>"));
 }
 
@@ -51,6 +51,19 @@ fn coloured_cells_lie_on_a_rectangle_and_others_do_not() {
     let expected =
         "<rect x=\"26.4\" y=\"36\" width=\"16.8\" height=\"19\" fill=\"#3a3a3a\" shape-rendering=\"crispEdges\"/>";
     assert_eq!(lines("a\u{1b}[48;5;237m  \u{1b}[0mb", "<rect"), [expected]);
+}
+
+#[test]
+fn blocks_are_shapes_and_the_text_beside_them_stays_in_place() {
+    let shapes = lines("██▐ab", "<rect");
+    let places = [
+        "<rect x=\"18\" y=\"36\" width=\"16.8\" height=\"19\" ",
+        "<rect x=\"39\" y=\"36\" width=\"4.2\" height=\"19\" ",
+    ];
+    assert_eq!(shapes.len(), 2);
+    assert!(shapes.iter().zip(places).all(|(shape, place)| shape.starts_with(place)), "{shapes:?}");
+    check_attribute("██▐ab", "<text y=\"50\"><tspan x=\"43.2\" textLength=\"16.8\"");
+    check_text("████", &[]);
 }
 
 #[test]

@@ -1,9 +1,9 @@
 //! A submitted prompt: a bookmark that has arrived, or a turn that begins.
 
 use longhaul_activity_log::Line;
-use longhaul_core::Reply;
 use longhaul_core::event::{EventName, UserPromptSubmit};
 use longhaul_core::guard::in_subagent;
+use longhaul_core::{Reply, privacy};
 use longhaul_store::NewBookmark;
 
 use crate::{Error, Flow, Hook, git, turn, usage};
@@ -31,7 +31,7 @@ pub fn on_prompt(hook: &mut Hook<UserPromptSubmit>) -> Result<Flow, Error> {
         turn::begin(&hook.home, &hook.event.common.session, hook.event.common.prompt_id.as_deref())?;
         return Ok(Flow::Next);
     };
-    let note = note.map(str::to_owned);
+    let note = note.map(privacy::strip).filter(|note| !note.trim().is_empty());
     let common = &hook.event.common;
     // No hook tells of a turn that Esc ended; a prompt outside of the turn has an id of its own.
     let is_running =
