@@ -325,7 +325,15 @@ fn ten_sessions_at_once_are_ten_rows() {
 #[test]
 fn sixty_four_mixed_hooks_at_once_end_in_a_legal_state() {
     let sandbox = Sandbox::new();
-    let names = ["UserPromptSubmit", "PostToolUse", "PermissionRequest", "Stop", "SubagentStart", "SubagentStop", "SessionStart"];
+    let names = [
+        "UserPromptSubmit",
+        "PostToolUse",
+        "PermissionRequest",
+        "Stop",
+        "SubagentStart",
+        "SubagentStop",
+        "SessionStart",
+    ];
     thread::scope(|scope| {
         for n in 0..64 {
             let sandbox = &sandbox;

@@ -123,7 +123,8 @@ fn goto(env: &Env, target: &str, client: Option<&str>) -> anyhow::Result<()> {
         None => {
             let agents = tracker.agents()?;
             let named = agents.iter().filter(|agent| !target.is_empty() && agent.session.starts_with(target));
-            let pane = named.filter_map(|agent| agent.pane.clone()).find(|pane| panes.iter().any(|live| live.pane == *pane));
+            let pane =
+                named.filter_map(|agent| agent.pane.clone()).find(|pane| panes.iter().any(|live| live.pane == *pane));
             pane.with_context(|| format!("no such pane, target or session here: {target:?}"))?
         }
     };

@@ -13,6 +13,8 @@ pub enum Line {
     Agent { at: Millis, chars: u64 },
     /// `I <ms>`: something is about to be typed.
     Injection { at: Millis },
+    /// `G <ms>`: it was given up before anything was typed.
+    GivenUp { at: Millis },
     /// `B <ms>`: a bookmark was confirmed.
     Bookmark { at: Millis },
     /// `C <ms>`: the conversation was compacted.
@@ -37,6 +39,7 @@ impl Line {
             b"T" => Self::Tool { at, chars },
             b"A" => Self::Agent { at, chars },
             b"I" => Self::Injection { at },
+            b"G" => Self::GivenUp { at },
             b"B" => Self::Bookmark { at },
             b"C" => Self::Compaction { at },
             b"P" => Self::Prompt { at },
@@ -56,6 +59,7 @@ impl Line {
             Self::Tool { at, .. }
             | Self::Agent { at, .. }
             | Self::Injection { at }
+            | Self::GivenUp { at }
             | Self::Bookmark { at }
             | Self::Compaction { at }
             | Self::Prompt { at }
@@ -81,6 +85,7 @@ impl fmt::Display for Line {
             Self::Tool { at, chars } => write!(f, "T {at} {chars}"),
             Self::Agent { at, chars } => write!(f, "A {at} {chars}"),
             Self::Injection { at } => write!(f, "I {at}"),
+            Self::GivenUp { at } => write!(f, "G {at}"),
             Self::Bookmark { at } => write!(f, "B {at}"),
             Self::Compaction { at } => write!(f, "C {at}"),
             Self::Prompt { at } => write!(f, "P {at}"),

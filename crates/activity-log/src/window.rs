@@ -35,7 +35,7 @@ pub struct Metrics {
     pub agent_burst: u64,
     /// When something was last about to be typed, as far as the tail reaches.
     pub last_injection: Option<Millis>,
-    /// Injections since the last prompt that no bookmark has confirmed.
+    /// Injections since the last prompt that were typed, as far as is known, and that no bookmark has confirmed.
     pub unconfirmed: u64,
     /// When the last bookmark was confirmed.
     pub last_bookmark: Option<Millis>,
@@ -92,6 +92,7 @@ pub fn measure(tail: &[u8], reach: Reach) -> Metrics {
     let mut metrics = Metrics::default();
     let mut seen_activity_or_bookmark = false;
     let mut seen_prompt = false;
+    let mut given_up = 0_u64;
     for line in whole_lines(tail, reach).filter_map(Line::parse) {
         let in_window = metrics.last_bookmark.is_none();
         metrics.last_line = metrics.last_line.max(Some(line.at()));
@@ -103,10 +104,14 @@ pub fn measure(tail: &[u8], reach: Reach) -> Metrics {
             }
             Line::Injection { at } => {
                 metrics.last_injection = metrics.last_injection.max(Some(at));
-                if in_window && !seen_prompt {
+                // Lines come newest first: what was given up stands behind its injection.
+                if given_up > 0 {
+                    given_up -= 1;
+                } else if in_window && !seen_prompt {
                     metrics.unconfirmed += 1;
                 }
             }
+            Line::GivenUp { .. } => given_up += 1,
             Line::Bookmark { at } if in_window => {
                 metrics.last_bookmark = Some(at);
                 metrics.last_line_is_bookmark = !seen_activity_or_bookmark;
@@ -119,7 +124,11 @@ pub fn measure(tail: &[u8], reach: Reach) -> Metrics {
             metrics.status = match line {
                 Line::Tool { .. } | Line::Prompt { .. } => Some(Status::Working),
                 Line::Status { status, .. } => Some(status),
-                Line::Agent { .. } | Line::Injection { .. } | Line::Bookmark { .. } | Line::Compaction { .. } => None,
+                Line::Agent { .. }
+                | Line::Injection { .. }
+                | Line::GivenUp { .. }
+                | Line::Bookmark { .. }
+                | Line::Compaction { .. } => None,
             };
         }
     }

@@ -151,6 +151,12 @@ pub const REGISTRATIONS: &[Registration] = &[
     register(EventName::SessionEnd, "longhaul-session-end", TRACKER, "The session is gone"),
 ];
 
+/// Returns after how long the client ends the executable of `event`.
+pub fn timeout(event: EventName) -> Duration {
+    let registration = REGISTRATIONS.iter().find(|registration| registration.event == event);
+    Duration::from_secs(registration.map_or(3, |registration| registration.timeout_seconds))
+}
+
 /// Returns how long the executable of `event` waits for its payload.
 pub fn stdin_deadline(event: EventName) -> Duration {
     REGISTRATIONS

@@ -3,6 +3,7 @@
 mod setting;
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 
@@ -25,7 +26,7 @@ settings! {
     pub struct Bookmarks {
         enabled: bool = true, "enabled", "Count activity and type bookmarks";
         mid_turn: bool = true, "midTurn", "Bookmark in the middle of a turn, not only when it ends";
-        marker: Marker = Marker::default(), "marker", "The text that is typed; no control characters, not starting with `/`, `!`, `#` or `@`";
+        marker: Marker = Marker::default(), "marker", "The text that is typed; no control characters, not starting with `/`, `!`, `#`, `@` or `?`";
         thresholds: Thresholds = Thresholds::default(), "thresholds", "How much work makes a bookmark; any one is enough";
     }
 }
@@ -115,6 +116,13 @@ impl Config {
         let mut keys = Vec::new();
         Self::default().list("", "", &mut keys);
         keys
+    }
+}
+
+impl Inject {
+    /// Returns how long to wait for the client; an hour at most, because somebody must clean up some day.
+    pub fn patience(&self) -> Duration {
+        Duration::from_millis(self.patience_seconds.seconds_as_millis()).min(Duration::from_secs(3600))
     }
 }
 

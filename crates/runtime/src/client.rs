@@ -87,14 +87,25 @@ fn record(wire: RecordWire) -> Option<Record> {
     })
 }
 
-/// Pids are used again: the record counts only if it tells the start time of the process that has the pid now.
+/// Pids are used again: the record counts only if its process lives, and began when the record says.
 fn is_same_process(pid: u32, recorded: Option<&serde_json::Value>) -> bool {
     let recorded = match recorded {
-        Some(serde_json::Value::String(text)) => text.clone(),
-        Some(serde_json::Value::Number(number)) => number.to_string(),
-        _ => return true,
+        Some(serde_json::Value::String(text)) => Some(text.clone()),
+        Some(serde_json::Value::Number(number)) => Some(number.to_string()),
+        _ => None,
     };
-    process::start_ticks(pid).is_none_or(|ticks| ticks == recorded)
+    match (process::start_ticks(pid), recorded) {
+        (Some(ticks), Some(recorded)) => ticks == recorded,
+        (Some(_), None) => true,
+        // Without /proc nobody knows when it began.
+        (None, _) => !cfg!(target_os = "linux") && process::is_alive(pid),
+    }
+}
+
+/// Returns the session that the client `pid` shows now; `/clear` changes it.
+pub(crate) fn shown_session(env: &Env, pid: Option<u32>) -> Option<SessionId> {
+    let path = env.client_dir.as_ref()?.join("sessions").join(format!("{}.json", pid?));
+    SessionId::new(&read(&path)?.session_id)
 }
 
 /// The client's settings, as far as typing depends on them.

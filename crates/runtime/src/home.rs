@@ -1,11 +1,15 @@
 //! Where everything is stored.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use longhaul_core::{Config, Env, SessionId, config};
 use longhaul_store::Store;
 
 use crate::{Error, files};
+
+/// How long a command waits for others' writes.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// `LONGHAUL_HOME`: the folder that holds everything the program stores.
 #[derive(Debug, Clone)]
@@ -59,18 +63,18 @@ impl Home {
         self.dir.join("longhaul.db")
     }
 
-    /// Opens the database, readable by nobody else.
-    pub fn store(&self) -> Result<Store, Error> {
+    /// Opens the database, readable by nobody else; waits for others' writes for `patience` at most.
+    pub fn store(&self, patience: Duration) -> Result<Store, Error> {
         let path = self.database();
         // SQLite would create it with the umask's mode; its WAL takes over the mode of the file.
         files::open_append(&path)?;
-        Ok(Store::open(&path)?)
+        Ok(Store::open(&path, patience)?)
     }
 
     /// Opens the database if there is one.
     pub fn existing_store(&self) -> Result<Option<Store>, Error> {
         let path = self.database();
-        path.exists().then(|| Store::open(&path)).transpose().map_err(Error::from)
+        path.exists().then(|| Store::open(&path, PATIENCE)).transpose().map_err(Error::from)
     }
 }
 

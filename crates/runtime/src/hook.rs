@@ -2,13 +2,15 @@
 
 use std::io::Write;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use longhaul_activity_log::Metrics;
 use longhaul_core::catalog::{self, Job};
 use longhaul_core::event::{self, EventName, HookEvent};
 use longhaul_core::{Config, Env, Reply, reply};
+use longhaul_store::Store;
 
-use crate::{Error, ErrorLog, Home, home, stdin, surroundings};
+use crate::{Deadline, Error, ErrorLog, Home, home, stdin, surroundings};
 
 /// One call of one hook, as its jobs see it.
 #[derive(Debug)]
@@ -29,6 +31,8 @@ pub struct Hook<E> {
     pub after: Metrics,
     /// What will be answered.
     pub reply: Reply,
+    /// When it must have answered.
+    pub deadline: Deadline,
     /// Where failures go.
     pub log: ErrorLog,
 }
@@ -45,6 +49,9 @@ pub enum Flow {
 /// A job's part in a hook.
 pub type JobFn<E> = fn(&mut Hook<E>) -> Result<Flow, Error>;
 
+/// How long before the client's own limit a hook must be done.
+const MARGIN: Duration = Duration::from_millis(400);
+
 /// Whether the answer has been printed; a panic must not print a second one.
 static REPLIED: AtomicBool = AtomicBool::new(false);
 
@@ -58,16 +65,17 @@ impl<E: HookEvent<'static>> Hook<E> {
 
     /// Runs `jobs`, answers, and then does what can wait until the answer is out.
     pub fn run_then(jobs: &[JobFn<E>], afterwards: &[JobFn<E>]) {
+        let deadline = Deadline::after(catalog::timeout(E::NAME).saturating_sub(MARGIN));
         let env = surroundings::env();
         let log = ErrorLog::new(&env, E::NAME.as_str());
         answer_even_after_a_panic(log.clone());
-        let Some(mut hook) = Self::receive(env, &log) else { return answer(reply::PLAIN) };
+        let Some(mut hook) = Self::receive(env, &log, deadline) else { return answer(reply::PLAIN) };
         hook.work(jobs);
         answer(&hook.reply.to_json());
         hook.work(afterwards);
     }
 
-    fn receive(env: Env, log: &ErrorLog) -> Option<Self> {
+    fn receive(env: Env, log: &ErrorLog, deadline: Deadline) -> Option<Self> {
         let payload = stdin::read(catalog::stdin_deadline(E::NAME));
         if env.disabled {
             return None;
@@ -99,8 +107,14 @@ impl<E: HookEvent<'static>> Hook<E> {
             before: Metrics::default(),
             after: Metrics::default(),
             reply: Reply::default(),
+            deadline,
             log: log.clone(),
         })
+    }
+
+    /// Opens the database; waits for another process's write no longer than there is time.
+    pub(crate) fn store(&self) -> Result<Store, Error> {
+        self.home.store(self.deadline.left())
     }
 
     fn work(&mut self, jobs: &[JobFn<E>]) {

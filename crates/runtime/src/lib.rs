@@ -4,6 +4,7 @@
 mod activity;
 mod agents;
 mod client;
+mod deadline;
 mod error_log;
 mod files;
 mod git;
@@ -22,6 +23,7 @@ mod typing;
 mod usage;
 
 pub use crate::activity::{ActivityLog, Ticket};
+pub use crate::deadline::Deadline;
 pub use crate::error_log::ErrorLog;
 pub use crate::home::{Home, config};
 pub use crate::hook::{Flow, Hook, JobFn};

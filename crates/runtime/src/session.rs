@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
+use longhaul_core::SessionId;
 use longhaul_core::event::SessionStart;
-use longhaul_core::{Millis, SessionId};
 use longhaul_inject::Terminal;
 use serde::{Deserialize, Serialize};
 
@@ -34,11 +34,6 @@ pub struct SessionRecord {
 }
 
 impl SessionRecord {
-    /// Returns when the session started.
-    pub fn started(&self) -> Millis {
-        Millis(self.started_at)
-    }
-
     /// Makes the record of a session that starts.
     pub(crate) fn of(hook: &Hook<SessionStart>) -> Self {
         let common = &hook.event.common;

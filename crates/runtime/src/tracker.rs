@@ -4,6 +4,7 @@ mod options_cache;
 mod refresh;
 
 use std::path::Path;
+use std::time::Duration;
 
 use longhaul_activity_log::Line;
 use longhaul_core::event::Common;
@@ -14,6 +15,9 @@ use longhaul_tracker::{Agent, Options, Pane, Trigger, render, transition};
 
 use crate::tmux::Server;
 use crate::{ActivityLog, Error, Home, files, git, process};
+
+/// How long a command waits for others' writes.
+const COMMAND_PATIENCE: Duration = Duration::from_secs(5);
 
 /// Whether the session's log tells of a change already.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,9 +38,14 @@ pub struct Tracker<'a> {
 }
 
 impl<'a> Tracker<'a> {
-    /// Opens the database.
+    /// Opens the database, for a command.
     pub fn open(env: &'a Env, home: &'a Home) -> Result<Self, Error> {
-        Ok(Self { env, home, store: home.store()?, server: Server::of(env) })
+        Self::with(env, home, home.store(COMMAND_PATIENCE)?)
+    }
+
+    /// Uses a database that is open.
+    pub(crate) fn with(env: &'a Env, home: &'a Home, store: Store) -> Result<Self, Error> {
+        Ok(Self { env, home, store, server: Server::of(env) })
     }
 
     /// Returns every session that is alive.

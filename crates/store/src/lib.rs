@@ -16,9 +16,6 @@ pub use crate::bookmarks::{Bookmark, NewBookmark};
 #[cfg(test)]
 mod tests;
 
-/// How long a statement waits for another process to finish writing.
-const BUSY_TIMEOUT: Duration = Duration::from_millis(2_000);
-
 /// Why the database could not be used.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
@@ -47,12 +44,13 @@ pub struct Store {
 impl Store {
     /// Opens the database, creating it or bringing its schema up to date.
     ///
-    /// Nothing that is stored is ever dropped or reset by opening.
-    pub fn open(path: &Path) -> Result<Self, StoreError> {
+    /// Nothing that is stored is ever dropped or reset by opening. A statement waits for another process to finish
+    /// writing for `patience` at most.
+    pub fn open(path: &Path, patience: Duration) -> Result<Self, StoreError> {
         let open = |error| StoreError::Open { path: path.to_owned(), source: SqliteError(error) };
         let mut connection = Connection::open(path).map_err(open)?;
         // Before anything else: the very next statement may meet another hook's write.
-        connection.busy_timeout(BUSY_TIMEOUT).map_err(open)?;
+        connection.busy_timeout(patience).map_err(open)?;
         // A hook lives for milliseconds. Closing must not copy the WAL back each time; a commit does, now and then, and
         // often enough that the next opening has little to read.
         connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true).map_err(open)?;

@@ -90,7 +90,8 @@ fn label(agent: &Agent, options: &Options, now: u64) -> String {
     let summary: String = text.chars().take(SUMMARY_CHARS).collect();
     let parts = [format!("{}{branch}", agent.project), age, summary];
     let words: Vec<&str> = parts.iter().map(String::as_str).filter(|part| !part.is_empty()).collect();
-    // tmux greys out a label that begins with a dash, so the icon, which may be one, never does.
-    let icon = options.icon(agent.status).trim_start_matches('-');
-    format!("{} {}", escape(icon), escape(&words.join("  "))).trim_start_matches('-').trim_start().to_owned()
+    let label = format!("{} {}", escape(options.icon(agent.status)), escape(&words.join("  ")));
+    // tmux greys out a label that begins with a dash, and takes an empty one for a separator.
+    let label = label.trim_start_matches(['-', ' ']);
+    if label.is_empty() { "?".to_owned() } else { label.to_owned() }
 }

@@ -6,6 +6,13 @@ const MAX_DEPTH: usize = 64;
 /// Names under which clients run.
 const CLIENTS: [&str; 3] = ["claude", "codex", "gemini"];
 
+/// Folders from which an interpreter runs them.
+const PACKAGES: [(&str, &str); 3] =
+    [("@anthropic-ai/claude-code/", "claude"), ("@openai/codex/", "codex"), ("@google/gemini-cli/", "gemini")];
+
+/// Names of interpreters that may run a client; newer versions of node call themselves after their main thread.
+const INTERPRETERS: [&str; 3] = ["node", "MainThread", "bun"];
+
 /// A process that runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Process {
@@ -33,11 +40,22 @@ pub fn agent_below(root: u32, processes: &[Process]) -> Option<(u32, &'static st
     })
 }
 
-/// Returns which client a process is: by its name, or by the script that node runs.
+/// Returns which client a process is: by its name, or by the script that an interpreter runs.
 fn client(process: &Process) -> Option<&'static str> {
-    let runs = |client: &&&str| {
-        let script = |word: &str| word.rsplit('/').any(|part| part.trim_end_matches(".js") == **client);
-        process.name == **client || (process.name == "node" && process.arguments.split(' ').any(script))
-    };
-    CLIENTS.iter().find(runs).copied()
+    let named = |name: &str| CLIENTS.into_iter().find(|client| *client == name);
+    if !INTERPRETERS.contains(&process.name.as_str()) {
+        return named(&process.name);
+    }
+    // An argument behind the script, or a folder above it, may be called like a client too.
+    let script = process.arguments.split(' ').find(|word| !word.starts_with('-') && !is_interpreter(word))?;
+    let package = PACKAGES.into_iter().find(|(folder, _)| script.contains(folder)).map(|(_, client)| client);
+    package.or_else(|| named(file_name(script).trim_end_matches(".js")))
+}
+
+fn is_interpreter(word: &str) -> bool {
+    INTERPRETERS.contains(&file_name(word))
+}
+
+fn file_name(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or(path)
 }

@@ -30,7 +30,7 @@ pub enum Why {
     PaneGone,
     /// Its pane is there, and no client runs in it.
     ClientGone,
-    /// It has no pane, its client is not known to live, and it has not changed for ten minutes.
+    /// It has no pane that can be looked at, its client is not known to live, and it has not changed for ten minutes.
     Silent,
     /// It has not changed for a day.
     Old,
@@ -38,7 +38,7 @@ pub enum Why {
 
 /// Returns which agents are dead.
 ///
-/// `sockets` are the servers that `panes` lists completely: of another server's panes nothing is known. A completed
+/// `sockets` are the servers that `panes` lists completely: of another server's panes nothing is known, only of its clients. A completed
 /// session stays although its client is gone, until somebody has seen it.
 pub fn dead<'a>(
     agents: &'a [Agent],
@@ -47,17 +47,20 @@ pub fn dead<'a>(
     processes: &[Process],
     now: u64,
 ) -> Vec<(&'a Agent, Why)> {
+    let lives = |pid: u32| processes.iter().any(|process| process.pid == pid);
+    let is_silent = |agent: &Agent| now.saturating_sub(agent.updated_at) > NO_PANE_SECONDS;
     let verdict = |agent: &Agent| match &agent.pane {
-        Some(pane) if !sockets.contains(&pane.socket.as_str()) => None,
+        // The server may be gone as a whole: only a client that is known to be dead tells.
+        Some(pane) if !sockets.contains(&pane.socket.as_str()) => {
+            let died = agent.pid.is_some_and(|pid| !lives(pid));
+            (died && is_silent(agent)).then_some(Why::Silent)
+        }
         Some(pane) => match panes.iter().find(|live| live.pane == *pane) {
             None => Some(Why::PaneGone),
             Some(live) if agent.status == Status::Completed || agent_below(live.pid, processes).is_some() => None,
             Some(_) => Some(Why::ClientGone),
         },
-        None => {
-            let lives = agent.pid.is_some_and(|pid| processes.iter().any(|process| process.pid == pid));
-            (!lives && now.saturating_sub(agent.updated_at) > NO_PANE_SECONDS).then_some(Why::Silent)
-        }
+        None => (!agent.pid.is_some_and(lives) && is_silent(agent)).then_some(Why::Silent),
     };
     agents.iter().filter_map(|agent| Some((agent, verdict(agent)?))).collect()
 }

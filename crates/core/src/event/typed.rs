@@ -90,7 +90,7 @@ pub struct UserPromptSubmit {
     pub prompt: String,
 }
 
-hook_event!(UserPromptSubmit, wire => { prompt: wire.prompt.unwrap_or_default() });
+hook_event!(UserPromptSubmit, wire => { prompt: wire.prompt.or(wire.user_prompt).unwrap_or_default() });
 
 /// A tool is about to run.
 #[derive(Debug, Clone)]
@@ -127,7 +127,7 @@ hook_event!(PostToolUse<'a>, wire => {
     tool_name: wire.tool_name.unwrap_or_default(),
     tool_use_id: wire.tool_use_id,
     tool_input: wire.tool_input,
-    tool_response: wire.tool_response,
+    tool_response: wire.tool_response.or(wire.tool_response_camel),
 });
 
 /// A tool has failed.
@@ -248,10 +248,10 @@ pub struct Stop {
     pub last_assistant_message: Option<String>,
     /// What still runs in the background; `None` where the client does not say.
     pub background_tasks: Option<Vec<BackgroundTask>>,
-    /// Why the turn stopped, where the client says so.
-    pub reason: Option<String>,
-    /// Why the model ended its turn, where the client says so.
-    pub end_turn_reason: Option<String>,
+    /// Why the turn stopped, in whichever of its fields the client says so.
+    pub reasons: Vec<String>,
+    /// Why the model ended its turn, likewise.
+    pub end_turn_reasons: Vec<String>,
     /// Whether the client says that the user asked for the stop.
     pub user_requested: bool,
 }
@@ -260,9 +260,9 @@ hook_event!(Stop, wire => {
     stop_hook_active: wire.stop_hook_active.unwrap_or_default(),
     last_assistant_message: wire.last_assistant_message,
     background_tasks: BackgroundTask::list(wire.background_tasks),
-    reason: wire.stop_reason.or(wire.reason),
-    end_turn_reason: wire.end_turn_reason,
-    user_requested: wire.user_requested.unwrap_or_default(),
+    reasons: [wire.stop_reason, wire.stop_reason_camel, wire.reason].into_iter().flatten().collect(),
+    end_turn_reasons: [wire.end_turn_reason, wire.end_turn_reason_camel].into_iter().flatten().collect(),
+    user_requested: wire.user_requested.or(wire.user_requested_camel).unwrap_or_default(),
 });
 
 /// The conversation is about to be compacted.

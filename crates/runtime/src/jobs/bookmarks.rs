@@ -38,7 +38,7 @@ pub fn on_agent_return(hook: &mut Hook<SubagentStop>) -> Result<Flow, Error> {
         return Ok(Flow::Next);
     }
     let id = common.agent_id.as_deref().unwrap_or_default();
-    agents::returned(&hook.home, &common.session, id, hook.event.background_tasks.as_deref())?;
+    agents::returned(&hook.home, &common.session, id)?;
     Ok(Flow::Next)
 }
 

@@ -127,7 +127,7 @@ impl<E: HookEvent<'static>> Hook<E> {
     /// Does `work` with the tracker, if it is switched on.
     fn track(&self, work: impl FnOnce(&Self, &mut Tracker<'_>) -> Result<(), Error>) -> Result<Flow, Error> {
         if self.config.tracker.enabled {
-            work(self, &mut Tracker::open(&self.env, &self.home)?)?;
+            work(self, &mut Tracker::with(&self.env, &self.home, self.store()?)?)?;
         }
         Ok(Flow::Next)
     }

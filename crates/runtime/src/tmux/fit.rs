@@ -2,9 +2,10 @@
 
 /// Cuts an escaped label to `width` columns; `##` is one of them and never cut in two.
 ///
-/// tmux itself would keep the end of what is too long, and show neither icon nor project.
+/// What has more bytes than there are columns, tmux cuts itself: it keeps one column less, and of them the last ones, so
+/// that neither icon nor project would be seen, and puts a `>` behind. It finds nothing to cut here.
 pub(super) fn fit(label: &str, width: usize) -> String {
-    if columns(label) <= width {
+    if label.len() <= width {
         return label.to_owned();
     }
     let mut text = String::new();
@@ -16,12 +17,10 @@ pub(super) fn fit(label: &str, width: usize) -> String {
         }
         text.push_str(part);
     }
-    text.push('…');
+    if text.len() < label.len() && text.len() < width {
+        text.push('>');
+    }
     text
-}
-
-fn columns(label: &str) -> usize {
-    parts(label).map(|(_, columns)| columns).sum()
 }
 
 /// Returns what is shown as one character each, with its width.

@@ -34,7 +34,7 @@ impl Private {
     }
 
     /// Returns everything that setup may touch.
-    fn everything(&self) -> String {
+    fn everything(&self) -> Vec<String> {
         let commands = [
             words(["show-options", "-g"]),
             words(["show-options", "-gw"]),
@@ -43,7 +43,15 @@ impl Private {
             words(["show-hooks", "-gw"]),
             words(["list-keys"]),
         ];
-        self.server.run(&commands).unwrap()
+        self.server.run(&commands).unwrap().lines().map(str::to_owned).collect()
+    }
+
+    #[track_caller]
+    fn assert_is(&self, expected: &[String]) {
+        let now = self.everything();
+        let lost: Vec<_> = expected.iter().filter(|line| !now.contains(line)).collect();
+        let added: Vec<_> = now.iter().filter(|line| !expected.contains(line)).collect();
+        assert!(now == expected, "lost {lost:#?}, added {added:#?}");
     }
 }
 
@@ -72,7 +80,7 @@ fn the_server_is_the_one_that_the_variable_names() {
 fn panes_are_listed_whatever_their_names_hold() {
     let tmux = Private::start();
     let cwd = tmux.dir.path().join("a\tb\n%9\t1\tx:0.0\t/ #{pid} é;");
-    std::fs::create_dir(&cwd).unwrap();
+    std::fs::create_dir_all(&cwd).unwrap();
     // tmux would expand a folder given to it as a format.
     let script = format!("cd {} && exec sleep 3600", longhaul_inject::shell_single_quote(cwd.to_str().unwrap()));
     tmux.run(["new-session", "-d", "-s", "o\tne\n; #{pid} ü", "sh", "-c", &script]);
@@ -99,7 +107,7 @@ fn panes_are_listed_whatever_their_names_hold() {
 fn options_survive_whatever_is_in_them() {
     let tmux = Private::start();
     assert_eq!(tmux.server.read().unwrap(), (Options::default(), String::new()));
-    tmux.run(["set-option", "-g", "@longhaul-on-blocked", &super::protect_semicolon(HOSTILE)]);
+    tmux.run(["set-option", "-g", "@longhaul-on-blocked", HOSTILE]);
     tmux.run(["set-option", "-g", "@longhaul-on-idle", "\n"]);
     tmux.run(["set-option", "-g", "@claude-tracker-keybinding", "K"]);
     tmux.run(["set-option", "-g", "@claude-tracker-icon-idle", "older"]);
@@ -136,21 +144,23 @@ fn setup_is_idempotent_and_teardown_leaves_no_trace() {
     let before = tmux.everything();
     tmux.server.setup("env first", &Options::default()).unwrap();
     tmux.server.set_status("x", Some(("%0", "idle"))).unwrap();
-    let once = tmux.everything();
-    assert_eq!(once.matches("#(#{@longhaul-command} tmux refresh)").count(), 1, "{once}");
-    assert_eq!(once.matches("tmux pane-focus #{pane_id}").count(), 3, "{once}");
-    assert!(once.contains("display-message mine"), "{once}");
-    assert!(once.contains("status-interval 5\n") && !once.contains("it's"), "{once}");
+    let lines = tmux.everything();
+    let once = lines.join("\n");
+    assert_eq!(once.matches("#(#{@longhaul-command} tmux refresh)").count(), 1);
+    assert_eq!(once.matches("tmux pane-focus #{pane_id}").count(), 3);
+    assert!(once.contains("display-message mine"));
+    assert!(once.contains("status-interval 5\n"));
+    assert!(!tmux.run(["list-keys"]).contains("it's"));
     tmux.server.setup("env first", &Options::default()).unwrap();
-    assert_eq!(tmux.everything(), once);
+    tmux.assert_is(&lines);
     // An upgrade has moved the executable.
     tmux.server.setup("env second", &Options::default()).unwrap();
-    assert_eq!(tmux.everything(), once.replace("env first", "env second"));
+    tmux.assert_is(&lines.iter().map(|line| line.replace("env first", "env second")).collect::<Vec<_>>());
     tmux.server.teardown().unwrap();
-    assert_eq!(tmux.everything(), before);
+    tmux.assert_is(&before);
     assert_eq!(tmux.run(["show-options", "-p", "-t", "%0"]), "");
     tmux.server.teardown().unwrap();
-    assert_eq!(tmux.everything(), before);
+    tmux.assert_is(&before);
 }
 
 #[test]
@@ -160,13 +170,14 @@ fn another_key_gives_the_first_one_back() {
     let with_key = |key: &str| Options::from_values(|at| (at == 0).then(|| key.to_owned()));
     for key in ["z", "C-a", ";", "\\", "'", "\"", "#", "~", "z"] {
         tmux.server.setup("env x", &with_key(key)).unwrap();
-        let keys = tmux.run(["list-keys"]);
+        let keys = tmux.run(["list-keys", "-T", "prefix"]);
         assert_eq!(keys.matches("tmux menu 1").count(), 1, "{key}: {keys}");
-        assert_eq!(keys.contains("resize-pane -Z"), key != "z", "{key}: {keys}");
+        let zoom = tmux.run(["list-keys", "-T", "prefix", "z"]);
+        assert_eq!(zoom.contains("resize-pane -Z"), key != "z", "{key}: {zoom}");
     }
     assert!(tmux.server.setup("env x", &with_key("no-such-key")).is_err());
     tmux.server.teardown().unwrap();
-    assert_eq!(tmux.everything(), before);
+    tmux.assert_is(&before);
 }
 
 #[test]
@@ -235,12 +246,14 @@ fn the_menu_holds_no_data_in_its_commands() {
 #[test]
 fn a_label_is_cut_where_the_screen_ends_and_never_inside_an_escape() {
     assert_eq!(fit("abcdef", 6), "abcdef");
-    assert_eq!(fit("abcdefg", 6), "abcde…");
-    assert_eq!(fit("a##(b)", 5), "a##(b)");
-    assert_eq!(fit("a##(bc)", 5), "a##(b…");
-    assert_eq!(fit("a##(bc)", 3), "a##…");
-    assert_eq!(fit("日本語", 6), "日本語");
-    assert_eq!(fit("日本語", 5), "日本…");
-    assert_eq!(fit("日本語", 4), "日…");
-    assert_eq!(fit("abc", 0), "…");
+    assert_eq!(fit("abcdefg", 6), "abcde>");
+    assert_eq!(fit("a##(b)", 6), "a##(b)");
+    assert_eq!(fit("a##(bc)", 6), "a##(bc");
+    assert_eq!(fit("a##(bc)", 5), "a##(b");
+    assert_eq!(fit("a##(bc)", 3), "a##");
+    assert_eq!(fit("日本語", 7), "日本語");
+    assert_eq!(fit("日本語", 6), "日本");
+    assert_eq!(fit("日本語", 4), "日>");
+    assert_eq!(fit("abc", 1), ">");
+    assert_eq!(fit("abc", 0), "");
 }
