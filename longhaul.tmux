@@ -4,15 +4,21 @@
 
 here=$(CDPATH='' cd -- "$(dirname -- "$0")" && pwd)
 
+# The client keeps the version before for a while.
+newest() {
+    ls -t -- "$@" 2>/dev/null | head -n 1
+}
+
 for longhaul in \
     "$(command -v longhaul)" \
     "$HOME/.local/bin/longhaul" \
     "$here/bin/longhaul" \
     "$here/target/release/longhaul" \
-    "${CLAUDE_CONFIG_DIR:-$HOME/.claude}"/plugins/cache/*/longhaul*/*/bin/longhaul; do
+    "$(newest "${CLAUDE_CONFIG_DIR:-$HOME/.claude}"/plugins/cache/*/longhaul*/*/bin/longhaul)"; do
     if [ -f "$longhaul" ] && [ -x "$longhaul" ]; then
         exec "$longhaul" tmux setup
     fi
 done
 
-tmux display-message "longhaul is not installed: run 'cargo xtask install' in $here, or put longhaul on the PATH"
+# No path in it: tmux expands what it shows.
+tmux display-message 'longhaul is not installed: put it on the PATH or in ~/.local/bin, or run cargo build --release in the plugin'

@@ -108,6 +108,12 @@ impl Attached {
         assert_eq!((outcome.status, outcome.stdout.as_str(), outcome.stderr.as_str()), (Some(0), "", ""));
     }
 
+    /// Moves the clock of what tmux runs by itself.
+    pub(crate) fn let_pass(&self, seconds: u64) {
+        let later = (NOW_MS + 1000 * seconds).to_string();
+        self.tmux.run(&["set-environment", "-g", "LONGHAUL_NOW_MS", &later]);
+    }
+
     /// Runs something that process lists show as `claude` in a window of its own.
     pub(crate) fn client(&self) -> Pane {
         let claude = self.sandbox.path("claude");

@@ -21,5 +21,6 @@ mod cli;
 mod context_guard;
 mod logging;
 mod standin_behaves;
+mod tracker_cli;
 mod tracker_hooks;
 mod tracker_tmux;

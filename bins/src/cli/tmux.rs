@@ -69,11 +69,12 @@ pub(crate) fn server(env: &Env) -> anyhow::Result<Server> {
 fn setup(env: &Env) -> anyhow::Result<()> {
     let (server, home) = (server(env)?, Home::of(env)?);
     let exe = std::env::current_exe().context("cannot tell where this executable lies")?;
-    server.setup(&command(&exe, &home), &server.read_options()?)?;
     let mut tracker = Tracker::open(env, &home)?;
+    // First: from its setup on, the server runs refreshes of its own.
     tracker.refresh()?;
     // To this server the string may be new even where it is the one that was rendered last.
-    Ok(tracker.push()?)
+    tracker.push()?;
+    Ok(server.setup(&command(&exe, &home), &tracker.options())?)
 }
 
 fn status_bar(env: &Env) -> anyhow::Result<()> {
@@ -90,7 +91,12 @@ fn refresh(env: &Env) {
     }
 }
 
+/// Shows the menu. Behind a key nobody reads what a command prints: what fails is told in the log too.
 fn show_menu(env: &Env, page: usize, client: Option<&str>) -> anyhow::Result<()> {
+    open_menu(env, page, client).inspect_err(|error| ErrorLog::new(env, "menu").write(&format!("{error:#}")))
+}
+
+fn open_menu(env: &Env, page: usize, client: Option<&str>) -> anyhow::Result<()> {
     let (server, home) = (server(env)?, Home::of(env)?);
     let Some((columns, rows)) = server.client_size(client)? else {
         bail!("nobody is attached to this tmux server: there is no screen to show a menu on");

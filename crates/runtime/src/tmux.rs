@@ -19,7 +19,7 @@ use longhaul_inject::Step;
 use crate::{Error, process};
 
 /// How long the server may take: one that hangs must not take the hook with it.
-const LIMIT: Duration = Duration::from_secs(2);
+const LIMIT: Duration = Duration::from_millis(800);
 
 /// Stands between two values that tmux prints. A control character would not do: newer versions print it as `\037`.
 const SEPARATOR: &str = "=-longhaul-=";
