@@ -1,6 +1,7 @@
 //! Other programs: started, waited for, and found.
 
-use std::io::{Read, Write};
+use std::io::Write;
+use std::os::fd::OwnedFd;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -8,6 +9,9 @@ use std::time::{Duration, Instant};
 
 use longhaul_inject::Step;
 use longhaul_tracker::{Process, agent_below, is_below};
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::io::Errno;
+use rustix::time::Timespec;
 
 use crate::Error;
 
@@ -41,40 +45,54 @@ pub(crate) fn git(dir: &Path, args: &[&str], limit: Duration) -> Result<String, 
 
 fn run_command(mut command: Command, program: &str, stdin: Option<&str>, limit: Duration) -> Result<String, Error> {
     let mut child = command.spawn().map_err(|source| Error::Start { program: program.to_owned(), source })?;
+    let deadline = Instant::now() + limit;
     if let (Some(mut pipe), Some(text)) = (child.stdin.take(), stdin) {
-        // What the program does not want to read, it does not need.
+        // What the program does not want to read, it does not need. All that we send fits into a pipe.
         let _ = pipe.write_all(text.as_bytes());
     }
-    let (out, err) = (child.stdout.take(), child.stderr.take());
-    let reader = std::thread::spawn(move || drain(out));
-    let errors = std::thread::spawn(move || drain(err));
-    let started = Instant::now();
-    let mut pause = Duration::from_micros(200);
-    let status = loop {
-        match child.try_wait() {
-            Ok(Some(status)) => break status,
-            Ok(None) if started.elapsed() < limit => std::thread::sleep(pause),
-            Ok(None) | Err(_) => {
-                let _ = child.kill();
-                let _ = child.wait();
-                return Err(Error::TimedOut { program: program.to_owned(), ms: limit.as_millis() as u64 });
-            }
-        }
-        pause = (pause * 2).min(Duration::from_millis(5));
+    let pipes = [child.stdout.take().map(OwnedFd::from), child.stderr.take().map(OwnedFd::from)];
+    let Some([out, err]) = drain(pipes, deadline) else {
+        let _ = child.kill();
+        let _ = child.wait();
+        return Err(Error::TimedOut { program: program.to_owned(), ms: limit.as_millis() as u64 });
     };
-    let (out, err) = (reader.join().unwrap_or_default(), errors.join().unwrap_or_default());
+    // It has closed its output: it ends now.
+    let status = child.wait().map_err(|source| Error::Start { program: program.to_owned(), source })?;
     if status.success() {
-        return Ok(out);
+        return Ok(String::from_utf8_lossy(&out).into_owned());
     }
-    Err(Error::Program { program: program.to_owned(), message: err.trim().to_owned() })
+    Err(Error::Program { program: program.to_owned(), message: String::from_utf8_lossy(&err).trim().to_owned() })
 }
 
-fn drain(pipe: Option<impl Read>) -> String {
-    let mut bytes = Vec::new();
-    if let Some(mut pipe) = pipe {
-        let _ = pipe.read_to_end(&mut bytes);
+/// Reads both pipes to their end, whichever has something first; `None` when the time is up.
+fn drain(pipes: [Option<OwnedFd>; 2], deadline: Instant) -> Option<[Vec<u8>; 2]> {
+    let mut read = [Vec::new(), Vec::new()];
+    let mut open: Vec<(usize, OwnedFd)> =
+        pipes.into_iter().enumerate().filter_map(|(at, pipe)| Some((at, pipe?))).collect();
+    while !open.is_empty() {
+        let left = deadline.saturating_duration_since(Instant::now());
+        let timeout = Timespec { tv_sec: left.as_secs() as i64, tv_nsec: i64::from(left.subsec_nanos()) };
+        let mut fds: Vec<PollFd<'_>> = open.iter().map(|(_, fd)| PollFd::new(fd, PollFlags::IN)).collect();
+        match poll(&mut fds, Some(&timeout)) {
+            Ok(0) => return None,
+            Ok(_) | Err(Errno::INTR) => {}
+            Err(_) => return None,
+        }
+        let ready: Vec<bool> = fds.iter().map(|fd| !fd.revents().is_empty()).collect();
+        let mut ready = ready.into_iter();
+        open.retain(|(at, fd)| {
+            if !ready.next().unwrap_or_default() {
+                return true;
+            }
+            read[*at].reserve(8 * 1024);
+            match rustix::io::read(fd, rustix::buffer::spare_capacity(&mut read[*at])) {
+                Ok(0) => false,
+                Ok(_) | Err(Errno::INTR | Errno::AGAIN) => true,
+                Err(_) => false,
+            }
+        });
     }
-    String::from_utf8_lossy(&bytes).into_owned()
+    Some(read)
 }
 
 /// Starts one of our own executables and leaves it to itself, with all three streams on /dev/null.
@@ -126,7 +144,9 @@ fn stat(pid: u32) -> Option<Process> {
     let text = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     let (name, rest) = text.split_once('(')?.1.rsplit_once(')')?;
     let parent = rest.split_ascii_whitespace().nth(1)?.parse().ok()?;
-    let arguments = if name == "node" { arguments(pid) } else { String::new() };
+    // Newer versions of node name their main thread.
+    let may_run_a_client = matches!(name, "node" | "bun" | "MainThread");
+    let arguments = if may_run_a_client { arguments(pid) } else { String::new() };
     Some(Process { pid, parent, name: name.to_owned(), arguments })
 }
 

@@ -111,8 +111,13 @@ impl<'a> Tracker<'a> {
         Ok(change.is_some())
     }
 
-    pub(crate) fn note_permission(&self, session: &SessionId) -> Result<(), Error> {
-        Ok(self.store.note_permission(session.as_str(), self.env.now)?)
+    /// Notes that a dialog asks for permission.
+    pub(crate) fn ask_permission(&mut self, session: &SessionId, reason: &str) -> Result<(), Error> {
+        let Some(transition) = transition(Trigger::PermissionRequested) else { return Ok(()) };
+        match self.store.ask_permission(session.as_str(), &transition, reason, self.env.now)? {
+            Some(change) => self.announce(&change, Told::Nowhere),
+            None => Ok(()),
+        }
     }
 
     pub(crate) fn note_stopped(&self, session: &SessionId) -> Result<(), Error> {

@@ -65,36 +65,32 @@ impl Store {
         let failed = cannot("add the session");
         let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(&failed)?;
         let evicted = evict(&transaction, seen).map_err(&failed)?;
-        let added = transaction
-            .execute(
-                "INSERT INTO agents (session_id, status, reason, cwd, project_name, git_branch, agent_type, tmux_socket,
-                                     tmux_pane, tmux_target, agent_client, pid, started_at, updated_at, touched_ms)
-                 VALUES (:session, :status, :reason, :cwd, :project, :branch, :agent_type, :socket, :pane, :target,
-                         :client, :pid, :now, :now, :ms)
-                 ON CONFLICT (session_id) DO NOTHING",
-                named_params! {
-                    ":session": seen.session,
-                    ":status": status.as_str(),
-                    ":reason": reason,
-                    ":cwd": seen.cwd,
-                    ":project": seen.project,
-                    ":branch": seen.branch,
-                    ":agent_type": seen.agent_type,
-                    ":socket": seen.pane.map(|pane| &pane.socket),
-                    ":pane": seen.pane.map(|pane| &pane.id),
-                    ":target": seen.target,
-                    ":client": seen.client,
-                    ":pid": seen.pid,
-                    ":now": seconds(seen.at),
-                    ":ms": seen.at.0 as i64,
-                },
-            )
-            .map_err(&failed)?;
+        let added = insert(&transaction, seen, status, reason).map_err(&failed)?;
         if added == 0 {
             place(&transaction, seen).map_err(&failed)?;
         }
         transaction.commit().map_err(failed)?;
         Ok(added + evicted > 0)
+    }
+
+    /// Adds a session that was found running, unless a hook has told of one in its pane meanwhile.
+    pub fn add_found_agent(
+        &mut self,
+        seen: &Sighting<'_>,
+        status: Status,
+        reason: Option<&str>,
+    ) -> Result<(), StoreError> {
+        let failed = cannot("add the session that was found");
+        let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(&failed)?;
+        let taken = "SELECT count(*) FROM agents WHERE tmux_socket = ?1 AND tmux_pane = ?2";
+        let taken: u32 = match seen.pane {
+            Some(pane) => transaction.query_row(taken, (&pane.socket, &pane.id), |row| row.get(0)).map_err(&failed)?,
+            None => 0,
+        };
+        if taken == 0 {
+            insert(&transaction, seen, status, reason).map_err(&failed)?;
+        }
+        transaction.commit().map_err(failed)
     }
 
     /// Notes a prompt: the session works, whatever it did before, and exists from now on.
@@ -213,9 +209,24 @@ impl Store {
             .map_err(cannot("change the session's status"))
     }
 
-    /// Notes that a session asks for permission.
-    pub fn note_permission(&self, session: &str, at: Millis) -> Result<(), StoreError> {
-        self.update("UPDATE agents SET permission_at = ?2 WHERE session_id = ?1", (session, seconds(at)))
+    /// Notes that a session asks for permission, and changes its status if the transition's guard holds.
+    pub fn ask_permission(
+        &mut self,
+        session: &str,
+        transition: &Transition,
+        reason: &str,
+        at: Millis,
+    ) -> Result<Option<Change>, StoreError> {
+        let failed = cannot("note the request for permission");
+        // Both in one: a commit is what costs.
+        self.connection.execute_batch("BEGIN IMMEDIATE").map_err(&failed)?;
+        let sql = "UPDATE agents SET permission_at = ?2 WHERE session_id = ?1";
+        let change = self
+            .update(sql, (session, seconds(at)))
+            .and_then(|()| self.change_status(session, transition, Some(reason), at));
+        let end = if change.is_ok() { "COMMIT" } else { "ROLLBACK" };
+        self.connection.execute_batch(end).map_err(failed)?;
+        change
     }
 
     /// Notes that a session's turn has ended while subagents still run.
@@ -270,6 +281,38 @@ impl Store {
     fn update(&self, sql: &str, values: impl rusqlite::Params) -> Result<(), StoreError> {
         self.connection.execute(sql, values).map(drop).map_err(cannot("update the session"))
     }
+}
+
+/// Adds a row, if there is none of that session; returns how many were added.
+fn insert(
+    connection: &rusqlite::Connection,
+    seen: &Sighting<'_>,
+    status: Status,
+    reason: Option<&str>,
+) -> rusqlite::Result<usize> {
+    connection.execute(
+        "INSERT INTO agents (session_id, status, reason, cwd, project_name, git_branch, agent_type, tmux_socket,
+                                     tmux_pane, tmux_target, agent_client, pid, started_at, updated_at, touched_ms)
+                 VALUES (:session, :status, :reason, :cwd, :project, :branch, :agent_type, :socket, :pane, :target,
+                         :client, :pid, :now, :now, :ms)
+                 ON CONFLICT (session_id) DO NOTHING",
+        named_params! {
+            ":session": seen.session,
+            ":status": status.as_str(),
+            ":reason": reason,
+            ":cwd": seen.cwd,
+            ":project": seen.project,
+            ":branch": seen.branch,
+            ":agent_type": seen.agent_type,
+            ":socket": seen.pane.map(|pane| &pane.socket),
+            ":pane": seen.pane.map(|pane| &pane.id),
+            ":target": seen.target,
+            ":client": seen.client,
+            ":pid": seen.pid,
+            ":now": seconds(seen.at),
+            ":ms": seen.at.0 as i64,
+        },
+    )
 }
 
 /// Removes what else is said to be in the pane.

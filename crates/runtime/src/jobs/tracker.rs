@@ -45,10 +45,8 @@ pub fn on_tool_failure(hook: &mut Hook<PostToolUseFailure>) -> Result<Flow, Erro
 /// The session waits for an answer, its subagents' dialogs included.
 pub fn on_permission(hook: &mut Hook<PermissionRequest>) -> Result<Flow, Error> {
     hook.track(|hook, tracker| {
-        let session = &hook.event.common.session;
         let reason = format!("permission: {}", hook.event.tool_name);
-        tracker.note_permission(session)?;
-        tracker.apply(session, Trigger::PermissionRequested, Some(&reason), Told::Nowhere)
+        tracker.ask_permission(&hook.event.common.session, &reason)
     })
 }
 

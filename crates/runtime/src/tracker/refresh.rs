@@ -19,9 +19,14 @@ const SILENT_MS: u64 = 10_000;
 impl Tracker<'_> {
     /// Puts right what no hook tells, clears what has been seen, and shows the result.
     pub fn refresh(&mut self) -> Result<(), Error> {
-        if let Some(server) = &self.server {
-            options_cache::save(self.home, server, &server.read_options()?)?;
-        }
+        let shown = match &self.server {
+            Some(server) => {
+                let (options, shown) = server.read()?;
+                options_cache::save(self.home, server, &options)?;
+                shown
+            }
+            None => std::fs::read_to_string(self.home.status()).unwrap_or_default(),
+        };
         let records = client::records(self.env);
         self.reconcile(&records)?;
         self.clear_seen()?;
@@ -33,7 +38,6 @@ impl Tracker<'_> {
             self.update_targets(&panes)?;
         }
         let text = render(&self.agents()?, &self.options(), seconds(self.env.now));
-        let shown = std::fs::read_to_string(self.home.status()).unwrap_or_default();
         if text == shown { Ok(()) } else { self.push() }
     }
 
@@ -174,8 +178,7 @@ impl Tracker<'_> {
             target: found.target.as_deref(),
             ..place.sighting(self.env.now)
         };
-        self.store.add_agent(&sighting, found.status, found.reason.as_deref())?;
-        Ok(())
+        Ok(self.store.add_found_agent(&sighting, found.status, found.reason.as_deref())?)
     }
 
     fn update_targets(&self, panes: &[LivePane]) -> Result<(), Error> {

@@ -83,7 +83,9 @@ fn a_notification_after_the_answer_is_ignored() {
     let folder = folder();
     let mut store = open(&folder.path().join("l.db")).unwrap();
     store.add_agent(&sighting("s", None), Status::Working, None).unwrap();
-    store.note_permission("s", NOW).unwrap();
+    let requested = transition(Trigger::PermissionRequested).unwrap();
+    assert!(store.ask_permission("s", &requested, "Write", NOW).unwrap().is_some());
+    store.change_status("s", &transition(Trigger::ToolUsed).unwrap(), None, NOW).unwrap();
     let notified = transition(Trigger::Notified).unwrap();
     let after =
         |seconds: u64| store.change_status_unless_asked_lately("s", &notified, None, Millis(NOW.0 + seconds * 1000));
@@ -114,4 +116,19 @@ fn subagents_never_count_below_zero() {
     store.count_subagent("s", -1).unwrap();
     store.count_subagent("s", -1).unwrap();
     assert_eq!(store.agents().unwrap()[0].subagents, 0);
+}
+
+#[test]
+fn what_was_found_running_does_not_push_out_what_a_hook_told() {
+    let folder = folder();
+    let mut store = open(&folder.path().join("l.db")).unwrap();
+    let one = pane("%1");
+    store.note_prompt(&sighting("real", Some(&one)), None).unwrap();
+    store.add_found_agent(&sighting("scan-1", Some(&one)), Status::Idle, None).unwrap();
+    assert_eq!(store.agents().unwrap().len(), 1);
+    store.remove_agent("real").unwrap();
+    store.add_found_agent(&sighting("scan-1", Some(&one)), Status::Idle, None).unwrap();
+    store.note_prompt(&sighting("real", Some(&one)), None).unwrap();
+    let left: Vec<String> = store.agents().unwrap().into_iter().map(|agent| agent.session).collect();
+    assert_eq!(left, ["real"], "the first real hook replaces what was found");
 }
