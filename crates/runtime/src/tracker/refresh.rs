@@ -23,9 +23,9 @@ impl Tracker<'_> {
             Some(server) => {
                 let (options, shown) = server.read()?;
                 options_cache::save(self.home, server, &options)?;
-                shown
+                Some(shown)
             }
-            None => std::fs::read_to_string(self.home.status()).unwrap_or_default(),
+            None => None,
         };
         let records = client::records(self.env);
         self.reconcile(&records)?;
@@ -38,7 +38,9 @@ impl Tracker<'_> {
             self.update_targets(&panes)?;
         }
         let text = render(&self.agents()?, &self.options(), seconds(self.env.now));
-        if text == shown { Ok(()) } else { self.push() }
+        // Servers that share a home each show what they were last told; the file is for whoever asks outside of them.
+        let written = std::fs::read_to_string(self.home.status()).unwrap_or_default();
+        if text == written && shown.is_none_or(|shown| shown == text) { Ok(()) } else { self.push() }
     }
 
     /// Adds the sessions that run without a row; returns them.
