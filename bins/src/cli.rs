@@ -3,7 +3,11 @@
 mod bookmark;
 mod bookmarks;
 mod config;
+mod hook;
+mod next;
 mod out;
+mod status;
+mod tmux;
 
 use std::process::ExitCode;
 
@@ -23,6 +27,15 @@ enum Command {
     Bookmarks(bookmarks::Args),
     /// Set a bookmark with a note in the session of this pane
     Bookmark(bookmark::Args),
+    /// Show what every session does
+    Status(status::Args),
+    /// Go to the session that has waited longest
+    Next(next::Args),
+    /// Show the sessions in tmux
+    #[command(subcommand)]
+    Tmux(tmux::Command),
+    /// Run a hook by the name of its event, with the payload on standard input
+    Hook(hook::Args),
     /// Show, find or check the configuration
     #[command(subcommand)]
     Config(config::Command),
@@ -43,6 +56,10 @@ pub(crate) fn main() -> ExitCode {
     let result = match cli.command {
         Command::Bookmarks(args) => bookmarks::run(&env, &args),
         Command::Bookmark(args) => bookmark::run(&env, &args),
+        Command::Status(args) => status::run(&env, &args),
+        Command::Next(args) => next::run(&env, &args),
+        Command::Tmux(command) => tmux::run(&env, command),
+        Command::Hook(args) => hook::run(&args),
         Command::Config(command) => config::run(&env, command),
     };
     match result {

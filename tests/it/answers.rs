@@ -7,6 +7,7 @@ use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use longhaul_core::catalog::REGISTRATIONS;
+use longhaul_core::event::EventName;
 use serde_json::{Value, json};
 
 use crate::sandbox::{Outcome, Sandbox, payload};
@@ -147,12 +148,10 @@ fn a_full_disk_is_survived() {
     let before = sandbox.log_lines("full");
     // No file may grow past what the log has already: as on a disk without a free block, writing fails with an error.
     for registration in REGISTRATIONS {
-        let event = registration.event.as_str();
-        let name = if event == "PreCompact" { "PreCompact-auto" } else { event };
         let executable = crate::sandbox::bin_dir().join(registration.executable);
         let mut command = sandbox.program("sh");
         command.args(["-c", "ulimit -f 0; trap '' XFSZ; exec \"$0\""]).arg(executable);
-        check(&Outcome::of(&mut command, payload(name, json!({ "session_id": "full" })).as_bytes()));
+        check(&Outcome::of(&mut command, recorded(registration.event, "full").as_bytes()));
     }
     assert_eq!(sandbox.log_lines("full"), before);
 }
@@ -160,9 +159,22 @@ fn a_full_disk_is_survived() {
 #[track_caller]
 fn check_all_recorded(sandbox: &Sandbox) {
     for registration in REGISTRATIONS {
-        let event = registration.event.as_str();
-        let name = if event == "PreCompact" { "PreCompact-auto" } else { event };
-        check(&sandbox.hook(registration.executable, payload(name, json!({}))));
+        check(&sandbox.hook(registration.executable, recorded(registration.event, "s")));
+    }
+}
+
+/// Returns a recorded payload of `event`, or a plain one for the few that could not be recorded.
+fn recorded(event: EventName, session: &str) -> String {
+    let changes = json!({ "session_id": session });
+    match event {
+        EventName::PreCompact => payload("PreCompact-auto", changes),
+        EventName::PostToolUseFailure => payload("PostToolUseFailure-Bash", changes),
+        EventName::Notification => payload("Notification-permission_prompt", changes),
+        EventName::SessionEnd => payload("SessionEnd-other", changes),
+        EventName::TeammateIdle | EventName::TaskCompleted => {
+            json!({ "session_id": session, "hook_event_name": event.as_str() }).to_string()
+        }
+        event => payload(event.as_str(), changes),
     }
 }
 

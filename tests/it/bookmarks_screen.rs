@@ -20,3 +20,21 @@ fn the_marker_arrives_after_the_turn() {
     wait_until(DEADLINE, "the bookmark", || sandbox.count_lines("screen", "B") == 1);
     assert_eq!(screen.standin.state().texts(), [r"· ^M$HOME\"]);
 }
+
+#[test]
+fn without_the_clients_word_nothing_is_typed_blindly() {
+    let sandbox = Sandbox::new();
+    sandbox.write_config(
+        r#"{"bookmarks":{"midTurn":false,"thresholds":{"minToolCalls":1}},"inject":{"patience_seconds":1}}"#,
+    );
+    let options = Options { session: Some("screen".to_owned()), record: false, ..Options::default() };
+    let screen = ScreenSession::start(&sandbox, &options);
+    screen.standin.session_start("startup");
+    screen.standin.turn();
+    screen.standin.open_dialog();
+    screen.standin.tools(2);
+    screen.standin.hook("SubagentStop", json!({ "agent_id": "a", "agent_type": "general-purpose" }));
+    let given_up = "neither the screen nor the client tells";
+    wait_until(DEADLINE, "the injector to give up", || sandbox.error_log().contains(given_up));
+    assert!(screen.standin.state().dialog_answers.is_empty());
+}

@@ -102,8 +102,10 @@ fn after_the_turn_one_bookmark_is_typed_and_makes_no_request() {
     let state = stage.standin.wait_for_state("the marker", |state| state.submitted.len() == 1);
     assert_eq!(state.texts(), ["·"]);
     assert!(!state.submitted[0].mid_turn && !state.submitted[0].started_turn);
-    let listed = stage.sandbox.longhaul(&["bookmarks", "--json"]).json();
-    assert_eq!(listed[0]["session"], SESSION);
+    // The row is written after the line.
+    wait_until(DEADLINE, "the row", || {
+        stage.sandbox.longhaul(&["bookmarks", "--json"]).json()[0]["session"] == SESSION
+    });
 }
 
 #[test]
@@ -256,6 +258,102 @@ fn three_hooks_at_the_same_moment_a_hundred_times_inject_once_each_time() {
     let state = stage.standin.wait_for_state("the last marker", |state| state.submitted.len() >= 100);
     assert_eq!(state.submitted.len(), 100);
     assert_eq!(stage.sandbox.error_log(), "");
+}
+
+#[test]
+fn after_clear_the_new_session_gets_no_marker_of_the_old_one() {
+    let stage = stage(json!({ "bookmarks": { "midTurn": false } }));
+    stage.standin.turn();
+    stage.standin.tools(5);
+    // What is being typed holds the injector up until the session is another.
+    stage.tmux.run(&["copy-mode", "-t", &stage.pane.0]);
+    stage.standin.stop();
+    stage.wait_for_lines("I", 1);
+    stage.standin.clear();
+    stage.tmux.run(&["send-keys", "-t", &stage.pane.0, "-X", "cancel"]);
+    let locks = stage.sandbox.data_dir().join("locks");
+    assert!(locks.exists());
+    wait_until(DEADLINE, "the injector to end", || !injector_runs(&stage.sandbox));
+    let state = stage.standin.state();
+    assert!(state.submitted.is_empty() && state.draft.is_empty(), "{state:?}");
+}
+
+/// Returns whether an injector of this sandbox runs.
+fn injector_runs(sandbox: &Sandbox) -> bool {
+    let home = sandbox.data_dir().display().to_string();
+    let contains = |path: std::path::PathBuf, text: &str| {
+        fs::read(path).is_ok_and(|bytes| String::from_utf8_lossy(&bytes).contains(text))
+    };
+    let processes = fs::read_dir("/proc").into_iter().flatten().flatten().map(|entry| entry.path());
+    let mut injectors = processes.filter(|path| contains(path.join("cmdline"), "longhaul-injector"));
+    injectors.any(|path| contains(path.join("environ"), &home))
+}
+
+#[test]
+fn while_somebody_else_types_into_the_pane_nothing_is_typed() {
+    let stage = stage(json!({ "bookmarks": { "midTurn": false }, "inject": { "patience_seconds": 1 } }));
+    stage.standin.turn();
+    stage.standin.tools(3);
+    let socket = stage.tmux.socket().display().to_string();
+    let pane = longhaul_inject::TmuxPane { socket, pane: stage.pane.0.clone() };
+    let name = longhaul_inject::Terminal::Tmux(pane).lock_name();
+    let locks = stage.sandbox.data_dir().join("locks");
+    fs::create_dir_all(&locks).unwrap();
+    let lock = fs::File::create(locks.join(name)).unwrap();
+    fs2::FileExt::lock_exclusive(&lock).unwrap();
+    stage.standin.stop();
+    stage.wait_for_error("another injection holds the pane");
+    assert!(stage.standin.state().submitted.is_empty());
+}
+
+#[test]
+fn a_marker_that_somebody_is_typing_is_not_submitted_at_once() {
+    let stage = stage(json!({ "bookmarks": { "midTurn": false }, "inject": { "patience_seconds": 1 } }));
+    stage.standin.turn();
+    stage.standin.tools(3);
+    stage.standin.draft("·");
+    stage.standin.stop();
+    stage.wait_for_error("a draft is being typed");
+    let state = stage.standin.state();
+    assert!(state.submitted.is_empty() && state.draft == "·", "{state:?}");
+}
+
+#[test]
+fn what_was_never_typed_does_not_switch_bookmarks_off() {
+    let stage = stage(json!({ "inject": { "patience_seconds": 0 } }));
+    stage.standin.turn();
+    stage.standin.draft("in the way");
+    for round in 1..=3 {
+        stage.add_activity();
+        stage.fire("longhaul-subagent-stop", "SubagentStop");
+        stage.wait_for_lines("G", round);
+    }
+    stage.standin.draft("");
+    stage.standin.tools(1);
+    assert_eq!(stage.standin.state().texts(), ["·"]);
+}
+
+#[test]
+fn a_tmux_that_hangs_does_not_hold_the_hook_past_its_limit() {
+    let stage = stage(json!({ "bookmarks": { "thresholds": { "cooldownSeconds": 25 } } }));
+    let socket = stage.sandbox.path("hung");
+    // It takes the connection and never answers.
+    let _listener = std::os::unix::net::UnixListener::bind(&socket).unwrap();
+    let record = stage.sandbox.data_dir().join(format!("sessions/{SESSION}.json"));
+    fs::remove_file(record).unwrap();
+    stage.add_activity();
+    let call = || {
+        let mut command = stage.sandbox.executable("longhaul-post-tool-use");
+        command.env("TMUX", format!("{},1,0", socket.display())).env("TMUX_PANE", "%0");
+        let started = std::time::Instant::now();
+        let input = payload("PostToolUse", json!({ "session_id": SESSION }));
+        let outcome = crate::sandbox::Outcome::of(&mut command, input.as_bytes());
+        assert_eq!(outcome.json(), json!({ "continue": true }));
+        started.elapsed()
+    };
+    assert!(call() < std::time::Duration::from_secs(3));
+    stage.wait_for_error("did not answer within");
+    assert!(call() < std::time::Duration::from_secs(1), "the cooldown keeps the next call from asking again");
 }
 
 #[test]

@@ -7,6 +7,7 @@
 #![allow(dead_code, reason = "the harness offers every test the same tools, used or not")]
 #![expect(clippy::disallowed_methods, reason = "end-to-end tests run programs and read the clock")]
 
+mod attached;
 mod poll;
 mod sandbox;
 mod screen_session;
@@ -20,3 +21,6 @@ mod cli;
 mod context_guard;
 mod logging;
 mod standin_behaves;
+mod tracker_cli;
+mod tracker_hooks;
+mod tracker_tmux;

@@ -2,6 +2,7 @@
 
 mod history;
 mod payload;
+mod reference;
 mod report;
 mod rows;
 mod subject;
@@ -26,7 +27,7 @@ const WARM_UP: usize = 10;
 /// Rows take turns, one run each, the empty program among them: whatever else the machine does hits all alike.
 pub(crate) fn run(workspace: &Workspace, runs: usize, json: bool) -> Result<()> {
     ensure!(runs > 0, "--runs must be at least 1");
-    tools::ensure(&["tmux"])?;
+    tools::ensure(&["tmux", "sqlite3"])?;
     let bin = workspace.build(PACKAGE, &["--bins"], Profile::Release, None)?;
     workspace.build("xtask", &["--bin", "empty"], Profile::Release, None)?;
     let standin = workspace.build(PACKAGE, &["--example", "standin"], Profile::Dev, None)?.join("examples/standin");

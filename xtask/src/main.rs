@@ -4,6 +4,7 @@ mod bench;
 mod codegen;
 mod demo;
 mod dist;
+mod pictures;
 mod run;
 mod stage;
 mod test;
@@ -30,6 +31,12 @@ struct Arguments {
 enum Task {
     /// Write hooks.json, the config's schema and the README's tables from the tables in code
     Codegen {
+        /// Write nothing; fail if something is out of date
+        #[arg(long)]
+        check: bool,
+    },
+    /// Draw docs/pictures/*.svg from the captures of terminal screens beside them
+    Pictures {
         /// Write nothing; fail if something is out of date
         #[arg(long)]
         check: bool,
@@ -81,6 +88,8 @@ fn start(task: Task) -> Result<()> {
     match task {
         Task::Codegen { check: true } => codegen::run(&workspace, codegen::Mode::Check),
         Task::Codegen { check: false } => codegen::run(&workspace, codegen::Mode::Write),
+        Task::Pictures { check: true } => pictures::run(&workspace, codegen::Mode::Check),
+        Task::Pictures { check: false } => pictures::run(&workspace, codegen::Mode::Write),
         Task::Dist { target, quick: true } => dist::run(&workspace, Profile::Dev, target.as_deref()),
         Task::Dist { target, quick: false } => dist::run(&workspace, Profile::Release, target.as_deref()),
         Task::Demo { keep } => demo::run(&workspace, keep),

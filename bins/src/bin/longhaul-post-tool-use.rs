@@ -4,5 +4,9 @@ use longhaul_core::event::PostToolUse;
 use longhaul_runtime::{Hook, jobs};
 
 fn main() {
-    Hook::<PostToolUse<'static>>::run(&[jobs::bookmarks::on_tool_use]);
+    Hook::<PostToolUse<'static>>::run(&[
+        jobs::activity::on_tool_use,
+        jobs::tracker::on_tool_use,
+        jobs::bookmarks::on_tool_use,
+    ]);
 }

@@ -4,5 +4,5 @@ use longhaul_core::event::PreCompact;
 use longhaul_runtime::{Hook, jobs};
 
 fn main() {
-    Hook::<PreCompact>::run(&[jobs::bookmarks::on_compact]);
+    Hook::<PreCompact>::run(&[jobs::activity::on_compact]);
 }

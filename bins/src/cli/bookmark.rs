@@ -1,7 +1,5 @@
 //! `longhaul bookmark NOTE`.
 
-use std::time::Duration;
-
 use anyhow::{Context, bail};
 use longhaul_activity_log::Line;
 use longhaul_core::{Env, SessionId};
@@ -9,6 +7,9 @@ use longhaul_inject::{Terminal, Want, printable};
 use longhaul_runtime::{ActivityLog, Home, Order, Outcome, Receipt, SessionRecord, inject};
 
 use super::{Exit, out};
+
+/// The longest note.
+const NOTE_CHARS: usize = 500;
 
 #[derive(clap::Args)]
 pub(crate) struct Args {
@@ -31,18 +32,20 @@ pub(crate) fn run(env: &Env, args: &Args) -> anyhow::Result<Exit> {
         let why = record.no_terminal.as_deref().unwrap_or("its terminal is not known");
         format!("session {} cannot be typed into: {why}", record.session)
     })?;
-    let note = printable(&args.note.join(" "));
+    let note: String = printable(&args.note.join(" ")).chars().take(NOTE_CHARS).collect();
     let session = SessionId::new(&record.session).context("the session's record has no id")?;
     let log = ActivityLog::open(&home, &session)?;
     log.append(&[Line::Injection { at: env.now }])?;
     let order = Order {
+        session: session.clone(),
         terminal,
         client_pid: record.client_pid,
         text: format!("{} {}", config.bookmarks.marker.as_str(), note.trim()),
         want: Want::Either,
         agents_may_ask: false,
         receipt: Receipt::Bookmark,
-        patience: Duration::from_millis(config.inject.patience_seconds.seconds_as_millis()),
+        patience: config.inject.patience(),
+        deadline: None,
     };
     match inject(env, &home, &log, &order, log.ticket()?)? {
         Outcome::Confirmed => out::message(&format!("Bookmark set in session {session}: {}", note.trim())),
@@ -56,8 +59,12 @@ pub(crate) fn run(env: &Env, args: &Args) -> anyhow::Result<Exit> {
 fn find_session(env: &Env, home: &Home, prefix: Option<&str>) -> anyhow::Result<SessionRecord> {
     let records = SessionRecord::all(home);
     if let Some(prefix) = prefix {
-        let found = records.into_iter().find(|record| record.session.starts_with(prefix));
-        return found.with_context(|| format!("no session is known whose id begins with {prefix:?}"));
+        let mut found: Vec<_> = records.into_iter().filter(|record| record.session.starts_with(prefix)).collect();
+        if found.len() > 1 {
+            let ids: Vec<&str> = found.iter().map(|record| record.session.as_str()).collect();
+            bail!("several sessions begin with {prefix:?}: {}", ids.join(", "));
+        }
+        return found.pop().with_context(|| format!("no session is known whose id begins with {prefix:?}"));
     }
     let own = env.client_session.as_deref().and_then(SessionId::new);
     let here = Terminal::detect(env);

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use longhaul_core::Millis;
+use longhaul_core::{Millis, Status};
 
 /// What a line says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -13,6 +13,8 @@ pub enum Line {
     Agent { at: Millis, chars: u64 },
     /// `I <ms>`: something is about to be typed.
     Injection { at: Millis },
+    /// `G <ms>`: it was given up before anything was typed.
+    GivenUp { at: Millis },
     /// `B <ms>`: a bookmark was confirmed.
     Bookmark { at: Millis },
     /// `C <ms>`: the conversation was compacted.
@@ -21,41 +23,6 @@ pub enum Line {
     Prompt { at: Millis },
     /// `S <ms> <status>`: the main loop's status changed.
     Status { at: Millis, status: Status },
-}
-
-/// What the main loop does.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Status {
-    /// A turn runs.
-    Working,
-    /// A turn runs and waits for a person.
-    Blocked,
-    /// No turn has run yet, or a person has seen that it ended.
-    Idle,
-    /// The turn is over.
-    Completed,
-}
-
-impl Status {
-    const ALL: [Self; 4] = [Self::Working, Self::Blocked, Self::Idle, Self::Completed];
-
-    /// Returns the status as the log writes it.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Working => "working",
-            Self::Blocked => "blocked",
-            Self::Idle => "idle",
-            Self::Completed => "completed",
-        }
-    }
-
-    /// Returns whether a turn runs.
-    pub fn is_running(self) -> bool {
-        match self {
-            Self::Working | Self::Blocked => true,
-            Self::Idle | Self::Completed => false,
-        }
-    }
 }
 
 impl Line {
@@ -72,15 +39,32 @@ impl Line {
             b"T" => Self::Tool { at, chars },
             b"A" => Self::Agent { at, chars },
             b"I" => Self::Injection { at },
+            b"G" => Self::GivenUp { at },
             b"B" => Self::Bookmark { at },
             b"C" => Self::Compaction { at },
             b"P" => Self::Prompt { at },
             b"S" => {
-                let status = Status::ALL.into_iter().find(|status| Some(status.as_str().as_bytes()) == rest)?;
+                let status = Status::from_name(std::str::from_utf8(rest?).ok()?)?;
                 Self::Status { at, status }
             }
             _ => return None,
         })
+    }
+}
+
+impl Line {
+    /// Returns when it was written.
+    pub fn at(&self) -> Millis {
+        match self {
+            Self::Tool { at, .. }
+            | Self::Agent { at, .. }
+            | Self::Injection { at }
+            | Self::GivenUp { at }
+            | Self::Bookmark { at }
+            | Self::Compaction { at }
+            | Self::Prompt { at }
+            | Self::Status { at, .. } => *at,
+        }
     }
 }
 
@@ -101,6 +85,7 @@ impl fmt::Display for Line {
             Self::Tool { at, chars } => write!(f, "T {at} {chars}"),
             Self::Agent { at, chars } => write!(f, "A {at} {chars}"),
             Self::Injection { at } => write!(f, "I {at}"),
+            Self::GivenUp { at } => write!(f, "G {at}"),
             Self::Bookmark { at } => write!(f, "B {at}"),
             Self::Compaction { at } => write!(f, "C {at}"),
             Self::Prompt { at } => write!(f, "P {at}"),

@@ -1,8 +1,8 @@
 //! What has happened since the last bookmark, read from the end of the log.
 
-use longhaul_core::Millis;
+use longhaul_core::{Millis, Status};
 
-use crate::{Line, Status};
+use crate::Line;
 
 /// The most of a log's end that is ever read.
 pub const MAX_TAIL: usize = 64 * 1024;
@@ -35,7 +35,7 @@ pub struct Metrics {
     pub agent_burst: u64,
     /// When something was last about to be typed, as far as the tail reaches.
     pub last_injection: Option<Millis>,
-    /// Injections since the last prompt that no bookmark has confirmed.
+    /// Injections since the last prompt that were typed, as far as is known, and that no bookmark has confirmed.
     pub unconfirmed: u64,
     /// When the last bookmark was confirmed.
     pub last_bookmark: Option<Millis>,
@@ -45,6 +45,8 @@ pub struct Metrics {
     pub last_compaction: Option<Millis>,
     /// What the newest line that tells says of the main loop.
     pub status: Option<Status>,
+    /// When anything was last written, as far as the tail reaches.
+    pub last_line: Option<Millis>,
 }
 
 /// How long before the last return a subagent's return belongs to the same burst.
@@ -90,8 +92,10 @@ pub fn measure(tail: &[u8], reach: Reach) -> Metrics {
     let mut metrics = Metrics::default();
     let mut seen_activity_or_bookmark = false;
     let mut seen_prompt = false;
+    let mut given_up = 0_u64;
     for line in whole_lines(tail, reach).filter_map(Line::parse) {
         let in_window = metrics.last_bookmark.is_none();
+        metrics.last_line = metrics.last_line.max(Some(line.at()));
         match line {
             Line::Tool { at, chars } | Line::Agent { at, chars } if in_window => {
                 let is_agent = matches!(line, Line::Agent { .. });
@@ -100,10 +104,14 @@ pub fn measure(tail: &[u8], reach: Reach) -> Metrics {
             }
             Line::Injection { at } => {
                 metrics.last_injection = metrics.last_injection.max(Some(at));
-                if in_window && !seen_prompt {
+                // Lines come newest first: what was given up stands behind its injection.
+                if given_up > 0 {
+                    given_up -= 1;
+                } else if in_window && !seen_prompt {
                     metrics.unconfirmed += 1;
                 }
             }
+            Line::GivenUp { .. } => given_up += 1,
             Line::Bookmark { at } if in_window => {
                 metrics.last_bookmark = Some(at);
                 metrics.last_line_is_bookmark = !seen_activity_or_bookmark;
@@ -116,7 +124,11 @@ pub fn measure(tail: &[u8], reach: Reach) -> Metrics {
             metrics.status = match line {
                 Line::Tool { .. } | Line::Prompt { .. } => Some(Status::Working),
                 Line::Status { status, .. } => Some(status),
-                Line::Agent { .. } | Line::Injection { .. } | Line::Bookmark { .. } | Line::Compaction { .. } => None,
+                Line::Agent { .. }
+                | Line::Injection { .. }
+                | Line::GivenUp { .. }
+                | Line::Bookmark { .. }
+                | Line::Compaction { .. } => None,
             };
         }
     }

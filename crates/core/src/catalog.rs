@@ -11,16 +11,19 @@ use crate::event::EventName;
 pub enum Job {
     /// `·` rewind points, and the guard that compacts before the context is full.
     Bookmarks,
+    /// The state of every session, in the tmux status line.
+    Tracker,
 }
 
 impl Job {
     /// Every job, in the order in which they are documented.
-    pub const ALL: [Self; 1] = [Self::Bookmarks];
+    pub const ALL: [Self; 2] = [Self::Bookmarks, Self::Tracker];
 
     /// Returns the job's name in the config and in its bundle's name.
     pub fn name(self) -> &'static str {
         match self {
             Self::Bookmarks => "bookmarks",
+            Self::Tracker => "tracker",
         }
     }
 
@@ -28,6 +31,9 @@ impl Job {
     pub fn about(self) -> &'static str {
         match self {
             Self::Bookmarks => "Rewind points that appear by themselves in the middle of long turns",
+            Self::Tracker => {
+                "The state of every session in the tmux status line, and a menu to jump to the one that waits"
+            }
         }
     }
 }
@@ -51,17 +57,26 @@ pub struct Registration {
     pub about: &'static str,
 }
 
-const fn register(event: EventName, executable: &'static str, about: &'static str) -> Registration {
+const fn register(
+    event: EventName,
+    executable: &'static str,
+    jobs: &'static [Job],
+    about: &'static str,
+) -> Registration {
     Registration {
         event,
         executable,
         matcher: None,
         timeout_seconds: 3,
         stdin_deadline: Duration::from_millis(2500),
-        jobs: &[Job::Bookmarks],
+        jobs,
         about,
     }
 }
+
+const BOTH: &[Job] = &[Job::Bookmarks, Job::Tracker];
+const BOOKMARKS: &[Job] = &[Job::Bookmarks];
+const TRACKER: &[Job] = &[Job::Tracker];
 
 /// Every registered event, in the order of a session's life.
 pub const REGISTRATIONS: &[Registration] = &[
@@ -71,43 +86,76 @@ pub const REGISTRATIONS: &[Registration] = &[
         ..register(
             EventName::SessionStart,
             "longhaul-session-start",
-            "Remembers the session's terminal; removes logs untouched for a week",
+            BOTH,
+            "Remembers the session and its terminal; removes logs untouched for a week",
         )
     },
     register(
         EventName::UserPromptSubmit,
         "longhaul-user-prompt-submit",
-        "Confirms a bookmark, or notes that a turn begins",
+        BOTH,
+        "Confirms a bookmark, or notes that a turn begins: working",
     ),
     Registration {
         matcher: Some("Agent|Task"),
         ..register(
             EventName::PreToolUse,
             "longhaul-pre-tool-use",
+            BOOKMARKS,
             "Context guard: denies new subagents when the context is nearly full",
         )
     },
     register(
         EventName::PostToolUse,
         "longhaul-post-tool-use",
+        BOTH,
         "Counts the call; when enough work has passed, types a bookmark into the running turn",
     ),
-    register(EventName::SubagentStart, "longhaul-subagent-start", "Notes that a subagent runs"),
+    register(
+        EventName::PostToolUseFailure,
+        "longhaul-post-tool-use-failure",
+        TRACKER,
+        "A failed call is work too: working",
+    ),
+    register(
+        EventName::PermissionRequest,
+        "longhaul-permission-request",
+        TRACKER,
+        "The session waits for an answer: blocked",
+    ),
+    register(EventName::Notification, "longhaul-notification", TRACKER, "The same, where no other event told"),
+    register(EventName::SubagentStart, "longhaul-subagent-start", BOTH, "Notes that a subagent runs"),
     Registration {
         timeout_seconds: 5,
         ..register(
             EventName::SubagentStop,
             "longhaul-subagent-stop",
+            BOTH,
             "Counts what the subagent brought back; may bookmark",
         )
     },
     Registration {
         timeout_seconds: 5,
         stdin_deadline: Duration::from_millis(4000),
-        ..register(EventName::Stop, "longhaul-stop", "Notes that the turn is over; may bookmark, or compact")
+        ..register(EventName::Stop, "longhaul-stop", BOTH, "The turn is over: completed; may bookmark, or compact")
     },
-    register(EventName::PreCompact, "longhaul-pre-compact", "Starts the count afresh"),
+    register(
+        EventName::StopFailure,
+        "longhaul-stop-failure",
+        TRACKER,
+        "The turn ended in an error: blocked, with its kind",
+    ),
+    register(EventName::PreCompact, "longhaul-pre-compact", BOOKMARKS, "Starts the count afresh"),
+    register(EventName::TeammateIdle, "longhaul-teammate-idle", TRACKER, "A teammate has nothing to do: idle"),
+    register(EventName::TaskCompleted, "longhaul-task-completed", TRACKER, "Counts the task"),
+    register(EventName::SessionEnd, "longhaul-session-end", TRACKER, "The session is gone"),
 ];
+
+/// Returns after how long the client ends the executable of `event`.
+pub fn timeout(event: EventName) -> Duration {
+    let registration = REGISTRATIONS.iter().find(|registration| registration.event == event);
+    Duration::from_secs(registration.map_or(3, |registration| registration.timeout_seconds))
+}
 
 /// Returns how long the executable of `event` waits for its payload.
 pub fn stdin_deadline(event: EventName) -> Duration {

@@ -3,6 +3,7 @@
 mod setting;
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 
@@ -13,6 +14,7 @@ settings! {
     /// Everything that a user can set.
     pub struct Config {
         bookmarks: Bookmarks = Bookmarks::default(), "bookmarks", "Rewind points that appear by themselves";
+        tracker: Tracker = Tracker::default(), "tracker", "The state of every session, in the tmux status line";
         guard: Guard = Guard::default(), "guard", "Compacts, and denies subagents, before the context is full";
         inject: Inject = Inject::default(), "inject", "How text is typed into the terminal";
         context: Context = Context::default(), "context", "What is known of the models' context windows";
@@ -24,7 +26,7 @@ settings! {
     pub struct Bookmarks {
         enabled: bool = true, "enabled", "Count activity and type bookmarks";
         mid_turn: bool = true, "midTurn", "Bookmark in the middle of a turn, not only when it ends";
-        marker: Marker = Marker::default(), "marker", "The text that is typed; no control characters, not starting with `/`, `!`, `#` or `@`";
+        marker: Marker = Marker::default(), "marker", "The text that is typed; no control characters, not starting with `/`, `!`, `#`, `@` or `?`";
         thresholds: Thresholds = Thresholds::default(), "thresholds", "How much work makes a bookmark; any one is enough";
     }
 }
@@ -37,6 +39,13 @@ settings! {
         min_seconds: Amount = Amount(120.0), "minSeconds", "Seconds between the first and the last of them";
         agent_burst: Amount = Amount(3.0), "agentBurstThreshold", "Subagents that returned";
         cooldown_seconds: Amount = Amount(25.0), "cooldownSeconds", "Seconds between two bookmarks at least";
+    }
+}
+
+settings! {
+    /// Whether sessions are tracked; how that looks is set by tmux options.
+    pub struct Tracker {
+        enabled: bool = true, "enabled", "Keep the state of every session and push it to tmux";
     }
 }
 
@@ -107,6 +116,13 @@ impl Config {
         let mut keys = Vec::new();
         Self::default().list("", "", &mut keys);
         keys
+    }
+}
+
+impl Inject {
+    /// Returns how long to wait for the client; an hour at most, because somebody must clean up some day.
+    pub fn patience(&self) -> Duration {
+        Duration::from_millis(self.patience_seconds.seconds_as_millis()).min(Duration::from_secs(3600))
     }
 }
 

@@ -31,6 +31,8 @@ pub struct Env {
     pub client_settings: Option<PathBuf>,
     /// `LONGHAUL_DISABLE=1`: every hook answers and does nothing.
     pub disabled: bool,
+    /// `LONGHAUL_NO_REAP=1`: rows of dead sessions are left alone.
+    pub no_reap: bool,
     /// `$TMUX`: socket, server pid, session, joined by commas.
     pub tmux: Option<String>,
     /// `$TMUX_PANE`.
@@ -67,6 +69,7 @@ impl Env {
             client_settings: client_dir.as_ref().or(home.as_ref()).map(|dir| dir.join(".claude.json")),
             client_dir: client_dir.or_else(|| Some(home?.join(".claude"))),
             disabled: var("LONGHAUL_DISABLE").as_deref() == Some("1"),
+            no_reap: var("LONGHAUL_NO_REAP").as_deref() == Some("1"),
             tmux: var("TMUX"),
             tmux_pane: var("TMUX_PANE"),
             screen_session: var("STY"),

@@ -6,7 +6,8 @@ mod wire;
 
 pub use self::name::EventName;
 pub use self::typed::{
-    BackgroundTask, Common, Event, HookEvent, Other, PostToolUse, PreCompact, PreToolUse, SessionStart, Stop,
-    SubagentStart, SubagentStop, UserPromptSubmit,
+    BackgroundTask, Common, Event, HookEvent, Notification, Other, PermissionRequest, PostToolUse, PostToolUseFailure,
+    PreCompact, PreToolUse, SessionEnd, SessionStart, Stop, StopFailure, SubagentStart, SubagentStop, TaskCompleted,
+    TeammateIdle, UserPromptSubmit,
 };
 pub use self::wire::{EventError, EventWire, parse, utf8};

@@ -43,10 +43,8 @@ pub fn asks_nothing(permission_mode: Option<&str>) -> bool {
 
 /// Returns whether the turn stopped because the context was full: typing then would only fail again.
 pub fn stopped_at_context_limit(stop: &Stop) -> bool {
-    [&stop.reason, &stop.end_turn_reason]
-        .into_iter()
-        .flatten()
-        .any(|reason| contains_any(&reason.to_ascii_lowercase(), &CONTEXT_LIMIT))
+    let mut reasons = stop.reasons.iter().chain(&stop.end_turn_reasons);
+    reasons.any(|reason| contains_any(&reason.to_ascii_lowercase(), &CONTEXT_LIMIT))
 }
 
 /// Returns whether the user stopped the turn.
@@ -55,7 +53,7 @@ pub fn stopped_by_user(stop: &Stop) -> bool {
         let reason = reason.to_ascii_lowercase();
         ABORTS.contains(&reason.as_str()) || contains_any(&reason, &ABORT_PARTS)
     };
-    stop.user_requested || stop.reason.as_ref().is_some_and(aborted)
+    stop.user_requested || stop.reasons.iter().any(aborted)
 }
 
 fn contains_any(text: &str, parts: &[&str]) -> bool {

@@ -8,14 +8,17 @@ pub mod config;
 mod env;
 pub mod event;
 pub mod guard;
+pub mod privacy;
 pub mod reply;
 mod session_id;
+mod status;
 mod time;
 
 pub use crate::config::Config;
 pub use crate::env::{Env, Platform};
 pub use crate::reply::Reply;
 pub use crate::session_id::SessionId;
+pub use crate::status::Status;
 pub use crate::time::Millis;
 
 #[cfg(test)]

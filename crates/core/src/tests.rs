@@ -2,6 +2,7 @@ mod budget;
 mod config;
 mod env;
 mod event;
+mod privacy;
 mod reply;
 
 use crate::SessionId;

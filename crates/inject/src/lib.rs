@@ -24,7 +24,7 @@ pub use crate::policy::{ClientSays, Decision, Want, Why, may_type};
 pub use crate::quote::{applescript_string, printable, shell_single_quote};
 pub use crate::screen::ScreenWindow;
 pub use crate::step::Step;
-pub use crate::terminal::{NoTerminal, Terminal};
+pub use crate::terminal::{NoTerminal, Terminal, file_name_of};
 pub use crate::tmux::TmuxPane;
 
 #[cfg(test)]

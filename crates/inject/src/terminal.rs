@@ -83,7 +83,7 @@ impl Terminal {
         match self {
             Self::Tmux(TmuxPane { socket, pane }) => {
                 let pane: String = pane.chars().filter(char::is_ascii_alphanumeric).collect();
-                format!("tmux-{:016x}-{pane}", fnv(&[socket]))
+                format!("tmux-{}-{pane}", file_name_of(socket))
             }
             Self::Screen(ScreenWindow { session, window }) => format!("screen-{:016x}", fnv(&[session, window])),
             Self::Osascript(MacTerminal { app }) => format!("osascript-{:016x}", fnv(&[app])),
@@ -104,6 +104,11 @@ impl Terminal {
             Self::Osascript(terminal) => vec![terminal.submit(text)],
         }
     }
+}
+
+/// Returns a file name for a tmux server's socket, of `[0-9a-f]` only; different sockets have different names.
+pub fn file_name_of(socket: &str) -> String {
+    format!("{:016x}", fnv(&[socket]))
 }
 
 fn detect_tmux(tmux: &str, pane: Option<&str>) -> Result<TmuxPane, NoTerminal> {

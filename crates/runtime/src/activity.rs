@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::Write;
 use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use fs2::FileExt as _;
 use longhaul_activity_log::{Line, MAX_TAIL, Metrics, Reach, Verdict, measure, reaches_far_enough};
@@ -13,6 +14,9 @@ use crate::{Error, Home, files};
 
 /// What is read of a log at first; nearly always the whole window.
 const FIRST_TAIL: usize = 4 * 1024;
+
+/// How long a line that seems cut is given to become whole.
+const SETTLE: Duration = Duration::from_millis(3);
 
 /// The right to type: how long the log was when the injection was noted in it.
 ///
@@ -36,8 +40,23 @@ impl ActivityLog {
 
     /// Appends lines in one write, so that hooks at the same moment neither lose nor tear each other's.
     pub fn append(&self, lines: &[Line]) -> Result<(), Error> {
+        self.write(lines, self.is_torn())
+    }
+
+    /// Appends a line; returns what the log amounted to before it, and with it. One reading for all three.
+    pub fn append_and_measure(&self, line: Line) -> Result<(Metrics, Metrics), Error> {
+        let (mut tail, reach) = self.window()?;
+        let before = measure(&tail, reach);
+        let is_torn = tail.last().is_some_and(|byte| *byte != b'\n') && self.is_torn();
+        self.write(&[line], is_torn)?;
+        let newline = if is_torn { "\n" } else { "" };
+        tail.extend(format!("{newline}{line}\n").bytes());
+        Ok((before, measure(&tail, reach)))
+    }
+
+    fn write(&self, lines: &[Line], is_torn: bool) -> Result<(), Error> {
         let mut text = String::with_capacity(64);
-        if self.is_torn() {
+        if is_torn {
             text.push('\n');
         }
         for line in lines {
@@ -48,20 +67,35 @@ impl ActivityLog {
     }
 
     /// Returns whether the last line has no end: a full disk or a crash has cut it.
+    ///
+    /// Another hook's line that lies across two pages shows half for a moment, so one look is not enough.
     fn is_torn(&self) -> bool {
+        let Some(length) = self.length_if_torn() else { return false };
+        std::thread::sleep(SETTLE);
+        self.length_if_torn() == Some(length)
+    }
+
+    fn length_if_torn(&self) -> Option<u64> {
         let length = self.file.metadata().map_or(0, |metadata| metadata.len());
         let mut last = [b'\n'];
-        length > 0 && self.file.read_at(&mut last, length - 1).is_ok_and(|read| read == 1) && last != [b'\n']
+        let read = self.file.read_at(&mut last, length.checked_sub(1)?);
+        (read.is_ok_and(|read| read == 1) && last != [b'\n']).then_some(length)
     }
 
     /// Measures the window at the log's end.
     pub fn metrics(&self) -> Result<Metrics, Error> {
+        let (tail, reach) = self.window()?;
+        Ok(measure(&tail, reach))
+    }
+
+    /// Reads the end of the log as far back as the window reaches.
+    fn window(&self) -> Result<(Vec<u8>, Reach), Error> {
         let mut most = FIRST_TAIL;
         loop {
             let (tail, whole) = self.tail(most)?;
             let reach = if whole { Reach::Whole } else { Reach::Part };
             if most >= MAX_TAIL || reaches_far_enough(&tail, reach) {
-                return Ok(measure(&tail, reach));
+                return Ok((tail, reach));
             }
             most = MAX_TAIL;
         }

@@ -16,17 +16,9 @@ pub(crate) fn began(home: &Home, session: &SessionId, id: &str) -> Result<(), Er
     append(home, session, &format!("+ {}", word(id)))
 }
 
-/// Notes that a subagent returned, and what the client says runs still.
-pub(crate) fn returned(
-    home: &Home,
-    session: &SessionId,
-    id: &str,
-    tasks: Option<&[BackgroundTask]>,
-) -> Result<(), Error> {
-    match tasks {
-        Some(tasks) => set(home, session, tasks.iter().filter(|task| task.id != id)),
-        None => append(home, session, &format!("- {}", word(id))),
-    }
+/// Notes that a subagent returned.
+pub(crate) fn returned(home: &Home, session: &SessionId, id: &str) -> Result<(), Error> {
+    append(home, session, &format!("- {}", word(id)))
 }
 
 /// Notes what the client says runs still, at the end of a turn.

@@ -1,45 +1,111 @@
 //! What the client says of itself: its own record, and its settings.
 
-use longhaul_core::Env;
+use std::path::Path;
+
+use longhaul_core::{Env, Millis, SessionId};
 use longhaul_inject::{ClientSays, EditorMode};
+use longhaul_tracker::{Record, RecordStatus};
 use serde::Deserialize;
 
 use crate::process;
 
 /// `<client folder>/sessions/<pid>.json`, as far as it is of use. Internal to the client: it may change or vanish.
 #[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
 struct RecordWire {
+    pid: u32,
+    #[serde(default)]
+    session_id: String,
+    #[serde(default)]
+    cwd: Option<String>,
+    #[serde(default)]
+    kind: Option<String>,
+    #[serde(default)]
+    tmux: Option<String>,
     #[serde(default)]
     status: String,
-    #[serde(default, rename = "procStart")]
+    #[serde(default)]
+    waiting_for: Option<String>,
+    #[serde(default)]
+    status_updated_at: Option<u64>,
+    #[serde(default)]
     proc_start: Option<serde_json::Value>,
+}
+
+impl RecordWire {
+    fn status(&self) -> Option<RecordStatus> {
+        match self.status.as_str() {
+            "waiting" => Some(RecordStatus::Waiting),
+            "busy" => Some(RecordStatus::Busy),
+            // `shell`: nothing runs but a command in the background.
+            "idle" | "shell" => Some(RecordStatus::Idle),
+            _ => None,
+        }
+    }
+}
+
+/// Reads a record, if it is that of the process which has the pid now.
+fn read(path: &Path) -> Option<RecordWire> {
+    let record: RecordWire = serde_json::from_slice(&std::fs::read(path).ok()?).ok()?;
+    is_same_process(record.pid, record.proc_start.as_ref()).then_some(record)
 }
 
 /// Returns what the record of the client `pid` says; `Unknown` where there is none, or it is another process's.
 pub(crate) fn says(env: &Env, pid: Option<u32>) -> ClientSays {
     let (Some(pid), Some(dir)) = (pid, &env.client_dir) else { return ClientSays::Unknown };
-    let Ok(text) = std::fs::read(dir.join("sessions").join(format!("{pid}.json"))) else { return ClientSays::Unknown };
-    let Ok(record) = serde_json::from_slice::<RecordWire>(&text) else { return ClientSays::Unknown };
-    if !is_same_process(pid, record.proc_start.as_ref()) {
-        return ClientSays::Unknown;
-    }
-    match record.status.as_str() {
-        "waiting" => ClientSays::Waiting,
-        "busy" => ClientSays::Busy,
-        // `shell`: nothing runs but a command in the background.
-        "idle" | "shell" => ClientSays::Idle,
-        _ => ClientSays::Unknown,
+    let record = read(&dir.join("sessions").join(format!("{pid}.json")));
+    match record.and_then(|record| record.status()) {
+        Some(RecordStatus::Waiting) => ClientSays::Waiting,
+        Some(RecordStatus::Busy) => ClientSays::Busy,
+        Some(RecordStatus::Idle) => ClientSays::Idle,
+        None => ClientSays::Unknown,
     }
 }
 
-/// Pids are used again: the record counts only if it tells the start time of the process that has the pid now.
+/// Returns the records of all clients that live.
+pub(crate) fn records(env: &Env) -> Vec<Record> {
+    let Some(dir) = &env.client_dir else { return Vec::new() };
+    let entries = std::fs::read_dir(dir.join("sessions")).into_iter().flatten().flatten();
+    // What else lies there are keys, which are none of our business.
+    let paths = entries.map(|entry| entry.path()).filter(|path| path.extension().is_some_and(|end| end == "json"));
+    paths.filter_map(|path| record(read(&path)?)).collect()
+}
+
+fn record(wire: RecordWire) -> Option<Record> {
+    let interactive = wire.kind.as_deref().is_none_or(|kind| kind == "interactive");
+    if !interactive || !process::is_alive(wire.pid) {
+        return None;
+    }
+    Some(Record {
+        pid: wire.pid,
+        status: wire.status()?,
+        session: SessionId::new(&wire.session_id)?.to_string(),
+        pane: wire.tmux.and_then(|tmux| Some(tmux.rsplit_once('.')?.1.to_owned())),
+        cwd: wire.cwd,
+        waiting_for: wire.waiting_for,
+        since: Millis(wire.status_updated_at?),
+    })
+}
+
+/// Pids are used again: the record counts only if its process lives, and began when the record says.
 fn is_same_process(pid: u32, recorded: Option<&serde_json::Value>) -> bool {
     let recorded = match recorded {
-        Some(serde_json::Value::String(text)) => text.clone(),
-        Some(serde_json::Value::Number(number)) => number.to_string(),
-        _ => return true,
+        Some(serde_json::Value::String(text)) => Some(text.clone()),
+        Some(serde_json::Value::Number(number)) => Some(number.to_string()),
+        _ => None,
     };
-    process::start_ticks(pid).is_none_or(|ticks| ticks == recorded)
+    match (process::start_ticks(pid), recorded) {
+        (Some(ticks), Some(recorded)) => ticks == recorded,
+        (Some(_), None) => true,
+        // Without /proc nobody knows when it began.
+        (None, _) => !cfg!(target_os = "linux") && process::is_alive(pid),
+    }
+}
+
+/// Returns the session that the client `pid` shows now; `/clear` changes it.
+pub(crate) fn shown_session(env: &Env, pid: Option<u32>) -> Option<SessionId> {
+    let path = env.client_dir.as_ref()?.join("sessions").join(format!("{}.json", pid?));
+    SessionId::new(&read(&path)?.session_id)
 }
 
 /// The client's settings, as far as typing depends on them.

@@ -23,6 +23,15 @@ pub(crate) fn commit(dir: &Path) -> Option<String> {
     packed.lines().find_map(|line| line.strip_suffix(name)?.strip_suffix(' ').and_then(hash))
 }
 
+/// Returns the branch that is checked out around `dir`; the beginning of the commit where none is.
+pub(crate) fn branch(dir: &Path) -> Option<String> {
+    let head = std::fs::read_to_string(git_dir(dir)?.join("HEAD")).ok()?;
+    match head.trim().strip_prefix("ref: ") {
+        Some(name) => Some(name.strip_prefix("refs/heads/").unwrap_or(name).to_owned()),
+        None => Some(hash(&head)?.chars().take(8).collect()),
+    }
+}
+
 /// Returns whether the work tree has changes to tracked files; `None` where git does not say so in time.
 pub(crate) fn is_dirty(dir: &Path) -> Option<bool> {
     let changes = process::git(dir, &["status", "--porcelain", "--untracked-files=no"], DIRTY_LIMIT).ok()?;

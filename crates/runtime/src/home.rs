@@ -1,11 +1,15 @@
 //! Where everything is stored.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use longhaul_core::{Config, Env, SessionId, config};
 use longhaul_store::Store;
 
 use crate::{Error, files};
+
+/// How long a command waits for others' writes.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// `LONGHAUL_HOME`: the folder that holds everything the program stores.
 #[derive(Debug, Clone)]
@@ -44,23 +48,33 @@ impl Home {
         self.dir.join("longhaul.log")
     }
 
+    /// Returns the file that holds the rendered status string.
+    pub fn status(&self) -> PathBuf {
+        self.dir.join("status")
+    }
+
+    /// Returns the file that holds the options of a tmux server.
+    pub fn tmux_options(&self, socket: &str) -> PathBuf {
+        self.dir.join("tmux").join(format!("{}.json", longhaul_inject::file_name_of(socket)))
+    }
+
     /// Returns the database's path.
     pub fn database(&self) -> PathBuf {
         self.dir.join("longhaul.db")
     }
 
-    /// Opens the database, readable by nobody else.
-    pub fn store(&self) -> Result<Store, Error> {
+    /// Opens the database, readable by nobody else; waits for others' writes for `patience` at most.
+    pub fn store(&self, patience: Duration) -> Result<Store, Error> {
         let path = self.database();
         // SQLite would create it with the umask's mode; its WAL takes over the mode of the file.
         files::open_append(&path)?;
-        Ok(Store::open(&path)?)
+        Ok(Store::open(&path, patience)?)
     }
 
     /// Opens the database if there is one.
     pub fn existing_store(&self) -> Result<Option<Store>, Error> {
         let path = self.database();
-        path.exists().then(|| Store::open(&path)).transpose().map_err(Error::from)
+        path.exists().then(|| Store::open(&path, PATIENCE)).transpose().map_err(Error::from)
     }
 }
 

@@ -2,11 +2,15 @@
 
 use std::io::Write;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
+use longhaul_activity_log::Metrics;
+use longhaul_core::catalog::{self, Job};
 use longhaul_core::event::{self, EventName, HookEvent};
-use longhaul_core::{Config, Env, Reply, catalog, reply};
+use longhaul_core::{Config, Env, Reply, reply};
+use longhaul_store::Store;
 
-use crate::{Error, ErrorLog, Home, home, stdin, surroundings};
+use crate::{Deadline, Error, ErrorLog, Home, home, stdin, surroundings};
 
 /// One call of one hook, as its jobs see it.
 #[derive(Debug)]
@@ -21,8 +25,14 @@ pub struct Hook<E> {
     pub config: Config,
     /// What in the config file could not be used.
     pub config_warnings: Vec<String>,
+    /// What the activity log amounted to before this event.
+    pub before: Metrics,
+    /// What it amounts to with this event.
+    pub after: Metrics,
     /// What will be answered.
     pub reply: Reply,
+    /// When it must have answered.
+    pub deadline: Deadline,
     /// Where failures go.
     pub log: ErrorLog,
 }
@@ -39,6 +49,9 @@ pub enum Flow {
 /// A job's part in a hook.
 pub type JobFn<E> = fn(&mut Hook<E>) -> Result<Flow, Error>;
 
+/// How long before the client's own limit a hook must be done.
+const MARGIN: Duration = Duration::from_millis(400);
+
 /// Whether the answer has been printed; a panic must not print a second one.
 static REPLIED: AtomicBool = AtomicBool::new(false);
 
@@ -52,16 +65,17 @@ impl<E: HookEvent<'static>> Hook<E> {
 
     /// Runs `jobs`, answers, and then does what can wait until the answer is out.
     pub fn run_then(jobs: &[JobFn<E>], afterwards: &[JobFn<E>]) {
+        let deadline = Deadline::after(catalog::timeout(E::NAME).saturating_sub(MARGIN));
         let env = surroundings::env();
         let log = ErrorLog::new(&env, E::NAME.as_str());
         answer_even_after_a_panic(log.clone());
-        let Some(mut hook) = Self::receive(env, &log) else { return answer(reply::PLAIN) };
+        let Some(mut hook) = Self::receive(env, &log, deadline) else { return answer(reply::PLAIN) };
         hook.work(jobs);
         answer(&hook.reply.to_json());
         hook.work(afterwards);
     }
 
-    fn receive(env: Env, log: &ErrorLog) -> Option<Self> {
+    fn receive(env: Env, log: &ErrorLog, deadline: Deadline) -> Option<Self> {
         let payload = stdin::read(catalog::stdin_deadline(E::NAME));
         if env.disabled {
             return None;
@@ -84,7 +98,23 @@ impl<E: HookEvent<'static>> Hook<E> {
             (Config::default(), Vec::new())
         });
         let config_warnings = warnings.iter().map(ToString::to_string).collect();
-        Some(Self { event, env, home, config, config_warnings, reply: Reply::default(), log: log.clone() })
+        Some(Self {
+            event,
+            env,
+            home,
+            config: only_jobs(config, std::env::args().skip(1)),
+            config_warnings,
+            before: Metrics::default(),
+            after: Metrics::default(),
+            reply: Reply::default(),
+            deadline,
+            log: log.clone(),
+        })
+    }
+
+    /// Opens the database; waits for another process's write no longer than there is time.
+    pub(crate) fn store(&self) -> Result<Store, Error> {
+        self.home.store(self.deadline.left())
     }
 
     fn work(&mut self, jobs: &[JobFn<E>]) {
@@ -96,6 +126,19 @@ impl<E: HookEvent<'static>> Hook<E> {
             }
         }
     }
+}
+
+/// Switches off what is not named: the bundle of a single job starts its executables with that job's name.
+fn only_jobs(mut config: Config, names: impl Iterator<Item = String>) -> Config {
+    let names: Vec<String> = names.collect();
+    if names.is_empty() {
+        return config;
+    }
+    let named = |job: Job| names.iter().any(|name| name == job.name());
+    config.bookmarks.enabled &= named(Job::Bookmarks);
+    config.guard.enabled &= named(Job::Bookmarks);
+    config.tracker.enabled &= named(Job::Tracker);
+    config
 }
 
 fn answer(json: &str) {

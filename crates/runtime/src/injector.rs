@@ -9,6 +9,9 @@ use longhaul_inject::{Terminal, Want};
 use crate::{ActivityLog, Error, ErrorLog, Home, Order, Outcome, Receipt, SessionRecord, Ticket, home, inject};
 use crate::{process, surroundings};
 
+/// The longest that `inject.delay_ms` may hold it back.
+const MAX_DELAY: Duration = Duration::from_secs(60);
+
 /// Runs with the arguments that a hook gives it: session, kind of text, ticket, text.
 ///
 /// Nobody waits for it or reads what it prints: what goes wrong is a line in the error log.
@@ -47,16 +50,18 @@ fn type_it(env: &Env, session: &SessionId, receipt: Receipt, ticket: Ticket, tex
     let client_pid = env.client_pid.or(record.as_ref().and_then(|record| record.client_pid));
     let terminal = record.and_then(|record| record.terminal).or_else(|| Terminal::detect(env).ok());
     let Some(terminal) = terminal else { return Ok(Outcome::GaveUp("no terminal to type into".to_owned())) };
-    let patience = Duration::from_millis(config.inject.patience_seconds.seconds_as_millis());
-    std::thread::sleep(Duration::from_millis(config.inject.delay_ms.0 as u64));
+    let delay = Duration::from_millis(config.inject.delay_ms.0 as u64);
+    std::thread::sleep(delay.min(MAX_DELAY));
     let order = Order {
+        session: session.clone(),
         terminal,
         client_pid,
         text: text.to_owned(),
         want: Want::Idle,
         agents_may_ask: false,
         receipt,
-        patience,
+        patience: config.inject.patience(),
+        deadline: None,
     };
     inject(env, &home, &ActivityLog::open(&home, session)?, &order, ticket)
 }

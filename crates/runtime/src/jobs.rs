@@ -1,5 +1,7 @@
 //! What each job does on each event: plain functions that join stored values with pure decisions.
 
+pub mod activity;
 pub mod bookmarks;
 pub mod guard;
 pub mod housekeeping;
+pub mod tracker;

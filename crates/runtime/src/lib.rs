@@ -4,6 +4,7 @@
 mod activity;
 mod agents;
 mod client;
+mod deadline;
 mod error_log;
 mod files;
 mod git;
@@ -15,16 +16,20 @@ mod process;
 mod session;
 mod stdin;
 mod surroundings;
+pub mod tmux;
+mod tracker;
 mod turn;
 mod typing;
 mod usage;
 
 pub use crate::activity::{ActivityLog, Ticket};
+pub use crate::deadline::Deadline;
 pub use crate::error_log::ErrorLog;
 pub use crate::home::{Home, config};
 pub use crate::hook::{Flow, Hook, JobFn};
 pub use crate::session::SessionRecord;
 pub use crate::surroundings::env;
+pub use crate::tracker::Tracker;
 pub use crate::typing::{Order, Outcome, Receipt, inject};
 
 #[cfg(test)]

@@ -1,19 +1,22 @@
 //! Other programs: started, waited for, and found.
 
-use std::io::{Read, Write};
+use std::io::Write;
+use std::os::fd::OwnedFd;
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use longhaul_inject::Step;
+use longhaul_tracker::{Process, agent_below, is_below};
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::io::Errno;
+use rustix::time::Timespec;
 
 use crate::Error;
 
 /// How deep the tree of processes below a pane is searched.
 const MAX_DEPTH: usize = 64;
-
-/// Names under which agents run.
-const AGENTS: [&str; 3] = ["claude", "codex", "gemini"];
 
 #[expect(clippy::disallowed_methods, reason = "this is the one place that starts processes")]
 fn command(program: &str) -> Command {
@@ -42,40 +45,54 @@ pub(crate) fn git(dir: &Path, args: &[&str], limit: Duration) -> Result<String, 
 
 fn run_command(mut command: Command, program: &str, stdin: Option<&str>, limit: Duration) -> Result<String, Error> {
     let mut child = command.spawn().map_err(|source| Error::Start { program: program.to_owned(), source })?;
+    let deadline = Instant::now() + limit;
     if let (Some(mut pipe), Some(text)) = (child.stdin.take(), stdin) {
-        // What the program does not want to read, it does not need.
+        // What the program does not want to read, it does not need. All that we send fits into a pipe.
         let _ = pipe.write_all(text.as_bytes());
     }
-    let (out, err) = (child.stdout.take(), child.stderr.take());
-    let reader = std::thread::spawn(move || drain(out));
-    let errors = std::thread::spawn(move || drain(err));
-    let started = Instant::now();
-    let mut pause = Duration::from_micros(200);
-    let status = loop {
-        match child.try_wait() {
-            Ok(Some(status)) => break status,
-            Ok(None) if started.elapsed() < limit => std::thread::sleep(pause),
-            Ok(None) | Err(_) => {
-                let _ = child.kill();
-                let _ = child.wait();
-                return Err(Error::TimedOut { program: program.to_owned(), ms: limit.as_millis() as u64 });
-            }
-        }
-        pause = (pause * 2).min(Duration::from_millis(5));
+    let pipes = [child.stdout.take().map(OwnedFd::from), child.stderr.take().map(OwnedFd::from)];
+    let Some([out, err]) = drain(pipes, deadline) else {
+        let _ = child.kill();
+        let _ = child.wait();
+        return Err(Error::TimedOut { program: program.to_owned(), ms: limit.as_millis() as u64 });
     };
-    let (out, err) = (reader.join().unwrap_or_default(), errors.join().unwrap_or_default());
+    // It has closed its output: it ends now.
+    let status = child.wait().map_err(|source| Error::Start { program: program.to_owned(), source })?;
     if status.success() {
-        return Ok(out);
+        return Ok(String::from_utf8_lossy(&out).into_owned());
     }
-    Err(Error::Program { program: program.to_owned(), message: err.trim().to_owned() })
+    Err(Error::Program { program: program.to_owned(), message: String::from_utf8_lossy(&err).trim().to_owned() })
 }
 
-fn drain(pipe: Option<impl Read>) -> String {
-    let mut bytes = Vec::new();
-    if let Some(mut pipe) = pipe {
-        let _ = pipe.read_to_end(&mut bytes);
+/// Reads both pipes to their end, whichever has something first; `None` when the time is up.
+fn drain(pipes: [Option<OwnedFd>; 2], deadline: Instant) -> Option<[Vec<u8>; 2]> {
+    let mut read = [Vec::new(), Vec::new()];
+    let mut open: Vec<(usize, OwnedFd)> =
+        pipes.into_iter().enumerate().filter_map(|(at, pipe)| Some((at, pipe?))).collect();
+    while !open.is_empty() {
+        let left = deadline.saturating_duration_since(Instant::now());
+        let timeout = Timespec { tv_sec: left.as_secs() as i64, tv_nsec: i64::from(left.subsec_nanos()) };
+        let mut fds: Vec<PollFd<'_>> = open.iter().map(|(_, fd)| PollFd::new(fd, PollFlags::IN)).collect();
+        match poll(&mut fds, Some(&timeout)) {
+            Ok(0) => return None,
+            Ok(_) | Err(Errno::INTR) => {}
+            Err(_) => return None,
+        }
+        let ready: Vec<bool> = fds.iter().map(|fd| !fd.revents().is_empty()).collect();
+        let mut ready = ready.into_iter();
+        open.retain(|(at, fd)| {
+            if !ready.next().unwrap_or_default() {
+                return true;
+            }
+            read[*at].reserve(8 * 1024);
+            match rustix::io::read(fd, rustix::buffer::spare_capacity(&mut read[*at])) {
+                Ok(0) => false,
+                Ok(_) | Err(Errno::INTR | Errno::AGAIN) => true,
+                Err(_) => false,
+            }
+        });
     }
-    String::from_utf8_lossy(&bytes).into_owned()
+    Some(read)
 }
 
 /// Starts one of our own executables and leaves it to itself, with all three streams on /dev/null.
@@ -100,38 +117,26 @@ pub(crate) fn leave_session() {
     let _ = rustix::process::setsid();
 }
 
+/// Runs the user's own script, detached; the values are only ever its positional arguments.
+pub(crate) fn spawn_script(script: &str, values: &[&str]) -> Result<(), Error> {
+    let mut command = command("sh");
+    command.args(["-c", script, "longhaul"]).args(values).process_group(0);
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    command.spawn().map(drop).map_err(|source| Error::Start { program: "sh".to_owned(), source })
+}
+
 /// Returns whether the client runs below the process `root` of a pane.
 ///
 /// With the client's own pid, its ancestors are followed; without, any agent below the pane will do.
 pub(crate) fn client_runs_below(root: u32, client: Option<u32>) -> bool {
     match client {
-        Some(pid) => {
-            let mut ancestors = std::iter::successors(Some(pid), |pid| parent(*pid)).take(MAX_DEPTH);
-            ancestors.any(|pid| pid == root)
+        Some(pid) if cfg!(target_os = "linux") => {
+            let parent = |pid: &u32| stat(*pid).map(|process| process.parent);
+            std::iter::successors(Some(pid), parent).take(MAX_DEPTH).any(|pid| pid == root)
         }
-        None => {
-            let all = processes();
-            let is_agent = |process: &&Process| AGENTS.contains(&process.name.as_str());
-            all.iter().filter(is_agent).any(|agent| {
-                let parent = |pid: &u32| all.iter().find(|process| process.pid == *pid).map(|process| process.parent);
-                std::iter::successors(Some(agent.pid), parent).take(MAX_DEPTH).any(|pid| pid == root)
-            })
-        }
+        Some(pid) => is_below(pid, root, &all()),
+        None => agent_below(root, &all()).is_some(),
     }
-}
-
-/// A running process.
-struct Process {
-    pid: u32,
-    parent: u32,
-    name: String,
-}
-
-fn parent(pid: u32) -> Option<u32> {
-    if cfg!(target_os = "linux") {
-        return stat(pid).map(|process| process.parent);
-    }
-    processes().into_iter().find(|process| process.pid == pid).map(|process| process.parent)
 }
 
 /// Reads `/proc/<pid>/stat`; the name in it may itself hold blanks and parentheses.
@@ -139,7 +144,15 @@ fn stat(pid: u32) -> Option<Process> {
     let text = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     let (name, rest) = text.split_once('(')?.1.rsplit_once(')')?;
     let parent = rest.split_ascii_whitespace().nth(1)?.parse().ok()?;
-    Some(Process { pid, parent, name: name.to_owned() })
+    // Newer versions of node name their main thread.
+    let may_run_a_client = matches!(name, "node" | "bun" | "MainThread");
+    let arguments = if may_run_a_client { arguments(pid) } else { String::new() };
+    Some(Process { pid, parent, name: name.to_owned(), arguments })
+}
+
+fn arguments(pid: u32) -> String {
+    let bytes = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    String::from_utf8_lossy(&bytes).replace('\0', " ")
 }
 
 /// Returns when a process started, in the kernel's own clock ticks.
@@ -148,12 +161,21 @@ pub(crate) fn start_ticks(pid: u32) -> Option<String> {
     text.rsplit_once(')')?.1.split_ascii_whitespace().nth(19).map(str::to_owned)
 }
 
-fn processes() -> Vec<Process> {
+/// Returns whether a process runs.
+pub(crate) fn is_alive(pid: u32) -> bool {
+    rustix::process::Pid::from_raw(pid as i32).is_some_and(|pid| {
+        // One that belongs to somebody else lives, too.
+        !matches!(rustix::process::test_kill_process(pid), Err(rustix::io::Errno::SRCH))
+    })
+}
+
+/// Returns every process: from `/proc` on Linux, from one `ps` elsewhere.
+pub(crate) fn all() -> Vec<Process> {
     if cfg!(target_os = "linux") {
         let entries = std::fs::read_dir("/proc").into_iter().flatten().flatten();
         return entries.filter_map(|entry| stat(entry.file_name().to_str()?.parse().ok()?)).collect();
     }
-    let step = Step { argv: ["ps", "-axo", "pid=,ppid=,comm="].map(str::to_owned).to_vec(), stdin: None };
+    let step = Step { argv: ["ps", "-axo", "pid=,ppid=,args="].map(str::to_owned).to_vec(), stdin: None };
     let listing = run(&step, Duration::from_millis(500)).unwrap_or_default();
     listing.lines().filter_map(process_of_ps).collect()
 }
@@ -162,5 +184,5 @@ fn process_of_ps(line: &str) -> Option<Process> {
     let mut words = line.split_ascii_whitespace();
     let (pid, parent) = (words.next()?.parse().ok()?, words.next()?.parse().ok()?);
     let name = words.next()?.rsplit('/').next()?.to_owned();
-    Some(Process { pid, parent, name })
+    Some(Process { pid, parent, name, arguments: words.collect::<Vec<_>>().join(" ") })
 }

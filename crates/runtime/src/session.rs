@@ -2,11 +2,12 @@
 
 use std::path::PathBuf;
 
-use longhaul_core::{Millis, SessionId};
+use longhaul_core::SessionId;
+use longhaul_core::event::SessionStart;
 use longhaul_inject::Terminal;
 use serde::{Deserialize, Serialize};
 
-use crate::{Error, Home, files};
+use crate::{Error, Home, Hook, files};
 
 /// `sessions/<id>.json`, written at SessionStart.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -33,9 +34,19 @@ pub struct SessionRecord {
 }
 
 impl SessionRecord {
-    /// Returns when the session started.
-    pub fn started(&self) -> Millis {
-        Millis(self.started_at)
+    /// Makes the record of a session that starts.
+    pub(crate) fn of(hook: &Hook<SessionStart>) -> Self {
+        let common = &hook.event.common;
+        let detected = Terminal::detect(&hook.env);
+        Self {
+            session: common.session.to_string(),
+            started_at: hook.env.now.0,
+            no_terminal: detected.as_ref().err().map(ToString::to_string),
+            terminal: detected.ok(),
+            client_pid: hook.env.client_pid,
+            cwd: common.cwd.clone(),
+            transcript: common.transcript.clone(),
+        }
     }
 
     /// Reads a session's record; `None` where there is none that can be read.

@@ -43,6 +43,9 @@ pub(crate) fn read(deadline: Duration) -> Result<Vec<u8>, StdinError> {
     loop {
         let complete = looks_complete(&bytes);
         let left = deadline.saturating_sub(started.elapsed());
+        if left.is_zero() && !complete {
+            return Err(StdinError::TimedOut);
+        }
         if !readable(if complete { left.min(QUIET) } else { left })? {
             let parses = || serde_json::from_slice::<serde::de::IgnoredAny>(&bytes).is_ok();
             if complete && parses() {
@@ -64,8 +67,10 @@ pub(crate) fn read(deadline: Duration) -> Result<Vec<u8>, StdinError> {
     }
 }
 
+/// Looks at the very end only: the whole would be looked at again with every piece that comes.
 fn looks_complete(bytes: &[u8]) -> bool {
-    bytes.trim_ascii_end().last() == Some(&b'}')
+    let end = &bytes[bytes.len().saturating_sub(64)..];
+    end.trim_ascii_end().last() == Some(&b'}')
 }
 
 fn readable(wait: Duration) -> Result<bool, StdinError> {

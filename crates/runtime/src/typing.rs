@@ -1,22 +1,16 @@
 //! Typing into the session's terminal: look, type, look again, submit, wait for the receipt.
 
-use std::fs::File;
+mod typist;
+
 use std::time::{Duration, Instant};
 
-use fs2::FileExt;
 use longhaul_activity_log::{Line, RECEIPT_MS};
-use longhaul_core::{Env, Millis};
-use longhaul_inject::{
-    ClientSays, Decision, EditorMode, Look, Step, Terminal, TmuxPane, Want, Why, look, may_type, parse_inspection,
-};
+use longhaul_core::{Env, Millis, SessionId};
+use longhaul_inject::{Decision, Terminal, Want};
 
-use crate::{ActivityLog, Error, Home, Ticket, client, files, process, surroundings};
-
-/// How long one call of tmux, screen or osascript may take.
-const STEP_LIMIT: Duration = Duration::from_millis(1_500);
-
-/// How long typed text may take to show in the input.
-const ECHO_LIMIT: Duration = Duration::from_millis(1_000);
+pub(crate) use self::typist::Typist;
+use crate::deadline::Deadline;
+use crate::{ActivityLog, Error, Home, SessionRecord, Ticket, client, surroundings};
 
 /// How often a pane that cannot be typed into is looked at again.
 const RETRY_EVERY: Duration = Duration::from_millis(150);
@@ -55,6 +49,8 @@ impl Receipt {
 /// What is to be typed.
 #[derive(Debug, Clone)]
 pub struct Order {
+    /// For which session: the pane may show another by then.
+    pub session: SessionId,
     /// Where.
     pub terminal: Terminal,
     /// The client's process, where known.
@@ -69,6 +65,8 @@ pub struct Order {
     pub receipt: Receipt,
     /// How long to wait for the client to be in that state.
     pub patience: Duration,
+    /// When it must be over, where somebody waits for it.
+    pub deadline: Option<Deadline>,
 }
 
 /// What became of an order.
@@ -76,7 +74,7 @@ pub struct Order {
 pub enum Outcome {
     /// It was typed, and has arrived.
     Confirmed,
-    /// It is no longer wanted: another injection or a prompt came first.
+    /// It is no longer wanted: another injection, a prompt or another session came first.
     Superseded,
     /// It was not typed, or nothing showed that it arrived.
     GaveUp(String),
@@ -87,13 +85,21 @@ pub fn inject(env: &Env, home: &Home, log: &ActivityLog, order: &Order, ticket: 
     let mut ticket = ticket;
     for _attempt in 0..2 {
         let typist = Typist::new(env, home, order);
-        match typist.submit_patiently(log, ticket)? {
+        match submit_patiently(&typist, log, ticket)? {
             Submitted::Yes => {}
             Submitted::Superseded => return Ok(Outcome::Superseded),
-            Submitted::No(why) => return Ok(Outcome::GaveUp(why)),
+            Submitted::No(why) => {
+                if !typist.has_typed() {
+                    log.append(&[Line::GivenUp { at: now(env) }])?;
+                }
+                return Ok(Outcome::GaveUp(why));
+            }
         }
-        if typist.is_received(log, ticket, Duration::from_millis(RECEIPT_MS))? {
+        if is_received(order, log, ticket, Duration::from_millis(RECEIPT_MS))? {
             return Ok(Outcome::Confirmed);
+        }
+        if is_superseded(env, home, order, log, ticket)? {
+            return Ok(Outcome::Superseded);
         }
         log.append(&[Line::Injection { at: now(env) }])?;
         ticket = log.ticket()?;
@@ -101,7 +107,7 @@ pub fn inject(env: &Env, home: &Home, log: &ActivityLog, order: &Order, ticket: 
     Ok(Outcome::GaveUp(format!("{:?} was typed twice and never confirmed", order.text)))
 }
 
-/// Returns the time for a line written after waiting; a fixed clock stays fixed.
+/// Returns the time of a line that is written after waiting; never before the event that it belongs to.
 fn now(env: &Env) -> Millis {
     env.now.max(surroundings::clock())
 }
@@ -112,190 +118,69 @@ enum Submitted {
     No(String),
 }
 
-/// Somebody at the keyboard of one pane.
-pub(crate) struct Typist<'a> {
-    env: &'a Env,
-    home: &'a Home,
-    order: &'a Order,
-    editor: EditorMode,
-}
-
-impl<'a> Typist<'a> {
-    pub(crate) fn new(env: &'a Env, home: &'a Home, order: &'a Order) -> Self {
-        Self { env, home, order, editor: client::editor_mode(env) }
-    }
-
-    /// Takes the pane's lock, which is given back when the file is dropped; `None` while somebody else types.
-    pub(crate) fn lock(&self) -> Result<Option<File>, Error> {
-        let path = self.home.locks().join(self.order.terminal.lock_name());
-        let file = files::open_append(&path)?;
-        Ok(file.try_lock_exclusive().is_ok().then_some(file))
-    }
-
-    /// Returns what may be done now.
-    pub(crate) fn decide(&self) -> Result<Decision, String> {
-        let client = client::says(self.env, self.order.client_pid);
-        match &self.order.terminal {
-            Terminal::Tmux(pane) => {
-                let look = self.look(pane)?;
-                if self.order.agents_may_ask && matches!(look, Look::Input { agents: true, .. }) {
-                    return Ok(Decision::Wait(Why::Agents));
-                }
-                Ok(may_type(&look, client, self.order.want, &self.order.text))
-            }
-            Terminal::Screen(_) | Terminal::Osascript(_) => Ok(self.decide_blindly(client)),
+fn submit_patiently(typist: &Typist<'_>, log: &ActivityLog, ticket: Ticket) -> Result<Submitted, Error> {
+    let order = typist.order;
+    let started = Instant::now();
+    let mut draft = Draft::default();
+    let mut why = "another injection holds the pane".to_owned();
+    loop {
+        if is_superseded(typist.env, typist.home, order, log, ticket)? {
+            return Ok(Submitted::Superseded);
         }
-    }
-
-    /// Without a screen to look at, the client's own record is all there is to go by.
-    fn decide_blindly(&self, client: ClientSays) -> Decision {
-        let empty = |turn| Look::Input { draft: None, turn, stashed: false, agents: false };
-        let turn = match (client, self.order.want) {
-            (ClientSays::Busy, _) | (ClientSays::Unknown, Want::MidTurn) => longhaul_inject::Turn::Running,
-            (ClientSays::Idle | ClientSays::Unknown | ClientSays::Waiting, _) => longhaul_inject::Turn::Idle,
-        };
-        may_type(&empty(turn), client, self.order.want, &self.order.text)
-    }
-
-    fn look(&self, pane: &TmuxPane) -> Result<Look, String> {
-        let output = run(&pane.inspect()).map_err(|error| error.chain())?;
-        let inspection = parse_inspection(&output).ok_or_else(|| format!("pane {} is gone", pane.pane))?;
-        if !inspection.dead && !process::client_runs_below(inspection.pid, self.order.client_pid) {
-            return Err(format!("the client does not run in pane {}", pane.pane));
+        if let Some(_lock) = typist.lock()? {
+            let submitted = match typist.decide() {
+                Ok(decision @ (Decision::Type | Decision::TypedAlready)) => typist.submit(&decision),
+                Ok(Decision::Stash { draft: text }) if draft.has_rested(&text) => typist.stash_and_submit(),
+                Ok(Decision::Stash { .. }) => Err("a draft is being typed".to_owned()),
+                Ok(Decision::Wait(reason)) => Err(reason.to_string()),
+                // A pane that is gone does not come back.
+                Err(problem) => return Ok(Submitted::No(problem)),
+            };
+            match submitted {
+                Ok(()) => return Ok(Submitted::Yes),
+                Err(problem) => why = problem,
+            }
         }
-        Ok(look(&inspection, self.editor))
-    }
-
-    /// Types the text, sees that it shows in the input, and submits it.
-    pub(crate) fn submit(&self, decision: &Decision) -> Result<(), String> {
-        let pane = match &self.order.terminal {
-            Terminal::Tmux(pane) => pane,
-            blind @ (Terminal::Screen(_) | Terminal::Osascript(_)) => {
-                let steps = blind.submit_blindly(&self.order.text);
-                return steps.iter().try_for_each(|step| run(step).map(drop)).map_err(|error| error.chain());
-            }
-        };
-        if *decision != Decision::TypedAlready {
-            run(&pane.type_text(&self.order.text)).map_err(|error| error.chain())?;
+        if started.elapsed() >= order.patience {
+            return Ok(Submitted::No(format!("waited {} s: {why}", order.patience.as_secs())));
         }
-        let started = Instant::now();
-        loop {
-            let look = self.look(pane)?;
-            if look.shows_pasted(&self.order.text) {
-                break;
-            }
-            if started.elapsed() > ECHO_LIMIT {
-                self.take_back(pane, &look);
-                return Err(format!("{:?} did not show in the input", self.order.text));
-            }
-            std::thread::sleep(Duration::from_millis(4));
-        }
-        if client::says(self.env, self.order.client_pid) == ClientSays::Waiting {
-            self.take_back(pane, &self.look(pane)?);
-            return Err("a dialog opened meanwhile".to_owned());
-        }
-        run(&pane.press_enter()).map(drop).map_err(|error| error.chain())
-    }
-
-    /// Erases the text where it stands behind what somebody typed at the same moment.
-    fn take_back(&self, pane: &TmuxPane, look: &Look) {
-        if let Look::Input { draft: Some(draft), .. } = look
-            && draft.ends_with(&self.order.text)
-        {
-            let _ = run(&pane.erase(self.order.text.chars().count()));
-        }
-    }
-
-    fn submit_patiently(&self, log: &ActivityLog, ticket: Ticket) -> Result<Submitted, Error> {
-        let started = Instant::now();
-        let mut draft = Draft::default();
-        let mut why = "another injection holds the pane".to_owned();
-        loop {
-            if self.is_superseded(log, ticket)? {
-                return Ok(Submitted::Superseded);
-            }
-            if let Some(_lock) = self.lock()? {
-                match self.decide() {
-                    Ok(decision @ (Decision::Type | Decision::TypedAlready)) => match self.submit(&decision) {
-                        Ok(()) => return Ok(Submitted::Yes),
-                        Err(problem) => why = problem,
-                    },
-                    Ok(Decision::Stash { draft: text }) => {
-                        why = "a draft is being typed".to_owned();
-                        if draft.has_rested(&text) {
-                            match self.stash_and_submit() {
-                                Ok(()) => return Ok(Submitted::Yes),
-                                Err(problem) => why = problem,
-                            }
-                        }
-                    }
-                    Ok(Decision::Wait(reason)) => why = reason.to_string(),
-                    // A pane that is gone does not come back.
-                    Err(problem) => return Ok(Submitted::No(problem)),
-                }
-            }
-            if started.elapsed() >= self.order.patience {
-                return Ok(Submitted::No(format!("waited {} s: {why}", self.order.patience.as_secs())));
-            }
-            std::thread::sleep(RETRY_EVERY);
-        }
-    }
-
-    /// Puts the draft aside, types, and leaves it to the client to put the draft back after the submit.
-    fn stash_and_submit(&self) -> Result<(), String> {
-        let Terminal::Tmux(pane) = &self.order.terminal else { return Err("the input cannot be seen".to_owned()) };
-        run(&pane.stash_draft()).map_err(|error| error.chain())?;
-        let started = Instant::now();
-        loop {
-            if let Look::Input { draft: None, stashed: true, .. } = self.look(pane)? {
-                break;
-            }
-            if started.elapsed() > ECHO_LIMIT {
-                return Err("the draft could not be stashed".to_owned());
-            }
-            std::thread::sleep(Duration::from_millis(10));
-        }
-        let decision = self.decide()?;
-        let submitted = match decision {
-            Decision::Type => self.submit(&decision),
-            Decision::TypedAlready | Decision::Stash { .. } => Err("the input changed meanwhile".to_owned()),
-            Decision::Wait(why) => Err(why.to_string()),
-        };
-        if submitted.is_err() && matches!(self.look(pane), Ok(Look::Input { draft: None, stashed: true, .. })) {
-            // Nothing was submitted that would bring the draft back: the same key does.
-            let _ = run(&pane.stash_draft());
-        }
-        submitted
-    }
-
-    /// Returns whether what happened since makes the order pointless.
-    fn is_superseded(&self, log: &ActivityLog, ticket: Ticket) -> Result<bool, Error> {
-        let superseded = |line: &Line| match line {
-            Line::Bookmark { .. } | Line::Injection { .. } | Line::Compaction { .. } => true,
-            // A prompt is a rewind point itself, and the turn's own hooks see to the next.
-            Line::Prompt { .. } => self.order.want == Want::Idle,
-            Line::Tool { .. } | Line::Agent { .. } | Line::Status { .. } => false,
-        };
-        Ok(log.since(ticket)?.iter().any(superseded))
-    }
-
-    /// Waits until the log shows that the text has arrived.
-    pub(crate) fn is_received(&self, log: &ActivityLog, ticket: Ticket, limit: Duration) -> Result<bool, Error> {
-        let started = Instant::now();
-        loop {
-            if log.since(ticket)?.iter().any(|line| self.order.receipt.is(line)) {
-                return Ok(true);
-            }
-            if started.elapsed() >= limit {
-                return Ok(false);
-            }
-            std::thread::sleep(Duration::from_millis(5));
-        }
+        std::thread::sleep(RETRY_EVERY);
     }
 }
 
-fn run(step: &Step) -> Result<String, Error> {
-    process::run(step, STEP_LIMIT)
+/// Returns whether what happened since makes the order pointless.
+fn is_superseded(env: &Env, home: &Home, order: &Order, log: &ActivityLog, ticket: Ticket) -> Result<bool, Error> {
+    let superseded = |line: &Line| match line {
+        Line::Bookmark { .. } | Line::Injection { .. } | Line::Compaction { .. } => true,
+        // A prompt is a rewind point itself, and the turn's own hooks see to the next.
+        Line::Prompt { .. } => order.want == Want::Idle,
+        Line::Tool { .. } | Line::Agent { .. } | Line::GivenUp { .. } | Line::Status { .. } => false,
+    };
+    Ok(log.since(ticket)?.iter().any(superseded) || shows_another_session(env, home, order))
+}
+
+/// Returns whether the pane has gone on to another session: `/clear` tells the old one nothing.
+fn shows_another_session(env: &Env, home: &Home, order: &Order) -> bool {
+    if let Some(shown) = client::shown_session(env, order.client_pid) {
+        return shown != order.session;
+    }
+    let newest = SessionRecord::all(home).into_iter().find(|record| record.terminal.as_ref() == Some(&order.terminal));
+    newest.is_some_and(|record| record.session != order.session.as_str())
+}
+
+/// Waits until the log shows that the text has arrived.
+pub(crate) fn is_received(order: &Order, log: &ActivityLog, ticket: Ticket, limit: Duration) -> Result<bool, Error> {
+    let started = Instant::now();
+    let limit = order.deadline.map_or(limit, |deadline| limit.min(deadline.left()));
+    loop {
+        if log.since(ticket)?.iter().any(|line| order.receipt.is(line)) {
+            return Ok(true);
+        }
+        if started.elapsed() >= limit {
+            return Ok(false);
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
 }
 
 /// A draft, and since when it has been as it is.

@@ -1,5 +1,6 @@
 //! The one place that knows SQLite: schema, migrations, queries.
 
+mod agents;
 mod bookmarks;
 mod migrations;
 
@@ -7,14 +8,13 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use rusqlite::Connection;
+use rusqlite::config::DbConfig;
 
+pub use crate::agents::{Change, Sighting};
 pub use crate::bookmarks::{Bookmark, NewBookmark};
 
 #[cfg(test)]
 mod tests;
-
-/// How long a statement waits for another process to finish writing.
-const BUSY_TIMEOUT: Duration = Duration::from_millis(2_000);
 
 /// Why the database could not be used.
 #[derive(Debug, thiserror::Error)]
@@ -44,15 +44,19 @@ pub struct Store {
 impl Store {
     /// Opens the database, creating it or bringing its schema up to date.
     ///
-    /// Nothing that is stored is ever dropped or reset by opening.
-    pub fn open(path: &Path) -> Result<Self, StoreError> {
+    /// Nothing that is stored is ever dropped or reset by opening. A statement waits for another process to finish
+    /// writing for `patience` at most.
+    pub fn open(path: &Path, patience: Duration) -> Result<Self, StoreError> {
         let open = |error| StoreError::Open { path: path.to_owned(), source: SqliteError(error) };
         let mut connection = Connection::open(path).map_err(open)?;
         // Before anything else: the very next statement may meet another hook's write.
-        connection.busy_timeout(BUSY_TIMEOUT).map_err(open)?;
-        connection.pragma_update(None, "journal_mode", "wal").map_err(open)?;
-        connection.pragma_update(None, "synchronous", "normal").map_err(open)?;
-        connection.pragma_update(None, "foreign_keys", true).map_err(open)?;
+        connection.busy_timeout(patience).map_err(open)?;
+        // A hook lives for milliseconds. Closing must not copy the WAL back each time; a commit does, now and then, and
+        // often enough that the next opening has little to read.
+        connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true).map_err(open)?;
+        connection
+            .execute_batch("PRAGMA synchronous = normal; PRAGMA foreign_keys = on; PRAGMA wal_autocheckpoint = 100;")
+            .map_err(open)?;
         migrations::run(&mut connection, path)?;
         Ok(Self { connection })
     }

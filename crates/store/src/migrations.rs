@@ -1,13 +1,14 @@
 //! The schema, one step per version. A step that has shipped is never edited: a change is a new step.
 
 use std::path::Path;
+use std::time::Duration;
 
-use rusqlite::{Connection, TransactionBehavior};
+use rusqlite::{Connection, ErrorCode, TransactionBehavior};
 
 use crate::{SqliteError, StoreError, cannot};
 
 /// Step n brings `user_version` from n to n + 1.
-const STEPS: &[&str] = &[include_str!("migrations/1_bookmarks.sql")];
+const STEPS: &[&str] = &[include_str!("migrations/1_bookmarks.sql"), include_str!("migrations/2_agents.sql")];
 
 /// Brings the schema up to date.
 pub(crate) fn run(connection: &mut Connection, path: &Path) -> Result<(), StoreError> {
@@ -23,6 +24,7 @@ pub(crate) fn run(connection: &mut Connection, path: &Path) -> Result<(), StoreE
         return Err(StoreError::TooNew { path: path.to_owned(), found, known });
     }
     let failed = cannot("update the database's schema");
+    use_wal(connection).map_err(&failed)?;
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(&failed)?;
     // Another process may have done it while this one waited for the lock.
     let found = read(&transaction).map_err(&failed)?;
@@ -31,4 +33,20 @@ pub(crate) fn run(connection: &mut Connection, path: &Path) -> Result<(), StoreE
     }
     transaction.pragma_update(None, "user_version", known).map_err(&failed)?;
     transaction.commit().map_err(failed)
+}
+
+/// Sets the journal, which is kept in the file from then on.
+///
+/// Where several processes make the database at the same moment, SQLite refuses this one without waiting its turn.
+fn use_wal(connection: &Connection) -> rusqlite::Result<()> {
+    let mut tries = 0;
+    loop {
+        match connection.pragma_update(None, "journal_mode", "wal") {
+            Err(error) if error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy) && tries < 100 => {
+                tries += 1;
+                std::thread::sleep(Duration::from_millis(5));
+            }
+            result => return result,
+        }
+    }
 }

@@ -1,6 +1,15 @@
+mod agents;
+
+use std::path::Path;
+use std::time::Duration;
+
 use tempfile::TempDir;
 
 use crate::{NewBookmark, Store, StoreError};
+
+fn open(path: &Path) -> Result<Store, StoreError> {
+    Store::open(path, Duration::from_secs(5))
+}
 
 fn folder() -> TempDir {
     TempDir::new().unwrap()
@@ -9,7 +18,7 @@ fn folder() -> TempDir {
 #[test]
 fn a_bookmark_comes_back_as_it_was_stored() {
     let folder = folder();
-    let store = Store::open(&folder.path().join("l.db")).unwrap();
+    let store = open(&folder.path().join("l.db")).unwrap();
     let new = NewBookmark {
         session: "s1",
         created_at: 1_700_000_000_123,
@@ -35,8 +44,8 @@ fn a_bookmark_comes_back_as_it_was_stored() {
 fn opening_again_keeps_everything() {
     let folder = folder();
     let path = folder.path().join("l.db");
-    Store::open(&path).unwrap().add_bookmark(&NewBookmark { session: "s", ..NewBookmark::default() }).unwrap();
-    assert_eq!(Store::open(&path).unwrap().bookmarks(None).unwrap().len(), 1);
+    open(&path).unwrap().add_bookmark(&NewBookmark { session: "s", ..NewBookmark::default() }).unwrap();
+    assert_eq!(open(&path).unwrap().bookmarks(None).unwrap().len(), 1);
 }
 
 #[test]
@@ -46,22 +55,22 @@ fn ten_openings_and_writings_at_once_lose_nothing() {
     std::thread::scope(|scope| {
         for _ in 0..10 {
             scope.spawn(|| {
-                let store = Store::open(&path).unwrap();
+                let store = open(&path).unwrap();
                 for _ in 0..10 {
                     store.add_bookmark(&NewBookmark { session: "s", ..NewBookmark::default() }).unwrap();
                 }
             });
         }
     });
-    assert_eq!(Store::open(&path).unwrap().bookmarks(Some("s")).unwrap().len(), 100);
+    assert_eq!(open(&path).unwrap().bookmarks(Some("s")).unwrap().len(), 100);
 }
 
 #[test]
 fn a_newer_schema_is_refused_and_left_alone() {
     let folder = folder();
     let path = folder.path().join("l.db");
-    Store::open(&path).unwrap().connection.pragma_update(None, "user_version", 900).unwrap();
-    assert!(matches!(Store::open(&path), Err(StoreError::TooNew { found: 900, .. })));
+    open(&path).unwrap().connection.pragma_update(None, "user_version", 900).unwrap();
+    assert!(matches!(open(&path), Err(StoreError::TooNew { found: 900, .. })));
 }
 
 #[test]
@@ -69,6 +78,6 @@ fn what_is_no_database_is_an_error_and_left_alone() {
     let folder = folder();
     let path = folder.path().join("l.db");
     std::fs::write(&path, "not a database, but long enough to have a header: ".repeat(20)).unwrap();
-    assert!(matches!(Store::open(&path), Err(StoreError::Open { .. })));
+    assert!(matches!(open(&path), Err(StoreError::Open { .. })));
     assert!(std::fs::read_to_string(&path).unwrap().starts_with("not a database"));
 }

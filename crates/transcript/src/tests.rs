@@ -1,6 +1,7 @@
 mod branch;
 mod chunks;
 mod entry;
+mod interrupt;
 mod recorded;
 mod timestamp;
 mod usage;

@@ -13,7 +13,7 @@ pub(crate) fn lines(log: Log, now: Millis) -> Vec<Line> {
     let calls = |count: u64| (1..=count).rev().map(move |n| Line::Tool { at: ago(n * 100), chars: 400 });
     let prompt = Line::Prompt { at: ago(10_000) };
     match log {
-        Log::None => Vec::new(),
+        Log::None | Log::AsItIs => Vec::new(),
         Log::Short => std::iter::once(prompt).chain(calls(5)).collect(),
         Log::Due => std::iter::once(prompt).chain(calls(20)).collect(),
         Log::Long => {

@@ -10,6 +10,7 @@ pub(crate) fn of(event: EventName, chars: usize, common: &Value) -> Result<Vec<u
         EventName::SessionStart => include_str!("../../../tests/payloads/SessionStart-startup-interactive.json"),
         EventName::UserPromptSubmit => include_str!("../../../tests/payloads/UserPromptSubmit.json"),
         EventName::PostToolUse => include_str!("../../../tests/payloads/PostToolUse.json"),
+        EventName::PermissionRequest => include_str!("../../../tests/payloads/PermissionRequest.json"),
         EventName::SubagentStop => include_str!("../../../tests/payloads/SubagentStop.json"),
         EventName::Stop => include_str!("../../../tests/payloads/Stop.json"),
         other => bail!("no recorded payload for {other}: add one to xtask's bench"),

@@ -16,8 +16,21 @@ pub(crate) struct Row {
     pub(crate) config: &'static str,
     /// What is in the pane.
     pub(crate) pane: Pane,
+    /// Who does it.
+    pub(crate) program: Program,
     /// What it may cost.
     pub(crate) limit: Limit,
+}
+
+/// Who does what a row says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Program {
+    /// The event's executable.
+    Ours,
+    /// The event's executable, after a prompt that is not measured: the session works, and the event changes that.
+    OursAfterPrompt,
+    /// The same work in bash, with sqlite3 and tmux commands.
+    Bash,
 }
 
 /// What the activity log holds before each run.
@@ -31,6 +44,8 @@ pub(crate) enum Log {
     Long,
     /// Enough that a bookmark is due.
     Due,
+    /// Whatever the runs before have left.
+    AsItIs,
 }
 
 /// What is in the pane that the hook finds in its environment.
@@ -62,6 +77,8 @@ const NO_COOLDOWN: &str = r#"{ "bookmarks": { "thresholds": { "cooldownSeconds":
 
 const STEADY: &str = "PostToolUse, steady (8 KB response)";
 
+const BLOCKS: &str = "PermissionRequest: blocked, tmux told";
+
 const ROW: Row = Row {
     name: STEADY,
     event: EventName::PostToolUse,
@@ -69,6 +86,7 @@ const ROW: Row = Row {
     log: Log::Short,
     config: "",
     pane: Pane::Any,
+    program: Program::Ours,
     limit: Limit::None,
 };
 
@@ -91,4 +109,17 @@ pub(crate) const ROWS: &[Row] = &[
         ..ROW
     },
     Row { name: "SessionStart", event: EventName::SessionStart, log: Log::None, ..ROW },
+    Row {
+        name: BLOCKS,
+        event: EventName::PermissionRequest,
+        program: Program::OursAfterPrompt,
+        limit: Limit::Empty(8.0),
+        ..ROW
+    },
+    Row {
+        name: "  the same in bash, with sqlite3",
+        event: EventName::PermissionRequest,
+        program: Program::Bash,
+        ..ROW
+    },
 ];

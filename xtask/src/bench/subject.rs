@@ -13,8 +13,8 @@ use longhaul_core::event::EventName;
 use serde_json::{Value, json};
 
 use super::history::{lines, now};
-use super::payload;
-use super::rows::{Log, Pane, Row};
+use super::rows::{Log, Pane, Program, Row};
+use super::{payload, reference};
 use crate::run;
 use crate::stage::{ActivityLog, Role, Standin, Tmux, until};
 
@@ -43,6 +43,16 @@ pub(crate) struct Subject {
     payload: Vec<u8>,
     variables: Vec<(&'static str, String)>,
     setup: Option<Setup>,
+    /// What is run before each measured run, not measured itself.
+    before: Option<Before>,
+}
+
+/// What makes a session work again, so that the measured event has something to change.
+enum Before {
+    /// A prompt, to our own executable.
+    Prompt(Box<Subject>),
+    /// A statement, to the reference's database.
+    Statement(Command),
 }
 
 /// What a row puts back between two runs; the empty program has none of it.
@@ -58,7 +68,7 @@ struct Setup {
 impl Subject {
     /// Returns the empty program, fed with what the first row is fed with.
     pub(crate) fn empty(executable: PathBuf, like: &Self) -> Self {
-        Self { executable, payload: like.payload.clone(), variables: like.variables.clone(), setup: None }
+        Self { executable, payload: like.payload.clone(), variables: like.variables.clone(), setup: None, before: None }
     }
 
     /// Makes `row` ready in a home of its own.
@@ -90,7 +100,8 @@ impl Subject {
         let common = json!({ "session_id": SESSION, "cwd": home, "transcript_path": home.join("transcript.jsonl") });
         let subject = |event: EventName, chars: usize| -> Result<Self> {
             let payload = payload::of(event, chars, &common)?;
-            Ok(Self { executable: executable(scene.bin, event)?, payload, variables: variables.clone(), setup: None })
+            let executable = executable(scene.bin, event)?;
+            Ok(Self { executable, payload, variables: variables.clone(), setup: None, before: None })
         };
         // The session begins as in life, so that its terminal is known.
         subject(EventName::SessionStart, 0)?.measure()?;
@@ -101,21 +112,39 @@ impl Subject {
         }
         let log = ActivityLog::new(&data, SESSION);
         let length = match row.log {
-            Log::None => 0,
+            Log::None | Log::AsItIs => 0,
             Log::Short | Log::Long | Log::Due => {
                 log.write(&lines(row.log, NOW))?;
                 log.length()?
             }
         };
-        let setup = Setup { log, kind: row.log, length, data, standin, pane: row.pane };
-        Ok(Self { setup: Some(setup), ..subject(row.event, row.chars)? })
+        let mut made = subject(row.event, row.chars)?;
+        made.before = match row.program {
+            Program::Ours => None,
+            Program::OursAfterPrompt => Some(Before::Prompt(Box::new(subject(EventName::UserPromptSubmit, 100)?))),
+            Program::Bash => {
+                made.executable = reference::install(&data, SESSION)?;
+                Some(Before::Statement(reference::reset(&data)))
+            }
+        };
+        let kind = if row.program == Program::Ours { row.log } else { Log::AsItIs };
+        made.setup = Some(Setup { log, kind, length, data, standin, pane: row.pane });
+        Ok(made)
     }
 
     /// Puts back what the last run has changed.
     pub(crate) fn prepare(&mut self) -> Result<()> {
+        match &mut self.before {
+            Some(Before::Prompt(prompt)) => drop(prompt.measure()?),
+            Some(Before::Statement(command)) => {
+                ensure!(command.status().context("cannot start sqlite3")?.success(), "sqlite3 refused the statement");
+            }
+            None => {}
+        }
         let Some(setup) = &self.setup else { return Ok(()) };
         match setup.kind {
             Log::None => fs::remove_dir_all(setup.data.join("sessions")).context("cannot remove the row's sessions"),
+            Log::AsItIs => Ok(()),
             Log::Short | Log::Long => setup.log.cut(setup.length),
             Log::Due => setup.log.write(&lines(Log::Due, now())),
         }

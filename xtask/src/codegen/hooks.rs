@@ -12,13 +12,14 @@ pub(crate) fn registrations(job: Option<Job>) -> impl Iterator<Item = &'static R
 /// Returns the text of hooks.json for `job`, or for all of them.
 ///
 /// In the exec form: with `args`, even empty ones, the client starts the program itself, without a shell in between.
+/// The executables are the same in every bundle; that of one job is told so by its argument.
 pub(crate) fn json(job: Option<Job>) -> Result<String> {
     let mut events = Map::new();
     for registration in registrations(job) {
         let hook = json!({
             "type": "command",
             "command": format!("${{CLAUDE_PLUGIN_ROOT}}/bin/{}", registration.executable),
-            "args": [],
+            "args": job.iter().map(|job| job.name()).collect::<Vec<_>>(),
             "timeout": registration.timeout_seconds,
         });
         let mut group = Map::new();

@@ -3,12 +3,14 @@
 use anyhow::{Result, bail};
 use longhaul_core::Config;
 use longhaul_core::catalog::Job;
+use longhaul_tracker::OPTIONS;
 
 use super::hooks;
 
-/// Returns `readme` with both of its tables written afresh.
+/// Returns `readme` with all of its tables written afresh.
 pub(crate) fn fill(readme: &str) -> Result<String> {
     let readme = replace(readme, "hooks", &hook_table(None))?;
+    let readme = replace(&readme, "options", &option_table())?;
     replace(&readme, "config", &config_table())
 }
 
@@ -27,6 +29,12 @@ pub(crate) fn hook_table(job: Option<Job>) -> String {
         ]
     });
     table(["Event", "Executable", "Limit", "What happens"], rows)
+}
+
+fn option_table() -> String {
+    let value = |default: &str| if default.is_empty() { String::new() } else { code(default) };
+    let rows = OPTIONS.iter().map(|option| [code(option.name), value(option.default), option.about.to_owned()]);
+    table(["`@longhaul-…`", "Default", "Meaning"], rows)
 }
 
 fn config_table() -> String {

@@ -59,7 +59,7 @@ impl Bundle {
     /// Returns what the plugin says of itself.
     pub(crate) fn about(self) -> String {
         match self {
-            Self::Whole => "Keeps long sessions navigable: rewind points that appear by themselves".to_owned(),
+            Self::Whole => "Keeps long sessions navigable and visible: rewind points that appear by themselves, every session's state in tmux".to_owned(),
             Self::Only(job) => format!("{} ({PACKAGE}'s {} alone)", job.about(), job.name()),
         }
     }

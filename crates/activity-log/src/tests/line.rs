@@ -1,7 +1,7 @@
-use longhaul_core::Millis;
+use longhaul_core::{Millis, Status};
 use proptest::prelude::*;
 
-use crate::{Line, Status};
+use crate::Line;
 
 #[track_caller]
 fn check(line: &str, expected: Option<Line>) {
@@ -14,6 +14,7 @@ fn every_letter_is_read() {
     check("T 1700 42", Some(Line::Tool { at, chars: 42 }));
     check("A 1700 7", Some(Line::Agent { at, chars: 7 }));
     check("I 1700", Some(Line::Injection { at }));
+    check("G 1700", Some(Line::GivenUp { at }));
     check("B 1700", Some(Line::Bookmark { at }));
     check("C 1700", Some(Line::Compaction { at }));
     check("P 1700", Some(Line::Prompt { at }));

@@ -1,7 +1,7 @@
-use longhaul_core::Millis;
+use longhaul_core::{Millis, Status};
 use proptest::prelude::*;
 
-use crate::{Reach, Status, measure, reaches_far_enough};
+use crate::{Reach, measure, reaches_far_enough};
 
 #[test]
 fn the_window_begins_at_the_last_bookmark() {
@@ -42,6 +42,8 @@ fn the_newest_telling_line_is_the_status() {
 fn injections_are_unconfirmed_until_a_bookmark_or_a_prompt() {
     let unconfirmed = |log: &[u8]| measure(log, Reach::Whole).unconfirmed;
     assert_eq!(unconfirmed(b"T 1 1\nI 2\nT 3 1\nI 4\n"), 2);
+    assert_eq!(unconfirmed(b"T 1 1\nI 2\nG 3\nT 3 1\nI 4\n"), 1);
+    assert_eq!(unconfirmed(b"I 1\nI 2\nG 3\nG 4\n"), 0);
     assert_eq!(unconfirmed(b"I 2\nB 3\nI 4\n"), 1);
     assert_eq!(unconfirmed(b"I 2\nI 3\nP 4\nI 5\n"), 1);
 }

@@ -237,11 +237,12 @@ pub struct Marker(String);
 impl Marker {
     /// Returns `text` as a marker, or `None` where the client would take it for something else.
     ///
-    /// The client starts a command, a shell line, a memory or a file name at `/`, `!`, `#` and `@`.
+    /// The client starts a command, a shell line, a memory, a file name or its help at `/`, `!`, `#`, `@` and `?`.
     pub fn new(text: &str) -> Option<Self> {
         let trimmed = text.trim();
-        let usable =
-            !trimmed.is_empty() && !trimmed.chars().any(char::is_control) && !trimmed.starts_with(['/', '!', '#', '@']);
+        let usable = !trimmed.is_empty()
+            && !trimmed.chars().any(char::is_control)
+            && !trimmed.starts_with(['/', '!', '#', '@', '?']);
         usable.then(|| Self(trimmed.to_owned()))
     }
 
@@ -260,14 +261,14 @@ impl Default for Marker {
 impl Setting for Marker {
     fn read(json: &Value, default: Self, path: &str, warnings: &mut Vec<Warning>) -> Self {
         json.as_str().and_then(Self::new).unwrap_or_else(|| {
-            let wanted = "a text without control characters that does not start with /, !, # or @";
+            let wanted = "a text without control characters that does not start with /, !, #, @ or ?";
             warnings.push(Warning::value(path, json, wanted, &default));
             default
         })
     }
 
     fn schema(&self, about: &str) -> Value {
-        json!({ "type": "string", "pattern": r"^[^/!#@\u0000-\u001f][^\u0000-\u001f]*$", "description": about, "default": self.to_json() })
+        json!({ "type": "string", "pattern": r"^[^/!#@?\s\u0000-\u001f\u007f-\u009f][^\u0000-\u001f\u007f-\u009f]*$", "description": about, "default": self.to_json() })
     }
 
     fn to_json(&self) -> Value {

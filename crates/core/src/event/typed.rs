@@ -90,7 +90,7 @@ pub struct UserPromptSubmit {
     pub prompt: String,
 }
 
-hook_event!(UserPromptSubmit, wire => { prompt: wire.prompt.unwrap_or_default() });
+hook_event!(UserPromptSubmit, wire => { prompt: wire.prompt.or(wire.user_prompt).unwrap_or_default() });
 
 /// A tool is about to run.
 #[derive(Debug, Clone)]
@@ -127,8 +127,90 @@ hook_event!(PostToolUse<'a>, wire => {
     tool_name: wire.tool_name.unwrap_or_default(),
     tool_use_id: wire.tool_use_id,
     tool_input: wire.tool_input,
-    tool_response: wire.tool_response,
+    tool_response: wire.tool_response.or(wire.tool_response_camel),
 });
+
+/// A tool has failed.
+#[derive(Debug, Clone)]
+pub struct PostToolUseFailure {
+    /// What every event carries.
+    pub common: Common,
+    /// The tool.
+    pub tool_name: String,
+    /// What went wrong.
+    pub error: Option<String>,
+}
+
+hook_event!(PostToolUseFailure, wire => {
+    tool_name: wire.tool_name.unwrap_or_default(),
+    error: wire.error,
+});
+
+/// A dialog asks whether a tool may run.
+#[derive(Debug, Clone)]
+pub struct PermissionRequest {
+    /// What every event carries.
+    pub common: Common,
+    /// The tool.
+    pub tool_name: String,
+}
+
+hook_event!(PermissionRequest, wire => { tool_name: wire.tool_name.unwrap_or_default() });
+
+/// The client wants the user's attention.
+#[derive(Debug, Clone)]
+pub struct Notification {
+    /// What every event carries.
+    pub common: Common,
+    /// `permission_prompt`, `idle_prompt`, `elicitation_dialog`, …
+    pub kind: Option<String>,
+    /// What it says.
+    pub message: Option<String>,
+}
+
+hook_event!(Notification, wire => { kind: wire.notification_type, message: wire.message });
+
+/// The turn ended in an error.
+#[derive(Debug, Clone)]
+pub struct StopFailure {
+    /// What every event carries.
+    pub common: Common,
+    /// `rate_limit`, `authentication_failed`, `server_error`, …
+    pub error: Option<String>,
+}
+
+hook_event!(StopFailure, wire => { error: wire.error });
+
+/// A session ends.
+#[derive(Debug, Clone)]
+pub struct SessionEnd {
+    /// What every event carries.
+    pub common: Common,
+    /// `clear`, `resume`, `prompt_input_exit`, `other`, …
+    pub reason: String,
+}
+
+hook_event!(SessionEnd, wire => { reason: wire.reason.unwrap_or_default() });
+
+/// A teammate has nothing to do.
+#[derive(Debug, Clone)]
+pub struct TeammateIdle {
+    /// What every event carries.
+    pub common: Common,
+    /// The teammate, where it is not the session itself.
+    pub teammate: Option<SessionId>,
+}
+
+hook_event!(TeammateIdle, wire => { teammate: wire.teammate_id.as_deref().and_then(SessionId::new) });
+
+/// A task of the task list was completed.
+#[derive(Debug, Clone)]
+pub struct TaskCompleted {
+    /// What every event carries.
+    pub common: Common,
+}
+
+hook_event!(TaskCompleted, wire => {});
 
 /// A subagent begins.
 #[derive(Debug, Clone)]
@@ -166,10 +248,10 @@ pub struct Stop {
     pub last_assistant_message: Option<String>,
     /// What still runs in the background; `None` where the client does not say.
     pub background_tasks: Option<Vec<BackgroundTask>>,
-    /// Why the turn stopped, where the client says so.
-    pub reason: Option<String>,
-    /// Why the model ended its turn, where the client says so.
-    pub end_turn_reason: Option<String>,
+    /// Why the turn stopped, in whichever of its fields the client says so.
+    pub reasons: Vec<String>,
+    /// Why the model ended its turn, likewise.
+    pub end_turn_reasons: Vec<String>,
     /// Whether the client says that the user asked for the stop.
     pub user_requested: bool,
 }
@@ -178,9 +260,9 @@ hook_event!(Stop, wire => {
     stop_hook_active: wire.stop_hook_active.unwrap_or_default(),
     last_assistant_message: wire.last_assistant_message,
     background_tasks: BackgroundTask::list(wire.background_tasks),
-    reason: wire.stop_reason.or(wire.reason),
-    end_turn_reason: wire.end_turn_reason,
-    user_requested: wire.user_requested.unwrap_or_default(),
+    reasons: [wire.stop_reason, wire.stop_reason_camel, wire.reason].into_iter().flatten().collect(),
+    end_turn_reasons: [wire.end_turn_reason, wire.end_turn_reason_camel].into_iter().flatten().collect(),
+    user_requested: wire.user_requested.or(wire.user_requested_camel).unwrap_or_default(),
 });
 
 /// The conversation is about to be compacted.
@@ -246,6 +328,20 @@ pub enum Event<'a> {
     Stop(Stop),
     /// The conversation is about to be compacted.
     PreCompact(PreCompact),
+    /// A tool has failed.
+    PostToolUseFailure(PostToolUseFailure),
+    /// A dialog asks whether a tool may run.
+    PermissionRequest(PermissionRequest),
+    /// The client wants the user's attention.
+    Notification(Notification),
+    /// The turn ended in an error.
+    StopFailure(StopFailure),
+    /// A session ends.
+    SessionEnd(SessionEnd),
+    /// A teammate has nothing to do.
+    TeammateIdle(TeammateIdle),
+    /// A task was completed.
+    TaskCompleted(TaskCompleted),
     /// One of the others, known by name or not.
     Other(Other),
 }
@@ -264,6 +360,13 @@ impl<'a> Event<'a> {
             EventName::SubagentStop => Self::SubagentStop(SubagentStop::from_wire(wire)?),
             EventName::Stop => Self::Stop(Stop::from_wire(wire)?),
             EventName::PreCompact => Self::PreCompact(PreCompact::from_wire(wire)?),
+            EventName::PostToolUseFailure => Self::PostToolUseFailure(PostToolUseFailure::from_wire(wire)?),
+            EventName::PermissionRequest => Self::PermissionRequest(PermissionRequest::from_wire(wire)?),
+            EventName::Notification => Self::Notification(Notification::from_wire(wire)?),
+            EventName::StopFailure => Self::StopFailure(StopFailure::from_wire(wire)?),
+            EventName::SessionEnd => Self::SessionEnd(SessionEnd::from_wire(wire)?),
+            EventName::TeammateIdle => Self::TeammateIdle(TeammateIdle::from_wire(wire)?),
+            EventName::TaskCompleted => Self::TaskCompleted(TaskCompleted::from_wire(wire)?),
             name => Self::Other(Other { common: Common::take(&mut wire)?, name }),
         })
     }
@@ -279,6 +382,13 @@ impl<'a> Event<'a> {
             Self::SubagentStop(_) => EventName::SubagentStop,
             Self::Stop(_) => EventName::Stop,
             Self::PreCompact(_) => EventName::PreCompact,
+            Self::PostToolUseFailure(_) => EventName::PostToolUseFailure,
+            Self::PermissionRequest(_) => EventName::PermissionRequest,
+            Self::Notification(_) => EventName::Notification,
+            Self::StopFailure(_) => EventName::StopFailure,
+            Self::SessionEnd(_) => EventName::SessionEnd,
+            Self::TeammateIdle(_) => EventName::TeammateIdle,
+            Self::TaskCompleted(_) => EventName::TaskCompleted,
             Self::Other(other) => other.name,
         }
     }

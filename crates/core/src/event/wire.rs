@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 /// Every field that a job reads of any event's payload.
 ///
 /// A field of the wrong type counts as absent: the client changes monthly, and a renamed detail must not cost the rest.
-/// Aliases are the names used by older clients.
+/// Some older clients wrote camel case, or other names; those are fields of their own, because both may be there.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct EventWire<'a> {
@@ -30,16 +30,28 @@ pub struct EventWire<'a> {
     pub agent_type: Option<String>,
     #[serde(deserialize_with = "lenient")]
     pub source: Option<String>,
-    #[serde(deserialize_with = "lenient", alias = "user_prompt", alias = "userPrompt")]
+    #[serde(deserialize_with = "lenient")]
     pub prompt: Option<String>,
+    #[serde(deserialize_with = "lenient")]
+    pub user_prompt: Option<String>,
     #[serde(deserialize_with = "lenient")]
     pub tool_name: Option<String>,
     #[serde(deserialize_with = "lenient")]
     pub tool_use_id: Option<String>,
     #[serde(borrow)]
     pub tool_input: Option<&'a RawValue>,
-    #[serde(borrow, alias = "toolResponse", alias = "toolOutput")]
+    #[serde(borrow)]
     pub tool_response: Option<&'a RawValue>,
+    #[serde(borrow, rename = "toolResponse")]
+    pub tool_response_camel: Option<&'a RawValue>,
+    #[serde(deserialize_with = "lenient")]
+    pub notification_type: Option<String>,
+    #[serde(deserialize_with = "lenient")]
+    pub message: Option<String>,
+    #[serde(deserialize_with = "lenient")]
+    pub error: Option<String>,
+    #[serde(deserialize_with = "lenient")]
+    pub teammate_id: Option<String>,
     #[serde(deserialize_with = "lenient")]
     pub trigger: Option<String>,
     #[serde(deserialize_with = "lenient")]
@@ -48,14 +60,20 @@ pub struct EventWire<'a> {
     pub last_assistant_message: Option<String>,
     #[serde(deserialize_with = "lenient")]
     pub background_tasks: Option<Vec<BackgroundTaskWire>>,
-    #[serde(deserialize_with = "lenient", alias = "stopReason")]
+    #[serde(deserialize_with = "lenient")]
     pub stop_reason: Option<String>,
+    #[serde(deserialize_with = "lenient", rename = "stopReason")]
+    pub stop_reason_camel: Option<String>,
     #[serde(deserialize_with = "lenient")]
     pub reason: Option<String>,
-    #[serde(deserialize_with = "lenient", alias = "endTurnReason")]
+    #[serde(deserialize_with = "lenient")]
     pub end_turn_reason: Option<String>,
-    #[serde(deserialize_with = "lenient", alias = "userRequested")]
+    #[serde(deserialize_with = "lenient", rename = "endTurnReason")]
+    pub end_turn_reason_camel: Option<String>,
+    #[serde(deserialize_with = "lenient")]
     pub user_requested: Option<bool>,
+    #[serde(deserialize_with = "lenient", rename = "userRequested")]
+    pub user_requested_camel: Option<bool>,
 }
 
 /// An entry of `background_tasks`.

@@ -44,7 +44,7 @@ fn each_bad_value_is_named_and_the_others_stand() {
         &[
             "bookmarks.typo: no such key: ignored",
             r#"bookmarks.enabled: "yes" is not true or false: the default true is in force"#,
-            r#"bookmarks.marker: "/x" is not a text without control characters that does not start with /, !, # or @: the default "·" is in force"#,
+            r#"bookmarks.marker: "/x" is not a text without control characters that does not start with /, !, #, @ or ?: the default "·" is in force"#,
             "guard: is not a JSON object: its defaults are in force",
             "context.windows.m: 0 is not a number of tokens: left out",
         ],
@@ -63,7 +63,7 @@ fn a_file_that_is_not_json_leaves_the_defaults() {
 
 #[test]
 fn markers_that_the_client_would_take_for_commands_are_refused() {
-    for marker in ["", " ", "/x", "!x", "#x", "@x", " /x", "a\nb", "a\u{7}"] {
+    for marker in ["", " ", "/x", "!x", "#x", "@x", "?x", " /x", "a\nb", "a\u{7}"] {
         let (config, warnings) = Config::from_json(&json!({ "bookmarks": { "marker": marker } }).to_string());
         assert_eq!((config.bookmarks.marker.as_str(), warnings.len()), ("·", 1), "{marker:?}");
     }

@@ -64,7 +64,14 @@ fn what_is_new_or_odd_is_harmless() {
     let odd =
         r#"{"session_id":"s","hook_event_name":"Stop","stop_hook_active":"yes","background_tasks":7,"reason":null}"#;
     let Ok(Event::Stop(stop)) = Event::parse(odd) else { panic!("not a stop") };
-    assert!(!stop.stop_hook_active && stop.background_tasks.is_none() && stop.reason.is_none());
+    assert!(!stop.stop_hook_active && stop.background_tasks.is_none() && stop.reasons.is_empty());
+}
+
+#[test]
+fn the_same_thing_under_two_names_is_harmless() {
+    let both = r#"{"session_id":"s","hook_event_name":"Stop","stop_reason":"end_turn","stopReason":"x","reason":"max_tokens"}"#;
+    let Ok(Event::Stop(stop)) = Event::parse(both) else { panic!("not a stop") };
+    assert!(guard::stopped_at_context_limit(&stop));
 }
 
 #[test]

@@ -4,6 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
+use fs2::FileExt;
 use longhaul_core::Millis;
 use longhaul_core::event::SessionStart;
 
@@ -26,13 +27,18 @@ pub fn show_config_warnings(hook: &mut Hook<SessionStart>) -> Result<Flow, Error
 pub fn remove_old_files(hook: &mut Hook<SessionStart>) -> Result<Flow, Error> {
     for dir in [hook.home.sessions(), hook.home.locks()] {
         for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
-            if is_old(&entry.path(), hook.env.now) {
+            if is_old(&entry.path(), hook.env.now) && !is_locked(&entry.path()) {
                 // Another session's start may be removing it at the same moment.
                 let _ = fs::remove_file(entry.path());
             }
         }
     }
     Ok(Flow::Next)
+}
+
+/// A lock's file keeps its age while it is held.
+fn is_locked(path: &Path) -> bool {
+    fs::File::open(path).is_ok_and(|file| file.try_lock_exclusive().is_err())
 }
 
 fn is_old(path: &Path, now: Millis) -> bool {

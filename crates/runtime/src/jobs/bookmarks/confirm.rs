@@ -1,9 +1,9 @@
 //! A submitted prompt: a bookmark that has arrived, or a turn that begins.
 
 use longhaul_activity_log::Line;
-use longhaul_core::Reply;
 use longhaul_core::event::{EventName, UserPromptSubmit};
-use longhaul_core::guard::in_subagent;
+use longhaul_core::guard::{in_subagent, is_task_notification};
+use longhaul_core::{Reply, Status, privacy};
 use longhaul_store::NewBookmark;
 
 use crate::{Error, Flow, Hook, git, turn, usage};
@@ -27,11 +27,17 @@ pub fn on_prompt(hook: &mut Hook<UserPromptSubmit>) -> Result<Flow, Error> {
     let at = hook.env.now;
     let marker = hook.config.bookmarks.marker.as_str();
     let Some(note) = note_of(&hook.event.prompt, marker).filter(|_| hook.config.bookmarks.enabled) else {
-        log.append(&[Line::Prompt { at }])?;
+        // The client's own word that a subagent is done begins a turn, too, but nobody has typed anything.
+        let line = if is_task_notification(&hook.event.prompt) {
+            Line::Status { at, status: Status::Working }
+        } else {
+            Line::Prompt { at }
+        };
+        log.append(&[line])?;
         turn::begin(&hook.home, &hook.event.common.session, hook.event.common.prompt_id.as_deref())?;
         return Ok(Flow::Next);
     };
-    let note = note.map(str::to_owned);
+    let note = note.map(privacy::strip).filter(|note| !note.trim().is_empty());
     let common = &hook.event.common;
     // No hook tells of a turn that Esc ended; a prompt outside of the turn has an id of its own.
     let is_running =
@@ -55,7 +61,7 @@ pub fn add_git_state(hook: &mut Hook<UserPromptSubmit>) -> Result<Flow, Error> {
     if hook.config.bookmarks.enabled
         && let Some(dirty) = git::is_dirty(cwd)
     {
-        hook.home.store()?.set_dirty(hook.event.common.session.as_str(), hook.env.now.0, dirty)?;
+        hook.store()?.set_dirty(hook.event.common.session.as_str(), hook.env.now.0, dirty)?;
     }
     Ok(Flow::Next)
 }
@@ -65,7 +71,7 @@ fn store(hook: &Hook<UserPromptSubmit>, note: Option<&str>) -> Result<(), Error>
     let cwd = common.cwd.as_ref().map(|cwd| cwd.to_string_lossy());
     let commit = common.cwd.as_deref().and_then(git::commit);
     let usage = usage::newest(common.transcript.as_deref());
-    hook.home.store()?.add_bookmark(&NewBookmark {
+    hook.store()?.add_bookmark(&NewBookmark {
         session: common.session.as_str(),
         created_at: hook.env.now.0,
         prompt_id: common.prompt_id.as_deref(),
@@ -83,8 +89,10 @@ fn note_of<'a>(prompt: &'a str, marker: &str) -> Option<Option<&'a str>> {
     let command = COMMANDS.iter().find_map(|command| prompt.strip_prefix(command));
     let rest = prompt.strip_prefix(marker).or(command)?;
     let note = rest.trim();
-    // `·x` is a prompt that begins with the marker's character, and `/longhaul:bookmarks` another command.
-    (rest.is_empty() || rest.starts_with(char::is_whitespace)).then_some((!note.is_empty()).then_some(note))
+    // `·x` is a prompt that begins with the marker's character, `/longhaul:bookmarks` another command, and several lines
+    // are a list of things to do.
+    let is_note = rest.is_empty() || (rest.starts_with(' ') && !rest.contains(['\n', '\r']));
+    is_note.then_some((!note.is_empty()).then_some(note))
 }
 
 fn is_command(prompt: &str) -> bool {
@@ -102,6 +110,8 @@ mod tests {
             ("  · \n", Some(None)),
             ("· before the rewrite ", Some(Some("before the rewrite"))),
             ("·x", None),
+            ("·\nplease do x", None),
+            ("· fix the parser\n· then the tests", None),
             ("", None),
             ("please · go on", None),
             ("/longhaul:bookmark", Some(None)),

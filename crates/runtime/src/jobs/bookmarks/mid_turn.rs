@@ -1,29 +1,34 @@
 //! A bookmark typed from inside the PostToolUse hook.
 //!
-//! The client waits for its hooks: until this one returns, no dialog of the turn can open between look and Enter.
+//! The client waits for its hooks, so nearly always no dialog of the turn can open between look and Enter. Calls that run
+//! in parallel can open one all the same: hence the second look, and the client's own word, before Enter.
 
 use std::time::Duration;
 
-use longhaul_activity_log::Situation;
+use longhaul_activity_log::{Line, Situation};
 use longhaul_core::event::{HookEvent, PostToolUse};
 use longhaul_core::guard::asks_nothing;
 use longhaul_inject::{Decision, Want};
 
-use crate::typing::Typist;
+use crate::typing::{Typist, is_received};
 use crate::{ActivityLog, Error, Hook, Order, Receipt, agents, turn};
 
 /// How long the hook waits for the receipt, so that the next tool call finds the bookmark in the log.
 const RECEIPT_LIMIT: Duration = Duration::from_millis(800);
+
+/// With less time than this left, typing is left to the next call.
+const TIME_NEEDED: Duration = Duration::from_millis(1_500);
 
 /// Types a bookmark if the pane allows it at this moment; otherwise leaves it to the next call.
 pub(super) fn bookmark(hook: &Hook<PostToolUse<'static>>, log: &ActivityLog) -> Result<(), Error> {
     let common = hook.event.common();
     let (Some(terminal), client_pid) = hook.place() else { return Ok(()) };
     let agents_may_ask = !asks_nothing(common.permission_mode.as_deref());
-    if agents_may_ask && agents::any_running(&hook.home, &common.session) {
+    if hook.deadline.left() < TIME_NEEDED || (agents_may_ask && agents::any_running(&hook.home, &common.session)) {
         return Ok(());
     }
     let order = Order {
+        session: common.session.clone(),
         terminal,
         client_pid,
         text: hook.config.bookmarks.marker.as_str().to_owned(),
@@ -31,24 +36,31 @@ pub(super) fn bookmark(hook: &Hook<PostToolUse<'static>>, log: &ActivityLog) -> 
         agents_may_ask,
         receipt: Receipt::Bookmark,
         patience: Duration::ZERO,
+        deadline: Some(hook.deadline),
     };
     let typist = Typist::new(&hook.env, &hook.home, &order);
     let Some(_lock) = typist.lock()? else { return Ok(()) };
+    let claim = || log.claim(hook.env.now, |metrics| hook.decide(Situation::ToolCall, true, metrics));
     let decision = match typist.decide() {
         Ok(decision @ (Decision::Type | Decision::TypedAlready)) => decision,
         Ok(Decision::Stash { .. } | Decision::Wait(_)) => return Ok(()),
         Err(problem) => {
-            hook.log.write(&format!("session {}: no bookmark: {problem}", common.session));
+            // The terminal is gone or does not answer: the cooldown keeps the next calls from asking it again.
+            if claim()?.is_ok() {
+                log.append(&[Line::GivenUp { at: hook.env.now }])?;
+                hook.log.write(&format!("session {}: no bookmark: {problem}", common.session));
+            }
             return Ok(());
         }
     };
-    let Ok(ticket) = log.claim(hook.env.now, |metrics| hook.decide(Situation::ToolCall, true, metrics))? else {
-        return Ok(());
-    };
     turn::begin(&hook.home, &common.session, common.prompt_id.as_deref())?;
+    let Ok(ticket) = claim()? else { return Ok(()) };
     if let Err(problem) = typist.submit(&decision) {
+        if !typist.has_typed() {
+            log.append(&[Line::GivenUp { at: hook.env.now }])?;
+        }
         hook.log.write(&format!("session {}: no bookmark: {problem}", common.session));
-    } else if !typist.is_received(log, ticket, RECEIPT_LIMIT)? {
+    } else if !is_received(&order, log, ticket, RECEIPT_LIMIT)? {
         hook.log.write(&format!("session {}: bookmark typed, not yet confirmed", common.session));
     }
     Ok(())

@@ -1,0 +1,8 @@
+//! `Notification`: the session waits for an answer, said late.
+
+use longhaul_core::event::Notification;
+use longhaul_runtime::{Hook, jobs};
+
+fn main() {
+    Hook::<Notification>::run(&[jobs::tracker::on_notification]);
+}

@@ -1,0 +1,8 @@
+//! `PermissionRequest`: the session waits for an answer.
+
+use longhaul_core::event::PermissionRequest;
+use longhaul_runtime::{Hook, jobs};
+
+fn main() {
+    Hook::<PermissionRequest>::run(&[jobs::tracker::on_permission]);
+}

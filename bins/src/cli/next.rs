@@ -1,0 +1,68 @@
+//! `longhaul next`.
+
+use anyhow::bail;
+use longhaul_core::{Env, Status};
+use longhaul_runtime::tmux::Server;
+use longhaul_runtime::{Home, Tracker};
+use longhaul_tracker::Agent;
+
+use super::{Exit, out, status, tmux};
+
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// The client that goes there, by tmux's name for it
+    #[arg(long)]
+    client: Option<String>,
+}
+
+pub(crate) fn run(env: &Env, args: &Args) -> anyhow::Result<Exit> {
+    let home = Home::of(env)?;
+    let tracker = Tracker::open(env, &home)?;
+    let mut agents = tracker.agents()?;
+    agents.retain(waits);
+    // Who is blocked costs time; who has completed only wants to be seen.
+    agents.sort_by_key(|agent| (status::urgency(agent.status), agent.updated_at));
+    if agents.is_empty() {
+        say(env, args, "Nobody waits for you.")?;
+        return Ok(Exit::Success);
+    }
+    let server = Server::of(env);
+    let socket = server.as_ref().map(|server| server.socket.as_str());
+    let is_here = |agent: &&Agent| agent.pane.as_ref().is_some_and(|pane| Some(pane.socket.as_str()) == socket);
+    match (agents.iter().find(is_here).and_then(|agent| agent.pane.as_ref()), &server) {
+        (Some(pane), Some(server)) => tmux::go(server, &tracker, pane, args.client.as_deref())?,
+        (_, _) => out::line(&longhaul_inject::printable(&describe(&agents[0])))?,
+    }
+    Ok(Exit::Success)
+}
+
+fn waits(agent: &Agent) -> bool {
+    match agent.status {
+        Status::Blocked | Status::Completed => true,
+        Status::Working | Status::Idle => false,
+    }
+}
+
+/// Returns where the session is, for somebody who has to go there himself.
+fn describe(agent: &Agent) -> String {
+    let cwd = agent.cwd.as_deref().unwrap_or(&agent.project);
+    let reason = agent.reason.as_ref().map(|reason| format!(" ({reason})")).unwrap_or_default();
+    match &agent.pane {
+        Some(pane) => {
+            format!("{}{reason}: {cwd}, pane {} of tmux -S {}", agent.status, status::place(agent), pane.socket)
+        }
+        None => format!("{}{reason}: {cwd}", agent.status),
+    }
+}
+
+/// Says something where it is seen: behind a key of tmux, nobody reads what a command prints.
+fn say(env: &Env, args: &Args, text: &str) -> anyhow::Result<()> {
+    if let (Some(server), Some(client)) = (Server::of(env), &args.client) {
+        return match server.message(text, Some(client)) {
+            Ok(()) => Ok(()),
+            Err(error) => bail!(error),
+        };
+    }
+    out::message(text);
+    Ok(())
+}

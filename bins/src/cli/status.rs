@@ -1,0 +1,109 @@
+//! `longhaul status`.
+
+use jiff::Timestamp;
+use longhaul_core::{Env, Status};
+use longhaul_inject::printable;
+use longhaul_runtime::{Home, Tracker};
+use longhaul_tracker::{Agent, Options, age};
+use serde_json::json;
+
+use super::{Exit, out};
+
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// Print a JSON array
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) fn run(env: &Env, args: &Args) -> anyhow::Result<Exit> {
+    let home = Home::of(env)?;
+    // Looking must not make a database where no session has ever been.
+    let (mut agents, options) = if home.database().exists() {
+        let tracker = Tracker::open(env, &home)?;
+        (tracker.agents()?, tracker.options())
+    } else {
+        (Vec::new(), Options::default())
+    };
+    agents.sort_by_key(|agent| (urgency(agent.status), agent.updated_at, agent.session.clone()));
+    let now = env.now.0 / 1000;
+    if args.json {
+        let rows: Vec<_> = agents.iter().map(|agent| to_json(agent, now)).collect();
+        out::line(&serde_json::to_string_pretty(&rows)?)?;
+    } else if agents.is_empty() {
+        out::message("No sessions. One appears when Claude Code starts with the plugin.");
+    } else {
+        for line in table(&agents, &options, now) {
+            out::line(&line)?;
+        }
+    }
+    Ok(Exit::Success)
+}
+
+/// Returns the place of a status in a list in which whoever waits for a person comes first.
+pub(crate) fn urgency(status: Status) -> u8 {
+    match status {
+        Status::Blocked => 0,
+        Status::Completed => 1,
+        Status::Working => 2,
+        Status::Idle => 3,
+    }
+}
+
+/// Returns where a session runs, as a person would look for it.
+pub(crate) fn place(agent: &Agent) -> String {
+    let pane = agent.pane.as_ref().map(|pane| pane.id.clone());
+    agent.target.clone().or(pane).unwrap_or_else(|| "-".to_owned())
+}
+
+fn to_json(agent: &Agent, now: u64) -> serde_json::Value {
+    let time = |seconds: u64| i64::try_from(seconds).ok().and_then(|seconds| Timestamp::from_second(seconds).ok());
+    let text = |seconds: u64| time(seconds).unwrap_or_default().to_string();
+    json!({
+        "session": agent.session,
+        "status": agent.status.as_str(),
+        "reason": agent.reason,
+        "age_seconds": now.saturating_sub(agent.updated_at),
+        "project": agent.project,
+        "branch": agent.branch,
+        "cwd": agent.cwd,
+        "prompt": agent.prompt_summary,
+        "agent_type": agent.agent_type,
+        "client": agent.client,
+        "pid": agent.pid,
+        "pane": agent.pane.as_ref().map(|pane| pane.id.as_str()),
+        "tmux_socket": agent.pane.as_ref().map(|pane| pane.socket.as_str()),
+        "target": agent.target,
+        "subagents": agent.subagents,
+        "tasks": agent.tasks,
+        "started_at": text(agent.started_at),
+        "updated_at": text(agent.updated_at),
+    })
+}
+
+/// Lays the sessions out in columns as wide as what is in them.
+fn table(agents: &[Agent], options: &Options, now: u64) -> Vec<String> {
+    let header = ["STATE", "AGE", "PROJECT", "BRANCH", "PANE", "LAST"].map(str::to_owned);
+    let rows = agents.iter().map(|agent| row(agent, options, now));
+    let rows: Vec<[String; 6]> = std::iter::once(header).chain(rows).collect();
+    let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
+    let widths = [width(0), width(1), width(2), width(3), width(4)];
+    let line = |[state, age, project, branch, pane, last]: &[String; 6]| {
+        let [w0, w1, w2, w3, w4] = widths;
+        let line = format!("{state:w0$}  {age:>w1$}  {project:w2$}  {branch:w3$}  {pane:w4$}  {last}");
+        line.trim_end().to_owned()
+    };
+    rows.iter().map(line).collect()
+}
+
+fn row(agent: &Agent, options: &Options, now: u64) -> [String; 6] {
+    let seconds = now.saturating_sub(agent.updated_at);
+    let age = if seconds < 60 { format!("{seconds}s") } else { age(seconds) };
+    let state = format!("{} {}", options.icon(agent.status), agent.status);
+    let reason = agent.reason.as_ref().filter(|_| agent.status == Status::Blocked);
+    let last = reason.or(agent.prompt_summary.as_ref()).cloned().unwrap_or_default();
+    let kind = agent.agent_type.as_ref().filter(|kind| !kind.is_empty());
+    let project = kind.map_or_else(|| agent.project.clone(), |kind| format!("{} ({kind})", agent.project));
+    let branch = agent.branch.clone().unwrap_or_else(|| "-".to_owned());
+    [state, age, project, branch, place(agent), last].map(|text| printable(&text))
+}

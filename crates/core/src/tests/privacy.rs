@@ -1,0 +1,46 @@
+use proptest::prelude::*;
+
+use crate::privacy::strip;
+
+#[track_caller]
+fn check(text: &str, expected: &str) {
+    assert_eq!(strip(text), expected, "{text:?}");
+}
+
+#[test]
+fn what_is_private_goes_and_the_rest_stays() {
+    check("a <private>b</private> c", "a  c");
+    check("<PRIVATE reason=\"x\">b</Private >c", "c");
+    check("a<private>b<private>c</private>d</private>e", "ae");
+    check("a <private>b", "a ");
+    check("a <private b", "a ");
+    check("a</private>b", "ab");
+    check("<private/>a", "a");
+    check("<system-reminder>x</system-reminder>y<longhaul-context>z</longhaul-context>", "y");
+    check("<claude-mem-context>x</claude-mem-context>", "");
+}
+
+#[test]
+fn other_tags_and_signs_are_text() {
+    check("1 < 2 && <b>x</b> <privateer>", "1 < 2 && <b>x</b> <privateer>");
+    check("é<private>ü</private>ö", "éö");
+}
+
+#[test]
+fn after_a_hundred_tags_the_rest_is_dropped() {
+    let text = "<private>x</private>y".repeat(60);
+    assert_eq!(strip(&text), "y".repeat(50));
+}
+
+proptest! {
+    #[test]
+    fn nothing_inside_survives(before in "[^<]{0,20}", secret in "[a-z]{5,20}", after in "[^<]{0,20}") {
+        let stripped = strip(&format!("{before}<private>SECRET-{secret}</private>{after}"));
+        prop_assert_eq!(stripped, format!("{before}{after}"));
+    }
+
+    #[test]
+    fn no_text_breaks_it(text in "(<|/|>|private|system-reminder| |é|a){0,60}") {
+        let _ = strip(&text);
+    }
+}

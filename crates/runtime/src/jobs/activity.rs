@@ -1,0 +1,76 @@
+//! The activity log, which every job reads: one line per event, written before the jobs look at it.
+
+use longhaul_activity_log::{Line, chars_of_json};
+use longhaul_core::Status;
+use longhaul_core::event::{HookEvent, PostToolUse, PreCompact, SessionStart, Stop, SubagentStop};
+use longhaul_core::guard::{in_subagent, is_compaction};
+
+use crate::{ActivityLog, Error, Flow, Hook, SessionRecord};
+
+/// Remembers where the session runs, and begins its log.
+pub fn on_session_start(hook: &mut Hook<SessionStart>) -> Result<Flow, Error> {
+    if !hook.wants_activity() {
+        return Ok(Flow::Next);
+    }
+    SessionRecord::of(hook).save(&hook.home, &hook.event.common.session)?;
+    // A compaction happens inside a turn, which goes on.
+    if hook.event.source != "compact" {
+        hook.activity()?.append(&[Line::Status { at: hook.env.now, status: Status::Idle }])?;
+    }
+    Ok(Flow::Next)
+}
+
+/// Counts a tool call of the main loop; of a subagent's call only the log is read.
+pub fn on_tool_use(hook: &mut Hook<PostToolUse<'static>>) -> Result<Flow, Error> {
+    if !hook.wants_activity() {
+        return Ok(Flow::Next);
+    }
+    let log = hook.activity()?;
+    if in_subagent(&hook.event.common) {
+        hook.before = log.metrics()?;
+        return Ok(Flow::Next);
+    }
+    let chars = hook.event.tool_response.map_or(0, |response| chars_of_json(response.get()));
+    (hook.before, hook.after) = log.append_and_measure(Line::Tool { at: hook.env.now, chars })?;
+    Ok(Flow::Next)
+}
+
+/// Counts what a subagent brought back.
+pub fn on_agent_return(hook: &mut Hook<SubagentStop>) -> Result<Flow, Error> {
+    if !hook.wants_activity() || is_compaction(&hook.event.common) {
+        return Ok(Flow::Next);
+    }
+    let chars = hook.event.last_assistant_message.as_ref().map_or(0, |message| message.chars().count() as u64);
+    let log = hook.activity()?;
+    (hook.before, hook.after) = log.append_and_measure(Line::Agent { at: hook.env.now, chars })?;
+    Ok(Flow::Next)
+}
+
+/// Notes that the turn is over.
+pub fn on_turn_end(hook: &mut Hook<Stop>) -> Result<Flow, Error> {
+    if hook.wants_activity() {
+        let line = Line::Status { at: hook.env.now, status: Status::Completed };
+        (hook.before, hook.after) = hook.activity()?.append_and_measure(line)?;
+    }
+    Ok(Flow::Next)
+}
+
+/// Begins the count afresh: a compaction leaves nothing to go back to.
+pub fn on_compact(hook: &mut Hook<PreCompact>) -> Result<Flow, Error> {
+    if hook.wants_activity() {
+        let at = hook.env.now;
+        hook.activity()?.append(&[Line::Compaction { at }, Line::Bookmark { at }])?;
+    }
+    Ok(Flow::Next)
+}
+
+impl<E: HookEvent<'static>> Hook<E> {
+    /// Returns whether anything that is switched on reads the activity log.
+    pub(super) fn wants_activity(&self) -> bool {
+        self.config.bookmarks.enabled || self.config.guard.enabled || self.config.tracker.enabled
+    }
+
+    pub(super) fn activity(&self) -> Result<ActivityLog, Error> {
+        ActivityLog::open(&self.home, &self.event.common().session)
+    }
+}

@@ -1,0 +1,166 @@
+//! The state of every session.
+
+use longhaul_core::event::{
+    HookEvent, Notification, PermissionRequest, PostToolUse, PostToolUseFailure, SessionEnd, SessionStart, Stop,
+    StopFailure, SubagentStart, SubagentStop, TaskCompleted, TeammateIdle, UserPromptSubmit,
+};
+use longhaul_core::guard::{in_subagent, is_compaction, is_task_notification};
+use longhaul_core::{Status, privacy};
+use longhaul_tracker::Trigger;
+
+use crate::tracker::{Told, Tracker};
+use crate::{Error, Flow, Hook};
+
+/// How much of a prompt is kept to tell sessions apart.
+const SUMMARY_CHARS: usize = 80;
+
+/// Adds the session.
+pub fn on_session_start(hook: &mut Hook<SessionStart>) -> Result<Flow, Error> {
+    hook.track(|hook, tracker| tracker.begin(&hook.event.common, Status::Idle, None))
+}
+
+/// The session works.
+pub fn on_prompt(hook: &mut Hook<UserPromptSubmit>) -> Result<Flow, Error> {
+    hook.track(|hook, tracker| {
+        let prompt = &hook.event.prompt;
+        let summary = (!is_task_notification(prompt)).then(|| summarize(prompt)).filter(|summary| !summary.is_empty());
+        tracker.prompt(&hook.event.common, summary.as_deref())
+    })
+}
+
+/// The session works. Where it did already, this touches nothing.
+pub fn on_tool_use(hook: &mut Hook<PostToolUse<'static>>) -> Result<Flow, Error> {
+    hook.tool_used()
+}
+
+/// The session works, although a call failed.
+pub fn on_tool_failure(hook: &mut Hook<PostToolUseFailure>) -> Result<Flow, Error> {
+    if !hook.config.tracker.enabled {
+        return Ok(Flow::Next);
+    }
+    hook.before = hook.activity()?.metrics()?;
+    hook.tool_used()
+}
+
+/// The session waits for an answer, its subagents' dialogs included.
+pub fn on_permission(hook: &mut Hook<PermissionRequest>) -> Result<Flow, Error> {
+    hook.track(|hook, tracker| {
+        let reason = format!("permission: {}", hook.event.tool_name);
+        tracker.ask_permission(&hook.event.common.session, &reason)
+    })
+}
+
+/// The session waits for an answer, said late or where no other event does.
+pub fn on_notification(hook: &mut Hook<Notification>) -> Result<Flow, Error> {
+    let asks = matches!(hook.event.kind.as_deref(), Some("permission_prompt" | "elicitation_dialog") | None);
+    if !asks {
+        return Ok(Flow::Next);
+    }
+    hook.track(|hook, tracker| tracker.notified(&hook.event.common.session, hook.event.message.as_deref()))
+}
+
+/// The turn is over, unless subagents still run.
+pub fn on_turn_end(hook: &mut Hook<Stop>) -> Result<Flow, Error> {
+    hook.track(|hook, tracker| {
+        let session = &hook.event.common.session;
+        let others_run = match &hook.event.background_tasks {
+            // A command in the background asks nothing and may run for ever: the turn is over all the same.
+            Some(tasks) => tasks.iter().any(|task| task.may_ask()),
+            None => tracker.has_subagents(session)?,
+        };
+        if others_run {
+            return tracker.note_stopped(session);
+        }
+        tracker.apply(session, Trigger::Stopped, None, Told::InLog)
+    })
+}
+
+/// The turn ended in an error, whose kind is shown.
+pub fn on_failure(hook: &mut Hook<StopFailure>) -> Result<Flow, Error> {
+    hook.track(|hook, tracker| {
+        let reason = hook.event.error.as_deref().unwrap_or("error");
+        tracker.apply(&hook.event.common.session, Trigger::Failed, Some(reason), Told::Nowhere)
+    })
+}
+
+/// Counts a subagent.
+pub fn on_subagent_start(hook: &mut Hook<SubagentStart>) -> Result<Flow, Error> {
+    if is_compaction(&hook.event.common) {
+        return Ok(Flow::Next);
+    }
+    hook.track(|hook, tracker| tracker.count_subagent(&hook.event.common.session, 1))
+}
+
+/// Counts a subagent that has returned; if it was the one that waited, the session works again.
+pub fn on_agent_return(hook: &mut Hook<SubagentStop>) -> Result<Flow, Error> {
+    if is_compaction(&hook.event.common) {
+        return Ok(Flow::Next);
+    }
+    hook.track(|hook, tracker| {
+        let session = &hook.event.common.session;
+        tracker.count_subagent(session, -1)?;
+        tracker.apply(session, Trigger::SubagentReturned, None, Told::Nowhere)
+    })
+}
+
+/// A teammate has nothing to do.
+pub fn on_teammate_idle(hook: &mut Hook<TeammateIdle>) -> Result<Flow, Error> {
+    hook.track(|hook, tracker| {
+        let session = hook.event.teammate.as_ref().unwrap_or(&hook.event.common.session);
+        tracker.teammate_idle(&hook.event.common, session)
+    })
+}
+
+/// Counts a task.
+pub fn on_task_completed(hook: &mut Hook<TaskCompleted>) -> Result<Flow, Error> {
+    hook.track(|hook, tracker| tracker.count_task(&hook.event.common.session))
+}
+
+/// Removes the session.
+pub fn on_session_end(hook: &mut Hook<SessionEnd>) -> Result<Flow, Error> {
+    hook.track(|hook, tracker| tracker.end(&hook.event.common.session))
+}
+
+impl<E: HookEvent<'static>> Hook<E> {
+    /// Does `work` with the tracker, if it is switched on.
+    fn track(&self, work: impl FnOnce(&Self, &mut Tracker<'_>) -> Result<(), Error>) -> Result<Flow, Error> {
+        if self.config.tracker.enabled {
+            work(self, &mut Tracker::with(&self.env, &self.home, self.store()?)?)?;
+        }
+        Ok(Flow::Next)
+    }
+
+    fn tool_used(&self) -> Result<Flow, Error> {
+        let common = self.event.common();
+        let trigger = if in_subagent(common) { Trigger::SubagentToolUsed } else { Trigger::ToolUsed };
+        let changes = match self.before.status {
+            Some(status) => longhaul_tracker::next(status, trigger).is_some(),
+            // Nothing is written of the session yet, which a subagent does not change.
+            None => !in_subagent(common),
+        };
+        if !changes {
+            return Ok(Flow::Next);
+        }
+        // The tool call's own line already says that the main loop works.
+        let told = if self.after.status.is_some() { Told::InLog } else { Told::Nowhere };
+        self.track(|_, tracker| tracker.apply(&common.session, trigger, None, told))
+    }
+}
+
+fn summarize(prompt: &str) -> String {
+    let stripped = privacy::strip(prompt);
+    let words: Vec<&str> = stripped.split_whitespace().collect();
+    words.join(" ").chars().filter(|c| !c.is_control()).take(SUMMARY_CHARS).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::summarize;
+
+    #[test]
+    fn a_summary_is_one_line_without_what_is_private() {
+        assert_eq!(summarize("  fix\n the   <private>key abc</private> parser \u{1b}[31m"), "fix the parser [31m");
+        assert_eq!(summarize("<private>all of it</private>"), "");
+        assert_eq!(summarize(&"é".repeat(200)).chars().count(), 80);
+    }
+}

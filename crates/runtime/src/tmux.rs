@@ -1,0 +1,88 @@
+//! A tmux server: what it shows, and what it is told.
+//!
+//! Every method is one invocation of tmux, unless it says otherwise: starting tmux costs more than what it then does.
+
+mod act;
+mod fit;
+mod look;
+mod menu;
+mod setup;
+mod status_right;
+
+pub use self::setup::command;
+
+use std::time::Duration;
+
+use longhaul_core::Env;
+use longhaul_inject::Step;
+
+use crate::{Error, process};
+
+/// How long the server may take: one that hangs must not take the hook with it.
+const LIMIT: Duration = Duration::from_millis(800);
+
+/// Stands between two values that tmux prints. A control character would not do: newer versions print it as `\037`.
+const SEPARATOR: &str = "=-longhaul-=";
+
+/// A tmux server that runs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Server {
+    /// The path of its socket.
+    pub socket: String,
+}
+
+impl Server {
+    /// Returns the server that `$TMUX` names; `None` outside tmux.
+    pub fn of(env: &Env) -> Option<Self> {
+        // The socket's path may hold commas itself: the two fields after it cannot.
+        let mut fields = env.tmux.as_deref()?.rsplitn(3, ',');
+        let (_session, _pid, socket) = (fields.next()?, fields.next()?, fields.next()?);
+        (!socket.is_empty()).then(|| Self { socket: socket.to_owned() })
+    }
+
+    /// Runs commands one after the other, up to the first that fails, and returns what they print.
+    fn run(&self, commands: &[Vec<String>]) -> Result<String, Error> {
+        process::run(&self.step(commands), LIMIT)
+    }
+
+    fn step(&self, commands: &[Vec<String>]) -> Step {
+        // -u: without it tmux replaces what is not ASCII where the hook's locale is not UTF-8.
+        let mut argv: Vec<String> = ["tmux", "-u", "-S", &self.socket].map(str::to_owned).to_vec();
+        for (at, command) in commands.iter().enumerate() {
+            argv.extend((at > 0).then(|| ";".to_owned()));
+            argv.extend(command.iter().map(|argument| protect_semicolon(argument)));
+        }
+        Step { argv, stdin: None }
+    }
+
+    /// Returns the global values of options, empty where one is not set.
+    fn globals(&self, names: &[&str]) -> Result<Vec<String>, Error> {
+        let mut commands = Vec::with_capacity(2 * names.len());
+        for name in names {
+            commands.push(words(["show-options", "-gqv", name]));
+            commands.push(words(["display-message", "-p", SEPARATOR]));
+        }
+        let printed = self.run(&commands)?;
+        let end = format!("{SEPARATOR}\n");
+        let values = printed.split(end.as_str()).map(|value| value.strip_suffix('\n').unwrap_or(value).to_owned());
+        Ok(values.take(names.len()).collect())
+    }
+}
+
+/// Returns a command's words.
+fn words<const N: usize>(words: [&str; N]) -> Vec<String> {
+    words.map(str::to_owned).to_vec()
+}
+
+/// Returns `text` such that tmux takes a `;` at its end for a character.
+///
+/// tmux ends a command at any argument that ends in `;`, unless a backslash stands before it; that backslash it removes.
+fn protect_semicolon(text: &str) -> String {
+    match text.strip_suffix(';') {
+        Some(head) => format!("{head}\\;"),
+        None => text.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,64 @@
+//! What a server has and shows.
+
+use longhaul_tracker::{LivePane, OPTIONS, Options, Pane};
+
+use super::{Server, words};
+use crate::Error;
+
+/// One line per pane. The path comes last, as it may hold a tab; a line break in it would look like the next pane.
+/// A session's name holds neither: tmux writes them as `\t` and `\n`.
+const PANE: &str =
+    "#{pane_id}\t#{pane_pid}\t#{session_name}:#{window_index}.#{pane_index}\t#{s/\n/\u{fffd}/:pane_current_path}";
+
+impl Server {
+    /// Returns every pane of the server.
+    pub fn panes(&self) -> Result<Vec<LivePane>, Error> {
+        let listing = self.run(&[words(["list-panes", "-a", "-F", PANE])])?;
+        Ok(listing.lines().filter_map(|line| self.pane_of(line)).collect())
+    }
+
+    fn pane_of(&self, line: &str) -> Option<LivePane> {
+        let mut fields = line.splitn(4, '\t');
+        let (id, pid, target, cwd) = (fields.next()?, fields.next()?, fields.next()?, fields.next()?);
+        Some(LivePane {
+            pane: Pane { socket: self.socket.clone(), id: id.to_owned() },
+            pid: pid.parse().ok()?,
+            target: target.to_owned(),
+            cwd: cwd.to_owned(),
+        })
+    }
+
+    /// Returns the panes that have somebody's eye: for every attached client the one that is active there.
+    pub fn active_panes(&self) -> Result<Vec<String>, Error> {
+        let listing = self.run(&[words(["list-clients", "-F", "#{pane_id}"])])?;
+        Ok(listing.lines().filter(|id| id.starts_with('%')).map(str::to_owned).collect())
+    }
+
+    /// Reads the options that users set, with the older plugin's where ours are not set.
+    pub fn read_options(&self) -> Result<Options, Error> {
+        self.read().map(|(options, _)| options)
+    }
+
+    /// Reads the same together with the status that the server shows now; empty where it shows none yet.
+    pub fn read(&self) -> Result<(Options, String), Error> {
+        let ours = OPTIONS.iter().map(|option| format!("@longhaul-{}", option.name));
+        let older = OPTIONS.iter().map(|option| format!("@claude-tracker-{}", option.older));
+        let names: Vec<String> = ours.chain(older).chain(["@longhaul-status".to_owned()]).collect();
+        let mut values = self.globals(&names.iter().map(String::as_str).collect::<Vec<_>>())?;
+        let status = values.pop().unwrap_or_default();
+        let set = |at: usize| values.get(at).filter(|value| !value.is_empty()).cloned();
+        Ok((Options::from_values(|at| set(at).or_else(|| set(at + OPTIONS.len()))), status))
+    }
+
+    /// Returns columns and rows of a client, by its name, or of the one that is used here; `None` where there is none.
+    pub fn client_size(&self, client: Option<&str>) -> Result<Option<(usize, usize)>, Error> {
+        let mut command = words(["display-message", "-p"]);
+        if let Some(client) = client {
+            command.extend(words(["-c", client]));
+        }
+        command.push("#{client_width} #{client_height}".to_owned());
+        let size = self.run(&[command])?;
+        let number = |text: &str| text.parse().ok().filter(|number| *number > 0);
+        Ok(size.trim().split_once(' ').and_then(|(width, height)| Some((number(width)?, number(height)?))))
+    }
+}

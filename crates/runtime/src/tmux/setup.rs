@@ -1,0 +1,159 @@
+//! What `longhaul tmux setup` changes in a server, and how it is taken back.
+
+use std::path::Path;
+
+use longhaul_inject::{Step, shell_single_quote};
+use longhaul_tracker::Options;
+
+use super::status_right::{with_status, without_status};
+use super::{LIMIT, Server, words};
+use crate::{Error, Home, process};
+
+/// The place of our entries in tmux's lists of hooks; users' own, which begin at 0, stay as they are.
+const INDEX: u32 = 7390;
+
+/// The hooks that tell that a pane has got somebody's eye.
+const FOCUS_HOOKS: [&str; 3] = ["session-window-changed", "window-pane-changed", "client-session-changed"];
+
+/// What the hooks run. In a session that nobody is attached to, and in a window behind another, nobody has looked.
+const ON_FOCUS: &str = "if-shell -F '#{&&:#{session_attached},#{window_active}}' \
+    \"run-shell -b '#{@longhaul-command} tmux pane-focus #{pane_id}'\"";
+
+/// What the key runs.
+const ON_KEY: &str = "#{@longhaul-command} tmux menu 1 --client #{q:client_name}";
+
+/// How much wider status-right may become.
+const ROOM: u64 = 40;
+
+/// Everything that setup must know, and teardown take back.
+const NAMES: [&str; 8] = [
+    "status-right",
+    "status-left",
+    "status-interval",
+    "status-right-length",
+    "@longhaul-saved-interval",
+    "@longhaul-saved-length",
+    "@longhaul-saved-binding",
+    "@longhaul-bound-key",
+];
+
+/// Options that exist only because of us.
+const OURS: [&str; 6] = [
+    "@longhaul-saved-interval",
+    "@longhaul-saved-length",
+    "@longhaul-saved-binding",
+    "@longhaul-bound-key",
+    "@longhaul-command",
+    "@longhaul-status",
+];
+
+/// Returns how tmux has to call us: the executable, with the home that is in force now, as words of a shell.
+///
+/// It is kept in the option `@longhaul-command`, which tmux fills in where a shell's command is wanted.
+pub fn command(exe: &Path, home: &Home) -> String {
+    let [home, exe] = [home.dir(), exe].map(|path| shell_single_quote(&path.to_string_lossy()));
+    format!("env LONGHAUL_HOME={home} {exe}")
+}
+
+impl Server {
+    /// Puts key binding, focus hooks and the status in place; doing it again changes nothing.
+    ///
+    /// `command` is what [`command`] returns. Takes three calls of tmux.
+    pub fn setup(&self, command: &str, options: &Options) -> Result<(), Error> {
+        let [right, left, interval, length, old_interval, old_length, old_binding, bound_key] = self.state()?;
+        let mut commands = vec![set("@longhaul-command", command), set("status-right", &with_status(&right, &left))];
+        for hook in FOCUS_HOOKS {
+            commands.push(words(["set-hook", "-g", &format!("{hook}[{INDEX}]"), ON_FOCUS]));
+        }
+        // 0 is tmux's word for never.
+        let shorter = |now: u64| Some(options.status_interval()).filter(|ours| now == 0 || *ours < now);
+        commands.extend(change("status-interval", "@longhaul-saved-interval", &interval, &old_interval, shorter));
+        let wider = |now: u64| Some(now + ROOM);
+        commands.extend(change("status-right-length", "@longhaul-saved-length", &length, &old_length, wider));
+        let key = options.get("key");
+        if !bound_key.is_empty() && bound_key != key {
+            self.release(&bound_key, &old_binding)?;
+        }
+        match self.binding(key) {
+            Some(binding) if is_ours(&binding) => {}
+            Some(theirs) => commands.push(set("@longhaul-saved-binding", &theirs)),
+            None => commands.push(words(["set-option", "-gu", "@longhaul-saved-binding"])),
+        }
+        commands.push(set("@longhaul-bound-key", key));
+        // Last: where the key is none that tmux knows, all the rest is in place.
+        commands.push(words(["bind-key", key, "run-shell", "-b", ON_KEY]));
+        self.run(&commands).map(drop)
+    }
+
+    /// Takes back what [`setup`](Self::setup) did. What somebody has changed since stays as he wants it.
+    pub fn teardown(&self) -> Result<(), Error> {
+        let [right, _left, interval, length, old_interval, old_length, old_binding, bound_key] = self.state()?;
+        let mut commands = vec![set("status-right", &without_status(&right))];
+        for hook in FOCUS_HOOKS {
+            commands.push(words(["set-hook", "-gu", &format!("{hook}[{INDEX}]")]));
+        }
+        commands.extend(restore("status-interval", &interval, &old_interval));
+        commands.extend(restore("status-right-length", &length, &old_length));
+        commands.extend(OURS.map(|name| words(["set-option", "-gu", name])));
+        if !bound_key.is_empty() {
+            self.release(&bound_key, &old_binding)?;
+        }
+        self.run(&commands)?;
+        let panes = self.panes()?;
+        let unset = |id: &str| words(["set-option", "-pqu", "-t", id, "@longhaul-state"]);
+        let commands: Vec<_> = panes.iter().map(|live| unset(&live.pane.id)).collect();
+        // A pane that is gone meanwhile has no options either.
+        let _ = self.run(&commands);
+        Ok(())
+    }
+
+    fn state(&self) -> Result<[String; NAMES.len()], Error> {
+        let values = self.globals(&NAMES)?;
+        let message = "it did not print its options".to_owned();
+        values.try_into().map_err(|_| Error::Program { program: "tmux".to_owned(), message })
+    }
+
+    /// Returns the line that binds a key behind the prefix; `None` where it is not bound.
+    fn binding(&self, key: &str) -> Option<String> {
+        let line = self.run(&[words(["list-keys", "-T", "prefix", key])]).ok()?;
+        Some(line.trim_end_matches('\n').to_owned()).filter(|line| !line.is_empty())
+    }
+
+    /// Gives a key back, if it is still ours.
+    fn release(&self, key: &str, binding: &str) -> Result<(), Error> {
+        if !self.binding(key).is_some_and(|binding| is_ours(&binding)) {
+            return Ok(());
+        }
+        self.run(&[words(["unbind-key", key]), words(["set-option", "-gu", "@longhaul-saved-binding"])])?;
+        if !binding.is_empty() {
+            let Step { argv, .. } = self.step(&[words(["source-file", "-"])]);
+            process::run(&Step { argv, stdin: Some(format!("{binding}\n")) }, LIMIT)?;
+        }
+        Ok(())
+    }
+}
+
+fn set(name: &str, value: &str) -> Vec<String> {
+    words(["set-option", "-g", name, value])
+}
+
+fn is_ours(binding: &str) -> bool {
+    binding.contains("#{@longhaul-command} tmux menu")
+}
+
+/// Returns the commands that change a number to what `ours` makes of it, and keep `<before> <ours>` for teardown.
+fn change(name: &str, saved_name: &str, now: &str, saved: &str, ours: impl Fn(u64) -> Option<u64>) -> Vec<Vec<String>> {
+    // Where we have changed it and it still is so, the number to begin with is the one from before.
+    let before = match saved.split_once(' ') {
+        Some((before, ours)) if ours == now => before,
+        Some(_) | None => now,
+    };
+    let Some(ours) = before.parse().ok().and_then(ours) else { return Vec::new() };
+    vec![set(name, &ours.to_string()), set(saved_name, &format!("{before} {ours}"))]
+}
+
+/// Returns the command that brings a number back, unless somebody has changed it since.
+fn restore(name: &str, now: &str, saved: &str) -> Option<Vec<String>> {
+    let (before, ours) = saved.split_once(' ')?;
+    (ours == now).then(|| set(name, before))
+}

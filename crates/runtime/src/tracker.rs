@@ -1,0 +1,245 @@
+//! The tracker's rows, joined with the log, the scripts and the display.
+
+mod options_cache;
+mod refresh;
+
+use std::path::Path;
+use std::time::Duration;
+
+use longhaul_activity_log::Line;
+use longhaul_core::event::Common;
+use longhaul_core::{Env, Millis, SessionId, Status};
+use longhaul_inject::Terminal;
+use longhaul_store::{Change, Sighting, Store};
+use longhaul_tracker::{Agent, Options, Pane, Trigger, render, transition};
+
+use crate::tmux::Server;
+use crate::{ActivityLog, Error, Home, files, git, process};
+
+/// How long a command waits for others' writes.
+const COMMAND_PATIENCE: Duration = Duration::from_secs(5);
+
+/// Whether the session's log tells of a change already.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Told {
+    /// The event's own line does.
+    InLog,
+    /// Nothing does yet: the log must stay in step with the rows, for the next tool call to know.
+    Nowhere,
+}
+
+/// Everything that knows who is alive.
+#[derive(Debug)]
+pub struct Tracker<'a> {
+    env: &'a Env,
+    home: &'a Home,
+    store: Store,
+    server: Option<Server>,
+}
+
+impl<'a> Tracker<'a> {
+    /// Opens the database, for a command.
+    pub fn open(env: &'a Env, home: &'a Home) -> Result<Self, Error> {
+        Self::with(env, home, home.store(COMMAND_PATIENCE)?)
+    }
+
+    /// Uses a database that is open.
+    pub(crate) fn with(env: &'a Env, home: &'a Home, store: Store) -> Result<Self, Error> {
+        Ok(Self { env, home, store, server: Server::of(env) })
+    }
+
+    /// Returns every session that is alive.
+    pub fn agents(&self) -> Result<Vec<Agent>, Error> {
+        Ok(self.store.agents()?)
+    }
+
+    /// Returns the options as they were last read from tmux; the defaults outside of it.
+    pub fn options(&self) -> Options {
+        self.server.as_ref().map_or_else(Options::default, |server| options_cache::load(self.home, server))
+    }
+
+    /// Adds a session that begins.
+    pub(crate) fn begin(&mut self, common: &Common, status: Status, reason: Option<&str>) -> Result<(), Error> {
+        let place = Place::of(self.env, common);
+        if self.store.add_agent(&place.sighting(self.env.now), status, reason)? {
+            self.push()?;
+        }
+        Ok(())
+    }
+
+    /// Notes a prompt.
+    pub(crate) fn prompt(&mut self, common: &Common, summary: Option<&str>) -> Result<(), Error> {
+        let place = Place::of(self.env, common);
+        match self.store.note_prompt(&place.sighting(self.env.now), summary)? {
+            Some(change) => self.announce(&change, Told::InLog),
+            None => Ok(()),
+        }
+    }
+
+    /// Applies a trigger, if it changes anything.
+    pub(crate) fn apply(
+        &self,
+        session: &SessionId,
+        trigger: Trigger,
+        reason: Option<&str>,
+        told: Told,
+    ) -> Result<(), Error> {
+        let Some(transition) = transition(trigger) else { return Ok(()) };
+        match self.store.change_status(session.as_str(), &transition, reason, self.env.now)? {
+            Some(change) => self.announce(&change, told),
+            None => Ok(()),
+        }
+    }
+
+    /// Applies the client's late notice that it waits.
+    pub(crate) fn notified(&self, session: &SessionId, reason: Option<&str>) -> Result<(), Error> {
+        let Some(transition) = transition(Trigger::Notified) else { return Ok(()) };
+        let now = self.env.now;
+        match self.store.change_status_unless_asked_lately(session.as_str(), &transition, reason, now)? {
+            Some(change) => self.announce(&change, Told::Nowhere),
+            None => Ok(()),
+        }
+    }
+
+    /// Notes that somebody looks at a pane; returns whether that changed anything.
+    pub fn seen(&self, pane: &Pane) -> Result<bool, Error> {
+        let Some(transition) = transition(Trigger::Seen) else { return Ok(false) };
+        let change = self.store.change_status_in_pane(pane, &transition, self.env.now)?;
+        if let Some(change) = &change {
+            self.announce(change, Told::Nowhere)?;
+        }
+        Ok(change.is_some())
+    }
+
+    /// Notes that a dialog asks for permission.
+    pub(crate) fn ask_permission(&mut self, session: &SessionId, reason: &str) -> Result<(), Error> {
+        let Some(transition) = transition(Trigger::PermissionRequested) else { return Ok(()) };
+        match self.store.ask_permission(session.as_str(), &transition, reason, self.env.now)? {
+            Some(change) => self.announce(&change, Told::Nowhere),
+            None => Ok(()),
+        }
+    }
+
+    pub(crate) fn note_stopped(&self, session: &SessionId) -> Result<(), Error> {
+        Ok(self.store.note_stopped(session.as_str())?)
+    }
+
+    pub(crate) fn has_subagents(&self, session: &SessionId) -> Result<bool, Error> {
+        let agents = self.store.agents()?;
+        Ok(agents.iter().any(|agent| agent.session == session.as_str() && agent.subagents > 0))
+    }
+
+    pub(crate) fn count_subagent(&self, session: &SessionId, by: i32) -> Result<(), Error> {
+        Ok(self.store.count_subagent(session.as_str(), by)?)
+    }
+
+    pub(crate) fn count_task(&self, session: &SessionId) -> Result<(), Error> {
+        Ok(self.store.count_task(session.as_str())?)
+    }
+
+    /// Makes `session`, which may be another than that of the event, an idle teammate.
+    pub(crate) fn teammate_idle(&mut self, common: &Common, session: &SessionId) -> Result<(), Error> {
+        let mut place = Place::of(self.env, common);
+        if *session != common.session {
+            // The pane belongs to the session that the event is of.
+            place = Place { session: session.clone(), pane: None, pid: None, ..place };
+        }
+        place.agent_type = Some("teammate");
+        self.store.add_agent(&place.sighting(self.env.now), Status::Idle, None)?;
+        self.store.note_teammate(session.as_str())?;
+        self.apply(session, Trigger::TeammateIdle, None, Told::Nowhere)?;
+        // Even where its status stays, it is no longer counted.
+        self.push()
+    }
+
+    /// Removes a session.
+    pub(crate) fn end(&self, session: &SessionId) -> Result<(), Error> {
+        if self.store.remove_agent(session.as_str())? { self.push() } else { Ok(()) }
+    }
+
+    /// Tells of a real change: the log, the user's scripts, the display.
+    fn announce(&self, change: &Change, told: Told) -> Result<(), Error> {
+        if told == Told::Nowhere
+            && let Some(session) = SessionId::new(&change.session)
+        {
+            let line = Line::Status { at: self.env.now, status: change.to };
+            ActivityLog::open(self.home, &session)?.append(&[line])?;
+        }
+        let options = self.options();
+        for script in options.scripts(change.to) {
+            let from = change.from.map_or("none", Status::as_str);
+            let summary = change.summary.as_deref().unwrap_or_default();
+            process::spawn_script(script, &[from, change.to.as_str(), &change.session, &change.project, summary])?;
+        }
+        let pane = change.pane.as_ref().map(|pane| (pane, change.to));
+        self.show(&options, pane)
+    }
+
+    /// Renders the counts and pushes them to tmux.
+    pub fn push(&self) -> Result<(), Error> {
+        self.show(&self.options(), None)
+    }
+
+    fn show(&self, options: &Options, pane: Option<(&Pane, Status)>) -> Result<(), Error> {
+        let text = render(&self.store.agents()?, options, seconds(self.env.now));
+        files::replace(&self.home.status(), text.as_bytes())?;
+        let Some(server) = &self.server else { return Ok(()) };
+        let state = pane.filter(|(pane, _)| pane.socket == server.socket);
+        server.set_status(&text, state.map(|(pane, status)| (pane.id.as_str(), status.as_str())))
+    }
+}
+
+fn seconds(at: Millis) -> u64 {
+    at.0 / 1000
+}
+
+/// Where a session runs, as its hook sees it.
+struct Place {
+    session: SessionId,
+    cwd: Option<String>,
+    project: String,
+    branch: Option<String>,
+    agent_type: Option<&'static str>,
+    pane: Option<Pane>,
+    pid: Option<u32>,
+}
+
+impl Place {
+    fn of(env: &Env, common: &Common) -> Self {
+        let pane = match Terminal::detect(env) {
+            Ok(Terminal::Tmux(pane)) => Some(Pane { socket: pane.socket, id: pane.pane }),
+            Ok(Terminal::Screen(_) | Terminal::Osascript(_)) | Err(_) => None,
+        };
+        Self { pane, pid: env.client_pid, ..Self::in_dir(common.session.clone(), common.cwd.as_deref()) }
+    }
+
+    fn in_dir(session: SessionId, cwd: Option<&Path>) -> Self {
+        let name = cwd.and_then(Path::file_name).map(|name| name.to_string_lossy().into_owned());
+        let text = cwd.map(|cwd| cwd.to_string_lossy().into_owned());
+        let is_worktree = text.as_ref().is_some_and(|cwd| cwd.contains("/.claude/worktrees/"));
+        Self {
+            session,
+            project: name.unwrap_or_else(|| "/".to_owned()),
+            branch: cwd.and_then(git::branch),
+            agent_type: is_worktree.then_some("worktree"),
+            cwd: text,
+            pane: None,
+            pid: None,
+        }
+    }
+
+    fn sighting(&self, at: Millis) -> Sighting<'_> {
+        Sighting {
+            session: self.session.as_str(),
+            cwd: self.cwd.as_deref(),
+            project: &self.project,
+            branch: self.branch.as_deref(),
+            agent_type: self.agent_type,
+            pane: self.pane.as_ref(),
+            target: None,
+            client: "claude",
+            pid: self.pid,
+            at,
+        }
+    }
+}

@@ -1,0 +1,194 @@
+//! What no hook tells, put right now and then: by tmux, every few seconds, or by a command.
+
+use std::time::{Duration, UNIX_EPOCH};
+
+use longhaul_core::{Millis, SessionId};
+use longhaul_tracker::{
+    Agent, Found, LivePane, Pane, Process, Record, Trigger, Why, dead, old, reconcile, render, scan,
+};
+
+use super::{Place, Told, Tracker, options_cache, seconds};
+use crate::{ActivityLog, Error, SessionRecord, client, files, process, usage};
+
+/// How often the dead are looked for at most.
+const REAP_EVERY: Duration = Duration::from_secs(10);
+
+/// How long a session must have been silent before its transcript is searched for an interrupt.
+const SILENT_MS: u64 = 10_000;
+
+impl Tracker<'_> {
+    /// Puts right what no hook tells, clears what has been seen, and shows the result.
+    pub fn refresh(&mut self) -> Result<(), Error> {
+        let shown = match &self.server {
+            Some(server) => {
+                let (options, shown) = server.read()?;
+                options_cache::save(self.home, server, &options)?;
+                Some(shown)
+            }
+            None => None,
+        };
+        let records = client::records(self.env);
+        self.reconcile(&records)?;
+        self.clear_seen()?;
+        if self.is_reaping_due() {
+            let panes = self.panes()?;
+            let processes = process::all();
+            self.bury(&dead(&self.agents()?, &self.sockets(), &panes, &processes, seconds(self.env.now)))?;
+            self.add_found(&panes, &processes, &records)?;
+            self.update_targets(&panes)?;
+        }
+        let text = render(&self.agents()?, &self.options(), seconds(self.env.now));
+        // Servers that share a home each show what they were last told; the file is for whoever asks outside of them.
+        let written = std::fs::read_to_string(self.home.status()).unwrap_or_default();
+        if text == written && shown.is_none_or(|shown| shown == text) { Ok(()) } else { self.push() }
+    }
+
+    /// Adds the sessions that run without a row; returns them.
+    pub fn scan(&mut self) -> Result<Vec<String>, Error> {
+        let (panes, processes) = (self.panes()?, process::all());
+        let found = self.add_found(&panes, &processes, &client::records(self.env))?;
+        if !found.is_empty() {
+            self.push()?;
+        }
+        Ok(found)
+    }
+
+    /// Removes rows that are dead or a day old; returns them.
+    pub fn cleanup(&mut self) -> Result<Vec<(String, Why)>, Error> {
+        let agents = self.agents()?;
+        let now = seconds(self.env.now);
+        let mut gone = dead(&agents, &self.sockets(), &self.panes()?, &process::all(), now);
+        let is_dead = |agent: &Agent| gone.iter().any(|(dead, _)| dead.session == agent.session);
+        let forgotten: Vec<_> = old(&agents, now).into_iter().filter(|(agent, _)| !is_dead(agent)).collect();
+        gone.extend(forgotten);
+        self.bury(&gone)?;
+        let removed: Vec<(String, Why)> = gone.iter().map(|(agent, why)| (agent.session.clone(), *why)).collect();
+        if !removed.is_empty() {
+            self.push()?;
+        }
+        Ok(removed)
+    }
+
+    /// Holds every row against what its client says of itself; without that word, against the transcript.
+    fn reconcile(&self, records: &[Record]) -> Result<(), Error> {
+        for agent in self.agents()? {
+            let Some(session) = SessionId::new(&agent.session) else { continue };
+            let last_hook = self.last_hook(&agent, &session);
+            let record = records.iter().find(|record| record.session == agent.session);
+            let trigger = match record {
+                Some(record) => reconcile(&agent, last_hook, record),
+                None => self.was_interrupted(&agent, &session, last_hook).then_some(Trigger::ClientIdle),
+            };
+            if let Some(trigger) = trigger {
+                let reason = record.and_then(|record| record.waiting_for.as_deref());
+                self.apply(&session, trigger, reason, Told::Nowhere)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns when a hook last told something: steady tool calls write to the log only.
+    fn last_hook(&self, agent: &Agent, session: &SessionId) -> Millis {
+        let path = self.home.session_file(session, "log");
+        let logged = if path.exists() {
+            ActivityLog::open(self.home, session)
+                .and_then(|log| log.metrics())
+                .ok()
+                .and_then(|metrics| metrics.last_line)
+        } else {
+            None
+        };
+        logged.unwrap_or_default().max(Millis(agent.touched_ms))
+    }
+
+    fn was_interrupted(&self, agent: &Agent, session: &SessionId, last_hook: Millis) -> bool {
+        let silent = self.env.now.since(last_hook) >= SILENT_MS;
+        let transcript = || SessionRecord::load(self.home, session).and_then(|record| record.transcript);
+        agent.status.is_running() && silent && transcript().is_some_and(|path| usage::ends_in_interrupt(&path))
+    }
+
+    /// Clears what is completed in the panes that somebody sees, once it has been shown for one interval.
+    fn clear_seen(&self) -> Result<(), Error> {
+        let Some(server) = &self.server else { return Ok(()) };
+        let (now, interval) = (seconds(self.env.now), self.options().status_interval());
+        let rested = |agent: &Agent| {
+            agent.status == longhaul_core::Status::Completed && now.saturating_sub(agent.updated_at) >= interval
+        };
+        let agents = self.agents()?;
+        if !agents.iter().any(rested) {
+            return Ok(());
+        }
+        let active = server.active_panes()?;
+        let is_active = |pane: &Pane| pane.socket == server.socket && active.contains(&pane.id);
+        for agent in agents.iter().filter(|agent| rested(agent)) {
+            if let Some(pane) = agent.pane.as_ref().filter(|pane| is_active(pane)) {
+                self.seen(pane)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn is_reaping_due(&self) -> bool {
+        if self.env.no_reap {
+            return false;
+        }
+        let path = self.home.dir().join("reaped");
+        let last = std::fs::metadata(&path).and_then(|metadata| metadata.modified());
+        let since = last.ok().and_then(|at| at.duration_since(UNIX_EPOCH).ok()).unwrap_or_default();
+        // The file's time is the machine's: a fixed clock must not make it wait for ever.
+        let due = crate::surroundings::clock().0.abs_diff(since.as_millis() as u64) >= REAP_EVERY.as_millis() as u64;
+        due && files::replace(&path, b"").is_ok()
+    }
+
+    fn panes(&self) -> Result<Vec<LivePane>, Error> {
+        self.server.as_ref().map_or(Ok(Vec::new()), |server| server.panes())
+    }
+
+    fn sockets(&self) -> Vec<&str> {
+        self.server.iter().map(|server| server.socket.as_str()).collect()
+    }
+
+    fn bury(&self, gone: &[(&Agent, Why)]) -> Result<(), Error> {
+        for (agent, _) in gone {
+            self.store.remove_agent(&agent.session)?;
+        }
+        Ok(())
+    }
+
+    fn add_found(
+        &mut self,
+        panes: &[LivePane],
+        processes: &[Process],
+        records: &[Record],
+    ) -> Result<Vec<String>, Error> {
+        let found = scan(&self.agents()?, panes, processes, records);
+        for one in &found {
+            self.add(one)?;
+        }
+        Ok(found.into_iter().map(|found| found.session).collect())
+    }
+
+    fn add(&mut self, found: &Found) -> Result<(), Error> {
+        let Some(session) = SessionId::new(&found.session) else { return Ok(()) };
+        let place = Place {
+            pane: found.pane.clone(),
+            pid: Some(found.pid),
+            ..Place::in_dir(session, found.cwd.as_deref().map(std::path::Path::new))
+        };
+        let sighting = longhaul_store::Sighting {
+            client: found.client,
+            target: found.target.as_deref(),
+            ..place.sighting(self.env.now)
+        };
+        Ok(self.store.add_found_agent(&sighting, found.status, found.reason.as_deref())?)
+    }
+
+    fn update_targets(&self, panes: &[LivePane]) -> Result<(), Error> {
+        for agent in self.agents()? {
+            if let Some(live) = panes.iter().find(|live| agent.pane.as_ref() == Some(&live.pane)) {
+                self.store.set_target(&agent.session, &live.target)?;
+            }
+        }
+        Ok(())
+    }
+}

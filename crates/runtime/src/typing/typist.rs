@@ -1,0 +1,180 @@
+//! Somebody at the keyboard of one pane.
+
+use std::cell::Cell;
+use std::fs::File;
+use std::time::{Duration, Instant};
+
+use fs2::FileExt;
+use longhaul_core::Env;
+use longhaul_inject::{
+    ClientSays, Decision, EditorMode, Look, Step, Terminal, TmuxPane, Turn, Want, Why, look, may_type, parse_inspection,
+};
+
+use super::Order;
+use crate::{Error, Home, client, files, process};
+
+/// How long one call of tmux, screen or osascript may take.
+const STEP_LIMIT: Duration = Duration::from_millis(1_500);
+
+/// How long typed text may take to show in the input.
+const ECHO_LIMIT: Duration = Duration::from_millis(1_000);
+
+/// With less time than this left before the deadline, Enter is not pressed: the client would no longer wait.
+const ENTER_MARGIN: Duration = Duration::from_millis(300);
+
+/// Somebody at the keyboard of one pane, with one text to type.
+pub(crate) struct Typist<'a> {
+    pub(super) env: &'a Env,
+    pub(super) home: &'a Home,
+    pub(super) order: &'a Order,
+    editor: EditorMode,
+    typed: Cell<bool>,
+}
+
+impl<'a> Typist<'a> {
+    pub(crate) fn new(env: &'a Env, home: &'a Home, order: &'a Order) -> Self {
+        Self { env, home, order, editor: client::editor_mode(env), typed: Cell::new(false) }
+    }
+
+    /// Returns whether any key was sent.
+    pub(crate) fn has_typed(&self) -> bool {
+        self.typed.get()
+    }
+
+    /// Takes the pane's lock, which is given back when the file is dropped; `None` while somebody else types.
+    pub(crate) fn lock(&self) -> Result<Option<File>, Error> {
+        let path = self.home.locks().join(self.order.terminal.lock_name());
+        let file = files::open_append(&path)?;
+        Ok(file.try_lock_exclusive().is_ok().then_some(file))
+    }
+
+    /// Returns what may be done now.
+    pub(crate) fn decide(&self) -> Result<Decision, String> {
+        let client = self.client();
+        let pane = match &self.order.terminal {
+            Terminal::Tmux(pane) => pane,
+            Terminal::Screen(_) | Terminal::Osascript(_) => return self.decide_blindly(client),
+        };
+        let look = self.look(pane)?;
+        if self.order.agents_may_ask && matches!(look, Look::Input { agents: true, .. }) {
+            return Ok(Decision::Wait(Why::Agents));
+        }
+        let decision = may_type(&look, client, self.order.want, &self.order.text);
+        Ok(match decision {
+            // The same text, but not from this order: somebody is typing it, or /rewind has left it there.
+            Decision::TypedAlready if !self.has_typed() => match self.order.want {
+                Want::MidTurn => Decision::Wait(Why::Draft),
+                Want::Idle | Want::Either => Decision::Stash { draft: self.order.text.clone() },
+            },
+            // It was typed and has not shown yet: once more would be twice.
+            Decision::Type if self.has_typed() => Decision::Wait(Why::Draft),
+            decision => decision,
+        })
+    }
+
+    /// Without a screen to look at, the client's own record is all there is to go by, and its word is needed.
+    fn decide_blindly(&self, client: ClientSays) -> Result<Decision, String> {
+        let turn = match client {
+            ClientSays::Busy | ClientSays::Waiting => Turn::Running,
+            ClientSays::Idle => Turn::Idle,
+            ClientSays::Unknown => return Err("neither the screen nor the client tells what is open".to_owned()),
+        };
+        let input = Look::Input { draft: None, turn, stashed: false, agents: false };
+        Ok(may_type(&input, client, self.order.want, &self.order.text))
+    }
+
+    fn client(&self) -> ClientSays {
+        client::says(self.env, self.order.client_pid)
+    }
+
+    fn look(&self, pane: &TmuxPane) -> Result<Look, String> {
+        let output = self.run(&pane.inspect())?;
+        let inspection = parse_inspection(&output).ok_or_else(|| format!("pane {} is gone", pane.pane))?;
+        if !inspection.dead && !process::client_runs_below(inspection.pid, self.order.client_pid) {
+            return Err(format!("the client does not run in pane {}", pane.pane));
+        }
+        Ok(look(&inspection, self.editor))
+    }
+
+    /// Types the text, sees that it shows in the input, and submits it.
+    pub(crate) fn submit(&self, decision: &Decision) -> Result<(), String> {
+        let pane = match &self.order.terminal {
+            Terminal::Tmux(pane) => pane,
+            blind @ (Terminal::Screen(_) | Terminal::Osascript(_)) => {
+                self.typed.set(true);
+                return blind.submit_blindly(&self.order.text).iter().try_for_each(|step| self.run(step).map(drop));
+            }
+        };
+        if *decision != Decision::TypedAlready {
+            self.typed.set(true);
+            self.run(&pane.type_text(&self.order.text))?;
+        }
+        let seen = self.wait_for_echo(pane).and_then(|()| self.is_still_safe());
+        if let Err(problem) = seen {
+            self.take_back(pane);
+            return Err(problem);
+        }
+        self.run(&pane.press_enter()).map(drop)
+    }
+
+    fn wait_for_echo(&self, pane: &TmuxPane) -> Result<(), String> {
+        let started = Instant::now();
+        while started.elapsed() < ECHO_LIMIT {
+            if self.look(pane)?.shows_pasted(&self.order.text) {
+                return Ok(());
+            }
+            std::thread::sleep(Duration::from_millis(4));
+        }
+        Err(format!("{:?} did not show in the input", self.order.text))
+    }
+
+    /// A dialog that opens holds its drawing back for a moment after a key: the client's record knows first.
+    fn is_still_safe(&self) -> Result<(), String> {
+        if self.client() == ClientSays::Waiting {
+            return Err("a dialog opened meanwhile".to_owned());
+        }
+        if self.order.deadline.is_some_and(|deadline| deadline.left() < ENTER_MARGIN) {
+            return Err("the hook's time is up".to_owned());
+        }
+        Ok(())
+    }
+
+    /// Erases the text where it stands at the end of the input, alone or behind what somebody typed at that moment.
+    fn take_back(&self, pane: &TmuxPane) {
+        if let Ok(Look::Input { draft: Some(draft), .. }) = self.look(pane)
+            && draft.ends_with(&self.order.text)
+            && self.run(&pane.erase(self.order.text.chars().count())).is_ok()
+        {
+            self.typed.set(false);
+        }
+    }
+
+    /// Puts the draft aside, types, and leaves it to the client to put the draft back after the submit.
+    pub(super) fn stash_and_submit(&self) -> Result<(), String> {
+        let Terminal::Tmux(pane) = &self.order.terminal else { return Err("the input cannot be seen".to_owned()) };
+        self.run(&pane.stash_draft())?;
+        let is_stashed = || matches!(self.look(pane), Ok(Look::Input { draft: None, stashed: true, .. }));
+        let started = Instant::now();
+        while !is_stashed() {
+            if started.elapsed() > ECHO_LIMIT {
+                return Err("the draft could not be stashed".to_owned());
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        let submitted = self.decide().and_then(|decision| match decision {
+            Decision::Type => self.submit(&decision),
+            Decision::TypedAlready | Decision::Stash { .. } => Err("the input changed meanwhile".to_owned()),
+            Decision::Wait(why) => Err(why.to_string()),
+        });
+        if submitted.is_err() && is_stashed() {
+            // Nothing was submitted that would bring the draft back: the same key does.
+            let _ = self.run(&pane.stash_draft());
+        }
+        submitted
+    }
+
+    fn run(&self, step: &Step) -> Result<String, String> {
+        let limit = self.order.deadline.map_or(STEP_LIMIT, |deadline| STEP_LIMIT.min(deadline.left()));
+        process::run(step, limit).map_err(|error| error.chain())
+    }
+}

@@ -1,0 +1,388 @@
+//! The sessions that are alive.
+//!
+//! Hooks run at the same moment, so every statement guards itself and tells whether it changed a row.
+
+use longhaul_core::{Millis, Status};
+use longhaul_tracker::{Agent, Pane, Transition};
+use rusqlite::types::Type;
+use rusqlite::{OptionalExtension, Row, TransactionBehavior, named_params};
+
+use crate::{Store, StoreError, cannot};
+
+/// How long after a permission was asked for the client's late notification of it is ignored, in seconds.
+const NOTIFICATION_LAG: u64 = 45;
+
+/// What a hook knows of the session it runs in.
+#[derive(Debug, Clone)]
+pub struct Sighting<'a> {
+    /// The session, in the form that names files.
+    pub session: &'a str,
+    /// Its working directory.
+    pub cwd: Option<&'a str>,
+    /// That directory's name.
+    pub project: &'a str,
+    /// The branch that is checked out there.
+    pub branch: Option<&'a str>,
+    /// `teammate` or `worktree` for one that works for another.
+    pub agent_type: Option<&'a str>,
+    /// The pane it runs in.
+    pub pane: Option<&'a Pane>,
+    /// That pane as `session:window.pane`.
+    pub target: Option<&'a str>,
+    /// The client.
+    pub client: &'a str,
+    /// The client's process.
+    pub pid: Option<u32>,
+    /// When.
+    pub at: Millis,
+}
+
+/// A status that has really changed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Change {
+    /// The session.
+    pub session: String,
+    /// What it was; `None` where it was not known.
+    pub from: Option<Status>,
+    /// What it is.
+    pub to: Status,
+    /// Its project.
+    pub project: String,
+    /// The beginning of its last prompt.
+    pub summary: Option<String>,
+    /// The pane it runs in.
+    pub pane: Option<Pane>,
+}
+
+const CHANGED: &str = "RETURNING previous, status, session_id, project_name, prompt_summary, tmux_socket, tmux_pane";
+
+impl Store {
+    /// Adds a session that begins, or brings what is known of it up to date without touching its status.
+    ///
+    /// Whatever else was in its pane is gone: `/clear` changes the session in the same pane. Returns whether a row was
+    /// added or removed.
+    pub fn add_agent(&mut self, seen: &Sighting<'_>, status: Status, reason: Option<&str>) -> Result<bool, StoreError> {
+        let failed = cannot("add the session");
+        let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(&failed)?;
+        let evicted = evict(&transaction, seen).map_err(&failed)?;
+        let added = insert(&transaction, seen, status, reason).map_err(&failed)?;
+        if added == 0 {
+            place(&transaction, seen).map_err(&failed)?;
+        }
+        transaction.commit().map_err(failed)?;
+        Ok(added + evicted > 0)
+    }
+
+    /// Adds a session that was found running, unless a hook has told of one in its pane meanwhile.
+    pub fn add_found_agent(
+        &mut self,
+        seen: &Sighting<'_>,
+        status: Status,
+        reason: Option<&str>,
+    ) -> Result<(), StoreError> {
+        let failed = cannot("add the session that was found");
+        let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(&failed)?;
+        let taken = "SELECT count(*) FROM agents WHERE tmux_socket = ?1 AND tmux_pane = ?2";
+        let taken: u32 = match seen.pane {
+            Some(pane) => transaction.query_row(taken, (&pane.socket, &pane.id), |row| row.get(0)).map_err(&failed)?,
+            None => 0,
+        };
+        if taken == 0 {
+            insert(&transaction, seen, status, reason).map_err(&failed)?;
+        }
+        transaction.commit().map_err(failed)
+    }
+
+    /// Notes a prompt: the session works, whatever it did before, and exists from now on.
+    ///
+    /// `summary` is `None` where no person wrote it. Returns the change, if the status was another.
+    pub fn note_prompt(&mut self, seen: &Sighting<'_>, summary: Option<&str>) -> Result<Option<Change>, StoreError> {
+        let failed = cannot("note the prompt");
+        let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(&failed)?;
+        evict(&transaction, seen).map_err(&failed)?;
+        let change = transaction
+            .query_row(
+                &format!(
+                    "INSERT INTO agents (session_id, status, cwd, project_name, git_branch, agent_type, tmux_socket, tmux_pane,
+                                         tmux_target, agent_client, pid, prompt_summary, started_at, updated_at, touched_ms)
+                     VALUES (:session, 'working', :cwd, :project, :branch, :agent_type, :socket, :pane, :target, :client,
+                             :pid, :summary, :now, :now, :ms)
+                     ON CONFLICT (session_id) DO UPDATE SET
+                         previous = status, status = 'working', reason = NULL, stopped = 0, task_count = 0,
+                         prompt_summary = coalesce(:summary, prompt_summary),
+                         cwd = coalesce(:cwd, cwd), project_name = :project, git_branch = :branch,
+                         updated_at = iif(status = 'working', updated_at, :now), touched_ms = :ms
+                     {CHANGED}"
+                ),
+                named_params! {
+                    ":session": seen.session,
+                    ":cwd": seen.cwd,
+                    ":project": seen.project,
+                    ":branch": seen.branch,
+                    ":agent_type": seen.agent_type,
+                    ":socket": seen.pane.map(|pane| &pane.socket),
+                    ":pane": seen.pane.map(|pane| &pane.id),
+                    ":target": seen.target,
+                    ":client": seen.client,
+                    ":pid": seen.pid,
+                    ":summary": summary,
+                    ":now": seconds(seen.at),
+                    ":ms": seen.at.0 as i64,
+                },
+                change,
+            )
+            .map_err(&failed)?;
+        place(&transaction, seen).map_err(&failed)?;
+        transaction.commit().map_err(failed)?;
+        Ok((change.from != Some(Status::Working)).then_some(change))
+    }
+
+    /// Changes a session's status if the transition's guard holds; returns the change, if there was one.
+    pub fn change_status(
+        &self,
+        session: &str,
+        transition: &Transition,
+        reason: Option<&str>,
+        at: Millis,
+    ) -> Result<Option<Change>, StoreError> {
+        self.guarded_change("session_id = :key", session, transition, reason, at)
+    }
+
+    /// The same for the late notification that follows a permission dialog: ignored if that was answered meanwhile.
+    pub fn change_status_unless_asked_lately(
+        &self,
+        session: &str,
+        transition: &Transition,
+        reason: Option<&str>,
+        at: Millis,
+    ) -> Result<Option<Change>, StoreError> {
+        let guard = format!(
+            "session_id = :key AND (permission_at IS NULL OR permission_at NOT BETWEEN :now - {NOTIFICATION_LAG} AND :now)"
+        );
+        self.guarded_change(&guard, session, transition, reason, at)
+    }
+
+    /// The same for whichever session is in a pane, whose key is `socket` and a newline and the pane's id.
+    pub fn change_status_in_pane(
+        &self,
+        pane: &Pane,
+        transition: &Transition,
+        at: Millis,
+    ) -> Result<Option<Change>, StoreError> {
+        let key = format!("{}\n{}", pane.socket, pane.id);
+        self.guarded_change("tmux_socket || char(10) || tmux_pane = :key", &key, transition, None, at)
+    }
+
+    fn guarded_change(
+        &self,
+        guard: &str,
+        key: &str,
+        transition: &Transition,
+        reason: Option<&str>,
+        at: Millis,
+    ) -> Result<Option<Change>, StoreError> {
+        let from = |n: usize| transition.from.get(n).map(|status| status.as_str());
+        let works = transition.to == Status::Working;
+        self.connection
+            .query_row(
+                &format!(
+                    "UPDATE agents SET previous = status, status = :to, reason = :reason, updated_at = :now, touched_ms = :ms,
+                                       stopped = iif(:works, 0, stopped)
+                     WHERE {guard} AND status IN (:from0, :from1, :from2, :from3)
+                     {CHANGED}"
+                ),
+                named_params! {
+                    ":key": key,
+                    ":to": transition.to.as_str(),
+                    ":reason": reason,
+                    ":now": seconds(at),
+                    ":ms": at.0 as i64,
+                    ":works": works,
+                    ":from0": from(0),
+                    ":from1": from(1),
+                    ":from2": from(2),
+                    ":from3": from(3),
+                },
+                change,
+            )
+            .optional()
+            .map_err(cannot("change the session's status"))
+    }
+
+    /// Notes that a session asks for permission, and changes its status if the transition's guard holds.
+    pub fn ask_permission(
+        &mut self,
+        session: &str,
+        transition: &Transition,
+        reason: &str,
+        at: Millis,
+    ) -> Result<Option<Change>, StoreError> {
+        let failed = cannot("note the request for permission");
+        // Both in one: a commit is what costs.
+        self.connection.execute_batch("BEGIN IMMEDIATE").map_err(&failed)?;
+        let sql = "UPDATE agents SET permission_at = ?2 WHERE session_id = ?1";
+        let change = self
+            .update(sql, (session, seconds(at)))
+            .and_then(|()| self.change_status(session, transition, Some(reason), at));
+        let end = if change.is_ok() { "COMMIT" } else { "ROLLBACK" };
+        self.connection.execute_batch(end).map_err(failed)?;
+        change
+    }
+
+    /// Notes that a session's turn has ended while subagents still run.
+    pub fn note_stopped(&self, session: &str) -> Result<(), StoreError> {
+        self.update("UPDATE agents SET stopped = 1 WHERE session_id = ?1", (session,))
+    }
+
+    /// Counts a subagent that begins (+1) or returns (-1); never below 0.
+    pub fn count_subagent(&self, session: &str, by: i32) -> Result<(), StoreError> {
+        let sql = "UPDATE agents SET subagent_count = max(0, subagent_count + ?2) WHERE session_id = ?1";
+        self.update(sql, (session, by))
+    }
+
+    /// Counts a task that was completed.
+    pub fn count_task(&self, session: &str) -> Result<(), StoreError> {
+        self.update("UPDATE agents SET task_count = task_count + 1 WHERE session_id = ?1", (session,))
+    }
+
+    /// Makes a session a teammate, which is not counted.
+    pub fn note_teammate(&self, session: &str) -> Result<(), StoreError> {
+        self.update("UPDATE agents SET agent_type = 'teammate' WHERE session_id = ?1", (session,))
+    }
+
+    /// Brings a pane's place in its session up to date: windows are renumbered.
+    pub fn set_target(&self, session: &str, target: &str) -> Result<(), StoreError> {
+        let sql = "UPDATE agents SET tmux_target = ?2 WHERE session_id = ?1 AND tmux_target IS NOT ?2";
+        self.update(sql, (session, target))
+    }
+
+    /// Removes a session; returns whether it was there.
+    pub fn remove_agent(&self, session: &str) -> Result<bool, StoreError> {
+        let removed = self.connection.execute("DELETE FROM agents WHERE session_id = ?1", (session,));
+        removed.map(|rows| rows > 0).map_err(cannot("remove the session"))
+    }
+
+    /// Returns every session that is alive, the oldest first.
+    pub fn agents(&self) -> Result<Vec<Agent>, StoreError> {
+        let failed = cannot("list the sessions");
+        let mut statement = self
+            .connection
+            .prepare(
+                "SELECT session_id, status, reason, cwd, project_name, git_branch, prompt_summary, agent_type,
+                        tmux_socket, tmux_pane, tmux_target, agent_client, pid, subagent_count, task_count,
+                        started_at, updated_at, touched_ms, stopped
+                 FROM agents ORDER BY started_at, session_id",
+            )
+            .map_err(&failed)?;
+        let rows = statement.query_map((), read).map_err(&failed)?;
+        rows.collect::<Result<_, _>>().map_err(failed)
+    }
+
+    fn update(&self, sql: &str, values: impl rusqlite::Params) -> Result<(), StoreError> {
+        self.connection.execute(sql, values).map(drop).map_err(cannot("update the session"))
+    }
+}
+
+/// Adds a row, if there is none of that session; returns how many were added.
+fn insert(
+    connection: &rusqlite::Connection,
+    seen: &Sighting<'_>,
+    status: Status,
+    reason: Option<&str>,
+) -> rusqlite::Result<usize> {
+    connection.execute(
+        "INSERT INTO agents (session_id, status, reason, cwd, project_name, git_branch, agent_type, tmux_socket,
+                                     tmux_pane, tmux_target, agent_client, pid, started_at, updated_at, touched_ms)
+                 VALUES (:session, :status, :reason, :cwd, :project, :branch, :agent_type, :socket, :pane, :target,
+                         :client, :pid, :now, :now, :ms)
+                 ON CONFLICT (session_id) DO NOTHING",
+        named_params! {
+            ":session": seen.session,
+            ":status": status.as_str(),
+            ":reason": reason,
+            ":cwd": seen.cwd,
+            ":project": seen.project,
+            ":branch": seen.branch,
+            ":agent_type": seen.agent_type,
+            ":socket": seen.pane.map(|pane| &pane.socket),
+            ":pane": seen.pane.map(|pane| &pane.id),
+            ":target": seen.target,
+            ":client": seen.client,
+            ":pid": seen.pid,
+            ":now": seconds(seen.at),
+            ":ms": seen.at.0 as i64,
+        },
+    )
+}
+
+/// Removes what else is said to be in the pane.
+fn evict(connection: &rusqlite::Connection, seen: &Sighting<'_>) -> rusqlite::Result<usize> {
+    let Some(pane) = seen.pane else { return Ok(0) };
+    connection.execute(
+        "DELETE FROM agents WHERE tmux_socket = ?1 AND tmux_pane = ?2 AND session_id <> ?3",
+        (&pane.socket, &pane.id, seen.session),
+    )
+}
+
+/// Brings up to date where a session runs.
+fn place(connection: &rusqlite::Connection, seen: &Sighting<'_>) -> rusqlite::Result<()> {
+    connection
+        .execute(
+            "UPDATE agents SET tmux_socket = coalesce(?2, tmux_socket), tmux_pane = coalesce(?3, tmux_pane),
+                               tmux_target = coalesce(?4, tmux_target), pid = coalesce(?5, pid)
+             WHERE session_id = ?1",
+            (seen.session, seen.pane.map(|pane| &pane.socket), seen.pane.map(|pane| &pane.id), seen.target, seen.pid),
+        )
+        .map(drop)
+}
+
+fn seconds(at: Millis) -> i64 {
+    (at.0 / 1000) as i64
+}
+
+fn change(row: &Row<'_>) -> rusqlite::Result<Change> {
+    let from = row.get::<_, Option<String>>(0)?;
+    Ok(Change {
+        from: from.as_deref().and_then(Status::from_name),
+        to: status(row, 1)?,
+        session: row.get(2)?,
+        project: row.get(3)?,
+        summary: row.get(4)?,
+        pane: pane(row, 5)?,
+    })
+}
+
+fn status(row: &Row<'_>, column: usize) -> rusqlite::Result<Status> {
+    let name: String = row.get(column)?;
+    let unknown = || rusqlite::Error::InvalidColumnType(column, name.clone(), Type::Text);
+    Status::from_name(&name).ok_or_else(unknown)
+}
+
+fn pane(row: &Row<'_>, column: usize) -> rusqlite::Result<Option<Pane>> {
+    let (socket, id): (Option<String>, Option<String>) = (row.get(column)?, row.get(column + 1)?);
+    Ok(socket.zip(id).map(|(socket, id)| Pane { socket, id }))
+}
+
+fn read(row: &Row<'_>) -> rusqlite::Result<Agent> {
+    let unsigned = |column: usize| row.get::<_, i64>(column).map(i64::unsigned_abs);
+    Ok(Agent {
+        session: row.get(0)?,
+        status: status(row, 1)?,
+        reason: row.get(2)?,
+        cwd: row.get(3)?,
+        project: row.get(4)?,
+        branch: row.get(5)?,
+        prompt_summary: row.get(6)?,
+        agent_type: row.get(7)?,
+        pane: pane(row, 8)?,
+        target: row.get(10)?,
+        client: row.get(11)?,
+        pid: row.get(12)?,
+        subagents: row.get(13)?,
+        tasks: row.get(14)?,
+        started_at: unsigned(15)?,
+        updated_at: unsigned(16)?,
+        touched_ms: unsigned(17)?,
+        stopped: row.get(18)?,
+    })
+}

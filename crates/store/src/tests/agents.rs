@@ -1,0 +1,134 @@
+use longhaul_core::{Millis, Status};
+use longhaul_tracker::{Pane, Trigger, next, transition};
+
+use super::{folder, open};
+use crate::Sighting;
+
+const NOW: Millis = Millis(5_000_000);
+
+fn sighting<'a>(session: &'a str, pane: Option<&'a Pane>) -> Sighting<'a> {
+    Sighting {
+        session,
+        cwd: Some("/home/dev/api"),
+        project: "api",
+        branch: Some("main"),
+        agent_type: None,
+        pane,
+        target: None,
+        client: "claude",
+        pid: Some(7),
+        at: NOW,
+    }
+}
+
+fn pane(id: &str) -> Pane {
+    Pane { socket: "/tmp/tmux".to_owned(), id: id.to_owned() }
+}
+
+#[test]
+fn the_guard_says_what_the_machine_says() {
+    let folder = folder();
+    let mut store = open(&folder.path().join("l.db")).unwrap();
+    for status in Status::ALL {
+        for trigger in Trigger::ALL {
+            store.remove_agent("s").unwrap();
+            store.add_agent(&sighting("s", None), status, None).unwrap();
+            let change = transition(trigger)
+                .and_then(|transition| store.change_status("s", &transition, None, Millis(NOW.0 + 9000)).unwrap());
+            assert_eq!(change.as_ref().map(|change| change.to), next(status, trigger), "{trigger:?} on {status:?}");
+            assert!(change.as_ref().is_none_or(|change| change.from == Some(status)));
+            let row = &store.agents().unwrap()[0];
+            assert_eq!(row.updated_at, if change.is_some() { 5009 } else { 5000 });
+        }
+    }
+}
+
+#[test]
+fn a_session_that_starts_again_keeps_its_status() {
+    let folder = folder();
+    let mut store = open(&folder.path().join("l.db")).unwrap();
+    assert!(store.add_agent(&sighting("s", None), Status::Working, None).unwrap());
+    assert!(!store.add_agent(&sighting("s", None), Status::Idle, None).unwrap());
+    assert_eq!(store.agents().unwrap()[0].status, Status::Working);
+}
+
+#[test]
+fn a_pane_holds_one_session() {
+    let folder = folder();
+    let mut store = open(&folder.path().join("l.db")).unwrap();
+    let (one, two) = (pane("%1"), pane("%2"));
+    let elsewhere = Pane { socket: "/tmp/other".to_owned(), id: "%1".to_owned() };
+    store.add_agent(&sighting("old", Some(&one)), Status::Working, None).unwrap();
+    store.add_agent(&sighting("beside", Some(&two)), Status::Idle, None).unwrap();
+    store.add_agent(&sighting("other server", Some(&elsewhere)), Status::Idle, None).unwrap();
+    store.note_prompt(&sighting("new", Some(&one)), Some("hi")).unwrap();
+    let mut left: Vec<String> = store.agents().unwrap().into_iter().map(|agent| agent.session).collect();
+    left.sort();
+    assert_eq!(left, ["beside", "new", "other server"]);
+}
+
+#[test]
+fn a_prompt_makes_it_work_whatever_it_did() {
+    let folder = folder();
+    let mut store = open(&folder.path().join("l.db")).unwrap();
+    let change = store.note_prompt(&sighting("s", None), Some("it's \"quoted\" #{x}")).unwrap().unwrap();
+    assert_eq!((change.from, change.to), (None, Status::Working));
+    assert_eq!(change.summary.as_deref(), Some("it's \"quoted\" #{x}"));
+    assert_eq!(store.note_prompt(&sighting("s", None), None).unwrap(), None, "working already");
+    assert_eq!(store.agents().unwrap()[0].prompt_summary.as_deref(), Some("it's \"quoted\" #{x}"));
+}
+
+#[test]
+fn a_notification_after_the_answer_is_ignored() {
+    let folder = folder();
+    let mut store = open(&folder.path().join("l.db")).unwrap();
+    store.add_agent(&sighting("s", None), Status::Working, None).unwrap();
+    let requested = transition(Trigger::PermissionRequested).unwrap();
+    assert!(store.ask_permission("s", &requested, "Write", NOW).unwrap().is_some());
+    store.change_status("s", &transition(Trigger::ToolUsed).unwrap(), None, NOW).unwrap();
+    let notified = transition(Trigger::Notified).unwrap();
+    let after =
+        |seconds: u64| store.change_status_unless_asked_lately("s", &notified, None, Millis(NOW.0 + seconds * 1000));
+    assert_eq!(after(6).unwrap(), None);
+    assert!(after(60).unwrap().is_some());
+}
+
+#[test]
+fn looking_at_a_pane_changes_only_what_is_in_it() {
+    let folder = folder();
+    let mut store = open(&folder.path().join("l.db")).unwrap();
+    let (one, two) = (pane("%1"), pane("%2"));
+    store.add_agent(&sighting("a", Some(&one)), Status::Completed, None).unwrap();
+    store.add_agent(&sighting("b", Some(&two)), Status::Completed, None).unwrap();
+    let seen = transition(Trigger::Seen).unwrap();
+    assert_eq!(store.change_status_in_pane(&one, &seen, NOW).unwrap().map(|change| change.session), Some("a".into()));
+    assert_eq!(store.change_status_in_pane(&one, &seen, NOW).unwrap(), None);
+    let statuses: Vec<Status> = store.agents().unwrap().into_iter().map(|agent| agent.status).collect();
+    assert_eq!(statuses, [Status::Idle, Status::Completed]);
+}
+
+#[test]
+fn subagents_never_count_below_zero() {
+    let folder = folder();
+    let mut store = open(&folder.path().join("l.db")).unwrap();
+    store.add_agent(&sighting("s", None), Status::Working, None).unwrap();
+    store.count_subagent("s", 1).unwrap();
+    store.count_subagent("s", -1).unwrap();
+    store.count_subagent("s", -1).unwrap();
+    assert_eq!(store.agents().unwrap()[0].subagents, 0);
+}
+
+#[test]
+fn what_was_found_running_does_not_push_out_what_a_hook_told() {
+    let folder = folder();
+    let mut store = open(&folder.path().join("l.db")).unwrap();
+    let one = pane("%1");
+    store.note_prompt(&sighting("real", Some(&one)), None).unwrap();
+    store.add_found_agent(&sighting("scan-1", Some(&one)), Status::Idle, None).unwrap();
+    assert_eq!(store.agents().unwrap().len(), 1);
+    store.remove_agent("real").unwrap();
+    store.add_found_agent(&sighting("scan-1", Some(&one)), Status::Idle, None).unwrap();
+    store.note_prompt(&sighting("real", Some(&one)), None).unwrap();
+    let left: Vec<String> = store.agents().unwrap().into_iter().map(|agent| agent.session).collect();
+    assert_eq!(left, ["real"], "the first real hook replaces what was found");
+}

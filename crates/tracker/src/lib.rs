@@ -1,0 +1,28 @@
+//! Which session works, waits for somebody or is gone, and how that is shown.
+//!
+//! Pure: rows, panes, processes and times are values passed in.
+
+mod agent;
+mod state;
+
+mod menu;
+mod options;
+mod status_line;
+
+mod processes;
+mod reap;
+mod reconcile;
+mod scan;
+
+pub use crate::agent::{Agent, Pane};
+pub use crate::menu::{Item, Menu, menu};
+pub use crate::options::{OPTIONS, OptionName, Options};
+pub use crate::processes::{Process, agent_below, is_below};
+pub use crate::reap::{LivePane, Why, dead, old};
+pub use crate::reconcile::{Record, RecordStatus, reconcile};
+pub use crate::scan::{Found, scan};
+pub use crate::state::{Transition, Trigger, next, transition};
+pub use crate::status_line::{age, escape, render};
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,97 @@
+//! The menu of sessions, as data.
+
+use longhaul_core::Status;
+
+use crate::{Agent, Options, Pane, age, escape};
+
+/// The longest summary in a label.
+const SUMMARY_CHARS: usize = 40;
+
+/// One page of the menu.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Menu {
+    /// `AI Agents (1/2)`.
+    pub title: String,
+    /// What can be chosen.
+    pub items: Vec<Item>,
+}
+
+/// A line of the menu. Labels are safe to give to tmux.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Item {
+    /// Goes to a session's pane.
+    Goto { label: String, key: String, pane: Pane },
+    /// A session without a pane: shown, not chosen.
+    Elsewhere { label: String },
+    /// A line between two groups.
+    Separator,
+    /// Opens another page, counted from 1.
+    Page { label: String, key: String, page: usize },
+    /// Closes the menu.
+    Quit { label: String, key: String },
+}
+
+/// Lays out page `page`, counted from 1, of the menu; `None` where there are no sessions.
+///
+/// A page that does not exist is the nearest that does. Rows go by who needs a person: blocked, completed, working, idle,
+/// and by age within each, the newest change first.
+pub fn menu(agents: &[Agent], page: usize, options: &Options, now: u64) -> Option<Menu> {
+    if agents.is_empty() {
+        return None;
+    }
+    let mut rows: Vec<&Agent> = agents.iter().collect();
+    rows.sort_by_key(|agent| (rank(agent.status), std::cmp::Reverse(agent.updated_at), agent.session.clone()));
+    let per_page = options.items_per_page();
+    let pages = rows.len().div_ceil(per_page);
+    let page = page.clamp(1, pages);
+    let shown = rows.iter().skip((page - 1) * per_page).take(per_page);
+    let mut items: Vec<Item> = shown.zip(1..).map(|(agent, number)| item(agent, number, options, now)).collect();
+    items.push(Item::Separator);
+    let key = |name: &str| options.get(name).to_owned();
+    if page > 1 {
+        items.push(Item::Page { label: "Previous".to_owned(), key: key("key-prev"), page: page - 1 });
+    }
+    if page < pages {
+        items.push(Item::Page { label: "Next".to_owned(), key: key("key-next"), page: page + 1 });
+    }
+    items.push(Item::Quit { label: "Quit".to_owned(), key: key("key-quit") });
+    Some(Menu { title: format!("AI Agents ({page}/{pages})"), items })
+}
+
+fn rank(status: Status) -> u8 {
+    match status {
+        Status::Blocked => 0,
+        Status::Completed => 1,
+        Status::Working => 2,
+        Status::Idle => 3,
+    }
+}
+
+fn item(agent: &Agent, number: usize, options: &Options, now: u64) -> Item {
+    let label = label(agent, options, now);
+    match &agent.pane {
+        Some(pane) => {
+            let key = if number < 10 { number.to_string() } else { String::new() };
+            Item::Goto { label, key, pane: pane.clone() }
+        }
+        None => Item::Elsewhere { label },
+    }
+}
+
+/// Returns `icon project/branch  age  summary`.
+fn label(agent: &Agent, options: &Options, now: u64) -> String {
+    let branch = agent.branch.as_ref().map(|branch| format!("/{branch}")).unwrap_or_default();
+    let age = age(now.saturating_sub(agent.updated_at));
+    let text = match (&agent.reason, &agent.prompt_summary) {
+        (Some(reason), _) if agent.status == Status::Blocked => reason.as_str(),
+        (_, Some(summary)) => summary.as_str(),
+        (_, None) => "",
+    };
+    let summary: String = text.chars().take(SUMMARY_CHARS).collect();
+    let parts = [format!("{}{branch}", agent.project), age, summary];
+    let words: Vec<&str> = parts.iter().map(String::as_str).filter(|part| !part.is_empty()).collect();
+    let label = format!("{} {}", escape(options.icon(agent.status)), escape(&words.join("  ")));
+    // tmux greys out a label that begins with a dash, and takes an empty one for a separator.
+    let label = label.trim_start_matches(['-', ' ']);
+    if label.is_empty() { "?".to_owned() } else { label.to_owned() }
+}

@@ -1,0 +1,124 @@
+//! The tmux options, their defaults, and the names that the older plugin had for them.
+
+use longhaul_core::Status;
+
+/// What can be set with `set -g @longhaul-NAME VALUE`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct OptionName {
+    /// The name behind `@longhaul-`.
+    pub name: &'static str,
+    /// The name behind `@claude-tracker-`, honoured where ours is unset.
+    pub older: &'static str,
+    /// What it is when neither is set.
+    pub default: &'static str,
+    /// What it does.
+    pub about: &'static str,
+}
+
+const fn option(name: &'static str, default: &'static str, about: &'static str) -> OptionName {
+    OptionName { name, older: name, default, about }
+}
+
+/// Every option, in the order in which they are read and documented.
+pub const OPTIONS: [OptionName; 20] = [
+    OptionName { older: "keybinding", ..option("key", "a", "Key behind the prefix that opens the menu") },
+    option("items-per-page", "10", "Sessions on one page of the menu"),
+    option("key-next", "i", "Next page"),
+    option("key-prev", "o", "Previous page"),
+    option("key-quit", "q", "Close the menu"),
+    option("color-idle", "black", "Colour of the idle count"),
+    option("color-working", "black", "Colour of the working count"),
+    option("color-completed", "black", "Colour of the completed count"),
+    option("color-blocked", "black", "Colour of the blocked count"),
+    option("icon-idle", ".", "Icon of the idle count"),
+    option("icon-working", "*", "Icon of the working count"),
+    option("icon-completed", "+", "Icon of the completed count"),
+    option("icon-blocked", "!", "Icon of the blocked count"),
+    option("show-project", "0", "`1` adds the project of a blocked session, else of the latest"),
+    option("status-interval", "5", "Seconds between two refreshes; only ever lowers tmux's own value"),
+    option("on-working", "", "Shell script run when a session begins to work"),
+    option("on-completed", "", "Shell script run when a turn is over"),
+    option("on-blocked", "", "Shell script run when a session waits for somebody"),
+    option("on-idle", "", "Shell script run when a session becomes idle"),
+    option("on-transition", "", "Shell script run on every change"),
+];
+
+/// The options in force.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Options {
+    values: [String; OPTIONS.len()],
+    /// Whether a project's name is shown.
+    pub show_project: bool,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self::from_values(|_| None)
+    }
+}
+
+impl Options {
+    /// Builds the options from `value`, which returns what is set for a position in [`OPTIONS`].
+    ///
+    /// An empty value counts as unset, as tmux does not tell the two apart.
+    pub fn from_values(value: impl Fn(usize) -> Option<String>) -> Self {
+        let values = std::array::from_fn(|at| {
+            value(at).filter(|value| !value.is_empty()).unwrap_or_else(|| OPTIONS[at].default.to_owned())
+        });
+        let mut options = Self { values, show_project: false };
+        options.show_project = matches!(options.get("show-project"), "1" | "on" | "true" | "yes");
+        options
+    }
+
+    /// Returns an option's value by the name behind `@longhaul-`; empty for a name that is not one.
+    pub fn get(&self, name: &str) -> &str {
+        let at = OPTIONS.iter().position(|option| option.name == name);
+        at.map_or("", |at| self.values[at].as_str())
+    }
+
+    /// Returns the values in the order of [`OPTIONS`].
+    pub fn values(&self) -> &[String] {
+        &self.values
+    }
+
+    /// Returns the colour of a status.
+    pub fn color(&self, status: Status) -> &str {
+        self.get(match status {
+            Status::Idle => "color-idle",
+            Status::Working => "color-working",
+            Status::Completed => "color-completed",
+            Status::Blocked => "color-blocked",
+        })
+    }
+
+    /// Returns the icon of a status.
+    pub fn icon(&self, status: Status) -> &str {
+        self.get(match status {
+            Status::Idle => "icon-idle",
+            Status::Working => "icon-working",
+            Status::Completed => "icon-completed",
+            Status::Blocked => "icon-blocked",
+        })
+    }
+
+    /// Returns the scripts to run when a session changes to `status`.
+    pub fn scripts(&self, status: Status) -> impl Iterator<Item = &str> {
+        let own = match status {
+            Status::Idle => "on-idle",
+            Status::Working => "on-working",
+            Status::Completed => "on-completed",
+            Status::Blocked => "on-blocked",
+        };
+        [own, "on-transition"].into_iter().map(|name| self.get(name)).filter(|script| !script.trim().is_empty())
+    }
+
+    /// Returns how many sessions a page of the menu holds.
+    pub fn items_per_page(&self) -> usize {
+        self.get("items-per-page").parse().ok().filter(|items| (1..=50).contains(items)).unwrap_or(10)
+    }
+
+    /// Returns the seconds between two refreshes.
+    pub fn status_interval(&self) -> u64 {
+        self.get("status-interval").parse().ok().filter(|seconds| *seconds > 0).unwrap_or(5)
+    }
+}

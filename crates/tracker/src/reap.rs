@@ -1,0 +1,72 @@
+//! Who is dead: rows whose pane or client is gone.
+
+use longhaul_core::Status;
+
+use crate::{Agent, Pane, Process, agent_below};
+
+/// How long a row without a pane may stay unchanged.
+const NO_PANE_SECONDS: u64 = 10 * 60;
+
+/// What `cleanup` takes for forgotten.
+const OLD_SECONDS: u64 = 24 * 60 * 60;
+
+/// A pane that tmux lists.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LivePane {
+    /// The pane.
+    pub pane: Pane,
+    /// Its first process.
+    pub pid: u32,
+    /// `session:window.pane`.
+    pub target: String,
+    /// Its working directory.
+    pub cwd: String,
+}
+
+/// Why a row is removed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Why {
+    /// Its pane is gone.
+    PaneGone,
+    /// Its pane is there, and no client runs in it.
+    ClientGone,
+    /// It has no pane that can be looked at, its client is not known to live, and it has not changed for ten minutes.
+    Silent,
+    /// It has not changed for a day.
+    Old,
+}
+
+/// Returns which agents are dead.
+///
+/// `sockets` are the servers that `panes` lists completely: of another server's panes nothing is known, only of its clients. A completed
+/// session stays although its client is gone, until somebody has seen it.
+pub fn dead<'a>(
+    agents: &'a [Agent],
+    sockets: &[&str],
+    panes: &[LivePane],
+    processes: &[Process],
+    now: u64,
+) -> Vec<(&'a Agent, Why)> {
+    let lives = |pid: u32| processes.iter().any(|process| process.pid == pid);
+    let is_silent = |agent: &Agent| now.saturating_sub(agent.updated_at) > NO_PANE_SECONDS;
+    let verdict = |agent: &Agent| match &agent.pane {
+        // The server may be gone as a whole: only a client that is known to be dead tells.
+        Some(pane) if !sockets.contains(&pane.socket.as_str()) => {
+            let died = agent.pid.is_some_and(|pid| !lives(pid));
+            (died && is_silent(agent)).then_some(Why::Silent)
+        }
+        Some(pane) => match panes.iter().find(|live| live.pane == *pane) {
+            None => Some(Why::PaneGone),
+            Some(live) if agent.status == Status::Completed || agent_below(live.pid, processes).is_some() => None,
+            Some(_) => Some(Why::ClientGone),
+        },
+        None => (!agent.pid.is_some_and(lives) && is_silent(agent)).then_some(Why::Silent),
+    };
+    agents.iter().filter_map(|agent| Some((agent, verdict(agent)?))).collect()
+}
+
+/// Returns which agents have not changed for a day.
+pub fn old(agents: &[Agent], now: u64) -> Vec<(&Agent, Why)> {
+    let is_old = |agent: &&Agent| now.saturating_sub(agent.updated_at) > OLD_SECONDS;
+    agents.iter().filter(is_old).map(|agent| (agent, Why::Old)).collect()
+}

@@ -1,0 +1,52 @@
+//! The status string: how many sessions do what, at a glance.
+
+use longhaul_core::Status;
+
+use crate::{Agent, Options};
+
+/// The order in which the counts are shown: what needs a person most comes last, where the eye rests.
+const ORDER: [Status; 4] = [Status::Idle, Status::Working, Status::Completed, Status::Blocked];
+
+/// Renders the counts as tmux shows them: `#[fg=COLOR]<count><icon>#[default]`, joined by blanks.
+///
+/// The blocked part carries the age of the oldest blocked session. Nothing in it is expanded by tmux: colours and icons
+/// are the user's own options, and a project's name is escaped.
+pub fn render(agents: &[Agent], options: &Options, now: u64) -> String {
+    let counted: Vec<&Agent> = agents.iter().filter(|agent| agent.is_counted()).collect();
+    let parts = ORDER.map(|status| {
+        let of_status = || counted.iter().filter(|agent| agent.status == status);
+        let oldest = of_status().map(|agent| agent.updated_at).min().filter(|_| status == Status::Blocked);
+        let age = oldest.map(|since| age(now.saturating_sub(since))).unwrap_or_default();
+        let (color, icon) = (options.color(status), options.icon(status));
+        format!("#[fg={color}]{}{icon}{age}#[default]", of_status().count())
+    });
+    let mut text = parts.join(" ");
+    if options.show_project
+        && let Some(agent) = most_pressing(&counted)
+    {
+        text.push_str(&format!(" @{}", escape(&agent.project)));
+    }
+    text
+}
+
+/// Returns the one whose project is shown: a blocked one, else the one that changed last.
+fn most_pressing<'a>(agents: &[&'a Agent]) -> Option<&'a Agent> {
+    agents.iter().copied().max_by_key(|agent| (agent.status == Status::Blocked, agent.updated_at))
+}
+
+/// Returns an age as a person reads it at a glance: nothing under a minute, then `3m`, then `2h`.
+pub fn age(seconds: u64) -> String {
+    match seconds / 60 {
+        0 => String::new(),
+        minutes @ 1..60 => format!("{minutes}m"),
+        minutes => format!("{}h", minutes / 60),
+    }
+}
+
+/// Returns `text` such that tmux shows it as it is: `#` doubled, control characters left out.
+pub fn escape(text: &str) -> String {
+    text.chars()
+        .filter(|c| !c.is_control())
+        .flat_map(|c| std::iter::repeat_n(c, if c == '#' { 2 } else { 1 }))
+        .collect()
+}

@@ -1,0 +1,61 @@
+//! Tables: what goes in, what comes out.
+
+mod menu;
+mod options;
+mod processes;
+mod reap;
+mod reconcile;
+mod scan;
+mod state;
+mod status_line;
+
+use longhaul_core::Status;
+
+use crate::{Agent, LivePane, Options, Pane, Process};
+
+/// The time in all tests, in seconds.
+const NOW: u64 = 1_000_000;
+
+/// Returns a session that has been in `status` for `age` seconds.
+fn agent(session: &str, status: Status, age: u64) -> Agent {
+    Agent {
+        session: session.to_owned(),
+        status,
+        reason: None,
+        cwd: None,
+        project: session.to_owned(),
+        branch: None,
+        prompt_summary: None,
+        agent_type: None,
+        pane: None,
+        target: None,
+        client: "claude".to_owned(),
+        pid: None,
+        subagents: 0,
+        tasks: 0,
+        started_at: NOW - age,
+        updated_at: NOW - age,
+        touched_ms: (NOW - age) * 1000,
+        stopped: false,
+    }
+}
+
+fn pane(socket: &str, id: &str) -> Pane {
+    Pane { socket: socket.to_owned(), id: id.to_owned() }
+}
+
+fn live(socket: &str, id: &str, pid: u32) -> LivePane {
+    LivePane { pane: pane(socket, id), pid, target: format!("main:{pid}.0"), cwd: "/work/p".to_owned() }
+}
+
+fn process(pid: u32, parent: u32, name: &str) -> Process {
+    Process { pid, parent, name: name.to_owned(), arguments: String::new() }
+}
+
+/// Returns the options with some of them set.
+fn options(set: &[(&str, &str)]) -> Options {
+    Options::from_values(|at| {
+        let name = crate::OPTIONS[at].name;
+        set.iter().find(|(set, _)| *set == name).map(|(_, value)| (*value).to_owned())
+    })
+}

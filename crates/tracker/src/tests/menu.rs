@@ -1,0 +1,140 @@
+//! The menu: who comes first, what is written, which keys.
+
+use longhaul_core::Status::{Blocked, Completed, Idle, Working};
+
+use super::{NOW, agent, options, pane};
+use crate::{Agent, Item, Options, menu};
+
+fn in_pane(agent: Agent, id: &str) -> Agent {
+    Agent { pane: Some(pane("/s", id)), ..agent }
+}
+
+fn labels(items: &[Item]) -> Vec<&str> {
+    items
+        .iter()
+        .filter_map(|item| match item {
+            Item::Goto { label, .. } | Item::Elsewhere { label } => Some(label.as_str()),
+            Item::Separator | Item::Page { .. } | Item::Quit { .. } => None,
+        })
+        .collect()
+}
+
+/// Returns what comes behind the sessions, as `label key page`.
+fn commands(items: &[Item]) -> Vec<String> {
+    items
+        .iter()
+        .filter_map(|item| match item {
+            Item::Goto { .. } | Item::Elsewhere { .. } => None,
+            Item::Separator => Some("-".to_owned()),
+            Item::Page { label, key, page } => Some(format!("{label} {key} {page}")),
+            Item::Quit { label, key } => Some(format!("{label} {key}")),
+        })
+        .collect()
+}
+
+#[track_caller]
+fn check_label(agent: Agent, set: &[(&str, &str)], expected: &str) {
+    let menu = menu(&[agent], 1, &options(set), NOW).unwrap();
+    assert_eq!(labels(&menu.items), [expected]);
+}
+
+#[test]
+fn without_sessions_there_is_none() {
+    assert_eq!(menu(&[], 1, &Options::default(), NOW), None);
+}
+
+#[test]
+fn whoever_needs_a_person_comes_first_then_the_newest() {
+    let agents = [
+        agent("idle-old", Idle, 300),
+        agent("idle-new", Idle, 3),
+        agent("working", Working, 1),
+        agent("blocked-old", Blocked, 200),
+        agent("completed", Completed, 100),
+        agent("blocked-new", Blocked, 20),
+    ];
+    let menu = menu(&agents, 1, &Options::default(), NOW).unwrap();
+    assert_eq!(menu.title, "AI Agents (1/1)");
+    let order = ["! blocked-new", "! blocked-old  3m", "+ completed  1m", "* working", ". idle-new", ". idle-old  5m"];
+    assert_eq!(labels(&menu.items), order);
+    assert_eq!(commands(&menu.items), ["-", "Quit q"]);
+}
+
+#[test]
+fn a_label_is_icon_project_branch_age_and_summary() {
+    let full = Agent {
+        project: "longhaul".to_owned(),
+        branch: Some("feature/x".to_owned()),
+        prompt_summary: Some("fix the bug".to_owned()),
+        reason: Some("rate_limit".to_owned()),
+        ..agent("s", Working, 125)
+    };
+    check_label(full.clone(), &[], "* longhaul/feature/x  2m  fix the bug");
+    check_label(Agent { status: Blocked, ..full.clone() }, &[], "! longhaul/feature/x  2m  rate_limit");
+    check_label(Agent { branch: None, ..full.clone() }, &[], "* longhaul  2m  fix the bug");
+    let long = "é".repeat(50);
+    check_label(
+        Agent { prompt_summary: Some(long), ..full },
+        &[],
+        &format!("* longhaul/feature/x  2m  {}", "é".repeat(40)),
+    );
+}
+
+#[test]
+fn text_in_a_label_is_shown_and_never_expanded() {
+    let hostile = Agent {
+        project: "#(touch pwned)\n".to_owned(),
+        branch: Some("#{pane_id}".to_owned()),
+        prompt_summary: Some("#[fg=red]x; $(touch y) '\u{1b}[0m#".to_owned()),
+        ..agent("s", Idle, 60)
+    };
+    let label = ". ##(touch pwned)/##{pane_id}  1m  ##[fg=red]x; $(touch y) '[0m##";
+    check_label(hostile.clone(), &[], label);
+    check_label(hostile, &[("icon-idle", "#(id)")], &label.replacen('.', "##(id)", 1));
+}
+
+#[test]
+fn a_label_is_never_empty_and_never_greyed_out() {
+    let named = |project: &str| Agent { project: project.to_owned(), ..agent("s", Idle, 0) };
+    check_label(named("-p"), &[], ". -p");
+    check_label(named("p"), &[("icon-idle", "-")], "p");
+    check_label(named("-p"), &[("icon-idle", "-")], "p");
+    check_label(named("- -p"), &[("icon-idle", " --")], "p");
+    check_label(named("\n"), &[("icon-idle", "-")], "?");
+    check_label(named(""), &[], ". ");
+}
+
+#[test]
+fn only_a_session_with_a_pane_can_be_chosen() {
+    let agents = [in_pane(agent("here", Blocked, 0), "%7"), agent("there", Idle, 0)];
+    let menu = menu(&agents, 1, &Options::default(), NOW).unwrap();
+    let expected = [
+        Item::Goto { label: "! here".to_owned(), key: "1".to_owned(), pane: pane("/s", "%7") },
+        Item::Elsewhere { label: ". there".to_owned() },
+    ];
+    assert_eq!(menu.items[..2], expected);
+}
+
+#[test]
+fn pages_are_as_long_as_the_option_says_and_those_beyond_are_the_nearest() {
+    let agents: Vec<Agent> = (0..23).map(|n| in_pane(agent(&format!("s{n:02}"), Idle, n), "%1")).collect();
+    let page = |number: usize| menu(&agents, number, &Options::default(), NOW).unwrap();
+    assert_eq!(page(1).title, "AI Agents (1/3)");
+    assert_eq!(labels(&page(1).items)[..2], [". s00", ". s01"]);
+    assert_eq!(labels(&page(2).items)[0], ". s10");
+    assert_eq!(labels(&page(3).items), [". s20", ". s21", ". s22"]);
+    assert_eq!(commands(&page(1).items), ["-", "Next i 2", "Quit q"]);
+    assert_eq!(commands(&page(2).items), ["-", "Previous o 1", "Next i 3", "Quit q"]);
+    assert_eq!(commands(&page(3).items), ["-", "Previous o 2", "Quit q"]);
+    assert_eq!(page(0), page(1));
+    assert_eq!(page(usize::MAX), page(3));
+    let keys = [("items-per-page", "23"), ("key-quit", "x")];
+    let whole = menu(&agents, 1, &options(&keys), NOW).unwrap();
+    assert_eq!(commands(&whole.items), ["-", "Quit x"]);
+    let key = |item: &Item| match item {
+        Item::Goto { key, .. } => Some(key.clone()),
+        Item::Elsewhere { .. } | Item::Separator | Item::Page { .. } | Item::Quit { .. } => None,
+    };
+    let keys: Vec<String> = whole.items.iter().filter_map(key).collect();
+    assert_eq!(keys[..11], ["1", "2", "3", "4", "5", "6", "7", "8", "9", "", ""]);
+}

@@ -1,0 +1,65 @@
+//! What the client's own record tells.
+
+use longhaul_core::Millis;
+use longhaul_core::Status::{self, Blocked, Completed, Idle, Working};
+
+use super::agent;
+use crate::{Agent, Record, RecordStatus, Trigger, reconcile};
+
+const HOOK: Millis = Millis(5_000);
+
+fn record(status: RecordStatus, since: u64) -> Record {
+    Record { pid: 1, session: "s".to_owned(), cwd: None, pane: None, status, waiting_for: None, since: Millis(since) }
+}
+
+#[track_caller]
+fn check(record: &Record, statuses: [Status; 4], expected: [Option<Trigger>; 4]) {
+    for (status, expected) in statuses.into_iter().zip(expected) {
+        assert_eq!(reconcile(&agent("s", status, 0), HOOK, record), expected, "{status:?}, {record:?}");
+    }
+}
+
+const ORDER: [Status; 4] = [Working, Blocked, Idle, Completed];
+
+#[test]
+fn a_newer_record_corrects_what_differs_from_it() {
+    let idle = Some(Trigger::ClientIdle);
+    check(&record(RecordStatus::Idle, 5_001), ORDER, [idle, idle, None, None]);
+    let busy = Some(Trigger::ClientBusy);
+    check(&record(RecordStatus::Busy, 5_001), ORDER, [None, busy, busy, busy]);
+    let waiting = Some(Trigger::ClientWaiting);
+    check(&record(RecordStatus::Waiting, 5_001), ORDER, [waiting, None, waiting, waiting]);
+    // At the same moment the record, which is written on every change, is the later word.
+    check(&record(RecordStatus::Idle, 5_000), ORDER, [idle, idle, None, None]);
+}
+
+#[test]
+fn an_older_record_and_that_of_another_session_tell_nothing() {
+    for status in [RecordStatus::Idle, RecordStatus::Busy, RecordStatus::Waiting] {
+        check(&record(status, 4_999), ORDER, [None; 4]);
+        check(&Record { session: "other".to_owned(), ..record(status, 9_000) }, ORDER, [None; 4]);
+    }
+}
+
+#[test]
+fn idle_after_a_stop_is_completed() {
+    let record = record(RecordStatus::Idle, 9_000);
+    for (status, expected) in [
+        (Working, Some(Trigger::ClientIdleAfterStop)),
+        (Blocked, Some(Trigger::ClientIdleAfterStop)),
+        (Idle, None),
+        (Completed, None),
+    ] {
+        let stopped = Agent { stopped: true, ..agent("s", status, 0) };
+        assert_eq!(reconcile(&stopped, HOOK, &record), expected, "{status:?}");
+    }
+}
+
+#[test]
+fn a_dialog_that_the_user_opened_blocks_nobody_but_a_running_turn() {
+    let opened = Record { waiting_for: Some("dialog open".to_owned()), ..record(RecordStatus::Waiting, 9_000) };
+    check(&opened, ORDER, [Some(Trigger::ClientInDialog), None, None, None]);
+    let asks = Record { waiting_for: Some("permission prompt".to_owned()), ..opened };
+    let waiting = Some(Trigger::ClientWaiting);
+    check(&asks, ORDER, [waiting, None, waiting, waiting]);
+}

@@ -1,0 +1,24 @@
+#!/bin/sh
+# The entry point for TPM (set -g @plugin '…/longhaul'), or for `run-shell …/longhaul.tmux` in tmux.conf.
+# Shows the state of every session in the status line, and a menu of them behind prefix + a.
+
+here=$(CDPATH='' cd -- "$(dirname -- "$0")" && pwd)
+
+# The client keeps the version before for a while.
+newest() {
+    ls -t -- "$@" 2>/dev/null | head -n 1
+}
+
+for longhaul in \
+    "$(command -v longhaul)" \
+    "$HOME/.local/bin/longhaul" \
+    "$here/bin/longhaul" \
+    "$here/target/release/longhaul" \
+    "$(newest "${CLAUDE_CONFIG_DIR:-$HOME/.claude}"/plugins/cache/*/longhaul*/*/bin/longhaul)"; do
+    if [ -f "$longhaul" ] && [ -x "$longhaul" ]; then
+        exec "$longhaul" tmux setup
+    fi
+done
+
+# No path in it: tmux expands what it shows.
+tmux display-message 'longhaul is not installed: put it on the PATH or in ~/.local/bin, or run cargo build --release in the plugin'

@@ -1,0 +1,370 @@
+//! The tracker through its hooks: every row of its table, with the real executables and a real database.
+
+use std::fs;
+use std::thread;
+
+use serde_json::{Value, json};
+
+use crate::poll::{DEADLINE, wait_until};
+use crate::sandbox::{Outcome, Sandbox, payload};
+use crate::tmux::Tmux;
+
+const SESSION: &str = "s";
+
+/// Fires the hook of a recorded payload.
+#[track_caller]
+fn fire(sandbox: &Sandbox, name: &str, changes: Value) {
+    let event = name.split('-').next().unwrap();
+    let mut all = json!({ "session_id": SESSION });
+    all.as_object_mut().unwrap().extend(changes.as_object().unwrap().clone());
+    let outcome = sandbox.hook(&executable(event), payload(name, all));
+    assert_eq!((outcome.status, outcome.stderr.as_str()), (Some(0), ""), "{outcome:?}");
+    assert!(outcome.json()["continue"].is_boolean(), "{outcome:?}");
+}
+
+/// Fires the hook of an event that could not be recorded.
+#[track_caller]
+fn fire_made_up(sandbox: &Sandbox, event: &str, mut payload: Value) {
+    payload["hook_event_name"] = json!(event);
+    let outcome = sandbox.hook(&executable(event), payload.to_string());
+    assert_eq!(outcome.json(), json!({ "continue": true }));
+}
+
+fn executable(event: &str) -> String {
+    event.chars().fold("longhaul".to_owned(), |name, c| {
+        if c.is_ascii_uppercase() { format!("{name}-{}", c.to_ascii_lowercase()) } else { format!("{name}{c}") }
+    })
+}
+
+fn rows(sandbox: &Sandbox) -> Vec<Value> {
+    sandbox.longhaul(&["status", "--json"]).json().as_array().cloned().unwrap_or_default()
+}
+
+#[track_caller]
+fn check(sandbox: &Sandbox, status: &str) {
+    let rows = rows(sandbox);
+    assert_eq!(rows.len(), 1, "{rows:?}");
+    assert_eq!(rows[0]["status"], status, "{rows:?}");
+}
+
+/// Returns a sandbox whose one session has gone through `names`.
+fn after(names: &[&str]) -> Sandbox {
+    let sandbox = Sandbox::new();
+    for name in names {
+        fire(&sandbox, name, json!({}));
+    }
+    sandbox
+}
+
+const WORKING: &[&str] = &["SessionStart", "UserPromptSubmit"];
+const BLOCKED: &[&str] = &["SessionStart", "UserPromptSubmit", "PermissionRequest"];
+const COMPLETED: &[&str] = &["SessionStart", "UserPromptSubmit", "Stop"];
+const IDLE: &[&str] = &["SessionStart"];
+
+#[test]
+fn a_session_starts_idle_and_a_second_start_changes_nothing() {
+    check(&after(IDLE), "idle");
+    check(&after(&["SessionStart", "UserPromptSubmit", "SessionStart"]), "working");
+}
+
+#[test]
+fn a_prompt_makes_any_session_work_and_creates_a_missing_one() {
+    for before in [&[][..], IDLE, WORKING, BLOCKED, COMPLETED] {
+        let sandbox = after(before);
+        fire(&sandbox, "UserPromptSubmit", json!({}));
+        check(&sandbox, "working");
+    }
+}
+
+#[test]
+fn a_tool_makes_it_work_unless_it_does() {
+    for event in ["PostToolUse", "PostToolUseFailure-Bash"] {
+        for before in [IDLE, WORKING, BLOCKED, COMPLETED] {
+            let sandbox = after(before);
+            fire(&sandbox, event, json!({}));
+            check(&sandbox, "working");
+        }
+    }
+}
+
+#[test]
+fn a_permission_request_blocks_only_what_works() {
+    for (before, expected) in [(WORKING, "blocked"), (IDLE, "idle"), (COMPLETED, "completed"), (BLOCKED, "blocked")] {
+        let sandbox = after(before);
+        fire(&sandbox, "PermissionRequest", json!({}));
+        check(&sandbox, expected);
+    }
+    assert_eq!(rows(&after(BLOCKED))[0]["reason"], "permission: Write");
+}
+
+#[test]
+fn a_subagents_dialog_blocks_and_its_next_tool_unblocks() {
+    let sandbox = after(WORKING);
+    fire(&sandbox, "PermissionRequest", json!({ "agent_id": "a1", "agent_type": "x" }));
+    check(&sandbox, "blocked");
+    fire(&sandbox, "PostToolUse-in-subagent", json!({}));
+    check(&sandbox, "working");
+}
+
+#[test]
+fn a_subagents_tool_does_not_wake_the_pane() {
+    for (before, expected) in [(IDLE, "idle"), (COMPLETED, "completed")] {
+        let sandbox = after(before);
+        fire(&sandbox, "PostToolUse-in-subagent", json!({}));
+        check(&sandbox, expected);
+    }
+}
+
+#[test]
+fn only_a_notification_that_asks_blocks() {
+    for (changes, expected) in [
+        (json!({}), "blocked"),
+        (json!({ "notification_type": "elicitation_dialog" }), "blocked"),
+        (json!({ "notification_type": null }), "blocked"),
+        (json!({ "notification_type": "idle_prompt" }), "working"),
+        (json!({ "notification_type": "auth_success" }), "working"),
+    ] {
+        let sandbox = after(WORKING);
+        fire(&sandbox, "Notification-permission_prompt", changes.clone());
+        check(&sandbox, expected);
+    }
+    for (before, expected) in [(IDLE, "idle"), (COMPLETED, "completed")] {
+        let sandbox = after(before);
+        fire(&sandbox, "Notification-permission_prompt", json!({}));
+        check(&sandbox, expected);
+    }
+}
+
+#[test]
+fn a_notification_that_comes_after_the_answer_is_ignored() {
+    let sandbox = after(BLOCKED);
+    fire(&sandbox, "PostToolUse", json!({}));
+    fire(&sandbox, "Notification-permission_prompt", json!({}));
+    check(&sandbox, "working");
+}
+
+#[test]
+fn a_stop_completes_what_works_or_waits() {
+    for (before, expected) in [(WORKING, "completed"), (BLOCKED, "completed"), (IDLE, "idle")] {
+        let sandbox = after(before);
+        fire(&sandbox, "Stop", json!({}));
+        check(&sandbox, expected);
+    }
+}
+
+#[test]
+fn a_stop_while_subagents_run_does_not() {
+    let sandbox = after(WORKING);
+    fire(&sandbox, "Stop-background-tasks", json!({}));
+    check(&sandbox, "working");
+    // A command in the background asks nothing and may run for ever.
+    let shell = json!([{ "id": "b1", "type": "shell", "status": "running" }]);
+    fire(&sandbox, "Stop", json!({ "background_tasks": shell }));
+    check(&sandbox, "completed");
+}
+
+#[test]
+fn subagents_are_counted_and_a_compaction_is_none() {
+    let sandbox = after(WORKING);
+    fire(&sandbox, "SubagentStart", json!({}));
+    fire(&sandbox, "SubagentStart", json!({}));
+    assert_eq!(rows(&sandbox)[0]["subagents"], 2);
+    fire(&sandbox, "SubagentStop", json!({}));
+    fire(&sandbox, "SubagentStop-compaction", json!({}));
+    assert_eq!(rows(&sandbox)[0]["subagents"], 1);
+    for _ in 0..3 {
+        fire(&sandbox, "SubagentStop", json!({}));
+    }
+    assert_eq!(rows(&sandbox)[0]["subagents"], 0);
+}
+
+#[test]
+fn a_subagents_return_unblocks() {
+    for (before, expected) in [(BLOCKED, "working"), (COMPLETED, "completed"), (IDLE, "idle")] {
+        let sandbox = after(before);
+        fire(&sandbox, "SubagentStop", json!({}));
+        check(&sandbox, expected);
+    }
+}
+
+#[test]
+fn a_failure_blocks_with_its_kind() {
+    let sandbox = after(WORKING);
+    fire(&sandbox, "StopFailure", json!({ "error": "rate_limit" }));
+    check(&sandbox, "blocked");
+    assert_eq!(rows(&sandbox)[0]["reason"], "rate_limit");
+    let sandbox = after(IDLE);
+    fire(&sandbox, "StopFailure", json!({}));
+    check(&sandbox, "idle");
+}
+
+#[test]
+fn a_teammate_without_work_is_idle_and_not_counted() {
+    for before in [&[][..], IDLE, WORKING, BLOCKED, COMPLETED] {
+        let sandbox = after(before);
+        fire_made_up(&sandbox, "TeammateIdle", json!({ "session_id": SESSION, "cwd": "/home/dev/project" }));
+        check(&sandbox, "idle");
+        assert_eq!(rows(&sandbox)[0]["agent_type"], "teammate");
+        assert!(fs::read_to_string(sandbox.data_dir().join("status")).unwrap().contains("0."));
+    }
+}
+
+#[test]
+fn tasks_are_counted_and_a_prompt_begins_anew() {
+    let sandbox = after(WORKING);
+    for _ in 0..2 {
+        fire_made_up(&sandbox, "TaskCompleted", json!({ "session_id": SESSION }));
+    }
+    assert_eq!(rows(&sandbox)[0]["tasks"], 2);
+    fire(&sandbox, "UserPromptSubmit", json!({}));
+    assert_eq!(rows(&sandbox)[0]["tasks"], 0);
+}
+
+#[test]
+fn a_session_that_ends_is_gone() {
+    for before in [IDLE, WORKING, BLOCKED, COMPLETED] {
+        let sandbox = after(before);
+        fire(&sandbox, "SessionEnd-other", json!({}));
+        assert_eq!(rows(&sandbox), Vec::<Value>::new());
+    }
+}
+
+#[test]
+fn a_bookmark_is_nobodys_prompt() {
+    let sandbox = after(COMPLETED);
+    fire(&sandbox, "UserPromptSubmit", json!({ "prompt": "·" }));
+    check(&sandbox, "completed");
+}
+
+#[test]
+fn the_summary_is_what_a_person_wrote_and_nothing_private() {
+    let sandbox = after(IDLE);
+    fire(&sandbox, "UserPromptSubmit", json!({ "prompt": "say \"hi\"\n\t<private>sk-secret</private> to 日本 #{x}" }));
+    assert_eq!(rows(&sandbox)[0]["prompt"], "say \"hi\" to 日本 #{x}");
+    fire(&sandbox, "UserPromptSubmit-task-notification", json!({}));
+    assert_eq!(rows(&sandbox)[0]["prompt"], "say \"hi\" to 日本 #{x}");
+}
+
+#[test]
+fn spaced_and_multi_line_json_is_read() {
+    let sandbox = after(IDLE);
+    let text = "{\n  \"session_id\" : \"s\" ,\n\t\"hook_event_name\":  \"UserPromptSubmit\",\n \"prompt\" : \"a \\\"b\\\" \\u00e9\\ud83d\\ude00\"\n}\n";
+    assert_eq!(sandbox.hook("longhaul-user-prompt-submit", text).json(), json!({ "continue": true }));
+    check(&sandbox, "working");
+    assert_eq!(rows(&sandbox)[0]["prompt"], "a \"b\" é😀");
+}
+
+#[test]
+fn a_tool_call_while_working_touches_neither_database_nor_status_nor_tmux() {
+    let sandbox = Sandbox::new();
+    let tmux = Tmux::start(&sandbox);
+    // A tmux that writes down that it was called.
+    let bin = sandbox.path("bin");
+    fs::create_dir_all(&bin).unwrap();
+    let calls = sandbox.path("calls");
+    fs::write(bin.join("tmux"), format!("#!/bin/sh\necho \"$@\" >> {}\n", calls.display())).unwrap();
+    let mut chmod = sandbox.program("chmod");
+    assert!(chmod.arg("+x").arg(bin.join("tmux")).status().unwrap().success());
+    let path = format!("{}:{}", bin.display(), std::env::var("PATH").unwrap());
+    let sandbox = sandbox.with_env("PATH", path).with_env("TMUX", tmux.variable()).with_env("TMUX_PANE", "%0");
+
+    fire(&sandbox, "SessionStart", json!({}));
+    fire(&sandbox, "UserPromptSubmit", json!({}));
+    let pushes = fs::read_to_string(&calls).unwrap().lines().count();
+    assert_eq!(pushes, 2, "one tmux command per change");
+    let stamp = || {
+        let modified = |name: &str| fs::metadata(sandbox.data_dir().join(name)).and_then(|file| file.modified()).ok();
+        ["longhaul.db", "longhaul.db-wal", "longhaul.db-shm", "status"].map(modified)
+    };
+    let before = stamp();
+    for _ in 0..5 {
+        fire(&sandbox, "PostToolUse", json!({}));
+    }
+    assert_eq!(stamp(), before);
+    assert_eq!(fs::read_to_string(&calls).unwrap().lines().count(), pushes);
+}
+
+#[test]
+fn a_script_gets_the_values_as_arguments_and_never_as_code() {
+    let sandbox = Sandbox::new();
+    let tmux = Tmux::start(&sandbox);
+    let told = sandbox.path("told");
+    let script = format!("printf '%s\\n' \"$@\" > {0}.part; mv {0}.part {0}", told.display());
+    tmux.run(&["set", "-g", "@longhaul-on-transition", &script]);
+    let pane = tmux.pane(&["cat"], &[]);
+    let prompt = "x; touch pwned $(touch pwned) ' \" `touch pwned`";
+    let run = |executable: &str, input: String| {
+        let mut command = sandbox.executable(executable);
+        command.envs(tmux.variables(&pane));
+        assert_eq!(Outcome::of(&mut command, input.as_bytes()).status, Some(0));
+    };
+    let mut refresh = sandbox.executable("longhaul");
+    refresh.envs(tmux.variables(&pane)).args(["tmux", "refresh"]);
+    assert_eq!(Outcome::of(&mut refresh, b"").stdout, "");
+    let changes = json!({ "session_id": SESSION, "prompt": prompt, "cwd": sandbox.project() });
+    run("longhaul-user-prompt-submit", payload("UserPromptSubmit", changes));
+    wait_until(DEADLINE, "the script", || told.exists());
+    let lines = fs::read_to_string(&told).unwrap();
+    assert_eq!(lines.lines().collect::<Vec<_>>(), ["none", "working", SESSION, "project", prompt]);
+    assert!(!sandbox.project().join("pwned").exists());
+}
+
+#[test]
+fn ten_sessions_at_once_are_ten_rows() {
+    let sandbox = Sandbox::new();
+    thread::scope(|scope| {
+        for n in 0..10 {
+            let sandbox = &sandbox;
+            scope.spawn(move || fire(sandbox, "SessionStart", json!({ "session_id": format!("s{n}") })));
+        }
+    });
+    assert_eq!(rows(&sandbox).len(), 10);
+    assert_eq!(sandbox.error_log(), "");
+}
+
+#[test]
+fn sixty_four_mixed_hooks_at_once_end_in_a_legal_state() {
+    let sandbox = Sandbox::new();
+    let names = [
+        "UserPromptSubmit",
+        "PostToolUse",
+        "PermissionRequest",
+        "Stop",
+        "SubagentStart",
+        "SubagentStop",
+        "SessionStart",
+    ];
+    thread::scope(|scope| {
+        for n in 0..64 {
+            let sandbox = &sandbox;
+            let session = json!({ "session_id": format!("s{}", n % 10) });
+            scope.spawn(move || fire(sandbox, names[n % names.len()], session));
+        }
+    });
+    let rows = rows(&sandbox);
+    assert!(!rows.is_empty() && rows.len() <= 10);
+    assert!(!sandbox.error_log().contains("database is locked"), "{}", sandbox.error_log());
+    assert_eq!(sandbox.error_log(), "");
+}
+
+#[test]
+fn outside_tmux_everything_is_stored_and_only_the_reply_is_printed() {
+    let sandbox = after(WORKING);
+    check(&sandbox, "working");
+    let row = &rows(&sandbox)[0];
+    assert_eq!((&row["project"], &row["pane"]), (&json!("project"), &Value::Null));
+    assert_eq!(
+        fs::read_to_string(sandbox.data_dir().join("status")).unwrap(),
+        "#[fg=black]0.#[default] #[fg=black]1*#[default] #[fg=black]0+#[default] #[fg=black]0!#[default]"
+    );
+}
+
+#[test]
+fn with_the_tracker_off_there_is_no_database() {
+    let sandbox = Sandbox::new();
+    sandbox.write_config(r#"{"tracker":{"enabled":false}}"#);
+    fire(&sandbox, "SessionStart", json!({}));
+    fire(&sandbox, "UserPromptSubmit", json!({}));
+    fire(&sandbox, "Stop", json!({}));
+    assert!(!sandbox.data_dir().join("longhaul.db").exists());
+}

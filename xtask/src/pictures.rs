@@ -1,0 +1,109 @@
+//! `cargo xtask pictures`: turns captures of terminal screens into the README's pictures.
+//!
+//! A capture, docs/pictures/NAME.ansi, is what `tmux capture-pane -p -e -N` wrote (`-N` keeps coloured blanks);
+//! its picture is NAME.svg beside it.
+
+mod block;
+mod colour;
+mod screen;
+mod sgr;
+mod svg;
+
+use std::fs;
+use std::io::{self, ErrorKind, Write};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+
+use self::screen::Screen;
+use crate::codegen::Mode;
+use crate::workspace::Workspace;
+
+/// Where captures and pictures are, below the workspace.
+const FOLDER: &str = "docs/pictures";
+
+/// Draws the picture of every capture afresh, or checks that each is as it would be drawn.
+///
+/// An SVG without a capture is somebody's own: it is left alone.
+pub(crate) fn run(workspace: &Workspace, mode: Mode) -> Result<()> {
+    let mut stdout = io::stdout();
+    match (update(&workspace.root.join(FOLDER), mode)?.as_slice(), mode) {
+        ([], _) => writeln!(stdout, "the pictures are up to date")?,
+        (changed, Mode::Write) => writeln!(stdout, "brought up to date: {}", changed.join(", "))?,
+        (stale, Mode::Check) => bail!("out of date: {}\nto mend: cargo xtask pictures", stale.join(", ")),
+    }
+    Ok(())
+}
+
+/// Returns the names of the pictures in `folder` that were out of date, in order; in [`Mode::Write`] they are no longer.
+fn update(folder: &Path, mode: Mode) -> Result<Vec<String>> {
+    let mut stale = Vec::new();
+    for capture in captures(folder)? {
+        let picture = capture.with_extension("svg");
+        let text = draw(&capture)?;
+        if read(&picture)?.as_deref() != Some(&text) {
+            stale.push(name(&picture));
+            if mode == Mode::Write {
+                fs::write(&picture, text).with_context(|| format!("cannot write {}", picture.display()))?;
+            }
+        }
+    }
+    Ok(stale)
+}
+
+/// Returns the picture of `capture`, titled after its file.
+fn draw(capture: &Path) -> Result<String> {
+    let text = read(capture)?.with_context(|| format!("{} is gone", capture.display()))?;
+    let title = format!("Terminal screen: {}", capture.file_stem().unwrap_or_default().to_string_lossy());
+    Ok(svg::draw(&Screen::parse(&text), &title))
+}
+
+/// Returns the captures in `folder`, sorted, so that nothing depends on the file system's order.
+fn captures(folder: &Path) -> Result<Vec<PathBuf>> {
+    let context = || format!("cannot list {}", folder.display());
+    let entries = fs::read_dir(folder).with_context(context)?;
+    let paths = entries.map(|entry| Ok(entry?.path())).collect::<io::Result<Vec<_>>>().with_context(context)?;
+    let mut paths: Vec<_> = paths.into_iter().filter(|path| path.extension().is_some_and(|it| it == "ansi")).collect();
+    paths.sort();
+    Ok(paths)
+}
+
+fn read(path: &Path) -> Result<Option<String>> {
+    match fs::read_to_string(path) {
+        Ok(text) => Ok(Some(text)),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error).with_context(|| format!("cannot read {}", path.display())),
+    }
+}
+
+fn name(path: &Path) -> String {
+    path.file_name().unwrap_or_default().to_string_lossy().into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::update;
+    use crate::codegen::Mode;
+
+    #[test]
+    fn a_check_names_what_writing_would_change_and_changes_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = |name: &str| folder.path().join(name);
+        fs::write(file("new.ansi"), "hello\n").unwrap();
+        fs::write(file("drawn-by-hand.svg"), "<svg/>").unwrap();
+        fs::write(file("README.md"), "not ours").unwrap();
+
+        assert_eq!(update(folder.path(), Mode::Check).unwrap(), ["new.svg"]);
+        assert!(!file("new.svg").exists());
+
+        assert_eq!(update(folder.path(), Mode::Write).unwrap(), ["new.svg"]);
+        assert!(file("new.svg").exists());
+        assert_eq!(fs::read_to_string(file("drawn-by-hand.svg")).unwrap(), "<svg/>");
+        assert!(update(folder.path(), Mode::Check).unwrap().is_empty());
+
+        fs::write(file("new.ansi"), "other\n").unwrap();
+        assert_eq!(update(folder.path(), Mode::Check).unwrap(), ["new.svg"]);
+    }
+}

@@ -1,0 +1,182 @@
+//! A screen as SVG: a dark window with rounded corners that looks the same on light and dark pages.
+//!
+//! Nothing is fetched, and nothing but the letters' shapes depends on the font: every run says where it begins and how
+//! wide it is.
+
+use std::fmt::Write;
+
+use unicode_width::UnicodeWidthChar;
+
+use super::block;
+use super::colour::{BACKGROUND, FOREGROUND, Rgb};
+use super::screen::{Row, Run, Screen};
+
+/// Lengths are in tenths of a pixel, so that they add up exactly and are written the same everywhere.
+type Tenths = usize;
+
+const FONT_SIZE: Tenths = 140;
+/// How wide a cell is: what the usual monospace fonts make of the font size.
+const CELL: Tenths = 84;
+const LINE: Tenths = 190;
+/// From a line's top to the foot of its letters.
+const BASE: Tenths = 140;
+const MARGIN: Tenths = 180;
+/// The height of the title bar.
+const BAR: Tenths = 360;
+/// A window is never narrower than this, or its dots would not fit.
+const LEAST_COLUMNS: usize = 20;
+
+const FONTS: &str = "ui-monospace,SFMono-Regular,Menlo,Consolas,'DejaVu Sans Mono','Liberation Mono',monospace";
+const EDGE: Rgb = Rgb(0x3a, 0x3f, 0x4a);
+const DOTS: [Rgb; 3] = [Rgb(0xff, 0x5f, 0x57), Rgb(0xfe, 0xbc, 0x2e), Rgb(0x28, 0xc8, 0x40)];
+
+/// Draws `screen`; `title` is what a screen reader says of it.
+pub(crate) fn draw(screen: &Screen, title: &str) -> String {
+    let width = screen.width().max(LEAST_COLUMNS) * CELL + 2 * MARGIN;
+    let height = BAR + screen.rows.len() * LINE + MARGIN;
+    let mut svg = window(width, height, title);
+    for (index, row) in screen.rows.iter().enumerate() {
+        papers(&mut svg, row, BAR + index * LINE);
+        blocks(&mut svg, row, BAR + index * LINE);
+    }
+    let size = px(FONT_SIZE);
+    line(&mut svg, &format!(r#"<g font-family="{FONTS}" font-size="{size}" fill="{FOREGROUND}">"#));
+    for (index, row) in screen.rows.iter().enumerate() {
+        words(&mut svg, row, BAR + index * LINE + BASE);
+    }
+    svg.push_str("</g>\n</svg>\n");
+    svg
+}
+
+fn window(width: Tenths, height: Tenths, title: &str) -> String {
+    let (w, h) = (px(width), px(height));
+    let mut svg = String::new();
+    line(
+        &mut svg,
+        &format!(
+            r#"<svg xmlns="http://www.w3.org/2000/svg" width="{w}" height="{h}" viewBox="0 0 {w} {h}" role="img" aria-labelledby="title">"#
+        ),
+    );
+    line(&mut svg, &format!(r#"<title id="title">{}</title>"#, escaped(title)));
+    // The edge lies within the window, half its width from the rim: no pixel is cut off.
+    let (inner_w, inner_h) = (px(width - 10), px(height - 10));
+    line(
+        &mut svg,
+        &format!(
+            r#"<rect x="0.5" y="0.5" width="{inner_w}" height="{inner_h}" rx="10" fill="{BACKGROUND}" stroke="{EDGE}"/>"#
+        ),
+    );
+    for (index, dot) in DOTS.iter().enumerate() {
+        let x = px(MARGIN + 40 + index * 200);
+        line(&mut svg, &format!(r#"<circle cx="{x}" cy="18" r="6" fill="{dot}"/>"#));
+    }
+    svg
+}
+
+/// Draws what lies behind the text of a row whose top is at `top`.
+fn papers(svg: &mut String, row: &Row, top: Tenths) {
+    for run in &row.runs {
+        if let Some(paper) = run.style.paper() {
+            rectangle(svg, [left(run.column), top, run.width * CELL, LINE], paper);
+        }
+    }
+}
+
+/// Draws the block elements of a row whose top is at `top`, equal neighbours as one.
+fn blocks(svg: &mut String, row: &Row, top: Tenths) {
+    for run in &row.runs {
+        let mut column = run.column;
+        for same in run.text.chars().collect::<Vec<_>>().chunk_by(|a, b| a == b) {
+            let width = same.len() * same[0].width().unwrap_or(0);
+            for part in block::parts(same[0]).unwrap_or_default() {
+                // What does not reach from side to side cannot be stretched over its neighbours.
+                let (count, each) = if part.width == 8 { (1, width) } else { (width, 1) };
+                for at in 0..count {
+                    let x = left(column + at) + part.x * CELL / 8;
+                    let (y, bottom) = (top + part.y * LINE / 8, top + (part.y + part.height) * LINE / 8);
+                    rectangle(svg, [x, y, part.width * CELL * each / 8, bottom - y], run.style.ink());
+                }
+            }
+            column += width;
+        }
+    }
+}
+
+fn rectangle(svg: &mut String, place: [Tenths; 4], fill: Rgb) {
+    let [x, y, w, h] = place.map(px);
+    // Crisp edges: neighbouring rectangles must not let the window shine through between them.
+    let shape = r#"shape-rendering="crispEdges""#;
+    line(svg, &format!(r#"<rect x="{x}" y="{y}" width="{w}" height="{h}" fill="{fill}" {shape}/>"#));
+}
+
+/// Draws the text of a row whose letters stand on `base`.
+fn words(svg: &mut String, row: &Row, base: Tenths) {
+    let spans: String = row.runs.iter().filter_map(span).collect();
+    if !spans.is_empty() {
+        line(svg, &format!(r#"<text y="{}">{spans}</text>"#, px(base)));
+    }
+}
+
+/// Returns a run as an element, or `None` where there is nothing to be seen of its text.
+fn span(run: &Run) -> Option<String> {
+    let style = run.style;
+    // Blocks are drawn as shapes already; blanks keep their places.
+    let text = run.text.replace(|ch| block::parts(ch).is_some(), " ");
+    let lined = style.underline || style.strike;
+    let (text, column, width) = if lined { (text.as_str(), run.column, run.width) } else { bare(&text, run) };
+    if text.is_empty() {
+        return None;
+    }
+    let mut attributes =
+        format!(r#"x="{}" textLength="{}" lengthAdjust="spacingAndGlyphs""#, px(left(column)), px(width * CELL));
+    let mut attribute = |name: &str, value: &str| {
+        write!(attributes, r#" {name}="{value}""#).expect("a string takes everything");
+    };
+    if style.ink() != FOREGROUND {
+        attribute("fill", &style.ink().to_string());
+    }
+    if style.bold {
+        attribute("font-weight", "bold");
+    }
+    if style.italic {
+        attribute("font-style", "italic");
+    }
+    match (style.underline, style.strike) {
+        (false, false) => {}
+        (true, false) => attribute("text-decoration", "underline"),
+        (false, true) => attribute("text-decoration", "line-through"),
+        (true, true) => attribute("text-decoration", "underline line-through"),
+    }
+    // Blanks that may not break are the only ones that no renderer joins or drops.
+    Some(format!("<tspan {attributes}>{}</tspan>", escaped(text).replace(' ', "\u{a0}")))
+}
+
+/// Returns the `text` of a run without the blanks around it, with its column and width: renderers differ over such blanks.
+fn bare<'a>(text: &'a str, run: &Run) -> (&'a str, usize, usize) {
+    let rest = text.trim_start_matches(' ');
+    let bare = rest.trim_end_matches(' ');
+    (bare, run.column + text.len() - rest.len(), run.width - (text.len() - bare.len()))
+}
+
+fn left(column: usize) -> Tenths {
+    MARGIN + column * CELL
+}
+
+fn px(tenths: Tenths) -> String {
+    match tenths % 10 {
+        0 => (tenths / 10).to_string(),
+        rest => format!("{}.{rest}", tenths / 10),
+    }
+}
+
+fn escaped(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+}
+
+fn line(svg: &mut String, text: &str) {
+    svg.push_str(text);
+    svg.push('\n');
+}
+
+#[cfg(test)]
+mod tests;
