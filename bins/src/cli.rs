@@ -3,6 +3,8 @@
 mod bookmark;
 mod bookmarks;
 mod config;
+mod detail;
+mod handoff;
 mod hook;
 mod next;
 mod out;
@@ -34,6 +36,11 @@ enum Command {
     /// Show the sessions in tmux
     #[command(subcommand)]
     Tmux(tmux::Command),
+    /// Show, word for word, what happened at a time: what was said, and what tools did
+    Detail(detail::Args),
+    /// Show, write or drop what a session hands over
+    #[command(subcommand)]
+    Handoff(handoff::Command),
     /// Run a hook by the name of its event, with the payload on standard input
     Hook(hook::Args),
     /// Show, find or check the configuration
@@ -59,6 +66,8 @@ pub(crate) fn main() -> ExitCode {
         Command::Status(args) => status::run(&env, &args),
         Command::Next(args) => next::run(&env, &args),
         Command::Tmux(command) => tmux::run(&env, command),
+        Command::Detail(args) => detail::run(&env, &args),
+        Command::Handoff(command) => handoff::run(&env, command),
         Command::Hook(args) => hook::run(&args),
         Command::Config(command) => config::run(&env, command),
     };

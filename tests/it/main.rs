@@ -19,6 +19,7 @@ mod bookmarks_screen;
 mod bookmarks_tmux;
 mod cli;
 mod context_guard;
+mod handoff;
 mod logging;
 mod standin_behaves;
 mod tracker_cli;

@@ -1,8 +1,8 @@
-//! `PreCompact`: the count begins afresh.
+//! `PreCompact`: keep the conversation before it is compacted; the count begins afresh.
 
 use longhaul_core::event::PreCompact;
 use longhaul_runtime::{Hook, jobs};
 
 fn main() {
-    Hook::<PreCompact>::run(&[jobs::activity::on_compact]);
+    Hook::<PreCompact>::run(&[jobs::activity::on_compact, jobs::handoff::on_compact]);
 }

@@ -1,8 +1,8 @@
-//! `SessionEnd`: the session is gone.
+//! `SessionEnd`: the session is gone. After `/clear` it leaves a baton to the next.
 
 use longhaul_core::event::SessionEnd;
 use longhaul_runtime::{Hook, jobs};
 
 fn main() {
-    Hook::<SessionEnd>::run(&[jobs::tracker::on_session_end]);
+    Hook::<SessionEnd>::run(&[jobs::handoff::on_session_end, jobs::tracker::on_session_end]);
 }

@@ -5,7 +5,12 @@ use longhaul_runtime::{Hook, jobs};
 
 fn main() {
     Hook::<SessionStart>::run_then(
-        &[jobs::housekeeping::show_config_warnings, jobs::activity::on_session_start, jobs::tracker::on_session_start],
+        &[
+            jobs::housekeeping::show_config_warnings,
+            jobs::activity::on_session_start,
+            jobs::tracker::on_session_start,
+            jobs::handoff::on_session_start,
+        ],
         &[jobs::housekeeping::remove_old_files],
     );
 }

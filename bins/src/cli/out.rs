@@ -8,6 +8,14 @@ pub(crate) fn line(text: &str) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// Prints text of several lines, without what could drive the terminal.
+pub(crate) fn text(text: &str) -> anyhow::Result<()> {
+    for row in text.lines() {
+        line(&longhaul_inject::printable(&row.replace('\t', "    ")))?;
+    }
+    Ok(())
+}
+
 /// Prints a message for the person at the terminal.
 pub(crate) fn message(text: &str) {
     let _ = writeln!(io::stderr().lock(), "{}", longhaul_inject::printable(text));

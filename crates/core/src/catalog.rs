@@ -13,17 +13,20 @@ pub enum Job {
     Bookmarks,
     /// The state of every session, in the tmux status line.
     Tracker,
+    /// What a session hands over to the next.
+    Handoff,
 }
 
 impl Job {
     /// Every job, in the order in which they are documented.
-    pub const ALL: [Self; 2] = [Self::Bookmarks, Self::Tracker];
+    pub const ALL: [Self; 3] = [Self::Bookmarks, Self::Tracker, Self::Handoff];
 
     /// Returns the job's name in the config and in its bundle's name.
     pub fn name(self) -> &'static str {
         match self {
             Self::Bookmarks => "bookmarks",
             Self::Tracker => "tracker",
+            Self::Handoff => "handoff",
         }
     }
 
@@ -34,6 +37,7 @@ impl Job {
             Self::Tracker => {
                 "The state of every session in the tmux status line, and a menu to jump to the one that waits"
             }
+            Self::Handoff => "After /clear the next session goes on mid-thought, in a tenth of the tokens",
         }
     }
 }
@@ -74,6 +78,7 @@ const fn register(
     }
 }
 
+const ALL: &[Job] = &Job::ALL;
 const BOTH: &[Job] = &[Job::Bookmarks, Job::Tracker];
 const BOOKMARKS: &[Job] = &[Job::Bookmarks];
 const TRACKER: &[Job] = &[Job::Tracker];
@@ -86,15 +91,15 @@ pub const REGISTRATIONS: &[Registration] = &[
         ..register(
             EventName::SessionStart,
             "longhaul-session-start",
-            BOTH,
-            "Remembers the session and its terminal; removes logs untouched for a week",
+            ALL,
+            "Remembers the session and its terminal; shows what the one before handed over; removes old logs",
         )
     },
     register(
         EventName::UserPromptSubmit,
         "longhaul-user-prompt-submit",
-        BOTH,
-        "Confirms a bookmark, or notes that a turn begins: working",
+        ALL,
+        "Confirms a bookmark, writes a baton (`/tl`), or notes that a turn begins: working",
     ),
     Registration {
         matcher: Some("Agent|Task"),
@@ -137,7 +142,12 @@ pub const REGISTRATIONS: &[Registration] = &[
     Registration {
         timeout_seconds: 5,
         stdin_deadline: Duration::from_millis(4000),
-        ..register(EventName::Stop, "longhaul-stop", BOTH, "The turn is over: completed; may bookmark, or compact")
+        ..register(
+            EventName::Stop,
+            "longhaul-stop",
+            ALL,
+            "Takes the turn in; it is over: completed; may bookmark, or compact",
+        )
     },
     register(
         EventName::StopFailure,
@@ -145,10 +155,20 @@ pub const REGISTRATIONS: &[Registration] = &[
         TRACKER,
         "The turn ended in an error: blocked, with its kind",
     ),
-    register(EventName::PreCompact, "longhaul-pre-compact", BOOKMARKS, "Starts the count afresh"),
+    register(
+        EventName::PreCompact,
+        "longhaul-pre-compact",
+        &[Job::Bookmarks, Job::Handoff],
+        "Takes the conversation in before it is compacted; starts the count afresh",
+    ),
     register(EventName::TeammateIdle, "longhaul-teammate-idle", TRACKER, "A teammate has nothing to do: idle"),
     register(EventName::TaskCompleted, "longhaul-task-completed", TRACKER, "Counts the task"),
-    register(EventName::SessionEnd, "longhaul-session-end", TRACKER, "The session is gone"),
+    register(
+        EventName::SessionEnd,
+        "longhaul-session-end",
+        &[Job::Tracker, Job::Handoff],
+        "The session is gone; after `/clear` it leaves a baton",
+    ),
 ];
 
 /// Returns after how long the client ends the executable of `event`.

@@ -15,6 +15,7 @@ settings! {
     pub struct Config {
         bookmarks: Bookmarks = Bookmarks::default(), "bookmarks", "Rewind points that appear by themselves";
         tracker: Tracker = Tracker::default(), "tracker", "The state of every session, in the tmux status line";
+        handoff: Handoff = Handoff::default(), "handoff", "What a session hands over to the next after `/clear`";
         guard: Guard = Guard::default(), "guard", "Compacts, and denies subagents, before the context is full";
         inject: Inject = Inject::default(), "inject", "How text is typed into the terminal";
         context: Context = Context::default(), "context", "What is known of the models' context windows";
@@ -46,6 +47,13 @@ settings! {
     /// Whether sessions are tracked; how that looks is set by tmux options.
     pub struct Tracker {
         enabled: bool = true, "enabled", "Keep the state of every session and push it to tmux";
+    }
+}
+
+settings! {
+    /// Whether sessions hand over to each other.
+    pub struct Handoff {
+        enabled: bool = true, "enabled", "Keep what was said and done, and show it to the session that goes on";
     }
 }
 

@@ -33,6 +33,10 @@ pub struct Env {
     pub disabled: bool,
     /// `LONGHAUL_NO_REAP=1`: rows of dead sessions are left alone.
     pub no_reap: bool,
+    /// `LONGHAUL_DISABLE_AUTO_HANDOFF=1`: after `/clear`, nothing is handed over without a baton.
+    pub no_auto_handoff: bool,
+    /// `$CLAUDE_PROJECT_DIR`: where the session was started, whatever its working directory is now.
+    pub project_dir: Option<PathBuf>,
     /// `$TMUX`: socket, server pid, session, joined by commas.
     pub tmux: Option<String>,
     /// `$TMUX_PANE`.
@@ -70,6 +74,8 @@ impl Env {
             client_dir: client_dir.or_else(|| Some(home?.join(".claude"))),
             disabled: var("LONGHAUL_DISABLE").as_deref() == Some("1"),
             no_reap: var("LONGHAUL_NO_REAP").as_deref() == Some("1"),
+            no_auto_handoff: var("LONGHAUL_DISABLE_AUTO_HANDOFF").as_deref() == Some("1"),
+            project_dir: path("CLAUDE_PROJECT_DIR"),
             tmux: var("TMUX"),
             tmux_pane: var("TMUX_PANE"),
             screen_session: var("STY"),

@@ -32,6 +32,14 @@ pub(crate) fn branch(dir: &Path) -> Option<String> {
     }
 }
 
+/// Returns the folder that all worktrees of the repository around `dir` share: what tells repositories apart.
+pub(crate) fn common_dir(dir: &Path) -> Option<PathBuf> {
+    let git_dir = git_dir(dir)?;
+    let common = std::fs::read_to_string(git_dir.join("commondir"))
+        .map_or_else(|_| git_dir.clone(), |path| git_dir.join(path.trim()));
+    common.canonicalize().ok()
+}
+
 /// Returns whether the work tree has changes to tracked files; `None` where git does not say so in time.
 pub(crate) fn is_dirty(dir: &Path) -> Option<bool> {
     let changes = process::git(dir, &["status", "--porcelain", "--untracked-files=no"], DIRTY_LIMIT).ok()?;

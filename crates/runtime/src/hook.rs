@@ -138,6 +138,7 @@ fn only_jobs(mut config: Config, names: impl Iterator<Item = String>) -> Config 
     config.bookmarks.enabled &= named(Job::Bookmarks);
     config.guard.enabled &= named(Job::Bookmarks);
     config.tracker.enabled &= named(Job::Tracker);
+    config.handoff.enabled &= named(Job::Handoff);
     config
 }
 

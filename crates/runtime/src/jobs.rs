@@ -3,5 +3,6 @@
 pub mod activity;
 pub mod bookmarks;
 pub mod guard;
+pub mod handoff;
 pub mod housekeeping;
 pub mod tracker;

@@ -8,6 +8,7 @@ mod deadline;
 mod error_log;
 mod files;
 mod git;
+pub mod handoff;
 mod home;
 mod hook;
 pub mod injector;
@@ -28,7 +29,7 @@ pub use crate::error_log::ErrorLog;
 pub use crate::home::{Home, config};
 pub use crate::hook::{Flow, Hook, JobFn};
 pub use crate::session::SessionRecord;
-pub use crate::surroundings::env;
+pub use crate::surroundings::{env, utc_offset_seconds};
 pub use crate::tracker::Tracker;
 pub use crate::typing::{Order, Outcome, Receipt, inject};
 

@@ -2,6 +2,8 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
 use longhaul_core::{Env, Millis, Platform};
 
 /// Reads the clock and the environment of this process.
@@ -16,4 +18,10 @@ pub fn env() -> Env {
 #[expect(clippy::disallowed_methods, reason = "this is the one place that reads it")]
 pub(crate) fn clock() -> Millis {
     Millis(SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as u64))
+}
+
+/// Returns how many seconds east of UTC this machine's clock on the wall is.
+pub fn utc_offset_seconds(at: Millis) -> i32 {
+    let instant = i64::try_from(at.0).ok().and_then(|ms| Timestamp::from_millisecond(ms).ok()).unwrap_or_default();
+    TimeZone::system().to_offset(instant).seconds()
 }

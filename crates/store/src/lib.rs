@@ -1,8 +1,12 @@
 //! The one place that knows SQLite: schema, migrations, queries.
 
 mod agents;
+mod batons;
 mod bookmarks;
+mod ingest;
 mod migrations;
+mod sessions;
+mod turns;
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -11,7 +15,11 @@ use rusqlite::Connection;
 use rusqlite::config::DbConfig;
 
 pub use crate::agents::{Change, Sighting};
+pub use crate::batons::{Injection, NewInjection, StoredBaton};
 pub use crate::bookmarks::{Bookmark, NewBookmark};
+pub use crate::ingest::{Clean, Work};
+pub use crate::sessions::{NewSession, Session};
+pub use crate::turns::{Detail, Turn};
 
 #[cfg(test)]
 mod tests;

@@ -27,6 +27,8 @@ const CONTENT: &[Piece] = &[
     Piece { name: ".claude-plugin/icon.png", jobs: &Job::ALL },
     Piece { name: "commands/bookmark.md", jobs: &[Job::Bookmarks] },
     Piece { name: "commands/bookmarks.md", jobs: &[Job::Bookmarks] },
+    Piece { name: "commands/detail.md", jobs: &[Job::Handoff] },
+    Piece { name: "commands/tl.md", jobs: &[Job::Handoff] },
     Piece { name: "skills/rewind-points/SKILL.md", jobs: &[Job::Bookmarks] },
 ];
 

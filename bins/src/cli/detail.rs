@@ -1,0 +1,126 @@
+//! `longhaul detail`.
+
+use anyhow::{Context, bail};
+use jiff::civil;
+use jiff::tz::TimeZone;
+use longhaul_core::{Env, Millis};
+use longhaul_handoff::{Date, Moment, MomentError, Span, date_of, parse_moment, time_of};
+use longhaul_runtime::{Home, utc_offset_seconds};
+use longhaul_store::{Detail, Store, Turn};
+use serde_json::json;
+
+use super::{Exit, out};
+
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// A time (14:03, 14:03:20), a range (14:00-14:30), a date with either, a turn's number or id
+    #[arg(required = true, value_name = "TIME | RANGE | TURN")]
+    moment: Vec<String>,
+    /// Only the session whose id begins so
+    #[arg(long, value_name = "ID", default_value = "")]
+    session: String,
+    /// The day, as YYYY-MM-DD; today where there is none
+    #[arg(long, value_name = "DATE")]
+    date: Option<String>,
+    /// Print a JSON array
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) fn run(env: &Env, args: &Args) -> anyhow::Result<Exit> {
+    let asked = args.moment.join(" ");
+    let today = date_of(env.now, utc_offset_seconds(env.now));
+    let moment = parse_moment(&asked, today).map_err(|error| anyhow::anyhow!("{}", complaint(&asked, error)))?;
+    let day = match &args.date {
+        Some(text) => Some(Date::parse(text).with_context(|| format!("{text:?} is no date: write it as 2026-01-31"))?),
+        None => None,
+    };
+    let Some(store) = Home::of(env)?.existing_store()? else { bail!("nothing has been kept yet") };
+    let turns = find(&store, &args.session, moment, day, today)?;
+    if turns.is_empty() {
+        out::message(&format!("Nothing is kept of {asked}."));
+        return Ok(Exit::Problem);
+    }
+    let mut all = Vec::new();
+    for turn in turns {
+        let details = store.details(&turn)?;
+        all.push((turn, details));
+    }
+    if args.json {
+        let turns: Vec<_> = all.iter().map(|(turn, details)| to_json(turn, details)).collect();
+        out::line(&serde_json::to_string_pretty(&turns)?)?;
+    } else {
+        for (turn, details) in &all {
+            print(turn, details)?;
+        }
+    }
+    Ok(Exit::Success)
+}
+
+fn complaint(asked: &str, error: MomentError) -> String {
+    let what = match error {
+        MomentError::Empty => "nothing was asked for".to_owned(),
+        MomentError::BadTime => format!("{asked:?} is no time"),
+        MomentError::Unknown => format!("{asked:?} is no time, no range and no turn"),
+    };
+    format!("{what}: try 14:03, 14:00-14:30, 2026-01-31 14:03 or a turn's number")
+}
+
+fn find(store: &Store, session: &str, moment: Moment, day: Option<Date>, today: Date) -> anyhow::Result<Vec<Turn>> {
+    match moment {
+        Moment::Time { date, span } => {
+            let (from, to) = absolute(date.or(day).unwrap_or(today), span)?;
+            let within = store.turns_between(session, from, Millis(to.0.saturating_sub(1)))?;
+            if !within.is_empty() {
+                return Ok(within);
+            }
+            // Nothing began then: what ran then is what was meant.
+            Ok(store.turn_at(session, to)?.into_iter().collect())
+        }
+        Moment::TurnNumber(number) => Ok(store.turns_named(session, &number.to_string())?),
+        Moment::TurnId(id) => Ok(store.turns_named(session, &id)?),
+    }
+}
+
+fn absolute(date: Date, span: Span) -> anyhow::Result<(Millis, Millis)> {
+    let day = civil::Date::new(date.year.try_into()?, date.month.try_into()?, date.day.try_into()?)?;
+    let midnight = day.to_zoned(TimeZone::system())?.timestamp().as_millisecond();
+    Ok(span.after(Millis(midnight.unsigned_abs())))
+}
+
+fn to_json(turn: &Turn, details: &[Detail]) -> serde_json::Value {
+    let details: Vec<_> = details
+        .iter()
+        .map(|detail| {
+            json!({ "kind": detail.kind, "name": detail.name, "text": detail.text, "is_error": detail.is_error, "at_ms": detail.at.0 })
+        })
+        .collect();
+    json!({
+        "session": turn.origin,
+        "turn": turn.number,
+        "role": turn.role,
+        "at_ms": turn.at.0,
+        "asked": turn.asked,
+        "replied": turn.replied,
+        "summary": turn.skeleton,
+        "details": details,
+    })
+}
+
+fn print(turn: &Turn, details: &[Detail]) -> anyhow::Result<()> {
+    let session: String = turn.origin.chars().take(8).collect();
+    out::line(&format!("# turn {} of session {session}, {}", turn.number, when(turn.at)))?;
+    out::text(&format!("[{}] {}", turn.role, turn.asked))?;
+    for detail in details {
+        let failed = if detail.is_error { " (failed)" } else { "" };
+        out::text(&format!("\n## {} {}{failed}, {}\n{}", detail.kind, detail.name, when(detail.at), detail.text))?;
+    }
+    if !turn.replied.is_empty() {
+        out::text(&format!("\n[assistant] {}", turn.replied))?;
+    }
+    out::line("")
+}
+
+fn when(at: Millis) -> String {
+    time_of(at, utc_offset_seconds(at))
+}

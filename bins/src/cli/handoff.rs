@@ -1,0 +1,131 @@
+//! `longhaul handoff`.
+
+use anyhow::{Context, bail};
+use longhaul_core::{Env, SessionId};
+use longhaul_handoff::{Trigger, date_of, time_of};
+use longhaul_runtime::handoff::{Project, catch_up, render_session};
+use longhaul_runtime::{Home, utc_offset_seconds};
+use longhaul_store::{Injection, Session, Store};
+use serde_json::json;
+
+use super::{Exit, out};
+
+/// How many lines of the log are shown.
+const LOG_LINES: usize = 50;
+
+#[derive(clap::Subcommand)]
+pub(crate) enum Command {
+    /// Print what the next session of this project would be shown now
+    Show(Which),
+    /// Print what was handed over, what was not, and why
+    Log {
+        /// Print a JSON array
+        #[arg(long)]
+        json: bool,
+    },
+    /// Write a baton: the next session of this project goes on from a session
+    Write(Which),
+    /// Remove this project's batons
+    Drop,
+}
+
+#[derive(clap::Args)]
+pub(crate) struct Which {
+    /// The session whose id begins so, instead of this project's newest
+    #[arg(long, value_name = "ID")]
+    session: Option<String>,
+}
+
+pub(crate) fn run(env: &Env, command: Command) -> anyhow::Result<Exit> {
+    let Some(mut store) = Home::of(env)?.existing_store()? else { bail!("nothing has been kept yet") };
+    let here = std::env::current_dir().ok();
+    let project = Project::of(env, here.as_deref());
+    match command {
+        Command::Show(which) => {
+            let session = find(&store, &project, which.session.as_deref())?;
+            if let Err(error) = catch_up(&mut store, &session, env.now, u64::MAX, None) {
+                out::message(&format!("longhaul: {}", error.chain()));
+            }
+            let id = SessionId::new(&session.session).context("the session has no id")?;
+            let rendered = render_session(&store, env, &id, utc_offset_seconds(env.now))?;
+            out::text(&rendered.text)?;
+            out::message(&format!(
+                "{} characters, about {} tokens instead of {}; {} turns word for word, {} in a line, {} left out",
+                rendered.chars,
+                rendered.tokens,
+                rendered.tokens + rendered.tokens_saved,
+                rendered.turns_l2,
+                rendered.turns_l1,
+                rendered.omitted
+            ));
+        }
+        Command::Log { json } => show_log(&store.injections(LOG_LINES)?, json)?,
+        Command::Write(which) => {
+            let session = find(&store, &project, which.session.as_deref())?;
+            // Nobody's client: any session of the project may take it.
+            store.write_baton(&project.path, 0, &session.session, Trigger::Tl.as_str(), env.now)?;
+            out::message(&format!("The next session in {} goes on from {}.", project.path, session.session));
+        }
+        Command::Drop => match store.drop_batons(&project.path, None)? {
+            0 => out::message(&format!("There is no baton in {}.", project.path)),
+            dropped => out::message(&format!("Dropped {dropped} in {}.", project.path)),
+        },
+    }
+    Ok(Exit::Success)
+}
+
+/// Finds the session that is named, else the project's newest that has been prompted.
+fn find(store: &Store, project: &Project, prefix: Option<&str>) -> anyhow::Result<Session> {
+    if let Some(prefix) = prefix {
+        let mut found = store.sessions_like(prefix)?;
+        if found.len() > 1 {
+            let ids: Vec<&str> = found.iter().map(|session| session.session.as_str()).collect();
+            bail!("several sessions begin with {prefix:?}: {}", ids.join(", "));
+        }
+        return found.pop().with_context(|| format!("no session is known whose id begins with {prefix:?}"));
+    }
+    let newest = store.sessions_of(&project.key)?.into_iter().find(|session| session.prompts > 0);
+    newest.with_context(|| format!("nothing is kept of a session in {}: name one with --session ID", project.path))
+}
+
+fn show_log(lines: &[Injection], json: bool) -> anyhow::Result<()> {
+    if json {
+        let rows: Vec<_> = lines
+            .iter()
+            .map(|line| {
+                json!({
+                    "at_ms": line.at.0,
+                    "session": line.session,
+                    "event": line.event,
+                    "predecessor": line.predecessor,
+                    "reason": line.reason,
+                    "turns": line.turns,
+                    "chars": line.chars,
+                    "tokens_saved": line.tokens_saved,
+                })
+            })
+            .collect();
+        return out::line(&serde_json::to_string_pretty(&rows)?);
+    }
+    if lines.is_empty() {
+        out::message("Nothing has been handed over yet.");
+    }
+    for line in lines {
+        let short = |id: &str| id.chars().take(8).collect::<String>();
+        let offset = utc_offset_seconds(line.at);
+        let from = line.predecessor.as_deref().map_or("-".to_owned(), short);
+        let saved = match line.tokens_saved {
+            0 => String::new(),
+            saved => format!("  {} turns, {} characters, {saved} tokens saved", line.turns, line.chars),
+        };
+        let reason = line.reason.as_deref().unwrap_or_default();
+        out::line(&format!(
+            "{} {}  {:8}  {} ← {from}  {reason}{saved}",
+            date_of(line.at, offset),
+            time_of(line.at, offset),
+            line.event,
+            short(&line.session)
+        ))?;
+    }
+    Ok(())
+}

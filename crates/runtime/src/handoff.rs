@@ -1,0 +1,84 @@
+//! What a session hands over to the next: kept as it happens, shown when it goes on.
+
+mod ingest;
+mod inherit;
+
+use std::path::Path;
+
+use longhaul_core::event::Common;
+use longhaul_core::{Env, SessionId};
+use longhaul_handoff::{Context, Rendered, Said, TurnView, render};
+use longhaul_store::{NewSession, Session, Store, Turn};
+
+pub use self::ingest::catch_up;
+pub use self::inherit::{Heir, Inheritance};
+use crate::{Error, git};
+
+/// How many turns are read for rendering; what is older is only counted.
+const MAX_TURNS: usize = 400;
+
+/// Where a session belongs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Project {
+    /// Its name.
+    pub name: String,
+    /// What tells projects apart: the git folder that all worktrees share, else the path.
+    pub key: String,
+    /// Its folder.
+    pub path: String,
+}
+
+impl Project {
+    /// Returns the project in which a session was started, wherever it works now.
+    pub fn of(env: &Env, cwd: Option<&Path>) -> Self {
+        let dir = env.project_dir.as_deref().or(cwd).unwrap_or(Path::new("/"));
+        let path = dir.to_string_lossy().into_owned();
+        let name = dir.file_name().map_or_else(|| path.clone(), |name| name.to_string_lossy().into_owned());
+        let key = git::common_dir(dir).map_or_else(|| path.clone(), |dir| dir.to_string_lossy().into_owned());
+        Self { name, key, path }
+    }
+}
+
+/// Records the session of an event; returns it as it is stored.
+pub(crate) fn register(store: &Store, env: &Env, common: &Common) -> Result<Option<Session>, Error> {
+    let project = Project::of(env, common.cwd.as_deref());
+    let transcript = common.transcript.as_ref().map(|path| path.to_string_lossy());
+    store.register_session(&NewSession {
+        session: common.session.as_str(),
+        project: &project.name,
+        project_key: &project.key,
+        project_path: &project.path,
+        client_pid: env.client_pid.unwrap_or_default(),
+        transcript: transcript.as_deref(),
+        at: env.now,
+    })?;
+    Ok(store.session(common.session.as_str())?)
+}
+
+/// Renders what a session would hand over now.
+pub fn render_session(store: &Store, env: &Env, session: &SessionId, offset_seconds: i32) -> Result<Rendered, Error> {
+    let (turns, older_turns) = store.turns(session.as_str(), MAX_TURNS)?;
+    let views: Vec<TurnView<'_>> = turns.iter().map(view).collect();
+    let said = |turn: &Turn| (turn.asked.len() + turn.replied.len()) as u64 / 4;
+    Ok(render(&Context {
+        session: session.as_str(),
+        trigger: None,
+        turns: &views,
+        older_turns,
+        now: env.now,
+        offset_seconds,
+        said_tokens: turns.iter().map(said).sum(),
+        transcript_tokens: turns.iter().map(|turn| turn.chars / 4).sum(),
+    }))
+}
+
+fn view(turn: &Turn) -> TurnView<'_> {
+    TurnView {
+        session: &turn.origin,
+        role: &turn.role,
+        asked: Said { at: turn.at, text: &turn.asked },
+        replied: Said { at: turn.replied_at, text: &turn.replied },
+        skeleton: &turn.skeleton,
+        has_detail: turn.has_detail,
+    }
+}

@@ -1,0 +1,102 @@
+//! Reading a transcript from where the last reading ended.
+
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom};
+use std::path::Path;
+
+use longhaul_core::{Millis, privacy};
+use longhaul_handoff::{Action, cut_middle, skeleton};
+use longhaul_store::{Clean, Session, Store, Work};
+use longhaul_transcript::{Cursor, DetailKind, Reader};
+
+use crate::{Deadline, Error};
+
+/// How much is read at a time, and stored in one transaction.
+const PIECE: usize = 4 * 1024 * 1024;
+
+/// How much of a tool's input, and of its output, is kept, in characters.
+const MAX_INPUT: usize = 4_096;
+const MAX_OUTPUT: usize = 16_384;
+
+/// With less time than this left, the rest is left to the next time.
+const TIME_NEEDED: std::time::Duration = std::time::Duration::from_millis(300);
+
+/// Takes in what a session's transcript has grown by, `most` bytes of it, as far as the time allows.
+///
+/// Returns how much that was. Cost follows what is new, not how large the file is.
+pub fn catch_up(
+    store: &mut Store,
+    session: &Session,
+    now: Millis,
+    most: u64,
+    deadline: Option<Deadline>,
+) -> Result<u64, Error> {
+    let Some(path) = session.transcript.as_deref().map(Path::new) else { return Ok(0) };
+    let failed = |source| Error::Read { path: path.to_owned(), source };
+    let mut file = File::open(path).map_err(failed)?;
+    let metadata = file.metadata().map_err(failed)?;
+    if !metadata.is_file() {
+        return Err(Error::Read { path: path.to_owned(), source: std::io::ErrorKind::InvalidInput.into() });
+    }
+    let mut session = session.clone();
+    if metadata.len() < session.cursor.offset {
+        session.cursor = Cursor::default();
+    }
+    let mut reader = resume(&mut file, &mut session).map_err(failed)?;
+    let mut piece = vec![0; PIECE.min(usize::try_from(metadata.len() - session.cursor.offset).unwrap_or(PIECE).max(1))];
+    let mut total = 0_u64;
+    while total < most && deadline.is_none_or(|deadline| deadline.left() > TIME_NEEDED) {
+        let read = match file.read(&mut piece).map_err(failed)? {
+            0 => break,
+            read => read,
+        };
+        total += read as u64;
+        reader.feed(&piece[..read]);
+        let batch = reader.take();
+        if batch.cursor != session.cursor {
+            store.ingest(&session, &batch, &Keeper, now)?;
+            session.cursor = batch.cursor;
+        }
+    }
+    Ok(total)
+}
+
+/// Returns a reader that goes on where the last one ended, or begins anew where the file is another.
+fn resume(file: &mut File, session: &mut Session) -> std::io::Result<Reader> {
+    let begin = session.cursor.check_offset();
+    let mut before = vec![0; (session.cursor.offset - begin) as usize];
+    file.seek(SeekFrom::Start(begin))?;
+    file.read_exact(&mut before)?;
+    if let Some(reader) = Reader::resume(session.cursor.clone(), &before) {
+        return Ok(reader);
+    }
+    session.cursor = Cursor::default();
+    file.seek(SeekFrom::Start(0))?;
+    Ok(Reader::default())
+}
+
+/// Decides what of a text is kept.
+struct Keeper;
+
+impl Clean for Keeper {
+    fn said(&self, text: &str) -> String {
+        privacy::strip(text)
+    }
+
+    fn detail(&self, kind: DetailKind, text: &str) -> String {
+        let most = if kind == DetailKind::ToolInput { MAX_INPUT } else { MAX_OUTPUT };
+        cut_middle(&privacy::strip(text), most)
+    }
+
+    fn skeleton(&self, work: &Work) -> String {
+        let actions: Vec<Action<'_>> =
+            work.actions.iter().map(|(tool, input, is_error)| Action { tool, input, is_error: *is_error }).collect();
+        skeleton(&longhaul_handoff::Work {
+            asked: &work.asked,
+            answered: &work.answered,
+            actions: &actions,
+            interrupted: work.interrupted,
+            failure: work.failure.as_deref(),
+        })
+    }
+}

@@ -1,0 +1,294 @@
+//! Taking a transcript in: in one transaction what a read brought, and how far it got.
+
+use longhaul_core::Millis;
+use longhaul_transcript::{Batch, DetailKind, Link, Turn, may_rewind, replaced_turns};
+use rusqlite::{Connection, OptionalExtension, TransactionBehavior, named_params};
+
+use crate::{Session, Store, StoreError, cannot};
+
+/// Makes text fit to be stored: what is private is gone, what is too long is cut.
+pub trait Clean {
+    /// Returns what a person or the model said; empty where nothing of it may be kept.
+    fn said(&self, text: &str) -> String;
+
+    /// Returns what went into a tool or came out of it.
+    fn detail(&self, kind: DetailKind, text: &str) -> String;
+
+    /// Returns a turn in one line.
+    fn skeleton(&self, work: &Work) -> String;
+}
+
+/// What a turn was, as its line needs it.
+#[derive(Debug, Clone, Default)]
+pub struct Work {
+    /// What was asked.
+    pub asked: String,
+    /// What the model said.
+    pub answered: String,
+    /// The tool calls, in order: tool, input, whether it failed.
+    pub actions: Vec<(String, String, bool)>,
+    /// Whether the user stopped it.
+    pub interrupted: bool,
+    /// The failed request that ended it.
+    pub failure: Option<String>,
+}
+
+impl Store {
+    /// Stores what a read brought, and where the next begins. Nothing of it is stored twice, however often it comes.
+    pub fn ingest(
+        &mut self,
+        session: &Session,
+        batch: &Batch,
+        clean: &impl Clean,
+        now: Millis,
+    ) -> Result<(), StoreError> {
+        let failed = cannot("take the transcript in");
+        let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(&failed)?;
+        take_in(&transaction, session, batch, clean, now).map_err(&failed)?;
+        transaction.commit().map_err(failed)
+    }
+}
+
+fn take_in(
+    connection: &Connection,
+    session: &Session,
+    batch: &Batch,
+    clean: &impl Clean,
+    now: Millis,
+) -> rusqlite::Result<()> {
+    let id = session.session.as_str();
+    // What a merged session still writes belongs to whoever has inherited it.
+    let owner = "SELECT session_id FROM turns WHERE origin_session_id = ?1 LIMIT 1";
+    let owner: String =
+        connection.query_row(owner, [id], |row| row.get(0)).optional()?.unwrap_or_else(|| id.to_owned());
+    for turn in &batch.turns {
+        store_turn(connection, &owner, id, turn, clean, now)?;
+    }
+    store_links(connection, id, session.cursor.offset, &batch.links)?;
+    if may_rewind(session.cursor.tip.as_deref(), &batch.links) {
+        mark_replaced(connection, id)?;
+    }
+    let cursor = &batch.cursor;
+    connection.execute(
+        "UPDATE sessions SET read_offset = ?2, read_mark = ?3, read_turn = ?4, read_tip = ?5 WHERE session_id = ?1",
+        (id, cursor.offset as i64, cursor.mark, &cursor.turn, &cursor.tip),
+    )?;
+    Ok(())
+}
+
+fn store_turn(
+    connection: &Connection,
+    owner: &str,
+    origin: &str,
+    turn: &Turn,
+    clean: &impl Clean,
+    now: Millis,
+) -> rusqlite::Result<()> {
+    let at = turn.at.unwrap_or(now).0 as i64;
+    let asked = turn.prompt.as_ref().map(|prompt| clean.said(&prompt.text));
+    // A prompt of which nothing may be kept: its turn is as if it had never been.
+    let is_private = asked.as_ref().is_some_and(|text| text.trim().is_empty())
+        && turn.prompt.as_ref().is_some_and(|prompt| !prompt.text.trim().is_empty());
+    let known: Option<i64> = connection
+        .query_row(
+            "SELECT turn_number FROM turns WHERE origin_session_id = ?1 AND turn_id = ?2",
+            (origin, &turn.id),
+            |row| row.get(0),
+        )
+        .optional()?;
+    let number = match known {
+        Some(number) => number,
+        None if is_private || !turn.begins => return Ok(()),
+        None => connection.query_row(
+            "INSERT INTO turns (session_id, origin_session_id, turn_number, turn_id, role, created_at)
+             SELECT ?1, ?2, coalesce(max(turn_number), 0) + 1, ?3, ?4, ?5 FROM turns WHERE origin_session_id = ?2
+             RETURNING turn_number",
+            (owner, origin, &turn.id, turn.origin.role(), at),
+            |row| row.get(0),
+        )?,
+    };
+    let place = Place { connection, owner, origin, number };
+    if let Some(asked) = &asked {
+        place.put_body("user", asked, at)?;
+    }
+    let reply = clean.said(&turn.reply());
+    if turn.begins {
+        place.put_body(
+            "assistant",
+            &reply,
+            turn.replies.first().and_then(|said| said.at).map_or(at, |at| at.0 as i64),
+        )?;
+    } else if !reply.is_empty() {
+        place.append_body(&reply, at)?;
+    }
+    let mut chars = reply.len() + asked.as_ref().map_or(0, String::len);
+    for detail in turn.details() {
+        chars += detail.text.len();
+        let text = clean.detail(detail.kind, detail.text);
+        place.put_detail(
+            detail.kind,
+            &detail.source,
+            detail.name,
+            &text,
+            detail.is_error,
+            detail.at.map_or(at, |at| at.0 as i64),
+        )?;
+    }
+    connection.execute(
+        "UPDATE turns SET interrupted = max(interrupted, ?3), failure = coalesce(?4, failure),
+                          chars = iif(?5, ?6, chars + ?6), pending_reply = iif(?7, NULL, pending_reply)
+         WHERE origin_session_id = ?1 AND turn_number = ?2",
+        (
+            origin,
+            number,
+            turn.interrupted,
+            turn.failure.as_ref().map(|failure| clean.said(&failure.text)),
+            turn.begins,
+            chars as i64,
+            !reply.is_empty(),
+        ),
+    )?;
+    place.put_skeleton(clean, at)
+}
+
+/// A turn's place in the tables.
+struct Place<'a> {
+    connection: &'a Connection,
+    owner: &'a str,
+    origin: &'a str,
+    number: i64,
+}
+
+impl Place<'_> {
+    fn put_body(&self, role: &str, text: &str, at: i64) -> rusqlite::Result<()> {
+        if text.is_empty() {
+            return Ok(());
+        }
+        self.connection
+            .execute(
+                "INSERT INTO bodies (session_id, origin_session_id, turn_number, role, text, token_count, created_at)
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
+                 ON CONFLICT DO UPDATE SET text = excluded.text, token_count = excluded.token_count",
+                (self.owner, self.origin, self.number, role, text, tokens(text), at),
+            )
+            .map(drop)
+    }
+
+    fn append_body(&self, text: &str, at: i64) -> rusqlite::Result<()> {
+        self.connection
+            .execute(
+                "INSERT INTO bodies (session_id, origin_session_id, turn_number, role, text, token_count, created_at)
+                 VALUES (?1, ?2, ?3, 'assistant', ?4, ?5, ?6)
+                 ON CONFLICT DO UPDATE SET text = text || char(10) || char(10) || excluded.text,
+                                           token_count = token_count + excluded.token_count",
+                (self.owner, self.origin, self.number, text, tokens(text), at),
+            )
+            .map(drop)
+    }
+
+    fn put_detail(
+        &self,
+        kind: DetailKind,
+        source: &str,
+        name: &str,
+        text: &str,
+        is_error: bool,
+        at: i64,
+    ) -> rusqlite::Result<()> {
+        let (input, output) = match kind {
+            DetailKind::ToolInput => (Some(text), None),
+            DetailKind::ToolOutput | DetailKind::System | DetailKind::Image | DetailKind::Thinking => {
+                (None, Some(text))
+            }
+        };
+        self.connection
+            .execute(
+                "INSERT INTO details (session_id, origin_session_id, turn_number, tool_name, input_text, output_text,
+                                      token_count, kind, is_error, source_id, created_at)
+                 VALUES (:owner, :origin, :number,
+                         coalesce(nullif(:name, ''), (SELECT tool_name FROM details WHERE origin_session_id = :origin
+                                                      AND source_id = replace(:source, ':result', ''))),
+                         :input, :output, :tokens, :kind, :is_error, :source, :at)
+                 ON CONFLICT DO UPDATE SET input_text = excluded.input_text, output_text = excluded.output_text,
+                                           is_error = max(is_error, excluded.is_error)",
+                named_params! {
+                    ":owner": self.owner,
+                    ":origin": self.origin,
+                    ":number": self.number,
+                    ":name": name,
+                    ":input": input,
+                    ":output": output,
+                    ":tokens": tokens(text),
+                    ":kind": kind.as_str(),
+                    ":is_error": is_error,
+                    ":source": source,
+                    ":at": at,
+                },
+            )
+            .map(drop)
+    }
+
+    fn put_skeleton(&self, clean: &impl Clean, at: i64) -> rusqlite::Result<()> {
+        let body = |role: &str| {
+            let sql = "SELECT text FROM bodies WHERE origin_session_id = ?1 AND turn_number = ?2 AND role = ?3";
+            let text = self.connection.query_row(sql, (self.origin, self.number, role), |row| row.get::<_, String>(0));
+            text.optional().map(Option::unwrap_or_default)
+        };
+        let (interrupted, failure) = self.connection.query_row(
+            "SELECT interrupted, failure FROM turns WHERE origin_session_id = ?1 AND turn_number = ?2",
+            (self.origin, self.number),
+            |row| Ok((row.get(0)?, row.get(1)?)),
+        )?;
+        let mut statement = self.connection.prepare_cached(
+            "SELECT coalesce(tool_name, ''), coalesce(input_text, ''), is_error FROM details
+             WHERE origin_session_id = ?1 AND turn_number = ?2 AND kind = 'tool_input' ORDER BY rowid",
+        )?;
+        let actions = statement
+            .query_map((self.origin, self.number), |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?
+            .collect::<Result<_, _>>()?;
+        let work = Work { asked: body("user")?, answered: body("assistant")?, actions, interrupted, failure };
+        self.connection
+            .execute(
+                "INSERT INTO skeletons (session_id, origin_session_id, turn_number, role, summary, created_at)
+                 VALUES (?1, ?2, ?3, 'turn', ?4, ?5)
+                 ON CONFLICT DO UPDATE SET summary = excluded.summary",
+                (self.owner, self.origin, self.number, clean.skeleton(&work), at),
+            )
+            .map(drop)
+    }
+}
+
+/// Stores where entries stand in the conversation; `offset` is where their read began.
+fn store_links(connection: &Connection, session: &str, offset: u64, links: &[Link]) -> rusqlite::Result<()> {
+    if offset == 0 {
+        // The file is read for the first time, or is another than before.
+        connection.execute("DELETE FROM links WHERE session_id = ?1", [session])?;
+    }
+    let mut statement = connection.prepare_cached(
+        "INSERT INTO links (session_id, uuid, position, parent, turn) VALUES (?1, ?2, ?3, ?4, ?5) ON CONFLICT DO NOTHING",
+    )?;
+    // An entry takes more than one byte: the next read's positions come after these.
+    for (link, position) in links.iter().zip(offset as i64..) {
+        statement.execute((session, &link.uuid, position, &link.parent, &link.turn))?;
+    }
+    Ok(())
+}
+
+/// Marks the turns that a rewind took back, and unmarks those that it did not.
+fn mark_replaced(connection: &Connection, session: &str) -> rusqlite::Result<()> {
+    let mut statement =
+        connection.prepare("SELECT uuid, parent, turn FROM links WHERE session_id = ?1 ORDER BY position")?;
+    let links: Vec<Link> = statement
+        .query_map([session], |row| Ok(Link { uuid: row.get(0)?, parent: row.get(1)?, turn: row.get(2)? }))?
+        .collect::<Result<_, _>>()?;
+    connection.execute("UPDATE turns SET replaced = 0 WHERE origin_session_id = ?1", [session])?;
+    for turn in replaced_turns(&links) {
+        connection
+            .execute("UPDATE turns SET replaced = 1 WHERE origin_session_id = ?1 AND turn_id = ?2", (session, turn))?;
+    }
+    Ok(())
+}
+
+fn tokens(text: &str) -> i64 {
+    (text.len() / 4) as i64
+}

@@ -1,0 +1,154 @@
+//! The lasting record of every session.
+
+use longhaul_core::Millis;
+use longhaul_transcript::Cursor;
+use rusqlite::{OptionalExtension, Row, named_params};
+
+use crate::{Store, StoreError, cannot};
+
+/// A session, as a hook sees it.
+#[derive(Debug, Clone)]
+pub struct NewSession<'a> {
+    /// The session, in the form that names files.
+    pub session: &'a str,
+    /// The project's name.
+    pub project: &'a str,
+    /// What tells projects apart: the git folder that all worktrees share, else the path.
+    pub project_key: &'a str,
+    /// The project's folder.
+    pub project_path: &'a str,
+    /// The client's process, 0 where unknown.
+    pub client_pid: u32,
+    /// The client's transcript.
+    pub transcript: Option<&'a str>,
+    /// When.
+    pub at: Millis,
+}
+
+/// A session, as it is stored.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Session {
+    /// The session.
+    pub session: String,
+    /// The project's name.
+    pub project: String,
+    /// What tells projects apart.
+    pub project_key: String,
+    /// The project's folder.
+    pub project_path: String,
+    /// How many prompts it has had.
+    pub prompts: u32,
+    /// The last prompt.
+    pub last_prompt: Option<String>,
+    /// Whom it would inherit, until its first prompt.
+    pub inherits: Option<String>,
+    /// Who has inherited it.
+    pub merged_into: Option<String>,
+    /// The client's process, 0 where unknown.
+    pub client_pid: u32,
+    /// The client's transcript.
+    pub transcript: Option<String>,
+    /// How far that has been read.
+    pub cursor: Cursor,
+    /// When it was first seen.
+    pub created_at: Millis,
+}
+
+const COLUMNS: &str =
+    "session_id, project, project_key, project_path, prompt_counter, last_prompt, inherits, merged_into,
+     client_pid, transcript_path, read_offset, read_mark, read_turn, read_tip, created_at";
+
+impl Store {
+    /// Adds a session, or brings up to date where it runs.
+    pub fn register_session(&self, new: &NewSession<'_>) -> Result<(), StoreError> {
+        self.connection
+            .execute(
+                "INSERT INTO sessions (session_id, project, project_key, project_path, client_pid, transcript_path, created_at)
+                 VALUES (:session, :project, :key, :path, :pid, :transcript, :at)
+                 ON CONFLICT (session_id) DO UPDATE SET
+                     client_pid = iif(:pid = 0, client_pid, :pid),
+                     transcript_path = coalesce(:transcript, transcript_path)",
+                named_params! {
+                    ":session": new.session,
+                    ":project": new.project,
+                    ":key": new.project_key,
+                    ":path": new.project_path,
+                    ":pid": new.client_pid,
+                    ":transcript": new.transcript,
+                    ":at": new.at.0 as i64,
+                },
+            )
+            .map(drop)
+            .map_err(cannot("record the session"))
+    }
+
+    /// Counts a prompt, which is `None` where nothing of it may be kept; returns how many there were before.
+    pub fn count_prompt(&self, session: &str, prompt: Option<&str>) -> Result<u32, StoreError> {
+        self.connection
+            .query_row(
+                "UPDATE sessions SET prompt_counter = prompt_counter + 1, status = 'active', last_prompt = ?2,
+                                     first_user_prompt = coalesce(first_user_prompt, ?2)
+                 WHERE session_id = ?1 RETURNING prompt_counter - 1",
+                (session, prompt),
+                |row| row.get(0),
+            )
+            .optional()
+            .map(Option::unwrap_or_default)
+            .map_err(cannot("count the prompt"))
+    }
+
+    /// Notes that a session has ended.
+    pub fn complete_session(&self, session: &str, reason: &str, at: Millis) -> Result<(), StoreError> {
+        let sql = "UPDATE sessions SET status = 'completed', end_reason = ?2, completed_at = ?3 WHERE session_id = ?1";
+        self.connection.execute(sql, (session, reason, at.0 as i64)).map(drop).map_err(cannot("complete the session"))
+    }
+
+    /// Returns a session.
+    pub fn session(&self, session: &str) -> Result<Option<Session>, StoreError> {
+        let sql = format!("SELECT {COLUMNS} FROM sessions WHERE session_id = ?1");
+        self.connection.query_row(&sql, [session], read).optional().map_err(cannot("read the session"))
+    }
+
+    /// Returns the sessions whose id begins with `prefix`, the newest first.
+    pub fn sessions_like(&self, prefix: &str) -> Result<Vec<Session>, StoreError> {
+        let sql = format!(
+            "SELECT {COLUMNS} FROM sessions WHERE substr(session_id, 1, length(?1)) = ?1 ORDER BY created_at DESC"
+        );
+        self.list_sessions(&sql, prefix)
+    }
+
+    /// Returns a project's newest sessions, the newest first.
+    pub fn sessions_of(&self, project_key: &str) -> Result<Vec<Session>, StoreError> {
+        let sql = format!("SELECT {COLUMNS} FROM sessions WHERE project_key = ?1 ORDER BY created_at DESC LIMIT 50");
+        self.list_sessions(&sql, project_key)
+    }
+
+    fn list_sessions(&self, sql: &str, value: &str) -> Result<Vec<Session>, StoreError> {
+        let failed = cannot("list the sessions");
+        let mut statement = self.connection.prepare(sql).map_err(&failed)?;
+        let rows = statement.query_map([value], read).map_err(&failed)?;
+        rows.collect::<Result<_, _>>().map_err(failed)
+    }
+}
+
+fn read(row: &Row<'_>) -> rusqlite::Result<Session> {
+    Ok(Session {
+        session: row.get(0)?,
+        project: row.get(1)?,
+        project_key: row.get(2)?,
+        project_path: row.get(3)?,
+        prompts: row.get(4)?,
+        last_prompt: row.get(5)?,
+        inherits: row.get(6)?,
+        merged_into: row.get(7)?,
+        client_pid: row.get(8)?,
+        transcript: row.get(9)?,
+        cursor: Cursor {
+            offset: row.get::<_, i64>(10)?.unsigned_abs(),
+            mark: row.get(11)?,
+            turn: row.get(12)?,
+            tip: row.get(13)?,
+        },
+        created_at: Millis(row.get::<_, i64>(14)?.unsigned_abs()),
+    })
+}
