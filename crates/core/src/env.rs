@@ -25,6 +25,8 @@ pub struct Env {
     pub data_dir: Option<PathBuf>,
     /// `$LONGHAUL_CONFIG`, else `config.json` in the data directory.
     pub config_path: Option<PathBuf>,
+    /// `$CLAUDE_CONFIG_DIR`, where it is set.
+    pub client_config_dir: Option<PathBuf>,
     /// `$CLAUDE_CONFIG_DIR`, else `~/.claude`: where the client keeps its own records.
     pub client_dir: Option<PathBuf>,
     /// `~/.claude.json`, or `.claude.json` in `$CLAUDE_CONFIG_DIR`: the client's own settings.
@@ -67,6 +69,7 @@ impl Env {
             config_path: path("LONGHAUL_CONFIG").or_else(|| Some(data_dir.as_ref()?.join("config.json"))),
             data_dir,
             client_settings: client_dir.as_ref().or(home.as_ref()).map(|dir| dir.join(".claude.json")),
+            client_config_dir: client_dir.clone(),
             client_dir: client_dir.or_else(|| Some(home?.join(".claude"))),
             disabled: var("LONGHAUL_DISABLE").as_deref() == Some("1"),
             no_reap: var("LONGHAUL_NO_REAP").as_deref() == Some("1"),
