@@ -4,8 +4,11 @@ mod bookmark;
 mod bookmarks;
 mod config;
 mod hook;
+mod limits;
+mod monitor;
 mod next;
 mod out;
+mod paint;
 mod status;
 mod tmux;
 
@@ -29,6 +32,8 @@ enum Command {
     Bookmark(bookmark::Args),
     /// Show what every session does
     Status(status::Args),
+    /// Watch how full every session's context is
+    Monitor(monitor::Args),
     /// Go to the session that has waited longest
     Next(next::Args),
     /// Show the sessions in tmux
@@ -57,6 +62,7 @@ pub(crate) fn main() -> ExitCode {
         Command::Bookmarks(args) => bookmarks::run(&env, &args),
         Command::Bookmark(args) => bookmark::run(&env, &args),
         Command::Status(args) => status::run(&env, &args),
+        Command::Monitor(args) => monitor::run(&env, &args),
         Command::Next(args) => next::run(&env, &args),
         Command::Tmux(command) => tmux::run(&env, command),
         Command::Hook(args) => hook::run(&args),

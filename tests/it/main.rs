@@ -20,6 +20,7 @@ mod bookmarks_tmux;
 mod cli;
 mod context_guard;
 mod logging;
+mod monitor;
 mod standin_behaves;
 mod tracker_cli;
 mod tracker_hooks;
