@@ -10,6 +10,7 @@ mod next;
 mod out;
 mod paint;
 mod status;
+mod statusline;
 mod tmux;
 
 use std::process::ExitCode;
@@ -34,6 +35,8 @@ enum Command {
     Status(status::Args),
     /// Watch how full every session's context is
     Monitor(monitor::Args),
+    /// Print Claude Code's status line, and keep what it tells of the context
+    Statusline(statusline::Args),
     /// Go to the session that has waited longest
     Next(next::Args),
     /// Show the sessions in tmux
@@ -63,6 +66,7 @@ pub(crate) fn main() -> ExitCode {
         Command::Bookmark(args) => bookmark::run(&env, &args),
         Command::Status(args) => status::run(&env, &args),
         Command::Monitor(args) => monitor::run(&env, &args),
+        Command::Statusline(args) => statusline::run(&env, &args),
         Command::Next(args) => next::run(&env, &args),
         Command::Tmux(command) => tmux::run(&env, command),
         Command::Hook(args) => hook::run(&args),

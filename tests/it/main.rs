@@ -22,6 +22,7 @@ mod context_guard;
 mod logging;
 mod monitor;
 mod standin_behaves;
+mod statusline;
 mod tracker_cli;
 mod tracker_hooks;
 mod tracker_tmux;
