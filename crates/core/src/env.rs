@@ -49,6 +49,10 @@ pub struct Env {
     pub client_pid: Option<u32>,
     /// `$CLAUDE_CODE_SESSION_ID`.
     pub client_session: Option<String>,
+    /// `$NO_COLOR`, set to anything: no colours.
+    pub no_color: bool,
+    /// `$COLUMNS`: how wide the terminal is, where the program cannot ask it.
+    pub columns: Option<usize>,
 }
 
 impl Env {
@@ -80,6 +84,8 @@ impl Env {
             term_program: var("TERM_PROGRAM"),
             client_pid: var("CLAUDE_PID").and_then(|pid| pid.parse().ok()),
             client_session: var("CLAUDE_CODE_SESSION_ID"),
+            no_color: var("NO_COLOR").is_some(),
+            columns: var("COLUMNS").and_then(|columns| columns.parse().ok()).filter(|columns| *columns > 0),
         }
     }
 }

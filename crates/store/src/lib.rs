@@ -2,6 +2,7 @@
 
 mod agents;
 mod bookmarks;
+mod context;
 mod migrations;
 
 use std::path::{Path, PathBuf};
@@ -12,6 +13,7 @@ use rusqlite::config::DbConfig;
 
 pub use crate::agents::{Change, Sighting};
 pub use crate::bookmarks::{Bookmark, NewBookmark};
+pub use crate::context::ContextUse;
 
 #[cfg(test)]
 mod tests;

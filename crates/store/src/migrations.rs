@@ -8,7 +8,11 @@ use rusqlite::{Connection, ErrorCode, TransactionBehavior};
 use crate::{SqliteError, StoreError, cannot};
 
 /// Step n brings `user_version` from n to n + 1.
-const STEPS: &[&str] = &[include_str!("migrations/1_bookmarks.sql"), include_str!("migrations/2_agents.sql")];
+const STEPS: &[&str] = &[
+    include_str!("migrations/1_bookmarks.sql"),
+    include_str!("migrations/2_agents.sql"),
+    include_str!("migrations/3_context.sql"),
+];
 
 /// Brings the schema up to date.
 pub(crate) fn run(connection: &mut Connection, path: &Path) -> Result<(), StoreError> {

@@ -1,3 +1,5 @@
+mod compaction;
+
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;
