@@ -6,9 +6,13 @@ mod config;
 mod detail;
 mod handoff;
 mod hook;
+mod limits;
+mod monitor;
 mod next;
 mod out;
+mod paint;
 mod status;
+mod statusline;
 mod tmux;
 
 use std::process::ExitCode;
@@ -31,6 +35,10 @@ enum Command {
     Bookmark(bookmark::Args),
     /// Show what every session does
     Status(status::Args),
+    /// Watch how full every session's context is
+    Monitor(monitor::Args),
+    /// Print Claude Code's status line, and keep what it tells of the context
+    Statusline(statusline::Args),
     /// Go to the session that has waited longest
     Next(next::Args),
     /// Show the sessions in tmux
@@ -64,6 +72,8 @@ pub(crate) fn main() -> ExitCode {
         Command::Bookmarks(args) => bookmarks::run(&env, &args),
         Command::Bookmark(args) => bookmark::run(&env, &args),
         Command::Status(args) => status::run(&env, &args),
+        Command::Monitor(args) => monitor::run(&env, &args),
+        Command::Statusline(args) => statusline::run(&env, &args),
         Command::Next(args) => next::run(&env, &args),
         Command::Tmux(command) => tmux::run(&env, command),
         Command::Detail(args) => detail::run(&env, &args),

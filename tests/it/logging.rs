@@ -80,7 +80,7 @@ fn a_note_is_kept_with_the_bookmark() {
 #[test]
 fn with_every_job_off_nothing_is_written() {
     let sandbox = Sandbox::new();
-    sandbox.write_config(r#"{"bookmarks":{"enabled":false},"tracker":{"enabled":false}}"#);
+    sandbox.write_config(r#"{"bookmarks":{"enabled":false},"tracker":{"enabled":false},"handoff":{"enabled":false}}"#);
     fire(&sandbox, "longhaul-session-start", "SessionStart", json!({}));
     fire(&sandbox, "longhaul-post-tool-use", "PostToolUse", json!({}));
     let reply = fire(&sandbox, "longhaul-user-prompt-submit", "UserPromptSubmit", json!({ "prompt": "·" }));

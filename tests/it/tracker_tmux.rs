@@ -327,5 +327,6 @@ fn goto_and_next_jump_and_say_what_they_cannot_find() {
     stage.fire(&done, "done", "UserPromptSubmit", json!({}));
     stage.fire(&done, "done", "PermissionRequest", json!({}));
     let outside = stage.sandbox.longhaul(&["next"]);
-    assert!(outside.stdout.starts_with("blocked") && outside.stdout.contains(&done.0), "{outside:?}");
+    let target = stage.tmux.format(&done, "#{session_name}:#{window_index}.#{pane_index}");
+    assert!(outside.stdout.starts_with("blocked") && outside.stdout.contains(&target), "{outside:?}");
 }

@@ -17,17 +17,23 @@ pub(crate) struct Args {
 
 pub(crate) fn run(env: &Env, args: &Args) -> anyhow::Result<Exit> {
     let home = Home::of(env)?;
-    let tracker = Tracker::open(env, &home)?;
+    let mut tracker = Tracker::open(env, &home)?;
+    tracker.tidy()?;
+    let server = Server::of(env);
+    let panes = server.as_ref().map_or(Ok(Vec::new()), |server| server.panes())?;
+    let socket = server.as_ref().map(|server| server.socket.as_str());
+    let is_gone = |agent: &Agent| {
+        let here = agent.pane.as_ref().filter(|pane| Some(pane.socket.as_str()) == socket);
+        here.is_some_and(|pane| !panes.iter().any(|live| live.pane == *pane))
+    };
     let mut agents = tracker.agents()?;
-    agents.retain(waits);
+    agents.retain(|agent| waits(agent) && !is_gone(agent));
     // Who is blocked costs time; who has completed only wants to be seen.
     agents.sort_by_key(|agent| (status::urgency(agent.status), agent.updated_at));
     if agents.is_empty() {
         say(env, args, "Nobody waits for you.")?;
         return Ok(Exit::Success);
     }
-    let server = Server::of(env);
-    let socket = server.as_ref().map(|server| server.socket.as_str());
     let is_here = |agent: &&Agent| agent.pane.as_ref().is_some_and(|pane| Some(pane.socket.as_str()) == socket);
     match (agents.iter().find(is_here).and_then(|agent| agent.pane.as_ref()), &server) {
         (Some(pane), Some(server)) => tmux::go(server, &tracker, pane, args.client.as_deref())?,

@@ -20,7 +20,8 @@ pub(crate) fn run(env: &Env, args: &Args) -> anyhow::Result<Exit> {
     let home = Home::of(env)?;
     // Looking must not make a database where no session has ever been.
     let (mut agents, options) = if home.database().exists() {
-        let tracker = Tracker::open(env, &home)?;
+        let mut tracker = Tracker::open(env, &home)?;
+        tracker.tidy()?;
         (tracker.agents()?, tracker.options())
     } else {
         (Vec::new(), Options::default())

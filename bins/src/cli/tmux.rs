@@ -74,7 +74,7 @@ fn setup(env: &Env) -> anyhow::Result<()> {
     tracker.refresh()?;
     // To this server the string may be new even where it is the one that was rendered last.
     tracker.push()?;
-    Ok(server.setup(&command(&exe, &home), &tracker.options())?)
+    Ok(server.setup(&command(&exe, &home, env), &tracker.options())?)
 }
 
 fn status_bar(env: &Env) -> anyhow::Result<()> {
@@ -107,7 +107,7 @@ fn open_menu(env: &Env, page: usize, client: Option<&str>) -> anyhow::Result<()>
         return Ok(server.message("No AI agents are running", client)?);
     };
     let exe = std::env::current_exe().context("cannot tell where this executable lies")?;
-    Ok(server.show_menu(&menu, &command(&exe, &home), client, columns)?)
+    Ok(server.show_menu(&menu, &command(&exe, &home, env), client, columns)?)
 }
 
 /// Returns the options with no more sessions on a page than `rows`: tmux shows no menu that is higher than the screen.

@@ -5,12 +5,14 @@
 mod compaction;
 mod decision;
 mod line;
+mod since_prompt;
 mod size;
 mod window;
 
 pub use crate::compaction::{Pressure, is_agent_burst, should_compact, should_deny_agents};
 pub use crate::decision::{MAX_UNCONFIRMED, RECEIPT_MS, Reason, Situation, Skip, Verdict, decide, meets_any_threshold};
 pub use crate::line::Line;
+pub use crate::since_prompt::bookmarks_since_prompt;
 pub use crate::size::chars_of_json;
 pub use crate::window::{MAX_TAIL, Metrics, Reach, measure, reaches_far_enough};
 

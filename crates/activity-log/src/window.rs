@@ -152,7 +152,7 @@ impl Metrics {
 }
 
 /// Returns the lines that are whole, the newest first.
-fn whole_lines(tail: &[u8], reach: Reach) -> impl Iterator<Item = &[u8]> {
+pub(crate) fn whole_lines(tail: &[u8], reach: Reach) -> impl Iterator<Item = &[u8]> {
     let end = tail.iter().rposition(|byte| *byte == b'\n').unwrap_or(0);
     let start = match reach {
         Reach::Whole => 0,

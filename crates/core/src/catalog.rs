@@ -171,8 +171,14 @@ pub const REGISTRATIONS: &[Registration] = &[
     ),
 ];
 
+/// What the client gives all SessionEnd hooks of all plugins together, whatever their own limits say.
+const AT_SESSION_END: Duration = Duration::from_millis(1500);
+
 /// Returns after how long the client ends the executable of `event`.
-pub fn timeout(event: EventName) -> Duration {
+pub fn time_allowed(event: EventName) -> Duration {
+    if event == EventName::SessionEnd {
+        return AT_SESSION_END;
+    }
     let registration = REGISTRATIONS.iter().find(|registration| registration.event == event);
     Duration::from_secs(registration.map_or(3, |registration| registration.timeout_seconds))
 }

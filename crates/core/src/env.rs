@@ -25,6 +25,8 @@ pub struct Env {
     pub data_dir: Option<PathBuf>,
     /// `$LONGHAUL_CONFIG`, else `config.json` in the data directory.
     pub config_path: Option<PathBuf>,
+    /// `$CLAUDE_CONFIG_DIR`, where it is set.
+    pub client_config_dir: Option<PathBuf>,
     /// `$CLAUDE_CONFIG_DIR`, else `~/.claude`: where the client keeps its own records.
     pub client_dir: Option<PathBuf>,
     /// `~/.claude.json`, or `.claude.json` in `$CLAUDE_CONFIG_DIR`: the client's own settings.
@@ -51,6 +53,10 @@ pub struct Env {
     pub client_pid: Option<u32>,
     /// `$CLAUDE_CODE_SESSION_ID`.
     pub client_session: Option<String>,
+    /// `$NO_COLOR`, set to anything: no colours.
+    pub no_color: bool,
+    /// `$COLUMNS`: how wide the terminal is, where the program cannot ask it.
+    pub columns: Option<usize>,
 }
 
 impl Env {
@@ -71,6 +77,7 @@ impl Env {
             config_path: path("LONGHAUL_CONFIG").or_else(|| Some(data_dir.as_ref()?.join("config.json"))),
             data_dir,
             client_settings: client_dir.as_ref().or(home.as_ref()).map(|dir| dir.join(".claude.json")),
+            client_config_dir: client_dir.clone(),
             client_dir: client_dir.or_else(|| Some(home?.join(".claude"))),
             disabled: var("LONGHAUL_DISABLE").as_deref() == Some("1"),
             no_reap: var("LONGHAUL_NO_REAP").as_deref() == Some("1"),
@@ -83,6 +90,8 @@ impl Env {
             term_program: var("TERM_PROGRAM"),
             client_pid: var("CLAUDE_PID").and_then(|pid| pid.parse().ok()),
             client_session: var("CLAUDE_CODE_SESSION_ID"),
+            no_color: var("NO_COLOR").is_some(),
+            columns: var("COLUMNS").and_then(|columns| columns.parse().ok()).filter(|columns| *columns > 0),
         }
     }
 }

@@ -7,7 +7,9 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use fs2::FileExt as _;
-use longhaul_activity_log::{Line, MAX_TAIL, Metrics, Reach, Verdict, measure, reaches_far_enough};
+use longhaul_activity_log::{
+    Line, MAX_TAIL, Metrics, Reach, Verdict, bookmarks_since_prompt, measure, reaches_far_enough,
+};
 use longhaul_core::{Millis, SessionId};
 
 use crate::{Error, Home, files};
@@ -36,6 +38,13 @@ impl ActivityLog {
     pub fn open(home: &Home, session: &SessionId) -> Result<Self, Error> {
         let path = home.session_file(session, "log");
         Ok(Self { file: files::open_append(&path)?, path })
+    }
+
+    /// Returns how many bookmarks a session has had since its last prompt; 0 where it has no log.
+    pub fn bookmarks_since_prompt(home: &Home, session: &SessionId) -> u64 {
+        let Ok(file) = File::open(home.session_file(session, "log")) else { return 0 };
+        let Ok((tail, whole)) = files::tail(&file, MAX_TAIL) else { return 0 };
+        bookmarks_since_prompt(&tail, if whole { Reach::Whole } else { Reach::Part })
     }
 
     /// Appends lines in one write, so that hooks at the same moment neither lose nor tear each other's.

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 /// The moment at which a process must have answered.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Deadline(Instant);
 
 impl Deadline {

@@ -24,7 +24,7 @@ pub(crate) fn commit(dir: &Path) -> Option<String> {
 }
 
 /// Returns the branch that is checked out around `dir`; the beginning of the commit where none is.
-pub(crate) fn branch(dir: &Path) -> Option<String> {
+pub fn branch(dir: &Path) -> Option<String> {
     let head = std::fs::read_to_string(git_dir(dir)?.join("HEAD")).ok()?;
     match head.trim().strip_prefix("ref: ") {
         Some(name) => Some(name.strip_prefix("refs/heads/").unwrap_or(name).to_owned()),

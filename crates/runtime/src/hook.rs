@@ -49,6 +49,12 @@ pub enum Flow {
 /// A job's part in a hook.
 pub type JobFn<E> = fn(&mut Hook<E>) -> Result<Flow, Error>;
 
+/// What is kept for telling tmux, after the database.
+const FOR_TMUX: Duration = Duration::from_millis(800);
+
+/// How long the database is waited for at least.
+const SHORTEST_WAIT: Duration = Duration::from_millis(100);
+
 /// How long before the client's own limit a hook must be done.
 const MARGIN: Duration = Duration::from_millis(400);
 
@@ -65,7 +71,7 @@ impl<E: HookEvent<'static>> Hook<E> {
 
     /// Runs `jobs`, answers, and then does what can wait until the answer is out.
     pub fn run_then(jobs: &[JobFn<E>], afterwards: &[JobFn<E>]) {
-        let deadline = Deadline::after(catalog::timeout(E::NAME).saturating_sub(MARGIN));
+        let deadline = Deadline::after(catalog::time_allowed(E::NAME).saturating_sub(MARGIN));
         let env = surroundings::env();
         let log = ErrorLog::new(&env, E::NAME.as_str());
         answer_even_after_a_panic(log.clone());
@@ -114,7 +120,7 @@ impl<E: HookEvent<'static>> Hook<E> {
 
     /// Opens the database; waits for another process's write no longer than there is time.
     pub(crate) fn store(&self) -> Result<Store, Error> {
-        self.home.store(self.deadline.left())
+        self.home.store(self.deadline.left().saturating_sub(FOR_TMUX).max(SHORTEST_WAIT))
     }
 
     fn work(&mut self, jobs: &[JobFn<E>]) {

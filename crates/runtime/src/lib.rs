@@ -13,7 +13,9 @@ mod home;
 mod hook;
 pub mod injector;
 pub mod jobs;
+mod observe;
 mod process;
+mod relay;
 mod session;
 mod stdin;
 mod surroundings;
@@ -26,9 +28,14 @@ mod usage;
 pub use crate::activity::{ActivityLog, Ticket};
 pub use crate::deadline::Deadline;
 pub use crate::error_log::ErrorLog;
+pub use crate::files::replace_shared;
+pub use crate::git::branch as git_branch;
 pub use crate::home::{Home, config};
 pub use crate::hook::{Flow, Hook, JobFn};
+pub use crate::observe::{Observation, Observed, Observer, Transcript};
+pub use crate::relay::Relay;
 pub use crate::session::SessionRecord;
+pub use crate::stdin::{StdinError, read as read_stdin};
 pub use crate::surroundings::{env, utc_offset_seconds};
 pub use crate::tracker::Tracker;
 pub use crate::typing::{Order, Outcome, Receipt, inject};
@@ -66,6 +73,11 @@ pub enum Error {
 }
 
 impl Error {
+    /// Returns whether it only means that a file is not there.
+    pub fn is_missing_file(&self) -> bool {
+        matches!(self, Self::Read { source, .. } if source.kind() == io::ErrorKind::NotFound)
+    }
+
     /// Returns the message with the causes behind it, on one line.
     pub fn chain(&self) -> String {
         let mut text = self.to_string();

@@ -16,7 +16,7 @@ const QUIET: Duration = Duration::from_millis(50);
 
 /// Why there is no payload.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum StdinError {
+pub enum StdinError {
     /// It did not come in time.
     TimedOut,
     /// It is larger than any payload.
@@ -36,7 +36,7 @@ impl std::fmt::Display for StdinError {
 }
 
 /// Reads standard input up to its end, or until it holds a whole object and nothing more comes.
-pub(crate) fn read(deadline: Duration) -> Result<Vec<u8>, StdinError> {
+pub fn read(deadline: Duration) -> Result<Vec<u8>, StdinError> {
     let stdin = rustix::stdio::stdin();
     let started = Instant::now();
     let mut bytes = Vec::with_capacity(16 * 1024);

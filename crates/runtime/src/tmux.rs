@@ -16,7 +16,7 @@ use std::time::Duration;
 use longhaul_core::Env;
 use longhaul_inject::Step;
 
-use crate::{Error, process};
+use crate::{Deadline, Error, process};
 
 /// How long the server may take: one that hangs must not take the hook with it.
 const LIMIT: Duration = Duration::from_millis(800);
@@ -29,6 +29,8 @@ const SEPARATOR: &str = "=-longhaul-=";
 pub struct Server {
     /// The path of its socket.
     pub socket: String,
+    /// When whoever asks it must be done.
+    pub(crate) deadline: Option<Deadline>,
 }
 
 impl Server {
@@ -37,12 +39,13 @@ impl Server {
         // The socket's path may hold commas itself: the two fields after it cannot.
         let mut fields = env.tmux.as_deref()?.rsplitn(3, ',');
         let (_session, _pid, socket) = (fields.next()?, fields.next()?, fields.next()?);
-        (!socket.is_empty()).then(|| Self { socket: socket.to_owned() })
+        (!socket.is_empty()).then(|| Self { socket: socket.to_owned(), deadline: None })
     }
 
     /// Runs commands one after the other, up to the first that fails, and returns what they print.
     fn run(&self, commands: &[Vec<String>]) -> Result<String, Error> {
-        process::run(&self.step(commands), LIMIT)
+        let limit = self.deadline.map_or(LIMIT, |deadline| LIMIT.min(deadline.left()));
+        process::run(&self.step(commands), limit)
     }
 
     fn step(&self, commands: &[Vec<String>]) -> Step {

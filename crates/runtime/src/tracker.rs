@@ -14,7 +14,7 @@ use longhaul_store::{Change, Sighting, Store};
 use longhaul_tracker::{Agent, Options, Pane, Trigger, render, transition};
 
 use crate::tmux::Server;
-use crate::{ActivityLog, Error, Home, files, git, process};
+use crate::{ActivityLog, Deadline, Error, Home, files, git, process};
 
 /// How long a command waits for others' writes.
 const COMMAND_PATIENCE: Duration = Duration::from_secs(5);
@@ -40,12 +40,13 @@ pub struct Tracker<'a> {
 impl<'a> Tracker<'a> {
     /// Opens the database, for a command.
     pub fn open(env: &'a Env, home: &'a Home) -> Result<Self, Error> {
-        Self::with(env, home, home.store(COMMAND_PATIENCE)?)
+        Ok(Self { env, home, store: home.store(COMMAND_PATIENCE)?, server: Server::of(env) })
     }
 
-    /// Uses a database that is open.
-    pub(crate) fn with(env: &'a Env, home: &'a Home, store: Store) -> Result<Self, Error> {
-        Ok(Self { env, home, store, server: Server::of(env) })
+    /// Uses a database that is open, in a hook that must be done by `deadline`.
+    pub(crate) fn with(env: &'a Env, home: &'a Home, store: Store, deadline: Deadline) -> Self {
+        let server = Server::of(env).map(|server| Server { deadline: Some(deadline), ..server });
+        Self { env, home, store, server }
     }
 
     /// Returns every session that is alive.
@@ -61,10 +62,10 @@ impl<'a> Tracker<'a> {
     /// Adds a session that begins.
     pub(crate) fn begin(&mut self, common: &Common, status: Status, reason: Option<&str>) -> Result<(), Error> {
         let place = Place::of(self.env, common);
-        if self.store.add_agent(&place.sighting(self.env.now), status, reason)? {
-            self.push()?;
+        if !self.store.add_agent(&place.sighting(self.env.now), status, reason)? {
+            return Ok(());
         }
-        Ok(())
+        self.show(&self.options(), place.pane.as_ref().map(|pane| (pane, Some(status))))
     }
 
     /// Notes a prompt.
@@ -111,22 +112,56 @@ impl<'a> Tracker<'a> {
         Ok(change.is_some())
     }
 
-    /// Notes that a dialog asks for permission.
-    pub(crate) fn ask_permission(&mut self, session: &SessionId, reason: &str) -> Result<(), Error> {
-        let Some(transition) = transition(Trigger::PermissionRequested) else { return Ok(()) };
-        match self.store.ask_permission(session.as_str(), &transition, reason, self.env.now)? {
-            Some(change) => self.announce(&change, Told::Nowhere),
+    /// Applies what a tool call tells; a session that has no row yet gets one.
+    pub(crate) fn tool_used(&mut self, common: &Common, trigger: Trigger, told: Told) -> Result<(), Error> {
+        let Some(transition) = transition(trigger) else { return Ok(()) };
+        let session = common.session.as_str();
+        let change = match common.agent_id.as_deref() {
+            Some(agent) => self.store.change_status_asked_by(session, agent, &transition, self.env.now)?,
+            // While a subagent's dialog is open, the main loop's calls do not answer it.
+            None => self.store.change_status_asked_by(session, "", &transition, self.env.now)?,
+        };
+        match change {
+            Some(change) => self.announce(&change, told),
+            None if common.agent_id.is_none() => self.add_missing(common, Status::Working, None),
             None => Ok(()),
         }
+    }
+
+    /// Notes that a dialog asks for permission.
+    pub(crate) fn ask_permission(&mut self, common: &Common, reason: &str) -> Result<(), Error> {
+        let Some(transition) = transition(Trigger::PermissionRequested) else { return Ok(()) };
+        let (session, asked_by) = (common.session.as_str(), common.agent_id.as_deref());
+        match self.store.ask_permission(session, &transition, asked_by, reason, self.env.now)? {
+            Some(change) => self.announce(&change, Told::Nowhere),
+            None => self.add_missing(common, Status::Blocked, Some(reason)),
+        }
+    }
+
+    /// Adds a session of which no hook has told yet, in place of what a scan may have put there for it.
+    fn add_missing(&mut self, common: &Common, status: Status, reason: Option<&str>) -> Result<(), Error> {
+        if self.store.agent(common.session.as_str())?.is_some() { Ok(()) } else { self.begin(common, status, reason) }
+    }
+
+    /// Notes that the turn ended in an error.
+    pub(crate) fn fail(&self, session: &SessionId, reason: &str) -> Result<(), Error> {
+        self.store.note_failure(session.as_str())?;
+        self.apply(session, Trigger::Failed, Some(reason), Told::Nowhere)
     }
 
     pub(crate) fn note_stopped(&self, session: &SessionId) -> Result<(), Error> {
         Ok(self.store.note_stopped(session.as_str())?)
     }
 
-    pub(crate) fn has_subagents(&self, session: &SessionId) -> Result<bool, Error> {
-        let agents = self.store.agents()?;
-        Ok(agents.iter().any(|agent| agent.session == session.as_str() && agent.subagents > 0))
+    /// Returns how many subagents run: `told` by the client, which puts the count right, else as counted.
+    pub(crate) fn subagents(&self, session: &SessionId, told: Option<usize>) -> Result<usize, Error> {
+        match told {
+            Some(running) => {
+                self.store.set_subagents(session.as_str(), running)?;
+                Ok(running)
+            }
+            None => Ok(self.store.agent(session.as_str())?.map_or(0, |agent| agent.subagents as usize)),
+        }
     }
 
     pub(crate) fn count_subagent(&self, session: &SessionId, by: i32) -> Result<(), Error> {
@@ -145,16 +180,22 @@ impl<'a> Tracker<'a> {
             place = Place { session: session.clone(), pane: None, pid: None, ..place };
         }
         place.agent_type = Some("teammate");
-        self.store.add_agent(&place.sighting(self.env.now), Status::Idle, None)?;
-        self.store.note_teammate(session.as_str())?;
-        self.apply(session, Trigger::TeammateIdle, None, Told::Nowhere)?;
-        // Even where its status stays, it is no longer counted.
-        self.push()
+        let added = self.store.add_agent(&place.sighting(self.env.now), Status::Idle, None)?;
+        let is_new = self.store.note_teammate(session.as_str())?;
+        let Some(transition) = transition(Trigger::TeammateIdle) else { return Ok(()) };
+        match self.store.change_status(session.as_str(), &transition, None, self.env.now)? {
+            Some(change) => self.announce(&change, Told::Nowhere),
+            // Even where its status stays, it is no longer counted.
+            None if added || is_new => self.push(),
+            None => Ok(()),
+        }
     }
 
     /// Removes a session.
     pub(crate) fn end(&self, session: &SessionId) -> Result<(), Error> {
-        if self.store.remove_agent(session.as_str())? { self.push() } else { Ok(()) }
+        let Some(agent) = self.store.agent(session.as_str())? else { return Ok(()) };
+        self.store.remove_agent(session.as_str())?;
+        self.show(&self.options(), agent.pane.as_ref().map(|pane| (pane, None)))
     }
 
     /// Tells of a real change: the log, the user's scripts, the display.
@@ -171,7 +212,7 @@ impl<'a> Tracker<'a> {
             let summary = change.summary.as_deref().unwrap_or_default();
             process::spawn_script(script, &[from, change.to.as_str(), &change.session, &change.project, summary])?;
         }
-        let pane = change.pane.as_ref().map(|pane| (pane, change.to));
+        let pane = change.pane.as_ref().map(|pane| (pane, Some(change.to)));
         self.show(&options, pane)
     }
 
@@ -180,12 +221,12 @@ impl<'a> Tracker<'a> {
         self.show(&self.options(), None)
     }
 
-    fn show(&self, options: &Options, pane: Option<(&Pane, Status)>) -> Result<(), Error> {
+    fn show(&self, options: &Options, pane: Option<(&Pane, Option<Status>)>) -> Result<(), Error> {
         let text = render(&self.store.agents()?, options, seconds(self.env.now));
         files::replace(&self.home.status(), text.as_bytes())?;
         let Some(server) = &self.server else { return Ok(()) };
         let state = pane.filter(|(pane, _)| pane.socket == server.socket);
-        server.set_status(&text, state.map(|(pane, status)| (pane.id.as_str(), status.as_str())))
+        server.set_status(&text, state.map(|(pane, status)| (pane.id.as_str(), status.map(Status::as_str))))
     }
 }
 

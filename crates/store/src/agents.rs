@@ -108,7 +108,8 @@ impl Store {
                      VALUES (:session, 'working', :cwd, :project, :branch, :agent_type, :socket, :pane, :target, :client,
                              :pid, :summary, :now, :now, :ms)
                      ON CONFLICT (session_id) DO UPDATE SET
-                         previous = status, status = 'working', reason = NULL, stopped = 0, task_count = 0,
+                         previous = status, status = 'working', reason = NULL, stopped = 0, failed = 0,
+                         asked_by = NULL, task_count = 0,
                          prompt_summary = coalesce(:summary, prompt_summary),
                          cwd = coalesce(:cwd, cwd), project_name = :project, git_branch = :branch,
                          updated_at = iif(status = 'working', updated_at, :now), touched_ms = :ms
@@ -146,6 +147,36 @@ impl Store {
         at: Millis,
     ) -> Result<Option<Change>, StoreError> {
         self.guarded_change("session_id = :key", session, transition, reason, at)
+    }
+
+    /// The same, for a subagent: only the one that asked is answered by what it does next.
+    pub fn change_status_asked_by(
+        &self,
+        session: &str,
+        agent: &str,
+        transition: &Transition,
+        at: Millis,
+    ) -> Result<Option<Change>, StoreError> {
+        let key = format!("{session}\n{agent}");
+        let guard = "session_id || char(10) || coalesce(asked_by, '') = :key";
+        self.guarded_change(guard, &key, transition, None, at)
+    }
+
+    /// The same, unless a hook has told something since the row was read.
+    pub fn change_status_if_untouched(
+        &self,
+        agent: &Agent,
+        transition: &Transition,
+        reason: Option<&str>,
+        at: Millis,
+    ) -> Result<Option<Change>, StoreError> {
+        let guard = format!("session_id = :key AND touched_ms = {}", agent.touched_ms as i64);
+        self.guarded_change(&guard, &agent.session, transition, reason, at)
+    }
+
+    /// Notes that a turn ended in an error.
+    pub fn note_failure(&self, session: &str) -> Result<(), StoreError> {
+        self.update("UPDATE agents SET failed = 1 WHERE session_id = ?1", (session,))
     }
 
     /// The same for the late notification that follows a permission dialog: ignored if that was answered meanwhile.
@@ -187,7 +218,8 @@ impl Store {
             .query_row(
                 &format!(
                     "UPDATE agents SET previous = status, status = :to, reason = :reason, updated_at = :now, touched_ms = :ms,
-                                       stopped = iif(:works, 0, stopped)
+                                       stopped = iif(:works, 0, stopped), failed = iif(:works, 0, failed),
+                                       asked_by = iif(:works, NULL, asked_by)
                      WHERE {guard} AND status IN (:from0, :from1, :from2, :from3)
                      {CHANGED}"
                 ),
@@ -214,15 +246,16 @@ impl Store {
         &mut self,
         session: &str,
         transition: &Transition,
+        asked_by: Option<&str>,
         reason: &str,
         at: Millis,
     ) -> Result<Option<Change>, StoreError> {
         let failed = cannot("note the request for permission");
         // Both in one: a commit is what costs.
         self.connection.execute_batch("BEGIN IMMEDIATE").map_err(&failed)?;
-        let sql = "UPDATE agents SET permission_at = ?2 WHERE session_id = ?1";
+        let sql = "UPDATE agents SET permission_at = ?2, asked_by = ?3 WHERE session_id = ?1";
         let change = self
-            .update(sql, (session, seconds(at)))
+            .update(sql, (session, seconds(at), asked_by))
             .and_then(|()| self.change_status(session, transition, Some(reason), at));
         let end = if change.is_ok() { "COMMIT" } else { "ROLLBACK" };
         self.connection.execute_batch(end).map_err(failed)?;
@@ -240,14 +273,21 @@ impl Store {
         self.update(sql, (session, by))
     }
 
+    /// Puts the count of subagents right, where the client says how many run.
+    pub fn set_subagents(&self, session: &str, count: usize) -> Result<(), StoreError> {
+        let sql = "UPDATE agents SET subagent_count = ?2 WHERE session_id = ?1 AND subagent_count <> ?2";
+        self.update(sql, (session, count as i64))
+    }
+
     /// Counts a task that was completed.
     pub fn count_task(&self, session: &str) -> Result<(), StoreError> {
         self.update("UPDATE agents SET task_count = task_count + 1 WHERE session_id = ?1", (session,))
     }
 
-    /// Makes a session a teammate, which is not counted.
-    pub fn note_teammate(&self, session: &str) -> Result<(), StoreError> {
-        self.update("UPDATE agents SET agent_type = 'teammate' WHERE session_id = ?1", (session,))
+    /// Makes a session a teammate, which is not counted; returns whether it was none.
+    pub fn note_teammate(&self, session: &str) -> Result<bool, StoreError> {
+        let sql = "UPDATE agents SET agent_type = 'teammate' WHERE session_id = ?1 AND agent_type IS NOT 'teammate'";
+        self.connection.execute(sql, (session,)).map(|rows| rows > 0).map_err(cannot("update the session"))
     }
 
     /// Brings a pane's place in its session up to date: windows are renumbered.
@@ -262,6 +302,20 @@ impl Store {
         removed.map(|rows| rows > 0).map_err(cannot("remove the session"))
     }
 
+    /// Removes a session, unless a hook has told something since its row was read.
+    pub fn remove_agent_if_untouched(&self, agent: &Agent) -> Result<(), StoreError> {
+        let sql = "DELETE FROM agents WHERE session_id = ?1 AND touched_ms = ?2";
+        self.connection
+            .execute(sql, (&agent.session, agent.touched_ms as i64))
+            .map(drop)
+            .map_err(cannot("remove the session"))
+    }
+
+    /// Returns a session that is alive.
+    pub fn agent(&self, session: &str) -> Result<Option<Agent>, StoreError> {
+        Ok(self.agents()?.into_iter().find(|agent| agent.session == session))
+    }
+
     /// Returns every session that is alive, the oldest first.
     pub fn agents(&self) -> Result<Vec<Agent>, StoreError> {
         let failed = cannot("list the sessions");
@@ -270,7 +324,7 @@ impl Store {
             .prepare(
                 "SELECT session_id, status, reason, cwd, project_name, git_branch, prompt_summary, agent_type,
                         tmux_socket, tmux_pane, tmux_target, agent_client, pid, subagent_count, task_count,
-                        started_at, updated_at, touched_ms, stopped
+                        started_at, updated_at, touched_ms, stopped, failed
                  FROM agents ORDER BY started_at, session_id",
             )
             .map_err(&failed)?;
@@ -384,5 +438,6 @@ fn read(row: &Row<'_>) -> rusqlite::Result<Agent> {
         updated_at: unsigned(16)?,
         touched_ms: unsigned(17)?,
         stopped: row.get(18)?,
+        failed: row.get(19)?,
     })
 }

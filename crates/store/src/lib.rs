@@ -3,6 +3,7 @@
 mod agents;
 mod batons;
 mod bookmarks;
+mod context;
 mod ingest;
 mod migrations;
 mod sessions;
@@ -17,6 +18,7 @@ use rusqlite::config::DbConfig;
 pub use crate::agents::{Change, Sighting};
 pub use crate::batons::{Injection, NewInjection, StoredBaton};
 pub use crate::bookmarks::{Bookmark, NewBookmark};
+pub use crate::context::ContextUse;
 pub use crate::ingest::{Clean, Work};
 pub use crate::sessions::{NewSession, Session};
 pub use crate::turns::{Detail, Turn};

@@ -11,6 +11,7 @@ use crate::{SqliteError, StoreError, cannot};
 const STEPS: &[&str] = &[
     include_str!("migrations/1_bookmarks.sql"),
     include_str!("migrations/2_agents.sql"),
+    include_str!("migrations/3_context.sql"),
     include_str!("migrations/4_handoff.sql"),
 ];
 

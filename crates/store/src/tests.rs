@@ -1,4 +1,5 @@
 mod agents;
+mod context;
 
 use std::path::Path;
 use std::time::Duration;

@@ -48,6 +48,8 @@ pub struct Agent {
     pub updated_at: u64,
     /// When a hook last changed the row, in milliseconds.
     pub touched_ms: u64,
+    /// Whether its turn ended in an error, which stays shown until the next prompt.
+    pub failed: bool,
     /// Whether its turn has ended although something still runs in the background.
     pub stopped: bool,
 }

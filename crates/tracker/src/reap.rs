@@ -2,7 +2,7 @@
 
 use longhaul_core::Status;
 
-use crate::{Agent, Pane, Process, agent_below};
+use crate::{Agent, Pane, Process, agent_below, is_below};
 
 /// How long a row without a pane may stay unchanged.
 const NO_PANE_SECONDS: u64 = 10 * 60;
@@ -57,12 +57,20 @@ pub fn dead<'a>(
         }
         Some(pane) => match panes.iter().find(|live| live.pane == *pane) {
             None => Some(Why::PaneGone),
-            Some(live) if agent.status == Status::Completed || agent_below(live.pid, processes).is_some() => None,
+            Some(live) if agent.status == Status::Completed || runs_in(agent, live, processes) => None,
             Some(_) => Some(Why::ClientGone),
         },
-        None => (!agent.pid.is_some_and(lives) && is_silent(agent)).then_some(Why::Silent),
+        // Nobody can look at a pane that there is not: what has died is gone.
+        None if agent.pid.is_some_and(|pid| !lives(pid)) => Some(Why::ClientGone),
+        None => (agent.pid.is_none() && is_silent(agent)).then_some(Why::Silent),
     };
     agents.iter().filter_map(|agent| Some((agent, verdict(agent)?))).collect()
+}
+
+/// Returns whether a session's client runs in its pane: by its own pid, whatever it is called, or by its name.
+fn runs_in(agent: &Agent, live: &LivePane, processes: &[Process]) -> bool {
+    let is_there = |pid: u32| processes.iter().any(|process| process.pid == pid) && is_below(pid, live.pid, processes);
+    agent.pid.is_some_and(is_there) || agent_below(live.pid, processes).is_some()
 }
 
 /// Returns which agents have not changed for a day.

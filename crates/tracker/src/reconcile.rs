@@ -34,11 +34,17 @@ pub enum RecordStatus {
     Waiting,
 }
 
+/// How long after a hook an older record is silent. Later, the client has had time to say otherwise and still does not.
+const SETTLED_MS: u64 = 3_000;
+
 /// Returns what the record tells that the row does not know.
 ///
-/// `last_hook` is when a hook last told something of the session: the newest word wins, so an older record is silent.
-pub fn reconcile(agent: &Agent, last_hook: Millis, record: &Record) -> Option<Trigger> {
-    if record.session != agent.session || record.since < last_hook {
+/// `last_hook` is when a hook last told something of the session: the newest word wins, so a record that is older than a
+/// hook of the last seconds is silent. A turn that failed stays shown as such although the client is idle.
+pub fn reconcile(agent: &Agent, last_hook: Millis, record: &Record, now: Millis) -> Option<Trigger> {
+    let is_outdated = record.since < last_hook && now.since(last_hook) < SETTLED_MS;
+    let is_shown_failure = agent.failed && record.status == RecordStatus::Idle;
+    if record.session != agent.session || is_outdated || is_shown_failure {
         return None;
     }
     let trigger = match record.status {

@@ -37,6 +37,7 @@ fn agent(session: &str, status: Status, age: u64) -> Agent {
         updated_at: NOW - age,
         touched_ms: (NOW - age) * 1000,
         stopped: false,
+        failed: false,
     }
 }
 

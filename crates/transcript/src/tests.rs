@@ -1,5 +1,6 @@
 mod branch;
 mod chunks;
+mod compaction;
 mod entry;
 mod interrupt;
 mod recorded;

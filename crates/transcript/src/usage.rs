@@ -45,20 +45,58 @@ struct UsageWire {
     cache_read_input_tokens: u64,
 }
 
+/// The entry that a compaction leaves behind, with what is left of the conversation.
+#[derive(Deserialize)]
+struct BoundaryWire {
+    subtype: String,
+    #[serde(default, rename = "compactMetadata")]
+    metadata: Option<MetadataWire>,
+}
+
+#[derive(Deserialize)]
+struct MetadataWire {
+    #[serde(default, rename = "postTokens")]
+    tokens: Option<u64>,
+}
+
 /// Returns the usage of the newest reply in the end of a transcript, subagents' replies left out.
 ///
-/// Lines that are cut, half written or of another shape are passed over; so is a reply that the client made up itself,
-/// which reports no tokens.
+/// After a compaction, and until the next reply, it is what the compaction left; `None` where the entry does not say. Lines
+/// that are cut, half written or of another shape are passed over; so is a reply that the client made up itself, which
+/// reports no tokens.
 pub fn latest_usage(tail: &[u8]) -> Option<Usage> {
-    tail.rsplit(|byte| *byte == b'\n').filter(|line| contains(line, b"\"usage\"")).find_map(|line| {
-        let entry: EntryWire = serde_json::from_slice(line).ok()?;
-        let usage = entry.message.usage;
-        let tokens = usage
-            .input_tokens
-            .saturating_add(usage.cache_creation_input_tokens)
-            .saturating_add(usage.cache_read_input_tokens);
-        (!entry.is_sidechain && tokens > 0).then_some(Usage { tokens, model: entry.message.model })
-    })
+    let mut left = None;
+    for line in tail.rsplit(|byte| *byte == b'\n') {
+        if let Some(reply) = reply(line) {
+            return Some(Usage { tokens: left.unwrap_or(reply.tokens), model: reply.model });
+        }
+        if left.is_none()
+            && let Some(boundary) = boundary(line)
+        {
+            left = Some(boundary.metadata.and_then(|metadata| metadata.tokens)?);
+        }
+    }
+    left.map(|tokens| Usage { tokens, model: None })
+}
+
+fn reply(line: &[u8]) -> Option<Usage> {
+    if !contains(line, b"\"usage\"") {
+        return None;
+    }
+    let entry: EntryWire = serde_json::from_slice(line).ok()?;
+    let usage = entry.message.usage;
+    let tokens = usage
+        .input_tokens
+        .saturating_add(usage.cache_creation_input_tokens)
+        .saturating_add(usage.cache_read_input_tokens);
+    (!entry.is_sidechain && tokens > 0).then_some(Usage { tokens, model: entry.message.model })
+}
+
+fn boundary(line: &[u8]) -> Option<BoundaryWire> {
+    if !contains(line, b"\"compact_boundary\"") {
+        return None;
+    }
+    serde_json::from_slice(line).ok().filter(|entry: &BoundaryWire| entry.subtype == "compact_boundary")
 }
 
 fn contains(line: &[u8], part: &[u8]) -> bool {

@@ -48,7 +48,7 @@ pub fn on_agent_return(hook: &mut Hook<SubagentStop>) -> Result<Flow, Error> {
 
 /// Notes that the turn is over.
 pub fn on_turn_end(hook: &mut Hook<Stop>) -> Result<Flow, Error> {
-    if hook.wants_activity() {
+    if hook.wants_activity() && !in_subagent(&hook.event.common) {
         let line = Line::Status { at: hook.env.now, status: Status::Completed };
         (hook.before, hook.after) = hook.activity()?.append_and_measure(line)?;
     }

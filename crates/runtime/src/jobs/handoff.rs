@@ -95,7 +95,11 @@ pub fn on_turn_end(hook: &mut Hook<Stop>) -> Result<Flow, Error> {
         let turn = Some(turn.as_str()).filter(|_| read.is_err());
         store.keep_reply(&session.session, turn, session.last_prompt.as_deref(), reply.trim(), hook.env.now)?;
     }
-    read.map(|()| Flow::Next)
+    match read {
+        // A session that has only begun has none yet.
+        Err(error) if error.is_missing_file() => Ok(Flow::Next),
+        read => read.map(|()| Flow::Next),
+    }
 }
 
 /// Takes the conversation in before it is compacted.
@@ -103,7 +107,7 @@ pub fn on_compact(hook: &mut Hook<PreCompact>) -> Result<Flow, Error> {
     if hook.config.handoff.enabled {
         let mut store = hook.store()?;
         if let Some(session) = register(&store, &hook.env, &hook.event.common)? {
-            hook.take_in(&mut store, &session, AT_ONCE)?;
+            hook.take_in_if_there(&mut store, &session, AT_ONCE)?;
         }
     }
     Ok(Flow::Next)
@@ -121,7 +125,7 @@ pub fn on_session_end(hook: &mut Hook<SessionEnd>) -> Result<Flow, Error> {
         hook.write_baton(&store, Trigger::SessionEnd)?;
     }
     store.complete_session(&session.session, &hook.event.reason, hook.env.now)?;
-    hook.take_in(&mut store, &session, AT_END)?;
+    hook.take_in_if_there(&mut store, &session, AT_END)?;
     Ok(Flow::Next)
 }
 
@@ -131,6 +135,14 @@ impl<E: HookEvent<'static>> Hook<E> {
         let project = Project::of(&self.env, common.cwd.as_deref());
         let pid = self.env.client_pid.unwrap_or_default();
         Ok(store.write_baton(&project.path, pid, common.session.as_str(), trigger.as_str(), self.env.now)?)
+    }
+
+    /// Takes in what there is; a session that was never prompted has no transcript.
+    fn take_in_if_there(&self, store: &mut Store, session: &Session, most: u64) -> Result<(), Error> {
+        match self.take_in(store, session, most) {
+            Err(error) if error.is_missing_file() => Ok(()),
+            read => read,
+        }
     }
 
     fn take_in(&self, store: &mut Store, session: &Session, most: u64) -> Result<(), Error> {
@@ -156,8 +168,9 @@ impl<E: HookEvent<'static>> Hook<E> {
                 return Ok(None);
             }
         };
-        if let Err(error) = heir.complete(store, &from, self.deadline) {
-            // What was taken in before is still worth showing.
+        let completed = heir.complete(store, &from, self.deadline);
+        // What was taken in before is still worth showing.
+        if let Err(error) = completed.or_else(|error| if error.is_missing_file() { Ok(()) } else { Err(error) }) {
             self.log.write(&format!("session {}: {}", session.session, error.chain()));
         }
         store.set_heir(&session.session, Some(from.as_str()))?;

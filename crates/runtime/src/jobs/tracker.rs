@@ -1,5 +1,6 @@
 //! The state of every session.
 
+use longhaul_activity_log::Line;
 use longhaul_core::event::{
     HookEvent, Notification, PermissionRequest, PostToolUse, PostToolUseFailure, SessionEnd, SessionStart, Stop,
     StopFailure, SubagentStart, SubagentStop, TaskCompleted, TeammateIdle, UserPromptSubmit,
@@ -21,6 +22,9 @@ pub fn on_session_start(hook: &mut Hook<SessionStart>) -> Result<Flow, Error> {
 
 /// The session works.
 pub fn on_prompt(hook: &mut Hook<UserPromptSubmit>) -> Result<Flow, Error> {
+    if in_subagent(&hook.event.common) {
+        return Ok(Flow::Next);
+    }
     hook.track(|hook, tracker| {
         let prompt = &hook.event.prompt;
         let summary = (!is_task_notification(prompt)).then(|| summarize(prompt)).filter(|summary| !summary.is_empty());
@@ -46,7 +50,7 @@ pub fn on_tool_failure(hook: &mut Hook<PostToolUseFailure>) -> Result<Flow, Erro
 pub fn on_permission(hook: &mut Hook<PermissionRequest>) -> Result<Flow, Error> {
     hook.track(|hook, tracker| {
         let reason = format!("permission: {}", hook.event.tool_name);
-        tracker.ask_permission(&hook.event.common.session, &reason)
+        tracker.ask_permission(&hook.event.common, &reason)
     })
 }
 
@@ -56,19 +60,28 @@ pub fn on_notification(hook: &mut Hook<Notification>) -> Result<Flow, Error> {
     if !asks {
         return Ok(Flow::Next);
     }
-    hook.track(|hook, tracker| tracker.notified(&hook.event.common.session, hook.event.message.as_deref()))
+    hook.track(|hook, tracker| {
+        let (session, message) = (&hook.event.common.session, hook.event.message.as_deref());
+        // Only a permission has been told of before, at once.
+        if hook.event.kind.as_deref() == Some("elicitation_dialog") {
+            tracker.apply(session, Trigger::Notified, message, Told::Nowhere)
+        } else {
+            tracker.notified(session, message)
+        }
+    })
 }
 
 /// The turn is over, unless subagents still run.
 pub fn on_turn_end(hook: &mut Hook<Stop>) -> Result<Flow, Error> {
+    if in_subagent(&hook.event.common) {
+        return Ok(Flow::Next);
+    }
     hook.track(|hook, tracker| {
         let session = &hook.event.common.session;
-        let others_run = match &hook.event.background_tasks {
-            // A command in the background asks nothing and may run for ever: the turn is over all the same.
-            Some(tasks) => tasks.iter().any(|task| task.may_ask()),
-            None => tracker.has_subagents(session)?,
-        };
-        if others_run {
+        // A command in the background asks nothing and may run for ever: the turn is over all the same.
+        let running =
+            hook.event.background_tasks.as_ref().map(|tasks| tasks.iter().filter(|task| task.may_ask()).count());
+        if tracker.subagents(session, running)? > 0 {
             return tracker.note_stopped(session);
         }
         tracker.apply(session, Trigger::Stopped, None, Told::InLog)
@@ -77,10 +90,10 @@ pub fn on_turn_end(hook: &mut Hook<Stop>) -> Result<Flow, Error> {
 
 /// The turn ended in an error, whose kind is shown.
 pub fn on_failure(hook: &mut Hook<StopFailure>) -> Result<Flow, Error> {
-    hook.track(|hook, tracker| {
-        let reason = hook.event.error.as_deref().unwrap_or("error");
-        tracker.apply(&hook.event.common.session, Trigger::Failed, Some(reason), Told::Nowhere)
-    })
+    if in_subagent(&hook.event.common) {
+        return Ok(Flow::Next);
+    }
+    hook.track(|hook, tracker| tracker.fail(&hook.event.common.session, hook.event.error.as_deref().unwrap_or("error")))
 }
 
 /// Counts a subagent.
@@ -125,7 +138,7 @@ impl<E: HookEvent<'static>> Hook<E> {
     /// Does `work` with the tracker, if it is switched on.
     fn track(&self, work: impl FnOnce(&Self, &mut Tracker<'_>) -> Result<(), Error>) -> Result<Flow, Error> {
         if self.config.tracker.enabled {
-            work(self, &mut Tracker::with(&self.env, &self.home, self.store()?)?)?;
+            work(self, &mut Tracker::with(&self.env, &self.home, self.store()?, self.deadline))?;
         }
         Ok(Flow::Next)
     }
@@ -143,7 +156,12 @@ impl<E: HookEvent<'static>> Hook<E> {
         }
         // The tool call's own line already says that the main loop works.
         let told = if self.after.status.is_some() { Told::InLog } else { Told::Nowhere };
-        self.track(|_, tracker| tracker.apply(&common.session, trigger, None, told))
+        let tracked = self.track(|_, tracker| tracker.tool_used(common, trigger, told));
+        if let (Err(_), Some(status)) = (&tracked, self.before.status) {
+            // The row is as it was: the log must not say otherwise, or the next call would leave it so.
+            self.activity()?.append(&[Line::Status { at: self.env.now, status }])?;
+        }
+        tracked
     }
 }
 

@@ -9,10 +9,13 @@ impl Server {
     /// Shows the status in every client at once, and notes on the pane what its session does.
     ///
     /// A server to which nobody is attached, and a pane that is gone meanwhile, are no failure.
-    pub fn set_status(&self, text: &str, pane_state: Option<(&str, &str)>) -> Result<(), Error> {
+    pub fn set_status(&self, text: &str, pane_state: Option<(&str, Option<&str>)>) -> Result<(), Error> {
         let mut commands = vec![words(["set-option", "-g", "@longhaul-status", text])];
         if let Some((pane, state)) = pane_state {
-            commands.push(words(["set-option", "-p", "-t", pane, "@longhaul-state", state]));
+            commands.push(match state {
+                Some(state) => words(["set-option", "-p", "-t", pane, "@longhaul-state", state]),
+                None => words(["set-option", "-p", "-u", "-t", pane, "@longhaul-state"]),
+            });
         }
         // Setting an option redraws all clients in the versions seen; that is not promised anywhere, this is.
         commands.push(words(["refresh-client", "-S"]));

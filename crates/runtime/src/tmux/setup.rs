@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use longhaul_core::Env;
 use longhaul_inject::{Step, shell_single_quote};
 use longhaul_tracker::Options;
 
@@ -50,9 +51,18 @@ const OURS: [&str; 6] = [
 /// Returns how tmux has to call us: the executable, with the home that is in force now, as words of a shell.
 ///
 /// It is kept in the option `@longhaul-command`, which tmux fills in where a shell's command is wanted.
-pub fn command(exe: &Path, home: &Home) -> String {
-    let [home, exe] = [home.dir(), exe].map(|path| shell_single_quote(&path.to_string_lossy()));
-    format!("env LONGHAUL_HOME={home} {exe}")
+pub fn command(exe: &Path, home: &Home, env: &Env) -> String {
+    let quoted = |path: &Path| shell_single_quote(&path.to_string_lossy());
+    // tmux starts in a folder of its own, and with the environment that it was started with.
+    let home = std::path::absolute(home.dir()).unwrap_or_else(|_| home.dir().to_owned());
+    let mut words = format!("env LONGHAUL_HOME={}", quoted(&home));
+    if let Some(dir) = &env.client_config_dir {
+        words.push_str(&format!(" CLAUDE_CONFIG_DIR={}", quoted(dir)));
+    }
+    if env.no_reap {
+        words.push_str(" LONGHAUL_NO_REAP=1");
+    }
+    format!("{words} {}", quoted(exe))
 }
 
 impl Server {

@@ -21,7 +21,7 @@ struct Private {
 impl Private {
     fn start() -> Self {
         let dir = tempfile::Builder::new().prefix("lh-").tempdir().unwrap();
-        let server = Server { socket: dir.path().join("tmux").to_str().unwrap().to_owned() };
+        let server = Server { socket: dir.path().join("tmux").to_str().unwrap().to_owned(), deadline: None };
         let mut step = server.step(&[words(["new-session", "-d", "-s", "main", "-x", "80", "-y", "24", "sleep 3600"])]);
         step.argv.splice(1..1, words(["-f", "/dev/null"]));
         crate::process::run(&step, Duration::from_secs(10)).unwrap();
@@ -125,13 +125,13 @@ fn options_survive_whatever_is_in_them() {
 fn the_status_is_set_although_nobody_is_attached() {
     let tmux = Private::start();
     for text in ["#[fg=black]0.#[default]", HOSTILE, ";", "\\;", "-x", ""] {
-        tmux.server.set_status(text, Some(("%0", "idle"))).unwrap();
+        tmux.server.set_status(text, Some(("%0", Some("idle")))).unwrap();
         assert_eq!(tmux.server.read().unwrap().1, text);
     }
     assert_eq!(tmux.run(["show-options", "-pv", "-t", "%0", "@longhaul-state"]), "idle\n");
-    tmux.server.set_status("gone", Some(("%77", "idle"))).unwrap();
+    tmux.server.set_status("gone", Some(("%77", Some("idle")))).unwrap();
     assert_eq!(tmux.server.read().unwrap().1, "gone");
-    let nowhere = Server { socket: tmux.dir.path().join("nothing").to_str().unwrap().to_owned() };
+    let nowhere = Server { socket: tmux.dir.path().join("nothing").to_str().unwrap().to_owned(), deadline: None };
     assert!(nowhere.set_status("x", None).is_err());
 }
 
@@ -143,7 +143,7 @@ fn setup_is_idempotent_and_teardown_leaves_no_trace() {
     tmux.run(["bind-key", "a", "display-message", "it's \"mine\" #{pane_id} $HOME;"]);
     let before = tmux.everything();
     tmux.server.setup("env first", &Options::default()).unwrap();
-    tmux.server.set_status("x", Some(("%0", "idle"))).unwrap();
+    tmux.server.set_status("x", Some(("%0", Some("idle")))).unwrap();
     let lines = tmux.everything();
     let once = lines.join("\n");
     assert_eq!(once.matches("#(#{@longhaul-command} tmux refresh)").count(), 1);
@@ -216,13 +216,13 @@ fn a_status_that_the_user_placed_himself_is_not_shown_twice() {
 #[test]
 fn the_command_is_words_of_a_shell_whatever_the_paths_hold() {
     let env = Env { data_dir: Some("/h o/it's".into()), ..Env::default() };
-    let text = command(Path::new("/a b/#{x}/\"y\"/$z"), &Home::of(&env).unwrap());
+    let text = command(Path::new("/a b/#{x}/\"y\"/$z"), &Home::of(&env).unwrap(), &env);
     assert_eq!(text, r##"env LONGHAUL_HOME='/h o/it'\''s' '/a b/#{x}/"y"/$z'"##);
 }
 
 #[test]
 fn the_menu_holds_no_data_in_its_commands() {
-    let server = Server { socket: "/s".to_owned() };
+    let server = Server { socket: "/s".to_owned(), deadline: None };
     let pane = |socket: &str| Pane { socket: socket.to_owned(), id: "%3".to_owned() };
     let items = vec![
         Item::Goto { label: "! p;".to_owned(), key: "1".to_owned(), pane: pane("/s") },

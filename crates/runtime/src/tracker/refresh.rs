@@ -2,9 +2,10 @@
 
 use std::time::{Duration, UNIX_EPOCH};
 
+use longhaul_activity_log::Line;
 use longhaul_core::{Millis, SessionId};
 use longhaul_tracker::{
-    Agent, Found, LivePane, Pane, Process, Record, Trigger, Why, dead, old, reconcile, render, scan,
+    Agent, Found, LivePane, Pane, Process, Record, Trigger, Why, dead, old, reconcile, render, scan, transition,
 };
 
 use super::{Place, Told, Tracker, options_cache, seconds};
@@ -27,20 +28,32 @@ impl Tracker<'_> {
             }
             None => None,
         };
+        self.tidy()?;
+        self.clear_seen()?;
+        let text = render(&self.agents()?, &self.options(), seconds(self.env.now));
+        // Servers that share a home each show what they were last told, in their own colours; the file is only for whoever
+        // asks outside of them.
+        let is_shown = shown.map_or_else(
+            || std::fs::read_to_string(self.home.status()).is_ok_and(|written| written == text),
+            |shown| shown == text && self.home.status().exists(),
+        );
+        if is_shown { Ok(()) } else { self.push() }
+    }
+
+    /// Puts right what no hook tells: states, the dead, and those that run unseen.
+    pub fn tidy(&mut self) -> Result<(), Error> {
         let records = client::records(self.env);
         self.reconcile(&records)?;
-        self.clear_seen()?;
         if self.is_reaping_due() {
+            // Rows first: one that comes meanwhile is not taken for dead because its pane was not listed yet.
+            let agents = self.agents()?;
             let panes = self.panes()?;
             let processes = process::all();
-            self.bury(&dead(&self.agents()?, &self.sockets(), &panes, &processes, seconds(self.env.now)))?;
+            self.bury(&dead(&agents, &self.sockets(), &panes, &processes, seconds(self.env.now)))?;
             self.add_found(&panes, &processes, &records)?;
             self.update_targets(&panes)?;
         }
-        let text = render(&self.agents()?, &self.options(), seconds(self.env.now));
-        // Servers that share a home each show what they were last told; the file is for whoever asks outside of them.
-        let written = std::fs::read_to_string(self.home.status()).unwrap_or_default();
-        if text == written && shown.is_none_or(|shown| shown == text) { Ok(()) } else { self.push() }
+        Ok(())
     }
 
     /// Adds the sessions that run without a row; returns them.
@@ -76,12 +89,16 @@ impl Tracker<'_> {
             let last_hook = self.last_hook(&agent, &session);
             let record = records.iter().find(|record| record.session == agent.session);
             let trigger = match record {
-                Some(record) => reconcile(&agent, last_hook, record),
+                Some(record) => reconcile(&agent, last_hook, record, self.env.now),
                 None => self.was_interrupted(&agent, &session, last_hook).then_some(Trigger::ClientIdle),
             };
             if let Some(trigger) = trigger {
                 let reason = record.and_then(|record| record.waiting_for.as_deref());
-                self.apply(&session, trigger, reason, Told::Nowhere)?;
+                let Some(transition) = transition(trigger) else { continue };
+                let change = self.store.change_status_if_untouched(&agent, &transition, reason, self.env.now)?;
+                if let Some(change) = change {
+                    self.announce(&change, Told::Nowhere)?;
+                }
             }
         }
         Ok(())
@@ -132,7 +149,8 @@ impl Tracker<'_> {
         if self.env.no_reap {
             return false;
         }
-        let path = self.home.dir().join("reaped");
+        let server = self.sockets().first().map_or_else(String::new, |socket| longhaul_inject::file_name_of(socket));
+        let path = self.home.dir().join("tmux").join(format!("reaped-{server}"));
         let last = std::fs::metadata(&path).and_then(|metadata| metadata.modified());
         let since = last.ok().and_then(|at| at.duration_since(UNIX_EPOCH).ok()).unwrap_or_default();
         // The file's time is the machine's: a fixed clock must not make it wait for ever.
@@ -150,7 +168,7 @@ impl Tracker<'_> {
 
     fn bury(&self, gone: &[(&Agent, Why)]) -> Result<(), Error> {
         for (agent, _) in gone {
-            self.store.remove_agent(&agent.session)?;
+            self.store.remove_agent_if_untouched(agent)?;
         }
         Ok(())
     }
@@ -180,7 +198,13 @@ impl Tracker<'_> {
             target: found.target.as_deref(),
             ..place.sighting(self.env.now)
         };
-        Ok(self.store.add_found_agent(&sighting, found.status, found.reason.as_deref())?)
+        self.store.add_found_agent(&sighting, found.status, found.reason.as_deref())?;
+        if found.session.starts_with("scan-") {
+            return Ok(());
+        }
+        // The log and the rows stay in step.
+        let line = Line::Status { at: self.env.now, status: found.status };
+        ActivityLog::open(self.home, &place.session)?.append(&[line])
     }
 
     fn update_targets(&self, panes: &[LivePane]) -> Result<(), Error> {

@@ -17,6 +17,8 @@ CREATE TABLE agents (
     subagent_count INTEGER NOT NULL DEFAULT 0 CHECK (subagent_count >= 0),
     task_count     INTEGER NOT NULL DEFAULT 0,
     stopped        INTEGER NOT NULL DEFAULT 0, -- the turn has ended, and subagents still run
+    failed         INTEGER NOT NULL DEFAULT 0, -- the turn ended in an error, which stays shown until the next prompt
+    asked_by       TEXT,             -- the subagent whose dialog is open; NULL for the main loop's
     permission_at  INTEGER,          -- when it last asked for permission, in seconds
     started_at     INTEGER NOT NULL, -- seconds
     updated_at     INTEGER NOT NULL, -- seconds, when the status last changed

@@ -84,7 +84,7 @@ fn a_notification_after_the_answer_is_ignored() {
     let mut store = open(&folder.path().join("l.db")).unwrap();
     store.add_agent(&sighting("s", None), Status::Working, None).unwrap();
     let requested = transition(Trigger::PermissionRequested).unwrap();
-    assert!(store.ask_permission("s", &requested, "Write", NOW).unwrap().is_some());
+    assert!(store.ask_permission("s", &requested, None, "Write", NOW).unwrap().is_some());
     store.change_status("s", &transition(Trigger::ToolUsed).unwrap(), None, NOW).unwrap();
     let notified = transition(Trigger::Notified).unwrap();
     let after =

@@ -53,8 +53,8 @@ fn a_row_without_a_pane_goes_after_ten_minutes_unless_its_client_lives() {
     check(agent("s", Idle, 601), Some(Why::Silent));
     check(agent("s", Completed, 601), Some(Why::Silent));
     check(with_pid(70, agent("s", Working, 90_000)), None);
-    check(with_pid(71, agent("s", Working, 601)), Some(Why::Silent));
-    check(with_pid(71, agent("s", Working, 600)), None);
+    check(with_pid(71, agent("s", Working, 601)), Some(Why::ClientGone));
+    check(with_pid(71, agent("s", Working, 1)), Some(Why::ClientGone));
 }
 
 #[test]

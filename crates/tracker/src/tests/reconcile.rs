@@ -8,6 +8,9 @@ use crate::{Agent, Record, RecordStatus, Trigger, reconcile};
 
 const HOOK: Millis = Millis(5_000);
 
+/// Soon after the hook, when an older record may not be up to date.
+const SOON: Millis = Millis(6_000);
+
 fn record(status: RecordStatus, since: u64) -> Record {
     Record { pid: 1, session: "s".to_owned(), cwd: None, pane: None, status, waiting_for: None, since: Millis(since) }
 }
@@ -15,7 +18,7 @@ fn record(status: RecordStatus, since: u64) -> Record {
 #[track_caller]
 fn check(record: &Record, statuses: [Status; 4], expected: [Option<Trigger>; 4]) {
     for (status, expected) in statuses.into_iter().zip(expected) {
-        assert_eq!(reconcile(&agent("s", status, 0), HOOK, record), expected, "{status:?}, {record:?}");
+        assert_eq!(reconcile(&agent("s", status, 0), HOOK, record, SOON), expected, "{status:?}, {record:?}");
     }
 }
 
@@ -51,7 +54,7 @@ fn idle_after_a_stop_is_completed() {
         (Completed, None),
     ] {
         let stopped = Agent { stopped: true, ..agent("s", status, 0) };
-        assert_eq!(reconcile(&stopped, HOOK, &record), expected, "{status:?}");
+        assert_eq!(reconcile(&stopped, HOOK, &record, SOON), expected, "{status:?}");
     }
 }
 
@@ -62,4 +65,21 @@ fn a_dialog_that_the_user_opened_blocks_nobody_but_a_running_turn() {
     let asks = Record { waiting_for: Some("permission prompt".to_owned()), ..opened };
     let waiting = Some(Trigger::ClientWaiting);
     check(&asks, ORDER, [waiting, None, waiting, waiting]);
+}
+
+#[test]
+fn an_older_record_that_still_stands_seconds_later_is_believed() {
+    let later = Millis(8_000);
+    let waiting = record(RecordStatus::Waiting, 4_000);
+    assert_eq!(reconcile(&agent("s", Working, 0), HOOK, &waiting, later), Some(Trigger::ClientWaiting));
+    let idle = record(RecordStatus::Idle, 4_000);
+    assert_eq!(reconcile(&agent("s", Working, 0), HOOK, &idle, later), Some(Trigger::ClientIdle));
+}
+
+#[test]
+fn a_turn_that_failed_stays_shown_while_the_client_is_idle() {
+    let failed = Agent { failed: true, ..agent("s", Blocked, 0) };
+    assert_eq!(reconcile(&failed, HOOK, &record(RecordStatus::Idle, 9_000), SOON), None);
+    let busy = record(RecordStatus::Busy, 9_000);
+    assert_eq!(reconcile(&failed, HOOK, &busy, SOON), Some(Trigger::ClientBusy));
 }

@@ -1,0 +1,81 @@
+//! The live view: one whole frame a second, until somebody has seen enough.
+
+use std::time::{Duration, Instant};
+
+use crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
+use longhaul_core::Env;
+use ratatui::DefaultTerminal;
+use ratatui::style::{Color, Modifier, Style};
+use ratatui::text::{Line, Span as Piece, Text};
+
+use super::View;
+use crate::cli::paint::{Span, Tone};
+
+/// How often the sessions are looked at.
+const TICK: Duration = Duration::from_secs(1);
+
+/// Shows the view until `q`, Esc or Ctrl-C; the terminal is then as it was, also after an error or a panic.
+pub(crate) fn run(view: &mut View<'_>) -> anyhow::Result<()> {
+    let mut terminal = ratatui::try_init()?;
+    let watched = watch(&mut terminal, view);
+    ratatui::try_restore()?;
+    watched
+}
+
+fn watch(terminal: &mut DefaultTerminal, view: &mut View<'_>) -> anyhow::Result<()> {
+    loop {
+        // Read anew: the time of the last frame is not that of this one.
+        let env = longhaul_runtime::env();
+        draw(terminal, view, &env)?;
+        let end = Instant::now() + TICK;
+        loop {
+            if !event::poll(end.saturating_duration_since(Instant::now()))? {
+                break;
+            }
+            match event::read()? {
+                Event::Key(key) if ends(&key) => return Ok(()),
+                Event::Resize(..) => break,
+                _ => {}
+            }
+        }
+    }
+}
+
+fn ends(key: &KeyEvent) -> bool {
+    let is_ctrl_c = key.code == KeyCode::Char('c') && key.modifiers.contains(KeyModifiers::CONTROL);
+    key.kind == KeyEventKind::Press && (is_ctrl_c || matches!(key.code, KeyCode::Char('q') | KeyCode::Esc))
+}
+
+fn draw(terminal: &mut DefaultTerminal, view: &mut View<'_>, env: &Env) -> anyhow::Result<()> {
+    let size = terminal.size()?;
+    // The last line is the key's.
+    let lines = usize::from(size.height).saturating_sub(1);
+    // What cannot be read now may be there a second later.
+    let content = match view.frame(env, usize::from(size.width), Some(lines)) {
+        Ok(frame) => frame.lines,
+        Err(error) => vec![vec![Span::new(format!("{error:#}"), Tone::Bad)]],
+    };
+    let mut text: Vec<Line<'_>> = content.iter().map(|line| to_line(line, env)).collect();
+    text.resize(lines, Line::default());
+    text.push(to_line(&[Span::new("q quits", Tone::Dim)], env));
+    terminal.draw(|frame| frame.render_widget(Text::from(text), frame.area()))?;
+    Ok(())
+}
+
+fn to_line<'a>(line: &[Span], env: &Env) -> Line<'a> {
+    let piece = |span: &Span| Piece::styled(span.text.clone(), style(span.tone, env));
+    line.iter().map(piece).collect::<Vec<_>>().into()
+}
+
+fn style(tone: Tone, env: &Env) -> Style {
+    let style = Style::default();
+    match tone {
+        Tone::Plain => style,
+        Tone::Dim => style.add_modifier(Modifier::DIM),
+        Tone::Bold => style.add_modifier(Modifier::BOLD),
+        Tone::Good | Tone::Warn | Tone::Bad if env.no_color => style,
+        Tone::Good => style.fg(Color::Green),
+        Tone::Warn => style.fg(Color::Yellow),
+        Tone::Bad => style.fg(Color::Red),
+    }
+}

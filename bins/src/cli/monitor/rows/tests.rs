@@ -1,0 +1,131 @@
+use std::collections::BTreeMap;
+
+use longhaul_core::{Millis, Status};
+use longhaul_runtime::{Observation, Observed, Transcript};
+use longhaul_store::ContextUse;
+use longhaul_tracker::Agent;
+use longhaul_transcript::Usage;
+
+use super::{Row, Wanted, WindowFrom, rows};
+
+const NOW: Millis = Millis(10_000_000);
+
+fn agent(session: &str, status: Status) -> Agent {
+    Agent {
+        session: session.to_owned(),
+        status,
+        reason: None,
+        cwd: Some(format!("/work/{session}")),
+        project: session.to_owned(),
+        branch: None,
+        prompt_summary: None,
+        agent_type: None,
+        pane: None,
+        target: None,
+        client: "claude".to_owned(),
+        pid: None,
+        subagents: 0,
+        tasks: 0,
+        started_at: 9_000,
+        updated_at: 9_000,
+        touched_ms: 9_000_000,
+        stopped: false,
+    }
+}
+
+fn observed(session: &str, tokens: u64, model: &str) -> Observed {
+    Observed {
+        session: session.to_owned(),
+        agent: Some(agent(session, Status::Idle)),
+        record: None,
+        client_runs: None,
+        last_heard: NOW,
+        transcript: match tokens {
+            0 => Transcript::Silent,
+            tokens => Transcript::Usage(Usage { tokens, model: Some(model.to_owned()) }),
+        },
+    }
+}
+
+fn told(session: &str, model: &str, window: u64) -> ContextUse {
+    ContextUse {
+        session: session.to_owned(),
+        model: Some(model.to_owned()),
+        window_tokens: Some(window),
+        used_tokens: Some(5),
+        ..ContextUse::default()
+    }
+}
+
+fn of(sessions: Vec<Observed>, contexts: Vec<ContextUse>, wanted: Wanted<'_>) -> Vec<Row> {
+    rows(&Observation { sessions, contexts }, &BTreeMap::from([("own".to_owned(), 77)]), wanted, NOW)
+}
+
+#[track_caller]
+fn check_window(session: Observed, contexts: Vec<ContextUse>, expected: (u64, WindowFrom)) {
+    let row = of(vec![session], contexts, Wanted::Active).remove(0);
+    assert_eq!((row.window, row.window_from), expected);
+}
+
+#[test]
+fn the_window_is_what_the_client_told_then_the_config_then_the_guess() {
+    let session = || observed("s", 9, "claude-opus-5-5");
+    check_window(session(), vec![told("s", "claude-opus-5-5", 300)], (300, WindowFrom::Session));
+    check_window(session(), vec![told("t", "claude-opus-5-5", 400)], (400, WindowFrom::Model));
+    check_window(session(), vec![told("t", "claude-opus-4-1", 400)], (1_000_000, WindowFrom::ModelTable));
+    check_window(observed("s", 9, "own-model"), vec![], (77, WindowFrom::ModelTable));
+    check_window(observed("s", 9, "claude-sonnet-4-5"), vec![], (200_000, WindowFrom::ModelTable));
+    check_window(observed("s", 200_001, "claude-sonnet-4-5"), vec![], (1_000_000, WindowFrom::ModelTable));
+}
+
+#[test]
+fn a_switched_model_has_another_window_and_a_dated_one_has_not() {
+    let switched = observed("s", 9, "claude-sonnet-4-5");
+    check_window(switched, vec![told("s", "claude-opus-5-5", 300)], (200_000, WindowFrom::ModelTable));
+    let dated = observed("s", 9, "claude-sonnet-4-5-20250929");
+    check_window(dated, vec![told("s", "claude-sonnet-4-5[1m]", 300)], (300, WindowFrom::Session));
+}
+
+#[test]
+fn without_a_reply_in_the_transcript_the_status_line_tells_the_use() {
+    let rows = of(vec![observed("s", 0, "")], vec![told("s", "m", 10)], Wanted::Active);
+    assert_eq!((rows[0].used, rows[0].remaining(), rows[0].percent()), (Some(5), Some(5), Some(50.0)));
+    let rows = of(vec![observed("s", 0, "")], vec![], Wanted::Active);
+    assert_eq!((rows[0].used, rows[0].warnings()), (None, vec!["no reply".to_owned()]));
+}
+
+#[test]
+fn the_idle_and_the_ended_are_hidden_unless_asked_for() {
+    let minutes = |session: &str, minutes: u64| Observed {
+        last_heard: Millis(NOW.0 - minutes * 60_000),
+        ..observed(session, 9, "m")
+    };
+    let ended = Observed { agent: None, ..observed("ended", 9, "m") };
+    let killed = Observed { client_runs: Some(false), ..observed("killed", 9, "m") };
+    let long_tool =
+        Observed { agent: Some(agent("long", Status::Working)), client_runs: Some(true), ..minutes("long", 60) };
+    let sessions = vec![minutes("fresh", 15), minutes("old", 16), ended, killed, long_tool];
+    let shown = |wanted| {
+        let rows = of(sessions.clone(), vec![], wanted);
+        rows.into_iter().map(|row| format!("{} {}", row.session, row.state.as_str())).collect::<Vec<_>>()
+    };
+    assert_eq!(shown(Wanted::Active), ["fresh idle", "long working"]);
+    assert_eq!(shown(Wanted::All), ["fresh idle", "long working", "old idle", "ended ended", "killed ended"]);
+    assert_eq!(shown(Wanted::Session("end")), ["ended ended"]);
+}
+
+#[test]
+fn the_fullest_come_first_and_say_so() {
+    let mut blocked = observed("d", 100_000, "m");
+    blocked.agent = Some(Agent { reason: Some("permission: Write".to_owned()), ..agent("d", Status::Blocked) });
+    let sessions = vec![
+        observed("a", 0, ""),
+        observed("b", 10_000, "m"),
+        observed("c", 181_000, "m"),
+        blocked,
+        observed("e", 140_000, "m"),
+    ];
+    let rows = of(sessions, vec![], Wanted::Active);
+    let shown: Vec<_> = rows.iter().map(|row| format!("{}: {}", row.session, row.warnings().join(", "))).collect();
+    assert_eq!(shown, ["c: critical", "e: high", "d: blocked (permission: Write)", "b: ", "a: no reply"]);
+}

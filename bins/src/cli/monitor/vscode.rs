@@ -1,0 +1,181 @@
+//! `--vscode-task`: the editor's task that opens the monitor with the folder.
+
+use std::path::Path;
+
+use anyhow::{Context, bail};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
+
+use crate::cli::{Exit, out};
+
+/// By this the task is known as ours.
+const LABEL: &str = "Longhaul monitor";
+
+const FILE: &str = ".vscode/tasks.json";
+
+/// Writes the task into the current folder.
+pub(crate) fn run() -> anyhow::Result<Exit> {
+    let exe = std::env::current_exe().context("cannot tell where this executable lies")?;
+    let task = task(&exe.to_string_lossy());
+    let path = Path::new(FILE);
+    let existing = match std::fs::read(path) {
+        Ok(bytes) => Some(String::from_utf8(bytes).map_err(|_| Refusal::NotJson)),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
+        Err(error) => return Err(error).with_context(|| format!("cannot read {FILE}")),
+    };
+    let merged = existing.transpose().and_then(|text| merge(text.as_deref(), &task));
+    match merged {
+        Ok(Some(text)) => {
+            longhaul_runtime::replace_shared(path, text.as_bytes())?;
+            out::message(&format!(
+                "{FILE}: the task {LABEL:?} opens with this folder, once VS Code may run automatic tasks in it."
+            ));
+        }
+        Ok(None) => out::message(&format!("{FILE}: the task {LABEL:?} is there already.")),
+        Err(refusal) => bail!("{FILE} {refusal}: left as it is; add the task by hand: {task}"),
+    }
+    Ok(Exit::Success)
+}
+
+fn task(program: &str) -> Value {
+    json!({
+        "label": LABEL,
+        "type": "process",
+        "command": program,
+        "args": ["monitor"],
+        "isBackground": true,
+        "problemMatcher": [],
+        "presentation": { "reveal": "always", "focus": false, "panel": "dedicated", "echo": false },
+        "runOptions": { "runOn": "folderOpen" },
+    })
+}
+
+/// Why a file is left alone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum Refusal {
+    #[error("has comments or is not JSON")]
+    NotJson,
+    #[error("is not an object with a list of tasks")]
+    NotTasks,
+}
+
+/// The file, with every task as the text that it is.
+#[derive(Deserialize)]
+struct TasksWire<'a> {
+    #[serde(borrow, default)]
+    tasks: Option<&'a RawValue>,
+    #[serde(default)]
+    version: Option<Value>,
+}
+
+/// Returns the file with the task in it, or `None` where it holds just that already.
+///
+/// Everything else stays as it is, byte for byte.
+fn merge(existing: Option<&str>, task: &Value) -> Result<Option<String>, Refusal> {
+    let text = existing.unwrap_or_default();
+    if text.trim().is_empty() {
+        return Ok(Some(format!("{}\n", pretty(&json!({ "version": "2.0.0", "tasks": [task] }), 0))));
+    }
+    let whole: Value = serde_json::from_str(text).map_err(|_| Refusal::NotJson)?;
+    // A null would be taken for no list at all.
+    if !whole.is_object() || whole.get("tasks").is_some_and(Value::is_null) {
+        return Err(Refusal::NotTasks);
+    }
+    // Two lists of tasks would be an error here: which of them counts is not for us to say.
+    let file: TasksWire<'_> = serde_json::from_str(text).map_err(|_| Refusal::NotTasks)?;
+    let Some(list) = file.tasks else {
+        let version = if file.version.is_some() { "" } else { "\"version\": \"2.0.0\",\n  " };
+        let members = format!("{version}\"tasks\": [\n    {}\n  ]", pretty(task, 4));
+        return Ok(Some(append(text, text.trim_end().len() - 1, &members, 2)));
+    };
+    let tasks: Vec<&RawValue> = serde_json::from_str(list.get()).map_err(|_| Refusal::NotTasks)?;
+    let is_ours = |found: &Value| found.get("label").and_then(Value::as_str) == Some(LABEL);
+    for raw in tasks {
+        let found: Value = serde_json::from_str(raw.get()).unwrap_or_default();
+        if is_ours(&found) {
+            let start = offset(text, raw.get());
+            let (before, after) = (&text[..start], &text[start + raw.get().len()..]);
+            return Ok((found != *task).then(|| format!("{before}{}{after}", pretty(task, 4))));
+        }
+    }
+    let end = offset(text, list.get()) + list.get().len() - 1;
+    Ok(Some(append(text, end, &pretty(task, 4), 4)))
+}
+
+/// Adds a member to the list or object of `text` that is closed at `end`.
+fn append(text: &str, end: usize, member: &str, indent: usize) -> String {
+    let before = text[..end].trim_end();
+    let is_first = before.ends_with(['[', '{']);
+    let comma = if is_first { "" } else { "," };
+    let (inner, outer) = (" ".repeat(indent), " ".repeat(indent.saturating_sub(2)));
+    format!("{before}{comma}\n{inner}{member}\n{outer}{}", &text[end..])
+}
+
+/// Returns where `part`, which is a part of `text`, begins in it.
+fn offset(text: &str, part: &str) -> usize {
+    part.as_ptr() as usize - text.as_ptr() as usize
+}
+
+/// Renders JSON as it stands in a file at so deep an indent.
+fn pretty(value: &Value, indent: usize) -> String {
+    let text = serde_json::to_string_pretty(value).unwrap_or_default();
+    text.replace('\n', &format!("\n{}", " ".repeat(indent)))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::{Refusal, merge, task};
+
+    #[track_caller]
+    fn merged(text: &str) -> String {
+        let merged = merge(Some(text), &task("/l")).unwrap().expect("the task is missing");
+        let parsed: Value = serde_json::from_str(&merged).unwrap_or_else(|error| panic!("{error}: {merged}"));
+        let is_ours = |found: &&Value| found["label"] == "Longhaul monitor";
+        assert_eq!(parsed["tasks"].as_array().unwrap().iter().filter(is_ours).collect::<Vec<_>>(), [&task("/l")]);
+        assert!(parsed["version"].is_string(), "{merged}");
+        assert_eq!(merge(Some(&merged), &task("/l")), Ok(None), "a second time changes nothing");
+        merged
+    }
+
+    #[test]
+    fn a_new_file_holds_the_task() {
+        let text = merge(None, &task("/l")).unwrap().unwrap();
+        assert_eq!(serde_json::from_str::<Value>(&text).unwrap(), json!({ "version": "2.0.0", "tasks": [task("/l")] }));
+        merged(" \n");
+    }
+
+    #[test]
+    fn other_tasks_stay_as_they_are_byte_for_byte() {
+        let others = "{\n\t\"version\": \"2.0.0\",\n\t\"tasks\": [\n\t\t{\"label\":  \"b\\u0075ild\", \"n\": 1.50e3}";
+        let text = merged(&format!("{others}\n\t],\n\t\"inputs\": [ ]\n}}\n"));
+        assert!(text.starts_with(others) && text.ends_with("],\n\t\"inputs\": [ ]\n}\n"), "{text}");
+        merged(r#"{"version":"2.0.0","tasks":[]}"#);
+        merged(r#"{"version":"2.0.0"}"#);
+        merged("{}");
+        merged("{ \"inputs\": [] }\n");
+    }
+
+    #[test]
+    fn our_own_task_is_brought_up_to_date_in_its_place() {
+        let text = r#"{"version":"2.0.0","tasks":[{"label":"Longhaul monitor","command":"/old"},{"label":"x"}]}"#;
+        assert!(merged(text).ends_with(r#",{"label":"x"}]}"#));
+    }
+
+    #[test]
+    fn what_cannot_be_kept_as_it_is_is_refused() {
+        for (text, why) in [
+            ("{\n// mine\n\"tasks\": []}", Refusal::NotJson),
+            ("{\"tasks\": [],}", Refusal::NotJson),
+            ("nonsense", Refusal::NotJson),
+            ("[]", Refusal::NotTasks),
+            ("{\"tasks\": {}}", Refusal::NotTasks),
+            ("{\"tasks\": null}", Refusal::NotTasks),
+            ("{\"tasks\": [], \"tasks\": []}", Refusal::NotTasks),
+        ] {
+            assert_eq!(merge(Some(text), &task("/l")), Err(why), "{text}");
+        }
+    }
+}

@@ -1,0 +1,187 @@
+//! Text for a terminal: measured, cut, coloured, and harmless.
+
+use unicode_width::UnicodeWidthChar;
+
+/// What a piece of text says by its colour.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Tone {
+    Plain,
+    Dim,
+    Bold,
+    Good,
+    Warn,
+    Bad,
+}
+
+/// A piece of text in one tone. Its text is harmless: it comes from [`Span::new`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Span {
+    pub(crate) text: String,
+    pub(crate) tone: Tone,
+}
+
+impl Span {
+    /// Makes a span of `text`, without what could drive a terminal.
+    pub(crate) fn new(text: impl AsRef<str>, tone: Tone) -> Self {
+        Self { text: harmless(text.as_ref()), tone }
+    }
+
+    /// Returns how many columns it takes.
+    pub(crate) fn width(&self) -> usize {
+        width(&self.text)
+    }
+}
+
+/// Returns `text` without control characters, and without those that reorder, hide or join what stands around them.
+///
+/// Terminals disagree on how wide a joined or restyled emoji is; taken apart, they agree.
+pub(crate) fn harmless(text: &str) -> String {
+    let joins = |c: char| {
+        matches!(c, '\u{ad}' | '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}')
+            || matches!(c, '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}')
+    };
+    text.chars().filter(|c| !c.is_control() && !joins(*c)).collect()
+}
+
+/// Returns how many columns `text` takes.
+///
+/// By character, as terminals count: what a whole string might shape to is up to the font.
+pub(crate) fn width(text: &str) -> usize {
+    text.chars().map(char_width).sum()
+}
+
+fn char_width(c: char) -> usize {
+    c.width().unwrap_or(0)
+}
+
+/// Cuts `text` to at most `columns`, with `…` where something is missing.
+pub(crate) fn fit(text: &str, columns: usize) -> String {
+    if width(text) <= columns {
+        return text.to_owned();
+    }
+    let mut fitted = String::new();
+    let mut left = columns.saturating_sub(1);
+    for c in text.chars() {
+        let Some(rest) = left.checked_sub(char_width(c)) else { break };
+        left = rest;
+        fitted.push(c);
+    }
+    if columns > 0 {
+        fitted.push('…');
+    }
+    fitted
+}
+
+/// Cuts a line to at most `columns`.
+pub(crate) fn fit_line(line: &[Span], columns: usize) -> Vec<Span> {
+    let mut left = columns;
+    let mut fitted = Vec::new();
+    for span in line {
+        let text = fit(&span.text, left);
+        let is_cut = text != span.text;
+        left -= width(&text);
+        fitted.push(Span { text, tone: span.tone });
+        if is_cut {
+            break;
+        }
+    }
+    fitted
+}
+
+/// Returns the tone of so much use.
+pub(crate) fn level(percent: f64) -> Tone {
+    match percent {
+        90.0.. => Tone::Bad,
+        70.0.. => Tone::Warn,
+        _ => Tone::Good,
+    }
+}
+
+/// Draws a bar of `cells`; whatever is used shows in one cell at least.
+pub(crate) fn bar(percent: f64, cells: usize) -> [Span; 2] {
+    let filled = (percent / 100.0 * cells as f64).round().clamp(0.0, cells as f64) as usize;
+    let filled = if percent > 0.0 { filled.max(1) } else { filled };
+    [Span::new("█".repeat(filled), level(percent)), Span::new("░".repeat(cells - filled), Tone::Dim)]
+}
+
+/// Returns a number of tokens as `950`, `142k` or `1.2M`.
+pub(crate) fn tokens(count: u64) -> String {
+    match count {
+        0..1_000 => count.to_string(),
+        1_000..999_500 => format!("{}k", (count + 500) / 1_000),
+        _ => format!("{:.1}M", count as f64 / 1_000_000.0).replace(".0M", "M"),
+    }
+}
+
+/// Whether a line is coloured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Colours {
+    Yes,
+    No,
+}
+
+/// Writes a line out, with escape codes of our own only.
+pub(crate) fn render(line: &[Span], colours: Colours) -> String {
+    let text = |span: &Span| match (colours, code(span.tone)) {
+        (Colours::Yes, Some(code)) if !span.text.is_empty() => format!("\u{1b}[{code}m{}\u{1b}[0m", span.text),
+        (Colours::Yes | Colours::No, _) => span.text.clone(),
+    };
+    line.iter().map(text).collect()
+}
+
+fn code(tone: Tone) -> Option<&'static str> {
+    match tone {
+        Tone::Plain => None,
+        Tone::Dim => Some("2"),
+        Tone::Bold => Some("1"),
+        Tone::Good => Some("32"),
+        Tone::Warn => Some("33"),
+        Tone::Bad => Some("31"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Colours, Span, Tone, bar, fit, fit_line, harmless, render, tokens, width};
+
+    #[test]
+    fn escape_codes_and_bidi_marks_are_left_out() {
+        assert_eq!(harmless("a\u{1b}[31m\u{9b}31m\r\nb\u{202e}c\u{200d}\u{fe0f}\u{7}"), "a[31m31mbc");
+    }
+
+    #[test]
+    fn text_is_cut_by_columns_not_by_characters() {
+        assert_eq!(fit("日本語", 6), "日本語");
+        assert_eq!(fit("日本語", 5), "日本…");
+        assert_eq!(fit("日本語", 4), "日…", "half of a character is none");
+        assert_eq!(fit("abc", 1), "…");
+        assert_eq!(fit("abc", 0), "");
+        assert_eq!(fit("e\u{301}tude", 5), "e\u{301}tude");
+        let line = [Span::new("ab", Tone::Bold), Span::new("語語", Tone::Plain), Span::new("x", Tone::Plain)];
+        assert_eq!(render(&fit_line(&line, 5), Colours::No), "ab語…");
+        assert_eq!(render(&fit_line(&line, 7), Colours::Yes), "\u{1b}[1mab\u{1b}[0m語語x");
+    }
+
+    #[test]
+    fn a_bar_is_as_long_as_it_is_and_changes_its_tone() {
+        for (percent, filled, tone) in [
+            (0.0, 0, Tone::Good),
+            (0.1, 1, Tone::Good),
+            (50.0, 10, Tone::Good),
+            (69.9, 14, Tone::Good),
+            (70.0, 14, Tone::Warn),
+            (90.0, 18, Tone::Bad),
+            (250.0, 20, Tone::Bad),
+        ] {
+            let [used, left] = bar(percent, 20);
+            assert_eq!((used.width(), left.width(), used.tone), (filled, 20 - filled, tone), "{percent}");
+        }
+    }
+
+    #[test]
+    fn tokens_are_rounded_to_what_a_glance_takes_in() {
+        let shown: Vec<String> = [0, 999, 1_000, 142_499, 999_499, 999_500, 1_250_000].map(tokens).into();
+        assert_eq!(shown, ["0", "999", "1k", "142k", "999k", "1M", "1.2M"]);
+        assert_eq!(width("█░…"), 3);
+    }
+}

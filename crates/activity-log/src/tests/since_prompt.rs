@@ -1,0 +1,20 @@
+use crate::{Reach, bookmarks_since_prompt};
+
+#[track_caller]
+fn check(log: &str, expected: u64) {
+    assert_eq!(bookmarks_since_prompt(log.as_bytes(), Reach::Whole), expected, "{log:?}");
+}
+
+#[test]
+fn bookmarks_count_back_to_the_last_prompt() {
+    check("", 0);
+    check("B 1\nP 2\nT 3 9\n", 0);
+    check("P 1\nT 2 9\nI 3\nB 3\nT 4 9\nB 5\nS 6 completed\n", 2);
+    check("B 1\nB 2\n", 2);
+    check("P 1\nB 2\nnonsense\nB 3", 1);
+}
+
+#[test]
+fn a_compactions_mark_is_no_bookmark() {
+    check("P 1\nB 2\nC 3\nB 3\nT 4 9\nB 5\n", 2);
+}

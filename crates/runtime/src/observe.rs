@@ -1,0 +1,127 @@
+//! Every session that is known, with what its files say of its context.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use longhaul_core::{Millis, SessionId};
+use longhaul_store::ContextUse;
+use longhaul_tracker::Agent;
+use longhaul_transcript::Usage;
+
+use crate::{Error, Home, SessionRecord, process, usage};
+
+/// A session, by its tracker row, its record, or both.
+#[derive(Debug, Clone)]
+pub struct Observed {
+    /// The session, in the form that names files.
+    pub session: String,
+    /// Its row in the tracker; `None` for one that has ended.
+    pub agent: Option<Agent>,
+    /// Where it was started.
+    pub record: Option<SessionRecord>,
+    /// Whether its client's process runs; `None` where that is not known.
+    pub client_runs: Option<bool>,
+    /// When something was last heard of it: by a hook, in its log, in its transcript.
+    pub last_heard: Millis,
+    /// What its transcript is like.
+    pub transcript: Transcript,
+}
+
+/// What a session's transcript tells.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Transcript {
+    /// The newest reply's usage.
+    Usage(Usage),
+    /// There is no reply in it yet, or it has not been written yet.
+    Silent,
+    /// Nobody told where it is.
+    Unknown,
+}
+
+/// Everything at one moment.
+#[derive(Debug, Clone, Default)]
+pub struct Observation {
+    /// The sessions, in no order.
+    pub sessions: Vec<Observed>,
+    /// What the client told its status line, the newest first.
+    pub contexts: Vec<ContextUse>,
+}
+
+/// Looks again and again, and reads a transcript only when it has changed.
+#[derive(Debug, Default)]
+pub struct Observer {
+    transcripts: HashMap<PathBuf, Reading>,
+}
+
+#[derive(Debug)]
+struct Reading {
+    length: u64,
+    modified: Option<SystemTime>,
+    usage: Option<Usage>,
+}
+
+impl Observer {
+    /// Returns every session as it is now.
+    pub fn look(&mut self, home: &Home) -> Result<Observation, Error> {
+        let (agents, contexts) = match home.existing_store()? {
+            Some(store) => (store.agents()?, store.contexts()?),
+            None => (Vec::new(), Vec::new()),
+        };
+        let mut records: HashMap<String, SessionRecord> =
+            SessionRecord::all(home).into_iter().map(|record| (record.session.clone(), record)).collect();
+        let mut sessions: Vec<Observed> = Vec::new();
+        for agent in agents {
+            let record = records.remove(&agent.session);
+            sessions.push(self.observe(home, agent.session.clone(), Some(agent), record));
+        }
+        for (session, record) in records {
+            sessions.push(self.observe(home, session, None, Some(record)));
+        }
+        Ok(Observation { sessions, contexts })
+    }
+
+    fn observe(
+        &mut self,
+        home: &Home,
+        session: String,
+        agent: Option<Agent>,
+        record: Option<SessionRecord>,
+    ) -> Observed {
+        let path = record.as_ref().and_then(|record| record.transcript.as_deref());
+        let log = SessionId::new(&session).map(|session| home.session_file(&session, "log"));
+        let touched = agent.as_ref().map(|agent| Millis(agent.touched_ms));
+        let started = record.as_ref().map(|record| Millis(record.started_at));
+        let heard = [touched, started, log.as_deref().and_then(modified), path.and_then(modified)];
+        let pid = agent.as_ref().and_then(|agent| agent.pid).or(record.as_ref().and_then(|record| record.client_pid));
+        Observed {
+            client_runs: pid.map(process::is_alive),
+            last_heard: heard.into_iter().flatten().max().unwrap_or_default(),
+            transcript: path.map_or(Transcript::Unknown, |path| self.read(path)),
+            session,
+            agent,
+            record,
+        }
+    }
+
+    fn read(&mut self, path: &Path) -> Transcript {
+        let Ok(metadata) = std::fs::metadata(path) else { return Transcript::Silent };
+        let (length, modified) = (metadata.len(), metadata.modified().ok());
+        let is_current = |reading: &&Reading| reading.length == length && reading.modified == modified;
+        let usage = match self.transcripts.get(path).filter(is_current) {
+            Some(reading) => reading.usage.clone(),
+            None if metadata.is_file() => {
+                let usage = usage::newest(Some(path));
+                self.transcripts.insert(path.to_owned(), Reading { length, modified, usage: usage.clone() });
+                usage
+            }
+            None => None,
+        };
+        usage.map_or(Transcript::Silent, Transcript::Usage)
+    }
+}
+
+fn modified(path: &Path) -> Option<Millis> {
+    let modified = std::fs::metadata(path).ok()?.modified().ok()?;
+    Some(Millis(modified.duration_since(UNIX_EPOCH).ok()?.as_millis() as u64))
+}

@@ -1,0 +1,89 @@
+//! A command of the user's own, given our input, whose output is passed on as it is.
+
+use std::ffi::{OsStr, OsString};
+use std::io::{Read, Write};
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::time::Duration;
+
+use rustix::process::{Pid, Signal, kill_process_group};
+
+use crate::{Deadline, Error};
+
+/// How long after its end a command's output may still come: it may have left something running that holds the pipe.
+const AFTER_END: Duration = Duration::from_millis(50);
+
+/// A command that runs.
+#[derive(Debug)]
+pub struct Relay {
+    child: Child,
+    output: Receiver<Vec<u8>>,
+    deadline: Deadline,
+}
+
+impl Relay {
+    /// Starts `argv` with `input` on its standard input; what it says on standard error is dropped.
+    ///
+    /// No shell sees the words. It leads a process group of its own, which ends with it when it takes longer than `limit`.
+    pub fn start(argv: &[OsString], input: Vec<u8>, limit: Duration) -> Result<Self, Error> {
+        let (program, args) = argv.split_first().map_or((OsStr::new(""), &[][..]), |(program, args)| (program, args));
+        #[expect(clippy::disallowed_methods, reason = "the user's own command, started like the others in process.rs")]
+        let mut command = Command::new(program);
+        command.args(args).process_group(0);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+        let mut child = command.spawn().map_err(|source| {
+            let program = program.to_string_lossy().into_owned();
+            Error::Start { program, source }
+        })?;
+        let (stdin, stdout) = (child.stdin.take(), child.stdout.take());
+        // Neither side may hold up the other: a command need not read its input, nor end its output.
+        std::thread::spawn(move || stdin.map(|mut pipe| pipe.write_all(&input)));
+        let (sender, output) = channel();
+        std::thread::spawn(move || {
+            let Some(mut pipe) = stdout else { return };
+            let mut buffer = [0; 8192];
+            while let Ok(read @ 1..) = pipe.read(&mut buffer) {
+                if sender.send(buffer[..read].to_vec()).is_err() {
+                    return;
+                }
+            }
+        });
+        Ok(Self { child, output, deadline: Deadline::after(limit) })
+    }
+
+    /// Returns what it has printed when it ends, or when its time is over; `None` where it failed without a word.
+    pub fn finish(mut self) -> Option<Vec<u8>> {
+        let mut printed = Vec::new();
+        let mut last_wait = false;
+        loop {
+            let left = if last_wait { AFTER_END } else { self.deadline.left() };
+            // Ending is noticed by the pipe's end; only a pipe that something else holds needs the look at the child.
+            match self.output.recv_timeout(left.min(AFTER_END)) {
+                Ok(bytes) => printed.extend(bytes),
+                Err(RecvTimeoutError::Disconnected) => break,
+                Err(RecvTimeoutError::Timeout) if last_wait || self.deadline.left().is_zero() => break,
+                Err(RecvTimeoutError::Timeout) => last_wait = matches!(self.child.try_wait(), Ok(Some(_)) | Err(_)),
+            }
+        }
+        let succeeded = self.end();
+        (succeeded || !printed.is_empty()).then_some(printed)
+    }
+
+    /// Ends what still runs of it, if it has not ended by itself; returns whether it ended well.
+    fn end(&mut self) -> bool {
+        // A command that has closed its output may need a moment to end.
+        while !self.deadline.left().is_zero() {
+            match self.child.try_wait() {
+                Ok(Some(status)) => return status.success(),
+                Ok(None) => std::thread::sleep(Duration::from_millis(1)),
+                Err(_) => return false,
+            }
+        }
+        if let Some(group) = Pid::from_raw(self.child.id() as i32) {
+            let _ = kill_process_group(group, Signal::KILL);
+        }
+        let _ = self.child.wait();
+        false
+    }
+}

@@ -1,0 +1,49 @@
+use longhaul_core::Millis;
+
+use super::{folder, open};
+use crate::ContextUse;
+
+fn context(at: u64, used: Option<u64>) -> ContextUse {
+    ContextUse {
+        session: "s".to_owned(),
+        model: Some("claude-opus-5-5".to_owned()),
+        window_tokens: Some(1_000_000),
+        used_tokens: used,
+        used_percent: used.map(|used| (used / 10_000) as f64),
+        rate_limits: Some("{}".to_owned()),
+        recorded_at: Millis(at),
+    }
+}
+
+#[test]
+fn the_same_again_is_no_news() {
+    let folder = folder();
+    let store = open(&folder.path().join("l.db")).unwrap();
+    assert!(store.record_context(&context(1, None)).unwrap());
+    assert!(!store.record_context(&context(2, None)).unwrap());
+    assert!(store.record_context(&context(3, Some(42_000))).unwrap());
+    assert_eq!(store.contexts().unwrap(), [context(3, Some(42_000))]);
+}
+
+#[test]
+fn a_window_stays_known_and_use_does_not() {
+    let folder = folder();
+    let store = open(&folder.path().join("l.db")).unwrap();
+    store.record_context(&context(1, Some(42_000))).unwrap();
+    let bare = ContextUse { session: "s".to_owned(), recorded_at: Millis(2), ..ContextUse::default() };
+    assert!(store.record_context(&bare).unwrap());
+    assert_eq!(store.contexts().unwrap(), [context(2, None)]);
+}
+
+#[test]
+fn a_late_render_changes_nothing() {
+    let folder = folder();
+    let store = open(&folder.path().join("l.db")).unwrap();
+    store.record_context(&context(5, Some(42_000))).unwrap();
+    assert!(!store.record_context(&context(4, Some(7))).unwrap());
+    let other = ContextUse { session: "t".to_owned(), used_tokens: Some(u64::MAX), ..context(9, None) };
+    store.record_context(&other).unwrap();
+    let stored = store.contexts().unwrap();
+    assert_eq!(stored.iter().map(|context| context.session.as_str()).collect::<Vec<_>>(), ["t", "s"]);
+    assert_eq!(stored[1].used_tokens, Some(42_000));
+}
