@@ -30,6 +30,7 @@ fn agent(session: &str, status: Status) -> Agent {
         updated_at: 9_000,
         touched_ms: 9_000_000,
         stopped: false,
+        failed: false,
     }
 }
 
