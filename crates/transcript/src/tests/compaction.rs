@@ -1,4 +1,4 @@
-use super::{check, reply};
+use super::usage::{check, reply};
 use crate::latest_usage;
 
 const BOUNDARY: &str = r#"{"parentUuid":null,"type":"system","subtype":"compact_boundary","content":"Conversation compacted","compactMetadata":{"trigger":"manual","preTokens":42008,"postTokens":2809}}"#;

@@ -4,14 +4,14 @@ use proptest::prelude::*;
 
 use crate::{Usage, latest_usage, window_tokens};
 
-fn reply(tokens: u64, sidechain: bool) -> String {
+pub(super) fn reply(tokens: u64, sidechain: bool) -> String {
     format!(
         r#"{{"type":"assistant","isSidechain":{sidechain},"message":{{"model":"claude-opus-5-5","usage":{{"input_tokens":{tokens},"cache_read_input_tokens":10,"output_tokens":3}}}}}}"#
     )
 }
 
 #[track_caller]
-fn check(tail: &str, tokens: Option<u64>) {
+pub(super) fn check(tail: &str, tokens: Option<u64>) {
     let usage = tokens.map(|tokens| Usage { tokens, model: Some("claude-opus-5-5".into()) });
     assert_eq!(latest_usage(tail.as_bytes()), usage);
 }
