@@ -1,6 +1,7 @@
 //! `cargo xtask bench`: what each hook costs, beside a program that does nothing.
 
 mod history;
+mod past;
 mod payload;
 mod reference;
 mod report;

@@ -8,8 +8,8 @@ use longhaul_activity_log::Metrics;
 use longhaul_core::catalog::{self, Job};
 use longhaul_core::event::{self, EventName, HookEvent};
 use longhaul_core::{Config, Env, Reply, reply};
-use longhaul_store::Store;
 
+use crate::shared_store::{SharedStore, Slot};
 use crate::{Deadline, Error, ErrorLog, Home, home, stdin, surroundings};
 
 /// One call of one hook, as its jobs see it.
@@ -31,6 +31,8 @@ pub struct Hook<E> {
     pub after: Metrics,
     /// What will be answered.
     pub reply: Reply,
+    /// The database, while no job uses it.
+    slot: Slot,
     /// When it must have answered.
     pub deadline: Deadline,
     /// Where failures go.
@@ -113,14 +115,16 @@ impl<E: HookEvent<'static>> Hook<E> {
             before: Metrics::default(),
             after: Metrics::default(),
             reply: Reply::default(),
+            slot: Slot::default(),
             deadline,
             log: log.clone(),
         })
     }
 
-    /// Opens the database; waits for another process's write no longer than there is time.
-    pub(crate) fn store(&self) -> Result<Store, Error> {
-        self.home.store(self.deadline.left().saturating_sub(FOR_TMUX).max(SHORTEST_WAIT))
+    /// Returns the database; it waits for another process's write no longer than there is time.
+    pub(crate) fn store(&self) -> Result<SharedStore, Error> {
+        let patience = self.deadline.left().saturating_sub(FOR_TMUX).max(SHORTEST_WAIT);
+        SharedStore::take(&self.slot, || self.home.store(patience))
     }
 
     fn work(&mut self, jobs: &[JobFn<E>]) {

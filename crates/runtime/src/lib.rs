@@ -17,6 +17,7 @@ mod observe;
 mod process;
 mod relay;
 mod session;
+mod shared_store;
 mod stdin;
 mod surroundings;
 pub mod tmux;

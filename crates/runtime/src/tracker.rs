@@ -10,9 +10,10 @@ use longhaul_activity_log::Line;
 use longhaul_core::event::Common;
 use longhaul_core::{Env, Millis, SessionId, Status};
 use longhaul_inject::Terminal;
-use longhaul_store::{Change, Sighting, Store};
+use longhaul_store::{Change, Sighting};
 use longhaul_tracker::{Agent, Options, Pane, Trigger, render, transition};
 
+use crate::shared_store::SharedStore;
 use crate::tmux::Server;
 use crate::{ActivityLog, Deadline, Error, Home, files, git, process};
 
@@ -33,18 +34,18 @@ pub(crate) enum Told {
 pub struct Tracker<'a> {
     env: &'a Env,
     home: &'a Home,
-    store: Store,
+    store: SharedStore,
     server: Option<Server>,
 }
 
 impl<'a> Tracker<'a> {
     /// Opens the database, for a command.
     pub fn open(env: &'a Env, home: &'a Home) -> Result<Self, Error> {
-        Ok(Self { env, home, store: home.store(COMMAND_PATIENCE)?, server: Server::of(env) })
+        Ok(Self { env, home, store: SharedStore::own(home.store(COMMAND_PATIENCE)?), server: Server::of(env) })
     }
 
     /// Uses a database that is open, in a hook that must be done by `deadline`.
-    pub(crate) fn with(env: &'a Env, home: &'a Home, store: Store, deadline: Deadline) -> Self {
+    pub(crate) fn with(env: &'a Env, home: &'a Home, store: SharedStore, deadline: Deadline) -> Self {
         let server = Server::of(env).map(|server| Server { deadline: Some(deadline), ..server });
         Self { env, home, store, server }
     }

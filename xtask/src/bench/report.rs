@@ -42,7 +42,7 @@ fn judge(limit: Limit, sample: &Sample, empty: &Sample, all: &[Sample]) -> Optio
         Limit::Empty(allowed) => (sample.times(empty), allowed, format!("≤ {allowed:.2} × empty")),
         Limit::Other(name, allowed) => {
             let other = all.iter().find(|other| other.name == name)?;
-            (sample.times(other), allowed, format!("≤ {allowed:.2} × steady, is {:.2}", sample.times(other)))
+            (sample.times(other), allowed, format!("≤ {allowed:.2} × {name}, is {:.2}", sample.times(other)))
         }
     };
     Some(Judgement { text, kept: actual <= allowed })

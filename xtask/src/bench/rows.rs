@@ -31,6 +31,10 @@ pub(crate) enum Program {
     OursAfterPrompt,
     /// The same work in bash, with sqlite3 and tmux commands.
     Bash,
+    /// The event's executable, for a session whose transcript has so many bytes and has grown by one turn.
+    OursAfterGrowth(u64),
+    /// The event's executable, with a thousand sessions behind it and a baton of the last.
+    OursWithBaton,
 }
 
 /// What the activity log holds before each run.
@@ -77,6 +81,7 @@ const NO_COOLDOWN: &str = r#"{ "bookmarks": { "thresholds": { "cooldownSeconds":
 
 const STEADY: &str = "PostToolUse, steady (8 KB response)";
 
+const GROWN: &str = "Stop, a turn more than 100 KB";
 const BLOCKS: &str = "PermissionRequest: blocked, tmux told";
 
 const ROW: Row = Row {
@@ -120,6 +125,30 @@ pub(crate) const ROWS: &[Row] = &[
         name: "  the same in bash, with sqlite3",
         event: EventName::PermissionRequest,
         program: Program::Bash,
+        ..ROW
+    },
+    Row { name: GROWN, event: EventName::Stop, chars: 200, program: Program::OursAfterGrowth(100 << 10), ..ROW },
+    Row {
+        name: "Stop, a turn more than 10 MB",
+        event: EventName::Stop,
+        chars: 200,
+        program: Program::OursAfterGrowth(10 << 20),
+        limit: Limit::Other(GROWN, 1.2),
+        ..ROW
+    },
+    Row {
+        name: "Stop, a turn more than 100 MB",
+        event: EventName::Stop,
+        chars: 200,
+        program: Program::OursAfterGrowth(100 << 20),
+        limit: Limit::Other(GROWN, 1.2),
+        ..ROW
+    },
+    Row {
+        name: "SessionStart that hands over, of 1,000",
+        event: EventName::SessionStart,
+        program: Program::OursWithBaton,
+        limit: Limit::Empty(10.0),
         ..ROW
     },
 ];

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 use super::history::{lines, now};
 use super::rows::{Log, Pane, Program, Row};
-use super::{payload, reference};
+use super::{past, payload, reference};
 use crate::run;
 use crate::stage::{ActivityLog, Role, Standin, Tmux, until};
 
@@ -53,6 +53,8 @@ enum Before {
     Prompt(Box<Subject>),
     /// A statement, to the reference's database.
     Statement(Command),
+    /// One turn more in the transcript, the so many-th.
+    Growth(PathBuf, usize),
 }
 
 /// What a row puts back between two runs; the empty program has none of it.
@@ -122,6 +124,19 @@ impl Subject {
         made.before = match row.program {
             Program::Ours => None,
             Program::OursAfterPrompt => Some(Before::Prompt(Box::new(subject(EventName::UserPromptSubmit, 100)?))),
+            Program::OursAfterGrowth(bytes) => {
+                let transcript = home.join("transcript.jsonl");
+                past::write_transcript(&transcript, bytes)?;
+                // What was there before has been taken in before; a large file takes more than one call.
+                for _ in 0..4 {
+                    made.measure()?;
+                }
+                Some(Before::Growth(transcript, 0))
+            }
+            Program::OursWithBaton => {
+                past::write_sessions(&data, &home, u32::try_from(client).unwrap_or_default(), NOW)?;
+                None
+            }
             Program::Bash => {
                 made.executable = reference::install(&data, SESSION)?;
                 Some(Before::Statement(reference::reset(&data)))
@@ -138,6 +153,10 @@ impl Subject {
             Some(Before::Prompt(prompt)) => drop(prompt.measure()?),
             Some(Before::Statement(command)) => {
                 ensure!(command.status().context("cannot start sqlite3")?.success(), "sqlite3 refused the statement");
+            }
+            Some(Before::Growth(transcript, number)) => {
+                past::grow(transcript, *number)?;
+                *number += 1;
             }
             None => {}
         }
