@@ -467,6 +467,47 @@ fn a_transcript_that_cannot_be_read_is_survived_and_the_hooks_own_words_are_kept
 }
 
 #[test]
+fn a_database_locked_for_a_second_is_waited_for() {
+    let sandbox = Sandbox::new();
+    let client = Client::new(&sandbox);
+    let old = Session::new(&sandbox, "old", client.pid());
+    old.start("startup");
+    old.prompt("remember the plan");
+    old.write_turn("remember the plan", "", "I do.");
+    let other = rusqlite::Connection::open(sandbox.data_dir().join("longhaul.db")).unwrap();
+    other.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let holder = thread::spawn(move || {
+        thread::sleep(std::time::Duration::from_secs(1));
+        other.execute_batch("COMMIT").unwrap();
+    });
+    old.stop("I do.");
+    holder.join().unwrap();
+    old.clear();
+    let shown = Session::new(&sandbox, "new", client.pid()).start("clear");
+    assert_eq!(shown.matches("I do.").count(), 1, "{shown}");
+    assert_eq!(sandbox.error_log(), "");
+}
+
+#[test]
+fn a_cycle_of_merges_is_survived_and_said() {
+    let sandbox = Sandbox::new();
+    let client = Client::new(&sandbox);
+    for id in ["one", "two"] {
+        let session = Session::new(&sandbox, id, client.pid());
+        session.start("startup");
+        session.turn("remember the plan", "", "I do.");
+    }
+    let store = rusqlite::Connection::open(sandbox.data_dir().join("longhaul.db")).unwrap();
+    let cycle = "UPDATE sessions SET merged_into = CASE session_id WHEN 'one' THEN 'two' ELSE 'one' END";
+    store.execute_batch(cycle).unwrap();
+    Session::new(&sandbox, "two", client.pid()).clear();
+    let new = Session::new(&sandbox, "new", client.pid());
+    assert_eq!(new.start("clear"), "");
+    let log = new.longhaul(&["handoff", "log", "--json"]).json();
+    assert_eq!(log.as_array().unwrap().last().unwrap()["reason"], "merge_cycle");
+}
+
+#[test]
 fn wrong_questions_name_the_thing_and_the_mend() {
     let sandbox = Sandbox::new();
     let session = Session::new(&sandbox, "s", 0);
