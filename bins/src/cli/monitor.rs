@@ -5,6 +5,7 @@ mod live;
 mod rows;
 mod vscode;
 
+use std::collections::BTreeMap;
 use std::io::{self, IsTerminal};
 
 use jiff::Timestamp;
@@ -71,6 +72,13 @@ pub(crate) fn run(env: &Env, args: &Args) -> anyhow::Result<Exit> {
         live::run(&mut view)?;
     }
     Ok(Exit::Success)
+}
+
+/// Returns how full each living session's context is, in percent, where that is known.
+pub(crate) fn percentages(env: &Env, home: &Home) -> anyhow::Result<BTreeMap<String, f64>> {
+    let mut view = View { home, observer: Observer::default(), wanted: Wanted::All };
+    let (rows, _) = view.rows(env)?;
+    Ok(rows.into_iter().filter_map(|row| Some((row.session.clone(), row.percent()?))).collect())
 }
 
 /// What is looked at, again and again.

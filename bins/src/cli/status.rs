@@ -1,5 +1,7 @@
 //! `longhaul status`.
 
+use std::collections::BTreeMap;
+
 use jiff::Timestamp;
 use longhaul_core::{Env, Status};
 use longhaul_inject::printable;
@@ -7,7 +9,7 @@ use longhaul_runtime::{Home, Tracker};
 use longhaul_tracker::{Agent, Options, age};
 use serde_json::json;
 
-use super::{Exit, out};
+use super::{Exit, monitor, out};
 
 #[derive(clap::Args)]
 pub(crate) struct Args {
@@ -26,15 +28,16 @@ pub(crate) fn run(env: &Env, args: &Args) -> anyhow::Result<Exit> {
     } else {
         (Vec::new(), Options::default())
     };
+    let used = if agents.is_empty() { BTreeMap::new() } else { monitor::percentages(env, &home)? };
     agents.sort_by_key(|agent| (urgency(agent.status), agent.updated_at, agent.session.clone()));
     let now = env.now.0 / 1000;
     if args.json {
-        let rows: Vec<_> = agents.iter().map(|agent| to_json(agent, now)).collect();
+        let rows: Vec<_> = agents.iter().map(|agent| to_json(agent, used.get(&agent.session), now)).collect();
         out::line(&serde_json::to_string_pretty(&rows)?)?;
     } else if agents.is_empty() {
         out::message("No sessions. One appears when Claude Code starts with the plugin.");
     } else {
-        for line in table(&agents, &options, now) {
+        for line in table(&agents, &used, &options, now) {
             out::line(&line)?;
         }
     }
@@ -57,7 +60,7 @@ pub(crate) fn place(agent: &Agent) -> String {
     agent.target.clone().or(pane).unwrap_or_else(|| "-".to_owned())
 }
 
-fn to_json(agent: &Agent, now: u64) -> serde_json::Value {
+fn to_json(agent: &Agent, used: Option<&f64>, now: u64) -> serde_json::Value {
     let time = |seconds: u64| i64::try_from(seconds).ok().and_then(|seconds| Timestamp::from_second(seconds).ok());
     let text = |seconds: u64| time(seconds).unwrap_or_default().to_string();
     json!({
@@ -75,6 +78,7 @@ fn to_json(agent: &Agent, now: u64) -> serde_json::Value {
         "pane": agent.pane.as_ref().map(|pane| pane.id.as_str()),
         "tmux_socket": agent.pane.as_ref().map(|pane| pane.socket.as_str()),
         "target": agent.target,
+        "context_percent": used,
         "subagents": agent.subagents,
         "tasks": agent.tasks,
         "started_at": text(agent.started_at),
@@ -83,21 +87,21 @@ fn to_json(agent: &Agent, now: u64) -> serde_json::Value {
 }
 
 /// Lays the sessions out in columns as wide as what is in them.
-fn table(agents: &[Agent], options: &Options, now: u64) -> Vec<String> {
-    let header = ["STATE", "AGE", "PROJECT", "BRANCH", "PANE", "LAST"].map(str::to_owned);
-    let rows = agents.iter().map(|agent| row(agent, options, now));
-    let rows: Vec<[String; 6]> = std::iter::once(header).chain(rows).collect();
+fn table(agents: &[Agent], used: &BTreeMap<String, f64>, options: &Options, now: u64) -> Vec<String> {
+    let header = ["STATE", "AGE", "CONTEXT", "PROJECT", "BRANCH", "PANE", "LAST"].map(str::to_owned);
+    let rows = agents.iter().map(|agent| row(agent, used.get(&agent.session), options, now));
+    let rows: Vec<[String; 7]> = std::iter::once(header).chain(rows).collect();
     let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
-    let widths = [width(0), width(1), width(2), width(3), width(4)];
-    let line = |[state, age, project, branch, pane, last]: &[String; 6]| {
-        let [w0, w1, w2, w3, w4] = widths;
-        let line = format!("{state:w0$}  {age:>w1$}  {project:w2$}  {branch:w3$}  {pane:w4$}  {last}");
+    let widths = [width(0), width(1), width(2), width(3), width(4), width(5)];
+    let line = |[state, age, context, project, branch, pane, last]: &[String; 7]| {
+        let [w0, w1, w2, w3, w4, w5] = widths;
+        let line = format!("{state:w0$}  {age:>w1$}  {context:>w2$}  {project:w3$}  {branch:w4$}  {pane:w5$}  {last}");
         line.trim_end().to_owned()
     };
     rows.iter().map(line).collect()
 }
 
-fn row(agent: &Agent, options: &Options, now: u64) -> [String; 6] {
+fn row(agent: &Agent, used: Option<&f64>, options: &Options, now: u64) -> [String; 7] {
     let seconds = now.saturating_sub(agent.updated_at);
     let age = if seconds < 60 { format!("{seconds}s") } else { age(seconds) };
     let state = format!("{} {}", options.icon(agent.status), agent.status);
@@ -106,5 +110,6 @@ fn row(agent: &Agent, options: &Options, now: u64) -> [String; 6] {
     let kind = agent.agent_type.as_ref().filter(|kind| !kind.is_empty());
     let project = kind.map_or_else(|| agent.project.clone(), |kind| format!("{} ({kind})", agent.project));
     let branch = agent.branch.clone().unwrap_or_else(|| "-".to_owned());
-    [state, age, project, branch, place(agent), last].map(|text| printable(&text))
+    let context = used.map_or_else(|| "-".to_owned(), |used| format!("{used:.0} %"));
+    [state, age, context, project, branch, place(agent), last].map(|text| printable(&text))
 }
