@@ -16,34 +16,34 @@ const OUTPUT: usize = 8 * 1024;
 /// How many sessions there were before.
 const SESSIONS: usize = 1_000;
 
-/// Writes a transcript of at least `bytes` bytes.
-pub(crate) fn write_transcript(path: &Path, bytes: u64) -> Result<()> {
+/// Writes a transcript of at least `bytes` bytes; returns how many turns it has.
+pub(crate) fn write_transcript(path: &Path, bytes: u64) -> Result<usize> {
     let file = File::create(path).with_context(|| format!("cannot create {}", path.display()))?;
     let mut out = BufWriter::new(file);
     let mut written = 0;
-    for number in 0.. {
-        let turn = turn(number);
+    let mut turns = 0;
+    while written < bytes {
+        let turn = turn(turns);
         written += turn.len() as u64;
+        turns += 1;
         out.write_all(turn.as_bytes())?;
-        if written >= bytes {
-            break;
-        }
     }
-    Ok(out.flush()?)
+    out.flush()?;
+    Ok(turns)
 }
 
-/// Appends one turn to a transcript.
+/// Appends a turn, counted from 0, to a transcript.
 pub(crate) fn grow(path: &Path, number: usize) -> Result<()> {
     let mut file =
         OpenOptions::new().append(true).open(path).with_context(|| format!("cannot open {}", path.display()))?;
-    Ok(file.write_all(turn(1_000_000 + number).as_bytes())?)
+    Ok(file.write_all(turn(number).as_bytes())?)
 }
 
 /// Returns a turn as the client writes it: a prompt, a call, its output, a reply.
 fn turn(number: usize) -> String {
     let uuid = |entry: usize| format!("{number:08x}-0000-4000-8000-{entry:012}");
     let parent = |entry: usize| match entry {
-        0 if number == 0 || number >= 1_000_000 => None,
+        0 if number == 0 => None,
         0 => Some(format!("{:08x}-0000-4000-8000-{:012}", number - 1, 3)),
         entry => Some(uuid(entry - 1)),
     };

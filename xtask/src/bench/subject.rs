@@ -53,7 +53,7 @@ enum Before {
     Prompt(Box<Subject>),
     /// A statement, to the reference's database.
     Statement(Command),
-    /// One turn more in the transcript, the so many-th.
+    /// One turn more in the transcript, which has so many.
     Growth(PathBuf, usize),
 }
 
@@ -126,12 +126,12 @@ impl Subject {
             Program::OursAfterPrompt => Some(Before::Prompt(Box::new(subject(EventName::UserPromptSubmit, 100)?))),
             Program::OursAfterGrowth(bytes) => {
                 let transcript = home.join("transcript.jsonl");
-                past::write_transcript(&transcript, bytes)?;
+                let turns = past::write_transcript(&transcript, bytes)?;
                 // What was there before has been taken in before; a large file takes more than one call.
                 for _ in 0..4 {
                     made.measure()?;
                 }
-                Some(Before::Growth(transcript, 0))
+                Some(Before::Growth(transcript, turns))
             }
             Program::OursWithBaton => {
                 past::write_sessions(&data, &home, u32::try_from(client).unwrap_or_default(), NOW)?;
