@@ -1,6 +1,8 @@
-//! The sessions that are alive.
+//! The sessions that are alive: how they come, and what changes their status.
 //!
 //! Hooks run at the same moment, so every statement guards itself and tells whether it changed a row.
+
+mod upkeep;
 
 use longhaul_core::{Millis, Status};
 use longhaul_tracker::{Agent, Pane, Transition};
@@ -174,11 +176,6 @@ impl Store {
         self.guarded_change(&guard, &agent.session, transition, reason, at)
     }
 
-    /// Notes that a turn ended in an error.
-    pub fn note_failure(&self, session: &str) -> Result<(), StoreError> {
-        self.update("UPDATE agents SET failed = 1 WHERE session_id = ?1", (session,))
-    }
-
     /// The same for the late notification that follows a permission dialog: ignored if that was answered meanwhile.
     pub fn change_status_unless_asked_lately(
         &self,
@@ -261,80 +258,6 @@ impl Store {
         self.connection.execute_batch(end).map_err(failed)?;
         change
     }
-
-    /// Notes that a session's turn has ended while subagents still run.
-    pub fn note_stopped(&self, session: &str) -> Result<(), StoreError> {
-        self.update("UPDATE agents SET stopped = 1 WHERE session_id = ?1", (session,))
-    }
-
-    /// Counts a subagent that begins (+1) or returns (-1); never below 0.
-    pub fn count_subagent(&self, session: &str, by: i32) -> Result<(), StoreError> {
-        let sql = "UPDATE agents SET subagent_count = max(0, subagent_count + ?2) WHERE session_id = ?1";
-        self.update(sql, (session, by))
-    }
-
-    /// Puts the count of subagents right, where the client says how many run.
-    pub fn set_subagents(&self, session: &str, count: usize) -> Result<(), StoreError> {
-        let sql = "UPDATE agents SET subagent_count = ?2 WHERE session_id = ?1 AND subagent_count <> ?2";
-        self.update(sql, (session, count as i64))
-    }
-
-    /// Counts a task that was completed.
-    pub fn count_task(&self, session: &str) -> Result<(), StoreError> {
-        self.update("UPDATE agents SET task_count = task_count + 1 WHERE session_id = ?1", (session,))
-    }
-
-    /// Makes a session a teammate, which is not counted; returns whether it was none.
-    pub fn note_teammate(&self, session: &str) -> Result<bool, StoreError> {
-        let sql = "UPDATE agents SET agent_type = 'teammate' WHERE session_id = ?1 AND agent_type IS NOT 'teammate'";
-        self.connection.execute(sql, (session,)).map(|rows| rows > 0).map_err(cannot("update the session"))
-    }
-
-    /// Brings a pane's place in its session up to date: windows are renumbered.
-    pub fn set_target(&self, session: &str, target: &str) -> Result<(), StoreError> {
-        let sql = "UPDATE agents SET tmux_target = ?2 WHERE session_id = ?1 AND tmux_target IS NOT ?2";
-        self.update(sql, (session, target))
-    }
-
-    /// Removes a session; returns whether it was there.
-    pub fn remove_agent(&self, session: &str) -> Result<bool, StoreError> {
-        let removed = self.connection.execute("DELETE FROM agents WHERE session_id = ?1", (session,));
-        removed.map(|rows| rows > 0).map_err(cannot("remove the session"))
-    }
-
-    /// Removes a session, unless a hook has told something since its row was read.
-    pub fn remove_agent_if_untouched(&self, agent: &Agent) -> Result<(), StoreError> {
-        let sql = "DELETE FROM agents WHERE session_id = ?1 AND touched_ms = ?2";
-        self.connection
-            .execute(sql, (&agent.session, agent.touched_ms as i64))
-            .map(drop)
-            .map_err(cannot("remove the session"))
-    }
-
-    /// Returns a session that is alive.
-    pub fn agent(&self, session: &str) -> Result<Option<Agent>, StoreError> {
-        Ok(self.agents()?.into_iter().find(|agent| agent.session == session))
-    }
-
-    /// Returns every session that is alive, the oldest first.
-    pub fn agents(&self) -> Result<Vec<Agent>, StoreError> {
-        let failed = cannot("list the sessions");
-        let mut statement = self
-            .connection
-            .prepare(
-                "SELECT session_id, status, reason, cwd, project_name, git_branch, prompt_summary, agent_type,
-                        tmux_socket, tmux_pane, tmux_target, agent_client, pid, subagent_count, task_count,
-                        started_at, updated_at, touched_ms, stopped, failed
-                 FROM agents ORDER BY started_at, session_id",
-            )
-            .map_err(&failed)?;
-        let rows = statement.query_map((), read).map_err(&failed)?;
-        rows.collect::<Result<_, _>>().map_err(failed)
-    }
-
-    fn update(&self, sql: &str, values: impl rusqlite::Params) -> Result<(), StoreError> {
-        self.connection.execute(sql, values).map(drop).map_err(cannot("update the session"))
-    }
 }
 
 /// Adds a row, if there is none of that session; returns how many were added.
@@ -415,29 +338,4 @@ fn status(row: &Row<'_>, column: usize) -> rusqlite::Result<Status> {
 fn pane(row: &Row<'_>, column: usize) -> rusqlite::Result<Option<Pane>> {
     let (socket, id): (Option<String>, Option<String>) = (row.get(column)?, row.get(column + 1)?);
     Ok(socket.zip(id).map(|(socket, id)| Pane { socket, id }))
-}
-
-fn read(row: &Row<'_>) -> rusqlite::Result<Agent> {
-    let unsigned = |column: usize| row.get::<_, i64>(column).map(i64::unsigned_abs);
-    Ok(Agent {
-        session: row.get(0)?,
-        status: status(row, 1)?,
-        reason: row.get(2)?,
-        cwd: row.get(3)?,
-        project: row.get(4)?,
-        branch: row.get(5)?,
-        prompt_summary: row.get(6)?,
-        agent_type: row.get(7)?,
-        pane: pane(row, 8)?,
-        target: row.get(10)?,
-        client: row.get(11)?,
-        pid: row.get(12)?,
-        subagents: row.get(13)?,
-        tasks: row.get(14)?,
-        started_at: unsigned(15)?,
-        updated_at: unsigned(16)?,
-        touched_ms: unsigned(17)?,
-        stopped: row.get(18)?,
-        failed: row.get(19)?,
-    })
 }
