@@ -101,7 +101,8 @@ fn store_turn(
         None if is_private || !turn.begins => return Ok(()),
         None => connection.query_row(
             "INSERT INTO turns (session_id, origin_session_id, turn_number, turn_id, role, created_at)
-             SELECT ?1, ?2, coalesce(max(turn_number), 0) + 1, ?3, ?4, ?5 FROM turns WHERE origin_session_id = ?2
+             VALUES (?1, ?2, 1 + coalesce((SELECT turn_number FROM turns WHERE origin_session_id = ?2
+                                           ORDER BY turn_number DESC LIMIT 1), 0), ?3, ?4, ?5)
              RETURNING turn_number",
             (owner, origin, &turn.id, turn.origin.role(), at),
             |row| row.get(0),
@@ -206,7 +207,7 @@ impl Place<'_> {
                 "INSERT INTO details (session_id, origin_session_id, turn_number, tool_name, input_text, output_text,
                                       token_count, kind, is_error, source_id, created_at)
                  VALUES (:owner, :origin, :number,
-                         coalesce(nullif(:name, ''), (SELECT tool_name FROM details WHERE origin_session_id = :origin
+                         coalesce(nullif(:name, ''), (SELECT tool_name FROM details WHERE session_id = :owner AND origin_session_id = :origin
                                                       AND source_id = replace(:source, ':result', ''))),
                          :input, :output, :tokens, :kind, :is_error, :source, :at)
                  ON CONFLICT DO UPDATE SET input_text = excluded.input_text, output_text = excluded.output_text,
@@ -230,8 +231,11 @@ impl Place<'_> {
 
     fn put_skeleton(&self, clean: &impl Clean, at: i64) -> rusqlite::Result<()> {
         let body = |role: &str| {
-            let sql = "SELECT text FROM bodies WHERE origin_session_id = ?1 AND turn_number = ?2 AND role = ?3";
-            let text = self.connection.query_row(sql, (self.origin, self.number, role), |row| row.get::<_, String>(0));
+            // By all columns of the index: without the first, the whole table would be read.
+            let sql = "SELECT text FROM bodies
+                       WHERE session_id = ?1 AND origin_session_id = ?2 AND turn_number = ?3 AND role = ?4";
+            let key = (self.owner, self.origin, self.number, role);
+            let text = self.connection.query_row(sql, key, |row| row.get::<_, String>(0));
             text.optional().map(Option::unwrap_or_default)
         };
         let (interrupted, failure) = self.connection.query_row(

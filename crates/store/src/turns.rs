@@ -150,7 +150,8 @@ impl Store {
             self.connection
                 .execute(
                     "INSERT INTO turns (session_id, origin_session_id, turn_number, turn_id, role, created_at)
-                     SELECT ?1, ?1, coalesce(max(turn_number), 0) + 1, ?2, 'user', ?3 FROM turns WHERE origin_session_id = ?1
+                     VALUES (?1, ?1, 1 + coalesce((SELECT turn_number FROM turns WHERE origin_session_id = ?1
+                                                   ORDER BY turn_number DESC LIMIT 1), 0), ?2, 'user', ?3)
                      ON CONFLICT DO NOTHING",
                     (session, turn, at.0 as i64),
                 )
@@ -171,9 +172,12 @@ impl Store {
             .execute(
                 "UPDATE turns SET pending_reply = ?2
                  WHERE origin_session_id = ?1
-                   AND turn_number = (SELECT max(turn_number) FROM turns WHERE origin_session_id = ?1 AND replaced = 0)
-                   AND NOT EXISTS (SELECT 1 FROM bodies b WHERE b.origin_session_id = ?1 AND b.role = 'assistant'
-                                   AND b.turn_number = turns.turn_number AND instr(b.text, ?2) > 0)",
+                   AND turn_number = (SELECT turn_number FROM turns WHERE origin_session_id = ?1 AND replaced = 0
+                                      ORDER BY turn_number DESC LIMIT 1)
+                   AND NOT EXISTS (SELECT 1 FROM bodies b
+                                   WHERE b.session_id = turns.session_id AND b.origin_session_id = ?1
+                                     AND b.turn_number = turns.turn_number AND b.role = 'assistant'
+                                     AND instr(b.text, ?2) > 0)",
                 (session, reply),
             )
             .map(drop)
