@@ -333,6 +333,33 @@ fn the_last_reply_is_kept_before_the_transcript_has_it_and_not_twice_after() {
 }
 
 #[test]
+fn a_turn_whose_prompt_the_transcript_does_not_have_yet_is_kept_as_its_own() {
+    let sandbox = Sandbox::new().with_env("TZ", "UTC").at(1_794_700_800_000);
+    let session = Session::new(&sandbox, "s", 0);
+    session.start("startup");
+    session.turn("first", "", "one");
+    session.prompt("second");
+    session.stop("two");
+    let told = |turns: Vec<Value>| -> Vec<(String, String)> {
+        let text = |turn: &Value, key: &str| turn[key].as_str().unwrap().to_owned();
+        turns.iter().map(|turn| (text(turn, "asked"), text(turn, "replied"))).collect()
+    };
+    let all = || {
+        let shown = session.longhaul(&["detail", "2026-11-15", "--session", "s", "--json"]);
+        let later = if shown.stdout.is_empty() { Vec::new() } else { shown.json().as_array().unwrap().clone() };
+        let mut turns = told(stored_turns(&session));
+        turns.extend(told(later).into_iter().filter(|turn| turn.0 == "second"));
+        turns.dedup();
+        turns
+    };
+    let expected = [("first".to_owned(), "one".to_owned()), ("second".to_owned(), "two".to_owned())];
+    assert_eq!(all(), expected);
+    session.write_turn("second", "", "two");
+    session.stop("two");
+    assert_eq!(told(stored_turns(&session)), expected);
+}
+
+#[test]
 fn a_rewound_branch_replaces_what_it_rewound() {
     let sandbox = Sandbox::new().with_env("TZ", "UTC");
     let session = Session::new(&sandbox, "s", 0);

@@ -96,6 +96,9 @@ fn store_turn(
             |row| row.get(0),
         )
         .optional()?;
+    if let Some(asked) = asked.as_deref().filter(|_| turn.begins && known.is_none()) {
+        forget_told(connection, owner, origin, asked)?;
+    }
     let number = match known {
         Some(number) => number,
         None if is_private || !turn.begins => return Ok(()),
@@ -150,6 +153,25 @@ fn store_turn(
         ),
     )?;
     place.put_skeleton(clean, at)
+}
+
+/// Takes away the turn that a hook told of, now that the transcript has it.
+fn forget_told(connection: &Connection, owner: &str, origin: &str, asked: &str) -> rusqlite::Result<()> {
+    let mut statement = connection.prepare_cached(
+        "SELECT t.turn_number FROM turns t
+         JOIN bodies b ON b.session_id = t.session_id AND b.origin_session_id = t.origin_session_id
+                      AND b.turn_number = t.turn_number AND b.role = 'user'
+         WHERE t.origin_session_id = ?1 AND t.turn_id BETWEEN 'hook:' AND 'hook;' AND trim(b.text) = trim(?2)",
+    )?;
+    let told: Vec<i64> = statement.query_map((origin, asked), |row| row.get(0))?.collect::<Result<_, _>>()?;
+    for number in told {
+        let key = (owner, origin, number);
+        connection
+            .execute("DELETE FROM bodies WHERE session_id = ?1 AND origin_session_id = ?2 AND turn_number = ?3", key)?;
+        connection
+            .execute("DELETE FROM turns WHERE session_id = ?1 AND origin_session_id = ?2 AND turn_number = ?3", key)?;
+    }
+    Ok(())
 }
 
 /// A turn's place in the tables.

@@ -1,7 +1,7 @@
 //! Turns and their details, as they are read back.
 
 use longhaul_core::Millis;
-use rusqlite::{OptionalExtension, Row};
+use rusqlite::{Connection, OptionalExtension, Row, TransactionBehavior};
 
 use crate::{Store, StoreError, cannot};
 
@@ -136,53 +136,70 @@ impl Store {
 
     /// Keeps a session's last reply as the hook told it, until the transcript has it.
     ///
-    /// Without a readable transcript, `prompt` and it make a turn of their own, named by `turn`.
+    /// Where the newest turn is not the one that `prompt` began, because the transcript lags or cannot be read, the two make
+    /// a turn of their own, named by `turn`; [`Store::ingest`] takes it away when the real one comes.
     pub fn keep_reply(
-        &self,
+        &mut self,
         session: &str,
-        turn: Option<&str>,
+        turn: &str,
         prompt: Option<&str>,
         reply: &str,
         at: Millis,
     ) -> Result<(), StoreError> {
         let failed = cannot("keep the reply");
-        if let Some(turn) = turn {
-            self.connection
-                .execute(
-                    "INSERT INTO turns (session_id, origin_session_id, turn_number, turn_id, role, created_at)
-                     VALUES (?1, ?1, 1 + coalesce((SELECT turn_number FROM turns WHERE origin_session_id = ?1
-                                                   ORDER BY turn_number DESC LIMIT 1), 0), ?2, 'user', ?3)
-                     ON CONFLICT DO NOTHING",
-                    (session, turn, at.0 as i64),
-                )
-                .map_err(&failed)?;
-            if let Some(prompt) = prompt {
-                self.connection
-                    .execute(
-                        "INSERT INTO bodies (session_id, origin_session_id, turn_number, role, text, token_count, created_at)
-                         SELECT ?1, ?1, turn_number, 'user', ?3, length(?3) / 4, ?4 FROM turns
-                         WHERE origin_session_id = ?1 AND turn_id = ?2
-                         ON CONFLICT DO NOTHING",
-                        (session, turn, prompt, at.0 as i64),
-                    )
-                    .map_err(&failed)?;
-            }
-        }
-        self.connection
-            .execute(
-                "UPDATE turns SET pending_reply = ?2
-                 WHERE origin_session_id = ?1
-                   AND turn_number = (SELECT turn_number FROM turns WHERE origin_session_id = ?1 AND replaced = 0
-                                      ORDER BY turn_number DESC LIMIT 1)
-                   AND NOT EXISTS (SELECT 1 FROM bodies b
-                                   WHERE b.session_id = turns.session_id AND b.origin_session_id = ?1
-                                     AND b.turn_number = turns.turn_number AND b.role = 'assistant'
-                                     AND instr(b.text, ?2) > 0)",
-                (session, reply),
-            )
-            .map(drop)
-            .map_err(failed)
+        let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(&failed)?;
+        keep(&transaction, session, turn, prompt, reply, at.0 as i64).map_err(&failed)?;
+        transaction.commit().map_err(failed)
     }
+}
+
+fn keep(
+    connection: &Connection,
+    session: &str,
+    turn: &str,
+    prompt: Option<&str>,
+    reply: &str,
+    at: i64,
+) -> rusqlite::Result<()> {
+    let newest: Option<(i64, Option<String>)> = connection
+        .query_row(
+            "SELECT t.turn_number, b.text FROM turns t
+             LEFT JOIN bodies b ON b.session_id = t.session_id AND b.origin_session_id = t.origin_session_id
+                               AND b.turn_number = t.turn_number AND b.role = 'user'
+             WHERE t.origin_session_id = ?1 AND t.replaced = 0 ORDER BY t.turn_number DESC LIMIT 1",
+            [session],
+            |row| Ok((row.get(0)?, row.get(1)?)),
+        )
+        .optional()?;
+    let number = match newest {
+        Some((number, asked)) if prompt.is_none() || asked.as_deref().map(str::trim) == prompt => number,
+        _ => {
+            let number: i64 = connection.query_row(
+                "INSERT INTO turns (session_id, origin_session_id, turn_number, turn_id, role, created_at)
+                 VALUES (?1, ?1, 1 + coalesce((SELECT turn_number FROM turns WHERE origin_session_id = ?1
+                                               ORDER BY turn_number DESC LIMIT 1), 0), ?2, 'user', ?3)
+                 ON CONFLICT DO UPDATE SET replaced = 0 RETURNING turn_number",
+                (session, turn, at),
+                |row| row.get(0),
+            )?;
+            connection.execute(
+                "INSERT INTO bodies (session_id, origin_session_id, turn_number, role, text, token_count, created_at)
+                 VALUES (?1, ?1, ?2, 'user', ?3, length(?3) / 4, ?4) ON CONFLICT DO NOTHING",
+                (session, number, prompt.unwrap_or_default(), at),
+            )?;
+            number
+        }
+    };
+    connection
+        .execute(
+            "UPDATE turns SET pending_reply = ?3
+             WHERE origin_session_id = ?1 AND turn_number = ?2
+               AND NOT EXISTS (SELECT 1 FROM bodies b
+                               WHERE b.session_id = turns.session_id AND b.origin_session_id = ?1
+                                 AND b.turn_number = ?2 AND b.role = 'assistant' AND instr(b.text, ?3) > 0)",
+            (session, number, reply),
+        )
+        .map(drop)
 }
 
 fn read(row: &Row<'_>) -> rusqlite::Result<Turn> {

@@ -92,8 +92,7 @@ pub fn on_turn_end(hook: &mut Hook<Stop>) -> Result<Flow, Error> {
     let is_private = session.prompts > 0 && session.last_prompt.is_none();
     if !reply.trim().is_empty() && !is_private {
         let turn = format!("hook:{}", hook.event.common.prompt_id.as_deref().unwrap_or("unknown"));
-        let turn = Some(turn.as_str()).filter(|_| read.is_err());
-        store.keep_reply(&session.session, turn, session.last_prompt.as_deref(), reply.trim(), hook.env.now)?;
+        store.keep_reply(&session.session, &turn, session.last_prompt.as_deref(), reply.trim(), hook.env.now)?;
     }
     match read {
         // A session that has only begun has none yet.
