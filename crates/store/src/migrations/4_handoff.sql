@@ -50,7 +50,7 @@ CREATE TABLE turns (
     PRIMARY KEY (origin_session_id, turn_id)
 ) STRICT, WITHOUT ROWID;
 
-CREATE INDEX turns_by_number ON turns (origin_session_id, turn_number);
+CREATE UNIQUE INDEX turns_by_number ON turns (origin_session_id, turn_number);
 CREATE INDEX turns_by_session ON turns (session_id, created_at, turn_number);
 
 -- Second layer: what was said, word for word.
