@@ -41,8 +41,16 @@ impl Project {
 
 /// Records the session of an event; returns it as it is stored.
 pub(crate) fn register(store: &Store, env: &Env, common: &Common) -> Result<Option<Session>, Error> {
-    let project = Project::of(env, common.cwd.as_deref());
     let transcript = common.transcript.as_ref().map(|path| path.to_string_lossy());
+    // Nearly always it is known, and nothing of it has changed: a commit is what costs.
+    let is_known = |session: &Session| {
+        (transcript.is_none() || session.transcript.as_deref() == transcript.as_deref())
+            && env.client_pid.is_none_or(|pid| session.client_pid == pid)
+    };
+    if let Some(session) = store.session(common.session.as_str())?.filter(is_known) {
+        return Ok(Some(session));
+    }
+    let project = Project::of(env, common.cwd.as_deref());
     store.register_session(&NewSession {
         session: common.session.as_str(),
         project: &project.name,
