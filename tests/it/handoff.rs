@@ -171,7 +171,8 @@ fn the_memory_of_a_chain_goes_on() {
 
 #[test]
 fn two_clients_in_one_project_never_swap_memories() {
-    let sandbox = Sandbox::new();
+    // By their batons alone.
+    let sandbox = Sandbox::new().with_env("LONGHAUL_DISABLE_AUTO_HANDOFF", "1");
     let clients = [Client::new(&sandbox), Client::new(&sandbox)];
     let ids = |round: usize| [format!("left-{round:03}"), format!("right-{round:03}")];
     for round in 0..=100 {
@@ -199,7 +200,7 @@ fn two_clients_in_one_project_never_swap_memories() {
 
 #[test]
 fn a_session_that_never_lives_does_not_eat_the_baton() {
-    let sandbox = Sandbox::new();
+    let sandbox = Sandbox::new().with_env("LONGHAUL_DISABLE_AUTO_HANDOFF", "1");
     let client = Client::new(&sandbox);
     let old = Session::new(&sandbox, "old", client.pid());
     old.start("startup");
@@ -227,6 +228,95 @@ fn one_that_was_not_shown_the_memory_at_its_start_is_shown_it_at_its_first_promp
     old.clear();
     assert!(context(&real.prompt("go on")).contains("remember the plan"));
     assert_eq!(context(&real.prompt("and on")), "");
+}
+
+#[test]
+fn hooks_that_read_the_same_transcript_at_the_same_moment_store_it_once() {
+    let sandbox = Sandbox::new().with_env("TZ", "UTC");
+    let session = Session::new(&sandbox, "s", 0);
+    session.start("startup");
+    session.prompt("ask");
+    session.write("user", json!("ask"));
+    for round in 0..10 {
+        session.write("assistant", json!([{ "type": "text", "text": format!("piece {round}.") }]));
+        let (sandbox, id) = (&sandbox, &session.id);
+        thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(move || {
+                    Session::new(sandbox, id, 0).fire("Stop", json!({ "last_assistant_message": null }))
+                });
+            }
+        });
+    }
+    let replied = stored_turns(&session)[0]["replied"].as_str().unwrap().to_owned();
+    for round in 0..10 {
+        assert_eq!(replied.matches(&format!("piece {round}.")).count(), 1, "{replied}");
+    }
+    assert_eq!(sandbox.error_log(), "");
+}
+
+#[test]
+fn a_private_passage_goes_on_over_two_readings() {
+    let sandbox = Sandbox::new().with_env("TZ", "UTC");
+    let session = Session::new(&sandbox, "s", 0);
+    session.start("startup");
+    session.prompt("ask");
+    session.write("user", json!("ask"));
+    session.write("assistant", json!([{ "type": "text", "text": "seen <private>secret one" }]));
+    session.stop("seen");
+    session.write("assistant", json!([{ "type": "text", "text": "secret two</private> seen again" }]));
+    session.stop("seen again");
+    let replied = stored_turns(&session)[0]["replied"].as_str().unwrap().to_owned();
+    assert!(!replied.contains("secret") && replied.contains("seen again"), "{replied}");
+}
+
+#[test]
+fn without_a_baton_a_window_goes_on_from_itself() {
+    let sandbox = Sandbox::new();
+    let (here, there) = (Client::new(&sandbox), Client::new(&sandbox));
+    let own = Session::new(&sandbox, "own", here.pid());
+    own.start("startup");
+    own.turn("asked here", "", "yes");
+    let other = Session::new(&sandbox, "other", there.pid());
+    other.start("startup");
+    other.turn("asked there, later", "", "yes");
+    drop(there);
+    let shown = Session::new(&sandbox, "new", here.pid()).start("clear");
+    assert!(shown.contains("asked here") && !shown.contains("asked there"), "{shown}");
+}
+
+#[test]
+fn a_session_that_was_handed_over_and_lives_on_keeps_what_comes_to_itself() {
+    let sandbox = Sandbox::new();
+    let (here, there) = (Client::new(&sandbox), Client::new(&sandbox));
+    let old = Session::new(&sandbox, "old", here.pid());
+    old.start("startup");
+    old.turn("before", "", "yes");
+    old.prompt("/longhaul:tl");
+    let heir = Session::new(&sandbox, "heir", there.pid());
+    assert!(heir.start("startup").contains("before"));
+    heir.turn("in the heir", "", "yes");
+    old.turn("after, in the old one", "", "yes");
+    let shown = heir.longhaul(&["handoff", "show", "--session", "heir"]).stdout;
+    assert!(shown.contains("in the heir") && !shown.contains("after, in the old one"), "{shown}");
+    old.clear();
+    let next = Session::new(&sandbox, "next", here.pid()).start("clear");
+    assert!(next.contains("after, in the old one"), "{next}");
+}
+
+#[test]
+fn tl_as_the_first_prompt_passes_on_what_was_inherited() {
+    let sandbox = Sandbox::new();
+    let client = Client::new(&sandbox);
+    let old = Session::new(&sandbox, "old", client.pid());
+    old.start("startup");
+    old.turn("remember the plan", "", "I do.");
+    old.clear();
+    let between = Session::new(&sandbox, "between", client.pid());
+    assert!(between.start("clear").contains("remember the plan"));
+    between.prompt("/longhaul:tl");
+    let last = Session::new(&sandbox, "last", client.pid());
+    assert!(last.start("clear").contains("remember the plan"));
 }
 
 #[test]

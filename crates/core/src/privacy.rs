@@ -10,6 +10,16 @@ const MAX_TAGS: usize = 100;
 ///
 /// Attributes are allowed, nesting is followed, an unclosed tag hides the rest. One pass, linear in the text.
 pub fn strip(text: &str) -> String {
+    scan(text).0
+}
+
+/// Returns whether `text` ends inside a private passage: what follows it is private, too.
+pub fn leaves_open(text: &str) -> bool {
+    scan(text).1
+}
+
+/// Returns what is not private, and whether the end is.
+fn scan(text: &str) -> (String, bool) {
     let mut kept = String::with_capacity(text.len());
     let mut rest = text;
     let mut depth = 0_usize;
@@ -23,7 +33,7 @@ pub fn strip(text: &str) -> String {
             Some(tag) => {
                 tags += 1;
                 if tags > MAX_TAGS {
-                    return kept;
+                    return (kept, true);
                 }
                 depth = match tag.kind {
                     Kind::Opening => depth + 1,
@@ -43,7 +53,7 @@ pub fn strip(text: &str) -> String {
     if depth == 0 {
         kept.push_str(rest);
     }
-    kept
+    (kept, depth > 0)
 }
 
 struct Tag {

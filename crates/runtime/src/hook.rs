@@ -123,8 +123,12 @@ impl<E: HookEvent<'static>> Hook<E> {
 
     /// Returns the database; it waits for another process's write no longer than there is time.
     pub(crate) fn store(&self) -> Result<SharedStore, Error> {
-        let patience = self.deadline.left().saturating_sub(FOR_TMUX).max(SHORTEST_WAIT);
-        SharedStore::take(&self.slot, || self.home.store(patience))
+        let left = self.deadline.left();
+        let patience = left.saturating_sub(FOR_TMUX.min(left / 4)).max(SHORTEST_WAIT);
+        let store = SharedStore::take(&self.slot, || self.home.store(patience))?;
+        // An earlier job may have spent most of the time.
+        store.set_patience(patience)?;
+        Ok(store)
     }
 
     fn work(&mut self, jobs: &[JobFn<E>]) {

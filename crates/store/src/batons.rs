@@ -115,7 +115,16 @@ impl Store {
                 transaction.execute(&sql, (predecessor, heir)).map_err(&failed)?;
             }
         }
-        transaction.execute("DELETE FROM handoff_batons WHERE session_id = ?1", [predecessor]).map_err(&failed)?;
+        // Also the one that was left to this client, whomever on the way here it names.
+        transaction
+            .execute(
+                "DELETE FROM handoff_batons
+                 WHERE session_id = ?1
+                    OR (session_id <> ?2 AND (project_path, client_pid) IN
+                        (SELECT project_path, client_pid FROM sessions WHERE session_id = ?2 AND client_pid <> 0))",
+                (predecessor, heir),
+            )
+            .map_err(&failed)?;
         transaction.execute("UPDATE sessions SET inherits = NULL WHERE session_id = ?1", [heir]).map_err(&failed)?;
         transaction.commit().map_err(failed)?;
         Ok(merged > 0)

@@ -1,7 +1,7 @@
 //! Taking a transcript in: in one transaction what a read brought, and how far it got.
 
 use longhaul_core::Millis;
-use longhaul_transcript::{Batch, DetailKind, Link, Turn, may_rewind, replaced_turns};
+use longhaul_transcript::{Batch, Cursor, DetailKind, Link, Turn, may_rewind, replaced_turns};
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior, named_params};
 
 use crate::{Session, Store, StoreError, cannot};
@@ -10,6 +10,12 @@ use crate::{Session, Store, StoreError, cannot};
 pub trait Clean {
     /// Returns what a person or the model said; empty where nothing of it may be kept.
     fn said(&self, text: &str) -> String;
+
+    /// Returns whether a text ends inside a private passage.
+    fn leaves_open(&self, text: &str) -> bool;
+
+    /// Returns a text as the continuation of a private passage.
+    fn reopened(&self, text: &str) -> String;
 
     /// Returns what went into a tool or came out of it.
     fn detail(&self, kind: DetailKind, text: &str) -> String;
@@ -34,18 +40,31 @@ pub struct Work {
 }
 
 impl Store {
-    /// Stores what a read brought, and where the next begins. Nothing of it is stored twice, however often it comes.
+    /// Stores what a read brought, and where the next begins; returns whether it did.
+    ///
+    /// `expected` is how far the transcript had been read when the read began. Where somebody else has read on meanwhile,
+    /// nothing is stored: it is there already.
     pub fn ingest(
         &mut self,
         session: &Session,
+        expected: &Cursor,
         batch: &Batch,
         clean: &impl Clean,
         now: Millis,
-    ) -> Result<(), StoreError> {
+    ) -> Result<bool, StoreError> {
         let failed = cannot("take the transcript in");
         let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(&failed)?;
+        let read_so_far: (i64, u32) = transaction
+            .query_row("SELECT read_offset, read_mark FROM sessions WHERE session_id = ?1", [&session.session], |row| {
+                Ok((row.get(0)?, row.get(1)?))
+            })
+            .map_err(&failed)?;
+        if read_so_far != (expected.offset as i64, expected.mark) {
+            return Ok(false);
+        }
         take_in(&transaction, session, batch, clean, now).map_err(&failed)?;
-        transaction.commit().map_err(failed)
+        transaction.commit().map_err(failed)?;
+        Ok(true)
     }
 }
 
@@ -57,10 +76,7 @@ fn take_in(
     now: Millis,
 ) -> rusqlite::Result<()> {
     let id = session.session.as_str();
-    // What a merged session still writes belongs to whoever has inherited it.
-    let owner = "SELECT session_id FROM turns WHERE origin_session_id = ?1 LIMIT 1";
-    let owner: String =
-        connection.query_row(owner, [id], |row| row.get(0)).optional()?.unwrap_or_else(|| id.to_owned());
+    let owner = owner(connection, id)?;
     for turn in &batch.turns {
         store_turn(connection, &owner, id, turn, clean, now)?;
     }
@@ -74,6 +90,21 @@ fn take_in(
         (id, cursor.offset as i64, cursor.mark, &cursor.turn, &cursor.tip),
     )?;
     Ok(())
+}
+
+/// Returns who has a session's turns: itself, or whoever has inherited it.
+fn owner(connection: &Connection, session: &str) -> rusqlite::Result<String> {
+    let mut owner = session.to_owned();
+    // A chain that is longer is broken, and its end as good as any.
+    for _ in 0..10 {
+        let sql = "SELECT merged_into FROM sessions WHERE session_id = ?1";
+        let next: Option<String> = connection.query_row(sql, [&owner], |row| row.get(0)).optional()?.flatten();
+        match next {
+            Some(next) if next != session => owner = next,
+            Some(_) | None => break,
+        }
+    }
+    Ok(owner)
 }
 
 fn store_turn(
@@ -115,8 +146,17 @@ fn store_turn(
     if let Some(asked) = &asked {
         place.put_body("user", asked, at)?;
     }
-    let reply = clean.said(&turn.reply());
+    // A private passage that an earlier read left open goes on here.
+    let hidden: bool = connection.query_row(
+        "SELECT hidden FROM turns WHERE origin_session_id = ?1 AND turn_number = ?2",
+        (origin, number),
+        |row| row.get(0),
+    )?;
+    let said = if hidden && !turn.begins { clean.reopened(&turn.reply()) } else { turn.reply() };
+    let reply = clean.said(&said);
     if turn.begins {
+        // The file may be another than before: what was said in it is not what is said now.
+        place.drop_reply()?;
         place.put_body(
             "assistant",
             &reply,
@@ -140,7 +180,7 @@ fn store_turn(
     }
     connection.execute(
         "UPDATE turns SET interrupted = max(interrupted, ?3), failure = coalesce(?4, failure),
-                          chars = iif(?5, ?6, chars + ?6), pending_reply = iif(?7, NULL, pending_reply)
+                          chars = iif(?5, ?6, chars + ?6), pending_reply = iif(?7, NULL, pending_reply), hidden = ?8
          WHERE origin_session_id = ?1 AND turn_number = ?2",
         (
             origin,
@@ -150,6 +190,7 @@ fn store_turn(
             turn.begins,
             chars as i64,
             !reply.is_empty(),
+            clean.leaves_open(&said),
         ),
     )?;
     place.put_skeleton(clean, at)
@@ -193,6 +234,16 @@ impl Place<'_> {
                  VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
                  ON CONFLICT DO UPDATE SET text = excluded.text, token_count = excluded.token_count",
                 (self.owner, self.origin, self.number, role, text, tokens(text), at),
+            )
+            .map(drop)
+    }
+
+    fn drop_reply(&self) -> rusqlite::Result<()> {
+        self.connection
+            .execute(
+                "DELETE FROM bodies
+                 WHERE session_id = ?1 AND origin_session_id = ?2 AND turn_number = ?3 AND role = 'assistant'",
+                (self.owner, self.origin, self.number),
             )
             .map(drop)
     }

@@ -72,6 +72,13 @@ impl Store {
     }
 }
 
+impl Store {
+    /// Waits for another process to finish writing for `patience` at most, from now on.
+    pub fn set_patience(&self, patience: Duration) -> Result<(), StoreError> {
+        self.connection.busy_timeout(patience).map_err(cannot("set how long to wait"))
+    }
+}
+
 /// Names the operation in an error.
 fn cannot(action: &'static str) -> impl Fn(rusqlite::Error) -> StoreError {
     move |error| StoreError::Statement { action, source: SqliteError(error) }

@@ -86,7 +86,9 @@ impl Store {
     pub fn count_prompt(&self, session: &str, prompt: Option<&str>) -> Result<u32, StoreError> {
         self.connection
             .query_row(
+                // One that was handed over and is prompted again lives on by itself.
                 "UPDATE sessions SET prompt_counter = prompt_counter + 1, status = 'active', last_prompt = ?2,
+                                     merged_into = NULL,
                                      first_user_prompt = coalesce(first_user_prompt, ?2)
                  WHERE session_id = ?1 RETURNING prompt_counter - 1",
                 (session, prompt),

@@ -97,12 +97,13 @@ impl Store {
         self.connection.query_row(&sql, (prefix, at.0 as i64), read).optional().map_err(cannot("read the turn"))
     }
 
-    /// Returns the turns with that id, or that number, of sessions whose id begins with `prefix`.
+    /// Returns the turns whose id begins so, or whose number it is, of sessions whose id begins with `prefix`.
     pub fn turns_named(&self, prefix: &str, name: &str) -> Result<Vec<Turn>, StoreError> {
         let failed = cannot("read the turn");
         let sql = format!(
             "{TURNS} AND substr(t.origin_session_id, 1, length(?1)) = ?1
-               AND (substr(t.turn_id, 1, length(?2)) = ?2 OR CAST(t.turn_number AS TEXT) = ?2)
+               AND iif(?2 GLOB '[0-9]*' AND length(?2) < 8, CAST(t.turn_number AS TEXT) = ?2,
+                       substr(t.turn_id, 1, length(?2)) = ?2)
              ORDER BY t.created_at DESC"
         );
         let mut statement = self.connection.prepare(&sql).map_err(&failed)?;

@@ -1,6 +1,6 @@
 use proptest::prelude::*;
 
-use crate::privacy::strip;
+use crate::privacy::{leaves_open, strip};
 
 #[track_caller]
 fn check(text: &str, expected: &str) {
@@ -18,6 +18,14 @@ fn what_is_private_goes_and_the_rest_stays() {
     check("<private/>a", "a");
     check("<system-reminder>x</system-reminder>y<longhaul-context>z</longhaul-context>", "y");
     check("<claude-mem-context>x</claude-mem-context>", "");
+}
+
+#[test]
+fn a_passage_that_is_not_closed_goes_on() {
+    assert!(leaves_open("a <private>b"));
+    assert!(leaves_open("a <private>b <private>c</private>"));
+    assert!(!leaves_open("a <private>b</private> c"));
+    assert!(!leaves_open("a"));
 }
 
 #[test]

@@ -39,6 +39,7 @@ pub fn catch_up(
         return Err(Error::Read { path: path.to_owned(), source: std::io::ErrorKind::InvalidInput.into() });
     }
     let mut session = session.clone();
+    let mut expected = session.cursor.clone();
     if metadata.len() < session.cursor.offset {
         session.cursor = Cursor::default();
     }
@@ -46,7 +47,8 @@ pub fn catch_up(
     let mut piece = vec![0; PIECE.min(usize::try_from(metadata.len() - session.cursor.offset).unwrap_or(PIECE).max(1))];
     let mut total = 0_u64;
     while total < most && deadline.is_none_or(|deadline| deadline.left() > TIME_NEEDED) {
-        let read = match file.read(&mut piece).map_err(failed)? {
+        let wanted = piece.len().min(usize::try_from(most - total).unwrap_or(usize::MAX));
+        let read = match file.read(&mut piece[..wanted]).map_err(failed)? {
             0 => break,
             read => read,
         };
@@ -54,7 +56,11 @@ pub fn catch_up(
         reader.feed(&piece[..read]);
         let batch = reader.take();
         if batch.cursor != session.cursor {
-            store.ingest(&session, &batch, &Keeper, now)?;
+            if !store.ingest(&session, &expected, &batch, &Keeper, now)? {
+                // Another hook reads the same at this moment, and has come further.
+                break;
+            }
+            expected = batch.cursor.clone();
             session.cursor = batch.cursor;
         }
     }
@@ -81,6 +87,14 @@ struct Keeper;
 impl Clean for Keeper {
     fn said(&self, text: &str) -> String {
         privacy::strip(text)
+    }
+
+    fn leaves_open(&self, text: &str) -> bool {
+        privacy::leaves_open(text)
+    }
+
+    fn reopened(&self, text: &str) -> String {
+        format!("<private>{text}")
     }
 
     fn detail(&self, kind: DetailKind, text: &str) -> String {

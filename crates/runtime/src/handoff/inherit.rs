@@ -37,9 +37,16 @@ impl Heir<'_> {
     fn fall_back(&self, store: &Store) -> Result<Inheritance, Error> {
         let sessions = store.sessions_of(&self.session.project_key)?;
         // A session that nobody ever prompted has nothing to hand over.
-        let prompted: Vec<_> =
-            sessions.iter().filter(|session| session.prompts > 0).map(|session| self.row(session)).collect();
-        match newest_unmerged(&self.row(self.session), &prompted) {
+        let prompted: Vec<&Session> = sessions.iter().filter(|session| session.prompts > 0).collect();
+        let own_pid = self.env.client_pid.unwrap_or_default();
+        let rows = |own: bool| -> Vec<_> {
+            let wanted = |session: &&&Session| !own || session.client_pid == own_pid;
+            prompted.iter().filter(wanted).map(|session| self.row(session)).collect()
+        };
+        let heir = self.row(self.session);
+        // What was in this window goes before what was in any other.
+        let own = newest_unmerged(&heir, &rows(own_pid != 0)).cloned();
+        match own.or_else(|| newest_unmerged(&heir, &rows(false)).cloned()) {
             Some(session) => self.judge(store, &session.id, "fallback"),
             None => Ok(Inheritance::Nothing(NoBaton::None.as_str())),
         }

@@ -32,7 +32,9 @@ pub fn on_session_start(hook: &mut Hook<SessionStart>) -> Result<Flow, Error> {
     }
     let cleared = hook.event.source == "clear";
     if let Some(context) = hook.inherit(&mut store, &session, cleared)? {
-        hook.reply = Reply { system_message: hook.reply.system_message.take(), ..context };
+        let messages = [hook.reply.system_message.take(), context.system_message.clone()];
+        let message = messages.into_iter().flatten().collect::<Vec<_>>().join("; ");
+        hook.reply = Reply { system_message: Some(message), ..context };
     }
     Ok(Flow::Next)
 }
@@ -41,8 +43,11 @@ pub fn on_session_start(hook: &mut Hook<SessionStart>) -> Result<Flow, Error> {
 pub fn on_baton_command(hook: &mut Hook<UserPromptSubmit>) -> Result<Flow, Error> {
     let command = baton_command(&hook.event.prompt).filter(|_| hook.config.handoff.enabled);
     let Some(trigger) = command else { return Ok(Flow::Next) };
-    let store = hook.store()?;
-    register(&store, &hook.env, &hook.event.common)?;
+    let mut store = hook.store()?;
+    if let Some(session) = register(&store, &hook.env, &hook.event.common)? {
+        // What it was shown is its own from now on, and goes with it.
+        hook.settle(&mut store, &session)?;
+    }
     hook.write_baton(&store, trigger)?;
     match trigger {
         Trigger::Tl => {
@@ -201,6 +206,11 @@ impl<E: HookEvent<'static>> Hook<E> {
         let Some(wanted) = session.inherits.as_deref() else { return Ok(()) };
         let heir = Heir { session, env: &self.env };
         match heir.judge(store, wanted, "merged")? {
+            // Another heir has prompted first, and has it.
+            Inheritance::From { session: from, .. } if from.as_str() != wanted => {
+                store.set_heir(&session.session, None)?;
+                self.note(store, session, "refused", SessionId::new(wanted).as_ref(), "already_merged")
+            }
             Inheritance::From { session: from, .. } => {
                 let merged = store.merge(from.as_str(), &session.session)?;
                 let reason = if merged { "first_prompt" } else { "already_merged" };

@@ -45,6 +45,7 @@ CREATE TABLE turns (
     failure           TEXT,
     replaced          INTEGER NOT NULL DEFAULT 0, -- a rewind took it back
     pending_reply     TEXT,                       -- from the hook itself, until the transcript has it
+    hidden            INTEGER NOT NULL DEFAULT 0, -- its reply ends inside a private passage
     chars             INTEGER NOT NULL DEFAULT 0, -- of everything in it
     created_at        INTEGER NOT NULL,
     PRIMARY KEY (origin_session_id, turn_id)
