@@ -157,6 +157,8 @@ impl<'a> Tracker<'a> {
     /// Returns how many subagents run: `told` by the client, which puts the count right, else as counted.
     pub(crate) fn subagents(&self, session: &SessionId, told: Option<usize>) -> Result<usize, Error> {
         match told {
+            // None: the change to completed says so, too.
+            Some(0) => Ok(0),
             Some(running) => {
                 self.store.set_subagents(session.as_str(), running)?;
                 Ok(running)

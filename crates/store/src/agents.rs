@@ -216,7 +216,8 @@ impl Store {
                 &format!(
                     "UPDATE agents SET previous = status, status = :to, reason = :reason, updated_at = :now, touched_ms = :ms,
                                        stopped = iif(:works, 0, stopped), failed = iif(:works, 0, failed),
-                                       asked_by = iif(:works, NULL, asked_by)
+                                       asked_by = iif(:works, NULL, asked_by),
+                                       subagent_count = iif(:to = 'completed', 0, subagent_count)
                      WHERE {guard} AND status IN (:from0, :from1, :from2, :from3)
                      {CHANGED}"
                 ),

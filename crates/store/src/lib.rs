@@ -64,9 +64,7 @@ impl Store {
         // A hook lives for milliseconds. Closing must not copy the WAL back each time; a commit does, now and then, and
         // often enough that the next opening has little to read.
         connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true).map_err(open)?;
-        connection
-            .execute_batch("PRAGMA synchronous = normal; PRAGMA foreign_keys = on; PRAGMA wal_autocheckpoint = 100;")
-            .map_err(open)?;
+        connection.execute_batch("PRAGMA synchronous = normal; PRAGMA wal_autocheckpoint = 100;").map_err(open)?;
         migrations::run(&mut connection, path)?;
         Ok(Self { connection })
     }

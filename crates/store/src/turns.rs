@@ -148,10 +148,50 @@ impl Store {
         at: Millis,
     ) -> Result<(), StoreError> {
         let failed = cannot("keep the reply");
+        // Stop may fire again, and the transcript may have it already: a look costs less than a commit.
+        if newest(&self.connection, session).map_err(&failed)?.is_some_and(|newest| newest.has(prompt, reply)) {
+            return Ok(());
+        }
         let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(&failed)?;
         keep(&transaction, session, turn, prompt, reply, at.0 as i64).map_err(&failed)?;
         transaction.commit().map_err(failed)
     }
+}
+
+/// The newest turn that no rewind has taken back.
+struct Newest {
+    number: i64,
+    asked: Option<String>,
+    replied: Option<String>,
+    pending: Option<String>,
+}
+
+impl Newest {
+    /// Returns whether `prompt` began it, as far as is known.
+    fn is_of(&self, prompt: Option<&str>) -> bool {
+        prompt.is_none() || self.asked.as_deref().map(str::trim) == prompt
+    }
+
+    /// Returns whether it has `reply` to `prompt` already.
+    fn has(&self, prompt: Option<&str>, reply: &str) -> bool {
+        let is_there = self.replied.as_ref().is_some_and(|replied| replied.contains(reply));
+        self.is_of(prompt) && (is_there || self.pending.as_deref() == Some(reply))
+    }
+}
+
+fn newest(connection: &Connection, session: &str) -> rusqlite::Result<Option<Newest>> {
+    connection
+        .query_row(
+            "SELECT t.turn_number, u.text, a.text, t.pending_reply FROM turns t
+             LEFT JOIN bodies u ON u.session_id = t.session_id AND u.origin_session_id = t.origin_session_id
+                               AND u.turn_number = t.turn_number AND u.role = 'user'
+             LEFT JOIN bodies a ON a.session_id = t.session_id AND a.origin_session_id = t.origin_session_id
+                               AND a.turn_number = t.turn_number AND a.role = 'assistant'
+             WHERE t.origin_session_id = ?1 AND t.replaced = 0 ORDER BY t.turn_number DESC LIMIT 1",
+            [session],
+            |row| Ok(Newest { number: row.get(0)?, asked: row.get(1)?, replied: row.get(2)?, pending: row.get(3)? }),
+        )
+        .optional()
 }
 
 fn keep(
@@ -162,19 +202,10 @@ fn keep(
     reply: &str,
     at: i64,
 ) -> rusqlite::Result<()> {
-    let newest: Option<(i64, Option<String>)> = connection
-        .query_row(
-            "SELECT t.turn_number, b.text FROM turns t
-             LEFT JOIN bodies b ON b.session_id = t.session_id AND b.origin_session_id = t.origin_session_id
-                               AND b.turn_number = t.turn_number AND b.role = 'user'
-             WHERE t.origin_session_id = ?1 AND t.replaced = 0 ORDER BY t.turn_number DESC LIMIT 1",
-            [session],
-            |row| Ok((row.get(0)?, row.get(1)?)),
-        )
-        .optional()?;
-    let number = match newest {
-        Some((number, asked)) if prompt.is_none() || asked.as_deref().map(str::trim) == prompt => number,
-        _ => {
+    let number = match newest(connection, session)? {
+        Some(newest) if newest.has(prompt, reply) => return Ok(()),
+        Some(newest) if newest.is_of(prompt) => newest.number,
+        Some(_) | None => {
             let number: i64 = connection.query_row(
                 "INSERT INTO turns (session_id, origin_session_id, turn_number, turn_id, role, created_at)
                  VALUES (?1, ?1, 1 + coalesce((SELECT turn_number FROM turns WHERE origin_session_id = ?1
@@ -191,16 +222,8 @@ fn keep(
             number
         }
     };
-    connection
-        .execute(
-            "UPDATE turns SET pending_reply = ?3
-             WHERE origin_session_id = ?1 AND turn_number = ?2
-               AND NOT EXISTS (SELECT 1 FROM bodies b
-                               WHERE b.session_id = turns.session_id AND b.origin_session_id = ?1
-                                 AND b.turn_number = ?2 AND b.role = 'assistant' AND instr(b.text, ?3) > 0)",
-            (session, number, reply),
-        )
-        .map(drop)
+    let sql = "UPDATE turns SET pending_reply = ?3 WHERE origin_session_id = ?1 AND turn_number = ?2";
+    connection.execute(sql, (session, number, reply)).map(drop)
 }
 
 fn read(row: &Row<'_>) -> rusqlite::Result<Turn> {
