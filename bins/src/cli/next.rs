@@ -4,7 +4,7 @@ use anyhow::bail;
 use longhaul_core::{Env, Status};
 use longhaul_runtime::tmux::Server;
 use longhaul_runtime::{Home, Tracker};
-use longhaul_tracker::Agent;
+use longhaul_tracker::{Agent, urgency};
 
 use super::{Exit, out, status, tmux};
 
@@ -29,7 +29,7 @@ pub(crate) fn run(env: &Env, args: &Args) -> anyhow::Result<Exit> {
     let mut agents = tracker.agents()?;
     agents.retain(|agent| waits(agent) && !is_gone(agent));
     // Who is blocked costs time; who has completed only wants to be seen.
-    agents.sort_by_key(|agent| (status::urgency(agent.status), agent.updated_at));
+    agents.sort_by_key(|agent| (urgency(agent.status), agent.updated_at));
     if agents.is_empty() {
         say(env, args, "Nobody waits for you.")?;
         return Ok(Exit::Success);

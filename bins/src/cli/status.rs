@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use longhaul_core::{Env, Status};
 use longhaul_inject::printable;
 use longhaul_runtime::{Home, Tracker};
-use longhaul_tracker::{Agent, Options, age};
+use longhaul_tracker::{Agent, Options, age, urgency};
 use serde_json::json;
 
 use super::{Exit, monitor, out};
@@ -42,16 +42,6 @@ pub(crate) fn run(env: &Env, args: &Args) -> anyhow::Result<Exit> {
         }
     }
     Ok(Exit::Success)
-}
-
-/// Returns the place of a status in a list in which whoever waits for a person comes first.
-pub(crate) fn urgency(status: Status) -> u8 {
-    match status {
-        Status::Blocked => 0,
-        Status::Completed => 1,
-        Status::Working => 2,
-        Status::Idle => 3,
-    }
 }
 
 /// Returns where a session runs, as a person would look for it.

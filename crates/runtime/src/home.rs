@@ -9,7 +9,7 @@ use longhaul_store::Store;
 use crate::{Error, files};
 
 /// How long a command waits for others' writes.
-const PATIENCE: Duration = Duration::from_secs(5);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(5);
 
 /// `LONGHAUL_HOME`: the folder that holds everything the program stores.
 #[derive(Debug, Clone)]

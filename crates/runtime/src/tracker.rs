@@ -4,7 +4,6 @@ mod options_cache;
 mod refresh;
 
 use std::path::Path;
-use std::time::Duration;
 
 use longhaul_activity_log::Line;
 use longhaul_core::event::Common;
@@ -13,12 +12,10 @@ use longhaul_inject::Terminal;
 use longhaul_store::{Change, Sighting};
 use longhaul_tracker::{Agent, Options, Pane, Trigger, render, transition};
 
+use crate::home::PATIENCE;
 use crate::shared_store::SharedStore;
 use crate::tmux::Server;
 use crate::{ActivityLog, Deadline, Error, Home, files, git, process};
-
-/// How long a command waits for others' writes.
-const COMMAND_PATIENCE: Duration = Duration::from_secs(5);
 
 /// Whether the session's log tells of a change already.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,7 +38,7 @@ pub struct Tracker<'a> {
 impl<'a> Tracker<'a> {
     /// Opens the database, for a command.
     pub fn open(env: &'a Env, home: &'a Home) -> Result<Self, Error> {
-        Ok(Self { env, home, store: SharedStore::own(home.store(COMMAND_PATIENCE)?), server: Server::of(env) })
+        Ok(Self { env, home, store: SharedStore::own(home.store(PATIENCE)?), server: Server::of(env) })
     }
 
     /// Uses a database that is open, in a hook that must be done by `deadline`.

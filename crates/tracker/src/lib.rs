@@ -15,7 +15,7 @@ mod reconcile;
 mod scan;
 
 pub use crate::agent::{Agent, Pane};
-pub use crate::menu::{Item, Menu, menu};
+pub use crate::menu::{Item, Menu, menu, urgency};
 pub use crate::options::{OPTIONS, OptionName, Options};
 pub use crate::processes::{Process, agent_below, is_below};
 pub use crate::reap::{LivePane, Why, dead, old};

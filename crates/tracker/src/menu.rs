@@ -40,7 +40,7 @@ pub fn menu(agents: &[Agent], page: usize, options: &Options, now: u64) -> Optio
         return None;
     }
     let mut rows: Vec<&Agent> = agents.iter().collect();
-    rows.sort_by_key(|agent| (rank(agent.status), std::cmp::Reverse(agent.updated_at), agent.session.clone()));
+    rows.sort_by_key(|agent| (urgency(agent.status), std::cmp::Reverse(agent.updated_at), agent.session.clone()));
     let per_page = options.items_per_page();
     let pages = rows.len().div_ceil(per_page);
     let page = page.clamp(1, pages);
@@ -58,7 +58,8 @@ pub fn menu(agents: &[Agent], page: usize, options: &Options, now: u64) -> Optio
     Some(Menu { title: format!("AI Agents ({page}/{pages})"), items })
 }
 
-fn rank(status: Status) -> u8 {
+/// Returns the place of a status in a list in which whoever waits for a person comes first.
+pub fn urgency(status: Status) -> u8 {
     match status {
         Status::Blocked => 0,
         Status::Completed => 1,

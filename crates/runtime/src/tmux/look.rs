@@ -34,12 +34,8 @@ impl Server {
         Ok(listing.lines().filter(|id| id.starts_with('%')).map(str::to_owned).collect())
     }
 
-    /// Reads the options that users set, with the older plugin's where ours are not set.
-    pub fn read_options(&self) -> Result<Options, Error> {
-        self.read().map(|(options, _)| options)
-    }
-
-    /// Reads the same together with the status that the server shows now; empty where it shows none yet.
+    /// Reads the options that users set, with the older plugin's where ours are not set; and the status that the server
+    /// shows now, empty where it shows none yet.
     pub fn read(&self) -> Result<(Options, String), Error> {
         let ours = OPTIONS.iter().map(|option| format!("@longhaul-{}", option.name));
         let older = OPTIONS.iter().map(|option| format!("@claude-tracker-{}", option.older));

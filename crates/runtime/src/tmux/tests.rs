@@ -113,7 +113,7 @@ fn options_survive_whatever_is_in_them() {
     tmux.run(["set-option", "-g", "@claude-tracker-icon-idle", "older"]);
     tmux.run(["set-option", "-g", "@longhaul-icon-idle", "ours"]);
     tmux.run(["set-option", "-g", "@longhaul-icon-working", ""]);
-    let options = tmux.server.read_options().unwrap();
+    let (options, _) = tmux.server.read().unwrap();
     assert_eq!(options.get("on-blocked"), HOSTILE);
     assert_eq!(options.get("key"), "K");
     assert_eq!(options.get("icon-idle"), "ours");
