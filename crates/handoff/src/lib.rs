@@ -6,6 +6,7 @@
 mod baton;
 mod choose;
 mod clock;
+pub mod continuation;
 mod lines;
 mod middle;
 mod moment;

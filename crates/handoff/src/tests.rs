@@ -1,5 +1,7 @@
 mod baton;
 mod choose;
+mod continuation_document;
+mod continuation_plan;
 mod middle;
 mod moment;
 mod predecessor;

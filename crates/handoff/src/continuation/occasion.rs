@@ -1,0 +1,85 @@
+//! What can happen to a plan.
+
+use super::document::Written;
+
+/// How full a context is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Fill {
+    /// Tokens in it.
+    pub tokens: u64,
+    /// Tokens that it holds.
+    pub window: u64,
+}
+
+impl Fill {
+    /// Returns whether it has come to `limit`: a share of the window up to 1, tokens above.
+    pub fn reaches(self, limit: f64) -> bool {
+        if limit > 1.0 { self.tokens as f64 >= limit } else { self.share() >= limit }
+    }
+
+    /// Returns the share of the window that is taken.
+    pub fn share(self) -> f64 {
+        if self.window == 0 { 0.0 } else { self.tokens as f64 / self.window as f64 }
+    }
+}
+
+/// A turn that ended.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct TurnEnd<'a> {
+    /// Whether it went on because a Stop hook had blocked before.
+    pub again: bool,
+    /// How full the context is; `None` where nobody knows.
+    pub fill: Option<Fill>,
+    /// Whether subagents or anything in the background still runs.
+    pub others_run: bool,
+    /// Whether the user ended it.
+    pub by_user: bool,
+    /// The last reply.
+    pub reply: &'a str,
+    /// Handoffs that were written into files.
+    pub files: &'a [Written],
+    /// A fresh random word, in case something is asked.
+    pub nonce: &'a str,
+}
+
+/// What happened, in the session or pane that the plan is for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Occasion<'a> {
+    /// A turn ended.
+    TurnEnded(TurnEnd<'a>),
+    /// The client has cleared: another session is there now.
+    Cleared {
+        /// That session.
+        session: &'a str,
+    },
+    /// The client was started anew in the plan's pane.
+    Restarted {
+        /// Its session.
+        session: &'a str,
+    },
+    /// A prompt was submitted, by a person or by the plan itself.
+    Prompted {
+        /// The session that got it.
+        session: &'a str,
+        /// The prompt.
+        prompt: &'a str,
+    },
+    /// The session ended.
+    Ended {
+        /// Why, as the client says.
+        reason: &'a str,
+    },
+    /// The account's limit is used up.
+    RateLimited,
+    /// The injector could not type what the plan waits for, or nothing showed that it arrived.
+    Undelivered {
+        /// Why.
+        why: &'a str,
+    },
+    /// Something else happened there; the time may have run out.
+    Passed,
+    /// A person wants it to go on.
+    Resumed,
+    /// A person wants it to end.
+    Cancelled,
+}
