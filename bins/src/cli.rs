@@ -3,6 +3,7 @@
 mod bookmark;
 mod bookmarks;
 mod config;
+mod continuation;
 mod detail;
 mod handoff;
 mod hook;
@@ -49,6 +50,9 @@ enum Command {
     /// Show, write or drop what a session hands over
     #[command(subcommand)]
     Handoff(handoff::Command),
+    /// Show or steer sessions that go on by themselves past their context limit
+    #[command(subcommand)]
+    Continuation(continuation::Command),
     /// Run a hook by the name of its event, with the payload on standard input
     Hook(hook::Args),
     /// Show, find or check the configuration
@@ -78,6 +82,7 @@ pub(crate) fn main() -> ExitCode {
         Command::Tmux(command) => tmux::run(&env, command),
         Command::Detail(args) => detail::run(&env, &args),
         Command::Handoff(command) => handoff::run(&env, command),
+        Command::Continuation(command) => continuation::run(&env, command),
         Command::Hook(args) => hook::run(&args),
         Command::Config(command) => config::run(&env, command),
     };

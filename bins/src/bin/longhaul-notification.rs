@@ -4,5 +4,9 @@ use longhaul_core::event::Notification;
 use longhaul_runtime::{Hook, jobs};
 
 fn main() {
-    Hook::<Notification>::run(&[jobs::tracker::on_notification]);
+    Hook::<Notification>::run(&[
+        jobs::tracker::on_notification,
+        jobs::continuation::on_notification,
+        jobs::continuation::carry_on,
+    ]);
 }

@@ -9,8 +9,9 @@ fn main() {
             jobs::housekeeping::show_config_warnings,
             jobs::activity::on_session_start,
             jobs::tracker::on_session_start,
-            jobs::handoff::on_session_start,
+            jobs::continuation::on_session_start,
+            jobs::handoff::on_session_start, // what was said comes after what was handed over on purpose
         ],
-        &[jobs::housekeeping::remove_old_files],
+        &[jobs::housekeeping::remove_old_files, jobs::continuation::carry_on],
     );
 }

@@ -4,5 +4,9 @@ use longhaul_core::event::StopFailure;
 use longhaul_runtime::{Hook, jobs};
 
 fn main() {
-    Hook::<StopFailure>::run(&[jobs::tracker::on_failure]);
+    Hook::<StopFailure>::run(&[
+        jobs::tracker::on_failure,
+        jobs::continuation::on_failure,
+        jobs::continuation::carry_on,
+    ]);
 }

@@ -6,11 +6,12 @@ use longhaul_runtime::{Hook, jobs};
 fn main() {
     Hook::<UserPromptSubmit>::run_then(
         &[
-            jobs::bookmarks::on_prompt,      // a marker is nobody's prompt: nothing below hears of it
+            jobs::bookmarks::on_prompt, // a marker is nobody's prompt: nothing below hears of it
+            jobs::continuation::on_prompt,
             jobs::handoff::on_baton_command, // costs no request, and is no work
             jobs::tracker::on_prompt,
             jobs::handoff::on_prompt,
         ],
-        &[jobs::bookmarks::add_git_state],
+        &[jobs::bookmarks::add_git_state, jobs::continuation::carry_on],
     );
 }

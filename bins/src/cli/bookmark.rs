@@ -43,11 +43,10 @@ pub(crate) fn run(env: &Env, args: &Args) -> anyhow::Result<Exit> {
         text: format!("{} {}", config.bookmarks.marker.as_str(), note.trim()),
         want: Want::Either,
         agents_may_ask: false,
-        receipt: Receipt::Bookmark,
         patience: config.inject.patience(),
         deadline: None,
     };
-    match inject(env, &home, &log, &order, log.ticket()?)? {
+    match inject(env, &home, &log, &order, Receipt::Bookmark, log.ticket()?)? {
         Outcome::Confirmed => out::message(&format!("Bookmark set in session {session}: {}", note.trim())),
         Outcome::Superseded => bail!("another bookmark was set in session {session} at the same moment: try again"),
         Outcome::GaveUp(why) => bail!("no bookmark in session {session}: {why}"),

@@ -1,6 +1,7 @@
 //! `longhaul handoff`.
 
 use anyhow::{Context, bail};
+use longhaul_core::budget::CONTEXT_CHARS;
 use longhaul_core::{Env, SessionId};
 use longhaul_handoff::{Trigger, date_of, time_of};
 use longhaul_runtime::handoff::{Project, catch_up, render_session};
@@ -47,7 +48,7 @@ pub(crate) fn run(env: &Env, command: Command) -> anyhow::Result<Exit> {
                 out::message(&format!("longhaul: {}", error.chain()));
             }
             let id = SessionId::new(&session.session).context("the session has no id")?;
-            let rendered = render_session(&store, env, &id, utc_offset_seconds(env.now))?;
+            let rendered = render_session(&store, env, &id, utc_offset_seconds(env.now), CONTEXT_CHARS)?;
             out::text(&rendered.text)?;
             out::message(&format!(
                 "{} characters, about {} tokens instead of {}; {} turns word for word, {} in a line, {} left out",

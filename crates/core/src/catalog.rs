@@ -15,11 +15,13 @@ pub enum Job {
     Tracker,
     /// What a session hands over to the next.
     Handoff,
+    /// Over the context limit without a person.
+    Continuation,
 }
 
 impl Job {
     /// Every job, in the order in which they are documented.
-    pub const ALL: [Self; 3] = [Self::Bookmarks, Self::Tracker, Self::Handoff];
+    pub const ALL: [Self; 4] = [Self::Bookmarks, Self::Tracker, Self::Handoff, Self::Continuation];
 
     /// Returns the job's name in the config and in its bundle's name.
     pub fn name(self) -> &'static str {
@@ -27,6 +29,7 @@ impl Job {
             Self::Bookmarks => "bookmarks",
             Self::Tracker => "tracker",
             Self::Handoff => "handoff",
+            Self::Continuation => "continuation",
         }
     }
 
@@ -38,6 +41,7 @@ impl Job {
                 "The state of every session in the tmux status line, and a menu to jump to the one that waits"
             }
             Self::Handoff => "After /clear the next session goes on mid-thought, in a tenth of the tokens",
+            Self::Continuation => "Near the context limit a session writes a handoff, clears and goes on by itself",
         }
     }
 }
@@ -82,6 +86,7 @@ const ALL: &[Job] = &Job::ALL;
 const BOTH: &[Job] = &[Job::Bookmarks, Job::Tracker];
 const BOOKMARKS: &[Job] = &[Job::Bookmarks];
 const TRACKER: &[Job] = &[Job::Tracker];
+const WAITING: &[Job] = &[Job::Tracker, Job::Continuation];
 
 /// Every registered event, in the order of a session's life.
 pub const REGISTRATIONS: &[Registration] = &[
@@ -128,7 +133,12 @@ pub const REGISTRATIONS: &[Registration] = &[
         TRACKER,
         "The session waits for an answer: blocked",
     ),
-    register(EventName::Notification, "longhaul-notification", TRACKER, "The same, where no other event told"),
+    register(
+        EventName::Notification,
+        "longhaul-notification",
+        WAITING,
+        "The same, where no other event told; carries on a continuation that got stuck",
+    ),
     register(EventName::SubagentStart, "longhaul-subagent-start", BOTH, "Notes that a subagent runs"),
     Registration {
         timeout_seconds: 5,
@@ -146,14 +156,14 @@ pub const REGISTRATIONS: &[Registration] = &[
             EventName::Stop,
             "longhaul-stop",
             ALL,
-            "Takes the turn in; it is over: completed; may bookmark, or compact",
+            "Takes the turn in; may ask for a handoff and clear; it is over: completed; may bookmark, or compact",
         )
     },
     register(
         EventName::StopFailure,
         "longhaul-stop-failure",
-        TRACKER,
-        "The turn ended in an error: blocked, with its kind",
+        WAITING,
+        "The turn ended in an error: blocked, with its kind; a used-up limit holds a continuation up",
     ),
     register(
         EventName::PreCompact,
@@ -166,7 +176,7 @@ pub const REGISTRATIONS: &[Registration] = &[
     register(
         EventName::SessionEnd,
         "longhaul-session-end",
-        &[Job::Tracker, Job::Handoff],
+        &[Job::Tracker, Job::Handoff, Job::Continuation],
         "The session is gone; after `/clear` it leaves a baton",
     ),
 ];

@@ -8,7 +8,7 @@ use std::time::Duration;
 use serde_json::{Map, Value, json};
 
 use self::setting::settings;
-pub use self::setting::{Amount, Key, Marker, Setting, Share, Warning};
+pub use self::setting::{Amount, Key, Limits, Line, Setting, Share, Warning};
 
 settings! {
     /// Everything that a user can set.
@@ -16,6 +16,7 @@ settings! {
         bookmarks: Bookmarks = Bookmarks::default(), "bookmarks", "Rewind points that appear by themselves";
         tracker: Tracker = Tracker::default(), "tracker", "The state of every session, in the tmux status line";
         handoff: Handoff = Handoff::default(), "handoff", "What a session hands over to the next after `/clear`";
+        continuation: Continuation = Continuation::default(), "continuation", "Goes on in a fresh session, by itself, when the context is nearly full";
         guard: Guard = Guard::default(), "guard", "Compacts, and denies subagents, before the context is full";
         inject: Inject = Inject::default(), "inject", "How text is typed into the terminal";
         context: Context = Context::default(), "context", "What is known of the models' context windows";
@@ -27,7 +28,7 @@ settings! {
     pub struct Bookmarks {
         enabled: bool = true, "enabled", "Count activity and type bookmarks";
         mid_turn: bool = true, "midTurn", "Bookmark in the middle of a turn, not only when it ends";
-        marker: Marker = Marker::default(), "marker", "The text that is typed; no control characters, not starting with `/`, `!`, `#`, `@` or `?`";
+        marker: Line = Line::of("·"), "marker", "The text that is typed; no control characters, not starting with `/`, `!`, `#`, `@` or `?`";
         thresholds: Thresholds = Thresholds::default(), "thresholds", "How much work makes a bookmark; any one is enough";
     }
 }
@@ -54,6 +55,18 @@ settings! {
     /// Whether sessions hand over to each other.
     pub struct Handoff {
         enabled: bool = true, "enabled", "Keep what was said and done, and show it to the session that goes on";
+    }
+}
+
+settings! {
+    /// When a session is cleared and goes on by itself.
+    pub struct Continuation {
+        enabled: bool = false, "enabled", "Ask for a handoff, clear, and go on; a project's `.claude/longhaul.json` may say so, too";
+        at: Limits = Limits(vec![0.75]), "at", "How full the context gets: a share of the window, above 1 tokens, or a list of such; each asks once in a session";
+        max_rounds: Amount = Amount(10.0), "max_rounds", "How many sessions may follow each other without a person";
+        prompt: Line = Line::of("Continue from the handoff: do what is left to do."), "prompt", "What the new session is prompted with; no control characters, not starting with `/`, `!`, `#`, `@` or `?`";
+        step_seconds: Amount = Amount(60.0), "step_seconds", "How long the client may take to clear, or to take the prompt, before it is tried once more";
+        after_rate_limit: bool = false, "after_rate_limit", "Go on by itself when the account's limit, which held it up, is lifted";
     }
 }
 
@@ -124,6 +137,34 @@ impl Config {
         let mut keys = Vec::new();
         Self::default().list("", "", &mut keys);
         keys
+    }
+}
+
+impl Continuation {
+    /// Takes over what a project's own `.claude/longhaul.json` says, and returns what of that cannot be used.
+    ///
+    /// A project may switch it on or off and say when, no more: its files come from anybody, and what is typed into a
+    /// session is for its user to say.
+    pub fn with_project(self, text: &str) -> (Self, Vec<Warning>) {
+        let mut warnings = Vec::new();
+        let section = serde_json::from_str::<Value>(text).ok().and_then(|json| json.get("continuation").cloned());
+        let Some(section) = section else {
+            warnings.push(Warning::whole_file("has no JSON object \"continuation\""));
+            return (self, warnings);
+        };
+        let project = Self::read(&section, self.clone(), "continuation", &mut warnings);
+        for (key, differs) in [
+            ("prompt", project.prompt != self.prompt),
+            ("step_seconds", project.step_seconds != self.step_seconds),
+            ("after_rate_limit", project.after_rate_limit != self.after_rate_limit),
+        ] {
+            if differs {
+                warnings.push(Warning::not_for_a_project(&format!("continuation.{key}")));
+            }
+        }
+        let Self { prompt, step_seconds, after_rate_limit, .. } = self;
+        let max_rounds = Amount(project.max_rounds.0.min(self.max_rounds.0));
+        (Self { prompt, step_seconds, after_rate_limit, max_rounds, ..project }, warnings)
     }
 }
 

@@ -113,6 +113,11 @@ impl Reply {
         Self { decision: Some(Decision::Block), reason: Some(reason.into()), ..Self::default() }
     }
 
+    /// Returns what the model is given to read.
+    pub fn context_text(&self) -> Option<&str> {
+        self.hook_specific_output.as_ref()?.additional_context.as_deref()
+    }
+
     /// Returns the JSON object that goes to standard output.
     pub fn to_json(&self) -> String {
         serde_json::to_string(self).unwrap_or_else(|_| PLAIN.to_owned())

@@ -50,7 +50,7 @@ pub fn render(context: &Context<'_>) -> Rendered {
 
 /// Returns how many characters a session's memory may take: half of what was said at most, so that handing over costs
 /// a tenth of the transcript where four fifths of it are tools.
-fn allowance(context: &Context<'_>) -> usize {
+pub fn allowance(context: &Context<'_>) -> usize {
     if context.transcript_tokens == 0 {
         return CONTEXT_CHARS;
     }

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use longhaul_core::event::Common;
 use longhaul_core::{Env, SessionId};
-use longhaul_handoff::{Context, Rendered, Said, TurnView, render};
+use longhaul_handoff::{Context, Rendered, Said, TurnView, allowance, render_into};
 use longhaul_store::{NewSession, Session, Store, Turn};
 
 pub use self::ingest::catch_up;
@@ -63,12 +63,18 @@ pub(crate) fn register(store: &Store, env: &Env, common: &Common) -> Result<Opti
     Ok(store.session(common.session.as_str())?)
 }
 
-/// Renders what a session would hand over now.
-pub fn render_session(store: &Store, env: &Env, session: &SessionId, offset_seconds: i32) -> Result<Rendered, Error> {
+/// Renders what a session would hand over now, into `room` characters at most.
+pub fn render_session(
+    store: &Store,
+    env: &Env,
+    session: &SessionId,
+    offset_seconds: i32,
+    room: usize,
+) -> Result<Rendered, Error> {
     let (turns, older_turns) = store.turns(session.as_str(), MAX_TURNS)?;
     let views: Vec<TurnView<'_>> = turns.iter().map(view).collect();
     let said = |turn: &Turn| (turn.asked.len() + turn.replied.len()) as u64 / 4;
-    Ok(render(&Context {
+    let context = Context {
         session: session.as_str(),
         trigger: None,
         turns: &views,
@@ -77,7 +83,8 @@ pub fn render_session(store: &Store, env: &Env, session: &SessionId, offset_seco
         offset_seconds,
         said_tokens: turns.iter().map(said).sum(),
         transcript_tokens: turns.iter().map(|turn| turn.chars / 4).sum(),
-    }))
+    };
+    Ok(render_into(&context, allowance(&context).min(room)))
 }
 
 fn view(turn: &Turn) -> TurnView<'_> {

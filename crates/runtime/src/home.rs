@@ -38,6 +38,11 @@ impl Home {
         self.sessions().join(format!("{session}.{extension}"))
     }
 
+    /// Returns the file that keeps the handoff that a session wrote when its context was full.
+    pub fn handoff_file(&self, session: &str) -> PathBuf {
+        self.dir.join("handoffs").join(format!("{session}.md"))
+    }
+
     /// Returns the folder of locks on panes.
     pub fn locks(&self) -> PathBuf {
         self.dir.join("locks")

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use longhaul_activity_log::Metrics;
+use longhaul_core::budget::CONTEXT_CHARS;
 use longhaul_core::catalog::{self, Job};
 use longhaul_core::event::{self, EventName, HookEvent};
 use longhaul_core::{Config, Env, Reply, reply};
@@ -31,6 +32,10 @@ pub struct Hook<E> {
     pub after: Metrics,
     /// What will be answered.
     pub reply: Reply,
+    /// The continuation that is to be carried on by typing.
+    pub(crate) errand: Option<i64>,
+    /// The jobs that this bundle serves, where it is not the whole.
+    only: Vec<String>,
     /// The database, while no job uses it.
     slot: Slot,
     /// When it must have answered.
@@ -59,6 +64,9 @@ const SHORTEST_WAIT: Duration = Duration::from_millis(100);
 
 /// How long before the client's own limit a hook must be done.
 const MARGIN: Duration = Duration::from_millis(400);
+
+/// What stands between the texts of two jobs.
+const GAP: &str = "\n\n";
 
 /// Whether the answer has been printed; a panic must not print a second one.
 static REPLIED: AtomicBool = AtomicBool::new(false);
@@ -106,15 +114,18 @@ impl<E: HookEvent<'static>> Hook<E> {
             (Config::default(), Vec::new())
         });
         let config_warnings = warnings.iter().map(ToString::to_string).collect();
+        let only: Vec<String> = std::env::args().skip(1).collect();
         Some(Self {
             event,
             env,
             home,
-            config: only_jobs(config, std::env::args().skip(1)),
+            config: only_jobs(config, &only),
             config_warnings,
             before: Metrics::default(),
             after: Metrics::default(),
             reply: Reply::default(),
+            errand: None,
+            only,
             slot: Slot::default(),
             deadline,
             log: log.clone(),
@@ -131,6 +142,35 @@ impl<E: HookEvent<'static>> Hook<E> {
         Ok(store)
     }
 
+    /// Returns whether this bundle does the job at all.
+    pub(crate) fn serves(&self, job: Job) -> bool {
+        serves(&self.only, job)
+    }
+
+    /// Returns how many characters the model can still be shown.
+    pub(crate) fn room(&self) -> usize {
+        let shown = self.reply.context_text().map_or(0, |text| text.chars().count() + GAP.len());
+        CONTEXT_CHARS.saturating_sub(shown)
+    }
+
+    /// Shows the model a text, below what earlier jobs show it.
+    pub(crate) fn show(&mut self, text: &str) {
+        let text = match self.reply.context_text() {
+            Some(before) => format!("{before}{GAP}{text}"),
+            None => text.to_owned(),
+        };
+        self.reply.hook_specific_output = Reply::context(E::NAME, text).hook_specific_output;
+    }
+
+    /// Tells the user something, beside what earlier jobs tell.
+    pub(crate) fn tell(&mut self, message: &str) {
+        let message = match self.reply.system_message.take() {
+            Some(before) => format!("{before}; {message}"),
+            None => message.to_owned(),
+        };
+        self.reply.system_message = Some(message);
+    }
+
     fn work(&mut self, jobs: &[JobFn<E>]) {
         for job in jobs {
             match job(self) {
@@ -143,17 +183,18 @@ impl<E: HookEvent<'static>> Hook<E> {
 }
 
 /// Switches off what is not named: the bundle of a single job starts its executables with that job's name.
-fn only_jobs(mut config: Config, names: impl Iterator<Item = String>) -> Config {
-    let names: Vec<String> = names.collect();
-    if names.is_empty() {
-        return config;
-    }
-    let named = |job: Job| names.iter().any(|name| name == job.name());
+fn only_jobs(mut config: Config, names: &[String]) -> Config {
+    let named = |job: Job| serves(names, job);
     config.bookmarks.enabled &= named(Job::Bookmarks);
     config.guard.enabled &= named(Job::Bookmarks);
     config.tracker.enabled &= named(Job::Tracker);
     config.handoff.enabled &= named(Job::Handoff);
+    config.continuation.enabled &= named(Job::Continuation);
     config
+}
+
+fn serves(names: &[String], job: Job) -> bool {
+    names.is_empty() || names.iter().any(|name| name == job.name())
 }
 
 fn answer(json: &str) {

@@ -7,12 +7,12 @@ use longhaul_core::{Env, SessionId};
 use longhaul_inject::{Terminal, Want};
 
 use crate::{ActivityLog, Error, ErrorLog, Home, Order, Outcome, Receipt, SessionRecord, Ticket, home, inject};
-use crate::{process, surroundings};
+use crate::{continuation, process, surroundings};
 
 /// The longest that `inject.delay_ms` may hold it back.
 const MAX_DELAY: Duration = Duration::from_secs(60);
 
-/// Runs with the arguments that a hook gives it: session, kind of text, ticket, text.
+/// Runs with the arguments that a hook gives it: session, kind of text, ticket, text; or session, `continuation`, chain.
 ///
 /// Nobody waits for it or reads what it prints: what goes wrong is a line in the error log.
 pub fn run(args: impl Iterator<Item = String>) -> ExitCode {
@@ -20,8 +20,20 @@ pub fn run(args: impl Iterator<Item = String>) -> ExitCode {
     let env = surroundings::env();
     let log = ErrorLog::new(&env, "injector");
     let args: Vec<String> = args.collect();
+    if let [session, kind, chain] = args.as_slice()
+        && kind == continuation::KIND
+        && let Ok(chain) = chain.parse()
+    {
+        return match continuation::deliver(&env, &log, chain) {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(error) => {
+                log.write(&format!("session {session}: {}", error.chain()));
+                ExitCode::FAILURE
+            }
+        };
+    }
     let Some((session, receipt, ticket, text)) = parse(&args) else {
-        log.write("usage: longhaul-injector SESSION bookmark|compaction TICKET TEXT");
+        log.write("usage: longhaul-injector SESSION bookmark|compaction TICKET TEXT, or SESSION continuation CHAIN");
         return ExitCode::from(2);
     };
     match type_it(&env, &session, receipt, ticket, text) {
@@ -59,9 +71,8 @@ fn type_it(env: &Env, session: &SessionId, receipt: Receipt, ticket: Ticket, tex
         text: text.to_owned(),
         want: Want::Idle,
         agents_may_ask: false,
-        receipt,
         patience: config.inject.patience(),
         deadline: None,
     };
-    inject(env, &home, &ActivityLog::open(&home, session)?, &order, ticket)
+    inject(env, &home, &ActivityLog::open(&home, session)?, &order, receipt, ticket)
 }

@@ -4,6 +4,7 @@
 mod activity;
 mod agents;
 mod client;
+pub mod continuation;
 mod deadline;
 mod error_log;
 mod files;

@@ -61,8 +61,6 @@ pub struct Order {
     pub want: Want,
     /// Whether a running subagent could open a dialog between look and Enter.
     pub agents_may_ask: bool,
-    /// What confirms it.
-    pub receipt: Receipt,
     /// How long to wait for the client to be in that state.
     pub patience: Duration,
     /// When it must be over, where somebody waits for it.
@@ -81,11 +79,18 @@ pub enum Outcome {
 }
 
 /// Types `order` when the pane allows it, with one retry, and waits until the log shows that it has arrived.
-pub fn inject(env: &Env, home: &Home, log: &ActivityLog, order: &Order, ticket: Ticket) -> Result<Outcome, Error> {
+pub fn inject(
+    env: &Env,
+    home: &Home,
+    log: &ActivityLog,
+    order: &Order,
+    receipt: Receipt,
+    ticket: Ticket,
+) -> Result<Outcome, Error> {
     let mut ticket = ticket;
     for _attempt in 0..2 {
         let typist = Typist::new(env, home, order);
-        match submit_patiently(&typist, log, ticket)? {
+        match submit_patiently(&typist, || is_superseded(env, home, order, log, ticket))? {
             Submitted::Yes => {}
             Submitted::Superseded => return Ok(Outcome::Superseded),
             Submitted::No(why) => {
@@ -95,7 +100,7 @@ pub fn inject(env: &Env, home: &Home, log: &ActivityLog, order: &Order, ticket: 
                 return Ok(Outcome::GaveUp(why));
             }
         }
-        if is_received(order, log, ticket, Duration::from_millis(RECEIPT_MS))? {
+        if is_received(order, receipt, log, ticket, Duration::from_millis(RECEIPT_MS))? {
             return Ok(Outcome::Confirmed);
         }
         if is_superseded(env, home, order, log, ticket)? {
@@ -112,19 +117,27 @@ fn now(env: &Env) -> Millis {
     env.now.max(surroundings::clock())
 }
 
-enum Submitted {
+/// What became of one try.
+pub(crate) enum Submitted {
+    /// It was typed and submitted.
     Yes,
+    /// It is no longer wanted.
     Superseded,
+    /// It could not be typed.
     No(String),
 }
 
-fn submit_patiently(typist: &Typist<'_>, log: &ActivityLog, ticket: Ticket) -> Result<Submitted, Error> {
+/// Types a text as soon as the pane allows it, unless it is `superseded` or the order's patience ends.
+pub(crate) fn submit_patiently(
+    typist: &Typist<'_>,
+    superseded: impl Fn() -> Result<bool, Error>,
+) -> Result<Submitted, Error> {
     let order = typist.order;
     let started = Instant::now();
     let mut draft = Draft::default();
     let mut why = "another injection holds the pane".to_owned();
     loop {
-        if is_superseded(typist.env, typist.home, order, log, ticket)? {
+        if superseded()? {
             return Ok(Submitted::Superseded);
         }
         if let Some(_lock) = typist.lock()? {
@@ -160,7 +173,7 @@ fn is_superseded(env: &Env, home: &Home, order: &Order, log: &ActivityLog, ticke
 }
 
 /// Returns whether the pane has gone on to another session: `/clear` tells the old one nothing.
-fn shows_another_session(env: &Env, home: &Home, order: &Order) -> bool {
+pub(crate) fn shows_another_session(env: &Env, home: &Home, order: &Order) -> bool {
     if let Some(shown) = client::shown_session(env, order.client_pid) {
         return shown != order.session;
     }
@@ -169,11 +182,17 @@ fn shows_another_session(env: &Env, home: &Home, order: &Order) -> bool {
 }
 
 /// Waits until the log shows that the text has arrived.
-pub(crate) fn is_received(order: &Order, log: &ActivityLog, ticket: Ticket, limit: Duration) -> Result<bool, Error> {
+pub(crate) fn is_received(
+    order: &Order,
+    receipt: Receipt,
+    log: &ActivityLog,
+    ticket: Ticket,
+    limit: Duration,
+) -> Result<bool, Error> {
     let started = Instant::now();
     let limit = order.deadline.map_or(limit, |deadline| limit.min(deadline.left()));
     loop {
-        if log.since(ticket)?.iter().any(|line| order.receipt.is(line)) {
+        if log.since(ticket)?.iter().any(|line| receipt.is(line)) {
             return Ok(true);
         }
         if started.elapsed() >= limit {

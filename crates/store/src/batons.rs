@@ -49,7 +49,7 @@ pub struct Injection {
 pub type StoredBaton = (String, u32, String, Millis);
 
 impl Store {
-    /// Writes a baton; the last one of a project and client wins.
+    /// Writes a baton; the last one of a project and client wins. That a session ended says less than why it did.
     pub fn write_baton(
         &self,
         project_path: &str,
@@ -62,8 +62,10 @@ impl Store {
             .execute(
                 "INSERT INTO handoff_batons (project_path, client_pid, session_id, trigger, created_at)
                  VALUES (?1, ?2, ?3, ?4, ?5)
-                 ON CONFLICT DO UPDATE SET session_id = excluded.session_id, trigger = excluded.trigger,
-                                           created_at = excluded.created_at",
+                 ON CONFLICT DO UPDATE SET
+                     trigger = iif(session_id = excluded.session_id AND excluded.trigger = 'session_end',
+                                   trigger, excluded.trigger),
+                     session_id = excluded.session_id, created_at = excluded.created_at",
                 (project_path, client_pid, session, trigger, at.0 as i64),
             )
             .map(drop)

@@ -1,7 +1,7 @@
 //! What the client told its status line: each session's context window, its use, and the account's limits.
 
 use longhaul_core::Millis;
-use rusqlite::{Row, named_params};
+use rusqlite::{OptionalExtension, Row, named_params};
 
 use crate::{Store, StoreError, cannot};
 
@@ -56,6 +56,13 @@ impl Store {
             },
         );
         changed.map(|rows| rows > 0).map_err(cannot("record the context's use"))
+    }
+
+    /// Returns a session's context.
+    pub fn context(&self, session: &str) -> Result<Option<ContextUse>, StoreError> {
+        let sql = "SELECT session_id, model, window_tokens, used_tokens, used_percent, rate_limits, recorded_ms
+                   FROM context WHERE session_id = ?1";
+        self.connection.query_row(sql, [session], read).optional().map_err(cannot("read the context"))
     }
 
     /// Returns every context that is known, the newest first.

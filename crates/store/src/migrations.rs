@@ -13,6 +13,7 @@ const STEPS: &[&str] = &[
     include_str!("migrations/2_agents.sql"),
     include_str!("migrations/3_context.sql"),
     include_str!("migrations/4_handoff.sql"),
+    include_str!("migrations/5_continuation.sql"),
 ];
 
 /// Brings the schema up to date.

@@ -2,7 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use longhaul_core::Millis;
 use serde::Deserialize;
+
+use crate::timestamp::parse_timestamp;
 
 /// The window of the models that came before the large ones.
 const SMALL_WINDOW: u64 = 200_000;
@@ -20,12 +23,16 @@ pub struct Usage {
     pub tokens: u64,
     /// The model that replied.
     pub model: Option<String>,
+    /// When.
+    pub at: Option<Millis>,
 }
 
 #[derive(Deserialize)]
 struct EntryWire {
     #[serde(default, rename = "isSidechain")]
     is_sidechain: bool,
+    #[serde(default)]
+    timestamp: Option<String>,
     message: MessageWire,
 }
 
@@ -68,7 +75,7 @@ pub fn latest_usage(tail: &[u8]) -> Option<Usage> {
     let mut left = None;
     for line in tail.rsplit(|byte| *byte == b'\n') {
         if let Some(reply) = reply(line) {
-            return Some(Usage { tokens: left.unwrap_or(reply.tokens), model: reply.model });
+            return Some(Usage { tokens: left.unwrap_or(reply.tokens), ..reply });
         }
         if left.is_none()
             && let Some(boundary) = boundary(line)
@@ -76,7 +83,7 @@ pub fn latest_usage(tail: &[u8]) -> Option<Usage> {
             left = Some(boundary.metadata.and_then(|metadata| metadata.tokens)?);
         }
     }
-    left.map(|tokens| Usage { tokens, model: None })
+    left.map(|tokens| Usage { tokens, model: None, at: None })
 }
 
 fn reply(line: &[u8]) -> Option<Usage> {
@@ -89,7 +96,8 @@ fn reply(line: &[u8]) -> Option<Usage> {
         .input_tokens
         .saturating_add(usage.cache_creation_input_tokens)
         .saturating_add(usage.cache_read_input_tokens);
-    (!entry.is_sidechain && tokens > 0).then_some(Usage { tokens, model: entry.message.model })
+    let at = entry.timestamp.as_deref().and_then(parse_timestamp);
+    (!entry.is_sidechain && tokens > 0).then_some(Usage { tokens, model: entry.message.model, at })
 }
 
 fn boundary(line: &[u8]) -> Option<BoundaryWire> {

@@ -19,8 +19,10 @@ struct Piece {
 }
 
 /// Executables that no event starts.
-const COMPANIONS: &[Piece] =
-    &[Piece { name: PACKAGE, jobs: &Job::ALL }, Piece { name: "longhaul-injector", jobs: &[Job::Bookmarks] }];
+const COMPANIONS: &[Piece] = &[
+    Piece { name: PACKAGE, jobs: &Job::ALL },
+    Piece { name: "longhaul-injector", jobs: &[Job::Bookmarks, Job::Continuation] },
+];
 
 /// Files in `plugin/` that are shipped as they are.
 const CONTENT: &[Piece] = &[

@@ -84,6 +84,11 @@ pub(super) fn warn_unknown(json: &Value, known: &[&str], path: &str, warnings: &
 }
 
 impl Warning {
+    /// A key that only a user may set.
+    pub(super) fn not_for_a_project(path: &str) -> Self {
+        Self { key: path.to_owned(), problem: "is for your own config, not for a project's: left out".to_owned() }
+    }
+
     pub(super) fn not_a_section(path: &str) -> Self {
         Self { key: path.to_owned(), problem: "is not a JSON object: its defaults are in force".to_owned() }
     }
@@ -216,6 +221,40 @@ impl Setting for Share {
     }
 }
 
+/// One limit or several, each a share of a whole up to 1, and a number above.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Limits(pub Vec<f64>);
+
+impl Setting for Limits {
+    fn read(json: &Value, default: Self, path: &str, warnings: &mut Vec<Warning>) -> Self {
+        let limit = |json: &Value| number(json).filter(|limit| *limit > 0.0);
+        let limits = match json {
+            Value::Array(items) => items.iter().map(limit).collect::<Option<Vec<f64>>>(),
+            single => limit(single).map(|limit| vec![limit]),
+        };
+        limits.filter(|limits| !limits.is_empty()).map(Self).unwrap_or_else(|| {
+            warnings.push(Warning::value(path, json, "a number above 0, or a list of such", &default));
+            default
+        })
+    }
+
+    fn schema(&self, about: &str) -> Value {
+        let limit = json!({ "type": "number", "exclusiveMinimum": 0 });
+        json!({
+            "description": about,
+            "oneOf": [limit, { "type": "array", "items": limit, "minItems": 1 }],
+            "default": self.to_json(),
+        })
+    }
+
+    fn to_json(&self) -> Value {
+        match self.0.as_slice() {
+            [single] => whole_or_fraction(*single),
+            several => several.iter().copied().map(whole_or_fraction).collect(),
+        }
+    }
+}
+
 /// A finite JSON number that is not negative, or a string that holds one.
 fn number(json: &Value) -> Option<f64> {
     let number = match json {
@@ -230,12 +269,12 @@ fn whole_or_fraction(number: f64) -> Value {
     if number.fract() == 0.0 && number < 9e15 { json!(number as u64) } else { json!(number) }
 }
 
-/// The text of a bookmark: what is typed, and what is recognised.
+/// A text that is typed as one line, and recognised when it arrives.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Marker(String);
+pub struct Line(String);
 
-impl Marker {
-    /// Returns `text` as a marker, or `None` where the client would take it for something else.
+impl Line {
+    /// Returns `text` as a line, or `None` where the client would take it for something else.
     ///
     /// The client starts a command, a shell line, a memory, a file name or its help at `/`, `!`, `#`, `@` and `?`.
     pub fn new(text: &str) -> Option<Self> {
@@ -246,19 +285,18 @@ impl Marker {
         usable.then(|| Self(trimmed.to_owned()))
     }
 
+    /// Returns a text that is known to be fit.
+    pub(super) fn of(text: &'static str) -> Self {
+        Self(text.to_owned())
+    }
+
     /// Returns the text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 }
 
-impl Default for Marker {
-    fn default() -> Self {
-        Self("·".to_owned())
-    }
-}
-
-impl Setting for Marker {
+impl Setting for Line {
     fn read(json: &Value, default: Self, path: &str, warnings: &mut Vec<Warning>) -> Self {
         json.as_str().and_then(Self::new).unwrap_or_else(|| {
             let wanted = "a text without control characters that does not start with /, !, #, @ or ?";

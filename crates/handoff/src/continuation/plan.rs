@@ -150,6 +150,16 @@ impl Plan {
         Self { session: session.into(), since: now, ..Self::default() }
     }
 
+    /// Returns whether it waits for a person to carry it on.
+    pub fn is_stuck(&self) -> bool {
+        self.paused || (self.state == State::Failed && self.stuck_in.is_some())
+    }
+
+    /// Returns whether it waits for something to be typed.
+    pub fn is_typed(&self) -> bool {
+        matches!(self.state, State::Clearing | State::Prompting)
+    }
+
     /// Returns what is to be typed in this step, if anything.
     pub fn text(&self, rules: &Rules<'_>) -> Option<String> {
         match self.state {
@@ -318,8 +328,8 @@ impl Plan {
     }
 
     fn look_at_the_clock(&mut self, rules: &Rules<'_>, now: Millis) -> Act {
-        let is_typed = rules.can_type && matches!(self.state, State::Clearing | State::Prompting) && !self.paused;
-        if is_typed && now.since(self.deadline) > GRACE_MS {
+        let is_waited_for = rules.can_type && self.is_typed() && !self.paused;
+        if is_waited_for && now.since(self.deadline) > GRACE_MS {
             return self.try_again("nobody carried it on", rules, now);
         }
         Act::Nothing

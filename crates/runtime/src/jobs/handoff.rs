@@ -1,6 +1,6 @@
 //! The baton, and memory in three layers.
 
-use longhaul_core::event::{EventName, HookEvent, PreCompact, SessionEnd, SessionStart, Stop, UserPromptSubmit};
+use longhaul_core::event::{HookEvent, PreCompact, SessionEnd, SessionStart, Stop, UserPromptSubmit};
 use longhaul_core::guard::{in_subagent, is_task_notification};
 use longhaul_core::{Reply, SessionId, privacy};
 use longhaul_handoff::{Trigger, baton_command};
@@ -31,10 +31,9 @@ pub fn on_session_start(hook: &mut Hook<SessionStart>) -> Result<Flow, Error> {
         return Ok(Flow::Next);
     }
     let cleared = hook.event.source == "clear";
-    if let Some(context) = hook.inherit(&mut store, &session, cleared)? {
-        let messages = [hook.reply.system_message.take(), context.system_message.clone()];
-        let message = messages.into_iter().flatten().collect::<Vec<_>>().join("; ");
-        hook.reply = Reply { system_message: Some(message), ..context };
+    if let Some((text, message)) = hook.inherit(&mut store, &session, cleared)? {
+        hook.show(&text);
+        hook.tell(&message);
     }
     Ok(Flow::Next)
 }
@@ -74,8 +73,9 @@ pub fn on_prompt(hook: &mut Hook<UserPromptSubmit>) -> Result<Flow, Error> {
     }
     if session.inherits.is_none() {
         // Another session of this client was shown the memory and never lived: this one is shown it now.
-        if let Some(context) = hook.inherit(&mut store, &session, false)? {
-            hook.reply = context;
+        if let Some((text, message)) = hook.inherit(&mut store, &session, false)? {
+            hook.show(&text);
+            hook.tell(&message);
         }
     }
     if let Some(session) = store.session(&session.session)? {
@@ -134,7 +134,7 @@ pub fn on_session_end(hook: &mut Hook<SessionEnd>) -> Result<Flow, Error> {
 }
 
 impl<E: HookEvent<'static>> Hook<E> {
-    fn write_baton(&self, store: &Store, trigger: Trigger) -> Result<(), Error> {
+    pub(super) fn write_baton(&self, store: &Store, trigger: Trigger) -> Result<(), Error> {
         let common = self.event.common();
         let project = Project::of(&self.env, common.cwd.as_deref());
         let pid = self.env.client_pid.unwrap_or_default();
@@ -160,8 +160,8 @@ impl<E: HookEvent<'static>> Hook<E> {
         Ok(())
     }
 
-    /// Finds whom the session inherits, notes it, and returns what the session is shown.
-    fn inherit(&self, store: &mut Store, session: &Session, cleared: bool) -> Result<Option<Reply>, Error> {
+    /// Finds whom the session inherits, notes it, and returns what the session is shown, and the user told.
+    fn inherit(&self, store: &mut Store, session: &Session, cleared: bool) -> Result<Option<(String, String)>, Error> {
         let heir = Heir { session, env: &self.env };
         let (from, by) = match heir.find(store, cleared)? {
             Inheritance::From { session, by } => (session, by),
@@ -178,7 +178,8 @@ impl<E: HookEvent<'static>> Hook<E> {
             self.log.write(&format!("session {}: {}", session.session, error.chain()));
         }
         store.set_heir(&session.session, Some(from.as_str()))?;
-        let rendered = render_session(store, &self.env, &from, surroundings::utc_offset_seconds(self.env.now))?;
+        let rendered =
+            render_session(store, &self.env, &from, surroundings::utc_offset_seconds(self.env.now), self.room())?;
         if rendered.text.is_empty() {
             self.note(store, session, "refused", Some(&from), "nothing_to_say")?;
             return Ok(None);
@@ -197,8 +198,7 @@ impl<E: HookEvent<'static>> Hook<E> {
         )?;
         let message =
             format!("longhaul: went on from session {}, {} turns", short(&from), rendered.turns_l2 + rendered.turns_l1);
-        let event = if E::NAME == EventName::SessionStart { E::NAME } else { EventName::UserPromptSubmit };
-        Ok(Some(Reply { system_message: Some(message), ..Reply::context(event, rendered.text) }))
+        Ok(Some((rendered.text, message)))
     }
 
     /// Makes an inheritance final: the predecessor's turns are the session's own from now on.

@@ -34,7 +34,6 @@ pub(super) fn bookmark(hook: &Hook<PostToolUse<'static>>, log: &ActivityLog) -> 
         text: hook.config.bookmarks.marker.as_str().to_owned(),
         want: Want::MidTurn,
         agents_may_ask,
-        receipt: Receipt::Bookmark,
         patience: Duration::ZERO,
         deadline: Some(hook.deadline),
     };
@@ -60,7 +59,7 @@ pub(super) fn bookmark(hook: &Hook<PostToolUse<'static>>, log: &ActivityLog) -> 
             log.append(&[Line::GivenUp { at: hook.env.now }])?;
         }
         hook.log.write(&format!("session {}: no bookmark: {problem}", common.session));
-    } else if !is_received(&order, log, ticket, RECEIPT_LIMIT)? {
+    } else if !is_received(&order, Receipt::Bookmark, log, ticket, RECEIPT_LIMIT)? {
         hook.log.write(&format!("session {}: bookmark typed, not yet confirmed", common.session));
     }
     Ok(())

@@ -1,0 +1,176 @@
+//! `longhaul continuation`.
+
+use anyhow::{Context, bail};
+use longhaul_core::Env;
+use longhaul_handoff::continuation::State;
+use longhaul_handoff::{date_of, time_of};
+use longhaul_runtime::continuation::decide_by_hand;
+use longhaul_runtime::{Home, utc_offset_seconds};
+use longhaul_store::{Chain, Step, Store};
+use serde_json::{Value, json};
+
+use super::{Exit, out};
+
+/// How many chains, and how many steps, are shown.
+const CHAINS: usize = 20;
+const STEPS: usize = 100;
+
+#[derive(clap::Subcommand)]
+pub(crate) enum Command {
+    /// Show where every chain of sessions stands; exit 1 if one has failed
+    Status {
+        /// Print a JSON array
+        #[arg(long)]
+        json: bool,
+    },
+    /// Carry on a chain that failed or was held up
+    Resume(Which),
+    /// End a chain that is under way
+    Cancel(Which),
+    /// Show every step that was taken, and why
+    Log {
+        /// Print a JSON array
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+#[derive(clap::Args)]
+pub(crate) struct Which {
+    /// The chain in the session whose id begins so, instead of the newest
+    #[arg(long, value_name = "ID")]
+    session: Option<String>,
+}
+
+pub(crate) fn run(env: &Env, command: Command) -> anyhow::Result<Exit> {
+    let store = Home::of(env)?.existing_store()?;
+    match command {
+        Command::Status { json } => {
+            let chains = store.map_or_else(|| Ok(Vec::new()), |store| store.chains(CHAINS))?;
+            show(&chains, json)?;
+            // A chain that was left behind long ago is history.
+            let failed = chains.first().is_some_and(|chain| chain.plan.state == State::Failed);
+            Ok(if failed { Exit::Problem } else { Exit::Success })
+        }
+        Command::Log { json } => {
+            let steps = store.map_or_else(|| Ok(Vec::new()), |store| store.steps(STEPS))?;
+            log(&steps, json)?;
+            Ok(Exit::Success)
+        }
+        Command::Resume(which) => {
+            let before = find(
+                store,
+                which.session.as_deref(),
+                |chain| chain.plan.is_stuck() || chain.plan.is_typed(),
+                "failed or held up",
+            )?;
+            let chain = decide_by_hand(env, true, before.id)?.context("the chain is gone")?;
+            if chain.plan.state == before.plan.state && !before.plan.paused && !before.plan.state.is_open() {
+                bail!("nothing is left to carry on: {}", before.plan.reason);
+            }
+            out::message(&format!("Session {}: {} again.", short(&chain), chain.plan.state));
+            Ok(Exit::Success)
+        }
+        Command::Cancel(which) => {
+            let chain = find(store, which.session.as_deref(), |chain| chain.plan.state.is_open(), "under way")?;
+            let chain = decide_by_hand(env, false, chain.id)?.context("the chain is gone")?;
+            out::message(&format!("Session {}: {}.", short(&chain), chain.plan.state));
+            Ok(Exit::Success)
+        }
+    }
+}
+
+/// Finds the newest chain that is meant and is `fit`.
+fn find(store: Option<Store>, prefix: Option<&str>, fit: impl Fn(&Chain) -> bool, what: &str) -> anyhow::Result<Chain> {
+    let chains = store.map_or_else(|| Ok(Vec::new()), |store| store.chains(CHAINS))?;
+    let meant = |chain: &&Chain| prefix.is_none_or(|prefix| chain.plan.session.starts_with(prefix));
+    let mut chains = chains.iter().filter(meant);
+    match (chains.clone().find(|chain| fit(chain)), chains.next(), prefix) {
+        (Some(chain), ..) => Ok(chain.clone()),
+        (None, Some(chain), _) => bail!("no continuation is {what}: the newest is {}", chain.plan.state),
+        (None, None, Some(prefix)) => bail!("no continuation is known in a session whose id begins with {prefix:?}"),
+        (None, None, None) => bail!("no session has been continued yet"),
+    }
+}
+
+fn show(chains: &[Chain], json: bool) -> anyhow::Result<()> {
+    if json {
+        let rows: Vec<Value> = chains.iter().map(chain_json).collect();
+        return out::line(&serde_json::to_string_pretty(&rows)?);
+    }
+    if chains.is_empty() {
+        out::message("No session has been continued yet.");
+    }
+    for chain in chains {
+        let plan = &chain.plan;
+        let state = if plan.paused { format!("{} (held up)", plan.state) } else { plan.state.to_string() };
+        let tries = if plan.attempt > 1 { format!(", try {}", plan.attempt) } else { String::new() };
+        out::line(&format!(
+            "{}  {}  {state:9}  round {}{tries}  {}  {}",
+            when(plan.since),
+            short(chain),
+            plan.round,
+            chain.project_path,
+            plan.reason
+        ))?;
+    }
+    Ok(())
+}
+
+fn chain_json(chain: &Chain) -> Value {
+    let plan = &chain.plan;
+    json!({
+        "session": plan.session,
+        "project": chain.project_path,
+        "state": plan.state.as_str(),
+        "held_up": plan.paused,
+        "round": plan.round,
+        "attempt": plan.attempt,
+        "since_ms": plan.since.0,
+        "deadline_ms": plan.deadline.0,
+        "reason": plan.reason,
+        "can_resume": plan.is_stuck(),
+    })
+}
+
+fn log(steps: &[Step], json: bool) -> anyhow::Result<()> {
+    if json {
+        let row = |step: &Step| {
+            json!({
+                "at_ms": step.at.0,
+                "chain": step.chain,
+                "session": step.session,
+                "round": step.round,
+                "state": step.state,
+                "attempt": step.attempt,
+                "deadline_ms": step.deadline.0,
+                "reason": step.reason,
+            })
+        };
+        return out::line(&serde_json::to_string_pretty(&steps.iter().map(row).collect::<Vec<_>>())?);
+    }
+    if steps.is_empty() {
+        out::message("No session has been continued yet.");
+    }
+    for step in steps {
+        let session: String = step.session.chars().take(8).collect();
+        out::line(&format!(
+            "{}  chain {}  round {}  {session}  {:9}  {}",
+            when(step.at),
+            step.chain,
+            step.round,
+            step.state,
+            step.reason
+        ))?;
+    }
+    Ok(())
+}
+
+fn when(at: longhaul_core::Millis) -> String {
+    let offset = utc_offset_seconds(at);
+    format!("{} {}", date_of(at, offset), time_of(at, offset))
+}
+
+fn short(chain: &Chain) -> String {
+    chain.plan.session.chars().take(8).collect()
+}

@@ -1,0 +1,247 @@
+//! Over the context limit without a person.
+
+use std::path::PathBuf;
+
+use longhaul_core::Reply;
+use longhaul_core::catalog::Job;
+use longhaul_core::event::{HookEvent, Notification, SessionEnd, SessionStart, Stop, StopFailure, UserPromptSubmit};
+use longhaul_core::guard::{in_subagent, is_task_notification, stopped_at_context_limit, stopped_by_user};
+use longhaul_handoff::Trigger;
+use longhaul_handoff::continuation::{Act, Occasion, Plan, State, TurnEnd, page};
+use longhaul_store::{Chain, Met, NewChain, Store};
+
+use crate::continuation::{Course, keep_file, nonce, settings, start_injector, written};
+use crate::handoff::Project;
+use crate::{Error, Flow, Hook, agents, process, usage};
+
+/// How much of what the model is shown the handoff may take; what was said comes after it.
+const HANDOFF_CHARS: usize = 7_000;
+
+/// Asks for a handoff when the context is nearly full, and takes it when it is there.
+pub fn on_turn_end(hook: &mut Hook<Stop>) -> Result<Flow, Error> {
+    let Some(course) = hook.course() else { return Ok(Flow::Next) };
+    let stop = hook.event.clone();
+    if in_subagent(&stop.common) || stopped_at_context_limit(&stop) {
+        return Ok(Flow::Next);
+    }
+    let mut store = hook.store()?;
+    hook.pass_word_on(&store)?;
+    let session = &stop.common.session;
+    let chain = store.chain_of(session.as_str())?;
+    let is_asked = chain.as_ref().is_some_and(|chain| chain.plan.state == State::Asked);
+    let files = if is_asked { written(hook.project_dir().as_deref()) } else { Vec::new() };
+    let nonce = if is_asked { String::new() } else { nonce()? };
+    let running = || agents::any_running(&hook.home, session);
+    let turn = TurnEnd {
+        again: stop.stop_hook_active,
+        fill: usage::fill(&store, session.as_str(), stop.common.transcript.as_deref(), &hook.config.context.windows)?,
+        others_run: stop.background_tasks.as_ref().map_or_else(running, |tasks| !tasks.is_empty()),
+        by_user: stopped_by_user(&stop),
+        reply: stop.last_assistant_message.as_deref().unwrap_or_default(),
+        files: &files,
+        nonce: &nonce,
+    };
+    let share = turn.fill.map_or(0.0, |fill| fill.share() * 100.0);
+    let Some(met) = hook.meet(&mut store, &course, chain, &Occasion::TurnEnded(turn))? else { return Ok(Flow::Next) };
+    if let Act::Ask(question) = met.act {
+        let told = hook.reply.system_message.take();
+        hook.reply = Reply { system_message: told, ..Reply::block(question) };
+        hook.tell(&format!("longhaul: the context is {share:.0} % full; asked for a handoff"));
+        // The turn goes on: to everybody else it has not ended.
+        return Ok(Flow::Done);
+    }
+    hook.act(&store, &course, &met)?;
+    Ok(Flow::Next)
+}
+
+/// Shows the session that goes on what was handed over.
+pub fn on_session_start(hook: &mut Hook<SessionStart>) -> Result<Flow, Error> {
+    let Some(course) = hook.course() else { return Ok(Flow::Next) };
+    let mut store = hook.store()?;
+    hook.pass_word_on(&store)?;
+    let Some(chain) = hook.chain(&store)? else { return Ok(Flow::Next) };
+    let session = hook.event.common.session.clone();
+    let occasion = match hook.event.source.as_str() {
+        "clear" => Occasion::Cleared { session: session.as_str() },
+        // The same session goes on.
+        _ if chain.plan.session == session.as_str() => Occasion::Passed,
+        "startup" => Occasion::Restarted { session: session.as_str() },
+        _ => Occasion::Passed,
+    };
+    let id = chain.id;
+    let Some(met) = hook.meet(&mut store, &course, Some(chain), &occasion)? else { return Ok(Flow::Next) };
+    if met.act == Act::Show {
+        let (place, client) = (hook.place_name(), hook.env.client_pid.unwrap_or_default());
+        store.move_chain(id, client, place.as_deref())?;
+        if let Some(handoff) = store.newest_handoff(id)? {
+            let room = hook.room().min(HANDOFF_CHARS);
+            hook.show(&page(&handoff.body, &handoff.session, handoff.round, room));
+            hook.tell(&format!("longhaul: goes on from the handoff, round {}", handoff.round));
+        }
+    }
+    hook.act(&store, &course, &met)?;
+    Ok(Flow::Next)
+}
+
+/// Notes that the new session works, or that a person has stepped in.
+pub fn on_prompt(hook: &mut Hook<UserPromptSubmit>) -> Result<Flow, Error> {
+    if in_subagent(&hook.event.common) {
+        return Ok(Flow::Next);
+    }
+    let (session, prompt) = (hook.event.common.session.clone(), hook.event.prompt.clone());
+    if is_task_notification(&prompt) {
+        return hook.pass();
+    }
+    hook.happened(&Occasion::Prompted { session: session.as_str(), prompt: &prompt })
+}
+
+/// Notes that a person has left.
+pub fn on_session_end(hook: &mut Hook<SessionEnd>) -> Result<Flow, Error> {
+    let reason = hook.event.reason.clone();
+    hook.happened(&Occasion::Ended { reason: &reason })
+}
+
+/// Waits where the account's limit is used up.
+pub fn on_failure(hook: &mut Hook<StopFailure>) -> Result<Flow, Error> {
+    if hook.event.error.as_deref().is_none_or(|error| !error.contains("rate_limit")) {
+        return Ok(Flow::Next);
+    }
+    hook.happened(&Occasion::RateLimited)?;
+    let Some(course) = hook.course().filter(|course| course.settings.after_rate_limit) else { return Ok(Flow::Next) };
+    if course.can_type {
+        let chain = hook.store()?.chain_of(hook.event.common.session.as_str())?;
+        hook.errand = chain.filter(|chain| chain.plan.paused).map(|chain| chain.id);
+    }
+    Ok(Flow::Next)
+}
+
+/// Carries on what got stuck: an idle client says so.
+pub fn on_notification(hook: &mut Hook<Notification>) -> Result<Flow, Error> {
+    hook.pass()
+}
+
+/// Starts typing what the plan waits for. Nothing else is typed then.
+pub fn carry_on<E: HookEvent<'static>>(hook: &mut Hook<E>) -> Result<Flow, Error> {
+    let Some(id) = hook.errand.take() else { return Ok(Flow::Next) };
+    if let Some(chain) = hook.store()?.chain(id)? {
+        start_injector(&chain)?;
+    }
+    Ok(Flow::Done)
+}
+
+impl<E: HookEvent<'static>> Hook<E> {
+    /// Returns what the continuation goes by, where it is switched on.
+    fn course(&mut self) -> Option<Course> {
+        if !self.serves(Job::Continuation) {
+            return None;
+        }
+        let (settings, warnings) = settings(&self.config.continuation, self.project_dir().as_deref());
+        for warning in warnings.iter().filter(|_| settings.enabled) {
+            self.log.write(&format!("the project's longhaul.json: {warning}"));
+        }
+        settings.enabled.then(|| Course { can_type: self.place().0.is_some(), settings })
+    }
+
+    fn project_dir(&self) -> Option<PathBuf> {
+        self.env.project_dir.clone().or_else(|| self.event.common().cwd.clone())
+    }
+
+    fn place_name(&self) -> Option<String> {
+        self.place().0.map(|terminal| terminal.lock_name())
+    }
+
+    /// Returns the chain that has come to this session, else the one under way in this client or terminal.
+    fn chain(&self, store: &Store) -> Result<Option<Chain>, Error> {
+        if let Some(chain) = store.chain_of(self.event.common().session.as_str())? {
+            return Ok(Some(chain));
+        }
+        let own = self.env.client_pid.unwrap_or_default();
+        let found = store.open_chain_at(own, self.place_name().as_deref())?;
+        // A client inside a client has the same terminal, and is none of the outer one's business.
+        let is_ours = |chain: &Chain| chain.client_pid == 0 || chain.client_pid == own;
+        Ok(found.filter(|chain| is_ours(chain) || !process::is_alive(chain.client_pid)))
+    }
+
+    /// Tells the user what happened while nobody could tell.
+    fn pass_word_on(&mut self, store: &Store) -> Result<(), Error> {
+        let (session, client) = (self.event.common().session.clone(), self.env.client_pid.unwrap_or_default());
+        if let Some(word) = store.take_word(session.as_str(), client, self.place_name().as_deref())? {
+            self.tell(&format!("longhaul: not continued: {word}; `longhaul continuation resume` tries again"));
+        }
+        Ok(())
+    }
+
+    /// Lets the chain of this session or terminal, if any, meet an occasion.
+    fn happened(&mut self, occasion: &Occasion<'_>) -> Result<Flow, Error> {
+        let Some(course) = self.course() else { return Ok(Flow::Next) };
+        let mut store = self.store()?;
+        self.pass_word_on(&store)?;
+        let Some(chain) = self.chain(&store)? else { return Ok(Flow::Next) };
+        if let Some(met) = self.meet(&mut store, &course, Some(chain), occasion)? {
+            self.act(&store, &course, &met)?;
+        }
+        Ok(Flow::Next)
+    }
+
+    fn pass(&mut self) -> Result<Flow, Error> {
+        self.happened(&Occasion::Passed)
+    }
+
+    /// Lets a chain meet an occasion; `None` where nothing comes of it, which costs no write.
+    fn meet(
+        &mut self,
+        store: &mut Store,
+        course: &Course,
+        chain: Option<Chain>,
+        occasion: &Occasion<'_>,
+    ) -> Result<Option<Met>, Error> {
+        let now = self.env.now;
+        let session = self.event.common().session.as_str();
+        let plan = chain.as_ref().map_or_else(|| Plan::new(session, now), |chain| chain.plan.clone());
+        let expected = course.meet(&plan, occasion, &[], now);
+        if expected.plan == plan && expected.act == Act::Nothing {
+            return Ok(None);
+        }
+        let decide = |plan: &Plan, remaining: &[String]| course.meet(plan, occasion, remaining, now);
+        let met = match chain {
+            Some(chain) => store.meet(chain.id, now, decide)?,
+            None => {
+                let project = Project::of(&self.env, self.event.common().cwd.as_deref());
+                let place = self.place_name();
+                let client_pid = self.env.client_pid.unwrap_or_default();
+                let new = NewChain { project_path: &project.path, client_pid, place: place.as_deref() };
+                store.begin_chain(&new, &plan, now, decide)?
+            }
+        };
+        if let Some(met) = &met {
+            let after = &met.chain.plan;
+            let ended = plan.state.is_open() && matches!(after.state, State::Armed | State::Failed | State::Cancelled);
+            if ended {
+                self.log.write(&format!("session {}: not continued: {}", plan.session, after.reason));
+            }
+        }
+        Ok(met)
+    }
+
+    /// Does what is to be done.
+    fn act(&mut self, store: &Store, course: &Course, met: &Met) -> Result<(), Error> {
+        match &met.act {
+            Act::Nothing | Act::Ask(_) => return Ok(()),
+            Act::Tell(message) => self.tell(&format!("longhaul: not continued: {message}")),
+            Act::Clear(handoff) => {
+                keep_file(&self.home, self.event.common().session.as_str(), &handoff.body)?;
+                if self.config.handoff.enabled {
+                    self.write_baton(store, Trigger::Continuation)?;
+                }
+                if !course.can_type {
+                    self.tell("longhaul: the handoff is kept; type /clear, and the new session goes on from it");
+                }
+            }
+            Act::Show | Act::TypeAgain => {}
+        }
+        if course.can_type && met.chain.plan.state.is_open() {
+            self.errand = Some(met.chain.id);
+        }
+        Ok(())
+    }
+}
