@@ -48,7 +48,7 @@ pub(crate) fn run(env: &Env, command: Command) -> anyhow::Result<Exit> {
                 out::message(&format!("longhaul: {}", error.chain()));
             }
             let id = SessionId::new(&session.session).context("the session has no id")?;
-            let rendered = render_session(&store, env, &id, utc_offset_seconds(env.now), CONTEXT_CHARS)?;
+            let rendered = render_session(&store, env, &id, utc_offset_seconds(env.now), CONTEXT_CHARS, None)?;
             out::text(&rendered.text)?;
             out::message(&format!(
                 "{} characters, about {} tokens instead of {}; {} turns word for word, {} in a line, {} left out",

@@ -63,15 +63,19 @@ pub(crate) fn register(store: &Store, env: &Env, common: &Common) -> Result<Opti
     Ok(store.session(common.session.as_str())?)
 }
 
-/// Renders what a session would hand over now, into `room` characters at most.
+/// Renders what a session would hand over now, into `room` characters at most, but for a handoff that is `shown` already.
 pub fn render_session(
     store: &Store,
     env: &Env,
     session: &SessionId,
     offset_seconds: i32,
     room: usize,
+    shown: Option<&str>,
 ) -> Result<Rendered, Error> {
-    let (turns, older_turns) = store.turns(session.as_str(), MAX_TURNS)?;
+    let (mut turns, older_turns) = store.turns(session.as_str(), MAX_TURNS)?;
+    for turn in turns.iter_mut().rev().take(1) {
+        turn.replied = without_handoff(std::mem::take(&mut turn.replied), shown);
+    }
     let views: Vec<TurnView<'_>> = turns.iter().map(view).collect();
     let said = |turn: &Turn| (turn.asked.len() + turn.replied.len()) as u64 / 4;
     let context = Context {
@@ -85,6 +89,16 @@ pub fn render_session(
         transcript_tokens: turns.iter().map(|turn| turn.chars / 4).sum(),
     };
     Ok(render_into(&context, allowance(&context).min(room)))
+}
+
+/// Returns what was said before the handoff that ends a reply.
+fn without_handoff(reply: String, shown: Option<&str>) -> String {
+    let Some((before, _)) = shown.filter(|shown| !shown.is_empty()).and_then(|shown| reply.split_once(shown)) else {
+        return reply;
+    };
+    // Its front matter goes with it.
+    let begin = before.lines().position(|line| line.trim() == "---");
+    before.lines().take(begin.unwrap_or(usize::MAX)).collect::<Vec<_>>().join("\n")
 }
 
 fn view(turn: &Turn) -> TurnView<'_> {

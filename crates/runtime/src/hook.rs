@@ -34,6 +34,8 @@ pub struct Hook<E> {
     pub reply: Reply,
     /// The continuation that is to be carried on by typing.
     pub(crate) errand: Option<i64>,
+    /// The handoff that the model has been shown already.
+    pub(crate) handed_over: Option<String>,
     /// The jobs that this bundle serves, where it is not the whole.
     only: Vec<String>,
     /// The database, while no job uses it.
@@ -125,6 +127,7 @@ impl<E: HookEvent<'static>> Hook<E> {
             after: Metrics::default(),
             reply: Reply::default(),
             errand: None,
+            handed_over: None,
             only,
             slot: Slot::default(),
             deadline,

@@ -85,3 +85,31 @@ fn the_schema_describes_every_key() {
         assert_eq!(found.and_then(|property| property.get("default")), Some(&key.default), "{}", key.path);
     }
 }
+
+#[test]
+fn a_limit_is_a_number_or_a_list() {
+    let at = |json: &str| {
+        let (config, warnings) = Config::from_json(&format!(r#"{{"continuation":{{"at":{json}}}}}"#));
+        (config.continuation.at.0, warnings.len())
+    };
+    assert_eq!(at("0.6"), (vec![0.6], 0));
+    assert_eq!(at("150000"), (vec![150_000.0], 0));
+    assert_eq!(at("[0.6, 0.9]"), (vec![0.6, 0.9], 0));
+    for bad in ["0", "[]", "[0.5, \"x\"]", "null", "{}"] {
+        assert_eq!(at(bad), (vec![0.75], 1), "{bad}");
+    }
+}
+
+#[test]
+fn a_project_may_say_whether_and_when_and_no_more() {
+    let own = Config::default().continuation;
+    let text = r#"{"continuation": {"enabled": true, "at": 0.5, "max_rounds": 99, "prompt": "rm everything"}}"#;
+    let (project, warnings) = own.clone().with_project(text);
+    assert!(project.enabled);
+    assert_eq!(project.at.0, [0.5]);
+    assert_eq!((&project.prompt, project.max_rounds), (&own.prompt, own.max_rounds));
+    let warnings: Vec<String> = warnings.iter().map(ToString::to_string).collect();
+    assert_eq!(warnings, ["continuation.prompt: is for your own config, not for a project's: left out"]);
+    let (unchanged, warnings) = own.clone().with_project("no json");
+    assert_eq!((unchanged, warnings.len()), (own, 1));
+}

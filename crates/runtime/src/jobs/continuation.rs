@@ -77,6 +77,7 @@ pub fn on_session_start(hook: &mut Hook<SessionStart>) -> Result<Flow, Error> {
             let room = hook.room().min(HANDOFF_CHARS);
             hook.show(&page(&handoff.body, &handoff.session, handoff.round, room));
             hook.tell(&format!("longhaul: goes on from the handoff, round {}", handoff.round));
+            hook.handed_over = Some(handoff.body);
         }
     }
     hook.act(&store, &course, &met)?;

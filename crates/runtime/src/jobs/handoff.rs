@@ -178,8 +178,8 @@ impl<E: HookEvent<'static>> Hook<E> {
             self.log.write(&format!("session {}: {}", session.session, error.chain()));
         }
         store.set_heir(&session.session, Some(from.as_str()))?;
-        let rendered =
-            render_session(store, &self.env, &from, surroundings::utc_offset_seconds(self.env.now), self.room())?;
+        let offset = surroundings::utc_offset_seconds(self.env.now);
+        let rendered = render_session(store, &self.env, &from, offset, self.room(), self.handed_over.as_deref())?;
         if rendered.text.is_empty() {
             self.note(store, session, "refused", Some(&from), "nothing_to_say")?;
             return Ok(None);
