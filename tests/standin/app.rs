@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 use serde::Serialize;
 use serde_json::{Value, json};
 
+use crate::clearing::Clears;
 use crate::hooks::{self, Hook, Outcome, Source};
 use crate::keys::Key;
 use crate::record::{Log, Record, Status, new_id};
@@ -44,6 +45,8 @@ pub(crate) enum Phase {
     Prompting,
     /// A turn runs.
     Running,
+    /// `/clear` has been typed; the new session is not there yet.
+    Clearing,
 }
 
 /// One line of the conversation, by who said it.
@@ -97,6 +100,7 @@ pub(crate) struct App {
     /// What the model says next.
     pub(crate) replies: VecDeque<Reply>,
     pub(crate) transcript: Transcript,
+    pub(crate) clears: Clears,
     pub(crate) shown: Vec<Shown>,
     pub(crate) dialog: bool,
     pub(crate) dialog_answers: Vec<&'static str>,
@@ -135,6 +139,7 @@ impl App {
             block_reason: None,
             replies: VecDeque::new(),
             transcript: Transcript::default(),
+            clears: Clears::default(),
             shown: Vec::new(),
             dialog: false,
             dialog_answers: Vec::new(),
@@ -163,7 +168,11 @@ impl App {
 
     /// Says whether the screen shows that something is going on.
     pub(crate) fn looks_busy(&self) -> bool {
-        self.phase != Phase::Idle
+        match self.phase {
+            Phase::Idle => false,
+            Phase::Prompting | Phase::Running => true,
+            Phase::Clearing => self.clears.busy,
+        }
     }
 
     /// Writes the client's record, where one is kept and would say something new.

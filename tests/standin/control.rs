@@ -12,6 +12,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::app::{App, Event, stdout_of};
+use crate::clearing::Kill;
 use crate::hooks::Outcome;
 use crate::keys::Key;
 use crate::record::new_id;
@@ -50,6 +51,17 @@ enum Command {
     Usage(Usage),
     /// Keeps a transcript, and says whether it lags behind Stop.
     Transcript { late: bool },
+    /// Sets what becomes of a typed `/clear`; what is left out stays as it is.
+    Clears {
+        #[serde(default)]
+        delay_ms: Option<u64>,
+        #[serde(default)]
+        busy: Option<bool>,
+        #[serde(default)]
+        swallow: Option<u32>,
+        #[serde(default)]
+        kill: Option<Kill>,
+    },
     /// Has a program run in place of an event's hooks.
     Override { event: String, program: String },
     /// Types into the terminal, and presses Enter.
@@ -151,6 +163,14 @@ fn perform(app: &mut App, command: Command, answer: Answer) {
         Command::Transcript { late } => {
             app.transcript.late = late;
             app.transcript.kept = true;
+            answer(app, ok);
+        }
+        Command::Clears { delay_ms, busy, swallow, kill } => {
+            let clears = &mut app.clears;
+            clears.delay = delay_ms.map_or(clears.delay, Duration::from_millis);
+            clears.busy = busy.unwrap_or(clears.busy);
+            clears.swallow = swallow.unwrap_or(clears.swallow);
+            clears.kill = kill.or(clears.kill);
             answer(app, ok);
         }
         Command::Override { event, program } => {

@@ -19,6 +19,7 @@
 )]
 
 mod app;
+mod clearing;
 mod control;
 mod hooks;
 mod keys;

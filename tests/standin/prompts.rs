@@ -155,6 +155,8 @@ impl App {
                 continue;
             }
             let (text, keep_only) = (submission.text.clone(), submission.keep_only);
+            // After a clear there is none yet.
+            self.prompt_id.get_or_insert_with(new_id);
             self.write_prompt(&text);
             self.conversation.push(Said::User(text));
             if !keep_only {
@@ -166,27 +168,10 @@ impl App {
     fn run_own_command(&mut self, index: usize) {
         let text = self.submitted[index].text.trim().to_owned();
         match text.split_whitespace().next() {
-            Some("/clear" | "/new") => self.clear(|_| {}),
+            Some("/clear" | "/new") => self.clear_typed(),
             Some("/compact") => self.compact(text["/compact".len()..].trim()),
             _ => self.exit("prompt_input_exit"),
         }
-    }
-
-    /// Does what `/clear` does: SessionEnd under the old id, SessionStart under the new one.
-    pub(crate) fn clear(&mut self, then: impl FnOnce(&mut Self) + Send + 'static) {
-        self.fire("SessionEnd", &json!({ "reason": "clear" }), |app, _| {
-            app.session_id = new_id();
-            app.prompt_id = None;
-            app.transcript.leaf = None;
-            app.stop_hook_active = false;
-            app.block_reason = None;
-            app.phase = Phase::Idle;
-            app.conversation.clear();
-            app.queue.clear();
-            // Whoever is told of the new session must find it in the record as well.
-            app.write_record();
-            app.fire("SessionStart", &json!({ "source": "clear" }), |app, _| then(app));
-        });
     }
 
     fn compact(&mut self, instructions: &str) {

@@ -1,4 +1,4 @@
-//! Turns that run by themselves.
+//! Turns that run by themselves, and what becomes of `/clear`.
 //!
 //! A prompt plays the next of the queued replies: tools return, the reply comes, Stop fires. Where a Stop hook blocks, the
 //! turn goes on with the reply after that. Without a queued reply the turn waits for `StandIn::stop`, as ever.
@@ -97,6 +97,31 @@ impl Options {
         self.set_up(json!({ "do": "transcript", "late": true }))
     }
 
+    /// Lets a typed `/clear` happen `delay` late; the screen shows nothing of it meanwhile.
+    pub(crate) fn with_clear_delay(self, delay: Duration) -> Self {
+        self.set_up(clear_delay(delay, false))
+    }
+
+    /// Lets a typed `/clear` happen `delay` late; screen and record say meanwhile that the client is busy.
+    pub(crate) fn with_busy_clear_delay(self, delay: Duration) -> Self {
+        self.set_up(clear_delay(delay, true))
+    }
+
+    /// Lets the first `n` typed `/clear`s do nothing, `u32::MAX` for all.
+    pub(crate) fn swallowing_clears(self, n: u32) -> Self {
+        self.set_up(json!({ "do": "clears", "swallow": n }))
+    }
+
+    /// Kills the process, with SIGKILL, as soon as SessionStart has answered after a clear.
+    pub(crate) fn killed_after_clear(self) -> Self {
+        self.set_up(json!({ "do": "clears", "kill": "after_session_start" }))
+    }
+
+    /// Kills the process, with SIGKILL, when a clear has made the new session but SessionStart has not fired.
+    pub(crate) fn killed_before_session_start(self) -> Self {
+        self.set_up(json!({ "do": "clears", "kill": "before_session_start" }))
+    }
+
     /// Has `program` run in place of the hooks of `event`.
     pub(crate) fn with_hook(self, event: &str, program: &Path) -> Self {
         self.set_up(hook(event, program))
@@ -118,6 +143,16 @@ impl StandIn {
     /// Keeps a transcript from here on, whose replies report `tokens` of context.
     pub(crate) fn usage(&self, tokens: u64, model: &str) {
         self.ask(usage(tokens, model));
+    }
+
+    /// Lets typed `/clear`s happen `delay` late from here on.
+    pub(crate) fn clear_delay(&self, delay: Duration) {
+        self.ask(clear_delay(delay, false));
+    }
+
+    /// Lets the next `n` typed `/clear`s do nothing.
+    pub(crate) fn swallow_clears(&self, n: u32) {
+        self.ask(json!({ "do": "clears", "swallow": n }));
     }
 
     /// Has `program` run in place of the hooks of `event` from here on.
@@ -190,6 +225,10 @@ impl StandIn {
 
 fn usage(tokens: u64, model: &str) -> Value {
     json!({ "do": "usage", "tokens": tokens, "model": model })
+}
+
+fn clear_delay(delay: Duration, busy: bool) -> Value {
+    json!({ "do": "clears", "delay_ms": delay.as_millis() as u64, "busy": busy })
 }
 
 fn hook(event: &str, program: &Path) -> Value {

@@ -1,14 +1,15 @@
-//! Scripted turns and blocked stops.
+//! Scripted turns, blocked stops and every way in which `/clear` can go.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use longhaul_transcript::latest_usage;
 use serde_json::{Value, json};
 
 use super::{Stage, stage_with};
-use crate::poll::DEADLINE;
+use crate::poll::{DEADLINE, wait_until};
 use crate::standin::{Hooks, Kind, Options, Reply};
 
 const MODEL: &str = "claude-opus-5-5";
@@ -249,4 +250,68 @@ fn a_clear_ends_one_session_and_starts_another_in_the_same_process() {
     assert_eq!(prompts, [(old, "one"), (old, "/clear"), (session.as_str(), "two")]);
     assert_eq!(stage.standin.fired("UserPromptSubmit").len(), 2, "/clear is not a prompt");
     assert_eq!(stage.sandbox.error_log(), "");
+}
+
+#[test]
+fn a_clear_can_be_slow_with_or_without_showing_it() {
+    let delay = Duration::from_millis(700);
+    for busy in [false, true] {
+        let options = without_hooks();
+        let options = if busy { options.with_busy_clear_delay(delay) } else { options.with_clear_delay(delay) };
+        let stage = stage_with(&options);
+        let old = stage.standin.session_id();
+        let began = Instant::now();
+        stage.types("/clear");
+        let state = stage.standin.wait_for_state("the command", |state| !state.submitted.is_empty());
+        assert_eq!((state.status.as_str(), &state.session_id), (if busy { "busy" } else { "idle" }, &old));
+        assert_eq!(stage.tmux.capture(&stage.pane).contains("esc to interrupt"), busy);
+
+        // A person's prompt is heard at once, by the old session's hooks, and answered by the new session.
+        stage.types("wait, do this");
+        stage.standin.wait_for_answers("UserPromptSubmit", 1);
+        assert_eq!(stage.standin.fired("UserPromptSubmit")[0]["session_id"], old.as_str());
+        let session = stage.standin.wait_for_session_change(DEADLINE);
+        assert!(began.elapsed() >= delay);
+        let state = stage.standin.wait_for_state("the prompt's turn", |state| state.turns == 1);
+        assert_eq!((state.session_id, state.submitted[1].started_turn), (session, true));
+    }
+}
+
+#[test]
+fn a_clear_can_be_swallowed_a_number_of_times() {
+    let stage = stage_with(&without_hooks().swallowing_clears(2));
+    let old = stage.standin.session_id();
+    let swallowed = |n| {
+        stage.types("/clear");
+        let count = || stage.standin.log().iter().filter(|line| line["event"] == "clear_swallowed").count();
+        wait_until(DEADLINE, "the swallowed command", || count() == n);
+    };
+    swallowed(1);
+    swallowed(2);
+    let state = stage.standin.state();
+    assert_eq!((state.session_id, state.status.as_str(), state.draft.as_str()), (old, "idle", ""));
+    assert!(stage.standin.fired("SessionEnd").is_empty());
+    stage.types("/clear");
+    stage.standin.wait_for_session_change(DEADLINE);
+    stage.standin.swallow_clears(u32::MAX);
+    swallowed(3);
+}
+
+#[test]
+fn a_clear_can_be_the_last_thing_before_a_crash() {
+    for (options, starts) in
+        [(Options::default().killed_after_clear(), 1), (Options::default().killed_before_session_start(), 0)]
+    {
+        let stage = stage_with(&options);
+        let state = stage.standin.state();
+        stage.types("/clear");
+        stage.standin.wait_for_end();
+        assert_eq!(stage.standin.fired("SessionEnd").len(), 1);
+        assert_eq!(stage.standin.fired("SessionStart").len(), starts);
+        stage.standin.wait_for_answers("SessionStart", starts);
+        // Its record stays behind and names the session that nobody runs.
+        let record = stage.sandbox.home().join(format!(".claude/sessions/{}.json", state.pid));
+        let record: Value = serde_json::from_str(&fs::read_to_string(record).unwrap()).unwrap();
+        assert_ne!(record["sessionId"], state.session_id.as_str());
+    }
 }
