@@ -364,6 +364,8 @@ fn a_bookmark_with_a_note_is_typed_from_the_command_line() {
     let outcome = crate::sandbox::Outcome::of(&mut command, b"");
     assert_eq!(outcome.status, Some(0), "{outcome:?}");
     assert_eq!(stage.standin.state().texts(), ["· green tests"]);
+    // The receipt is in the activity log before the bookmark is in the database.
+    stage.standin.wait_for_answers("UserPromptSubmit", 1);
     let listed = stage.sandbox.longhaul(&["bookmarks", "--session", SESSION, "--json"]).json();
     assert_eq!(listed[0]["note"], "green tests");
 }

@@ -1,10 +1,13 @@
 //! The stand-in for the client (`tests/standin`), started in a terminal and told what to do.
 
+mod script;
+
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::fs::symlink;
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
+use std::sync::Mutex;
 use std::time::Duration;
 
 use serde::Deserialize;
@@ -13,6 +16,8 @@ use serde_json::{Value, json};
 use crate::poll::{DEADLINE, wait_for, wait_until};
 use crate::sandbox::{Sandbox, bin_dir};
 use crate::tmux::{Pane, Tmux};
+
+pub(crate) use self::script::{Kind, Reply};
 
 /// A hook may wait for seconds; longer than this means that the stand-in hangs.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -45,11 +50,13 @@ pub(crate) struct Options {
     pub(crate) under_shell: bool,
     /// The first session id; random if `None`.
     pub(crate) session: Option<String>,
+    /// Commands that it gets before anything else, see `script`.
+    pub(crate) setup: Vec<Value>,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { hooks: Hooks::default(), record: true, under_shell: false, session: None }
+        Self { hooks: Hooks::default(), record: true, under_shell: false, session: None, setup: Vec::new() }
     }
 }
 
@@ -61,6 +68,7 @@ pub(crate) struct Launch {
     pub(crate) variables: Vec<(String, String)>,
     socket: PathBuf,
     log: PathBuf,
+    setup: Vec<Value>,
 }
 
 impl Launch {
@@ -95,13 +103,15 @@ impl Launch {
         let shell = ["sh", "-c", "set -m; \"$@\"; exit", "sh"];
         let before: &[&str] = if options.under_shell { &shell } else { &[] };
         let program = before.iter().map(|&word| word.to_owned()).chain([text(&claude)]).collect();
-        Self { program, variables, socket, log }
+        Self { program, variables, socket, log, setup: options.setup.clone() }
     }
 }
 
 /// A prompt that reached the stand-in.
 #[derive(Debug, Clone, Deserialize, PartialEq, Eq)]
 pub(crate) struct Submission {
+    /// The session that was there.
+    pub(crate) session_id: String,
     /// The text exactly as it stood in the input.
     pub(crate) text: String,
     /// A turn was running.
@@ -131,9 +141,13 @@ pub(crate) struct State {
     pub(crate) dialog_answers: Vec<String>,
     /// How many turns have begun.
     pub(crate) turns: u64,
+    /// How many times Stop has been answered.
+    pub(crate) stops: u64,
+    /// How many replies are still to be played.
+    pub(crate) replies_left: usize,
     /// The session's id.
     pub(crate) session_id: String,
-    /// Where the client would write the transcript; the stand-in writes none.
+    /// Where the client would write the transcript; the stand-in does only where it is asked to.
     pub(crate) transcript_path: PathBuf,
 }
 
@@ -151,6 +165,8 @@ impl State {
 pub(crate) struct StandIn {
     socket: PathBuf,
     log: PathBuf,
+    /// The session that `wait_for_session_change` waits to be over.
+    known_session: Mutex<String>,
 }
 
 impl StandIn {
@@ -164,9 +180,13 @@ impl StandIn {
 
     /// Waits until a stand-in that somebody has started answers.
     pub(crate) fn connect(launch: &Launch) -> Self {
-        let standin = Self { socket: launch.socket.clone(), log: launch.log.clone() };
+        let (socket, log) = (launch.socket.clone(), launch.log.clone());
+        let standin = Self { socket, log, known_session: Mutex::default() };
         wait_until(DEADLINE, "the stand-in's socket", || UnixStream::connect(&standin.socket).is_ok());
-        standin.state();
+        *standin.known_session.lock().unwrap() = standin.state().session_id;
+        for command in &launch.setup {
+            standin.ask(command.clone());
+        }
         standin
     }
 

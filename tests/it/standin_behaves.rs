@@ -1,5 +1,7 @@
 //! The stand-in does what the client was seen to do, so that tests against it mean something.
 
+mod scripted;
+
 use std::fs;
 
 use longhaul_inject::{EditorMode, Look, TmuxPane, Turn, Unsafe, look, parse_inspection};

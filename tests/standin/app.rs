@@ -1,5 +1,6 @@
 //! The client's state and how keys, hooks and the turn change it.
 
+use std::collections::{BTreeMap, VecDeque};
 use std::env;
 use std::mem;
 use std::path::PathBuf;
@@ -11,9 +12,13 @@ use std::time::{Duration, Instant};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::hooks::{self, Outcome, Source};
+use crate::clearing::Clears;
+use crate::hooks::{self, Hook, Outcome, Source};
 use crate::keys::Key;
 use crate::record::{Log, Record, Status, new_id};
+use crate::script::Reply;
+use crate::shown::Shown;
+use crate::transcript::Transcript;
 
 /// SessionEnd hooks get this long in all.
 const FAREWELL: Duration = Duration::from_millis(1500);
@@ -40,6 +45,8 @@ pub(crate) enum Phase {
     Prompting,
     /// A turn runs.
     Running,
+    /// `/clear` has been typed; the new session is not there yet.
+    Clearing,
 }
 
 /// One line of the conversation, by who said it.
@@ -56,6 +63,8 @@ pub(crate) enum Said {
 /// One prompt that arrived.
 #[derive(Debug, Clone, Serialize)]
 pub(crate) struct Submission {
+    /// The session that was there.
+    pub(crate) session_id: String,
     /// The text exactly as it stood in the input.
     pub(crate) text: String,
     /// A turn was running.
@@ -73,6 +82,8 @@ pub(crate) struct Submission {
 pub(crate) struct App {
     pub(crate) events: Sender<Event>,
     pub(crate) hooks: Arc<Source>,
+    /// Programs that run instead of an event's hooks.
+    pub(crate) overrides: BTreeMap<String, String>,
     pub(crate) log: Log,
     pub(crate) record: Option<Record>,
     pub(crate) client_dir: PathBuf,
@@ -82,7 +93,15 @@ pub(crate) struct App {
     pub(crate) phase: Phase,
     pub(crate) turn_began: Instant,
     pub(crate) turns: u64,
+    pub(crate) stops: u64,
     pub(crate) stop_hook_active: bool,
+    /// Why the newest block came.
+    pub(crate) block_reason: Option<String>,
+    /// What the model says next.
+    pub(crate) replies: VecDeque<Reply>,
+    pub(crate) transcript: Transcript,
+    pub(crate) clears: Clears,
+    pub(crate) shown: Vec<Shown>,
     pub(crate) dialog: bool,
     pub(crate) dialog_answers: Vec<&'static str>,
     pub(crate) draft: String,
@@ -105,6 +124,7 @@ impl App {
         Self {
             events,
             hooks: Arc::new(hooks),
+            overrides: BTreeMap::new(),
             log: Log(env::var_os("STANDIN_LOG").map(PathBuf::from)),
             record: (env::var("STANDIN_RECORD").as_deref() == Ok("1")).then(|| Record::new(&client_dir).ok()).flatten(),
             client_dir,
@@ -114,7 +134,13 @@ impl App {
             phase: Phase::Idle,
             turn_began: Instant::now(),
             turns: 0,
+            stops: 0,
             stop_hook_active: false,
+            block_reason: None,
+            replies: VecDeque::new(),
+            transcript: Transcript::default(),
+            clears: Clears::default(),
+            shown: Vec::new(),
             dialog: false,
             dialog_answers: Vec::new(),
             draft: String::new(),
@@ -131,10 +157,31 @@ impl App {
 
     /// Returns what the client's record says.
     pub(crate) fn status(&self) -> Status {
+        if self.dialog {
+            Status::Waiting
+        } else if self.looks_busy() {
+            Status::Busy
+        } else {
+            Status::Idle
+        }
+    }
+
+    /// Says whether the screen shows that something is going on.
+    pub(crate) fn looks_busy(&self) -> bool {
         match self.phase {
-            _ if self.dialog => Status::Waiting,
-            Phase::Idle => Status::Idle,
-            Phase::Prompting | Phase::Running => Status::Busy,
+            Phase::Idle => false,
+            Phase::Prompting | Phase::Running => true,
+            Phase::Clearing => self.clears.busy,
+        }
+    }
+
+    /// Writes the client's record, where one is kept and would say something new.
+    pub(crate) fn write_record(&mut self) {
+        let status = self.status();
+        if let Some(record) = &mut self.record
+            && let Err(error) = record.write(status, &self.session_id, &self.cwd)
+        {
+            self.log.append("record_failed", json!({ "error": error.to_string() }));
         }
     }
 
@@ -195,14 +242,19 @@ impl App {
         let payload = self.payload(event, extra);
         let subject = ["tool_name", "source", "trigger", "reason", "agent_type", "notification_type"];
         let subject = subject.iter().find_map(|key| payload[*key].as_str()).unwrap_or_default();
-        let hooks = self.hooks.hooks(event, subject);
+        let subject = subject.to_owned();
+        let hooks = match self.overrides.get(event) {
+            Some(path) => vec![Hook::program(path)],
+            None => self.hooks.hooks(event, &subject),
+        };
         let (events, session_id, cwd) = (self.events.clone(), self.session_id.clone(), self.cwd.clone());
-        self.log.append("hook", json!({ "name": event }));
+        self.log.append("hook", json!({ "name": event, "payload": payload }));
         let event = event.to_owned();
         thread::spawn(move || {
             let outcomes = hooks::run(&hooks, &payload, &session_id, &cwd);
             events.send(Event::Then(Box::new(move |app| {
                 app.log.append("hook_done", json!({ "name": event, "hooks": outcomes }));
+                app.show(&event, &subject, &session_id, &outcomes);
                 then(app, outcomes);
             })))
         });
@@ -218,10 +270,13 @@ impl App {
         if let Some(prompt_id) = &self.prompt_id {
             payload["prompt_id"] = json!(prompt_id);
         }
-        if !matches!(event, "SessionStart" | "SessionEnd" | "Notification" | "SubagentStart") {
+        if !matches!(event, "SessionStart" | "SessionEnd" | "Notification" | "SubagentStart" | "StopFailure") {
             payload["permission_mode"] = json!("default");
         }
-        if matches!(event, "PreToolUse" | "PostToolUse" | "PostToolUseFailure" | "Stop" | "SubagentStop") {
+        if matches!(
+            event,
+            "PreToolUse" | "PostToolUse" | "PostToolUseFailure" | "Stop" | "StopFailure" | "SubagentStop"
+        ) {
             payload["effort"] = json!({ "level": "medium" });
         }
         for (key, value) in extra.as_object().into_iter().flatten() {

@@ -11,9 +11,13 @@ use std::time::Duration;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::app::{App, Event, Said, stdout_of};
+use crate::app::{App, Event, stdout_of};
+use crate::clearing::Kill;
 use crate::hooks::Outcome;
+use crate::keys::Key;
 use crate::record::new_id;
+use crate::script::{Reply, ToolCall};
+use crate::transcript::Usage;
 
 /// What can be asked for.
 #[derive(Deserialize)]
@@ -34,8 +38,36 @@ enum Command {
         #[serde(default)]
         message: Option<String>,
         #[serde(default)]
+        tokens: Option<u64>,
+        #[serde(default)]
         payload: Value,
     },
+    /// Ends the turn because the request failed, fires StopFailure.
+    StopFailure { error: String },
+    /// Sets what the model says next: a turn that a prompt begins plays one reply and stops, and so does one that a
+    /// Stop hook sends on.
+    Replies { replies: Vec<Reply> },
+    /// Sets what replies say of their context, and keeps a transcript from here on.
+    Usage(Usage),
+    /// Keeps a transcript, and says whether it lags behind Stop.
+    Transcript { late: bool },
+    /// Sets what becomes of a typed `/clear`; what is left out stays as it is.
+    Clears {
+        #[serde(default)]
+        delay_ms: Option<u64>,
+        #[serde(default)]
+        busy: Option<bool>,
+        #[serde(default)]
+        swallow: Option<u32>,
+        #[serde(default)]
+        kill: Option<Kill>,
+    },
+    /// Has a program run in place of an event's hooks.
+    Override { event: String, program: String },
+    /// Types into the terminal, and presses Enter.
+    Submit { text: String },
+    /// Asks for what the hooks showed the model and the person.
+    Shown,
     /// Fires any event.
     Hook {
         event: String,
@@ -56,25 +88,6 @@ enum Command {
     State,
     /// Ends the session and the program.
     Quit,
-}
-
-#[derive(Deserialize, Clone)]
-struct ToolCall {
-    #[serde(default = "bash")]
-    name: String,
-    #[serde(default)]
-    input: Value,
-    #[serde(default)]
-    response: Value,
-    #[serde(default)]
-    tool_use_id: Option<String>,
-    /// Further members of the payload, `agent_id` for one.
-    #[serde(default)]
-    payload: Value,
-}
-
-fn bash() -> String {
-    "Bash".to_owned()
 }
 
 type Answer = Box<dyn FnOnce(&mut App, Value) + Send>;
@@ -131,9 +144,48 @@ fn perform(app: &mut App, command: Command, answer: Answer) {
             app.start_turn();
             answer(app, ok);
         }
-        Command::Tool(call) => tool(app, call, answer),
+        Command::Tool(call) => app.tool(call, |app, outcomes| answer(app, told(outcomes))),
         Command::Tools { .. } => answer(app, json!({ "ok": false, "error": "tools are taken apart before" })),
-        Command::Stop { message, payload } => stop(app, message, payload, answer),
+        Command::Stop { message, tokens, payload } => {
+            let message = message.unwrap_or_else(|| "Done.".to_owned());
+            app.stop(message, tokens, payload, |app, outcomes| answer(app, told(outcomes)));
+        }
+        Command::StopFailure { error } => app.stop_failure(&error, |app, outcomes| answer(app, told(outcomes))),
+        Command::Replies { replies } => {
+            app.replies = replies.into();
+            answer(app, ok);
+        }
+        Command::Usage(usage) => {
+            app.transcript.usage = usage;
+            app.transcript.kept = true;
+            answer(app, ok);
+        }
+        Command::Transcript { late } => {
+            app.transcript.late = late;
+            app.transcript.kept = true;
+            answer(app, ok);
+        }
+        Command::Clears { delay_ms, busy, swallow, kill } => {
+            let clears = &mut app.clears;
+            clears.delay = delay_ms.map_or(clears.delay, Duration::from_millis);
+            clears.busy = busy.unwrap_or(clears.busy);
+            clears.swallow = swallow.unwrap_or(clears.swallow);
+            clears.kill = kill.or(clears.kill);
+            answer(app, ok);
+        }
+        Command::Override { event, program } => {
+            app.overrides.insert(event, program);
+            answer(app, ok);
+        }
+        Command::Submit { text } => {
+            app.press(Key::Paste(text));
+            app.press(Key::Enter);
+            answer(app, ok);
+        }
+        Command::Shown => {
+            let shown = json!({ "ok": true, "shown": app.shown });
+            answer(app, shown);
+        }
         Command::Hook { event, payload } => fire(app, &event, payload, answer),
         Command::Session { source } => fire(app, "SessionStart", json!({ "source": source }), answer),
         Command::Clear => app.clear(|app| answer(app, ok)),
@@ -161,58 +213,12 @@ fn perform(app: &mut App, command: Command, answer: Answer) {
     }
 }
 
-fn tool(app: &mut App, call: ToolCall, answer: Answer) {
-    let mut payload = json!({
-        "tool_name": call.name,
-        "tool_input": call.input,
-        "tool_response": call.response,
-        "tool_use_id": call.tool_use_id.unwrap_or_else(|| format!("toolu_{}", new_id().replace('-', ""))),
-        "duration_ms": 1,
-    });
-    merge(&mut payload, call.payload);
-    app.conversation.push(Said::Model(format!("{}(…)", call.name)));
-    app.fire("PostToolUse", &payload, |app, outcomes| {
-        app.deliver_queue();
-        answer(app, told(&outcomes));
-    });
-}
-
-fn stop(app: &mut App, message: Option<String>, extra: Value, answer: Answer) {
-    let message = message.unwrap_or_else(|| "Done.".to_owned());
-    let mut payload = json!({
-        "stop_hook_active": app.stop_hook_active,
-        "last_assistant_message": message,
-        "background_tasks": [],
-        "session_crons": [],
-    });
-    merge(&mut payload, extra);
-    app.conversation.push(Said::Model(message));
-    app.end_turn();
-    // The screen shows the end of the turn before the hook can look at it.
-    app.when_drawn.push(Box::new(move |app| {
-        app.fire("Stop", &payload, |app, outcomes| {
-            app.stop_hook_active = outcomes.iter().any(|outcome| outcome.reply()["decision"] == "block");
-            if app.stop_hook_active && app.phase == crate::app::Phase::Idle {
-                app.start_turn();
-            }
-            app.settle_queue();
-            answer(app, told(&outcomes));
-        });
-    }));
-}
-
 fn fire(app: &mut App, event: &str, payload: Value, answer: Answer) {
     app.fire(event, &payload, |app, outcomes| answer(app, told(&outcomes)));
 }
 
 fn told(outcomes: &[Outcome]) -> Value {
     json!({ "ok": true, "stdout": stdout_of(outcomes), "hooks": outcomes })
-}
-
-fn merge(payload: &mut Value, extra: Value) {
-    if let (Value::Object(payload), Value::Object(extra)) = (payload, extra) {
-        payload.extend(extra);
-    }
 }
 
 fn state(app: &App) -> Value {
@@ -226,6 +232,8 @@ fn state(app: &App) -> Value {
         "queued": app.queue.iter().map(|&index| &app.submitted[index].text).collect::<Vec<_>>(),
         "dialog_answers": app.dialog_answers,
         "turns": app.turns,
+        "stops": app.stops,
+        "replies_left": app.replies.len(),
         "session_id": app.session_id,
         "prompt_id": app.prompt_id,
         "transcript_path": app.transcript_path(),

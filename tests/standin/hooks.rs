@@ -58,6 +58,8 @@ fn default_timeout() -> u64 {
 /// What one hook did.
 #[derive(Debug, Default, serde::Serialize)]
 pub(crate) struct Outcome {
+    /// The program.
+    pub(crate) command: String,
     /// Its exit status; `None` if it was killed, by the time limit or otherwise, or could not be started.
     pub(crate) status: Option<i32>,
     /// What it wrote to stdout.
@@ -72,6 +74,16 @@ impl Outcome {
     /// Returns the answer, if stdout is JSON.
     pub(crate) fn reply(&self) -> Value {
         serde_json::from_str(&self.stdout).unwrap_or(Value::Null)
+    }
+
+    /// Says whether the answer is `decision: block`.
+    pub(crate) fn blocks(&self) -> bool {
+        self.reply()["decision"] == "block"
+    }
+
+    /// Returns the reason that the answer gives.
+    pub(crate) fn reason(&self) -> String {
+        self.reply()["reason"].as_str().unwrap_or_default().to_owned()
     }
 }
 
@@ -141,6 +153,11 @@ pub(crate) fn run(hooks: &[Hook], payload: &Value, session_id: &str, cwd: &Path)
 }
 
 impl Hook {
+    /// Returns the hook that runs the program at `path` and nothing else.
+    pub(crate) fn program(path: &str) -> Self {
+        Self { command: path.to_owned(), args: Some(Vec::new()), timeout: default_timeout() }
+    }
+
     fn run(&self, payload: &Value, session_id: &str, cwd: &Path) -> Outcome {
         let began = Instant::now();
         let spawned = self
@@ -158,6 +175,7 @@ impl Hook {
             Ok(child) => wait(child, payload.to_string(), began + Duration::from_secs(self.timeout)),
             Err(error) => Outcome { stderr: format!("cannot start {}: {error}", self.command), ..Outcome::default() },
         };
+        outcome.command = self.command.clone();
         outcome.ms = began.elapsed().as_millis() as u64;
         outcome
     }

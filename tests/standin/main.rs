@@ -19,12 +19,16 @@
 )]
 
 mod app;
+mod clearing;
 mod control;
 mod hooks;
 mod keys;
 mod prompts;
 mod record;
 mod screen;
+mod script;
+mod shown;
+mod transcript;
 mod tty;
 mod ui;
 
@@ -100,10 +104,7 @@ impl Client {
     /// Writes the record and redraws where that is due.
     fn catch_up(&mut self) -> io::Result<()> {
         let app = &mut self.app;
-        let status = app.status();
-        if let Some(record) = &mut app.record {
-            record.write(status, &app.session_id, &app.cwd)?;
-        }
+        app.write_record();
         if self.changed.is_some_and(|since| self.screen.due(since, app.delay) <= Instant::now()) {
             self.changed = None;
             self.screen.draw(app)?;

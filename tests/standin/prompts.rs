@@ -32,6 +32,7 @@ impl App {
         let index = self.submitted.len();
         let own = is_own_command(text.trim());
         self.submitted.push(Submission {
+            session_id: self.session_id.clone(),
             text,
             mid_turn,
             prompt_hook_stdout: None,
@@ -47,6 +48,7 @@ impl App {
             }
             (false, false) => {
                 self.phase = Phase::Prompting;
+                self.stop_hook_active = false;
                 self.prompt_id = Some(new_id());
                 self.conversation.push(Said::User(self.submitted[index].text.clone()));
                 self.ask_prompt_hooks(index, Self::idle_prompt_answered);
@@ -70,6 +72,10 @@ impl App {
             return;
         }
         self.phase = Phase::Idle;
+        if reply["decision"] != "block" {
+            let text = self.submitted[index].text.clone();
+            self.write_prompt(&text);
+        }
         if reply["continue"] == false {
             let reason = reply["stopReason"].as_str().unwrap_or("stopped by a hook");
             self.conversation.push(Said::Note(format!("  ⎿ \u{a0}{reason}")));
@@ -78,14 +84,19 @@ impl App {
             let text = self.submitted[index].text.clone();
             self.draft.insert_str(0, &text);
         } else {
-            self.submitted[index].started_turn = true;
-            self.start_turn();
+            self.start_turn_of(index);
         }
         self.settle_queue();
     }
 
     fn queued_prompt_answered(&mut self, _index: usize, _reply: Value) {
         self.settle_queue();
+    }
+
+    fn start_turn_of(&mut self, index: usize) {
+        self.submitted[index].started_turn = true;
+        self.start_turn();
+        self.play();
     }
 
     /// Begins a turn. What happens in it is told from outside.
@@ -109,6 +120,7 @@ impl App {
     pub(crate) fn interrupt(&mut self) {
         self.phase = Phase::Idle;
         self.log.append("interrupted", json!({}));
+        self.write_interruption();
         self.conversation.push(Said::Note("  ⎿ \u{a0}Interrupted · What should Claude do instead?".to_owned()));
         self.settle_queue();
     }
@@ -120,7 +132,9 @@ impl App {
             if submission.keep_only || is_own_command(submission.text.trim()) {
                 self.queue.push(index);
             } else {
-                self.conversation.push(Said::User(submission.text.clone()));
+                let text = submission.text.clone();
+                self.write_prompt(&text);
+                self.conversation.push(Said::User(text));
             }
         }
     }
@@ -140,10 +154,13 @@ impl App {
                 self.run_own_command(index);
                 continue;
             }
-            self.conversation.push(Said::User(submission.text.clone()));
-            if !submission.keep_only {
-                self.submitted[index].started_turn = true;
-                self.start_turn();
+            let (text, keep_only) = (submission.text.clone(), submission.keep_only);
+            // After a clear there is none yet.
+            self.prompt_id.get_or_insert_with(new_id);
+            self.write_prompt(&text);
+            self.conversation.push(Said::User(text));
+            if !keep_only {
+                self.start_turn_of(index);
             }
         }
     }
@@ -151,22 +168,10 @@ impl App {
     fn run_own_command(&mut self, index: usize) {
         let text = self.submitted[index].text.trim().to_owned();
         match text.split_whitespace().next() {
-            Some("/clear" | "/new") => self.clear(|_| {}),
+            Some("/clear" | "/new") => self.clear_typed(),
             Some("/compact") => self.compact(text["/compact".len()..].trim()),
             _ => self.exit("prompt_input_exit"),
         }
-    }
-
-    /// Does what `/clear` does: SessionEnd under the old id, SessionStart under the new one.
-    pub(crate) fn clear(&mut self, then: impl FnOnce(&mut Self) + Send + 'static) {
-        self.fire("SessionEnd", &json!({ "reason": "clear" }), |app, _| {
-            app.session_id = new_id();
-            app.prompt_id = None;
-            app.phase = Phase::Idle;
-            app.conversation.clear();
-            app.queue.clear();
-            app.fire("SessionStart", &json!({ "source": "clear" }), |app, _| then(app));
-        });
     }
 
     fn compact(&mut self, instructions: &str) {

@@ -1,6 +1,6 @@
 //! Draws the client's screen: conversation, ruled input box, footer, or a permission dialog in their place.
 
-use crate::app::{App, Phase, Said};
+use crate::app::{App, Said};
 
 const GREY: &str = "\x1b[38;5;246m";
 const RULE: &str = "\x1b[38;5;244m";
@@ -106,7 +106,7 @@ fn conversation(app: &App, columns: usize) -> Vec<Row> {
 }
 
 fn input_box(app: &App, columns: usize, rows: usize) -> Vec<Row> {
-    let running = app.phase != Phase::Idle;
+    let running = app.looks_busy();
     let mut lines = Vec::new();
     for &index in app.queue.iter().rev().take(3).rev() {
         lines.push(Row::new().with(GREY, &fit(&format!("  ❯ {}", app.submitted[index].text), columns - 1)));
@@ -133,7 +133,7 @@ fn input_box(app: &App, columns: usize, rows: usize) -> Vec<Row> {
 
 /// Returns the input: at most `room` lines, the last ones, with the cursor as a reversed cell behind the text.
 fn draft(app: &App, columns: usize, room: usize) -> Vec<Row> {
-    let prompt = if app.phase == Phase::Idle { "" } else { GREY };
+    let prompt = if app.looks_busy() { GREY } else { "" };
     let mut lines = wrap(&app.draft, columns - 4);
     lines.drain(..lines.len().saturating_sub(room));
     let last = lines.len() - 1;
