@@ -19,6 +19,7 @@ mod bookmarks_screen;
 mod bookmarks_tmux;
 mod cli;
 mod context_guard;
+mod continuation;
 mod handoff;
 mod logging;
 mod monitor;

@@ -92,13 +92,17 @@ impl Store {
     }
 
     /// Returns the newest chain under way in that client or terminal, whatever its session is.
-    pub fn open_chain_at(&self, client_pid: u32, place: Option<&str>) -> Result<Option<Chain>, StoreError> {
+    ///
+    /// Where neither is known, nor was when it began, the project has to do.
+    pub fn open_chain_at(&self, at: &NewChain<'_>) -> Result<Option<Chain>, StoreError> {
         let sql = format!(
             "SELECT {COLUMNS} FROM continuations
-             WHERE state IN ('asked', 'clearing', 'prompting') AND ((?1 <> 0 AND client_pid = ?1) OR place = ?2)
+             WHERE state IN ('asked', 'clearing', 'prompting')
+               AND ((?1 <> 0 AND client_pid = ?1) OR place = ?2
+                    OR (?1 = 0 AND ?2 IS NULL AND client_pid = 0 AND place IS NULL AND project_path = ?3))
              ORDER BY since DESC LIMIT 1"
         );
-        let found = self.connection.query_row(&sql, (client_pid, place), read).optional();
+        let found = self.connection.query_row(&sql, (at.client_pid, at.place, at.project_path), read).optional();
         found.map_err(cannot("find the continuation"))
     }
 

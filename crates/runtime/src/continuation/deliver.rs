@@ -10,7 +10,7 @@ use longhaul_store::{Chain, Store};
 
 use super::{Course, settings};
 use crate::typing::{Submitted, Typist, shows_another_session, submit_patiently};
-use crate::{Error, ErrorLog, Home, Order, SessionRecord, home, surroundings};
+use crate::{Error, ErrorLog, Home, Order, SessionRecord, home, process, surroundings};
 
 /// How the injector is told what it is started for.
 pub(crate) const KIND: &str = "continuation";
@@ -39,6 +39,8 @@ pub(crate) fn deliver(env: &Env, log: &ErrorLog, id: i64) -> Result<(), Error> {
         let Some(text) = chain.plan.text(&course.rules(&[])) else { return Ok(()) };
         let why = match type_step(env, &home, &store, &chain, text)? {
             Delivered::MovedOn => return Ok(()),
+            // Whoever starts in its place goes on, or finds it expired.
+            Delivered::No(_) if chain.client_pid != 0 && !process::is_alive(chain.client_pid) => return Ok(()),
             Delivered::No(why) => why,
         };
         let now = clock(env);

@@ -157,7 +157,9 @@ impl<E: HookEvent<'static>> Hook<E> {
             return Ok(Some(chain));
         }
         let own = self.env.client_pid.unwrap_or_default();
-        let found = store.open_chain_at(own, self.place_name().as_deref())?;
+        let (project, place) = (Project::of(&self.env, self.event.common().cwd.as_deref()), self.place_name());
+        let here = NewChain { project_path: &project.path, client_pid: own, place: place.as_deref() };
+        let found = store.open_chain_at(&here)?;
         // A client inside a client has the same terminal, and is none of the outer one's business.
         let is_ours = |chain: &Chain| chain.client_pid == 0 || chain.client_pid == own;
         Ok(found.filter(|chain| is_ours(chain) || !process::is_alive(chain.client_pid)))
