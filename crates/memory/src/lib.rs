@@ -1,5 +1,11 @@
 //! Memory: what every session did, told by rule, kept without what is private, and found again.
 
+mod json;
 mod observation;
+mod strip;
 
 pub use crate::observation::{Kind, MadeBy, Observation, Summary};
+pub use crate::strip::strip_json;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,2 @@
+mod json;
+mod strip;
