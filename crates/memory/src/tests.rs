@@ -1,2 +1,3 @@
 mod json;
+mod redact;
 mod strip;
