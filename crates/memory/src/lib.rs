@@ -1,13 +1,19 @@
 //! Memory: what every session did, told by rule, kept without what is private, and found again.
 
+mod call;
+mod cap;
 mod json;
 mod key_block;
 mod observation;
 mod redact;
+mod skip;
 mod strip;
 
+pub use crate::call::{Call, RawCall, Secrets, fold_key};
+pub use crate::cap::{INPUT_CHARS, RESPONSE_CHARS, cap, tokens};
 pub use crate::observation::{Kind, MadeBy, Observation, Summary};
 pub use crate::redact::redact;
+pub use crate::skip::{DEFAULT_SKIPPED, is_skipped};
 pub use crate::strip::strip_json;
 
 #[cfg(test)]

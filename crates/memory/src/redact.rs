@@ -53,7 +53,7 @@ enum Shape {
 fn next_anchor(bytes: &[u8], from: usize) -> Option<usize> {
     const ANCHORS: [bool; 256] = {
         let mut table = [false; 256];
-        let signs = b"-_IJKc";
+        let signs = b"-_/IJK";
         let mut at = 0;
         while at < signs.len() {
             table[signs[at] as usize] = true;
@@ -61,16 +61,8 @@ fn next_anchor(bytes: &[u8], from: usize) -> Option<usize> {
         }
         table
     };
-    // `c` is too frequent by itself: only as in `slack.com` does it count.
-    let counts = |at: &usize| bytes[*at] != b'c' || bytes[..*at].ends_with(b"slack.");
-    let mut from = from;
-    loop {
-        let at = from + bytes.get(from..)?.iter().position(|byte| ANCHORS[usize::from(*byte)])?;
-        if counts(&at) {
-            return Some(at);
-        }
-        from = at + 1;
-    }
+    let at = bytes.get(from..)?.iter().position(|byte| ANCHORS[usize::from(*byte)])?;
+    Some(from + at)
 }
 
 /// Returns the secret that the anchor at `at` belongs to.
@@ -163,13 +155,15 @@ fn aws_secret(text: &str, at: usize, first: &str, second: &str) -> Option<Run> {
     (assigns && length == 40).then_some((start, end))
 }
 
-/// `hooks.slack.com/services/…`; `at` is the `c` of `com`.
+/// `hooks.slack.com/services/…`; `at` is the first slash.
 fn slack_hook(text: &str, at: usize) -> Option<Run> {
     let bytes = text.as_bytes();
-    let start = at.checked_sub("hooks.slack.".len()).filter(|start| &bytes[*start..at] == b"hooks.slack.")?;
-    let path =
-        ["com/services/", "com\\/services\\/"].into_iter().find(|path| bytes[at..].starts_with(path.as_bytes()))?;
-    let mut end = at + path.len();
+    // JSON may escape a slash.
+    let is_escaped = bytes[..at].ends_with(b"\\");
+    let (host, path) =
+        if is_escaped { ("hooks.slack.com\\", "/services\\/") } else { ("hooks.slack.com", "/services/") };
+    let start = at.checked_sub(host.len()).filter(|start| &bytes[*start..at] == host.as_bytes())?;
+    let mut end = at + bytes[at..].starts_with(path.as_bytes()).then_some(path.len())?;
     let begin = end;
     loop {
         match &bytes[end..] {

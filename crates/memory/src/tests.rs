@@ -1,3 +1,6 @@
+mod call;
+mod cap;
 mod json;
 mod redact;
+mod skip;
 mod strip;

@@ -62,6 +62,12 @@ fn escapes_of_json_end_a_word() {
 }
 
 #[test]
+fn an_escaped_slash_is_a_slash() {
+    let hook = format!("hooks.slack.{}/services/T000/B000/XXXXXXXX", "com").replace('/', "\\/");
+    check(&format!("\"https:\\/\\/{hook}\""), "\"https:\\/\\/[redacted]\"");
+}
+
+#[test]
 fn an_aws_secret_is_known_by_its_name() {
     let secret = "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY";
     for (before, after) in [
