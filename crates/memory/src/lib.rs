@@ -2,16 +2,20 @@
 
 mod call;
 mod cap;
+mod fields;
 mod json;
 mod key_block;
 mod observation;
+mod observe;
 mod redact;
 mod skip;
 mod strip;
+mod text;
 
 pub use crate::call::{Call, RawCall, Secrets, fold_key};
 pub use crate::cap::{INPUT_CHARS, RESPONSE_CHARS, cap, tokens};
 pub use crate::observation::{Kind, MadeBy, Observation, Summary};
+pub use crate::observe::{NARRATIVE_CHARS, TITLE_CHARS, after_problem, command_key, decisions, observe};
 pub use crate::redact::redact;
 pub use crate::skip::{DEFAULT_SKIPPED, is_skipped};
 pub use crate::strip::strip_json;

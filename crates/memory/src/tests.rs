@@ -1,6 +1,11 @@
 mod call;
 mod cap;
+mod command;
+mod decision;
+mod fields;
 mod json;
+mod observe;
 mod redact;
 mod skip;
 mod strip;
+mod text;
