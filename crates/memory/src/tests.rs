@@ -5,6 +5,8 @@ mod decision;
 mod fields;
 mod json;
 mod observe;
+mod page;
+mod query;
 mod redact;
 mod skip;
 mod strip;
