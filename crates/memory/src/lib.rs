@@ -10,8 +10,10 @@ mod observe;
 mod page;
 mod query;
 mod redact;
+mod reply;
 mod skip;
 mod strip;
+mod summarize;
 mod text;
 
 pub use crate::call::{Call, RawCall, Secrets, fold_key};
@@ -23,6 +25,7 @@ pub use crate::query::{Query, Term};
 pub use crate::redact::redact;
 pub use crate::skip::{DEFAULT_SKIPPED, is_skipped};
 pub use crate::strip::strip_json;
+pub use crate::summarize::{PART_CHARS, REQUEST_CHARS, TurnText, summarize};
 
 #[cfg(test)]
 mod tests;

@@ -6,6 +6,7 @@ mod decision;
 mod files;
 mod others;
 
+pub(crate) use self::command::normalized;
 pub use self::command::{after_problem, command_key};
 pub use self::decision::decisions;
 

@@ -102,17 +102,20 @@ pub fn command_key(call: &Call) -> Option<String> {
     if refused || outcome(call, &command, &output(seen.response)) == Outcome::Unknown {
         return None;
     }
+    Some(normalized(&command)).filter(|key| !key.is_empty())
+}
+
+/// Returns a command without the directory that it enters first, and without what only looks at its output.
+pub(crate) fn normalized(command: &str) -> String {
     let mut words = command.split_whitespace().collect::<Vec<_>>().join(" ");
     while let Some((_, rest)) = words.split_once(" && ").filter(|(first, _)| first.starts_with("cd ")) {
         words = rest.to_owned();
     }
-    // What only looks at the output comes behind the first pipe to such a program.
     let viewers =
         [" | tail", " | head", " | grep", " | less", " | cat", " | tee", " | rg", " | sed", " | awk", " | wc"];
     let end = viewers.iter().filter_map(|viewer| words.find(viewer)).min().unwrap_or(words.len());
     let kept = words[..end].split(' ').filter(|word| !is_redirection(word)).collect::<Vec<_>>().join(" ");
-    let kept = kept.trim_end_matches([';', ' ']);
-    (!kept.is_empty()).then(|| kept.to_owned())
+    kept.trim_end_matches([';', ' ']).to_owned()
 }
 
 fn is_redirection(word: &str) -> bool {
