@@ -4,6 +4,7 @@
 
 pub mod budget;
 pub mod catalog;
+pub mod clock;
 pub mod config;
 mod env;
 pub mod event;

@@ -10,50 +10,102 @@ const MAX_TAGS: usize = 100;
 ///
 /// Attributes are allowed, nesting is followed, an unclosed tag hides the rest. One pass, linear in the text.
 pub fn strip(text: &str) -> String {
-    scan(text).0
+    Stripper::default().strip(text)
 }
 
 /// Returns whether `text` ends inside a private passage: what follows it is private, too.
 pub fn leaves_open(text: &str) -> bool {
-    scan(text).1
+    let mut stripper = Stripper::default();
+    stripper.strip(text);
+    stripper.is_open()
 }
 
-/// Returns what is not private, and whether the end is.
-fn scan(text: &str) -> (String, bool) {
-    let mut kept = String::with_capacity(text.len());
-    let mut rest = text;
-    let mut depth = 0_usize;
-    let mut tags = 0;
-    while let Some(at) = rest.find('<') {
-        let (before, from_tag) = rest.split_at(at);
-        if depth == 0 {
-            kept.push_str(before);
-        }
-        match Tag::read(from_tag) {
-            Some(tag) => {
-                tags += 1;
-                if tags > MAX_TAGS {
-                    return (kept, true);
-                }
-                depth = match tag.kind {
-                    Kind::Opening => depth + 1,
-                    Kind::Closing => depth.saturating_sub(1),
-                    Kind::Empty => depth,
-                };
-                rest = &from_tag[tag.length..];
+/// Returns whether one of our tags may stand in `raw`, the inside of a JSON string with its escapes still in it.
+///
+/// `false` is certain. A tag that is partly written in escapes cannot be told apart without decoding: that is `true`.
+pub fn may_hold_tag(raw: &str) -> bool {
+    let signs = raw.split('<').skip(1).chain(raw.split("\\u003c").skip(1)).chain(raw.split("\\u003C").skip(1));
+    signs.into_iter().any(|after| {
+        let after = after.as_bytes();
+        let name = after.strip_prefix(b"/").unwrap_or(after);
+        TAGS.iter().any(|tag| {
+            let same = name.iter().zip(tag.as_bytes()).take_while(|(a, b)| a.eq_ignore_ascii_case(b)).count();
+            same == tag.len() || name.get(same) == Some(&b'\\')
+        })
+    })
+}
+
+/// Strips text that comes in pieces: a passage left open in one goes on in the next.
+#[derive(Debug, Default)]
+pub struct Stripper {
+    depth: usize,
+    tags: usize,
+}
+
+impl Stripper {
+    /// Returns whether the next piece begins inside a private passage.
+    pub fn is_open(&self) -> bool {
+        self.depth > 0 || self.is_spent()
+    }
+
+    /// Returns what is not private in the next piece; nothing once there were too many tags.
+    ///
+    /// What is returned holds no tag, not even one whose halves stood before and behind a passage.
+    pub fn strip(&mut self, text: &str) -> String {
+        let mut kept = String::with_capacity(if self.is_open() { 0 } else { text.len() });
+        let mut rest = text;
+        while let Some(at) = rest.find('<').filter(|_| !self.is_spent()) {
+            let (before, from_tag) = rest.split_at(at);
+            if self.depth == 0 {
+                kept.push_str(before);
             }
-            None => {
-                if depth == 0 {
+            let Some(tag) = Tag::read(from_tag) else {
+                if self.depth == 0 {
                     kept.push('<');
                 }
                 rest = &from_tag[1..];
+                continue;
+            };
+            rest = &from_tag[tag.length..];
+            self.count(&tag);
+            if !self.is_open() {
+                part(&mut kept, rest);
             }
         }
+        if self.is_open() {
+            part(&mut kept, "");
+        } else {
+            kept.push_str(rest);
+        }
+        kept
     }
-    if depth == 0 {
-        kept.push_str(rest);
+
+    fn count(&mut self, tag: &Tag) {
+        self.tags += 1;
+        self.depth = match tag.kind {
+            Kind::Opening => self.depth + 1,
+            Kind::Closing => self.depth.saturating_sub(1),
+            Kind::Empty => self.depth,
+        };
     }
-    (kept, depth > 0)
+
+    fn is_spent(&self) -> bool {
+        self.tags > MAX_TAGS
+    }
+}
+
+/// Makes the sign at the end of `kept` that would, with `rest`, open a tag now, a sign that opens none.
+fn part(kept: &mut String, rest: &str) {
+    let longest = TAGS.iter().map(|tag| tag.len()).max().unwrap_or_default() + "</".len();
+    let near = kept.len().saturating_sub(longest);
+    let Some(at) = kept.as_bytes()[near..].iter().rposition(|byte| *byte == b'<').map(|at| near + at) else {
+        return;
+    };
+    let joined: String = kept[at..].chars().chain(rest.chars().take(longest + 1)).collect();
+    if Tag::read(&joined).is_some() {
+        // Not merely taken away: what stands around it could be a tag in turn.
+        kept.replace_range(at..=at, "‹");
+    }
 }
 
 struct Tag {

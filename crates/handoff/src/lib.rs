@@ -5,7 +5,6 @@
 
 mod baton;
 mod choose;
-mod clock;
 pub mod continuation;
 mod lines;
 mod middle;
@@ -16,9 +15,10 @@ mod render;
 mod skeleton;
 mod view;
 
+pub use longhaul_core::clock::{Date, date_of, time_of};
+
 pub use crate::baton::{Baton, TTL_MS, Trigger, baton_command};
 pub use crate::choose::{Client, NoBaton, Offer, Pick, Taker, choose};
-pub use crate::clock::{Date, date_of, time_of};
 pub use crate::middle::{cut_middle, tokens};
 pub use crate::moment::{Moment, MomentError, Span, parse_moment};
 pub use crate::predecessor::{ChainError, MAX_MERGES, Refusal, Session, follow, newest_unmerged, predecessor};

@@ -1,6 +1,7 @@
 //! How a turn looks in the second layer and in the first.
 
-use crate::clock::{date_of, time_of};
+use longhaul_core::clock::{date_of, time_of};
+
 use crate::middle::cut_middle;
 use crate::skeleton::one_line;
 use crate::view::{Context, Said, TurnView, short_session};

@@ -1,8 +1,7 @@
 //! What `longhaul detail` is asked for: a time, a range of times, a turn.
 
 use longhaul_core::Millis;
-
-use crate::clock::{DAY_MS, Date};
+use longhaul_core::clock::{DAY_MS, Date};
 
 /// What to show.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,6 +1,6 @@
 use proptest::prelude::*;
 
-use crate::privacy::{leaves_open, strip};
+use crate::privacy::{Stripper, leaves_open, may_hold_tag, strip};
 
 #[track_caller]
 fn check(text: &str, expected: &str) {
@@ -40,7 +40,44 @@ fn after_a_hundred_tags_the_rest_is_dropped() {
     assert_eq!(strip(&text), "y".repeat(50));
 }
 
+#[test]
+fn halves_of_a_tag_do_not_become_one() {
+    check("<pri<private>x</private>vate>y", "‹private>y");
+    check("<private<private/>", "‹private");
+    check("</longhaul-<private/>context>y", "‹/longhaul-context>y");
+    check("<p<private/>ri<private/>vate>y", "‹private>y");
+    check("1 <<private>x</private> 2", "1 < 2");
+}
+
+#[test]
+fn a_passage_goes_on_in_the_next_piece() {
+    let mut stripper = Stripper::default();
+    assert_eq!(stripper.strip("a <private>b"), "a ");
+    assert!(stripper.is_open());
+    assert_eq!(stripper.strip("c"), "");
+    assert_eq!(stripper.strip("d</private> e"), " e");
+    assert!(!stripper.is_open());
+}
+
+#[test]
+fn a_tag_is_suspected_behind_escapes() {
+    for raw in ["<private>", "a<\\/private>", "\\u003cprivate", "\\u003C/Private", "<pri\\u0076ate>", "<\\u0070rivate>"]
+    {
+        assert!(may_hold_tag(raw), "{raw}");
+    }
+    for raw in ["<b>", "a < b", "Vec<u8>", "</div>", "<p>\\n</p>", "<strong>", ""] {
+        assert!(!may_hold_tag(raw), "{raw}");
+    }
+}
+
 proptest! {
+    #[test]
+    fn twice_is_once(text in "(<|</|<pri|vate|>|private|<private>|</private>|<private/>| |a){0,40}") {
+        let once = strip(&text);
+        prop_assert_eq!(strip(&once), once.clone());
+        prop_assert!(!leaves_open(&once));
+    }
+
     #[test]
     fn nothing_inside_survives(before in "[^<]{0,20}", secret in "[a-z]{5,20}", after in "[^<]{0,20}") {
         let stripped = strip(&format!("{before}<private>SECRET-{secret}</private>{after}"));

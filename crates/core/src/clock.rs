@@ -2,9 +2,10 @@
 
 use std::fmt;
 
-use longhaul_core::Millis;
+use crate::time::Millis;
 
-pub(crate) const DAY_MS: i64 = 86_400_000;
+/// The milliseconds of a day.
+pub const DAY_MS: i64 = 86_400_000;
 
 /// A day of the calendar.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

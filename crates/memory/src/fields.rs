@@ -1,0 +1,112 @@
+//! Single fields of a tool's input or response, which may have been cut in the middle.
+
+use crate::cap::NOTE_START;
+use crate::json::{is_key, string_end, unescape};
+
+/// JSON text whose fields are looked up one by one.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Fields<'a>(pub(crate) &'a str);
+
+/// A string of the document.
+struct Token<'a> {
+    inside: &'a str,
+    /// Everything behind its closing quote.
+    after: &'a str,
+    depth: usize,
+    is_key: bool,
+}
+
+impl<'a> Fields<'a> {
+    /// Returns a field's text; a number or a list is none.
+    pub(crate) fn text(self, key: &str) -> Option<String> {
+        self.value(key)?.strip_prefix('"').map(|value| unescape(inside(value))).filter(|text| !text.trim().is_empty())
+    }
+
+    /// Returns the text of the first of these fields that has one.
+    pub(crate) fn first_text(self, keys: &[&str]) -> Option<String> {
+        keys.iter().find_map(|key| self.text(key))
+    }
+
+    /// Returns a field's number.
+    pub(crate) fn number(self, key: &str) -> Option<u64> {
+        let value = self.value(key)?;
+        let digits = value.bytes().take_while(u8::is_ascii_digit).count();
+        value[..digits].parse().ok()
+    }
+
+    /// Returns whether a field is `true`.
+    pub(crate) fn flag(self, key: &str) -> bool {
+        self.value(key).is_some_and(|value| value.starts_with("true"))
+    }
+
+    /// Returns the object in a field; an empty one where there is none.
+    pub(crate) fn object(self, key: &str) -> Self {
+        Self(self.value(key).filter(|value| value.starts_with('{')).unwrap_or("{}"))
+    }
+
+    /// Returns the strings of a list.
+    pub(crate) fn list(self, key: &str) -> Vec<String> {
+        let Some(list) = self.value(key).filter(|value| value.starts_with('[')) else { return Vec::new() };
+        tokens(list).take_while(|token| token.depth > 0).map(|token| unescape(token.inside)).collect()
+    }
+
+    /// Returns the text of every field of this name, however deep.
+    pub(crate) fn every(self, key: &str) -> Vec<String> {
+        let values = tokens(self.0).filter(|token| token.is_key && token.inside == key).map(|token| value(token.after));
+        values.filter_map(|value| value.strip_prefix('"').map(|value| unescape(inside(value)))).collect()
+    }
+
+    /// Returns what a person would read of a response, whatever its shape.
+    pub(crate) fn said(self) -> String {
+        let raw = self.0.trim();
+        if let Some(text) = raw.strip_prefix('"') {
+            return unescape(inside(text));
+        }
+        let text = self.first_text(&["result", "content", "text", "message", "output", "stdout", "error"]);
+        let text = text.unwrap_or_else(|| self.every("text").join("\n"));
+        if text.is_empty() && !matches!(raw, "{}" | "[]" | "null") { raw.to_owned() } else { text }
+    }
+
+    /// Returns a field's value and all that follows it.
+    fn value(self, key: &str) -> Option<&'a str> {
+        let is_it = |token: &Token<'_>| token.is_key && token.inside == key;
+        let found = tokens(self.0).find(|token| token.depth == 1 && is_it(token));
+        // Behind a cut the depth is not known.
+        let behind = || tokens(self.0).filter(|token| is_it(token)).last().filter(|token| self.is_behind_cut(token));
+        found.or_else(behind).map(|token| value(token.after))
+    }
+
+    fn is_behind_cut(self, token: &Token<'_>) -> bool {
+        self.0[..self.0.len() - token.after.len()].contains(NOTE_START)
+    }
+}
+
+/// Returns what follows a key and its colon.
+fn value(after: &str) -> &str {
+    after.trim_start().trim_start_matches(':').trim_start()
+}
+
+/// Returns a string up to its end, or all of it where the end was cut.
+fn inside(text: &str) -> &str {
+    string_end(text, 0).map_or(text, |end| &text[..end])
+}
+
+/// Returns the strings of a document, in order.
+fn tokens(json: &str) -> impl Iterator<Item = Token<'_>> {
+    let mut rest = json;
+    let mut depth = 0_usize;
+    std::iter::from_fn(move || {
+        let quote = rest.find('"')?;
+        for byte in rest[..quote].bytes() {
+            match byte {
+                b'{' | b'[' => depth += 1,
+                b'}' | b']' => depth = depth.saturating_sub(1),
+                _ => {}
+            }
+        }
+        let inside = inside(&rest[quote + 1..]);
+        let after = rest.get(quote + inside.len() + 2..).unwrap_or_default();
+        rest = after;
+        Some(Token { inside, after, depth, is_key: is_key(after) })
+    })
+}

@@ -1,0 +1,58 @@
+//! Private key blocks, in plain text and in the strings of a document.
+
+use crate::json::{is_key, string_end};
+use crate::redact::REDACTED;
+
+const BEGIN: &str = "-----BEGIN ";
+const END: &str = "-----END ";
+const DASHES: &str = "-----";
+
+/// The longest kind of key that a block names: `ENCRYPTED`, `PGP`, `OPENSSH` and their like.
+const LABEL_BYTES: usize = 60;
+
+/// Returns where the private key block that begins at `at` ends: the end of the text where it is not closed.
+pub(crate) fn end(text: &str, at: usize) -> Option<usize> {
+    let body = at + header(&text[at..], BEGIN)?;
+    let mut from = body;
+    while let Some(found) = text[from..].find(END) {
+        from += found;
+        if let Some(length) = header(&text[from..], END) {
+            return Some(from + length);
+        }
+        from += END.len();
+    }
+    Some(text.len())
+}
+
+/// Returns the length of the line that opens or closes a private key.
+fn header(text: &str, opening: &str) -> Option<usize> {
+    let label = text.strip_prefix(opening)?;
+    let label = &label.as_bytes()[..label.len().min(LABEL_BYTES)];
+    let length =
+        label.iter().take_while(|byte| byte.is_ascii_uppercase() || matches!(byte, b' ' | b'0'..=b'9')).count();
+    let is_private = [&b"PRIVATE KEY"[..], b"PRIVATE KEY BLOCK"].iter().any(|kind| label[..length].ends_with(kind));
+    let closes = text[opening.len() + length..].starts_with(DASHES);
+    (is_private && closes).then_some(opening.len() + length + DASHES.len())
+}
+
+/// Adds what may be shown of a block: one mark, and one more for every further string that it reaches into.
+///
+/// A patch has a string for every line, so the quotes of a document, what stands between its strings, and its keys stay.
+pub(crate) fn hide(block: &str, kept: &mut String) {
+    kept.push_str(REDACTED);
+    // In plain text this is merely some quote behind the key, which has none.
+    let mut rest = match string_end(block, 0) {
+        Some(quote) => &block[quote..],
+        None => return,
+    };
+    while let Some(string) = rest[1..].find('"').map(|quote| &rest[quote + 2..]) {
+        kept.push_str(&rest[..rest.len() - string.len()]);
+        let Some(quote) = string_end(string, 0) else {
+            kept.push_str(REDACTED);
+            return;
+        };
+        kept.push_str(if is_key(&string[quote + 1..]) { &string[..quote] } else { REDACTED });
+        rest = &string[quote..];
+    }
+    kept.push_str(rest);
+}

@@ -1,0 +1,159 @@
+//! What somebody looks for, as expressions that SQLite's full-text search always accepts.
+
+use longhaul_core::clock::Date;
+
+use crate::observation::Kind;
+
+/// At most this many words and phrases count.
+const TERMS: usize = 32;
+
+/// The longest of them, in characters.
+const TERM_CHARS: usize = 200;
+
+/// A trigram index knows nothing shorter.
+const TRIGRAM_CHARS: usize = 3;
+
+/// What somebody looks for.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Query {
+    /// What must be there, in the order in which it was written.
+    pub terms: Vec<Term>,
+    /// What must not be there.
+    pub excluded: Vec<Term>,
+    /// Part of a file's path.
+    pub file: Option<String>,
+    /// What it is about.
+    pub kind: Option<Kind>,
+    /// The project.
+    pub project: Option<String>,
+    /// From this day on.
+    pub since: Option<Date>,
+    /// Before this day.
+    pub before: Option<Date>,
+}
+
+/// A word, or words in quotes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Term {
+    /// It, without its quotes.
+    pub text: String,
+    /// Whether it stood in quotes.
+    pub is_phrase: bool,
+}
+
+impl Query {
+    /// Reads what somebody typed; there is no wrong way to type it.
+    ///
+    /// `"…"` is a phrase, `-word` must not occur; `file:`, `kind:`, `project:`, `since:` and `before:` narrow the search,
+    /// the last two with a day (`2026-01-31`). One with a value that cannot be is a word like all others.
+    pub fn parse(text: &str) -> Self {
+        let mut query = Self::default();
+        let mut rest = text.trim_start();
+        while !rest.is_empty() {
+            let (is_excluded, piece) = match rest.strip_prefix('-') {
+                Some(piece) if !piece.is_empty() && !piece.starts_with(char::is_whitespace) => (true, piece),
+                _ => (false, rest),
+            };
+            let filter = filter_name(piece).filter(|_| !is_excluded);
+            let (term, after) = take_term(filter.map_or(piece, |name| &piece[name.len() + 1..]));
+            let taken = filter.is_some_and(|name| query.narrow(name, &term.text));
+            if taken {
+                rest = after.trim_start();
+                continue;
+            }
+            let (term, after) = if filter.is_some() { take_term(piece) } else { (term, after) };
+            query.add(term, is_excluded);
+            rest = after.trim_start();
+        }
+        query
+    }
+
+    /// Returns an expression for an index of words: every term must occur, the last word may go on.
+    ///
+    /// `None` where no word remains: then there is nothing to look for but the filters.
+    pub fn fts(&self) -> Option<String> {
+        let is_searchable = |term: &&Term| term.text.chars().any(char::is_alphanumeric);
+        let terms: Vec<&Term> = self.terms.iter().filter(is_searchable).collect();
+        let last = terms.last()?;
+        // One letter begins far too many words; a sign of Chinese may be half of one.
+        let goes_on = !last.is_phrase && (last.text.len() > 1) && last.text.ends_with(char::is_alphanumeric);
+        let mut expression = joined(&terms);
+        expression.push_str(if goes_on { "*" } else { "" });
+        for term in self.excluded.iter().filter(is_searchable) {
+            expression.push_str(&format!(" NOT {}", quoted(&term.text)));
+        }
+        Some(expression)
+    }
+
+    /// Returns an expression for an index of trigrams: every term of three characters or more must occur somewhere.
+    pub fn substring(&self) -> Option<String> {
+        let is_searchable = |term: &&Term| term.text.chars().count() >= TRIGRAM_CHARS;
+        let terms: Vec<&Term> = self.terms.iter().filter(is_searchable).collect();
+        terms.last()?;
+        let mut expression = joined(&terms);
+        for term in self.excluded.iter().filter(is_searchable) {
+            expression.push_str(&format!(" NOT {}", quoted(&term.text)));
+        }
+        Some(expression)
+    }
+
+    fn add(&mut self, term: Term, is_excluded: bool) {
+        if term.text.is_empty() || self.terms.len() + self.excluded.len() >= TERMS {
+            return;
+        }
+        let terms = if is_excluded { &mut self.excluded } else { &mut self.terms };
+        terms.push(term);
+    }
+
+    /// Sets a filter, and returns whether its value can be one.
+    fn narrow(&mut self, name: &str, value: &str) -> bool {
+        let text = Some(value.to_owned()).filter(|value| !value.is_empty());
+        match name {
+            "file" => set(&mut self.file, text),
+            "project" => set(&mut self.project, text),
+            "kind" => set(&mut self.kind, Kind::from_name(&value.to_lowercase())),
+            "since" => set(&mut self.since, Date::parse(value)),
+            _ => set(&mut self.before, Date::parse(value)),
+        }
+    }
+}
+
+fn set<T>(filter: &mut Option<T>, value: Option<T>) -> bool {
+    let is_given = value.is_some();
+    if is_given {
+        *filter = value;
+    }
+    is_given
+}
+
+/// Returns the name of the filter that a text begins with.
+fn filter_name(text: &str) -> Option<&'static str> {
+    let names = ["file", "kind", "project", "since", "before"];
+    names.into_iter().find(|name| text.strip_prefix(name).is_some_and(|rest| rest.starts_with(':')))
+}
+
+/// Takes a word, or a phrase whose closing quote may be missing, from the beginning of a text.
+fn take_term(text: &str) -> (Term, &str) {
+    let is_quote = |c: char| matches!(c, '"' | '“' | '”' | '„');
+    let mut chars = text.chars();
+    let is_phrase = chars.next().is_some_and(is_quote);
+    let body = if is_phrase { chars.as_str() } else { text };
+    let end = match is_phrase {
+        true => body.find(is_quote),
+        false => body.find(|c: char| c.is_whitespace() || is_quote(c)),
+    };
+    let (term, after) = body.split_at(end.unwrap_or(body.len()));
+    let after = if is_phrase { after.strip_prefix(is_quote).unwrap_or(after) } else { after };
+    // A zero would end the expression in the middle of a string.
+    let term: String = term.chars().map(|c| if c.is_control() { ' ' } else { c }).take(TERM_CHARS).collect();
+    (Term { text: term.trim().to_owned(), is_phrase }, after)
+}
+
+/// Returns the terms, each of them a string: no word is an operator then.
+fn joined(terms: &[&Term]) -> String {
+    terms.iter().map(|term| quoted(&term.text)).collect::<Vec<_>>().join(" ")
+}
+
+fn quoted(text: &str) -> String {
+    format!("\"{}\"", text.replace('"', "\"\""))
+}

@@ -1,0 +1,104 @@
+//! What a reply says first, and what it leaves to be done.
+
+use crate::text::one_line;
+
+/// The longest item, and how many of them.
+const ITEM_CHARS: usize = 160;
+const ITEMS: usize = 8;
+
+/// How much of a reply its first sentences may be.
+const SENTENCES_CHARS: usize = 400;
+
+/// Headings under which a reply lists what is left.
+const HEADINGS: [&str; 9] = [
+    "next steps",
+    "next step",
+    "remaining",
+    "remaining work",
+    "todo",
+    "to do",
+    "what's left",
+    "still to do",
+    "open questions",
+];
+
+/// Returns the first sentences of a reply's first paragraph that is text: no heading, no code, no list.
+pub(crate) fn first_sentences(reply: &str, sentences: usize) -> String {
+    let mut in_code = false;
+    let mut paragraph = String::new();
+    for line in reply.lines() {
+        let line = line.trim();
+        if line.starts_with("```") {
+            in_code = !in_code;
+        }
+        let is_text = !in_code && !line.is_empty() && !line.starts_with(['#', '|', '`', '>', '-']);
+        match (is_text, paragraph.is_empty()) {
+            (true, _) => paragraph = format!("{paragraph} {line}"),
+            (false, false) => break,
+            (false, true) => {}
+        }
+    }
+    let paragraph = one_line(&paragraph, SENTENCES_CHARS);
+    let mut ends = [". ", "! ", "? "].iter().flat_map(|end| paragraph.match_indices(end)).collect::<Vec<_>>();
+    ends.sort_unstable();
+    let end = sentences.checked_sub(1).and_then(|last| ends.get(last)).map_or(paragraph.len(), |(at, _)| at + 1);
+    paragraph[..end].to_owned()
+}
+
+/// Returns what a reply leaves to be done: items not ticked, and what stands under a heading such as `Next steps`.
+pub(crate) fn left_to_do(reply: &str) -> Vec<String> {
+    let mut items: Vec<String> = Vec::new();
+    let mut under_heading = false;
+    for line in reply.lines() {
+        let line = line.trim();
+        if let Some(rest) = heading(line) {
+            under_heading = true;
+            items.extend(Some(rest).filter(|rest| !rest.is_empty()).map(item));
+        } else if let Some(open) = unticked(line) {
+            items.push(item(open));
+        } else if is_ticked(line) || line.is_empty() {
+            // A list may have space between its items, and what is done is not left.
+        } else if under_heading && (is_item(line) || (items.is_empty() && !line.starts_with('#'))) {
+            // Without a list the first line under the heading says it.
+            items.push(item(line));
+        } else {
+            under_heading = false;
+        }
+    }
+    items.retain(|item| !item.is_empty());
+    items.dedup();
+    items.truncate(ITEMS);
+    items
+}
+
+/// Returns what follows on the line of a heading that announces what is left.
+fn heading(line: &str) -> Option<&str> {
+    let bare = line.trim_start_matches(['#', '*', '_', ' ']);
+    let end = bare.find([':', '*']).unwrap_or(bare.len());
+    let title = bare[..end].trim().replace('’', "'").to_lowercase();
+    let marked = line.starts_with(['#', '*']) || end < bare.len() || line.len() <= "remaining work".len();
+    (marked && HEADINGS.contains(&title.as_str())).then(|| bare[end..].trim_start_matches([':', '*', ' ']))
+}
+
+fn unticked(line: &str) -> Option<&str> {
+    let item = line.trim_start_matches(['-', '*', '+', ' ']);
+    ["[ ]", "☐"].into_iter().find_map(|mark| item.strip_prefix(mark))
+}
+
+fn is_ticked(line: &str) -> bool {
+    let item = line.trim_start_matches(['-', '*', '+', ' ']);
+    ["[x]", "[X]", "☑", "☒", "✅"].iter().any(|mark| item.starts_with(mark))
+}
+
+/// Returns whether a line is an item of a list, by mark or by number.
+fn is_item(line: &str) -> bool {
+    let digits = line.bytes().take_while(u8::is_ascii_digit).count();
+    let is_numbered = digits > 0 && line[digits..].starts_with(['.', ')']);
+    is_numbered || ["- ", "* ", "+ ", "• "].iter().any(|mark| line.starts_with(mark))
+}
+
+/// Returns an item without its mark.
+fn item(line: &str) -> String {
+    let line = if is_item(line) { line.trim_start_matches(|c: char| c.is_ascii_digit()) } else { line };
+    one_line(line.trim_start_matches(['-', '*', '+', '•', '.', ')', ' ']), ITEM_CHARS)
+}

@@ -1,0 +1,139 @@
+//! A session in five short parts, told by rule.
+
+use crate::observation::{Kind, Observation, Summary};
+use crate::observe::{decisions, normalized};
+use crate::reply::{first_sentences, left_to_do};
+use crate::text::{first_lines, one_line, passage};
+
+/// How long the request may be, and every other part.
+pub const REQUEST_CHARS: usize = 300;
+/// The longest of the other parts, in characters.
+pub const PART_CHARS: usize = 600;
+
+/// A prompt shorter than this (`go on`) says little without the one before it.
+const TELLING_CHARS: usize = 40;
+
+/// At most this many prompts make a request, and this many items a part.
+const PROMPTS: usize = 3;
+const ITEMS: usize = 12;
+
+/// What was said in a turn.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct TurnText<'a> {
+    /// The prompt.
+    pub asked: &'a str,
+    /// The model's last text.
+    pub replied: &'a str,
+}
+
+/// Sums up a session from what was said and what was observed, both oldest first.
+///
+/// Nothing is made up: a part for which there is nothing is empty.
+pub fn summarize(turns: &[TurnText<'_>], observations: &[Observation]) -> Summary {
+    let reply = turns.iter().rev().map(|turn| turn.replied).find(|reply| !reply.trim().is_empty()).unwrap_or_default();
+    Summary {
+        request: request(turns),
+        investigated: investigated(observations),
+        learned: learned(reply, observations),
+        completed: completed(observations),
+        next_steps: next_steps(reply, observations),
+    }
+}
+
+fn request(turns: &[TurnText<'_>]) -> String {
+    let prompts = turns.iter().rev().map(|turn| first_lines(turn.asked, 2)).filter(|prompt| !prompt.is_empty());
+    let mut request = String::new();
+    for prompt in prompts.take(PROMPTS) {
+        request = if request.is_empty() { prompt } else { format!("{request} (before: {prompt})") };
+        if request.chars().count() >= TELLING_CHARS {
+            break;
+        }
+    }
+    one_line(&request, REQUEST_CHARS)
+}
+
+fn investigated(observations: &[Observation]) -> String {
+    let found = || observations.iter().filter(|seen| seen.kind == Kind::Discovery);
+    let is_read = |seen: &&Observation| matches!(seen.tool.as_str(), "Read" | "NotebookRead");
+    let read = found().filter(is_read).flat_map(|seen| seen.files_read.iter().cloned());
+    let others = found().filter(|seen| !is_read(seen)).map(|seen| seen.title.clone());
+    part(&[("Read ", newest(read)), ("", newest(others))])
+}
+
+fn learned(reply: &str, observations: &[Observation]) -> String {
+    let recorded = observations.iter().filter(|seen| seen.kind == Kind::Decision).map(|seen| seen.title.clone());
+    let decided = recorded.chain(decisions(reply).into_iter().map(|decision| decision.title));
+    part(&[("Decided: ", newest(decided)), ("", vec![first_sentences(reply, 3)])])
+}
+
+fn completed(observations: &[Observation]) -> String {
+    let of = |kind: Kind| observations.iter().filter(move |seen| seen.kind == kind);
+    let changed = of(Kind::Change).flat_map(|seen| seen.files_modified.iter().cloned());
+    let passed = of(Kind::Command).filter_map(|seen| command(&seen.title).filter(|_| has_passed(seen)));
+    let titles = |kind: Kind| newest(of(kind).map(|seen| seen.title.clone()));
+    part(&[
+        ("Changed ", newest(changed)),
+        ("", titles(Kind::Fix)),
+        ("Ran ", newest(passed)),
+        ("", titles(Kind::Delegation)),
+        ("Noted: ", titles(Kind::Note)),
+    ])
+}
+
+fn next_steps(reply: &str, observations: &[Observation]) -> String {
+    part(&[("", left_to_do(reply)), ("", open_problems(observations))])
+}
+
+/// Returns the problems whose command has not succeeded since.
+fn open_problems(observations: &[Observation]) -> Vec<String> {
+    let mut open: Vec<&Observation> = Vec::new();
+    for seen in observations {
+        let key = |title: &str| command(title).map(|command| normalized(command.trim_matches('`')));
+        let is_same = |other: &Observation| key(&other.title) == key(&seen.title);
+        match seen.kind {
+            Kind::Problem => {
+                open.retain(|other| !is_same(other));
+                open.push(seen);
+            }
+            Kind::Fix => open.retain(|other| !is_same(other)),
+            Kind::Command if has_passed(seen) => open.retain(|other| !is_same(other)),
+            Kind::Command | Kind::Change | Kind::Discovery | Kind::Decision | Kind::Delegation | Kind::Note => {}
+        }
+    }
+    newest(open.into_iter().map(|problem| problem.title.clone()))
+}
+
+/// Returns the command that a title names, in its quotes.
+fn command(title: &str) -> Option<String> {
+    let (start, end) = (title.find('`')?, title.rfind('`')?);
+    (start < end).then(|| title[start..=end].to_owned())
+}
+
+/// Returns whether a title says nothing of a command but that it was run.
+fn has_passed(seen: &Observation) -> bool {
+    seen.tool == "Bash" && seen.title.starts_with("Ran `") && seen.title.ends_with('`')
+}
+
+/// Returns the newest few, each once, in their order.
+fn newest(items: impl Iterator<Item = String>) -> Vec<String> {
+    let items: Vec<String> = items.collect();
+    let mut kept: Vec<String> = Vec::new();
+    for item in items.into_iter().rev() {
+        if kept.len() < ITEMS && !kept.contains(&item) {
+            kept.push(item);
+        }
+    }
+    kept.reverse();
+    kept
+}
+
+/// Joins what there is, newest items first where not all of them fit.
+fn part(groups: &[(&str, Vec<String>)]) -> String {
+    let groups = groups.iter().map(|(label, items)| {
+        let items: Vec<&str> = items.iter().map(|item| item.trim()).filter(|item| !item.is_empty()).collect();
+        let separator = if label.is_empty() { "; " } else { ", " };
+        (label, items.join(separator))
+    });
+    let told = groups.filter(|(_, items)| !items.is_empty()).map(|(label, items)| format!("{label}{items}"));
+    passage(&told.collect::<Vec<_>>().join(". "), PART_CHARS)
+}

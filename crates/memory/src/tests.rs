@@ -1,0 +1,15 @@
+mod call;
+mod cap;
+mod command;
+mod decision;
+mod fields;
+mod json;
+mod observe;
+mod page;
+mod payloads;
+mod query;
+mod redact;
+mod skip;
+mod strip;
+mod summarize;
+mod text;

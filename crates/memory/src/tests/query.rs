@@ -1,0 +1,105 @@
+use longhaul_core::clock::Date;
+use proptest::prelude::*;
+
+use crate::{Kind, Query};
+
+#[track_caller]
+fn check(text: &str, fts: Option<&str>, substring: Option<&str>) {
+    let query = Query::parse(text);
+    assert_eq!((query.fts().as_deref(), query.substring().as_deref()), (fts, substring), "{text:?}");
+}
+
+#[test]
+fn words_and_phrases_become_strings() {
+    check("login", Some("\"login\"*"), Some("\"login\""));
+    check("fix  login", Some("\"fix\" \"login\"*"), Some("\"fix\" \"login\""));
+    check("\"exact words\"", Some("\"exact words\""), Some("\"exact words\""));
+    check("a \"b c\" -old", Some("\"a\" \"b c\" NOT \"old\""), Some("\"b c\" NOT \"old\""));
+    check("x -\"two words\" -y", Some("\"x\" NOT \"two words\" NOT \"y\""), None);
+    check("“curly quotes” x", Some("\"curly quotes\" \"x\""), Some("\"curly quotes\""));
+    check("src/auth.rs", Some("\"src/auth.rs\"*"), Some("\"src/auth.rs\""));
+    check("日", Some("\"日\"*"), None);
+}
+
+#[test]
+fn no_word_is_an_operator() {
+    check("a AND b OR c", Some("\"a\" \"AND\" \"b\" \"OR\" \"c\""), Some("\"AND\""));
+    check("NEAR(a b)", Some("\"NEAR(a\" \"b)\""), Some("\"NEAR(a\""));
+    check("title:x*", Some("\"title:x*\""), Some("\"title:x*\""));
+    check("a\"b", Some("\"a\" \"b\""), None);
+    check("^x {y} (z", Some("\"^x\" \"{y}\" \"(z\"*"), Some("\"{y}\""));
+    check("a\0b", Some("\"a b\"*"), Some("\"a b\""));
+}
+
+#[test]
+fn nothing_to_look_for_is_none() {
+    for text in ["", "  ", "\"", "\"\"", "-", "--", "😀", "* ( )", "-only", "-\"not this\"", "file:x"] {
+        check(text, None, None);
+    }
+    check("-- *** 🎉🎉🎉", None, Some("\"***\" \"🎉🎉🎉\""));
+}
+
+#[test]
+fn filters_are_taken_out() {
+    let query =
+        Query::parse("login file:src/auth.rs kind:Fix project:\"my app\" since:2026-01-31 before:2026-02-01 page");
+    assert_eq!(query.file.as_deref(), Some("src/auth.rs"));
+    assert_eq!(query.kind, Some(Kind::Fix));
+    assert_eq!(query.project.as_deref(), Some("my app"));
+    assert_eq!((query.since, query.before), (Date::parse("2026-01-31"), Date::parse("2026-02-01")));
+    assert_eq!(query.fts().as_deref(), Some("\"login\" \"page\"*"));
+}
+
+#[test]
+fn a_filter_that_cannot_be_is_a_word() {
+    let query = Query::parse("kind:odd since:yesterday file: -kind:fix");
+    assert_eq!((query.kind, query.since, query.file.as_deref()), (None, None, None));
+    assert_eq!(query.fts().as_deref(), Some("\"kind:odd\" \"since:yesterday\" \"file:\" NOT \"kind:fix\""));
+}
+
+#[test]
+fn long_text_is_cut() {
+    let query = Query::parse(&"word ".repeat(2_000));
+    assert_eq!(query.terms.len(), 32);
+    let long = Query::parse(&"x".repeat(10_000)).fts().unwrap();
+    assert_eq!(long.len(), 203);
+}
+
+/// Reads an expression the way FTS5 does: strings, with a star behind the last one, and NOT between them.
+fn is_safe(expression: &str) -> bool {
+    let mut rest = expression;
+    let mut strings = 0;
+    loop {
+        rest = rest.strip_prefix(if strings == 0 { "" } else { " " }).unwrap_or("!");
+        rest = if strings == 0 { rest } else { rest.strip_prefix("NOT ").unwrap_or(rest) };
+        let Some(mut body) = rest.strip_prefix('"') else { return false };
+        loop {
+            let Some(quote) = body.find('"') else { return false };
+            body = &body[quote + 1..];
+            match body.strip_prefix('"') {
+                Some(more) => body = more,
+                None => break,
+            }
+        }
+        strings += 1;
+        rest = body.strip_prefix('*').unwrap_or(body);
+        if rest.is_empty() {
+            return strings <= 32 && !expression.contains('\0');
+        }
+    }
+}
+
+proptest! {
+    #[test]
+    fn every_text_becomes_a_safe_expression(
+        text in any::<String>(),
+        mixed in "(\"|-|\\*|\\(|\\)|AND |OR |NOT |NEAR\\(|file:|kind:|since:|x|é|😀| |\0|:|\\^|\\{|\\+){0,60}",
+    ) {
+        for text in [text, mixed] {
+            let query = Query::parse(&text);
+            for expression in [query.fts(), query.substring()].into_iter().flatten() {
+                prop_assert!(is_safe(&expression), "{text:?} → {expression}");
+            }
+        }
+    }
+}

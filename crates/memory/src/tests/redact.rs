@@ -1,0 +1,211 @@
+use std::borrow::Cow;
+
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+use crate::redact;
+
+/// Put together here, so that no scanner takes this file for a leak.
+fn secrets() -> Vec<String> {
+    let body = "aB3dE5gH7jK9mN1pQ3sT5vX7zA9cD1fG3iJ5";
+    let base64 = "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY";
+    vec![
+        format!("AK{}", "IAIOSFODNN7EXAMPLE"),
+        format!("AS{}", "IAIOSFODNN7EXAMPLE"),
+        format!("gh{}_{body}", "p"),
+        format!("gh{}_{body}", "o"),
+        format!("gh{}_{body}", "u"),
+        format!("gh{}_{body}", "s"),
+        format!("gh{}_{body}", "r"),
+        format!("github_{}_{body}_{body}", "pat"),
+        format!("xox{}-123456789012-{body}", "b"),
+        format!("xox{}-123456789012-{body}", "p"),
+        format!("xa{}-1-A0123-{body}", "pp"),
+        format!("hooks.slack.{}/services/T000/B000/XXXXXXXX", "com"),
+        format!("sk-{}-api03-{body}-_{body}AA", "ant"),
+        format!("sk-{body}"),
+        format!("sk-{}-{body}_{body}", "proj"),
+        format!("ey{}.ey{}.{body}-_{base64}", "JhbGciOi", "JzdWIiOi").replace('/', "_").replace('+', "-"),
+    ]
+}
+
+fn key(newline: &str) -> String {
+    let dashes = "-----";
+    format!(
+        "{dashes}BEGIN RSA PRIVATE KEY{dashes}{newline}MIIEowIB{newline}AAKCAQEA=={newline}{dashes}END RSA PRIVATE KEY{dashes}"
+    )
+}
+
+#[track_caller]
+fn check(text: &str, expected: &str) {
+    assert_eq!(redact(text), expected, "{text}");
+    assert_eq!(redact(expected), expected, "once more: {text}");
+}
+
+#[test]
+fn every_shape_goes() {
+    for secret in secrets() {
+        check(&secret, "[redacted]");
+        check(&format!("a={secret} b"), "a=[redacted] b");
+        check(&format!("é{secret}, \"{secret}\"\n"), "é[redacted], \"[redacted]\"\n");
+        check(&format!("https://{secret}\"}}"), "https://[redacted]\"}");
+    }
+}
+
+#[test]
+fn escapes_of_json_end_a_word() {
+    for secret in secrets() {
+        check(&format!("{{\"a\":\"x\\n{secret}\\n\"}}"), "{\"a\":\"x\\n[redacted]\\n\"}");
+        check(&format!("\"\\u0026{secret}\\\"\""), "\"\\u0026[redacted]\\\"\"");
+        check(&format!("\"\\\\n{secret}\\\\n\""), "\"\\\\n[redacted]\\\\n\"");
+    }
+}
+
+#[test]
+fn an_escaped_slash_is_a_slash() {
+    let hook = format!("hooks.slack.{}/services/T000/B000/XXXXXXXX", "com").replace('/', "\\/");
+    check(&format!("\"https:\\/\\/{hook}\""), "\"https:\\/\\/[redacted]\"");
+}
+
+#[test]
+fn an_aws_secret_is_known_by_its_name() {
+    let secret = "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY";
+    for (before, after) in [
+        ("aws_secret_access_key = ", "\n"),
+        ("AWS_SECRET_ACCESS_KEY=", ""),
+        ("export AWS_SECRET_ACCESS_KEY='", "'"),
+        ("{\"SecretAccessKey\": \"", "\"}"),
+        ("\"{\\\"secretAccessKey\\\":\\\"", "\\\"}\""),
+    ] {
+        check(&format!("{before}{secret}{after}"), &format!("{before}[redacted]{after}"));
+        let escaped = secret.replace('/', "\\/");
+        check(&format!("{before}{escaped}{after}"), &format!("{before}[redacted]{after}"));
+    }
+    for same in
+        [secret.to_owned(), format!("aws_secret_access_key {secret}"), format!("aws_secret_access_key={secret}x")]
+    {
+        check(&same, &same);
+    }
+}
+
+#[test]
+fn a_private_key_goes_whole() {
+    for newline in ["\n", "\r\n", "\\n", "\\\\n"] {
+        check(&format!("a{newline}{}{newline}b", key(newline)), &format!("a{newline}[redacted]{newline}b"));
+        check(&format!("\"{}\" and \"b\"", key(newline)), "\"[redacted]\" and \"b\"");
+    }
+    check(&key("\n").replace("RSA ", ""), "[redacted]");
+    check(&key("\n").replace("RSA PRIVATE KEY", "PGP PRIVATE KEY BLOCK"), "[redacted]");
+    let public = key("\n").replace("PRIVATE", "PUBLIC");
+    check(&public, &public);
+}
+
+#[test]
+fn a_private_key_that_is_not_closed_hides_the_rest() {
+    let open = key("\n");
+    let open = &open[..50];
+    check(&format!("a {open}"), "a [redacted]");
+    let raw = json!({ "a": format!("x{open}"), "b": ["secret", 1], "c": "secret" }).to_string();
+    check(&raw, r#"{"a":"x[redacted]","b":["[redacted]",1],"c":"[redacted]"}"#);
+}
+
+#[test]
+fn a_private_key_reaches_over_the_lines_of_a_patch() {
+    let key = key("\n");
+    let lines: Vec<String> = ["x"].into_iter().chain(key.lines()).chain(["y"]).map(|line| format!("+{line}")).collect();
+    let redacted = redact(&json!({ "lines": lines, "filePath": "a" }).to_string()).into_owned();
+    let expected = json!({
+        "lines": ["+x", "+[redacted]", "[redacted]", "[redacted]", "[redacted]", "+y"], "filePath": "a",
+    });
+    assert_eq!(serde_json::from_str::<Value>(&redacted).unwrap(), expected);
+}
+
+#[test]
+fn near_misses_stay() {
+    let near = [
+        "task-ant-farm-and-more-of-it",
+        "disk-usage-of-everything-on-it",
+        "risk-proj-0123456789abcdef0123",
+        "sk-some-css-class-name-of-length",
+        "sk-ant-short",
+        "the ski-lift",
+        "AKIAIOSFODNN7EXAMPL",
+        "AKIAIOSFODNN7EXAMPLEX",
+        "XAKIAIOSFODNN7EXAMPLE",
+        "AKIAiosfodnn7example",
+        "ghp_short",
+        "xghp_aB3dE5gH7jK9mN1pQ3sT5vX7zA9cD1fG3iJ5",
+        "github_path_to_the_repository_of_it",
+        "xoxo-hugs",
+        "xapp-common-data-files",
+        "hooks.slack.com/help",
+        "hooks.slack.com/services/",
+        "eyJhbGciOiJIUzI1NiJ9",
+        "eyJhbGciOi.abc.def",
+        "eyJhbGciOi.eyJzdWIiOi",
+        "-----BEGIN CERTIFICATE-----",
+        "----------------",
+        "-----BEGIN PRIVATE KEY",
+        "",
+    ];
+    for text in near {
+        assert!(matches!(redact(text), Cow::Borrowed(same) if same == text), "{text}");
+    }
+}
+
+#[test]
+fn repeated_beginnings_cost_little() {
+    for piece in
+        ["eyJ", "eyJa-", "eyJ.", "-----BEGIN ", "-----END ", "sk-", "xoxb-", "ghp_", "AKIA", "aws_secret_access_key"]
+    {
+        let text = piece.repeat(1_000_000 / piece.len());
+        let began = std::time::Instant::now();
+        let _ = redact(&text);
+        assert!(began.elapsed().as_millis() < 2_000, "{piece}");
+    }
+}
+
+proptest! {
+    #[test]
+    fn a_secret_between_words_never_survives(before in "[^A-Za-z0-9_<-]{0,9}", index in 0..16_usize, after in "[ \",;)]{0,9}") {
+        let secret = &secrets()[index];
+        let redacted = redact(&format!("{before}{secret}{after}")).into_owned();
+        prop_assert_eq!(redacted, format!("{before}[redacted]{after}"));
+    }
+
+    #[test]
+    fn valid_json_stays_valid(texts in prop::collection::vec(pieces(), 0..6), key in pieces()) {
+        let raw = json!({ key: texts, "n": 1, "o": { "p": "q" } }).to_string();
+        let redacted = redact(&raw);
+        prop_assert!(serde_json::from_str::<Value>(&redacted).is_ok(), "{raw} → {redacted}");
+    }
+
+    #[test]
+    fn no_text_breaks_it(text in any::<String>(), mixed in pieces()) {
+        let _ = redact(&text);
+        let once = redact(&mixed).into_owned();
+        prop_assert!(once.len() <= mixed.len().max(1) * 10);
+    }
+}
+
+fn pieces() -> impl Strategy<Value = String> {
+    let piece = prop_oneof![
+        prop::sample::select(secrets()),
+        Just(key("\n")),
+        prop::sample::select(vec![
+            "-----BEGIN PRIVATE KEY-----",
+            "-----END PRIVATE KEY-----",
+            "\"",
+            "\\",
+            "\n",
+            "é",
+            " ",
+            "x",
+            ".",
+            "-",
+            ":"
+        ])
+        .prop_map(str::to_owned),
+    ];
+    prop::collection::vec(piece, 0..8).prop_map(|pieces| pieces.concat())
+}

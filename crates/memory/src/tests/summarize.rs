@@ -1,0 +1,95 @@
+use proptest::prelude::*;
+
+use crate::reply::{first_sentences, left_to_do};
+use crate::{Kind, Observation, Summary, TurnText, summarize};
+
+fn seen(kind: Kind, tool: &str, title: &str, read: &[&str], modified: &[&str]) -> Observation {
+    let files = |files: &[&str]| files.iter().map(|file| (*file).to_owned()).collect();
+    Observation {
+        kind,
+        tool: tool.to_owned(),
+        title: title.to_owned(),
+        narrative: String::new(),
+        facts: Vec::new(),
+        files_read: files(read),
+        files_modified: files(modified),
+    }
+}
+
+#[test]
+fn a_session_is_told_in_five_parts() {
+    let turns = [
+        TurnText { asked: "Fix the login\n\nIt fails on Mondays.\nMore.", replied: "Looking." },
+        TurnText {
+            asked: "go on",
+            replied: "# Done\n\nThe clock was read twice. It is read once now. So it works. And more.\n\nDecision: one clock\n\n## Next steps\n- test on Monday\n- [x] write it\n- [ ] tell Ann\n",
+        },
+    ];
+    let observations = [
+        seen(Kind::Discovery, "Read", "Read src/auth.rs", &["src/auth.rs"], &[]),
+        seen(Kind::Discovery, "Grep", "Searched for `now`: 2 files", &["src/a.rs"], &[]),
+        seen(Kind::Problem, "Bash", "Failed: `cargo test 2>&1 | tail -5` (exit status 101)", &[], &[]),
+        seen(Kind::Problem, "Bash", "Failed: `make` (exit status 2)", &[], &[]),
+        seen(Kind::Change, "Edit", "Edited src/auth.rs", &[], &["src/auth.rs"]),
+        seen(Kind::Change, "Edit", "Edited src/auth.rs", &[], &["src/auth.rs"]),
+        seen(Kind::Fix, "Bash", "Fixed: `cargo test` passes again", &[], &[]),
+        seen(Kind::Command, "Bash", "Ran `git status`", &[], &[]),
+        seen(Kind::Command, "Bash", "Ran `false` (exit status 1)", &[], &[]),
+    ];
+    let summary = summarize(&turns, &observations);
+    let expected = Summary {
+        request: "go on (before: Fix the login It fails on Mondays.)".to_owned(),
+        investigated: "Read src/auth.rs. Searched for `now`: 2 files".to_owned(),
+        learned: "Decided: one clock. The clock was read twice. It is read once now. So it works.".to_owned(),
+        completed: "Changed src/auth.rs. Fixed: `cargo test` passes again. Ran `git status`".to_owned(),
+        next_steps: "test on Monday; tell Ann. Failed: `make` (exit status 2)".to_owned(),
+    };
+    assert_eq!(summary, expected);
+}
+
+#[test]
+fn nothing_in_nothing_out() {
+    assert_eq!(summarize(&[], &[]), Summary::default());
+    assert_eq!(summarize(&[TurnText::default()], &[]), Summary::default());
+}
+
+#[test]
+fn what_is_left_is_found_under_its_heading() {
+    for (reply, left) in [
+        ("Next steps: run it", &["run it"][..]),
+        ("**Next steps**\n1. one\n2) two\n\nAnything else?", &["one", "two"]),
+        ("**Remaining:**\n\n* a\n* b\n\n## Other\n- not this", &["a", "b"]),
+        ("TODO\n- a", &["a"]),
+        ("Next steps\n\nRun the tests on a Mac.", &["Run the tests on a Mac."]),
+        ("- [ ] open\n- [x] done\n☐ also open", &["open", "also open"]),
+        ("The remaining cases are handled.\n- x", &[]),
+        ("Nothing is left.", &[]),
+    ] {
+        assert_eq!(left_to_do(reply), left, "{reply}");
+    }
+}
+
+#[test]
+fn the_first_sentences_are_text() {
+    for (reply, first) in [
+        ("One. Two. Three.", "One. Two."),
+        ("# Title\n\n```\ncode. code.\n```\n- item\n\nText\nhere. And. More.", "Text here. And."),
+        ("No end", "No end"),
+        ("", ""),
+    ] {
+        assert_eq!(first_sentences(reply, 2), first, "{reply}");
+    }
+}
+
+proptest! {
+    #[test]
+    fn every_part_has_its_bound(asked in any::<String>(), replied in "(Next steps|TODO|:|\n|- |\\[ \\]|x|é|\\. |`|#|\\*\\*|1\\.){0,200}", many in 0..400_usize) {
+        let turns = vec![TurnText { asked: &asked, replied: &replied }; 3];
+        let observations = vec![seen(Kind::Change, "Edit", &asked, &[], &[&asked]); many];
+        let summary = summarize(&turns, &observations);
+        prop_assert!(summary.request.chars().count() <= 300);
+        for part in [summary.investigated, summary.learned, summary.completed, summary.next_steps] {
+            prop_assert!(part.chars().count() <= 600);
+        }
+    }
+}

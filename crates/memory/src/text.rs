@@ -1,0 +1,73 @@
+//! Text for people: one line, or a few, without control characters.
+
+use crate::cap::cap;
+
+/// Returns a text without control characters and terminal sequences; line breaks and tabs stay.
+pub(crate) fn clean(text: &str) -> String {
+    let mut cleaned = String::with_capacity(text.len());
+    let mut chars = text.chars().peekable();
+    while let Some(c) = chars.next() {
+        match c {
+            '\n' | '\t' => cleaned.push(c),
+            // A progress bar goes back to the line's beginning.
+            '\r' if chars.peek() != Some(&'\n') => cleaned.push('\n'),
+            '\u{1b}' => skip_sequence(&mut chars),
+            c if c.is_control() || is_invisible(c) => {}
+            c => cleaned.push(c),
+        }
+    }
+    cleaned
+}
+
+/// Returns whether a character turns the direction of what follows, or marks the order of bytes.
+fn is_invisible(c: char) -> bool {
+    matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
+}
+
+/// Skips what follows the escape character of a colour, a title, or a moved cursor.
+fn skip_sequence(chars: &mut std::iter::Peekable<std::str::Chars<'_>>) {
+    match chars.peek() {
+        Some('[') => {
+            chars.next();
+            while chars.next_if(|c| (' '..='?').contains(c)).is_some() {}
+            chars.next_if(|c| ('@'..='~').contains(c));
+        }
+        Some(']') => while chars.next_if(|c| !matches!(c, '\u{7}' | '\u{1b}' | '\n')).is_some() {},
+        Some('(' | ')') => {
+            chars.next();
+            chars.next_if(char::is_ascii_alphanumeric);
+        }
+        _ => {}
+    }
+}
+
+/// Returns a text as one line of at most `chars` characters.
+pub(crate) fn one_line(text: &str, chars: usize) -> String {
+    // Far more than can be shown, so that a long text costs no more than a short one.
+    let start: String = text.chars().take(chars.saturating_mul(8).max(1_000)).collect();
+    let line = clean(&start).split_whitespace().collect::<Vec<_>>().join(" ");
+    let is_cut = start.len() < text.len() && !text[start.len()..].trim().is_empty();
+    if line.chars().count() <= chars && !is_cut {
+        return line;
+    }
+    let mut short: String = line.chars().take(chars.saturating_sub(1)).collect();
+    short.truncate(short.trim_end().len());
+    short.extend(Some('…').filter(|_| chars > 0));
+    short
+}
+
+/// Returns a text of at most `chars` characters, its beginning and its end kept.
+pub(crate) fn passage(text: &str, chars: usize) -> String {
+    cap(clean(text).trim(), chars)
+}
+
+/// Returns the first lines that say something, at most `lines` of them.
+pub(crate) fn first_lines(text: &str, lines: usize) -> String {
+    text.lines().map(str::trim).filter(|line| !line.is_empty()).take(lines).collect::<Vec<_>>().join(" ")
+}
+
+/// Returns a count with its noun: `1 file`, `2 files`.
+pub(crate) fn count(number: u64, noun: &str) -> String {
+    let number_text = crate::cap::grouped(number);
+    if number == 1 { format!("{number_text} {noun}") } else { format!("{number_text} {noun}s") }
+}
