@@ -93,7 +93,7 @@ fn take_in(
 }
 
 /// Returns who has a session's turns: itself, or whoever has inherited it.
-fn owner(connection: &Connection, session: &str) -> rusqlite::Result<String> {
+pub(crate) fn owner(connection: &Connection, session: &str) -> rusqlite::Result<String> {
     let mut owner = session.to_owned();
     // A chain that is longer is broken, and its end as good as any.
     for _ in 0..10 {
@@ -279,11 +279,17 @@ impl Place<'_> {
             .execute(
                 "INSERT INTO details (session_id, origin_session_id, turn_number, tool_name, input_text, output_text,
                                       token_count, kind, is_error, source_id, created_at)
-                 VALUES (:owner, :origin, :number,
+                 SELECT :owner, :origin, :number,
                          coalesce(nullif(:name, ''), (SELECT tool_name FROM details WHERE session_id = :owner AND origin_session_id = :origin
                                                       AND source_id = replace(:source, ':result', ''))),
-                         :input, :output, :tokens, :kind, :is_error, :source, :at)
-                 ON CONFLICT DO UPDATE SET input_text = excluded.input_text, output_text = excluded.output_text,
+                         :input, :output, :tokens, :kind, :is_error, :source, :at
+                 -- What somebody wanted forgotten stays so.
+                 WHERE NOT EXISTS (SELECT 1 FROM folded_calls
+                                   WHERE tool_use_id = replace(:source, ':result', '') AND observation_id IS NULL)
+                 -- Memory may have put it there before the turn was known.
+                 ON CONFLICT DO UPDATE SET turn_number = excluded.turn_number, created_at = excluded.created_at,
+                                           input_text = excluded.input_text, output_text = excluded.output_text,
+                                           token_count = excluded.token_count,
                                            is_error = max(is_error, excluded.is_error)",
                 named_params! {
                     ":owner": self.owner,
@@ -366,6 +372,6 @@ fn mark_replaced(connection: &Connection, session: &str) -> rusqlite::Result<()>
     Ok(())
 }
 
-fn tokens(text: &str) -> i64 {
+pub(crate) fn tokens(text: &str) -> i64 {
     (text.len() / 4) as i64
 }

@@ -6,6 +6,7 @@ mod bookmarks;
 mod context;
 mod continuations;
 mod ingest;
+mod memory;
 mod migrations;
 mod sessions;
 mod turns;
@@ -13,8 +14,8 @@ mod turns;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use rusqlite::Connection;
 use rusqlite::config::DbConfig;
+use rusqlite::{Connection, ErrorCode};
 
 pub use crate::agents::{Change, Sighting};
 pub use crate::batons::{Injection, NewInjection, StoredBaton};
@@ -22,6 +23,10 @@ pub use crate::bookmarks::{Bookmark, NewBookmark};
 pub use crate::context::ContextUse;
 pub use crate::continuations::{Chain, Handoff, Met, NewChain, Step};
 pub use crate::ingest::{Clean, Work};
+pub use crate::memory::{
+    Content, Hit, LatestSummary, NewNote, NewObservation, Order, Page, PageLine, Pruned, Record, RecordId, SearchQuery,
+    Stats, Taken, What,
+};
 pub use crate::sessions::{NewSession, Session};
 pub use crate::turns::{Detail, Turn};
 
@@ -34,12 +39,36 @@ pub enum StoreError {
     /// The file could not be opened as a database.
     #[error("cannot open the database {}", path.display())]
     Open { path: PathBuf, source: SqliteError },
+    /// The file is damaged, or no database at all. It is left as it is: whoever asked decides what becomes of it.
+    #[error("{} is damaged, or not a database", path.display())]
+    Corrupt { path: PathBuf, source: SqliteError },
     /// A newer version of the program has written it.
     #[error("{} was written by a newer version (schema {found}, this one knows {known}): update longhaul", path.display())]
     TooNew { path: PathBuf, found: u32, known: u32 },
     /// A statement failed.
     #[error("cannot {action}")]
     Statement { action: &'static str, source: SqliteError },
+}
+
+impl StoreError {
+    /// Returns whether the database is damaged, noticed at opening or by a statement later.
+    pub fn is_corrupt(&self) -> bool {
+        match self {
+            Self::Corrupt { .. } => true,
+            Self::Open { source, .. } | Self::Statement { source, .. } => is_damage(&source.0),
+            Self::TooNew { .. } => false,
+        }
+    }
+
+    fn open(path: &Path, error: rusqlite::Error) -> Self {
+        let damaged = is_damage(&error);
+        let (path, source) = (path.to_owned(), SqliteError(error));
+        if damaged { Self::Corrupt { path, source } } else { Self::Open { path, source } }
+    }
+}
+
+fn is_damage(error: &rusqlite::Error) -> bool {
+    matches!(error.sqlite_error_code(), Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase))
 }
 
 /// What SQLite said, once: its own error repeats the message as its cause.
@@ -59,14 +88,17 @@ impl Store {
     /// Nothing that is stored is ever dropped or reset by opening. A statement waits for another process to finish
     /// writing for `patience` at most.
     pub fn open(path: &Path, patience: Duration) -> Result<Self, StoreError> {
-        let open = |error| StoreError::Open { path: path.to_owned(), source: SqliteError(error) };
+        let open = |error| StoreError::open(path, error);
         let mut connection = Connection::open(path).map_err(open)?;
         // Before anything else: the very next statement may meet another hook's write.
         connection.busy_timeout(patience).map_err(open)?;
         // A hook lives for milliseconds. Closing must not copy the WAL back each time; a commit does, now and then, and
         // often enough that the next opening has little to read.
         connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true).map_err(open)?;
-        connection.execute_batch("PRAGMA synchronous = normal; PRAGMA wal_autocheckpoint = 100;").map_err(open)?;
+        // Deleted text is overwritten wherever the page is written anyway.
+        let settings = "PRAGMA synchronous = normal; PRAGMA wal_autocheckpoint = 100; PRAGMA foreign_keys = on;
+                        PRAGMA secure_delete = fast;";
+        connection.execute_batch(settings).map_err(open)?;
         migrations::run(&mut connection, path)?;
         Ok(Self { connection })
     }

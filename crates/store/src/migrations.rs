@@ -5,15 +5,16 @@ use std::time::Duration;
 
 use rusqlite::{Connection, ErrorCode, TransactionBehavior};
 
-use crate::{SqliteError, StoreError, cannot};
+use crate::{StoreError, cannot};
 
 /// Step n brings `user_version` from n to n + 1.
-const STEPS: &[&str] = &[
+pub(crate) const STEPS: &[&str] = &[
     include_str!("migrations/1_bookmarks.sql"),
     include_str!("migrations/2_agents.sql"),
     include_str!("migrations/3_context.sql"),
     include_str!("migrations/4_handoff.sql"),
     include_str!("migrations/5_continuation.sql"),
+    include_str!("migrations/6_memory.sql"),
 ];
 
 /// Brings the schema up to date.
@@ -21,8 +22,7 @@ pub(crate) fn run(connection: &mut Connection, path: &Path) -> Result<(), StoreE
     let read =
         |connection: &Connection| connection.pragma_query_value(None, "user_version", |row| row.get::<_, u32>(0));
     let known = STEPS.len() as u32;
-    let found =
-        read(connection).map_err(|error| StoreError::Open { path: path.to_owned(), source: SqliteError(error) })?;
+    let found = read(connection).map_err(|error| StoreError::open(path, error))?;
     if found == known {
         return Ok(());
     }
@@ -30,6 +30,10 @@ pub(crate) fn run(connection: &mut Connection, path: &Path) -> Result<(), StoreE
         return Err(StoreError::TooNew { path: path.to_owned(), found, known });
     }
     let failed = cannot("update the database's schema");
+    if found == 0 {
+        // Only a file that has no page yet takes it; later it takes a rewriting of everything.
+        connection.pragma_update(None, "auto_vacuum", "incremental").map_err(&failed)?;
+    }
     use_wal(connection).map_err(&failed)?;
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(&failed)?;
     // Another process may have done it while this one waited for the lock.

@@ -1,5 +1,6 @@
 mod agents;
 mod context;
+mod memory;
 
 use std::path::Path;
 use std::time::Duration;
@@ -79,6 +80,6 @@ fn what_is_no_database_is_an_error_and_left_alone() {
     let folder = folder();
     let path = folder.path().join("l.db");
     std::fs::write(&path, "not a database, but long enough to have a header: ".repeat(20)).unwrap();
-    assert!(matches!(open(&path), Err(StoreError::Open { .. })));
+    assert!(matches!(open(&path), Err(StoreError::Corrupt { .. })));
     assert!(std::fs::read_to_string(&path).unwrap().starts_with("not a database"));
 }

@@ -1,0 +1,84 @@
+//! Memory: prompts, observations and summaries, kept and found again.
+//!
+//! A record belongs to a project and, unless it is a note that somebody made outside of any, to a session. Raw tool text
+//! is not here but in handoff's `details`, once, under the call's id.
+
+mod forget;
+mod notes;
+mod page;
+mod place;
+mod prompts;
+mod rank;
+mod records;
+mod search;
+mod shelves;
+mod summaries;
+mod take_in;
+mod timeline;
+mod upkeep;
+
+use longhaul_core::Millis;
+use longhaul_memory::Kind;
+
+pub use self::notes::NewNote;
+pub use self::page::{LatestSummary, Page, PageLine};
+pub use self::records::{Content, Record};
+pub use self::search::{Order, SearchQuery};
+pub use self::take_in::{NewObservation, Taken};
+pub use self::upkeep::{Pruned, Stats};
+
+/// What a record is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum What {
+    /// What somebody asked.
+    Prompt,
+    /// What a tool call did, or a note.
+    Observation,
+    /// What a session came to.
+    Summary,
+}
+
+impl What {
+    /// Everything there is.
+    pub const ALL: [Self; 3] = [Self::Prompt, Self::Observation, Self::Summary];
+
+    /// Returns its name: `prompt`, `observation` or `summary`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Prompt => "prompt",
+            Self::Observation => "observation",
+            Self::Summary => "summary",
+        }
+    }
+}
+
+/// A record's name: numbers are given once in each table, and never again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct RecordId {
+    /// What it is.
+    pub what: What,
+    /// Its number among those.
+    pub id: i64,
+}
+
+/// A record in one line.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Hit {
+    /// Which.
+    pub record: RecordId,
+    /// The session; none for a note that no session made.
+    pub session: Option<String>,
+    /// When.
+    pub at: Millis,
+    /// What an observation is about.
+    pub kind: Option<Kind>,
+    /// An observation's title, a prompt's first line, what a summary says was asked.
+    pub title: String,
+    /// Bytes of the whole record, raw tool text included: what reading it costs.
+    pub chars: u64,
+}
+
+/// Reads a time.
+fn millis(ms: i64) -> Millis {
+    Millis(ms.unsigned_abs())
+}

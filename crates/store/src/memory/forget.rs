@@ -1,0 +1,174 @@
+//! Forgetting: what somebody wants gone is gone from the file.
+
+use longhaul_core::Millis;
+use rusqlite::{Connection, OptionalExtension, TransactionBehavior};
+
+use super::upkeep::give_back;
+use super::{RecordId, What};
+use crate::{Store, StoreError, cannot};
+
+impl Store {
+    /// Deletes one record and every other trace of its text; returns whether there was one.
+    ///
+    /// With an observation go its raw text and its turn's line; the call is not remembered again, and not taken from the
+    /// transcript either. With a prompt go what handoff has kept of it and the summary that a rule made of it.
+    pub fn forget(&mut self, id: RecordId) -> Result<bool, StoreError> {
+        self.forgetting(|connection| match id.what {
+            What::Prompt => forget_prompt(connection, id.id),
+            What::Observation => forget_observation(connection, id.id),
+            What::Summary => Ok(connection.execute("DELETE FROM session_summaries WHERE id = ?1", [id.id])? > 0),
+        })
+    }
+
+    /// Deletes everything that a session has said and done, up to `at`; returns whether there is such a session.
+    ///
+    /// Its row stays, emptied. It tells how far the transcript has been read, and up to when nothing is to be remembered:
+    /// otherwise the next turn, or an import, would bring everything back.
+    pub fn forget_session(&mut self, session: &str, at: Millis) -> Result<bool, StoreError> {
+        self.forgetting(|connection| empty_session(connection, session, at.0 as i64))
+    }
+
+    /// Deletes everything of a project, its notes included; returns how many sessions that were.
+    pub fn forget_project(&mut self, project_key: &str, at: Millis) -> Result<usize, StoreError> {
+        self.forgetting(|connection| {
+            let sessions: Vec<String> = connection
+                .prepare("SELECT session_id FROM sessions WHERE project_key = ?1")?
+                .query_map([project_key], |row| row.get(0))?
+                .collect::<Result<_, _>>()?;
+            for session in &sessions {
+                empty_session(connection, session, at.0 as i64)?;
+            }
+            let sql = "DELETE FROM observations WHERE project_id = (SELECT id FROM projects WHERE project_key = ?1)";
+            connection.execute(sql, [project_key])?;
+            Ok(sessions.len())
+        })
+    }
+
+    /// Runs a deletion that overwrites what it deletes, in one transaction.
+    fn forgetting<T>(&mut self, delete: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> Result<T, StoreError> {
+        let failed = cannot("forget");
+        self.connection.execute_batch("PRAGMA secure_delete = on;").map_err(&failed)?;
+        let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(&failed)?;
+        let done = delete(&transaction).map_err(&failed)?;
+        transaction.commit().map_err(&failed)?;
+        // Pages that others have freed may still hold old text, and so may the WAL. Where somebody reads at this moment,
+        // the WAL is copied back by a later commit.
+        give_back(&self.connection, None).map_err(&failed)?;
+        self.connection
+            .execute_batch("PRAGMA wal_checkpoint(TRUNCATE); PRAGMA secure_delete = fast;")
+            .map_err(failed)?;
+        Ok(done)
+    }
+}
+
+fn forget_prompt(connection: &Connection, id: i64) -> rusqlite::Result<bool> {
+    let found: Option<(i64, String, i64, String)> = connection
+        .query_row(
+            "SELECT s.id, s.session_id, u.prompt_number, u.prompt FROM user_prompts u
+             JOIN sessions s ON s.id = u.session_id WHERE u.id = ?1",
+            [id],
+            |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)),
+        )
+        .optional()?;
+    let Some((session_row, session, number, prompt)) = found else { return Ok(false) };
+    connection.execute("DELETE FROM user_prompts WHERE id = ?1", [id])?;
+    connection.execute(
+        "DELETE FROM session_summaries WHERE session_id = ?1 AND prompt_number = ?2 AND made_by = 'rule'",
+        (session_row, number),
+    )?;
+    connection.execute(
+        "UPDATE sessions SET first_user_prompt = nullif(first_user_prompt, ?2), last_prompt = nullif(last_prompt, ?2)
+         WHERE id = ?1",
+        (session_row, &prompt),
+    )?;
+    let turns: Vec<i64> = connection
+        .prepare(
+            "SELECT t.turn_number FROM turns t
+             JOIN bodies b ON b.session_id = t.session_id AND b.origin_session_id = t.origin_session_id
+                          AND b.turn_number = t.turn_number AND b.role = 'user'
+             WHERE t.origin_session_id = ?1 AND trim(b.text) = trim(?2)",
+        )?
+        .query_map((&session, &prompt), |row| row.get(0))?
+        .collect::<Result<_, _>>()?;
+    for turn in turns {
+        delete_of_turn(connection, "bodies", &session, turn, "AND role = 'user'")?;
+        delete_of_turn(connection, "skeletons", &session, turn, "")?;
+    }
+    Ok(true)
+}
+
+fn forget_observation(connection: &Connection, id: i64) -> rusqlite::Result<bool> {
+    let sql = "SELECT o.tool_use_id, s.session_id FROM observations o LEFT JOIN sessions s ON s.id = o.session_id
+               WHERE o.id = ?1";
+    let found: Option<(Option<String>, Option<String>)> =
+        connection.query_row(sql, [id], |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
+    let Some((call, session)) = found else { return Ok(false) };
+    let mut calls: Vec<String> = connection
+        .prepare("SELECT tool_use_id FROM folded_calls WHERE observation_id = ?1")?
+        .query_map([id], |row| row.get(0))?
+        .collect::<Result<_, _>>()?;
+    calls.extend(call);
+    for call in &calls {
+        let sql = "INSERT INTO folded_calls (tool_use_id) VALUES (?1) ON CONFLICT DO UPDATE SET observation_id = NULL";
+        connection.execute(sql, [call])?;
+        if let Some(session) = &session {
+            drop_raw(connection, session, call)?;
+        }
+    }
+    connection.execute("DELETE FROM observations WHERE id = ?1", [id])?;
+    Ok(true)
+}
+
+/// Deletes a call's raw text, and the line of its turn, which may quote it.
+fn drop_raw(connection: &Connection, session: &str, call: &str) -> rusqlite::Result<()> {
+    let turns: Vec<i64> = connection
+        .prepare(
+            "DELETE FROM details WHERE origin_session_id = ?1 AND source_id IN (?2, ?2 || ':result')
+             RETURNING turn_number",
+        )?
+        .query_map((session, call), |row| row.get(0))?
+        .collect::<Result<_, _>>()?;
+    for turn in turns {
+        delete_of_turn(connection, "skeletons", session, turn, "")?;
+    }
+    Ok(())
+}
+
+/// Deletes what a table has of a turn.
+///
+/// Whoever owns the turn now: the index of these tables begins with that.
+fn delete_of_turn(
+    connection: &Connection,
+    table: &str,
+    session: &str,
+    turn: i64,
+    further: &str,
+) -> rusqlite::Result<()> {
+    let sql = format!(
+        "DELETE FROM {table} WHERE origin_session_id = ?1 AND turn_number = ?2 {further} AND session_id IN
+             (SELECT session_id FROM turns WHERE origin_session_id = ?1 AND turn_number = ?2)"
+    );
+    connection.execute(&sql, (session, turn)).map(drop)
+}
+
+fn empty_session(connection: &Connection, session: &str, at: i64) -> rusqlite::Result<bool> {
+    let row: Option<i64> = connection
+        .query_row("SELECT id FROM sessions WHERE session_id = ?1", [session], |row| row.get(0))
+        .optional()?;
+    let Some(row) = row else { return Ok(false) };
+    for table in ["user_prompts", "observations", "session_summaries"] {
+        connection.execute(&format!("DELETE FROM {table} WHERE session_id = ?1"), [row])?;
+    }
+    for table in ["bodies", "skeletons", "details", "turns"] {
+        connection.execute(&format!("DELETE FROM {table} WHERE origin_session_id = ?1"), [session])?;
+    }
+    connection.execute("DELETE FROM bookmarks WHERE session_id = ?1", [session])?;
+    connection.execute("DELETE FROM handoff_batons WHERE session_id = ?1", [session])?;
+    connection.execute("UPDATE agents SET prompt_summary = NULL WHERE session_id = ?1", [session])?;
+    connection.execute(
+        "UPDATE sessions SET first_user_prompt = NULL, last_prompt = NULL, forgotten_at = max(?2, coalesce(forgotten_at, 0))
+         WHERE id = ?1",
+        (row, at),
+    )?;
+    Ok(true)
+}

@@ -1,0 +1,74 @@
+//! What was asked.
+
+use longhaul_core::Millis;
+use rusqlite::{Connection, OptionalExtension, TransactionBehavior};
+
+use super::place::Place;
+use crate::{Store, StoreError, cannot};
+
+impl Store {
+    /// Stores a prompt; returns its number in the session, or `None` where there is no such session or it is to be
+    /// forgotten.
+    ///
+    /// The number is the session's prompt counter. [`Store::count_prompt`] has counted it; where nobody has, because the
+    /// prompt comes from a transcript, it is counted here. The same `prompt_id` again changes nothing.
+    pub fn remember_prompt(
+        &mut self,
+        session: &str,
+        prompt_id: Option<&str>,
+        prompt: &str,
+        at: Millis,
+    ) -> Result<Option<i64>, StoreError> {
+        let failed = cannot("remember the prompt");
+        let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(&failed)?;
+        let number = remember(&transaction, session, prompt_id, prompt, at.0 as i64).map_err(&failed)?;
+        transaction.commit().map_err(failed)?;
+        Ok(number)
+    }
+}
+
+fn remember(
+    connection: &Connection,
+    session: &str,
+    prompt_id: Option<&str>,
+    prompt: &str,
+    at: i64,
+) -> rusqlite::Result<Option<i64>> {
+    let Some(place) = Place::find(connection, session)? else { return Ok(None) };
+    if at <= place.forgotten {
+        return Ok(None);
+    }
+    if let Some(number) = numbered(connection, place.session, prompt_id)? {
+        return Ok(Some(number));
+    }
+    let taken = connection
+        .prepare_cached("SELECT 1 FROM user_prompts WHERE session_id = ?1 AND prompt_number = ?2")?
+        .exists((place.session, place.prompts))?;
+    let number = if taken || place.prompts == 0 { place.prompts + 1 } else { place.prompts };
+    if number != place.prompts {
+        connection.execute("UPDATE sessions SET prompt_counter = ?2 WHERE id = ?1", (place.session, number))?;
+    }
+    connection
+        .prepare_cached(
+            "INSERT INTO user_prompts (session_id, project_id, prompt_number, prompt_id, prompt, created_at)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+        )?
+        .execute((place.session, place.project, number, prompt_id, prompt, at))?;
+    Ok(Some(number))
+}
+
+/// Returns the number of the prompt that has this id.
+pub(super) fn numbered(
+    connection: &Connection,
+    session: i64,
+    prompt_id: Option<&str>,
+) -> rusqlite::Result<Option<i64>> {
+    let Some(prompt_id) = prompt_id else { return Ok(None) };
+    connection
+        .prepare_cached(
+            "SELECT prompt_number FROM user_prompts WHERE session_id = ?1 AND prompt_id = ?2
+             ORDER BY prompt_number DESC LIMIT 1",
+        )?
+        .query_row((session, prompt_id), |row| row.get(0))
+        .optional()
+}

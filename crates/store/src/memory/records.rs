@@ -1,0 +1,274 @@
+//! Whole records, with their raw tool text.
+
+use std::ops::ControlFlow;
+
+use longhaul_core::Millis;
+use longhaul_memory::{Kind, MadeBy, Observation, Summary};
+use rusqlite::{Connection, OptionalExtension, Row};
+use serde_json::{Value, json};
+
+use super::shelves::Candidate;
+use super::{Hit, RecordId, What, millis};
+use crate::ingest::owner;
+use crate::{Store, StoreError, cannot};
+
+/// A whole record.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Record {
+    /// Which.
+    pub record: RecordId,
+    /// The session; none for a note that no session made.
+    pub session: Option<String>,
+    /// The project's name.
+    pub project: String,
+    /// What tells projects apart.
+    pub project_key: String,
+    /// The number of the prompt in the session.
+    pub prompt_number: i64,
+    /// When.
+    pub at: Millis,
+    /// What it says.
+    pub content: Content,
+}
+
+/// What a record says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Content {
+    /// What somebody asked.
+    Prompt(String),
+    /// What a tool call did, or a note.
+    Observation {
+        observation: Observation,
+        made_by: MadeBy,
+        tool_use_id: Option<String>,
+        /// How often it came again.
+        repeats: i64,
+        /// What went in, raw; none where it is not kept any more.
+        input: Option<String>,
+        /// What came out, raw.
+        output: Option<String>,
+    },
+    /// What a session came to.
+    Summary { summary: Summary, made_by: MadeBy },
+}
+
+impl Record {
+    /// Returns it as JSON.
+    pub fn to_json(&self) -> Value {
+        let mut value = json!({
+            "type": self.record.what.as_str(),
+            "id": self.record.id,
+            "session_id": self.session,
+            "project": self.project,
+            "project_key": self.project_key,
+            "prompt_number": self.prompt_number,
+            "created_at": self.at.0,
+        });
+        let rest = match &self.content {
+            Content::Prompt(prompt) => json!({ "prompt": prompt }),
+            Content::Observation { observation, made_by, tool_use_id, repeats, input, output } => json!({
+                "kind": observation.kind.as_str(),
+                "tool_name": observation.tool,
+                "title": observation.title,
+                "narrative": observation.narrative,
+                "facts": observation.facts,
+                "files_read": observation.files_read,
+                "files_modified": observation.files_modified,
+                "made_by": made_by.as_str(),
+                "tool_use_id": tool_use_id,
+                "repeats": repeats,
+                "input": input,
+                "output": output,
+            }),
+            Content::Summary { summary, made_by } => json!({
+                "request": summary.request,
+                "investigated": summary.investigated,
+                "learned": summary.learned,
+                "completed": summary.completed,
+                "next_steps": summary.next_steps,
+                "made_by": made_by.as_str(),
+            }),
+        };
+        if let (Value::Object(value), Value::Object(rest)) = (&mut value, rest) {
+            value.extend(rest);
+        }
+        value
+    }
+}
+
+impl Store {
+    /// Returns whole records, in the order asked for; those that are not there are left out.
+    pub fn records(&self, ids: &[RecordId]) -> Result<Vec<Record>, StoreError> {
+        let read = |id: &RecordId| record(&self.connection, *id).transpose();
+        ids.iter().filter_map(read).collect::<Result<_, _>>().map_err(cannot("read the records"))
+    }
+
+    /// Hands every record of a project, or of all, to `take`, the oldest number first, until that breaks off.
+    ///
+    /// Records are read one by one, so that nobody waits for a slow reader.
+    pub fn export(
+        &self,
+        project_key: Option<&str>,
+        mut take: impl FnMut(Record) -> ControlFlow<()>,
+    ) -> Result<(), StoreError> {
+        let failed = cannot("export the memory");
+        for shelf in &super::shelves::SHELVES {
+            let sql = format!(
+                "SELECT min(t.id) FROM {} t WHERE t.id > ?1
+                 AND (?2 IS NULL OR t.project_id = (SELECT id FROM projects WHERE project_key = ?2))",
+                shelf.table
+            );
+            let mut statement = self.connection.prepare(&sql).map_err(&failed)?;
+            let mut last = 0;
+            while let Some(id) =
+                statement.query_row((last, project_key), |row| row.get::<_, Option<i64>>(0)).map_err(&failed)?
+            {
+                last = id;
+                let found = record(&self.connection, RecordId { what: shelf.what, id }).map_err(&failed)?;
+                if found.is_some_and(|found| take(found).is_break()) {
+                    return Ok(());
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+const PLACE: &str = "s.session_id, p.name, p.project_key, t.prompt_number, t.created_at";
+
+fn record(connection: &Connection, id: RecordId) -> rusqlite::Result<Option<Record>> {
+    let (table, columns) = match id.what {
+        What::Prompt => ("user_prompts", "t.prompt"),
+        What::Observation => (
+            "observations",
+            "t.kind, t.tool_name, t.title, t.narrative, t.facts, t.files_read, t.files_modified, t.made_by,
+             t.tool_use_id, t.repeats",
+        ),
+        What::Summary => {
+            ("session_summaries", "t.request, t.investigated, t.learned, t.completed, t.next_steps, t.made_by")
+        }
+    };
+    let sql = format!(
+        "SELECT {PLACE}, {columns} FROM {table} t JOIN projects p ON p.id = t.project_id
+         LEFT JOIN sessions s ON s.id = t.session_id WHERE t.id = ?1"
+    );
+    let read = |row: &Row<'_>| {
+        Ok(Record {
+            record: id,
+            session: row.get(0)?,
+            project: row.get(1)?,
+            project_key: row.get(2)?,
+            prompt_number: row.get(3)?,
+            at: millis(row.get(4)?),
+            content: match id.what {
+                What::Prompt => Content::Prompt(row.get(5)?),
+                What::Observation => observation(row)?,
+                What::Summary => summary(row)?,
+            },
+        })
+    };
+    let mut found = connection.prepare_cached(&sql)?.query_row([id.id], read).optional()?;
+    if let Some(Record { session: Some(session), content, .. }) = &mut found
+        && let Content::Observation { tool_use_id: Some(call), input, output, .. } = content
+    {
+        *input = raw(connection, session, call)?;
+        *output = raw(connection, session, &format!("{call}:result"))?;
+    }
+    Ok(found)
+}
+
+fn observation(row: &Row<'_>) -> rusqlite::Result<Content> {
+    Ok(Content::Observation {
+        observation: Observation {
+            kind: Kind::from_name(&row.get::<_, String>(5)?).unwrap_or(Kind::Note),
+            tool: row.get(6)?,
+            title: row.get(7)?,
+            narrative: row.get(8)?,
+            facts: texts(&row.get::<_, String>(9)?),
+            files_read: texts(&row.get::<_, String>(10)?),
+            files_modified: texts(&row.get::<_, String>(11)?),
+        },
+        made_by: maker(row, 12)?,
+        tool_use_id: row.get(13)?,
+        repeats: row.get(14)?,
+        input: None,
+        output: None,
+    })
+}
+
+fn summary(row: &Row<'_>) -> rusqlite::Result<Content> {
+    let summary = Summary {
+        request: row.get(5)?,
+        investigated: row.get(6)?,
+        learned: row.get(7)?,
+        completed: row.get(8)?,
+        next_steps: row.get(9)?,
+    };
+    Ok(Content::Summary { summary, made_by: maker(row, 10)? })
+}
+
+pub(super) fn maker(row: &Row<'_>, column: usize) -> rusqlite::Result<MadeBy> {
+    Ok(MadeBy::from_name(&row.get::<_, String>(column)?).unwrap_or(MadeBy::Rule))
+}
+
+/// Reads a JSON array of texts.
+pub(super) fn texts(json: &str) -> Vec<String> {
+    serde_json::from_str(json).unwrap_or_default()
+}
+
+/// Returns the raw text of a call.
+fn raw(connection: &Connection, session: &str, source: &str) -> rusqlite::Result<Option<String>> {
+    let sql = "SELECT coalesce(input_text, output_text) FROM details
+               WHERE session_id = ?1 AND origin_session_id = ?2 AND source_id = ?3";
+    let owner = owner(connection, session)?;
+    let text = connection.prepare_cached(sql)?.query_row((&owner, session, source), |row| row.get(0)).optional()?;
+    if text.is_some() {
+        return Ok(text);
+    }
+    // It was inherited by somebody, and prompted again since: only the session that it was in is certain.
+    let sql = "SELECT coalesce(input_text, output_text) FROM details WHERE origin_session_id = ?1 AND source_id = ?2";
+    connection.prepare_cached(sql)?.query_row((session, source), |row| row.get(0)).optional()
+}
+
+/// Makes a line of a candidate.
+pub(super) fn hit(connection: &Connection, one: Candidate) -> rusqlite::Result<Hit> {
+    let session: Option<String> = match one.session {
+        Some(id) => connection
+            .prepare_cached("SELECT session_id FROM sessions WHERE id = ?1")?
+            .query_row([id], |row| row.get(0))
+            .optional()?,
+        None => None,
+    };
+    let mut chars = (one.title.len() + one.text.len() + one.files.len()) as u64;
+    if one.what == What::Observation
+        && let Some(session) = &session
+    {
+        chars += raw_chars(connection, session, one.id)?;
+    }
+    let title = match one.what {
+        What::Prompt => one.title.trim_start().lines().next().unwrap_or_default().to_owned(),
+        What::Observation | What::Summary => one.title,
+    };
+    Ok(Hit {
+        record: RecordId { what: one.what, id: one.id },
+        session,
+        at: millis(one.at),
+        kind: Kind::from_name(&one.kind),
+        title,
+        chars,
+    })
+}
+
+/// Returns the bytes of a call's raw text, without reading it.
+pub(super) fn raw_chars(connection: &Connection, session: &str, observation: i64) -> rusqlite::Result<u64> {
+    let owner = owner(connection, session)?;
+    let bytes: Option<i64> = connection
+        .prepare_cached(
+            "SELECT sum(octet_length(coalesce(d.input_text, d.output_text))) FROM observations o
+             CROSS JOIN details d ON d.session_id = ?1 AND d.origin_session_id = ?2
+                                 AND d.source_id IN (o.tool_use_id, o.tool_use_id || ':result')
+             WHERE o.id = ?3",
+        )?
+        .query_row((owner, session, observation), |row| row.get(0))?;
+    Ok(bytes.unwrap_or_default().unsigned_abs())
+}

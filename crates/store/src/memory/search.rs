@@ -1,0 +1,341 @@
+//! Finding records again, in bounded time however many there are.
+
+use longhaul_core::Millis;
+use longhaul_memory::Kind;
+use rusqlite::{Connection, OptionalExtension};
+
+use super::place::project_number;
+use super::shelves::{Candidate, SHELVES, Shelf};
+use super::{Hit, What, rank, records};
+use crate::{Store, StoreError, cannot};
+
+/// How many matches are looked at; of more, the last stored.
+const MOST: usize = 2_000;
+
+/// How many matches of a file's name are looked at together with words.
+const MOST_FILES: usize = 50_000;
+
+/// How many trigrams of a text are looked up. More would find the same: what is found is compared with the text.
+const MOST_TRIGRAMS: usize = 24;
+
+/// Thirty days, as the indexes count time.
+const MONTH_MS: i64 = 2_592_000_000;
+
+/// More months than this are not worth looking up one by one.
+const MOST_MONTHS: i64 = 36;
+
+/// What is looked for.
+#[derive(Debug, Clone, Default)]
+pub struct SearchQuery<'a> {
+    /// Words, as an FTS5 expression of quoted strings, such as `"parse" "conf"*`.
+    pub words: Option<&'a str>,
+    /// Texts that are looked for within words, all of them, where `words` find less than `limit`. Plain text; shorter
+    /// than three characters finds nothing.
+    pub parts: &'a [&'a str],
+    /// Words that must not be there, as an FTS5 expression of quoted strings.
+    pub without: Option<&'a str>,
+    /// Only this project.
+    pub project_key: Option<&'a str>,
+    /// Only this session.
+    pub session: Option<&'a str>,
+    /// Only observations of these kinds; empty for everything.
+    pub kinds: &'a [Kind],
+    /// Only observations of a file whose path contains this.
+    pub file: Option<&'a str>,
+    /// Nothing older.
+    pub from: Option<Millis>,
+    /// Nothing newer.
+    pub to: Option<Millis>,
+    /// Only these; empty for everything.
+    pub what: &'a [What],
+    /// What comes first.
+    pub order: Order,
+    /// How many at most.
+    pub limit: usize,
+    /// How many to leave out first.
+    pub offset: usize,
+}
+
+/// What comes first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Order {
+    /// What fits best; the newest where there are no words.
+    #[default]
+    Relevance,
+    /// The newest.
+    Newest,
+    /// The oldest.
+    Oldest,
+}
+
+impl Store {
+    /// Returns the records that a query finds, one line each.
+    ///
+    /// Where more than 2,000 match, the best are the best of the 2,000 that were stored last.
+    pub fn search(&self, query: &SearchQuery<'_>) -> Result<Vec<Hit>, StoreError> {
+        find(&self.connection, query).map_err(cannot("search the memory"))
+    }
+}
+
+fn find(connection: &Connection, query: &SearchQuery<'_>) -> rusqlite::Result<Vec<Hit>> {
+    let Some(filter) = Filter::new(connection, query)? else { return Ok(Vec::new()) };
+    let wanted = query.limit.saturating_add(query.offset);
+    let mut found = Vec::new();
+    for shelf in SHELVES.iter().filter(|shelf| filter.takes(shelf.what)) {
+        found.extend(filter.search_words(connection, shelf, wanted)?);
+    }
+    rank::score(&mut found, &query.words.map(rank::terms).unwrap_or_default());
+    if query.words.is_some() && found.len() < wanted && !filter.parts.is_empty() {
+        let mut more = Vec::new();
+        for shelf in SHELVES.iter().filter(|shelf| filter.takes(shelf.what)) {
+            more.extend(filter.search_parts(connection, shelf)?);
+        }
+        more.retain(|one| !found.iter().any(|other| (other.what, other.id) == (one.what, one.id)));
+        rank::score(&mut more, &filter.parts);
+        // A whole word beats a part of one.
+        let lead = more.iter().map(|one| one.score).fold(0.0, f64::max) + 1.0;
+        found.iter_mut().for_each(|one| one.score += lead);
+        found.extend(more);
+    }
+    let newest = |a: &Candidate, b: &Candidate| (b.at, b.id).cmp(&(a.at, a.id));
+    match query.order {
+        Order::Relevance => found.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| newest(a, b))),
+        Order::Newest => found.sort_by(newest),
+        Order::Oldest => found.sort_by(|a, b| newest(b, a)),
+    }
+    found.into_iter().skip(query.offset).take(query.limit).map(|one| records::hit(connection, one)).collect()
+}
+
+/// A query, as the tables need it.
+struct Filter<'a> {
+    query: &'a SearchQuery<'a>,
+    project: Option<i64>,
+    session: Option<i64>,
+    from: i64,
+    to: i64,
+    /// In small letters.
+    parts: Vec<String>,
+    /// In small letters, as it stands in JSON.
+    file: Option<String>,
+    without: Vec<String>,
+}
+
+impl<'a> Filter<'a> {
+    /// Returns `None` where nothing can be found.
+    fn new(connection: &Connection, query: &'a SearchQuery<'a>) -> rusqlite::Result<Option<Self>> {
+        let mut project = None;
+        if let Some(key) = query.project_key {
+            project = project_number(connection, key)?;
+            if project.is_none() {
+                return Ok(None);
+            }
+        }
+        let mut session = None;
+        if let Some(name) = query.session {
+            let sql = "SELECT s.id, p.id FROM sessions s JOIN projects p ON p.project_key = s.project_key
+                       WHERE s.session_id = ?1";
+            let found: Option<(i64, i64)> =
+                connection.query_row(sql, [name], |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
+            let Some((id, of_project)) = found else { return Ok(None) };
+            if project.is_some_and(|project| project != of_project) {
+                return Ok(None);
+            }
+            (session, project) = (Some(id), Some(of_project));
+        }
+        let ms = |at: Option<Millis>, none: i64| at.map_or(none, |at| i64::try_from(at.0).unwrap_or(i64::MAX));
+        Ok(Some(Self {
+            query,
+            project,
+            session,
+            from: ms(query.from, 0),
+            to: ms(query.to, i64::MAX),
+            parts: query
+                .parts
+                .iter()
+                .filter(|part| !trigrams(part).is_empty())
+                .map(|part| part.to_lowercase())
+                .collect(),
+            file: query.file.map(|file| in_json(&file.to_lowercase())),
+            without: query.without.map(rank::terms).unwrap_or_default(),
+        }))
+    }
+
+    fn takes(&self, what: What) -> bool {
+        let only_observations = !self.query.kinds.is_empty() || self.file.is_some();
+        (self.query.what.is_empty() || self.query.what.contains(&what))
+            && (what == What::Observation || !only_observations)
+    }
+
+    /// Returns whether a candidate passes what no index has decided.
+    fn passes(&self, one: &Candidate) -> bool {
+        (self.from..=self.to).contains(&one.at)
+            && self.project.is_none_or(|project| project == one.project)
+            && self.session.is_none_or(|session| Some(session) == one.session)
+            && (self.query.kinds.is_empty() || self.query.kinds.iter().any(|kind| kind.as_str() == one.kind))
+            && self.file.as_ref().is_none_or(|file| one.files.to_lowercase().contains(file))
+    }
+
+    /// Returns the matches of the words, or of the filters where there are no words.
+    fn search_words(&self, connection: &Connection, shelf: &Shelf, wanted: usize) -> rusqlite::Result<Vec<Candidate>> {
+        let by_file = self.file.as_deref().filter(|file| !trigrams(file).is_empty());
+        if let (Some(file), Some(index), None) = (by_file, shelf.trigrams, self.query.words) {
+            let expression = self.trigram_expression([file]);
+            return self.gather(connection, shelf, index, &expression, None, MOST);
+        }
+        let by_file = by_file.map(|file| self.trigram_expression([file]));
+        let expression = self.word_expression(shelf, None);
+        let found = self.gather(connection, shelf, shelf.words, &expression, by_file.as_deref(), MOST)?;
+        let by_time = self.query.order != Order::Relevance || self.query.words.is_none();
+        if found.len() < MOST || !by_time {
+            return Ok(found);
+        }
+        // What was stored last need not be what happened last: month by month, then.
+        let Some((first, last)) = self.months(connection, shelf)? else { return Ok(found) };
+        let months: Vec<i64> = match self.query.order {
+            Order::Oldest => (first..=last).collect(),
+            Order::Relevance | Order::Newest => (first..=last).rev().collect(),
+        };
+        let mut found = Vec::new();
+        for month in months {
+            let expression = self.word_expression(shelf, Some(month));
+            found.extend(self.gather(connection, shelf, shelf.words, &expression, by_file.as_deref(), MOST)?);
+            if found.len() >= wanted {
+                break;
+            }
+        }
+        Ok(found)
+    }
+
+    /// Returns the records that have all parts somewhere.
+    fn search_parts(&self, connection: &Connection, shelf: &Shelf) -> rusqlite::Result<Vec<Candidate>> {
+        let Some(index) = shelf.trigrams else { return Ok(Vec::new()) };
+        let texts = self.parts.iter().chain(&self.file).map(String::as_str);
+        let expression = self.trigram_expression(texts);
+        let mut found = self.gather(connection, shelf, index, &expression, None, MOST)?;
+        found.retain(|one| {
+            let (title, files) = (one.title.to_lowercase(), one.files.to_lowercase());
+            let has_parts = self.parts.iter().all(|part| title.contains(part) || files.contains(&in_json(part)));
+            let text = one.text.to_lowercase();
+            let is_without = |word: &String| {
+                [&title, &files, &text]
+                    .iter()
+                    .all(|text| !text.split(|c: char| !c.is_alphanumeric()).any(|w| w == word))
+            };
+            has_parts && self.without.iter().all(is_without)
+        });
+        Ok(found)
+    }
+
+    /// Returns at most `most` records that match and pass, the last stored first.
+    fn gather(
+        &self,
+        connection: &Connection,
+        shelf: &Shelf,
+        index: &str,
+        expression: &str,
+        file_expression: Option<&str>,
+        most: usize,
+    ) -> rusqlite::Result<Vec<Candidate>> {
+        let Shelf { what, table, columns, .. } = shelf;
+        let sql = match (expression.is_empty(), file_expression) {
+            (true, _) => format!("SELECT {columns} FROM {table} t WHERE ?1 IS NOT ?2 ORDER BY t.id DESC"),
+            (false, None) => format!(
+                "SELECT {columns} FROM {index} w CROSS JOIN {table} t ON t.id = w.rowid
+                 WHERE {index} MATCH ?1 AND ?2 IS NULL ORDER BY w.rowid DESC"
+            ),
+            // The plus keeps SQLite from asking the index of words once for every file.
+            (false, Some(_)) => format!(
+                "SELECT {columns} FROM {index} w CROSS JOIN {table} t ON t.id = w.rowid
+                 WHERE {index} MATCH ?1 AND +w.rowid IN (
+                     SELECT rowid FROM observation_trigrams WHERE observation_trigrams MATCH ?2
+                     ORDER BY rowid DESC LIMIT {MOST_FILES})
+                 ORDER BY w.rowid DESC"
+            ),
+        };
+        let mut statement = connection.prepare_cached(&sql)?;
+        let mut rows = statement.query((expression, file_expression))?;
+        let mut found = Vec::new();
+        while found.len() < most
+            && let Some(row) = rows.next()?
+        {
+            let one = Candidate::read(*what, row)?;
+            if self.passes(&one) {
+                found.push(one);
+            }
+        }
+        Ok(found)
+    }
+
+    /// Writes the whole query, as far as the index of words can answer it.
+    fn word_expression(&self, shelf: &Shelf, month: Option<i64>) -> String {
+        let mut terms = Vec::new();
+        if let Some(words) = self.query.words {
+            terms.push(format!("{} : ({words})", shelf.texts));
+        }
+        if let Some(session) = self.session {
+            terms.push(format!("scope : \"s{session}\""));
+        } else if let Some(project) = self.project {
+            terms.push(format!("scope : \"p{project}\""));
+        }
+        let any = |words: Vec<String>| format!("scope : ({})", words.join(" OR "));
+        if !self.query.kinds.is_empty() {
+            terms.push(any(self.query.kinds.iter().map(|kind| format!("\"k{kind}\"")).collect()));
+        }
+        let (first, last) = (self.from / MONTH_MS, self.to / MONTH_MS);
+        match month {
+            Some(month) => terms.push(format!("scope : \"t{month}\"")),
+            None if last - first < MOST_MONTHS => {
+                terms.push(any((first..=last).map(|month| format!("\"t{month}\"")).collect()));
+            }
+            None => {}
+        }
+        let all = terms.join(" AND ");
+        match self.query.without.filter(|_| !all.is_empty()) {
+            Some(without) => format!("({all}) NOT {} : ({without})", shelf.texts),
+            None => all,
+        }
+    }
+
+    /// Writes that all trigrams of some texts are there, in the project.
+    fn trigram_expression<'t>(&self, texts: impl IntoIterator<Item = &'t str>) -> String {
+        let mark = self.project.map(|project| {
+            let digit = |n: i64| u32::try_from(n).ok().and_then(|n| char::from_u32(0xE000 + n)).unwrap_or('\u{E000}');
+            [digit(0), digit(project / 6400), digit(project % 6400)].iter().collect()
+        });
+        let all = mark.into_iter().chain(texts.into_iter().flat_map(trigrams));
+        all.map(|trigram: String| format!("\"{trigram}\"")).collect::<Vec<_>>().join(" AND ")
+    }
+
+    /// Returns the first and the last month in which something can be found.
+    fn months(&self, connection: &Connection, shelf: &Shelf) -> rusqlite::Result<Option<(i64, i64)>> {
+        let table = shelf.table;
+        let sql = format!(
+            "SELECT min((SELECT min(created_at) FROM {table} WHERE project_id = p.id)),
+                    max((SELECT max(created_at) FROM {table} WHERE project_id = p.id))
+             FROM projects p WHERE ?1 IS NULL OR p.id = ?1"
+        );
+        let (first, last): (Option<i64>, Option<i64>) =
+            connection.query_row(&sql, [self.project], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        Ok(first.zip(last).map(|(first, last)| (first.max(self.from) / MONTH_MS, last.min(self.to) / MONTH_MS)))
+    }
+}
+
+/// Returns a text as it stands within a JSON string.
+fn in_json(text: &str) -> String {
+    let json = serde_json::Value::from(text).to_string();
+    json[1..json.len() - 1].to_owned()
+}
+
+/// Returns a text's trigrams that are the same in plain text and in JSON, the first so many.
+fn trigrams(text: &str) -> Vec<String> {
+    let chars: Vec<char> = text.chars().collect();
+    let mut trigrams: Vec<String> = chars
+        .windows(3)
+        .filter(|three| !three.iter().any(|c| matches!(c, '"' | '\\') || c.is_control()))
+        .map(|three| three.iter().collect())
+        .collect();
+    trigrams.sort();
+    trigrams.dedup();
+    trigrams.truncate(MOST_TRIGRAMS);
+    trigrams
+}

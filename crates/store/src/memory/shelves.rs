@@ -1,0 +1,93 @@
+//! Where each kind of record stands, and how it is read while searching.
+
+use rusqlite::Row;
+
+use super::What;
+
+/// A table with its indexes.
+pub(super) struct Shelf {
+    /// What stands there.
+    pub(super) what: What,
+    /// The table.
+    pub(super) table: &'static str,
+    /// The index of its words.
+    pub(super) words: &'static str,
+    /// The columns that a person's words may be in.
+    pub(super) texts: &'static str,
+    /// The index of its trigrams.
+    pub(super) trigrams: Option<&'static str>,
+    /// What [`Candidate::read`] reads, of `t`.
+    pub(super) columns: &'static str,
+}
+
+/// Every shelf.
+pub(super) const SHELVES: [Shelf; 3] = [
+    Shelf {
+        what: What::Prompt,
+        table: "user_prompts",
+        words: "prompt_words",
+        texts: "{prompt}",
+        trigrams: Some("prompt_trigrams"),
+        columns: "t.id, t.session_id, t.project_id, t.created_at, '', t.prompt, '', ''",
+    },
+    Shelf {
+        what: What::Observation,
+        table: "observations",
+        words: "observation_words",
+        texts: "{title narrative facts files_read files_modified}",
+        trigrams: Some("observation_trigrams"),
+        columns: "t.id, t.session_id, t.project_id, t.created_at, t.kind, t.title, t.narrative || ' ' || t.facts,
+                  t.files_read || ' ' || t.files_modified",
+    },
+    Shelf {
+        what: What::Summary,
+        table: "session_summaries",
+        words: "summary_words",
+        texts: "{request investigated learned completed next_steps}",
+        trigrams: None,
+        columns: "t.id, t.session_id, t.project_id, t.created_at, '', t.request,
+                  t.investigated || ' ' || t.learned || ' ' || t.completed || ' ' || t.next_steps, ''",
+    },
+];
+
+/// Returns the shelf of `what`.
+pub(super) fn shelf(what: What) -> &'static Shelf {
+    match what {
+        What::Prompt => &SHELVES[0],
+        What::Observation => &SHELVES[1],
+        What::Summary => &SHELVES[2],
+    }
+}
+
+/// A record that may be what is looked for.
+pub(super) struct Candidate {
+    pub(super) what: What,
+    pub(super) id: i64,
+    pub(super) session: Option<i64>,
+    pub(super) project: i64,
+    pub(super) at: i64,
+    pub(super) kind: String,
+    pub(super) title: String,
+    pub(super) text: String,
+    /// JSON arrays.
+    pub(super) files: String,
+    pub(super) score: f64,
+}
+
+impl Candidate {
+    /// Reads a shelf's columns.
+    pub(super) fn read(what: What, row: &Row<'_>) -> rusqlite::Result<Self> {
+        Ok(Self {
+            what,
+            id: row.get(0)?,
+            session: row.get(1)?,
+            project: row.get(2)?,
+            at: row.get(3)?,
+            kind: row.get(4)?,
+            title: row.get(5)?,
+            text: row.get(6)?,
+            files: row.get(7)?,
+            score: 0.0,
+        })
+    }
+}

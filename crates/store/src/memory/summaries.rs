@@ -1,0 +1,99 @@
+//! What a session came to, and better words for what a rule has said.
+
+use longhaul_core::Millis;
+use longhaul_memory::{MadeBy, Observation, Summary};
+use rusqlite::{Connection, TransactionBehavior, named_params};
+
+use super::place::Place;
+use super::take_in::list;
+use crate::{Store, StoreError, cannot};
+
+/// Who may overwrite whom: everybody a rule and their own, a person everybody.
+const MAY_OVERWRITE: &str = "(made_by = 'rule' OR made_by = :maker OR :maker = 'person')";
+
+impl Store {
+    /// Stores what a session came to, up to one of its prompts; returns whether that changed anything.
+    ///
+    /// A rule never overwrites what a model or a person has written, nor a model what a person has.
+    pub fn write_summary(
+        &mut self,
+        session: &str,
+        prompt_number: i64,
+        summary: &Summary,
+        made_by: MadeBy,
+        at: Millis,
+    ) -> Result<bool, StoreError> {
+        let failed = cannot("write the summary");
+        let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(&failed)?;
+        let changed = write(&transaction, session, prompt_number, summary, made_by, at.0 as i64).map_err(&failed)?;
+        transaction.commit().map_err(failed)?;
+        Ok(changed)
+    }
+
+    /// Puts an observation into other words; returns whether that was allowed.
+    ///
+    /// What happened stays: kind, tool and files are not touched.
+    pub fn reword(&self, id: i64, words: &Observation, made_by: MadeBy) -> Result<bool, StoreError> {
+        let sql = format!(
+            "UPDATE observations SET title = :title, narrative = :narrative, facts = :facts, made_by = :maker
+             WHERE id = :id AND {MAY_OVERWRITE}"
+        );
+        self.connection
+            .execute(
+                &sql,
+                named_params! {
+                    ":id": id,
+                    ":title": words.title,
+                    ":narrative": words.narrative,
+                    ":facts": list(&words.facts),
+                    ":maker": made_by.as_str(),
+                },
+            )
+            .map(|rows| rows > 0)
+            .map_err(cannot("reword the observation"))
+    }
+}
+
+fn write(
+    connection: &Connection,
+    session: &str,
+    prompt_number: i64,
+    summary: &Summary,
+    made_by: MadeBy,
+    at: i64,
+) -> rusqlite::Result<bool> {
+    let Some(place) = Place::find(connection, session)? else { return Ok(false) };
+    if at <= place.forgotten {
+        return Ok(false);
+    }
+    let Summary { request, investigated, learned, completed, next_steps } = summary;
+    // The same words again are no news, and the index need not be told.
+    let sql = format!(
+        "INSERT INTO session_summaries AS old (session_id, project_id, prompt_number, request, investigated, learned,
+                                               completed, next_steps, made_by, created_at)
+         VALUES (:session, :project, :prompt, :request, :investigated, :learned, :completed, :next, :maker, :at)
+         ON CONFLICT (session_id, prompt_number) DO UPDATE SET
+             request = excluded.request, investigated = excluded.investigated, learned = excluded.learned,
+             completed = excluded.completed, next_steps = excluded.next_steps, made_by = excluded.made_by,
+             created_at = excluded.created_at
+         WHERE {} AND (old.request, old.investigated, old.learned, old.completed, old.next_steps, old.made_by)
+               IS NOT (:request, :investigated, :learned, :completed, :next, :maker)",
+        MAY_OVERWRITE.replace("made_by", "old.made_by")
+    );
+    let rows = connection.execute(
+        &sql,
+        named_params! {
+            ":session": place.session,
+            ":project": place.project,
+            ":prompt": prompt_number,
+            ":request": request,
+            ":investigated": investigated,
+            ":learned": learned,
+            ":completed": completed,
+            ":next": next_steps,
+            ":maker": made_by.as_str(),
+            ":at": at,
+        },
+    )?;
+    Ok(rows > 0)
+}

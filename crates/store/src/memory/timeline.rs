@@ -1,0 +1,90 @@
+//! What happened around a record.
+
+use rusqlite::{Connection, OptionalExtension};
+
+use super::shelves::{Candidate, SHELVES, Shelf, shelf};
+use super::{Hit, RecordId, records};
+use crate::{Store, StoreError, cannot};
+
+impl Store {
+    /// Returns a record with what came before and after it, the oldest first; nothing where there is no such record.
+    ///
+    /// What is in the same session comes first; where that begins or ends too early, the project's other sessions go on.
+    pub fn timeline(&self, around: RecordId, before: usize, after: usize) -> Result<Vec<Hit>, StoreError> {
+        tell(&self.connection, around, before, after).map_err(cannot("read the timeline"))
+    }
+}
+
+/// Before or after.
+#[derive(Clone, Copy)]
+enum Side {
+    Before,
+    After,
+}
+
+fn tell(connection: &Connection, around: RecordId, before: usize, after: usize) -> rusqlite::Result<Vec<Hit>> {
+    let Shelf { what, table, columns, .. } = shelf(around.what);
+    let sql = format!("SELECT {columns} FROM {table} t WHERE t.id = ?1");
+    let middle = connection.query_row(&sql, [around.id], |row| Candidate::read(*what, row)).optional()?;
+    let Some(middle) = middle else { return Ok(Vec::new()) };
+    let mut line = side(connection, &middle, Side::Before, before)?;
+    line.reverse();
+    let later = side(connection, &middle, Side::After, after)?;
+    line.push(middle);
+    line.extend(later);
+    line.into_iter().map(|one| records::hit(connection, one)).collect()
+}
+
+/// Returns the nearest `most` records on one side, the nearest first.
+fn side(connection: &Connection, middle: &Candidate, side: Side, most: usize) -> rusqlite::Result<Vec<Candidate>> {
+    let mut found = if middle.session.is_some() { nearest(connection, middle, side, most, true)? } else { Vec::new() };
+    if found.len() < most {
+        found.extend(nearest(connection, middle, side, most - found.len(), false)?);
+    }
+    Ok(found)
+}
+
+/// Returns the nearest `most` records of the middle's session, or of its project's others.
+fn nearest(
+    connection: &Connection,
+    middle: &Candidate,
+    side: Side,
+    most: usize,
+    in_session: bool,
+) -> rusqlite::Result<Vec<Candidate>> {
+    let (sign, order) = match side {
+        Side::Before => ("<", "DESC"),
+        Side::After => (">", "ASC"),
+    };
+    let whose = if in_session { "t.session_id = ?4" } else { "t.project_id = ?5 AND t.session_id IS NOT ?4" };
+    let mut found = Vec::new();
+    for Shelf { what, table, columns, .. } in &SHELVES {
+        // At the same moment, a prompt comes before what was done for it, and that before what it came to.
+        let sql = format!(
+            "SELECT {columns} FROM {table} t WHERE {whose} AND t.created_at {sign}= ?1
+               AND (t.created_at, ?2, t.id) {sign} (?1, ?3, ?6) ORDER BY t.created_at {order}, t.id {order} LIMIT ?7"
+        );
+        let mut statement = connection.prepare_cached(&sql)?;
+        let rows = statement.query_map(
+            (
+                middle.at,
+                *what as i64,
+                middle.what as i64,
+                middle.session,
+                middle.project,
+                middle.id,
+                i64::try_from(most).unwrap_or(i64::MAX),
+            ),
+            |row| Candidate::read(*what, row),
+        )?;
+        for one in rows {
+            found.push(one?);
+        }
+    }
+    found.sort_by_key(|one| (one.at, one.what, one.id));
+    if matches!(side, Side::Before) {
+        found.reverse();
+    }
+    found.truncate(most);
+    Ok(found)
+}

@@ -1,0 +1,182 @@
+//! How much there is, keeping it small, and whether it is sound.
+
+use longhaul_core::Millis;
+use rusqlite::{Connection, OptionalExtension, TransactionBehavior};
+
+use super::millis;
+use super::shelves::SHELVES;
+use crate::{Store, StoreError, cannot};
+
+/// How many free pages one call gives back at most.
+const PAGES: usize = 1_000;
+
+/// How much there is.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Stats {
+    /// Sessions that are remembered.
+    pub sessions: u64,
+    /// Projects that have a memory.
+    pub projects: u64,
+    /// Prompts.
+    pub prompts: u64,
+    /// Observations.
+    pub observations: u64,
+    /// Summaries.
+    pub summaries: u64,
+    /// Pieces of raw text.
+    pub details: u64,
+    /// The oldest observation.
+    pub oldest: Option<Millis>,
+    /// The newest.
+    pub newest: Option<Millis>,
+    /// Bytes of the file.
+    pub bytes: u64,
+    /// Bytes of it that are free.
+    pub free_bytes: u64,
+}
+
+/// What a pruning did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Pruned {
+    /// Pieces of raw text that were deleted.
+    pub rows: usize,
+    /// Whether there may be more.
+    pub more: bool,
+}
+
+impl Store {
+    /// Counts what is remembered.
+    pub fn stats(&self) -> Result<Stats, StoreError> {
+        count(&self.connection).map_err(cannot("count the memory"))
+    }
+
+    /// Returns the bytes that each table takes, its indexes included, the largest first.
+    ///
+    /// Every page is looked at: seconds, for gigabytes.
+    pub fn sizes(&self) -> Result<Vec<(String, u64)>, StoreError> {
+        let failed = cannot("measure the tables");
+        let mut statement = self
+            .connection
+            .prepare(
+                "SELECT coalesce(m.tbl_name, d.name), sum(d.pgsize) FROM dbstat d
+                 LEFT JOIN sqlite_schema m ON m.name = d.name WHERE d.aggregate = TRUE GROUP BY 1 ORDER BY 2 DESC",
+            )
+            .map_err(&failed)?;
+        let rows =
+            statement.query_map([], |row| Ok((row.get(0)?, row.get::<_, i64>(1)?.unsigned_abs()))).map_err(&failed)?;
+        rows.collect::<Result<_, _>>().map_err(failed)
+    }
+
+    /// Deletes raw text from before `before`, at most `most` pieces, and gives some free room back.
+    ///
+    /// What is remembered of the calls stays. To be called again, now and then, while there is more.
+    pub fn prune(&mut self, before: Millis, most: usize) -> Result<Pruned, StoreError> {
+        let failed = cannot("delete old raw text");
+        let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(&failed)?;
+        let rows = prune(&transaction, before.0 as i64, most).map_err(&failed)?;
+        transaction.commit().map_err(&failed)?;
+        if rows > 0 {
+            give_back(&self.connection, Some(PAGES)).map_err(failed)?;
+        }
+        Ok(Pruned { rows, more: rows == most })
+    }
+
+    /// Writes the whole file anew, without gaps, without anything that was deleted, and able to shrink by itself.
+    pub fn vacuum(&mut self) -> Result<(), StoreError> {
+        let indexes = SHELVES.iter().flat_map(|shelf| std::iter::once(shelf.words).chain(shelf.trigrams));
+        let optimize: String =
+            indexes.map(|index| format!("INSERT INTO {index} ({index}) VALUES ('optimize');")).collect();
+        self.connection
+            .execute_batch(&format!(
+                "{optimize} PRAGMA auto_vacuum = incremental; VACUUM; PRAGMA wal_checkpoint(TRUNCATE);"
+            ))
+            .map_err(cannot("vacuum the database"))
+    }
+
+    /// Returns what is wrong with the database, one sentence each; empty where nothing is.
+    pub fn integrity_check(&self) -> Result<Vec<String>, StoreError> {
+        let failed = cannot("check the database");
+        let mut problems: Vec<String> = self
+            .connection
+            .prepare("PRAGMA quick_check")
+            .and_then(|mut statement| statement.query_map([], |row| row.get(0))?.collect())
+            .map_err(&failed)?;
+        problems.retain(|problem| problem != "ok");
+        for index in SHELVES.iter().flat_map(|shelf| std::iter::once(shelf.words).chain(shelf.trigrams)) {
+            let sql = format!("INSERT INTO {index} ({index}, rank) VALUES ('integrity-check', 1)");
+            match self.connection.execute(&sql, []) {
+                Ok(_) => {}
+                Err(error) if crate::is_damage(&error) => problems.push(format!("{index}: {error}")),
+                Err(error) => return Err(failed(error)),
+            }
+        }
+        Ok(problems)
+    }
+
+    /// Builds the search indexes anew from the records.
+    pub fn rebuild_indexes(&mut self) -> Result<(), StoreError> {
+        let failed = cannot("rebuild the indexes");
+        for index in SHELVES.iter().flat_map(|shelf| std::iter::once(shelf.words).chain(shelf.trigrams)) {
+            self.connection
+                .execute(&format!("INSERT INTO {index} ({index}) VALUES ('rebuild')"), [])
+                .map_err(&failed)?;
+        }
+        Ok(())
+    }
+}
+
+/// Gives free pages back to the file system, at most `most`.
+pub(super) fn give_back(connection: &Connection, most: Option<usize>) -> rusqlite::Result<()> {
+    let mut statement = connection.prepare(&format!("PRAGMA incremental_vacuum({})", most.unwrap_or_default()))?;
+    let mut rows = statement.query([])?;
+    // Each step gives back one page.
+    while rows.next()?.is_some() {}
+    Ok(())
+}
+
+fn count(connection: &Connection) -> rusqlite::Result<Stats> {
+    let number = |sql: &str| connection.query_row(sql, [], |row| row.get::<_, i64>(0)).map(i64::unsigned_abs);
+    let (oldest, newest): (Option<i64>, Option<i64>) = connection.query_row(
+        "SELECT min((SELECT min(created_at) FROM observations WHERE project_id = p.id)),
+                max((SELECT max(created_at) FROM observations WHERE project_id = p.id)) FROM projects p",
+        [],
+        |row| Ok((row.get(0)?, row.get(1)?)),
+    )?;
+    let page = number("PRAGMA page_size")?;
+    Ok(Stats {
+        sessions: number("SELECT count(*) FROM sessions")?,
+        projects: number("SELECT count(*) FROM projects")?,
+        prompts: number("SELECT count(*) FROM user_prompts")?,
+        observations: number("SELECT coalesce(sum(observations), 0) FROM projects")?,
+        summaries: number("SELECT count(*) FROM session_summaries")?,
+        details: number("SELECT count(*) FROM details")?,
+        oldest: oldest.map(millis),
+        newest: newest.map(millis),
+        bytes: page * number("PRAGMA page_count")?,
+        free_bytes: page * number("PRAGMA freelist_count")?,
+    })
+}
+
+/// Session by session: raw text has no index by time, and one would cost every tool call something.
+fn prune(connection: &Connection, before: i64, most: usize) -> rusqlite::Result<usize> {
+    let mut deleted = 0;
+    let mut last: (i64, i64) = (i64::MIN, 0);
+    let mut next = connection.prepare(
+        "SELECT s.created_at, s.id, s.session_id FROM sessions s
+         WHERE s.created_at < ?1 AND (s.created_at, s.id) > (?2, ?3)
+           AND EXISTS (SELECT 1 FROM details d WHERE d.origin_session_id = s.session_id)
+         ORDER BY s.created_at, s.id LIMIT 1",
+    )?;
+    let mut delete = connection.prepare(
+        "DELETE FROM details WHERE rowid IN
+             (SELECT rowid FROM details WHERE origin_session_id = ?1 AND created_at < ?2 LIMIT ?3)",
+    )?;
+    while deleted < most {
+        let found: Option<(i64, i64, String)> =
+            next.query_row((before, last.0, last.1), |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?))).optional()?;
+        let Some((at, id, session)) = found else { break };
+        last = (at, id);
+        deleted += delete.execute((session, before, (most - deleted) as i64))?;
+    }
+    Ok(deleted)
+}
