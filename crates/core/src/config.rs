@@ -8,7 +8,7 @@ use std::time::Duration;
 use serde_json::{Map, Value, json};
 
 use self::setting::settings;
-pub use self::setting::{Amount, Key, Limits, Line, Setting, Share, Warning};
+pub use self::setting::{Amount, Key, Limits, Line, Names, Setting, Share, Warning};
 
 settings! {
     /// Everything that a user can set.
@@ -17,6 +17,7 @@ settings! {
         tracker: Tracker = Tracker::default(), "tracker", "The state of every session, in the tmux status line";
         handoff: Handoff = Handoff::default(), "handoff", "What a session hands over to the next after `/clear`";
         continuation: Continuation = Continuation::default(), "continuation", "Goes on in a fresh session, by itself, when the context is nearly full";
+        memory: Memory = Memory::default(), "memory", "What every session did, kept and found again";
         guard: Guard = Guard::default(), "guard", "Compacts, and denies subagents, before the context is full";
         inject: Inject = Inject::default(), "inject", "How text is typed into the terminal";
         context: Context = Context::default(), "context", "What is known of the models' context windows";
@@ -67,6 +68,18 @@ settings! {
         prompt: Line = Line::of("Continue from the handoff: do what is left to do."), "prompt", "What the new session is prompted with; no control characters, not starting with `/`, `!`, `#`, `@` or `?`";
         step_seconds: Amount = Amount(60.0), "step_seconds", "How long the client may take to clear, or to take the prompt, before it is tried once more";
         after_rate_limit: bool = false, "after_rate_limit", "Go on by itself when the account's limit, which held it up, is lifted";
+    }
+}
+
+settings! {
+    /// What is remembered.
+    pub struct Memory {
+        enabled: bool = true, "enabled", "Remember prompts, tool calls and results, and show a new session what its project came to";
+        redact_secrets: bool = true, "redact_secrets", "Replace keys and tokens of well-known shapes by `[redacted]` before anything is written";
+        skip_tools: Names = Names::default(), "skip_tools", "Tools whose calls are not remembered, in place of the built-in list; `*` stands for any characters";
+        exclude: Names = Names::default(), "exclude", "Folders of projects that are not remembered at all, such as `~/private/*`; `*` stands for any characters";
+        retention_days: Amount = Amount(365.0), "retention_days", "Days after which raw tool input and output are dropped; what was made of them stays; 0 keeps them for ever";
+        page: bool = true, "page", "Show a new session the project's last summary and newest records";
     }
 }
 

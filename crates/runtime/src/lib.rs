@@ -14,6 +14,7 @@ mod home;
 mod hook;
 pub mod injector;
 pub mod jobs;
+pub mod memory;
 mod observe;
 mod process;
 mod relay;

@@ -255,6 +255,34 @@ impl Setting for Limits {
     }
 }
 
+/// A list of names or patterns.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Names(pub Vec<String>);
+
+impl Setting for Names {
+    fn read(json: &Value, default: Self, path: &str, warnings: &mut Vec<Warning>) -> Self {
+        let name = |json: &Value| json.as_str().map(str::trim).filter(|name| !name.is_empty()).map(str::to_owned);
+        let names = json.as_array().and_then(|items| items.iter().map(name).collect::<Option<Vec<String>>>());
+        names.map(Self).unwrap_or_else(|| {
+            warnings.push(Warning::value(path, json, "a list of texts", &default));
+            default
+        })
+    }
+
+    fn schema(&self, about: &str) -> Value {
+        json!({
+            "type": "array",
+            "items": { "type": "string", "minLength": 1 },
+            "description": about,
+            "default": self.to_json(),
+        })
+    }
+
+    fn to_json(&self) -> Value {
+        json!(self.0)
+    }
+}
+
 /// A finite JSON number that is not negative, or a string that holds one.
 fn number(json: &Value) -> Option<f64> {
     let number = match json {
