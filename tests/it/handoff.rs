@@ -7,6 +7,7 @@ mod private;
 mod shown;
 mod take_in;
 
+use std::cell::{Cell, RefCell};
 use std::fs;
 use std::io::Write;
 use std::path::PathBuf;
@@ -21,12 +22,13 @@ struct Session<'a> {
     sandbox: &'a Sandbox,
     id: String,
     pid: u32,
-    last: std::cell::RefCell<Option<String>>,
+    written: Cell<usize>,
+    last: RefCell<Option<String>>,
 }
 
 impl<'a> Session<'a> {
     fn new(sandbox: &'a Sandbox, id: &str, pid: u32) -> Self {
-        Self { sandbox, id: id.to_owned(), pid, last: None.into() }
+        Self { sandbox, id: id.to_owned(), pid, written: Cell::default(), last: None.into() }
     }
 
     fn transcript(&self) -> PathBuf {
@@ -73,7 +75,8 @@ impl<'a> Session<'a> {
     }
 
     fn write_after(&self, parent: Option<&str>, kind: &str, content: Value) -> String {
-        let count = fs::read_to_string(self.transcript()).map_or(0, |text| text.lines().count());
+        let count = self.written.get();
+        self.written.set(count + 1);
         let uuid = format!("{}-{count:04}", self.id);
         let entry = json!({
             "type": kind, "uuid": uuid, "parentUuid": parent, "isSidechain": false, "sessionId": self.id,
@@ -104,6 +107,14 @@ impl<'a> Session<'a> {
         self.stop(replied);
     }
 
+    /// Returns the handoff log: what happened, to whom, why.
+    fn log(&self) -> Vec<(String, String, String)> {
+        let log = self.longhaul(&["handoff", "log", "--json"]).json();
+        let text = |line: &Value, key: &str| line[key].as_str().unwrap_or_default().to_owned();
+        let lines = log.as_array().unwrap().iter();
+        lines.map(|line| (text(line, "event"), text(line, "predecessor"), text(line, "reason"))).collect()
+    }
+
     fn longhaul(&self, args: &[&str]) -> Outcome {
         let mut command = self.sandbox.executable("longhaul");
         command.env("CLAUDE_PROJECT_DIR", self.sandbox.project()).args(args);
@@ -115,6 +126,27 @@ impl<'a> Session<'a> {
         let outcome = self.longhaul(&["detail", "2026-11-14", "--session", &self.id, "--json"]);
         if outcome.stdout.is_empty() { Vec::new() } else { outcome.json().as_array().unwrap().clone() }
     }
+}
+
+/// Returns whether anything that is stored, in whichever file, has `text` in it.
+fn is_stored(sandbox: &Sandbox, text: &str) -> bool {
+    let mut folders = vec![sandbox.data_dir()];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if fs::read(&path).unwrap().windows(text.len()).any(|window| window == text.as_bytes()) {
+                return true;
+            }
+        }
+    }
+    false
+}
+
+/// Opens the database beside the executables.
+fn database(sandbox: &Sandbox) -> rusqlite::Connection {
+    rusqlite::Connection::open(sandbox.data_dir().join("longhaul.db")).unwrap()
 }
 
 fn context(reply: &Value) -> String {

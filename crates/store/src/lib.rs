@@ -7,6 +7,7 @@ mod context;
 mod ingest;
 mod migrations;
 mod sessions;
+mod told;
 mod turns;
 
 use std::path::{Path, PathBuf};

@@ -1,7 +1,7 @@
 //! Turns and their details, as they are read back.
 
 use longhaul_core::Millis;
-use rusqlite::{Connection, OptionalExtension, Row, TransactionBehavior};
+use rusqlite::{OptionalExtension, Row};
 
 use crate::{Store, StoreError, cannot};
 
@@ -134,96 +134,6 @@ impl Store {
             .map_err(&failed)?;
         rows.collect::<Result<_, _>>().map_err(failed)
     }
-
-    /// Keeps a session's last reply as the hook told it, until the transcript has it.
-    ///
-    /// Where the newest turn is not the one that `prompt` began, because the transcript lags or cannot be read, the two make
-    /// a turn of their own, named by `turn`; [`Store::ingest`] takes it away when the real one comes.
-    pub fn keep_reply(
-        &mut self,
-        session: &str,
-        turn: &str,
-        prompt: Option<&str>,
-        reply: &str,
-        at: Millis,
-    ) -> Result<(), StoreError> {
-        let failed = cannot("keep the reply");
-        // Stop may fire again, and the transcript may have it already: a look costs less than a commit.
-        if newest(&self.connection, session).map_err(&failed)?.is_some_and(|newest| newest.has(prompt, reply)) {
-            return Ok(());
-        }
-        let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(&failed)?;
-        keep(&transaction, session, turn, prompt, reply, at.0 as i64).map_err(&failed)?;
-        transaction.commit().map_err(failed)
-    }
-}
-
-/// The newest turn that no rewind has taken back.
-struct Newest {
-    number: i64,
-    asked: Option<String>,
-    replied: Option<String>,
-    pending: Option<String>,
-}
-
-impl Newest {
-    /// Returns whether `prompt` began it, as far as is known.
-    fn is_of(&self, prompt: Option<&str>) -> bool {
-        prompt.is_none() || self.asked.as_deref().map(str::trim) == prompt
-    }
-
-    /// Returns whether it has `reply` to `prompt` already.
-    fn has(&self, prompt: Option<&str>, reply: &str) -> bool {
-        let is_there = self.replied.as_ref().is_some_and(|replied| replied.contains(reply));
-        self.is_of(prompt) && (is_there || self.pending.as_deref() == Some(reply))
-    }
-}
-
-fn newest(connection: &Connection, session: &str) -> rusqlite::Result<Option<Newest>> {
-    connection
-        .query_row(
-            "SELECT t.turn_number, u.text, a.text, t.pending_reply FROM turns t
-             LEFT JOIN bodies u ON u.session_id = t.session_id AND u.origin_session_id = t.origin_session_id
-                               AND u.turn_number = t.turn_number AND u.role = 'user'
-             LEFT JOIN bodies a ON a.session_id = t.session_id AND a.origin_session_id = t.origin_session_id
-                               AND a.turn_number = t.turn_number AND a.role = 'assistant'
-             WHERE t.origin_session_id = ?1 AND t.replaced = 0 ORDER BY t.turn_number DESC LIMIT 1",
-            [session],
-            |row| Ok(Newest { number: row.get(0)?, asked: row.get(1)?, replied: row.get(2)?, pending: row.get(3)? }),
-        )
-        .optional()
-}
-
-fn keep(
-    connection: &Connection,
-    session: &str,
-    turn: &str,
-    prompt: Option<&str>,
-    reply: &str,
-    at: i64,
-) -> rusqlite::Result<()> {
-    let number = match newest(connection, session)? {
-        Some(newest) if newest.has(prompt, reply) => return Ok(()),
-        Some(newest) if newest.is_of(prompt) => newest.number,
-        Some(_) | None => {
-            let number: i64 = connection.query_row(
-                "INSERT INTO turns (session_id, origin_session_id, turn_number, turn_id, role, created_at)
-                 VALUES (?1, ?1, 1 + coalesce((SELECT turn_number FROM turns WHERE origin_session_id = ?1
-                                               ORDER BY turn_number DESC LIMIT 1), 0), ?2, 'user', ?3)
-                 ON CONFLICT DO UPDATE SET replaced = 0 RETURNING turn_number",
-                (session, turn, at),
-                |row| row.get(0),
-            )?;
-            connection.execute(
-                "INSERT INTO bodies (session_id, origin_session_id, turn_number, role, text, token_count, created_at)
-                 VALUES (?1, ?1, ?2, 'user', ?3, length(?3) / 4, ?4) ON CONFLICT DO NOTHING",
-                (session, number, prompt.unwrap_or_default(), at),
-            )?;
-            number
-        }
-    };
-    let sql = "UPDATE turns SET pending_reply = ?3 WHERE origin_session_id = ?1 AND turn_number = ?2";
-    connection.execute(sql, (session, number, reply)).map(drop)
 }
 
 fn read(row: &Row<'_>) -> rusqlite::Result<Turn> {

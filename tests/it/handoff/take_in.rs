@@ -144,3 +144,46 @@ fn when_stop_never_fired_the_next_start_catches_up() {
     let shown = Session::new(&sandbox, "new", client.pid()).start("clear");
     assert!(shown.contains("the very last") && shown.contains("remember the plan"), "{shown}");
 }
+
+fn said(session: &Session<'_>) -> Vec<(String, String)> {
+    let text = |turn: &Value, key: &str| turn[key].as_str().unwrap().to_owned();
+    session.stored_turns().iter().map(|turn| (text(turn, "asked"), text(turn, "replied"))).collect()
+}
+
+#[test]
+fn spaces_and_line_ends_make_no_other_reply() {
+    let sandbox = Sandbox::new().with_env("TZ", "UTC").at(1_794_650_400_000);
+    let session = Session::new(&sandbox, "s", 0);
+    session.start("startup");
+    session.prompt("ask");
+    session.write("user", json!("ask"));
+    session.write("assistant", json!([{ "type": "text", "text": "one" }]));
+    session.write("assistant", json!([{ "type": "text", "text": "two" }]));
+    session.stop("one\ntwo");
+    assert_eq!(said(&session), [("ask".to_owned(), "one\n\ntwo".to_owned())]);
+    session.prompt("and\n\nthis");
+    session.stop("three");
+    session.write_turn("and\nthis", "", "three");
+    session.stop("three");
+    assert_eq!(said(&session)[1..], [("and\nthis".to_owned(), "three".to_owned())]);
+}
+
+#[test]
+fn a_command_of_the_shell_does_not_make_a_turn_twice() {
+    let sandbox = Sandbox::new().with_env("TZ", "UTC").at(1_794_650_400_000);
+    let session = Session::new(&sandbox, "s", 0);
+    session.start("startup");
+    session.prompt("ask");
+    session.write("user", json!("ask"));
+    session.write("user", json!("<bash-input>ls</bash-input>"));
+    session.write("user", json!("<bash-stdout>a</bash-stdout>"));
+    session.stop("the reply");
+    session.stop("the reply");
+    let told = ("ask".to_owned(), "the reply".to_owned());
+    assert_eq!(said(&session), [told.clone(), ("!ls".to_owned(), String::new())]);
+    // Once the transcript has it, it is where the transcript says.
+    session.write("assistant", json!([{ "type": "text", "text": "the reply" }]));
+    session.stop("the reply");
+    let replies: Vec<_> = said(&session).into_iter().filter(|turn| turn.1 == "the reply").collect();
+    assert_eq!(replies.len(), 1, "{replies:?}");
+}
