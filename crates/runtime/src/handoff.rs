@@ -65,7 +65,7 @@ pub(crate) fn register(store: &Store, env: &Env, common: &Common) -> Result<Opti
 
 /// Renders what a session would hand over now.
 pub fn render_session(store: &Store, env: &Env, session: &SessionId, offset_seconds: i32) -> Result<Rendered, Error> {
-    let (turns, older_turns) = store.turns(session.as_str(), MAX_TURNS)?;
+    let (turns, older_turns) = store.turns(session.as_str(), None, MAX_TURNS)?;
     let views: Vec<TurnView<'_>> = turns.iter().map(view).collect();
     let said = |turn: &Turn| (turn.asked.len() + turn.replied.len()) as u64 / 4;
     Ok(render(&Context {

@@ -22,7 +22,7 @@ pub use crate::bookmarks::{Bookmark, NewBookmark};
 pub use crate::context::ContextUse;
 pub use crate::ingest::{Clean, Work};
 pub use crate::sessions::{NewSession, Session};
-pub use crate::turns::{Detail, Turn};
+pub use crate::turns::{Detail, Turn, Within};
 
 #[cfg(test)]
 mod tests;

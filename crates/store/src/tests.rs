@@ -1,5 +1,6 @@
 mod agents;
 mod context;
+mod ingest;
 
 use std::path::Path;
 use std::time::Duration;

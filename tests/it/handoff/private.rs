@@ -1,10 +1,8 @@
 //! What is private is not kept.
 
-use std::fs;
-
 use serde_json::json;
 
-use super::Session;
+use super::{Session, is_stored};
 use crate::sandbox::Sandbox;
 
 #[test]
@@ -34,16 +32,28 @@ fn a_private_prompt_and_its_turn_leave_nothing() {
     session.write_turn("something public", "", "fine <private>xyzzy again</private>");
     session.stop("fine <private>xyzzy again</private>");
     session.clear();
-    let mut folders = vec![sandbox.data_dir()];
-    while let Some(folder) = folders.pop() {
-        for entry in fs::read_dir(folder).unwrap() {
-            let path = entry.unwrap().path();
-            if path.is_dir() {
-                folders.push(path);
-                continue;
-            }
-            let bytes = fs::read(&path).unwrap();
-            assert!(!bytes.windows(5).any(|window| window == b"xyzzy"), "{}", path.display());
-        }
-    }
+    assert!(!is_stored(&sandbox, "xyzzy"));
+}
+
+#[test]
+fn the_reply_to_a_private_prompt_is_not_kept_with_the_turn_before() {
+    let sandbox = Sandbox::new().with_env("TZ", "UTC");
+    let session = Session::new(&sandbox, "s", 0);
+    session.start("startup");
+    session.turn("something public", "", "fine");
+    session.prompt("<private>a secret</private>");
+    session.stop("xyzzy in a reply");
+    assert!(!is_stored(&sandbox, "xyzzy"));
+    assert_eq!(session.stored_turns()[0]["replied"], "fine");
+}
+
+#[test]
+fn what_is_private_in_a_tools_output_is_not_kept() {
+    let sandbox = Sandbox::new().with_env("TZ", "UTC");
+    let session = Session::new(&sandbox, "s", 0);
+    session.start("startup");
+    session.turn("ask", "before <private>xyzzy</private> after", "fine");
+    assert!(!is_stored(&sandbox, "xyzzy"));
+    let texts: Vec<_> = session.stored_turns()[0]["details"].as_array().unwrap().clone();
+    assert!(texts.iter().any(|detail| detail["text"] == "before  after"), "{texts:?}");
 }
