@@ -2,16 +2,18 @@
 
 mod ingest;
 mod inherit;
+mod tail;
 
 use std::path::Path;
 
 use longhaul_core::event::Common;
 use longhaul_core::{Env, SessionId};
-use longhaul_handoff::{Context, Rendered, Said, TurnView, render};
+use longhaul_handoff::{Context, Rendered, Said, Trigger, TurnView, render};
 use longhaul_store::{NewSession, Session, Store, Turn};
 
-pub use self::ingest::catch_up;
-pub use self::inherit::{Heir, Inheritance};
+pub use self::ingest::{Progress, catch_up};
+pub use self::inherit::{Claim, Heir};
+pub(crate) use self::tail::unread_turns;
 use crate::{Error, git};
 
 /// How many turns are read for rendering; what is older is only counted.
@@ -63,14 +65,32 @@ pub(crate) fn register(store: &Store, env: &Env, common: &Common) -> Result<Opti
     Ok(store.session(common.session.as_str())?)
 }
 
+/// To whom and how a session is handed over.
+#[derive(Debug, Default)]
+pub struct Handover<'a> {
+    /// Who gets it; what it has already is not shown again.
+    pub heir: Option<&'a str>,
+    /// What passed it on, where that was a baton.
+    pub trigger: Option<Trigger>,
+    /// Turns that are not stored yet, newer than those that are.
+    pub unread: Vec<Turn>,
+}
+
 /// Renders what a session would hand over now.
-pub fn render_session(store: &Store, env: &Env, session: &SessionId, offset_seconds: i32) -> Result<Rendered, Error> {
-    let (turns, older_turns) = store.turns(session.as_str(), None, MAX_TURNS)?;
+pub fn render_session(
+    store: &Store,
+    env: &Env,
+    session: &SessionId,
+    handover: Handover<'_>,
+    offset_seconds: i32,
+) -> Result<Rendered, Error> {
+    let (mut turns, older_turns) = store.turns(session.as_str(), handover.heir, MAX_TURNS)?;
+    turns.extend(handover.unread);
     let views: Vec<TurnView<'_>> = turns.iter().map(view).collect();
     let said = |turn: &Turn| (turn.asked.len() + turn.replied.len()) as u64 / 4;
     Ok(render(&Context {
         session: session.as_str(),
-        trigger: None,
+        trigger: handover.trigger,
         turns: &views,
         older_turns,
         now: env.now,

@@ -1,4 +1,5 @@
 mod agents;
+mod batons;
 mod context;
 mod ingest;
 

@@ -64,3 +64,16 @@ fn nothing_that_is_printed_drives_the_terminal() {
     let details = json.json()[0]["details"].clone();
     assert!(details.as_array().unwrap().iter().any(|detail| detail["text"] == output), "{details}");
 }
+
+#[test]
+fn drop_says_what_it_did_and_what_still_happens() {
+    let sandbox = Sandbox::new();
+    let session = Session::new(&sandbox, "s", 0);
+    session.start("startup");
+    session.turn("ask", "", "yes");
+    session.prompt("/longhaul:tl");
+    let dropped = || session.longhaul(&["handoff", "drop"]).stderr;
+    let first = dropped();
+    assert!(first.starts_with("Dropped 1 in ") && first.contains("/clear from now on still hands"), "{first}");
+    assert!(dropped().starts_with("There is no baton in "));
+}

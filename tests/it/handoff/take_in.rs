@@ -145,6 +145,66 @@ fn when_stop_never_fired_the_next_start_catches_up() {
     assert!(shown.contains("the very last") && shown.contains("remember the plan"), "{shown}");
 }
 
+#[test]
+fn one_that_is_too_large_is_shown_where_it_ended_and_read_on_later() {
+    let sandbox = Sandbox::new().with_env("TZ", "UTC");
+    let client = Client::new(&sandbox);
+    let old = Session::new(&sandbox, "old", client.pid());
+    old.start("startup");
+    old.prompt("begin");
+    // More than any hook takes in at once.
+    let turns = 70;
+    for n in 0..turns {
+        old.write_turn(&format!("question {n}."), &"x".repeat(1 << 20), &format!("answer {n}."));
+    }
+    old.clear();
+    let new = Session::new(&sandbox, "new", client.pid());
+    let shown = new.start("clear");
+    let last = turns - 1;
+    assert!(shown.contains(&format!("[Last request] question {last}.")), "{shown}");
+    assert!(shown.contains(&format!("[Last reply] answer {last}.")), "{shown}");
+    assert!(old.stored_turns().len() < turns, "it was taken in at once: the test tests nothing");
+    new.prompt("go on");
+    let stops = (0..40).find(|_| {
+        new.stop("yes");
+        old.stored_turns().len() >= turns
+    });
+    assert!(stops.is_some(), "{}", old.stored_turns().len());
+    let stored = old.stored_turns();
+    let asked: Vec<Value> = stored.iter().map(|turn| turn["asked"].clone()).collect();
+    let expected: Vec<Value> = (0..turns).map(|n| json!(format!("question {n}."))).collect();
+    assert_eq!(asked, expected);
+    // They are the heir's now.
+    new.clear();
+    let next = Session::new(&sandbox, "next", client.pid()).start("clear");
+    assert!(next.contains(&format!("question {}.", last - 1)), "{next}");
+    assert_eq!(sandbox.error_log(), "");
+}
+
+#[test]
+fn the_prompt_of_a_long_turn_is_known_although_it_stands_far_from_the_end() {
+    let sandbox = Sandbox::new();
+    let client = Client::new(&sandbox);
+    let old = Session::new(&sandbox, "old", client.pid());
+    old.start("startup");
+    for asked in ["the first", "the long one"] {
+        old.prompt(asked);
+        old.write("user", json!(asked));
+        old.write("assistant", json!([{ "type": "text", "text": format!("on {asked}") }]));
+    }
+    for n in 0..70 {
+        let input = json!({ "content": "x".repeat(1 << 20) });
+        old.write(
+            "assistant",
+            json!([{ "type": "tool_use", "id": format!("toolu_{n}"), "name": "Write", "input": input }]),
+        );
+    }
+    old.write("assistant", json!([{ "type": "text", "text": "nearly done" }]));
+    old.clear();
+    let shown = Session::new(&sandbox, "new", client.pid()).start("clear");
+    assert!(shown.contains("[Last request] the long one") && shown.contains("[Last reply] nearly done"), "{shown}");
+}
+
 fn said(session: &Session<'_>) -> Vec<(String, String)> {
     let text = |turn: &Value, key: &str| turn[key].as_str().unwrap().to_owned();
     session.stored_turns().iter().map(|turn| (text(turn, "asked"), text(turn, "replied"))).collect()
