@@ -185,8 +185,11 @@ impl<E: HookEvent<'static>> Hook<E> {
                 continue;
             }
             let time = FOR_PREDECESSORS.min(self.deadline.left().saturating_sub(FOR_OTHERS));
-            if !self.take_in_until(Deadline::after(time), store, &predecessor, AT_ONCE)?.is_whole {
-                break;
+            match self.take_in_until(Deadline::after(time), store, &predecessor, AT_ONCE) {
+                Ok(progress) if !progress.is_whole => break,
+                // One that cannot be read was told of when it was handed over.
+                Ok(_) | Err(Error::Read { .. }) => {}
+                Err(error) => return Err(error),
             }
         }
         Ok(())
