@@ -85,7 +85,7 @@ pub fn render_session(
     offset_seconds: i32,
 ) -> Result<Rendered, Error> {
     let (mut turns, older_turns) = store.turns(session.as_str(), handover.heir, MAX_TURNS)?;
-    turns.extend(handover.unread);
+    go_on(&mut turns, handover.unread);
     let views: Vec<TurnView<'_>> = turns.iter().map(view).collect();
     let said = |turn: &Turn| (turn.asked.len() + turn.replied.len()) as u64 / 4;
     Ok(render(&Context {
@@ -98,6 +98,24 @@ pub fn render_session(
         said_tokens: turns.iter().map(said).sum(),
         transcript_tokens: turns.iter().map(|turn| turn.chars / 4).sum(),
     }))
+}
+
+/// Adds turns that are not stored yet; the first of them may be the last that is, read further.
+fn go_on(turns: &mut Vec<Turn>, mut unread: Vec<Turn>) {
+    let is_same = |last: &Turn, first: &Turn| last.origin == first.origin && last.asked.trim() == first.asked.trim();
+    if let (Some(last), Some(first)) = (turns.last_mut(), unread.first())
+        && is_same(last, first)
+    {
+        if first.replied.contains(&last.replied) {
+            last.replied.clone_from(&first.replied);
+        } else if !last.replied.contains(&first.replied) {
+            last.replied = format!("{}\n\n{}", last.replied, first.replied);
+        }
+        last.replied_at = last.replied_at.max(first.replied_at);
+        last.has_detail |= first.has_detail;
+        unread.remove(0);
+    }
+    turns.extend(unread);
 }
 
 fn view(turn: &Turn) -> TurnView<'_> {

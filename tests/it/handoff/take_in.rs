@@ -202,7 +202,10 @@ fn the_prompt_of_a_long_turn_is_known_although_it_stands_far_from_the_end() {
     old.write("assistant", json!([{ "type": "text", "text": "nearly done" }]));
     old.clear();
     let shown = Session::new(&sandbox, "new", client.pid()).start("clear");
-    assert!(shown.contains("[Last request] the long one") && shown.contains("[Last reply] nearly done"), "{shown}");
+    assert!(shown.contains("[Last request] the long one"), "{shown}");
+    assert!(shown.contains("[Last reply] on the long one\n\nnearly done\n"), "{shown}");
+    // It is stored as far as it was read: the two are one turn.
+    assert_eq!(shown.matches("] the long one").count(), 1, "{shown}");
 }
 
 fn said(session: &Session<'_>) -> Vec<(String, String)> {
