@@ -28,7 +28,7 @@ pub(crate) fn run(env: &Env, args: &Args) -> anyhow::Result<Exit> {
     };
     if args.json {
         let rows: Vec<_> = bookmarks.iter().map(to_json).collect();
-        out::line(&serde_json::to_string_pretty(&rows)?)?;
+        out::json(&rows)?;
     } else if bookmarks.is_empty() {
         out::message(match args.session {
             Some(_) => "No bookmarks in that session.",

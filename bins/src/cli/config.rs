@@ -25,7 +25,7 @@ pub(crate) fn run(env: &Env, command: Command) -> anyhow::Result<Exit> {
             for warning in warnings {
                 out::message(&format!("longhaul: {warning}"));
             }
-            out::line(&serde_json::to_string_pretty(&config.to_json())?)?;
+            out::json(&config.to_json())?;
             Ok(Exit::Success)
         }
         Command::Path => {
@@ -35,7 +35,7 @@ pub(crate) fn run(env: &Env, command: Command) -> anyhow::Result<Exit> {
             Ok(Exit::Success)
         }
         Command::Schema => {
-            out::line(&serde_json::to_string_pretty(&Config::json_schema())?)?;
+            out::json(&Config::json_schema())?;
             Ok(Exit::Success)
         }
         Command::Check => check(env),

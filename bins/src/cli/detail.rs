@@ -5,8 +5,9 @@ use jiff::civil;
 use jiff::tz::TimeZone;
 use longhaul_core::{Env, Millis};
 use longhaul_handoff::{Date, Moment, MomentError, Span, date_of, parse_moment, time_of};
+use longhaul_runtime::handoff::Project;
 use longhaul_runtime::{Home, utc_offset_seconds};
-use longhaul_store::{Detail, Store, Turn};
+use longhaul_store::{Detail, Store, Turn, Within};
 use serde_json::json;
 
 use super::{Exit, out};
@@ -16,9 +17,12 @@ pub(crate) struct Args {
     /// A time (14:03, 14:03:20), a range (14:00-14:30), a date with either, a turn's number or id
     #[arg(required = true, value_name = "TIME | RANGE | TURN")]
     moment: Vec<String>,
-    /// Only the session whose id begins so
-    #[arg(long, value_name = "ID", default_value = "")]
-    session: String,
+    /// Only the session whose id begins so, of whichever project
+    #[arg(long, value_name = "ID")]
+    session: Option<String>,
+    /// Every project's sessions, instead of this project's
+    #[arg(long, conflicts_with = "session")]
+    all_projects: bool,
     /// The day, as YYYY-MM-DD; today where there is none
     #[arg(long, value_name = "DATE")]
     date: Option<String>,
@@ -36,9 +40,19 @@ pub(crate) fn run(env: &Env, args: &Args) -> anyhow::Result<Exit> {
         None => None,
     };
     let Some(store) = Home::of(env)?.existing_store()? else { bail!("nothing has been kept yet") };
-    let turns = find(&store, &args.session, moment, day, today)?;
+    let here = std::env::current_dir().ok();
+    let project = Project::of(env, here.as_deref());
+    let within = match &args.session {
+        Some(prefix) => Within::Session(prefix),
+        None if args.all_projects => Within::Everything,
+        None => Within::Project(&project.key),
+    };
+    let turns = find(&store, within, &moment, day, today)?;
     if turns.is_empty() {
-        out::message(&format!("Nothing is kept of {asked}."));
+        let elsewhere =
+            matches!(within, Within::Project(_)) && !find(&store, Within::Everything, &moment, day, today)?.is_empty();
+        let hint = if elsewhere { " in this project, but in another: add --all-projects, or --session ID" } else { "" };
+        out::message(&format!("Nothing is kept of {asked}{hint}."));
         return Ok(Exit::Problem);
     }
     let mut all = Vec::new();
@@ -48,7 +62,7 @@ pub(crate) fn run(env: &Env, args: &Args) -> anyhow::Result<Exit> {
     }
     if args.json {
         let turns: Vec<_> = all.iter().map(|(turn, details)| to_json(turn, details)).collect();
-        out::line(&serde_json::to_string_pretty(&turns)?)?;
+        out::json(&turns)?;
     } else {
         for (turn, details) in &all {
             print(turn, details)?;
@@ -66,19 +80,25 @@ fn complaint(asked: &str, error: MomentError) -> String {
     format!("{what}: try 14:03, 14:00-14:30, 2026-01-31 14:03 or a turn's number")
 }
 
-fn find(store: &Store, session: &str, moment: Moment, day: Option<Date>, today: Date) -> anyhow::Result<Vec<Turn>> {
+fn find(
+    store: &Store,
+    within: Within<'_>,
+    moment: &Moment,
+    day: Option<Date>,
+    today: Date,
+) -> anyhow::Result<Vec<Turn>> {
     match moment {
         Moment::Time { date, span } => {
-            let (from, to) = absolute(date.or(day).unwrap_or(today), span)?;
-            let within = store.turns_between(session, from, Millis(to.0.saturating_sub(1)))?;
-            if !within.is_empty() {
-                return Ok(within);
+            let (from, to) = absolute(date.or(day).unwrap_or(today), *span)?;
+            let began = store.turns_between(within, from, Millis(to.0.saturating_sub(1)))?;
+            if !began.is_empty() {
+                return Ok(began);
             }
             // Nothing began then: what ran then is what was meant.
-            Ok(store.turn_at(session, to)?.into_iter().collect())
+            Ok(store.turn_at(within, to)?.into_iter().collect())
         }
-        Moment::TurnNumber(number) => Ok(store.turns_named(session, &number.to_string())?),
-        Moment::TurnId(id) => Ok(store.turns_named(session, &id)?),
+        Moment::TurnNumber(number) => Ok(store.turns_named(within, &number.to_string())?),
+        Moment::TurnId(id) => Ok(store.turns_named(within, id)?),
     }
 }
 
@@ -109,7 +129,7 @@ fn to_json(turn: &Turn, details: &[Detail]) -> serde_json::Value {
 
 fn print(turn: &Turn, details: &[Detail]) -> anyhow::Result<()> {
     let session: String = turn.origin.chars().take(8).collect();
-    out::line(&format!("# turn {} of session {session}, {}", turn.number, when(turn.at)))?;
+    out::text(&format!("# turn {} of session {session}, {}", turn.number, when(turn.at)))?;
     out::text(&format!("[{}] {}", turn.role, turn.asked))?;
     for detail in details {
         let failed = if detail.is_error { " (failed)" } else { "" };

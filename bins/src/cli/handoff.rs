@@ -1,10 +1,9 @@
 //! `longhaul handoff`.
 
 use anyhow::{Context, bail};
-use longhaul_core::budget::CONTEXT_CHARS;
 use longhaul_core::{Env, SessionId};
 use longhaul_handoff::{Trigger, date_of, time_of};
-use longhaul_runtime::handoff::{Project, catch_up, render_session};
+use longhaul_runtime::handoff::{Handover, Project, catch_up, render_session};
 use longhaul_runtime::{Home, utc_offset_seconds};
 use longhaul_store::{Injection, Session, Store};
 use serde_json::json;
@@ -48,7 +47,7 @@ pub(crate) fn run(env: &Env, command: Command) -> anyhow::Result<Exit> {
                 out::message(&format!("longhaul: {}", error.chain()));
             }
             let id = SessionId::new(&session.session).context("the session has no id")?;
-            let rendered = render_session(&store, env, &id, utc_offset_seconds(env.now), CONTEXT_CHARS, None)?;
+            let rendered = render_session(&store, env, &id, Handover::default(), utc_offset_seconds(env.now))?;
             out::text(&rendered.text)?;
             out::message(&format!(
                 "{} characters, about {} tokens instead of {}; {} turns word for word, {} in a line, {} left out",
@@ -67,10 +66,13 @@ pub(crate) fn run(env: &Env, command: Command) -> anyhow::Result<Exit> {
             store.write_baton(&project.path, 0, &session.session, Trigger::Tl.as_str(), env.now)?;
             out::message(&format!("The next session in {} goes on from {}.", project.path, session.session));
         }
-        Command::Drop => match store.drop_batons(&project.path, None)? {
-            0 => out::message(&format!("There is no baton in {}.", project.path)),
-            dropped => out::message(&format!("Dropped {dropped} in {}.", project.path)),
-        },
+        Command::Drop => {
+            let what = match store.drop_batons(&project.path)? {
+                0 => "There is no baton".to_owned(),
+                dropped => format!("Dropped {dropped}"),
+            };
+            out::message(&format!("{what} in {}. A /clear from now on still hands its session over.", project.path));
+        }
     }
     Ok(Exit::Success)
 }
@@ -106,7 +108,7 @@ fn show_log(lines: &[Injection], json: bool) -> anyhow::Result<()> {
                 })
             })
             .collect();
-        return out::line(&serde_json::to_string_pretty(&rows)?);
+        return out::json(&rows);
     }
     if lines.is_empty() {
         out::message("Nothing has been handed over yet.");
@@ -120,7 +122,7 @@ fn show_log(lines: &[Injection], json: bool) -> anyhow::Result<()> {
             saved => format!("  {} turns, {} characters, {saved} tokens saved", line.turns, line.chars),
         };
         let reason = line.reason.as_deref().unwrap_or_default();
-        out::line(&format!(
+        out::text(&format!(
             "{} {}  {:8}  {} ← {from}  {reason}{saved}",
             date_of(line.at, offset),
             time_of(line.at, offset),

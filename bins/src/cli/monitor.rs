@@ -59,7 +59,7 @@ pub(crate) fn run(env: &Env, args: &Args) -> anyhow::Result<Exit> {
     if args.json {
         let (rows, _) = view.rows(env)?;
         let rows: Vec<_> = rows.iter().map(|row| to_json(row, env.now)).collect();
-        out::line(&serde_json::to_string_pretty(&rows)?)?;
+        out::json(&rows)?;
     } else if args.once || !io::stdout().is_terminal() {
         let is_terminal = io::stdout().is_terminal();
         let size = is_terminal.then(crossterm::terminal::size).and_then(Result::ok);

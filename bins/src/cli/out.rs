@@ -2,10 +2,27 @@
 
 use std::io::{self, Write};
 
+use serde::Serialize;
+
 /// Prints a line of data.
 pub(crate) fn line(text: &str) -> anyhow::Result<()> {
     writeln!(io::stdout().lock(), "{text}")?;
     Ok(())
+}
+
+/// Prints JSON, with whatever could drive or confuse the terminal escaped.
+pub(crate) fn json(value: &impl Serialize) -> anyhow::Result<()> {
+    let text = serde_json::to_string_pretty(value)?;
+    let mut escaped = String::with_capacity(text.len());
+    for c in text.chars() {
+        // None of these stands between values, save for the line ends; and all fit into one escape.
+        match c {
+            '\n' => escaped.push(c),
+            c if longhaul_inject::is_printable(c) => escaped.push(c),
+            c => escaped.push_str(&format!("\\u{:04x}", u32::from(c))),
+        }
+    }
+    line(&escaped)
 }
 
 /// Prints text of several lines, without what could drive the terminal.

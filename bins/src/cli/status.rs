@@ -33,7 +33,7 @@ pub(crate) fn run(env: &Env, args: &Args) -> anyhow::Result<Exit> {
     let now = env.now.0 / 1000;
     if args.json {
         let rows: Vec<_> = agents.iter().map(|agent| to_json(agent, used.get(&agent.session), now)).collect();
-        out::line(&serde_json::to_string_pretty(&rows)?)?;
+        out::json(&rows)?;
     } else if agents.is_empty() {
         out::message("No sessions. One appears when Claude Code starts with the plugin.");
     } else {

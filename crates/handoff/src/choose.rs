@@ -52,8 +52,8 @@ pub enum NoBaton {
 /// What to do with the batons of a project.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pick {
-    /// The offer to take, or why none.
-    pub taken: Result<usize, NoBaton>,
+    /// The offers to take, in the order in which to try them, or why none.
+    pub taken: Result<Vec<usize>, NoBaton>,
     /// Offers that this session could have had but for their age: to be discarded, each with a line in the log.
     pub expired: Vec<usize>,
 }
@@ -84,7 +84,7 @@ pub fn choose(offers: &[Offer], taker: Taker<'_>) -> Pick {
         (true, false) => NoBaton::SelfHandoff,
         (true, true) => NoBaton::None,
     };
-    Pick { taken: fresh.first().copied().ok_or(none), expired }
+    Pick { taken: if fresh.is_empty() { Err(none) } else { Ok(fresh) }, expired }
 }
 
 impl NoBaton {

@@ -21,7 +21,7 @@ pub use crate::inspection::{Inspection, parse_inspection};
 pub use crate::look::{EditorMode, Look, Turn, Unsafe, look};
 pub use crate::osascript::MacTerminal;
 pub use crate::policy::{ClientSays, Decision, Want, Why, may_type};
-pub use crate::quote::{applescript_string, printable, shell_single_quote};
+pub use crate::quote::{applescript_string, is_printable, printable, shell_single_quote};
 pub use crate::screen::ScreenWindow;
 pub use crate::step::Step;
 pub use crate::terminal::{NoTerminal, Terminal, file_name_of};

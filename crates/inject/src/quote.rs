@@ -1,10 +1,17 @@
 //! Text that arrives as that text, whatever is in it.
 
-/// Returns `text` without its control characters (C0, DEL, C1), line breaks included.
+/// Returns `text` without its control characters (C0, DEL, C1), line breaks included, and without those that turn the
+/// direction of text.
 ///
 /// To a terminal they are keys: a line break submits, an escape interrupts.
 pub fn printable(text: &str) -> String {
-    text.chars().filter(|ch| !ch.is_control()).collect()
+    text.chars().filter(|ch| is_printable(*ch)).collect()
+}
+
+/// Returns whether a character only stands for itself: it is no control character, does not turn the direction of what
+/// follows, and ends no line.
+pub fn is_printable(ch: char) -> bool {
+    !ch.is_control() && !matches!(ch, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{2028}' | '\u{2029}')
 }
 
 /// Returns `text` as one word of a POSIX shell, in single quotes.

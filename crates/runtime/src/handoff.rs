@@ -2,16 +2,19 @@
 
 mod ingest;
 mod inherit;
+mod tail;
 
 use std::path::Path;
 
+use longhaul_core::budget::CONTEXT_CHARS;
 use longhaul_core::event::Common;
 use longhaul_core::{Env, SessionId};
-use longhaul_handoff::{Context, Rendered, Said, TurnView, allowance, render_into};
+use longhaul_handoff::{Context, Rendered, Said, Trigger, TurnView, allowance, render_into};
 use longhaul_store::{NewSession, Session, Store, Turn};
 
-pub use self::ingest::catch_up;
-pub use self::inherit::{Heir, Inheritance};
+pub use self::ingest::{Progress, catch_up};
+pub use self::inherit::{Claim, Heir};
+pub(crate) use self::tail::unread_turns;
 use crate::{Error, git};
 
 /// How many turns are read for rendering; what is older is only counted.
@@ -63,24 +66,45 @@ pub(crate) fn register(store: &Store, env: &Env, common: &Common) -> Result<Opti
     Ok(store.session(common.session.as_str())?)
 }
 
-/// Renders what a session would hand over now, into `room` characters at most, but for a handoff that is `shown` already.
+/// To whom and how a session is handed over.
+#[derive(Debug)]
+pub struct Handover<'a> {
+    /// Who gets it; what it has already is not shown again.
+    pub heir: Option<&'a str>,
+    /// What passed it on, where that was a baton.
+    pub trigger: Option<Trigger>,
+    /// Turns that are not stored yet, newer than those that are.
+    pub unread: Vec<Turn>,
+    /// The handoff that the heir has been shown already; it is the end of the last reply.
+    pub shown: Option<&'a str>,
+    /// How many characters it may take.
+    pub room: usize,
+}
+
+impl Default for Handover<'_> {
+    fn default() -> Self {
+        Self { heir: None, trigger: None, unread: Vec::new(), shown: None, room: CONTEXT_CHARS }
+    }
+}
+
+/// Renders what a session would hand over now.
 pub fn render_session(
     store: &Store,
     env: &Env,
     session: &SessionId,
+    handover: Handover<'_>,
     offset_seconds: i32,
-    room: usize,
-    shown: Option<&str>,
 ) -> Result<Rendered, Error> {
-    let (mut turns, older_turns) = store.turns(session.as_str(), MAX_TURNS)?;
-    for turn in turns.iter_mut().rev().take(1) {
-        turn.replied = without_handoff(std::mem::take(&mut turn.replied), shown);
+    let (mut turns, older_turns) = store.turns(session.as_str(), handover.heir, MAX_TURNS)?;
+    go_on(&mut turns, handover.unread);
+    if let Some(turn) = turns.last_mut() {
+        turn.replied = without_handoff(std::mem::take(&mut turn.replied), handover.shown);
     }
     let views: Vec<TurnView<'_>> = turns.iter().map(view).collect();
     let said = |turn: &Turn| (turn.asked.len() + turn.replied.len()) as u64 / 4;
     let context = Context {
         session: session.as_str(),
-        trigger: None,
+        trigger: handover.trigger,
         turns: &views,
         older_turns,
         now: env.now,
@@ -88,7 +112,7 @@ pub fn render_session(
         said_tokens: turns.iter().map(said).sum(),
         transcript_tokens: turns.iter().map(|turn| turn.chars / 4).sum(),
     };
-    Ok(render_into(&context, allowance(&context).min(room)))
+    Ok(render_into(&context, allowance(&context).min(handover.room)))
 }
 
 /// Returns what was said before the handoff that ends a reply.
@@ -99,6 +123,24 @@ fn without_handoff(reply: String, shown: Option<&str>) -> String {
     // Its front matter goes with it.
     let begin = before.lines().position(|line| line.trim() == "---");
     before.lines().take(begin.unwrap_or(usize::MAX)).collect::<Vec<_>>().join("\n")
+}
+
+/// Adds turns that are not stored yet; the first of them may be the last that is, read further.
+fn go_on(turns: &mut Vec<Turn>, mut unread: Vec<Turn>) {
+    let is_same = |last: &Turn, first: &Turn| last.origin == first.origin && last.asked.trim() == first.asked.trim();
+    if let (Some(last), Some(first)) = (turns.last_mut(), unread.first())
+        && is_same(last, first)
+    {
+        if first.replied.contains(&last.replied) {
+            last.replied.clone_from(&first.replied);
+        } else if !last.replied.contains(&first.replied) {
+            last.replied = format!("{}\n\n{}", last.replied, first.replied);
+        }
+        last.replied_at = last.replied_at.max(first.replied_at);
+        last.has_detail |= first.has_detail;
+        unread.remove(0);
+    }
+    turns.extend(unread);
 }
 
 fn view(turn: &Turn) -> TurnView<'_> {

@@ -87,10 +87,16 @@ impl Store {
         rows.collect::<Result<_, _>>().map_err(failed)
     }
 
-    /// Removes a project's batons, or those that name `session`; returns how many.
-    pub fn drop_batons(&self, project_path: &str, session: Option<&str>) -> Result<usize, StoreError> {
-        let sql = "DELETE FROM handoff_batons WHERE project_path = ?1 AND (?2 IS NULL OR session_id = ?2)";
-        self.connection.execute(sql, (project_path, session)).map_err(cannot("drop the baton"))
+    /// Removes a project's batons; returns how many.
+    pub fn drop_batons(&self, project_path: &str) -> Result<usize, StoreError> {
+        let sql = "DELETE FROM handoff_batons WHERE project_path = ?1";
+        self.connection.execute(sql, [project_path]).map_err(cannot("drop the batons"))
+    }
+
+    /// Removes the baton of a project and client.
+    pub fn drop_baton(&self, project_path: &str, client_pid: u32) -> Result<(), StoreError> {
+        let sql = "DELETE FROM handoff_batons WHERE project_path = ?1 AND client_pid = ?2";
+        self.connection.execute(sql, (project_path, client_pid)).map(drop).map_err(cannot("drop the baton"))
     }
 
     /// Notes whom a session would inherit, until its first prompt.

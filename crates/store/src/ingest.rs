@@ -4,7 +4,7 @@ use longhaul_core::Millis;
 use longhaul_transcript::{Batch, Cursor, DetailKind, Link, Turn, may_rewind, replaced_turns};
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior, named_params};
 
-use crate::{Session, Store, StoreError, cannot};
+use crate::{Session, Store, StoreError, cannot, told};
 
 /// Makes text fit to be stored: what is private is gone, what is too long is cut.
 pub trait Clean {
@@ -80,6 +80,9 @@ fn take_in(
     for turn in &batch.turns {
         store_turn(connection, &owner, id, turn, clean, now)?;
     }
+    let replies: Vec<String> =
+        batch.turns.iter().map(|turn| clean.said(&turn.reply())).filter(|reply| !reply.trim().is_empty()).collect();
+    told::forget_replies(connection, id, &replies)?;
     store_links(connection, id, session.cursor.offset, &batch.links)?;
     if may_rewind(session.cursor.tip.as_deref(), &batch.links) {
         mark_replaced(connection, id)?;
@@ -128,7 +131,7 @@ fn store_turn(
         )
         .optional()?;
     if let Some(asked) = asked.as_deref().filter(|_| turn.begins && known.is_none()) {
-        forget_told(connection, owner, origin, asked)?;
+        told::forget_turn(connection, owner, origin, asked)?;
     }
     let number = match known {
         Some(number) => number,
@@ -194,25 +197,6 @@ fn store_turn(
         ),
     )?;
     place.put_skeleton(clean, at)
-}
-
-/// Takes away the turn that a hook told of, now that the transcript has it.
-fn forget_told(connection: &Connection, owner: &str, origin: &str, asked: &str) -> rusqlite::Result<()> {
-    let mut statement = connection.prepare_cached(
-        "SELECT t.turn_number FROM turns t
-         JOIN bodies b ON b.session_id = t.session_id AND b.origin_session_id = t.origin_session_id
-                      AND b.turn_number = t.turn_number AND b.role = 'user'
-         WHERE t.origin_session_id = ?1 AND t.turn_id BETWEEN 'hook:' AND 'hook;' AND trim(b.text) = trim(?2)",
-    )?;
-    let told: Vec<i64> = statement.query_map((origin, asked), |row| row.get(0))?.collect::<Result<_, _>>()?;
-    for number in told {
-        let key = (owner, origin, number);
-        connection
-            .execute("DELETE FROM bodies WHERE session_id = ?1 AND origin_session_id = ?2 AND turn_number = ?3", key)?;
-        connection
-            .execute("DELETE FROM turns WHERE session_id = ?1 AND origin_session_id = ?2 AND turn_number = ?3", key)?;
-    }
-    Ok(())
 }
 
 /// A turn's place in the tables.

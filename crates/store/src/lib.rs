@@ -9,13 +9,14 @@ mod ingest;
 mod memory;
 mod migrations;
 mod sessions;
+mod told;
 mod turns;
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use rusqlite::config::DbConfig;
-use rusqlite::{Connection, ErrorCode};
+use rusqlite::{Connection, ErrorCode, Transaction, TransactionBehavior};
 
 pub use crate::agents::{Change, Sighting};
 pub use crate::batons::{Injection, NewInjection, StoredBaton};
@@ -28,7 +29,7 @@ pub use crate::memory::{
     Stats, Taken, What,
 };
 pub use crate::sessions::{NewSession, Session};
-pub use crate::turns::{Detail, Turn};
+pub use crate::turns::{Detail, Turn, Within};
 
 #[cfg(test)]
 mod tests;
@@ -108,6 +109,18 @@ impl Store {
     /// Waits for another process to finish writing for `patience` at most, from now on.
     pub fn set_patience(&self, patience: Duration) -> Result<(), StoreError> {
         self.connection.busy_timeout(patience).map_err(cannot("set how long to wait"))
+    }
+
+    /// Does `work` in one immediate transaction: nobody writes between what it reads and what it writes.
+    ///
+    /// Where it fails, nothing of it is stored. `work` must not begin a transaction of its own.
+    pub fn immediately<T, E: From<StoreError>>(&self, work: impl FnOnce(&Self) -> Result<T, E>) -> Result<T, E> {
+        let failed = cannot("begin or end a transaction");
+        let begun = Transaction::new_unchecked(&self.connection, TransactionBehavior::Immediate);
+        let transaction = begun.map_err(&failed)?;
+        let done = work(self)?;
+        transaction.commit().map_err(failed)?;
+        Ok(done)
     }
 }
 

@@ -125,6 +125,15 @@ impl Store {
         self.list_sessions(&sql, project_key)
     }
 
+    /// Returns a project's newest sessions that were handed over, the newest first.
+    pub fn merged_sessions(&self, project_key: &str) -> Result<Vec<Session>, StoreError> {
+        let sql = format!(
+            "SELECT {COLUMNS} FROM sessions WHERE project_key = ?1 AND merged_into IS NOT NULL
+             ORDER BY created_at DESC LIMIT 8"
+        );
+        self.list_sessions(&sql, project_key)
+    }
+
     fn list_sessions(&self, sql: &str, value: &str) -> Result<Vec<Session>, StoreError> {
         let failed = cannot("list the sessions");
         let mut statement = self.connection.prepare(sql).map_err(&failed)?;

@@ -1,5 +1,7 @@
 mod agents;
+mod batons;
 mod context;
+mod ingest;
 mod memory;
 
 use std::path::Path;

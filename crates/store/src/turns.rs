@@ -1,7 +1,7 @@
 //! Turns and their details, as they are read back.
 
 use longhaul_core::Millis;
-use rusqlite::{Connection, OptionalExtension, Row, TransactionBehavior};
+use rusqlite::{Row, ToSql};
 
 use crate::{Store, StoreError, cannot};
 
@@ -45,6 +45,39 @@ pub struct Detail {
     pub at: Millis,
 }
 
+/// Where turns are looked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Within<'a> {
+    /// In sessions whose id begins so.
+    Session(&'a str),
+    /// In the sessions of a project, which is told by its key.
+    Project(&'a str),
+    /// In all that there are.
+    Everything,
+}
+
+impl<'a> Within<'a> {
+    /// Returns the condition, and what stands for `?1` in it.
+    fn condition(self) -> (&'static str, &'a str) {
+        match self {
+            Self::Session(prefix) => ("substr(t.origin_session_id, 1, length(?1)) = ?1", prefix),
+            Self::Project(key) => {
+                ("t.origin_session_id IN (SELECT session_id FROM sessions WHERE project_key = ?1)", key)
+            }
+            Self::Everything => ("?1 = ''", ""),
+        }
+    }
+}
+
+/// A fork's transcript begins with a copy of its origin's: of a turn that came by both, the session's own counts.
+const ONCE: &str = "(t.turn_id BETWEEN 'hook:' AND 'hook;' OR NOT EXISTS (
+        SELECT 1 FROM turns o WHERE t.origin_session_id <> t.session_id
+            AND o.origin_session_id = t.session_id AND o.turn_id = t.turn_id
+        UNION ALL
+        SELECT 1 FROM turns o WHERE t.origin_session_id <> t.session_id
+            AND o.session_id = t.session_id AND o.created_at = t.created_at AND o.turn_id = t.turn_id
+            AND o.origin_session_id > t.origin_session_id AND o.replaced = 0))";
+
 const TURNS: &str = "SELECT t.origin_session_id, t.turn_number, t.role, coalesce(u.text, ''), t.created_at,
         trim(coalesce(a.text, '') || iif(t.pending_reply IS NULL, '', char(10) || char(10) || t.pending_reply), char(10)),
         coalesce(a.created_at, t.created_at), coalesce(s.summary, ''),
@@ -61,53 +94,60 @@ const TURNS: &str = "SELECT t.origin_session_id, t.turn_number, t.role, coalesce
 
 impl Store {
     /// Returns a session's newest turns, those that it inherited included, the oldest first; and how many there are older.
-    pub fn turns(&self, session: &str, most: usize) -> Result<(Vec<Turn>, usize), StoreError> {
+    ///
+    /// Those that `besides` has itself, as a fork has its origin's, are left out.
+    pub fn turns(&self, session: &str, besides: Option<&str>, most: usize) -> Result<(Vec<Turn>, usize), StoreError> {
         let failed = cannot("read the turns");
-        let sql = format!("{TURNS} AND t.session_id = ?1 ORDER BY t.created_at DESC, t.turn_number DESC LIMIT ?2");
+        let wanted = format!(
+            "t.session_id = ?1 AND {ONCE}
+             AND NOT EXISTS (SELECT 1 FROM turns o WHERE o.origin_session_id = ?2 AND o.turn_id = t.turn_id)"
+        );
+        let sql = format!("{TURNS} AND {wanted} ORDER BY t.created_at DESC, t.turn_number DESC LIMIT ?3");
         let mut statement = self.connection.prepare(&sql).map_err(&failed)?;
-        let rows = statement.query_map((session, most as i64), read).map_err(&failed)?;
+        let rows = statement.query_map((session, besides, most as i64), read).map_err(&failed)?;
         let mut turns: Vec<Turn> = rows.collect::<Result<_, _>>().map_err(&failed)?;
         turns.reverse();
-        let all: i64 = self
-            .connection
-            .query_row("SELECT count(*) FROM turns WHERE session_id = ?1 AND replaced = 0", [session], |row| row.get(0))
-            .map_err(failed)?;
+        let sql = format!("SELECT count(*) FROM turns t WHERE t.replaced = 0 AND {wanted}");
+        let all: i64 = self.connection.query_row(&sql, (session, besides), |row| row.get(0)).map_err(failed)?;
         let older = usize::try_from(all).unwrap_or_default().saturating_sub(turns.len());
         Ok((turns, older))
     }
 
-    /// Returns the turns that began between two moments, of sessions whose id begins with `prefix`, the oldest first.
-    pub fn turns_between(&self, prefix: &str, from: Millis, to: Millis) -> Result<Vec<Turn>, StoreError> {
-        let failed = cannot("read the turns");
-        let sql = format!(
-            "{TURNS} AND substr(t.origin_session_id, 1, length(?1)) = ?1 AND t.created_at BETWEEN ?2 AND ?3
-             ORDER BY t.created_at, t.turn_number"
-        );
-        let mut statement = self.connection.prepare(&sql).map_err(&failed)?;
-        let rows = statement.query_map((prefix, from.0 as i64, to.0 as i64), read).map_err(&failed)?;
-        rows.collect::<Result<_, _>>().map_err(failed)
+    /// Returns whether a turn of a session's own transcript is stored.
+    pub fn has_turn(&self, session: &str, turn: &str) -> Result<bool, StoreError> {
+        let sql = "SELECT EXISTS (SELECT 1 FROM turns WHERE origin_session_id = ?1 AND turn_id = ?2)";
+        self.connection.query_row(sql, (session, turn), |row| row.get(0)).map_err(cannot("look for the turn"))
+    }
+
+    /// Returns the turns that began between two moments, the oldest first.
+    pub fn turns_between(&self, within: Within<'_>, from: Millis, to: Millis) -> Result<Vec<Turn>, StoreError> {
+        let order = "AND t.created_at BETWEEN ?2 AND ?3 ORDER BY t.created_at, t.turn_number";
+        self.list_turns(within, order, &[&(from.0 as i64), &(to.0 as i64)])
     }
 
     /// Returns the turn that ran at a moment: the last that began before it.
-    pub fn turn_at(&self, prefix: &str, at: Millis) -> Result<Option<Turn>, StoreError> {
-        let sql = format!(
-            "{TURNS} AND substr(t.origin_session_id, 1, length(?1)) = ?1 AND t.created_at <= ?2
-             ORDER BY t.created_at DESC, t.turn_number DESC LIMIT 1"
-        );
-        self.connection.query_row(&sql, (prefix, at.0 as i64), read).optional().map_err(cannot("read the turn"))
+    pub fn turn_at(&self, within: Within<'_>, at: Millis) -> Result<Option<Turn>, StoreError> {
+        let order = "AND t.created_at <= ?2 ORDER BY t.created_at DESC, t.turn_number DESC LIMIT 1";
+        self.list_turns(within, order, &[&(at.0 as i64)]).map(|mut turns| turns.pop())
     }
 
-    /// Returns the turns whose id begins so, or whose number it is, of sessions whose id begins with `prefix`.
-    pub fn turns_named(&self, prefix: &str, name: &str) -> Result<Vec<Turn>, StoreError> {
-        let failed = cannot("read the turn");
-        let sql = format!(
-            "{TURNS} AND substr(t.origin_session_id, 1, length(?1)) = ?1
-               AND iif(?2 GLOB '[0-9]*' AND length(?2) < 8, CAST(t.turn_number AS TEXT) = ?2,
-                       substr(t.turn_id, 1, length(?2)) = ?2)
-             ORDER BY t.created_at DESC"
-        );
+    /// Returns the turns whose id begins so, or whose number it is, the newest first.
+    pub fn turns_named(&self, within: Within<'_>, name: &str) -> Result<Vec<Turn>, StoreError> {
+        let order = "AND iif(?2 GLOB '[0-9]*' AND length(?2) < 8, CAST(t.turn_number AS TEXT) = ?2,
+                             substr(t.turn_id, 1, length(?2)) = ?2)
+                     ORDER BY t.created_at DESC";
+        self.list_turns(within, order, &[&name])
+    }
+
+    fn list_turns(&self, within: Within<'_>, order: &str, values: &[&dyn ToSql]) -> Result<Vec<Turn>, StoreError> {
+        let failed = cannot("read the turns");
+        let (condition, place) = within.condition();
+        // Who names a session means its turns, wherever else there is a copy.
+        let once = if matches!(within, Within::Session(_)) { "1" } else { ONCE };
+        let sql = format!("{TURNS} AND {condition} AND {once} {order}");
         let mut statement = self.connection.prepare(&sql).map_err(&failed)?;
-        let rows = statement.query_map((prefix, name), read).map_err(&failed)?;
+        let all: Vec<&dyn ToSql> = std::iter::once(&place as &dyn ToSql).chain(values.iter().copied()).collect();
+        let rows = statement.query_map(all.as_slice(), read).map_err(&failed)?;
         rows.collect::<Result<_, _>>().map_err(failed)
     }
 
@@ -134,96 +174,6 @@ impl Store {
             .map_err(&failed)?;
         rows.collect::<Result<_, _>>().map_err(failed)
     }
-
-    /// Keeps a session's last reply as the hook told it, until the transcript has it.
-    ///
-    /// Where the newest turn is not the one that `prompt` began, because the transcript lags or cannot be read, the two make
-    /// a turn of their own, named by `turn`; [`Store::ingest`] takes it away when the real one comes.
-    pub fn keep_reply(
-        &mut self,
-        session: &str,
-        turn: &str,
-        prompt: Option<&str>,
-        reply: &str,
-        at: Millis,
-    ) -> Result<(), StoreError> {
-        let failed = cannot("keep the reply");
-        // Stop may fire again, and the transcript may have it already: a look costs less than a commit.
-        if newest(&self.connection, session).map_err(&failed)?.is_some_and(|newest| newest.has(prompt, reply)) {
-            return Ok(());
-        }
-        let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(&failed)?;
-        keep(&transaction, session, turn, prompt, reply, at.0 as i64).map_err(&failed)?;
-        transaction.commit().map_err(failed)
-    }
-}
-
-/// The newest turn that no rewind has taken back.
-struct Newest {
-    number: i64,
-    asked: Option<String>,
-    replied: Option<String>,
-    pending: Option<String>,
-}
-
-impl Newest {
-    /// Returns whether `prompt` began it, as far as is known.
-    fn is_of(&self, prompt: Option<&str>) -> bool {
-        prompt.is_none() || self.asked.as_deref().map(str::trim) == prompt
-    }
-
-    /// Returns whether it has `reply` to `prompt` already.
-    fn has(&self, prompt: Option<&str>, reply: &str) -> bool {
-        let is_there = self.replied.as_ref().is_some_and(|replied| replied.contains(reply));
-        self.is_of(prompt) && (is_there || self.pending.as_deref() == Some(reply))
-    }
-}
-
-fn newest(connection: &Connection, session: &str) -> rusqlite::Result<Option<Newest>> {
-    connection
-        .query_row(
-            "SELECT t.turn_number, u.text, a.text, t.pending_reply FROM turns t
-             LEFT JOIN bodies u ON u.session_id = t.session_id AND u.origin_session_id = t.origin_session_id
-                               AND u.turn_number = t.turn_number AND u.role = 'user'
-             LEFT JOIN bodies a ON a.session_id = t.session_id AND a.origin_session_id = t.origin_session_id
-                               AND a.turn_number = t.turn_number AND a.role = 'assistant'
-             WHERE t.origin_session_id = ?1 AND t.replaced = 0 ORDER BY t.turn_number DESC LIMIT 1",
-            [session],
-            |row| Ok(Newest { number: row.get(0)?, asked: row.get(1)?, replied: row.get(2)?, pending: row.get(3)? }),
-        )
-        .optional()
-}
-
-fn keep(
-    connection: &Connection,
-    session: &str,
-    turn: &str,
-    prompt: Option<&str>,
-    reply: &str,
-    at: i64,
-) -> rusqlite::Result<()> {
-    let number = match newest(connection, session)? {
-        Some(newest) if newest.has(prompt, reply) => return Ok(()),
-        Some(newest) if newest.is_of(prompt) => newest.number,
-        Some(_) | None => {
-            let number: i64 = connection.query_row(
-                "INSERT INTO turns (session_id, origin_session_id, turn_number, turn_id, role, created_at)
-                 VALUES (?1, ?1, 1 + coalesce((SELECT turn_number FROM turns WHERE origin_session_id = ?1
-                                               ORDER BY turn_number DESC LIMIT 1), 0), ?2, 'user', ?3)
-                 ON CONFLICT DO UPDATE SET replaced = 0 RETURNING turn_number",
-                (session, turn, at),
-                |row| row.get(0),
-            )?;
-            connection.execute(
-                "INSERT INTO bodies (session_id, origin_session_id, turn_number, role, text, token_count, created_at)
-                 VALUES (?1, ?1, ?2, 'user', ?3, length(?3) / 4, ?4) ON CONFLICT DO NOTHING",
-                (session, number, prompt.unwrap_or_default(), at),
-            )?;
-            number
-        }
-    };
-    let sql = "UPDATE turns SET pending_reply = ?3 WHERE origin_session_id = ?1 AND turn_number = ?2";
-    connection.execute(sql, (session, number, reply)).map(drop)
 }
 
 fn read(row: &Row<'_>) -> rusqlite::Result<Turn> {

@@ -57,7 +57,7 @@ impl Reader {
 
     /// Takes in the next bytes of the file.
     pub fn feed(&mut self, mut bytes: &[u8]) {
-        while let Some(end) = bytes.iter().position(|byte| *byte == b'\n') {
+        while let Some(end) = line_end(bytes) {
             let (line, rest) = bytes.split_at(end + 1);
             bytes = rest;
             if self.partial.is_empty() && self.dropped == 0 {
@@ -78,6 +78,22 @@ impl Reader {
         std::mem::replace(&mut self.batch, Batch { cursor, ..Batch::default() })
     }
 
+    /// Returns whether the line that is being read is longer than any that is taken in.
+    pub fn is_in_long_line(&self) -> bool {
+        self.dropped > 0 || self.partial.len() >= MAX_LINE
+    }
+
+    /// Gives up the line that is being read, so that the next read does not begin with it again; returns its length so far.
+    ///
+    /// What comes of it later is a line of its own, and a broken one.
+    pub fn pass_over(&mut self) -> u64 {
+        let held = std::mem::take(&mut self.partial);
+        let length = std::mem::take(&mut self.dropped) + held.len() as u64;
+        self.advance(length, &held);
+        self.batch.broken_lines += 1;
+        length
+    }
+
     fn hold(&mut self, bytes: &[u8]) {
         self.partial.extend_from_slice(bytes);
         if self.partial.len() > MAX_LINE {
@@ -91,20 +107,27 @@ impl Reader {
     /// Takes in a complete line, newline included.
     fn line(&mut self, line: &[u8]) {
         let dropped = std::mem::take(&mut self.dropped);
-        let kept = line.len().min(Cursor::MARK_BYTES);
-        self.window.extend_from_slice(&line[line.len() - kept..]);
-        self.window.drain(..self.window.len().saturating_sub(Cursor::MARK_BYTES));
-        self.batch.cursor.advance(dropped + line.len() as u64, &self.window);
+        self.advance(dropped + line.len() as u64, line);
         if dropped > 0 || line.len() > MAX_LINE {
             self.batch.broken_lines += 1;
             return;
         }
-        match Entry::parse(line) {
+        // A crash can leave a hole before the next line.
+        let hole = line.iter().take_while(|byte| **byte == 0).count();
+        match Entry::parse(&line[hole..]) {
             Some(entry) if entry.sidechain => self.batch.sidechains.push(entry),
             Some(entry) => self.entry(entry),
             None if line.trim_ascii().is_empty() || is_json(line) => {}
             None => self.batch.broken_lines += 1,
         }
+    }
+
+    /// Moves the cursor on by `bytes`, of which `end` holds the last.
+    fn advance(&mut self, bytes: u64, end: &[u8]) {
+        let kept = end.len().min(Cursor::MARK_BYTES);
+        self.window.extend_from_slice(&end[end.len() - kept..]);
+        self.window.drain(..self.window.len().saturating_sub(Cursor::MARK_BYTES));
+        self.batch.cursor.advance(bytes, &self.window);
     }
 
     fn entry(&mut self, entry: Entry) {
@@ -134,6 +157,11 @@ impl Reader {
             open.add(entry, &mut self.calls);
         }
     }
+}
+
+fn line_end(bytes: &[u8]) -> Option<usize> {
+    // Asked first because it is many times faster, which a hole of gigabytes needs.
+    if bytes.contains(&b'\n') { bytes.iter().position(|byte| *byte == b'\n') } else { None }
 }
 
 /// Returns whether a line is an object that merely has no uuid.

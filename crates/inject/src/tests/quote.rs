@@ -67,5 +67,6 @@ fn quoting_looks_as_people_write_it() {
     assert_eq!(shell_single_quote("it's"), r"'it'\''s'");
     assert_eq!(shell_single_quote(""), "''");
     assert_eq!(applescript_string("say \"hi\" \\ \n"), r#""say \"hi\" \\ \n""#);
+    assert_eq!(printable("a\u{202e}b\u{2066}c\u{2028}d\u{200d}e"), "abcd\u{200d}e");
     assert_eq!(printable("a\x1b[31m\u{9b}b\x7f\r\n\u{a0}é"), "a[31mb\u{a0}é");
 }

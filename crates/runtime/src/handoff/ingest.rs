@@ -7,12 +7,12 @@ use std::path::Path;
 use longhaul_core::{Millis, privacy};
 use longhaul_handoff::{Action, cut_middle, skeleton};
 use longhaul_store::{Clean, Session, Store, Work};
-use longhaul_transcript::{Cursor, DetailKind, Reader};
+use longhaul_transcript::{Batch, Cursor, DetailKind, Reader};
 
 use crate::{Deadline, Error};
 
 /// How much is read at a time, and stored in one transaction.
-const PIECE: usize = 4 * 1024 * 1024;
+const PIECE: usize = 1024 * 1024;
 
 /// How much of a tool's input, and of its output, is kept, in characters.
 const MAX_INPUT: usize = 4_096;
@@ -21,17 +21,28 @@ const MAX_OUTPUT: usize = 16_384;
 /// With less time than this left, the rest is left to the next time.
 const TIME_NEEDED: std::time::Duration = std::time::Duration::from_millis(300);
 
+/// How far a reading came.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Progress {
+    /// Whether the file's end was reached.
+    pub is_whole: bool,
+    /// How long a line was that was passed over, because it is too long; 0 where there was none.
+    pub passed_over: u64,
+}
+
 /// Takes in what a session's transcript has grown by, `most` bytes of it, as far as the time allows.
 ///
-/// Returns how much that was. Cost follows what is new, not how large the file is.
+/// Cost follows what is new, not how large the file is. A line that is too long is read to its end whatever `most` says,
+/// and never again.
 pub fn catch_up(
     store: &mut Store,
     session: &Session,
     now: Millis,
     most: u64,
     deadline: Option<Deadline>,
-) -> Result<u64, Error> {
-    let Some(path) = session.transcript.as_deref().map(Path::new) else { return Ok(0) };
+) -> Result<Progress, Error> {
+    let mut progress = Progress::default();
+    let Some(path) = session.transcript.as_deref().map(Path::new) else { return Ok(progress) };
     let failed = |source| Error::Read { path: path.to_owned(), source };
     let mut file = File::open(path).map_err(failed)?;
     let metadata = file.metadata().map_err(failed)?;
@@ -46,25 +57,43 @@ pub fn catch_up(
     let mut reader = resume(&mut file, &mut session).map_err(failed)?;
     let mut piece = vec![0; PIECE.min(usize::try_from(metadata.len() - session.cursor.offset).unwrap_or(PIECE).max(1))];
     let mut total = 0_u64;
-    while total < most && deadline.is_none_or(|deadline| deadline.left() > TIME_NEEDED) {
-        let wanted = piece.len().min(usize::try_from(most - total).unwrap_or(usize::MAX));
-        let read = match file.read(&mut piece[..wanted]).map_err(failed)? {
-            0 => break,
-            read => read,
-        };
+    while (total < most || reader.is_in_long_line()) && deadline.is_none_or(|deadline| deadline.left() > TIME_NEEDED) {
+        let left = if reader.is_in_long_line() { u64::MAX } else { most - total };
+        let wanted = piece.len().min(usize::try_from(left).unwrap_or(usize::MAX));
+        let read = file.read(&mut piece[..wanted]).map_err(failed)?;
+        if read == 0 {
+            progress.is_whole = true;
+            break;
+        }
         total += read as u64;
         reader.feed(&piece[..read]);
-        let batch = reader.take();
-        if batch.cursor != session.cursor {
-            if !store.ingest(&session, &expected, &batch, &Keeper, now)? {
-                // Another hook reads the same at this moment, and has come further.
-                break;
-            }
-            expected = batch.cursor.clone();
-            session.cursor = batch.cursor;
+        if !keep(store, &mut session, &mut expected, reader.take(), now)? {
+            // Another hook reads the same at this moment, and has come further.
+            return Ok(progress);
         }
     }
-    Ok(total)
+    if reader.is_in_long_line() {
+        progress.passed_over = reader.pass_over();
+        keep(store, &mut session, &mut expected, reader.take(), now)?;
+    }
+    Ok(progress)
+}
+
+/// Stores what a piece brought; returns whether it was this reading's to store.
+fn keep(
+    store: &mut Store,
+    session: &mut Session,
+    expected: &mut Cursor,
+    batch: Batch,
+    now: Millis,
+) -> Result<bool, Error> {
+    if batch.cursor == session.cursor {
+        return Ok(true);
+    }
+    let is_stored = store.ingest(session, expected, &batch, &Keeper, now)?;
+    expected.clone_from(&batch.cursor);
+    session.cursor = batch.cursor;
+    Ok(is_stored)
 }
 
 /// Returns a reader that goes on where the last one ended, or begins anew where the file is another.
@@ -82,7 +111,7 @@ fn resume(file: &mut File, session: &mut Session) -> std::io::Result<Reader> {
 }
 
 /// Decides what of a text is kept.
-struct Keeper;
+pub(super) struct Keeper;
 
 impl Clean for Keeper {
     fn said(&self, text: &str) -> String {

@@ -1,11 +1,10 @@
 //! Which session is inherited, provisionally at the start and for good at the first prompt.
 
 use longhaul_core::{Env, SessionId};
-use longhaul_handoff::{Baton, Client, NoBaton, Offer, Taker, Trigger, choose, newest_unmerged, predecessor};
-use longhaul_store::{Session, Store};
+use longhaul_handoff::{Baton, Client, NoBaton, Offer, Refusal, Taker, Trigger, choose, newest_unmerged, predecessor};
+use longhaul_store::{NewInjection, Session, Store, StoredBaton};
 
-use super::catch_up;
-use crate::{Deadline, Error, process};
+use crate::{Error, process};
 
 /// The session that starts or prompts.
 pub struct Heir<'a> {
@@ -15,26 +14,96 @@ pub struct Heir<'a> {
     pub env: &'a Env,
 }
 
-/// What there is to inherit.
+/// Whom a session inherits, until its first prompt only perhaps.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Inheritance {
-    /// A session, and by what way: a baton's trigger, or `fallback`.
-    From { session: SessionId, by: &'static str },
-    /// Nothing, and why.
-    Nothing(&'static str),
+pub struct Claim {
+    /// The predecessor.
+    pub session: SessionId,
+    /// What passed it on; `None` where there was no baton.
+    pub trigger: Option<Trigger>,
+}
+
+impl Claim {
+    /// Returns by what way it came, as `longhaul handoff log` shows it.
+    pub fn by(&self) -> &'static str {
+        self.trigger.map_or("fallback", Trigger::as_str)
+    }
 }
 
 impl Heir<'_> {
-    /// Finds whom the session inherits: by a baton, or after a `/clear` without one the project's newest.
-    pub fn find(&self, store: &Store, cleared: bool) -> Result<Inheritance, Error> {
-        match self.baton(store)? {
-            Ok(baton) => self.judge(store, &baton.session, baton.trigger.as_str()),
-            Err(NoBaton::None) if cleared && !self.env.no_auto_handoff => self.fall_back(store),
-            Err(none) => Ok(Inheritance::Nothing(none.as_str())),
+    /// Claims whom the session inherits, by a baton, or after a `/clear` without one the project's newest.
+    ///
+    /// One immediate transaction: what is claimed is noted, what is expired or refused is dropped, each with a line in the
+    /// log. The baton that is taken stays until the first prompt, for a session that never lives must not eat it.
+    pub fn claim(&self, store: &Store, cleared: bool) -> Result<Option<Claim>, Error> {
+        // Mostly there is nothing to take, and a look costs less than a turn at writing.
+        if !cleared && store.batons(&self.session.project_path)?.is_empty() {
+            return Ok(None);
         }
+        store.immediately(|store| {
+            let claim = self.find(store, cleared)?;
+            if let Some(claim) = &claim {
+                store.set_heir(&self.session.session, Some(claim.session.as_str()))?;
+            }
+            Ok(claim)
+        })
     }
 
-    fn fall_back(&self, store: &Store) -> Result<Inheritance, Error> {
+    fn find(&self, store: &Store, cleared: bool) -> Result<Option<Claim>, Error> {
+        let offers = self.offers(store)?;
+        let taker = Taker {
+            session: &self.session.session,
+            client_pid: self.env.client_pid.unwrap_or_default(),
+            now: self.env.now,
+        };
+        let pick = choose(&offers, taker);
+        for expired in pick.expired.iter().filter_map(|index| offers.get(*index)) {
+            self.discard(store, &expired.baton, "discarded", NoBaton::Expired.as_str())?;
+        }
+        let order = match pick.taken {
+            Ok(order) => order,
+            Err(NoBaton::None | NoBaton::Expired) if cleared && !self.env.no_auto_handoff => {
+                return self.fall_back(store);
+            }
+            // Said already, for each that was discarded.
+            Err(NoBaton::Expired) => return Ok(None),
+            Err(none) => {
+                if cleared || none != NoBaton::None {
+                    self.note(store, "refused", None, none.as_str())?;
+                }
+                return Ok(None);
+            }
+        };
+        for baton in order.iter().filter_map(|index| offers.get(*index)).map(|offer| &offer.baton) {
+            match self.judge(store, &baton.session)? {
+                Ok(session) => return Ok(Some(Claim { session, trigger: Some(baton.trigger) })),
+                // It would be refused again and again, and hide others until it expires.
+                Err(refusal) => self.discard(store, baton, "refused", refusal.as_str())?,
+            }
+        }
+        Ok(None)
+    }
+
+    /// Removes a baton, and says so in the log.
+    fn discard(&self, store: &Store, baton: &Baton, event: &str, reason: &str) -> Result<(), Error> {
+        store.drop_baton(&self.session.project_path, baton.client_pid)?;
+        self.note(store, event, Some(&baton.session), reason)
+    }
+
+    /// Writes a decision into the log.
+    pub(crate) fn note(
+        &self,
+        store: &Store,
+        event: &str,
+        predecessor: Option<&str>,
+        reason: &str,
+    ) -> Result<(), Error> {
+        let session = &self.session.session;
+        let new = NewInjection { session, event, predecessor, reason: Some(reason), ..NewInjection::default() };
+        Ok(store.log_injection(&new, self.env.now)?)
+    }
+
+    fn fall_back(&self, store: &Store) -> Result<Option<Claim>, Error> {
         let sessions = store.sessions_of(&self.session.project_key)?;
         // A session that nobody ever prompted has nothing to hand over.
         let prompted: Vec<&Session> = sessions.iter().filter(|session| session.prompts > 0).collect();
@@ -46,48 +115,35 @@ impl Heir<'_> {
         let heir = self.row(self.session);
         // What was in this window goes before what was in any other.
         let own = newest_unmerged(&heir, &rows(own_pid != 0)).cloned();
-        match own.or_else(|| newest_unmerged(&heir, &rows(false)).cloned()) {
-            Some(session) => self.judge(store, &session.id, "fallback"),
-            None => Ok(Inheritance::Nothing(NoBaton::None.as_str())),
-        }
+        let newest = own.or_else(|| newest_unmerged(&heir, &rows(false)).cloned());
+        let Some(session) = newest.and_then(|session| SessionId::new(&session.id)) else {
+            self.note(store, "refused", None, NoBaton::None.as_str())?;
+            return Ok(None);
+        };
+        Ok(Some(Claim { session, trigger: None }))
     }
 
-    /// Judges whether `wanted` may be inherited.
-    pub fn judge(&self, store: &Store, wanted: &str, by: &'static str) -> Result<Inheritance, Error> {
+    /// Judges whether `wanted` may be inherited: whom that means by now, or why not.
+    pub(crate) fn judge(&self, store: &Store, wanted: &str) -> Result<Result<SessionId, Refusal>, Error> {
         let mut failure = None;
         let find = |id: &str| {
             let found = store.session(id).map_err(|error| failure = Some(error)).ok().flatten();
             found.map(|session| self.row(&session))
         };
         let found = predecessor(&self.row(self.session), wanted, find);
-        if let Some(error) = failure {
-            return Err(error.into());
+        match failure {
+            Some(error) => Err(error.into()),
+            None => Ok(found.and_then(|session| SessionId::new(&session.id).ok_or(Refusal::NotFound))),
         }
-        Ok(match found {
-            Ok(session) => SessionId::new(&session.id)
-                .map_or(Inheritance::Nothing("predecessor_not_found"), |session| Inheritance::From { session, by }),
-            Err(refusal) => Inheritance::Nothing(refusal.as_str()),
-        })
     }
 
-    /// Chooses the baton that the session may take; drops those that have waited too long.
-    fn baton(&self, store: &Store) -> Result<Result<Baton, NoBaton>, Error> {
-        let project = &self.session.project_path;
-        let offer = |(session, client_pid, trigger, at): longhaul_store::StoredBaton| {
+    /// Returns the project's batons, and what their clients are doing.
+    fn offers(&self, store: &Store) -> Result<Vec<Offer>, Error> {
+        let offer = |(session, client_pid, trigger, at): StoredBaton| {
             let trigger = Trigger::from_stored(&trigger)?;
             Some(Offer { baton: Baton { session, client_pid, trigger, at }, client: client(client_pid) })
         };
-        let offers: Vec<Offer> = store.batons(project)?.into_iter().filter_map(offer).collect();
-        let taker = Taker {
-            session: &self.session.session,
-            client_pid: self.env.client_pid.unwrap_or_default(),
-            now: self.env.now,
-        };
-        let pick = choose(&offers, taker);
-        for expired in pick.expired.iter().filter_map(|index| offers.get(*index)) {
-            store.drop_batons(project, Some(&expired.baton.session))?;
-        }
-        Ok(pick.taken.map(|index| offers[index].baton.clone()))
+        Ok(store.batons(&self.session.project_path)?.into_iter().filter_map(offer).collect())
     }
 
     fn row(&self, session: &Session) -> longhaul_handoff::Session {
@@ -97,14 +153,6 @@ impl Heir<'_> {
             created: session.created_at,
             merged_into: session.merged_into.clone(),
             live_elsewhere: other != 0 && other != own && process::is_alive(other),
-        }
-    }
-
-    /// Takes in what the predecessor's transcript still holds.
-    pub(crate) fn complete(&self, store: &mut Store, predecessor: &SessionId, deadline: Deadline) -> Result<(), Error> {
-        match store.session(predecessor.as_str())? {
-            Some(session) => catch_up(store, &session, self.env.now, u64::MAX, Some(deadline)).map(drop),
-            None => Ok(()),
         }
     }
 }

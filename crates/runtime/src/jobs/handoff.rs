@@ -1,19 +1,27 @@
 //! The baton, and memory in three layers.
 
+use std::time::Duration;
+
 use longhaul_core::event::{HookEvent, PreCompact, SessionEnd, SessionStart, Stop, UserPromptSubmit};
 use longhaul_core::guard::{in_subagent, is_task_notification};
 use longhaul_core::{Reply, SessionId, privacy};
-use longhaul_handoff::{Trigger, baton_command};
-use longhaul_store::{NewInjection, Session, Store};
+use longhaul_handoff::{Refusal, Rendered, Trigger, baton_command};
+use longhaul_store::{NewInjection, Session, Store, Turn};
 
-use crate::handoff::{Heir, Inheritance, Project, catch_up, register, render_session};
-use crate::{Error, Flow, Hook, surroundings};
+use crate::handoff::{Claim, Handover, Heir, Progress, Project, catch_up, register, render_session, unread_turns};
+use crate::{Deadline, Error, Flow, Hook, surroundings};
 
 /// What SessionEnd takes in at most: it has 1.5 s for all plugins together, and the next start catches up.
 const AT_END: u64 = 1024 * 1024;
 
 /// What any other hook takes in at most; a transcript that has grown by more is caught up with step by step.
 const AT_ONCE: u64 = 64 * 1024 * 1024;
+
+/// How long a turn's end is put off for what a predecessor still holds.
+const FOR_PREDECESSORS: Duration = Duration::from_millis(1000);
+
+/// What is then left for the jobs that follow, at least.
+const FOR_OTHERS: Duration = Duration::from_millis(2000);
 
 /// What the user is told when a baton is written by hand.
 const WRITTEN: &str = "baton written: the next session in this project goes on from here";
@@ -99,10 +107,11 @@ pub fn on_turn_end(hook: &mut Hook<Stop>) -> Result<Flow, Error> {
         let turn = format!("hook:{}", hook.event.common.prompt_id.as_deref().unwrap_or("unknown"));
         store.keep_reply(&session.session, &turn, session.last_prompt.as_deref(), reply.trim(), hook.env.now)?;
     }
+    hook.complete_predecessors(&mut store, &session)?;
     match read {
         // A session that has only begun has none yet.
         Err(error) if error.is_missing_file() => Ok(Flow::Next),
-        read => read.map(|()| Flow::Next),
+        read => read.map(|_| Flow::Next),
     }
 }
 
@@ -145,100 +154,125 @@ impl<E: HookEvent<'static>> Hook<E> {
     fn take_in_if_there(&self, store: &mut Store, session: &Session, most: u64) -> Result<(), Error> {
         match self.take_in(store, session, most) {
             Err(error) if error.is_missing_file() => Ok(()),
-            read => read,
+            read => read.map(drop),
         }
     }
 
-    fn take_in(&self, store: &mut Store, session: &Session, most: u64) -> Result<(), Error> {
-        let read = catch_up(store, session, self.env.now, most, Some(self.deadline))?;
-        let stuck = read >= AT_ONCE
-            && store.session(&session.session)?.is_some_and(|after| after.cursor.offset == session.cursor.offset);
-        if stuck {
-            self.log
-                .write(&format!("session {}: its transcript has a line of more than {read} bytes", session.session));
+    fn take_in(&self, store: &mut Store, session: &Session, most: u64) -> Result<Progress, Error> {
+        self.take_in_until(self.deadline, store, session, most)
+    }
+
+    fn take_in_until(
+        &self,
+        deadline: Deadline,
+        store: &mut Store,
+        session: &Session,
+        most: u64,
+    ) -> Result<Progress, Error> {
+        let progress = catch_up(store, session, self.env.now, most, Some(deadline))?;
+        if progress.passed_over > 0 {
+            let (id, length) = (&session.session, progress.passed_over);
+            self.log.write(&format!("session {id}: passed over a line of {length} bytes in its transcript"));
+        }
+        Ok(progress)
+    }
+
+    /// Takes in what was too much at the start: of the sessions that were handed over, what their transcripts still hold.
+    fn complete_predecessors(&self, store: &mut Store, session: &Session) -> Result<(), Error> {
+        for predecessor in store.merged_sessions(&session.project_key)? {
+            let path = predecessor.transcript.as_deref().unwrap_or_default();
+            if !std::fs::metadata(path).is_ok_and(|file| file.len() > predecessor.cursor.offset) {
+                continue;
+            }
+            let time = FOR_PREDECESSORS.min(self.deadline.left().saturating_sub(FOR_OTHERS));
+            match self.take_in_until(Deadline::after(time), store, &predecessor, AT_ONCE) {
+                Ok(progress) if !progress.is_whole => break,
+                // One that cannot be read was told of when it was handed over.
+                Ok(_) | Err(Error::Read { .. }) => {}
+                Err(error) => return Err(error),
+            }
         }
         Ok(())
     }
 
-    /// Finds whom the session inherits, notes it, and returns what the session is shown, and the user told.
+    /// Takes in what a predecessor's transcript still holds; returns what is at its end where that is too much at once.
+    fn complete(&self, store: &mut Store, predecessor: &SessionId, heir: &Session) -> Result<Vec<Turn>, Error> {
+        let id = predecessor.as_str();
+        let Some(session) = store.session(id)? else { return Ok(Vec::new()) };
+        if self.take_in(store, &session, AT_ONCE)?.is_whole {
+            return Ok(Vec::new());
+        }
+        let session = store.session(id)?.unwrap_or(session);
+        unread_turns(store, &session, &heir.session)
+    }
+
+    /// Returns what came out; a failure is written down, and what was taken in before is still worth showing.
+    fn or_log<T: Default>(&self, session: &Session, result: Result<T, Error>) -> T {
+        result.unwrap_or_else(|error| {
+            if !error.is_missing_file() {
+                self.log.write(&format!("session {}: {}", session.session, error.chain()));
+            }
+            T::default()
+        })
+    }
+
+    /// Claims whom the session inherits, and returns what the session is shown, and the user told.
     fn inherit(&self, store: &mut Store, session: &Session, cleared: bool) -> Result<Option<(String, String)>, Error> {
         let heir = Heir { session, env: &self.env };
-        let (from, by) = match heir.find(store, cleared)? {
-            Inheritance::From { session, by } => (session, by),
-            Inheritance::Nothing(reason) => {
-                if cleared || reason != "no_baton" {
-                    self.note(store, session, "refused", None, reason)?;
-                }
-                return Ok(None);
-            }
-        };
-        let completed = heir.complete(store, &from, self.deadline);
-        // What was taken in before is still worth showing.
-        if let Err(error) = completed.or_else(|error| if error.is_missing_file() { Ok(()) } else { Err(error) }) {
-            self.log.write(&format!("session {}: {}", session.session, error.chain()));
-        }
-        store.set_heir(&session.session, Some(from.as_str()))?;
+        let Some(claim) = heir.claim(store, cleared)? else { return Ok(None) };
+        // A fork has its origin's turns already.
+        self.or_log(session, self.take_in_if_there(store, session, AT_ONCE));
+        let unread = self.or_log(session, self.complete(store, &claim.session, session));
+        let (shown, room) = (self.handed_over.as_deref(), self.room());
+        let handover = Handover { heir: Some(&session.session), trigger: claim.trigger, unread, shown, room };
         let offset = surroundings::utc_offset_seconds(self.env.now);
-        let rendered = render_session(store, &self.env, &from, offset, self.room(), self.handed_over.as_deref())?;
+        let rendered = render_session(store, &self.env, &claim.session, handover, offset)?;
         if rendered.text.is_empty() {
-            self.note(store, session, "refused", Some(&from), "nothing_to_say")?;
+            heir.note(store, "refused", Some(claim.session.as_str()), "nothing_to_say")?;
             return Ok(None);
         }
+        self.write_down(store, session, &claim, rendered).map(Some)
+    }
+
+    /// Writes down what the session is shown; returns that, and what the user is told.
+    fn write_down(
+        &self,
+        store: &Store,
+        session: &Session,
+        claim: &Claim,
+        rendered: Rendered,
+    ) -> Result<(String, String), Error> {
+        let turns = rendered.turns_l2 + rendered.turns_l1;
         store.log_injection(
             &NewInjection {
                 session: &session.session,
                 event: "injected",
-                predecessor: Some(from.as_str()),
-                reason: Some(by),
-                turns: rendered.turns_l2 + rendered.turns_l1,
+                predecessor: Some(claim.session.as_str()),
+                reason: Some(claim.by()),
+                turns,
                 chars: rendered.chars,
                 tokens_saved: rendered.tokens_saved,
             },
             self.env.now,
         )?;
-        let message =
-            format!("longhaul: went on from session {}, {} turns", short(&from), rendered.turns_l2 + rendered.turns_l1);
-        Ok(Some((rendered.text, message)))
+        let message = format!("longhaul: went on from session {}, {turns} turns", short(&claim.session));
+        Ok((rendered.text, message))
     }
 
     /// Makes an inheritance final: the predecessor's turns are the session's own from now on.
     fn settle(&self, store: &mut Store, session: &Session) -> Result<(), Error> {
         let Some(wanted) = session.inherits.as_deref() else { return Ok(()) };
         let heir = Heir { session, env: &self.env };
-        match heir.judge(store, wanted, "merged")? {
+        let refusal = match heir.judge(store, wanted)? {
+            Ok(from) if from.as_str() == wanted && store.merge(wanted, &session.session)? => {
+                return heir.note(store, "merged", Some(wanted), "first_prompt");
+            }
             // Another heir has prompted first, and has it.
-            Inheritance::From { session: from, .. } if from.as_str() != wanted => {
-                store.set_heir(&session.session, None)?;
-                self.note(store, session, "refused", SessionId::new(wanted).as_ref(), "already_merged")
-            }
-            Inheritance::From { session: from, .. } => {
-                let merged = store.merge(from.as_str(), &session.session)?;
-                let reason = if merged { "first_prompt" } else { "already_merged" };
-                self.note(store, session, if merged { "merged" } else { "refused" }, Some(&from), reason)
-            }
-            Inheritance::Nothing(reason) => {
-                store.set_heir(&session.session, None)?;
-                self.note(store, session, "refused", SessionId::new(wanted).as_ref(), reason)
-            }
-        }
-    }
-
-    fn note(
-        &self,
-        store: &Store,
-        session: &Session,
-        event: &str,
-        predecessor: Option<&SessionId>,
-        reason: &str,
-    ) -> Result<(), Error> {
-        let new = NewInjection {
-            session: &session.session,
-            event,
-            predecessor: predecessor.map(SessionId::as_str),
-            reason: Some(reason),
-            ..NewInjection::default()
+            Ok(_) => Refusal::AlreadyMerged,
+            Err(refusal) => refusal,
         };
-        Ok(store.log_injection(&new, self.env.now)?)
+        store.set_heir(&session.session, None)?;
+        heir.note(store, "refused", Some(wanted), refusal.as_str())
     }
 }
 

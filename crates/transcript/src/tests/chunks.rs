@@ -71,6 +71,32 @@ fn a_line_that_is_too_long_is_passed_over() {
     assert_eq!(batch.cursor.offset, (length + rest.len()) as u64);
 }
 
+#[test]
+fn a_line_that_is_given_up_is_not_read_again() {
+    let line = b"{\"type\":\"user\",\"uuid\":\"u\",\"message\":{\"content\":\"hello\"}}\n";
+    let mut reader = Reader::default();
+    reader.feed(&vec![b'x'; MAX_LINE - 1]);
+    assert!(!reader.is_in_long_line());
+    reader.feed(b"y");
+    assert!(reader.is_in_long_line());
+    assert_eq!(reader.pass_over(), MAX_LINE as u64);
+    let cursor = reader.take().cursor;
+    assert_eq!(cursor.offset, MAX_LINE as u64);
+    let before = [&[b'x'; 63][..], b"y"].concat();
+    let mut next = Reader::resume(cursor, &before).unwrap();
+    next.feed(b"the rest\n");
+    next.feed(line);
+    let batch = next.take();
+    assert_eq!((batch.broken_lines, batch.turns.len()), (1, 1));
+}
+
+#[test]
+fn a_hole_before_a_line_is_no_part_of_it() {
+    let line = b"{\"type\":\"user\",\"uuid\":\"u\",\"message\":{\"content\":\"hello\"}}\n";
+    let batch = read(&[&[0; 5000][..], line].concat());
+    assert_eq!((batch.broken_lines, batch.turns.len()), (0, 1));
+}
+
 fn linelike() -> impl Strategy<Value = Vec<u8>> {
     let lines: Vec<&str> = RECORDED.iter().flat_map(|(_, text)| text.lines()).collect();
     let edit = (any::<prop::sample::Index>(), any::<u8>());

@@ -137,7 +137,7 @@ fn the_transcript_corrects_what_memory_has_put_there() {
     assert_eq!(shelf.count("SELECT count(*) FROM details"), 2);
     let right = "turn_number = 1 AND coalesce(input_text, output_text) = 'from the transcript' AND token_count = 4";
     assert_eq!(shelf.count(&format!("SELECT count(*) FROM details WHERE {right}")), 2);
-    let turns = shelf.store.turns("s1", 5).unwrap().0;
+    let turns = shelf.store.turns("s1", None, 5).unwrap().0;
     assert_eq!((turns.len(), turns[0].skeleton.as_str()), (1, "1 calls"));
 }
 

@@ -1,0 +1,88 @@
+//! Where a session is, from the end of its transcript: for one that is too large to be taken in at once.
+
+use std::collections::HashSet;
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom};
+
+use longhaul_store::{Clean, Session, Store, Turn};
+use longhaul_transcript::{Batch, Reader, replaced_turns};
+
+use super::ingest::Keeper;
+use crate::Error;
+
+/// How much of the end is read; the more where the less has no prompt in it.
+const TAILS: [u64; 2] = [512 * 1024, 4 * 1024 * 1024];
+
+/// Returns the turns at the end of a session's transcript that neither it nor its `heir` has stored, the oldest first.
+///
+/// They are for showing only. What is stored comes from reading the file in its order, so that nothing is stored twice.
+pub(crate) fn unread_turns(store: &Store, session: &Session, heir: &str) -> Result<Vec<Turn>, Error> {
+    let Some(path) = session.transcript.as_deref() else { return Ok(Vec::new()) };
+    let mut batch = Batch::default();
+    for length in TAILS {
+        let read = read_tail(path, session.cursor.offset, length);
+        batch = read.map_err(|source| Error::Read { path: path.into(), source })?;
+        if batch.turns.iter().any(|turn| turn.prompt.is_some() && turn.origin.is_person()) {
+            break;
+        }
+    }
+    let replaced: HashSet<&str> = replaced_turns(&batch.links).into_iter().collect();
+    let mut turns = Vec::new();
+    for turn in batch.turns.iter().filter(|turn| !replaced.contains(turn.id.as_str())) {
+        if !store.has_turn(&session.session, &turn.id)? && !store.has_turn(heir, &turn.id)? {
+            turns.extend(shown(session, turn));
+        }
+    }
+    if !turns.iter().any(|turn| turn.role == "user") {
+        turns.splice(..0, running(session, &batch));
+    }
+    Ok(turns)
+}
+
+/// Reads the complete lines of the last `length` bytes of a file, from `offset` at the earliest, which is the beginning of a line.
+fn read_tail(path: &str, offset: u64, length: u64) -> io::Result<Batch> {
+    let mut file = File::open(path)?;
+    let begin = file.metadata()?.len().saturating_sub(length).max(offset);
+    file.seek(SeekFrom::Start(begin))?;
+    let mut bytes = Vec::new();
+    file.take(length).read_to_end(&mut bytes)?;
+    let cut = if begin == offset { Some(0) } else { bytes.iter().position(|byte| *byte == b'\n').map(|end| end + 1) };
+    let mut reader = Reader::default();
+    reader.feed(cut.map_or(&[], |cut| &bytes[cut..]));
+    Ok(reader.take())
+}
+
+/// Returns a turn as it would be stored; `None` where its prompt is not there, or not to be kept.
+fn shown(session: &Session, turn: &longhaul_transcript::Turn) -> Option<Turn> {
+    let asked = Keeper.said(&turn.prompt.as_ref()?.text);
+    let replied = Keeper.said(&turn.reply());
+    (!asked.trim().is_empty()).then(|| view(session, turn, turn.origin.role(), asked, replied))
+}
+
+/// Returns the turn that was running when the end of the file began: its prompt is known from the hook that saw it.
+fn running(session: &Session, batch: &Batch) -> Option<Turn> {
+    let asked = session.last_prompt.clone()?;
+    let nothing = longhaul_transcript::Turn::default();
+    let turn = batch.turns.first().filter(|turn| turn.prompt.is_none()).unwrap_or(&nothing);
+    let reply = turn.reply();
+    // Where a private passage ends in it, nobody knows where that began.
+    let ends_private = reply.to_ascii_lowercase().contains("</private");
+    let replied = Keeper.said(&if ends_private { Keeper.reopened(&reply) } else { reply });
+    Some(view(session, turn, "user", asked, replied))
+}
+
+fn view(session: &Session, turn: &longhaul_transcript::Turn, role: &str, asked: String, replied: String) -> Turn {
+    let at = turn.at.unwrap_or(session.created_at);
+    Turn {
+        origin: session.session.clone(),
+        number: 0,
+        role: role.to_owned(),
+        chars: (asked.len() + replied.len()) as u64,
+        asked,
+        at,
+        replied,
+        replied_at: turn.replies.last().and_then(|said| said.at).unwrap_or(at),
+        skeleton: String::new(),
+        has_detail: !turn.calls.is_empty(),
+    }
+}

@@ -1,0 +1,87 @@
+use longhaul_core::Millis;
+
+use super::{folder, open};
+use crate::{NewSession, Store, StoreError};
+
+fn register(store: &Store, id: &str, client_pid: u32) {
+    let new = NewSession {
+        session: id,
+        project: "p",
+        project_key: "/p",
+        project_path: "/p",
+        client_pid,
+        transcript: None,
+        at: Millis(1),
+    };
+    store.register_session(&new).unwrap();
+}
+
+fn names(store: &Store) -> Vec<String> {
+    let mut names: Vec<String> = store.batons("/p").unwrap().into_iter().map(|baton| baton.0).collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn the_last_baton_of_a_project_and_client_counts() {
+    let folder = folder();
+    let store = open(&folder.path().join("l.db")).unwrap();
+    store.write_baton("/p", 1, "a", "tl", Millis(1)).unwrap();
+    store.write_baton("/p", 1, "b", "clear", Millis(2)).unwrap();
+    store.write_baton("/p", 2, "c", "tl", Millis(3)).unwrap();
+    store.write_baton("/q", 1, "d", "tl", Millis(4)).unwrap();
+    assert_eq!(names(&store), ["b", "c"]);
+    store.drop_baton("/p", 1).unwrap();
+    assert_eq!(names(&store), ["c"]);
+    assert_eq!((store.drop_batons("/p").unwrap(), store.batons("/q").unwrap().len()), (1, 1));
+}
+
+#[test]
+fn of_two_heirs_one_gets_the_predecessor() {
+    let folder = folder();
+    let path = folder.path().join("l.db");
+    let store = open(&path).unwrap();
+    register(&store, "old", 0);
+    let heirs: Vec<String> = (0..8).map(|n| format!("heir-{n}")).collect();
+    for heir in &heirs {
+        register(&store, heir, 0);
+    }
+    let merged: Vec<bool> = std::thread::scope(|scope| {
+        let path = &path;
+        let running: Vec<_> =
+            heirs.iter().map(|heir| scope.spawn(move || open(path).unwrap().merge("old", heir).unwrap())).collect();
+        running.into_iter().map(|thread| thread.join().unwrap()).collect()
+    });
+    assert_eq!(merged.iter().filter(|merged| **merged).count(), 1, "{merged:?}");
+    let winner = merged.iter().position(|merged| *merged).map(|index| heirs[index].clone());
+    assert_eq!(store.session("old").unwrap().unwrap().merged_into, winner);
+}
+
+#[test]
+fn a_merge_drops_the_batons_that_led_to_it() {
+    let folder = folder();
+    let mut store = open(&folder.path().join("l.db")).unwrap();
+    register(&store, "old", 1);
+    register(&store, "heir", 2);
+    store.set_heir("heir", Some("old")).unwrap();
+    store.write_baton("/p", 1, "old", "tl", Millis(1)).unwrap();
+    store.write_baton("/p", 2, "before-old", "session_end", Millis(1)).unwrap();
+    store.write_baton("/p", 3, "another", "tl", Millis(1)).unwrap();
+    assert!(store.merge("old", "heir").unwrap());
+    assert_eq!(names(&store), ["another"]);
+    assert_eq!(store.session("heir").unwrap().unwrap().inherits, None);
+}
+
+#[test]
+fn what_fails_half_way_stores_nothing() {
+    let folder = folder();
+    let store = open(&folder.path().join("l.db")).unwrap();
+    let failed: Result<(), StoreError> = store.immediately(|store| {
+        store.write_baton("/p", 1, "a", "tl", Millis(1))?;
+        store.session("a; nobody").and_then(|_| store.immediately(|_| Ok(())))
+    });
+    assert!(failed.is_err());
+    assert_eq!(names(&store), Vec::<String>::new());
+    store.immediately(|store| store.write_baton("/p", 1, "a", "tl", Millis(1))).unwrap();
+    assert_eq!(names(&store), ["a"]);
+}

@@ -1,0 +1,175 @@
+use longhaul_core::Millis;
+use longhaul_transcript::{Cursor, DetailKind, Reader};
+use serde_json::{Value, json};
+
+use super::{folder, open};
+use crate::{Clean, NewSession, Store, Turn, Within, Work};
+
+/// Keeps everything as it is.
+struct Plain;
+
+impl Clean for Plain {
+    fn said(&self, text: &str) -> String {
+        text.to_owned()
+    }
+
+    fn leaves_open(&self, _: &str) -> bool {
+        false
+    }
+
+    fn reopened(&self, text: &str) -> String {
+        text.to_owned()
+    }
+
+    fn detail(&self, _: DetailKind, text: &str) -> String {
+        text.to_owned()
+    }
+
+    fn skeleton(&self, work: &Work) -> String {
+        work.asked.clone()
+    }
+}
+
+fn register(store: &Store, id: &str, project_key: &str) {
+    let new = NewSession {
+        session: id,
+        project: "p",
+        project_key,
+        project_path: project_key,
+        client_pid: 0,
+        transcript: None,
+        at: Millis(1),
+    };
+    store.register_session(&new).unwrap();
+}
+
+fn entry(kind: &str, uuid: &str, parent: Option<&str>, minute: u32, content: &Value) -> String {
+    let time = format!("2026-11-14T08:{minute:02}:00.000Z");
+    let message = json!({ "role": kind, "content": content });
+    let entry = json!({ "type": kind, "uuid": uuid, "parentUuid": parent, "timestamp": time, "message": message });
+    format!("{entry}\n")
+}
+
+/// A prompt and its reply; the prompt's uuid is its text.
+fn turn(asked: &str, replied: &str, minute: u32) -> String {
+    turn_after(None, asked, replied, minute)
+}
+
+fn turn_after(before: Option<&str>, asked: &str, replied: &str, minute: u32) -> String {
+    let reply = json!([{ "type": "text", "text": replied }]);
+    let parent = before.map(|before| format!("{before}-reply"));
+    entry("user", asked, parent.as_deref(), minute, &json!(asked))
+        + &entry("assistant", &format!("{asked}-reply"), Some(asked), minute, &reply)
+}
+
+/// Reads `text` as the beginning of a session's transcript.
+fn take_in(store: &mut Store, id: &str, text: &str) -> bool {
+    let session = store.session(id).unwrap().unwrap();
+    let mut reader = Reader::default();
+    reader.feed(text.as_bytes());
+    store.ingest(&session, &Cursor::default(), &reader.take(), &Plain, Millis(5)).unwrap()
+}
+
+fn said(turns: &[Turn]) -> Vec<(&str, &str)> {
+    turns.iter().map(|turn| (turn.asked.as_str(), turn.replied.as_str())).collect()
+}
+
+#[test]
+fn what_another_has_read_meanwhile_is_not_stored_again() {
+    let folder = folder();
+    let mut store = open(&folder.path().join("l.db")).unwrap();
+    register(&store, "s", "/p");
+    let text = turn("ask", "yes", 1);
+    assert!(take_in(&mut store, "s", &text));
+    assert!(!take_in(&mut store, "s", &text));
+    assert_eq!(said(&store.turns("s", None, 10).unwrap().0), [("ask", "yes")]);
+    assert!(store.has_turn("s", "ask").unwrap() && !store.has_turn("s", "other").unwrap());
+}
+
+#[test]
+fn what_is_read_of_a_session_that_was_handed_over_is_its_heirs() {
+    let folder = folder();
+    let mut store = open(&folder.path().join("l.db")).unwrap();
+    register(&store, "old", "/p");
+    register(&store, "heir", "/p");
+    assert!(store.merge("old", "heir").unwrap());
+    assert!(take_in(&mut store, "old", &turn("ask", "yes", 1)));
+    assert_eq!(said(&store.turns("heir", None, 10).unwrap().0), [("ask", "yes")]);
+    assert_eq!(store.turns("old", None, 10).unwrap().0, []);
+    let merged: Vec<String> = store.merged_sessions("/p").unwrap().into_iter().map(|row| row.session).collect();
+    assert_eq!(merged, ["old"]);
+}
+
+#[test]
+fn a_turn_that_a_fork_copied_counts_once() {
+    let folder = folder();
+    let mut store = open(&folder.path().join("l.db")).unwrap();
+    for id in ["origin", "fork", "heir"] {
+        register(&store, id, "/p");
+    }
+    let copied = turn("copied", "yes", 1);
+    assert!(take_in(&mut store, "origin", &(copied.clone() + &turn_after(Some("copied"), "in the origin", "yes", 2))));
+    assert!(take_in(&mut store, "fork", &(copied + &turn_after(Some("copied"), "in the fork", "yes", 3))));
+    let asked = |store: &Store, session: &str, besides: Option<&str>| -> Vec<String> {
+        let (turns, older) = store.turns(session, besides, 10).unwrap();
+        assert_eq!(older, 0);
+        turns.into_iter().map(|turn| turn.asked).collect()
+    };
+    assert_eq!(asked(&store, "origin", Some("fork")), ["in the origin"]);
+    assert!(store.merge("origin", "fork").unwrap());
+    assert_eq!(asked(&store, "fork", None), ["copied", "in the origin", "in the fork"]);
+    assert!(store.merge("fork", "heir").unwrap());
+    assert_eq!(asked(&store, "heir", None), ["copied", "in the origin", "in the fork"]);
+    // By its name it is still to be had from either.
+    for id in ["origin", "fork"] {
+        assert_eq!(store.turns_named(Within::Session(id), "copied").unwrap().len(), 1, "{id}");
+    }
+    assert_eq!(store.turns_named(Within::Everything, "copied").unwrap().len(), 1);
+}
+
+#[test]
+fn turns_are_looked_for_where_one_asks() {
+    let folder = folder();
+    let mut store = open(&folder.path().join("l.db")).unwrap();
+    for (id, project, minute) in [("one", "/p", 1), ("two", "/q", 2)] {
+        register(&store, id, project);
+        assert!(take_in(&mut store, id, &turn(&format!("asked in {id}"), "yes", minute)));
+    }
+    let end = Millis(u64::from(u32::MAX) * 1000);
+    let found = |within: Within<'_>| -> Vec<String> {
+        let turns = store.turns_between(within, Millis(0), end).unwrap();
+        let last = store.turn_at(within, end).unwrap().map(|turn| turn.asked);
+        assert_eq!(last, turns.last().map(|turn| turn.asked.clone()));
+        assert_eq!(store.turns_named(within, "1").unwrap().len(), turns.len());
+        turns.into_iter().map(|turn| turn.asked).collect()
+    };
+    assert_eq!(found(Within::Session("o")), ["asked in one"]);
+    assert_eq!(found(Within::Project("/q")), ["asked in two"]);
+    assert_eq!(found(Within::Everything), ["asked in one", "asked in two"]);
+    assert_eq!(found(Within::Project("/none")), Vec::<String>::new());
+}
+
+#[test]
+fn a_reply_that_a_hook_told_is_kept_once() {
+    let folder = folder();
+    let mut store = open(&folder.path().join("l.db")).unwrap();
+    register(&store, "s", "/p");
+    store.keep_reply("s", "hook:1", Some("ask\n\nme"), "one\ntwo", Millis(9)).unwrap();
+    assert_eq!(said(&store.turns("s", None, 10).unwrap().0), [("ask\n\nme", "one\ntwo")]);
+    assert!(take_in(&mut store, "s", &turn("ask\nme", "one\n\ntwo", 1)));
+    store.keep_reply("s", "hook:1", Some("ask me"), "one two", Millis(9)).unwrap();
+    assert_eq!(said(&store.turns("s", None, 10).unwrap().0), [("ask\nme", "one\n\ntwo")]);
+}
+
+#[test]
+fn a_reply_goes_to_what_was_asked_and_not_to_a_command_in_between() {
+    let folder = folder();
+    let mut store = open(&folder.path().join("l.db")).unwrap();
+    register(&store, "s", "/p");
+    let shell = entry("user", "shell", Some("ask"), 2, &json!("<bash-input>ls</bash-input>"));
+    assert!(take_in(&mut store, "s", &(entry("user", "ask", None, 1, &json!("ask")) + &shell)));
+    for _ in 0..2 {
+        store.keep_reply("s", "hook:1", Some("ask"), "told", Millis(9)).unwrap();
+        assert_eq!(said(&store.turns("s", None, 10).unwrap().0), [("ask", "told"), ("!ls", "")]);
+    }
+}

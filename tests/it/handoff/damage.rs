@@ -1,0 +1,129 @@
+//! What is broken is survived.
+
+use std::io::Write;
+use std::time::{Duration, Instant};
+use std::{fs, thread};
+
+use serde_json::json;
+
+use super::{Client, Session, database};
+use crate::sandbox::Sandbox;
+
+#[test]
+fn a_transcript_that_cannot_be_read_is_survived_and_the_hooks_own_words_are_kept() {
+    for damage in ["directory", "missing", "nul", "truncated", "sparse"] {
+        let sandbox = Sandbox::new();
+        let client = Client::new(&sandbox);
+        let old = Session::new(&sandbox, "old", client.pid());
+        old.start("startup");
+        old.prompt("remember the plan");
+        match damage {
+            "directory" => fs::create_dir(old.transcript()).unwrap(),
+            "nul" => fs::write(old.transcript(), [0; 5000]).unwrap(),
+            "truncated" => {
+                old.write_turn("remember the plan", "", "I do.");
+                old.stop("I do.");
+                fs::write(old.transcript(), "{").unwrap();
+            }
+            "sparse" => fs::File::create(old.transcript()).unwrap().set_len(3 << 30).unwrap(),
+            _ => {}
+        }
+        old.stop("I do.");
+        old.stop("I do.");
+        old.clear();
+        let shown = Session::new(&sandbox, "new", client.pid()).start("clear");
+        assert!(shown.contains("remember the plan") && shown.contains("I do."), "{damage}: {shown}");
+        assert_eq!(shown.matches("I do.").count(), 1, "{damage}: {shown}");
+        if damage == "directory" {
+            assert!(sandbox.error_log().contains("cannot read"), "{damage}: {}", sandbox.error_log());
+        }
+    }
+}
+
+#[test]
+fn a_database_locked_for_a_second_is_waited_for() {
+    let sandbox = Sandbox::new();
+    let client = Client::new(&sandbox);
+    let old = Session::new(&sandbox, "old", client.pid());
+    old.start("startup");
+    old.prompt("remember the plan");
+    old.write_turn("remember the plan", "", "I do.");
+    let holder = lock_for_a_second(&sandbox);
+    old.stop("I do.");
+    holder.join().unwrap();
+    old.clear();
+    let shown = Session::new(&sandbox, "new", client.pid()).start("clear");
+    assert_eq!(shown.matches("I do.").count(), 1, "{shown}");
+    assert_eq!(sandbox.error_log(), "");
+}
+
+#[test]
+fn a_database_locked_for_a_second_at_the_end_of_a_session_loses_nothing() {
+    let sandbox = Sandbox::new();
+    let client = Client::new(&sandbox);
+    let old = Session::new(&sandbox, "old", client.pid());
+    old.start("startup");
+    old.prompt("remember the plan");
+    old.write_turn("remember the plan", "", "I do.");
+    let holder = lock_for_a_second(&sandbox);
+    let started = Instant::now();
+    old.clear();
+    // The client gives all plugins together a second and a half.
+    assert!(started.elapsed() < Duration::from_millis(1500), "{:?}", started.elapsed());
+    holder.join().unwrap();
+    let shown = Session::new(&sandbox, "new", client.pid()).start("clear");
+    assert!(shown.contains("remember the plan"), "{shown}");
+    assert_eq!(shown.matches("I do.").count(), 1, "{shown}");
+}
+
+fn lock_for_a_second(sandbox: &Sandbox) -> thread::JoinHandle<()> {
+    let other = database(sandbox);
+    other.execute_batch("BEGIN IMMEDIATE").unwrap();
+    thread::spawn(move || {
+        thread::sleep(Duration::from_secs(1));
+        other.execute_batch("COMMIT").unwrap();
+    })
+}
+
+#[test]
+fn what_comes_after_a_hole_is_read() {
+    for hole in [5000, 3 << 30] {
+        let sandbox = Sandbox::new().with_env("TZ", "UTC");
+        let session = Session::new(&sandbox, "s", 0);
+        session.start("startup");
+        session.prompt("before");
+        session.write_turn("before", "", "one");
+        let length = fs::metadata(session.transcript()).unwrap().len();
+        fs::OpenOptions::new().write(true).open(session.transcript()).unwrap().set_len(length + hole).unwrap();
+        // A busy machine needs several readings to get through the large one.
+        let is_read = |_: &i32| {
+            session.stop("one");
+            let sql = "SELECT read_offset FROM sessions";
+            database(&sandbox).query_row(sql, [], |row| row.get::<_, i64>(0)).unwrap() as u64 == length + hole
+        };
+        assert_eq!((0..20).find(is_read).is_some(), hole > 5000, "a short hole may be the beginning of a line");
+        session.turn("after", "output", "two");
+        let turns = session.stored_turns();
+        let said: Vec<_> = turns.iter().map(|turn| (&turn["asked"], &turn["replied"])).collect();
+        assert_eq!(said, [(&json!("before"), &json!("one")), (&json!("after"), &json!("two"))], "{hole}");
+        assert_eq!(turns[1]["details"].as_array().unwrap().len(), 2, "{hole}");
+    }
+}
+
+#[test]
+fn a_line_that_is_too_long_is_passed_over_once() {
+    let sandbox = Sandbox::new().with_env("TZ", "UTC");
+    let session = Session::new(&sandbox, "s", 0);
+    session.start("startup");
+    session.turn("before", "", "one");
+    fs::OpenOptions::new().append(true).open(session.transcript()).unwrap().write_all(&vec![b'x'; 70 << 20]).unwrap();
+    for _ in 0..3 {
+        session.stop("one");
+    }
+    let log = sandbox.error_log();
+    assert_eq!((log.matches("passed over a line").count(), log.lines().count()), (1, 1), "{log}");
+    fs::OpenOptions::new().append(true).open(session.transcript()).unwrap().write_all(b"the rest\n").unwrap();
+    session.turn("after", "", "two");
+    let asked: Vec<_> = session.stored_turns().iter().map(|turn| turn["asked"].clone()).collect();
+    assert_eq!(asked, ["before", "after"]);
+}
