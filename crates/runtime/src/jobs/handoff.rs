@@ -42,6 +42,7 @@ pub fn on_session_start(hook: &mut Hook<SessionStart>) -> Result<Flow, Error> {
     if let Some((text, message)) = hook.inherit(&mut store, &session, cleared)? {
         hook.show(&text);
         hook.tell(&message);
+        hook.inherited = store.session(&session.session)?.and_then(|session| session.inherits);
     }
     Ok(Flow::Next)
 }

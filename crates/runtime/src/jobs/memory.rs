@@ -13,7 +13,7 @@ use longhaul_memory::{Call, RawCall, is_skipped};
 use longhaul_store::{Session, Store};
 
 use crate::handoff::register;
-use crate::memory::{Spool, clean_prompt, is_excluded, render_page, sum_up, take_in, take_in_all};
+use crate::memory::{Reader, Spool, clean_prompt, is_excluded, render_page, sum_up, take_in, take_in_all};
 use crate::{Error, Flow, Hook, files, surroundings};
 
 /// The least room in which a page is worth showing.
@@ -39,10 +39,17 @@ pub fn on_session_start(hook: &mut Hook<SessionStart>) -> Result<Flow, Error> {
         return Ok(Flow::Next);
     }
     let offset = surroundings::utc_offset_seconds(hook.env.now);
-    let page = render_page(&store, &session.project_key, &session.project, hook.env.now, offset, room)?;
-    if page.shown > 0 || !page.text.is_empty() {
+    let reader = Reader {
+        project_key: &session.project_key,
+        project: &session.project,
+        has_seen: hook.inherited.as_deref(),
+        now: hook.env.now,
+        offset_seconds: offset,
+    };
+    let page = render_page(&store, reader, room)?;
+    if !page.text.is_empty() {
         hook.show(&page.text);
-        hook.tell(&format!("longhaul: remembered {} records of {}", page.shown, session.project));
+        hook.tell(&format!("longhaul: shown {} records of {}", page.shown, session.project));
     }
     Ok(Flow::Next)
 }
