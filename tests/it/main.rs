@@ -22,6 +22,7 @@ mod context_guard;
 mod continuation;
 mod handoff;
 mod logging;
+mod memory;
 mod monitor;
 mod standin_behaves;
 mod statusline;

@@ -1,10 +1,5 @@
 //! What every session did, kept and found again.
 
-use std::fs;
-use std::io;
-use std::path::PathBuf;
-
-use longhaul_core::SessionId;
 use longhaul_core::event::{
     HookEvent, PostToolUse, PostToolUseFailure, SessionEnd, SessionStart, Stop, UserPromptSubmit,
 };
@@ -14,7 +9,7 @@ use longhaul_store::{Session, Store};
 
 use crate::handoff::register;
 use crate::memory::{Reader, Spool, clean_prompt, is_excluded, render_page, sum_up, take_in, take_in_all};
-use crate::{Error, Flow, Hook, files, surroundings};
+use crate::{Error, Flow, Hook, surroundings};
 
 /// The least room in which a page is worth showing.
 const SMALLEST_PAGE: usize = 600;
@@ -64,15 +59,14 @@ pub fn drop_old_text(hook: &mut Hook<SessionStart>) -> Result<Flow, Error> {
     Ok(Flow::Next)
 }
 
-/// Remembers a prompt; of one that is wholly private, only that nothing of its turn is to be remembered.
+/// Remembers a prompt.
 pub fn on_prompt(hook: &mut Hook<UserPromptSubmit>) -> Result<Flow, Error> {
     let common = &hook.event.common;
     if !hook.remembers() || in_subagent(common) || is_task_notification(&hook.event.prompt) {
         return Ok(Flow::Next);
     }
-    let prompt = clean_prompt(&hook.event.prompt, hook.keeper());
-    hook.mark_private(prompt.is_none())?;
-    let Some(prompt) = prompt else { return Ok(Flow::Next) };
+    let kept = clean_prompt(&hook.event.prompt, hook.keeper());
+    let Some(prompt) = kept.filter(|_| !hook.is_private()) else { return Ok(Flow::Next) };
     let mut store = hook.store()?;
     register(&store, &hook.env, common)?;
     store.remember_prompt(common.session.as_str(), common.prompt_id.as_deref(), &prompt, hook.env.now)?;
@@ -131,7 +125,7 @@ impl<E: HookEvent<'static>> Hook<E> {
     ) -> Result<Flow, Error> {
         let Some(tool_use_id) = id.filter(|id| !id.is_empty() && self.remembers()) else { return Ok(Flow::Next) };
         let common = self.event.common();
-        if is_skipped(tool, &self.config.memory.skip_tools.0) || self.private_mark(&common.session).exists() {
+        if is_skipped(tool, &self.config.memory.skip_tools.0) || self.is_private() {
             return Ok(Flow::Next);
         }
         let cwd = common.cwd.as_ref().map(|cwd| cwd.to_string_lossy()).unwrap_or_default();
@@ -165,27 +159,6 @@ impl<E: HookEvent<'static>> Hook<E> {
             sum_up(&mut store, &session, self.env.now)?;
         }
         Ok(Flow::Next)
-    }
-
-    /// The file that says that nothing of the running turn is to be remembered.
-    fn private_mark(&self, session: &SessionId) -> PathBuf {
-        self.home.spool().join(format!("{session}.private"))
-    }
-
-    /// Sets or removes the mark. A public prompt in the middle of a private turn does not make the turn public.
-    fn mark_private(&self, is_private: bool) -> Result<(), Error> {
-        let common = self.event.common();
-        let mark = self.private_mark(&common.session);
-        let prompt = common.prompt_id.as_deref().unwrap_or_default();
-        if is_private {
-            return files::replace(&mark, prompt.as_bytes());
-        }
-        match fs::read(&mark) {
-            Ok(marked) if !prompt.is_empty() && marked == prompt.as_bytes() => Ok(()),
-            Ok(_) => fs::remove_file(&mark).map_err(|source| crate::Error::Write { path: mark, source }),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-            Err(source) => Err(Error::Read { path: mark, source }),
-        }
     }
 }
 
