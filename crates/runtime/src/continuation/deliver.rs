@@ -97,7 +97,7 @@ fn type_step(env: &Env, home: &Home, store: &Store, chain: &Chain, text: String)
         std::thread::sleep(LOOK_EVERY);
     }
     let unwanted = || Ok(moved_on()? || shows_another_session(env, home, &order));
-    match submit_patiently(&Typist::new(env, home, &order), unwanted)? {
+    match submit_patiently(&Typist::new(env, home, &order), &unwanted)? {
         Submitted::Yes => {}
         Submitted::Superseded if moved_on()? => return Ok(Delivered::MovedOn),
         Submitted::Superseded => return Ok(Delivered::No("the pane shows another session".to_owned())),
