@@ -7,12 +7,12 @@ mod stepping_in;
 mod stuck;
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 
 use serde_json::{Value, json};
 
-use crate::poll::{DEADLINE, wait_for};
+use crate::poll::{DEADLINE, wait_for, wait_until};
 use crate::sandbox::{Outcome, Sandbox, bin_dir, payload};
 use crate::standin::{Options, Reply, StandIn};
 use crate::tmux::{Pane, Tmux};
@@ -91,9 +91,10 @@ fn full_turn() -> Reply {
 }
 
 impl Stage {
-    /// Runs `resume` in the stand-in's pane, as a person in another window would.
+    /// Runs `resume` as a person in another window would, even inside another client.
     fn resume(&self) -> Outcome {
         let mut command = self.sandbox.executable("longhaul");
+        command.env("CLAUDE_PID", std::process::id().to_string());
         Outcome::of(command.args(["continuation", "resume"]), b"")
     }
 
@@ -168,8 +169,24 @@ fn executable(name: &str) -> PathBuf {
     bin_dir().join(name)
 }
 
-/// Waits until a process is gone.
-fn wait_for_end_of(pid: u32) {
-    let stat = format!("/proc/{pid}/stat");
-    crate::poll::wait_until(DEADLINE, "a process's end", || !Path::new(&stat).exists());
+/// A process that is about to end; its number may belong to another soon.
+struct Doomed {
+    pid: u32,
+    began: Option<String>,
+}
+
+impl Doomed {
+    fn new(pid: u32) -> Self {
+        Self { pid, began: began(pid) }
+    }
+
+    fn wait_for_end(&self) {
+        wait_until(DEADLINE, "a process's end", || self.began.is_none() || began(self.pid) != self.began);
+    }
+}
+
+/// Returns when a process began, in the kernel's own ticks.
+fn began(pid: u32) -> Option<String> {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    stat.rsplit_once(')')?.1.split_ascii_whitespace().nth(19).map(str::to_owned)
 }

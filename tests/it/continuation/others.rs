@@ -4,8 +4,9 @@ use std::fs;
 
 use serde_json::{Value, json};
 
-use super::{Bare, Stage, nonce};
-use crate::standin::Options;
+use super::{Bare, Stage, full_turn, handoff, nonce};
+use crate::poll::{DEADLINE, wait_until};
+use crate::standin::{Kind, Options};
 
 /// A client that the outer one has started, with the outer one's terminal around it.
 struct Nested {
@@ -15,7 +16,10 @@ struct Nested {
 
 impl Nested {
     fn new() -> Self {
-        let stage = Stage::with_config(Options::default(), json!({ "at": 1000 }));
+        Self::inside(Stage::with_config(Options::default(), json!({ "at": 1000 })))
+    }
+
+    fn inside(stage: Stage) -> Self {
         Self { stage, bare: Bare::new() }
     }
 
@@ -39,8 +43,29 @@ fn a_client_inside_another_does_not_clear_that_one() {
     assert!(taken["systemMessage"].as_str().is_some_and(|said| said.contains("type /clear")), "{taken}");
     assert_eq!(nested.stage.chain().unwrap()["state"], "clearing");
     // And by hand it is no better.
-    nested.stage.resume();
-    let chain = nested.stage.chain().unwrap();
-    assert_ne!(chain["state"], "done", "{chain}");
+    let resumed = nested.stage.resume();
+    assert!(resumed.stderr.contains("no terminal to type into"), "{resumed:?}");
+    // Nor is the outer one shown what it wrote, now that it is gone.
+    nested.stage.standin.clear();
+    let shown = nested.stage.standin.shown_by("SessionStart", Kind::AdditionalContext);
+    assert!(shown.iter().all(|shown| !shown.contains("Handoff from session a")), "{shown:?}");
     assert_eq!(nested.stage.prompts(), [""; 0]);
+}
+
+#[test]
+fn word_for_the_outer_client_is_left_to_it() {
+    let options = Options::default().swallowing_clears(u32::MAX);
+    let stage = Stage::with_config(options, json!({ "step_seconds": 1 }));
+    stage.standin.replies([full_turn(), handoff("the rest")]);
+    stage.types("count");
+    stage.wait_for_state("failed");
+    let nested = Nested::inside(stage);
+    let answered = nested.stop(json!({}));
+    assert_eq!(answered.get("systemMessage"), None, "{answered}");
+    let standin = &nested.stage.standin;
+    wait_until(DEADLINE, "the outer client to be told", || {
+        standin.submit("what is the matter?");
+        let said = standin.shown_by("UserPromptSubmit", Kind::SystemMessage);
+        said.iter().any(|said| said.contains("not continued"))
+    });
 }

@@ -79,6 +79,12 @@ fn two_rounds_with_the_same_left_to_do_are_a_loop() {
     stage.standin.wait_for_state("the last answer", |state| state.stops == 4);
     let said = stage.standin.shown_by("Stop", Kind::SystemMessage);
     assert!(said.last().unwrap().contains("loop"), "{said:?}");
+    let resumed = stage.resume();
+    assert_eq!(resumed.status, Some(1));
+    assert!(
+        resumed.stderr.contains("no continuation can be carried on") && resumed.stderr.contains("loop"),
+        "{resumed:?}"
+    );
     assert_eq!(stage.prompts().iter().filter(|prompt| *prompt == "/clear").count(), 1);
 }
 

@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime};
 
 use serde_json::json;
 
-use super::{MODEL, PROMPT, Stage, full_turn, handoff, wait_for_end_of};
+use super::{Doomed, MODEL, PROMPT, Stage, full_turn, handoff};
 use crate::poll::{DEADLINE, wait_for, wait_until};
 use crate::sandbox::{Outcome, Sandbox, payload};
 use crate::standin::{Kind, Launch, Options, Reply, StandIn};
@@ -55,11 +55,11 @@ fn what_failed_can_be_resumed() {
 fn killed() -> Stage {
     let stage = Stage::new(Options::default().killed_after_clear());
     stage.tmux.run(&["set-option", "-g", "remain-on-exit", "on"]);
-    let pid = stage.standin.state().pid;
+    let client = Doomed::new(stage.standin.state().pid);
     stage.standin.replies([full_turn(), handoff("the rest")]);
     stage.types("count");
     stage.standin.wait_for_end();
-    wait_for_end_of(pid);
+    client.wait_for_end();
     assert_eq!(stage.chain().unwrap()["state"], "prompting");
     stage
 }
@@ -145,6 +145,7 @@ fn wrong_calls_say_what_is_wrong() {
         assert!(outcome.stderr.contains(message), "{args:?}: {}", outcome.stderr);
     }
     assert_eq!(sandbox.longhaul(&["continuation", "status"]).status, Some(0));
+    assert_eq!(sandbox.longhaul(&["continuation", "cancel", "--session", ""]).status, Some(2), "every id begins so");
 }
 
 #[test]
@@ -154,9 +155,9 @@ fn a_killed_injector_is_replaced_by_the_next_hook() {
     stage.standin.replies([full_turn(), handoff("the rest"), Reply::new("Going on.")]);
     stage.types("count");
     wait_until(DEADLINE, "the clear that is swallowed", || stage.prompts().len() == 2);
-    let pid = injector_of(&first);
-    Outcome::of(stage.sandbox.program("kill").args(["-9", &pid.to_string()]), b"");
-    wait_for_end_of(pid);
+    let injector = Doomed::new(injector_of(&first));
+    Outcome::of(stage.sandbox.program("kill").args(["-9", &injector.pid.to_string()]), b"");
+    injector.wait_for_end();
     stage.standin.hook("Notification", json!({ "notification_type": "idle_prompt", "message": "waiting" }));
     stage.wait_for_state("done");
     assert_eq!(stage.prompts(), ["count", "/clear", "/clear", PROMPT]);

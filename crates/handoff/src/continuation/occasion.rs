@@ -64,8 +64,10 @@ pub enum Occasion<'a> {
         /// The prompt.
         prompt: &'a str,
     },
-    /// The session ended.
+    /// A session ended.
     Ended {
+        /// Which.
+        session: &'a str,
         /// Why, as the client says.
         reason: &'a str,
     },

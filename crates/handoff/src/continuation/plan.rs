@@ -138,7 +138,7 @@ impl Plan {
             Occasion::Cleared { session } => plan.cleared(session, rules, now),
             Occasion::Restarted { session } => plan.restarted(session, rules, now),
             Occasion::Prompted { session, prompt } => plan.prompted(session, prompt, rules, now),
-            Occasion::Ended { reason } => plan.ended(reason, now),
+            Occasion::Ended { session, reason } => plan.ended(session, reason, now),
             Occasion::RateLimited => plan.hold_up(now),
             Occasion::Lifted => plan.lifted(rules, now),
             Occasion::Undelivered { why } => plan.try_again(why, rules, now),
@@ -325,13 +325,13 @@ impl Plan {
         Act::Nothing
     }
 
-    fn ended(&mut self, reason: &str, now: Millis) -> Act {
-        // That is what was typed for.
+    fn ended(&mut self, session: &str, reason: &str, now: Millis) -> Act {
+        // That is what was typed for; the word of it may come after the new session's start.
         let expected = self.state == State::Clearing && reason == "clear";
-        if self.state.is_open() && !expected {
-            self.enter(State::Cancelled, now, format!("the session ended: {reason}"));
+        if expected || session != self.session {
+            return Act::Nothing;
         }
-        Act::Nothing
+        self.cancel(&format!("the session ended: {reason}"), now)
     }
 
     fn hold_up(&mut self, now: Millis) -> Act {

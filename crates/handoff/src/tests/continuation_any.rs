@@ -58,6 +58,7 @@ proptest! {
             now += later;
             let nonce = format!("lh-{}", number + 1);
             let (yes, no, stale) = (handoff(&plan.nonce, true), handoff(&plan.nonce, false), handoff("lh-x", true));
+            let session_now = plan.session.clone();
             let occasion = match &event {
                 Happening::TurnEnd { again, tokens, others_run, reply } => Occasion::TurnEnded(TurnEnd {
                     again: *again,
@@ -73,7 +74,7 @@ proptest! {
                     session: sessions[usize::from(*session)],
                     prompt: if *ours { PROMPT } else { "else" },
                 },
-                Happening::Ended(clear) => Occasion::Ended { reason: if *clear { "clear" } else { "other" } },
+                Happening::Ended(clear) => Occasion::Ended { session: &session_now, reason: if *clear { "clear" } else { "other" } },
                 Happening::RateLimited => Occasion::RateLimited,
                 Happening::Lifted => Occasion::Lifted,
                 Happening::Overtaken => Occasion::Overtaken,

@@ -55,7 +55,7 @@ impl Story {
 
     fn prompting() -> Self {
         let mut story = Self::clearing();
-        assert_eq!(story.meet(&Occasion::Ended { reason: "clear" }), Act::Nothing);
+        assert_eq!(story.meet(&Occasion::Ended { session: "a", reason: "clear" }), Act::Nothing);
         assert_eq!(story.meet(&Occasion::Cleared { session: "b" }), Act::Show);
         story
     }
@@ -127,7 +127,8 @@ fn what_is_no_handoff_stops_normally() {
 #[test]
 fn a_user_who_steps_in_cancels_it() {
     let typed = Occasion::Prompted { session: "a", prompt: "no, wait" };
-    let exit = Occasion::Ended { reason: "prompt_input_exit" };
+    let exit = Occasion::Ended { session: "a", reason: "prompt_input_exit" };
+    let new_exit = Occasion::Ended { session: "b", reason: "clear" };
     let cleared = Occasion::Cleared { session: "c" };
     for (name, mut story, occasion) in [
         ("asked, typed", Story::asked(), &typed),
@@ -135,7 +136,7 @@ fn a_user_who_steps_in_cancels_it() {
         ("prompting, typed", Story::prompting(), &typed),
         ("asked, left", Story::asked(), &exit),
         ("clearing, left", Story::clearing(), &exit),
-        ("prompting, left", Story::prompting(), &exit),
+        ("prompting, left", Story::prompting(), &new_exit),
         ("asked, cleared", Story::asked(), &cleared),
         ("asked, by hand", Story::asked(), &Occasion::Cancelled),
     ] {
@@ -202,6 +203,7 @@ fn a_clear_told_twice_is_one_clear() {
     let mut story = Story::prompting();
     let before = story.plan.clone();
     assert_eq!(story.meet(&Occasion::Cleared { session: "b" }), Act::Show);
+    assert_eq!(story.meet(&Occasion::Ended { session: "a", reason: "clear" }), Act::Nothing, "told late");
     assert_eq!(story.plan, before);
     // The first was for a session that never lived.
     assert_eq!(story.meet(&Occasion::Cleared { session: "c" }), Act::Show);

@@ -139,7 +139,10 @@ fn type_step(
     if client_pid.is_some_and(|pid| client::is_headless(env, pid) || client::is_nested(env, pid)) {
         return Ok(Delivered::No("the terminal belongs to another client".to_owned()));
     }
-    let terminal = record.and_then(|record| record.terminal).or_else(|| Terminal::detect(env).ok());
+    // `resume` may be run in another terminal.
+    let is_its_place = |terminal: &Terminal| chain.place.as_ref().is_none_or(|place| *place == terminal.lock_name());
+    let here = || Terminal::detect(env).ok().filter(is_its_place);
+    let terminal = record.and_then(|record| record.terminal).or_else(here);
     let Some(terminal) = terminal else { return Ok(Delivered::No("no terminal to type into".to_owned())) };
     // The wall clock may be set back meanwhile.
     let until = Instant::now() + Duration::from_millis(chain.plan.deadline.since(clock(env)));

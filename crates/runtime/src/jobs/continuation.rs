@@ -124,8 +124,8 @@ pub fn on_prompt(hook: &mut Hook<UserPromptSubmit>) -> Result<Flow, Error> {
 
 /// Notes that a person has left.
 pub fn on_session_end(hook: &mut Hook<SessionEnd>) -> Result<Flow, Error> {
-    let reason = hook.event.reason.clone();
-    hook.happened(&Occasion::Ended { reason: &reason })
+    let (session, reason) = (hook.event.common.session.clone(), hook.event.reason.clone());
+    hook.happened(&Occasion::Ended { session: session.as_str(), reason: &reason })
 }
 
 /// Waits where the account's limit is used up.
@@ -277,7 +277,8 @@ impl<E: HookEvent<'static>> Hook<E> {
             Some(chain) => store.meet(chain.id, now, decide)?,
             None => {
                 let project = Project::of(&self.env, self.event.common().cwd.as_deref());
-                let place = self.place_name();
+                // A terminal that is another client's must not lead to this chain.
+                let place = self.place_name().filter(|_| course.can_type);
                 let client_pid = self.env.client_pid.unwrap_or_default();
                 let new = NewChain { project_path: &project.path, client_pid, place: place.as_deref() };
                 store.begin_chain(&new, &plan, now, decide)?
