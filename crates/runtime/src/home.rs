@@ -39,9 +39,14 @@ impl Home {
         self.sessions().join(format!("{session}.{extension}"))
     }
 
+    /// Returns the folder of the handoffs that sessions wrote when their context was full.
+    pub fn handoffs(&self) -> PathBuf {
+        self.dir.join("handoffs")
+    }
+
     /// Returns the file that keeps the handoff that a session wrote when its context was full.
     pub fn handoff_file(&self, session: &str) -> PathBuf {
-        self.dir.join("handoffs").join(format!("{session}.md"))
+        self.handoffs().join(format!("{session}.md"))
     }
 
     /// Returns the folder of what hooks have noted and nobody has taken in yet.

@@ -22,7 +22,7 @@ pub use crate::agents::{Change, Sighting};
 pub use crate::batons::{Injection, NewInjection, StoredBaton};
 pub use crate::bookmarks::{Bookmark, NewBookmark};
 pub use crate::context::ContextUse;
-pub use crate::continuations::{Chain, Handoff, Met, NewChain, Step};
+pub use crate::continuations::{Chain, Handoff, Met, NewChain, Step, Word};
 pub use crate::ingest::{Clean, Work};
 pub use crate::memory::{
     Content, Hit, LatestSummary, NewNote, NewObservation, Order, Page, PageLine, Pruned, Record, RecordId, SearchQuery,
