@@ -2,7 +2,7 @@
 
 use longhaul_core::Millis;
 use longhaul_memory::Kind;
-use rusqlite::{Connection, OptionalExtension};
+use rusqlite::{Connection, OptionalExtension, params_from_iter};
 
 use super::place::project_number;
 use super::shelves::{Candidate, SHELVES, Shelf};
@@ -142,6 +142,9 @@ impl<'a> Filter<'a> {
             }
             (session, project) = (Some(id), Some(of_project));
         }
+        if query.from.zip(query.to).is_some_and(|(from, to)| from > to) {
+            return Ok(None);
+        }
         let ms = |at: Option<Millis>, none: i64| at.map_or(none, |at| i64::try_from(at.0).unwrap_or(i64::MAX));
         Ok(Some(Self {
             query,
@@ -173,6 +176,16 @@ impl<'a> Filter<'a> {
             && self.session.is_none_or(|session| Some(session) == one.session)
             && (self.query.kinds.is_empty() || self.query.kinds.iter().any(|kind| kind.as_str() == one.kind))
             && self.file.as_ref().is_none_or(|file| one.files.to_lowercase().contains(file))
+    }
+
+    /// Returns whether a candidate has none of the words that must not be there.
+    fn is_without(&self, one: &Candidate) -> bool {
+        let words =
+            |text: &str| -> Vec<String> { text.split(|c: char| !c.is_alphanumeric()).map(str::to_lowercase).collect() };
+        self.without.is_empty()
+            || [&one.title, &one.files, &one.text]
+                .iter()
+                .all(|text| words(text).iter().all(|word| !self.without.contains(word)))
     }
 
     /// Returns the matches of the words, or of the filters where there are no words.
@@ -214,14 +227,7 @@ impl<'a> Filter<'a> {
         let mut found = self.gather(connection, shelf, index, &expression, None, MOST)?;
         found.retain(|one| {
             let (title, files) = (one.title.to_lowercase(), one.files.to_lowercase());
-            let has_parts = self.parts.iter().all(|part| title.contains(part) || files.contains(&in_json(part)));
-            let text = one.text.to_lowercase();
-            let is_without = |word: &String| {
-                [&title, &files, &text]
-                    .iter()
-                    .all(|text| !text.split(|c: char| !c.is_alphanumeric()).any(|w| w == word))
-            };
-            has_parts && self.without.iter().all(is_without)
+            self.parts.iter().all(|part| title.contains(part) || files.contains(&in_json(part)))
         });
         Ok(found)
     }
@@ -237,29 +243,37 @@ impl<'a> Filter<'a> {
         most: usize,
     ) -> rusqlite::Result<Vec<Candidate>> {
         let Shelf { what, table, columns, .. } = shelf;
-        let sql = match (expression.is_empty(), file_expression) {
-            (true, _) => format!("SELECT {columns} FROM {table} t WHERE ?1 IS NOT ?2 ORDER BY t.id DESC"),
-            (false, None) => format!(
-                "SELECT {columns} FROM {index} w CROSS JOIN {table} t ON t.id = w.rowid
-                 WHERE {index} MATCH ?1 AND ?2 IS NULL ORDER BY w.rowid DESC"
+        let (sql, values) = match (expression, file_expression) {
+            ("", _) => (format!("SELECT {columns} FROM {table} t ORDER BY t.id DESC"), vec![]),
+            (_, None) => (
+                format!(
+                    "SELECT {columns} FROM {index} w CROSS JOIN {table} t ON t.id = w.rowid
+                     WHERE {index} MATCH ?1 ORDER BY w.rowid DESC"
+                ),
+                vec![expression],
             ),
             // The plus keeps SQLite from asking the index of words once for every file.
-            (false, Some(_)) => format!(
-                "SELECT {columns} FROM {index} w CROSS JOIN {table} t ON t.id = w.rowid
-                 WHERE {index} MATCH ?1 AND +w.rowid IN (
-                     SELECT rowid FROM observation_trigrams WHERE observation_trigrams MATCH ?2
-                     ORDER BY rowid DESC LIMIT {MOST_FILES})
-                 ORDER BY w.rowid DESC"
+            (_, Some(file_expression)) => (
+                format!(
+                    "SELECT {columns} FROM {index} w CROSS JOIN {table} t ON t.id = w.rowid
+                     WHERE {index} MATCH ?1 AND +w.rowid IN (
+                         SELECT rowid FROM observation_trigrams WHERE observation_trigrams MATCH ?2
+                         ORDER BY rowid DESC LIMIT {MOST_FILES})
+                     ORDER BY w.rowid DESC"
+                ),
+                vec![expression, file_expression],
             ),
         };
+        // Only the index of words has left out what is not wanted.
+        let leave_out = expression.is_empty() || index != shelf.words;
         let mut statement = connection.prepare_cached(&sql)?;
-        let mut rows = statement.query((expression, file_expression))?;
+        let mut rows = statement.query(params_from_iter(values))?;
         let mut found = Vec::new();
         while found.len() < most
             && let Some(row) = rows.next()?
         {
             let one = Candidate::read(*what, row)?;
-            if self.passes(&one) {
+            if self.passes(&one) && (!leave_out || self.is_without(&one)) {
                 found.push(one);
             }
         }
