@@ -40,12 +40,13 @@ pub(crate) fn run(count: usize, json: bool) -> Result<()> {
     drop(store);
 
     let began = Instant::now();
-    let store = Store::open(&path, Duration::from_secs(5))?;
+    let mut store = Store::open(&path, Duration::from_secs(5))?;
     let opened = began.elapsed();
     let stats = store.stats()?;
     ensure!(stats.observations as usize == count, "{count} observations went in, {} are there", stats.observations);
-    let samples = measure(&store, &words, &library)?;
     let size = std::fs::metadata(&path).with_context(|| format!("cannot read {}", path.display()))?.len();
+    let samples = measure(&store, &words, &library)?;
+    let writes = library.measure_writes(&mut store, &words)?;
     let ratio = size as f64 / library.text as f64;
     let sizes = store.sizes()?;
     if json {
@@ -96,6 +97,9 @@ pub(crate) fn run(count: usize, json: bool) -> Result<()> {
             ms(row.median),
             ms(row.p95)
         )?;
+    }
+    for row in &writes {
+        writeln!(out, "{:<44} {:>5} {:>7.3} ms {:>7.3} ms", row.name, row.runs, ms(row.median), ms(row.p95))?;
     }
     Ok(())
 }

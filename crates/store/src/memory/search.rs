@@ -9,14 +9,14 @@ use super::shelves::{Candidate, SHELVES, Shelf};
 use super::{Hit, What, rank, records};
 use crate::{Store, StoreError, cannot};
 
-/// How many matches are looked at; of more, the last stored.
-const MOST: usize = 2_000;
+/// How many matches in each table are looked at; of more, the last stored.
+const MOST: usize = 1_000;
 
 /// How many matches of a file's name are looked at together with words.
 const MOST_FILES: usize = 50_000;
 
 /// How many trigrams of a text are looked up. More would find the same: what is found is compared with the text.
-const MOST_TRIGRAMS: usize = 24;
+const MOST_TRIGRAMS: usize = 10;
 
 /// Thirty days, as the indexes count time.
 const MONTH_MS: i64 = 2_592_000_000;
@@ -71,7 +71,7 @@ pub enum Order {
 impl Store {
     /// Returns the records that a query finds, one line each.
     ///
-    /// Where more than 2,000 match, the best are the best of the 2,000 that were stored last.
+    /// Where more than 1,000 match, the best are the best of the 1,000 that were stored last.
     pub fn search(&self, query: &SearchQuery<'_>) -> Result<Vec<Hit>, StoreError> {
         find(&self.connection, query).map_err(cannot("search the memory"))
     }
@@ -190,7 +190,7 @@ impl<'a> Filter<'a> {
 
     /// Returns the matches of the words, or of the filters where there are no words.
     fn search_words(&self, connection: &Connection, shelf: &Shelf, wanted: usize) -> rusqlite::Result<Vec<Candidate>> {
-        let by_file = self.file.as_deref().filter(|file| !trigrams(file).is_empty());
+        let by_file = self.file.as_deref().filter(|file| inner_words(file).is_empty() && !trigrams(file).is_empty());
         if let (Some(file), Some(index), None) = (by_file, shelf.trigrams, self.query.words) {
             let expression = self.trigram_expression([file]);
             return self.gather(connection, shelf, index, &expression, None, MOST);
@@ -286,6 +286,10 @@ impl<'a> Filter<'a> {
         if let Some(words) = self.query.words {
             terms.push(format!("{} : ({words})", shelf.texts));
         }
+        let file = self.file.as_deref().map(inner_words).unwrap_or_default();
+        if !file.is_empty() {
+            terms.push(format!("{{files_read files_modified}} : \"{file}\""));
+        }
         if let Some(session) = self.session {
             terms.push(format!("scope : \"s{session}\""));
         } else if let Some(project) = self.project {
@@ -338,6 +342,19 @@ impl<'a> Filter<'a> {
 fn in_json(text: &str) -> String {
     let json = serde_json::Value::from(text).to_string();
     json[1..json.len() - 1].to_owned()
+}
+
+/// Returns the words of a part of a path that are whole for certain: all but the first and the last.
+///
+/// They stand in a row in every path that has the part, and are found far more quickly than its trigrams. None beyond
+/// ASCII, where the index may see other words than we do.
+fn inner_words(part: &str) -> String {
+    if !part.is_ascii() {
+        return String::new();
+    }
+    let words: Vec<&str> = part.split(|c: char| !c.is_alphanumeric()).collect();
+    let inner = words.get(1..words.len() - 1).unwrap_or_default();
+    inner.iter().copied().filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")
 }
 
 /// Returns a text's trigrams that are the same in plain text and in JSON, the first so many.

@@ -1,12 +1,14 @@
 //! What two years of work leave behind.
 
 use std::io::{self, Write};
+use std::time::Instant;
 
 use anyhow::Result;
 use longhaul_core::Millis;
 use longhaul_memory::{Kind, MadeBy, Observation, Summary};
-use longhaul_store::{NewObservation, NewSession, Store};
+use longhaul_store::{NewObservation, NewSession, RecordId, Store, What};
 
+use super::super::report::Sample;
 use super::words::{Dice, Words};
 use crate::stage::check_interrupts;
 
@@ -21,6 +23,8 @@ const FILES: usize = 400;
 /// Tool calls in a session, and for a prompt.
 const CALLS: usize = 200;
 const PER_PROMPT: usize = 20;
+/// How often each write is measured.
+const WRITES: usize = 40;
 /// What is kept of what goes into a tool and comes out, at most; less is as likely as much less.
 const INPUT: usize = 4_096;
 const OUTPUT: usize = 16_384;
@@ -60,20 +64,43 @@ impl Library {
         Ok(library)
     }
 
+    /// Times what a running session adds, and what forgetting costs.
+    pub(crate) fn measure_writes(&self, store: &mut Store, words: &Words) -> Result<Vec<Sample>> {
+        let mut dice = Dice(7);
+        let raw = words.sentence(&mut dice, 20_000);
+        let mut hand = Hand { words, dice, raw: &raw, files: &self.files };
+        let session = "running-session";
+        register(store, session, &self.projects[0], NOW)?;
+        let (mut prompts, mut turns, mut forgets) = (Vec::new(), Vec::new(), Vec::new());
+        for n in 0..WRITES {
+            let text = hand.words.sentence(&mut hand.dice, 40);
+            let began = Instant::now();
+            store.remember_prompt(session, Some(&format!("prompt-{n}")), &text, Millis(NOW + n as u64))?;
+            prompts.push(began.elapsed());
+            let made: Vec<Made<'_>> = (0..PER_PROMPT).map(|call| hand.call(0, usize::MAX - n, call)).collect();
+            let new = new_observations(&made, NOW + n as u64);
+            let began = Instant::now();
+            store.take_in(session, &new, Some(n as u64))?;
+            turns.push(began.elapsed());
+            let page = store.page_lines(&self.projects[1 + n % 20], 50)?;
+            let Some(id) = page.lines.last().map(|line| line.id) else { continue };
+            let began = Instant::now();
+            store.forget(RecordId { what: What::Observation, id })?;
+            forgets.push(began.elapsed());
+        }
+        Ok(vec![
+            Sample::new("storing a prompt", prompts),
+            Sample::new("taking in a turn of 20 calls", turns),
+            Sample::new("forgetting one observation", forgets),
+        ])
+    }
+
     fn play(&mut self, store: &mut Store, hand: &mut Hand<'_>, number: usize, at: u64, calls: usize) -> Result<()> {
         let project = hand.dice.log_uniform(1, PROJECTS) - 1;
         // As the client's are, in no order.
         let session = format!("{:08x}-{number:04x}-4000-8000-{project:012x}", hand.dice.below(1 << 32));
         let key = self.projects[project].clone();
-        store.register_session(&NewSession {
-            session: &session,
-            project: key.split('/').nth(4).unwrap_or_default(),
-            project_key: &key,
-            project_path: &key,
-            client_pid: 0,
-            transcript: None,
-            at: Millis(at),
-        })?;
+        register(store, &session, &key, at)?;
         for prompt in 0..calls.div_ceil(PER_PROMPT) {
             let at = at + (prompt * PER_PROMPT) as u64 * 10_000;
             let length = hand.dice.log_uniform(4, 400);
@@ -82,23 +109,7 @@ impl Library {
             store.remember_prompt(&session, Some(&format!("prompt-{number}-{prompt}")), &text, Millis(at))?;
         }
         let made: Vec<Made> = (0..calls).map(|call| hand.call(project, number, call)).collect();
-        let new: Vec<NewObservation<'_>> = made
-            .iter()
-            .enumerate()
-            .map(|(n, made)| NewObservation {
-                tool_use_id: &made.id,
-                prompt_number: Some((n / PER_PROMPT) as i64 + 1),
-                prompt_id: None,
-                observation: made.observation.clone(),
-                after_problem: None,
-                command_key: made.command.as_deref(),
-                fold_key: Some(made.fold),
-                input: &made.input,
-                response: made.response,
-                is_error: false,
-                at: Millis(at + n as u64 * 10_000),
-            })
-            .collect();
+        let new = new_observations(&made, at);
         self.files.extend(made.iter().find_map(Made::file).cloned());
         store.take_in(&session, &new, Some(1))?;
         self.text += made.iter().map(Made::text).sum::<u64>();
@@ -116,6 +127,37 @@ impl Library {
         store.complete_session(&session, "other", Millis(at + CALLS as u64 * 10_000))?;
         Ok(())
     }
+}
+
+fn register(store: &Store, session: &str, key: &str, at: u64) -> Result<()> {
+    Ok(store.register_session(&NewSession {
+        session,
+        project: key.split('/').nth(4).unwrap_or_default(),
+        project_key: key,
+        project_path: key,
+        client_pid: 0,
+        transcript: None,
+        at: Millis(at),
+    })?)
+}
+
+fn new_observations<'a>(made: &'a [Made<'_>], at: u64) -> Vec<NewObservation<'a>> {
+    made.iter()
+        .enumerate()
+        .map(|(n, made)| NewObservation {
+            tool_use_id: &made.id,
+            prompt_number: Some((n / PER_PROMPT) as i64 + 1),
+            prompt_id: None,
+            observation: made.observation.clone(),
+            after_problem: None,
+            command_key: made.command.as_deref(),
+            fold_key: Some(made.fold),
+            input: &made.input,
+            response: made.response,
+            is_error: false,
+            at: Millis(at + n as u64 * 10_000),
+        })
+        .collect()
 }
 
 /// What makes tool calls.
@@ -152,7 +194,7 @@ impl Made<'_> {
 impl<'a> Hand<'a> {
     /// Makes a call: of ten, three change a file, three read one, three are commands, one goes elsewhere.
     fn call(&mut self, project: usize, session: usize, number: usize) -> Made<'a> {
-        let file = self.files[project * FILES + self.dice.log_uniform(1, FILES) - 1].clone();
+        let file = self.files[(project * FILES + self.dice.log_uniform(1, FILES) - 1) % self.files.len()].clone();
         let few = self.words.sentence(&mut self.dice, 3);
         let (kind, tool, title, command) = match self.dice.below(10) {
             0..3 => (Kind::Change, "Edit", format!("Edited {file}"), None),
@@ -178,7 +220,7 @@ impl<'a> Hand<'a> {
             id,
             observation,
             command,
-            fold: (session * CALLS + number) as i64,
+            fold: session.wrapping_mul(CALLS).wrapping_add(number) as i64,
             input,
             response: self.piece(40, OUTPUT),
         }
