@@ -93,9 +93,10 @@ impl Store {
         // A hook lives for milliseconds. Closing must not copy the WAL back each time; a commit does, now and then, and
         // often enough that the next opening has little to read.
         connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true).map_err(open)?;
+        // A search reads a thousand rows from all over the file; what is not read takes no room.
         // Deleted text is overwritten wherever the page is written anyway.
         let settings = "PRAGMA synchronous = normal; PRAGMA wal_autocheckpoint = 100; PRAGMA foreign_keys = on;
-                        PRAGMA secure_delete = fast;";
+                        PRAGMA secure_delete = fast; PRAGMA cache_size = -16384;";
         connection.execute_batch(settings).map_err(open)?;
         migrations::run(&mut connection, path)?;
         Ok(Self { connection })

@@ -141,9 +141,9 @@ fn measure(store: &Store, words: &Words, library: &Library) -> Result<Vec<Sample
             Box::new(|n| Asked { words: Some(format!("{} {}", common(n), middling(n))), ..Asked::default() }),
         ),
         (
-            "the beginning of a word",
+            "the first five letters of a word",
             Box::new(|n| Asked {
-                words: Some(format!("\"{}\"*", &words.ranked(40 + n * 31)[..3])),
+                words: Some(format!("\"{}\"*", &words.ranked(40 + n * 31)[..5])),
                 ..Asked::default()
             }),
         ),

@@ -9,11 +9,8 @@ use super::shelves::{Candidate, SHELVES, Shelf};
 use super::{Hit, What, rank, records};
 use crate::{Store, StoreError, cannot};
 
-/// How many matches in each table are looked at; of more, the last stored.
-const MOST: usize = 1_000;
-
 /// How many matches of a file's name are looked at together with words.
-const MOST_FILES: usize = 50_000;
+const MOST_FILES: usize = 10_000;
 
 /// How many trigrams of a text are looked up. More would find the same: what is found is compared with the text.
 const MOST_TRIGRAMS: usize = 10;
@@ -71,7 +68,8 @@ pub enum Order {
 impl Store {
     /// Returns the records that a query finds, one line each.
     ///
-    /// Where more than 1,000 match, the best are the best of the 1,000 that were stored last.
+    /// Where more than 1,000 observations match, the best are the best of the 1,000 that were stored last; of prompts and
+    /// summaries, which are longer and fewer, of 300.
     pub fn search(&self, query: &SearchQuery<'_>) -> Result<Vec<Hit>, StoreError> {
         find(&self.connection, query).map_err(cannot("search the memory"))
     }
@@ -84,14 +82,19 @@ fn find(connection: &Connection, query: &SearchQuery<'_>) -> rusqlite::Result<Ve
     for shelf in SHELVES.iter().filter(|shelf| filter.takes(shelf.what)) {
         found.extend(filter.search_words(connection, shelf, wanted)?);
     }
-    rank::score(&mut found, &query.words.map(rank::terms).unwrap_or_default());
+    let score = |found: &mut [Candidate], terms: &[String]| {
+        if query.order == Order::Relevance {
+            rank::score(found, terms);
+        }
+    };
+    score(&mut found, &query.words.map(rank::terms).unwrap_or_default());
     if query.words.is_some() && found.len() < wanted && !filter.parts.is_empty() {
         let mut more = Vec::new();
         for shelf in SHELVES.iter().filter(|shelf| filter.takes(shelf.what)) {
             more.extend(filter.search_parts(connection, shelf)?);
         }
         more.retain(|one| !found.iter().any(|other| (other.what, other.id) == (one.what, one.id)));
-        rank::score(&mut more, &filter.parts);
+        score(&mut more, &filter.parts);
         // A whole word beats a part of one.
         let lead = more.iter().map(|one| one.score).fold(0.0, f64::max) + 1.0;
         found.iter_mut().for_each(|one| one.score += lead);
@@ -193,13 +196,13 @@ impl<'a> Filter<'a> {
         let by_file = self.file.as_deref().filter(|file| inner_words(file).is_empty() && !trigrams(file).is_empty());
         if let (Some(file), Some(index), None) = (by_file, shelf.trigrams, self.query.words) {
             let expression = self.trigram_expression([file]);
-            return self.gather(connection, shelf, index, &expression, None, MOST);
+            return self.gather(connection, shelf, index, &expression, None);
         }
         let by_file = by_file.map(|file| self.trigram_expression([file]));
         let expression = self.word_expression(shelf, None);
-        let found = self.gather(connection, shelf, shelf.words, &expression, by_file.as_deref(), MOST)?;
+        let found = self.gather(connection, shelf, shelf.words, &expression, by_file.as_deref())?;
         let by_time = self.query.order != Order::Relevance || self.query.words.is_none();
-        if found.len() < MOST || !by_time {
+        if found.len() < shelf.most || !by_time {
             return Ok(found);
         }
         // What was stored last need not be what happened last: month by month, then.
@@ -211,7 +214,7 @@ impl<'a> Filter<'a> {
         let mut found = Vec::new();
         for month in months {
             let expression = self.word_expression(shelf, Some(month));
-            found.extend(self.gather(connection, shelf, shelf.words, &expression, by_file.as_deref(), MOST)?);
+            found.extend(self.gather(connection, shelf, shelf.words, &expression, by_file.as_deref())?);
             if found.len() >= wanted {
                 break;
             }
@@ -224,7 +227,7 @@ impl<'a> Filter<'a> {
         let Some(index) = shelf.trigrams else { return Ok(Vec::new()) };
         let texts = self.parts.iter().chain(&self.file).map(String::as_str);
         let expression = self.trigram_expression(texts);
-        let mut found = self.gather(connection, shelf, index, &expression, None, MOST)?;
+        let mut found = self.gather(connection, shelf, index, &expression, None)?;
         found.retain(|one| {
             let (title, files) = (one.title.to_lowercase(), one.files.to_lowercase());
             self.parts.iter().all(|part| title.contains(part) || files.contains(&in_json(part)))
@@ -232,7 +235,7 @@ impl<'a> Filter<'a> {
         Ok(found)
     }
 
-    /// Returns at most `most` records that match and pass, the last stored first.
+    /// Returns records that match and pass, the last stored first.
     fn gather(
         &self,
         connection: &Connection,
@@ -240,7 +243,6 @@ impl<'a> Filter<'a> {
         index: &str,
         expression: &str,
         file_expression: Option<&str>,
-        most: usize,
     ) -> rusqlite::Result<Vec<Candidate>> {
         let Shelf { what, table, columns, .. } = shelf;
         let (sql, values) = match (expression, file_expression) {
@@ -269,7 +271,7 @@ impl<'a> Filter<'a> {
         let mut statement = connection.prepare_cached(&sql)?;
         let mut rows = statement.query(params_from_iter(values))?;
         let mut found = Vec::new();
-        while found.len() < most
+        while found.len() < shelf.most
             && let Some(row) = rows.next()?
         {
             let one = Candidate::read(*what, row)?;
@@ -354,7 +356,9 @@ fn inner_words(part: &str) -> String {
     }
     let words: Vec<&str> = part.split(|c: char| !c.is_alphanumeric()).collect();
     let inner = words.get(1..words.len() - 1).unwrap_or_default();
-    inner.iter().copied().filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")
+    let inner: Vec<&str> = inner.iter().copied().filter(|word| !word.is_empty()).collect();
+    // A single word may be in every other path.
+    if inner.len() < 2 { String::new() } else { inner.join(" ") }
 }
 
 /// Returns a text's trigrams that are the same in plain text and in JSON, the first so many.
