@@ -38,7 +38,7 @@ pub enum StoreError {
     #[error("cannot open the database {}", path.display())]
     Open { path: PathBuf, source: SqliteError },
     /// The file is damaged, or no database at all. It is left as it is: whoever asked decides what becomes of it.
-    #[error("{} is damaged, or not a database", path.display())]
+    #[error("cannot open the database {}", path.display())]
     Corrupt { path: PathBuf, source: SqliteError },
     /// A newer version of the program has written it.
     #[error("{} was written by a newer version (schema {found}, this one knows {known}): update longhaul", path.display())]
