@@ -77,7 +77,11 @@ fn take_in(
 ) -> rusqlite::Result<()> {
     let id = session.session.as_str();
     let owner = owner(connection, id)?;
-    for turn in &batch.turns {
+    let sql = "SELECT coalesce(forgotten_at, -1) FROM sessions WHERE session_id = ?1";
+    let forgotten: i64 = connection.query_row(sql, [id], |row| row.get(0))?;
+    // What somebody wanted forgotten does not come back with a part of the file that was not read then.
+    let is_forgotten = |turn: &&Turn| turn.at.is_some_and(|at| at.0 as i64 <= forgotten);
+    for turn in batch.turns.iter().filter(|turn| !is_forgotten(turn)) {
         store_turn(connection, &owner, id, turn, clean, now)?;
     }
     let replies: Vec<String> =

@@ -6,6 +6,7 @@
 mod forget;
 mod notes;
 mod page;
+mod past;
 mod place;
 mod prompts;
 mod rank;
@@ -22,6 +23,7 @@ use longhaul_memory::Kind;
 
 pub use self::notes::NewNote;
 pub use self::page::{LatestSummary, Page, PageLine};
+pub use self::past::{Past, PastPrompt, PastTurn};
 pub use self::records::{Content, Record};
 pub use self::search::{Order, SearchQuery};
 pub use self::take_in::{NewObservation, Taken};
