@@ -4,5 +4,5 @@ use longhaul_core::event::PostToolUseFailure;
 use longhaul_runtime::{Hook, jobs};
 
 fn main() {
-    Hook::<PostToolUseFailure>::run(&[jobs::tracker::on_tool_failure]);
+    Hook::<PostToolUseFailure<'static>>::run(&[jobs::tracker::on_tool_failure, jobs::memory::on_tool_failure]);
 }

@@ -1,4 +1,4 @@
-//! `PostToolUse`: the hot path. Count the call; once in a while, bookmark the running turn.
+//! `PostToolUse`: the hot path. Count the call and note it; once in a while, bookmark the running turn.
 
 use longhaul_core::event::PostToolUse;
 use longhaul_runtime::{Hook, jobs};
@@ -7,6 +7,7 @@ fn main() {
     Hook::<PostToolUse<'static>>::run(&[
         jobs::activity::on_tool_use,
         jobs::tracker::on_tool_use,
+        jobs::memory::on_tool_use,
         jobs::bookmarks::on_tool_use,
     ]);
 }

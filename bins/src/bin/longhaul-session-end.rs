@@ -6,6 +6,7 @@ use longhaul_runtime::{Hook, jobs};
 fn main() {
     Hook::<SessionEnd>::run(&[
         jobs::handoff::on_session_end,
+        jobs::memory::on_session_end,
         jobs::tracker::on_session_end,
         jobs::continuation::on_session_end,
     ]);

@@ -6,6 +6,7 @@ use longhaul_runtime::{Hook, jobs};
 fn main() {
     Hook::<Stop>::run(&[
         jobs::handoff::on_turn_end,
+        jobs::memory::on_turn_end,
         jobs::continuation::on_turn_end, // when it asks, the turn is not over
         jobs::activity::on_turn_end,
         jobs::bookmarks::on_turn_end,

@@ -11,6 +11,7 @@ fn main() {
             jobs::handoff::on_baton_command, // costs no request, and is no work
             jobs::tracker::on_prompt,
             jobs::handoff::on_prompt,
+            jobs::memory::on_prompt,
         ],
         &[jobs::bookmarks::add_git_state, jobs::continuation::carry_on],
     );

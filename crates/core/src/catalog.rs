@@ -17,11 +17,13 @@ pub enum Job {
     Handoff,
     /// Over the context limit without a person.
     Continuation,
+    /// What every session did, kept and found again.
+    Memory,
 }
 
 impl Job {
     /// Every job, in the order in which they are documented.
-    pub const ALL: [Self; 4] = [Self::Bookmarks, Self::Tracker, Self::Handoff, Self::Continuation];
+    pub const ALL: [Self; 5] = [Self::Bookmarks, Self::Tracker, Self::Handoff, Self::Continuation, Self::Memory];
 
     /// Returns the job's name in the config and in its bundle's name.
     pub fn name(self) -> &'static str {
@@ -30,6 +32,7 @@ impl Job {
             Self::Tracker => "tracker",
             Self::Handoff => "handoff",
             Self::Continuation => "continuation",
+            Self::Memory => "memory",
         }
     }
 
@@ -42,6 +45,7 @@ impl Job {
             }
             Self::Handoff => "After /clear the next session goes on mid-thought, in a tenth of the tokens",
             Self::Continuation => "Near the context limit a session writes a handoff, clears and goes on by itself",
+            Self::Memory => "What every session did, searchable for ever, and shown to the next one",
         }
     }
 }
@@ -84,6 +88,7 @@ const fn register(
 
 const ALL: &[Job] = &Job::ALL;
 const BOTH: &[Job] = &[Job::Bookmarks, Job::Tracker];
+const CALLS: &[Job] = &[Job::Bookmarks, Job::Tracker, Job::Memory];
 const BOOKMARKS: &[Job] = &[Job::Bookmarks];
 const TRACKER: &[Job] = &[Job::Tracker];
 const WAITING: &[Job] = &[Job::Tracker, Job::Continuation];
@@ -97,14 +102,14 @@ pub const REGISTRATIONS: &[Registration] = &[
             EventName::SessionStart,
             "longhaul-session-start",
             ALL,
-            "Remembers the session and its terminal; shows what the one before handed over; removes old logs",
+            "Remembers the session and its terminal; shows what the one before handed over and what the project came to; removes old logs",
         )
     },
     register(
         EventName::UserPromptSubmit,
         "longhaul-user-prompt-submit",
         ALL,
-        "Confirms a bookmark, writes a baton (`/tl`), or notes that a turn begins: working",
+        "Confirms a bookmark, writes a baton (`/tl`), or notes that a turn begins: working; remembers the prompt",
     ),
     Registration {
         matcher: Some("Agent|Task"),
@@ -118,14 +123,14 @@ pub const REGISTRATIONS: &[Registration] = &[
     register(
         EventName::PostToolUse,
         "longhaul-post-tool-use",
-        BOTH,
-        "Counts the call; when enough work has passed, types a bookmark into the running turn",
+        CALLS,
+        "Counts the call and notes it; when enough work has passed, types a bookmark into the running turn",
     ),
     register(
         EventName::PostToolUseFailure,
         "longhaul-post-tool-use-failure",
-        TRACKER,
-        "A failed call is work too: working",
+        &[Job::Tracker, Job::Memory],
+        "A failed call is work too: working; notes it",
     ),
     register(
         EventName::PermissionRequest,
@@ -156,7 +161,7 @@ pub const REGISTRATIONS: &[Registration] = &[
             EventName::Stop,
             "longhaul-stop",
             ALL,
-            "Takes the turn in; may ask for a handoff and clear; it is over: completed; may bookmark, or compact",
+            "Takes the turn in and sums it up; may ask for a handoff and clear; it is over: completed; may bookmark, or compact",
         )
     },
     register(
@@ -168,7 +173,7 @@ pub const REGISTRATIONS: &[Registration] = &[
     register(
         EventName::PreCompact,
         "longhaul-pre-compact",
-        &[Job::Bookmarks, Job::Handoff],
+        &[Job::Bookmarks, Job::Handoff, Job::Memory],
         "Takes the conversation in before it is compacted; starts the count afresh",
     ),
     register(EventName::TeammateIdle, "longhaul-teammate-idle", TRACKER, "A teammate has nothing to do: idle"),
@@ -176,7 +181,7 @@ pub const REGISTRATIONS: &[Registration] = &[
     register(
         EventName::SessionEnd,
         "longhaul-session-end",
-        &[Job::Tracker, Job::Handoff, Job::Continuation],
+        &[Job::Tracker, Job::Handoff, Job::Continuation, Job::Memory],
         "The session is gone; after `/clear` it leaves a baton",
     ),
 ];

@@ -21,6 +21,8 @@ pub struct Env {
     pub now: Millis,
     /// The operating system.
     pub platform: Platform,
+    /// `$HOME`.
+    pub home_dir: Option<PathBuf>,
     /// `$LONGHAUL_HOME`, else `$XDG_DATA_HOME/longhaul`, else `~/.local/share/longhaul`.
     pub data_dir: Option<PathBuf>,
     /// `$LONGHAUL_CONFIG`, else `config.json` in the data directory.
@@ -78,7 +80,8 @@ impl Env {
             data_dir,
             client_settings: client_dir.as_ref().or(home.as_ref()).map(|dir| dir.join(".claude.json")),
             client_config_dir: client_dir.clone(),
-            client_dir: client_dir.or_else(|| Some(home?.join(".claude"))),
+            client_dir: client_dir.or_else(|| Some(home.as_ref()?.join(".claude"))),
+            home_dir: home,
             disabled: var("LONGHAUL_DISABLE").as_deref() == Some("1"),
             no_reap: var("LONGHAUL_NO_REAP").as_deref() == Some("1"),
             no_auto_handoff: var("LONGHAUL_DISABLE_AUTO_HANDOFF").as_deref() == Some("1"),

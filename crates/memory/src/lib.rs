@@ -23,7 +23,7 @@ pub use crate::observe::{NARRATIVE_CHARS, TITLE_CHARS, after_problem, command_ke
 pub use crate::page::{Page, PageInput, PageLine, PageSummary, page};
 pub use crate::query::{Query, Term};
 pub use crate::redact::redact;
-pub use crate::skip::{DEFAULT_SKIPPED, is_skipped};
+pub use crate::skip::{DEFAULT_SKIPPED, is_skipped, matches};
 pub use crate::strip::strip_json;
 pub use crate::summarize::{PART_CHARS, REQUEST_CHARS, TurnText, summarize};
 

@@ -23,14 +23,20 @@ const OWN: &str = "mcp__*longhaul*";
 
 /// Returns whether calls of `tool` are not remembered.
 ///
-/// `configured` takes the place of [`DEFAULT_SKIPPED`]; a `*` in an entry stands for any characters. Our own tools are
-/// always skipped, and so is a call without a tool's name.
+/// Those that are `configured`, or, where none are, [`DEFAULT_SKIPPED`]; a `*` in an entry stands for any characters. Our
+/// own tools are always skipped, and so is a call without a tool's name.
 pub fn is_skipped(tool: &str, configured: &[String]) -> bool {
-    tool.is_empty() || matches(OWN, tool) || configured.iter().any(|pattern| matches(pattern, tool))
+    let listed = match configured {
+        [] => DEFAULT_SKIPPED.contains(&tool),
+        patterns => patterns.iter().any(|pattern| matches(pattern, tool)),
+    };
+    tool.is_empty() || listed || matches(OWN, tool)
 }
 
-/// Returns whether `name` is what `pattern` says; every part between its stars is taken where it comes first.
-fn matches(pattern: &str, name: &str) -> bool {
+/// Returns whether `name` is what `pattern` says; a `*` in it stands for any characters.
+///
+/// Every part between its stars is taken where it comes first.
+pub fn matches(pattern: &str, name: &str) -> bool {
     let Some((first, others)) = pattern.split_once('*') else { return pattern == name };
     let Some(mut rest) = name.strip_prefix(first) else { return false };
     let mut parts: Vec<&str> = others.split('*').collect();

@@ -6,12 +6,12 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
-use longhaul_core::{Env, Millis, config, privacy};
+use longhaul_core::{Env, Millis, config};
 use longhaul_handoff::continuation::{Act, MARKER_FILE, Occasion, Outcome, Plan, Rules, Written, WrittenAs};
 use longhaul_store::Chain;
 
 pub(crate) use self::deliver::{KIND, deliver};
-use crate::{Error, files, process};
+use crate::{Error, Keeper, files, process};
 
 /// Where a project may say that it wants this, and where the model may have written a handoff unasked.
 const PROJECT_DIR: &str = ".claude";
@@ -37,6 +37,7 @@ pub(crate) fn settings(
 pub(crate) struct Course {
     pub(crate) settings: config::Continuation,
     pub(crate) can_type: bool,
+    pub(crate) keeper: Keeper,
 }
 
 impl Course {
@@ -57,7 +58,7 @@ impl Course {
         let Outcome { plan, act } = plan.meet(occasion, &self.rules(remaining), now);
         let act = match act {
             Act::Clear(mut handoff) => {
-                handoff.body = privacy::strip(&handoff.body);
+                handoff.body = self.keeper.clean(&handoff.body);
                 Act::Clear(handoff)
             }
             act => act,
@@ -106,7 +107,7 @@ pub fn decide_by_hand(env: &Env, resume: bool, id: i64) -> Result<Option<Chain>,
     let mut store = home.store(crate::home::PATIENCE)?;
     let Some(chain) = store.chain(id)? else { return Ok(None) };
     let (settings, _) = settings(&config.continuation, Some(Path::new(&chain.project_path)));
-    let course = Course { settings, can_type: true };
+    let course = Course { settings, can_type: true, keeper: Keeper::new(&config) };
     let occasion = if resume { Occasion::Resumed } else { Occasion::Cancelled };
     let met = store.meet(id, env.now, |plan, remaining| course.meet(plan, &occasion, remaining, env.now))?;
     let Some(met) = met else { return Ok(None) };

@@ -34,7 +34,11 @@ pub struct Project {
 impl Project {
     /// Returns the project in which a session was started, wherever it works now.
     pub fn of(env: &Env, cwd: Option<&Path>) -> Self {
-        let dir = env.project_dir.as_deref().or(cwd).unwrap_or(Path::new("/"));
+        Self::in_dir(env.project_dir.as_deref().or(cwd).unwrap_or(Path::new("/")))
+    }
+
+    /// Returns the project in a folder.
+    pub fn in_dir(dir: &Path) -> Self {
         let path = dir.to_string_lossy().into_owned();
         let name = dir.file_name().map_or_else(|| path.clone(), |name| name.to_string_lossy().into_owned());
         let key = git::common_dir(dir).map_or_else(|| path.clone(), |dir| dir.to_string_lossy().into_owned());

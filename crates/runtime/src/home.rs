@@ -43,6 +43,11 @@ impl Home {
         self.dir.join("handoffs").join(format!("{session}.md"))
     }
 
+    /// Returns the folder of what hooks have noted and nobody has taken in yet.
+    pub fn spool(&self) -> PathBuf {
+        self.dir.join("spool")
+    }
+
     /// Returns the folder of locks on panes.
     pub fn locks(&self) -> PathBuf {
         self.dir.join("locks")

@@ -1,6 +1,7 @@
 //! The shell around a hook executable: payload in, jobs in their order, one JSON object out, exit 0 whatever happens.
 
 use std::io::Write;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
@@ -11,7 +12,7 @@ use longhaul_core::event::{self, EventName, HookEvent};
 use longhaul_core::{Config, Env, Reply, reply};
 
 use crate::shared_store::{SharedStore, Slot};
-use crate::{Deadline, Error, ErrorLog, Home, home, stdin, surroundings};
+use crate::{Deadline, Error, ErrorLog, Home, Keeper, home, stdin, surroundings};
 
 /// One call of one hook, as its jobs see it.
 #[derive(Debug)]
@@ -150,6 +151,16 @@ impl<E: HookEvent<'static>> Hook<E> {
         serves(&self.only, job)
     }
 
+    /// Returns what decides what of a text may be kept.
+    pub(crate) fn keeper(&self) -> Keeper {
+        Keeper::new(&self.config)
+    }
+
+    /// Returns the folder of the project.
+    pub(crate) fn project_dir(&self) -> Option<PathBuf> {
+        self.env.project_dir.clone().or_else(|| self.event.common().cwd.clone())
+    }
+
     /// Returns how many characters the model can still be shown.
     pub(crate) fn room(&self) -> usize {
         let shown = self.reply.context_text().map_or(0, |text| text.chars().count() + GAP.len());
@@ -193,6 +204,7 @@ fn only_jobs(mut config: Config, names: &[String]) -> Config {
     config.tracker.enabled &= named(Job::Tracker);
     config.handoff.enabled &= named(Job::Handoff);
     config.continuation.enabled &= named(Job::Continuation);
+    config.memory.enabled &= named(Job::Memory);
     config
 }
 

@@ -6,4 +6,5 @@ pub mod continuation;
 pub mod guard;
 pub mod handoff;
 pub mod housekeeping;
+pub mod memory;
 pub mod tracker;

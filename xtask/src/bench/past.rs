@@ -90,7 +90,14 @@ pub(crate) fn write_sessions(data: &Path, project: &Path, pid: u32, now: Millis)
         store.count_prompt(&name(number), Some("question"))?;
         if number % 10 == 0 || number + 1 == SESSIONS {
             let session = store.session(&name(number))?.context("the session was just written")?;
-            longhaul_runtime::handoff::catch_up(&mut store, &session, now, u64::MAX, None)?;
+            longhaul_runtime::handoff::catch_up(
+                &mut store,
+                &session,
+                longhaul_runtime::Keeper::default(),
+                now,
+                u64::MAX,
+                None,
+            )?;
         }
     }
     store.write_baton(&project, pid, &name(SESSIONS - 1), "session_end", Millis(now.0 - 1000))?;

@@ -121,9 +121,12 @@ pub struct PostToolUse<'a> {
     pub tool_input: Option<&'a RawValue>,
     /// What it returned, as raw JSON: measured and copied, never built into a tree.
     pub tool_response: Option<&'a RawValue>,
+    /// How long it took, in milliseconds.
+    pub duration_ms: Option<u64>,
 }
 
 hook_event!(PostToolUse<'a>, wire => {
+    duration_ms: wire.duration_ms,
     tool_name: wire.tool_name.unwrap_or_default(),
     tool_use_id: wire.tool_use_id,
     tool_input: wire.tool_input,
@@ -132,17 +135,26 @@ hook_event!(PostToolUse<'a>, wire => {
 
 /// A tool has failed.
 #[derive(Debug, Clone)]
-pub struct PostToolUseFailure {
+pub struct PostToolUseFailure<'a> {
     /// What every event carries.
     pub common: Common,
     /// The tool.
     pub tool_name: String,
+    /// The call's id.
+    pub tool_use_id: Option<String>,
+    /// Its input, as raw JSON.
+    pub tool_input: Option<&'a RawValue>,
+    /// How long it took, in milliseconds.
+    pub duration_ms: Option<u64>,
     /// What went wrong.
     pub error: Option<String>,
 }
 
-hook_event!(PostToolUseFailure, wire => {
+hook_event!(PostToolUseFailure<'a>, wire => {
     tool_name: wire.tool_name.unwrap_or_default(),
+    tool_use_id: wire.tool_use_id,
+    tool_input: wire.tool_input,
+    duration_ms: wire.duration_ms,
     error: wire.error,
 });
 
@@ -329,7 +341,7 @@ pub enum Event<'a> {
     /// The conversation is about to be compacted.
     PreCompact(PreCompact),
     /// A tool has failed.
-    PostToolUseFailure(PostToolUseFailure),
+    PostToolUseFailure(PostToolUseFailure<'a>),
     /// A dialog asks whether a tool may run.
     PermissionRequest(PermissionRequest),
     /// The client wants the user's attention.

@@ -49,6 +49,8 @@ pub struct EventWire<'a> {
     #[serde(deserialize_with = "lenient")]
     pub message: Option<String>,
     #[serde(deserialize_with = "lenient")]
+    pub duration_ms: Option<u64>,
+    #[serde(deserialize_with = "lenient")]
     pub error: Option<String>,
     #[serde(deserialize_with = "lenient")]
     pub teammate_id: Option<String>,

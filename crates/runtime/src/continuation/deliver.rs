@@ -10,7 +10,7 @@ use longhaul_store::{Chain, Store};
 
 use super::{Course, settings};
 use crate::typing::{Submitted, Typist, shows_another_session, submit_patiently};
-use crate::{Error, ErrorLog, Home, Order, SessionRecord, home, process, surroundings};
+use crate::{Error, ErrorLog, Home, Keeper, Order, SessionRecord, home, process, surroundings};
 
 /// How the injector is told what it is started for.
 pub(crate) const KIND: &str = "continuation";
@@ -29,7 +29,7 @@ pub(crate) fn deliver(env: &Env, log: &ErrorLog, id: i64) -> Result<(), Error> {
     loop {
         let Some(chain) = store.chain(id)? else { return Ok(()) };
         let (settings, _) = settings(&config.continuation, Some(Path::new(&chain.project_path)));
-        let course = Course { settings, can_type: true };
+        let course = Course { settings, can_type: true, keeper: Keeper::new(&config) };
         if chain.plan.paused {
             match wait_for_limit(env, &mut store, &course, &chain)? {
                 true => continue,

@@ -4,19 +4,14 @@ use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
 
-use longhaul_core::{Millis, privacy};
-use longhaul_handoff::{Action, cut_middle, skeleton};
-use longhaul_store::{Clean, Session, Store, Work};
-use longhaul_transcript::{Batch, Cursor, DetailKind, Reader};
+use longhaul_core::Millis;
+use longhaul_store::{Session, Store};
+use longhaul_transcript::{Batch, Cursor, Reader};
 
-use crate::{Deadline, Error};
+use crate::{Deadline, Error, Keeper};
 
 /// How much is read at a time, and stored in one transaction.
 const PIECE: usize = 1024 * 1024;
-
-/// How much of a tool's input, and of its output, is kept, in characters.
-const MAX_INPUT: usize = 4_096;
-const MAX_OUTPUT: usize = 16_384;
 
 /// With less time than this left, the rest is left to the next time.
 const TIME_NEEDED: std::time::Duration = std::time::Duration::from_millis(300);
@@ -37,6 +32,7 @@ pub struct Progress {
 pub fn catch_up(
     store: &mut Store,
     session: &Session,
+    keeper: Keeper,
     now: Millis,
     most: u64,
     deadline: Option<Deadline>,
@@ -67,14 +63,14 @@ pub fn catch_up(
         }
         total += read as u64;
         reader.feed(&piece[..read]);
-        if !keep(store, &mut session, &mut expected, reader.take(), now)? {
+        if !keep(store, &mut session, &mut expected, reader.take(), keeper, now)? {
             // Another hook reads the same at this moment, and has come further.
             return Ok(progress);
         }
     }
     if reader.is_in_long_line() {
         progress.passed_over = reader.pass_over();
-        keep(store, &mut session, &mut expected, reader.take(), now)?;
+        keep(store, &mut session, &mut expected, reader.take(), keeper, now)?;
     }
     Ok(progress)
 }
@@ -85,12 +81,13 @@ fn keep(
     session: &mut Session,
     expected: &mut Cursor,
     batch: Batch,
+    keeper: Keeper,
     now: Millis,
 ) -> Result<bool, Error> {
     if batch.cursor == session.cursor {
         return Ok(true);
     }
-    let is_stored = store.ingest(session, expected, &batch, &Keeper, now)?;
+    let is_stored = store.ingest(session, expected, &batch, &keeper, now)?;
     expected.clone_from(&batch.cursor);
     session.cursor = batch.cursor;
     Ok(is_stored)
@@ -108,38 +105,4 @@ fn resume(file: &mut File, session: &mut Session) -> std::io::Result<Reader> {
     session.cursor = Cursor::default();
     file.seek(SeekFrom::Start(0))?;
     Ok(Reader::default())
-}
-
-/// Decides what of a text is kept.
-pub(super) struct Keeper;
-
-impl Clean for Keeper {
-    fn said(&self, text: &str) -> String {
-        privacy::strip(text)
-    }
-
-    fn leaves_open(&self, text: &str) -> bool {
-        privacy::leaves_open(text)
-    }
-
-    fn reopened(&self, text: &str) -> String {
-        format!("<private>{text}")
-    }
-
-    fn detail(&self, kind: DetailKind, text: &str) -> String {
-        let most = if kind == DetailKind::ToolInput { MAX_INPUT } else { MAX_OUTPUT };
-        cut_middle(&privacy::strip(text), most)
-    }
-
-    fn skeleton(&self, work: &Work) -> String {
-        let actions: Vec<Action<'_>> =
-            work.actions.iter().map(|(tool, input, is_error)| Action { tool, input, is_error: *is_error }).collect();
-        skeleton(&longhaul_handoff::Work {
-            asked: &work.asked,
-            answered: &work.answered,
-            actions: &actions,
-            interrupted: work.interrupted,
-            failure: work.failure.as_deref(),
-        })
-    }
 }

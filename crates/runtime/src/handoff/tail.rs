@@ -7,8 +7,7 @@ use std::io::{self, Read, Seek, SeekFrom};
 use longhaul_store::{Clean, Session, Store, Turn};
 use longhaul_transcript::{Batch, Reader, replaced_turns};
 
-use super::ingest::Keeper;
-use crate::Error;
+use crate::{Error, Keeper};
 
 /// How much of the end is read; the more where the less has no prompt in it.
 const TAILS: [u64; 2] = [512 * 1024, 4 * 1024 * 1024];
@@ -16,7 +15,7 @@ const TAILS: [u64; 2] = [512 * 1024, 4 * 1024 * 1024];
 /// Returns the turns at the end of a session's transcript that neither it nor its `heir` has stored, the oldest first.
 ///
 /// They are for showing only. What is stored comes from reading the file in its order, so that nothing is stored twice.
-pub(crate) fn unread_turns(store: &Store, session: &Session, heir: &str) -> Result<Vec<Turn>, Error> {
+pub(crate) fn unread_turns(store: &Store, session: &Session, heir: &str, keeper: Keeper) -> Result<Vec<Turn>, Error> {
     let Some(path) = session.transcript.as_deref() else { return Ok(Vec::new()) };
     let mut batch = Batch::default();
     for length in TAILS {
@@ -30,11 +29,11 @@ pub(crate) fn unread_turns(store: &Store, session: &Session, heir: &str) -> Resu
     let mut turns = Vec::new();
     for turn in batch.turns.iter().filter(|turn| !replaced.contains(turn.id.as_str())) {
         if !store.has_turn(&session.session, &turn.id)? && !store.has_turn(heir, &turn.id)? {
-            turns.extend(shown(session, turn));
+            turns.extend(shown(session, turn, keeper));
         }
     }
     if !turns.iter().any(|turn| turn.role == "user") {
-        turns.splice(..0, running(session, &batch));
+        turns.splice(..0, running(session, &batch, keeper));
     }
     Ok(turns)
 }
@@ -53,21 +52,21 @@ fn read_tail(path: &str, offset: u64, length: u64) -> io::Result<Batch> {
 }
 
 /// Returns a turn as it would be stored; `None` where its prompt is not there, or not to be kept.
-fn shown(session: &Session, turn: &longhaul_transcript::Turn) -> Option<Turn> {
-    let asked = Keeper.said(&turn.prompt.as_ref()?.text);
-    let replied = Keeper.said(&turn.reply());
+fn shown(session: &Session, turn: &longhaul_transcript::Turn, keeper: Keeper) -> Option<Turn> {
+    let asked = keeper.said(&turn.prompt.as_ref()?.text);
+    let replied = keeper.said(&turn.reply());
     (!asked.trim().is_empty()).then(|| view(session, turn, turn.origin.role(), asked, replied))
 }
 
 /// Returns the turn that was running when the end of the file began: its prompt is known from the hook that saw it.
-fn running(session: &Session, batch: &Batch) -> Option<Turn> {
+fn running(session: &Session, batch: &Batch, keeper: Keeper) -> Option<Turn> {
     let asked = session.last_prompt.clone()?;
     let nothing = longhaul_transcript::Turn::default();
     let turn = batch.turns.first().filter(|turn| turn.prompt.is_none()).unwrap_or(&nothing);
     let reply = turn.reply();
     // Where a private passage ends in it, nobody knows where that began.
     let ends_private = reply.to_ascii_lowercase().contains("</private");
-    let replied = Keeper.said(&if ends_private { Keeper.reopened(&reply) } else { reply });
+    let replied = keeper.said(&if ends_private { keeper.reopened(&reply) } else { reply });
     Some(view(session, turn, "user", asked, replied))
 }
 

@@ -1,7 +1,5 @@
 //! Over the context limit without a person.
 
-use std::path::PathBuf;
-
 use longhaul_core::Reply;
 use longhaul_core::catalog::Job;
 use longhaul_core::event::{HookEvent, Notification, SessionEnd, SessionStart, Stop, StopFailure, UserPromptSubmit};
@@ -140,11 +138,7 @@ impl<E: HookEvent<'static>> Hook<E> {
         for warning in warnings.iter().filter(|_| settings.enabled) {
             self.log.write(&format!("the project's longhaul.json: {warning}"));
         }
-        settings.enabled.then(|| Course { can_type: self.place().0.is_some(), settings })
-    }
-
-    fn project_dir(&self) -> Option<PathBuf> {
-        self.env.project_dir.clone().or_else(|| self.event.common().cwd.clone())
+        settings.enabled.then(|| Course { can_type: self.place().0.is_some(), settings, keeper: self.keeper() })
     }
 
     fn place_name(&self) -> Option<String> {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use longhaul_core::event::{HookEvent, PreCompact, SessionEnd, SessionStart, Stop, UserPromptSubmit};
 use longhaul_core::guard::{in_subagent, is_task_notification};
-use longhaul_core::{Reply, SessionId, privacy};
+use longhaul_core::{Reply, SessionId};
 use longhaul_handoff::{Refusal, Rendered, Trigger, baton_command};
 use longhaul_store::{NewInjection, Session, Store, Turn};
 
@@ -69,14 +69,14 @@ pub fn on_baton_command(hook: &mut Hook<UserPromptSubmit>) -> Result<Flow, Error
 /// Counts the prompt; the first one makes an inheritance final.
 pub fn on_prompt(hook: &mut Hook<UserPromptSubmit>) -> Result<Flow, Error> {
     let common = &hook.event.common;
-    if !hook.config.handoff.enabled || in_subagent(common) || is_task_notification(&hook.event.prompt) {
+    if !hook.keeps_turns() || in_subagent(common) || is_task_notification(&hook.event.prompt) {
         return Ok(Flow::Next);
     }
     let mut store = hook.store()?;
     let Some(session) = register(&store, &hook.env, common)? else { return Ok(Flow::Next) };
-    let prompt = privacy::strip(&hook.event.prompt);
+    let prompt = hook.keeper().clean(&hook.event.prompt);
     let kept = Some(prompt.trim()).filter(|prompt| !prompt.is_empty());
-    if store.count_prompt(&session.session, kept)? > 0 {
+    if store.count_prompt(&session.session, kept)? > 0 || !hook.config.handoff.enabled {
         return Ok(Flow::Next);
     }
     if session.inherits.is_none() {
@@ -94,13 +94,14 @@ pub fn on_prompt(hook: &mut Hook<UserPromptSubmit>) -> Result<Flow, Error> {
 
 /// Takes the turn in; its last reply is mostly not in the transcript yet.
 pub fn on_turn_end(hook: &mut Hook<Stop>) -> Result<Flow, Error> {
-    if !hook.config.handoff.enabled {
+    if !hook.keeps_turns() {
         return Ok(Flow::Next);
     }
     let mut store = hook.store()?;
     let Some(session) = register(&store, &hook.env, &hook.event.common)? else { return Ok(Flow::Next) };
     let read = hook.take_in(&mut store, &session, AT_ONCE);
-    let reply = hook.event.last_assistant_message.as_deref().map(privacy::strip).unwrap_or_default();
+    let reply =
+        hook.event.last_assistant_message.as_deref().map(|reply| hook.keeper().clean(reply)).unwrap_or_default();
     // A session whose prompt may not be kept keeps nothing of its turn either.
     let is_private = session.prompts > 0 && session.last_prompt.is_none();
     if !reply.trim().is_empty() && !is_private {
@@ -117,7 +118,7 @@ pub fn on_turn_end(hook: &mut Hook<Stop>) -> Result<Flow, Error> {
 
 /// Takes the conversation in before it is compacted.
 pub fn on_compact(hook: &mut Hook<PreCompact>) -> Result<Flow, Error> {
-    if hook.config.handoff.enabled {
+    if hook.keeps_turns() {
         let mut store = hook.store()?;
         if let Some(session) = register(&store, &hook.env, &hook.event.common)? {
             hook.take_in_if_there(&mut store, &session, AT_ONCE)?;
@@ -128,13 +129,13 @@ pub fn on_compact(hook: &mut Hook<PreCompact>) -> Result<Flow, Error> {
 
 /// Leaves a baton after `/clear`, which today's client tells no prompt hook.
 pub fn on_session_end(hook: &mut Hook<SessionEnd>) -> Result<Flow, Error> {
-    if !hook.config.handoff.enabled {
+    if !hook.keeps_turns() {
         return Ok(Flow::Next);
     }
     let mut store = hook.store()?;
     let Some(session) = register(&store, &hook.env, &hook.event.common)? else { return Ok(Flow::Next) };
     // One that was never prompted has nothing to hand over, and must not take the place of one that has.
-    if hook.event.reason == "clear" && session.prompts > 0 {
+    if hook.config.handoff.enabled && hook.event.reason == "clear" && session.prompts > 0 {
         hook.write_baton(&store, Trigger::SessionEnd)?;
     }
     store.complete_session(&session.session, &hook.event.reason, hook.env.now)?;
@@ -143,6 +144,11 @@ pub fn on_session_end(hook: &mut Hook<SessionEnd>) -> Result<Flow, Error> {
 }
 
 impl<E: HookEvent<'static>> Hook<E> {
+    /// Returns whether turns are kept: the next session is to go on from them, or somebody to find them again.
+    fn keeps_turns(&self) -> bool {
+        self.config.handoff.enabled || self.config.memory.enabled
+    }
+
     pub(super) fn write_baton(&self, store: &Store, trigger: Trigger) -> Result<(), Error> {
         let common = self.event.common();
         let project = Project::of(&self.env, common.cwd.as_deref());
@@ -169,7 +175,7 @@ impl<E: HookEvent<'static>> Hook<E> {
         session: &Session,
         most: u64,
     ) -> Result<Progress, Error> {
-        let progress = catch_up(store, session, self.env.now, most, Some(deadline))?;
+        let progress = catch_up(store, session, self.keeper(), self.env.now, most, Some(deadline))?;
         if progress.passed_over > 0 {
             let (id, length) = (&session.session, progress.passed_over);
             self.log.write(&format!("session {id}: passed over a line of {length} bytes in its transcript"));
@@ -203,7 +209,7 @@ impl<E: HookEvent<'static>> Hook<E> {
             return Ok(Vec::new());
         }
         let session = store.session(id)?.unwrap_or(session);
-        unread_turns(store, &session, &heir.session)
+        unread_turns(store, &session, &heir.session, self.keeper())
     }
 
     /// Returns what came out; a failure is written down, and what was taken in before is still worth showing.

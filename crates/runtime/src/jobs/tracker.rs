@@ -1,12 +1,12 @@
 //! The state of every session.
 
 use longhaul_activity_log::Line;
+use longhaul_core::Status;
 use longhaul_core::event::{
     HookEvent, Notification, PermissionRequest, PostToolUse, PostToolUseFailure, SessionEnd, SessionStart, Stop,
     StopFailure, SubagentStart, SubagentStop, TaskCompleted, TeammateIdle, UserPromptSubmit,
 };
 use longhaul_core::guard::{in_subagent, is_compaction, is_task_notification};
-use longhaul_core::{Status, privacy};
 use longhaul_tracker::Trigger;
 
 use crate::tracker::{Told, Tracker};
@@ -27,7 +27,9 @@ pub fn on_prompt(hook: &mut Hook<UserPromptSubmit>) -> Result<Flow, Error> {
     }
     hook.track(|hook, tracker| {
         let prompt = &hook.event.prompt;
-        let summary = (!is_task_notification(prompt)).then(|| summarize(prompt)).filter(|summary| !summary.is_empty());
+        let summary = (!is_task_notification(prompt))
+            .then(|| summarize(&hook.keeper().clean(prompt)))
+            .filter(|summary| !summary.is_empty());
         tracker.prompt(&hook.event.common, summary.as_deref())
     })
 }
@@ -38,7 +40,7 @@ pub fn on_tool_use(hook: &mut Hook<PostToolUse<'static>>) -> Result<Flow, Error>
 }
 
 /// The session works, although a call failed.
-pub fn on_tool_failure(hook: &mut Hook<PostToolUseFailure>) -> Result<Flow, Error> {
+pub fn on_tool_failure(hook: &mut Hook<PostToolUseFailure<'static>>) -> Result<Flow, Error> {
     if !hook.config.tracker.enabled {
         return Ok(Flow::Next);
     }
@@ -166,8 +168,7 @@ impl<E: HookEvent<'static>> Hook<E> {
 }
 
 fn summarize(prompt: &str) -> String {
-    let stripped = privacy::strip(prompt);
-    let words: Vec<&str> = stripped.split_whitespace().collect();
+    let words: Vec<&str> = prompt.split_whitespace().collect();
     words.join(" ").chars().filter(|c| !c.is_control()).take(SUMMARY_CHARS).collect()
 }
 
@@ -176,9 +177,8 @@ mod tests {
     use super::summarize;
 
     #[test]
-    fn a_summary_is_one_line_without_what_is_private() {
-        assert_eq!(summarize("  fix\n the   <private>key abc</private> parser \u{1b}[31m"), "fix the parser [31m");
-        assert_eq!(summarize("<private>all of it</private>"), "");
+    fn a_summary_is_one_line() {
+        assert_eq!(summarize("  fix\n the   parser \u{1b}[31m"), "fix the parser [31m");
         assert_eq!(summarize(&"é".repeat(200)).chars().count(), 80);
     }
 }

@@ -103,6 +103,23 @@ impl Store {
         ids.iter().filter_map(read).collect::<Result<_, _>>().map_err(cannot("read the records"))
     }
 
+    /// Returns a session's newest observations, at most `most`, the oldest of them first.
+    pub fn observations_of(&self, session: &str, most: usize) -> Result<Vec<Observation>, StoreError> {
+        let failed = cannot("read the session's observations");
+        let mut statement = self
+            .connection
+            .prepare_cached(
+                "SELECT kind, tool_name, title, narrative, facts, files_read, files_modified FROM observations
+                 WHERE session_id = (SELECT id FROM sessions WHERE session_id = ?1)
+                 ORDER BY created_at DESC, id DESC LIMIT ?2",
+            )
+            .map_err(&failed)?;
+        let rows = statement.query_map((session, most as i64), |row| observed(row, 0)).map_err(&failed)?;
+        let mut newest: Vec<Observation> = rows.collect::<Result<_, _>>().map_err(failed)?;
+        newest.reverse();
+        Ok(newest)
+    }
+
     /// Hands every record of a project, or of all, to `take`, the oldest number first, until that breaks off.
     ///
     /// Records are read one by one, so that nobody waits for a slow reader.
@@ -179,20 +196,26 @@ fn record(connection: &Connection, id: RecordId) -> rusqlite::Result<Option<Reco
 
 fn observation(row: &Row<'_>) -> rusqlite::Result<Content> {
     Ok(Content::Observation {
-        observation: Observation {
-            kind: Kind::from_name(&row.get::<_, String>(5)?).unwrap_or(Kind::Note),
-            tool: row.get(6)?,
-            title: row.get(7)?,
-            narrative: row.get(8)?,
-            facts: texts(&row.get::<_, String>(9)?),
-            files_read: texts(&row.get::<_, String>(10)?),
-            files_modified: texts(&row.get::<_, String>(11)?),
-        },
+        observation: observed(row, 5)?,
         made_by: maker(row, 12)?,
         tool_use_id: row.get(13)?,
         repeats: row.get(14)?,
         input: None,
         output: None,
+    })
+}
+
+/// Reads an observation whose columns begin with `first`.
+fn observed(row: &Row<'_>, first: usize) -> rusqlite::Result<Observation> {
+    let list = |column: usize| Ok::<_, rusqlite::Error>(texts(&row.get::<_, String>(first + column)?));
+    Ok(Observation {
+        kind: Kind::from_name(&row.get::<_, String>(first)?).unwrap_or(Kind::Note),
+        tool: row.get(first + 1)?,
+        title: row.get(first + 2)?,
+        narrative: row.get(first + 3)?,
+        facts: list(4)?,
+        files_read: list(5)?,
+        files_modified: list(6)?,
     })
 }
 

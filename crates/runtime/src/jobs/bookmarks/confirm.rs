@@ -3,7 +3,7 @@
 use longhaul_activity_log::Line;
 use longhaul_core::event::{EventName, UserPromptSubmit};
 use longhaul_core::guard::{in_subagent, is_task_notification};
-use longhaul_core::{Reply, Status, privacy};
+use longhaul_core::{Reply, Status};
 use longhaul_store::NewBookmark;
 
 use crate::{Error, Flow, Hook, git, turn, usage};
@@ -37,7 +37,7 @@ pub fn on_prompt(hook: &mut Hook<UserPromptSubmit>) -> Result<Flow, Error> {
         turn::begin(&hook.home, &hook.event.common.session, hook.event.common.prompt_id.as_deref())?;
         return Ok(Flow::Next);
     };
-    let note = note.map(privacy::strip).filter(|note| !note.trim().is_empty());
+    let note = note.map(|note| hook.keeper().clean(note)).filter(|note| !note.trim().is_empty());
     let common = &hook.event.common;
     // No hook tells of a turn that Esc ended; a prompt outside of the turn has an id of its own.
     let is_running =

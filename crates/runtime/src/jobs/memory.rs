@@ -1,0 +1,188 @@
+//! What every session did, kept and found again.
+
+use std::fs;
+use std::io;
+use std::path::PathBuf;
+
+use longhaul_core::SessionId;
+use longhaul_core::event::{
+    HookEvent, PostToolUse, PostToolUseFailure, SessionEnd, SessionStart, Stop, UserPromptSubmit,
+};
+use longhaul_core::guard::{in_subagent, is_task_notification};
+use longhaul_memory::{Call, RawCall, is_skipped};
+use longhaul_store::{Session, Store};
+
+use crate::handoff::register;
+use crate::memory::{Spool, clean_prompt, is_excluded, render_page, sum_up, take_in, take_in_all};
+use crate::{Error, Flow, Hook, files, surroundings};
+
+/// The least room in which a page is worth showing.
+const SMALLEST_PAGE: usize = 600;
+
+/// How much raw text is dropped at a time, once it is too old.
+const PRUNED_AT_ONCE: usize = 500;
+
+/// Shows a session what its project came to.
+pub fn on_session_start(hook: &mut Hook<SessionStart>) -> Result<Flow, Error> {
+    if !hook.remembers() {
+        return Ok(Flow::Next);
+    }
+    let mut store = hook.store()?;
+    let Some(session) = register(&store, &hook.env, &hook.event.common)? else { return Ok(Flow::Next) };
+    // What a killed session has left behind is what the next one wants to know most.
+    let taken = take_in_all(&mut store, &hook.home, &hook.env, Some(hook.deadline));
+    if let Err(error) = taken {
+        hook.log.write(&format!("session {}: {}", session.session, error.chain()));
+    }
+    let room = hook.room();
+    if !hook.config.memory.page || room < SMALLEST_PAGE {
+        return Ok(Flow::Next);
+    }
+    let offset = surroundings::utc_offset_seconds(hook.env.now);
+    let page = render_page(&store, &session.project_key, &session.project, hook.env.now, offset, room)?;
+    if page.shown > 0 || !page.text.is_empty() {
+        hook.show(&page.text);
+        hook.tell(&format!("longhaul: remembered {} records of {}", page.shown, session.project));
+    }
+    Ok(Flow::Next)
+}
+
+/// Drops, once the answer is out, raw text that has been kept long enough.
+pub fn drop_old_text(hook: &mut Hook<SessionStart>) -> Result<Flow, Error> {
+    let days = hook.config.memory.retention_days.0;
+    if hook.remembers() && days > 0.0 {
+        let before = hook.env.now.0.saturating_sub((days * 24.0 * 3600.0 * 1000.0) as u64);
+        hook.store()?.prune(longhaul_core::Millis(before), PRUNED_AT_ONCE)?;
+    }
+    Ok(Flow::Next)
+}
+
+/// Remembers a prompt; of one that is wholly private, only that nothing of its turn is to be remembered.
+pub fn on_prompt(hook: &mut Hook<UserPromptSubmit>) -> Result<Flow, Error> {
+    let common = &hook.event.common;
+    if !hook.remembers() || in_subagent(common) || is_task_notification(&hook.event.prompt) {
+        return Ok(Flow::Next);
+    }
+    let prompt = clean_prompt(&hook.event.prompt, hook.keeper());
+    hook.mark_private(prompt.is_none())?;
+    let Some(prompt) = prompt else { return Ok(Flow::Next) };
+    let mut store = hook.store()?;
+    register(&store, &hook.env, common)?;
+    store.remember_prompt(common.session.as_str(), common.prompt_id.as_deref(), &prompt, hook.env.now)?;
+    Ok(Flow::Next)
+}
+
+/// Notes a tool call in the spool.
+pub fn on_tool_use(hook: &mut Hook<PostToolUse<'static>>) -> Result<Flow, Error> {
+    let event = &hook.event;
+    let raw = |json: Option<&'static serde_json::value::RawValue>| json.map_or("", serde_json::value::RawValue::get);
+    let (input, response) = (raw(event.tool_input), raw(event.tool_response));
+    hook.note(&event.tool_name, event.tool_use_id.as_deref(), input, response, false, event.duration_ms)
+}
+
+/// Notes a tool call that failed.
+pub fn on_tool_failure(hook: &mut Hook<PostToolUseFailure<'static>>) -> Result<Flow, Error> {
+    let event = &hook.event;
+    let input = event.tool_input.map_or("", serde_json::value::RawValue::get);
+    let error = serde_json::to_string(event.error.as_deref().unwrap_or_default()).unwrap_or_default();
+    hook.note(&event.tool_name, event.tool_use_id.as_deref(), input, &error, true, event.duration_ms)
+}
+
+/// Takes in what was noted, and sums up what the session has come to.
+pub fn on_turn_end(hook: &mut Hook<Stop>) -> Result<Flow, Error> {
+    if in_subagent(&hook.event.common) {
+        return Ok(Flow::Next);
+    }
+    hook.settle_memory(|_, _| Ok(()))
+}
+
+/// The same at the end, and marks the session as completed.
+pub fn on_session_end(hook: &mut Hook<SessionEnd>) -> Result<Flow, Error> {
+    hook.settle_memory(|hook, store| {
+        let session = hook.event.common.session.as_str();
+        Ok(store.complete_session(session, &hook.event.reason, hook.env.now)?)
+    })
+}
+
+impl<E: HookEvent<'static>> Hook<E> {
+    /// Returns whether anything of this session is remembered.
+    fn remembers(&self) -> bool {
+        let memory = &self.config.memory;
+        memory.enabled
+            && (memory.exclude.0.is_empty()
+                || !self.project_dir().is_some_and(|project| is_excluded(memory, &self.env, &project)))
+    }
+
+    fn note(
+        &self,
+        tool: &str,
+        id: Option<&str>,
+        input: &str,
+        response: &str,
+        is_error: bool,
+        duration_ms: Option<u64>,
+    ) -> Result<Flow, Error> {
+        let Some(tool_use_id) = id.filter(|id| !id.is_empty() && self.remembers()) else { return Ok(Flow::Next) };
+        let common = self.event.common();
+        if is_skipped(tool, &self.config.memory.skip_tools.0) || self.private_mark(&common.session).exists() {
+            return Ok(Flow::Next);
+        }
+        let cwd = common.cwd.as_ref().map(|cwd| cwd.to_string_lossy()).unwrap_or_default();
+        let call = Call::new(&RawCall {
+            tool_use_id,
+            tool,
+            prompt_id: common.prompt_id.as_deref().unwrap_or_default(),
+            input,
+            response,
+            is_error,
+            cwd: &cwd,
+            at: self.env.now,
+            duration_ms,
+            secrets: self.keeper().secrets(),
+        });
+        Spool::of(&self.home, &common.session).append(&call)?;
+        Ok(Flow::Next)
+    }
+
+    /// Takes in what was noted of this session, does `also`, and sums up where there is something new.
+    fn settle_memory(&mut self, also: impl FnOnce(&Self, &Store) -> Result<(), Error>) -> Result<Flow, Error> {
+        if !self.remembers() {
+            return Ok(Flow::Next);
+        }
+        let mut store = self.store()?;
+        let session = self.event.common().session.clone();
+        register(&store, &self.env, self.event.common())?;
+        also(self, &store)?;
+        take_in(&mut store, &self.home, &session, &self.env, Some(self.deadline))?;
+        if let Some(session) = store.session(session.as_str())?.filter(has_something_to_say) {
+            sum_up(&mut store, &session, self.env.now)?;
+        }
+        Ok(Flow::Next)
+    }
+
+    /// The file that says that nothing of the running turn is to be remembered.
+    fn private_mark(&self, session: &SessionId) -> PathBuf {
+        self.home.spool().join(format!("{session}.private"))
+    }
+
+    /// Sets or removes the mark. A public prompt in the middle of a private turn does not make the turn public.
+    fn mark_private(&self, is_private: bool) -> Result<(), Error> {
+        let common = self.event.common();
+        let mark = self.private_mark(&common.session);
+        let prompt = common.prompt_id.as_deref().unwrap_or_default();
+        if is_private {
+            return files::replace(&mark, prompt.as_bytes());
+        }
+        match fs::read(&mark) {
+            Ok(marked) if !prompt.is_empty() && marked == prompt.as_bytes() => Ok(()),
+            Ok(_) => fs::remove_file(&mark).map_err(|source| crate::Error::Write { path: mark, source }),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+            Err(source) => Err(Error::Read { path: mark, source }),
+        }
+    }
+}
+
+/// A session whose prompt may not be kept has nothing to sum up.
+fn has_something_to_say(session: &Session) -> bool {
+    session.prompts > 0 && session.last_prompt.is_some()
+}

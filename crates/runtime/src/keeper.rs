@@ -1,0 +1,71 @@
+//! What of a text may be kept: nothing private, no secret, not too much.
+
+use longhaul_core::{Config, privacy};
+use longhaul_handoff::{Action, cut_middle, skeleton};
+use longhaul_memory::{INPUT_CHARS, RESPONSE_CHARS, Secrets, redact, strip_json};
+use longhaul_store::{Clean, Work};
+use longhaul_transcript::DetailKind;
+
+/// Decides what of a text is kept. Whatever is stored has been through here.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Keeper {
+    secrets: Secrets,
+}
+
+impl Keeper {
+    /// Returns one that keeps what `config` allows.
+    pub fn new(config: &Config) -> Self {
+        Self { secrets: if config.memory.redact_secrets { Secrets::Redact } else { Secrets::Keep } }
+    }
+
+    /// Returns what becomes of secrets.
+    pub(crate) fn secrets(self) -> Secrets {
+        self.secrets
+    }
+
+    /// Returns what of a text may be kept.
+    pub fn clean(self, text: &str) -> String {
+        self.without_secrets(privacy::strip(text))
+    }
+
+    fn without_secrets(self, text: String) -> String {
+        match self.secrets {
+            Secrets::Redact => redact(&text).into_owned(),
+            Secrets::Keep => text,
+        }
+    }
+}
+
+impl Clean for Keeper {
+    fn said(&self, text: &str) -> String {
+        self.clean(text)
+    }
+
+    fn leaves_open(&self, text: &str) -> bool {
+        privacy::leaves_open(text)
+    }
+
+    fn reopened(&self, text: &str) -> String {
+        format!("<private>{text}")
+    }
+
+    fn detail(&self, kind: DetailKind, text: &str) -> String {
+        match kind {
+            // JSON can write a tag in other words.
+            DetailKind::ToolInput => cut_middle(&self.without_secrets(strip_json(text).into_owned()), INPUT_CHARS),
+            _ => cut_middle(&self.clean(text), RESPONSE_CHARS),
+        }
+    }
+
+    fn skeleton(&self, work: &Work) -> String {
+        let actions: Vec<Action<'_>> =
+            work.actions.iter().map(|(tool, input, is_error)| Action { tool, input, is_error: *is_error }).collect();
+        skeleton(&longhaul_handoff::Work {
+            asked: &work.asked,
+            answered: &work.answered,
+            actions: &actions,
+            interrupted: work.interrupted,
+            failure: work.failure.as_deref(),
+        })
+    }
+}
