@@ -209,3 +209,8 @@ fn register(store: &Store, id: &SessionId, head: &Head, transcript: &Path) -> Re
 fn reads_for(session: &Session, path: &Path) -> bool {
     session.transcript.as_deref().is_none_or(|own| Path::new(own) == path || !Path::new(own).exists())
 }
+
+/// Returns whether the user wants nothing of a project to be remembered.
+pub fn leaves_out(config: &Config, env: &Env, project: &Path) -> bool {
+    is_excluded(&config.memory, env, project)
+}
