@@ -8,6 +8,7 @@
 #![expect(clippy::disallowed_methods, reason = "end-to-end tests run programs and read the clock")]
 
 mod attached;
+mod past;
 mod poll;
 mod sandbox;
 mod screen_session;
@@ -22,6 +23,9 @@ mod context_guard;
 mod continuation;
 mod handoff;
 mod logging;
+mod memory_cli;
+mod memory_import;
+mod memory_mcp;
 mod monitor;
 mod standin_behaves;
 mod statusline;

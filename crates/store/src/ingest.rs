@@ -80,8 +80,15 @@ fn take_in(
     let sql = "SELECT coalesce(forgotten_at, -1) FROM sessions WHERE session_id = ?1";
     let forgotten: i64 = connection.query_row(sql, [id], |row| row.get(0))?;
     // What somebody wanted forgotten does not come back with a part of the file that was not read then.
-    let is_forgotten = |turn: &&Turn| turn.at.is_some_and(|at| at.0 as i64 <= forgotten);
-    for turn in batch.turns.iter().filter(|turn| !is_forgotten(turn)) {
+    let is_forgotten = |turn: &Turn| turn.at.is_some_and(|at| at.0 as i64 <= forgotten);
+    let mut before = session.cursor.turn.as_deref();
+    for turn in &batch.turns {
+        // What comes back from the work of a turn that was not kept is not kept either.
+        let is_its_echo = turn.begins && !turn.origin.is_person() && !is_kept(connection, id, before)?;
+        before = Some(&turn.id);
+        if is_forgotten(turn) || is_its_echo {
+            continue;
+        }
         store_turn(connection, &owner, id, turn, clean, now)?;
     }
     let replies: Vec<String> =
@@ -112,6 +119,13 @@ pub(crate) fn owner(connection: &Connection, session: &str) -> rusqlite::Result<
         }
     }
     Ok(owner)
+}
+
+/// Returns whether a turn is stored; where there is none, there is nothing to hide.
+fn is_kept(connection: &Connection, session: &str, turn: Option<&str>) -> rusqlite::Result<bool> {
+    let Some(turn) = turn else { return Ok(true) };
+    let sql = "SELECT 1 FROM turns WHERE origin_session_id = ?1 AND turn_id = ?2";
+    connection.prepare_cached(sql)?.exists((session, turn))
 }
 
 fn store_turn(

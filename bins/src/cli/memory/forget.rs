@@ -46,10 +46,10 @@ pub(crate) fn run(memory: &Memory<'_>, args: &Args) -> Result<Exit> {
         let what = json!({ "project": project.key, "sessions": sessions });
         return said(args, &format!("Forgot {folder}: {sessions} sessions."), &what);
     }
-    records(memory, &mut store, args)
+    records(&mut store, args)
 }
 
-fn records(memory: &Memory<'_>, store: &mut Store, args: &Args) -> Result<Exit> {
+fn records(store: &mut Store, args: &Args) -> Result<Exit> {
     let wanted = args.ids.iter().map(|id| ids::parse(id)).collect::<Result<Vec<RecordId>>>()?;
     let there: Vec<RecordId> = store.records(&wanted)?.iter().map(|record| record.record).collect();
     let names = |ids: &[RecordId]| ids.iter().copied().map(ids::name).collect::<Vec<_>>();
@@ -74,7 +74,6 @@ fn records(memory: &Memory<'_>, store: &mut Store, args: &Args) -> Result<Exit> 
     for id in &missing {
         out::message(&format!("longhaul: {}", ids::unknown(*id)));
     }
-    let _ = memory;
     Ok(if missing.is_empty() { Exit::Success } else { Exit::Problem })
 }
 

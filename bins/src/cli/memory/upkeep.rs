@@ -81,7 +81,7 @@ pub(crate) fn stats(memory: &Memory<'_>, json: bool) -> Result<Exit> {
         out::line(&format!("{:14} {} to {}", "from", when(oldest), when(newest)))?;
     }
     out::line(&format!("{:14} {:>12}, {} of it free", "file", bytes(stats.bytes), bytes(stats.free_bytes)))?;
-    for (table, size) in sizes.iter().filter(|(_, size)| *size >= 4096) {
+    for (table, size) in sizes.iter().filter(|(_, size)| *size >= stats.bytes / 100) {
         out::text(&format!("  {table:30} {:>12}", bytes(*size)))?;
     }
     for project in projects.iter().take(LISTED) {
