@@ -1,6 +1,7 @@
 //! Sessions from before there was a memory, taken from their transcripts.
 
 use longhaul_core::Millis;
+use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior};
 
 use super::place::Place;
@@ -10,6 +11,34 @@ use crate::{Store, StoreError, cannot};
 
 /// How far apart the hook's clock and the transcript's may be for one and the same prompt.
 const SAME_PROMPT_MS: i64 = 120_000;
+
+/// How many statements are kept ready: all that an import needs.
+const STATEMENTS: usize = 64;
+
+/// What the triggers would do, for everything behind a row at once.
+const INDEXES: [(&str, &str); 4] = [
+    (
+        "user_prompts",
+        "INSERT INTO prompt_words (rowid, prompt, scope)
+         SELECT id, prompt, scope FROM user_prompts WHERE id > ?1 ORDER BY id",
+    ),
+    (
+        "user_prompts",
+        "INSERT INTO prompt_trigrams (rowid, prompt, mark)
+         SELECT id, prompt, mark FROM user_prompts WHERE id > ?1 ORDER BY id",
+    ),
+    (
+        "observations",
+        "INSERT INTO observation_words (rowid, title, narrative, facts, files_read, files_modified, scope)
+         SELECT id, title, narrative, facts, files_read, files_modified, scope FROM observations
+         WHERE id > ?1 ORDER BY id",
+    ),
+    (
+        "observations",
+        "INSERT INTO observation_trigrams (rowid, title, files_read, files_modified, mark)
+         SELECT id, title, files_read, files_modified, mark FROM observations WHERE id > ?1 ORDER BY id",
+    ),
+];
 
 /// A turn of a transcript, to be remembered. Nothing private is in it any more, and nothing too long.
 #[derive(Debug)]
@@ -54,19 +83,71 @@ impl Store {
         prompt_number: i64,
     ) -> Result<Option<Past>, StoreError> {
         let failed = cannot("take the past session in");
-        let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(&failed)?;
-        let past = take_in(&transaction, session, turns, prompt_number).map_err(&failed)?;
-        transaction.commit().map_err(failed)?;
-        Ok(past)
+        self.without_triggers(|connection| {
+            let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+            let last = Last::of(&transaction)?;
+            let past = take_in(&transaction, session, turns, prompt_number)?;
+            last.index_what_follows(&transaction)?;
+            transaction.commit()?;
+            Ok(past)
+        })
+        .map_err(failed)
     }
 
     /// Makes the database ready for one who writes much at a time: the WAL is copied back less often.
     ///
     /// For this connection, and for as long as it is open.
     pub fn expect_much(&self) -> Result<(), StoreError> {
+        self.connection.set_prepared_statement_cache_capacity(STATEMENTS);
         self.connection
             .execute_batch("PRAGMA wal_autocheckpoint = 4000; PRAGMA cache_size = -65536; PRAGMA temp_store = memory;")
             .map_err(cannot("prepare for much text"))
+    }
+}
+
+impl Store {
+    /// Runs something that keeps the indexes itself.
+    ///
+    /// A trigger makes the full-text index write its pages with every row, which takes longer than everything else.
+    fn without_triggers<T>(
+        &mut self,
+        write: impl FnOnce(&mut Connection) -> rusqlite::Result<T>,
+    ) -> rusqlite::Result<T> {
+        self.connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_TRIGGER, false)?;
+        let written = write(&mut self.connection);
+        self.connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_TRIGGER, true)?;
+        written
+    }
+}
+
+/// The last rows that the indexes know. Nobody else can add any: the transaction holds the lock.
+struct Last {
+    prompt: i64,
+    observation: i64,
+}
+
+impl Last {
+    fn of(connection: &Connection) -> rusqlite::Result<Self> {
+        let last = |table: &str| {
+            let sql = format!("SELECT coalesce(max(id), 0) FROM {table}");
+            connection.prepare_cached(&sql)?.query_row([], |row| row.get(0))
+        };
+        Ok(Self { prompt: last("user_prompts")?, observation: last("observations")? })
+    }
+
+    fn index_what_follows(&self, connection: &Connection) -> rusqlite::Result<()> {
+        for (table, sql) in INDEXES {
+            let last = if table == "observations" { self.observation } else { self.prompt };
+            connection.prepare_cached(sql)?.execute([last])?;
+        }
+        connection
+            .prepare_cached(
+                "UPDATE projects SET observations = observations + new.rows
+                 FROM (SELECT project_id, count(*) AS rows FROM observations WHERE id > ?1 GROUP BY 1) AS new
+                 WHERE projects.id = new.project_id",
+            )?
+            .execute([self.observation])
+            .map(drop)
     }
 }
 
