@@ -8,6 +8,8 @@ mod detail;
 mod handoff;
 mod hook;
 mod limits;
+mod mcp;
+mod memory;
 mod monitor;
 mod next;
 mod out;
@@ -53,6 +55,11 @@ enum Command {
     /// Show or steer sessions that go on by themselves past their context limit
     #[command(subcommand)]
     Continuation(continuation::Command),
+    /// Find, add to or forget what every session did
+    #[command(subcommand)]
+    Memory(memory::Command),
+    /// Serve the memory to Claude Code, as an MCP server on standard input and output
+    Mcp,
     /// Run a hook by the name of its event, with the payload on standard input
     Hook(hook::Args),
     /// Show, find or check the configuration
@@ -83,6 +90,8 @@ pub(crate) fn main() -> ExitCode {
         Command::Detail(args) => detail::run(&env, &args),
         Command::Handoff(command) => handoff::run(&env, command),
         Command::Continuation(command) => continuation::run(&env, command),
+        Command::Memory(command) => memory::run(&env, command),
+        Command::Mcp => mcp::run(&env),
         Command::Hook(args) => hook::run(&args),
         Command::Config(command) => config::run(&env, command),
     };

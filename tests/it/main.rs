@@ -8,6 +8,7 @@
 #![expect(clippy::disallowed_methods, reason = "end-to-end tests run programs and read the clock")]
 
 mod attached;
+mod past;
 mod poll;
 mod sandbox;
 mod screen_session;
@@ -23,6 +24,9 @@ mod continuation;
 mod handoff;
 mod logging;
 mod memory;
+mod memory_cli;
+mod memory_import;
+mod memory_mcp;
 mod monitor;
 mod standin_behaves;
 mod statusline;

@@ -1,5 +1,6 @@
 //! What every session did: noted by the hooks in a spool, and taken in where somebody wants to know.
 
+pub mod import;
 mod spool;
 
 use std::path::Path;

@@ -77,7 +77,18 @@ fn take_in(
 ) -> rusqlite::Result<()> {
     let id = session.session.as_str();
     let owner = owner(connection, id)?;
+    let sql = "SELECT coalesce(forgotten_at, -1) FROM sessions WHERE session_id = ?1";
+    let forgotten: i64 = connection.query_row(sql, [id], |row| row.get(0))?;
+    // What somebody wanted forgotten does not come back with a part of the file that was not read then.
+    let is_forgotten = |turn: &Turn| turn.at.is_some_and(|at| at.0 as i64 <= forgotten);
+    let mut before = session.cursor.turn.as_deref();
     for turn in &batch.turns {
+        // What comes back from the work of a turn that was not kept is not kept either.
+        let is_its_echo = turn.begins && !turn.origin.is_person() && !is_kept(connection, id, before)?;
+        before = Some(&turn.id);
+        if is_forgotten(turn) || is_its_echo {
+            continue;
+        }
         store_turn(connection, &owner, id, turn, clean, now)?;
     }
     let replies: Vec<String> =
@@ -101,13 +112,21 @@ pub(crate) fn owner(connection: &Connection, session: &str) -> rusqlite::Result<
     // A chain that is longer is broken, and its end as good as any.
     for _ in 0..10 {
         let sql = "SELECT merged_into FROM sessions WHERE session_id = ?1";
-        let next: Option<String> = connection.query_row(sql, [&owner], |row| row.get(0)).optional()?.flatten();
+        let next: Option<String> =
+            connection.prepare_cached(sql)?.query_row([&owner], |row| row.get(0)).optional()?.flatten();
         match next {
             Some(next) if next != session => owner = next,
             Some(_) | None => break,
         }
     }
     Ok(owner)
+}
+
+/// Returns whether a turn is stored; where there is none, there is nothing to hide.
+fn is_kept(connection: &Connection, session: &str, turn: Option<&str>) -> rusqlite::Result<bool> {
+    let Some(turn) = turn else { return Ok(true) };
+    let sql = "SELECT 1 FROM turns WHERE origin_session_id = ?1 AND turn_id = ?2";
+    connection.prepare_cached(sql)?.exists((session, turn))
 }
 
 fn store_turn(
@@ -124,11 +143,8 @@ fn store_turn(
     let is_private = asked.as_ref().is_some_and(|text| text.trim().is_empty())
         && turn.prompt.as_ref().is_some_and(|prompt| !prompt.text.trim().is_empty());
     let known: Option<i64> = connection
-        .query_row(
-            "SELECT turn_number FROM turns WHERE origin_session_id = ?1 AND turn_id = ?2",
-            (origin, &turn.id),
-            |row| row.get(0),
-        )
+        .prepare_cached("SELECT turn_number FROM turns WHERE origin_session_id = ?1 AND turn_id = ?2")?
+        .query_row((origin, &turn.id), |row| row.get(0))
         .optional()?;
     if let Some(asked) = asked.as_deref().filter(|_| turn.begins && known.is_none()) {
         told::forget_turn(connection, owner, origin, asked)?;
@@ -136,25 +152,23 @@ fn store_turn(
     let number = match known {
         Some(number) => number,
         None if is_private || !turn.begins => return Ok(()),
-        None => connection.query_row(
-            "INSERT INTO turns (session_id, origin_session_id, turn_number, turn_id, role, created_at)
+        None => connection
+            .prepare_cached(
+                "INSERT INTO turns (session_id, origin_session_id, turn_number, turn_id, role, created_at)
              VALUES (?1, ?2, 1 + coalesce((SELECT turn_number FROM turns WHERE origin_session_id = ?2
                                            ORDER BY turn_number DESC LIMIT 1), 0), ?3, ?4, ?5)
              RETURNING turn_number",
-            (owner, origin, &turn.id, turn.origin.role(), at),
-            |row| row.get(0),
-        )?,
+            )?
+            .query_row((owner, origin, &turn.id, turn.origin.role(), at), |row| row.get(0))?,
     };
     let place = Place { connection, owner, origin, number };
     if let Some(asked) = &asked {
         place.put_body("user", asked, at)?;
     }
     // A private passage that an earlier read left open goes on here.
-    let hidden: bool = connection.query_row(
-        "SELECT hidden FROM turns WHERE origin_session_id = ?1 AND turn_number = ?2",
-        (origin, number),
-        |row| row.get(0),
-    )?;
+    let hidden: bool = connection
+        .prepare_cached("SELECT hidden FROM turns WHERE origin_session_id = ?1 AND turn_number = ?2")?
+        .query_row((origin, number), |row| row.get(0))?;
     let said = if hidden && !turn.begins { clean.reopened(&turn.reply()) } else { turn.reply() };
     let reply = clean.said(&said);
     if turn.begins {
@@ -181,11 +195,13 @@ fn store_turn(
             detail.at.map_or(at, |at| at.0 as i64),
         )?;
     }
-    connection.execute(
-        "UPDATE turns SET interrupted = max(interrupted, ?3), failure = coalesce(?4, failure),
+    connection
+        .prepare_cached(
+            "UPDATE turns SET interrupted = max(interrupted, ?3), failure = coalesce(?4, failure),
                           chars = iif(?5, ?6, chars + ?6), pending_reply = iif(?7, NULL, pending_reply), hidden = ?8
          WHERE origin_session_id = ?1 AND turn_number = ?2",
-        (
+        )?
+        .execute((
             origin,
             number,
             turn.interrupted,
@@ -194,8 +210,7 @@ fn store_turn(
             chars as i64,
             !reply.is_empty(),
             clean.leaves_open(&said),
-        ),
-    )?;
+        ))?;
     place.put_skeleton(clean, at)
 }
 
@@ -213,34 +228,34 @@ impl Place<'_> {
             return Ok(());
         }
         self.connection
-            .execute(
+            .prepare_cached(
                 "INSERT INTO bodies (session_id, origin_session_id, turn_number, role, text, token_count, created_at)
                  VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
                  ON CONFLICT DO UPDATE SET text = excluded.text, token_count = excluded.token_count",
-                (self.owner, self.origin, self.number, role, text, tokens(text), at),
-            )
+            )?
+            .execute((self.owner, self.origin, self.number, role, text, tokens(text), at))
             .map(drop)
     }
 
     fn drop_reply(&self) -> rusqlite::Result<()> {
         self.connection
-            .execute(
+            .prepare_cached(
                 "DELETE FROM bodies
                  WHERE session_id = ?1 AND origin_session_id = ?2 AND turn_number = ?3 AND role = 'assistant'",
-                (self.owner, self.origin, self.number),
-            )
+            )?
+            .execute((self.owner, self.origin, self.number))
             .map(drop)
     }
 
     fn append_body(&self, text: &str, at: i64) -> rusqlite::Result<()> {
         self.connection
-            .execute(
+            .prepare_cached(
                 "INSERT INTO bodies (session_id, origin_session_id, turn_number, role, text, token_count, created_at)
                  VALUES (?1, ?2, ?3, 'assistant', ?4, ?5, ?6)
                  ON CONFLICT DO UPDATE SET text = text || char(10) || char(10) || excluded.text,
                                            token_count = token_count + excluded.token_count",
-                (self.owner, self.origin, self.number, text, tokens(text), at),
-            )
+            )?
+            .execute((self.owner, self.origin, self.number, text, tokens(text), at))
             .map(drop)
     }
 
@@ -260,8 +275,7 @@ impl Place<'_> {
             }
         };
         self.connection
-            .execute(
-                "INSERT INTO details (session_id, origin_session_id, turn_number, tool_name, input_text, output_text,
+            .prepare_cached("INSERT INTO details (session_id, origin_session_id, turn_number, tool_name, input_text, output_text,
                                       token_count, kind, is_error, source_id, created_at)
                  SELECT :owner, :origin, :number,
                          coalesce(nullif(:name, ''), (SELECT tool_name FROM details WHERE session_id = :owner AND origin_session_id = :origin
@@ -274,8 +288,7 @@ impl Place<'_> {
                  ON CONFLICT DO UPDATE SET turn_number = excluded.turn_number, created_at = excluded.created_at,
                                            input_text = excluded.input_text, output_text = excluded.output_text,
                                            token_count = excluded.token_count,
-                                           is_error = max(is_error, excluded.is_error)",
-                named_params! {
+                                           is_error = max(is_error, excluded.is_error)")?.execute(named_params! {
                     ":owner": self.owner,
                     ":origin": self.origin,
                     ":number": self.number,
@@ -298,14 +311,13 @@ impl Place<'_> {
             let sql = "SELECT text FROM bodies
                        WHERE session_id = ?1 AND origin_session_id = ?2 AND turn_number = ?3 AND role = ?4";
             let key = (self.owner, self.origin, self.number, role);
-            let text = self.connection.query_row(sql, key, |row| row.get::<_, String>(0));
+            let text = self.connection.prepare_cached(sql)?.query_row(key, |row| row.get::<_, String>(0));
             text.optional().map(Option::unwrap_or_default)
         };
-        let (interrupted, failure) = self.connection.query_row(
-            "SELECT interrupted, failure FROM turns WHERE origin_session_id = ?1 AND turn_number = ?2",
-            (self.origin, self.number),
-            |row| Ok((row.get(0)?, row.get(1)?)),
-        )?;
+        let (interrupted, failure) = self
+            .connection
+            .prepare_cached("SELECT interrupted, failure FROM turns WHERE origin_session_id = ?1 AND turn_number = ?2")?
+            .query_row((self.origin, self.number), |row| Ok((row.get(0)?, row.get(1)?)))?;
         let mut statement = self.connection.prepare_cached(
             "SELECT coalesce(tool_name, ''), coalesce(input_text, ''), is_error FROM details
              WHERE origin_session_id = ?1 AND turn_number = ?2 AND kind = 'tool_input' ORDER BY rowid",
@@ -315,12 +327,12 @@ impl Place<'_> {
             .collect::<Result<_, _>>()?;
         let work = Work { asked: body("user")?, answered: body("assistant")?, actions, interrupted, failure };
         self.connection
-            .execute(
+            .prepare_cached(
                 "INSERT INTO skeletons (session_id, origin_session_id, turn_number, role, summary, created_at)
                  VALUES (?1, ?2, ?3, 'turn', ?4, ?5)
                  ON CONFLICT DO UPDATE SET summary = excluded.summary",
-                (self.owner, self.origin, self.number, clean.skeleton(&work), at),
-            )
+            )?
+            .execute((self.owner, self.origin, self.number, clean.skeleton(&work), at))
             .map(drop)
     }
 }
@@ -329,7 +341,7 @@ impl Place<'_> {
 fn store_links(connection: &Connection, session: &str, offset: u64, links: &[Link]) -> rusqlite::Result<()> {
     if offset == 0 {
         // The file is read for the first time, or is another than before.
-        connection.execute("DELETE FROM links WHERE session_id = ?1", [session])?;
+        connection.prepare_cached("DELETE FROM links WHERE session_id = ?1")?.execute([session])?;
     }
     let mut statement = connection.prepare_cached(
         "INSERT INTO links (session_id, uuid, position, parent, turn) VALUES (?1, ?2, ?3, ?4, ?5) ON CONFLICT DO NOTHING",

@@ -6,7 +6,9 @@
 mod forget;
 mod notes;
 mod page;
+mod past;
 mod place;
+mod projects;
 mod prompts;
 mod rank;
 mod records;
@@ -22,6 +24,8 @@ use longhaul_memory::Kind;
 
 pub use self::notes::NewNote;
 pub use self::page::{LatestSummary, Page, PageLine};
+pub use self::past::{Past, PastPrompt, PastTurn};
+pub use self::projects::KnownProject;
 pub use self::records::{Content, Record};
 pub use self::search::{Order, SearchQuery};
 pub use self::take_in::{NewObservation, Taken};

@@ -10,6 +10,9 @@ use crate::content::{blocks, plain, text_of};
 use crate::timestamp::parse_timestamp;
 use crate::wire::{AttachmentWire, EntryWire, MessageWire, OriginWire, RenderedWire, read};
 
+/// How long a tool's own result may be to be kept, in bytes. A longer one is a file or an image.
+const RESULT_BYTES: usize = 256 * 1024;
+
 /// The model that the client names when it wrote a reply itself.
 const SYNTHETIC: &str = "<synthetic>";
 
@@ -41,6 +44,10 @@ pub struct Entry {
     pub sidechain: bool,
     /// The subagent whose entry it is.
     pub agent: Option<String>,
+    /// The prompt for which it was written, by the client's own id.
+    pub prompt_id: Option<String>,
+    /// What a tool returned, in the tool's own shape, as JSON text; only where the entry holds one output.
+    pub result: Option<String>,
     /// What it is.
     pub kind: Kind,
     /// What it holds; for a prompt the text is in `kind`, and only images are here.
@@ -134,10 +141,19 @@ impl Entry {
             at: timestamp.as_deref().and_then(parse_timestamp),
             sidechain: wire.is_sidechain.unwrap_or(false),
             agent: wire.agent_id.map(Cow::into_owned),
+            prompt_id: read::<Cow<'_, str>>(wire.prompt_id).map(Cow::into_owned).filter(|id| !id.is_empty()),
+            result: result(wire.tool_use_result, &blocks),
             kind,
             blocks,
         })
     }
+}
+
+/// Returns a tool's own result where it is clear whose it is.
+fn result(raw: Option<&RawValue>, blocks: &[Block]) -> Option<String> {
+    let outputs = blocks.iter().filter(|block| matches!(block, Block::Output { .. })).count();
+    let raw = raw.map(RawValue::get).filter(|raw| outputs == 1 && raw.len() <= RESULT_BYTES && *raw != "null");
+    raw.map(str::to_owned)
 }
 
 fn trim(line: &[u8]) -> &[u8] {

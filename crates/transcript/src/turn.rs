@@ -21,6 +21,8 @@ pub struct Turn {
     pub at: Option<Millis>,
     /// Who asked; `Person` where that is in an earlier read.
     pub origin: Origin,
+    /// The client's own id of the prompt.
+    pub prompt_id: Option<String>,
     /// What was asked.
     pub prompt: Option<Said>,
     /// What the model said, in order.
@@ -61,6 +63,8 @@ pub struct Call {
     pub input: Option<String>,
     /// The output, as text.
     pub output: Option<String>,
+    /// The output in the tool's own shape, as JSON text; not where that is very long.
+    pub result: Option<String>,
     /// Whether it failed or was refused.
     pub is_error: bool,
 }
@@ -80,7 +84,13 @@ pub struct Attachment {
 
 impl Turn {
     pub(crate) fn begin(entry: &Entry) -> Self {
-        Self { id: entry.uuid.clone(), begins: true, at: entry.at, ..Self::default() }
+        Self {
+            id: entry.uuid.clone(),
+            begins: true,
+            at: entry.at,
+            prompt_id: entry.prompt_id.clone(),
+            ..Self::default()
+        }
     }
 
     pub(crate) fn resume(id: String, at: Option<Millis>) -> Self {
@@ -109,6 +119,7 @@ impl Turn {
         }
         if self.prompt.is_none() && later.prompt.is_some() {
             (self.prompt, self.origin) = (later.prompt, later.origin);
+            self.prompt_id = later.prompt_id;
         }
         self.at = self.at.or(later.at);
         self.begins |= later.begins;
@@ -128,12 +139,13 @@ impl Turn {
         earlier.name = earlier.name.take().or(call.name);
         earlier.input = earlier.input.take().or(call.input);
         earlier.output = earlier.output.take().or(call.output);
+        earlier.result = earlier.result.take().or(call.result);
         earlier.is_error |= call.is_error;
     }
 
     /// Takes in an entry of the main conversation.
     pub(crate) fn add(&mut self, entry: Entry, known: &mut HashMap<String, usize>) {
-        let Entry { uuid, at, kind, blocks, .. } = entry;
+        let Entry { uuid, at, kind, blocks, mut result, .. } = entry;
         let is_reply = kind == Kind::Reply;
         self.at = self.at.or(at);
         let mut attach = |name: &str, text: String| {
@@ -163,7 +175,8 @@ impl Turn {
                     self.add_call(known, Call { id, at, name, input, ..Call::default() });
                 }
                 Block::Output { id, text, is_error } => {
-                    self.add_call(known, Call { id, at, output: Some(text), is_error, ..Call::default() });
+                    let (output, result) = (Some(text), result.take());
+                    self.add_call(known, Call { id, at, output, result, is_error, ..Call::default() });
                 }
                 Block::Image { media } => {
                     let source = format!("{source}:image");

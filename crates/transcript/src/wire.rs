@@ -21,6 +21,10 @@ pub(crate) struct EntryWire<'a> {
     pub(crate) timestamp: Option<&'a RawValue>,
     pub(crate) is_sidechain: Option<bool>,
     #[serde(borrow)]
+    pub(crate) prompt_id: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub(crate) tool_use_result: Option<&'a RawValue>,
+    #[serde(borrow)]
     pub(crate) agent_id: Option<Cow<'a, str>>,
     pub(crate) is_meta: Option<bool>,
     pub(crate) is_compact_summary: Option<bool>,

@@ -27,10 +27,12 @@ const COMPANIONS: &[Piece] = &[
 /// Files in `plugin/` that are shipped as they are.
 const CONTENT: &[Piece] = &[
     Piece { name: ".claude-plugin/icon.png", jobs: &Job::ALL },
+    Piece { name: ".mcp.json", jobs: &[Job::Memory] },
     Piece { name: "commands/bookmark.md", jobs: &[Job::Bookmarks] },
     Piece { name: "commands/bookmarks.md", jobs: &[Job::Bookmarks] },
     Piece { name: "commands/detail.md", jobs: &[Job::Handoff] },
     Piece { name: "commands/tl.md", jobs: &[Job::Handoff] },
+    Piece { name: "skills/memory/SKILL.md", jobs: &[Job::Memory] },
     Piece { name: "skills/rewind-points/SKILL.md", jobs: &[Job::Bookmarks] },
 ];
 

@@ -11,7 +11,8 @@ impl Store {
     /// Deletes one record and every other trace of its text; returns whether there was one.
     ///
     /// With an observation go its raw text and its turn's line; the call is not remembered again, and not taken from the
-    /// transcript either. With a prompt go what handoff has kept of it and the summary that a rule made of it.
+    /// transcript either. With a prompt goes what handoff has kept of it. With both go the summaries that a rule made
+    /// since: they may quote it.
     pub fn forget(&mut self, id: RecordId) -> Result<bool, StoreError> {
         self.forgetting(|connection| match id.what {
             What::Prompt => forget_prompt(connection, id.id),
@@ -72,10 +73,7 @@ fn forget_prompt(connection: &Connection, id: i64) -> rusqlite::Result<bool> {
         .optional()?;
     let Some((session_row, session, number, prompt)) = found else { return Ok(false) };
     connection.execute("DELETE FROM user_prompts WHERE id = ?1", [id])?;
-    connection.execute(
-        "DELETE FROM session_summaries WHERE session_id = ?1 AND prompt_number = ?2 AND made_by = 'rule'",
-        (session_row, number),
-    )?;
+    drop_summaries(connection, session_row, number)?;
     connection.execute(
         "UPDATE sessions SET first_user_prompt = nullif(first_user_prompt, ?2), last_prompt = nullif(last_prompt, ?2)
          WHERE id = ?1",
@@ -98,11 +96,14 @@ fn forget_prompt(connection: &Connection, id: i64) -> rusqlite::Result<bool> {
 }
 
 fn forget_observation(connection: &Connection, id: i64) -> rusqlite::Result<bool> {
-    let sql = "SELECT o.tool_use_id, s.session_id FROM observations o LEFT JOIN sessions s ON s.id = o.session_id
-               WHERE o.id = ?1";
-    let found: Option<(Option<String>, Option<String>)> =
-        connection.query_row(sql, [id], |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
-    let Some((call, session)) = found else { return Ok(false) };
+    let sql = "SELECT o.tool_use_id, s.session_id, s.id, o.prompt_number FROM observations o
+               LEFT JOIN sessions s ON s.id = o.session_id WHERE o.id = ?1";
+    let found: Option<(Option<String>, Option<String>, Option<i64>, i64)> =
+        connection.query_row(sql, [id], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?))).optional()?;
+    let Some((call, session, session_row, prompt)) = found else { return Ok(false) };
+    if let Some(session_row) = session_row {
+        drop_summaries(connection, session_row, prompt)?;
+    }
     let mut calls: Vec<String> = connection
         .prepare("SELECT tool_use_id FROM folded_calls WHERE observation_id = ?1")?
         .query_map([id], |row| row.get(0))?
@@ -117,6 +118,13 @@ fn forget_observation(connection: &Connection, id: i64) -> rusqlite::Result<bool
     }
     connection.execute("DELETE FROM observations WHERE id = ?1", [id])?;
     Ok(true)
+}
+
+/// Deletes what a rule has made of a session from one of its prompts on: it tells of everything up to there, in the same
+/// words.
+fn drop_summaries(connection: &Connection, session: i64, prompt: i64) -> rusqlite::Result<()> {
+    let sql = "DELETE FROM session_summaries WHERE session_id = ?1 AND prompt_number >= ?2 AND made_by = 'rule'";
+    connection.execute(sql, (session, prompt)).map(drop)
 }
 
 /// Deletes a call's raw text, and the line of its turn, which may quote it.

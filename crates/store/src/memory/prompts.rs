@@ -27,7 +27,7 @@ impl Store {
     }
 }
 
-fn remember(
+pub(super) fn remember(
     connection: &Connection,
     session: &str,
     prompt_id: Option<&str>,

@@ -75,12 +75,7 @@ impl Store {
         let mut taken = Taken::default();
         let desk = Desk::open(&transaction, session, place).map_err(&failed)?;
         for call in calls {
-            let count = match desk.take(call).map_err(&failed)? {
-                Outcome::Stored => &mut taken.stored,
-                Outcome::Folded => &mut taken.folded,
-                Outcome::Known => &mut taken.known,
-            };
-            *count += 1;
+            desk.count(call, &mut taken).map_err(&failed)?;
         }
         if let Some(position) = read_to {
             let sql = "UPDATE sessions SET spool_offset = ?2 WHERE session_id = ?1 AND spool_offset <> ?2";
@@ -98,7 +93,7 @@ enum Outcome {
 }
 
 /// What all calls of a session share.
-struct Desk<'a> {
+pub(super) struct Desk<'a> {
     connection: &'a Connection,
     session: &'a str,
     owner: String,
@@ -107,11 +102,22 @@ struct Desk<'a> {
 }
 
 impl<'a> Desk<'a> {
-    fn open(connection: &'a Connection, session: &'a str, place: Place) -> rusqlite::Result<Self> {
+    pub(super) fn open(connection: &'a Connection, session: &'a str, place: Place) -> rusqlite::Result<Self> {
         let sql = "SELECT turn_number FROM turns WHERE origin_session_id = ?1 ORDER BY turn_number DESC LIMIT 1";
         let turn: Option<i64> = connection.query_row(sql, [session], |row| row.get(0)).optional()?;
         // The transcript knows the turn better, and corrects it when it is read.
         Ok(Self { connection, session, owner: owner(connection, session)?, turn: turn.unwrap_or_default(), place })
+    }
+
+    /// Takes a call in, and counts what became of it.
+    pub(super) fn count(&self, call: &NewObservation<'_>, taken: &mut Taken) -> rusqlite::Result<()> {
+        let count = match self.take(call)? {
+            Outcome::Stored => &mut taken.stored,
+            Outcome::Folded => &mut taken.folded,
+            Outcome::Known => &mut taken.known,
+        };
+        *count += 1;
+        Ok(())
     }
 
     fn take(&self, call: &NewObservation<'_>) -> rusqlite::Result<Outcome> {

@@ -113,7 +113,7 @@ fn batch(call: &str) -> Batch {
         name: Some("Bash".to_owned()),
         input: Some("from the transcript".to_owned()),
         output: Some("from the transcript".to_owned()),
-        is_error: false,
+        ..Call::default()
     };
     let prompt = Said { source: "u1".to_owned(), at: Some(Millis(10)), text: "make it".to_owned() };
     let turn = Turn {

@@ -1,0 +1,193 @@
+//! `longhaul mcp`: the memory for an agent, in three layers, so that it pays only for what it reads.
+
+mod arguments;
+
+use anyhow::{Context, Result};
+use longhaul_core::Env;
+use longhaul_store::{Order, RecordId, What};
+use rmcp::handler::server::wrapper::Parameters;
+use rmcp::model::{CallToolResult, ContentBlock, Implementation, ServerCapabilities, ServerConfig};
+use rmcp::{ServerHandler, ServiceExt, tool, tool_handler, tool_router};
+
+use self::arguments::{Around, Note, Ordering, Records, Type, Words};
+use super::Exit;
+use super::memory::find::{self, Wanted};
+use super::memory::place::{Memory, Whose};
+use super::memory::{NewText, ids, render, save};
+
+/// How many records one call may ask for: more would fill the reader's context before it knew.
+const MOST_RECORDS: usize = 50;
+
+/// How many lines one call may ask for.
+const MOST_LINES: usize = 200;
+
+/// What an agent is told before it has asked anything.
+const INSTRUCTIONS: &str = "Memory of past sessions in this project. Work in three layers and pay only for what you \
+    read: `search` gives one line per record with its id and token cost; `timeline` shows what happened around an id; \
+    `get_observations` returns whole records for the few ids that matter. `save_memory` keeps what the user wants \
+    remembered.";
+
+/// Serves until the client closes its end.
+pub(crate) fn run(env: &Env) -> Result<Exit> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().context("cannot start")?;
+    let server = Server { is_disabled: env.disabled };
+    let served = runtime.block_on(async {
+        // A client that goes away before it has said hello is no failure.
+        if let Ok(service) = server.serve(rmcp::transport::stdio()).await {
+            service.waiting().await.context("the connection broke")?;
+        }
+        anyhow::Ok(())
+    });
+    // A thread may still wait for input that never comes.
+    runtime.shutdown_background();
+    served.map(|()| Exit::Success)
+}
+
+/// The server. It holds nothing open between calls, so that the database may come, go and be vacuumed meanwhile.
+#[derive(Clone)]
+struct Server {
+    is_disabled: bool,
+}
+
+#[tool_router]
+impl Server {
+    #[tool(
+        description = "Step 1 of 3. Search past sessions of this project: prompts, observations (what tool calls did) and \
+            session summaries. Returns one line per record: id, time, kind, title, tokens that reading it costs. Use it \
+            first, then `timeline` around an interesting id, then `get_observations` for the few ids worth their tokens.",
+        annotations(title = "Search memory", read_only_hint = true, open_world_hint = false)
+    )]
+    fn search(&self, Parameters(words): Parameters<Words>) -> CallToolResult {
+        self.answer(|memory| search(memory, words))
+    }
+
+    #[tool(
+        description = "Step 2 of 3. What happened around a record, one line each, oldest first; the record is marked with \
+            `>`. Cheap: use it to see the context of a search result before reading whole records.",
+        annotations(title = "Memory timeline", read_only_hint = true, open_world_hint = false)
+    )]
+    fn timeline(&self, Parameters(around): Parameters<Around>) -> CallToolResult {
+        self.answer(|memory| timeline(memory, &around))
+    }
+
+    #[tool(
+        description = "Step 3 of 3. Whole records for ids from `search` or `timeline`, raw tool input and output included. \
+            Ask for all ids you need in one call, and only for those: each costs the tokens that its line says.",
+        annotations(title = "Read memory records", read_only_hint = true, open_world_hint = false)
+    )]
+    fn get_observations(&self, Parameters(records): Parameters<Records>) -> CallToolResult {
+        self.answer(|memory| get(memory, &records))
+    }
+
+    #[tool(
+        description = "Remember a text for later sessions of this project: a decision and its reason, a convention, \
+            something the user asked to be remembered. What stands in <private> tags and well-known secrets are left out.",
+        annotations(
+            title = "Save to memory",
+            read_only_hint = false,
+            destructive_hint = false,
+            open_world_hint = false
+        )
+    )]
+    fn save_memory(&self, Parameters(note): Parameters<Note>) -> CallToolResult {
+        self.answer(|memory| remember(memory, &note))
+    }
+
+    /// Runs a tool; what goes wrong is told to the agent, with what to do about it.
+    fn answer(&self, tool: impl FnOnce(&Memory<'_>) -> Result<String>) -> CallToolResult {
+        if self.is_disabled {
+            let mend = "longhaul is switched off by LONGHAUL_DISABLE=1: unset it and start Claude Code again";
+            return CallToolResult::error(vec![ContentBlock::text(mend)]);
+        }
+        // Read anew each time: a server lives for hours.
+        let env = longhaul_runtime::env();
+        match Memory::of(&env).and_then(|memory| tool(&memory)) {
+            Ok(text) => CallToolResult::success(vec![ContentBlock::text(printable(&text))]),
+            Err(error) => CallToolResult::error(vec![ContentBlock::text(printable(&format!("{error:#}")))]),
+        }
+    }
+}
+
+#[tool_handler]
+impl ServerHandler for Server {
+    fn get_info(&self) -> ServerConfig {
+        ServerConfig::new(ServerCapabilities::builder().enable_tools().build())
+            .with_server_info(Implementation::new("longhaul", env!("CARGO_PKG_VERSION")))
+            .with_instructions(INSTRUCTIONS)
+    }
+}
+
+fn search(memory: &Memory<'_>, words: Words) -> Result<String> {
+    let Some(store) = memory.existing()? else { return Ok(EMPTY.to_owned()) };
+    let wanted = Wanted {
+        text: words.query.unwrap_or_default(),
+        kinds: words.kinds.iter().flatten().map(|name| find::kind(name)).collect::<Result<_>>()?,
+        file: words.file.filter(|file| !file.is_empty()),
+        since: words.since.as_deref().map(find::day).transpose()?,
+        before: words.before.as_deref().map(find::day).transpose()?,
+        what: words.types.into_iter().flatten().map(what).collect(),
+        order: match words.order.unwrap_or_default() {
+            Ordering::Relevance => Order::Relevance,
+            Ordering::Newest => Order::Newest,
+            Ordering::Oldest => Order::Oldest,
+        },
+        limit: words.limit.unwrap_or(20).clamp(1, MOST_LINES),
+        offset: words.offset.unwrap_or_default(),
+    };
+    let whose = Whose { project: words.project, all: words.all_projects.unwrap_or_default() };
+    let hits = find::search(memory, &store, &whose, &wanted)?;
+    if hits.is_empty() {
+        return Ok("nothing found: try fewer or other words, another kind, or all_projects".to_owned());
+    }
+    Ok(render::lines(&hits, None, render::Screen::NONE).join("\n"))
+}
+
+/// What is said where there is no memory yet.
+const EMPTY: &str = "nothing is remembered yet: the user can run `longhaul memory import` to read past sessions";
+
+fn what(kind: Type) -> What {
+    match kind {
+        Type::Prompts => What::Prompt,
+        Type::Observations => What::Observation,
+        Type::Summaries => What::Summary,
+    }
+}
+
+fn timeline(memory: &Memory<'_>, around: &Around) -> Result<String> {
+    let id = ids::parse(&around.id.to_string())?;
+    let store = memory.existing()?.context(EMPTY)?;
+    let depth = |depth: Option<usize>| depth.unwrap_or(3).min(MOST_LINES);
+    let hits = store.timeline(id, depth(around.depth_before), depth(around.depth_after))?;
+    if hits.is_empty() {
+        anyhow::bail!(ids::unknown(id));
+    }
+    Ok(render::lines(&hits, Some(id), render::Screen::NONE).join("\n"))
+}
+
+fn get(memory: &Memory<'_>, records: &Records) -> Result<String> {
+    if records.ids.is_empty() || records.ids.len() > MOST_RECORDS {
+        anyhow::bail!("name 1 to {MOST_RECORDS} ids from `search` or `timeline`, such as [\"O345\", \"S6\"]");
+    }
+    let wanted = records.ids.iter().map(|id| ids::parse(&id.to_string())).collect::<Result<Vec<RecordId>>>()?;
+    let store = memory.existing()?.context(EMPTY)?;
+    let found = store.records(&wanted)?;
+    let missing = wanted.iter().filter(|id| !found.iter().any(|record| record.record == **id));
+    let missing: Vec<String> = missing.map(|id| ids::unknown(*id)).collect();
+    if found.is_empty() {
+        anyhow::bail!(missing.join("\n"));
+    }
+    let texts = found.iter().map(render::record).chain(missing);
+    Ok(texts.collect::<Vec<_>>().join("\n"))
+}
+
+fn remember(memory: &Memory<'_>, note: &Note) -> Result<String> {
+    let new = NewText { text: &note.text, title: note.title.as_deref(), project: note.project.as_deref() };
+    let id = save(memory, &new)?;
+    Ok(format!("saved as {}", ids::name(id)))
+}
+
+/// Returns text of several lines without what could drive a terminal that shows it.
+fn printable(text: &str) -> String {
+    let lines = text.lines().map(|line| longhaul_inject::printable(&line.replace('\t', "    ")));
+    lines.collect::<Vec<_>>().join("\n")
+}

@@ -1,0 +1,101 @@
+//! What each tool takes. The comments become the descriptions that an agent reads.
+
+use std::fmt;
+
+use rmcp::schemars::{self, JsonSchema};
+use serde::Deserialize;
+
+/// What `search` takes.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+pub(super) struct Words {
+    /// Words that all must occur; "a phrase" in quotes, -word for what must not. Any text is valid. Leave it out to list
+    /// the newest records that pass the filters.
+    pub(super) query: Option<String>,
+    /// Only observations of these kinds: change, discovery, command, problem, fix, decision, delegation, note.
+    pub(super) kinds: Option<Vec<String>>,
+    /// Only observations of a file whose path contains this.
+    pub(super) file: Option<String>,
+    /// Nothing from before this day, YYYY-MM-DD.
+    pub(super) since: Option<String>,
+    /// Only what is from before this day, YYYY-MM-DD.
+    pub(super) before: Option<String>,
+    /// Only these types of records.
+    pub(super) types: Option<Vec<Type>>,
+    /// What comes first; relevance unless said otherwise.
+    pub(super) order: Option<Ordering>,
+    /// How many lines at most, 20 unless said otherwise, 200 at most.
+    pub(super) limit: Option<usize>,
+    /// How many lines to leave out first.
+    pub(super) offset: Option<usize>,
+    /// Another project than this session's: its name, or a folder in it.
+    pub(super) project: Option<String>,
+    /// Search every project.
+    pub(super) all_projects: Option<bool>,
+}
+
+/// What `timeline` takes.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(super) struct Around {
+    /// The record, such as O345, P12 or S6.
+    pub(super) id: Id,
+    /// How many records before it, 3 unless said otherwise.
+    pub(super) depth_before: Option<usize>,
+    /// How many records after it, 3 unless said otherwise.
+    pub(super) depth_after: Option<usize>,
+}
+
+/// What `get_observations` takes.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(super) struct Records {
+    /// The records, such as ["O345", "P12", "S6"].
+    pub(super) ids: Vec<Id>,
+}
+
+/// What `save_memory` takes.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(super) struct Note {
+    /// What to remember, whole sentences that make sense on their own.
+    pub(super) text: String,
+    /// It in one line; the text's first line unless given.
+    pub(super) title: Option<String>,
+    /// Another project than this session's: its name, or a folder in it.
+    pub(super) project: Option<String>,
+}
+
+/// A record's name. A number alone is an observation.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub(super) enum Id {
+    /// Such as O345.
+    Name(String),
+    /// Such as 345.
+    Number(i64),
+}
+
+impl fmt::Display for Id {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Name(name) => name.fmt(f),
+            Self::Number(number) => number.fmt(f),
+        }
+    }
+}
+
+/// A type of records.
+#[derive(Debug, Clone, Copy, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Type {
+    Prompts,
+    Observations,
+    Summaries,
+}
+
+/// What comes first.
+#[derive(Debug, Clone, Copy, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Ordering {
+    #[default]
+    Relevance,
+    Newest,
+    Oldest,
+}

@@ -1,0 +1,233 @@
+//! `longhaul memory`: what every session did, found again, added to and forgotten.
+
+pub(crate) mod find;
+mod forget;
+pub(crate) mod ids;
+mod import;
+mod note;
+pub(crate) mod place;
+pub(crate) mod render;
+mod upkeep;
+
+use anyhow::Context;
+use clap::ValueEnum;
+use longhaul_core::Env;
+use longhaul_memory::Kind;
+use longhaul_store::{Hit, Order, RecordId, What};
+use serde_json::Value;
+
+use self::find::Wanted;
+use self::place::{Memory, Whose};
+use super::{Exit, out};
+
+pub(crate) use self::note::{NewText, save};
+
+#[derive(clap::Subcommand)]
+pub(crate) enum Command {
+    /// Find what was asked, done and concluded; exit 1 if nothing is found
+    Search(Search),
+    /// Show what happened around a record
+    Timeline(Timeline),
+    /// Print whole records, raw tool input and output included
+    Get(Get),
+    /// Remember a text
+    Save(note::Args),
+    /// Delete records, a session's or a project's memory, for good
+    Forget(forget::Args),
+    /// Show how much is remembered, and how much room it takes
+    Stats {
+        /// Print a JSON object
+        #[arg(long)]
+        json: bool,
+    },
+    /// Write every record as a line of JSON
+    Export(upkeep::Export),
+    /// Read every past session of Claude Code
+    Import(import::Args),
+    /// Drop old raw text, or everything, and give the room back
+    Purge(upkeep::Purge),
+}
+
+#[derive(clap::Args)]
+pub(crate) struct Search {
+    /// Words, "phrases", -not, file:PART, kind:KIND, since:DATE, before:DATE; nothing for the newest
+    #[arg(value_name = "QUERY", allow_hyphen_values = false)]
+    query: Vec<String>,
+    #[command(flatten)]
+    whose: Whose,
+    /// Only observations of a kind; may be given more than once
+    #[arg(long, value_name = "KIND", value_parser = kind)]
+    kind: Vec<Kind>,
+    /// Only observations of a file whose path contains this
+    #[arg(long, value_name = "PART")]
+    file: Option<String>,
+    /// Nothing from before this day, as YYYY-MM-DD
+    #[arg(long, value_name = "DATE")]
+    since: Option<String>,
+    /// Only what is from before this day
+    #[arg(long, value_name = "DATE")]
+    before: Option<String>,
+    /// Only records of a type; may be given more than once
+    #[arg(long = "type", value_name = "TYPE")]
+    types: Vec<Type>,
+    /// What comes first
+    #[arg(long, value_enum, default_value_t = Sorting::Relevance)]
+    order: Sorting,
+    /// How many at most
+    #[arg(long, value_name = "N", default_value_t = 20)]
+    limit: usize,
+    /// How many to leave out first
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    offset: usize,
+    /// Print a JSON array
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(clap::Args)]
+pub(crate) struct Timeline {
+    /// A record: P12 (prompt), O345 or 345 (observation), S6 (summary)
+    id: String,
+    /// How many records before it
+    #[arg(long, value_name = "N", default_value_t = 3)]
+    before: usize,
+    /// How many records after it
+    #[arg(long, value_name = "N", default_value_t = 3)]
+    after: usize,
+    /// Print a JSON array
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(clap::Args)]
+pub(crate) struct Get {
+    /// Records: P12 (prompt), O345 or 345 (observation), S6 (summary)
+    #[arg(required = true, value_name = "ID")]
+    ids: Vec<String>,
+    /// Print a JSON array
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Type {
+    Prompts,
+    Observations,
+    Summaries,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Sorting {
+    Relevance,
+    Newest,
+    Oldest,
+}
+
+fn kind(name: &str) -> Result<Kind, String> {
+    find::kind(name).map_err(|error| error.to_string())
+}
+
+pub(crate) fn run(env: &Env, command: Command) -> anyhow::Result<Exit> {
+    let memory = Memory::of(env)?;
+    match command {
+        Command::Search(args) => search(&memory, args),
+        Command::Timeline(args) => timeline(&memory, &args),
+        Command::Get(args) => get(&memory, &args),
+        Command::Save(args) => note::run(&memory, args),
+        Command::Forget(args) => forget::run(&memory, &args),
+        Command::Stats { json } => upkeep::stats(&memory, json),
+        Command::Export(args) => upkeep::export(&memory, &args),
+        Command::Import(args) => import::run(&memory, &args),
+        Command::Purge(args) => upkeep::purge(&memory, &args),
+    }
+}
+
+fn search(memory: &Memory<'_>, args: Search) -> anyhow::Result<Exit> {
+    let wanted = Wanted {
+        text: args.query.join(" "),
+        kinds: args.kind,
+        file: args.file,
+        since: args.since.as_deref().map(find::day).transpose()?,
+        before: args.before.as_deref().map(find::day).transpose()?,
+        what: args.types.into_iter().map(what).collect(),
+        order: match args.order {
+            Sorting::Relevance => Order::Relevance,
+            Sorting::Newest => Order::Newest,
+            Sorting::Oldest => Order::Oldest,
+        },
+        limit: args.limit,
+        offset: args.offset,
+    };
+    let hits = match memory.existing()? {
+        Some(store) => find::search(memory, &store, &args.whose, &wanted)?,
+        None => Vec::new(),
+    };
+    if args.json {
+        out::json(&hits.iter().map(render::hit_json).collect::<Vec<Value>>())?;
+    } else {
+        print(memory.env, &hits, None)?;
+    }
+    if hits.is_empty() {
+        out::message("nothing found");
+        return Ok(Exit::Problem);
+    }
+    Ok(Exit::Success)
+}
+
+fn what(kind: Type) -> What {
+    match kind {
+        Type::Prompts => What::Prompt,
+        Type::Observations => What::Observation,
+        Type::Summaries => What::Summary,
+    }
+}
+
+fn timeline(memory: &Memory<'_>, args: &Timeline) -> anyhow::Result<Exit> {
+    let id = ids::parse(&args.id)?;
+    let store = memory.existing()?.with_context(|| ids::unknown(id))?;
+    let hits = store.timeline(id, args.before, args.after)?;
+    if hits.is_empty() {
+        anyhow::bail!(ids::unknown(id));
+    }
+    if args.json {
+        out::json(&hits.iter().map(render::hit_json).collect::<Vec<Value>>())?;
+    } else {
+        print(memory.env, &hits, Some(id))?;
+    }
+    Ok(Exit::Success)
+}
+
+fn print(env: &Env, hits: &[Hit], middle: Option<RecordId>) -> anyhow::Result<()> {
+    let screen = render::Screen::of(env);
+    for line in render::lines(hits, middle, screen) {
+        out::line(&line)?;
+    }
+    Ok(())
+}
+
+fn get(memory: &Memory<'_>, args: &Get) -> anyhow::Result<Exit> {
+    let asked: Vec<_> = args.ids.iter().map(|id| ids::parse(id)).collect();
+    let wanted: Vec<RecordId> = asked.iter().flatten().copied().collect();
+    let records = match memory.existing()? {
+        Some(store) => store.records(&wanted)?,
+        None => Vec::new(),
+    };
+    if args.json {
+        out::json(&records.iter().map(render::record_json).collect::<Vec<Value>>())?;
+    } else {
+        for (index, record) in records.iter().enumerate() {
+            out::text(&format!("{}{}", if index > 0 { "\n" } else { "" }, render::record(record)))?;
+        }
+    }
+    let mut exit = Exit::Success;
+    for id in asked {
+        let problem = match id {
+            Ok(id) if records.iter().any(|record| record.record == id) => continue,
+            Ok(id) => ids::unknown(id),
+            Err(error) => error.to_string(),
+        };
+        out::message(&format!("longhaul: {problem}"));
+        exit = Exit::Problem;
+    }
+    Ok(exit)
+}

@@ -1,0 +1,118 @@
+//! `longhaul memory forget`.
+
+use std::io::{self, BufRead, IsTerminal, Write};
+
+use anyhow::{Result, bail};
+use longhaul_store::{RecordId, Store};
+use serde_json::json;
+
+use super::ids;
+use super::place::{Memory, folder_of};
+use crate::cli::{Exit, out};
+
+#[derive(clap::Args)]
+#[command(group = clap::ArgGroup::new("what").required(true))]
+pub(crate) struct Args {
+    /// Records: P12 (prompt), O345 or 345 (observation), S6 (summary)
+    #[arg(value_name = "ID", group = "what")]
+    ids: Vec<String>,
+    /// Everything of the session whose id begins so
+    #[arg(long, value_name = "ID", group = "what")]
+    session: Option<String>,
+    /// Everything of the project of this name, or in this folder
+    #[arg(long, value_name = "NAME", group = "what")]
+    project: Option<String>,
+    /// Do not ask
+    #[arg(long)]
+    yes: bool,
+    /// Print a JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) fn run(memory: &Memory<'_>, args: &Args) -> Result<Exit> {
+    let Some(mut store) = memory.existing()? else { bail!("nothing is remembered yet") };
+    if let Some(prefix) = &args.session {
+        let id = one_session(&store, prefix)?;
+        confirm(&format!("Forget everything that session {id} said and did?"), args.yes)?;
+        store.forget_session(&id, memory.env.now)?;
+        return said(args, &format!("Forgot session {id}."), &json!({ "session": id }));
+    }
+    if let Some(name) = &args.project {
+        let project = memory.named(&store, name)?;
+        let folder = folder_of(&project.key);
+        confirm(&format!("Forget everything in {folder}, {} sessions?", project.sessions), args.yes)?;
+        let sessions = store.forget_project(&project.key, memory.env.now)?;
+        let what = json!({ "project": project.key, "sessions": sessions });
+        return said(args, &format!("Forgot {folder}: {sessions} sessions."), &what);
+    }
+    records(&mut store, args)
+}
+
+fn records(store: &mut Store, args: &Args) -> Result<Exit> {
+    let wanted = args.ids.iter().map(|id| ids::parse(id)).collect::<Result<Vec<RecordId>>>()?;
+    let there: Vec<RecordId> = store.records(&wanted)?.iter().map(|record| record.record).collect();
+    let names = |ids: &[RecordId]| ids.iter().copied().map(ids::name).collect::<Vec<_>>();
+    let missing: Vec<RecordId> = wanted.iter().copied().filter(|id| !there.contains(id)).collect();
+    if !there.is_empty() {
+        let asked = there.len();
+        let lines = store.records(&there)?;
+        for record in lines.iter().filter(|_| !args.yes) {
+            out::message(super::render::record(record).lines().next().unwrap_or_default());
+        }
+        confirm(&format!("Forget {}?", if asked == 1 { "it".to_owned() } else { format!("these {asked}") }), args.yes)?;
+    }
+    let mut gone = Vec::new();
+    for id in there {
+        if store.forget(id)? {
+            gone.push(id);
+        }
+    }
+    if !gone.is_empty() || args.json {
+        said(args, &format!("Forgot {}.", names(&gone).join(", ")), &json!({ "records": names(&gone) }))?;
+    }
+    for id in &missing {
+        out::message(&format!("longhaul: {}", ids::unknown(*id)));
+    }
+    Ok(if missing.is_empty() { Exit::Success } else { Exit::Problem })
+}
+
+fn said(args: &Args, message: &str, what: &serde_json::Value) -> Result<Exit> {
+    if args.json {
+        out::json(&json!({ "forgot": what }))?;
+    } else {
+        out::message(message);
+    }
+    Ok(Exit::Success)
+}
+
+fn one_session(store: &Store, prefix: &str) -> Result<String> {
+    let mut found = store.sessions_like(prefix)?;
+    match (found.pop(), found.as_slice()) {
+        (Some(session), []) => Ok(session.session),
+        (Some(last), others) => {
+            let ids: Vec<&str> = others.iter().chain([&last]).map(|session| session.session.as_str()).collect();
+            bail!("several sessions begin with {prefix:?}: {}", ids.join(", "))
+        }
+        (None, _) => bail!("no session is known whose id begins with {prefix:?}"),
+    }
+}
+
+/// Asks, unless the user has said yes already; what cannot be asked is not done.
+pub(super) fn confirm(question: &str, is_confirmed: bool) -> Result<()> {
+    if is_confirmed {
+        return Ok(());
+    }
+    if !io::stdin().is_terminal() {
+        bail!("nobody can be asked here: add --yes");
+    }
+    let mut error = io::stderr().lock();
+    write!(error, "{} [y/N] ", longhaul_inject::printable(question))?;
+    error.flush()?;
+    let mut answer = String::new();
+    io::stdin().lock().read_line(&mut answer)?;
+    if matches!(answer.trim().to_lowercase().as_str(), "y" | "yes") {
+        return Ok(());
+    }
+    bail!("nothing was done")
+}

@@ -1,0 +1,116 @@
+//! `longhaul memory import`.
+
+use std::io::{self, IsTerminal};
+use std::path::PathBuf;
+
+use anyhow::{Context, Result};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use longhaul_runtime::memory::import::{Imported, Outcome, Source, import, sources};
+use serde_json::json;
+
+use super::place::Memory;
+use super::upkeep::bytes;
+use crate::cli::{Exit, out};
+
+/// How often a line tells how far it has come, where there is no terminal.
+const EVERY: usize = 100;
+
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// The folder of transcripts, instead of Claude Code's own
+    #[arg(long, value_name = "DIR")]
+    from: Option<PathBuf>,
+    /// Print a JSON object
+    #[arg(long, conflicts_with = "quiet")]
+    json: bool,
+    /// Print nothing but errors
+    #[arg(long)]
+    quiet: bool,
+}
+
+pub(crate) fn run(memory: &Memory<'_>, args: &Args) -> Result<Exit> {
+    memory.must_be_on()?;
+    let dir = match (&args.from, &memory.env.client_dir) {
+        (Some(dir), _) => dir.clone(),
+        (None, Some(dir)) => dir.join("projects"),
+        (None, None) => anyhow::bail!("no home directory: set HOME, or name a folder with --from DIR"),
+    };
+    let sources = sources(&dir).with_context(|| "no past sessions are there: name their folder with --from DIR")?;
+    let mut store = memory.store()?;
+    let mut progress = Progress::new(&sources, args.quiet || args.json);
+    let imported = import(&mut store, &memory.home, memory.env, &memory.config, &sources, |source, outcome| {
+        progress.tell(source, outcome);
+    });
+    progress.end();
+    let imported = imported?;
+    for (path, error) in &imported.failed {
+        out::message(&format!("longhaul: {}: {error}", path.display()));
+    }
+    if args.json {
+        out::json(&to_json(&imported))?;
+    } else if !args.quiet {
+        out::message(&told(&imported));
+    }
+    Ok(if imported.failed.is_empty() { Exit::Success } else { Exit::Problem })
+}
+
+fn told(imported: &Imported) -> String {
+    format!(
+        "Read {} transcripts, {}, of {} new sessions: {} prompts, {} observations, {} summaries. {} were read before.",
+        imported.files,
+        bytes(imported.bytes),
+        imported.sessions,
+        imported.prompts,
+        imported.observations,
+        imported.summaries,
+        imported.unchanged
+    )
+}
+
+fn to_json(imported: &Imported) -> serde_json::Value {
+    let failed: Vec<_> = imported.failed.iter().map(|(path, error)| json!({ "path": path, "error": error })).collect();
+    json!({
+        "files": imported.files,
+        "unchanged": imported.unchanged,
+        "excluded": imported.excluded,
+        "bytes": imported.bytes,
+        "sessions": imported.sessions,
+        "prompts": imported.prompts,
+        "observations": imported.observations,
+        "summaries": imported.summaries,
+        "failed": failed,
+    })
+}
+
+/// Tells how far it has come: a bar on a terminal, else a line now and then.
+struct Progress {
+    bar: ProgressBar,
+    is_quiet: bool,
+    done: usize,
+    all: usize,
+}
+
+impl Progress {
+    fn new(sources: &[Source], is_quiet: bool) -> Self {
+        let is_shown = !is_quiet && io::stderr().is_terminal();
+        let target = if is_shown { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
+        let total = sources.iter().map(|source| source.bytes).sum();
+        let bar = ProgressBar::with_draw_target(Some(total), target);
+        if let Ok(style) = ProgressStyle::with_template("{bar:30} {bytes}/{total_bytes} {bytes_per_sec} {eta} left") {
+            bar.set_style(style);
+        }
+        Self { bar, is_quiet: is_quiet || is_shown, done: 0, all: sources.len() }
+    }
+
+    fn tell(&mut self, source: &Source, outcome: Outcome) {
+        self.bar.inc(source.bytes);
+        self.done += usize::from(outcome != Outcome::Unchanged);
+        if !self.is_quiet && self.done > 0 && self.done.is_multiple_of(EVERY) && outcome != Outcome::Unchanged {
+            out::message(&format!("{} of {} transcripts", self.done, self.all));
+        }
+    }
+
+    fn end(&self) {
+        self.bar.finish_and_clear();
+    }
+}

@@ -1,0 +1,96 @@
+//! `longhaul memory save`.
+
+use std::io::Read;
+
+use anyhow::{Context, Result, bail};
+use longhaul_memory::{RESPONSE_CHARS, TITLE_CHARS, cap};
+use longhaul_runtime::Keeper;
+use longhaul_runtime::memory::import::leaves_out;
+use longhaul_store::{NewNote, RecordId, What};
+use serde_json::json;
+
+use super::ids;
+use super::place::Memory;
+use crate::cli::{Exit, out};
+
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// What to remember; `-` reads it from standard input
+    #[arg(required = true, value_name = "TEXT")]
+    text: Vec<String>,
+    /// It in one line, instead of its first
+    #[arg(long)]
+    title: Option<String>,
+    /// The project of this name, or in this folder, instead of the one here
+    #[arg(long, value_name = "NAME")]
+    project: Option<String>,
+    /// Print a JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+/// A text that is to be remembered, as it came.
+pub(crate) struct NewText<'a> {
+    pub(crate) text: &'a str,
+    pub(crate) title: Option<&'a str>,
+    pub(crate) project: Option<&'a str>,
+}
+
+pub(crate) fn run(memory: &Memory<'_>, args: Args) -> Result<Exit> {
+    let mut text = args.text.join(" ");
+    if text == "-" {
+        text.clear();
+        std::io::stdin().lock().read_to_string(&mut text).context("cannot read standard input as text")?;
+    }
+    let new = NewText { text: &text, title: args.title.as_deref(), project: args.project.as_deref() };
+    let id = save(memory, &new)?;
+    if args.json {
+        out::json(&json!({ "id": ids::name(id) }))?;
+    } else {
+        out::line(&ids::name(id))?;
+    }
+    Ok(Exit::Success)
+}
+
+/// Remembers a text, without what is private or secret in it.
+pub(crate) fn save(memory: &Memory<'_>, new: &NewText<'_>) -> Result<RecordId> {
+    memory.must_be_on()?;
+    let keeper = Keeper::new(&memory.config);
+    let text = keeper.clean(new.text);
+    let text = text.trim();
+    if text.is_empty() {
+        bail!("there is nothing to save: what is private is left out, and nothing else is there");
+    }
+    let title = new.title.map(|title| keeper.clean(title)).filter(|title| !title.trim().is_empty());
+    let title = one_line(title.as_deref().unwrap_or(text));
+    let here = memory.here();
+    if new.project.is_none() && leaves_out(&memory.config, memory.env, here.path.as_ref()) {
+        bail!("{} is not to be remembered: memory.exclude in the config says so", here.path);
+    }
+    let mut store = memory.store()?;
+    let named = new.project.map(|name| memory.named(&store, name)).transpose()?;
+    let (project_key, project) = match &named {
+        Some(project) => (&project.key, &project.name),
+        None => (&here.key, &here.name),
+    };
+    let session = memory.env.client_session.as_deref().filter(|_| named.is_none());
+    let id = store.save_note(&NewNote {
+        session,
+        project_key,
+        project,
+        title: &title,
+        text: &cap(text, RESPONSE_CHARS),
+        at: memory.env.now,
+    })?;
+    Ok(RecordId { what: What::Observation, id })
+}
+
+/// Returns the first line of a text, cut to what a title holds.
+fn one_line(text: &str) -> String {
+    let line = text.trim_start().lines().next().unwrap_or_default();
+    let line = line.split_whitespace().collect::<Vec<_>>().join(" ");
+    match line.char_indices().nth(TITLE_CHARS - 1) {
+        Some((end, _)) if line.chars().count() > TITLE_CHARS => format!("{}…", &line[..end]),
+        _ => line,
+    }
+}

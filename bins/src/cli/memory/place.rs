@@ -1,0 +1,111 @@
+//! Whose memory is meant, and where it is.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+use longhaul_core::{Config, Env};
+use longhaul_runtime::handoff::Project;
+use longhaul_runtime::{Home, memory::take_in_all};
+use longhaul_store::{KnownProject, Store};
+
+/// How long to wait for others' writes.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// Which projects are meant.
+#[derive(Debug, Clone, Default, clap::Args)]
+pub(crate) struct Whose {
+    /// The project of this name, or in this folder, instead of the one here
+    #[arg(long, value_name = "NAME", conflicts_with = "all")]
+    pub(crate) project: Option<String>,
+    /// Every project
+    #[arg(long)]
+    pub(crate) all: bool,
+}
+
+/// The memory of this user, as a command sees it.
+pub(crate) struct Memory<'a> {
+    pub(crate) env: &'a Env,
+    pub(crate) home: Home,
+    pub(crate) config: Config,
+    /// The folder in which the command runs.
+    pub(crate) cwd: PathBuf,
+}
+
+impl<'a> Memory<'a> {
+    pub(crate) fn of(env: &'a Env) -> Result<Self> {
+        let (config, _) = longhaul_runtime::config(env)?;
+        let cwd = std::env::current_dir().unwrap_or_else(|_| PathBuf::from("/"));
+        Ok(Self { env, home: Home::of(env)?, config, cwd })
+    }
+
+    /// Opens what there is, with everything that hooks have noted; `None` where there is nothing yet.
+    pub(crate) fn existing(&self) -> Result<Option<Store>> {
+        // Hooks on the hot path write to the spool only, and may have been the only ones so far.
+        let has_notes = std::fs::read_dir(self.home.spool()).is_ok_and(|mut notes| notes.next().is_some());
+        let mut store = match self.home.existing_store()? {
+            Some(store) => store,
+            None if has_notes => self.home.store(PATIENCE)?,
+            None => return Ok(None),
+        };
+        take_in_all(&mut store, &self.home, self.env, None)?;
+        Ok(Some(store))
+    }
+
+    /// Opens the memory to write to it.
+    pub(crate) fn store(&self) -> Result<Store> {
+        match self.existing()? {
+            Some(store) => Ok(store),
+            None => Ok(self.home.store(PATIENCE)?),
+        }
+    }
+
+    /// Refuses where the user has switched memory off.
+    pub(crate) fn must_be_on(&self) -> Result<()> {
+        if self.config.memory.enabled {
+            return Ok(());
+        }
+        bail!("memory is switched off: set memory.enabled to true in the config")
+    }
+
+    /// Returns the project in which the command runs.
+    pub(crate) fn here(&self) -> Project {
+        Project::of(self.env, Some(&self.cwd))
+    }
+
+    /// Returns the key of the project that is meant; `None` for every project.
+    pub(crate) fn key(&self, store: &Store, whose: &Whose) -> Result<Option<String>> {
+        match &whose.project {
+            Some(name) => Ok(Some(self.named(store, name)?.key)),
+            None if whose.all => Ok(None),
+            None => Ok(Some(self.here().key)),
+        }
+    }
+
+    /// Finds a project by its name, its key, or a folder in it.
+    pub(crate) fn named(&self, store: &Store, name: &str) -> Result<KnownProject> {
+        let folder = Some(self.cwd.join(name)).filter(|path| name.contains('/') && path.is_dir());
+        let key = folder.as_deref().map_or_else(|| name.to_owned(), |folder| Project::in_dir(folder).key);
+        let known = store.projects()?;
+        if let Some(project) = known.iter().find(|project| project.key == key) {
+            return Ok(project.clone());
+        }
+        let mut found = known.into_iter().filter(|project| project.name == name);
+        let first = found.next().with_context(|| {
+            format!("no project {name:?} is remembered: `longhaul memory stats` lists those that are")
+        })?;
+        let others: Vec<String> = found.map(|project| folder_of(&project.key)).collect();
+        if !others.is_empty() {
+            let first = folder_of(&first.key);
+            bail!("several projects are named {name:?}: name one by its folder, {first} or {}", others.join(" or "));
+        }
+        Ok(first)
+    }
+}
+
+/// Returns the folder that a project's key tells of.
+pub(crate) fn folder_of(key: &str) -> String {
+    let path = Path::new(key);
+    let folder = if path.file_name().is_some_and(|name| name == ".git") { path.parent() } else { None };
+    folder.unwrap_or(path).to_string_lossy().into_owned()
+}

@@ -1,0 +1,210 @@
+//! `longhaul memory stats`, `export` and `purge`.
+
+use std::fs::{self, OpenOptions, Permissions};
+use std::io::{self, BufWriter, Write};
+use std::ops::ControlFlow;
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::path::PathBuf;
+
+use anyhow::{Context, Result, bail};
+use longhaul_core::Millis;
+use longhaul_core::clock::DAY_MS;
+use longhaul_store::{KnownProject, Stats, Store};
+use serde_json::{Value, json};
+
+use super::forget::confirm;
+use super::place::{Memory, Whose, folder_of};
+use super::render::{record_json, when};
+use crate::cli::{Exit, out};
+
+/// How many pieces of raw text are dropped in one transaction.
+const PRUNED_AT_ONCE: usize = 5_000;
+
+/// How many projects are listed for people.
+const LISTED: usize = 20;
+
+#[derive(clap::Args)]
+pub(crate) struct Export {
+    #[command(flatten)]
+    whose: Whose,
+    /// Write to this file, which only you can read, instead of standard output
+    #[arg(long, short, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// Print JSON lines; there is no other form
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(clap::Args)]
+#[command(group = clap::ArgGroup::new("what").required(true))]
+pub(crate) struct Purge {
+    /// Raw tool input and output older than this; what was made of it stays
+    #[arg(long, value_name = "DAYS", group = "what")]
+    older_than: Option<u64>,
+    /// Everything that was ever remembered
+    #[arg(long, group = "what")]
+    all: bool,
+    /// Do not ask
+    #[arg(long)]
+    yes: bool,
+    /// Print a JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) fn stats(memory: &Memory<'_>, json: bool) -> Result<Exit> {
+    let Some(store) = memory.existing()? else {
+        if json {
+            out::json(&stats_json(&Stats::default(), &[], &[]))?;
+        } else {
+            out::message("Nothing is remembered yet. `longhaul memory import` reads every past session.");
+        }
+        return Ok(Exit::Success);
+    };
+    let (stats, sizes, projects) = (store.stats()?, store.sizes()?, store.projects()?);
+    if json {
+        out::json(&stats_json(&stats, &sizes, &projects))?;
+        return Ok(Exit::Success);
+    }
+    let rows = [
+        ("sessions", stats.sessions),
+        ("prompts", stats.prompts),
+        ("observations", stats.observations),
+        ("summaries", stats.summaries),
+        ("raw texts", stats.details),
+        ("projects", stats.projects),
+    ];
+    for (label, count) in rows {
+        out::line(&format!("{label:14} {count:>12}"))?;
+    }
+    if let (Some(oldest), Some(newest)) = (stats.oldest, stats.newest) {
+        out::line(&format!("{:14} {} to {}", "from", when(oldest), when(newest)))?;
+    }
+    out::line(&format!("{:14} {:>12}, {} of it free", "file", bytes(stats.bytes), bytes(stats.free_bytes)))?;
+    for (table, size) in sizes.iter().filter(|(_, size)| *size >= stats.bytes / 100) {
+        out::text(&format!("  {table:30} {:>12}", bytes(*size)))?;
+    }
+    for project in projects.iter().take(LISTED) {
+        let KnownProject { key, name, sessions, observations } = project;
+        out::text(&format!("  {name}: {observations} observations, {sessions} sessions, {}", folder_of(key)))?;
+    }
+    if projects.len() > LISTED {
+        out::line(&format!("  and {} more projects", projects.len() - LISTED))?;
+    }
+    Ok(Exit::Success)
+}
+
+fn stats_json(stats: &Stats, sizes: &[(String, u64)], projects: &[KnownProject]) -> Value {
+    let project = |project: &KnownProject| {
+        json!({
+            "name": project.name,
+            "project_key": project.key,
+            "sessions": project.sessions,
+            "observations": project.observations,
+        })
+    };
+    json!({
+        "sessions": stats.sessions,
+        "projects": projects.iter().map(project).collect::<Vec<Value>>(),
+        "rows": {
+            "user_prompts": stats.prompts,
+            "observations": stats.observations,
+            "session_summaries": stats.summaries,
+            "details": stats.details,
+        },
+        "table_bytes": sizes.iter().map(|(table, size)| (table.clone(), json!(size))).collect::<serde_json::Map<_, _>>(),
+        "oldest": stats.oldest.map(|at| at.0),
+        "newest": stats.newest.map(|at| at.0),
+        "bytes": stats.bytes,
+        "free_bytes": stats.free_bytes,
+    })
+}
+
+pub(crate) fn export(memory: &Memory<'_>, args: &Export) -> Result<Exit> {
+    let store = memory.existing()?;
+    match &args.output {
+        Some(path) => {
+            let failed = || format!("cannot write {}", path.display());
+            let file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path);
+            let file = file.with_context(failed)?;
+            // One that was there already keeps its mode otherwise.
+            fs::set_permissions(path, Permissions::from_mode(0o600)).with_context(failed)?;
+            let count = write(memory, store.as_ref(), &args.whose, BufWriter::new(file)).with_context(failed)?;
+            out::message(&format!("Wrote {count} records to {}.", path.display()));
+        }
+        None => {
+            write(memory, store.as_ref(), &args.whose, BufWriter::new(io::stdout().lock()))?;
+        }
+    }
+    Ok(Exit::Success)
+}
+
+fn write(memory: &Memory<'_>, store: Option<&Store>, whose: &Whose, mut to: impl Write) -> Result<usize> {
+    let Some(store) = store else { return Ok(0) };
+    let key = memory.key(store, whose)?;
+    let mut count = 0;
+    let mut failed = None;
+    store.export(key.as_deref(), |record| match writeln!(to, "{}", record_json(&record)) {
+        Ok(()) => {
+            count += 1;
+            ControlFlow::Continue(())
+        }
+        Err(error) => {
+            failed = Some(error);
+            ControlFlow::Break(())
+        }
+    })?;
+    match failed {
+        Some(error) => Err(error.into()),
+        None => Ok(to.flush().map(|()| count)?),
+    }
+}
+
+pub(crate) fn purge(memory: &Memory<'_>, args: &Purge) -> Result<Exit> {
+    let Some(mut store) = memory.existing()? else { bail!("nothing is remembered yet") };
+    let before = store.stats()?.bytes;
+    let what = match args.older_than {
+        Some(days) => {
+            confirm(&format!("Drop raw tool text that is older than {days} days?"), args.yes)?;
+            let age = days.saturating_mul(DAY_MS.unsigned_abs());
+            format!("{} raw texts", drop_raw(&mut store, Millis(memory.env.now.0.saturating_sub(age)))?)
+        }
+        None => {
+            let projects = store.projects()?;
+            confirm(&format!("Forget everything, in {} projects?", projects.len()), args.yes)?;
+            let mut sessions = 0;
+            for project in &projects {
+                sessions += store.forget_project(&project.key, memory.env.now)?;
+            }
+            format!("{sessions} sessions in {} projects", projects.len())
+        }
+    };
+    store.vacuum()?;
+    let after = store.stats()?.bytes;
+    if args.json {
+        out::json(&json!({ "dropped": what, "bytes_before": before, "bytes_after": after }))?;
+    } else {
+        out::message(&format!("Dropped {what}; the file went from {} to {}.", bytes(before), bytes(after)));
+    }
+    Ok(Exit::Success)
+}
+
+fn drop_raw(store: &mut Store, before: Millis) -> Result<usize> {
+    let mut dropped = 0;
+    loop {
+        let pruned = store.prune(before, PRUNED_AT_ONCE)?;
+        dropped += pruned.rows;
+        if !pruned.more {
+            return Ok(dropped);
+        }
+    }
+}
+
+/// Returns a size as a person reads it.
+pub(super) fn bytes(count: u64) -> String {
+    match count {
+        0..10_000 => format!("{count} B"),
+        10_000..10_000_000 => format!("{} kB", count / 1_000),
+        _ => format!("{:.1} MB", count as f64 / 1_000_000.0),
+    }
+}

@@ -1,0 +1,52 @@
+//! The beginning of a transcript: where and when its session was started.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read};
+use std::path::{Path, PathBuf};
+
+use longhaul_core::Millis;
+use longhaul_transcript::parse_timestamp;
+use serde::Deserialize;
+
+use crate::Error;
+
+/// How much is looked at. The client's own notes come first, and take a few kilobytes.
+const MOST: u64 = 16 * 1024 * 1024;
+
+/// Where and when a session was started.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Head {
+    pub(super) cwd: PathBuf,
+    pub(super) at: Option<Millis>,
+}
+
+#[derive(Deserialize)]
+struct LineWire {
+    uuid: Option<String>,
+    cwd: Option<String>,
+    timestamp: Option<String>,
+}
+
+impl Head {
+    /// Reads a transcript up to its first entry; `None` where there is none.
+    ///
+    /// An entry that does not say where it was made belongs to the folder in which the client keeps the transcript.
+    pub(super) fn read(path: &Path) -> Result<Option<Self>, Error> {
+        let failed = |source| Error::Read { path: path.to_owned(), source };
+        let mut lines = BufReader::new(File::open(path).map_err(failed)?.take(MOST));
+        let mut line = Vec::new();
+        let mut first: Option<Self> = None;
+        loop {
+            line.clear();
+            if lines.read_until(b'\n', &mut line).map_err(failed)? == 0 {
+                return Ok(first);
+            }
+            let Ok(LineWire { uuid: Some(_), cwd, timestamp }) = serde_json::from_slice(&line) else { continue };
+            let at = first.as_ref().and_then(|first| first.at).or_else(|| parse_timestamp(timestamp.as_deref()?));
+            if let Some(cwd) = cwd.filter(|cwd| !cwd.is_empty()) {
+                return Ok(Some(Self { cwd: PathBuf::from(cwd), at }));
+            }
+            first.get_or_insert_with(|| Self { cwd: path.parent().unwrap_or(path).to_owned(), at });
+        }
+    }
+}

@@ -1,0 +1,300 @@
+//! A transcript, told as prompts, observations and a summary.
+
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
+use longhaul_core::{Config, Millis};
+use longhaul_memory::{
+    Call, Kind, MadeBy, Observation, RawCall, Summary, TurnText, after_problem, command_key, fold_key, is_skipped,
+    observe, summarize,
+};
+use longhaul_store::{NewObservation, PastPrompt, PastTurn, Session, Store};
+use longhaul_transcript::{self as transcript, Origin, Reader, Turn, absorb};
+
+use super::super::clean_prompt;
+use crate::{Error, Keeper};
+
+/// How much is read at a time, and stored in one transaction: few commits, and no hook waits long for one.
+const PIECE: usize = 2 * 1024 * 1024;
+
+/// How many of the newest turns and observations a summary is made of.
+const SUMMED_UP: usize = 40;
+
+/// What a transcript brought.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Brought {
+    pub(super) prompts: usize,
+    pub(super) observations: usize,
+    pub(super) summaries: usize,
+    pub(super) last_at: Millis,
+}
+
+/// A session that is being told.
+pub(super) struct Story<'a> {
+    store: &'a mut Store,
+    config: &'a Config,
+    session: &'a Session,
+    keeper: Keeper,
+    pub(super) brought: Brought,
+    /// The turn that may go on in the next piece.
+    open: Vec<Turn>,
+    running: Running,
+    /// Ids of prompts that are taken: one that was typed into a running turn carries that turn's.
+    prompt_ids: HashSet<String>,
+    prompt_number: i64,
+    said: VecDeque<(String, String)>,
+    seen: VecDeque<Observation>,
+    /// How each command ended last.
+    ended: HashMap<String, Kind>,
+}
+
+/// What is known of the turn that is being told.
+#[derive(Default)]
+struct Running {
+    id: String,
+    prompt_id: Option<String>,
+    /// Nothing of it is to be remembered.
+    is_private: bool,
+    /// What was asked, until it is stored.
+    asked: Option<Asked>,
+}
+
+struct Asked {
+    id: String,
+    text: String,
+    at: Millis,
+    /// Stored only if it led to anything: `/model` asks nothing of the model.
+    is_command: bool,
+}
+
+/// A part of a turn, without anything private.
+#[derive(Default)]
+struct Part {
+    asked: Option<Asked>,
+    calls: Vec<(Call, Option<String>)>,
+}
+
+impl<'a> Story<'a> {
+    pub(super) fn new(store: &'a mut Store, config: &'a Config, session: &'a Session, began: Millis) -> Self {
+        Self {
+            store,
+            config,
+            session,
+            keeper: Keeper::new(config),
+            brought: Brought { last_at: began, ..Brought::default() },
+            open: Vec::new(),
+            running: Running::default(),
+            prompt_ids: HashSet::new(),
+            prompt_number: 0,
+            said: VecDeque::new(),
+            seen: VecDeque::new(),
+            ended: HashMap::new(),
+        }
+    }
+
+    /// Takes in a whole transcript, piece by piece.
+    pub(super) fn read(&mut self, path: &Path) -> Result<(), Error> {
+        let failed = |source| Error::Read { path: path.to_owned(), source };
+        let mut file = File::open(path).map_err(failed)?;
+        let length = file.metadata().map_err(failed)?.len();
+        let mut piece = vec![0; PIECE.min(usize::try_from(length).unwrap_or(PIECE)).max(1)];
+        let mut reader = Reader::default();
+        loop {
+            let read = file.read(&mut piece).map_err(failed)?;
+            if read == 0 {
+                return Ok(());
+            }
+            reader.feed(&piece[..read]);
+            absorb(&mut self.open, reader.take().turns);
+            self.store_parts(false)?;
+        }
+    }
+
+    /// Tells the rest, and sums the session up.
+    pub(super) fn end(&mut self) -> Result<(), Error> {
+        self.store_parts(true)?;
+        let turns: Vec<TurnText<'_>> = self.said.iter().map(|(asked, replied)| TurnText { asked, replied }).collect();
+        let summary = summarize(&turns, self.seen.make_contiguous());
+        if summary != Summary::default() {
+            let (session, at) = (&self.session.session, self.brought.last_at);
+            let is_new = self.store.write_summary(session, self.prompt_number, &summary, MadeBy::Rule, at)?;
+            self.brought.summaries += usize::from(is_new);
+        }
+        Ok(())
+    }
+
+    /// Stores what the open turns have so far; all but the last are over, and with `is_over` that one, too.
+    fn store_parts(&mut self, is_over: bool) -> Result<(), Error> {
+        let mut turns = std::mem::take(&mut self.open);
+        let mut parts = Vec::with_capacity(turns.len());
+        let count = turns.len();
+        for (index, turn) in turns.iter_mut().enumerate() {
+            parts.push(self.tell(turn, is_over || index + 1 < count));
+        }
+        // The last one stays: what it has said is needed when it is over, its calls are stored.
+        self.open = turns.split_off(if is_over { count } else { count.saturating_sub(1) });
+        self.store(&parts)
+    }
+
+    /// Takes from a turn what can be told.
+    fn tell(&mut self, turn: &mut Turn, is_over: bool) -> Part {
+        if self.running.id != turn.id {
+            self.begin(turn);
+        }
+        turn.thinking.clear();
+        turn.attachments.clear();
+        self.brought.last_at = self.brought.last_at.max(latest(turn));
+        let calls = std::mem::take(&mut turn.calls);
+        let (whole, waiting): (Vec<_>, Vec<_>) = calls.into_iter().partition(is_whole);
+        turn.calls = waiting;
+        if self.running.is_private {
+            turn.replies.clear();
+            // A question that was asked in the middle of a private turn is nobody's secret; what was done is.
+            return Part { asked: self.running.asked.take(), calls: Vec::new() };
+        }
+        let mut part = Part { asked: None, calls: self.calls(turn, whole) };
+        let led_to_something = !turn.replies.is_empty() || !part.calls.is_empty();
+        if let Some(asked) = self.running.asked.take_if(|asked| !asked.is_command || led_to_something) {
+            part.asked = Some(asked);
+        }
+        if is_over {
+            let asked = turn.prompt.as_ref().filter(|_| turn.origin.is_person());
+            let asked = asked.map(|asked| self.keeper.clean(&asked.text)).unwrap_or_default();
+            keep_newest(&mut self.said, (asked, self.keeper.clean(&turn.reply())));
+        }
+        part
+    }
+
+    fn begin(&mut self, turn: &Turn) {
+        let before = std::mem::take(&mut self.running);
+        let text = turn.prompt.as_ref().map(|prompt| prompt.text.as_str()).unwrap_or_default();
+        let kept = clean_prompt(text, self.keeper);
+        let is_hidden = kept.is_none() && !text.trim().is_empty();
+        // What comes back from a private turn's work, or is typed into it, does not make it public.
+        let is_within = before.is_private
+            && (!turn.origin.is_person() || same(before.prompt_id.as_deref(), turn.prompt_id.as_deref()));
+        self.running = Running {
+            id: turn.id.clone(),
+            prompt_id: turn.prompt_id.clone(),
+            is_private: is_hidden || is_within,
+            asked: None,
+        };
+        let Some(text) = kept.filter(|kept| turn.origin.is_person() && !self.is_bookmark(kept)) else { return };
+        let own = turn.prompt_id.clone().filter(|id| self.prompt_ids.insert(id.clone()));
+        self.running.asked = Some(Asked {
+            id: own.unwrap_or_else(|| turn.id.clone()),
+            text,
+            at: turn.at.unwrap_or(self.brought.last_at),
+            is_command: matches!(turn.origin, Origin::Command | Origin::Shell),
+        });
+    }
+
+    /// Returns whether a prompt is only a mark to go back to.
+    fn is_bookmark(&self, prompt: &str) -> bool {
+        let after = prompt.strip_prefix(self.config.bookmarks.marker.as_str());
+        after.is_some_and(|note| note.is_empty() || note.starts_with(char::is_whitespace))
+    }
+
+    fn calls(&self, turn: &Turn, calls: Vec<transcript::Call>) -> Vec<(Call, Option<String>)> {
+        let mut told = Vec::with_capacity(calls.len());
+        for call in calls {
+            let (Some(tool), Some(input), Some(output)) = (call.name, call.input, call.output) else { continue };
+            if is_skipped(&tool, &self.config.memory.skip_tools.0) {
+                continue;
+            }
+            // What a hook is told of a call that failed is its message.
+            let result = call.result.filter(|_| !call.is_error);
+            let response = result.unwrap_or_else(|| serde_json::Value::from(output).to_string());
+            let call = Call::new(&RawCall {
+                tool_use_id: &call.id,
+                tool: &tool,
+                prompt_id: turn.prompt_id.as_deref().unwrap_or_default(),
+                input: &input,
+                response: &response,
+                is_error: call.is_error,
+                cwd: &self.session.project_path,
+                at: call.at.or(turn.at).unwrap_or(self.brought.last_at),
+                duration_ms: None,
+                secrets: self.keeper.secrets(),
+            });
+            let key = command_key(&call);
+            told.push((call, key));
+        }
+        told
+    }
+
+    fn store(&mut self, parts: &[Part]) -> Result<(), Error> {
+        let turns: Vec<PastTurn<'_>> = parts
+            .iter()
+            .filter(|part| part.asked.is_some() || !part.calls.is_empty())
+            .map(|part| PastTurn {
+                prompt: part.asked.as_ref().map(|asked| PastPrompt { id: &asked.id, text: &asked.text, at: asked.at }),
+                calls: part.calls.iter().filter_map(|(call, key)| self.observe(call, key.as_deref())).collect(),
+            })
+            .collect();
+        if turns.is_empty() {
+            return Ok(());
+        }
+        if let Some(past) = self.store.take_in_past(&self.session.session, turns, self.prompt_number)? {
+            self.prompt_number = past.prompt_number;
+            self.brought.prompts += past.prompts;
+            self.brought.observations += past.calls.stored;
+        }
+        Ok(())
+    }
+
+    fn observe<'c>(&mut self, call: &'c Call, key: Option<&'c str>) -> Option<NewObservation<'c>> {
+        let observation = observe(call, Some(&self.session.project_path))?;
+        let may_fix = key.is_some() && !call.is_error && observation.kind == Kind::Command;
+        let fix = may_fix.then(|| after_problem(observation.clone()));
+        self.remember(key, &observation, fix.as_ref());
+        Some(NewObservation {
+            tool_use_id: &call.tool_use_id,
+            prompt_number: None,
+            prompt_id: None,
+            observation,
+            after_problem: fix,
+            command_key: key,
+            fold_key: Some(fold_key(call) as i64),
+            input: &call.input,
+            response: &call.response,
+            is_error: call.is_error,
+            at: call.at,
+        })
+    }
+
+    /// Keeps an observation for the summary, as the store will have it.
+    fn remember(&mut self, key: Option<&str>, observation: &Observation, fix: Option<&Observation>) {
+        let before = key.and_then(|key| self.ended.get(key));
+        let stored = fix.filter(|_| before == Some(&Kind::Problem)).unwrap_or(observation);
+        if let Some(key) = key {
+            self.ended.insert(key.to_owned(), stored.kind);
+        }
+        keep_newest(&mut self.seen, Observation { narrative: String::new(), ..stored.clone() });
+    }
+}
+
+/// Returns whether both halves of a call are there.
+fn is_whole(call: &transcript::Call) -> bool {
+    call.input.is_some() && call.output.is_some()
+}
+
+fn same(before: Option<&str>, now: Option<&str>) -> bool {
+    before.is_some() && before == now
+}
+
+/// Returns when the last thing in a turn happened.
+fn latest(turn: &Turn) -> Millis {
+    let calls = turn.calls.iter().filter_map(|call| call.at);
+    let replies = turn.replies.iter().filter_map(|said| said.at);
+    calls.chain(replies).chain(turn.at).max().unwrap_or_default()
+}
+
+fn keep_newest<T>(kept: &mut VecDeque<T>, one: T) {
+    kept.push_back(one);
+    if kept.len() > SUMMED_UP {
+        kept.pop_front();
+    }
+}

@@ -1,0 +1,197 @@
+//! Sessions from before there was a memory, taken from their transcripts.
+
+use longhaul_core::Millis;
+use rusqlite::config::DbConfig;
+use rusqlite::{Connection, OptionalExtension, TransactionBehavior};
+
+use super::place::Place;
+use super::prompts::remember;
+use super::take_in::{Desk, NewObservation, Taken};
+use crate::{Store, StoreError, cannot};
+
+/// How far apart the hook's clock and the transcript's may be for one and the same prompt.
+const SAME_PROMPT_MS: i64 = 120_000;
+
+/// How many statements are kept ready: all that an import needs.
+const STATEMENTS: usize = 64;
+
+/// What the triggers would do, for everything behind a row at once.
+const INDEXES: [(&str, &str); 4] = [
+    (
+        "user_prompts",
+        "INSERT INTO prompt_words (rowid, prompt, scope)
+         SELECT id, prompt, scope FROM user_prompts WHERE id > ?1 ORDER BY id",
+    ),
+    (
+        "user_prompts",
+        "INSERT INTO prompt_trigrams (rowid, prompt, mark)
+         SELECT id, prompt, mark FROM user_prompts WHERE id > ?1 ORDER BY id",
+    ),
+    (
+        "observations",
+        "INSERT INTO observation_words (rowid, title, narrative, facts, files_read, files_modified, scope)
+         SELECT id, title, narrative, facts, files_read, files_modified, scope FROM observations
+         WHERE id > ?1 ORDER BY id",
+    ),
+    (
+        "observations",
+        "INSERT INTO observation_trigrams (rowid, title, files_read, files_modified, mark)
+         SELECT id, title, files_read, files_modified, mark FROM observations WHERE id > ?1 ORDER BY id",
+    ),
+];
+
+/// A turn of a transcript, to be remembered. Nothing private is in it any more, and nothing too long.
+#[derive(Debug)]
+pub struct PastTurn<'a> {
+    /// What was asked; `None` where an earlier part of the turn has brought it, or nobody asked.
+    pub prompt: Option<PastPrompt<'a>>,
+    /// What was done, in order; the prompts' numbers are filled in.
+    pub calls: Vec<NewObservation<'a>>,
+}
+
+/// A prompt of a transcript.
+#[derive(Debug, Clone, Copy)]
+pub struct PastPrompt<'a> {
+    /// Its id, by which it is stored once.
+    pub id: &'a str,
+    /// What was asked.
+    pub text: &'a str,
+    /// When.
+    pub at: Millis,
+}
+
+/// What became of turns.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Past {
+    /// Prompts that are new.
+    pub prompts: usize,
+    /// What became of the calls.
+    pub calls: Taken,
+    /// The number of the last prompt.
+    pub prompt_number: i64,
+}
+
+impl Store {
+    /// Stores turns in the order of the transcript, all of them or none; `prompt_number` is that of the prompt before.
+    ///
+    /// Returns `None`, and stores nothing, where there is no such session. What a hook or an earlier reading has brought
+    /// stays as it is, so that the same turns again change nothing.
+    pub fn take_in_past(
+        &mut self,
+        session: &str,
+        turns: Vec<PastTurn<'_>>,
+        prompt_number: i64,
+    ) -> Result<Option<Past>, StoreError> {
+        let failed = cannot("take the past session in");
+        self.without_triggers(|connection| {
+            let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+            let last = Last::of(&transaction)?;
+            let past = take_in(&transaction, session, turns, prompt_number)?;
+            last.index_what_follows(&transaction)?;
+            transaction.commit()?;
+            Ok(past)
+        })
+        .map_err(failed)
+    }
+
+    /// Makes the database ready for one who writes much at a time: the WAL is copied back less often.
+    ///
+    /// For this connection, and for as long as it is open.
+    pub fn expect_much(&self) -> Result<(), StoreError> {
+        self.connection.set_prepared_statement_cache_capacity(STATEMENTS);
+        self.connection
+            .execute_batch("PRAGMA wal_autocheckpoint = 4000; PRAGMA cache_size = -65536; PRAGMA temp_store = memory;")
+            .map_err(cannot("prepare for much text"))
+    }
+}
+
+impl Store {
+    /// Runs something that keeps the indexes itself.
+    ///
+    /// A trigger makes the full-text index write its pages with every row, which takes longer than everything else.
+    fn without_triggers<T>(
+        &mut self,
+        write: impl FnOnce(&mut Connection) -> rusqlite::Result<T>,
+    ) -> rusqlite::Result<T> {
+        self.connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_TRIGGER, false)?;
+        let written = write(&mut self.connection);
+        self.connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_TRIGGER, true)?;
+        written
+    }
+}
+
+/// The last rows that the indexes know. Nobody else can add any: the transaction holds the lock.
+struct Last {
+    prompt: i64,
+    observation: i64,
+}
+
+impl Last {
+    fn of(connection: &Connection) -> rusqlite::Result<Self> {
+        let last = |table: &str| {
+            let sql = format!("SELECT coalesce(max(id), 0) FROM {table}");
+            connection.prepare_cached(&sql)?.query_row([], |row| row.get(0))
+        };
+        Ok(Self { prompt: last("user_prompts")?, observation: last("observations")? })
+    }
+
+    fn index_what_follows(&self, connection: &Connection) -> rusqlite::Result<()> {
+        for (table, sql) in INDEXES {
+            let last = if table == "observations" { self.observation } else { self.prompt };
+            connection.prepare_cached(sql)?.execute([last])?;
+        }
+        connection
+            .prepare_cached(
+                "UPDATE projects SET observations = observations + new.rows
+                 FROM (SELECT project_id, count(*) AS rows FROM observations WHERE id > ?1 GROUP BY 1) AS new
+                 WHERE projects.id = new.project_id",
+            )?
+            .execute([self.observation])
+            .map(drop)
+    }
+}
+
+fn take_in(
+    connection: &Connection,
+    session: &str,
+    turns: Vec<PastTurn<'_>>,
+    prompt_number: i64,
+) -> rusqlite::Result<Option<Past>> {
+    let Some(place) = Place::find(connection, session)? else { return Ok(None) };
+    let row = place.session;
+    let desk = Desk::open(connection, session, place)?;
+    let mut past = Past { prompt_number, ..Past::default() };
+    for turn in turns {
+        if let Some(prompt) = turn.prompt {
+            let is_known = adopt(connection, row, prompt)?;
+            if let Some(number) = remember(connection, session, Some(prompt.id), prompt.text, prompt.at.0 as i64)? {
+                past.prompts += usize::from(!is_known);
+                past.prompt_number = number;
+            }
+        }
+        for mut call in turn.calls {
+            call.prompt_number = Some(past.prompt_number);
+            desk.count(&call, &mut past.calls)?;
+        }
+    }
+    Ok(Some(past))
+}
+
+/// Returns whether a prompt is there already; one that a hook has stored without an id gets it.
+fn adopt(connection: &Connection, session: i64, prompt: PastPrompt<'_>) -> rusqlite::Result<bool> {
+    let sql = "SELECT 1 FROM user_prompts WHERE session_id = ?1 AND prompt_id = ?2";
+    if connection.prepare_cached(sql)?.exists((session, prompt.id))? {
+        return Ok(true);
+    }
+    let told: Option<i64> = connection
+        .prepare_cached(
+            "SELECT id FROM user_prompts WHERE session_id = ?1 AND prompt_id IS NULL AND trim(prompt) = trim(?2)
+             AND abs(created_at - ?3) < ?4 ORDER BY abs(created_at - ?3) LIMIT 1",
+        )?
+        .query_row((session, prompt.text, prompt.at.0 as i64, SAME_PROMPT_MS), |row| row.get(0))
+        .optional()?;
+    if let Some(id) = told {
+        connection.execute("UPDATE user_prompts SET prompt_id = ?2 WHERE id = ?1", (id, prompt.id))?;
+    }
+    Ok(told.is_some())
+}

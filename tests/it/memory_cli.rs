@@ -1,0 +1,330 @@
+//! `longhaul memory`: finding, reading, adding and forgetting.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::process::Command;
+
+use insta::assert_snapshot;
+use serde_json::{Value, json};
+
+use crate::past::{Past, holding};
+use crate::sandbox::{Outcome, Sandbox};
+
+fn sandbox() -> Sandbox {
+    Sandbox::new().at(1_794_707_999_000).with_env("TZ", "UTC")
+}
+
+fn memory(sandbox: &Sandbox, args: &[&str]) -> Outcome {
+    sandbox.longhaul(&[&["memory"], args].concat())
+}
+
+fn show(sandbox: &Sandbox, args: &[&str]) -> String {
+    let outcome = memory(sandbox, args);
+    let root = sandbox.path("").display().to_string();
+    format!("exit {:?}\n{}--\n{}", outcome.status.unwrap_or(-1), outcome.stdout, outcome.stderr).replace(&root, "~/")
+}
+
+/// A memory of one session that broke a parser and mended it.
+fn remembering() -> Sandbox {
+    let sandbox = sandbox();
+    let failure = "Error: Exit code 101\ntest parser::quotes ... FAILED";
+    Past::new(&sandbox, "aaaa-1111")
+        .prompt("why does the parser lose quotes?")
+        .call("Bash", json!({ "command": "cargo test" }), failure, json!(failure))
+        .edit("src/parser.rs", "fn quote()", "fn unquote()")
+        .bash("cargo test", "test result: ok. 12 passed")
+        .reply("The lexer dropped them. Next: write a changelog entry.");
+    assert_eq!(memory(&sandbox, &["import", "--quiet"]).status, Some(0));
+    sandbox
+}
+
+#[test]
+fn what_was_done_is_found_read_and_put_into_its_place() {
+    let sandbox = remembering();
+    assert_snapshot!(show(&sandbox, &["search", "parser"]), @r"
+    exit 0
+    O2  2026-11-01 00:03  change      Edited src/parser.rs  ~54 tokens
+    S1  2026-11-01 00:07  summary     why does the parser lose quotes?  ~36 tokens
+    P1  2026-11-01 00:00  prompt      why does the parser lose quotes?  ~8 tokens
+    O1  2026-11-01 00:01  problem     Failed: `cargo test` (exit status 101)  ~57 tokens
+    --
+    ");
+    assert_snapshot!(show(&sandbox, &["search", "--kind", "fix"]), @r"
+    exit 0
+    O3  2026-11-01 00:05  fix         Fixed: `cargo test` passes again  ~33 tokens
+    --
+    ");
+    assert_snapshot!(show(&sandbox, &["search", "--file", "parser.rs", "--type", "observations"]), @r"
+    exit 0
+    O2  2026-11-01 00:03  change      Edited src/parser.rs  ~54 tokens
+    --
+    ");
+    assert_snapshot!(show(&sandbox, &["timeline", "O2", "--before", "1", "--after", "1"]), @r"
+    exit 0
+      O1  2026-11-01 00:01  problem     Failed: `cargo test` (exit status 101)  ~57 tokens
+    > O2  2026-11-01 00:03  change      Edited src/parser.rs  ~54 tokens
+      O3  2026-11-01 00:05  fix         Fixed: `cargo test` passes again  ~33 tokens
+    --
+    ");
+    assert_snapshot!(show(&sandbox, &["get", "2", "s1", "O99", "nonsense"]), @r#"
+    exit 1
+    # O2  change  Edited src/parser.rs
+    2026-11-01 00:03, project project, session aaaa-111, prompt 1, Edit
+    changed: src/parser.rs
+
+    Replaced:
+    fn quote()
+    with:
+    fn unquote()
+
+    ## input
+    {"file_path":"~/project/src/parser.rs","old_string":"fn quote()","new_string":"fn unquote()"}
+
+    ## output
+    The file has been updated.
+
+    # S1  summary
+    2026-11-01 00:07, project project, session aaaa-111, prompt 1
+    asked: why does the parser lose quotes?
+    learned: The lexer dropped them. Next: write a changelog entry.
+    done: Changed src/parser.rs. Fixed: `cargo test` passes again
+    --
+    longhaul: there is no record O99: it was forgotten, or never was; `longhaul memory search` lists what there is
+    longhaul: "nonsense" names no record: write O345 or 345 (observation), P12 (prompt) or S6 (summary)
+    "#);
+    let found = memory(&sandbox, &["search", "unquote", "--json"]).json();
+    assert_eq!((&found[0]["id"], &found[0]["kind"]), (&json!("O2"), &json!("change")));
+    let whole = memory(&sandbox, &["get", "O2", "P1", "--json"]).json();
+    assert_eq!(whole[0]["files_modified"], json!(["src/parser.rs"]));
+    assert!(whole[0]["input"].as_str().unwrap().contains("fn unquote()"));
+    assert_eq!(whole[1]["prompt"], "why does the parser lose quotes?");
+}
+
+#[test]
+fn nothing_that_is_typed_is_a_syntax_error() {
+    let sandbox = remembering();
+    let long = "parser quotes ".repeat(750);
+    let queries = [
+        "\"",
+        "*",
+        "AND",
+        "parser AND quotes",
+        "OR",
+        "NOT",
+        "NEAR(",
+        "NEAR(parser quotes, 3)",
+        "parser*",
+        "\"parser",
+        "par\"ser",
+        "'; DROP TABLE observations; --",
+        "🎉",
+        "日本語",
+        "^parser",
+        "{title}: x",
+        "title:parser",
+        "-",
+        "--",
+        "-parser",
+        "(",
+        ")",
+        "a:b:c",
+        "kind:nothing",
+        "since:yesterday",
+        "\u{202e}x",
+        "%s",
+        "\\",
+        &long,
+    ];
+    for query in queries {
+        for scope in [&["--all"][..], &[]] {
+            let outcome = memory(&sandbox, &[&["search"], scope, &["--", query]].concat());
+            let is_fine = match outcome.status {
+                Some(0) => !outcome.stdout.is_empty() && outcome.stderr.is_empty(),
+                Some(1) => outcome.stdout.is_empty() && outcome.stderr == "nothing found\n",
+                _ => false,
+            };
+            assert!(is_fine, "{query:.40}: {outcome:?}");
+        }
+    }
+    assert_eq!(memory(&sandbox, &["search", "lexer", "--json"]).status, Some(0), "a summary has it");
+    assert_eq!(memory(&sandbox, &["search", "zebra", "--json"]).stdout, "[]\n");
+    assert_eq!(memory(&sandbox, &["search", "x", "--kind", "nonsense"]).status, Some(2));
+    let wrong_day = memory(&sandbox, &["search", "x", "--since", "monday"]);
+    assert!(wrong_day.stderr.contains("write it as 2026-01-31"), "{wrong_day:?}");
+}
+
+#[test]
+fn days_bound_a_search() {
+    let sandbox = remembering();
+    let hits = |args: &[&str]| memory(&sandbox, &[&["search", "cargo"], args].concat()).stdout.lines().count();
+    assert!(hits(&[]) >= 2);
+    assert_eq!(hits(&["--since", "2026-11-01"]), hits(&[]));
+    assert_eq!(hits(&["--since", "2026-11-02"]), 0);
+    assert_eq!(hits(&["--before", "2026-11-01"]), 0);
+    assert_eq!(hits(&["--before", "2026-11-02"]), hits(&[]));
+    assert_eq!(hits(&["--limit", "1"]), 1);
+    assert_eq!(hits(&["--offset", "1"]), hits(&[]) - 1);
+}
+
+#[test]
+fn without_a_memory_every_command_says_so_and_makes_nothing() {
+    let sandbox = sandbox();
+    assert_snapshot!(show(&sandbox, &["search", "x"]), @r"
+    exit 1
+    --
+    nothing found
+    ");
+    assert_snapshot!(show(&sandbox, &["stats"]), @r"
+    exit 0
+    --
+    Nothing is remembered yet. `longhaul memory import` reads every past session.
+    ");
+    assert_snapshot!(show(&sandbox, &["get", "1"]), @r"
+    exit 1
+    --
+    longhaul: there is no record O1: it was forgotten, or never was; `longhaul memory search` lists what there is
+    ");
+    assert_snapshot!(show(&sandbox, &["timeline", "1"]), @r"
+    exit 1
+    --
+    longhaul: there is no record O1: it was forgotten, or never was; `longhaul memory search` lists what there is
+    ");
+    assert_snapshot!(show(&sandbox, &["forget", "1", "--yes"]), @r"
+    exit 1
+    --
+    longhaul: nothing is remembered yet
+    ");
+    assert_eq!(memory(&sandbox, &["export", "--all"]).stdout, "");
+    assert!(!sandbox.data_dir().exists());
+}
+
+#[test]
+fn a_note_is_kept_without_what_is_private_or_secret() {
+    let sandbox = sandbox();
+    let text = "use port 8080 <private>zanzibar</private> and AKIAIOSFODNN7EXAMPLE";
+    assert_eq!(memory(&sandbox, &["save", text, "--title", "The port"]).stdout, "O1\n");
+    let mut command = sandbox.executable("longhaul");
+    let piped = Outcome::of(command.args(["memory", "save", "-"]), b"a first line\nand a second\n");
+    assert_eq!(piped.stdout, "O2\n");
+    let read = memory(&sandbox, &["get", "1", "2"]).stdout;
+    assert!(read.contains("The port") && read.contains("[redacted]") && read.contains("and a second"), "{read}");
+    for gone in ["zanzibar", "AKIAIOSFODNN7"] {
+        assert_eq!(holding(&sandbox.data_dir(), gone), Vec::<std::path::PathBuf>::new());
+    }
+    assert_snapshot!(show(&sandbox, &["save", "<private>all of it</private>"]), @r"
+    exit 1
+    --
+    longhaul: there is nothing to save: what is private is left out, and nothing else is there
+    ");
+    sandbox.write_config(r#"{"memory":{"enabled":false}}"#);
+    assert_snapshot!(show(&sandbox, &["save", "x"]), @r"
+    exit 1
+    --
+    longhaul: memory is switched off: set memory.enabled to true in the config
+    ");
+}
+
+#[test]
+fn what_is_forgotten_leaves_no_byte() {
+    let sandbox = sandbox();
+    let mut past = Past::new(&sandbox, "aaaa-1111");
+    past.prompt("look for zanzibar").bash("grep zanzibar", "zanzibar is here").reply("It is on line 3.");
+    past.prompt("look for kilimanjaro").bash("grep kilimanjaro", "kilimanjaro is here").reply("kilimanjaro it is.");
+    Past::new(&sandbox, "bbbb-2222").prompt("and popocatepetl?").bash("ls popocatepetl", "").reply("popocatepetl.");
+    memory(&sandbox, &["import", "--quiet"]);
+    assert!(!holding(&sandbox.data_dir(), "zanzibar").is_empty());
+    assert_snapshot!(show(&sandbox, &["forget", "O1"]), @r"
+    exit 1
+    --
+    # O1  command  Ran `grep zanzibar`
+    longhaul: nobody can be asked here: add --yes
+    ");
+    assert_snapshot!(show(&sandbox, &["forget", "O1", "P1", "O77", "--yes"]), @r"
+    exit 1
+    --
+    Forgot O1, P1.
+    longhaul: there is no record O77: it was forgotten, or never was; `longhaul memory search` lists what there is
+    ");
+    assert_eq!(memory(&sandbox, &["search", "zanzibar"]).status, Some(1));
+    let none = Vec::<std::path::PathBuf>::new();
+    assert_eq!(holding(&sandbox.data_dir(), "zanzibar"), none);
+    assert_snapshot!(show(&sandbox, &["forget", "--session", "aaaa", "--yes"]), @r"
+    exit 0
+    --
+    Forgot session aaaa-1111.
+    ");
+    memory(&sandbox, &["import", "--quiet"]);
+    assert_eq!(memory(&sandbox, &["search", "kilimanjaro"]).status, Some(1), "an import does not bring it back");
+    assert_eq!(memory(&sandbox, &["search", "popocatepetl"]).status, Some(0), "another session stays");
+    assert_snapshot!(show(&sandbox, &["forget", "--project", "nonsense", "--yes"]), @r#"
+    exit 1
+    --
+    longhaul: no project "nonsense" is remembered: `longhaul memory stats` lists those that are
+    "#);
+    memory(&sandbox, &["forget", "--project", "project", "--yes"]);
+    let purged = memory(&sandbox, &["purge", "--all", "--yes", "--json"]);
+    assert_eq!(purged.status, Some(0), "{purged:?}");
+    for gone in ["zanzibar", "kilimanjaro", "popocatepetl"] {
+        assert_eq!(holding(&sandbox.data_dir(), gone), none, "{gone}");
+    }
+    memory(&sandbox, &["import", "--quiet"]);
+    assert_eq!(memory(&sandbox, &["search", "popocatepetl"]).status, Some(1));
+}
+
+#[test]
+fn purging_drops_old_raw_text_and_keeps_what_was_made_of_it() {
+    let sandbox = remembering();
+    assert_eq!(memory(&sandbox, &["purge"]).status, Some(2));
+    assert!(memory(&sandbox, &["purge", "--older-than", "3"]).stderr.contains("--yes"));
+    assert_eq!(memory(&sandbox, &["purge", "--older-than", "3", "--yes"]).status, Some(0));
+    let whole = memory(&sandbox, &["get", "O2", "--json"]).json();
+    assert_eq!((&whole[0]["input"], &whole[0]["title"]), (&Value::Null, &json!("Edited src/parser.rs")));
+}
+
+#[test]
+fn stats_and_export_tell_the_same() {
+    let sandbox = remembering();
+    let stats = memory(&sandbox, &["stats", "--json"]).json();
+    assert_eq!(stats["rows"]["observations"], 3);
+    assert_eq!(stats["projects"][0]["name"], "project");
+    assert!(stats["bytes"].as_u64().unwrap() > 10_000 && stats["table_bytes"]["observations"].as_u64().unwrap() > 0);
+    let exported = memory(&sandbox, &["export"]).stdout;
+    let lines: Vec<Value> = exported.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(lines.len(), 5, "{exported}");
+    let file = sandbox.path("out.jsonl");
+    fs::write(&file, "old").unwrap();
+    assert_eq!(memory(&sandbox, &["export", "--all", "--output", file.to_str().unwrap()]).status, Some(0));
+    assert_eq!(fs::read_to_string(&file).unwrap(), exported);
+    assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
+}
+
+#[test]
+fn worktrees_share_a_memory_and_repositories_of_one_name_do_not() {
+    let sandbox = sandbox();
+    let git = |dir: &str, args: &[&str]| {
+        let mut command = Command::new("git");
+        command.arg("-C").arg(sandbox.path(dir)).args(["-c", "user.name=a", "-c", "user.email=a@b"]).args(args);
+        assert!(command.output().unwrap().status.success(), "git {args:?}");
+    };
+    for dir in ["one/api", "two/api"] {
+        fs::create_dir_all(sandbox.path(dir)).unwrap();
+        git(dir, &["init", "-q"]);
+        git(dir, &["commit", "-q", "--allow-empty", "-m", "x"]);
+    }
+    git("one/api", &["worktree", "add", "-q", sandbox.path("tree").to_str().unwrap()]);
+    Past::within(&sandbox, "aaaa-1", &sandbox.path("one/api")).prompt("where is zanzibar").reply("There.");
+    Past::within(&sandbox, "bbbb-2", &sandbox.path("two/api")).prompt("where is kilimanjaro").reply("Here.");
+    memory(&sandbox, &["import", "--quiet"]);
+    let found = |dir: &str, word: &str| {
+        let mut command = sandbox.executable("longhaul");
+        Outcome::of(command.current_dir(sandbox.path(dir)).args(["memory", "search", word]), b"").status == Some(0)
+    };
+    assert!(found("one/api", "zanzibar") && found("tree", "zanzibar"));
+    assert!(!found("two/api", "zanzibar") && found("two/api", "kilimanjaro") && !found("tree", "kilimanjaro"));
+    assert!(!found("home", "zanzibar"));
+    let several = memory(&sandbox, &["search", "zanzibar", "--project", "api"]);
+    assert!(several.stderr.contains("several projects are named \"api\""), "{several:?}");
+    let by_folder = sandbox.path("one/api");
+    assert_eq!(memory(&sandbox, &["search", "zanzibar", "--project", by_folder.to_str().unwrap()]).status, Some(0));
+    assert_eq!(memory(&sandbox, &["search", "zanzibar", "--all"]).status, Some(0));
+}

@@ -1,0 +1,177 @@
+//! `longhaul mcp`: a conversation as a client holds it.
+
+use std::fs;
+use std::io::{BufRead, BufReader, Write};
+use std::process::{Child, ChildStdin, ChildStdout, Stdio};
+
+use serde_json::{Value, json};
+
+use crate::past::Past;
+use crate::sandbox::Sandbox;
+
+/// A client of the server.
+struct Client {
+    child: Child,
+    input: Option<ChildStdin>,
+    output: BufReader<ChildStdout>,
+    requests: u64,
+}
+
+impl Client {
+    fn start(sandbox: &Sandbox) -> Self {
+        let mut command = sandbox.executable("longhaul");
+        let mut child =
+            command.arg("mcp").stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let (input, output) = (child.stdin.take(), BufReader::new(child.stdout.take().unwrap()));
+        Self { child, input, output, requests: 0 }
+    }
+
+    /// Says hello, as Claude Code does.
+    fn connected(sandbox: &Sandbox) -> Self {
+        let mut client = Self::start(sandbox);
+        let hello = json!({
+            "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": { "name": "test", "version": "1" },
+        });
+        let answer = client.request("initialize", hello);
+        assert_eq!(answer["result"]["serverInfo"]["name"], "longhaul");
+        assert!(answer["result"]["instructions"].as_str().unwrap().contains("search"));
+        client.send(&json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }));
+        client
+    }
+
+    fn send(&mut self, message: &Value) {
+        writeln!(self.input.as_mut().unwrap(), "{message}").unwrap();
+    }
+
+    fn request(&mut self, method: &str, params: Value) -> Value {
+        self.requests += 1;
+        let id = self.requests;
+        self.send(&json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }));
+        let mut line = String::new();
+        self.output.read_line(&mut line).unwrap();
+        let answer: Value = serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line:?}"));
+        assert_eq!(answer["id"], id, "{answer}");
+        answer
+    }
+
+    /// Calls a tool; returns whether it failed, and what it said.
+    fn call(&mut self, tool: &str, arguments: Value) -> (bool, String) {
+        let answer = self.request("tools/call", json!({ "name": tool, "arguments": arguments }));
+        let result = &answer["result"];
+        let text = result["content"][0]["text"].as_str().unwrap_or_else(|| panic!("{answer}"));
+        (result["isError"].as_bool().unwrap_or_default(), text.to_owned())
+    }
+
+    #[track_caller]
+    fn ok(&mut self, tool: &str, arguments: Value) -> String {
+        let (failed, text) = self.call(tool, arguments);
+        assert!(!failed, "{text}");
+        text
+    }
+
+    #[track_caller]
+    fn error(&mut self, tool: &str, arguments: Value) -> String {
+        let (failed, text) = self.call(tool, arguments);
+        assert!(failed, "{text}");
+        text
+    }
+
+    /// Hangs up; returns how the server ended.
+    fn end(mut self) -> Option<i32> {
+        drop(self.input.take());
+        self.child.wait().unwrap().code()
+    }
+}
+
+fn remembering() -> Sandbox {
+    let sandbox = Sandbox::new().at(1_794_707_999_000).with_env("TZ", "UTC");
+    let mut past = Past::new(&sandbox, "aaaa-1111");
+    past.prompt("why does the parser lose quotes?");
+    past.edit("src/parser.rs", "fn quote()", "fn unquote()").reply("The lexer dropped them.");
+    assert_eq!(sandbox.longhaul(&["memory", "import", "--quiet"]).status, Some(0));
+    sandbox
+}
+
+#[test]
+fn an_agent_finds_narrows_down_and_reads() {
+    let sandbox = remembering();
+    let mut client = Client::connected(&sandbox);
+    let tools = client.request("tools/list", json!({}));
+    let tools = tools["result"]["tools"].as_array().unwrap();
+    let mut names: Vec<&str> = tools.iter().map(|tool| tool["name"].as_str().unwrap()).collect();
+    names.sort_unstable();
+    assert_eq!(names, ["get_observations", "save_memory", "search", "timeline"]);
+    for tool in tools {
+        assert_eq!(tool["inputSchema"]["type"], "object", "{tool}");
+        assert!(tool["description"].as_str().unwrap().len() > 80, "{tool}");
+        for property in tool["inputSchema"]["properties"].as_object().unwrap().values() {
+            assert!(property["description"].is_string(), "{property}");
+        }
+    }
+    let found = client.ok("search", json!({ "query": "unquote" }));
+    assert_eq!(found, "O1  2026-11-01 00:01  change      Edited src/parser.rs  ~54 tokens");
+    let around = client.ok("timeline", json!({ "id": "O1", "depth_before": 1, "depth_after": 1 }));
+    assert!(around.contains("\n> O1") && around.contains("P1") && around.contains("S1"), "{around}");
+    let whole = client.ok("get_observations", json!({ "ids": ["O1", 1, "P1"] }));
+    assert!(whole.contains("fn unquote()") && whole.contains("why does the parser lose quotes?"), "{whole}");
+    let saved = client.ok("save_memory", json!({ "text": "quotes are kept since today", "title": "Quotes" }));
+    assert_eq!(saved, "saved as O2");
+    assert!(client.ok("search", json!({ "kinds": ["note"] })).contains("Quotes"));
+    assert!(client.ok("search", json!({ "query": "zebra NEAR( \"" })).starts_with("nothing found"));
+    assert_eq!(client.end(), Some(0));
+}
+
+#[test]
+fn what_goes_wrong_is_told_with_its_mend() {
+    let sandbox = remembering();
+    let mut client = Client::connected(&sandbox);
+    assert!(client.error("timeline", json!({ "id": "O99" })).contains("no record O99"));
+    assert!(client.error("get_observations", json!({ "ids": [] })).contains("[\"O345\""));
+    assert!(client.error("get_observations", json!({ "ids": ["nonsense"] })).contains("names no record"));
+    assert!(client.error("search", json!({ "kinds": ["nonsense"] })).contains("change, discovery"));
+    assert!(client.error("search", json!({ "since": "monday" })).contains("2026-01-31"));
+    assert!(client.error("search", json!({ "query": "x", "project": "nonsense" })).contains("longhaul memory stats"));
+    assert!(client.error("save_memory", json!({ "text": "<private>x</private>" })).contains("nothing to save"));
+    let partly = client.ok("get_observations", json!({ "ids": ["O1", "O99"] }));
+    assert!(partly.contains("fn unquote()") && partly.contains("no record O99"), "{partly}");
+    let unknown = client.request("tools/call", json!({ "name": "nonsense", "arguments": {} }));
+    assert!(unknown["error"].is_object() || unknown["result"]["isError"] == true, "{unknown}");
+    assert!(client.ok("search", json!({ "query": "unquote" })).starts_with("O1"), "it goes on after errors");
+    assert_eq!(client.end(), Some(0));
+}
+
+#[test]
+fn it_works_before_there_is_a_memory_and_says_when_it_is_off() {
+    let sandbox = Sandbox::new();
+    let mut client = Client::connected(&sandbox);
+    assert!(client.ok("search", json!({ "query": "x" })).contains("nothing is remembered yet"));
+    assert!(client.error("timeline", json!({ "id": "1" })).contains("nothing is remembered yet"));
+    assert!(!sandbox.data_dir().exists());
+    assert_eq!(client.ok("save_memory", json!({ "text": "zanzibar" })), "saved as O1");
+    assert!(client.ok("search", json!({ "query": "zanz" })).starts_with("O1"));
+    assert_eq!(client.end(), Some(0));
+    let sandbox = sandbox.with_env("LONGHAUL_DISABLE", "1");
+    let mut client = Client::connected(&sandbox);
+    assert!(client.error("search", json!({ "query": "zanzibar" })).contains("LONGHAUL_DISABLE"));
+    client.end();
+    for suffix in ["-wal", "-shm"] {
+        let _ = fs::remove_file(sandbox.data_dir().join(format!("longhaul.db{suffix}")));
+    }
+    fs::write(sandbox.data_dir().join("longhaul.db"), "x".repeat(4096)).unwrap();
+    let sandbox = sandbox.with_env("LONGHAUL_DISABLE", "0");
+    let mut client = Client::connected(&sandbox);
+    assert!(client.error("search", json!({ "query": "zanzibar" })).contains("longhaul.db"));
+    client.end();
+}
+
+#[test]
+fn the_project_is_the_sessions_own() {
+    let sandbox = remembering();
+    let elsewhere = sandbox.home().to_str().unwrap().to_owned();
+    let sandbox = sandbox.with_env("CLAUDE_PROJECT_DIR", elsewhere);
+    let mut client = Client::connected(&sandbox);
+    assert!(client.ok("search", json!({ "query": "unquote" })).starts_with("nothing found"));
+    assert!(client.ok("search", json!({ "query": "unquote", "all_projects": true })).starts_with("O1"));
+    assert!(client.ok("search", json!({ "query": "unquote", "project": "project" })).starts_with("O1"));
+    client.end();
+}
