@@ -185,8 +185,9 @@ impl Doomed {
     }
 }
 
-/// Returns when a process began, in the kernel's own ticks.
+/// Returns when a process began, in the kernel's own ticks; `None` where it has ended, noticed or not.
 fn began(pid: u32) -> Option<String> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    stat.rsplit_once(')')?.1.split_ascii_whitespace().nth(19).map(str::to_owned)
+    let fields: Vec<&str> = stat.rsplit_once(')')?.1.split_ascii_whitespace().collect();
+    (fields.first() != Some(&"Z")).then(|| fields.get(19).map(|ticks| (*ticks).to_owned()))?
 }

@@ -188,12 +188,18 @@ pub(crate) fn start_ticks(pid: u32) -> Option<String> {
     text.rsplit_once(')')?.1.split_ascii_whitespace().nth(19).map(str::to_owned)
 }
 
-/// Returns whether a process runs.
+/// Returns whether a process runs. One that has ended and that nobody has asked after yet does not.
 pub(crate) fn is_alive(pid: u32) -> bool {
-    rustix::process::Pid::from_raw(pid as i32).is_some_and(|pid| {
-        // One that belongs to somebody else lives, too.
-        !matches!(rustix::process::test_kill_process(pid), Err(rustix::io::Errno::SRCH))
-    })
+    let Some(id) = rustix::process::Pid::from_raw(pid as i32) else { return false };
+    // One that belongs to somebody else lives, too.
+    let is_there = !matches!(rustix::process::test_kill_process(id), Err(rustix::io::Errno::SRCH));
+    is_there && !is_zombie(pid)
+}
+
+/// Returns whether a process has ended and only waits for its parent to notice; `false` without `/proc`.
+fn is_zombie(pid: u32) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    stat.rsplit_once(')').is_some_and(|(_, rest)| rest.trim_start().starts_with(['Z', 'X']))
 }
 
 /// Returns every process: from `/proc` on Linux, from one `ps` elsewhere.
