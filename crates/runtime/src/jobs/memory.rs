@@ -44,7 +44,8 @@ pub fn on_session_start(hook: &mut Hook<SessionStart>) -> Result<Flow, Error> {
     let page = render_page(&store, reader, room)?;
     if !page.text.is_empty() {
         hook.show(&page.text);
-        hook.tell(&format!("longhaul: shown {} records of {}", page.shown, session.project));
+        let records = if page.shown == 1 { "record" } else { "records" };
+        hook.tell(&format!("longhaul: shown {} {records} of {}", page.shown, session.project));
     }
     Ok(Flow::Next)
 }
