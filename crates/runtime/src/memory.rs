@@ -20,7 +20,7 @@ use crate::{Deadline, Error, Home, Keeper};
 const SUMMED_UP: usize = 40;
 
 /// How many of a project's newest records a page is made of.
-const PAGE_LINES: usize = 200;
+const PAGE_LINES: usize = 120;
 
 /// How much of a prompt is remembered, in characters.
 const PROMPT_CHARS: usize = 16_384;

@@ -5,7 +5,7 @@ use longhaul_core::event::{
 };
 use longhaul_core::guard::{in_subagent, is_task_notification};
 use longhaul_memory::{Call, RawCall, is_skipped};
-use longhaul_store::{Session, Store};
+use longhaul_store::Session;
 
 use crate::handoff::register;
 use crate::memory::{Reader, Spool, clean_prompt, is_excluded, render_page, sum_up, take_in, take_in_all};
@@ -95,15 +95,12 @@ pub fn on_turn_end(hook: &mut Hook<Stop>) -> Result<Flow, Error> {
     if in_subagent(&hook.event.common) {
         return Ok(Flow::Next);
     }
-    hook.settle_memory(|_, _| Ok(()))
+    hook.settle_memory(hook.event.stop_hook_active)
 }
 
-/// The same at the end, and marks the session as completed.
+/// The same at the end; that it is the end, handoff's part has noted.
 pub fn on_session_end(hook: &mut Hook<SessionEnd>) -> Result<Flow, Error> {
-    hook.settle_memory(|hook, store| {
-        let session = hook.event.common.session.as_str();
-        Ok(store.complete_session(session, &hook.event.reason, hook.env.now)?)
-    })
+    hook.settle_memory(false)
 }
 
 impl<E: HookEvent<'static>> Hook<E> {
@@ -146,17 +143,20 @@ impl<E: HookEvent<'static>> Hook<E> {
         Ok(Flow::Next)
     }
 
-    /// Takes in what was noted of this session, does `also`, and sums up where there is something new.
-    fn settle_memory(&mut self, also: impl FnOnce(&Self, &Store) -> Result<(), Error>) -> Result<Flow, Error> {
+    /// Takes in what was noted of this session, and sums it up where there is something new to say.
+    ///
+    /// `again` says that the turn has gone on since it was last summed up.
+    fn settle_memory(&mut self, again: bool) -> Result<Flow, Error> {
         if !self.remembers() {
             return Ok(Flow::Next);
         }
         let mut store = self.store()?;
-        let session = self.event.common().session.clone();
-        register(&store, &self.env, self.event.common())?;
-        also(self, &store)?;
-        take_in(&mut store, &self.home, &session, &self.env, Some(self.deadline))?;
-        if let Some(session) = store.session(session.as_str())?.filter(has_something_to_say) {
+        let Some(session) = register(&store, &self.env, self.event.common())? else { return Ok(Flow::Next) };
+        let id = self.event.common().session.clone();
+        let taken = take_in(&mut store, &self.home, &id, &self.env, Some(self.deadline))?;
+        if has_something_to_say(&session)
+            && (taken || again || !store.has_summary(id.as_str(), i64::from(session.prompts))?)
+        {
             sum_up(&mut store, &session, self.env.now)?;
         }
         Ok(Flow::Next)

@@ -30,6 +30,18 @@ impl Store {
         Ok(changed)
     }
 
+    /// Returns whether it is stored what a session came to up to that prompt.
+    pub fn has_summary(&self, session: &str, prompt_number: i64) -> Result<bool, StoreError> {
+        self.connection
+            .query_row(
+                "SELECT EXISTS (SELECT 1 FROM session_summaries
+                                WHERE session_id = (SELECT id FROM sessions WHERE session_id = ?1) AND prompt_number = ?2)",
+                (session, prompt_number),
+                |row| row.get(0),
+            )
+            .map_err(cannot("look for the summary"))
+    }
+
     /// Puts an observation into other words; returns whether that was allowed.
     ///
     /// What happened stays: kind, tool and files are not touched.
