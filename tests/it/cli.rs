@@ -82,7 +82,7 @@ fn wrong_calls_name_the_thing_and_the_mend() {
     assert_snapshot!(show(&sandbox, &["bookmarks"]), @r"
     exit 1
     --
-    longhaul: cannot open the database ~/data/longhaul.db: file is not a database
+    longhaul: the database was damaged; it is kept as ~/data/longhaul.db.damaged-1, and a new one is begun: cannot open the database ~/data/longhaul.db: file is not a database
     ");
 }
 

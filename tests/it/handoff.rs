@@ -27,7 +27,11 @@ struct Session<'a> {
 }
 
 impl<'a> Session<'a> {
+    /// A session of that name and client, without memory: what that shows is not for these tests to say.
     fn new(sandbox: &'a Sandbox, id: &str, pid: u32) -> Self {
+        if !sandbox.data_dir().join("config.json").exists() {
+            sandbox.write_config(r#"{"memory":{"enabled":false}}"#);
+        }
         Self { sandbox, id: id.to_owned(), pid, written: Cell::default(), last: None.into() }
     }
 

@@ -23,6 +23,7 @@ mod context_guard;
 mod continuation;
 mod handoff;
 mod logging;
+mod memory;
 mod memory_cli;
 mod memory_import;
 mod memory_mcp;

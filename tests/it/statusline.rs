@@ -127,7 +127,7 @@ fn bad_input_is_a_short_line() {
     std::fs::create_dir_all(sandbox.data_dir()).unwrap();
     std::fs::write(sandbox.data_dir().join("longhaul.db"), "no database".repeat(400)).unwrap();
     assert!(render(&sandbox, report(json!({})), &[]).starts_with("Opus 5.5"));
-    assert!(sandbox.error_log().contains("statusline: cannot open the database"), "{}", sandbox.error_log());
+    assert!(sandbox.error_log().contains("statusline: the database was damaged"), "{}", sandbox.error_log());
     let nowhere = sandbox.with_env("LONGHAUL_HOME", "/dev/null/x");
     assert!(render(&nowhere, report(json!({})), &[]).starts_with("Opus 5.5"));
 }

@@ -94,7 +94,7 @@ fn refresh_prints_nothing_even_when_it_fails() {
         let _ = fs::remove_file(sandbox.data_dir().join(side));
     }
     quiet(sandbox.longhaul(&["tmux", "refresh"]));
-    assert!(sandbox.error_log().contains("refresh: cannot open the database"), "{}", sandbox.error_log());
+    assert!(sandbox.error_log().contains("refresh: the database was damaged"), "{}", sandbox.error_log());
 }
 
 #[test]

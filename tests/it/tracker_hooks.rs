@@ -362,7 +362,7 @@ fn outside_tmux_everything_is_stored_and_only_the_reply_is_printed() {
 #[test]
 fn with_the_tracker_off_there_is_no_database() {
     let sandbox = Sandbox::new();
-    sandbox.write_config(r#"{"tracker":{"enabled":false},"handoff":{"enabled":false}}"#);
+    sandbox.write_config(r#"{"tracker":{"enabled":false},"handoff":{"enabled":false},"memory":{"enabled":false}}"#);
     fire(&sandbox, "SessionStart", json!({}));
     fire(&sandbox, "UserPromptSubmit", json!({}));
     fire(&sandbox, "Stop", json!({}));

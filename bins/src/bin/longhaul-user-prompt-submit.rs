@@ -7,6 +7,7 @@ fn main() {
     Hook::<UserPromptSubmit>::run_then(
         &[
             jobs::bookmarks::on_prompt, // a marker is nobody's prompt: nothing below hears of it
+            jobs::privacy::on_prompt,
             jobs::continuation::on_prompt,
             jobs::handoff::on_baton_command, // costs no request, and is no work
             jobs::tracker::on_prompt,

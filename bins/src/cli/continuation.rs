@@ -38,7 +38,7 @@ pub(crate) enum Command {
 #[derive(clap::Args)]
 pub(crate) struct Which {
     /// The chain in the session whose id begins so, instead of the newest
-    #[arg(long, value_name = "ID")]
+    #[arg(long, value_name = "ID", value_parser = clap::builder::NonEmptyStringValueParser::new())]
     session: Option<String>,
 }
 
@@ -58,21 +58,16 @@ pub(crate) fn run(env: &Env, command: Command) -> anyhow::Result<Exit> {
             Ok(Exit::Success)
         }
         Command::Resume(which) => {
-            let before = find(
-                store,
-                which.session.as_deref(),
-                |chain| chain.plan.is_stuck() || chain.plan.is_typed(),
-                "failed or held up",
-            )?;
+            let fit = |chain: &Chain| chain.plan.is_stuck() || chain.plan.waits_for_typing();
+            let before = find(store, which.session.as_deref(), fit, "can be carried on")?;
             let chain = decide_by_hand(env, true, before.id)?.context("the chain is gone")?;
-            if chain.plan.state == before.plan.state && !before.plan.paused && !before.plan.state.is_open() {
-                bail!("nothing is left to carry on: {}", before.plan.reason);
-            }
-            out::message(&format!("Session {}: {} again.", short(&chain), chain.plan.state));
+            let by_hand =
+                if chain.place.is_none() { "; there is no terminal to type into: type /clear there" } else { "" };
+            out::message(&format!("Session {}: {} again{by_hand}.", short(&chain), chain.plan.state));
             Ok(Exit::Success)
         }
         Command::Cancel(which) => {
-            let chain = find(store, which.session.as_deref(), |chain| chain.plan.state.is_open(), "under way")?;
+            let chain = find(store, which.session.as_deref(), |chain| chain.plan.state.is_open(), "is under way")?;
             let chain = decide_by_hand(env, false, chain.id)?.context("the chain is gone")?;
             out::message(&format!("Session {}: {}.", short(&chain), chain.plan.state));
             Ok(Exit::Success)
@@ -87,7 +82,10 @@ fn find(store: Option<Store>, prefix: Option<&str>, fit: impl Fn(&Chain) -> bool
     let mut chains = chains.iter().filter(meant);
     match (chains.clone().find(|chain| fit(chain)), chains.next(), prefix) {
         (Some(chain), ..) => Ok(chain.clone()),
-        (None, Some(chain), _) => bail!("no continuation is {what}: the newest is {}", chain.plan.state),
+        (None, Some(chain), _) => {
+            let reason = if chain.plan.reason.is_empty() { String::new() } else { format!(" ({})", chain.plan.reason) };
+            bail!("no continuation {what}: the newest is {}{reason}", chain.plan.state)
+        }
         (None, None, Some(prefix)) => bail!("no continuation is known in a session whose id begins with {prefix:?}"),
         (None, None, None) => bail!("no session has been continued yet"),
     }

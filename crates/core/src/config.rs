@@ -153,11 +153,15 @@ impl Config {
     }
 }
 
+/// The least that a project may say of how full the context gets: less would clear at every turn.
+const PROJECT_SHARE: f64 = 0.2;
+const PROJECT_TOKENS: f64 = 20_000.0;
+
 impl Continuation {
     /// Takes over what a project's own `.claude/longhaul.json` says, and returns what of that cannot be used.
     ///
-    /// A project may switch it on or off and say when, no more: its files come from anybody, and what is typed into a
-    /// session is for its user to say.
+    /// A project may switch it on or off and say when, within limits, no more: its files come from anybody, and what is
+    /// typed into a session is for its user to say.
     pub fn with_project(self, text: &str) -> (Self, Vec<Warning>) {
         let mut warnings = Vec::new();
         let section = serde_json::from_str::<Value>(text).ok().and_then(|json| json.get("continuation").cloned());
@@ -175,9 +179,14 @@ impl Continuation {
                 warnings.push(Warning::not_for_a_project(&format!("continuation.{key}")));
             }
         }
+        let floor = |limit: &f64| if *limit > 1.0 { limit.max(PROJECT_TOKENS) } else { limit.max(PROJECT_SHARE) };
+        let at = match project.at == self.at {
+            true => self.at,
+            false => Limits(project.at.0.iter().map(floor).collect()),
+        };
         let Self { prompt, step_seconds, after_rate_limit, .. } = self;
         let max_rounds = Amount(project.max_rounds.0.min(self.max_rounds.0));
-        (Self { prompt, step_seconds, after_rate_limit, max_rounds, ..project }, warnings)
+        (Self { at, prompt, step_seconds, after_rate_limit, max_rounds, ..project }, warnings)
     }
 }
 

@@ -5,11 +5,16 @@
 //! that something has happened ([`Plan::meet`]), never because some time has passed in the hope that it has.
 
 mod document;
+mod found;
 mod occasion;
 mod plan;
+mod sections;
+mod state;
 mod words;
 
-pub use self::document::{Document, MARKER_FILE, Malformed, Written, WrittenAs, find_handoff};
+pub use self::document::{Document, Malformed};
+pub use self::found::{MARKER_FILE, Written, WrittenAs, find_handoff};
 pub use self::occasion::{Fill, Occasion, TurnEnd};
-pub use self::plan::{ATTEMPTS, Act, EXPIRES_MS, GRACE_MS, Outcome, Plan, Rules, State};
+pub use self::plan::{ATTEMPTS, Act, EXPIRES_MS, HELD_UP_MS, LIFTS, Outcome, Plan, Rules};
+pub use self::state::State;
 pub use self::words::{ask, ask_again, page};

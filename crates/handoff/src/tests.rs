@@ -1,5 +1,6 @@
 mod baton;
 mod choose;
+mod continuation_any;
 mod continuation_document;
 mod continuation_plan;
 mod middle;

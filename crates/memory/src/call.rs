@@ -6,8 +6,12 @@ use longhaul_core::Millis;
 use serde::{Deserialize, Serialize};
 
 use crate::cap::{INPUT_CHARS, RESPONSE_CHARS, cap};
+use crate::ends::redacted_ends;
 use crate::redact::redact;
 use crate::strip::strip_json;
+
+/// A text of up to this many bytes could be tried out against its hash.
+const GUESSABLE: usize = 64 * 1024;
 
 /// Whether well-known shapes of secrets are replaced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -77,18 +81,22 @@ impl Call {
     /// In this order: a secret or a passage that reaches over a cut would lose the half by which it is known.
     pub fn new(raw: &RawCall<'_>) -> Self {
         let (input, response) = (strip_json(raw.input), strip_json(raw.response));
-        let (input, response) = match raw.secrets {
-            Secrets::Redact => (redact(&input), redact(&response)),
-            Secrets::Keep => (Cow::Borrowed(&*input), Cow::Borrowed(&*response)),
+        let kept = |text: &str, max: usize| match raw.secrets {
+            Secrets::Redact => redacted_ends(text, max),
+            Secrets::Keep => cap(text, max),
+        };
+        // From the whole input: two long files may differ only in what is cut. What is long cannot be guessed from a hash.
+        let folded = match raw.secrets {
+            Secrets::Redact if input.len() <= GUESSABLE => redact(&input),
+            Secrets::Redact | Secrets::Keep => Cow::Borrowed(&*input),
         };
         Self {
             tool_use_id: raw.tool_use_id.to_owned(),
             tool: raw.tool.to_owned(),
             prompt_id: raw.prompt_id.to_owned(),
-            // From the whole input: two long files may differ only in what is cut.
-            fold_key: hash(&[raw.tool, &input, if raw.is_error { "failed" } else { "" }]),
-            input: cap(&input, INPUT_CHARS),
-            response: cap(&response, RESPONSE_CHARS),
+            fold_key: hash(&[raw.tool, &folded, if raw.is_error { "failed" } else { "" }]),
+            input: kept(&input, INPUT_CHARS),
+            response: kept(&response, RESPONSE_CHARS),
             is_error: raw.is_error,
             cwd: raw.cwd.to_owned(),
             at: raw.at,

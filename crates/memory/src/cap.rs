@@ -20,17 +20,26 @@ pub fn cap(text: &str, max: usize) -> String {
     if total <= max {
         return text.to_owned();
     }
+    let half = text.char_indices().nth(total / 2).map_or(0, |(at, _)| at);
+    // What is cut lies in the middle, but no escape may be parted there.
+    let half = escape_over(text, half).map_or(half, |(start, _)| start);
+    cut(&text[..half], &text[half..], 0, max)
+}
+
+/// Returns the beginning of `head` and the end of `tail`, in at most `max` characters; `between` were left out before.
+pub(crate) fn cut(head: &str, tail: &str, between: usize, max: usize) -> String {
+    let total = head.chars().count() + between + tail.chars().count();
     let Some(room) = max.checked_sub(note(total).chars().count()) else {
-        return text.chars().take(max).collect();
+        return head.chars().take(max).collect();
     };
-    let tail = room / 3;
-    let head_end = text.char_indices().nth(room - tail).map_or(text.len(), |(at, _)| at);
-    let tail_start =
-        tail.checked_sub(1).and_then(|last| text.char_indices().nth_back(last)).map_or(text.len(), |(at, _)| at);
-    let head_end = escape_over(text, head_end).map_or(head_end, |(start, _)| start);
-    let tail_start = escape_over(text, tail_start).map_or(tail_start, |(_, end)| end);
-    let missing = text[head_end..tail_start].chars().count();
-    format!("{}{}{}", &text[..head_end], note(missing), &text[tail_start..])
+    let last = room / 3;
+    let head_end = head.char_indices().nth(room - last).map_or(head.len(), |(at, _)| at);
+    let tail_start = last.checked_sub(1).and_then(|last| tail.char_indices().nth_back(last)).map_or(0, |(at, _)| at);
+    let tail_start = if last == 0 { tail.len() } else { tail_start };
+    let head_end = escape_over(head, head_end).map_or(head_end, |(start, _)| start);
+    let tail_start = escape_over(tail, tail_start).map_or(tail_start, |(_, end)| end);
+    let shown = head[..head_end].chars().count() + tail[tail_start..].chars().count();
+    format!("{}{}{}", &head[..head_end], note(total - shown), &tail[tail_start..])
 }
 
 fn note(missing: usize) -> String {

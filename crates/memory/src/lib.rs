@@ -2,6 +2,7 @@
 
 mod call;
 mod cap;
+mod ends;
 mod fields;
 mod json;
 mod key_block;

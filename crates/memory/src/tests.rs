@@ -2,6 +2,7 @@ mod call;
 mod cap;
 mod command;
 mod decision;
+mod ends;
 mod fields;
 mod json;
 mod observe;

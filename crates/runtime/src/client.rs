@@ -4,7 +4,7 @@ use std::path::Path;
 
 use longhaul_core::{Env, Millis, SessionId};
 use longhaul_inject::{ClientSays, EditorMode};
-use longhaul_tracker::{Record, RecordStatus};
+use longhaul_tracker::{Process, Record, RecordStatus, client_name};
 use serde::Deserialize;
 
 use crate::process;
@@ -21,6 +21,8 @@ struct RecordWire {
     #[serde(default)]
     kind: Option<String>,
     #[serde(default)]
+    entrypoint: Option<String>,
+    #[serde(default)]
     tmux: Option<String>,
     #[serde(default)]
     status: String,
@@ -33,6 +35,16 @@ struct RecordWire {
 }
 
 impl RecordWire {
+    /// Returns whether a program, and not a person, waits for what the client says; `None` where it does not tell.
+    ///
+    /// `claude -p` calls its kind interactive, too: only the way in tells it apart.
+    fn is_headless(&self) -> Option<bool> {
+        if self.kind.as_deref().is_some_and(|kind| kind != "interactive") {
+            return Some(true);
+        }
+        self.entrypoint.as_deref().map(|entry| entry.starts_with("sdk"))
+    }
+
     fn status(&self) -> Option<RecordStatus> {
         match self.status.as_str() {
             "waiting" => Some(RecordStatus::Waiting),
@@ -50,11 +62,36 @@ fn read(path: &Path) -> Option<RecordWire> {
     is_same_process(record.pid, record.proc_start.as_ref()).then_some(record)
 }
 
+/// Returns the record of the client `pid`.
+fn record_of(env: &Env, pid: u32) -> Option<RecordWire> {
+    read(&env.client_dir.as_ref()?.join("sessions").join(format!("{pid}.json")))
+}
+
+/// Returns whether the client `pid` answers a program: what it says last is its result, and nobody types into it.
+pub(crate) fn is_headless(env: &Env, pid: u32) -> bool {
+    let told = record_of(env, pid).and_then(|record| record.is_headless());
+    told.unwrap_or_else(|| process::command_line(pid).iter().any(|word| word == "-p" || word == "--print"))
+}
+
+/// Returns whether the client `pid` runs inside another, whose terminal it has then, too.
+///
+/// Whatever is above the terminal's own server has another one.
+pub(crate) fn is_nested(env: &Env, pid: u32) -> bool {
+    let is_server = |process: &Process| {
+        let name = process.name.to_ascii_lowercase();
+        name.starts_with("tmux") || name.starts_with("screen")
+    };
+    let ancestors = process::ancestors(pid).into_iter().take_while(|process| !is_server(process));
+    // Right above it there may be a script that does no more than start it.
+    let is_client = |at: usize, process: &Process| {
+        (at > 0 && client_name(process).is_some()) || record_of(env, process.pid).is_some()
+    };
+    ancestors.enumerate().any(|(at, process)| is_client(at, &process))
+}
+
 /// Returns what the record of the client `pid` says; `Unknown` where there is none, or it is another process's.
 pub(crate) fn says(env: &Env, pid: Option<u32>) -> ClientSays {
-    let (Some(pid), Some(dir)) = (pid, &env.client_dir) else { return ClientSays::Unknown };
-    let record = read(&dir.join("sessions").join(format!("{pid}.json")));
-    match record.and_then(|record| record.status()) {
+    match pid.and_then(|pid| record_of(env, pid)).and_then(|record| record.status()) {
         Some(RecordStatus::Waiting) => ClientSays::Waiting,
         Some(RecordStatus::Busy) => ClientSays::Busy,
         Some(RecordStatus::Idle) => ClientSays::Idle,
@@ -104,8 +141,7 @@ fn is_same_process(pid: u32, recorded: Option<&serde_json::Value>) -> bool {
 
 /// Returns the session that the client `pid` shows now; `/clear` changes it.
 pub(crate) fn shown_session(env: &Env, pid: Option<u32>) -> Option<SessionId> {
-    let path = env.client_dir.as_ref()?.join("sessions").join(format!("{}.json", pid?));
-    SessionId::new(&read(&path)?.session_id)
+    SessionId::new(&record_of(env, pid?)?.session_id)
 }
 
 /// The client's settings, as far as typing depends on them.

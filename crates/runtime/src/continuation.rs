@@ -6,29 +6,26 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
+use fs2::FileExt;
 use longhaul_core::{Env, Millis, config};
-use longhaul_handoff::continuation::{Act, MARKER_FILE, Occasion, Outcome, Plan, Rules, Written, WrittenAs};
+use longhaul_handoff::continuation::{Act, Document, MARKER_FILE, Occasion, Outcome, Plan, Rules, Written, WrittenAs};
 use longhaul_store::Chain;
 
 pub(crate) use self::deliver::{KIND, deliver};
-use crate::{Error, Keeper, files, process};
+use crate::{Error, Home, Keeper, files, process};
 
 /// Where a project may say that it wants this, and where the model may have written a handoff unasked.
 const PROJECT_DIR: &str = ".claude";
 const PROJECT_FILE: &str = "longhaul.json";
 const HANDOFF_FILE: &str = "handoff.md";
 
-/// The most that is read of a handoff that was written into a file.
-const MAX_FILE: u64 = 256 * 1024;
-
 /// Returns what is set for a session: the user's own settings, and what the project says.
 pub(crate) fn settings(
     settings: &config::Continuation,
     project: Option<&Path>,
 ) -> (config::Continuation, Vec<config::Warning>) {
-    let text = project.and_then(|dir| std::fs::read_to_string(dir.join(PROJECT_DIR).join(PROJECT_FILE)).ok());
-    match text {
-        Some(text) => settings.clone().with_project(&text),
+    match project.and_then(|dir| files::read_foreign(&dir.join(PROJECT_DIR).join(PROJECT_FILE))) {
+        Some((text, _)) => settings.clone().with_project(&text),
         None => (settings.clone(), Vec::new()),
     }
 }
@@ -37,7 +34,6 @@ pub(crate) fn settings(
 pub(crate) struct Course {
     pub(crate) settings: config::Continuation,
     pub(crate) can_type: bool,
-    pub(crate) keeper: Keeper,
 }
 
 impl Course {
@@ -53,33 +49,21 @@ impl Course {
         }
     }
 
-    /// Lets a plan meet an occasion; nothing private is in what comes out.
+    /// Lets a plan meet an occasion.
     pub(crate) fn meet(&self, plan: &Plan, occasion: &Occasion<'_>, remaining: &[String], now: Millis) -> Outcome {
-        let Outcome { plan, act } = plan.meet(occasion, &self.rules(remaining), now);
-        let act = match act {
-            Act::Clear(mut handoff) => {
-                handoff.body = self.keeper.clean(&handoff.body);
-                Act::Clear(handoff)
-            }
-            act => act,
-        };
-        Outcome { plan, act }
+        plan.meet(occasion, &self.rules(remaining), now)
     }
 }
 
-/// Returns the handoffs that stand in the project's files.
-pub(crate) fn written(project: Option<&Path>) -> Vec<Written> {
+/// Returns the handoffs that stand in the project's files, without what is private.
+pub(crate) fn written(project: Option<&Path>, keeper: Keeper) -> Vec<Written> {
     let Some(dir) = project.map(|dir| dir.join(PROJECT_DIR)) else { return Vec::new() };
     [(HANDOFF_FILE, WrittenAs::Handoff), (MARKER_FILE, WrittenAs::Marker)]
         .into_iter()
         .filter_map(|(name, kind)| {
-            let mut file = File::open(dir.join(name)).ok()?;
-            let metadata = file.metadata().ok().filter(std::fs::Metadata::is_file)?;
-            let since = metadata.modified().ok()?.duration_since(std::time::UNIX_EPOCH).ok()?;
-            let mut text = Vec::new();
-            Read::by_ref(&mut file).take(MAX_FILE).read_to_end(&mut text).ok()?;
-            let text = String::from_utf8_lossy(&text).into_owned();
-            Some(Written { kind, modified: Millis(since.as_millis() as u64), text })
+            let (text, modified) = files::read_foreign(&dir.join(name))?;
+            let since = modified.duration_since(std::time::UNIX_EPOCH).ok()?;
+            Some(Written { kind, modified: Millis(since.as_millis() as u64), text: keeper.clean(&text) })
         })
         .collect()
 }
@@ -102,12 +86,12 @@ pub fn start_injector(chain: &Chain) -> Result<(), Error> {
 
 /// Carries on, or ends, a chain on a person's word; returns what it is now.
 pub fn decide_by_hand(env: &Env, resume: bool, id: i64) -> Result<Option<Chain>, Error> {
-    let home = crate::Home::of(env)?;
+    let home = Home::of(env)?;
     let (config, _) = crate::config(env)?;
     let mut store = home.store(crate::home::PATIENCE)?;
     let Some(chain) = store.chain(id)? else { return Ok(None) };
     let (settings, _) = settings(&config.continuation, Some(Path::new(&chain.project_path)));
-    let course = Course { settings, can_type: true, keeper: Keeper::new(&config) };
+    let course = Course { settings, can_type: chain.place.is_some() };
     let occasion = if resume { Occasion::Resumed } else { Occasion::Cancelled };
     let met = store.meet(id, env.now, |plan, remaining| course.meet(plan, &occasion, remaining, env.now))?;
     let Some(met) = met else { return Ok(None) };
@@ -118,6 +102,14 @@ pub fn decide_by_hand(env: &Env, resume: bool, id: i64) -> Result<Option<Chain>,
 }
 
 /// Keeps a handoff as a file, too, where people find it.
-pub(crate) fn keep_file(home: &crate::Home, session: &str, body: &str) -> Result<(), Error> {
-    files::replace(&home.handoff_file(session), format!("{body}\n").as_bytes())
+pub(crate) fn keep_file(home: &Home, session: &str, handoff: &Document) -> Result<(), Error> {
+    files::replace(&home.handoff_file(session), handoff.to_text().as_bytes())
+}
+
+/// Takes the lock of whoever types for a chain, which is given back when the file is dropped.
+///
+/// `None` while somebody has it: whoever was killed has not.
+pub(crate) fn lock(home: &Home, id: i64) -> Result<Option<File>, Error> {
+    let file = files::open_append(&home.locks().join(format!("continuation-{id}")))?;
+    Ok(file.try_lock_exclusive().is_ok().then_some(file))
 }

@@ -1,11 +1,30 @@
 //! Files that only their owner may read, written whole or not at all.
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::os::unix::fs::{DirBuilderExt, FileExt, OpenOptionsExt};
 use std::path::Path;
+use std::time::SystemTime;
+
+use rustix::fs::OFlags;
 
 use crate::Error;
+
+/// The most that is read of a project's file.
+const MAX_FOREIGN: u64 = 64 * 1024;
+
+/// Reads a file of a project, which may come from anybody: no link is followed, nothing that is no plain file is waited
+/// for, and no more than 64 KB are read.
+///
+/// Returns its text and when it was last written; `None` where there is no such file.
+pub(crate) fn read_foreign(path: &Path) -> Option<(String, SystemTime)> {
+    let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let file = OpenOptions::new().read(true).custom_flags(flags.bits() as i32).open(path).ok()?;
+    let metadata = file.metadata().ok().filter(fs::Metadata::is_file)?;
+    let mut bytes = Vec::new();
+    file.take(MAX_FOREIGN).read_to_end(&mut bytes).ok()?;
+    Some((String::from_utf8_lossy(&bytes).into_owned(), metadata.modified().ok()?))
+}
 
 /// Creates a folder and those above it, 0700.
 pub(crate) fn create_dir(dir: &Path) -> Result<(), Error> {

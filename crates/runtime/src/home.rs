@@ -3,8 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use fs2::FileExt;
 use longhaul_core::{Config, Env, SessionId, config};
-use longhaul_store::Store;
+use longhaul_store::{Store, StoreError};
 
 use crate::{Error, files};
 
@@ -38,9 +39,14 @@ impl Home {
         self.sessions().join(format!("{session}.{extension}"))
     }
 
+    /// Returns the folder of the handoffs that sessions wrote when their context was full.
+    pub fn handoffs(&self) -> PathBuf {
+        self.dir.join("handoffs")
+    }
+
     /// Returns the file that keeps the handoff that a session wrote when its context was full.
     pub fn handoff_file(&self, session: &str) -> PathBuf {
-        self.dir.join("handoffs").join(format!("{session}.md"))
+        self.handoffs().join(format!("{session}.md"))
     }
 
     /// Returns the folder of what hooks have noted and nobody has taken in yet.
@@ -74,17 +80,62 @@ impl Home {
     }
 
     /// Opens the database, readable by nobody else; waits for others' writes for `patience` at most.
+    ///
+    /// One that is damaged is set aside, which is an error; the next opening begins a new one.
     pub fn store(&self, patience: Duration) -> Result<Store, Error> {
         let path = self.database();
         // SQLite would create it with the umask's mode; its WAL takes over the mode of the file.
         files::open_append(&path)?;
-        Ok(Store::open(&path, patience)?)
+        Store::open(&path, patience).map_err(|error| self.judge(error))
     }
 
     /// Opens the database if there is one.
     pub fn existing_store(&self) -> Result<Option<Store>, Error> {
         let path = self.database();
-        path.exists().then(|| Store::open(&path, PATIENCE)).transpose().map_err(Error::from)
+        path.exists().then(|| Store::open(&path, PATIENCE)).transpose().map_err(|error| self.judge(error))
+    }
+
+    /// Sets the database aside where the error says that it is damaged, and says so.
+    pub(crate) fn judge(&self, error: StoreError) -> Error {
+        if !error.is_corrupt() {
+            return error.into();
+        }
+        match self.set_aside() {
+            Ok(Some(aside)) => Error::Damaged { aside, source: error },
+            // Somebody else has just done it.
+            Ok(None) => error.into(),
+            Err(problem) => problem,
+        }
+    }
+
+    /// Gives a damaged database another name, with what belongs to it; `None` where it is no longer damaged.
+    ///
+    /// Of several processes that find it damaged at the same moment one does it, and the others look again.
+    fn set_aside(&self) -> Result<Option<PathBuf>, Error> {
+        let path = self.database();
+        let lock = files::open_append(&self.locks().join("database"))?;
+        lock.lock_exclusive().map_err(|source| Error::Write { path: path.clone(), source })?;
+        if !Store::open(&path, PATIENCE).is_err_and(|error| error.is_corrupt()) && !Self::is_broken(&path) {
+            return Ok(None);
+        }
+        let free = (1..).map(|n| format!("longhaul.db.damaged-{n}")).find(|name| !self.dir.join(name).exists());
+        let aside = self.dir.join(free.unwrap_or_default());
+        for end in ["-wal", "-shm", ""] {
+            let beside = |path: &Path| PathBuf::from(format!("{}{end}", path.display()));
+            match std::fs::rename(beside(&path), beside(&aside)) {
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+                renamed => renamed.map_err(|source| Error::Write { path: beside(&aside), source })?,
+            }
+        }
+        Ok(Some(aside))
+    }
+
+    /// Returns whether a database that can be opened is damaged further in.
+    fn is_broken(path: &Path) -> bool {
+        match Store::open(path, PATIENCE).and_then(|store| store.integrity_check()) {
+            Ok(problems) => !problems.is_empty(),
+            Err(error) => error.is_corrupt(),
+        }
     }
 }
 

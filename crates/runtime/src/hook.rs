@@ -35,6 +35,8 @@ pub struct Hook<E> {
     pub reply: Reply,
     /// The continuation that is to be carried on by typing.
     pub(crate) errand: Option<i64>,
+    /// The session whose last words the model has been shown already.
+    pub(crate) inherited: Option<String>,
     /// The handoff that the model has been shown already.
     pub(crate) handed_over: Option<String>,
     /// The jobs that this bundle serves, where it is not the whole.
@@ -128,6 +130,7 @@ impl<E: HookEvent<'static>> Hook<E> {
             after: Metrics::default(),
             reply: Reply::default(),
             errand: None,
+            inherited: None,
             handed_over: None,
             only,
             slot: Slot::default(),
@@ -187,12 +190,38 @@ impl<E: HookEvent<'static>> Hook<E> {
 
     fn work(&mut self, jobs: &[JobFn<E>]) {
         for job in jobs {
-            match job(self) {
+            let done = match job(self) {
+                Err(error) => self.mend(error).then(|| job(self)).unwrap_or(Ok(Flow::Next)),
+                done => done,
+            };
+            match done {
                 Ok(Flow::Next) => {}
                 Ok(Flow::Done) => return,
-                Err(error) => self.log.write(&format!("session {}: {}", self.event.common().session, error.chain())),
+                Err(error) => self.write_error(&error),
             }
         }
+    }
+
+    /// Writes an error down; returns whether the job is worth trying again, with a database in place of a damaged one.
+    fn mend(&mut self, error: Error) -> bool {
+        let error = match error {
+            Error::Store(error) => {
+                // Nobody may hold on to a file that is about to get another name.
+                drop(self.slot.borrow_mut().take());
+                self.home.judge(error)
+            }
+            error => error,
+        };
+        self.write_error(&error);
+        if let Error::Damaged { .. } = error {
+            self.tell(&format!("longhaul: {error}"));
+            return true;
+        }
+        false
+    }
+
+    fn write_error(&self, error: &Error) {
+        self.log.write(&format!("session {}: {}", self.event.common().session, error.chain()));
     }
 }
 

@@ -7,4 +7,5 @@ pub mod guard;
 pub mod handoff;
 pub mod housekeeping;
 pub mod memory;
+pub mod privacy;
 pub mod tracker;

@@ -178,17 +178,26 @@ pub(crate) fn sum_up(store: &mut Store, session: &Session, now: Millis) -> Resul
     Ok(())
 }
 
+/// Whose past is rendered, for whom.
+#[derive(Debug, Clone, Copy)]
+pub struct Reader<'a> {
+    /// What tells projects apart.
+    pub project_key: &'a str,
+    /// The project's name.
+    pub project: &'a str,
+    /// The session whose last words the reader has seen already.
+    pub has_seen: Option<&'a str>,
+    /// Now.
+    pub now: Millis,
+    /// Local time, in seconds east of UTC.
+    pub offset_seconds: i32,
+}
+
 /// Renders what a new session is shown of its project's past, in at most `chars` characters.
-pub fn render_page(
-    store: &Store,
-    project_key: &str,
-    project: &str,
-    now: Millis,
-    offset_seconds: i32,
-    chars: usize,
-) -> Result<Page, Error> {
+pub fn render_page(store: &Store, reader: Reader<'_>, chars: usize) -> Result<Page, Error> {
+    let Reader { project_key, project, has_seen, now, offset_seconds } = reader;
     let stored = store.page_lines(project_key, PAGE_LINES)?;
-    let latest = store.latest_summary(project_key)?;
+    let latest = store.latest_summary(project_key)?.filter(|latest| Some(latest.session.as_str()) != has_seen);
     let lines: Vec<PageLine> = stored
         .lines
         .into_iter()

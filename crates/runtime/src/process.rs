@@ -139,6 +139,33 @@ pub(crate) fn client_runs_below(root: u32, client: Option<u32>) -> bool {
     }
 }
 
+/// Returns the processes above `pid`, the nearest first.
+pub(crate) fn ancestors(pid: u32) -> Vec<Process> {
+    if cfg!(target_os = "linux") {
+        let above = |process: &Process| stat(process.parent);
+        return stat(pid)
+            .and_then(|own| above(&own))
+            .into_iter()
+            .flat_map(|parent| std::iter::successors(Some(parent), above).take(MAX_DEPTH))
+            .collect();
+    }
+    let all = all();
+    let find = |pid: u32| all.iter().find(|process| process.pid == pid);
+    let above = |process: &&Process| find(process.parent);
+    let parent = find(pid).and_then(|own| above(&own));
+    std::iter::successors(parent, above).take(MAX_DEPTH).cloned().collect()
+}
+
+/// Returns the arguments that a process was started with; none where that is not known.
+pub(crate) fn command_line(pid: u32) -> Vec<String> {
+    if cfg!(target_os = "linux") {
+        let bytes = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+        return bytes.split(|byte| *byte == 0).map(|word| String::from_utf8_lossy(word).into_owned()).collect();
+    }
+    let step = Step { argv: ["ps", "-o", "args=", "-p", &pid.to_string()].map(str::to_owned).to_vec(), stdin: None };
+    run(&step, Duration::from_millis(500)).unwrap_or_default().split_ascii_whitespace().map(str::to_owned).collect()
+}
+
 /// Reads `/proc/<pid>/stat`; the name in it may itself hold blanks and parentheses.
 fn stat(pid: u32) -> Option<Process> {
     let text = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
@@ -161,12 +188,18 @@ pub(crate) fn start_ticks(pid: u32) -> Option<String> {
     text.rsplit_once(')')?.1.split_ascii_whitespace().nth(19).map(str::to_owned)
 }
 
-/// Returns whether a process runs.
+/// Returns whether a process runs. One that has ended and that nobody has asked after yet does not.
 pub(crate) fn is_alive(pid: u32) -> bool {
-    rustix::process::Pid::from_raw(pid as i32).is_some_and(|pid| {
-        // One that belongs to somebody else lives, too.
-        !matches!(rustix::process::test_kill_process(pid), Err(rustix::io::Errno::SRCH))
-    })
+    let Some(id) = rustix::process::Pid::from_raw(pid as i32) else { return false };
+    // One that belongs to somebody else lives, too.
+    let is_there = !matches!(rustix::process::test_kill_process(id), Err(rustix::io::Errno::SRCH));
+    is_there && !is_zombie(pid)
+}
+
+/// Returns whether a process has ended and only waits for its parent to notice; `false` without `/proc`.
+fn is_zombie(pid: u32) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    stat.rsplit_once(')').is_some_and(|(_, rest)| rest.trim_start().starts_with(['Z', 'X']))
 }
 
 /// Returns every process: from `/proc` on Linux, from one `ps` elsewhere.

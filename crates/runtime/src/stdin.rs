@@ -11,6 +11,19 @@ use rustix::time::Timespec;
 /// More than this is no payload.
 const MAX_BYTES: usize = 64 * 1024 * 1024;
 
+/// With less room than this left there must be more before anything is read.
+const SMALLEST_READ: usize = 1024;
+
+/// How much may be read at a time, once it is more than most payloads have.
+const LARGEST_READ: usize = 1024 * 1024;
+
+/// What the first read brings where the pipe was full.
+const FULL_PIPE: usize = 16 * 1024;
+
+/// What a pipe may hold without special rights.
+#[cfg(target_os = "linux")]
+const WIDE_PIPE: usize = 1024 * 1024;
+
 /// How long an input that looks complete but is not closed is waited for.
 const QUIET: Duration = Duration::from_millis(50);
 
@@ -56,15 +69,25 @@ pub fn read(deadline: Duration) -> Result<Vec<u8>, StdinError> {
             }
             continue;
         }
-        // A pipe holds 64 KB: growing by less would only mean more calls.
-        bytes.reserve(if bytes.is_empty() { 16 * 1024 } else { 64 * 1024 });
+        if bytes.capacity() - bytes.len() < SMALLEST_READ {
+            // Growing by less than the pipe may hold would only mean more calls; room that is not used costs nothing.
+            bytes.reserve(LARGEST_READ);
+        }
         match rustix::io::read(stdin, rustix::buffer::spare_capacity(&mut bytes)) {
             Ok(0) => return Ok(bytes),
+            Ok(read) if read == bytes.len() && read >= FULL_PIPE => widen(),
             Ok(_) if bytes.len() > MAX_BYTES => return Err(StdinError::TooLarge),
             Ok(_) | Err(Errno::INTR | Errno::AGAIN) => {}
             Err(errno) => return Err(StdinError::Failed(errno)),
         }
     }
+}
+
+/// Lets the other side write more at a time: with a large payload, waiting for each other is most of what reading costs.
+fn widen() {
+    // Where it is no pipe, or the system says no, it goes on as before.
+    #[cfg(target_os = "linux")]
+    let _ = rustix::pipe::fcntl_setpipe_size(rustix::stdio::stdin(), WIDE_PIPE);
 }
 
 /// Looks at the very end only: the whole would be looked at again with every piece that comes.

@@ -8,7 +8,7 @@ use longhaul_activity_log::{Line, RECEIPT_MS};
 use longhaul_core::{Env, Millis, SessionId};
 use longhaul_inject::{Decision, Terminal, Want};
 
-pub(crate) use self::typist::Typist;
+pub(crate) use self::typist::{Superseded, Typist};
 use crate::deadline::Deadline;
 use crate::{ActivityLog, Error, Home, SessionRecord, Ticket, client, surroundings};
 
@@ -90,7 +90,7 @@ pub fn inject(
     let mut ticket = ticket;
     for _attempt in 0..2 {
         let typist = Typist::new(env, home, order);
-        match submit_patiently(&typist, || is_superseded(env, home, order, log, ticket))? {
+        match submit_patiently(&typist, &|| is_superseded(env, home, order, log, ticket))? {
             Submitted::Yes => {}
             Submitted::Superseded => return Ok(Outcome::Superseded),
             Submitted::No(why) => {
@@ -128,10 +128,7 @@ pub(crate) enum Submitted {
 }
 
 /// Types a text as soon as the pane allows it, unless it is `superseded` or the order's patience ends.
-pub(crate) fn submit_patiently(
-    typist: &Typist<'_>,
-    superseded: impl Fn() -> Result<bool, Error>,
-) -> Result<Submitted, Error> {
+pub(crate) fn submit_patiently(typist: &Typist<'_>, superseded: Superseded<'_>) -> Result<Submitted, Error> {
     let order = typist.order;
     let started = Instant::now();
     let mut draft = Draft::default();
@@ -142,8 +139,8 @@ pub(crate) fn submit_patiently(
         }
         if let Some(_lock) = typist.lock()? {
             let submitted = match typist.decide() {
-                Ok(decision @ (Decision::Type | Decision::TypedAlready)) => typist.submit(&decision),
-                Ok(Decision::Stash { draft: text }) if draft.has_rested(&text) => typist.stash_and_submit(),
+                Ok(decision @ (Decision::Type | Decision::TypedAlready)) => typist.submit(&decision, superseded),
+                Ok(Decision::Stash { draft: text }) if draft.has_rested(&text) => typist.stash_and_submit(superseded),
                 Ok(Decision::Stash { .. }) => Err("a draft is being typed".to_owned()),
                 Ok(Decision::Wait(reason)) => Err(reason.to_string()),
                 // A pane that is gone does not come back.
@@ -155,6 +152,9 @@ pub(crate) fn submit_patiently(
             }
         }
         if started.elapsed() >= order.patience {
+            if superseded()? {
+                return Ok(Submitted::Superseded);
+            }
             return Ok(Submitted::No(format!("waited {} s: {why}", order.patience.as_secs())));
         }
         std::thread::sleep(RETRY_EVERY);

@@ -62,8 +62,21 @@ pub struct Handoff {
     pub session: String,
     /// The round.
     pub round: u32,
+    /// Its front matter, as it was written.
+    pub front: String,
     /// What it says.
     pub body: String,
+}
+
+/// Something that the user is yet to be told.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Word {
+    /// The chain that it is about.
+    pub chain: i64,
+    /// That chain's client, 0 where unknown.
+    pub client_pid: u32,
+    /// What is to be told.
+    pub message: String,
 }
 
 /// What came of an occasion, and to which chain.
@@ -77,7 +90,7 @@ pub struct Met {
 
 const COLUMNS: &str =
     "id, session_id, project_path, client_pid, place, state, round, nonce, asked_at, fired, attempt, since,
-                       deadline, paused, stuck_in, reason, created_at";
+                       deadline, paused, stuck_in, reason, created_at, lifts, by_prompt";
 
 impl Store {
     /// Returns the chain that has come to `session`.
@@ -171,10 +184,10 @@ impl Store {
     pub fn newest_handoff(&self, chain: i64) -> Result<Option<Handoff>, StoreError> {
         self.connection
             .query_row(
-                "SELECT session_id, round, body FROM continuation_handoffs WHERE continuation_id = ?1
-                 ORDER BY round DESC LIMIT 1",
+                "SELECT session_id, round, front, body FROM continuation_handoffs WHERE continuation_id = ?1
+                 ORDER BY id DESC LIMIT 1",
                 [chain],
-                |row| Ok(Handoff { session: row.get(0)?, round: row.get(1)?, body: row.get(2)? }),
+                |row| Ok(Handoff { session: row.get(0)?, round: row.get(1)?, front: row.get(2)?, body: row.get(3)? }),
             )
             .optional()
             .map_err(cannot("read the handoff"))
@@ -186,24 +199,24 @@ impl Store {
         self.connection.execute(sql, (chain, message)).map(drop).map_err(cannot("leave word"))
     }
 
-    /// Returns, once, what the user is yet to be told in this session, client or terminal.
-    pub fn take_word(&self, session: &str, client_pid: u32, place: Option<&str>) -> Result<Option<String>, StoreError> {
-        let failed = cannot("look for word");
-        let found: Option<(i64, String)> = self
-            .connection
+    /// Returns what the user is yet to be told in this session, client or terminal.
+    pub fn word_for(&self, session: &str, client_pid: u32, place: Option<&str>) -> Result<Option<Word>, StoreError> {
+        self.connection
             .query_row(
-                "SELECT id, untold FROM continuations
+                "SELECT id, client_pid, untold FROM continuations
                  WHERE untold IS NOT NULL AND (session_id = ?1 OR (?2 <> 0 AND client_pid = ?2) OR place = ?3)
                  ORDER BY since DESC LIMIT 1",
                 (session, client_pid, place),
-                |row| Ok((row.get(0)?, row.get(1)?)),
+                |row| Ok(Word { chain: row.get(0)?, client_pid: row.get(1)?, message: row.get(2)? }),
             )
             .optional()
-            .map_err(&failed)?;
-        let Some((id, word)) = found else { return Ok(None) };
-        let told = self.connection.execute("UPDATE continuations SET untold = NULL WHERE id = ?1", [id]);
-        told.map_err(failed)?;
-        Ok(Some(word))
+            .map_err(cannot("look for word"))
+    }
+
+    /// Notes that the user was told; returns whether nobody else has done so before.
+    pub fn take_word(&self, chain: i64) -> Result<bool, StoreError> {
+        let sql = "UPDATE continuations SET untold = NULL WHERE id = ?1 AND untold IS NOT NULL";
+        self.connection.execute(sql, [chain]).map(|told| told > 0).map_err(cannot("pass word on"))
     }
 
     /// Returns the newest steps of all chains, the oldest of them first.
@@ -248,12 +261,17 @@ fn step(
     decide: impl FnOnce(&Plan, &[String]) -> Outcome,
 ) -> rusqlite::Result<Option<Met>> {
     let Some(chain) = find(connection, id)? else { return Ok(None) };
-    let mut statement =
-        connection.prepare("SELECT remaining FROM continuation_handoffs WHERE continuation_id = ?1 ORDER BY round")?;
-    let remaining: Vec<String> = statement.query_map([id], |row| row.get(0))?.collect::<Result<_, _>>()?;
+    // Of the rounds since a person's last prompt, which are those that the plan counts.
+    let mut statement = connection
+        .prepare("SELECT remaining FROM continuation_handoffs WHERE continuation_id = ?1 ORDER BY id DESC LIMIT ?2")?;
+    let rows = statement.query_map((id, chain.plan.round), |row| row.get(0))?;
+    let mut remaining: Vec<String> = rows.collect::<Result<_, _>>()?;
+    remaining.reverse();
     let Outcome { plan, act } = decide(&chain.plan, &remaining);
     if plan != chain.plan {
         write(connection, id, &plan)?;
+    }
+    if is_step(&chain.plan, &plan) {
         connection.execute(
             "INSERT INTO continuation_steps (continuation_id, session_id, round, state, attempt, reason, at, deadline)
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
@@ -271,19 +289,25 @@ fn step(
     }
     if let Act::Clear(handoff) = &act {
         connection.execute(
-            "INSERT INTO continuation_handoffs (continuation_id, round, session_id, body, remaining, at)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT DO NOTHING",
-            (id, plan.round, &plan.session, &handoff.body, handoff.remaining(), now.0 as i64),
+            "INSERT INTO continuation_handoffs (continuation_id, round, session_id, front, body, remaining, at)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+            (id, plan.round, &plan.session, &handoff.front, &handoff.body, handoff.remaining(), now.0 as i64),
         )?;
     }
     Ok(Some(Met { chain: Chain { plan, ..chain }, act }))
+}
+
+/// A plan can change without a step, as when the count of its rounds begins anew.
+fn is_step(before: &Plan, after: &Plan) -> bool {
+    (before.state, before.attempt, before.paused, before.since, &before.session)
+        != (after.state, after.attempt, after.paused, after.since, &after.session)
 }
 
 fn write(connection: &Connection, id: i64, plan: &Plan) -> rusqlite::Result<()> {
     connection.execute(
         "UPDATE continuations SET session_id = :session, state = :state, round = :round, nonce = :nonce,
              asked_at = :asked, fired = :fired, attempt = :attempt, since = :since, deadline = :deadline,
-             paused = :paused, stuck_in = :stuck, reason = :reason
+             paused = :paused, lifts = :lifts, by_prompt = :by_prompt, stuck_in = :stuck, reason = :reason
          WHERE id = :id",
         named_params! {
             ":id": id,
@@ -297,6 +321,8 @@ fn write(connection: &Connection, id: i64, plan: &Plan) -> rusqlite::Result<()> 
             ":since": plan.since.0 as i64,
             ":deadline": plan.deadline.0 as i64,
             ":paused": plan.paused,
+            ":lifts": plan.lifts,
+            ":by_prompt": plan.by_prompt,
             ":stuck": plan.stuck_in.map(State::as_str),
             ":reason": plan.reason,
         },
@@ -328,6 +354,8 @@ fn read(row: &Row<'_>) -> rusqlite::Result<Chain> {
             since: millis(row, 11)?,
             deadline: millis(row, 12)?,
             paused: row.get(13)?,
+            lifts: row.get(17)?,
+            by_prompt: row.get(18)?,
             stuck_in: state(14)?,
             reason: row.get(15)?,
         },

@@ -17,7 +17,7 @@ mod scan;
 pub use crate::agent::{Agent, Pane};
 pub use crate::menu::{Item, Menu, menu, urgency};
 pub use crate::options::{OPTIONS, OptionName, Options};
-pub use crate::processes::{Process, agent_below, is_below};
+pub use crate::processes::{Process, agent_below, client_name, is_below};
 pub use crate::reap::{LivePane, Why, dead, old};
 pub use crate::reconcile::{Record, RecordStatus, reconcile};
 pub use crate::scan::{Found, scan};

@@ -35,13 +35,13 @@ pub fn is_below(pid: u32, root: u32, processes: &[Process]) -> bool {
 /// Returns the client that runs below the process `root`, with its name.
 pub fn agent_below(root: u32, processes: &[Process]) -> Option<(u32, &'static str)> {
     processes.iter().find_map(|process| {
-        let client = client(process)?;
+        let client = client_name(process)?;
         is_below(process.pid, root, processes).then_some((process.pid, client))
     })
 }
 
 /// Returns which client a process is: by its name, or by the script that an interpreter runs.
-fn client(process: &Process) -> Option<&'static str> {
+pub fn client_name(process: &Process) -> Option<&'static str> {
     let named = |name: &str| CLIENTS.into_iter().find(|client| *client == name);
     if !INTERPRETERS.contains(&process.name.as_str()) {
         return named(&process.name);

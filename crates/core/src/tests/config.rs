@@ -110,6 +110,8 @@ fn a_project_may_say_whether_and_when_and_no_more() {
     assert_eq!((&project.prompt, project.max_rounds), (&own.prompt, own.max_rounds));
     let warnings: Vec<String> = warnings.iter().map(ToString::to_string).collect();
     assert_eq!(warnings, ["continuation.prompt: is for your own config, not for a project's: left out"]);
+    let (eager, _) = own.clone().with_project(r#"{"continuation":{"at":[0.01,2,0.9]}}"#);
+    assert_eq!(eager.at.0, [0.2, 20_000.0, 0.9], "a project cannot clear at every turn");
     let (unchanged, warnings) = own.clone().with_project("no json");
     assert_eq!((unchanged, warnings.len()), (own, 1));
 }

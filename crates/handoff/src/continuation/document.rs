@@ -2,11 +2,12 @@
 
 use std::fmt;
 
-use longhaul_core::Millis;
 use saphyr::{LoadableYamlNode, ScalarOwned, YamlOwned};
 
-/// The file whose mere presence means to go on.
-pub const MARKER_FILE: &str = "handoff-continue.md";
+use super::sections::section;
+
+/// The most that is read as front matter: more is somebody's prose between two rules.
+const MAX_FRONT: usize = 4 * 1024;
 
 /// A handoff.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -17,6 +18,8 @@ pub struct Document {
     pub nonce: Option<String>,
     /// Whatever else stands in the front matter, in its order.
     pub other: Vec<(String, String)>,
+    /// The front matter as it was written, without the rules around it.
+    pub front: String,
     /// Everything below the front matter.
     pub body: String,
 }
@@ -48,27 +51,48 @@ impl fmt::Display for Malformed {
 impl Document {
     /// Reads a handoff. Words before it and a code fence around it are passed over: models add them.
     pub fn parse(text: &str) -> Result<Self, Malformed> {
-        let lines: Vec<&str> = text.trim_start_matches('\u{feff}').lines().collect();
-        let is_rule = |line: &&str| line.trim() == "---";
-        let mut problem = Malformed::NoFrontMatter;
-        let mut from = 0;
-        while let Some(begin) = lines[from..].iter().position(is_rule).map(|at| from + at) {
-            let Some(end) = lines[begin + 1..].iter().position(is_rule).map(|at| begin + 1 + at) else { break };
-            match Self::of(&lines[begin + 1..end], body(&lines, begin, end)) {
-                Ok(document) => return Ok(document),
-                // A rule in somebody's prose opens no front matter; the real one may follow.
-                Err(malformed) if from == 0 => problem = malformed,
-                Err(_) => {}
-            }
-            from = begin + 1;
-        }
-        Err(problem)
+        Self::parse_answer(text, "")
     }
 
-    fn of(front: &[&str], body: String) -> Result<Self, Malformed> {
-        let documents = YamlOwned::load_from_str(&front.join("\n")).map_err(|_| Malformed::NotYaml)?;
+    /// Reads the handoff that carries `nonce`, else the first: models quote older ones.
+    pub fn parse_answer(text: &str, nonce: &str) -> Result<Self, Malformed> {
+        let lines: Vec<&str> = text.trim_start_matches('\u{feff}').lines().collect();
+        let rules: Vec<usize> = (0..lines.len()).filter(|&at| lines[at].trim() == "---").collect();
+        let mut problem = None;
+        let mut first = None;
+        for pair in rules.windows(2) {
+            let (begin, end) = (pair[0], pair[1]);
+            match Self::of(&lines[begin + 1..end]) {
+                Ok(document) if document.answers(nonce) => return document.with_body(body(&lines, begin, end)),
+                Ok(document) if first.is_none() => {
+                    match document.with_body(body(&lines, begin, end)) {
+                        Ok(document) => first = Some(document),
+                        Err(malformed) => problem = problem.or(Some(malformed)),
+                    };
+                }
+                Ok(_) => {}
+                // A rule in somebody's prose opens no front matter; the real one may follow.
+                Err(malformed) => problem = problem.or(Some(malformed)),
+            }
+        }
+        first.ok_or(problem.unwrap_or(Malformed::NoFrontMatter))
+    }
+
+    /// Returns whether it answers the question that `nonce` was given with.
+    pub fn answers(&self, nonce: &str) -> bool {
+        self.nonce.as_deref().is_some_and(|found| found.trim() == nonce)
+    }
+
+    /// Reads a front matter.
+    fn of(front: &[&str]) -> Result<Self, Malformed> {
+        let front = front.join("\n");
+        // An alias can make a small text huge.
+        if front.len() > MAX_FRONT || (front.contains('&') && front.contains('*')) {
+            return Err(Malformed::NotYaml);
+        }
+        let documents = YamlOwned::load_from_str(&front).map_err(|_| Malformed::NotYaml)?;
         let mapping = documents.first().and_then(YamlOwned::as_mapping).ok_or(Malformed::NotYaml)?;
-        let mut document = Self { body, ..Self::default() };
+        let mut document = Self::default();
         let mut verdict = None;
         for (key, value) in mapping {
             let (Some(key), value) = (key.as_str(), plain(value)) else { continue };
@@ -79,32 +103,33 @@ impl Document {
             }
         }
         document.goes_on = verdict.ok_or(Malformed::NoVerdict)?;
-        if document.goes_on && document.body.is_empty() {
+        Ok(Self { front, ..document })
+    }
+
+    fn with_body(self, body: String) -> Result<Self, Malformed> {
+        if self.goes_on && body.is_empty() {
             return Err(Malformed::NoBody);
         }
-        Ok(document)
+        Ok(Self { body, ..self })
+    }
+
+    /// Returns it as it is kept in a file: the front matter with all its keys, and what stands below.
+    pub fn to_text(&self) -> String {
+        let front = if self.front.is_empty() { format!("continue: {}", self.goes_on) } else { self.front.clone() };
+        format!("---\n{front}\n---\n\n{}\n", self.body)
     }
 
     /// Returns the text of the section with that heading, of whatever level; `None` where there is none.
     pub fn section(&self, heading: &str) -> Option<&str> {
-        let mut offset = 0;
-        let mut start = None;
-        for line in self.body.split_inclusive('\n') {
-            if let Some(title) = heading_of(line) {
-                match start {
-                    None if title.eq_ignore_ascii_case(heading) => start = Some(offset + line.len()),
-                    None => {}
-                    Some(start) => return Some(self.body[start..offset].trim()),
-                }
-            }
-            offset += line.len();
-        }
-        start.map(|start| self.body[start..].trim())
+        section(&self.body, heading)
     }
 
     /// Returns what is left to do, in a form in which two handoffs can be compared.
+    ///
+    /// One that does not say it is compared as a whole.
     pub fn remaining(&self) -> String {
-        normalize(self.section("Remaining").unwrap_or_default())
+        let remaining = normalize(self.section("Remaining").unwrap_or_default());
+        if remaining.is_empty() { normalize(&self.body) } else { remaining }
     }
 }
 
@@ -133,16 +158,6 @@ fn plain(value: &YamlOwned) -> String {
     }
 }
 
-/// Returns a line's heading: `## Remaining`, `**Remaining**`, with or without a colon.
-fn heading_of(line: &str) -> Option<&str> {
-    let line = line.trim();
-    let title = match line.strip_prefix('#') {
-        Some(rest) => rest.trim_start_matches('#'),
-        None => line.strip_prefix("**")?.strip_suffix("**").or_else(|| line.strip_prefix("**")?.strip_suffix("**:"))?,
-    };
-    Some(title.trim().trim_end_matches(':').trim_matches('*').trim()).filter(|title| !title.is_empty())
-}
-
 /// Marks of lists, spaces and case say nothing about what is left to do.
 fn normalize(text: &str) -> String {
     let line = |line: &str| {
@@ -151,53 +166,4 @@ fn normalize(text: &str) -> String {
         line.split_whitespace().collect::<Vec<_>>().join(" ").to_lowercase()
     };
     text.lines().map(line).filter(|line| !line.is_empty()).collect::<Vec<_>>().join("\n")
-}
-
-/// What a written file says by being there.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum WrittenAs {
-    /// What it says in its front matter.
-    Handoff,
-    /// That the work goes on.
-    Marker,
-}
-
-/// A handoff that was written into a file, although a reply was asked for.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Written {
-    /// Which of the two files it is.
-    pub kind: WrittenAs,
-    /// When it was last written.
-    pub modified: Millis,
-    /// Its text.
-    pub text: String,
-}
-
-/// Finds the handoff that answers what was asked at `asked` with `nonce`: the reply, else a file written since.
-///
-/// Returns why there is none: an answer to an older question, or none at all.
-pub fn find_handoff(reply: &str, files: &[Written], nonce: &str, asked: Millis) -> Result<Document, String> {
-    let answers = |document: &Document| document.nonce.as_deref().is_some_and(|found| found.trim() == nonce);
-    let from_reply = Document::parse(reply);
-    if let Ok(document) = &from_reply
-        && answers(document)
-    {
-        return Ok(document.clone());
-    }
-    for file in files.iter().filter(|file| file.modified >= asked && !file.text.trim().is_empty()) {
-        match (file.kind, Document::parse(&file.text)) {
-            (WrittenAs::Handoff, Ok(document)) if answers(&document) => return Ok(document),
-            (WrittenAs::Marker, Ok(document)) => return Ok(Document { goes_on: true, ..document }),
-            (WrittenAs::Marker, Err(_)) => {
-                let body = file.text.trim().to_owned();
-                return Ok(Document { goes_on: true, body, ..Document::default() });
-            }
-            (WrittenAs::Handoff, _) => {}
-        }
-    }
-    Err(match from_reply {
-        Ok(Document { nonce: None, .. }) => "the reply's front matter has no nonce".to_owned(),
-        Ok(_) => "the reply answers another question: its nonce is wrong".to_owned(),
-        Err(malformed) => format!("the reply is no handoff: {malformed}"),
-    })
 }

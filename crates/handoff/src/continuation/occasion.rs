@@ -1,6 +1,6 @@
 //! What can happen to a plan.
 
-use super::document::Written;
+use super::found::Written;
 
 /// How full a context is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -64,18 +64,26 @@ pub enum Occasion<'a> {
         /// The prompt.
         prompt: &'a str,
     },
-    /// The session ended.
+    /// A session ended.
     Ended {
+        /// Which.
+        session: &'a str,
         /// Why, as the client says.
         reason: &'a str,
     },
     /// The account's limit is used up.
     RateLimited,
+    /// The account's limit is lifted.
+    Lifted,
     /// The injector could not type what the plan waits for, or nothing showed that it arrived.
     Undelivered {
         /// Why.
         why: &'a str,
     },
+    /// A prompt or a tool call came before what the plan waits for could be typed.
+    Overtaken,
+    /// Nobody wants any of this any more.
+    SwitchedOff,
     /// Something else happened there; the time may have run out.
     Passed,
     /// A person wants it to go on.

@@ -1,76 +1,26 @@
 //! How far a continuation has come, and what each occasion does to it.
 
-use std::fmt;
-
 use longhaul_core::Millis;
 
-use super::document::{Document, find_handoff};
+use crate::TTL_MS;
+
+use super::document::Document;
+use super::found::{find_handoff, says_to_go_on};
 use super::occasion::{Occasion, TurnEnd};
+use super::state::State;
 use super::words;
 
 /// How often a text is typed before the plan fails.
 pub const ATTEMPTS: u32 = 2;
 
-/// After this long in one step a plan is dead, whoever was to carry it on.
+/// After this long in one step a plan is dead, whoever was to carry it on, unless the step was given longer.
 pub const EXPIRES_MS: u64 = 15 * 60 * 1000;
 
-/// How long after a step's deadline a hook takes it that whoever waited for it is gone.
-pub const GRACE_MS: u64 = 30 * 1000;
+/// After this long a plan is dead that the account's limit holds up: a week, which is the longest limit, and a day.
+pub const HELD_UP_MS: u64 = 8 * 24 * 60 * 60 * 1000;
 
-/// Where a plan stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub enum State {
-    /// Nothing has been asked yet.
-    #[default]
-    Armed,
-    /// The model was asked for a handoff.
-    Asked,
-    /// There is a handoff; the session is being cleared.
-    Clearing,
-    /// The new session is there and is being prompted.
-    Prompting,
-    /// The new session works.
-    Done,
-    /// It could not go on.
-    Failed,
-    /// A person stepped in.
-    Cancelled,
-}
-
-impl State {
-    /// Every state.
-    pub const ALL: [Self; 7] =
-        [Self::Armed, Self::Asked, Self::Clearing, Self::Prompting, Self::Done, Self::Failed, Self::Cancelled];
-
-    /// Returns the state as it is stored.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Armed => "armed",
-            Self::Asked => "asked",
-            Self::Clearing => "clearing",
-            Self::Prompting => "prompting",
-            Self::Done => "done",
-            Self::Failed => "failed",
-            Self::Cancelled => "cancelled",
-        }
-    }
-
-    /// Reads a stored state.
-    pub fn from_stored(text: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|state| state.as_str() == text)
-    }
-
-    /// Returns whether something is under way.
-    pub fn is_open(self) -> bool {
-        matches!(self, Self::Asked | Self::Clearing | Self::Prompting)
-    }
-}
-
-impl fmt::Display for State {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
+/// How often a chain goes on by itself, in one round, after the account's limit was lifted.
+pub const LIFTS: u32 = 3;
 
 /// A chain of sessions that carry one task on, and where it stands.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -95,6 +45,10 @@ pub struct Plan {
     pub deadline: Millis,
     /// Whether the account's limit holds it up.
     pub paused: bool,
+    /// How often it has gone on by itself, in this round, after that.
+    pub lifts: u32,
+    /// Whether the question was put as a prompt: then the turn that answers it is one of its own.
+    pub by_prompt: bool,
     /// Where it failed, if it can go on from there.
     pub stuck_in: Option<State>,
     /// Why it stands where it stands.
@@ -156,8 +110,13 @@ impl Plan {
     }
 
     /// Returns whether it waits for something to be typed.
-    pub fn is_typed(&self) -> bool {
-        matches!(self.state, State::Clearing | State::Prompting)
+    pub fn waits_for_typing(&self) -> bool {
+        match self.state {
+            State::Clearing | State::Prompting => true,
+            // Once it was carried on, and until its prompt is there.
+            State::Asked => !self.by_prompt && self.since > self.asked_at,
+            State::Armed | State::Done | State::Failed | State::Cancelled => false,
+        }
     }
 
     /// Returns what is to be typed in this step, if anything.
@@ -173,29 +132,21 @@ impl Plan {
     /// Returns what the occasion makes of the plan, and what is to be done about it.
     pub fn meet(&self, occasion: &Occasion<'_>, rules: &Rules<'_>, now: Millis) -> Outcome {
         let mut plan = self.clone();
-        if plan.state.is_open() && !plan.paused && now.since(plan.since) > EXPIRES_MS {
-            plan.fail(now, "nothing happened for 15 minutes");
-        }
+        plan.expire(now);
         let act = match occasion {
-            Occasion::TurnEnded(turn) if plan.state == State::Asked => plan.take(turn, rules, now),
-            Occasion::TurnEnded(turn) if !plan.state.is_open() => plan.consider(turn, rules, now),
-            Occasion::TurnEnded(_) | Occasion::Passed => plan.look_at_the_clock(rules, now),
+            Occasion::TurnEnded(turn) => plan.turn_ended(turn, rules, now),
             Occasion::Cleared { session } => plan.cleared(session, rules, now),
             Occasion::Restarted { session } => plan.restarted(session, rules, now),
             Occasion::Prompted { session, prompt } => plan.prompted(session, prompt, rules, now),
-            Occasion::Ended { reason } => plan.ended(reason, now),
-            Occasion::RateLimited => {
-                plan.paused |= plan.state.is_open();
-                Act::Nothing
-            }
+            Occasion::Ended { session, reason } => plan.ended(session, reason, now),
+            Occasion::RateLimited => plan.hold_up(now),
+            Occasion::Lifted => plan.lifted(rules, now),
             Occasion::Undelivered { why } => plan.try_again(why, rules, now),
+            Occasion::Overtaken => plan.cancel("something else was begun meanwhile", now),
+            Occasion::SwitchedOff => plan.cancel("continuation was switched off", now),
+            Occasion::Passed => Act::Nothing,
             Occasion::Resumed => plan.resume(rules, now),
-            Occasion::Cancelled => {
-                if plan.state.is_open() {
-                    plan.enter(State::Cancelled, now, "cancelled by hand");
-                }
-                Act::Nothing
-            }
+            Occasion::Cancelled => plan.cancel("cancelled by hand", now),
         };
         Outcome { plan, act }
     }
@@ -223,6 +174,50 @@ impl Plan {
         self.stuck_in = Some(stuck);
     }
 
+    fn cancel(&mut self, why: &str, now: Millis) -> Act {
+        if self.state.is_open() {
+            self.enter(State::Cancelled, now, why);
+        }
+        self.stuck_in = None;
+        Act::Nothing
+    }
+
+    fn expire(&mut self, now: Millis) {
+        if !self.state.is_open() {
+            return;
+        }
+        let given = self.deadline.since(self.since);
+        let (most, why) = match self.paused {
+            true => (HELD_UP_MS, "the account's limit held it up for too long"),
+            false if given > EXPIRES_MS => (given, "nothing happened in the time it had"),
+            false => (EXPIRES_MS, "nothing happened for 15 minutes"),
+        };
+        if now.since(self.since) > most {
+            self.fail(now, why);
+        }
+    }
+
+    /// Returns how long the step that `/clear` ends may take: who is to type it by hand has as long as the baton lasts.
+    fn time_to_clear(rules: &Rules<'_>) -> u64 {
+        if rules.can_type { rules.step_ms } else { TTL_MS }
+    }
+
+    fn turn_ended(&mut self, turn: &TurnEnd<'_>, rules: &Rules<'_>, now: Millis) -> Act {
+        match self.state {
+            State::Asked if turn.again || self.by_prompt => self.take(turn, rules, now),
+            // The turn that asked, seen by a second hook: the answer is yet to come.
+            State::Asked => Act::Nothing,
+            // The turn that answered, seen by a second hook.
+            State::Clearing if turn.again && says_to_go_on(turn.reply, &self.nonce) => Act::Nothing,
+            // What was done in that turn is not in the handoff.
+            State::Clearing | State::Prompting => self.cancel("a turn ran since the handoff", now),
+            State::Armed | State::Done | State::Failed | State::Cancelled => {
+                self.stuck_in = None;
+                self.consider(turn, rules, now)
+            }
+        }
+    }
+
     /// Asks for a handoff when the context is full enough, and nothing else runs.
     fn consider(&mut self, turn: &TurnEnd<'_>, rules: &Rules<'_>, now: Millis) -> Act {
         let Some(fill) = turn.fill.filter(|_| !turn.again && !turn.others_run && !turn.by_user) else {
@@ -241,13 +236,14 @@ impl Plan {
         }
         self.begin(State::Asked, now, EXPIRES_MS, "the context is nearly full");
         self.asked_at = now;
+        self.by_prompt = false;
         turn.nonce.clone_into(&mut self.nonce);
         Act::Ask(words::ask(fill, &self.nonce))
     }
 
     /// Takes the handoff that was asked for.
     fn take(&mut self, turn: &TurnEnd<'_>, rules: &Rules<'_>, now: Millis) -> Act {
-        let handoff = match find_handoff(turn.reply, turn.files, &self.nonce, self.asked_at) {
+        let handoff = match find_handoff(turn.reply, turn.files, &self.nonce, self.asked_at, now) {
             _ if turn.by_user => Err("the user stopped the turn".to_owned()),
             Ok(handoff) if !handoff.goes_on => Err("the handoff says that nothing is to go on".to_owned()),
             Ok(_) if turn.others_run => Err("something still runs in the background".to_owned()),
@@ -266,7 +262,7 @@ impl Plan {
             self.enter(State::Failed, now, &why);
             return Act::Tell(why);
         }
-        self.begin(State::Clearing, now, rules.step_ms, "the handoff is there");
+        self.begin(State::Clearing, now, Self::time_to_clear(rules), "the handoff is there");
         self.round += 1;
         Act::Clear(handoff)
     }
@@ -274,10 +270,10 @@ impl Plan {
     fn cleared(&mut self, session: &str, rules: &Rules<'_>, now: Millis) -> Act {
         match self.state {
             State::Clearing => self.go_on_in(session, rules, now, "cleared"),
-            State::Asked | State::Prompting => {
-                self.enter(State::Cancelled, now, "the user cleared");
-                Act::Nothing
-            }
+            // A user's own `/clear` would have ended the session first: this is the same one, told twice.
+            State::Prompting if session == self.session => Act::Show,
+            State::Prompting => self.go_on_in(session, rules, now, "cleared; the session before never lived"),
+            State::Asked => self.cancel("the user cleared", now),
             State::Armed | State::Done | State::Failed | State::Cancelled => Act::Nothing,
         }
     }
@@ -286,10 +282,7 @@ impl Plan {
     fn restarted(&mut self, session: &str, rules: &Rules<'_>, now: Millis) -> Act {
         match self.state {
             State::Clearing | State::Prompting => self.go_on_in(session, rules, now, "the client was started anew"),
-            State::Asked => {
-                self.enter(State::Cancelled, now, "the client was started anew");
-                Act::Nothing
-            }
+            State::Asked => self.cancel("the client was started anew", now),
             State::Armed | State::Done | State::Failed | State::Cancelled => Act::Nothing,
         }
     }
@@ -308,31 +301,54 @@ impl Plan {
     fn prompted(&mut self, session: &str, prompt: &str, rules: &Rules<'_>, now: Millis) -> Act {
         let is_ours = session == self.session && self.text(rules).is_some_and(|text| is_same_prompt(&text, prompt));
         match self.state {
-            State::Prompting if is_ours => self.enter(State::Done, now, "the new session works"),
-            // The question, asked once more after a pause.
-            State::Asked if is_ours => self.paused = false,
-            state if state.is_open() => self.enter(State::Cancelled, now, "the user typed something else"),
-            // The session has gone on by other means: what its handoff says is no longer all.
-            _ => self.stuck_in = None,
+            State::Prompting if is_ours => {
+                self.enter(State::Done, now, "the new session works");
+                self.lifts = 0;
+            }
+            // The question, asked once more: from here on the model has as long as for the first.
+            State::Asked if is_ours => {
+                self.begin(State::Asked, now, EXPIRES_MS, "asked once more");
+                self.by_prompt = true;
+            }
+            State::Asked | State::Clearing | State::Prompting => {
+                return self.cancel("the user typed something else", now);
+            }
+            State::Armed | State::Done | State::Failed | State::Cancelled => {
+                // The session has gone on by other means: what its handoff says is no longer all.
+                self.stuck_in = None;
+                // Rounds are counted without a person, and here is one; our own prompt may come twice.
+                if !is_same_prompt(rules.prompt, prompt) {
+                    self.round = 0;
+                }
+            }
         }
         Act::Nothing
     }
 
-    fn ended(&mut self, reason: &str, now: Millis) -> Act {
-        // That is what was typed for.
+    fn ended(&mut self, session: &str, reason: &str, now: Millis) -> Act {
+        // That is what was typed for; the word of it may come after the new session's start.
         let expected = self.state == State::Clearing && reason == "clear";
-        if self.state.is_open() && !expected {
-            self.enter(State::Cancelled, now, format!("the session ended: {reason}"));
+        if expected || session != self.session {
+            return Act::Nothing;
+        }
+        self.cancel(&format!("the session ended: {reason}"), now)
+    }
+
+    fn hold_up(&mut self, now: Millis) -> Act {
+        if self.state.is_open() && !self.paused {
+            self.paused = true;
+            self.since = now;
+            "the account's limit is used up".clone_into(&mut self.reason);
         }
         Act::Nothing
     }
 
-    fn look_at_the_clock(&mut self, rules: &Rules<'_>, now: Millis) -> Act {
-        let is_waited_for = rules.can_type && self.is_typed() && !self.paused;
-        if is_waited_for && now.since(self.deadline) > GRACE_MS {
-            return self.try_again("nobody carried it on", rules, now);
+    fn lifted(&mut self, rules: &Rules<'_>, now: Millis) -> Act {
+        if !self.paused || self.lifts >= LIFTS {
+            return Act::Nothing;
         }
-        Act::Nothing
+        self.lifts += 1;
+        self.carry_on(self.state, rules, now, "the account's limit is lifted")
     }
 
     fn try_again(&mut self, why: &str, rules: &Rules<'_>, now: Millis) -> Act {
@@ -364,11 +380,15 @@ impl Plan {
                 self.fired.clear();
                 Act::Nothing
             }
-            step => {
-                self.begin(step, now, rules.step_ms, "resumed by hand");
-                Act::TypeAgain
-            }
+            step => self.carry_on(step, rules, now, "resumed by hand"),
         }
+    }
+
+    /// Begins a step afresh; without a terminal it is for the user to type.
+    fn carry_on(&mut self, step: State, rules: &Rules<'_>, now: Millis, reason: &str) -> Act {
+        self.begin(step, now, Self::time_to_clear(rules), reason);
+        self.by_prompt = false;
+        if rules.can_type { Act::TypeAgain } else { Act::Nothing }
     }
 }
 

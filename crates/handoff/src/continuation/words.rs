@@ -4,6 +4,13 @@ use crate::lines::harmless;
 use crate::middle::cut_middle;
 
 use super::occasion::Fill;
+use super::sections::{is_headed, parts};
+
+/// The sections that must arrive, the most important first.
+const FIRST: [&str; 3] = ["Remaining", "Task", "Key Context"];
+
+/// What stands between two sections.
+const GAP: &str = "\n\n";
 
 /// Returns what the model is asked at the end of a turn.
 pub fn ask(fill: Fill, nonce: &str) -> String {
@@ -13,7 +20,8 @@ pub fn ask(fill: Fill, nonce: &str) -> String {
          needed. It begins with exactly this front matter:\n\n---\ncontinue: true\nnonce: {nonce}\n---\n\nThen come \
          four sections: `# Task` (what was asked for, in the user's words where they matter), `# Completed`, \
          `# Remaining` (what is left, the next step first) and `# Key Context` (decisions, files, commands, pitfalls). \
-         Where nothing is left to do, or a person has to decide first, it says `continue: false` instead.",
+         Where nothing is left to do, or a person has to decide first, it says `continue: false` instead. Leave out what \
+         was marked as private: it would be removed before anything is kept.",
         fill.share() * 100.0
     )
 }
@@ -24,13 +32,43 @@ pub fn ask_again(nonce: &str) -> String {
 }
 
 /// Returns a handoff as the next session is shown it, in `chars` characters at most.
-pub fn page(body: &str, session: &str, round: u32, chars: usize) -> String {
+///
+/// Where it is longer, what is left to do and the task come first, and `file` is named, where all of it stands.
+pub fn page(body: &str, session: &str, round: u32, chars: usize, file: &str) -> String {
     let (open, close) = ("<longhaul-context>\n", "\n</longhaul-context>");
     let short: String = session.chars().take(8).collect();
     let head = format!(
         "Handoff from session {}, written when its context was nearly full (round {round}):\n\n",
         harmless(&short)
     );
-    let frame = open.len() + close.len() + head.chars().count();
-    format!("{open}{head}{}{close}", cut_middle(&harmless(body.trim()), chars.saturating_sub(frame)))
+    let room = chars.saturating_sub(open.len() + close.len() + head.chars().count());
+    let body = harmless(body.trim());
+    if body.chars().count() <= room {
+        return format!("{open}{head}{body}{close}");
+    }
+    let rest = format!("\n\nThis is not all of it; the whole handoff is in {}", harmless(file));
+    format!("{open}{head}{}{rest}{close}", shorten(&body, room.saturating_sub(rest.chars().count())))
+}
+
+/// Returns a handoff in `room` characters: half of them are for what is left to do, a quarter for the task, if these need
+/// as much; the rest goes to whatever still lacks some, in the same order.
+fn shorten(body: &str, room: usize) -> String {
+    let Some(parts) = parts(body, "Remaining") else { return cut_middle(body, room) };
+    let room = room.saturating_sub(GAP.len() * parts.len());
+    let rank = |part: &str| FIRST.iter().position(|heading| is_headed(part, heading)).unwrap_or(FIRST.len());
+    let mut order: Vec<usize> = (0..parts.len()).collect();
+    order.sort_by_key(|&at| rank(parts[at]));
+    let lengths: Vec<usize> = parts.iter().map(|part| part.chars().count()).collect();
+    let reserved = |at: usize| match rank(parts[at]) {
+        0 => room / 2,
+        1 => room / 4,
+        _ => 0,
+    };
+    let mut granted: Vec<usize> = (0..parts.len()).map(|at| lengths[at].min(reserved(at))).collect();
+    for at in order {
+        let left = room.saturating_sub(granted.iter().sum());
+        granted[at] += left.min(lengths[at] - granted[at]);
+    }
+    let shortened = parts.iter().zip(granted).map(|(part, chars)| cut_middle(part, chars));
+    shortened.filter(|part| !part.is_empty()).collect::<Vec<_>>().join(GAP)
 }

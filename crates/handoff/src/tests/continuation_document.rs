@@ -1,6 +1,6 @@
 use longhaul_core::Millis;
 
-use crate::continuation::{Document, Malformed, Written, WrittenAs, find_handoff};
+use crate::continuation::{Document, Malformed, Written, WrittenAs, find_handoff, page};
 
 const GOOD: &str = "---\ncontinue: true\nnonce: lh-1\nowner: nobody\n---\n# Task\nBuild it.\n# Completed\n- half\n\
                     # Remaining\n- [ ] the other half\n# Key Context\nNone.\n";
@@ -64,7 +64,9 @@ fn only_an_answer_to_this_question_counts() {
     let asked = Millis(1000);
     let file = |kind, modified, text: &str| Written { kind, modified: Millis(modified), text: text.to_owned() };
     let other = GOOD.replace("lh-1", "lh-0");
-    let find = |reply: &str, files: &[Written]| find_handoff(reply, files, "lh-1", asked).map(|found| found.goes_on);
+    let find = |reply: &str, files: &[Written]| {
+        find_handoff(reply, files, "lh-1", asked, Millis(2000)).map(|found| found.goes_on)
+    };
 
     assert_eq!(find(GOOD, &[]), Ok(true));
     assert!(find(&other, &[]).unwrap_err().contains("nonce"));
@@ -75,5 +77,76 @@ fn only_an_answer_to_this_question_counts() {
     assert!(find("I wrote the file.", &[file(WrittenAs::Handoff, 1001, &other)]).is_err(), "for another question");
     assert_eq!(find("Done.", &[file(WrittenAs::Marker, 1001, "# Task\nGo on.")]), Ok(true));
     assert!(find("Done.", &[file(WrittenAs::Marker, 999, "# Task\nGo on.")]).is_err(), "a marker of yesterday");
+    let future = file(WrittenAs::Marker, 60_000, "# Task\nGo on.");
+    assert!(find("Done.", &[future]).is_err(), "one from the future would be fresh for ever");
     assert!(find("Done.", &[file(WrittenAs::Marker, 1001, " \n")]).is_err(), "an empty marker hands nothing over");
+}
+
+#[test]
+fn a_section_holds_whatever_is_below_its_heading() {
+    let document = |body: &str| Document { body: body.to_owned(), ..Document::default() };
+    for (name, body, expected) in [
+        ("deeper headings", "# Remaining\n## One\n- a\n## Two\n- b\n# Key Context\nc", "## One\n- a\n## Two\n- b"),
+        ("bold lines", "# Remaining\n**Now**\n- a\n**Later:**\n- b\n# Key Context\nc", "**Now**\n- a\n**Later:**\n- b"),
+        (
+            "a comment in code",
+            "## Remaining\n```sh\n# not a heading\nmake\n```\n- a\n## Key Context\nc",
+            "```sh\n# not a heading\nmake\n```\n- a",
+        ),
+        ("more words", "# Remaining work (2)\n- a\n# Key Context\nc", "- a"),
+        ("an issue's number", "# Remaining\n#12 is open\n- a\n# Key Context\nc", "#12 is open\n- a"),
+        ("bold itself", "**Remaining:**\n- a\n**Key Context**\nc", "- a"),
+        ("a heading in code before", "```\n# Remaining\n- no\n```\n# Remaining\n- a", "- a"),
+    ] {
+        assert_eq!(document(body).section("Remaining"), Some(expected), "{name}");
+    }
+    assert_eq!(document("# Remainingly\nx").section("Remaining"), None);
+    // Where nothing is said to be left, two handoffs are the same only if all of them is.
+    let empty = |task: &str| document(&format!("# Task\n{task}\n# Remaining\n\n# Key Context\nc")).remaining();
+    assert_ne!(empty("a"), empty("b"));
+    assert_eq!(empty("a"), empty("a"));
+}
+
+#[test]
+fn of_several_the_one_with_the_nonce_counts() {
+    let older = GOOD.replace("lh-1", "lh-0");
+    let text = format!("Last time I said:\n\n{older}\nNow it is:\n\n{GOOD}");
+    assert_eq!(Document::parse_answer(&text, "lh-1").unwrap().nonce.as_deref(), Some("lh-1"));
+    assert_eq!(Document::parse(&text).unwrap().nonce.as_deref(), Some("lh-0"));
+}
+
+#[test]
+fn rules_without_end_are_read_once() {
+    let text = "---\n".repeat(60_000);
+    assert!(Document::parse(&text).is_err());
+    let laughs: String = (1..12).map(|n| format!("k{n}: &k{n} [{}]\n", format!("*k{},", n - 1).repeat(9))).collect();
+    assert_eq!(Document::parse(&format!("---\nk0: &k0 x\n{laughs}---\nx")), Err(Malformed::NotYaml));
+}
+
+#[test]
+fn all_keys_are_kept() {
+    let text = Document::parse(GOOD).unwrap().to_text();
+    assert!(text.starts_with("---\ncontinue: true\nnonce: lh-1\nowner: nobody\n---\n\n# Task\n"), "{text}");
+    assert_eq!(Document::parse(&text), Document::parse(GOOD));
+    let bare = Document { goes_on: true, body: "x".to_owned(), ..Document::default() };
+    assert_eq!(bare.to_text(), "---\ncontinue: true\n---\n\nx\n");
+}
+
+#[test]
+fn what_is_left_to_do_arrives_however_long_the_rest_is() {
+    let long = "word ".repeat(2_000);
+    let body = format!("# Task\nBuild it.\n# Completed\n{long}\n# Remaining\n- the last step\n# Key Context\n{long}");
+    let shown = page(&body, "session", 1, 3_000, "/home/handoffs/session.md");
+    assert!(shown.chars().count() <= 3_000, "{}", shown.chars().count());
+    for part in
+        ["# Task\nBuild it.", "# Remaining\n- the last step", "characters left out", "/home/handoffs/session.md"]
+    {
+        assert!(shown.contains(part), "{part}: {shown}");
+    }
+    // Even where it is itself too long, the task has its share.
+    let body = format!("# Task\n{long}\n# Remaining\n{long}");
+    let shown = page(&body, "session", 1, 3_000, "/f");
+    assert!(shown.chars().count() <= 3_000 && shown.contains("# Task") && shown.contains("# Remaining"));
+    let whole = page("# Task\nx", "session", 1, 3_000, "/f");
+    assert!(!whole.contains("/f"), "{whole}");
 }

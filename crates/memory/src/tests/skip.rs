@@ -11,10 +11,12 @@ fn lists_and_questions_are_skipped_unless_said_otherwise() {
     for tool in ["TodoWrite", "TaskCreate", "TaskUpdate", "TaskList", "TaskGet", "ToolSearch", "Skill", "SlashCommand"]
     {
         check(tool, &DEFAULT_SKIPPED, true);
-        check(tool, &[], false);
+        check(tool, &[], true);
+        check(tool, &["Bash"], false);
     }
     for tool in ["Bash", "Task", "TaskOutput", "Edit", "mcp__fk__ping", "Agent"] {
         check(tool, &DEFAULT_SKIPPED, false);
+        check(tool, &[], false);
     }
 }
 

@@ -1,16 +1,18 @@
 //! Typing what a chain waits for, and waiting until the client's own events say that it has happened.
 
+use std::fs::File;
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
+use longhaul_activity_log::Line;
 use longhaul_core::{Env, Millis, SessionId};
 use longhaul_handoff::continuation::{Act, Occasion, Plan};
 use longhaul_inject::{Terminal, Want};
 use longhaul_store::{Chain, Store};
 
-use super::{Course, settings};
+use super::{Course, lock, settings};
 use crate::typing::{Submitted, Typist, shows_another_session, submit_patiently};
-use crate::{Error, ErrorLog, Home, Keeper, Order, SessionRecord, home, process, surroundings};
+use crate::{ActivityLog, Error, ErrorLog, Home, Order, SessionRecord, Ticket, client, home, process, surroundings};
 
 /// How the injector is told what it is started for.
 pub(crate) const KIND: &str = "continuation";
@@ -21,15 +23,27 @@ const LOOK_EVERY: Duration = Duration::from_millis(50);
 /// How often a plan is looked at that waits for the account's limit.
 const LOOK_AGAIN: Duration = Duration::from_secs(5);
 
+/// How long the lock is tried for: a hook has it for a moment to see whether anybody is there.
+const LOCK_LIMIT: Duration = Duration::from_millis(500);
+
 /// Types what the chain waits for, once more if nothing comes of it, until it has moved on.
+///
+/// Where somebody is at it already, nothing is done.
 pub(crate) fn deliver(env: &Env, log: &ErrorLog, id: i64) -> Result<(), Error> {
     let home = Home::of(env)?;
-    let (config, _) = home::config(env)?;
+    let Some(_lock) = lock_patiently(&home, id)? else { return Ok(()) };
     let mut store = home.store(home::PATIENCE)?;
+    let mut since = None;
     loop {
         let Some(chain) = store.chain(id)? else { return Ok(()) };
+        let (config, _) = home::config(env)?;
         let (settings, _) = settings(&config.continuation, Some(Path::new(&chain.project_path)));
-        let course = Course { settings, can_type: true, keeper: Keeper::new(&config) };
+        let course = Course { settings, can_type: true };
+        if env.disabled || !course.settings.enabled {
+            let switched_off =
+                |plan: &Plan, remaining: &[String]| course.meet(plan, &Occasion::SwitchedOff, remaining, clock(env));
+            return store.meet(id, clock(env), switched_off).map(drop).map_err(Error::from);
+        }
         if chain.plan.paused {
             match wait_for_limit(env, &mut store, &course, &chain)? {
                 true => continue,
@@ -37,8 +51,17 @@ pub(crate) fn deliver(env: &Env, log: &ErrorLog, id: i64) -> Result<(), Error> {
             }
         }
         let Some(text) = chain.plan.text(&course.rules(&[])) else { return Ok(()) };
-        let why = match type_step(env, &home, &store, &chain, text)? {
+        let activity = Activity::of(&home, &chain, &mut since)?;
+        let why = match type_step(env, &home, &store, &chain, &activity, text)? {
             Delivered::MovedOn => return Ok(()),
+            Delivered::Overtaken => {
+                let now = clock(env);
+                let met =
+                    store.meet(id, now, |plan, remaining| course.meet(plan, &Occasion::Overtaken, remaining, now))?;
+                let reason = met.map(|met| met.chain.plan.reason).unwrap_or_default();
+                log.write(&format!("session {}: not continued: {reason}", chain.plan.session));
+                return Ok(());
+            }
             // Whoever starts in its place goes on, or finds it expired.
             Delivered::No(_) if chain.client_pid != 0 && !process::is_alive(chain.client_pid) => return Ok(()),
             Delivered::No(why) => why,
@@ -66,19 +89,64 @@ pub(crate) fn deliver(env: &Env, log: &ErrorLog, id: i64) -> Result<(), Error> {
 enum Delivered {
     /// The client's events have moved the plan on.
     MovedOn,
+    /// Something else was begun before it could be typed.
+    Overtaken,
     /// It could not be typed, or nothing happened.
     No(String),
 }
 
-fn type_step(env: &Env, home: &Home, store: &Store, chain: &Chain, text: String) -> Result<Delivered, Error> {
-    let Some(session) = SessionId::new(&chain.plan.session) else {
+/// What the session's hooks have noted since the injector was started.
+///
+/// They note it before they open the database, which may be locked at that moment.
+struct Activity {
+    log: ActivityLog,
+    since: Ticket,
+}
+
+impl Activity {
+    fn of(home: &Home, chain: &Chain, since: &mut Option<Ticket>) -> Result<Option<Self>, Error> {
+        let Some(session) = SessionId::new(&chain.plan.session) else { return Ok(None) };
+        let log = ActivityLog::open(home, &session)?;
+        let since = match since {
+            Some(ticket) => *ticket,
+            None => *since.insert(log.ticket()?),
+        };
+        Ok(Some(Self { log, since }))
+    }
+
+    /// Returns whether a turn has begun.
+    fn has_begun(&self) -> Result<bool, Error> {
+        let begins = |line: &Line| matches!(line, Line::Prompt { .. } | Line::Tool { .. } | Line::Compaction { .. });
+        Ok(self.log.since(self.since)?.iter().any(begins))
+    }
+}
+
+fn type_step(
+    env: &Env,
+    home: &Home,
+    store: &Store,
+    chain: &Chain,
+    activity: &Option<Activity>,
+    text: String,
+) -> Result<Delivered, Error> {
+    let (Some(session), Some(activity)) = (SessionId::new(&chain.plan.session), activity) else {
         return Ok(Delivered::No("the session has no id".to_owned()));
     };
     let record = SessionRecord::load(home, &session);
-    let client_pid = env.client_pid.or(record.as_ref().and_then(|record| record.client_pid));
-    let terminal = record.and_then(|record| record.terminal).or_else(|| Terminal::detect(env).ok());
+    // The chain's own client comes first: `resume` may be run inside another.
+    let own = Some(chain.client_pid).filter(|pid| *pid != 0);
+    let client_pid = own.or(record.as_ref().and_then(|record| record.client_pid)).or(env.client_pid);
+    if client_pid.is_some_and(|pid| client::is_headless(env, pid) || client::is_nested(env, pid)) {
+        return Ok(Delivered::No("the terminal belongs to another client".to_owned()));
+    }
+    // `resume` may be run in another terminal.
+    let is_its_place = |terminal: &Terminal| chain.place.as_ref().is_none_or(|place| *place == terminal.lock_name());
+    let here = || Terminal::detect(env).ok().filter(is_its_place);
+    let terminal = record.and_then(|record| record.terminal).or_else(here);
     let Some(terminal) = terminal else { return Ok(Delivered::No("no terminal to type into".to_owned())) };
-    let left = || Duration::from_millis(chain.plan.deadline.since(clock(env)));
+    // The wall clock may be set back meanwhile.
+    let until = Instant::now() + Duration::from_millis(chain.plan.deadline.since(clock(env)));
+    let left = || until.saturating_duration_since(Instant::now());
     let order = Order {
         session,
         terminal,
@@ -96,10 +164,11 @@ fn type_step(env: &Env, home: &Home, store: &Store, chain: &Chain, text: String)
     while shows_another_session(env, home, &order) && !left().is_zero() && !moved_on()? {
         std::thread::sleep(LOOK_EVERY);
     }
-    let unwanted = || Ok(moved_on()? || shows_another_session(env, home, &order));
-    match submit_patiently(&Typist::new(env, home, &order), unwanted)? {
+    let unwanted = || Ok(moved_on()? || activity.has_begun()? || shows_another_session(env, home, &order));
+    match submit_patiently(&Typist::new(env, home, &order), &unwanted)? {
         Submitted::Yes => {}
         Submitted::Superseded if moved_on()? => return Ok(Delivered::MovedOn),
+        Submitted::Superseded if activity.has_begun()? => return Ok(Delivered::Overtaken),
         Submitted::Superseded => return Ok(Delivered::No("the pane shows another session".to_owned())),
         Submitted::No(why) => return Ok(Delivered::No(why)),
     }
@@ -112,6 +181,17 @@ fn type_step(env: &Env, home: &Home, store: &Store, chain: &Chain, text: String)
     Ok(Delivered::No(format!("{:?} was typed, and the client did nothing", order.text)))
 }
 
+fn lock_patiently(home: &Home, id: i64) -> Result<Option<File>, Error> {
+    let started = Instant::now();
+    loop {
+        let locked = lock(home, id)?;
+        if locked.is_some() || started.elapsed() > LOCK_LIMIT {
+            return Ok(locked);
+        }
+        std::thread::sleep(LOOK_EVERY);
+    }
+}
+
 fn is_same_step(one: &Plan, other: &Plan) -> bool {
     (one.state, one.attempt, one.paused, &one.session, one.since)
         == (other.state, other.attempt, other.paused, &other.session, other.since)
@@ -122,16 +202,16 @@ fn is_same_step(one: &Plan, other: &Plan) -> bool {
 /// No event tells of it: the client's status line has said when it will be.
 fn wait_for_limit(env: &Env, store: &mut Store, course: &Course, chain: &Chain) -> Result<bool, Error> {
     let limits = store.context(&chain.plan.session)?.and_then(|context| context.rate_limits);
-    let Some(lifted) = limits.as_deref().and_then(lifted_at).filter(|_| course.settings.after_rate_limit) else {
-        return Ok(false);
-    };
+    // A time that had passed when the limit struck is an older limit's: nobody knows when this one is lifted.
+    let is_meant = |lifted: &Millis| course.settings.after_rate_limit && *lifted > chain.plan.since;
+    let Some(lifted) = limits.as_deref().and_then(lifted_at).filter(is_meant) else { return Ok(false) };
     loop {
         if !store.chain(chain.id)?.is_some_and(|now| now.plan.paused) {
             return Ok(false);
         }
         let now = clock(env);
         if now >= lifted {
-            let resumed = |plan: &Plan, remaining: &[String]| course.meet(plan, &Occasion::Resumed, remaining, now);
+            let resumed = |plan: &Plan, remaining: &[String]| course.meet(plan, &Occasion::Lifted, remaining, now);
             return Ok(store.meet(chain.id, now, resumed)?.is_some_and(|met| met.act == Act::TypeAgain));
         }
         std::thread::sleep(LOOK_AGAIN.min(Duration::from_millis(lifted.since(now))));

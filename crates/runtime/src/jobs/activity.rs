@@ -1,9 +1,9 @@
 //! The activity log, which every job reads: one line per event, written before the jobs look at it.
 
 use longhaul_activity_log::{Line, chars_of_json};
-use longhaul_core::Status;
 use longhaul_core::event::{HookEvent, PostToolUse, PreCompact, SessionStart, Stop, SubagentStop};
 use longhaul_core::guard::{in_subagent, is_compaction};
+use longhaul_core::{Config, Status};
 
 use crate::{ActivityLog, Error, Flow, Hook, SessionRecord};
 
@@ -67,7 +67,8 @@ pub fn on_compact(hook: &mut Hook<PreCompact>) -> Result<Flow, Error> {
 impl<E: HookEvent<'static>> Hook<E> {
     /// Returns whether anything that is switched on reads the activity log.
     pub(super) fn wants_activity(&self) -> bool {
-        self.config.bookmarks.enabled || self.config.guard.enabled || self.config.tracker.enabled
+        let Config { bookmarks, guard, tracker, continuation, .. } = &self.config;
+        bookmarks.enabled || guard.enabled || tracker.enabled || continuation.enabled
     }
 
     pub(super) fn activity(&self) -> Result<ActivityLog, Error> {

@@ -5,20 +5,24 @@ use longhaul_core::catalog::Job;
 use longhaul_core::event::{HookEvent, Notification, SessionEnd, SessionStart, Stop, StopFailure, UserPromptSubmit};
 use longhaul_core::guard::{in_subagent, is_task_notification, stopped_at_context_limit, stopped_by_user};
 use longhaul_handoff::Trigger;
-use longhaul_handoff::continuation::{Act, Occasion, Plan, State, TurnEnd, page};
+use longhaul_handoff::continuation::{Act, EXPIRES_MS, Occasion, Plan, State, TurnEnd, page};
 use longhaul_store::{Chain, Met, NewChain, Store};
 
-use crate::continuation::{Course, keep_file, nonce, settings, start_injector, written};
+use crate::continuation::{Course, keep_file, lock, nonce, settings, start_injector, written};
 use crate::handoff::Project;
-use crate::{Error, Flow, Hook, agents, process, usage};
+use crate::{Error, Flow, Hook, SessionRecord, agents, client, process, usage};
 
 /// How much of what the model is shown the handoff may take; what was said comes after it.
 const HANDOFF_CHARS: usize = 7_000;
+
+/// Two hooks that run on the same Stop are no further apart.
+const SAME_STOP_MS: u64 = 5_000;
 
 /// Asks for a handoff when the context is nearly full, and takes it when it is there.
 pub fn on_turn_end(hook: &mut Hook<Stop>) -> Result<Flow, Error> {
     let Some(course) = hook.course() else { return Ok(Flow::Next) };
     let stop = hook.event.clone();
+    let keeper = hook.keeper();
     if in_subagent(&stop.common) || stopped_at_context_limit(&stop) {
         return Ok(Flow::Next);
     }
@@ -27,7 +31,11 @@ pub fn on_turn_end(hook: &mut Hook<Stop>) -> Result<Flow, Error> {
     let session = &stop.common.session;
     let chain = store.chain_of(session.as_str())?;
     let is_asked = chain.as_ref().is_some_and(|chain| chain.plan.state == State::Asked);
-    let files = if is_asked { written(hook.project_dir().as_deref()) } else { Vec::new() };
+    let files = if is_asked { written(hook.project_dir().as_deref(), keeper) } else { Vec::new() };
+    // What is private goes first: what is left of a handoff then must still be one.
+    let reply = stop.last_assistant_message.as_deref().unwrap_or_default();
+    let is_open = chain.as_ref().is_some_and(|chain| chain.plan.state.is_open());
+    let reply = if is_open { keeper.clean(reply) } else { String::new() };
     let nonce = if is_asked { String::new() } else { nonce()? };
     let running = || agents::any_running(&hook.home, session);
     let turn = TurnEnd {
@@ -35,12 +43,14 @@ pub fn on_turn_end(hook: &mut Hook<Stop>) -> Result<Flow, Error> {
         fill: usage::fill(&store, session.as_str(), stop.common.transcript.as_deref(), &hook.config.context.windows)?,
         others_run: stop.background_tasks.as_ref().map_or_else(running, |tasks| !tasks.is_empty()),
         by_user: stopped_by_user(&stop),
-        reply: stop.last_assistant_message.as_deref().unwrap_or_default(),
+        reply: &reply,
         files: &files,
         nonce: &nonce,
     };
     let share = turn.fill.map_or(0.0, |fill| fill.share() * 100.0);
-    let Some(met) = hook.meet(&mut store, &course, chain, &Occasion::TurnEnded(turn))? else { return Ok(Flow::Next) };
+    let Some(met) = hook.meet(&mut store, &course, chain.clone(), &Occasion::TurnEnded(turn))? else {
+        return hook.seen_already(&course, chain.as_ref());
+    };
     if let Act::Ask(question) = met.act {
         let told = hook.reply.system_message.take();
         hook.reply = Reply { system_message: told, ..Reply::block(question) };
@@ -55,11 +65,20 @@ pub fn on_turn_end(hook: &mut Hook<Stop>) -> Result<Flow, Error> {
 /// Shows the session that goes on what was handed over.
 pub fn on_session_start(hook: &mut Hook<SessionStart>) -> Result<Flow, Error> {
     let Some(course) = hook.course() else { return Ok(Flow::Next) };
+    if !hook.wants_activity() {
+        // Nobody else has written down where the session runs.
+        SessionRecord::of(hook).save(&hook.home, &hook.event.common.session)?;
+    }
     let mut store = hook.store()?;
     hook.pass_word_on(&store)?;
     let Some(chain) = hook.chain(&store)? else { return Ok(Flow::Next) };
     let session = hook.event.common.session.clone();
+    let shown = client::shown_session(&hook.env, hook.env.client_pid);
     let occasion = match hook.event.source.as_str() {
+        // A start that is told twice may be that of a session which never lives.
+        "clear" if chain.plan.state == State::Prompting && shown.is_some_and(|shown| shown != session) => {
+            Occasion::Passed
+        }
         "clear" => Occasion::Cleared { session: session.as_str() },
         // The same session goes on.
         _ if chain.plan.session == session.as_str() => Occasion::Passed,
@@ -67,13 +86,22 @@ pub fn on_session_start(hook: &mut Hook<SessionStart>) -> Result<Flow, Error> {
         _ => Occasion::Passed,
     };
     let id = chain.id;
-    let Some(met) = hook.meet(&mut store, &course, Some(chain), &occasion)? else { return Ok(Flow::Next) };
+    let Some(met) = hook.meet(&mut store, &course, Some(chain.clone()), &occasion)? else {
+        // It may go on in another client and terminal than before.
+        if chain.plan.session == session.as_str() {
+            let client_pid = hook.env.client_pid.unwrap_or_default();
+            store.move_chain(id, client_pid, hook.place_name().as_deref())?;
+            hook.take_over(&course, &Chain { client_pid, ..chain })?;
+        }
+        return Ok(Flow::Next);
+    };
     if met.act == Act::Show {
         let (place, client) = (hook.place_name(), hook.env.client_pid.unwrap_or_default());
         store.move_chain(id, client, place.as_deref())?;
         if let Some(handoff) = store.newest_handoff(id)? {
             let room = hook.room().min(HANDOFF_CHARS);
-            hook.show(&page(&handoff.body, &handoff.session, handoff.round, room));
+            let file = hook.home.handoff_file(&handoff.session);
+            hook.show(&page(&handoff.body, &handoff.session, handoff.round, room, &file.to_string_lossy()));
             hook.tell(&format!("longhaul: goes on from the handoff, round {}", handoff.round));
             hook.handed_over = Some(handoff.body);
         }
@@ -96,8 +124,8 @@ pub fn on_prompt(hook: &mut Hook<UserPromptSubmit>) -> Result<Flow, Error> {
 
 /// Notes that a person has left.
 pub fn on_session_end(hook: &mut Hook<SessionEnd>) -> Result<Flow, Error> {
-    let reason = hook.event.reason.clone();
-    hook.happened(&Occasion::Ended { reason: &reason })
+    let (session, reason) = (hook.event.common.session.clone(), hook.event.reason.clone());
+    hook.happened(&Occasion::Ended { session: session.as_str(), reason: &reason })
 }
 
 /// Waits where the account's limit is used up.
@@ -128,17 +156,39 @@ pub fn carry_on<E: HookEvent<'static>>(hook: &mut Hook<E>) -> Result<Flow, Error
     Ok(Flow::Done)
 }
 
+impl Hook<Stop> {
+    /// Keeps a second hook on the same Stop, as where the plugin is installed twice, from doing what the first has not.
+    fn seen_already(&mut self, course: &Course, chain: Option<&Chain>) -> Result<Flow, Error> {
+        let Some(chain) = chain else { return Ok(Flow::Next) };
+        if chain.plan.state == State::Asked && self.env.now.since(chain.plan.asked_at) < SAME_STOP_MS {
+            return Ok(Flow::Done);
+        }
+        // What is typed is not typed twice; a bookmark would only be in its way.
+        if course.can_type && chain.plan.waits_for_typing() && !chain.plan.paused {
+            self.errand = Some(chain.id);
+        }
+        Ok(Flow::Next)
+    }
+}
+
 impl<E: HookEvent<'static>> Hook<E> {
     /// Returns what the continuation goes by, where it is switched on.
     fn course(&mut self) -> Option<Course> {
         if !self.serves(Job::Continuation) {
             return None;
         }
+        let client = self.env.client_pid.unwrap_or_default();
         let (settings, warnings) = settings(&self.config.continuation, self.project_dir().as_deref());
         for warning in warnings.iter().filter(|_| settings.enabled) {
             self.log.write(&format!("the project's longhaul.json: {warning}"));
         }
-        settings.enabled.then(|| Course { can_type: self.place().0.is_some(), settings, keeper: self.keeper() })
+        // Whoever runs a client for its answer wants that answer, not a handoff.
+        if !settings.enabled || (client != 0 && client::is_headless(&self.env, client)) {
+            return None;
+        }
+        // Inside another client the terminal is that one's.
+        let can_type = self.place().0.is_some() && (client == 0 || !client::is_nested(&self.env, client));
+        Some(Course { settings, can_type })
     }
 
     fn place_name(&self) -> Option<String> {
@@ -154,18 +204,28 @@ impl<E: HookEvent<'static>> Hook<E> {
         let (project, place) = (Project::of(&self.env, self.event.common().cwd.as_deref()), self.place_name());
         let here = NewChain { project_path: &project.path, client_pid: own, place: place.as_deref() };
         let found = store.open_chain_at(&here)?;
-        // A client inside a client has the same terminal, and is none of the outer one's business.
-        let is_ours = |chain: &Chain| chain.client_pid == 0 || chain.client_pid == own;
-        Ok(found.filter(|chain| is_ours(chain) || !process::is_alive(chain.client_pid)))
+        let is_over = |chain: &Chain| self.env.now.since(chain.plan.since) > EXPIRES_MS;
+        // Another project may be worked on in the same terminal; it only finds what has expired.
+        let fits = |chain: &Chain| chain.project_path == project.path || is_over(chain);
+        Ok(found.filter(|chain| self.is_left_to(chain.client_pid) && (chain.client_pid == own || fits(chain))))
     }
 
     /// Tells the user what happened while nobody could tell.
     fn pass_word_on(&mut self, store: &Store) -> Result<(), Error> {
         let (session, client) = (self.event.common().session.clone(), self.env.client_pid.unwrap_or_default());
-        if let Some(word) = store.take_word(session.as_str(), client, self.place_name().as_deref())? {
-            self.tell(&format!("longhaul: not continued: {word}; `longhaul continuation resume` tries again"));
+        let Some(word) = store.word_for(session.as_str(), client, self.place_name().as_deref())? else { return Ok(()) };
+        if self.is_left_to(word.client_pid) && store.take_word(word.chain)? {
+            let message = word.message;
+            self.tell(&format!("longhaul: not continued: {message}; `longhaul continuation resume` tries again"));
         }
         Ok(())
+    }
+
+    /// Returns whether what a client began is for this one: its own, or that of one that is gone.
+    ///
+    /// A client inside a client has the same terminal, and is none of the outer one's business.
+    fn is_left_to(&self, client_pid: u32) -> bool {
+        client_pid == 0 || self.env.client_pid == Some(client_pid) || !process::is_alive(client_pid)
     }
 
     /// Lets the chain of this session or terminal, if any, meet an occasion.
@@ -174,10 +234,23 @@ impl<E: HookEvent<'static>> Hook<E> {
         let mut store = self.store()?;
         self.pass_word_on(&store)?;
         let Some(chain) = self.chain(&store)? else { return Ok(Flow::Next) };
-        if let Some(met) = self.meet(&mut store, &course, Some(chain), occasion)? {
-            self.act(&store, &course, &met)?;
+        match self.meet(&mut store, &course, Some(chain.clone()), occasion)? {
+            Some(met) => self.act(&store, &course, &met)?,
+            None => self.take_over(&course, &chain)?,
         }
         Ok(Flow::Next)
+    }
+
+    /// Carries on a chain that waits for typing where whoever was to type is gone.
+    fn take_over(&mut self, course: &Course, chain: &Chain) -> Result<(), Error> {
+        let waits = match chain.plan.paused {
+            true => course.settings.after_rate_limit,
+            false => chain.plan.waits_for_typing(),
+        };
+        if waits && course.can_type && lock(&self.home, chain.id)?.is_some() {
+            self.errand = Some(chain.id);
+        }
+        Ok(())
     }
 
     fn pass(&mut self) -> Result<Flow, Error> {
@@ -204,7 +277,8 @@ impl<E: HookEvent<'static>> Hook<E> {
             Some(chain) => store.meet(chain.id, now, decide)?,
             None => {
                 let project = Project::of(&self.env, self.event.common().cwd.as_deref());
-                let place = self.place_name();
+                // A terminal that is another client's must not lead to this chain.
+                let place = self.place_name().filter(|_| course.can_type);
                 let client_pid = self.env.client_pid.unwrap_or_default();
                 let new = NewChain { project_path: &project.path, client_pid, place: place.as_deref() };
                 store.begin_chain(&new, &plan, now, decide)?
@@ -222,11 +296,15 @@ impl<E: HookEvent<'static>> Hook<E> {
 
     /// Does what is to be done.
     fn act(&mut self, store: &Store, course: &Course, met: &Met) -> Result<(), Error> {
+        // First, so that it is carried on whatever fails below.
+        if course.can_type && met.chain.plan.waits_for_typing() && met.act != Act::Nothing {
+            self.errand = Some(met.chain.id);
+        }
         match &met.act {
-            Act::Nothing | Act::Ask(_) => return Ok(()),
+            Act::Nothing | Act::Ask(_) | Act::Show | Act::TypeAgain => {}
             Act::Tell(message) => self.tell(&format!("longhaul: not continued: {message}")),
             Act::Clear(handoff) => {
-                keep_file(&self.home, self.event.common().session.as_str(), &handoff.body)?;
+                keep_file(&self.home, self.event.common().session.as_str(), handoff)?;
                 if self.config.handoff.enabled {
                     self.write_baton(store, Trigger::Continuation)?;
                 }
@@ -234,10 +312,6 @@ impl<E: HookEvent<'static>> Hook<E> {
                     self.tell("longhaul: the handoff is kept; type /clear, and the new session goes on from it");
                 }
             }
-            Act::Show | Act::TypeAgain => {}
-        }
-        if course.can_type && met.chain.plan.state.is_open() {
-            self.errand = Some(met.chain.id);
         }
         Ok(())
     }

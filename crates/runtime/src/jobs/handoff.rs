@@ -42,6 +42,7 @@ pub fn on_session_start(hook: &mut Hook<SessionStart>) -> Result<Flow, Error> {
     if let Some((text, message)) = hook.inherit(&mut store, &session, cleared)? {
         hook.show(&text);
         hook.tell(&message);
+        hook.inherited = store.session(&session.session)?.and_then(|session| session.inherits);
     }
     Ok(Flow::Next)
 }
@@ -75,7 +76,7 @@ pub fn on_prompt(hook: &mut Hook<UserPromptSubmit>) -> Result<Flow, Error> {
     let mut store = hook.store()?;
     let Some(session) = register(&store, &hook.env, common)? else { return Ok(Flow::Next) };
     let prompt = hook.keeper().clean(&hook.event.prompt);
-    let kept = Some(prompt.trim()).filter(|prompt| !prompt.is_empty());
+    let kept = Some(prompt.trim()).filter(|prompt| !prompt.is_empty() && !hook.is_private());
     if store.count_prompt(&session.session, kept)? > 0 || !hook.config.handoff.enabled {
         return Ok(Flow::Next);
     }
@@ -103,7 +104,7 @@ pub fn on_turn_end(hook: &mut Hook<Stop>) -> Result<Flow, Error> {
     let reply =
         hook.event.last_assistant_message.as_deref().map(|reply| hook.keeper().clean(reply)).unwrap_or_default();
     // A session whose prompt may not be kept keeps nothing of its turn either.
-    let is_private = session.prompts > 0 && session.last_prompt.is_none();
+    let is_private = (session.prompts > 0 && session.last_prompt.is_none()) || hook.is_private();
     if !reply.trim().is_empty() && !is_private {
         let turn = format!("hook:{}", hook.event.common.prompt_id.as_deref().unwrap_or("unknown"));
         store.keep_reply(&session.session, &turn, session.last_prompt.as_deref(), reply.trim(), hook.env.now)?;

@@ -13,6 +13,9 @@ use crate::{Error, Flow, Hook};
 /// Session files untouched for this long are removed.
 const KEEP: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 
+/// And handoffs, which are for people to read; the database keeps them.
+const KEEP_HANDOFFS: Duration = Duration::from_secs(30 * 24 * 60 * 60);
+
 /// Tells the user what in the config could not be used.
 pub fn show_config_warnings(hook: &mut Hook<SessionStart>) -> Result<Flow, Error> {
     if !hook.config_warnings.is_empty() && hook.event.source != "compact" {
@@ -23,11 +26,12 @@ pub fn show_config_warnings(hook: &mut Hook<SessionStart>) -> Result<Flow, Error
     Ok(Flow::Next)
 }
 
-/// Removes the files of sessions that have been over for a week.
+/// Removes the files of sessions that have been over for a week, and the files of old handoffs.
 pub fn remove_old_files(hook: &mut Hook<SessionStart>) -> Result<Flow, Error> {
-    for dir in [hook.home.sessions(), hook.home.locks()] {
+    let dirs = [(hook.home.sessions(), KEEP), (hook.home.locks(), KEEP), (hook.home.handoffs(), KEEP_HANDOFFS)];
+    for (dir, keep) in dirs {
         for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
-            if is_old(&entry.path(), hook.env.now) && !is_locked(&entry.path()) {
+            if is_old(&entry.path(), keep, hook.env.now) && !is_locked(&entry.path()) {
                 // Another session's start may be removing it at the same moment.
                 let _ = fs::remove_file(entry.path());
             }
@@ -41,8 +45,8 @@ fn is_locked(path: &Path) -> bool {
     fs::File::open(path).is_ok_and(|file| file.try_lock_exclusive().is_err())
 }
 
-fn is_old(path: &Path, now: Millis) -> bool {
+fn is_old(path: &Path, keep: Duration, now: Millis) -> bool {
     let modified = fs::metadata(path).and_then(|metadata| metadata.modified());
     let since_epoch = modified.ok().and_then(|time| time.duration_since(std::time::UNIX_EPOCH).ok());
-    since_epoch.is_some_and(|at| Duration::from_millis(now.0).saturating_sub(at) > KEEP)
+    since_epoch.is_some_and(|at| Duration::from_millis(now.0).saturating_sub(at) > keep)
 }

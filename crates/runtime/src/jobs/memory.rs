@@ -1,10 +1,5 @@
 //! What every session did, kept and found again.
 
-use std::fs;
-use std::io;
-use std::path::PathBuf;
-
-use longhaul_core::SessionId;
 use longhaul_core::event::{
     HookEvent, PostToolUse, PostToolUseFailure, SessionEnd, SessionStart, Stop, UserPromptSubmit,
 };
@@ -13,8 +8,8 @@ use longhaul_memory::{Call, RawCall, is_skipped};
 use longhaul_store::{Session, Store};
 
 use crate::handoff::register;
-use crate::memory::{Spool, clean_prompt, is_excluded, render_page, sum_up, take_in, take_in_all};
-use crate::{Error, Flow, Hook, files, surroundings};
+use crate::memory::{Reader, Spool, clean_prompt, is_excluded, render_page, sum_up, take_in, take_in_all};
+use crate::{Error, Flow, Hook, surroundings};
 
 /// The least room in which a page is worth showing.
 const SMALLEST_PAGE: usize = 600;
@@ -39,10 +34,18 @@ pub fn on_session_start(hook: &mut Hook<SessionStart>) -> Result<Flow, Error> {
         return Ok(Flow::Next);
     }
     let offset = surroundings::utc_offset_seconds(hook.env.now);
-    let page = render_page(&store, &session.project_key, &session.project, hook.env.now, offset, room)?;
-    if page.shown > 0 || !page.text.is_empty() {
+    let reader = Reader {
+        project_key: &session.project_key,
+        project: &session.project,
+        has_seen: hook.inherited.as_deref(),
+        now: hook.env.now,
+        offset_seconds: offset,
+    };
+    let page = render_page(&store, reader, room)?;
+    if !page.text.is_empty() {
         hook.show(&page.text);
-        hook.tell(&format!("longhaul: remembered {} records of {}", page.shown, session.project));
+        let records = if page.shown == 1 { "record" } else { "records" };
+        hook.tell(&format!("longhaul: shown {} {records} of {}", page.shown, session.project));
     }
     Ok(Flow::Next)
 }
@@ -57,15 +60,14 @@ pub fn drop_old_text(hook: &mut Hook<SessionStart>) -> Result<Flow, Error> {
     Ok(Flow::Next)
 }
 
-/// Remembers a prompt; of one that is wholly private, only that nothing of its turn is to be remembered.
+/// Remembers a prompt.
 pub fn on_prompt(hook: &mut Hook<UserPromptSubmit>) -> Result<Flow, Error> {
     let common = &hook.event.common;
     if !hook.remembers() || in_subagent(common) || is_task_notification(&hook.event.prompt) {
         return Ok(Flow::Next);
     }
-    let prompt = clean_prompt(&hook.event.prompt, hook.keeper());
-    hook.mark_private(prompt.is_none())?;
-    let Some(prompt) = prompt else { return Ok(Flow::Next) };
+    let kept = clean_prompt(&hook.event.prompt, hook.keeper());
+    let Some(prompt) = kept.filter(|_| !hook.is_private()) else { return Ok(Flow::Next) };
     let mut store = hook.store()?;
     register(&store, &hook.env, common)?;
     store.remember_prompt(common.session.as_str(), common.prompt_id.as_deref(), &prompt, hook.env.now)?;
@@ -124,7 +126,7 @@ impl<E: HookEvent<'static>> Hook<E> {
     ) -> Result<Flow, Error> {
         let Some(tool_use_id) = id.filter(|id| !id.is_empty() && self.remembers()) else { return Ok(Flow::Next) };
         let common = self.event.common();
-        if is_skipped(tool, &self.config.memory.skip_tools.0) || self.private_mark(&common.session).exists() {
+        if is_skipped(tool, &self.config.memory.skip_tools.0) || self.is_private() {
             return Ok(Flow::Next);
         }
         let cwd = common.cwd.as_ref().map(|cwd| cwd.to_string_lossy()).unwrap_or_default();
@@ -158,27 +160,6 @@ impl<E: HookEvent<'static>> Hook<E> {
             sum_up(&mut store, &session, self.env.now)?;
         }
         Ok(Flow::Next)
-    }
-
-    /// The file that says that nothing of the running turn is to be remembered.
-    fn private_mark(&self, session: &SessionId) -> PathBuf {
-        self.home.spool().join(format!("{session}.private"))
-    }
-
-    /// Sets or removes the mark. A public prompt in the middle of a private turn does not make the turn public.
-    fn mark_private(&self, is_private: bool) -> Result<(), Error> {
-        let common = self.event.common();
-        let mark = self.private_mark(&common.session);
-        let prompt = common.prompt_id.as_deref().unwrap_or_default();
-        if is_private {
-            return files::replace(&mark, prompt.as_bytes());
-        }
-        match fs::read(&mark) {
-            Ok(marked) if !prompt.is_empty() && marked == prompt.as_bytes() => Ok(()),
-            Ok(_) => fs::remove_file(&mark).map_err(|source| crate::Error::Write { path: mark, source }),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-            Err(source) => Err(Error::Read { path: mark, source }),
-        }
     }
 }
 

@@ -22,6 +22,9 @@ const ECHO_LIMIT: Duration = Duration::from_millis(1_000);
 /// With less time than this left before the deadline, Enter is not pressed: the client would no longer wait.
 const ENTER_MARGIN: Duration = Duration::from_millis(300);
 
+/// Tells whether a text is no longer wanted.
+pub(crate) type Superseded<'a> = &'a dyn Fn() -> Result<bool, Error>;
+
 /// Somebody at the keyboard of one pane, with one text to type.
 pub(crate) struct Typist<'a> {
     pub(super) env: &'a Env,
@@ -96,11 +99,14 @@ impl<'a> Typist<'a> {
         Ok(look(&inspection, self.editor))
     }
 
-    /// Types the text, sees that it shows in the input, and submits it.
-    pub(crate) fn submit(&self, decision: &Decision) -> Result<(), String> {
+    /// Types the text, sees that it shows in the input, and submits it unless it is `superseded` by then.
+    ///
+    /// Between the look and Enter there may be a second in which somebody cancels it, or begins a turn.
+    pub(crate) fn submit(&self, decision: &Decision, superseded: Superseded<'_>) -> Result<(), String> {
         let pane = match &self.order.terminal {
             Terminal::Tmux(pane) => pane,
             blind @ (Terminal::Screen(_) | Terminal::Osascript(_)) => {
+                is_still_wanted(superseded)?;
                 self.typed.set(true);
                 return blind.submit_blindly(&self.order.text).iter().try_for_each(|step| self.run(step).map(drop));
             }
@@ -109,7 +115,8 @@ impl<'a> Typist<'a> {
             self.typed.set(true);
             self.run(&pane.type_text(&self.order.text))?;
         }
-        let seen = self.wait_for_echo(pane).and_then(|()| self.is_still_safe());
+        let seen =
+            self.wait_for_echo(pane).and_then(|()| is_still_wanted(superseded)).and_then(|()| self.is_still_safe());
         if let Err(problem) = seen {
             self.take_back(pane);
             return Err(problem);
@@ -120,8 +127,11 @@ impl<'a> Typist<'a> {
     fn wait_for_echo(&self, pane: &TmuxPane) -> Result<(), String> {
         let started = Instant::now();
         while started.elapsed() < ECHO_LIMIT {
-            if self.look(pane)?.shows_pasted(&self.order.text) {
-                return Ok(());
+            let look = self.look(pane)?;
+            if look.shows_pasted(&self.order.text) {
+                let turn_began =
+                    self.order.want == Want::Idle && matches!(look, Look::Input { turn: Turn::Running, .. });
+                return if turn_began { Err("a turn began meanwhile".to_owned()) } else { Ok(()) };
             }
             std::thread::sleep(Duration::from_millis(4));
         }
@@ -130,8 +140,11 @@ impl<'a> Typist<'a> {
 
     /// A dialog that opens holds its drawing back for a moment after a key: the client's record knows first.
     fn is_still_safe(&self) -> Result<(), String> {
-        if self.client() == ClientSays::Waiting {
-            return Err("a dialog opened meanwhile".to_owned());
+        match self.client() {
+            ClientSays::Waiting => return Err("a dialog opened meanwhile".to_owned()),
+            // What is submitted now would wait for the end of that turn, whatever it came to.
+            ClientSays::Busy if self.order.want == Want::Idle => return Err("a turn began meanwhile".to_owned()),
+            ClientSays::Busy | ClientSays::Idle | ClientSays::Unknown => {}
         }
         if self.order.deadline.is_some_and(|deadline| deadline.left() < ENTER_MARGIN) {
             return Err("the hook's time is up".to_owned());
@@ -150,7 +163,7 @@ impl<'a> Typist<'a> {
     }
 
     /// Puts the draft aside, types, and leaves it to the client to put the draft back after the submit.
-    pub(super) fn stash_and_submit(&self) -> Result<(), String> {
+    pub(super) fn stash_and_submit(&self, superseded: Superseded<'_>) -> Result<(), String> {
         let Terminal::Tmux(pane) = &self.order.terminal else { return Err("the input cannot be seen".to_owned()) };
         self.run(&pane.stash_draft())?;
         let is_stashed = || matches!(self.look(pane), Ok(Look::Input { draft: None, stashed: true, .. }));
@@ -162,7 +175,7 @@ impl<'a> Typist<'a> {
             std::thread::sleep(Duration::from_millis(10));
         }
         let submitted = self.decide().and_then(|decision| match decision {
-            Decision::Type => self.submit(&decision),
+            Decision::Type => self.submit(&decision, superseded),
             Decision::TypedAlready | Decision::Stash { .. } => Err("the input changed meanwhile".to_owned()),
             Decision::Wait(why) => Err(why.to_string()),
         });
@@ -176,5 +189,14 @@ impl<'a> Typist<'a> {
     fn run(&self, step: &Step) -> Result<String, String> {
         let limit = self.order.deadline.map_or(STEP_LIMIT, |deadline| STEP_LIMIT.min(deadline.left()));
         process::run(step, limit).map_err(|error| error.chain())
+    }
+}
+
+/// Who cannot tell whether a text is still wanted does not submit it.
+fn is_still_wanted(superseded: Superseded<'_>) -> Result<(), String> {
+    match superseded() {
+        Ok(false) => Ok(()),
+        Ok(true) => Err("it is no longer wanted".to_owned()),
+        Err(error) => Err(error.chain()),
     }
 }

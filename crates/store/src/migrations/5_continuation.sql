@@ -14,6 +14,8 @@ CREATE TABLE continuations (
     since        INTEGER NOT NULL,
     deadline     INTEGER NOT NULL DEFAULT 0,
     paused       INTEGER NOT NULL DEFAULT 0,
+    lifts        INTEGER NOT NULL DEFAULT 0, -- how often it went on by itself after the account's limit
+    by_prompt    INTEGER NOT NULL DEFAULT 0, -- whether the question was put as a prompt
     stuck_in     TEXT,
     reason       TEXT NOT NULL DEFAULT '',
     untold       TEXT,                      -- what the user is yet to be told
@@ -38,11 +40,14 @@ CREATE TABLE continuation_steps (
 
 -- What each round handed over.
 CREATE TABLE continuation_handoffs (
+    id              INTEGER PRIMARY KEY, -- rounds are counted anew after a person's prompt
     continuation_id INTEGER NOT NULL REFERENCES continuations (id) ON DELETE CASCADE,
     round           INTEGER NOT NULL,
     session_id      TEXT NOT NULL, -- the session that wrote it
+    front           TEXT NOT NULL, -- its front matter, with whatever keys it has
     body            TEXT NOT NULL,
     remaining       TEXT NOT NULL, -- what was left to do, in a form that can be compared
-    at              INTEGER NOT NULL,
-    PRIMARY KEY (continuation_id, round)
+    at              INTEGER NOT NULL
 ) STRICT;
+
+CREATE INDEX continuation_handoffs_by_chain ON continuation_handoffs (continuation_id, id);

@@ -54,7 +54,7 @@ pub(super) fn bookmark(hook: &Hook<PostToolUse<'static>>, log: &ActivityLog) -> 
     };
     turn::begin(&hook.home, &common.session, common.prompt_id.as_deref())?;
     let Ok(ticket) = claim()? else { return Ok(()) };
-    if let Err(problem) = typist.submit(&decision) {
+    if let Err(problem) = typist.submit(&decision, &|| Ok(false)) {
         if !typist.has_typed() {
             log.append(&[Line::GivenUp { at: hook.env.now }])?;
         }

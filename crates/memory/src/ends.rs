@@ -1,0 +1,64 @@
+//! The two ends of a long text, without secrets, and without reading all that lies between.
+
+use memchr::memmem;
+
+use crate::cap::{cap, cut};
+use crate::redact::redact;
+
+/// How much is looked at beyond what is kept: a name may stand before its secret.
+const MARGIN: usize = 4 * 1024;
+
+/// No secret is longer than this; a private key, which is made of lines, is found by other means.
+const LONGEST: usize = 64 * 1024;
+
+/// What opens a private key, in short: any will do to hide what follows up to its end.
+const OPENING: &str = "-----BEGIN PRIVATE KEY-----";
+
+/// Returns what [`cap`] makes of a text after [`redact`], at the cost of what is kept.
+///
+/// Whatever reaches over a border of what is looked at is looked at whole: a secret would otherwise lose the half by which
+/// it is known.
+pub(crate) fn redacted_ends(text: &str, max: usize) -> String {
+    // No character takes more than four bytes.
+    let reach = 4 * max + MARGIN;
+    let head_end = border_after(text, reach);
+    let tail_start = text.len().checked_sub(reach).map_or(0, |at| border_before(text, at));
+    if head_end >= tail_start {
+        return cap(&redact(text), max);
+    }
+    let head = redact(&text[..head_end]);
+    let tail = &text[tail_start..];
+    let tail = match is_inside_key(&text[..tail_start]) {
+        true => redact(&format!("{OPENING}{tail}")).into_owned(),
+        false => redact(tail).into_owned(),
+    };
+    cut(&head, &tail, text[head_end..tail_start].chars().count(), max)
+}
+
+/// Returns where the run of characters that `at` lies in ends, or some place in it where it is longer than any secret.
+fn border_after(text: &str, at: usize) -> usize {
+    let last = text.ceil_char_boundary(at.saturating_add(LONGEST));
+    let run = text.as_bytes().get(at..last).unwrap_or_default();
+    run.iter().position(|byte| is_border(*byte)).map_or(last, |length| at + length)
+}
+
+/// Returns where the run of characters that `at` lies in begins, or some place in it where it is longer than any secret.
+fn border_before(text: &str, at: usize) -> usize {
+    let first = text.floor_char_boundary(at.saturating_sub(LONGEST));
+    text.as_bytes()[first..at].iter().rposition(|byte| is_border(*byte)).map_or(first, |back| first + back)
+}
+
+/// Returns whether no secret has this byte in its midst. It begins a character, too.
+fn is_border(byte: u8) -> bool {
+    matches!(byte, b' ' | b'"' | b',' | b'\n' | b'\t' | b'{' | b'}' | b'(' | b')' | b'<' | b'>')
+}
+
+/// Returns whether a text ends inside a private key.
+fn is_inside_key(text: &str) -> bool {
+    let mut ends = memmem::find_iter(text.as_bytes(), "PRIVATE KEY");
+    let last = ends.by_ref().last();
+    last.is_some_and(|at| {
+        let line = &text.as_bytes()[at.saturating_sub(80)..at];
+        memmem::rfind(line, b"-----BEGIN ") > memmem::rfind(line, b"-----END ")
+    })
+}

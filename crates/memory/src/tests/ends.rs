@@ -1,0 +1,55 @@
+use proptest::prelude::*;
+
+use crate::cap::cap;
+use crate::ends::redacted_ends;
+use crate::redact::redact;
+
+const KEY: &str = "sk-ant-api03-abcdefghijklmnopqrstuvwxyz0123456789";
+
+/// A text of `before` and `after` characters around a secret.
+fn around(secret: &str, before: usize, after: usize) -> String {
+    let words = |length: usize| "lorem ipsum ".chars().cycle().take(length).collect::<String>();
+    format!("{} {secret} {}", words(before), words(after))
+}
+
+#[test]
+fn a_short_text_is_redacted_whole() {
+    let text = around(KEY, 100, 100);
+    assert_eq!(redacted_ends(&text, 1000), redact(&text));
+}
+
+#[test]
+fn a_secret_survives_nowhere() {
+    let token = format!("eyJ{}.eyJ{}.{}", "a".repeat(3_000), "b".repeat(30_000), "c".repeat(500));
+    let block = format!("-----BEGIN RSA PRIVATE KEY-----\n{}\n-----END RSA PRIVATE KEY-----", "QUJD\n".repeat(9_000));
+    for (secret, parts) in
+        [(KEY, &["sk-ant", "0123456789"][..]), (&token, &["aaaa", "bbbb", "cccc"]), (&block, &["QUJD"])]
+    {
+        for before in [0, 40, 60, 66, 90, 4_000, 8_000, 30_000] {
+            for after in [0, 20, 33, 50, 4_000, 8_000, 30_000] {
+                let kept = redacted_ends(&around(secret, before, after), 100);
+                for part in parts {
+                    assert!(!kept.contains(part), "{part} with {before} before, {after} after: {kept}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_name_is_seen_before_its_secret() {
+    let secret = format!("aws_secret_access_key = {}", "A1b2".repeat(10));
+    for after in 0..100 {
+        let kept = redacted_ends(&around(&secret, 60_000, after), 100);
+        assert!(!kept.contains("A1b2"), "{after}: {kept}");
+    }
+}
+
+proptest! {
+    #[test]
+    fn what_is_kept_is_what_the_whole_would_keep(text in "[a-z <\\\\\"é-]{0,40}", times in 1_usize..4_000, max in 60_usize..400) {
+        let text = text.repeat(times);
+        let (fast, whole) = (redacted_ends(&text, max), cap(&redact(&text), max));
+        prop_assert_eq!(fast, whole);
+    }
+}

@@ -1,0 +1,84 @@
+//! A person who steps in, and whatever else makes a plan pointless.
+
+use std::time::Duration;
+
+use serde_json::json;
+
+use super::{PROMPT, Stage, full_turn, handoff};
+use crate::poll::{DEADLINE, wait_until};
+use crate::standin::{Options, Reply};
+
+#[test]
+fn a_user_who_types_something_else_cancels_it() {
+    let stage = Stage::new(Options::default().with_clear_delay(Duration::from_secs(3)));
+    stage.standin.replies([full_turn(), handoff("the rest"), Reply::new("As you wish.")]);
+    stage.types("count");
+    stage.wait_for_state("clearing");
+    wait_until(DEADLINE, "the clear to be typed", || stage.prompts().len() == 2);
+    stage.types("wait, something else");
+    stage.wait_for_state("cancelled");
+    stage.standin.wait_for_session_change(DEADLINE);
+    stage.standin.wait_for_state("the other turn", |state| state.stops == 3);
+    assert!(!stage.prompts().contains(&PROMPT.to_owned()), "{:?}", stage.prompts());
+}
+
+/// Lets the redraws be late, so that a second passes between the typed `/clear` and Enter.
+fn typing() -> Stage {
+    let stage = Stage::new(Options::default());
+    stage.standin.replies([full_turn(), handoff("the rest")]);
+    stage.types("count");
+    stage.standin.wait_for_state("the question", |state| state.stops == 1);
+    stage.standin.delay(Duration::from_millis(800));
+    wait_until(DEADLINE, "the clear to be typed", || stage.standin.state().draft == "/clear");
+    stage
+}
+
+#[test]
+fn what_is_cancelled_before_enter_is_taken_back() {
+    let stage = typing();
+    let cancelled = stage.sandbox.longhaul(&["continuation", "cancel"]);
+    assert_eq!(cancelled.status, Some(0), "{}", cancelled.stderr);
+    stage.standin.wait_for_state("an empty input", |state| state.draft.is_empty());
+    assert_eq!(stage.prompts(), ["count"]);
+}
+
+#[test]
+fn a_turn_that_begins_before_enter_is_not_cleared() {
+    let stage = typing();
+    stage.standin.turn();
+    stage.standin.wait_for_state("an empty input", |state| state.draft.is_empty());
+    assert_eq!(stage.prompts(), ["count"]);
+    // Its end is not in the handoff.
+    stage.standin.stop();
+    let cancelled = stage.wait_for_state("cancelled");
+    assert!(cancelled["reason"].as_str().unwrap().contains("a turn ran"), "{cancelled}");
+    assert_eq!(stage.prompts(), ["count"]);
+}
+
+/// A hook that could not write to the database has still noted the prompt.
+#[test]
+fn a_prompt_that_only_the_log_knows_of_stops_it() {
+    let stage = Stage::with_config(Options::default().swallowing_clears(1), json!({ "step_seconds": 2 }));
+    let log = stage.sandbox.data_dir().join(format!("sessions/{}.log", stage.standin.session_id()));
+    stage.standin.replies([full_turn(), handoff("the rest")]);
+    stage.types("count");
+    wait_until(DEADLINE, "the clear that is swallowed", || stage.prompts().len() == 2);
+    let body = format!("cat > /dev/null; echo \"P $(date +%s%3N)\" >> {}; echo '{{}}'", log.display());
+    stage.script("UserPromptSubmit", "longhaul-user-prompt-submit", &body);
+    stage.types("something else");
+    let cancelled = stage.wait_for_state("cancelled");
+    assert!(cancelled["reason"].as_str().unwrap().contains("something else was begun"), "{cancelled}");
+    assert_eq!(stage.prompts().iter().filter(|prompt| *prompt == "/clear").count(), 1);
+}
+
+#[test]
+fn what_is_switched_off_meanwhile_stops() {
+    let stage = Stage::with_config(Options::default().swallowing_clears(1), json!({ "step_seconds": 2 }));
+    stage.standin.replies([full_turn(), handoff("the rest")]);
+    stage.types("count");
+    wait_until(DEADLINE, "the clear that is swallowed", || stage.prompts().len() == 2);
+    stage.sandbox.write_config("{}");
+    let cancelled = stage.wait_for_state("cancelled");
+    assert!(cancelled["reason"].as_str().unwrap().contains("switched off"), "{cancelled}");
+    assert_eq!(stage.prompts(), ["count", "/clear"]);
+}

@@ -1,0 +1,210 @@
+//! Memory by way of the hooks: what is kept, what is shown, and what leaves not one byte.
+
+mod damage;
+mod private;
+
+use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use rusqlite::Connection;
+use serde_json::{Value, json};
+
+use crate::sandbox::{Outcome, Sandbox, payload};
+
+/// A session that fires hooks.
+struct Session<'a> {
+    sandbox: &'a Sandbox,
+    id: &'a str,
+    prompt: AtomicUsize,
+}
+
+impl<'a> Session<'a> {
+    fn new(sandbox: &'a Sandbox, id: &'a str) -> Self {
+        Self { sandbox, id, prompt: AtomicUsize::default() }
+    }
+
+    fn fire(&self, name: &str, changes: Value) -> Value {
+        self.fire_in(&self.sandbox.project(), name, changes)
+    }
+
+    fn fire_in(&self, project: &Path, name: &str, changes: Value) -> Value {
+        let event = name.split('-').next().unwrap();
+        let executable = event.chars().fold("longhaul".to_owned(), |name, c| {
+            if c.is_ascii_uppercase() { format!("{name}-{}", c.to_ascii_lowercase()) } else { format!("{name}{c}") }
+        });
+        let prompt_id = format!("{}-{}", self.id, self.prompt.load(Ordering::Relaxed));
+        let mut all = json!({
+            "session_id": self.id, "cwd": project, "prompt_id": prompt_id, "transcript_path": "/nowhere.jsonl",
+        });
+        all.as_object_mut().unwrap().extend(changes.as_object().unwrap().clone());
+        let mut command = self.sandbox.executable(&executable);
+        command.env("CLAUDE_PROJECT_DIR", project);
+        let outcome = Outcome::of(&mut command, payload(name, all).as_bytes());
+        assert_eq!((outcome.status, outcome.stderr.as_str()), (Some(0), ""), "{outcome:?}");
+        outcome.json()
+    }
+
+    fn start(&self, source: &str) -> String {
+        let reply = self.fire("SessionStart", json!({ "source": source }));
+        reply["hookSpecificOutput"]["additionalContext"].as_str().unwrap_or_default().to_owned()
+    }
+
+    fn prompt(&self, text: &str) {
+        self.prompt.fetch_add(1, Ordering::Relaxed);
+        self.fire("UserPromptSubmit", json!({ "prompt": text }));
+    }
+
+    fn tool(&self, tool: &str, id: &str, input: Value, response: Value) {
+        let call = json!({ "tool_name": tool, "tool_use_id": id, "tool_input": input, "tool_response": response });
+        self.fire("PostToolUse", call);
+    }
+
+    fn bash(&self, id: &str, command: &str, stdout: &str) {
+        self.tool("Bash", id, json!({ "command": command }), json!({ "stdout": stdout, "stderr": "" }));
+    }
+
+    fn stop(&self, reply: &str) {
+        self.fire("Stop", json!({ "last_assistant_message": reply }));
+    }
+}
+
+fn titles(sandbox: &Sandbox) -> Vec<String> {
+    rows(sandbox, "SELECT kind || ': ' || title FROM observations ORDER BY id")
+}
+
+fn rows(sandbox: &Sandbox, sql: &str) -> Vec<String> {
+    let database = Connection::open(sandbox.data_dir().join("longhaul.db")).unwrap();
+    let mut statement = database.prepare(sql).unwrap();
+    let rows = statement.query_map([], |row| row.get(0)).unwrap();
+    rows.collect::<Result<_, _>>().unwrap()
+}
+
+#[test]
+fn the_next_session_is_shown_what_the_last_one_came_to() {
+    let sandbox = Sandbox::new();
+    let a = Session::new(&sandbox, "aaaaaaaa-first");
+    assert_eq!(a.start("startup"), "", "nothing to say, nothing shown");
+    a.prompt("make the parser faster");
+    let file = sandbox.project().join("src/parser.rs");
+    a.tool(
+        "Read",
+        "t1",
+        json!({ "file_path": file }),
+        json!({ "type": "text", "file": { "content": "fn parse() {}" } }),
+    );
+    a.tool(
+        "Edit",
+        "t2",
+        json!({ "file_path": file, "old_string": "a", "new_string": "b" }),
+        json!({ "filePath": file, "structuredPatch": [] }),
+    );
+    a.bash("t3", "cargo bench", "parse: 12 ms");
+    a.stop("The parser is twice as fast.");
+    a.fire("SessionEnd-prompt_input_exit", json!({}));
+
+    let reply = Session::new(&sandbox, "bbbbbbbb-second").fire("SessionStart", json!({ "source": "startup" }));
+    let shown = reply["hookSpecificOutput"]["additionalContext"].as_str().unwrap();
+    assert!(shown.contains("make the parser faster") && shown.contains("Edited src/parser.rs"), "{shown}");
+    assert!(shown.contains("twice as fast") && shown.contains("cargo bench"), "{shown}");
+    assert!(shown.chars().count() <= 9_500);
+    assert!(reply["systemMessage"].as_str().unwrap().contains("3 records"), "{reply}");
+    let session = rows(&sandbox, "SELECT status || ' ' || end_reason FROM sessions WHERE session_id LIKE 'aaaa%'");
+    assert_eq!(session, ["completed prompt_input_exit"]);
+    assert_eq!(sandbox.error_log(), "");
+}
+
+#[test]
+fn calls_are_kept_once_however_often_they_are_taken_in() {
+    let sandbox = Sandbox::new();
+    let session = Session::new(&sandbox, "s");
+    session.prompt("go");
+    session.bash("t1", "ls", "a b");
+    session.stop("one");
+    session.stop("one");
+    session.bash("t1", "ls", "a b");
+    session.bash("t2", "ls", "a b");
+    session.fire("PostToolUseFailure-Bash", json!({ "tool_use_id": "t3", "tool_input": { "command": "cargo test" } }));
+    session.bash("t4", "cargo test", "ok");
+    session.stop("two");
+    assert_eq!(titles(&sandbox).len(), 3, "{:?}", titles(&sandbox));
+    assert!(titles(&sandbox)[1].starts_with("problem: "), "{:?}", titles(&sandbox));
+    assert!(titles(&sandbox)[2].starts_with("fix: "), "{:?}", titles(&sandbox));
+    assert_eq!(
+        rows(&sandbox, "SELECT title FROM observations WHERE repeats = 1").len(),
+        1,
+        "the same again is counted"
+    );
+    let raw = rows(&sandbox, "SELECT source_id FROM details ORDER BY source_id");
+    assert_eq!(raw, ["t1", "t1:result", "t3", "t3:result", "t4", "t4:result"], "text that is the same is kept once");
+}
+
+#[test]
+fn what_no_stop_took_in_the_next_start_does() {
+    let sandbox = Sandbox::new();
+    let killed = Session::new(&sandbox, "killed");
+    killed.prompt("go");
+    killed.bash("t1", "make the-thing", "made");
+    let shown = Session::new(&sandbox, "next").start("startup");
+    assert!(shown.contains("make the-thing"), "{shown}");
+}
+
+#[test]
+fn tools_that_leave_nothing_and_projects_that_are_excluded_leave_nothing() {
+    let sandbox = Sandbox::new();
+    let session = Session::new(&sandbox, "s");
+    session.prompt("go");
+    session.tool("TodoWrite", "t1", json!({ "todos": [] }), json!({}));
+    session.tool("mcp__plugin_longhaul_longhaul__search", "t2", json!({ "query": "x" }), json!({}));
+    session.stop("done");
+    assert_eq!(titles(&sandbox), [""; 0]);
+
+    let sandbox = Sandbox::new();
+    sandbox.write_config(r#"{"memory":{"exclude":["*/project"]},"handoff":{"enabled":false}}"#);
+    let session = Session::new(&sandbox, "s");
+    session.start("startup");
+    session.prompt("a word nobody else says: quux");
+    session.bash("t1", "echo quux", "quux");
+    session.stop("quux");
+    assert_eq!(rows(&sandbox, "SELECT title FROM observations UNION ALL SELECT prompt FROM user_prompts"), [""; 0]);
+    assert!(!sandbox.data_dir().join("spool").exists());
+}
+
+#[test]
+fn worktrees_share_a_memory_and_namesakes_do_not() {
+    let sandbox = Sandbox::new();
+    let git = |dir: &Path, args: &[&str]| {
+        let outcome = Outcome::of(sandbox.program("git").arg("-C").arg(dir).args(args), b"");
+        assert_eq!(outcome.status, Some(0), "{outcome:?}");
+    };
+    for name in ["one/api", "two/api"] {
+        std::fs::create_dir_all(sandbox.path(name)).unwrap();
+        git(&sandbox.path(name), &["init", "-q"]);
+        let identity = ["-c", "user.name=x", "-c", "user.email=x@example.org"];
+        git(&sandbox.path(name), &[&identity[..], &["commit", "-q", "--allow-empty", "-m", "x"]].concat());
+    }
+    git(&sandbox.path("one/api"), &["worktree", "add", "-q", "../tree"]);
+    let first = Session::new(&sandbox, "first");
+    first.fire_in(&sandbox.path("one/api"), "UserPromptSubmit", json!({ "prompt": "teach it to fly" }));
+    first.fire_in(&sandbox.path("one/api"), "Stop", json!({ "last_assistant_message": "It flies." }));
+    let shown = |project: &str, id: &str| {
+        let reply = Session::new(&sandbox, id).fire_in(&sandbox.path(project), "SessionStart", json!({}));
+        reply["hookSpecificOutput"]["additionalContext"].as_str().unwrap_or_default().to_owned()
+    };
+    assert!(shown("one/tree", "second").contains("teach it to fly"));
+    assert_eq!(shown("two/api", "third"), "");
+}
+
+#[test]
+fn old_raw_text_is_dropped_and_what_was_made_of_it_stays() {
+    let sandbox = Sandbox::new();
+    let session = Session::new(&sandbox, "s");
+    session.prompt("go");
+    session.bash("t1", "ls", "a b");
+    session.stop("done");
+    assert_eq!(rows(&sandbox, "SELECT source_id FROM details").len(), 2);
+    let later = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_millis() as u64;
+    let sandbox = sandbox.at(later + 366 * 24 * 3600 * 1000);
+    Session::new(&sandbox, "later").start("startup");
+    assert_eq!(rows(&sandbox, "SELECT source_id FROM details"), [""; 0]);
+    assert_eq!(titles(&sandbox).len(), 1);
+}

@@ -1,0 +1,132 @@
+//! Killed, damaged, too new: nothing is lost, and nobody is harmed.
+
+use std::fs;
+use std::process::Stdio;
+use std::time::Duration;
+
+use rusqlite::Connection;
+use serde_json::json;
+
+use super::{Session, rows, titles};
+use crate::sandbox::{Sandbox, payload};
+
+/// A stream of numbers that is the same in every run.
+struct Dice(u64);
+
+impl Dice {
+    fn roll(&mut self, below: u64) -> u64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) % below
+    }
+}
+
+#[test]
+fn hooks_killed_at_any_moment_lose_nothing_that_was_answered() {
+    let sandbox = Sandbox::new();
+    let session = Session::new(&sandbox, "s");
+    session.prompt("go");
+    let mut dice = Dice(42);
+    let mut answered = Vec::new();
+    for number in 0..200 {
+        let id = format!("call-{number}");
+        let (executable, text) = match dice.roll(4) {
+            0 => ("longhaul-stop", payload("Stop", json!({ "session_id": "s", "cwd": sandbox.project() }))),
+            1 => (
+                "longhaul-session-start",
+                payload("SessionStart", json!({ "session_id": "t", "cwd": sandbox.project() })),
+            ),
+            _ => {
+                let call = json!({
+                    "session_id": "s", "cwd": sandbox.project(), "tool_name": "Bash", "tool_use_id": id,
+                    "tool_input": { "command": format!("run number{number}") },
+                    "tool_response": { "stdout": "x".repeat(dice.roll(9_000) as usize) },
+                });
+                ("longhaul-post-tool-use", payload("PostToolUse", call))
+            }
+        };
+        let mut child = sandbox.executable(executable).stdin(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
+        std::io::Write::write_all(&mut child.stdin.take().unwrap(), text.as_bytes()).unwrap();
+        std::thread::sleep(Duration::from_micros(dice.roll(6_000)));
+        let _ = child.kill();
+        if child.wait().unwrap().success() && executable == "longhaul-post-tool-use" {
+            answered.push(number);
+        }
+    }
+    session.stop("done");
+    assert!(answered.len() > 10, "some must live to tell: {answered:?}");
+    let stored = titles(&sandbox);
+    for number in &answered {
+        let wanted = format!("number{number}`");
+        assert!(
+            stored.iter().any(|title| title.split_whitespace().any(|word| word == wanted)),
+            "{wanted} of {stored:?}"
+        );
+    }
+    let database = Connection::open(sandbox.data_dir().join("longhaul.db")).unwrap();
+    let check: String = database.query_row("PRAGMA integrity_check", [], |row| row.get(0)).unwrap();
+    assert_eq!(check, "ok");
+    let once: i64 = database
+        .query_row("SELECT count(*) - count(DISTINCT tool_use_id) FROM observations", [], |row| row.get(0))
+        .unwrap();
+    assert_eq!(once, 0);
+}
+
+#[test]
+fn a_damaged_database_is_set_aside_and_the_user_told() {
+    let sandbox = Sandbox::new();
+    fs::create_dir_all(sandbox.data_dir()).unwrap();
+    fs::write(sandbox.data_dir().join("longhaul.db"), "garbage".repeat(1000)).unwrap();
+    let session = Session::new(&sandbox, "s");
+    let reply = session.fire("SessionStart", json!({ "source": "startup" }));
+    assert!(reply["systemMessage"].as_str().unwrap().contains("longhaul.db.damaged-1"), "{reply}");
+    let kept = fs::read_to_string(sandbox.data_dir().join("longhaul.db.damaged-1")).unwrap();
+    assert_eq!(kept, "garbage".repeat(1000));
+    session.prompt("go");
+    session.bash("t1", "ls", "a");
+    session.stop("done");
+    assert_eq!(titles(&sandbox).len(), 1);
+    assert_eq!(sandbox.error_log().lines().count(), 1, "{}", sandbox.error_log());
+}
+
+#[test]
+fn a_database_damaged_further_in_is_set_aside_too() {
+    let sandbox = Sandbox::new();
+    let session = Session::new(&sandbox, "s");
+    session.prompt("go");
+    for number in 0..50 {
+        session.bash(&format!("t{number}"), &format!("echo {number}"), &"x".repeat(500));
+    }
+    session.stop("done");
+    let path = sandbox.data_dir().join("longhaul.db");
+    let database = Connection::open(&path).unwrap();
+    database.execute_batch("PRAGMA wal_checkpoint(TRUNCATE)").unwrap();
+    drop(database);
+    let mut bytes = fs::read(&path).unwrap();
+    for byte in bytes.iter_mut().skip(8192) {
+        *byte = 0xa5;
+    }
+    fs::write(&path, bytes).unwrap();
+    let reply = session.fire("UserPromptSubmit", json!({ "prompt": "and now?" }));
+    assert!(reply["systemMessage"].as_str().unwrap_or_default().contains("damaged-1"), "{reply}");
+    session.fire("SessionStart", json!({ "source": "startup" }));
+    assert_eq!(rows(&sandbox, "SELECT 'ok' FROM sessions LIMIT 1"), ["ok"]);
+}
+
+#[test]
+fn a_newer_schema_is_left_alone() {
+    let sandbox = Sandbox::new();
+    let session = Session::new(&sandbox, "s");
+    session.prompt("go");
+    let path = sandbox.data_dir().join("longhaul.db");
+    Connection::open(&path).unwrap().pragma_update(None, "user_version", 999).unwrap();
+    let before = fs::read(&path).unwrap();
+    session.bash("t1", "ls", "a");
+    session.stop("done");
+    session.fire("SessionStart", json!({ "source": "startup" }));
+    assert_eq!(fs::read(&path).unwrap(), before, "nothing is written");
+    assert!(sandbox.error_log().contains("schema 999"), "{}", sandbox.error_log());
+    // What was noted waits for a version that can take it in.
+    Connection::open(&path).unwrap().pragma_update(None, "user_version", 6).unwrap();
+    session.stop("done");
+    assert_eq!(titles(&sandbox).len(), 1);
+}
