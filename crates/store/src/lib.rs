@@ -25,7 +25,7 @@ pub use crate::context::ContextUse;
 pub use crate::continuations::{Chain, Handoff, Met, NewChain, Step, Word};
 pub use crate::ingest::{Clean, Work};
 pub use crate::memory::{
-    Content, Hit, KnownProject, LatestSummary, NewNote, NewObservation, Order, Page, PageLine, Past, PastPrompt,
+    Bulk, Content, Hit, KnownProject, LatestSummary, NewNote, NewObservation, Order, Page, PageLine, Past, PastPrompt,
     PastTurn, Pruned, Record, RecordId, SearchQuery, Stats, Taken, What,
 };
 pub use crate::sessions::{NewSession, Session};

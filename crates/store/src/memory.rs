@@ -24,7 +24,7 @@ use longhaul_memory::Kind;
 
 pub use self::notes::NewNote;
 pub use self::page::{LatestSummary, Page, PageLine};
-pub use self::past::{Past, PastPrompt, PastTurn};
+pub use self::past::{Bulk, Past, PastPrompt, PastTurn};
 pub use self::projects::KnownProject;
 pub use self::records::{Content, Record};
 pub use self::search::{Order, SearchQuery};

@@ -5,21 +5,26 @@
 
 mod head;
 mod ledger;
-mod story;
+mod reading;
+mod teller;
+mod writing;
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::mpsc::{Receiver, sync_channel};
+use std::thread;
 use std::time::UNIX_EPOCH;
 
 use longhaul_core::{Config, Env, SessionId};
-use longhaul_store::{NewSession, Session, Store};
+use longhaul_store::{Bulk, NewSession, Session, Store};
 
 use self::head::Head;
 use self::ledger::Ledger;
-use self::story::Story;
+use self::reading::{Told, WAITING, read_all};
+use self::writing::Writer;
 use super::is_excluded;
-use crate::handoff::{Project, catch_up};
-use crate::{Error, Home, Keeper};
+use crate::handoff::Project;
+use crate::{Error, Home};
 
 /// Transcripts of subagents, which older clients keep beside the sessions' own.
 const SIDECHAIN: &str = "agent-";
@@ -73,6 +78,20 @@ pub struct Imported {
     pub failed: Vec<(PathBuf, String)>,
 }
 
+impl Imported {
+    fn count(&mut self, source: &Source, outcome: Outcome) {
+        match outcome {
+            Outcome::Read => {
+                self.files += 1;
+                self.bytes += source.bytes;
+            }
+            Outcome::Unchanged => self.unchanged += 1,
+            Outcome::Excluded => self.excluded += 1,
+            Outcome::Empty | Outcome::Failed => {}
+        }
+    }
+}
+
 /// Returns the transcripts of sessions in a folder and in the folders in it, the one last written to last.
 ///
 /// In this order numbers grow with time, as they do for sessions that hooks tell of.
@@ -102,6 +121,15 @@ fn source(path: PathBuf) -> Option<Source> {
     Some(Source { bytes: metadata.len(), modified: modified.as_millis() as u64, path })
 }
 
+/// A transcript that may be to be read.
+struct Task<'a> {
+    source: &'a Source,
+    id: SessionId,
+    /// The session, where hooks or an earlier import have brought it.
+    known: Option<Session>,
+    is_unchanged: bool,
+}
+
 /// Takes past sessions in, and tells of each transcript what became of it.
 ///
 /// May be killed at any moment: the next import carries on. One transcript that cannot be read does not keep the others
@@ -114,74 +142,74 @@ pub fn import(
     sources: &[Source],
     mut tell: impl FnMut(&Source, Outcome),
 ) -> Result<Imported, Error> {
-    store.expect_much()?;
     let mut ledger = Ledger::open(home)?;
+    let tasks = tasks(store, sources, &ledger)?;
+    let mut bulk = store.bulk()?;
     let mut imported = Imported::default();
-    for source in sources {
-        let outcome = match import_one(store, env, config, source, &ledger, &mut imported) {
-            Ok(outcome) => outcome,
-            Err(error @ Error::Store(_)) => return Err(error),
-            Err(error) => {
-                imported.failed.push((source.path.clone(), error.chain()));
-                Outcome::Failed
+    thread::scope(|scope| {
+        let (to, from) = sync_channel(WAITING);
+        let tasks = &tasks;
+        scope.spawn(move || read_all(tasks, env, config, &to));
+        for task in tasks {
+            let outcome = match task.is_unchanged {
+                true => Outcome::Unchanged,
+                false => write(&mut bulk, env, config, task, &from, &mut imported)?,
+            };
+            imported.count(task.source, outcome);
+            if outcome == Outcome::Read {
+                ledger.add(task.source)?;
             }
-        };
-        match outcome {
-            Outcome::Read => {
-                imported.files += 1;
-                imported.bytes += source.bytes;
-                ledger.add(source)?;
-            }
-            Outcome::Unchanged => imported.unchanged += 1,
-            Outcome::Excluded => imported.excluded += 1,
-            Outcome::Empty | Outcome::Failed => {}
+            tell(task.source, outcome);
         }
-        tell(source, outcome);
-    }
+        Ok::<(), Error>(())
+    })?;
     ledger.tidy()?;
     Ok(imported)
 }
 
-fn import_one(
-    store: &mut Store,
+fn tasks<'a>(store: &Store, sources: &'a [Source], ledger: &Ledger) -> Result<Vec<Task<'a>>, Error> {
+    let mut tasks = Vec::with_capacity(sources.len());
+    for source in sources {
+        let stem = source.path.file_stem().and_then(|stem| stem.to_str()).and_then(SessionId::new);
+        let Some(id) = stem else { continue };
+        let known = store.session(id.as_str())?;
+        let is_unchanged = known.is_some() && ledger.has(source);
+        tasks.push(Task { source, id, known, is_unchanged });
+    }
+    Ok(tasks)
+}
+
+/// Stores what the reader tells of one transcript.
+fn write(
+    bulk: &mut Bulk<'_>,
     env: &Env,
     config: &Config,
-    source: &Source,
-    ledger: &Ledger,
+    task: &Task<'_>,
+    from: &Receiver<Told>,
     imported: &mut Imported,
 ) -> Result<Outcome, Error> {
-    let stem = source.path.file_stem().and_then(|stem| stem.to_str()).and_then(SessionId::new);
-    let Some(id) = stem else { return Ok(Outcome::Empty) };
-    let known = store.session(id.as_str())?;
-    if known.is_some() && ledger.has(source) {
-        return Ok(Outcome::Unchanged);
+    let mut writer = None;
+    for told in from {
+        match (told, writer.as_mut()) {
+            (Told::Begins(head), _) => writer = Some(Writer::begin(bulk, env, config, task, &head)?),
+            (Told::Piece { batch, parts }, Some(writer)) => writer.piece(bulk, batch, parts)?,
+            (Told::Ends { parts, summary, last_at }, Some(_)) => {
+                if let Some(writer) = writer.take() {
+                    writer.end(bulk, parts, summary, last_at, imported)?;
+                }
+                return Ok(Outcome::Read);
+            }
+            (Told::Empty, _) => return Ok(Outcome::Empty),
+            (Told::Excluded, _) => return Ok(Outcome::Excluded),
+            (Told::Failed(error), _) => {
+                imported.failed.push((task.source.path.clone(), error.chain()));
+                return Ok(Outcome::Failed);
+            }
+            (Told::Piece { .. } | Told::Ends { .. }, None) => {}
+        }
     }
-    let Some(head) = Head::read(&source.path)? else { return Ok(Outcome::Empty) };
-    let folder = known.as_ref().map_or(head.cwd.as_path(), |session| Path::new(&session.project_path));
-    if is_excluded(&config.memory, env, folder) {
-        return Ok(Outcome::Excluded);
-    }
-    let is_new = known.is_none();
-    let session = match known {
-        Some(session) => session,
-        None => register(store, &id, &head, &source.path)?,
-    };
-    if reads_for(&session, &source.path) {
-        let session = Session { transcript: Some(source.path.to_string_lossy().into_owned()), ..session.clone() };
-        catch_up(store, &session, Keeper::new(config), env.now, u64::MAX, None)?;
-    }
-    let mut story = Story::new(store, config, &session, head.at.unwrap_or(env.now));
-    story.read(&source.path)?;
-    story.end()?;
-    let brought = story.brought;
-    imported.prompts += brought.prompts;
-    imported.observations += brought.observations;
-    imported.summaries += brought.summaries;
-    imported.sessions += usize::from(is_new);
-    if is_new {
-        store.complete_session(&session.session, "imported", brought.last_at)?;
-    }
-    Ok(Outcome::Read)
+    // The reader is gone, which it is only after the last transcript.
+    Ok(Outcome::Empty)
 }
 
 fn register(store: &Store, id: &SessionId, head: &Head, transcript: &Path) -> Result<Session, Error> {
@@ -201,13 +229,6 @@ fn register(store: &Store, id: &SessionId, head: &Head, transcript: &Path) -> Re
         path: PathBuf::from(&*transcript),
         source: std::io::Error::other("its session was deleted meanwhile"),
     })
-}
-
-/// Returns whether a file is the one that the session's turns are read from.
-///
-/// Of a copy, only what has an id of its own is taken: its bytes need not be those that were read before.
-fn reads_for(session: &Session, path: &Path) -> bool {
-    session.transcript.as_deref().is_none_or(|own| Path::new(own) == path || !Path::new(own).exists())
 }
 
 /// Returns whether the user wants nothing of a project to be remembered.

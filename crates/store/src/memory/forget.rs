@@ -96,13 +96,15 @@ fn forget_prompt(connection: &Connection, id: i64) -> rusqlite::Result<bool> {
 }
 
 fn forget_observation(connection: &Connection, id: i64) -> rusqlite::Result<bool> {
-    let sql = "SELECT o.tool_use_id, s.session_id, s.id, o.prompt_number FROM observations o
-               LEFT JOIN sessions s ON s.id = o.session_id WHERE o.id = ?1";
-    let found: Option<(Option<String>, Option<String>, Option<i64>, i64)> =
-        connection.query_row(sql, [id], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?))).optional()?;
-    let Some((call, session, session_row, prompt)) = found else { return Ok(false) };
-    if let Some(session_row) = session_row {
-        drop_summaries(connection, session_row, prompt)?;
+    let sql = "SELECT o.tool_use_id, s.session_id FROM observations o LEFT JOIN sessions s ON s.id = o.session_id
+               WHERE o.id = ?1";
+    let found: Option<(Option<String>, Option<String>)> =
+        connection.query_row(sql, [id], |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
+    let Some((call, session)) = found else { return Ok(false) };
+    let sql = "SELECT session_id, prompt_number FROM observations WHERE id = ?1 AND session_id IS NOT NULL";
+    let place: Option<(i64, i64)> = connection.query_row(sql, [id], |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
+    if let Some((session, prompt)) = place {
+        drop_summaries(connection, session, prompt)?;
     }
     let mut calls: Vec<String> = connection
         .prepare("SELECT tool_use_id FROM folded_calls WHERE observation_id = ?1")?

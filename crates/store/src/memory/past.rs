@@ -1,11 +1,13 @@
 //! Sessions from before there was a memory, taken from their transcripts.
 
 use longhaul_core::Millis;
+use longhaul_memory::{MadeBy, Summary};
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior};
 
 use super::place::Place;
 use super::prompts::remember;
+use super::summaries::write;
 use super::take_in::{Desk, NewObservation, Taken};
 use crate::{Store, StoreError, cannot};
 
@@ -40,6 +42,12 @@ const INDEXES: [(&str, &str); 4] = [
     ),
 ];
 
+/// The same for summaries.
+const SUMMARIES: &str =
+    "INSERT INTO summary_words (rowid, request, investigated, learned, completed, next_steps, scope)
+     SELECT id, request, investigated, learned, completed, next_steps, scope FROM session_summaries
+     WHERE id > ?1 ORDER BY id";
+
 /// A turn of a transcript, to be remembered. Nothing private is in it any more, and nothing too long.
 #[derive(Debug)]
 pub struct PastTurn<'a> {
@@ -72,6 +80,40 @@ pub struct Past {
 }
 
 impl Store {
+    /// Makes the database ready for one who writes much at a time, for as long as the returned value lives.
+    pub fn bulk(&mut self) -> Result<Bulk<'_>, StoreError> {
+        let failed = cannot("prepare for much text");
+        self.connection.set_prepared_statement_cache_capacity(STATEMENTS);
+        // The WAL is copied back less often.
+        let settings = "PRAGMA wal_autocheckpoint = 16000; PRAGMA cache_size = -65536;";
+        self.connection.execute_batch(settings).map_err(&failed)?;
+        // A plan that depends on what is bound is made again for every call.
+        self.connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true).map_err(&failed)?;
+        self.connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_TRIGGER, false).map_err(failed)?;
+        Ok(Bulk { store: self })
+    }
+}
+
+/// A database without triggers: whoever writes through it keeps the indexes.
+///
+/// A trigger makes a full-text index write its pages with every row, which takes longer than everything else.
+#[derive(Debug)]
+pub struct Bulk<'a> {
+    store: &'a mut Store,
+}
+
+impl Drop for Bulk<'_> {
+    fn drop(&mut self) {
+        let _ = self.store.connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_TRIGGER, true);
+    }
+}
+
+impl Bulk<'_> {
+    /// Returns the database for what has no index: sessions, turns, and everything that is only read.
+    pub fn plain(&mut self) -> &mut Store {
+        self.store
+    }
+
     /// Stores turns in the order of the transcript, all of them or none; `prompt_number` is that of the prompt before.
     ///
     /// Returns `None`, and stores nothing, where there is no such session. What a hook or an earlier reading has brought
@@ -82,42 +124,55 @@ impl Store {
         turns: Vec<PastTurn<'_>>,
         prompt_number: i64,
     ) -> Result<Option<Past>, StoreError> {
-        let failed = cannot("take the past session in");
-        self.without_triggers(|connection| {
+        let write = |connection: &mut Connection| {
             let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
             let last = Last::of(&transaction)?;
             let past = take_in(&transaction, session, turns, prompt_number)?;
             last.index_what_follows(&transaction)?;
             transaction.commit()?;
             Ok(past)
-        })
-        .map_err(failed)
+        };
+        write(&mut self.store.connection).map_err(cannot("take the past session in"))
     }
 
-    /// Makes the database ready for one who writes much at a time: the WAL is copied back less often.
-    ///
-    /// For this connection, and for as long as it is open.
-    pub fn expect_much(&self) -> Result<(), StoreError> {
-        self.connection.set_prepared_statement_cache_capacity(STATEMENTS);
-        self.connection
-            .execute_batch("PRAGMA wal_autocheckpoint = 4000; PRAGMA cache_size = -65536; PRAGMA temp_store = memory;")
-            .map_err(cannot("prepare for much text"))
+    /// Writes what a session came to, as [`Store::write_summary`] does by rule.
+    pub fn write_past_summary(
+        &mut self,
+        session: &str,
+        prompt_number: i64,
+        summary: &Summary,
+        at: Millis,
+    ) -> Result<bool, StoreError> {
+        let failed = cannot("write the summary");
+        let connection = &mut self.store.connection;
+        let sql = "SELECT 1 FROM session_summaries t JOIN sessions s ON s.id = t.session_id
+                   WHERE s.session_id = ?1 AND t.prompt_number = ?2";
+        let known = connection.prepare_cached(sql).and_then(|mut sql| sql.exists((session, prompt_number)));
+        if known.map_err(&failed)? {
+            // Rarely, and the triggers know how to change what an index has.
+            connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_TRIGGER, true).map_err(&failed)?;
+            let written = self.store.write_summary(session, prompt_number, summary, MadeBy::Rule, at);
+            let off = self.store.connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_TRIGGER, false);
+            return off.map_err(failed).and(written);
+        }
+        write_new_summary(connection, session, prompt_number, summary, at).map_err(failed)
     }
 }
 
-impl Store {
-    /// Runs something that keeps the indexes itself.
-    ///
-    /// A trigger makes the full-text index write its pages with every row, which takes longer than everything else.
-    fn without_triggers<T>(
-        &mut self,
-        write: impl FnOnce(&mut Connection) -> rusqlite::Result<T>,
-    ) -> rusqlite::Result<T> {
-        self.connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_TRIGGER, false)?;
-        let written = write(&mut self.connection);
-        self.connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_TRIGGER, true)?;
-        written
-    }
+fn write_new_summary(
+    connection: &mut Connection,
+    session: &str,
+    prompt_number: i64,
+    summary: &Summary,
+    at: Millis,
+) -> rusqlite::Result<bool> {
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    let sql = "SELECT coalesce(max(id), 0) FROM session_summaries";
+    let last: i64 = transaction.prepare_cached(sql)?.query_row([], |row| row.get(0))?;
+    let written = write(&transaction, session, prompt_number, summary, MadeBy::Rule, at.0 as i64)?;
+    transaction.prepare_cached(SUMMARIES)?.execute([last])?;
+    transaction.commit()?;
+    Ok(written)
 }
 
 /// The last rows that the indexes know. Nobody else can add any: the transaction holds the lock.

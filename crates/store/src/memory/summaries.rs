@@ -66,7 +66,7 @@ impl Store {
     }
 }
 
-fn write(
+pub(super) fn write(
     connection: &Connection,
     session: &str,
     prompt_number: i64,

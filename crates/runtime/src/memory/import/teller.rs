@@ -1,49 +1,32 @@
 //! A transcript, told as prompts, observations and a summary.
 
 use std::collections::{HashMap, HashSet, VecDeque};
-use std::fs::File;
-use std::io::Read;
-use std::path::Path;
 
 use longhaul_core::{Config, Millis};
 use longhaul_memory::{
-    Call, Kind, MadeBy, Observation, RawCall, Summary, TurnText, after_problem, command_key, fold_key, is_skipped,
-    observe, summarize,
+    Call, Kind, Observation, RawCall, Summary, TurnText, after_problem, command_key, is_skipped, observe, summarize,
 };
-use longhaul_store::{NewObservation, PastPrompt, PastTurn, Session, Store};
-use longhaul_transcript::{self as transcript, Origin, Reader, Turn, absorb};
+use longhaul_transcript::{self as transcript, Origin, Turn, absorb};
 
 use super::super::clean_prompt;
-use crate::{Error, Keeper};
-
-/// How much is read at a time, and stored in one transaction: few commits, and no hook waits long for one.
-const PIECE: usize = 2 * 1024 * 1024;
+use crate::Keeper;
 
 /// How many of the newest turns and observations a summary is made of.
 const SUMMED_UP: usize = 40;
 
-/// What a transcript brought.
-#[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Brought {
-    pub(super) prompts: usize,
-    pub(super) observations: usize,
-    pub(super) summaries: usize,
-    pub(super) last_at: Millis,
-}
-
 /// A session that is being told.
-pub(super) struct Story<'a> {
-    store: &'a mut Store,
+pub(super) struct Teller<'a> {
     config: &'a Config,
-    session: &'a Session,
+    /// The project's folder.
+    root: String,
     keeper: Keeper,
-    pub(super) brought: Brought,
+    /// When the last thing happened.
+    pub(super) last_at: Millis,
     /// The turn that may go on in the next piece.
     open: Vec<Turn>,
     running: Running,
     /// Ids of prompts that are taken: one that was typed into a running turn carries that turn's.
     prompt_ids: HashSet<String>,
-    prompt_number: i64,
     said: VecDeque<(String, String)>,
     seen: VecDeque<Observation>,
     /// How each command ended last.
@@ -61,81 +44,73 @@ struct Running {
     asked: Option<Asked>,
 }
 
-struct Asked {
-    id: String,
-    text: String,
-    at: Millis,
+/// A prompt.
+pub(super) struct Asked {
+    pub(super) id: String,
+    pub(super) text: String,
+    pub(super) at: Millis,
     /// Stored only if it led to anything: `/model` asks nothing of the model.
     is_command: bool,
 }
 
 /// A part of a turn, without anything private.
 #[derive(Default)]
-struct Part {
-    asked: Option<Asked>,
-    calls: Vec<(Call, Option<String>)>,
+pub(super) struct Part {
+    pub(super) asked: Option<Asked>,
+    pub(super) done: Vec<Done>,
 }
 
-impl<'a> Story<'a> {
-    pub(super) fn new(store: &'a mut Store, config: &'a Config, session: &'a Session, began: Millis) -> Self {
+/// A tool call, and what is remembered of it.
+pub(super) struct Done {
+    pub(super) call: Call,
+    pub(super) command_key: Option<String>,
+    pub(super) observation: Observation,
+    /// What is remembered instead, where the same command had failed before.
+    pub(super) fix: Option<Observation>,
+}
+
+impl<'a> Teller<'a> {
+    pub(super) fn new(config: &'a Config, root: String, began: Millis) -> Self {
         Self {
-            store,
             config,
-            session,
+            root,
             keeper: Keeper::new(config),
-            brought: Brought { last_at: began, ..Brought::default() },
+            last_at: began,
             open: Vec::new(),
             running: Running::default(),
             prompt_ids: HashSet::new(),
-            prompt_number: 0,
             said: VecDeque::new(),
             seen: VecDeque::new(),
             ended: HashMap::new(),
         }
     }
 
-    /// Takes in a whole transcript, piece by piece.
-    pub(super) fn read(&mut self, path: &Path) -> Result<(), Error> {
-        let failed = |source| Error::Read { path: path.to_owned(), source };
-        let mut file = File::open(path).map_err(failed)?;
-        let length = file.metadata().map_err(failed)?.len();
-        let mut piece = vec![0; PIECE.min(usize::try_from(length).unwrap_or(PIECE)).max(1)];
-        let mut reader = Reader::default();
-        loop {
-            let read = file.read(&mut piece).map_err(failed)?;
-            if read == 0 {
-                return Ok(());
-            }
-            reader.feed(&piece[..read]);
-            absorb(&mut self.open, reader.take().turns);
-            self.store_parts(false)?;
-        }
+    /// Takes in turns in the order of the transcript; returns what can be told by now.
+    pub(super) fn go_on(&mut self, turns: Vec<Turn>) -> Vec<Part> {
+        absorb(&mut self.open, turns);
+        self.parts(false)
     }
 
-    /// Tells the rest, and sums the session up.
-    pub(super) fn end(&mut self) -> Result<(), Error> {
-        self.store_parts(true)?;
+    /// Tells the rest, and sums the session up; `None` where there is nothing to say of it.
+    pub(super) fn end(&mut self) -> (Vec<Part>, Option<Summary>) {
+        let parts = self.parts(true);
         let turns: Vec<TurnText<'_>> = self.said.iter().map(|(asked, replied)| TurnText { asked, replied }).collect();
         let summary = summarize(&turns, self.seen.make_contiguous());
-        if summary != Summary::default() {
-            let (session, at) = (&self.session.session, self.brought.last_at);
-            let is_new = self.store.write_summary(session, self.prompt_number, &summary, MadeBy::Rule, at)?;
-            self.brought.summaries += usize::from(is_new);
-        }
-        Ok(())
+        (parts, Some(summary).filter(|summary| *summary != Summary::default()))
     }
 
-    /// Stores what the open turns have so far; all but the last are over, and with `is_over` that one, too.
-    fn store_parts(&mut self, is_over: bool) -> Result<(), Error> {
+    /// Tells what the open turns have so far; all but the last are over, and with `is_over` that one, too.
+    fn parts(&mut self, is_over: bool) -> Vec<Part> {
         let mut turns = std::mem::take(&mut self.open);
-        let mut parts = Vec::with_capacity(turns.len());
         let count = turns.len();
+        let mut parts = Vec::with_capacity(count);
         for (index, turn) in turns.iter_mut().enumerate() {
             parts.push(self.tell(turn, is_over || index + 1 < count));
         }
-        // The last one stays: what it has said is needed when it is over, its calls are stored.
+        // The last one stays: what it has said is needed when it is over, its calls are told.
         self.open = turns.split_off(if is_over { count } else { count.saturating_sub(1) });
-        self.store(&parts)
+        parts.retain(|part| part.asked.is_some() || !part.done.is_empty());
+        parts
     }
 
     /// Takes from a turn what can be told.
@@ -145,17 +120,17 @@ impl<'a> Story<'a> {
         }
         turn.thinking.clear();
         turn.attachments.clear();
-        self.brought.last_at = self.brought.last_at.max(latest(turn));
+        self.last_at = self.last_at.max(latest(turn));
         let calls = std::mem::take(&mut turn.calls);
         let (whole, waiting): (Vec<_>, Vec<_>) = calls.into_iter().partition(is_whole);
         turn.calls = waiting;
         if self.running.is_private {
             turn.replies.clear();
             // A question that was asked in the middle of a private turn is nobody's secret; what was done is.
-            return Part { asked: self.running.asked.take(), calls: Vec::new() };
+            return Part { asked: self.running.asked.take(), done: Vec::new() };
         }
-        let mut part = Part { asked: None, calls: self.calls(turn, whole) };
-        let led_to_something = !turn.replies.is_empty() || !part.calls.is_empty();
+        let mut part = Part { asked: None, done: self.done(turn, whole) };
+        let led_to_something = !turn.replies.is_empty() || !part.done.is_empty();
         if let Some(asked) = self.running.asked.take_if(|asked| !asked.is_command || led_to_something) {
             part.asked = Some(asked);
         }
@@ -186,7 +161,7 @@ impl<'a> Story<'a> {
         self.running.asked = Some(Asked {
             id: own.unwrap_or_else(|| turn.id.clone()),
             text,
-            at: turn.at.unwrap_or(self.brought.last_at),
+            at: turn.at.unwrap_or(self.last_at),
             is_command: matches!(turn.origin, Origin::Command | Origin::Shell),
         });
     }
@@ -197,8 +172,8 @@ impl<'a> Story<'a> {
         after.is_some_and(|note| note.is_empty() || note.starts_with(char::is_whitespace))
     }
 
-    fn calls(&self, turn: &Turn, calls: Vec<transcript::Call>) -> Vec<(Call, Option<String>)> {
-        let mut told = Vec::with_capacity(calls.len());
+    fn done(&mut self, turn: &Turn, calls: Vec<transcript::Call>) -> Vec<Done> {
+        let mut done = Vec::with_capacity(calls.len());
         for call in calls {
             let (Some(tool), Some(input), Some(output)) = (call.name, call.input, call.output) else { continue };
             if is_skipped(&tool, &self.config.memory.skip_tools.0) {
@@ -214,55 +189,23 @@ impl<'a> Story<'a> {
                 input: &input,
                 response: &response,
                 is_error: call.is_error,
-                cwd: &self.session.project_path,
-                at: call.at.or(turn.at).unwrap_or(self.brought.last_at),
+                cwd: &self.root,
+                at: call.at.or(turn.at).unwrap_or(self.last_at),
                 duration_ms: None,
                 secrets: self.keeper.secrets(),
             });
-            let key = command_key(&call);
-            told.push((call, key));
+            done.extend(self.observe(call));
         }
-        told
+        done
     }
 
-    fn store(&mut self, parts: &[Part]) -> Result<(), Error> {
-        let turns: Vec<PastTurn<'_>> = parts
-            .iter()
-            .filter(|part| part.asked.is_some() || !part.calls.is_empty())
-            .map(|part| PastTurn {
-                prompt: part.asked.as_ref().map(|asked| PastPrompt { id: &asked.id, text: &asked.text, at: asked.at }),
-                calls: part.calls.iter().filter_map(|(call, key)| self.observe(call, key.as_deref())).collect(),
-            })
-            .collect();
-        if turns.is_empty() {
-            return Ok(());
-        }
-        if let Some(past) = self.store.take_in_past(&self.session.session, turns, self.prompt_number)? {
-            self.prompt_number = past.prompt_number;
-            self.brought.prompts += past.prompts;
-            self.brought.observations += past.calls.stored;
-        }
-        Ok(())
-    }
-
-    fn observe<'c>(&mut self, call: &'c Call, key: Option<&'c str>) -> Option<NewObservation<'c>> {
-        let observation = observe(call, Some(&self.session.project_path))?;
-        let may_fix = key.is_some() && !call.is_error && observation.kind == Kind::Command;
+    fn observe(&mut self, call: Call) -> Option<Done> {
+        let command_key = command_key(&call);
+        let observation = observe(&call, Some(&self.root))?;
+        let may_fix = command_key.is_some() && !call.is_error && observation.kind == Kind::Command;
         let fix = may_fix.then(|| after_problem(observation.clone()));
-        self.remember(key, &observation, fix.as_ref());
-        Some(NewObservation {
-            tool_use_id: &call.tool_use_id,
-            prompt_number: None,
-            prompt_id: None,
-            observation,
-            after_problem: fix,
-            command_key: key,
-            fold_key: Some(fold_key(call) as i64),
-            input: &call.input,
-            response: &call.response,
-            is_error: call.is_error,
-            at: call.at,
-        })
+        self.remember(command_key.as_deref(), &observation, fix.as_ref());
+        Some(Done { call, command_key, observation, fix })
     }
 
     /// Keeps an observation for the summary, as the store will have it.

@@ -1,0 +1,143 @@
+//! Storing what the reader tells.
+
+use longhaul_core::{Config, Env, Millis};
+use longhaul_memory::{Summary, fold_key};
+use longhaul_store::{Bulk, NewObservation, PastPrompt, PastTurn, Session};
+use longhaul_transcript::{Batch, Cursor};
+
+use super::head::Head;
+use super::teller::{Done, Part};
+use super::{Imported, Task, register};
+use crate::handoff::catch_up;
+use crate::{Error, Keeper};
+
+/// A session that is being stored.
+pub(super) struct Writer<'a> {
+    env: &'a Env,
+    keeper: Keeper,
+    session: Session,
+    is_new: bool,
+    turns: Turns,
+    prompt_number: i64,
+    prompts: usize,
+    observations: usize,
+}
+
+/// Where a session's turns come from.
+#[derive(PartialEq, Eq)]
+enum Turns {
+    /// From this reading: none have been read before.
+    Here,
+    /// From a reading of their own, which goes on where the last one ended.
+    Apart,
+    /// From another file.
+    Elsewhere,
+}
+
+impl<'a> Writer<'a> {
+    pub(super) fn begin(
+        bulk: &mut Bulk<'_>,
+        env: &'a Env,
+        config: &Config,
+        task: &Task<'_>,
+        head: &Head,
+    ) -> Result<Self, Error> {
+        let path = &task.source.path;
+        let (session, is_new) = match bulk.plain().session(task.id.as_str())? {
+            Some(known) => (known, false),
+            None => (register(bulk.plain(), &task.id, head, path)?, true),
+        };
+        // Of a copy, only what has an id of its own is taken: its bytes need not be those that were read before.
+        let own = session.transcript.as_ref().map(std::path::Path::new);
+        let turns = match own {
+            Some(own) if own != path && own.exists() => Turns::Elsewhere,
+            _ if session.cursor == Cursor::default() => Turns::Here,
+            _ => Turns::Apart,
+        };
+        let session = Session { transcript: Some(path.to_string_lossy().into_owned()), ..session };
+        let (prompt_number, prompts, observations) = (0, 0, 0);
+        let keeper = Keeper::new(config);
+        Ok(Self { env, keeper, session, is_new, turns, prompt_number, prompts, observations })
+    }
+
+    pub(super) fn piece(&mut self, bulk: &mut Bulk<'_>, batch: Batch, parts: Vec<Part>) -> Result<(), Error> {
+        if self.turns == Turns::Here && batch.cursor != self.session.cursor {
+            let (store, expected) = (bulk.plain(), self.session.cursor.clone());
+            let is_ours = store.ingest(&self.session, &expected, &batch, &self.keeper, self.env.now)?;
+            self.session.cursor = batch.cursor;
+            if !is_ours {
+                // A hook has begun to read the same.
+                self.turns = Turns::Apart;
+            }
+        }
+        self.store(bulk, parts)
+    }
+
+    pub(super) fn end(
+        mut self,
+        bulk: &mut Bulk<'_>,
+        parts: Vec<Part>,
+        summary: Option<Summary>,
+        last_at: Millis,
+        imported: &mut Imported,
+    ) -> Result<(), Error> {
+        self.store(bulk, parts)?;
+        let id = self.session.session.clone();
+        if self.turns == Turns::Apart
+            && let Some(session) = bulk.plain().session(&id)?
+        {
+            let session = Session { transcript: self.session.transcript.clone(), ..session };
+            catch_up(bulk.plain(), &session, self.keeper, self.env.now, u64::MAX, None)?;
+        }
+        if let Some(summary) = &summary {
+            let is_new = bulk.write_past_summary(&id, self.prompt_number, summary, last_at)?;
+            imported.summaries += usize::from(is_new);
+        }
+        if self.is_new {
+            bulk.plain().complete_session(&id, "imported", last_at)?;
+        }
+        imported.prompts += self.prompts;
+        imported.observations += self.observations;
+        imported.sessions += usize::from(self.is_new);
+        Ok(())
+    }
+
+    fn store(&mut self, bulk: &mut Bulk<'_>, mut parts: Vec<Part>) -> Result<(), Error> {
+        if parts.is_empty() {
+            return Ok(());
+        }
+        // Raw text is stored once, and the turns have it.
+        let has_raw = self.turns == Turns::Elsewhere;
+        let turns = parts.iter_mut().map(|part| past_turn(part, has_raw)).collect();
+        if let Some(past) = bulk.take_in_past(&self.session.session, turns, self.prompt_number)? {
+            self.prompt_number = past.prompt_number;
+            self.prompts += past.prompts;
+            self.observations += past.calls.stored;
+        }
+        Ok(())
+    }
+}
+
+fn past_turn(part: &mut Part, has_raw: bool) -> PastTurn<'_> {
+    PastTurn {
+        prompt: part.asked.as_ref().map(|asked| PastPrompt { id: &asked.id, text: &asked.text, at: asked.at }),
+        calls: part.done.iter_mut().map(|done| new_observation(done, has_raw)).collect(),
+    }
+}
+
+fn new_observation(done: &mut Done, has_raw: bool) -> NewObservation<'_> {
+    let Done { call, command_key, observation, fix } = done;
+    NewObservation {
+        tool_use_id: &call.tool_use_id,
+        prompt_number: None,
+        prompt_id: None,
+        observation: observation.clone(),
+        after_problem: fix.take(),
+        command_key: command_key.as_deref(),
+        fold_key: Some(fold_key(call) as i64),
+        input: if has_raw { &call.input } else { "" },
+        response: if has_raw { &call.response } else { "" },
+        is_error: call.is_error,
+        at: call.at,
+    }
+}
