@@ -159,14 +159,14 @@ fn tools_that_leave_nothing_and_projects_that_are_excluded_leave_nothing() {
     assert_eq!(titles(&sandbox), [""; 0]);
 
     let sandbox = Sandbox::new();
-    sandbox.write_config(r#"{"memory":{"exclude":["*/project"]},"handoff":{"enabled":false}}"#);
+    sandbox.write_config(r#"{"memory":{"exclude":["*/project"]},"tracker":{"enabled":false}}"#);
     let session = Session::new(&sandbox, "s");
     session.start("startup");
     session.prompt("a word nobody else says: quux");
     session.bash("t1", "echo quux", "quux");
     session.stop("quux");
-    assert_eq!(rows(&sandbox, "SELECT title FROM observations UNION ALL SELECT prompt FROM user_prompts"), [""; 0]);
-    assert!(!sandbox.data_dir().join("spool").exists());
+    session.fire("SessionEnd-prompt_input_exit", json!({}));
+    assert_eq!(private::holders(&sandbox.data_dir(), "quux"), [""; 0]);
 }
 
 #[test]
@@ -207,4 +207,80 @@ fn old_raw_text_is_dropped_and_what_was_made_of_it_stays() {
     Session::new(&sandbox, "later").start("startup");
     assert_eq!(rows(&sandbox, "SELECT source_id FROM details"), [""; 0]);
     assert_eq!(titles(&sandbox).len(), 1);
+}
+
+#[test]
+fn a_word_typed_while_the_turn_runs_is_remembered_too() {
+    let sandbox = Sandbox::new();
+    let session = Session::new(&sandbox, "s");
+    session.prompt("build it");
+    session.fire("UserPromptSubmit", json!({ "prompt": "and test it" }));
+    session.fire("UserPromptSubmit", json!({ "prompt": "and test it", "prompt_id": "s-1" }));
+    session.stop("done");
+    let prompts = rows(&sandbox, "SELECT DISTINCT prompt FROM user_prompts ORDER BY prompt_number");
+    assert_eq!(prompts, ["build it", "and test it"]);
+}
+
+#[test]
+fn a_summary_asks_for_what_a_person_asked() {
+    let sandbox = Sandbox::new();
+    let session = Session::new(&sandbox, "s");
+    session.prompt("count the beans");
+    session.stop("I have sent somebody.");
+    let notice = "<task-notification>\n<task-id>a1</task-id>\n<result>42 beans</result>\n</task-notification>";
+    session.fire("UserPromptSubmit", json!({ "prompt": notice, "prompt_id": "other" }));
+    session
+        .fire("Stop", json!({ "last_assistant_message": "42 beans.", "prompt_id": "other", "stop_hook_active": true }));
+    let shown = Session::new(&sandbox, "next").start("startup");
+    assert!(shown.contains("count the beans") && !shown.contains("task-id"), "{shown}");
+}
+
+#[test]
+fn a_prompt_that_finds_the_database_locked_is_taken_in_later() {
+    let sandbox = Sandbox::new();
+    let session = Session::new(&sandbox, "s");
+    session.prompt("first");
+    let database = Connection::open(sandbox.data_dir().join("longhaul.db")).unwrap();
+    database.execute_batch("BEGIN IMMEDIATE").unwrap();
+    session.prompt("second");
+    let started = std::time::Instant::now();
+    session.stop("answer");
+    assert!(started.elapsed() < std::time::Duration::from_millis(4_900), "{:?}", started.elapsed());
+    database.execute_batch("ROLLBACK").unwrap();
+    session.stop("answer");
+    assert_eq!(rows(&sandbox, "SELECT prompt FROM user_prompts ORDER BY prompt_number"), ["first", "second"]);
+}
+
+#[test]
+fn several_that_take_in_at_the_same_moment_lose_nothing() {
+    let sandbox = Sandbox::new();
+    let session = Session::new(&sandbox, "s");
+    session.prompt("go");
+    // Every spool counts as at rest: each taking in also empties it.
+    let later = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_millis() + 3_600_000;
+    std::thread::scope(|scope| {
+        for reader in 0..3 {
+            let sandbox = &sandbox;
+            scope.spawn(move || {
+                for _ in 0..40 {
+                    let mut stop = sandbox.executable("longhaul-stop");
+                    stop.env("LONGHAUL_NOW_MS", later.to_string()).env("CLAUDE_PROJECT_DIR", sandbox.project());
+                    let changes = json!({ "session_id": "s", "cwd": sandbox.project(), "last_assistant_message": format!("{reader}") });
+                    Outcome::of(&mut stop, payload("Stop", changes).as_bytes());
+                }
+            });
+        }
+        for writer in 0..2 {
+            let sandbox = &sandbox;
+            scope.spawn(move || {
+                let session = Session::new(sandbox, "s");
+                for number in 0..40 {
+                    let size = if number % 3 == 0 { 9_000 } else { 10 };
+                    session.bash(&format!("w{writer}-{number}"), &format!("echo {writer} {number}"), &"x".repeat(size));
+                }
+            });
+        }
+    });
+    session.stop("done");
+    assert_eq!(titles(&sandbox).len(), 80);
 }

@@ -4,5 +4,9 @@ use longhaul_core::event::SubagentStart;
 use longhaul_runtime::{Hook, jobs};
 
 fn main() {
-    Hook::<SubagentStart>::run(&[jobs::bookmarks::on_subagent_start, jobs::tracker::on_subagent_start]);
+    Hook::<SubagentStart>::run(&[
+        jobs::privacy::on_subagent_start,
+        jobs::bookmarks::on_subagent_start,
+        jobs::tracker::on_subagent_start,
+    ]);
 }

@@ -144,7 +144,7 @@ pub const REGISTRATIONS: &[Registration] = &[
         WAITING,
         "The same, where no other event told; carries on a continuation that got stuck",
     ),
-    register(EventName::SubagentStart, "longhaul-subagent-start", BOTH, "Notes that a subagent runs"),
+    register(EventName::SubagentStart, "longhaul-subagent-start", ALL, "Notes that a subagent runs"),
     Registration {
         timeout_seconds: 5,
         ..register(

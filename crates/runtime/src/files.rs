@@ -26,6 +26,13 @@ pub(crate) fn read_foreign(path: &Path) -> Option<(String, SystemTime)> {
     Some((String::from_utf8_lossy(&bytes).into_owned(), metadata.modified().ok()?))
 }
 
+/// Opens a plain file to read; one that is none, such as a pipe, is not waited for.
+pub(crate) fn open_plain(path: &Path) -> io::Result<File> {
+    let flags = OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let file = OpenOptions::new().read(true).custom_flags(flags.bits() as i32).open(path)?;
+    if file.metadata()?.is_file() { Ok(file) } else { Err(io::ErrorKind::InvalidInput.into()) }
+}
+
 /// Creates a folder and those above it, 0700.
 pub(crate) fn create_dir(dir: &Path) -> Result<(), Error> {
     let created = DirBuilder::new().recursive(true).mode(0o700).create(dir);

@@ -115,8 +115,15 @@ impl Home {
         let path = self.database();
         let lock = files::open_append(&self.locks().join("database"))?;
         lock.lock_exclusive().map_err(|source| Error::Write { path: path.clone(), source })?;
-        if !Store::open(&path, PATIENCE).is_err_and(|error| error.is_corrupt()) && !Self::is_broken(&path) {
-            return Ok(None);
+        if let Ok(store) = Store::open(&path, PATIENCE) {
+            match store.integrity_check() {
+                Ok(problems) if problems.is_empty() => return Ok(None),
+                // The records are whole, and the indexes are made of them.
+                _ if store.rebuild_indexes().is_ok() && store.integrity_check().is_ok_and(|left| left.is_empty()) => {
+                    return Ok(None);
+                }
+                _ => {}
+            }
         }
         let free = (1..).map(|n| format!("longhaul.db.damaged-{n}")).find(|name| !self.dir.join(name).exists());
         let aside = self.dir.join(free.unwrap_or_default());
@@ -128,14 +135,6 @@ impl Home {
             }
         }
         Ok(Some(aside))
-    }
-
-    /// Returns whether a database that can be opened is damaged further in.
-    fn is_broken(path: &Path) -> bool {
-        match Store::open(path, PATIENCE).and_then(|store| store.integrity_check()) {
-            Ok(problems) => !problems.is_empty(),
-            Err(error) => error.is_corrupt(),
-        }
     }
 }
 

@@ -10,6 +10,7 @@ use longhaul_core::budget::CONTEXT_CHARS;
 use longhaul_core::catalog::{self, Job};
 use longhaul_core::event::{self, EventName, HookEvent};
 use longhaul_core::{Config, Env, Reply, reply};
+use longhaul_store::StoreError;
 
 use crate::shared_store::{SharedStore, Slot};
 use crate::{Deadline, Error, ErrorLog, Home, Keeper, home, stdin, surroundings};
@@ -39,6 +40,8 @@ pub struct Hook<E> {
     pub(crate) inherited: Option<String>,
     /// The handoff that the model has been shown already.
     pub(crate) handed_over: Option<String>,
+    /// Whether a job has waited for the database in vain: the others do not wait again.
+    is_locked_out: bool,
     /// The jobs that this bundle serves, where it is not the whole.
     only: Vec<String>,
     /// The database, while no job uses it.
@@ -132,6 +135,7 @@ impl<E: HookEvent<'static>> Hook<E> {
             errand: None,
             inherited: None,
             handed_over: None,
+            is_locked_out: false,
             only,
             slot: Slot::default(),
             deadline,
@@ -142,6 +146,9 @@ impl<E: HookEvent<'static>> Hook<E> {
     /// Returns the database; it waits for another process's write no longer than there is time.
     pub(crate) fn store(&self) -> Result<SharedStore, Error> {
         let left = self.deadline.left();
+        if self.is_locked_out {
+            return Err(Error::Busy);
+        }
         let patience = left.saturating_sub(FOR_TMUX.min(left / 4)).max(SHORTEST_WAIT);
         let store = SharedStore::take(&self.slot, || self.home.store(patience))?;
         // An earlier job may have spent most of the time.
@@ -190,10 +197,10 @@ impl<E: HookEvent<'static>> Hook<E> {
 
     fn work(&mut self, jobs: &[JobFn<E>]) {
         for job in jobs {
-            let done = match job(self) {
-                Err(error) => self.mend(error).then(|| job(self)).unwrap_or(Ok(Flow::Next)),
-                done => done,
-            };
+            let mut done = job(self);
+            if let Err(error) = done {
+                done = if self.mend(error) { job(self) } else { Ok(Flow::Next) };
+            }
             match done {
                 Ok(Flow::Next) => {}
                 Ok(Flow::Done) => return,
@@ -212,7 +219,16 @@ impl<E: HookEvent<'static>> Hook<E> {
             }
             error => error,
         };
-        self.write_error(&error);
+        if !matches!(error, Error::Busy) {
+            self.write_error(&error);
+        }
+        self.is_locked_out |= error.is_busy();
+        if let Error::Store(StoreError::TooNew { .. }) = error
+            && E::NAME == EventName::SessionStart
+            && self.reply.system_message.as_ref().is_none_or(|told| !told.contains("newer version"))
+        {
+            self.tell(&format!("longhaul: {error}"));
+        }
         if let Error::Damaged { .. } = error {
             self.tell(&format!("longhaul: {error}"));
             return true;
@@ -252,7 +268,9 @@ fn answer(json: &str) {
 /// Answers and exits with 0 where the program would otherwise abort.
 fn answer_even_after_a_panic(log: ErrorLog) {
     std::panic::set_hook(Box::new(move |panic| {
-        log.write(&format!("panicked: {panic}"));
+        // Where, and not what: the message may quote what may not be kept.
+        let place = panic.location().map(ToString::to_string).unwrap_or_default();
+        log.write(&format!("panicked at {place}"));
         answer(reply::PLAIN);
         std::process::exit(0);
     }));

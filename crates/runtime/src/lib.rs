@@ -17,6 +17,7 @@ pub mod jobs;
 mod keeper;
 pub mod memory;
 mod observe;
+mod private_turns;
 mod process;
 mod relay;
 mod session;
@@ -75,12 +76,20 @@ pub enum Error {
     /// The database was damaged and has another name now; the next opening begins a new one.
     #[error("the database was damaged; it is kept as {}, and a new one is begun", aside.display())]
     Damaged { aside: PathBuf, source: longhaul_store::StoreError },
+    /// Another job of the same hook has waited for the database in vain.
+    #[error("the database is in use by another process")]
+    Busy,
     /// The database said no.
     #[error(transparent)]
     Store(#[from] longhaul_store::StoreError),
 }
 
 impl Error {
+    /// Returns whether another process held the database for too long.
+    pub fn is_busy(&self) -> bool {
+        matches!(self, Self::Store(error) if error.is_busy())
+    }
+
     /// Returns whether it only means that a file is not there.
     pub fn is_missing_file(&self) -> bool {
         matches!(self, Self::Read { source, .. } if source.kind() == io::ErrorKind::NotFound)

@@ -3,8 +3,10 @@
 pub mod import;
 mod spool;
 
+use std::ops::Range;
 use std::path::Path;
 
+use longhaul_core::event::Common;
 use longhaul_core::{Env, Millis, SessionId, config};
 use longhaul_memory::{
     Call, Kind, MadeBy, Page, PageInput, PageLine, PageSummary, Summary, TurnText, after_problem, command_key,
@@ -14,7 +16,11 @@ use longhaul_store::{NewObservation, NewSession, Session, Store};
 
 pub(crate) use self::spool::Spool;
 use crate::handoff::Project;
+use crate::private_turns::PrivateTurns;
 use crate::{Deadline, Error, Home, Keeper};
+
+/// What stands for the tool where the spool keeps a prompt.
+const PROMPT: &str = "prompt:";
 
 /// How many of a session's newest turns and observations its summary is made of.
 const SUMMED_UP: usize = 40;
@@ -26,7 +32,7 @@ const PAGE_LINES: usize = 120;
 const PROMPT_CHARS: usize = 16_384;
 
 /// With less time than this left, the rest is left to the next time.
-const TIME_NEEDED: std::time::Duration = std::time::Duration::from_millis(300);
+const TIME_NEEDED: std::time::Duration = std::time::Duration::from_millis(100);
 
 /// Returns a prompt as it is remembered; `None` where nothing of it may be.
 pub(crate) fn clean_prompt(prompt: &str, keeper: Keeper) -> Option<String> {
@@ -51,11 +57,23 @@ pub(crate) fn is_excluded(memory: &config::Memory, env: &Env, project: &Path) ->
 }
 
 /// Takes in everything that hooks have noted and nobody has taken in yet: before anything is looked for.
-pub fn take_in_all(store: &mut Store, home: &Home, env: &Env, deadline: Option<Deadline>) -> Result<(), Error> {
+///
+/// Returns what went wrong; one spool that cannot be read keeps no other from being taken in.
+pub fn take_in_all(store: &mut Store, home: &Home, env: &Env, deadline: Option<Deadline>) -> Vec<Error> {
+    let mut problems = Vec::new();
     for session in Spool::sessions(home) {
-        take_in(store, home, &session, env, deadline)?;
+        if deadline.is_some_and(|deadline| deadline.left().is_zero()) {
+            break;
+        }
+        problems.extend(take_in(store, home, &session, env, deadline).err());
     }
-    Ok(())
+    problems
+}
+
+/// Returns whether the session that runs this process is in a turn of which nothing may be kept.
+pub fn is_private_now(env: &Env, home: &Home) -> bool {
+    let session = env.client_session.as_deref().and_then(SessionId::new);
+    session.is_some_and(|session| PrivateTurns::load(home, &session).is_running())
 }
 
 /// Takes in what was noted of a session's tool calls; returns whether anything was.
@@ -71,61 +89,53 @@ pub(crate) fn take_in(
 ) -> Result<bool, Error> {
     let spool = Spool::of(home, session);
     let mut position = store.spool_position(session.as_str())?;
-    if !spool.has_more(position) {
-        if position > 0 && spool.is_to_be_put_aside(position, env.now) {
-            put_aside(store, &spool, session)?;
-        }
-        return Ok(false);
-    }
     let in_time = || deadline.is_none_or(|deadline| deadline.left() > TIME_NEEDED);
     let mut taken = false;
-    let mut old = 0;
-    while in_time() {
-        let notes = spool.read_old(old)?;
-        old = notes.position;
-        taken |= store_calls(store, session, &notes.calls, None)?;
-        if !notes.more {
-            spool.remove_old(env.now);
-            break;
-        }
-    }
-    while in_time() {
+    while spool.has_more(position) && in_time() {
         let notes = spool.read(position)?;
-        let moved = notes.position != position;
-        position = notes.position;
-        if moved {
-            taken |= store_calls(store, session, &notes.calls, Some(position))?;
-        }
-        if !notes.more {
+        if notes.position == position {
             break;
         }
+        taken |= store_calls(store, session, &notes.calls, position..notes.position)?;
+        position = notes.position;
     }
-    if position > 0 && spool.is_to_be_put_aside(position, env.now) && !spool_has_more(&spool, position) {
-        put_aside(store, &spool, session)?;
+    if spool.is_worth_emptying(position, env.now) {
+        empty(store, &spool, session, position)?;
     }
     Ok(taken)
 }
 
-fn spool_has_more(spool: &Spool, position: u64) -> bool {
-    spool.read(position).is_ok_and(|notes| notes.position != position)
+/// Takes in everything, and leaves no spool behind: what is forgotten must not lie there either.
+pub fn empty_spools(store: &mut Store, home: &Home, env: &Env) -> Result<(), Error> {
+    if let Some(problem) = take_in_all(store, home, env, None).into_iter().next() {
+        return Err(problem);
+    }
+    for session in Spool::sessions(home) {
+        let position = store.spool_position(session.as_str())?;
+        empty(store, &Spool::of(home, &session), &session, position)?;
+    }
+    Ok(())
 }
 
-/// The place goes first: whoever finds the old file there with no place reads it from its beginning, and doubles nothing.
-fn put_aside(store: &mut Store, spool: &Spool, session: &SessionId) -> Result<(), Error> {
-    store.take_in(session.as_str(), &[], Some(0))?;
-    spool.put_aside()
+fn empty(store: &mut Store, spool: &Spool, session: &SessionId, position: u64) -> Result<bool, Error> {
+    spool.empty(position, || Ok(store.take_in(session.as_str(), &[], Some((position, 0))).map(drop)?))
 }
 
-fn store_calls(store: &mut Store, session: &SessionId, calls: &[Call], read_to: Option<u64>) -> Result<bool, Error> {
+fn store_calls(store: &mut Store, session: &SessionId, calls: &[Call], read: Range<u64>) -> Result<bool, Error> {
     let root = match (store.session(session.as_str())?, calls.first()) {
         (Some(known), _) => known.project_path,
         (None, Some(call)) => register(store, session, call)?,
         (None, None) => return Ok(false),
     };
-    let keys: Vec<Option<String>> = calls.iter().map(command_key).collect();
+    for call in calls.iter().filter(|call| call.tool == PROMPT) {
+        let id = Some(call.prompt_id.as_str()).filter(|id| !id.is_empty());
+        store.remember_prompt(session.as_str(), id, &call.input, call.at)?;
+    }
+    let calls: Vec<&Call> = calls.iter().filter(|call| call.tool != PROMPT).collect();
+    let keys: Vec<Option<String>> = calls.iter().map(|call| command_key(call)).collect();
     let new: Vec<NewObservation<'_>> =
         calls.iter().zip(&keys).filter_map(|(call, key)| new_observation(call, key.as_deref(), &root)).collect();
-    let taken = store.take_in(session.as_str(), &new, read_to)?;
+    let taken = store.take_in(session.as_str(), &new, Some((read.start, read.end)))?;
     Ok(taken.is_some_and(|taken| taken.stored + taken.folded > 0))
 }
 
@@ -145,6 +155,20 @@ fn new_observation<'a>(call: &'a Call, key: Option<&'a str>, root: &str) -> Opti
         is_error: call.is_error,
         at: call.at,
     })
+}
+
+/// Returns a prompt as the spool keeps it, where the database could not.
+pub(crate) fn noted_prompt(common: &Common, prompt: String, at: Millis) -> Call {
+    let prompt_id = common.prompt_id.clone().unwrap_or_default();
+    Call {
+        tool_use_id: format!("{PROMPT}{prompt_id}"),
+        tool: PROMPT.to_owned(),
+        prompt_id,
+        input: prompt,
+        cwd: common.cwd.as_ref().map(|cwd| cwd.to_string_lossy().into_owned()).unwrap_or_default(),
+        at,
+        ..Call::default()
+    }
 }
 
 /// Records a session of which only its calls are known; returns its folder.
@@ -168,7 +192,11 @@ pub(crate) fn sum_up(store: &mut Store, session: &Session, now: Millis) -> Resul
     let own: Vec<TurnText<'_>> = turns
         .iter()
         .filter(|turn| turn.origin == session.session)
-        .map(|turn| TurnText { asked: &turn.asked, replied: &turn.replied })
+        // What the client wrote itself asks for nothing.
+        .map(|turn| match turn.role.as_str() {
+            "user" | "command" | "shell" => TurnText { asked: &turn.asked, replied: &turn.replied },
+            _ => TurnText { asked: "", replied: &turn.replied },
+        })
         .collect();
     let observations = store.observations_of(&session.session, SUMMED_UP)?;
     let summary = summarize(&own, &observations);

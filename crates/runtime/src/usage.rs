@@ -1,7 +1,6 @@
 //! How full a session's context is, from the end of its transcript.
 
 use std::collections::BTreeMap;
-use std::fs::File;
 use std::path::Path;
 
 use longhaul_handoff::continuation::Fill;
@@ -15,13 +14,13 @@ const MAX_TAIL: usize = 512 * 1024;
 
 /// Returns whether the last thing in the transcript is that the user interrupted.
 pub(crate) fn ends_in_interrupt(transcript: &Path) -> bool {
-    let tail = File::open(transcript).ok().and_then(|file| files::tail(&file, MAX_TAIL).ok());
+    let tail = files::open_plain(transcript).ok().and_then(|file| files::tail(&file, MAX_TAIL).ok());
     tail.is_some_and(|(tail, _)| longhaul_transcript::ends_in_interrupt(&tail))
 }
 
 /// Returns the newest reply's usage; `None` where the transcript is missing or tells nothing.
 pub(crate) fn newest(transcript: Option<&Path>) -> Option<Usage> {
-    let file = File::open(transcript?).ok()?;
+    let file = files::open_plain(transcript?).ok()?;
     let (tail, _) = files::tail(&file, MAX_TAIL).ok()?;
     latest_usage(&tail)
 }

@@ -1,7 +1,7 @@
 //! Taking a transcript in: in one transaction what a read brought, and how far it got.
 
 use longhaul_core::Millis;
-use longhaul_transcript::{Batch, Cursor, DetailKind, Link, Turn, may_rewind, replaced_turns};
+use longhaul_transcript::{Batch, COMPACTED, Cursor, DetailKind, Link, Origin, Turn, may_rewind, replaced_turns};
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior, named_params};
 
 use crate::{Session, Store, StoreError, cannot, told};
@@ -83,13 +83,13 @@ fn take_in(
     let is_forgotten = |turn: &Turn| turn.at.is_some_and(|at| at.0 as i64 <= forgotten);
     let mut before = session.cursor.turn.as_deref();
     for turn in &batch.turns {
-        // What comes back from the work of a turn that was not kept is not kept either.
-        let is_its_echo = turn.begins && !turn.origin.is_person() && !is_kept(connection, id, before)?;
+        let is_hidden = is_hidden(connection, id, turn, before, clean)?;
         before = Some(&turn.id);
-        if is_forgotten(turn) || is_its_echo {
-            continue;
+        if is_hidden {
+            hide(connection, id, turn)?;
+        } else if !is_forgotten(turn) {
+            store_turn(connection, &owner, id, turn, clean, now)?;
         }
-        store_turn(connection, &owner, id, turn, clean, now)?;
     }
     let replies: Vec<String> =
         batch.turns.iter().map(|turn| clean.said(&turn.reply())).filter(|reply| !reply.trim().is_empty()).collect();
@@ -122,6 +122,48 @@ pub(crate) fn owner(connection: &Connection, session: &str) -> rusqlite::Result<
     Ok(owner)
 }
 
+/// Returns whether nothing of a turn may be kept: its prompt is wholly private, or it belongs to one whose prompt was.
+fn is_hidden(
+    connection: &Connection,
+    session: &str,
+    turn: &Turn,
+    before: Option<&str>,
+    clean: &impl Clean,
+) -> rusqlite::Result<bool> {
+    let prompt = turn.prompt.as_ref().map_or("", |prompt| prompt.text.as_str());
+    if !prompt.trim().is_empty() && clean.said(prompt).trim().is_empty() {
+        return Ok(true);
+    }
+    let mut known = connection.prepare_cached("SELECT 1 FROM private_ids WHERE session_id = ?1 AND id = ?2")?;
+    if let Some(id) = &turn.prompt_id
+        && known.exists((session, id))?
+    {
+        return Ok(true);
+    }
+    if !turn.begins {
+        return Ok(!is_kept(connection, session, Some(&turn.id))?);
+    }
+    // What was typed into a turn that is not kept, and what comes back from its work, is not kept either.
+    if (turn.origin == Origin::Queued || !turn.origin.is_person()) && !is_kept(connection, session, before)? {
+        return Ok(true);
+    }
+    let mut named =
+        connection.prepare_cached("SELECT 1 FROM private_ids WHERE session_id = ?1 AND instr(?2, id) > 0")?;
+    Ok(!turn.origin.is_person() && named.exists((session, prompt))?)
+}
+
+/// Notes by which ids the rest of a turn that is not kept will be known.
+fn hide(connection: &Connection, session: &str, turn: &Turn) -> rusqlite::Result<()> {
+    let agents = turn.calls.iter().filter(|call| matches!(call.name.as_deref(), Some("Agent" | "Task")));
+    let ids = turn.prompt_id.iter().chain(agents.map(|call| &call.id));
+    let sql = "INSERT INTO private_ids (session_id, id) VALUES (?1, ?2) ON CONFLICT DO NOTHING";
+    let mut statement = connection.prepare_cached(sql)?;
+    for id in ids.filter(|id| !id.is_empty()) {
+        statement.execute((session, id))?;
+    }
+    Ok(())
+}
+
 /// Returns whether a turn is stored; where there is none, there is nothing to hide.
 fn is_kept(connection: &Connection, session: &str, turn: Option<&str>) -> rusqlite::Result<bool> {
     let Some(turn) = turn else { return Ok(true) };
@@ -139,9 +181,6 @@ fn store_turn(
 ) -> rusqlite::Result<()> {
     let at = turn.at.unwrap_or(now).0 as i64;
     let asked = turn.prompt.as_ref().map(|prompt| clean.said(&prompt.text));
-    // A prompt of which nothing may be kept: its turn is as if it had never been.
-    let is_private = asked.as_ref().is_some_and(|text| text.trim().is_empty())
-        && turn.prompt.as_ref().is_some_and(|prompt| !prompt.text.trim().is_empty());
     let known: Option<i64> = connection
         .prepare_cached("SELECT turn_number FROM turns WHERE origin_session_id = ?1 AND turn_id = ?2")?
         .query_row((origin, &turn.id), |row| row.get(0))
@@ -151,7 +190,7 @@ fn store_turn(
     }
     let number = match known {
         Some(number) => number,
-        None if is_private || !turn.begins => return Ok(()),
+        None if !turn.begins => return Ok(()),
         None => connection
             .prepare_cached(
                 "INSERT INTO turns (session_id, origin_session_id, turn_number, turn_id, role, created_at)
@@ -185,6 +224,10 @@ fn store_turn(
     let mut chars = reply.len() + asked.as_ref().map_or(0, String::len);
     for detail in turn.details() {
         chars += detail.text.len();
+        // It tells of everything before it, private turns included, in words that no tag marks.
+        if detail.name == COMPACTED {
+            continue;
+        }
         let text = clean.detail(detail.kind, detail.text);
         place.put_detail(
             detail.kind,

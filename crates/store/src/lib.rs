@@ -61,6 +61,16 @@ impl StoreError {
         }
     }
 
+    /// Returns whether another process held the database for too long.
+    pub fn is_busy(&self) -> bool {
+        match self {
+            Self::Open { source, .. } | Self::Corrupt { source, .. } | Self::Statement { source, .. } => {
+                matches!(source.0.sqlite_error_code(), Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked))
+            }
+            Self::TooNew { .. } => false,
+        }
+    }
+
     fn open(path: &Path, error: rusqlite::Error) -> Self {
         let damaged = is_damage(&error);
         let (path, source) = (path.to_owned(), SqliteError(error));

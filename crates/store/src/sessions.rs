@@ -119,6 +119,15 @@ impl Store {
         self.list_sessions(&sql, prefix)
     }
 
+    /// Returns the ids of all sessions of a project.
+    pub fn session_ids(&self, project_key: &str) -> Result<Vec<String>, StoreError> {
+        let failed = cannot("list the sessions");
+        let mut statement =
+            self.connection.prepare("SELECT session_id FROM sessions WHERE project_key = ?1").map_err(&failed)?;
+        let rows = statement.query_map([project_key], |row| row.get(0)).map_err(&failed)?;
+        rows.collect::<Result<_, _>>().map_err(failed)
+    }
+
     /// Returns a project's newest sessions, the newest first.
     pub fn sessions_of(&self, project_key: &str) -> Result<Vec<Session>, StoreError> {
         let sql = format!("SELECT {COLUMNS} FROM sessions WHERE project_key = ?1 ORDER BY created_at DESC LIMIT 50");

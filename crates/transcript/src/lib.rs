@@ -25,7 +25,7 @@ pub use crate::entry::{Block, Entry, Kind};
 pub use crate::interrupt::ends_in_interrupt;
 pub use crate::reader::{Batch, MAX_LINE, Reader};
 pub use crate::timestamp::parse_timestamp;
-pub use crate::turn::{Attachment, Call, Said, Turn, absorb};
+pub use crate::turn::{Attachment, COMPACTED, Call, Said, Turn, absorb};
 pub use crate::usage::{Usage, latest_usage, window_tokens};
 
 #[cfg(test)]

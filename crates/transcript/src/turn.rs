@@ -7,6 +7,9 @@ use longhaul_core::Millis;
 use crate::classify::{Origin, is_interrupt};
 use crate::entry::{Block, Entry, Kind};
 
+/// The name of the attachment in which a compaction sums up all that came before.
+pub const COMPACTED: &str = "compact_summary";
+
 /// A prompt and what followed it, or as much of it as one read brought.
 ///
 /// A prompt typed in the middle of the model's work begins a turn of its own, so that a rewind, which always goes to a
@@ -158,7 +161,7 @@ impl Turn {
             }
             Kind::Failure(text) => self.failure = Some(Said { source: uuid.clone(), at, text }),
             Kind::Interrupt => self.interrupted = true,
-            Kind::Summary(text) => attach("compact_summary", text),
+            Kind::Summary(text) => attach(COMPACTED, text),
             Kind::Note(text) => attach("note", text),
             Kind::Attachment { name, text } => attach(&name, text),
             Kind::Reply | Kind::Results | Kind::Other => {}

@@ -9,7 +9,7 @@ use super::Session;
 use crate::sandbox::Sandbox;
 
 /// Returns the files below `dir` that hold `needle`, as it is or as a database's full-text index would fold it.
-fn holders(dir: &Path, needle: &str) -> Vec<String> {
+pub(super) fn holders(dir: &Path, needle: &str) -> Vec<String> {
     let mut found = Vec::new();
     for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
         let path = entry.path();
@@ -137,4 +137,125 @@ fn keys_of_well_known_shapes_are_never_written() {
     assert!(
         super::rows(&sandbox, "SELECT prompt FROM user_prompts").iter().all(|prompt| prompt.contains("[redacted]"))
     );
+}
+
+/// A transcript as the client writes it, entry by entry.
+struct Transcript<'a> {
+    sandbox: &'a Sandbox,
+    text: String,
+    count: usize,
+}
+
+impl<'a> Transcript<'a> {
+    fn new(sandbox: &'a Sandbox) -> Self {
+        Self { sandbox, text: String::new(), count: 0 }
+    }
+
+    fn add(&mut self, kind: &str, prompt_id: &str, content: serde_json::Value, more: serde_json::Value) {
+        let parent = (self.count > 0).then(|| format!("u{}", self.count));
+        self.count += 1;
+        let mut entry = json!({
+            "type": kind, "uuid": format!("u{}", self.count), "parentUuid": parent, "promptId": prompt_id,
+            "timestamp": format!("2026-11-15T10:00:{:02}.000Z", self.count), "sessionId": "s",
+            "message": { "role": kind, "content": content },
+        });
+        entry.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        self.text += &format!("{entry}\n");
+        fs::write(self.path(), &self.text).unwrap();
+    }
+
+    fn path(&self) -> std::path::PathBuf {
+        self.sandbox.path("s.jsonl")
+    }
+}
+
+#[test]
+fn what_a_transcript_tells_of_a_private_turn_is_not_taken_in() {
+    let sandbox = Sandbox::new();
+    let session = Session::new(&sandbox, "s");
+    let mut transcript = Transcript::new(&sandbox);
+    let path = json!({ "transcript_path": transcript.path() });
+    let none = json!({});
+    session.fire("UserPromptSubmit", json!({ "prompt": "<private>zanzibar</private>", "prompt_id": "p1" }));
+    transcript.add("user", "p1", json!("<private>zanzibar</private>"), none.clone());
+    let agent =
+        json!([{ "type": "tool_use", "id": "toolu_agent", "name": "Agent", "input": { "prompt": "kalamazoo" } }]);
+    transcript.add("assistant", "p1", agent, none.clone());
+    session.fire("SubagentStart", json!({ "prompt_id": "p1", "agent_id": "agent1" }));
+    // A public word in its midst, and what is done after it.
+    session.fire("UserPromptSubmit", json!({ "prompt": "go on", "prompt_id": "p1" }));
+    transcript.add("user", "p1", json!("go on"), none.clone());
+    transcript.add("assistant", "p1", json!([{ "type": "thinking", "thinking": "timbuktu" }]), none.clone());
+    let call = json!([{ "type": "tool_use", "id": "t1", "name": "Bash", "input": { "command": "grep ouagadougou" } }]);
+    transcript.add("assistant", "p1", call, none.clone());
+    transcript.add(
+        "user",
+        "p1",
+        json!([{ "type": "tool_result", "tool_use_id": "t1", "content": "reykjavik" }]),
+        none.clone(),
+    );
+    transcript.add("assistant", "p1", json!([{ "type": "text", "text": "It is in antananarivo." }]), none.clone());
+    let mut stop = json!({ "last_assistant_message": "It is in antananarivo.", "prompt_id": "p1" });
+    stop.as_object_mut().unwrap().extend(path.as_object().unwrap().clone());
+    session.fire("Stop", stop);
+
+    // A public turn; meanwhile the subagent works on, and comes back.
+    session.fire("UserPromptSubmit", json!({ "prompt": "and now bratislava", "prompt_id": "p2" }));
+    transcript.add("user", "p2", json!("and now bratislava"), none.clone());
+    transcript.add("assistant", "p2", json!([{ "type": "text", "text": "Fine." }]), none.clone());
+    let call = json!({ "tool_use_id": "t2", "tool_name": "Bash", "tool_input": { "command": "grep montevideo" }, "tool_response": {},
+                       "agent_id": "agent1", "prompt_id": "p1" });
+    session.fire("PostToolUse", call);
+    let notice = "<task-notification>\n<task-id>agent1</task-id>\n<tool-use-id>toolu_agent</tool-use-id>\n\
+                  <result>paramaribo</result>\n</task-notification>";
+    session.fire("UserPromptSubmit", json!({ "prompt": notice, "prompt_id": "p3" }));
+    transcript.add("user", "p3", json!(notice), none.clone());
+    transcript.add("assistant", "p3", json!([{ "type": "text", "text": "It brought lubumbashi." }]), none.clone());
+    session.fire(
+        "PostToolUse",
+        json!({ "tool_use_id": "t3", "tool_input": { "command": "grep ushuaia" }, "prompt_id": "p3" }),
+    );
+    // A compaction sums up all of it.
+    transcript.add("user", "p4", json!("They looked for vladivostok."), json!({ "isCompactSummary": true }));
+    let mut stop = json!({ "last_assistant_message": "It brought lubumbashi.", "prompt_id": "p3" });
+    stop.as_object_mut().unwrap().extend(path.as_object().unwrap().clone());
+    session.fire("Stop", stop);
+    Session::new(&sandbox, "next").start("startup");
+    for secret in [
+        "zanzibar",
+        "kalamazoo",
+        "timbuktu",
+        "ouagadougou",
+        "reykjavik",
+        "antananarivo",
+        "montevideo",
+        "paramaribo",
+        "lubumbashi",
+        "ushuaia",
+        "vladivostok",
+    ] {
+        assert_nowhere(&sandbox, secret, "at the end");
+    }
+    assert_ne!(holders(&sandbox.data_dir(), "bratislava"), [""; 0], "what is public is kept");
+}
+
+#[test]
+fn what_is_forgotten_leaves_the_spool_and_every_copy() {
+    let sandbox = Sandbox::new();
+    let session = Session::new(&sandbox, "s");
+    let long = format!("zanzibar {}", "word ".repeat(6_000));
+    session.prompt(&long);
+    session.bash("t1", "grep kalamazoo map", "kalamazoo");
+    session.stop("Fine.");
+    for args in [&["memory", "forget", "P1", "O1", "--yes"][..], &["memory", "purge", "--older-than", "1", "--yes"]] {
+        let outcome = sandbox
+            .program(crate::sandbox::bin_dir().join("longhaul"))
+            .args(args)
+            .current_dir(sandbox.project())
+            .output()
+            .unwrap();
+        assert!(outcome.status.success(), "{args:?}: {}", String::from_utf8_lossy(&outcome.stderr));
+    }
+    assert_nowhere(&sandbox, "zanzibar", "after forgetting");
+    assert_nowhere(&sandbox, "kalamazoo", "after forgetting");
 }

@@ -32,17 +32,21 @@ pub(crate) struct Args {
 
 pub(crate) fn run(memory: &Memory<'_>, args: &Args) -> Result<Exit> {
     let Some(mut store) = memory.existing()? else { bail!("nothing is remembered yet") };
+    memory.empty_spools(&mut store)?;
     if let Some(prefix) = &args.session {
         let id = one_session(&store, prefix)?;
         confirm(&format!("Forget everything that session {id} said and did?"), args.yes)?;
         store.forget_session(&id, memory.env.now)?;
+        memory.remove_handoffs(|session| session == id);
         return said(args, &format!("Forgot session {id}."), &json!({ "session": id }));
     }
     if let Some(name) = &args.project {
         let project = memory.named(&store, name)?;
         let folder = folder_of(&project.key);
         confirm(&format!("Forget everything in {folder}, {} sessions?", project.sessions), args.yes)?;
+        let known: Vec<String> = store.session_ids(&project.key)?;
         let sessions = store.forget_project(&project.key, memory.env.now)?;
+        memory.remove_handoffs(|session| known.iter().any(|id| id == session));
         let what = json!({ "project": project.key, "sessions": sessions });
         return said(args, &format!("Forgot {folder}: {sessions} sessions."), &what);
     }
@@ -88,6 +92,9 @@ fn said(args: &Args, message: &str, what: &serde_json::Value) -> Result<Exit> {
 
 fn one_session(store: &Store, prefix: &str) -> Result<String> {
     let mut found = store.sessions_like(prefix)?;
+    if found.iter().any(|session| session.session == prefix) {
+        return Ok(prefix.to_owned());
+    }
     match (found.pop(), found.as_slice()) {
         (Some(session), []) => Ok(session.session),
         (Some(last), others) => {

@@ -55,6 +55,7 @@ pub(crate) fn run(memory: &Memory<'_>, args: Args) -> Result<Exit> {
 /// Remembers a text, without what is private or secret in it.
 pub(crate) fn save(memory: &Memory<'_>, new: &NewText<'_>) -> Result<RecordId> {
     memory.must_be_on()?;
+    memory.must_be_public()?;
     let keeper = Keeper::new(&memory.config);
     let text = keeper.clean(new.text);
     let text = text.trim();

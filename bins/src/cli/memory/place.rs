@@ -3,10 +3,12 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use crate::cli::out;
 use anyhow::{Context, Result, bail};
 use longhaul_core::{Config, Env};
+use longhaul_runtime::Home;
 use longhaul_runtime::handoff::Project;
-use longhaul_runtime::{Home, memory::take_in_all};
+use longhaul_runtime::memory::{empty_spools, is_private_now, take_in_all};
 use longhaul_store::{KnownProject, Store};
 
 /// How long to wait for others' writes.
@@ -48,8 +50,33 @@ impl<'a> Memory<'a> {
             None if has_notes => self.home.store(PATIENCE)?,
             None => return Ok(None),
         };
-        take_in_all(&mut store, &self.home, self.env, None)?;
+        for problem in take_in_all(&mut store, &self.home, self.env, None) {
+            out::message(&format!("longhaul: {}", problem.chain()));
+        }
         Ok(Some(store))
+    }
+
+    /// Leaves nothing in the spools: what is to be forgotten may lie there, too.
+    pub(crate) fn empty_spools(&self, store: &mut Store) -> Result<()> {
+        Ok(empty_spools(store, &self.home, self.env)?)
+    }
+
+    /// Removes the handoffs that sessions have left as files.
+    pub(crate) fn remove_handoffs(&self, of: impl Fn(&str) -> bool) {
+        let folder = self.home.handoff_file("x").parent().map(std::fs::read_dir);
+        for entry in folder.into_iter().flatten().flatten().flatten() {
+            if entry.path().file_stem().is_some_and(|session| of(&session.to_string_lossy())) {
+                let _ = std::fs::remove_file(entry.path());
+            }
+        }
+    }
+
+    /// Refuses in a turn of which nothing may be kept.
+    pub(crate) fn must_be_public(&self) -> Result<()> {
+        if is_private_now(self.env, &self.home) {
+            bail!("this turn is private: nothing of it is kept")
+        }
+        Ok(())
     }
 
     /// Opens the memory to write to it.

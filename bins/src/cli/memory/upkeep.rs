@@ -162,6 +162,7 @@ fn write(memory: &Memory<'_>, store: Option<&Store>, whose: &Whose, mut to: impl
 
 pub(crate) fn purge(memory: &Memory<'_>, args: &Purge) -> Result<Exit> {
     let Some(mut store) = memory.existing()? else { bail!("nothing is remembered yet") };
+    memory.empty_spools(&mut store)?;
     let before = store.stats()?.bytes;
     let what = match args.older_than {
         Some(days) => {
@@ -172,10 +173,8 @@ pub(crate) fn purge(memory: &Memory<'_>, args: &Purge) -> Result<Exit> {
         None => {
             let projects = store.projects()?;
             confirm(&format!("Forget everything, in {} projects?", projects.len()), args.yes)?;
-            let mut sessions = 0;
-            for project in &projects {
-                sessions += store.forget_project(&project.key, memory.env.now)?;
-            }
+            let sessions = store.forget_everything(memory.env.now)?;
+            memory.remove_handoffs(|_| true);
             format!("{sessions} sessions in {} projects", projects.len())
         }
     };

@@ -8,7 +8,7 @@ use longhaul_core::Millis;
 use longhaul_store::{Session, Store};
 use longhaul_transcript::{Batch, Cursor, Reader};
 
-use crate::{Deadline, Error, Keeper};
+use crate::{Deadline, Error, Keeper, files};
 
 /// How much is read at a time, and stored in one transaction.
 const PIECE: usize = 1024 * 1024;
@@ -40,11 +40,8 @@ pub fn catch_up(
     let mut progress = Progress::default();
     let Some(path) = session.transcript.as_deref().map(Path::new) else { return Ok(progress) };
     let failed = |source| Error::Read { path: path.to_owned(), source };
-    let mut file = File::open(path).map_err(failed)?;
+    let mut file = files::open_plain(path).map_err(failed)?;
     let metadata = file.metadata().map_err(failed)?;
-    if !metadata.is_file() {
-        return Err(Error::Read { path: path.to_owned(), source: std::io::ErrorKind::InvalidInput.into() });
-    }
     let mut session = session.clone();
     let mut expected = session.cursor.clone();
     if metadata.len() < session.cursor.offset {

@@ -1,13 +1,12 @@
 //! Where a session is, from the end of its transcript: for one that is too large to be taken in at once.
 
 use std::collections::HashSet;
-use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 
 use longhaul_store::{Clean, Session, Store, Turn};
 use longhaul_transcript::{Batch, Reader, replaced_turns};
 
-use crate::{Error, Keeper};
+use crate::{Error, Keeper, files};
 
 /// How much of the end is read; the more where the less has no prompt in it.
 const TAILS: [u64; 2] = [512 * 1024, 4 * 1024 * 1024];
@@ -40,7 +39,7 @@ pub(crate) fn unread_turns(store: &Store, session: &Session, heir: &str, keeper:
 
 /// Reads the complete lines of the last `length` bytes of a file, from `offset` at the earliest, which is the beginning of a line.
 fn read_tail(path: &str, offset: u64, length: u64) -> io::Result<Batch> {
-    let mut file = File::open(path)?;
+    let mut file = files::open_plain(path.as_ref())?;
     let begin = file.metadata()?.len().saturating_sub(length).max(offset);
     file.seek(SeekFrom::Start(begin))?;
     let mut bytes = Vec::new();

@@ -23,7 +23,7 @@ pub fn on_turn_end(hook: &mut Hook<Stop>) -> Result<Flow, Error> {
     let Some(course) = hook.course() else { return Ok(Flow::Next) };
     let stop = hook.event.clone();
     let keeper = hook.keeper();
-    if in_subagent(&stop.common) || stopped_at_context_limit(&stop) {
+    if in_subagent(&stop.common) || stopped_at_context_limit(&stop) || hook.is_private() {
         return Ok(Flow::Next);
     }
     let mut store = hook.store()?;

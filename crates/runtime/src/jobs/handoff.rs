@@ -77,7 +77,10 @@ pub fn on_prompt(hook: &mut Hook<UserPromptSubmit>) -> Result<Flow, Error> {
     let Some(session) = register(&store, &hook.env, common)? else { return Ok(Flow::Next) };
     let prompt = hook.keeper().clean(&hook.event.prompt);
     let kept = Some(prompt.trim()).filter(|prompt| !prompt.is_empty() && !hook.is_private());
-    if store.count_prompt(&session.session, kept)? > 0 || !hook.config.handoff.enabled {
+    let before = store.count_prompt(&session.session, kept)?;
+    // Another bundle may have counted it first.
+    let is_first = before == 0 || session.inherits.is_some();
+    if !is_first || !hook.config.handoff.enabled {
         return Ok(Flow::Next);
     }
     if session.inherits.is_none() {
@@ -101,6 +104,10 @@ pub fn on_turn_end(hook: &mut Hook<Stop>) -> Result<Flow, Error> {
     let mut store = hook.store()?;
     let Some(session) = register(&store, &hook.env, &hook.event.common)? else { return Ok(Flow::Next) };
     let read = hook.take_in(&mut store, &session, AT_ONCE);
+    if read.as_ref().is_err_and(Error::is_busy) {
+        // The next Stop reads it all; waiting once more would take the others' time.
+        return read.map(|_| Flow::Next);
+    }
     let reply =
         hook.event.last_assistant_message.as_deref().map(|reply| hook.keeper().clean(reply)).unwrap_or_default();
     // A session whose prompt may not be kept keeps nothing of its turn either.
@@ -147,7 +154,7 @@ pub fn on_session_end(hook: &mut Hook<SessionEnd>) -> Result<Flow, Error> {
 impl<E: HookEvent<'static>> Hook<E> {
     /// Returns whether turns are kept: the next session is to go on from them, or somebody to find them again.
     fn keeps_turns(&self) -> bool {
-        self.config.handoff.enabled || self.config.memory.enabled
+        (self.config.handoff.enabled || self.config.memory.enabled) && !self.is_excluded()
     }
 
     pub(super) fn write_baton(&self, store: &Store, trigger: Trigger) -> Result<(), Error> {

@@ -1,5 +1,7 @@
 //! What every session did, kept and found again.
 
+use std::time::Duration;
+
 use longhaul_core::event::{
     HookEvent, PostToolUse, PostToolUseFailure, SessionEnd, SessionStart, Stop, UserPromptSubmit,
 };
@@ -8,11 +10,16 @@ use longhaul_memory::{Call, RawCall, is_skipped};
 use longhaul_store::Session;
 
 use crate::handoff::register;
-use crate::memory::{Reader, Spool, clean_prompt, is_excluded, render_page, sum_up, take_in, take_in_all};
-use crate::{Error, Flow, Hook, surroundings};
+use crate::memory::{
+    Reader, Spool, clean_prompt, is_excluded, noted_prompt, render_page, sum_up, take_in, take_in_all,
+};
+use crate::{Deadline, Error, Flow, Hook, surroundings};
 
 /// The least room in which a page is worth showing.
 const SMALLEST_PAGE: usize = 600;
+
+/// How long a start is put off for what other sessions have noted and not taken in.
+const FOR_BACKLOG: Duration = Duration::from_secs(1);
 
 /// How much raw text is dropped at a time, once it is too old.
 const PRUNED_AT_ONCE: usize = 500;
@@ -25,8 +32,8 @@ pub fn on_session_start(hook: &mut Hook<SessionStart>) -> Result<Flow, Error> {
     let mut store = hook.store()?;
     let Some(session) = register(&store, &hook.env, &hook.event.common)? else { return Ok(Flow::Next) };
     // What a killed session has left behind is what the next one wants to know most.
-    let taken = take_in_all(&mut store, &hook.home, &hook.env, Some(hook.deadline));
-    if let Err(error) = taken {
+    let time = FOR_BACKLOG.min(hook.deadline.left() / 2);
+    for error in take_in_all(&mut store, &hook.home, &hook.env, Some(Deadline::after(time))) {
         hook.log.write(&format!("session {}: {}", session.session, error.chain()));
     }
     let room = hook.room();
@@ -44,8 +51,12 @@ pub fn on_session_start(hook: &mut Hook<SessionStart>) -> Result<Flow, Error> {
     let page = render_page(&store, reader, room)?;
     if !page.text.is_empty() {
         hook.show(&page.text);
-        let records = if page.shown == 1 { "record" } else { "records" };
-        hook.tell(&format!("longhaul: shown {} {records} of {}", page.shown, session.project));
+        let what = match page.shown {
+            0 => "its last summary".to_owned(),
+            1 => "1 record".to_owned(),
+            records => format!("{records} records"),
+        };
+        hook.tell(&format!("longhaul: shown {what} of {}", session.project));
     }
     Ok(Flow::Next)
 }
@@ -68,10 +79,16 @@ pub fn on_prompt(hook: &mut Hook<UserPromptSubmit>) -> Result<Flow, Error> {
     }
     let kept = clean_prompt(&hook.event.prompt, hook.keeper());
     let Some(prompt) = kept.filter(|_| !hook.is_private()) else { return Ok(Flow::Next) };
-    let mut store = hook.store()?;
-    register(&store, &hook.env, common)?;
-    store.remember_prompt(common.session.as_str(), common.prompt_id.as_deref(), &prompt, hook.env.now)?;
-    Ok(Flow::Next)
+    let stored = hook.store().and_then(|mut store| {
+        register(&store, &hook.env, common)?;
+        store.remember_prompt(common.session.as_str(), common.prompt_id.as_deref(), &prompt, hook.env.now)?;
+        Ok(())
+    });
+    if stored.is_err() {
+        // It is taken in with the tool calls, once the database is there again.
+        Spool::of(&hook.home, &common.session).append(&noted_prompt(common, prompt, hook.env.now))?;
+    }
+    stored.map(|()| Flow::Next)
 }
 
 /// Notes a tool call in the spool.
@@ -106,10 +123,14 @@ pub fn on_session_end(hook: &mut Hook<SessionEnd>) -> Result<Flow, Error> {
 impl<E: HookEvent<'static>> Hook<E> {
     /// Returns whether anything of this session is remembered.
     fn remembers(&self) -> bool {
+        self.config.memory.enabled && !self.is_excluded()
+    }
+
+    /// Returns whether nothing of this project is to be kept, neither to be found nor to be handed over.
+    pub(super) fn is_excluded(&self) -> bool {
         let memory = &self.config.memory;
-        memory.enabled
-            && (memory.exclude.0.is_empty()
-                || !self.project_dir().is_some_and(|project| is_excluded(memory, &self.env, &project)))
+        !memory.exclude.0.is_empty()
+            && self.project_dir().is_some_and(|project| is_excluded(memory, &self.env, &project))
     }
 
     fn note(

@@ -1,49 +1,48 @@
 //! Turns of which nothing may be kept.
 
-use std::fs;
-use std::io;
-use std::path::PathBuf;
-
-use longhaul_core::event::{HookEvent, UserPromptSubmit};
+use longhaul_core::event::{HookEvent, SubagentStart, UserPromptSubmit};
 use longhaul_core::guard::{in_subagent, is_task_notification};
 
-use crate::{Error, Flow, Hook, files};
+use crate::private_turns::{self, PrivateTurns};
+use crate::{Error, Flow, Hook};
 
-/// Marks the turn that a wholly private prompt begins, until a prompt of another turn is public.
+/// Notes whether the prompt begins a private turn.
 ///
-/// Before any other job hears of the prompt: tools may run while they still write.
+/// Before any other job hears of it: tools may run while they still write. A public word in the middle of a private turn
+/// has that turn's id, and does not make it public; a private word in the middle of a public one makes the rest private.
 pub fn on_prompt(hook: &mut Hook<UserPromptSubmit>) -> Result<Flow, Error> {
-    let prompt = &hook.event.prompt;
-    if in_subagent(&hook.event.common) || is_task_notification(prompt) {
+    let (common, prompt) = (&hook.event.common, &hook.event.prompt);
+    if in_subagent(common) {
         return Ok(Flow::Next);
     }
-    let is_private = !prompt.trim().is_empty() && hook.keeper().clean(prompt).trim().is_empty();
-    hook.mark_private(is_private)?;
+    let known = PrivateTurns::load(&hook.home, &common.session);
+    let is_private = if is_task_notification(prompt) {
+        // What a private turn's subagent brings back is as private as the turn.
+        known.are_named_in(prompt)
+    } else {
+        !prompt.trim().is_empty() && hook.keeper().clean(prompt).trim().is_empty()
+    };
+    if is_private {
+        private_turns::begin(&hook.home, &common.session, common.prompt_id.as_deref())?;
+    } else if known.is_running() && !(common.prompt_id.is_some() && known.include(common)) {
+        private_turns::end(&hook.home, &common.session)?;
+    }
+    Ok(Flow::Next)
+}
+
+/// Notes that a subagent runs in a private turn: it may outlive it.
+pub fn on_subagent_start(hook: &mut Hook<SubagentStart>) -> Result<Flow, Error> {
+    let common = &hook.event.common;
+    if let Some(agent) = common.agent_id.as_deref().filter(|_| hook.is_private()) {
+        private_turns::add_agent(&hook.home, &common.session, agent)?;
+    }
     Ok(Flow::Next)
 }
 
 impl<E: HookEvent<'static>> Hook<E> {
-    /// Returns whether nothing of the running turn may be kept.
+    /// Returns whether nothing of this event's turn may be kept.
     pub(crate) fn is_private(&self) -> bool {
-        self.private_mark().exists()
-    }
-
-    fn private_mark(&self) -> PathBuf {
-        self.home.session_file(&self.event.common().session, "private")
-    }
-
-    /// Sets or removes the mark. A public word in the middle of a private turn does not make the turn public.
-    fn mark_private(&self, is_private: bool) -> Result<(), Error> {
-        let mark = self.private_mark();
-        let prompt = self.event.common().prompt_id.as_deref().unwrap_or_default();
-        if is_private {
-            return files::replace(&mark, prompt.as_bytes());
-        }
-        match fs::read(&mark) {
-            Ok(marked) if !prompt.is_empty() && marked == prompt.as_bytes() => Ok(()),
-            Ok(_) => fs::remove_file(&mark).map_err(|source| Error::Write { path: mark, source }),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-            Err(source) => Err(Error::Read { path: mark, source }),
-        }
+        let common = self.event.common();
+        PrivateTurns::load(&self.home, &common.session).include(common)
     }
 }

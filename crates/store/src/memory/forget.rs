@@ -45,6 +45,21 @@ impl Store {
         })
     }
 
+    /// Deletes everything of every project; returns how many sessions that were.
+    pub fn forget_everything(&mut self, at: Millis) -> Result<usize, StoreError> {
+        self.forgetting(|connection| {
+            let sessions: Vec<String> = connection
+                .prepare("SELECT session_id FROM sessions")?
+                .query_map([], |row| row.get(0))?
+                .collect::<Result<_, _>>()?;
+            for session in &sessions {
+                empty_session(connection, session, at.0 as i64)?;
+            }
+            connection.execute("DELETE FROM observations", [])?;
+            Ok(sessions.len())
+        })
+    }
+
     /// Runs a deletion that overwrites what it deletes, in one transaction.
     fn forgetting<T>(&mut self, delete: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> Result<T, StoreError> {
         let failed = cannot("forget");
@@ -75,17 +90,23 @@ fn forget_prompt(connection: &Connection, id: i64) -> rusqlite::Result<bool> {
     connection.execute("DELETE FROM user_prompts WHERE id = ?1", [id])?;
     drop_summaries(connection, session_row, number)?;
     connection.execute(
-        "UPDATE sessions SET first_user_prompt = nullif(first_user_prompt, ?2), last_prompt = nullif(last_prompt, ?2)
-         WHERE id = ?1",
+        &format!(
+            "UPDATE sessions SET first_user_prompt = iif({}, NULL, first_user_prompt),
+                                 last_prompt = iif({}, NULL, last_prompt) WHERE id = ?1",
+            is_same("first_user_prompt"),
+            is_same("last_prompt")
+        ),
         (session_row, &prompt),
     )?;
+    connection.execute("UPDATE agents SET prompt_summary = NULL WHERE session_id = ?1", [&session])?;
     let turns: Vec<i64> = connection
-        .prepare(
+        .prepare(&format!(
             "SELECT t.turn_number FROM turns t
              JOIN bodies b ON b.session_id = t.session_id AND b.origin_session_id = t.origin_session_id
                           AND b.turn_number = t.turn_number AND b.role = 'user'
-             WHERE t.origin_session_id = ?1 AND trim(b.text) = trim(?2)",
-        )?
+             WHERE t.origin_session_id = ?1 AND {}",
+            is_same("b.text")
+        ))?
         .query_map((&session, &prompt), |row| row.get(0))?
         .collect::<Result<_, _>>()?;
     for turn in turns {
@@ -93,6 +114,14 @@ fn forget_prompt(connection: &Connection, id: i64) -> rusqlite::Result<bool> {
         delete_of_turn(connection, "skeletons", &session, turn, "")?;
     }
     Ok(true)
+}
+
+/// Returns the condition that a text is the prompt `?2`, which may be the two ends of it.
+fn is_same(column: &str) -> String {
+    format!(
+        "(trim({column}) = trim(?2)
+          OR (length(?2) > 10000 AND substr(trim({column}), 1, 8000) = substr(trim(?2), 1, 8000)))"
+    )
 }
 
 fn forget_observation(connection: &Connection, id: i64) -> rusqlite::Result<bool> {
@@ -174,6 +203,10 @@ fn empty_session(connection: &Connection, session: &str, at: i64) -> rusqlite::R
     }
     connection.execute("DELETE FROM bookmarks WHERE session_id = ?1", [session])?;
     connection.execute("DELETE FROM handoff_batons WHERE session_id = ?1", [session])?;
+    connection.execute(
+        "UPDATE continuation_handoffs SET body = '', remaining = '', front = '' WHERE session_id = ?1",
+        [session],
+    )?;
     connection.execute("UPDATE agents SET prompt_summary = NULL WHERE session_id = ?1", [session])?;
     connection.execute(
         "UPDATE sessions SET first_user_prompt = NULL, last_prompt = NULL, forgotten_at = max(?2, coalesce(forgotten_at, 0))

@@ -11,7 +11,7 @@ impl Store {
     /// forgotten.
     ///
     /// The number is the session's prompt counter. [`Store::count_prompt`] has counted it; where nobody has, because the
-    /// prompt comes from a transcript, it is counted here. The same `prompt_id` again changes nothing.
+    /// prompt comes from a transcript, it is counted here. The same text with the same `prompt_id` again changes nothing.
     pub fn remember_prompt(
         &mut self,
         session: &str,
@@ -38,8 +38,15 @@ pub(super) fn remember(
     if at <= place.forgotten {
         return Ok(None);
     }
+    let mut prompt_id = prompt_id;
     if let Some(number) = numbered(connection, place.session, prompt_id)? {
-        return Ok(Some(number));
+        let sql =
+            "SELECT 1 FROM user_prompts WHERE session_id = ?1 AND prompt = ?2 AND (prompt_id = ?3 OR created_at = ?4)";
+        if connection.prepare_cached(sql)?.exists((place.session, prompt, prompt_id, at))? {
+            return Ok(Some(number));
+        }
+        // Another word, typed while the turn ran: it has the turn's id, and a number of its own.
+        prompt_id = None;
     }
     let taken = connection
         .prepare_cached("SELECT 1 FROM user_prompts WHERE session_id = ?1 AND prompt_number = ?2")?

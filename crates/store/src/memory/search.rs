@@ -71,7 +71,12 @@ impl Store {
     /// Where more than 1,000 observations match, the best are the best of the 1,000 that were stored last; of prompts and
     /// summaries, which are longer and fewer, of 300.
     pub fn search(&self, query: &SearchQuery<'_>) -> Result<Vec<Hit>, StoreError> {
-        find(&self.connection, query).map_err(cannot("search the memory"))
+        let found = match find(&self.connection, query) {
+            // The records are whole, and the indexes are made of them.
+            Err(error) if crate::is_damage(&error) && self.rebuild_indexes().is_ok() => find(&self.connection, query),
+            found => found,
+        };
+        found.map_err(cannot("search the memory"))
     }
 }
 

@@ -59,7 +59,7 @@ impl Store {
         Ok(position.unwrap_or_default().unsigned_abs())
     }
 
-    /// Stores tool calls in the order in which they came, and, if given, how far the spool has now been read.
+    /// Stores tool calls in the order in which they came, and, if given, from where to where the spool was read for them.
     ///
     /// Returns `None`, and stores nothing, where there is no such session. Calls that are there already change nothing,
     /// so that two that read the same spool at the same moment do no harm.
@@ -67,7 +67,7 @@ impl Store {
         &mut self,
         session: &str,
         calls: &[NewObservation<'_>],
-        read_to: Option<u64>,
+        read: Option<(u64, u64)>,
     ) -> Result<Option<Taken>, StoreError> {
         let failed = cannot("take the tool calls in");
         let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(&failed)?;
@@ -77,9 +77,10 @@ impl Store {
         for call in calls {
             desk.count(call, &mut taken).map_err(&failed)?;
         }
-        if let Some(position) = read_to {
-            let sql = "UPDATE sessions SET spool_offset = ?2 WHERE session_id = ?1 AND spool_offset <> ?2";
-            transaction.execute(sql, (session, position as i64)).map_err(&failed)?;
+        if let Some((from, to)) = read {
+            // Somebody else may have read the same, or more, or begun anew.
+            let sql = "UPDATE sessions SET spool_offset = ?3 WHERE session_id = ?1 AND spool_offset = ?2";
+            transaction.execute(sql, (session, from as i64, to as i64)).map_err(&failed)?;
         }
         transaction.commit().map_err(failed)?;
         Ok(Some(taken))

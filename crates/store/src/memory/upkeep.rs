@@ -130,7 +130,7 @@ impl Store {
     }
 
     /// Builds the search indexes anew from the records.
-    pub fn rebuild_indexes(&mut self) -> Result<(), StoreError> {
+    pub fn rebuild_indexes(&self) -> Result<(), StoreError> {
         let failed = cannot("rebuild the indexes");
         for index in SHELVES.iter().flat_map(|shelf| std::iter::once(shelf.words).chain(shelf.trigrams)) {
             self.connection

@@ -9,6 +9,13 @@ CREATE TABLE projects (
 ALTER TABLE sessions ADD COLUMN spool_offset INTEGER NOT NULL DEFAULT 0; -- how far the hook's own notes have been read
 ALTER TABLE sessions ADD COLUMN forgotten_at INTEGER; -- what was before is not to be remembered again
 
+-- Ids, no more, of prompts of which nothing may be kept, and of the subagents that they started.
+CREATE TABLE private_ids (
+    session_id TEXT NOT NULL,
+    id         TEXT NOT NULL,
+    PRIMARY KEY (session_id, id)
+) STRICT, WITHOUT ROWID;
+
 -- Numbers are never given twice: somebody may still ask for one that was forgotten.
 --
 -- `scope` and `mark` exist in the indexes only. They are words of their own that say where a row belongs, so that a

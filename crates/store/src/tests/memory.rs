@@ -120,7 +120,7 @@ fn the_same_calls_again_change_nothing() {
 #[test]
 fn a_session_that_is_not_there_takes_nothing() {
     let mut shelf = Shelf::new();
-    assert_eq!(shelf.store.take_in("other", &[call("t", Kind::Change, "x", 1)], Some(9)).unwrap(), None);
+    assert_eq!(shelf.store.take_in("other", &[call("t", Kind::Change, "x", 1)], Some((0, 9))).unwrap(), None);
     assert_eq!(shelf.store.remember_prompt("other", None, "x", Millis(1)).unwrap(), None);
     assert_eq!(shelf.count("SELECT count(*) FROM observations"), 0);
 }
@@ -129,7 +129,7 @@ fn a_session_that_is_not_there_takes_nothing() {
 fn how_far_the_spool_was_read_is_kept_with_what_was_read() {
     let mut shelf = Shelf::new();
     assert_eq!(shelf.store.spool_position("s1").unwrap(), 0);
-    shelf.store.take_in("s1", &[call("t", Kind::Change, "x", 1)], Some(120)).unwrap();
+    shelf.store.take_in("s1", &[call("t", Kind::Change, "x", 1)], Some((0, 120))).unwrap();
     assert_eq!(shelf.store.spool_position("s1").unwrap(), 120);
     shelf.store.take_in("s1", &[], None).unwrap();
     assert_eq!(shelf.store.spool_position("s1").unwrap(), 120);

@@ -1,0 +1,91 @@
+//! Turns of which nothing may be kept, by the ids of their prompts and of the subagents that they started.
+//!
+//! `sessions/<id>.private`, a line each: `+ id` a private prompt began the turn `id`, `@ id` a subagent of one, `-` a prompt
+//! of a turn that is public. Ids only. Most sessions have no such file.
+
+use std::io::Write;
+use std::path::Path;
+
+use longhaul_core::SessionId;
+use longhaul_core::event::Common;
+
+use crate::{Error, Home, files};
+
+/// What is known of a session's private turns.
+#[derive(Debug, Default)]
+pub(crate) struct PrivateTurns {
+    prompts: Vec<String>,
+    agents: Vec<String>,
+    is_running: bool,
+}
+
+impl PrivateTurns {
+    /// Reads what is known; nothing where nothing was ever private.
+    pub(crate) fn load(home: &Home, session: &SessionId) -> Self {
+        let text = std::fs::read_to_string(path(home, session)).unwrap_or_default();
+        let mut turns = Self::default();
+        for line in text.lines() {
+            match line.split_once(' ').unwrap_or((line, "")) {
+                ("+", id) => {
+                    turns.prompts.push(id.to_owned());
+                    turns.is_running = true;
+                }
+                ("@", id) => turns.agents.push(id.to_owned()),
+                ("-", _) => turns.is_running = false,
+                _ => {}
+            }
+        }
+        turns
+    }
+
+    /// Returns whether an event belongs to a private turn: by its prompt, else by whether one is running.
+    pub(crate) fn include(&self, common: &Common) -> bool {
+        let known = |list: &[String], id: &str| list.iter().any(|listed| listed == id);
+        let by_agent = common.agent_id.as_deref().is_some_and(|id| known(&self.agents, id));
+        by_agent
+            || match common.prompt_id.as_deref().filter(|id| !id.is_empty()) {
+                Some(id) => known(&self.prompts, id),
+                None => self.is_running,
+            }
+    }
+
+    /// Returns whether a text names a subagent of a private turn, as the client's notice of its return does.
+    pub(crate) fn are_named_in(&self, text: &str) -> bool {
+        self.agents.iter().any(|id| !id.is_empty() && text.contains(id.as_str()))
+    }
+
+    /// Returns whether the newest turn is private.
+    pub(crate) fn is_running(&self) -> bool {
+        self.is_running
+    }
+}
+
+/// Notes that a private turn begins.
+pub(crate) fn begin(home: &Home, session: &SessionId, prompt_id: Option<&str>) -> Result<(), Error> {
+    append(home, session, &format!("+ {}", word(prompt_id.unwrap_or_default())))
+}
+
+/// Notes that a subagent runs in a private turn.
+pub(crate) fn add_agent(home: &Home, session: &SessionId, agent: &str) -> Result<(), Error> {
+    append(home, session, &format!("@ {}", word(agent)))
+}
+
+/// Notes that a public turn begins.
+pub(crate) fn end(home: &Home, session: &SessionId) -> Result<(), Error> {
+    append(home, session, "-")
+}
+
+fn path(home: &Home, session: &SessionId) -> std::path::PathBuf {
+    home.session_file(session, "private")
+}
+
+fn append(home: &Home, session: &SessionId, line: &str) -> Result<(), Error> {
+    let path: &Path = &path(home, session);
+    let mut file = files::open_append(path)?;
+    file.write_all(format!("{line}\n").as_bytes()).map_err(|source| Error::Write { path: path.to_owned(), source })
+}
+
+/// Returns an id as one word of one line.
+fn word(id: &str) -> String {
+    id.chars().map(|c| if c.is_whitespace() || c.is_control() { '_' } else { c }).collect()
+}
