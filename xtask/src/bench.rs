@@ -1,6 +1,7 @@
 //! `cargo xtask bench`: what each hook costs, beside a program that does nothing.
 
 mod history;
+mod large;
 mod past;
 mod payload;
 mod reference;
@@ -13,6 +14,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 
+pub(crate) use self::large::run as run_large;
 use self::report::Sample;
 use self::rows::ROWS;
 use self::subject::{Scene, Subject};

@@ -70,6 +70,9 @@ enum Task {
         /// How often each row is measured
         #[arg(long, default_value_t = 200, value_name = "N")]
         runs: usize,
+        /// Measure the memory instead, with so many observations in it; with `cargo run --release -p xtask`
+        #[arg(long, value_name = "N", num_args = 0..=1, default_missing_value = "1000000")]
+        large: Option<usize>,
     },
 }
 
@@ -94,6 +97,7 @@ fn start(task: Task) -> Result<()> {
         Task::Dist { target, quick: false } => dist::run(&workspace, Profile::Release, target.as_deref()),
         Task::Demo { keep } => demo::run(&workspace, keep),
         Task::Test { arguments } => test::run(&workspace, &arguments),
-        Task::Bench { json, runs } => bench::run(&workspace, runs, json),
+        Task::Bench { large: Some(count), json, .. } => bench::run_large(count, json),
+        Task::Bench { large: None, json, runs } => bench::run(&workspace, runs, json),
     }
 }

@@ -8,6 +8,9 @@ use crate::redact::redact;
 /// How much is looked at beyond what is kept: a name may stand before its secret.
 const MARGIN: usize = 4 * 1024;
 
+/// No secret is longer than this; a private key, which is made of lines, is found by other means.
+const LONGEST: usize = 64 * 1024;
+
 /// What opens a private key, in short: any will do to hide what follows up to its end.
 const OPENING: &str = "-----BEGIN PRIVATE KEY-----";
 
@@ -32,15 +35,17 @@ pub(crate) fn redacted_ends(text: &str, max: usize) -> String {
     cut(&head, &tail, text[head_end..tail_start].chars().count(), max)
 }
 
-/// Returns where the run of characters that `at` lies in ends.
+/// Returns where the run of characters that `at` lies in ends, or some place in it where it is longer than any secret.
 fn border_after(text: &str, at: usize) -> usize {
-    let rest = text.as_bytes().get(at..).unwrap_or_default();
-    rest.iter().position(|byte| is_border(*byte)).map_or(text.len(), |length| at + length)
+    let last = text.ceil_char_boundary(at.saturating_add(LONGEST));
+    let run = text.as_bytes().get(at..last).unwrap_or_default();
+    run.iter().position(|byte| is_border(*byte)).map_or(last, |length| at + length)
 }
 
-/// Returns where the run of characters that `at` lies in begins.
+/// Returns where the run of characters that `at` lies in begins, or some place in it where it is longer than any secret.
 fn border_before(text: &str, at: usize) -> usize {
-    text.as_bytes()[..at].iter().rposition(|byte| is_border(*byte)).unwrap_or_default()
+    let first = text.floor_char_boundary(at.saturating_sub(LONGEST));
+    text.as_bytes()[first..at].iter().rposition(|byte| is_border(*byte)).map_or(first, |back| first + back)
 }
 
 /// Returns whether no secret has this byte in its midst. It begins a character, too.

@@ -41,7 +41,7 @@ pub enum StoreError {
     #[error("cannot open the database {}", path.display())]
     Open { path: PathBuf, source: SqliteError },
     /// The file is damaged, or no database at all. It is left as it is: whoever asked decides what becomes of it.
-    #[error("{} is damaged, or not a database", path.display())]
+    #[error("cannot open the database {}", path.display())]
     Corrupt { path: PathBuf, source: SqliteError },
     /// A newer version of the program has written it.
     #[error("{} was written by a newer version (schema {found}, this one knows {known}): update longhaul", path.display())]
@@ -96,9 +96,10 @@ impl Store {
         // A hook lives for milliseconds. Closing must not copy the WAL back each time; a commit does, now and then, and
         // often enough that the next opening has little to read.
         connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true).map_err(open)?;
+        // A search reads a thousand rows from all over the file; what is not read takes no room.
         // Deleted text is overwritten wherever the page is written anyway.
         let settings = "PRAGMA synchronous = normal; PRAGMA wal_autocheckpoint = 100; PRAGMA foreign_keys = on;
-                        PRAGMA secure_delete = fast;";
+                        PRAGMA secure_delete = fast; PRAGMA cache_size = -16384;";
         connection.execute_batch(settings).map_err(open)?;
         migrations::run(&mut connection, path)?;
         Ok(Self { connection })

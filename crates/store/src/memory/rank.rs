@@ -8,6 +8,12 @@ use super::shelves::Candidate;
 /// What a word weighs in a title, in the path of a file, and elsewhere.
 const WEIGHTS: [f64; 3] = [10.0, 4.0, 1.0];
 
+/// How much of a long text is looked at, in bytes.
+const LOOKED_AT: usize = 512;
+
+/// More often than this is not counted.
+const OFTEN: usize = 4;
+
 /// Scores candidates by where and how often they have `terms`, a rare one counting for more.
 pub(super) fn score(candidates: &mut [Candidate], terms: &[String]) {
     if terms.is_empty() {
@@ -16,8 +22,10 @@ pub(super) fn score(candidates: &mut [Candidate], terms: &[String]) {
     let counts: Vec<Vec<[usize; 3]>> = candidates
         .iter()
         .map(|candidate| {
-            let places = [&candidate.title, &candidate.files, &candidate.text].map(|text| text.to_lowercase());
-            terms.iter().map(|term| places.each_ref().map(|place| place.matches(term.as_str()).count())).collect()
+            let places = [&candidate.title, &candidate.files, &candidate.text]
+                .map(|text| text[..text.floor_char_boundary(LOOKED_AT)].to_lowercase());
+            let count = |place: &String, term: &str| place.matches(term).take(OFTEN).count();
+            terms.iter().map(|term| places.each_ref().map(|place| count(place, term))).collect()
         })
         .collect();
     let rarity: Vec<f64> = (0..terms.len())

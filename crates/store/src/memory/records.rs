@@ -122,7 +122,7 @@ impl Store {
 
     /// Hands every record of a project, or of all, to `take`, the oldest number first, until that breaks off.
     ///
-    /// Records are read one by one, so that nobody waits for a slow reader.
+    /// Records are read a few at a time, so that a slow taker keeps nothing from being copied back.
     pub fn export(
         &self,
         project_key: Option<&str>,
@@ -130,20 +130,25 @@ impl Store {
     ) -> Result<(), StoreError> {
         let failed = cannot("export the memory");
         for shelf in &super::shelves::SHELVES {
+            // In the order of the table: the index by project would be sorted anew for every piece.
             let sql = format!(
-                "SELECT min(t.id) FROM {} t WHERE t.id > ?1
-                 AND (?2 IS NULL OR t.project_id = (SELECT id FROM projects WHERE project_key = ?2))",
+                "SELECT t.id FROM {} t WHERE t.id > ?1
+                 AND (?2 IS NULL OR +t.project_id = (SELECT id FROM projects WHERE project_key = ?2))
+                 ORDER BY t.id LIMIT 500",
                 shelf.table
             );
             let mut statement = self.connection.prepare(&sql).map_err(&failed)?;
             let mut last = 0;
-            while let Some(id) =
-                statement.query_row((last, project_key), |row| row.get::<_, Option<i64>>(0)).map_err(&failed)?
-            {
-                last = id;
-                let found = record(&self.connection, RecordId { what: shelf.what, id }).map_err(&failed)?;
-                if found.is_some_and(|found| take(found).is_break()) {
-                    return Ok(());
+            loop {
+                let rows = statement.query_map((last, project_key), |row| row.get(0)).map_err(&failed)?;
+                let ids: Vec<i64> = rows.collect::<Result<_, _>>().map_err(&failed)?;
+                let Some(newest) = ids.last() else { break };
+                last = *newest;
+                for id in ids {
+                    let found = record(&self.connection, RecordId { what: shelf.what, id }).map_err(&failed)?;
+                    if found.is_some_and(|found| take(found).is_break()) {
+                        return Ok(());
+                    }
                 }
             }
         }

@@ -2,21 +2,18 @@
 
 use longhaul_core::Millis;
 use longhaul_memory::Kind;
-use rusqlite::{Connection, OptionalExtension};
+use rusqlite::{Connection, OptionalExtension, params_from_iter};
 
 use super::place::project_number;
 use super::shelves::{Candidate, SHELVES, Shelf};
 use super::{Hit, What, rank, records};
 use crate::{Store, StoreError, cannot};
 
-/// How many matches are looked at; of more, the last stored.
-const MOST: usize = 2_000;
-
 /// How many matches of a file's name are looked at together with words.
-const MOST_FILES: usize = 50_000;
+const MOST_FILES: usize = 10_000;
 
 /// How many trigrams of a text are looked up. More would find the same: what is found is compared with the text.
-const MOST_TRIGRAMS: usize = 24;
+const MOST_TRIGRAMS: usize = 10;
 
 /// Thirty days, as the indexes count time.
 const MONTH_MS: i64 = 2_592_000_000;
@@ -71,7 +68,8 @@ pub enum Order {
 impl Store {
     /// Returns the records that a query finds, one line each.
     ///
-    /// Where more than 2,000 match, the best are the best of the 2,000 that were stored last.
+    /// Where more than 1,000 observations match, the best are the best of the 1,000 that were stored last; of prompts and
+    /// summaries, which are longer and fewer, of 300.
     pub fn search(&self, query: &SearchQuery<'_>) -> Result<Vec<Hit>, StoreError> {
         find(&self.connection, query).map_err(cannot("search the memory"))
     }
@@ -84,14 +82,19 @@ fn find(connection: &Connection, query: &SearchQuery<'_>) -> rusqlite::Result<Ve
     for shelf in SHELVES.iter().filter(|shelf| filter.takes(shelf.what)) {
         found.extend(filter.search_words(connection, shelf, wanted)?);
     }
-    rank::score(&mut found, &query.words.map(rank::terms).unwrap_or_default());
+    let score = |found: &mut [Candidate], terms: &[String]| {
+        if query.order == Order::Relevance {
+            rank::score(found, terms);
+        }
+    };
+    score(&mut found, &query.words.map(rank::terms).unwrap_or_default());
     if query.words.is_some() && found.len() < wanted && !filter.parts.is_empty() {
         let mut more = Vec::new();
         for shelf in SHELVES.iter().filter(|shelf| filter.takes(shelf.what)) {
             more.extend(filter.search_parts(connection, shelf)?);
         }
         more.retain(|one| !found.iter().any(|other| (other.what, other.id) == (one.what, one.id)));
-        rank::score(&mut more, &filter.parts);
+        score(&mut more, &filter.parts);
         // A whole word beats a part of one.
         let lead = more.iter().map(|one| one.score).fold(0.0, f64::max) + 1.0;
         found.iter_mut().for_each(|one| one.score += lead);
@@ -142,6 +145,9 @@ impl<'a> Filter<'a> {
             }
             (session, project) = (Some(id), Some(of_project));
         }
+        if query.from.zip(query.to).is_some_and(|(from, to)| from > to) {
+            return Ok(None);
+        }
         let ms = |at: Option<Millis>, none: i64| at.map_or(none, |at| i64::try_from(at.0).unwrap_or(i64::MAX));
         Ok(Some(Self {
             query,
@@ -175,18 +181,28 @@ impl<'a> Filter<'a> {
             && self.file.as_ref().is_none_or(|file| one.files.to_lowercase().contains(file))
     }
 
+    /// Returns whether a candidate has none of the words that must not be there.
+    fn is_without(&self, one: &Candidate) -> bool {
+        let words =
+            |text: &str| -> Vec<String> { text.split(|c: char| !c.is_alphanumeric()).map(str::to_lowercase).collect() };
+        self.without.is_empty()
+            || [&one.title, &one.files, &one.text]
+                .iter()
+                .all(|text| words(text).iter().all(|word| !self.without.contains(word)))
+    }
+
     /// Returns the matches of the words, or of the filters where there are no words.
     fn search_words(&self, connection: &Connection, shelf: &Shelf, wanted: usize) -> rusqlite::Result<Vec<Candidate>> {
-        let by_file = self.file.as_deref().filter(|file| !trigrams(file).is_empty());
+        let by_file = self.file.as_deref().filter(|file| inner_words(file).is_empty() && !trigrams(file).is_empty());
         if let (Some(file), Some(index), None) = (by_file, shelf.trigrams, self.query.words) {
             let expression = self.trigram_expression([file]);
-            return self.gather(connection, shelf, index, &expression, None, MOST);
+            return self.gather(connection, shelf, index, &expression, None);
         }
         let by_file = by_file.map(|file| self.trigram_expression([file]));
         let expression = self.word_expression(shelf, None);
-        let found = self.gather(connection, shelf, shelf.words, &expression, by_file.as_deref(), MOST)?;
+        let found = self.gather(connection, shelf, shelf.words, &expression, by_file.as_deref())?;
         let by_time = self.query.order != Order::Relevance || self.query.words.is_none();
-        if found.len() < MOST || !by_time {
+        if found.len() < shelf.most || !by_time {
             return Ok(found);
         }
         // What was stored last need not be what happened last: month by month, then.
@@ -198,7 +214,7 @@ impl<'a> Filter<'a> {
         let mut found = Vec::new();
         for month in months {
             let expression = self.word_expression(shelf, Some(month));
-            found.extend(self.gather(connection, shelf, shelf.words, &expression, by_file.as_deref(), MOST)?);
+            found.extend(self.gather(connection, shelf, shelf.words, &expression, by_file.as_deref())?);
             if found.len() >= wanted {
                 break;
             }
@@ -211,22 +227,15 @@ impl<'a> Filter<'a> {
         let Some(index) = shelf.trigrams else { return Ok(Vec::new()) };
         let texts = self.parts.iter().chain(&self.file).map(String::as_str);
         let expression = self.trigram_expression(texts);
-        let mut found = self.gather(connection, shelf, index, &expression, None, MOST)?;
+        let mut found = self.gather(connection, shelf, index, &expression, None)?;
         found.retain(|one| {
             let (title, files) = (one.title.to_lowercase(), one.files.to_lowercase());
-            let has_parts = self.parts.iter().all(|part| title.contains(part) || files.contains(&in_json(part)));
-            let text = one.text.to_lowercase();
-            let is_without = |word: &String| {
-                [&title, &files, &text]
-                    .iter()
-                    .all(|text| !text.split(|c: char| !c.is_alphanumeric()).any(|w| w == word))
-            };
-            has_parts && self.without.iter().all(is_without)
+            self.parts.iter().all(|part| title.contains(part) || files.contains(&in_json(part)))
         });
         Ok(found)
     }
 
-    /// Returns at most `most` records that match and pass, the last stored first.
+    /// Returns records that match and pass, the last stored first.
     fn gather(
         &self,
         connection: &Connection,
@@ -234,32 +243,39 @@ impl<'a> Filter<'a> {
         index: &str,
         expression: &str,
         file_expression: Option<&str>,
-        most: usize,
     ) -> rusqlite::Result<Vec<Candidate>> {
         let Shelf { what, table, columns, .. } = shelf;
-        let sql = match (expression.is_empty(), file_expression) {
-            (true, _) => format!("SELECT {columns} FROM {table} t WHERE ?1 IS NOT ?2 ORDER BY t.id DESC"),
-            (false, None) => format!(
-                "SELECT {columns} FROM {index} w CROSS JOIN {table} t ON t.id = w.rowid
-                 WHERE {index} MATCH ?1 AND ?2 IS NULL ORDER BY w.rowid DESC"
+        let (sql, values) = match (expression, file_expression) {
+            ("", _) => (format!("SELECT {columns} FROM {table} t ORDER BY t.id DESC"), vec![]),
+            (_, None) => (
+                format!(
+                    "SELECT {columns} FROM {index} w CROSS JOIN {table} t ON t.id = w.rowid
+                     WHERE {index} MATCH ?1 ORDER BY w.rowid DESC"
+                ),
+                vec![expression],
             ),
             // The plus keeps SQLite from asking the index of words once for every file.
-            (false, Some(_)) => format!(
-                "SELECT {columns} FROM {index} w CROSS JOIN {table} t ON t.id = w.rowid
-                 WHERE {index} MATCH ?1 AND +w.rowid IN (
-                     SELECT rowid FROM observation_trigrams WHERE observation_trigrams MATCH ?2
-                     ORDER BY rowid DESC LIMIT {MOST_FILES})
-                 ORDER BY w.rowid DESC"
+            (_, Some(file_expression)) => (
+                format!(
+                    "SELECT {columns} FROM {index} w CROSS JOIN {table} t ON t.id = w.rowid
+                     WHERE {index} MATCH ?1 AND +w.rowid IN (
+                         SELECT rowid FROM observation_trigrams WHERE observation_trigrams MATCH ?2
+                         ORDER BY rowid DESC LIMIT {MOST_FILES})
+                     ORDER BY w.rowid DESC"
+                ),
+                vec![expression, file_expression],
             ),
         };
+        // Only the index of words has left out what is not wanted.
+        let leave_out = expression.is_empty() || index != shelf.words;
         let mut statement = connection.prepare_cached(&sql)?;
-        let mut rows = statement.query((expression, file_expression))?;
+        let mut rows = statement.query(params_from_iter(values))?;
         let mut found = Vec::new();
-        while found.len() < most
+        while found.len() < shelf.most
             && let Some(row) = rows.next()?
         {
             let one = Candidate::read(*what, row)?;
-            if self.passes(&one) {
+            if self.passes(&one) && (!leave_out || self.is_without(&one)) {
                 found.push(one);
             }
         }
@@ -271,6 +287,10 @@ impl<'a> Filter<'a> {
         let mut terms = Vec::new();
         if let Some(words) = self.query.words {
             terms.push(format!("{} : ({words})", shelf.texts));
+        }
+        let file = self.file.as_deref().map(inner_words).unwrap_or_default();
+        if !file.is_empty() {
+            terms.push(format!("{{files_read files_modified}} : \"{file}\""));
         }
         if let Some(session) = self.session {
             terms.push(format!("scope : \"s{session}\""));
@@ -324,6 +344,21 @@ impl<'a> Filter<'a> {
 fn in_json(text: &str) -> String {
     let json = serde_json::Value::from(text).to_string();
     json[1..json.len() - 1].to_owned()
+}
+
+/// Returns the words of a part of a path that are whole for certain: all but the first and the last.
+///
+/// They stand in a row in every path that has the part, and are found far more quickly than its trigrams. None beyond
+/// ASCII, where the index may see other words than we do.
+fn inner_words(part: &str) -> String {
+    if !part.is_ascii() {
+        return String::new();
+    }
+    let words: Vec<&str> = part.split(|c: char| !c.is_alphanumeric()).collect();
+    let inner = words.get(1..words.len() - 1).unwrap_or_default();
+    let inner: Vec<&str> = inner.iter().copied().filter(|word| !word.is_empty()).collect();
+    // A single word may be in every other path.
+    if inner.len() < 2 { String::new() } else { inner.join(" ") }
 }
 
 /// Returns a text's trigrams that are the same in plain text and in JSON, the first so many.

@@ -16,6 +16,8 @@ pub(super) struct Shelf {
     pub(super) texts: &'static str,
     /// The index of its trigrams.
     pub(super) trigrams: Option<&'static str>,
+    /// How many matches are looked at; of more, the last stored. Reading them is most of what a search costs.
+    pub(super) most: usize,
     /// What [`Candidate::read`] reads, of `t`.
     pub(super) columns: &'static str,
 }
@@ -28,6 +30,7 @@ pub(super) const SHELVES: [Shelf; 3] = [
         words: "prompt_words",
         texts: "{prompt}",
         trigrams: Some("prompt_trigrams"),
+        most: 300,
         columns: "t.id, t.session_id, t.project_id, t.created_at, '', t.prompt, '', ''",
     },
     Shelf {
@@ -36,6 +39,7 @@ pub(super) const SHELVES: [Shelf; 3] = [
         words: "observation_words",
         texts: "{title narrative facts files_read files_modified}",
         trigrams: Some("observation_trigrams"),
+        most: 1_000,
         columns: "t.id, t.session_id, t.project_id, t.created_at, t.kind, t.title, t.narrative || ' ' || t.facts,
                   t.files_read || ' ' || t.files_modified",
     },
@@ -45,6 +49,7 @@ pub(super) const SHELVES: [Shelf; 3] = [
         words: "summary_words",
         texts: "{request investigated learned completed next_steps}",
         trigrams: None,
+        most: 300,
         columns: "t.id, t.session_id, t.project_id, t.created_at, '', t.request,
                   t.investigated || ' ' || t.learned || ' ' || t.completed || ' ' || t.next_steps, ''",
     },

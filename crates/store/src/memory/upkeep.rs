@@ -81,6 +81,22 @@ impl Store {
         Ok(Pruned { rows, more: rows == most })
     }
 
+    /// Prepares for many writes in a row, as an import does: more is kept in memory, and copied back less often.
+    ///
+    /// To be followed by [`Store::settle_writes`]: what is not copied back makes every opening slower.
+    pub fn expect_many_writes(&self) -> Result<(), StoreError> {
+        self.connection
+            .execute_batch("PRAGMA cache_size = -65536; PRAGMA wal_autocheckpoint = 4000;")
+            .map_err(cannot("prepare for many writes"))
+    }
+
+    /// Copies back what many writes have left.
+    pub fn settle_writes(&self) -> Result<(), StoreError> {
+        self.connection
+            .execute_batch("PRAGMA wal_autocheckpoint = 100; PRAGMA wal_checkpoint(TRUNCATE);")
+            .map_err(cannot("copy the writes back"))
+    }
+
     /// Writes the whole file anew, without gaps, without anything that was deleted, and able to shrink by itself.
     pub fn vacuum(&mut self) -> Result<(), StoreError> {
         let indexes = SHELVES.iter().flat_map(|shelf| std::iter::once(shelf.words).chain(shelf.trigrams));
@@ -160,22 +176,20 @@ fn count(connection: &Connection) -> rusqlite::Result<Stats> {
 /// Session by session: raw text has no index by time, and one would cost every tool call something.
 fn prune(connection: &Connection, before: i64, most: usize) -> rusqlite::Result<usize> {
     let mut deleted = 0;
-    let mut last: (i64, i64) = (i64::MIN, 0);
+    let mut last = 0;
     let mut next = connection.prepare(
-        "SELECT s.created_at, s.id, s.session_id FROM sessions s
-         WHERE s.created_at < ?1 AND (s.created_at, s.id) > (?2, ?3)
-           AND EXISTS (SELECT 1 FROM details d WHERE d.origin_session_id = s.session_id)
-         ORDER BY s.created_at, s.id LIMIT 1",
+        "SELECT s.id, s.session_id FROM sessions s WHERE s.id > ?2 AND s.created_at < ?1
+           AND EXISTS (SELECT 1 FROM details d WHERE d.origin_session_id = s.session_id) ORDER BY s.id LIMIT 1",
     )?;
     let mut delete = connection.prepare(
         "DELETE FROM details WHERE rowid IN
              (SELECT rowid FROM details WHERE origin_session_id = ?1 AND created_at < ?2 LIMIT ?3)",
     )?;
     while deleted < most {
-        let found: Option<(i64, i64, String)> =
-            next.query_row((before, last.0, last.1), |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?))).optional()?;
-        let Some((at, id, session)) = found else { break };
-        last = (at, id);
+        let found: Option<(i64, String)> =
+            next.query_row((before, last), |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
+        let Some((id, session)) = found else { break };
+        last = id;
         deleted += delete.execute((session, before, (most - deleted) as i64))?;
     }
     Ok(deleted)

@@ -289,3 +289,32 @@ fn the_page_has_the_newest_and_counts_the_rest() {
     assert_eq!((stats.observations, stats.oldest, stats.newest), (10, Some(Millis(100)), Some(Millis(109))));
     assert!(shelf.store.sizes().unwrap().iter().any(|(table, bytes)| table == "observations" && *bytes > 0));
 }
+
+#[test]
+fn two_that_take_the_same_in_at_once_do_it_once() {
+    let shelf = Shelf::new();
+    let path = shelf.path();
+    let ids: Vec<String> = (0..40).map(|n| format!("t{n}")).collect();
+    let taken: Vec<Taken> = std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..4)
+            .map(|_| {
+                scope.spawn(|| {
+                    let mut store = open(&path).unwrap();
+                    // Two by two the same, as a loop that waits for something.
+                    let calls: Vec<_> = ids.iter().zip(0..).map(|(id, n)| run(id, Kind::Command, n / 2, 5)).collect();
+                    let halves = [&calls[..20], &calls[20..]];
+                    let taken = halves.map(|half| store.take_in("s1", half, None).unwrap().unwrap());
+                    taken.into_iter().fold(Taken::default(), |a, b| Taken {
+                        stored: a.stored + b.stored,
+                        folded: a.folded + b.folded,
+                        known: a.known + b.known,
+                    })
+                })
+            })
+            .collect();
+        threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+    });
+    let total = |of: fn(&Taken) -> usize| taken.iter().map(of).sum::<usize>();
+    assert_eq!((total(|t| t.stored), total(|t| t.folded), total(|t| t.known)), (20, 20, 120));
+    shelf.is_sound();
+}

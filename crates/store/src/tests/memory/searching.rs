@@ -139,6 +139,11 @@ fn filters_narrow() {
 fn filters_alone_list_the_newest() {
     check(SearchQuery { session: Some("s2"), ..WORDS }, &["cargo test succeeds", "Read docs/read_config.md"]);
     check(SearchQuery { kinds: &[Kind::Fix, Kind::Problem], ..WORDS }, &["cargo test succeeds", "cargo test failed"]);
+    check(SearchQuery { from: Some(Millis(5)), to: Some(Millis(4)), ..WORDS }, &[]);
+    check(
+        SearchQuery { without: Some(r#""parser" OR "config""#), ..WORDS },
+        &["cargo test succeeds", "cargo test failed"],
+    );
     check(SearchQuery { what: &[What::Summary], ..WORDS }, &["faster parser"]);
     check(
         SearchQuery { from: Some(Millis(12 * DAY)), to: Some(Millis(100 * DAY)), order: Order::Oldest, ..WORDS },

@@ -1,0 +1,231 @@
+//! `cargo xtask bench --large`: how the memory does with a million observations in it.
+
+mod library;
+mod words;
+
+use std::io::{self, Write};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, ensure};
+use longhaul_core::Millis;
+use longhaul_store::{Order, SearchQuery, Store};
+use serde_json::json;
+
+use self::library::{Library, NOW};
+use self::words::Words;
+use super::report::{Sample, ms};
+use crate::codegen::pretty;
+use crate::stage::watch_interrupts;
+
+/// How often each kind of query is asked, each time for something else.
+const QUERIES: usize = 60;
+
+/// What a search may take, in 95 of 100 cases.
+const SEARCH_MS: f64 = 50.0;
+
+/// What the file may have in bytes for each byte of text in it.
+const SIZE: f64 = 1.5;
+
+/// Fills a database with `count` observations, and measures size and search.
+pub(crate) fn run(count: usize, json: bool) -> Result<()> {
+    ensure!(count >= 1_000, "--large takes at least 1000");
+    watch_interrupts()?;
+    let folder = tempfile::Builder::new().prefix("longhaul-bench-").tempdir()?;
+    let path = folder.path().join("longhaul.db");
+    let mut store = Store::open(&path, Duration::from_secs(5))?;
+    let words = Words::new();
+    let began = Instant::now();
+    let library = Library::fill(&mut store, &words, count)?;
+    let took = began.elapsed();
+    drop(store);
+
+    let began = Instant::now();
+    let mut store = Store::open(&path, Duration::from_secs(5))?;
+    let opened = began.elapsed();
+    let stats = store.stats()?;
+    ensure!(stats.observations as usize == count, "{count} observations went in, {} are there", stats.observations);
+    let size = std::fs::metadata(&path).with_context(|| format!("cannot read {}", path.display()))?.len();
+    let samples = measure(&store, &words, &library)?;
+    let writes = library.measure_writes(&mut store, &words)?;
+    let ratio = size as f64 / library.text as f64;
+    let sizes = store.sizes()?;
+    if json {
+        let rows: Vec<_> = samples
+            .iter()
+            .map(
+                |row| json!({ "name": row.name, "runs": row.runs, "median_ms": ms(row.median), "p95_ms": ms(row.p95) }),
+            )
+            .collect();
+        let value = json!({
+            "observations": count, "sessions": stats.sessions, "projects": stats.projects,
+            "fill_s": took.as_secs_f64(), "open_ms": ms(opened),
+            "bytes": size, "text_bytes": library.text, "ratio": ratio, "tables": sizes, "rows": rows,
+        });
+        write!(io::stdout(), "{}", pretty(&value)?)?;
+        return Ok(());
+    }
+    let mut out = io::stdout();
+    writeln!(
+        out,
+        "{count} observations, {} prompts, {} summaries in {} sessions of {} projects: {:.1} s, {:.0} µs each",
+        stats.prompts,
+        stats.summaries,
+        stats.sessions,
+        stats.projects,
+        took.as_secs_f64(),
+        took.as_secs_f64() * 1e6 / count as f64
+    )?;
+    writeln!(
+        out,
+        "{:.0} MB of text in {:.0} MB: {ratio:.2} bytes for each; ≤ {SIZE}: {}",
+        library.text as f64 / 1e6,
+        size as f64 / 1e6,
+        kept(ratio <= SIZE)
+    )?;
+    for (table, bytes) in sizes.iter().take(12) {
+        writeln!(out, "  {table:<28} {:>8.1} MB", *bytes as f64 / 1e6)?;
+    }
+    writeln!(out, "opening: {:.3} ms", ms(opened))?;
+    writeln!(out, "{:<44} {:>5} {:>10} {:>10}  limit", "", "runs", "median", "p95")?;
+    for row in &samples {
+        let limit = kept(ms(row.p95) <= SEARCH_MS);
+        writeln!(
+            out,
+            "{:<44} {:>5} {:>7.3} ms {:>7.3} ms  p95 ≤ {SEARCH_MS} ms: {limit}",
+            row.name,
+            row.runs,
+            ms(row.median),
+            ms(row.p95)
+        )?;
+    }
+    for row in &writes {
+        writeln!(out, "{:<44} {:>5} {:>7.3} ms {:>7.3} ms", row.name, row.runs, ms(row.median), ms(row.p95))?;
+    }
+    Ok(())
+}
+
+fn kept(kept: bool) -> &'static str {
+    if kept { "kept" } else { "NOT KEPT" }
+}
+
+/// What one query of a row asks for.
+#[derive(Default)]
+struct Asked {
+    words: Option<String>,
+    part: Option<String>,
+    file: Option<String>,
+    project: Option<String>,
+    from: Option<Millis>,
+    to: Option<Millis>,
+    order: Order,
+}
+
+fn measure(store: &Store, words: &Words, library: &Library) -> Result<Vec<Sample>> {
+    let common = |n: usize| format!("\"{}\"", words.ranked(n));
+    let rare = |n: usize| format!("\"{}\"", words.ranked(words.len() / 2 + n * 97));
+    let middling = |n: usize| format!("\"{}\"", words.ranked(200 + n * 13));
+    let file = |n: usize| library.files[n * 7919 % library.files.len()].as_str();
+    let project = |n: usize| library.projects[n % library.projects.len()].clone();
+    let day = |days: u64| Some(Millis(NOW - days * 86_400_000));
+    type Ask<'a> = Box<dyn Fn(usize) -> Asked + 'a>;
+    let rows: [(&'static str, Ask<'_>); 14] = [
+        ("one word, common", Box::new(|n| Asked { words: Some(common(n)), ..Asked::default() })),
+        ("one word, middling", Box::new(|n| Asked { words: Some(middling(n)), ..Asked::default() })),
+        ("one word, rare", Box::new(|n| Asked { words: Some(rare(n)), ..Asked::default() })),
+        (
+            "two words, both common",
+            Box::new(|n| Asked { words: Some(format!("{} {}", common(n), common(n + 7))), ..Asked::default() }),
+        ),
+        (
+            "two words, common and middling",
+            Box::new(|n| Asked { words: Some(format!("{} {}", common(n), middling(n))), ..Asked::default() }),
+        ),
+        (
+            "the first five letters of a word",
+            Box::new(|n| Asked {
+                words: Some(format!("\"{}\"*", &words.ranked(40 + n * 31)[..5])),
+                ..Asked::default()
+            }),
+        ),
+        (
+            "a part of a word",
+            Box::new(|n| {
+                let word = words.ranked(n * 41);
+                let part = word[1..].to_owned();
+                Asked { words: Some(format!("\"{part}\"")), part: Some(part), ..Asked::default() }
+            }),
+        ),
+        ("a file", Box::new(|n| Asked { file: Some(file(n).to_owned()), ..Asked::default() })),
+        (
+            "a part of a path",
+            Box::new(|n| Asked { file: Some(file(n)[4..file(n).len() - 5].to_owned()), ..Asked::default() }),
+        ),
+        (
+            "a file and a common word",
+            Box::new(|n| Asked { words: Some(common(n)), file: Some(file(n).to_owned()), ..Asked::default() }),
+        ),
+        (
+            "a common word in a project",
+            Box::new(|n| Asked { words: Some(common(n)), project: Some(project(n * 5)), ..Asked::default() }),
+        ),
+        (
+            "a common word in a fortnight",
+            Box::new(|n| Asked {
+                words: Some(common(n)),
+                from: day(n as u64 * 10 + 14),
+                to: day(n as u64 * 10),
+                ..Asked::default()
+            }),
+        ),
+        (
+            "a common word, the newest",
+            Box::new(|n| Asked { words: Some(common(n)), order: Order::Newest, ..Asked::default() }),
+        ),
+        (
+            "a common word, the oldest",
+            Box::new(|n| Asked { words: Some(common(n)), order: Order::Oldest, ..Asked::default() }),
+        ),
+    ];
+    let mut samples = Vec::new();
+    for (name, ask) in rows {
+        samples.push(time(name, |n| search(store, &ask(n)))?);
+    }
+    samples.push(time("what a session is shown (50 lines)", |n| {
+        let key = project(n);
+        let lines = store.page_lines(&key, 50)?.lines.len();
+        Ok(lines + usize::from(store.latest_summary(&key)?.is_some()))
+    })?);
+    Ok(samples)
+}
+
+fn search(store: &Store, asked: &Asked) -> Result<usize> {
+    let parts: Vec<&str> = asked.part.as_deref().into_iter().collect();
+    let query = SearchQuery {
+        words: asked.words.as_deref(),
+        parts: &parts,
+        file: asked.file.as_deref(),
+        project_key: asked.project.as_deref(),
+        from: asked.from,
+        to: asked.to,
+        order: asked.order,
+        limit: 20,
+        ..SearchQuery::default()
+    };
+    Ok(store.search(&query)?.len())
+}
+
+/// Asks everything once to warm up, and once more for the clock.
+fn time(name: &'static str, ask: impl Fn(usize) -> Result<usize>) -> Result<Sample> {
+    let mut found = 0;
+    for n in 0..QUERIES {
+        found += ask(n).with_context(|| name)?;
+    }
+    ensure!(found > QUERIES, "{name}: nothing is found, and that is no measurement");
+    let mut times = Vec::new();
+    for n in 0..QUERIES {
+        let began = Instant::now();
+        ask(n)?;
+        times.push(began.elapsed());
+    }
+    Ok(Sample::new(name, times))
+}

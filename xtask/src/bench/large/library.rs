@@ -1,0 +1,234 @@
+//! What two years of work leave behind.
+
+use std::io::{self, Write};
+use std::time::Instant;
+
+use anyhow::Result;
+use longhaul_core::Millis;
+use longhaul_memory::{Kind, MadeBy, Observation, Summary};
+use longhaul_store::{NewObservation, NewSession, RecordId, Store, What};
+
+use super::super::report::Sample;
+use super::words::{Dice, Words};
+use crate::stage::check_interrupts;
+
+/// When the last session ends.
+pub(crate) const NOW: u64 = 1_800_000_000_000;
+
+/// Two years.
+const SPAN: u64 = 2 * 365 * 86_400_000;
+
+const PROJECTS: usize = 300;
+const FILES: usize = 400;
+/// Tool calls in a session, and for a prompt.
+const CALLS: usize = 200;
+const PER_PROMPT: usize = 20;
+/// How often each write is measured.
+const WRITES: usize = 40;
+/// What is kept of what goes into a tool and comes out, at most; less is as likely as much less.
+const INPUT: usize = 4_096;
+const OUTPUT: usize = 16_384;
+
+/// What was put in.
+pub(crate) struct Library {
+    /// The projects' keys, the busiest first.
+    pub(crate) projects: Vec<String>,
+    /// Files that were worked on, one of each session.
+    pub(crate) files: Vec<String>,
+    /// Bytes of text: prompts, observations, summaries, and what went into tools and came out.
+    pub(crate) text: u64,
+}
+
+impl Library {
+    /// Puts `count` observations into a store, session by session, in the order in which they happened.
+    pub(crate) fn fill(store: &mut Store, words: &Words, count: usize) -> Result<Self> {
+        store.expect_many_writes()?;
+        let mut dice = Dice(0x9e37_79b9_7f4a_7c15);
+        let projects = (0..PROJECTS).map(|n| format!("/home/someone/work/{}-{n}/.git", words.ranked(n * 3))).collect();
+        let all: Vec<String> = (0..PROJECTS * FILES)
+            .map(|_| format!("src/{}/{}_{}.rs", words.any(&mut dice), words.any(&mut dice), words.any(&mut dice)))
+            .collect();
+        let raw = words.sentence(&mut dice, 200_000);
+        let mut library = Self { projects, files: Vec::new(), text: 0 };
+        let mut hand = Hand { words, dice, raw: &raw, files: &all };
+        let sessions = count.div_ceil(CALLS);
+        for session in 0..sessions {
+            check_interrupts()?;
+            let at = NOW - SPAN + SPAN * session as u64 / sessions as u64;
+            library.play(store, &mut hand, session, at, CALLS.min(count - session * CALLS))?;
+            if session % 500 == 499 {
+                writeln!(io::stderr(), "{} of {count}", (session + 1) * CALLS)?;
+            }
+        }
+        store.settle_writes()?;
+        Ok(library)
+    }
+
+    /// Times what a running session adds, and what forgetting costs.
+    pub(crate) fn measure_writes(&self, store: &mut Store, words: &Words) -> Result<Vec<Sample>> {
+        let mut dice = Dice(7);
+        let raw = words.sentence(&mut dice, 20_000);
+        let mut hand = Hand { words, dice, raw: &raw, files: &self.files };
+        let session = "running-session";
+        register(store, session, &self.projects[0], NOW)?;
+        let (mut prompts, mut turns, mut forgets) = (Vec::new(), Vec::new(), Vec::new());
+        for n in 0..WRITES {
+            let text = hand.words.sentence(&mut hand.dice, 40);
+            let began = Instant::now();
+            store.remember_prompt(session, Some(&format!("prompt-{n}")), &text, Millis(NOW + n as u64))?;
+            prompts.push(began.elapsed());
+            let made: Vec<Made<'_>> = (0..PER_PROMPT).map(|call| hand.call(0, usize::MAX - n, call)).collect();
+            let new = new_observations(&made, NOW + n as u64);
+            let began = Instant::now();
+            store.take_in(session, &new, Some(n as u64))?;
+            turns.push(began.elapsed());
+            let page = store.page_lines(&self.projects[1 + n % 20], 50)?;
+            let Some(id) = page.lines.last().map(|line| line.id) else { continue };
+            let began = Instant::now();
+            store.forget(RecordId { what: What::Observation, id })?;
+            forgets.push(began.elapsed());
+        }
+        Ok(vec![
+            Sample::new("storing a prompt", prompts),
+            Sample::new("taking in a turn of 20 calls", turns),
+            Sample::new("forgetting one observation", forgets),
+        ])
+    }
+
+    fn play(&mut self, store: &mut Store, hand: &mut Hand<'_>, number: usize, at: u64, calls: usize) -> Result<()> {
+        let project = hand.dice.log_uniform(1, PROJECTS) - 1;
+        // As the client's are, in no order.
+        let session = format!("{:08x}-{number:04x}-4000-8000-{project:012x}", hand.dice.below(1 << 32));
+        let key = self.projects[project].clone();
+        register(store, &session, &key, at)?;
+        for prompt in 0..calls.div_ceil(PER_PROMPT) {
+            let at = at + (prompt * PER_PROMPT) as u64 * 10_000;
+            let length = hand.dice.log_uniform(4, 400);
+            let text = hand.words.sentence(&mut hand.dice, length);
+            self.text += text.len() as u64;
+            store.remember_prompt(&session, Some(&format!("prompt-{number}-{prompt}")), &text, Millis(at))?;
+        }
+        let made: Vec<Made> = (0..calls).map(|call| hand.call(project, number, call)).collect();
+        let new = new_observations(&made, at);
+        self.files.extend(made.iter().find_map(Made::file).cloned());
+        store.take_in(&session, &new, Some(1))?;
+        self.text += made.iter().map(Made::text).sum::<u64>();
+        let summary = Summary {
+            request: hand.words.sentence(&mut hand.dice, 20),
+            investigated: hand.words.sentence(&mut hand.dice, 40),
+            learned: hand.words.sentence(&mut hand.dice, 40),
+            completed: hand.words.sentence(&mut hand.dice, 40),
+            next_steps: hand.words.sentence(&mut hand.dice, 20),
+        };
+        let Summary { request, investigated, learned, completed, next_steps } = &summary;
+        self.text +=
+            [request, investigated, learned, completed, next_steps].iter().map(|t| t.len() as u64).sum::<u64>();
+        store.write_summary(&session, 1, &summary, MadeBy::Rule, Millis(at + CALLS as u64 * 10_000))?;
+        store.complete_session(&session, "other", Millis(at + CALLS as u64 * 10_000))?;
+        Ok(())
+    }
+}
+
+fn register(store: &Store, session: &str, key: &str, at: u64) -> Result<()> {
+    Ok(store.register_session(&NewSession {
+        session,
+        project: key.split('/').nth(4).unwrap_or_default(),
+        project_key: key,
+        project_path: key,
+        client_pid: 0,
+        transcript: None,
+        at: Millis(at),
+    })?)
+}
+
+fn new_observations<'a>(made: &'a [Made<'_>], at: u64) -> Vec<NewObservation<'a>> {
+    made.iter()
+        .enumerate()
+        .map(|(n, made)| NewObservation {
+            tool_use_id: &made.id,
+            prompt_number: Some((n / PER_PROMPT) as i64 + 1),
+            prompt_id: None,
+            observation: made.observation.clone(),
+            after_problem: None,
+            command_key: made.command.as_deref(),
+            fold_key: Some(made.fold),
+            input: &made.input,
+            response: made.response,
+            is_error: false,
+            at: Millis(at + n as u64 * 10_000),
+        })
+        .collect()
+}
+
+/// What makes tool calls.
+struct Hand<'a> {
+    words: &'a Words,
+    dice: Dice,
+    raw: &'a str,
+    files: &'a [String],
+}
+
+/// A tool call.
+struct Made<'a> {
+    id: String,
+    observation: Observation,
+    command: Option<String>,
+    fold: i64,
+    input: String,
+    response: &'a str,
+}
+
+impl Made<'_> {
+    fn file(&self) -> Option<&String> {
+        self.observation.files_modified.first()
+    }
+
+    fn text(&self) -> u64 {
+        let Observation { title, narrative, facts, files_read, files_modified, .. } = &self.observation;
+        let lists = [facts, files_read, files_modified].into_iter().flatten();
+        let all = [title, narrative, &self.input].into_iter().chain(lists).map(String::len).sum::<usize>();
+        (all + self.response.len()) as u64
+    }
+}
+
+impl<'a> Hand<'a> {
+    /// Makes a call: of ten, three change a file, three read one, three are commands, one goes elsewhere.
+    fn call(&mut self, project: usize, session: usize, number: usize) -> Made<'a> {
+        let file = self.files[(project * FILES + self.dice.log_uniform(1, FILES) - 1) % self.files.len()].clone();
+        let few = self.words.sentence(&mut self.dice, 3);
+        let (kind, tool, title, command) = match self.dice.below(10) {
+            0..3 => (Kind::Change, "Edit", format!("Edited {file}"), None),
+            3..6 => (Kind::Discovery, "Read", format!("Read {file}"), None),
+            6 => (Kind::Problem, "Bash", format!("cargo test {few} failed"), Some(few)),
+            7..9 => (Kind::Command, "Bash", format!("cargo test {few} succeeded"), Some(few)),
+            _ => (Kind::Discovery, "WebSearch", format!("Searched the web for {few}"), None),
+        };
+        let in_file = tool == "Edit" || tool == "Read";
+        let count = self.dice.log_uniform(8, 60);
+        let observation = Observation {
+            kind,
+            tool: tool.to_owned(),
+            title,
+            narrative: self.words.sentence(&mut self.dice, count),
+            facts: (0..self.dice.below(3)).map(|_| self.words.sentence(&mut self.dice, 4)).collect(),
+            files_read: if kind == Kind::Discovery && in_file { vec![file.clone()] } else { Vec::new() },
+            files_modified: if kind == Kind::Change { vec![file.clone()] } else { Vec::new() },
+        };
+        let input = format!("{{\"file_path\":\"{file}\",\"text\":\"{}\"}}", self.piece(40, INPUT));
+        let id = format!("toolu_{session:08x}{number:016x}");
+        Made {
+            id,
+            observation,
+            command,
+            fold: session.wrapping_mul(CALLS).wrapping_add(number) as i64,
+            input,
+            response: self.piece(40, OUTPUT),
+        }
+    }
+
+    fn piece(&mut self, least: usize, most: usize) -> &'a str {
+        let length = self.dice.log_uniform(least, most);
+        let from = self.dice.below(self.raw.len() - length);
+        &self.raw[from..from + length]
+    }
+}
