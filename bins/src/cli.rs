@@ -15,6 +15,7 @@ mod paint;
 mod status;
 mod statusline;
 mod tmux;
+mod worker;
 
 use std::process::ExitCode;
 
@@ -53,6 +54,9 @@ enum Command {
     /// Show or steer sessions that go on by themselves past their context limit
     #[command(subcommand)]
     Continuation(continuation::Command),
+    /// Show everything in a browser
+    #[command(subcommand)]
+    Worker(worker::Command),
     /// Run a hook by the name of its event, with the payload on standard input
     Hook(hook::Args),
     /// Show, find or check the configuration
@@ -83,6 +87,7 @@ pub(crate) fn main() -> ExitCode {
         Command::Detail(args) => detail::run(&env, &args),
         Command::Handoff(command) => handoff::run(&env, command),
         Command::Continuation(command) => continuation::run(&env, command),
+        Command::Worker(command) => worker::run(&env, &command),
         Command::Hook(args) => hook::run(&args),
         Command::Config(command) => config::run(&env, command),
     };

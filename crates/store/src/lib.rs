@@ -11,6 +11,7 @@ mod migrations;
 mod sessions;
 mod told;
 mod turns;
+mod viewer;
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -25,11 +26,12 @@ pub use crate::context::ContextUse;
 pub use crate::continuations::{Chain, Handoff, Met, NewChain, Step, Word};
 pub use crate::ingest::{Clean, Work};
 pub use crate::memory::{
-    Content, Hit, LatestSummary, NewNote, NewObservation, Order, Page, PageLine, Pruned, Record, RecordId, SearchQuery,
+    Content, Hit, KnownProject, LatestSummary, NewNote, NewObservation, Order, Page, PageLine, Pruned, Record, RecordId, SearchQuery,
     Stats, Taken, What,
 };
 pub use crate::sessions::{NewSession, Session};
 pub use crate::turns::{Detail, Turn, Within};
+pub use crate::viewer::{Counts, Day, Entry, Moment, MomentId, Newest, Only, SessionRow};
 
 #[cfg(test)]
 mod tests;
@@ -58,6 +60,16 @@ impl StoreError {
             Self::Corrupt { .. } => true,
             Self::Open { source, .. } | Self::Statement { source, .. } => is_damage(&source.0),
             Self::TooNew { .. } => false,
+        }
+    }
+
+    /// Returns whether another process held the database for longer than this one would wait.
+    pub fn is_busy(&self) -> bool {
+        match self {
+            Self::Open { source, .. } | Self::Statement { source, .. } => {
+                matches!(source.0.sqlite_error_code(), Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked))
+            }
+            Self::Corrupt { .. } | Self::TooNew { .. } => false,
         }
     }
 

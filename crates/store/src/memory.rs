@@ -6,12 +6,13 @@
 mod forget;
 mod notes;
 mod page;
-mod place;
+pub(crate) mod place;
+mod projects;
 mod prompts;
 mod rank;
-mod records;
+pub(crate) mod records;
 mod search;
-mod shelves;
+pub(crate) mod shelves;
 mod summaries;
 mod take_in;
 mod timeline;
@@ -22,6 +23,7 @@ use longhaul_memory::Kind;
 
 pub use self::notes::NewNote;
 pub use self::page::{LatestSummary, Page, PageLine};
+pub use self::projects::KnownProject;
 pub use self::records::{Content, Record};
 pub use self::search::{Order, SearchQuery};
 pub use self::take_in::{NewObservation, Taken};
@@ -68,6 +70,8 @@ pub struct Hit {
     pub record: RecordId,
     /// The session; none for a note that no session made.
     pub session: Option<String>,
+    /// The project's name.
+    pub project: String,
     /// When.
     pub at: Millis,
     /// What an observation is about.
