@@ -14,6 +14,11 @@ export function s(tag, props, ...children) {
 
 export const $ = (id) => document.getElementById(id);
 
+/** Returns a text with what stands between backticks as code. */
+export function ticked(text) {
+  return text.split(/`([^`\n]+)`/).map((part, index) => (index % 2 ? h("code", {}, part) : part));
+}
+
 /** Puts `children` in place of what is in `parent`. */
 export function put(parent, ...children) {
   parent.replaceChildren(...nodes(children));

@@ -1,7 +1,7 @@
 // One record, whole, beside the list.
 
 import { forget, get, records, Refused } from "./api.js";
-import { $, empty, h, put, trouble } from "./dom.js";
+import { $, empty, h, put, ticked, trouble } from "./dom.js";
 import { brief, cost, count, dayTime, firstLine, span, stamp } from "./format.js";
 import { mark } from "./marks.js";
 import { openOnClick, row } from "./rows.js";
@@ -63,7 +63,7 @@ function whole(record) {
   const text = { prompt: promptBody, observation: observationBody, summary: summaryBody }[record.type](record);
   return [
     top(mark(record), h("span", { class: "id num" }, record.id)),
-    h("h2", { class: "record-title" }, headline(record)),
+    h("h2", { class: "record-title" }, ticked(headline(record))),
     facts(record),
     text,
     h("section", { class: "around", id: "around" }),
@@ -99,7 +99,7 @@ const promptBody = (record) => h("p", { class: "text" }, record.prompt);
 
 function observationBody(record) {
   return [
-    record.narrative && record.narrative !== record.title && h("p", { class: "text" }, record.narrative),
+    record.narrative && record.narrative !== record.title && h("p", { class: "text" }, ticked(record.narrative)),
     list("Facts", record.facts),
     list("Files changed", record.files_modified, "files"),
     list("Files read", record.files_read, "files"),

@@ -1,6 +1,6 @@
 // Records in a line each.
 
-import { h } from "./dom.js";
+import { h, ticked } from "./dom.js";
 import { clock, cost, dayTime, firstLine, stamp } from "./format.js";
 import { mark } from "./marks.js";
 import { address, here, withParams, go } from "./route.js";
@@ -13,7 +13,7 @@ export function row(hit, when = "clock") {
       h("time", { datetime: at.toISOString(), title: stamp(hit.created_at) },
         when === "clock" ? clock(hit.created_at) : dayTime(hit.created_at)),
       mark(hit),
-      h("span", { class: "title" }, hit.title || "(no title)"),
+      h("span", { class: "title" }, ticked(hit.title || "(no title)")),
       h("span", { class: "where" }, hit.project),
       h("span", { class: "cost num", title: `Reading it costs about ${hit.tokens} tokens` },
         cost(hit.tokens), h("span", { class: "unit" }, " tokens")),

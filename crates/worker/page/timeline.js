@@ -2,7 +2,7 @@
 
 import { get } from "./api.js";
 import { axis } from "./axis.js";
-import { debounce, empty, h, put, trouble } from "./dom.js";
+import { debounce, empty, h, put, ticked, trouble } from "./dom.js";
 import { brief, clock, cost, count, day, dayTime, span, stamp } from "./format.js";
 import { contextBar, mark, stateMark } from "./marks.js";
 import { markOpen, openOnClick } from "./rows.js";
@@ -109,7 +109,7 @@ function entry(item) {
   const cells = [
     h("time", { datetime: new Date(item.at).toISOString(), title: stamp(item.at) }, clock(item.at)),
     mark(item),
-    h("span", { class: "title" }, item.title || "(no text)"),
+    h("span", { class: "title" }, ticked(item.title || "(no text)")),
     h("span", { class: "where" }, item.until > item.at ? span(item.until - item.at) : item.is_error ? "failed" : ""),
     h("span", { class: "cost num" }, item.tokens > 0 && [cost(item.tokens), h("span", { class: "unit" }, " tokens")]),
     h("span", { class: "id num" }, item.id),
