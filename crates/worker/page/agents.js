@@ -1,6 +1,6 @@
 // What every running session does.
 
-import { $, h, put } from "./dom.js";
+import { $, h, put, redraw } from "./dom.js";
 import { count, span } from "./format.js";
 import { contextBar, stateMark } from "./marks.js";
 import { address } from "./route.js";
@@ -35,14 +35,14 @@ function draw() {
   const mine = agents.filter((agent) => !project || agent.project === project);
   put($("running-sum"), STATES.map((state) => [state, mine.filter((agent) => agent.status === state).length])
     .filter(([, number]) => number).map(([state, number]) => `${number} ${state}`).join(", ") || "none");
-  put($("agents"), mine.length ? mine.map(card) : h("li", { class: "dim" }, "No session runs", project && ` in ${project}`,
+  redraw($("agents"), mine.length ? mine.map(card) : h("li", { class: "dim" }, "No session runs", project && ` in ${project}`,
     ". They show up here when Claude Code starts with the plugin."));
 }
 
 function card(agent) {
   const { status, age_seconds, reason, branch, prompt, subagents, tasks } = agent;
   const extra = [reason, subagents > 0 && count(subagents, "subagent"), tasks > 0 && count(tasks, "task")].filter(Boolean);
-  return h("li", {},
+  return h("li", { "data-id": agent.session },
     h("a", { class: "agent", href: address({ view: "session", id: agent.session }) },
       h("span", { class: "agent-top" }, stateMark(status), since(age_seconds)),
       h("strong", { class: "agent-name" }, agent.project, branch && h("span", { class: "dim" }, ` ${branch}`)),

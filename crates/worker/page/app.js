@@ -82,6 +82,8 @@ function announce(number) {
 }
 
 function onEvent(name, data) {
+  // What was noted before anybody listened is taken in now, and more may have been missed than the stream gives again.
+  if (name === "hello") current.view.back();
   if (name === "agents") takeAgents(data);
   if (name === "forgotten") onForgotten(data.forgotten);
   if (name === "rows") {
@@ -111,11 +113,7 @@ function onState(state, error, wait) {
     banner.dataset.why = error.message;
     put(banner, h("strong", {}, error.message), ` ${error.mend} `, h("button", { type: "button", onclick: retry }, "Connect now"));
   }
-  // What was missed while nobody listened is more than the stream gives again.
-  if (state === "live" && wasLost) {
-    current.view.back();
-    loadProjects();
-  }
+  if (state === "live") loadProjects();
   wasLost = state === "waiting" || (wasLost && state !== "live");
 }
 
@@ -142,6 +140,5 @@ if (innerWidth < 1000) $("running").open = false;
 
 takeKeys();
 show();
-loadProjects();
 const retry = listen({ event: onEvent, state: onState });
 $("link").addEventListener("click", () => retry());

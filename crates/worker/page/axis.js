@@ -28,9 +28,10 @@ export function axis(open) {
   function draw() {
     const room = Math.max(200, plane.clientWidth || 600);
     const scale = scaleOf(state.items, room * ZOOMS[state.zoom]);
+    const had = plane.contains(document.activeElement);
     put(plane, picture(state.items, scale));
     hint();
-    choose(state.items.find((item) => item.id === state.current?.id) ?? state.items[0], "quietly");
+    choose(state.items.find((item) => item.id === state.current?.id) ?? state.items[0], had ? "" : "quietly");
   }
 
   const hint = () => put(readout, "Arrow keys step, + and − zoom, Enter opens");
@@ -39,11 +40,9 @@ export function axis(open) {
   function zoomTo(step, at = plane.clientWidth / 2) {
     const next = Math.min(ZOOMS.length - 1, Math.max(0, step));
     const share = (plane.scrollLeft + at) / plane.scrollWidth;
-    const had = plane.contains(document.activeElement);
     state.zoom = next;
     draw();
     plane.scrollLeft = share * plane.scrollWidth - at;
-    if (had) node(state.current)?.focus();
   }
 
   const node = (item) => item && plane.querySelector(`[data-item="${CSS.escape(item.id)}"]`);

@@ -25,6 +25,14 @@ export function put(parent, ...children) {
   return parent;
 }
 
+/** The same, for lists that change while somebody is in them: the focus stays on its line. */
+export function redraw(parent, ...children) {
+  const at = parent.contains(document.activeElement) && document.activeElement.closest("[data-id]")?.dataset.id;
+  put(parent, ...children);
+  if (at) parent.querySelector(`[data-id="${CSS.escape(at)}"] :is(a, summary, [tabindex])`)?.focus({ preventScroll: true });
+  return parent;
+}
+
 /** Returns what went wrong and how to mend it, with a button that tries again. */
 export function trouble(error, retry) {
   return h("div", { class: "note bad", role: "alert" },

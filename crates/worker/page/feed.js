@@ -1,7 +1,7 @@
 // The newest records as they come, and what a search finds.
 
 import { get } from "./api.js";
-import { $, debounce, empty, h, put, trouble } from "./dom.js";
+import { $, debounce, empty, h, put, redraw, trouble } from "./dom.js";
 import { cleared, filterForm, fits, isFolded, isNarrowed, NARROWING } from "./filters.js";
 import { count, day } from "./format.js";
 import { hitOf, markOpen, openOnClick, row } from "./rows.js";
@@ -62,7 +62,7 @@ export function feedView(say) {
   function draw(params) {
     const found = `${count(view.items.length, "record")}${view.more ? " so far" : ""}`;
     put(head, params.q ? `${found} for “${params.q}”` : isNarrowed(params) ? found : "Newest first, live");
-    put(list, view.items.length ? days(view.items, params) : nothing(params, change));
+    redraw(list, view.items.length ? days(view.items, params) : nothing(params, change));
     put(foot, view.more && view.items.length < 2000 &&
       h("button", { type: "button", onclick: () => loadMore(params) }, "Show older"));
     markOpen(list);

@@ -1,7 +1,7 @@
 // Every session, the newest first.
 
 import { get } from "./api.js";
-import { debounce, empty, h, put, trouble } from "./dom.js";
+import { debounce, empty, h, put, redraw, trouble } from "./dom.js";
 import { brief, cost, count, dayTime, span, stamp } from "./format.js";
 import { contextBar, stateMark } from "./marks.js";
 import { address } from "./route.js";
@@ -28,7 +28,7 @@ export function sessionsView() {
 
   function draw() {
     put(head, `${count(view.items.length, "session")}${view.next ? " so far" : ""}`);
-    put(list, view.items.length ? h("ol", { class: "rows cards" }, view.items.map(card)) : empty("No session yet",
+    redraw(list, view.items.length ? h("ol", { class: "rows cards" }, view.items.map(card)) : empty("No session yet",
       h("p", {}, "A session shows up with its first prompt. For past ones, run ", h("code", {}, "longhaul memory import"), ".")));
     put(foot, view.next && h("button", { type: "button", onclick: () => load(view.next) }, "Show older"));
   }
@@ -49,7 +49,7 @@ export function sessionsView() {
 }
 
 function card(session) {
-  return h("li", {},
+  return h("li", { "data-id": session.session_id },
     h("a", { class: "row card", href: address({ view: "session", id: session.session_id }) },
       h("span", { class: "card-top" },
         h("strong", {}, session.project),

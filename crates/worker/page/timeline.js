@@ -2,7 +2,7 @@
 
 import { get } from "./api.js";
 import { axis } from "./axis.js";
-import { debounce, empty, h, put, ticked, trouble } from "./dom.js";
+import { debounce, empty, h, put, redraw, ticked, trouble } from "./dom.js";
 import { brief, clock, cost, count, day, dayTime, span, stamp } from "./format.js";
 import { contextBar, mark, stateMark } from "./marks.js";
 import { markOpen, openOnClick } from "./rows.js";
@@ -41,8 +41,10 @@ export function timelineView() {
     line.element.hidden = view.items.length === 0;
     line.draw(view.items);
     put(older, view.next && h("button", { type: "button", onclick: () => load(view.next) }, "Show what came before"));
-    put(list, view.items.length ? chapters(view.items) : empty("Nothing of this session is kept",
+    const unfolded = [...list.querySelectorAll("details[open]")].map((fold) => fold.closest("li").dataset.id);
+    redraw(list, view.items.length ? chapters(view.items) : empty("Nothing of this session is kept",
       h("p", {}, "What is private, or was forgotten, does not show.")));
+    for (const id of unfolded) list.querySelector(`[data-id="${CSS.escape(id)}"] details`)?.setAttribute("open", "");
     markOpen(list);
   }
 
