@@ -43,6 +43,7 @@ export function axis(open) {
     state.zoom = next;
     draw();
     plane.scrollLeft = share * plane.scrollWidth - at;
+    if (plane.contains(document.activeElement)) document.activeElement.scrollIntoView({ block: "nearest", inline: "nearest" });
   }
 
   const node = (item) => item && plane.querySelector(`[data-item="${CSS.escape(item.id)}"]`);
