@@ -4,8 +4,8 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use longhaul_core::{Config, Env};
-use longhaul_runtime::{Error, Home};
 use longhaul_runtime::worker::WorkerFile;
+use longhaul_runtime::{Error, Home};
 
 use crate::bucket::Bucket;
 use crate::database::{Database, lock};

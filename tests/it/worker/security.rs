@@ -107,10 +107,8 @@ fn markup_comes_back_as_text() {
     let served = Served::new(&sandbox);
     let script = "<script>alert(1)</script> \"><img onerror>";
     let project = format!("/tmp/{script}");
-    served.post(
-        "/api/sessions/init",
-        &json!({ "session_id": "h", "cwd": project, "prompt": script, "prompt_id": "1" }),
-    );
+    served
+        .post("/api/sessions/init", &json!({ "session_id": "h", "cwd": project, "prompt": script, "prompt_id": "1" }));
     let answer = served.get("/api/prompts");
     assert_eq!(answer.header("content-type"), "application/json");
     assert_eq!(answer.json()["items"][0]["prompt"], script);

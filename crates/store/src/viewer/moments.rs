@@ -94,12 +94,7 @@ impl Store {
     }
 }
 
-fn gather(
-    connection: &Connection,
-    session: &str,
-    before: i64,
-    most: usize,
-) -> rusqlite::Result<(Vec<Moment>, bool)> {
+fn gather(connection: &Connection, session: &str, before: i64, most: usize) -> rusqlite::Result<(Vec<Moment>, bool)> {
     let mut found: Vec<Moment> = Vec::new();
     for (source, sql) in SOURCES.iter().enumerate() {
         let mut statement = connection.prepare_cached(sql)?;
