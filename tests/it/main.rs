@@ -30,3 +30,4 @@ mod tracker_cli;
 mod tracker_hooks;
 mod tracker_tmux;
 mod viewer;
+mod worker;

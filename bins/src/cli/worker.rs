@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use longhaul_core::Env;
-use longhaul_runtime::worker::{self, WorkerFile};
 use longhaul_runtime::Home;
+use longhaul_runtime::worker::{self, WorkerFile};
 use serde_json::{Value, json};
 
 use super::{Exit, out};

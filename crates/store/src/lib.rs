@@ -26,8 +26,8 @@ pub use crate::context::ContextUse;
 pub use crate::continuations::{Chain, Handoff, Met, NewChain, Step, Word};
 pub use crate::ingest::{Clean, Work};
 pub use crate::memory::{
-    Content, Hit, KnownProject, LatestSummary, NewNote, NewObservation, Order, Page, PageLine, Pruned, Record, RecordId, SearchQuery,
-    Stats, Taken, What,
+    Content, Hit, KnownProject, LatestSummary, NewNote, NewObservation, Order, Page, PageLine, Pruned, Record,
+    RecordId, SearchQuery, Stats, Taken, What,
 };
 pub use crate::sessions::{NewSession, Session};
 pub use crate::turns::{Detail, Turn, Within};

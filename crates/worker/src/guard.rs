@@ -147,9 +147,8 @@ fn too_many() -> Problem {
 fn is_our_host(headers: &HeaderMap, port: u16) -> bool {
     let mut hosts = headers.get_all(header::HOST).iter();
     let first = hosts.next().and_then(|host| host.to_str().ok());
-    let is_ours = |host: &str| {
-        ["127.0.0.1", "localhost"].iter().any(|name| host.eq_ignore_ascii_case(&format!("{name}:{port}")))
-    };
+    let is_ours =
+        |host: &str| ["127.0.0.1", "localhost"].iter().any(|name| host.eq_ignore_ascii_case(&format!("{name}:{port}")));
     first.is_some_and(is_ours) && hosts.next().is_none()
 }
 

@@ -39,5 +39,8 @@ pub(crate) fn name(record: RecordId) -> String {
 
 /// Refuses to find a record.
 pub(crate) fn unknown(record: RecordId) -> Problem {
-    Problem::missing(format!("there is no record {}", name(record)), "it was forgotten, or never was; search for others")
+    Problem::missing(
+        format!("there is no record {}", name(record)),
+        "it was forgotten, or never was; search for others",
+    )
 }

@@ -90,7 +90,7 @@ fn run() -> Result<Ended, Error> {
         let port = listener.local_addr().map_err(failed)?.port();
         let token = worker::new_token()?;
         let file = WorkerFile { pid: std::process::id(), port, token, started: env.now.0 };
-        let state = Arc::new(Worker::new(&home, file.clone())?);
+        let state = Arc::new(Worker::new(&env, file.clone())?);
         claim.publish(&file)?;
         say(&format!("longhaul: {}", file.url()));
         tokio::spawn(watch(Arc::clone(&state)));

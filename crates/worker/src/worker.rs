@@ -4,8 +4,8 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use longhaul_core::{Config, Env};
-use longhaul_runtime::{Error, Home};
 use longhaul_runtime::worker::WorkerFile;
+use longhaul_runtime::{Error, Home};
 
 use crate::bucket::Bucket;
 use crate::database::{Database, lock};
@@ -22,6 +22,7 @@ const STRANGERS: (u32, u32) = (50, 10);
 #[derive(Debug)]
 pub(crate) struct Worker {
     pub(crate) home: Home,
+    env: Env,
     pub(crate) file: WorkerFile,
     pub(crate) database: Arc<Database>,
     pub(crate) hub: Hub,
@@ -32,12 +33,14 @@ pub(crate) struct Worker {
 }
 
 impl Worker {
-    pub(crate) fn new(home: &Home, file: WorkerFile) -> Result<Self, Error> {
+    pub(crate) fn new(env: &Env, file: WorkerFile) -> Result<Self, Error> {
         let now = Instant::now();
+        let home = Home::of(env)?;
         Ok(Self {
-            home: home.clone(),
+            database: Arc::new(Database::open(&home)?),
+            home,
+            env: env.clone(),
             file,
-            database: Arc::new(Database::open(home)?),
             hub: Hub::default(),
             eyes: Mutex::default(),
             requests: Bucket::new(REQUESTS.0, REQUESTS.1, now),
@@ -66,7 +69,7 @@ impl Worker {
 
     /// Returns clock and surroundings, and the configuration as it is now.
     pub(crate) fn now(&self) -> Result<(Env, Config), Error> {
-        let env = longhaul_runtime::env();
+        let env = Env { now: longhaul_runtime::env().now, ..self.env.clone() };
         let (config, _) = longhaul_runtime::config(&env)?;
         Ok((env, config))
     }

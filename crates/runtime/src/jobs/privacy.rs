@@ -46,12 +46,7 @@ pub(crate) fn is_marked(home: &Home, session: &SessionId, prompt_id: &str) -> bo
 }
 
 /// Sets or removes the mark. A public word in the middle of a private turn does not make the turn public.
-pub(crate) fn mark(
-    home: &Home,
-    session: &SessionId,
-    prompt_id: Option<&str>,
-    is_private: bool,
-) -> Result<(), Error> {
+pub(crate) fn mark(home: &Home, session: &SessionId, prompt_id: Option<&str>, is_private: bool) -> Result<(), Error> {
     let mark = file(home, session);
     let prompt = prompt_id.unwrap_or_default();
     if is_private {

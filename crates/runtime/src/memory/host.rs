@@ -170,8 +170,7 @@ impl Host<'_> {
     ) -> Result<(), Error> {
         let Some(id) = SessionId::new(&session.session) else { return Ok(()) };
         let reply = self.keeper().clean(reply);
-        let is_private =
-            (session.prompts > 0 && session.last_prompt.is_none()) || privacy::is_private(self.home, &id);
+        let is_private = (session.prompts > 0 && session.last_prompt.is_none()) || privacy::is_private(self.home, &id);
         if !reply.trim().is_empty() && !is_private {
             let turn = format!("hook:{}", prompt_id.unwrap_or("unknown"));
             store.keep_reply(&session.session, &turn, session.last_prompt.as_deref(), reply.trim(), self.env.now)?;

@@ -146,7 +146,7 @@ impl Store {
                 last = *newest;
                 for id in ids {
                     let id = RecordId { what: shelf.what, id };
-                let found = record(&self.connection, id, RawText::With).map_err(&failed)?;
+                    let found = record(&self.connection, id, RawText::With).map_err(&failed)?;
                     if found.is_some_and(|found| take(found).is_break()) {
                         return Ok(());
                     }

@@ -63,7 +63,8 @@ fn count(connection: &Connection, key: Option<&str>, from: i64, days: usize) -> 
         let mut statement = connection.prepare_cached(sql)?;
         let mut rows = statement.query((project, key, from, DAY_MS))?;
         while let Some(row) = rows.next()? {
-            let number = |column: usize| row.get::<_, Option<i64>>(column).map(|n| n.unwrap_or_default().unsigned_abs());
+            let number =
+                |column: usize| row.get::<_, Option<i64>>(column).map(|n| n.unwrap_or_default().unsigned_abs());
             let Some(day) = usize::try_from(row.get::<_, i64>(0)?).ok().and_then(|day| counted.get_mut(day)) else {
                 continue;
             };

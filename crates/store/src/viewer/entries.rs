@@ -137,8 +137,10 @@ fn newest(connection: &Connection) -> rusqlite::Result<Newest> {
         observation: number("SELECT max(id) FROM observations")?,
         summary: number("SELECT max(id) FROM session_summaries")?,
         summary_at: Millis(
-            number("SELECT max((SELECT max(created_at) FROM session_summaries WHERE project_id = p.id)) FROM projects p")?
-                .unsigned_abs(),
+            number(
+                "SELECT max((SELECT max(created_at) FROM session_summaries WHERE project_id = p.id)) FROM projects p",
+            )?
+            .unsigned_abs(),
         ),
     })
 }

@@ -43,6 +43,7 @@ pub struct Moment {
     pub chars: u64,
 }
 
+/// Bytes are counted as a search counts them, what joins two columns included.
 /// Each gives: number, time, end, title, text, kind, prompt, whether it failed, two lists of files, bytes.
 /// `?1` is the session's name, `?2` the time before which, `?3` how many.
 const SOURCES: [&str; 5] = [
@@ -50,7 +51,8 @@ const SOURCES: [&str; 5] = [
      FROM user_prompts t WHERE t.session_id = (SELECT id FROM sessions WHERE session_id = ?1) AND t.created_at < ?2
      ORDER BY t.created_at DESC, t.id DESC LIMIT ?3",
     "SELECT t.turn_number, t.created_at, a.created_at, coalesce(k.summary, u.text, ''),
-            coalesce(a.text, t.pending_reply, ''), '', NULL, t.interrupted OR t.failure IS NOT NULL, '[]', '[]', t.chars
+            coalesce(a.text, t.pending_reply, ''), '', NULL, t.interrupted OR t.failure IS NOT NULL, '[]', '[]',
+            max(t.chars, octet_length(coalesce(u.text, '')) + octet_length(coalesce(a.text, t.pending_reply, '')))
      FROM turns t
      LEFT JOIN bodies u ON u.session_id = t.session_id AND u.origin_session_id = t.origin_session_id
                        AND u.turn_number = t.turn_number AND u.role = 'user'
@@ -63,7 +65,7 @@ const SOURCES: [&str; 5] = [
     "SELECT t.id, t.created_at, NULL, t.title, t.narrative, t.kind, t.prompt_number, t.kind = 'problem',
             t.files_modified, t.files_read,
             octet_length(t.title) + octet_length(t.narrative) + octet_length(t.facts)
-            + octet_length(t.files_modified) + octet_length(t.files_read)
+            + octet_length(t.files_modified) + octet_length(t.files_read) + 2
      FROM observations t WHERE t.session_id = (SELECT id FROM sessions WHERE session_id = ?1) AND t.created_at < ?2
      ORDER BY t.created_at DESC, t.id DESC LIMIT ?3",
     "SELECT t.id, t.created_at, NULL, coalesce(t.note, ''), coalesce(t.git_commit, ''), '', NULL, 0, '[]', '[]', 0
@@ -71,7 +73,7 @@ const SOURCES: [&str; 5] = [
     "SELECT t.id, t.created_at, NULL, t.request,
             trim(t.investigated || char(10) || t.learned || char(10) || t.completed || char(10) || t.next_steps, char(10)),
             '', t.prompt_number, 0, '[]', '[]', octet_length(t.request) + octet_length(t.investigated)
-            + octet_length(t.learned) + octet_length(t.completed) + octet_length(t.next_steps)
+            + octet_length(t.learned) + octet_length(t.completed) + octet_length(t.next_steps) + 3
      FROM session_summaries t WHERE t.session_id = (SELECT id FROM sessions WHERE session_id = ?1) AND t.created_at < ?2
      ORDER BY t.created_at DESC, t.id DESC LIMIT ?3",
 ];
@@ -92,12 +94,7 @@ impl Store {
     }
 }
 
-fn gather(
-    connection: &Connection,
-    session: &str,
-    before: i64,
-    most: usize,
-) -> rusqlite::Result<(Vec<Moment>, bool)> {
+fn gather(connection: &Connection, session: &str, before: i64, most: usize) -> rusqlite::Result<(Vec<Moment>, bool)> {
     let mut found: Vec<Moment> = Vec::new();
     for (source, sql) in SOURCES.iter().enumerate() {
         let mut statement = connection.prepare_cached(sql)?;

@@ -160,12 +160,7 @@ pub(crate) async fn complete(State(worker): State<Shared>, request: Request) -> 
     Ok(json(&answer.await?))
 }
 
-fn known_session(
-    host: &Host<'_>,
-    store: &Store,
-    session: &SessionId,
-    cwd: Option<&Path>,
-) -> Result<Session, Problem> {
+fn known_session(host: &Host<'_>, store: &Store, session: &SessionId, cwd: Option<&Path>) -> Result<Session, Problem> {
     let known = store.session(session.as_str())?;
     let known = match (known, cwd) {
         (None, Some(cwd)) if !host.excludes(cwd) => {

@@ -76,10 +76,7 @@ fn shown(worker: &Worker, store: &Store, rows: &[SessionRow]) -> Result<Vec<Valu
     })
 }
 
-fn with_eyes<T>(
-    worker: &Worker,
-    look: impl FnOnce(&Observation, &Worker) -> Result<T, Problem>,
-) -> Result<T, Problem> {
+fn with_eyes<T>(worker: &Worker, look: impl FnOnce(&Observation, &Worker) -> Result<T, Problem>) -> Result<T, Problem> {
     let mut eyes = lock(&worker.eyes);
     let seen = eyes.look(&worker.home)?;
     look(seen, worker)
