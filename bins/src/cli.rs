@@ -17,6 +17,7 @@ mod paint;
 mod status;
 mod statusline;
 mod tmux;
+mod worker;
 
 use std::process::ExitCode;
 
@@ -60,6 +61,9 @@ enum Command {
     Memory(memory::Command),
     /// Serve the memory to Claude Code, as an MCP server on standard input and output
     Mcp,
+    /// Show everything in a browser
+    #[command(subcommand)]
+    Worker(worker::Command),
     /// Run a hook by the name of its event, with the payload on standard input
     Hook(hook::Args),
     /// Show, find or check the configuration
@@ -92,6 +96,7 @@ pub(crate) fn main() -> ExitCode {
         Command::Continuation(command) => continuation::run(&env, command),
         Command::Memory(command) => memory::run(&env, command),
         Command::Mcp => mcp::run(&env),
+        Command::Worker(command) => worker::run(&env, &command),
         Command::Hook(args) => hook::run(&args),
         Command::Config(command) => config::run(&env, command),
     };

@@ -33,3 +33,5 @@ mod statusline;
 mod tracker_cli;
 mod tracker_hooks;
 mod tracker_tmux;
+mod viewer;
+mod worker;

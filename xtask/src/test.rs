@@ -10,6 +10,7 @@ use crate::{run, tools};
 /// Runs all tests; `arguments` go to nextest, or to `cargo test` where nextest is not installed.
 pub(crate) fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
     tools::ensure(&["tmux", "screen"])?;
+    tools::offer(&["chromium", "chromedriver"], "tests of the page in a browser")?;
     // The end-to-end tests start `standin`. All tests together build it; a choice of them need not.
     if !arguments.is_empty() {
         let mut build = run::cargo();

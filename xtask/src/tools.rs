@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 
 use crate::run;
 
@@ -19,7 +19,7 @@ const INSTALLERS: &[Installer] = &[
     Installer { program: "brew", install: "brew install" },
 ];
 
-/// Sees to it that `programs` are here. Each is the name of its package, too.
+/// Sees to it that `programs` are here.
 ///
 /// Installs only where nobody has to be asked: as root, with apt-get.
 pub(crate) fn ensure(programs: &[&str]) -> Result<()> {
@@ -28,14 +28,37 @@ pub(crate) fn ensure(programs: &[&str]) -> Result<()> {
         return Ok(());
     }
     writeln!(io::stderr(), "missing: {}", missing.join(", "))?;
-    if run::find("apt-get").is_none() || !is_root()? {
+    if !can_install()? {
         bail!("{} must be installed first:\n{}", missing.join(" and "), commands(&missing));
     }
+    install(&missing)
+}
+
+/// Installs what is missing of `programs` where nobody has to be asked; else says that `what` is skipped without them.
+pub(crate) fn offer(programs: &[&str], what: &str) -> Result<()> {
+    let missing = missing(programs);
+    if missing.is_empty() {
+        return Ok(());
+    }
+    let installed = if can_install()? { install(&missing) } else { Err(anyhow!("not installed")) };
+    if let Err(error) = installed {
+        let (names, commands) = (missing.join(" and "), commands(&missing));
+        writeln!(io::stderr(), "{what} are skipped without {names} ({error:#}); to install:\n{commands}")?;
+    }
+    Ok(())
+}
+
+fn can_install() -> Result<bool> {
+    Ok(run::find("apt-get").is_some() && is_root()?)
+}
+
+fn install(missing: &[&str]) -> Result<()> {
     run::aloud(run::program("apt-get").args(["update", "-q"])).context("cannot refresh the list of packages")?;
     let mut install = run::program("apt-get");
-    install.args(["install", "-y", "-q", "--no-install-recommends"]).args(&missing);
+    install.args(["install", "-y", "-q", "--no-install-recommends"]);
+    install.args(missing.iter().map(|program| package(program, "apt-get")));
     run::aloud(install.env("DEBIAN_FRONTEND", "noninteractive"))?;
-    match self::missing(&missing).as_slice() {
+    match self::missing(missing).as_slice() {
         [] => Ok(()),
         still => bail!("apt-get installed {}, yet it is not on PATH", still.join(", ")),
     }
@@ -43,6 +66,15 @@ pub(crate) fn ensure(programs: &[&str]) -> Result<()> {
 
 fn missing<'a>(programs: &[&'a str]) -> Vec<&'a str> {
     programs.iter().copied().filter(|program| run::find(program).is_none()).collect()
+}
+
+/// Returns the package that has `program`: mostly of the same name.
+fn package<'a>(program: &'a str, installer: &str) -> &'a str {
+    match (program, installer) {
+        ("chromedriver", "apt-get") => "chromium-driver",
+        ("chromedriver", "pacman") => "chromium",
+        _ => program,
+    }
 }
 
 fn is_root() -> Result<bool> {
@@ -53,6 +85,9 @@ fn is_root() -> Result<bool> {
 fn commands(missing: &[&str]) -> String {
     let here = INSTALLERS.iter().find(|installer| run::find(installer.program).is_some());
     let suggested = here.map_or(INSTALLERS, std::slice::from_ref);
-    let lines = suggested.iter().map(|installer| format!("  {} {}", installer.install, missing.join(" ")));
+    let lines = suggested.iter().map(|installer| {
+        let packages: Vec<_> = missing.iter().map(|program| package(program, installer.program)).collect();
+        format!("  {} {}", installer.install, packages.join(" "))
+    });
     lines.collect::<Vec<_>>().join("\n")
 }

@@ -18,6 +18,7 @@ settings! {
         handoff: Handoff = Handoff::default(), "handoff", "What a session hands over to the next after `/clear`";
         continuation: Continuation = Continuation::default(), "continuation", "Goes on in a fresh session, by itself, when the context is nearly full";
         memory: Memory = Memory::default(), "memory", "What every session did, kept and found again";
+        worker: Worker = Worker::default(), "worker", "The page in the browser, `longhaul worker start`";
         guard: Guard = Guard::default(), "guard", "Compacts, and denies subagents, before the context is full";
         inject: Inject = Inject::default(), "inject", "How text is typed into the terminal";
         context: Context = Context::default(), "context", "What is known of the models' context windows";
@@ -80,6 +81,14 @@ settings! {
         exclude: Names = Names::default(), "exclude", "Folders of projects that are not remembered at all, such as `~/private/*`; `*` stands for any characters";
         retention_days: Amount = Amount(365.0), "retention_days", "Days after which raw tool input and output are dropped; what was made of them stays; 0 keeps them for ever";
         page: bool = true, "page", "Show a new session the project's last summary and newest records";
+    }
+}
+
+settings! {
+    /// The optional server.
+    pub struct Worker {
+        port: Amount = Amount(37777.0), "port", "The port on 127.0.0.1; the next free one where it is taken";
+        idle_minutes: Amount = Amount(30.0), "idle_minutes", "Minutes without an open page or a request after which it ends by itself; 0 never";
     }
 }
 

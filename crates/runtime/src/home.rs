@@ -74,6 +74,16 @@ impl Home {
         self.dir.join("tmux").join(format!("{}.json", longhaul_inject::file_name_of(socket)))
     }
 
+    /// Returns the file that says where the worker listens.
+    pub fn worker_file(&self) -> PathBuf {
+        self.dir.join("worker.json")
+    }
+
+    /// Returns the file that the worker holds locked for as long as it runs.
+    pub fn worker_lock(&self) -> PathBuf {
+        self.dir.join("worker.lock")
+    }
+
     /// Returns the database's path.
     pub fn database(&self) -> PathBuf {
         self.dir.join("longhaul.db")

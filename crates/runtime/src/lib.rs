@@ -29,6 +29,7 @@ mod tracker;
 mod turn;
 mod typing;
 mod usage;
+pub mod worker;
 
 pub use crate::activity::{ActivityLog, Ticket};
 pub use crate::deadline::Deadline;

@@ -40,13 +40,17 @@ impl PrivateTurns {
 
     /// Returns whether an event belongs to a private turn: by its prompt, else by whether one is running.
     pub(crate) fn include(&self, common: &Common) -> bool {
-        let known = |list: &[String], id: &str| list.iter().any(|listed| listed == id);
-        let by_agent = common.agent_id.as_deref().is_some_and(|id| known(&self.agents, id));
+        let by_agent = common.agent_id.as_deref().is_some_and(|id| self.agents.iter().any(|listed| listed == id));
         by_agent
             || match common.prompt_id.as_deref().filter(|id| !id.is_empty()) {
-                Some(id) => known(&self.prompts, id),
+                Some(id) => self.has_prompt(id),
                 None => self.is_running,
             }
+    }
+
+    /// Returns whether the turn of that id is private.
+    pub(crate) fn has_prompt(&self, id: &str) -> bool {
+        !id.is_empty() && self.prompts.iter().any(|listed| listed == id)
     }
 
     /// Returns whether a text names a subagent of a private turn, as the client's notice of its return does.

@@ -106,6 +106,22 @@ pub(crate) fn spawn_sibling(name: &str, args: &[String]) -> Result<(), Error> {
     command.spawn().map(drop).map_err(failed)
 }
 
+/// Becomes one of our own executables; returns only where that fails.
+pub(crate) fn become_sibling(name: &str, args: &[String]) -> Error {
+    let source = match sibling(name) {
+        Ok(program) => command(&program.to_string_lossy()).args(args).exec(),
+        Err(error) => error,
+    };
+    Error::Start { program: name.to_owned(), source }
+}
+
+/// Starts a program of the user's desktop and leaves it to itself.
+pub(crate) fn spawn_detached(program: &str, args: &[&str]) -> Result<(), Error> {
+    let mut command = command(program);
+    command.args(args).process_group(0).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    command.spawn().map(drop).map_err(|source| Error::Start { program: program.to_owned(), source })
+}
+
 /// Returns the executable `name` that lies beside this one.
 fn sibling(name: &str) -> std::io::Result<PathBuf> {
     Ok(std::env::current_exe()?.with_file_name(name))

@@ -11,6 +11,7 @@ mod migrations;
 mod sessions;
 mod told;
 mod turns;
+mod viewer;
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -30,6 +31,7 @@ pub use crate::memory::{
 };
 pub use crate::sessions::{NewSession, Session};
 pub use crate::turns::{Detail, Turn, Within};
+pub use crate::viewer::{Counts, Day, Entry, Moment, MomentId, Newest, Only, SessionRow};
 
 #[cfg(test)]
 mod tests;

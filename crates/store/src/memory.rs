@@ -7,13 +7,13 @@ mod forget;
 mod notes;
 mod page;
 mod past;
-mod place;
+pub(crate) mod place;
 mod projects;
 mod prompts;
 mod rank;
-mod records;
+pub(crate) mod records;
 mod search;
-mod shelves;
+pub(crate) mod shelves;
 mod summaries;
 mod take_in;
 mod timeline;
@@ -72,6 +72,8 @@ pub struct Hit {
     pub record: RecordId,
     /// The session; none for a note that no session made.
     pub session: Option<String>,
+    /// The project's name.
+    pub project: String,
     /// When.
     pub at: Millis,
     /// What an observation is about.

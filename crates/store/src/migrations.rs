@@ -45,6 +45,18 @@ pub(crate) fn run(connection: &mut Connection, path: &Path) -> Result<(), StoreE
     transaction.commit().map_err(failed)
 }
 
+/// Refuses a database that is of another version.
+pub(crate) fn must_be_current(connection: &Connection, path: &Path) -> Result<(), StoreError> {
+    let found: u32 = connection
+        .pragma_query_value(None, "user_version", |row| row.get(0))
+        .map_err(|error| StoreError::open(path, error))?;
+    let known = STEPS.len() as u32;
+    if found != known {
+        return Err(StoreError::TooNew { path: path.to_owned(), found, known });
+    }
+    Ok(())
+}
+
 /// Sets the journal, which is kept in the file from then on.
 ///
 /// Where several processes make the database at the same moment, SQLite refuses this one without waiting its turn.

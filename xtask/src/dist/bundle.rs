@@ -22,6 +22,7 @@ struct Piece {
 const COMPANIONS: &[Piece] = &[
     Piece { name: PACKAGE, jobs: &Job::ALL },
     Piece { name: "longhaul-injector", jobs: &[Job::Bookmarks, Job::Continuation] },
+    Piece { name: "longhaul-worker", jobs: &[Job::Memory] },
 ];
 
 /// Files in `plugin/` that are shipped as they are.

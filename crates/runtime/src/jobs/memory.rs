@@ -185,6 +185,6 @@ impl<E: HookEvent<'static>> Hook<E> {
 }
 
 /// A session whose prompt may not be kept has nothing to sum up.
-fn has_something_to_say(session: &Session) -> bool {
+pub(crate) fn has_something_to_say(session: &Session) -> bool {
     session.prompts > 0 && session.last_prompt.is_some()
 }

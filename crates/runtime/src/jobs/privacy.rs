@@ -1,10 +1,11 @@
 //! Turns of which nothing may be kept.
 
+use longhaul_core::SessionId;
 use longhaul_core::event::{HookEvent, SubagentStart, UserPromptSubmit};
 use longhaul_core::guard::{in_subagent, is_task_notification};
 
 use crate::private_turns::{self, PrivateTurns};
-use crate::{Error, Flow, Hook};
+use crate::{Error, Flow, Home, Hook, Keeper};
 
 /// Notes whether the prompt begins a private turn.
 ///
@@ -20,13 +21,9 @@ pub fn on_prompt(hook: &mut Hook<UserPromptSubmit>) -> Result<Flow, Error> {
         // What a private turn's subagent brings back is as private as the turn.
         known.are_named_in(prompt)
     } else {
-        !prompt.trim().is_empty() && hook.keeper().clean(prompt).trim().is_empty()
+        is_wholly_private(prompt, hook.keeper())
     };
-    if is_private {
-        private_turns::begin(&hook.home, &common.session, common.prompt_id.as_deref())?;
-    } else if known.is_running() && !(common.prompt_id.is_some() && known.include(common)) {
-        private_turns::end(&hook.home, &common.session)?;
-    }
+    mark(&hook.home, &common.session, common.prompt_id.as_deref(), is_private)?;
     Ok(Flow::Next)
 }
 
@@ -45,4 +42,31 @@ impl<E: HookEvent<'static>> Hook<E> {
         let common = self.event.common();
         PrivateTurns::load(&self.home, &common.session).include(common)
     }
+}
+
+/// Returns whether nothing of a prompt may be kept.
+pub(crate) fn is_wholly_private(prompt: &str, keeper: Keeper) -> bool {
+    !prompt.trim().is_empty() && keeper.clean(prompt).trim().is_empty()
+}
+
+/// Notes whether the turn that a prompt begins, or is typed into, is private.
+pub(crate) fn mark(home: &Home, session: &SessionId, prompt_id: Option<&str>, is_private: bool) -> Result<(), Error> {
+    let known = PrivateTurns::load(home, session);
+    if is_private {
+        return private_turns::begin(home, session, prompt_id);
+    }
+    if known.is_running() && !prompt_id.is_some_and(|id| known.has_prompt(id)) {
+        return private_turns::end(home, session);
+    }
+    Ok(())
+}
+
+/// Returns whether nothing of a session's running turn may be kept.
+pub(crate) fn is_private(home: &Home, session: &SessionId) -> bool {
+    PrivateTurns::load(home, session).is_running()
+}
+
+/// Returns whether this very prompt is one that nothing may be kept of.
+pub(crate) fn is_marked(home: &Home, session: &SessionId, prompt_id: &str) -> bool {
+    PrivateTurns::load(home, session).has_prompt(prompt_id)
 }

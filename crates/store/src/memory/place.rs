@@ -3,20 +3,20 @@
 use rusqlite::{Connection, OptionalExtension};
 
 /// A session, as memory needs it.
-pub(super) struct Place {
+pub(crate) struct Place {
     /// Its row.
-    pub(super) session: i64,
+    pub(crate) session: i64,
     /// Its project.
-    pub(super) project: i64,
+    pub(crate) project: i64,
     /// How many prompts it has had.
-    pub(super) prompts: i64,
+    pub(crate) prompts: i64,
     /// What is as old as this is not to be remembered again.
-    pub(super) forgotten: i64,
+    pub(crate) forgotten: i64,
 }
 
 impl Place {
     /// Finds a session, and numbers its project where that is new.
-    pub(super) fn find(connection: &Connection, session: &str) -> rusqlite::Result<Option<Self>> {
+    pub(crate) fn find(connection: &Connection, session: &str) -> rusqlite::Result<Option<Self>> {
         let sql = "SELECT s.id, p.id, s.prompt_counter, coalesce(s.forgotten_at, -1), s.project_key, s.project
                    FROM sessions s LEFT JOIN projects p ON p.project_key = s.project_key WHERE s.session_id = ?1";
         let found: Option<(i64, Option<i64>, i64, i64, String, String)> = connection
@@ -35,13 +35,13 @@ impl Place {
 }
 
 /// Returns a project's number, giving it one where it has none.
-pub(super) fn number_project(connection: &Connection, key: &str, name: &str) -> rusqlite::Result<i64> {
+pub(crate) fn number_project(connection: &Connection, key: &str, name: &str) -> rusqlite::Result<i64> {
     let sql = "INSERT INTO projects (project_key, name) VALUES (?1, ?2) ON CONFLICT DO NOTHING";
     connection.execute(sql, (key, name))?;
     connection.query_row("SELECT id FROM projects WHERE project_key = ?1", [key], |row| row.get(0))
 }
 
 /// Returns a project's number, if it has one.
-pub(super) fn project_number(connection: &Connection, key: &str) -> rusqlite::Result<Option<i64>> {
+pub(crate) fn project_number(connection: &Connection, key: &str) -> rusqlite::Result<Option<i64>> {
     connection.query_row("SELECT id FROM projects WHERE project_key = ?1", [key], |row| row.get(0)).optional()
 }

@@ -25,6 +25,16 @@ impl Store {
         transaction.commit().map_err(failed)?;
         Ok(number)
     }
+
+    /// Returns the number of the prompt that has this id in a session, if it is remembered.
+    pub fn prompt_number(&self, session: &str, prompt_id: &str) -> Result<Option<i64>, StoreError> {
+        let failed = cannot("look for the prompt");
+        let sql = "SELECT id FROM sessions WHERE session_id = ?1";
+        let session: Option<i64> =
+            self.connection.query_row(sql, [session], |row| row.get(0)).optional().map_err(&failed)?;
+        let Some(session) = session else { return Ok(None) };
+        numbered(&self.connection, session, Some(prompt_id)).map_err(failed)
+    }
 }
 
 pub(super) fn remember(

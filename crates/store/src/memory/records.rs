@@ -99,7 +99,7 @@ impl Record {
 impl Store {
     /// Returns whole records, in the order asked for; those that are not there are left out.
     pub fn records(&self, ids: &[RecordId]) -> Result<Vec<Record>, StoreError> {
-        let read = |id: &RecordId| record(&self.connection, *id).transpose();
+        let read = |id: &RecordId| record(&self.connection, *id, RawText::With).transpose();
         ids.iter().filter_map(read).collect::<Result<_, _>>().map_err(cannot("read the records"))
     }
 
@@ -145,7 +145,8 @@ impl Store {
                 let Some(newest) = ids.last() else { break };
                 last = *newest;
                 for id in ids {
-                    let found = record(&self.connection, RecordId { what: shelf.what, id }).map_err(&failed)?;
+                    let id = RecordId { what: shelf.what, id };
+                    let found = record(&self.connection, id, RawText::With).map_err(&failed)?;
                     if found.is_some_and(|found| take(found).is_break()) {
                         return Ok(());
                     }
@@ -156,9 +157,16 @@ impl Store {
     }
 }
 
+/// Whether a record comes with its raw text.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum RawText {
+    With,
+    Without,
+}
+
 const PLACE: &str = "s.session_id, p.name, p.project_key, t.prompt_number, t.created_at";
 
-fn record(connection: &Connection, id: RecordId) -> rusqlite::Result<Option<Record>> {
+pub(crate) fn record(connection: &Connection, id: RecordId, raw_text: RawText) -> rusqlite::Result<Option<Record>> {
     let (table, columns) = match id.what {
         What::Prompt => ("user_prompts", "t.prompt"),
         What::Observation => (
@@ -190,7 +198,8 @@ fn record(connection: &Connection, id: RecordId) -> rusqlite::Result<Option<Reco
         })
     };
     let mut found = connection.prepare_cached(&sql)?.query_row([id.id], read).optional()?;
-    if let Some(Record { session: Some(session), content, .. }) = &mut found
+    if raw_text == RawText::With
+        && let Some(Record { session: Some(session), content, .. }) = &mut found
         && let Content::Observation { tool_use_id: Some(call), input, output, .. } = content
     {
         *input = raw(connection, session, call)?;
@@ -240,7 +249,7 @@ pub(super) fn maker(row: &Row<'_>, column: usize) -> rusqlite::Result<MadeBy> {
 }
 
 /// Reads a JSON array of texts.
-pub(super) fn texts(json: &str) -> Vec<String> {
+pub(crate) fn texts(json: &str) -> Vec<String> {
     serde_json::from_str(json).unwrap_or_default()
 }
 
@@ -259,7 +268,7 @@ fn raw(connection: &Connection, session: &str, source: &str) -> rusqlite::Result
 }
 
 /// Makes a line of a candidate.
-pub(super) fn hit(connection: &Connection, one: Candidate) -> rusqlite::Result<Hit> {
+pub(crate) fn hit(connection: &Connection, one: Candidate) -> rusqlite::Result<Hit> {
     let session: Option<String> = match one.session {
         Some(id) => connection
             .prepare_cached("SELECT session_id FROM sessions WHERE id = ?1")?
@@ -277,9 +286,14 @@ pub(super) fn hit(connection: &Connection, one: Candidate) -> rusqlite::Result<H
         What::Prompt => one.title.trim_start().lines().next().unwrap_or_default().to_owned(),
         What::Observation | What::Summary => one.title,
     };
+    let project: Option<String> = connection
+        .prepare_cached("SELECT name FROM projects WHERE id = ?1")?
+        .query_row([one.project], |row| row.get(0))
+        .optional()?;
     Ok(Hit {
         record: RecordId { what: one.what, id: one.id },
         session,
+        project: project.unwrap_or_default(),
         at: millis(one.at),
         kind: Kind::from_name(&one.kind),
         title,
@@ -288,7 +302,7 @@ pub(super) fn hit(connection: &Connection, one: Candidate) -> rusqlite::Result<H
 }
 
 /// Returns the bytes of a call's raw text, without reading it.
-pub(super) fn raw_chars(connection: &Connection, session: &str, observation: i64) -> rusqlite::Result<u64> {
+pub(crate) fn raw_chars(connection: &Connection, session: &str, observation: i64) -> rusqlite::Result<u64> {
     let owner = owner(connection, session)?;
     let bytes: Option<i64> = connection
         .prepare_cached(

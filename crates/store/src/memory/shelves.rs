@@ -5,25 +5,25 @@ use rusqlite::Row;
 use super::What;
 
 /// A table with its indexes.
-pub(super) struct Shelf {
+pub(crate) struct Shelf {
     /// What stands there.
-    pub(super) what: What,
+    pub(crate) what: What,
     /// The table.
-    pub(super) table: &'static str,
+    pub(crate) table: &'static str,
     /// The index of its words.
-    pub(super) words: &'static str,
+    pub(crate) words: &'static str,
     /// The columns that a person's words may be in.
-    pub(super) texts: &'static str,
+    pub(crate) texts: &'static str,
     /// The index of its trigrams.
-    pub(super) trigrams: Option<&'static str>,
+    pub(crate) trigrams: Option<&'static str>,
     /// How many matches are looked at; of more, the last stored. Reading them is most of what a search costs.
-    pub(super) most: usize,
+    pub(crate) most: usize,
     /// What [`Candidate::read`] reads, of `t`.
-    pub(super) columns: &'static str,
+    pub(crate) columns: &'static str,
 }
 
 /// Every shelf.
-pub(super) const SHELVES: [Shelf; 3] = [
+pub(crate) const SHELVES: [Shelf; 3] = [
     Shelf {
         what: What::Prompt,
         table: "user_prompts",
@@ -56,7 +56,7 @@ pub(super) const SHELVES: [Shelf; 3] = [
 ];
 
 /// Returns the shelf of `what`.
-pub(super) fn shelf(what: What) -> &'static Shelf {
+pub(crate) fn shelf(what: What) -> &'static Shelf {
     match what {
         What::Prompt => &SHELVES[0],
         What::Observation => &SHELVES[1],
@@ -65,23 +65,23 @@ pub(super) fn shelf(what: What) -> &'static Shelf {
 }
 
 /// A record that may be what is looked for.
-pub(super) struct Candidate {
-    pub(super) what: What,
-    pub(super) id: i64,
-    pub(super) session: Option<i64>,
-    pub(super) project: i64,
-    pub(super) at: i64,
-    pub(super) kind: String,
-    pub(super) title: String,
-    pub(super) text: String,
+pub(crate) struct Candidate {
+    pub(crate) what: What,
+    pub(crate) id: i64,
+    pub(crate) session: Option<i64>,
+    pub(crate) project: i64,
+    pub(crate) at: i64,
+    pub(crate) kind: String,
+    pub(crate) title: String,
+    pub(crate) text: String,
     /// JSON arrays.
-    pub(super) files: String,
-    pub(super) score: f64,
+    pub(crate) files: String,
+    pub(crate) score: f64,
 }
 
 impl Candidate {
     /// Reads a shelf's columns.
-    pub(super) fn read(what: What, row: &Row<'_>) -> rusqlite::Result<Self> {
+    pub(crate) fn read(what: What, row: &Row<'_>) -> rusqlite::Result<Self> {
         Ok(Self {
             what,
             id: row.get(0)?,

@@ -48,6 +48,11 @@ pub struct Taken {
 }
 
 impl Store {
+    /// Returns whether a call has been taken in, counted as a repeat, or is to be forgotten.
+    pub fn knows_call(&self, tool_use_id: &str) -> Result<bool, StoreError> {
+        knows(&self.connection, tool_use_id).map_err(cannot("look for the call"))
+    }
+
     /// Returns how far a session's spool has been read.
     pub fn spool_position(&self, session: &str) -> Result<u64, StoreError> {
         let sql = "SELECT spool_offset FROM sessions WHERE session_id = ?1";
@@ -122,7 +127,7 @@ impl<'a> Desk<'a> {
     }
 
     fn take(&self, call: &NewObservation<'_>) -> rusqlite::Result<Outcome> {
-        if call.at.0 as i64 <= self.place.forgotten || self.knows(call.tool_use_id)? {
+        if call.at.0 as i64 <= self.place.forgotten || knows(self.connection, call.tool_use_id)? {
             return Ok(Outcome::Known);
         }
         let prompt = match call.prompt_number {
@@ -140,15 +145,6 @@ impl<'a> Desk<'a> {
         self.store(call, fix.unwrap_or(&call.observation), prompt)?;
         self.put_raw(call)?;
         Ok(Outcome::Stored)
-    }
-
-    fn knows(&self, tool_use_id: &str) -> rusqlite::Result<bool> {
-        self.connection
-            .prepare_cached(
-                "SELECT 1 FROM observations WHERE tool_use_id = ?1 UNION ALL
-                 SELECT 1 FROM folded_calls WHERE tool_use_id = ?1",
-            )?
-            .exists([tool_use_id])
     }
 
     fn latest_of_command(&self, key: Option<&str>) -> rusqlite::Result<Option<Kind>> {
@@ -249,6 +245,15 @@ impl<'a> Desk<'a> {
         }
         Ok(())
     }
+}
+
+fn knows(connection: &Connection, tool_use_id: &str) -> rusqlite::Result<bool> {
+    connection
+        .prepare_cached(
+            "SELECT 1 FROM observations WHERE tool_use_id = ?1 UNION ALL
+             SELECT 1 FROM folded_calls WHERE tool_use_id = ?1",
+        )?
+        .exists([tool_use_id])
 }
 
 /// Writes texts as a JSON array.

@@ -1,0 +1,88 @@
+//! `longhaul worker`: the page in the browser, started, found and ended.
+
+use std::time::Duration;
+
+use longhaul_core::Env;
+use longhaul_runtime::Home;
+use longhaul_runtime::worker::{self, WorkerFile};
+use serde_json::{Value, json};
+
+use super::{Exit, out};
+
+/// How long the worker may take to say how it is.
+const PATIENCE: Duration = Duration::from_secs(3);
+
+#[derive(clap::Subcommand)]
+pub(crate) enum Command {
+    /// Serve the page until interrupted; exit 1 if a worker runs already
+    Run,
+    /// Start it in the background and print the address of the page
+    Start,
+    /// End it
+    Stop,
+    /// Show whether it runs, and where; exit 1 if it does not
+    Status {
+        /// Print a JSON object
+        #[arg(long)]
+        json: bool,
+    },
+    /// Open the page in the browser; start the worker if none runs
+    Open,
+}
+
+pub(crate) fn run(env: &Env, command: &Command) -> anyhow::Result<Exit> {
+    let home = Home::of(env)?;
+    match command {
+        Command::Run => Err(worker::become_worker().into()),
+        Command::Start => {
+            out::line(&worker::start(&home)?.url())?;
+            Ok(Exit::Success)
+        }
+        Command::Stop => {
+            let ended = worker::stop(&home)?;
+            out::message(if ended { "The worker has ended." } else { "No worker runs." });
+            Ok(Exit::Success)
+        }
+        Command::Status { json } => status(&home, *json),
+        Command::Open => open(env, &home),
+    }
+}
+
+fn open(env: &Env, home: &Home) -> anyhow::Result<Exit> {
+    let url = worker::start(home)?.url();
+    if worker::open_browser(env, &url).is_err() {
+        out::message("There is no browser that could be opened here; open this address:");
+    }
+    out::line(&url)?;
+    Ok(Exit::Success)
+}
+
+fn status(home: &Home, as_json: bool) -> anyhow::Result<Exit> {
+    let file = worker::running(home);
+    let health = file.as_ref().and_then(health);
+    if as_json {
+        out::json(&json!({
+            "running": file.is_some(),
+            "answers": health.is_some(),
+            "pid": file.as_ref().map(|file| file.pid),
+            "port": file.as_ref().map(|file| file.port),
+            "url": file.as_ref().map(WorkerFile::url),
+            "started": file.as_ref().map(|file| file.started),
+            "clients": health.as_ref().map(|health| health["clients"].clone()),
+        }))?;
+    } else {
+        match (&file, &health) {
+            (Some(file), Some(health)) => {
+                let clients = health["clients"].as_u64().unwrap_or_default();
+                out::line(&format!("{} (process {}, {clients} pages open)", file.url(), file.pid))?;
+            }
+            (Some(file), None) => out::message(&format!("Process {} runs and does not answer.", file.pid)),
+            (None, _) => out::message("No worker runs. `longhaul worker open` starts one and opens the page."),
+        }
+    }
+    Ok(if health.is_some() { Exit::Success } else { Exit::Problem })
+}
+
+fn health(file: &WorkerFile) -> Option<Value> {
+    serde_json::from_str(&file.ask("/api/health", PATIENCE)?).ok()
+}

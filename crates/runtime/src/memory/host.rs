@@ -1,0 +1,198 @@
+//! The same for hosts that cannot start a process for every event: what the hooks do, for whoever asks the worker.
+//!
+//! Everything may be said twice: a session is known by its id, a prompt and a call by theirs.
+
+use std::path::Path;
+
+use longhaul_core::event::Common;
+use longhaul_core::{Config, Env, SessionId};
+use longhaul_memory::{Call, RawCall, is_skipped};
+use longhaul_store::{Session, Store};
+
+use super::{Spool, clean_prompt, is_excluded, sum_up, take_in};
+use crate::handoff::register;
+use crate::jobs::memory::has_something_to_say;
+use crate::jobs::privacy;
+use crate::{Error, Home, Keeper};
+
+/// A host's way to the memory.
+#[derive(Debug)]
+pub struct Host<'a> {
+    /// Where things are stored.
+    pub home: &'a Home,
+    /// Clock and environment.
+    pub env: &'a Env,
+    /// The configuration in force.
+    pub config: &'a Config,
+}
+
+/// What somebody asked.
+#[derive(Debug, Clone, Copy)]
+pub struct HostPrompt<'a> {
+    /// By this it is known.
+    pub id: &'a str,
+    /// As it was typed.
+    pub text: &'a str,
+}
+
+/// A tool call.
+#[derive(Debug, Clone, Copy)]
+pub struct HostCall<'a> {
+    /// By this it is known.
+    pub id: &'a str,
+    /// The tool.
+    pub tool: &'a str,
+    /// The prompt that it was for.
+    pub prompt_id: Option<&'a str>,
+    /// What went in, as JSON text; empty where there is nothing.
+    pub input: &'a str,
+    /// What came out.
+    pub response: &'a str,
+    /// Whether it failed.
+    pub is_error: bool,
+    /// How long it took.
+    pub duration_ms: Option<u64>,
+}
+
+/// What became of a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Noted {
+    /// It is remembered, as a record or as a repeat of the one before.
+    Stored,
+    /// It was already.
+    Known,
+    /// Its tool is not remembered, or there is nothing to tell.
+    Skipped,
+    /// Nothing of this turn may be kept.
+    Private,
+    /// The project is not remembered.
+    Excluded,
+}
+
+impl Noted {
+    /// Returns its name.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Stored => "stored",
+            Self::Known => "known",
+            Self::Skipped => "skipped",
+            Self::Private => "private",
+            Self::Excluded => "excluded",
+        }
+    }
+}
+
+impl Host<'_> {
+    /// Returns whether a project is kept out.
+    pub fn excludes(&self, project: &Path) -> bool {
+        is_excluded(&self.config.memory, self.env, project)
+    }
+
+    /// Notes that a session is there; returns it.
+    pub fn begin(&self, store: &Store, session: &SessionId, cwd: &Path) -> Result<Option<Session>, Error> {
+        // The worker's own surroundings are not the host's.
+        let env = Env { client_pid: None, project_dir: Some(cwd.to_owned()), ..self.env.clone() };
+        let common = Common {
+            session: session.clone(),
+            transcript: None,
+            cwd: Some(cwd.to_owned()),
+            prompt_id: None,
+            permission_mode: None,
+            agent_id: None,
+            agent_type: None,
+        };
+        register(store, &env, &common)
+    }
+
+    /// Remembers a prompt of a session that is there; returns its number, or `None` where nothing of it may be kept.
+    pub fn prompt(&self, store: &mut Store, session: &SessionId, prompt: HostPrompt<'_>) -> Result<Option<i64>, Error> {
+        if let Some(number) = store.prompt_number(session.as_str(), prompt.id)? {
+            return Ok(Some(number));
+        }
+        let said_before = privacy::is_marked(self.home, session, prompt.id);
+        let is_private = privacy::is_wholly_private(prompt.text, self.keeper());
+        // Before anything else hears of it: tools may run meanwhile.
+        privacy::mark(self.home, session, Some(prompt.id), is_private)?;
+        let kept = clean_prompt(prompt.text, self.keeper()).filter(|_| !privacy::is_private(self.home, session));
+        if !said_before {
+            store.count_prompt(session.as_str(), kept.as_deref())?;
+        }
+        match kept {
+            Some(text) => Ok(store.remember_prompt(session.as_str(), Some(prompt.id), &text, self.env.now)?),
+            None => Ok(None),
+        }
+    }
+
+    /// Notes a tool call, and takes it in at once.
+    pub fn note(
+        &self,
+        store: &mut Store,
+        session: &SessionId,
+        cwd: &Path,
+        call: &HostCall<'_>,
+    ) -> Result<Noted, Error> {
+        if self.excludes(cwd) {
+            return Ok(Noted::Excluded);
+        }
+        if is_skipped(call.tool, &self.config.memory.skip_tools.0) {
+            return Ok(Noted::Skipped);
+        }
+        if privacy::is_private(self.home, session) {
+            return Ok(Noted::Private);
+        }
+        if store.knows_call(call.id)? {
+            return Ok(Noted::Known);
+        }
+        let noted = Call::new(&RawCall {
+            tool_use_id: call.id,
+            tool: call.tool,
+            prompt_id: call.prompt_id.unwrap_or_default(),
+            input: call.input,
+            response: call.response,
+            is_error: call.is_error,
+            cwd: &cwd.to_string_lossy(),
+            at: self.env.now,
+            duration_ms: call.duration_ms,
+            secrets: self.keeper().secrets(),
+        });
+        Spool::of(self.home, session).append(&noted)?;
+        take_in(store, self.home, session, self.env, None)?;
+        Ok(if store.knows_call(call.id)? { Noted::Stored } else { Noted::Skipped })
+    }
+
+    /// Keeps how a turn ended, and sums up what the session has come to.
+    pub fn end_turn(
+        &self,
+        store: &mut Store,
+        session: &Session,
+        prompt_id: Option<&str>,
+        reply: &str,
+    ) -> Result<(), Error> {
+        let Some(id) = SessionId::new(&session.session) else { return Ok(()) };
+        let reply = self.keeper().clean(reply);
+        let is_private = (session.prompts > 0 && session.last_prompt.is_none()) || privacy::is_private(self.home, &id);
+        if !reply.trim().is_empty() && !is_private {
+            let turn = format!("hook:{}", prompt_id.unwrap_or("unknown"));
+            store.keep_reply(&session.session, &turn, session.last_prompt.as_deref(), reply.trim(), self.env.now)?;
+        }
+        self.settle(store, &id)
+    }
+
+    /// Marks a session as completed.
+    pub fn complete(&self, store: &mut Store, session: &SessionId, reason: &str) -> Result<(), Error> {
+        store.complete_session(session.as_str(), reason, self.env.now)?;
+        self.settle(store, session)
+    }
+
+    fn settle(&self, store: &mut Store, session: &SessionId) -> Result<(), Error> {
+        take_in(store, self.home, session, self.env, None)?;
+        if let Some(session) = store.session(session.as_str())?.filter(has_something_to_say) {
+            sum_up(store, &session, self.env.now)?;
+        }
+        Ok(())
+    }
+
+    fn keeper(&self) -> Keeper {
+        Keeper::new(self.config)
+    }
+}

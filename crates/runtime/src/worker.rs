@@ -1,0 +1,175 @@
+//! The optional worker, from outside: whether it runs, where, and how it is started and ended.
+//!
+//! It holds a lock for as long as it lives, so that there is never a second one, and a file that a killed one has left
+//! behind deceives nobody.
+
+use std::fs::{self, File};
+use std::io::{self, Read, Write};
+use std::net::{Ipv4Addr, SocketAddr, TcpStream};
+use std::time::{Duration, Instant};
+
+use fs2::FileExt;
+use longhaul_core::{Env, Platform};
+use rustix::process::{Pid, Signal, kill_process};
+use serde::{Deserialize, Serialize};
+
+use crate::{Error, Home, files, process};
+
+/// The executable.
+const EXECUTABLE: &str = "longhaul-worker";
+
+/// How long somebody who only looks may hold the lock.
+const CLAIM: Duration = Duration::from_millis(300);
+
+/// How long it may take to come up, or to end.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+const PAUSE: Duration = Duration::from_millis(10);
+
+/// `worker.json`: where the worker listens, and what it wants to hear.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WorkerFile {
+    /// Its process.
+    pub pid: u32,
+    /// Its port on 127.0.0.1.
+    pub port: u16,
+    /// Who knows this may ask.
+    pub token: String,
+    /// When it started, in milliseconds.
+    pub started: u64,
+}
+
+impl WorkerFile {
+    /// Returns the address that opens the page.
+    pub fn url(&self) -> String {
+        format!("http://127.0.0.1:{}/?token={}", self.port, self.token)
+    }
+
+    /// Asks the worker for a path; returns the body of its answer, `None` where there is none within `limit`.
+    pub fn ask(&self, path: &str, limit: Duration) -> Option<String> {
+        let address = SocketAddr::from((Ipv4Addr::LOCALHOST, self.port));
+        let mut stream = TcpStream::connect_timeout(&address, limit).ok()?;
+        stream.set_read_timeout(Some(limit)).ok()?;
+        let (port, token) = (self.port, &self.token);
+        let request = format!(
+            "GET {path} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nAuthorization: Bearer {token}\r\nConnection: close\r\n\r\n"
+        );
+        stream.write_all(request.as_bytes()).ok()?;
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).ok()?;
+        let (head, body) = answer.split_once("\r\n\r\n")?;
+        head.starts_with("HTTP/1.1 200").then(|| body.to_owned())
+    }
+}
+
+/// The right to be the worker, held until it is dropped.
+#[derive(Debug)]
+pub struct Claim {
+    home: Home,
+    lock: File,
+}
+
+impl Claim {
+    /// Takes the right; `None` where another worker has it.
+    pub fn take(home: &Home) -> Result<Option<Self>, Error> {
+        let path = home.worker_lock();
+        let lock = files::open_append(&path)?;
+        let end = Instant::now() + CLAIM;
+        loop {
+            match lock.try_lock_exclusive() {
+                Ok(()) => return Ok(Some(Self { home: home.clone(), lock })),
+                Err(error) if error.kind() != io::ErrorKind::WouldBlock => {
+                    return Err(Error::Write { path, source: error });
+                }
+                Err(_) if Instant::now() < end => std::thread::sleep(PAUSE),
+                Err(_) => return Ok(None),
+            }
+        }
+    }
+
+    /// Tells everybody who may know where the worker is.
+    pub fn publish(&self, worker: &WorkerFile) -> Result<(), Error> {
+        files::replace(&self.home.worker_file(), &serde_json::to_vec(worker).unwrap_or_default())
+    }
+}
+
+impl Drop for Claim {
+    fn drop(&mut self) {
+        // The file first: whoever finds the lock free must not find the file of one that is gone.
+        let _ = fs::remove_file(self.home.worker_file());
+        let _ = FileExt::unlock(&self.lock);
+    }
+}
+
+/// Returns 256 random bits.
+pub fn new_token() -> Result<String, Error> {
+    let path = "/dev/urandom";
+    let mut bytes = [0; 32];
+    let read = File::open(path).and_then(|mut file| file.read_exact(&mut bytes));
+    read.map_err(|source| Error::Read { path: path.into(), source })?;
+    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
+/// Returns the worker that runs, if one does.
+pub fn running(home: &Home) -> Option<WorkerFile> {
+    if !is_held(home) {
+        return None;
+    }
+    serde_json::from_slice(&fs::read(home.worker_file()).ok()?).ok()
+}
+
+fn is_held(home: &Home) -> bool {
+    // The lock goes with the file.
+    File::open(home.worker_lock()).is_ok_and(|lock| FileExt::try_lock_shared(&lock).is_err())
+}
+
+/// Starts the worker where none runs, and waits until it answers.
+pub fn start(home: &Home) -> Result<WorkerFile, Error> {
+    let mut started = false;
+    let end = Instant::now() + PATIENCE;
+    while Instant::now() < end {
+        match running(home) {
+            Some(worker) if worker.ask("/api/health", PATIENCE).is_some() => return Ok(worker),
+            None if !started && !is_held(home) => {
+                process::spawn_sibling(EXECUTABLE, &["--detached".to_owned()])?;
+                started = true;
+            }
+            Some(_) | None => {}
+        }
+        std::thread::sleep(PAUSE);
+    }
+    Err(Error::TimedOut { program: EXECUTABLE.to_owned(), ms: PATIENCE.as_millis() as u64 })
+}
+
+/// Becomes the worker; returns only where that fails.
+pub fn become_worker() -> Error {
+    process::become_sibling(EXECUTABLE, &[])
+}
+
+/// Leaves the session of whoever started this process.
+pub fn detach() {
+    process::leave_session();
+}
+
+/// Ends the worker and waits until it has ended; returns whether one ran.
+pub fn stop(home: &Home) -> Result<bool, Error> {
+    let Some(worker) = running(home) else { return Ok(false) };
+    if let Some(pid) = Pid::from_raw(worker.pid as i32) {
+        // One that has just ended by itself is what was wanted.
+        let _ = kill_process(pid, Signal::TERM);
+    }
+    let end = Instant::now() + PATIENCE;
+    while Instant::now() < end {
+        if running(home).is_none_or(|now| now.pid != worker.pid) {
+            return Ok(true);
+        }
+        std::thread::sleep(PAUSE);
+    }
+    Err(Error::TimedOut { program: EXECUTABLE.to_owned(), ms: PATIENCE.as_millis() as u64 })
+}
+
+/// Opens an address in the user's browser.
+pub fn open_browser(env: &Env, url: &str) -> Result<(), Error> {
+    let program = if env.platform == Platform::MacOs { "open" } else { "xdg-open" };
+    process::spawn_detached(program, &[url])
+}

@@ -1,0 +1,127 @@
+//! Sessions, with everything that is counted of them.
+
+use longhaul_core::Millis;
+use rusqlite::{Connection, OptionalExtension, Row};
+
+use crate::{Store, StoreError, cannot};
+
+/// A session, as a list shows it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SessionRow {
+    /// Its number.
+    pub id: i64,
+    /// The session.
+    pub session: String,
+    /// The project's name.
+    pub project: String,
+    /// What tells projects apart.
+    pub project_key: String,
+    /// The project's folder.
+    pub project_path: String,
+    /// `initialized`, `active` or `completed`.
+    pub status: String,
+    /// Why it ended.
+    pub end_reason: Option<String>,
+    /// The first prompt.
+    pub first_prompt: Option<String>,
+    /// The last prompt.
+    pub last_prompt: Option<String>,
+    /// Who has inherited it.
+    pub merged_into: Option<String>,
+    /// When it was first seen.
+    pub created_at: Millis,
+    /// When it ended.
+    pub completed_at: Option<Millis>,
+    /// When something was last stored of it.
+    pub last_at: Millis,
+    /// How much there is of it.
+    pub counts: Counts,
+    /// Characters of everything in its turns.
+    pub chars: u64,
+}
+
+/// How much there is of a session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Counts {
+    /// Prompts.
+    pub prompts: u64,
+    /// Observations.
+    pub observations: u64,
+    /// Summaries.
+    pub summaries: u64,
+    /// Turns.
+    pub turns: u64,
+    /// Bookmarks.
+    pub bookmarks: u64,
+}
+
+const COLUMNS: &str = "s.id, s.session_id, s.project, s.project_key, s.project_path, s.status, s.end_reason,
+    s.first_user_prompt, s.last_prompt, s.merged_into, s.created_at, s.completed_at,
+    (SELECT count(*) FROM user_prompts t WHERE t.session_id = s.id),
+    (SELECT count(*) FROM observations t WHERE t.session_id = s.id),
+    (SELECT count(*) FROM session_summaries t WHERE t.session_id = s.id),
+    (SELECT count(*) FROM turns t WHERE t.origin_session_id = s.session_id AND t.replaced = 0),
+    (SELECT count(*) FROM bookmarks t WHERE t.session_id = s.session_id),
+    (SELECT coalesce(sum(t.chars), 0) FROM turns t WHERE t.origin_session_id = s.session_id AND t.replaced = 0),
+    max(s.created_at, coalesce(s.completed_at, 0),
+        coalesce((SELECT max(t.created_at) FROM observations t WHERE t.session_id = s.id), 0),
+        coalesce((SELECT max(t.created_at) FROM user_prompts t WHERE t.session_id = s.id), 0),
+        coalesce((SELECT max(t.created_at) FROM session_summaries t WHERE t.session_id = s.id), 0))";
+
+impl Store {
+    /// Returns a page of sessions, the newest first, of a project or of all; `before` are a session's time and number.
+    pub fn session_rows(
+        &self,
+        project_key: Option<&str>,
+        before: Option<(Millis, i64)>,
+        limit: usize,
+    ) -> Result<Vec<SessionRow>, StoreError> {
+        let failed = cannot("list the sessions");
+        let (at, id) = before.map_or((i64::MAX, i64::MAX), |(at, id)| (at.0 as i64, id));
+        let sql = format!(
+            "SELECT {COLUMNS} FROM sessions s
+             WHERE (?1 IS NULL OR s.project_key = ?1) AND (s.created_at, s.id) < (?2, ?3)
+             ORDER BY s.created_at DESC, s.id DESC LIMIT ?4"
+        );
+        let mut statement = self.connection.prepare_cached(&sql).map_err(&failed)?;
+        let rows = statement.query_map((project_key, at, id, limit as i64), read).map_err(&failed)?;
+        rows.collect::<Result<_, _>>().map_err(failed)
+    }
+
+    /// Returns one session.
+    pub fn session_row(&self, session: &str) -> Result<Option<SessionRow>, StoreError> {
+        one(&self.connection, session).map_err(cannot("read the session"))
+    }
+}
+
+fn one(connection: &Connection, session: &str) -> rusqlite::Result<Option<SessionRow>> {
+    let sql = format!("SELECT {COLUMNS} FROM sessions s WHERE s.session_id = ?1");
+    connection.prepare_cached(&sql)?.query_row([session], read).optional()
+}
+
+fn read(row: &Row<'_>) -> rusqlite::Result<SessionRow> {
+    let count = |column: usize| row.get::<_, i64>(column).map(i64::unsigned_abs);
+    Ok(SessionRow {
+        id: row.get(0)?,
+        session: row.get(1)?,
+        project: row.get(2)?,
+        project_key: row.get(3)?,
+        project_path: row.get(4)?,
+        status: row.get(5)?,
+        end_reason: row.get(6)?,
+        first_prompt: row.get(7)?,
+        last_prompt: row.get(8)?,
+        merged_into: row.get(9)?,
+        created_at: Millis(count(10)?),
+        completed_at: row.get::<_, Option<i64>>(11)?.map(|ms| Millis(ms.unsigned_abs())),
+        counts: Counts {
+            prompts: count(12)?,
+            observations: count(13)?,
+            summaries: count(14)?,
+            turns: count(15)?,
+            bookmarks: count(16)?,
+        },
+        chars: count(17)?,
+        last_at: Millis(count(18)?),
+    })
+}

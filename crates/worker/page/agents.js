@@ -1,0 +1,55 @@
+// What every running session does.
+
+import { $, h, put, redraw } from "./dom.js";
+import { count, span } from "./format.js";
+import { contextBar, stateMark } from "./marks.js";
+import { address } from "./route.js";
+
+const STATES = ["blocked", "working", "completed", "idle"]; // Who waits for somebody comes first.
+
+let agents = [];
+let heard = 0;
+let project = "";
+
+/** Takes in all sessions that are alive. */
+export function takeAgents(all) {
+  agents = [...all].sort((a, b) => STATES.indexOf(a.status) - STATES.indexOf(b.status) || b.age_seconds - a.age_seconds);
+  heard = Date.now();
+  draw();
+}
+
+/** Draws them for the project with this name only, or for all. */
+export function agentsOf(name) {
+  project = name;
+  draw();
+}
+
+/** Returns the session's state, or `undefined`. */
+export const agentOf = (session) => agents.find((agent) => agent.session === session);
+
+setInterval(() => {
+  for (const time of document.querySelectorAll("[data-since]")) time.textContent = span(Date.now() - Number(time.dataset.since));
+}, 1000);
+
+function draw() {
+  const mine = agents.filter((agent) => !project || agent.project === project);
+  put($("running-sum"), STATES.map((state) => [state, mine.filter((agent) => agent.status === state).length])
+    .filter(([, number]) => number).map(([state, number]) => `${number} ${state}`).join(", ") || "none");
+  redraw($("agents"), mine.length ? mine.map(card) : h("li", { class: "dim" }, "No session runs", project && ` in ${project}`,
+    ". They show up here when Claude Code starts with the plugin."));
+}
+
+function card(agent) {
+  const { status, age_seconds, reason, branch, prompt, subagents, tasks } = agent;
+  const extra = [reason, subagents > 0 && count(subagents, "subagent"), tasks > 0 && count(tasks, "task")].filter(Boolean);
+  return h("li", { "data-id": agent.session },
+    h("a", { class: "agent", href: address({ view: "session", id: agent.session }) },
+      h("span", { class: "agent-top" }, stateMark(status), since(age_seconds)),
+      h("strong", { class: "agent-name" }, agent.project, branch && h("span", { class: "dim" }, ` ${branch}`)),
+      prompt && h("span", { class: "agent-prompt" }, prompt),
+      extra.length > 0 && h("span", { class: status === "blocked" ? "why" : "dim" }, extra.join(" · ")),
+      contextBar(agent.context_percent)));
+}
+
+const since = (seconds) =>
+  h("span", { class: "dim num", "data-since": heard - seconds * 1000, title: "How long it has been so" }, span(seconds * 1000));

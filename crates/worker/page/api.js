@@ -1,0 +1,62 @@
+// Asking the worker.
+
+/** A refusal, with what to do about it. */
+export class Refused extends Error {
+  constructor(status, message, mend) {
+    super(message);
+    this.status = status;
+    this.mend = mend;
+  }
+}
+
+/** Returns what `path` answers; parameters that are empty are left out. */
+export function get(path, params = {}, signal) {
+  const given = Object.entries(params).filter(([, value]) => value !== "" && value !== null && value !== undefined);
+  const query = new URLSearchParams(given).toString();
+  return ask(query ? `${path}?${query}` : path, { signal });
+}
+
+/** Returns whole records, in the order of `ids`. */
+export function records(ids) {
+  return ask("/api/observations/batch", change("POST", { ids }));
+}
+
+/** Deletes a record for good. */
+export function forget(id) {
+  const shelf = { P: "prompts", O: "observations", S: "summaries" }[id[0]];
+  return ask(`/api/${shelf}/${id}`, change("DELETE"));
+}
+
+/** Returns why `response` refuses. */
+export async function refusal(response) {
+  if (response.status === 401) return locked();
+  const told = await response.json().catch(() => ({}));
+  const again = response.headers.get("Retry-After");
+  const mend = told.mend ?? (again ? `Wait ${again} s, then try again.` : "");
+  return new Refused(response.status, told.error ?? `The worker answered ${response.status}`, mend);
+}
+
+/** Returns what is said when nobody answers. */
+export function unreachable() {
+  return new Refused(0, "The worker does not answer", "It ends by itself when no page is open. Run: longhaul worker open");
+}
+
+const locked = () =>
+  new Refused(401, "This page is locked", "The worker has a new key since it was opened. Run: longhaul worker open");
+
+const change = (method, body) => ({
+  method,
+  headers: { "Content-Type": "application/json" },
+  body: body && JSON.stringify(body),
+});
+
+async function ask(url, options) {
+  let response;
+  try {
+    response = await fetch(url, options);
+  } catch (error) {
+    throw error.name === "AbortError" ? error : unreachable();
+  }
+  if (!response.ok) throw await refusal(response);
+  return response.json();
+}

@@ -1,0 +1,170 @@
+// The newest records as they come, and what a search finds.
+
+import { get } from "./api.js";
+import { $, debounce, empty, h, put, redraw, trouble } from "./dom.js";
+import { cleared, filterForm, fits, isFolded, isNarrowed, NARROWING } from "./filters.js";
+import { count, day } from "./format.js";
+import { hitOf, markOpen, openOnClick, row } from "./rows.js";
+import { slip, withParams } from "./route.js";
+
+const PAGE = 60;
+const SCROLLED = 120;
+const ASKED = ["q", "project", "order", ...NARROWING];
+
+/** Returns the view. `say` tells those who cannot see it what is new. */
+export function feedView(say) {
+  const view = { items: [], pending: new Map(), asked: null, stop: null, more: false };
+  const list = h("div", { class: "list", onclick: openOnClick });
+  const head = h("p", { class: "count", role: "status" });
+  const foot = h("div", { class: "foot" });
+  const change = (changes) => slip(withParams(changes));
+  const typed = debounce(180, change);
+  const filters = h("div", { id: "filters" });
+  const toggle = h("button", { type: "button", class: "quiet", "aria-controls": "filters", onclick: () => showFilters(!filters.classList.contains("open")) }, "Filters");
+  const showFilters = (open) => {
+    filters.classList.toggle("open", open);
+    toggle.setAttribute("aria-expanded", String(open));
+  };
+
+  async function load(params) {
+    view.stop?.abort();
+    view.stop = new AbortController();
+    list.setAttribute("aria-busy", "true");
+    try {
+      const hits = await get("/api/search", question(params, 0), view.stop.signal);
+      view.items = hits;
+      view.pending.clear();
+      view.more = hits.length === PAGE;
+      draw(params);
+    } catch (error) {
+      if (error.name === "AbortError") return;
+      put(head);
+      put(foot);
+      put(list, trouble(error, () => load(params)));
+    }
+    list.removeAttribute("aria-busy");
+  }
+
+  async function loadMore(params) {
+    try {
+      const hits = await get("/api/search", question(params, view.items.length));
+      const known = new Set(view.items.map((hit) => hit.id));
+      view.items.push(...hits.filter((hit) => !known.has(hit.id)));
+      view.more = hits.length === PAGE;
+      const last = list.querySelectorAll(".row").length;
+      draw(params);
+      list.querySelectorAll(".row")[last]?.focus();
+    } catch (error) {
+      put(foot, trouble(error, () => loadMore(params)));
+    }
+  }
+
+  function draw(params) {
+    const found = `${count(view.items.length, "record")}${view.more ? " so far" : ""}`;
+    put(head, params.q ? `${found} for “${params.q}”` : isNarrowed(params) ? found : "Newest first, live");
+    redraw(list, view.items.length ? days(view.items, params) : nothing(params, change));
+    put(foot, view.more && view.items.length < 2000 &&
+      h("button", { type: "button", onclick: () => loadMore(params) }, "Show older"));
+    markOpen(list);
+    drawPill();
+  }
+
+  function drawPill() {
+    const pill = $("pill");
+    const number = view.pending.size;
+    pill.hidden = number === 0;
+    pill.textContent = view.asked?.q ? `${number} new · search again` : `↑ ${number} new`;
+  }
+
+  /** Puts what has waited on top. */
+  function flush() {
+    if (!view.pending.size) return;
+    if (view.asked.q) return load(view.asked);
+    const fresh = [...view.pending.values()].reverse();
+    const ids = new Set(fresh.map((hit) => hit.id));
+    view.items = [...fresh, ...view.items.filter((hit) => !ids.has(hit.id))].sort((a, b) => b.created_at - a.created_at);
+    view.pending.clear();
+    draw(view.asked);
+    for (const line of list.querySelectorAll("li")) line.classList.toggle("fresh", ids.has(line.dataset.id));
+  }
+
+  function takeRows({ prompts, observations, summaries }) {
+    const coming = [...prompts, ...observations, ...summaries].filter((record) => fits(record, view.asked));
+    if (!coming.length || view.asked.order === "oldest") return;
+    for (const record of coming) view.pending.set(record.id, hitOf(record));
+    say(coming.length);
+    if (!view.asked.q && scrollY < SCROLLED) flush();
+    else drawPill();
+  }
+
+  const scrolled = () => scrollY < SCROLLED && !view.asked?.q && flush();
+  const lift = () => {
+    scrollTo({ top: 0 });
+    flush();
+  };
+
+  return {
+    mount(main) {
+      put(main, h("div", { class: "bar-line" }, h("h1", {}, "Feed"), head, toggle), filters, list, foot);
+      showFilters(false);
+      addEventListener("scroll", scrolled, { passive: true });
+      $("pill").addEventListener("click", lift);
+    },
+    unmount() {
+      view.stop?.abort();
+      removeEventListener("scroll", scrolled);
+      $("pill").removeEventListener("click", lift);
+      $("pill").hidden = true;
+    },
+    update(route) {
+      const params = Object.fromEntries(ASKED.map((name) => [name, route.params[name] ?? ""]));
+      if (JSON.stringify(params) === JSON.stringify(view.asked)) return markOpen(list);
+      // The form keeps what is being typed into it; only somebody else's change draws it afresh.
+      if (!filters.contains(document.activeElement) || !view.asked || document.activeElement.type === "button") {
+        keepFocus(filters, () => put(filters, filterForm(params, typed)));
+      }
+      if (!view.asked && isFolded(params)) showFilters(true);
+      view.asked = params;
+      load(params);
+    },
+    rows: takeRows,
+    back: () => load(view.asked),
+    forgotten(id) {
+      view.pending.delete(id);
+      view.items = view.items.filter((hit) => hit.id !== id);
+      draw(view.asked);
+    },
+  };
+}
+
+const question = (params, offset) =>
+  ({ ...params, order: params.order || (params.q ? "relevance" : "newest"), limit: PAGE, offset });
+
+/** Returns lines under their days; found by relevance, in one list with the day in each line. */
+function days(items, params) {
+  if (params.q && !params.order) return h("ol", { class: "rows wide-time" }, items.map((hit) => row(hit, "day")));
+  const groups = new Map();
+  for (const hit of items) {
+    const name = day(hit.created_at);
+    if (!groups.has(name)) groups.set(name, []);
+    groups.get(name).push(hit);
+  }
+  return [...groups].map(([name, hits]) =>
+    h("section", {}, h("h2", { class: "day" }, name), h("ol", { class: "rows" }, hits.map((hit) => row(hit)))));
+}
+
+function nothing(params, change) {
+  if (isNarrowed(params)) {
+    return empty("Nothing matches", h("p", {}, "Use fewer words or filters. Words are whole, except for the last one; -word leaves out."),
+      h("button", { type: "button", onclick: () => change({ ...cleared(), project: "" }) }, "Clear all filters"));
+  }
+  return empty("Nothing is remembered yet",
+    h("p", {}, "Prompt Claude Code in any project with the plugin installed: what it does appears here as it happens."),
+    h("p", {}, "For your past sessions, run ", h("code", {}, "longhaul memory import"), "."));
+}
+
+function keepFocus(parent, draw) {
+  const at = [...parent.querySelectorAll("button")].indexOf(document.activeElement);
+  draw();
+  if (at >= 0) parent.querySelectorAll("button")[at]?.focus();
+}

@@ -1,0 +1,90 @@
+// The stream of what is new. Read by fetch, not EventSource: that one hides why it was refused, and forgets where it was
+// when it is opened afresh.
+
+import { refusal, unreachable } from "./api.js";
+
+const SILENCE_MS = 40_000; // The worker pings every 15 seconds.
+const FIRST_WAIT_MS = 500;
+const LONGEST_WAIT_MS = 15_000;
+
+/**
+ * Keeps the stream open for as long as the page is.
+ *
+ * `on.event(name, data)` gets every event; `on.state(state, error, wait)` whether it is `live`, `connecting` or `waiting`
+ * (then why, and for how many milliseconds). Returns a function that tries again at once.
+ */
+export function listen(on) {
+  const seen = { id: "", wait: FIRST_WAIT_MS };
+  let hurry = () => {};
+  const pause = (ms) => new Promise((resolve) => {
+    const timer = setTimeout(resolve, ms);
+    hurry = () => (clearTimeout(timer), resolve());
+  });
+  const forever = async () => {
+    for (;;) {
+      on.state("connecting");
+      const error = await once(seen, on);
+      on.state("waiting", error, seen.wait);
+      await pause(seen.wait * (0.8 + 0.4 * Math.random()));
+      seen.wait = Math.min(LONGEST_WAIT_MS, seen.wait * 2);
+    }
+  };
+  forever();
+  return () => {
+    seen.wait = FIRST_WAIT_MS;
+    hurry();
+  };
+}
+
+/** Reads until the stream ends, and returns why it did. */
+async function once(seen, on) {
+  const stop = new AbortController();
+  let watchdog;
+  const heard = () => {
+    clearTimeout(watchdog);
+    watchdog = setTimeout(() => stop.abort(), SILENCE_MS);
+  };
+  try {
+    heard();
+    const headers = { Accept: "text/event-stream", ...(seen.id && { "Last-Event-ID": seen.id }) };
+    const response = await fetch("/stream", { headers, signal: stop.signal, cache: "no-store" });
+    if (!response.ok) return await refusal(response);
+    const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
+    const feed = parser((event) => {
+      seen.id = event.id || seen.id;
+      seen.wait = FIRST_WAIT_MS;
+      on.event(event.name, JSON.parse(event.data));
+    });
+    on.state("live");
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) return unreachable();
+      heard();
+      feed(value);
+    }
+  } catch {
+    return unreachable();
+  } finally {
+    clearTimeout(watchdog);
+    stop.abort();
+  }
+}
+
+/** Returns a function that takes pieces of the stream and calls `emit` for every event that is whole. */
+export function parser(emit) {
+  let rest = "";
+  return (piece) => {
+    const blocks = (rest + piece).replaceAll("\r\n", "\n").split("\n\n");
+    rest = blocks.pop();
+    for (const block of blocks) {
+      const event = { name: "message", data: "", id: "" };
+      for (const line of block.split("\n")) {
+        const [, field, value] = /^(event|data|id): ?(.*)$/.exec(line) ?? [];
+        if (field === "event") event.name = value;
+        if (field === "id") event.id = value;
+        if (field === "data") event.data += (event.data && "\n") + value;
+      }
+      if (event.data) emit(event);
+    }
+  };
+}

@@ -1,0 +1,79 @@
+// How much there is, and what came every day.
+
+import { get } from "./api.js";
+import { debounce, empty, h, put, trouble } from "./dom.js";
+import { bytes, date, short, whole } from "./format.js";
+import { plot } from "./plot.js";
+import { address, slip, withParams } from "./route.js";
+
+const PERIODS = { 7: "7 days", 30: "30 days", 90: "90 days", 365: "a year" };
+const PLOTS = [
+  { key: "tokens", name: "Tokens", note: "said and done in the day's turns", show: short, exact: whole },
+  { key: "sessions", name: "Sessions", note: "that began", show: whole, exact: whole },
+  { key: "prompts", name: "Prompts", note: "asked", show: whole, exact: whole },
+  { key: "observations", name: "Observations", note: "remembered", show: short, exact: whole },
+  { key: "bytes", name: "Size", note: "of the day's records, raw text not counted", show: bytes, exact: bytes },
+];
+
+/** Returns the view. */
+export function numbersView() {
+  const view = { asked: null };
+  const tiles = h("dl", { class: "tiles" });
+  const plots = h("div", { class: "plots" });
+  const projects = h("section", { class: "projects" });
+  const period = h("select", { "aria-label": "Period", onchange: () => slip(withParams({ days: period.value })) },
+    Object.entries(PERIODS).map(([days, name]) => h("option", { value: days }, name)));
+
+  async function load() {
+    const { project, days } = view.asked;
+    try {
+      const [stats, drawn] = await Promise.all([get("/api/stats"), get("/api/plots", { project, days })]);
+      if (view.asked.project !== project || view.asked.days !== days) return;
+      put(tiles, tilesOf(stats));
+      put(plots, stats.sessions ? PLOTS.map((kind) => plot(kind, drawn.days)) : empty("Nothing to count yet",
+        h("p", {}, "Numbers come with the first session. For past ones, run ", h("code", {}, "longhaul memory import"), ".")));
+      put(projects, projectTable(stats.projects));
+    } catch (error) {
+      put(plots, trouble(error, load));
+    }
+  }
+
+  const soon = debounce(5000, load);
+  return {
+    mount: (main) => put(main, h("div", { class: "bar-line" }, h("h1", {}, "Numbers"), h("span", { class: "grow" }), period), tiles, plots, projects),
+    unmount() {},
+    update({ params }) {
+      const asked = { project: params.project ?? "", days: PERIODS[params.days] ? params.days : "30" };
+      if (JSON.stringify(asked) === JSON.stringify(view.asked)) return;
+      view.asked = asked;
+      period.value = asked.days;
+      load();
+    },
+    rows: soon,
+    back: load,
+    forgotten: soon,
+  };
+}
+
+function tilesOf(stats) {
+  const { rows } = stats;
+  const numbers = {
+    Sessions: whole(stats.sessions),
+    Prompts: whole(rows.user_prompts),
+    Observations: whole(rows.observations),
+    Summaries: whole(rows.session_summaries),
+    "On disk": bytes(stats.bytes),
+    Since: stats.oldest ? date(stats.oldest) : "–",
+  };
+  return Object.entries(numbers).map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", { class: "num" }, value)));
+}
+
+function projectTable(all) {
+  if (!all.length) return null;
+  const line = (project) => h("tr", {},
+    h("th", { scope: "row" }, h("a", { href: address({ params: { project: project.project_key } }), title: project.folder ?? project.project_key }, project.name)),
+    h("td", { class: "num" }, whole(project.sessions)), h("td", { class: "num" }, whole(project.observations)));
+  return [h("h2", {}, "Projects"), h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Projects" }, h("table", {},
+    h("thead", {}, h("tr", {}, ["Project", "Sessions", "Observations"].map((name) => h("th", { scope: "col" }, name)))),
+    h("tbody", {}, all.map(line))))];
+}

@@ -1,0 +1,48 @@
+// Where the page is: #/view/id?filters. All of it is in the address, so that Back and a bookmark lead to the same place.
+
+const VIEWS = ["feed", "sessions", "session", "numbers"];
+
+/** Returns the view, what it is of, and its parameters. */
+export function here() {
+  const [path, query = ""] = location.hash.replace(/^#\/?/, "").split("?", 2);
+  const [view, id] = path.split("/");
+  return {
+    view: VIEWS.includes(view) ? view : "feed",
+    id: id ? decode(id) : null,
+    params: Object.fromEntries(new URLSearchParams(query)),
+  };
+}
+
+/** Returns the address of a place; parameters that are empty are left out. */
+export function address({ view = "feed", id = null, params = {} }) {
+  const given = Object.entries(params).filter(([, value]) => value);
+  const query = new URLSearchParams(given).toString();
+  const path = [view === "feed" ? "" : view, id && encodeURIComponent(id)].filter(Boolean).join("/");
+  return `#/${path}${query ? `?${query}` : ""}`;
+}
+
+/** Goes to a place. */
+export function go(place) {
+  const to = address(place);
+  if (to !== location.hash) location.hash = to;
+}
+
+/** Goes to a place without a step of its own in the history. */
+export function slip(place) {
+  history.replaceState(null, "", address(place));
+  dispatchEvent(new HashChangeEvent("hashchange"));
+}
+
+/** Returns this place with some parameters changed. */
+export function withParams(changes) {
+  const place = here();
+  return { ...place, params: { ...place.params, ...changes } };
+}
+
+function decode(text) {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}

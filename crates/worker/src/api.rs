@@ -1,0 +1,65 @@
+//! What the paths under `/api` do.
+
+pub(crate) mod forget;
+pub(crate) mod health;
+pub(crate) mod hosts;
+pub(crate) mod records;
+pub(crate) mod search;
+pub(crate) mod sessions;
+
+use std::path::Path;
+use std::time::Duration;
+
+use axum::body::to_bytes;
+use axum::extract::Request;
+use axum::http::StatusCode;
+use longhaul_runtime::handoff::Project;
+use longhaul_store::{KnownProject, Store};
+use serde::de::DeserializeOwned;
+
+use crate::answer::Problem;
+use crate::guard::{BODY, too_large};
+use crate::params::Params;
+
+/// How long a body may take to come.
+const BODY_TIME: Duration = Duration::from_secs(10);
+
+/// Reads a body.
+async fn body<T: DeserializeOwned>(request: Request) -> Result<T, Problem> {
+    let read = tokio::time::timeout(BODY_TIME, to_bytes(request.into_body(), BODY)).await;
+    let late = |_| Problem::new(StatusCode::REQUEST_TIMEOUT, "the body did not come", "send it at once");
+    // It ends too early only where nobody waits for the answer.
+    let bytes = read.map_err(late)?.map_err(|_| too_large())?;
+    serde_json::from_slice(&bytes)
+        .map_err(|error| Problem::unreadable(format!("the body cannot be read: {error}"), "see openapi.yaml"))
+}
+
+/// Returns the project that a request is for; `None` where it is for all.
+fn wanted_project(store: &Store, params: &Params) -> Result<Option<KnownProject>, Problem> {
+    params.text("project").map(|name| named_project(store, name)).transpose()
+}
+
+/// Finds a project by its key, by its name, or by a folder in it.
+fn named_project(store: &Store, name: &str) -> Result<KnownProject, Problem> {
+    let known = store.projects()?;
+    if let Some(project) = known.iter().find(|project| project.key == name) {
+        return Ok(project.clone());
+    }
+    if name.starts_with('/') {
+        let key = Project::in_dir(Path::new(name)).key;
+        if let Some(project) = known.iter().find(|project| project.key == key) {
+            return Ok(project.clone());
+        }
+    }
+    let mut named = known.into_iter().filter(|project| project.name == name);
+    let first = named.next().ok_or_else(|| {
+        Problem::missing(format!("no project {name:?} is remembered"), "/api/projects lists those that are")
+    })?;
+    match named.next() {
+        Some(_) => Err(Problem::unreadable(
+            format!("several projects are named {name:?}"),
+            "use the project_key that /api/projects tells",
+        )),
+        None => Ok(first),
+    }
+}

@@ -1,0 +1,40 @@
+//! Deleting one record for good.
+
+use axum::extract::{Path, State};
+use axum::response::Response;
+use longhaul_store::What;
+use serde_json::json;
+
+use crate::answer::{Answer, Problem, json};
+use crate::ids;
+use crate::routes::Shared;
+use crate::stream::event;
+
+/// Forgets an observation.
+pub(crate) async fn observation(State(worker): State<Shared>, Path(id): Path<String>) -> Answer {
+    forget(worker, What::Observation, &id).await
+}
+
+/// Forgets a prompt.
+pub(crate) async fn prompt(State(worker): State<Shared>, Path(id): Path<String>) -> Answer {
+    forget(worker, What::Prompt, &id).await
+}
+
+/// Forgets a summary.
+pub(crate) async fn summary(State(worker): State<Shared>, Path(id): Path<String>) -> Answer {
+    forget(worker, What::Summary, &id).await
+}
+
+async fn forget(worker: Shared, what: What, id: &str) -> Result<Response, Problem> {
+    let record = ids::parse_as(id, what)?;
+    if record.what != what {
+        return Err(ids::unknown(record));
+    }
+    let there_was = worker.database.change(move |store| Ok(store.forget(record)?)).await?;
+    if !there_was {
+        return Err(ids::unknown(record));
+    }
+    let gone = json!({ "forgotten": ids::name(record) });
+    worker.hub.send(&event("forgotten", None, &gone));
+    Ok(json(&gone))
+}

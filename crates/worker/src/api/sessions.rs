@@ -1,0 +1,83 @@
+//! Sessions: which there are, what they do, and what happened in one.
+
+use axum::extract::{Path, Request, State};
+use longhaul_core::SessionId;
+use longhaul_runtime::Observation;
+use longhaul_store::{SessionRow, Store};
+use serde_json::{Value, json};
+
+use super::wanted_project;
+use crate::answer::{Answer, Problem, json};
+use crate::database::lock;
+use crate::params::Params;
+use crate::routes::Shared;
+use crate::worker::Worker;
+use crate::{observed, shapes};
+
+/// Lists sessions.
+pub(crate) async fn sessions(State(worker): State<Shared>, request: Request) -> Answer {
+    let params = Params::of(request.uri());
+    let (limit, before) = (params.limit(200, 50)?, params.cursor("before")?);
+    let own = worker.clone();
+    let page = worker.database.ask(move |store| {
+        let project = wanted_project(store, &params)?;
+        let key = project.as_ref().map(|project| project.key.as_str());
+        let mut rows = store.session_rows(key, before, limit + 1)?;
+        let more = rows.len() > limit;
+        rows.truncate(limit);
+        let next = rows.last().filter(|_| more).map(|row| format!("{}-{}", row.created_at.0, row.id));
+        Ok(json!({ "items": shown(&own, store, &rows)?, "next": next }))
+    });
+    Ok(json(&page.await?))
+}
+
+/// Tells all of a session.
+pub(crate) async fn timeline(State(worker): State<Shared>, Path(id): Path<String>, request: Request) -> Answer {
+    let params = Params::of(request.uri());
+    let (limit, before) = (params.limit(2_000, 500)?, params.cursor("before")?);
+    let own = worker.clone();
+    let told = worker.database.ask(move |store| {
+        let session = SessionId::new(&id).map(|id| id.to_string()).unwrap_or_default();
+        let unknown = || Problem::missing(format!("there is no session {id:?}"), "/api/sessions lists those that are");
+        let row = store.session_row(&session)?.ok_or_else(unknown)?;
+        let (moments, more) = store.moments(&session, before.map(|(at, _)| at), limit)?;
+        let next = moments.first().filter(|_| more).map(|moment| moment.at.0.to_string());
+        let items: Vec<Value> = moments.iter().map(shapes::moment).collect();
+        let session = shown(&own, store, &[row])?.pop();
+        Ok(json!({ "session": session, "items": items, "next": next }))
+    });
+    Ok(json(&told.await?))
+}
+
+/// Lists the sessions that are alive.
+pub(crate) async fn agents(State(worker): State<Shared>) -> Answer {
+    let own = worker.clone();
+    let agents = worker.database.ask(move |store| with_eyes(&own, |seen, worker| agents_of(worker, store, seen)));
+    Ok(json(&agents.await?))
+}
+
+fn agents_of(worker: &Worker, store: &Store, seen: &Observation) -> Result<Vec<Value>, Problem> {
+    let (env, config) = worker.now()?;
+    Ok(observed::agents(store, seen, &config.context.windows, env.now)?)
+}
+
+/// Returns sessions with what they do and how full their contexts are.
+fn shown(worker: &Worker, store: &Store, rows: &[SessionRow]) -> Result<Vec<Value>, Problem> {
+    with_eyes(worker, |seen, worker| {
+        let agents = agents_of(worker, store, seen)?;
+        let (_, config) = worker.now()?;
+        let show = |row: &SessionRow| {
+            let state = agents.iter().find(|agent| agent["session"] == row.session.as_str());
+            let observed = seen.sessions.iter().find(|observed| observed.session == row.session);
+            let context = observed::context(&row.session, observed, &seen.contexts, &config.context.windows);
+            shapes::session(row, state.unwrap_or(&Value::Null), context)
+        };
+        Ok(rows.iter().map(show).collect())
+    })
+}
+
+fn with_eyes<T>(worker: &Worker, look: impl FnOnce(&Observation, &Worker) -> Result<T, Problem>) -> Result<T, Problem> {
+    let mut eyes = lock(&worker.eyes);
+    let seen = eyes.look(&worker.home)?;
+    look(seen, worker)
+}

@@ -1,0 +1,234 @@
+//! Who may ask, and what every answer carries.
+//!
+//! Any page in the user's browser can send requests to this machine, and any name can be made to lead here. So a
+//! request must name us as its host, come from our own page or from no page, and know the token.
+
+use std::time::{Duration, Instant};
+
+use axum::extract::{Request, State};
+use axum::http::header::{self, HeaderName};
+use axum::http::{HeaderMap, HeaderValue, Method, StatusCode};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+
+use crate::answer::Problem;
+use crate::page::LOCKED;
+use crate::params::Params;
+use crate::routes::Shared;
+use crate::worker::Worker;
+
+/// The largest body that is read.
+pub(crate) const BODY: usize = 2 * 1024 * 1024;
+
+/// How long an answer may take, `/stream` aside.
+const TIME: Duration = Duration::from_secs(30);
+
+const HEADERS: [(HeaderName, &str); 6] = [
+    (
+        header::CONTENT_SECURITY_POLICY,
+        "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; \
+         base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    ),
+    (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+    (header::REFERRER_POLICY, "no-referrer"),
+    (header::X_FRAME_OPTIONS, "DENY"),
+    (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
+    (HeaderName::from_static("cross-origin-opener-policy"), "same-origin"),
+];
+
+/// Lets a request through, or says why not.
+pub(crate) async fn guard(State(worker): State<Shared>, request: Request, next: Next) -> Response {
+    worker.touch();
+    let is_api = is_data(request.uri().path());
+    let mut response = match check(&worker, &request) {
+        Ok(Entry::Pass) if request.uri().path() == "/stream" => next.run(request).await,
+        Ok(Entry::Pass) => tokio::time::timeout(TIME, next.run(request)).await.unwrap_or_else(|_| {
+            Problem::new(StatusCode::REQUEST_TIMEOUT, "this took too long", "ask for less").into_response()
+        }),
+        Ok(Entry::Exchange(cookie)) => exchange(&cookie),
+        Ok(Entry::Locked) => locked(),
+        Err(problem) => problem.into_response(),
+    };
+    let headers = response.headers_mut();
+    for (name, value) in HEADERS {
+        headers.insert(name, HeaderValue::from_static(value));
+    }
+    if is_api || !headers.contains_key(header::CACHE_CONTROL) {
+        headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    }
+    response
+}
+
+/// What becomes of a request that may come in.
+enum Entry {
+    /// It is answered.
+    Pass,
+    /// It brought the token in its address, and gets this cookie for it.
+    Exchange(String),
+    /// It is for the page, and does not know the token.
+    Locked,
+}
+
+fn check(worker: &Worker, request: &Request) -> Result<Entry, Problem> {
+    let (headers, path) = (request.headers(), request.uri().path());
+    if !worker.requests.take(Instant::now()) {
+        return Err(too_many());
+    }
+    let port = worker.file.port;
+    if !is_our_host(headers, port) {
+        let mend = format!("ask 127.0.0.1:{port}");
+        return Err(Problem::new(StatusCode::MISDIRECTED_REQUEST, "this is another host", mend));
+    }
+    if leads_astray(path) {
+        return Err(Problem::no_such_path());
+    }
+    let is_data = is_data(path);
+    if !is_our_origin(headers, port) || (is_data && !is_our_site(headers)) {
+        let mend = "ask from the worker's own page, or from no page";
+        return Err(Problem::new(StatusCode::FORBIDDEN, "this comes from another site", mend));
+    }
+    if path == "/" {
+        return Ok(enter(worker, request));
+    }
+    if is_data && !knows_token(worker, headers) {
+        if !worker.strangers.take(Instant::now()) {
+            return Err(too_many());
+        }
+        let mend = "send the token of worker.json as `Authorization: Bearer …`, or open the page";
+        return Err(Problem::new(StatusCode::UNAUTHORIZED, "the token is missing or wrong", mend));
+    }
+    check_body(request)?;
+    Ok(Entry::Pass)
+}
+
+fn is_data(path: &str) -> bool {
+    path == "/stream" || path.starts_with("/api")
+}
+
+/// Lets somebody into the page.
+fn enter(worker: &Worker, request: &Request) -> Entry {
+    let params = Params::of(request.uri());
+    let token = params.text("token");
+    if token.is_some_and(|token| is_same(token, &worker.file.token)) {
+        let cookie = format!("{}={}; Path=/; HttpOnly; SameSite=Strict", worker.cookie(), worker.file.token);
+        return Entry::Exchange(cookie);
+    }
+    if knows_token(worker, request.headers()) { Entry::Pass } else { Entry::Locked }
+}
+
+/// Refuses to read what is not JSON, or too much.
+fn check_body(request: &Request) -> Result<(), Problem> {
+    if matches!(*request.method(), Method::GET | Method::HEAD) {
+        return Ok(());
+    }
+    let headers = request.headers();
+    let text = |name: HeaderName| headers.get(name).and_then(|value| value.to_str().ok());
+    let kind = text(header::CONTENT_TYPE).unwrap_or_default().split(';').next().unwrap_or_default().trim();
+    if !kind.eq_ignore_ascii_case("application/json") {
+        let mend = "send `Content-Type: application/json`";
+        return Err(Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "this is not JSON", mend));
+    }
+    let length = text(header::CONTENT_LENGTH).and_then(|length| length.parse::<u64>().ok());
+    if length.is_some_and(|length| length > BODY as u64) {
+        return Err(too_large());
+    }
+    Ok(())
+}
+
+pub(crate) fn too_large() -> Problem {
+    Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "this is too much", format!("send at most {BODY} bytes"))
+}
+
+fn too_many() -> Problem {
+    Problem::new(StatusCode::TOO_MANY_REQUESTS, "too many requests", "wait a second")
+}
+
+/// Exactly one host, and it is ours.
+fn is_our_host(headers: &HeaderMap, port: u16) -> bool {
+    let mut hosts = headers.get_all(header::HOST).iter();
+    let first = hosts.next().and_then(|host| host.to_str().ok());
+    let is_ours =
+        |host: &str| ["127.0.0.1", "localhost"].iter().any(|name| host.eq_ignore_ascii_case(&format!("{name}:{port}")));
+    first.is_some_and(is_ours) && hosts.next().is_none()
+}
+
+fn is_our_origin(headers: &HeaderMap, port: u16) -> bool {
+    headers.get_all(header::ORIGIN).iter().all(|origin| {
+        let ours = ["127.0.0.1", "localhost"].map(|name| format!("http://{name}:{port}"));
+        origin.to_str().is_ok_and(|origin| ours.iter().any(|our| our.eq_ignore_ascii_case(origin)))
+    })
+}
+
+/// Another port of this machine is the same site, but another origin.
+fn is_our_site(headers: &HeaderMap) -> bool {
+    let sites = headers.get_all("sec-fetch-site").iter();
+    sites.into_iter().all(|site| site == "same-origin" || site == "none")
+}
+
+/// A path that climbs, however it is written.
+fn leads_astray(path: &str) -> bool {
+    let lower = path.to_ascii_lowercase();
+    let plain = lower.replace("%2e", ".").replace("%2f", "/").replace("%5c", "\\");
+    plain.contains('\\') || lower.contains("%00") || plain.split('/').any(|part| part == ".." || part == ".")
+}
+
+fn knows_token(worker: &Worker, headers: &HeaderMap) -> bool {
+    let texts = |name: HeaderName| headers.get_all(name).into_iter().filter_map(|value| value.to_str().ok());
+    let bearer = texts(header::AUTHORIZATION)
+        .filter_map(|value| value.split_once(' '))
+        .filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"))
+        .map(|(_, token)| token.trim());
+    let name = worker.cookie();
+    let cookie = texts(header::COOKIE)
+        .flat_map(|cookies| cookies.split(';'))
+        .filter_map(|cookie| cookie.trim().split_once('='))
+        .filter(|(key, _)| *key == name)
+        .map(|(_, token)| token);
+    bearer.chain(cookie).any(|token| is_same(token, &worker.file.token))
+}
+
+/// Takes as long for a token that is nearly right as for one that is not.
+fn is_same(given: &str, token: &str) -> bool {
+    let differing = given.bytes().zip(token.bytes()).fold(0, |all, (a, b)| all | (a ^ b));
+    std::hint::black_box(differing) == 0 && given.len() == token.len()
+}
+
+/// Sets the cookie and leads away from the address that holds the token.
+fn exchange(cookie: &str) -> Response {
+    let mut response = StatusCode::SEE_OTHER.into_response();
+    response.headers_mut().insert(header::LOCATION, HeaderValue::from_static("/"));
+    if let Ok(cookie) = HeaderValue::from_str(cookie) {
+        response.headers_mut().insert(header::SET_COOKIE, cookie);
+    }
+    response
+}
+
+fn locked() -> Response {
+    let mut response = (StatusCode::UNAUTHORIZED, LOCKED).into_response();
+    let kind = HeaderValue::from_static("text/html; charset=utf-8");
+    response.headers_mut().insert(header::CONTENT_TYPE, kind);
+    response
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{is_same, leads_astray};
+
+    #[test]
+    fn only_the_whole_token_opens() {
+        assert!(is_same("abc", "abc"));
+        for wrong in ["", "ab", "abd", "abcd", "ABC"] {
+            assert!(!is_same(wrong, "abc"), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_path_that_climbs_leads_nowhere() {
+        for path in ["/../x", "/a/..", "/%2e%2e/x", "/%2E./x", "/a/%2e%2e%2fx", "/..%5cx", "/a\\b", "/./a", "/a%00"] {
+            assert!(leads_astray(path), "{path}");
+        }
+        for path in ["/", "/app.js", "/api/sessions/a..b/timeline", "/api/sessions/a%20b/timeline"] {
+            assert!(!leads_astray(path), "{path}");
+        }
+    }
+}

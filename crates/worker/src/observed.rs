@@ -1,0 +1,107 @@
+//! What running sessions do, and how full their contexts are.
+
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+use jiff::Timestamp;
+use longhaul_core::Millis;
+use longhaul_runtime::{Error, Home, Observation, Observed, Observer, Transcript};
+use longhaul_store::{ContextUse, Store};
+use longhaul_tracker::{Agent, urgency};
+use longhaul_transcript::window_tokens;
+use serde_json::{Value, json};
+
+/// How long a look at the transcripts is good for.
+const FRESH: Duration = Duration::from_secs(2);
+
+/// Looks at sessions' files, not more often than is worth it.
+#[derive(Debug, Default)]
+pub(crate) struct Eyes {
+    observer: Observer,
+    seen: Option<(Instant, Observation)>,
+}
+
+impl Eyes {
+    /// Returns the sessions as they were a moment ago.
+    pub(crate) fn look(&mut self, home: &Home) -> Result<&Observation, Error> {
+        let is_fresh = self.seen.as_ref().is_some_and(|(at, _)| at.elapsed() < FRESH);
+        if !is_fresh {
+            self.seen = Some((Instant::now(), self.observer.look(home)?));
+        }
+        let nothing: &'static Observation = const { &Observation { sessions: Vec::new(), contexts: Vec::new() } };
+        Ok(self.seen.as_ref().map_or(nothing, |(_, seen)| seen))
+    }
+}
+
+/// Returns the sessions that are alive, as `longhaul status --json` prints them, the most urgent first.
+pub(crate) fn agents(
+    store: &Store,
+    seen: &Observation,
+    windows: &BTreeMap<String, u64>,
+    now: Millis,
+) -> Result<Vec<Value>, Error> {
+    let of = |agent: &Agent| seen.sessions.iter().find(|observed| observed.session == agent.session);
+    let mut agents = store.agents()?;
+    agents.retain(|agent| of(agent).is_none_or(|observed| observed.client_runs != Some(false)));
+    agents.sort_by_key(|agent| (urgency(agent.status), agent.updated_at, agent.session.clone()));
+    let json = |agent: &Agent| {
+        let context = context(&agent.session, of(agent), &seen.contexts, windows);
+        let percent = context.map_or(Value::Null, |context| context["used_percent"].clone());
+        agent_json(agent, &percent, now.0 / 1000)
+    };
+    Ok(agents.iter().map(json).collect())
+}
+
+fn agent_json(agent: &Agent, percent: &Value, now: u64) -> Value {
+    let time = |seconds: u64| i64::try_from(seconds).ok().and_then(|seconds| Timestamp::from_second(seconds).ok());
+    let text = |seconds: u64| time(seconds).unwrap_or_default().to_string();
+    json!({
+        "session": agent.session,
+        "status": agent.status.as_str(),
+        "reason": agent.reason,
+        "age_seconds": now.saturating_sub(agent.updated_at),
+        "project": agent.project,
+        "branch": agent.branch,
+        "cwd": agent.cwd,
+        "prompt": agent.prompt_summary,
+        "agent_type": agent.agent_type,
+        "client": agent.client,
+        "pid": agent.pid,
+        "pane": agent.pane.as_ref().map(|pane| pane.id.as_str()),
+        "tmux_socket": agent.pane.as_ref().map(|pane| pane.socket.as_str()),
+        "target": agent.target,
+        "context_percent": percent,
+        "subagents": agent.subagents,
+        "tasks": agent.tasks,
+        "started_at": text(agent.started_at),
+        "updated_at": text(agent.updated_at),
+    })
+}
+
+/// Returns how full a session's context is; `None` where nobody has told anything of it.
+///
+/// The transcript knows the newest reply, the status line knows the window.
+pub(crate) fn context(
+    session: &str,
+    observed: Option<&Observed>,
+    contexts: &[ContextUse],
+    windows: &BTreeMap<String, u64>,
+) -> Option<Value> {
+    let told = contexts.iter().find(|context| context.session == session);
+    let usage = match observed.map(|observed| &observed.transcript) {
+        Some(Transcript::Usage(usage)) => Some(usage),
+        Some(Transcript::Silent | Transcript::Unknown) | None => None,
+    };
+    if told.is_none() && usage.is_none() {
+        return None;
+    }
+    let model = usage.and_then(|usage| usage.model.as_deref()).or(told.and_then(|told| told.model.as_deref()));
+    let used = usage.map(|usage| usage.tokens).or(told.and_then(|told| told.used_tokens));
+    let of_model = || contexts.iter().find(|context| model.is_some() && context.model.as_deref() == model);
+    let window = told
+        .and_then(|told| told.window_tokens)
+        .or_else(|| of_model()?.window_tokens)
+        .unwrap_or_else(|| window_tokens(model, used.unwrap_or_default(), windows));
+    let percent = used.map(|used| (used as f64 * 1000.0 / window.max(1) as f64).round() / 10.0);
+    Some(json!({ "model": model, "used_tokens": used, "window_tokens": window, "used_percent": percent }))
+}

@@ -1,0 +1,93 @@
+//! What stands behind the question mark.
+
+use std::collections::HashMap;
+use std::ops::RangeInclusive;
+
+use axum::http::Uri;
+use longhaul_core::Millis;
+use longhaul_core::clock::Date;
+use longhaul_memory::Kind;
+use longhaul_store::What;
+
+use crate::answer::Problem;
+
+/// The parameters of a request. Of one that is given twice the last counts; an empty one is not given.
+#[derive(Debug, Default)]
+pub(crate) struct Params {
+    values: HashMap<String, String>,
+}
+
+impl Params {
+    /// Reads what an address holds.
+    pub(crate) fn of(uri: &Uri) -> Self {
+        let pairs = form_urlencoded::parse(uri.query().unwrap_or_default().as_bytes());
+        let given = pairs.filter(|(_, value)| !value.is_empty());
+        Self { values: given.map(|(name, value)| (name.into_owned(), value.into_owned())).collect() }
+    }
+
+    /// Returns a text.
+    pub(crate) fn text(&self, name: &str) -> Option<&str> {
+        self.values.get(name).map(String::as_str)
+    }
+
+    /// Returns a text that must be there.
+    pub(crate) fn needed(&self, name: &str) -> Result<&str, Problem> {
+        let missing = || Problem::unreadable(format!("{name} is missing"), format!("add ?{name}=…"));
+        self.text(name).ok_or_else(missing)
+    }
+
+    /// Returns a whole number within `range`, or `default`.
+    pub(crate) fn number(&self, name: &str, range: RangeInclusive<i64>, default: i64) -> Result<i64, Problem> {
+        let Some(text) = self.text(name) else { return Ok(default) };
+        text.parse().ok().filter(|number| range.contains(number)).ok_or_else(|| {
+            let mend = format!("use a whole number from {} to {}", range.start(), range.end());
+            Problem::unreadable(format!("{name} is {text:?}"), mend)
+        })
+    }
+
+    /// Returns how many are wanted.
+    pub(crate) fn limit(&self, most: usize, default: usize) -> Result<usize, Problem> {
+        let number = self.number("limit", 1..=most as i64, default as i64)?;
+        Ok(usize::try_from(number).unwrap_or(default))
+    }
+
+    /// Returns a day.
+    pub(crate) fn day(&self, name: &str) -> Result<Option<Date>, Problem> {
+        let Some(text) = self.text(name) else { return Ok(None) };
+        let date = Date::parse(text);
+        date.map(Some).ok_or_else(|| Problem::unreadable(format!("{name} is {text:?}"), "write a day as 2026-01-31"))
+    }
+
+    /// Returns kinds that are joined by commas.
+    pub(crate) fn kinds(&self) -> Result<Vec<Kind>, Problem> {
+        self.list("kind", |name| Kind::from_name(&name.to_lowercase()), &Kind::ALL.map(Kind::as_str))
+    }
+
+    /// Returns types of records that are joined by commas; both `prompt` and `prompts` are one.
+    pub(crate) fn types(&self) -> Result<Vec<What>, Problem> {
+        let read = |name: &str| match name {
+            "prompts" | "prompt" => Some(What::Prompt),
+            "observations" | "observation" => Some(What::Observation),
+            "summaries" | "summary" => Some(What::Summary),
+            _ => None,
+        };
+        self.list("type", read, &["prompts", "observations", "summaries"])
+    }
+
+    /// Returns a time and a number that are joined by a dash, as `next` gives them.
+    pub(crate) fn cursor(&self, name: &str) -> Result<Option<(Millis, i64)>, Problem> {
+        let Some(text) = self.text(name) else { return Ok(None) };
+        let parts = text.split_once('-').unwrap_or((text, "0"));
+        match (parts.0.parse(), parts.1.parse()) {
+            (Ok(at), Ok(id)) => Ok(Some((Millis(at), id))),
+            _ => Err(Problem::unreadable(format!("{name} is {text:?}"), "use what `next` said")),
+        }
+    }
+
+    fn list<T>(&self, name: &str, read: impl Fn(&str) -> Option<T>, known: &[&str]) -> Result<Vec<T>, Problem> {
+        let words = self.text(name).unwrap_or_default().split(',').map(str::trim).filter(|word| !word.is_empty());
+        let unknown =
+            |word: &str| Problem::unreadable(format!("{name} is {word:?}"), format!("use {}", known.join(", ")));
+        words.map(|word| read(word).ok_or_else(|| unknown(word))).collect()
+    }
+}

@@ -1,0 +1,172 @@
+//! The process: takes its place, listens, and ends when it is told to or when nobody has needed it for long.
+
+use std::io::{self, Write};
+use std::net::{Ipv4Addr, SocketAddr};
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Duration;
+
+use hyper::server::conn::http1;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::service::TowerToHyperService;
+use longhaul_core::config;
+use longhaul_runtime::worker::{self, Claim, WorkerFile};
+use longhaul_runtime::{Error, ErrorLog, Home};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::Semaphore;
+
+use crate::routes::router;
+use crate::watch::watch;
+use crate::worker::Worker;
+
+/// How many ports are tried from the configured one on.
+const PORTS: u16 = 100;
+
+/// How many connections are held at once.
+const CONNECTIONS: usize = 256;
+
+/// Threads that wait for the database.
+const THREADS: usize = 3;
+
+/// How long a client may take to say what it wants.
+const HEADERS: Duration = Duration::from_secs(10);
+
+/// How much it may take to say so.
+const HEADER_BYTES: usize = 32 * 1024;
+
+/// How long running answers are waited for at the end.
+const AT_END: Duration = Duration::from_secs(1);
+
+/// Runs the worker: exit 0 where it has run, 1 where it cannot or another one runs.
+pub fn main(args: impl Iterator<Item = String>) -> ExitCode {
+    if args.into_iter().any(|arg| arg == "--detached") {
+        worker::detach();
+    }
+    let env = longhaul_runtime::env();
+    match run() {
+        Ok(Ended::Asked | Ended::Idle) => ExitCode::SUCCESS,
+        Ok(Ended::Another(file)) => {
+            let place = file.map_or_else(String::new, |file| format!(" at {}", file.url()));
+            say(&format!("longhaul: a worker runs already{place}"));
+            ExitCode::FAILURE
+        }
+        Err(error) => {
+            ErrorLog::new(&env, "worker").write(&error.chain());
+            say(&format!("longhaul: {}", error.chain()));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Tells whoever has started it in a terminal.
+fn say(text: &str) {
+    let _ = writeln!(io::stderr().lock(), "{text}");
+}
+
+/// Why it does not run any more.
+enum Ended {
+    /// Somebody wanted that.
+    Asked,
+    /// Nobody has needed it for long.
+    Idle,
+    /// It never ran: there is one already.
+    Another(Option<WorkerFile>),
+}
+
+fn run() -> Result<Ended, Error> {
+    let env = longhaul_runtime::env();
+    let home = Home::of(&env)?;
+    let (config, _) = longhaul_runtime::config(&env)?;
+    let Some(claim) = Claim::take(&home)? else { return Ok(Ended::Another(worker::running(&home))) };
+    let failed = |source| Error::Start { program: "the worker's server".to_owned(), source };
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .max_blocking_threads(THREADS)
+        .build()
+        .map_err(failed)?;
+    let ended = runtime.block_on(async {
+        let listener = listen(&config.worker).await.map_err(failed)?;
+        let port = listener.local_addr().map_err(failed)?.port();
+        let token = worker::new_token()?;
+        let file = WorkerFile { pid: std::process::id(), port, token, started: env.now.0 };
+        let state = Arc::new(Worker::new(&env, file.clone())?);
+        claim.publish(&file)?;
+        say(&format!("longhaul: {}", file.url()));
+        tokio::spawn(watch(Arc::clone(&state)));
+        serve(listener, state, idle(&config.worker)).await.map_err(failed)
+    });
+    // What still runs is a read of the database, or nobody's.
+    runtime.shutdown_timeout(AT_END);
+    drop(claim);
+    ended
+}
+
+/// Listens on the configured port, or on the next that is free.
+async fn listen(config: &config::Worker) -> io::Result<TcpListener> {
+    let first = if config.port.0 <= f64::from(u16::MAX) { config.port.0 as u16 } else { 37_777 };
+    let mut last = io::Error::from(io::ErrorKind::AddrInUse);
+    for port in (0..PORTS).filter_map(|step| first.checked_add(step)) {
+        match TcpListener::bind(SocketAddr::from((Ipv4Addr::LOCALHOST, port))).await {
+            Err(error) if error.kind() == io::ErrorKind::AddrInUse => last = error,
+            bound => return bound,
+        }
+    }
+    Err(last)
+}
+
+/// Returns after how long without use it ends; `None` for never.
+fn idle(config: &config::Worker) -> Option<Duration> {
+    let seconds = config.idle_minutes.0 * 60.0;
+    (seconds > 0.0).then(|| Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX))
+}
+
+async fn serve(listener: TcpListener, worker: Arc<Worker>, idle: Option<Duration>) -> io::Result<Ended> {
+    let mut asked = [signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?, signal(SignalKind::hangup())?];
+    let [terminate, interrupt, hangup] = &mut asked;
+    let connections = Arc::new(Semaphore::new(CONNECTIONS));
+    let ended = loop {
+        tokio::select! {
+            accepted = listener.accept() => match accepted {
+                Ok((stream, _)) => take(stream, &worker, &connections),
+                // No file is free: one will be.
+                Err(_) => tokio::time::sleep(Duration::from_millis(50)).await,
+            },
+            _ = terminate.recv() => break Ended::Asked,
+            _ = interrupt.recv() => break Ended::Asked,
+            _ = hangup.recv() => break Ended::Asked,
+            () = unused(&worker, idle) => break Ended::Idle,
+        }
+    };
+    worker.hub.close();
+    Ok(ended)
+}
+
+/// Answers whoever has called; one too many is hung up on.
+fn take(stream: TcpStream, worker: &Arc<Worker>, connections: &Arc<Semaphore>) {
+    let Ok(permit) = Arc::clone(connections).try_acquire_owned() else { return };
+    let _ = stream.set_nodelay(true);
+    let service = TowerToHyperService::new(router(Arc::clone(worker)));
+    let connection = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(HEADERS)
+        .max_buf_size(HEADER_BYTES)
+        .serve_connection(TokioIo::new(stream), service);
+    tokio::spawn(async move {
+        // A client that goes away in the middle is no failure of ours.
+        let _ = connection.await;
+        drop(permit);
+    });
+}
+
+/// Waits until nobody has needed the worker for long.
+async fn unused(worker: &Worker, idle: Option<Duration>) {
+    let Some(idle) = idle else { return std::future::pending().await };
+    loop {
+        let left = idle.saturating_sub(worker.idle());
+        if left.is_zero() {
+            return;
+        }
+        tokio::time::sleep(left.min(Duration::from_secs(30)).max(Duration::from_millis(50))).await;
+    }
+}

@@ -1,0 +1,130 @@
+//! Rows as JSON, in the shapes that the command line prints.
+
+use std::path::Path;
+
+use longhaul_memory::Kind;
+use longhaul_store::{Content, Entry, Hit, KnownProject, Moment, MomentId, SessionRow, What};
+use serde_json::{Value, json};
+
+use crate::ids;
+
+/// How much of a prompt a list of sessions shows, in characters.
+const PROMPT_CHARS: usize = 300;
+
+/// How much of a text a timeline shows, in characters.
+const TEXT_CHARS: usize = 2_000;
+
+/// Returns a record's line.
+pub(crate) fn hit(hit: &Hit) -> Value {
+    json!({
+        "id": ids::name(hit.record),
+        "type": hit.record.what.as_str(),
+        "session_id": hit.session,
+        "project": hit.project,
+        "created_at": hit.at.0,
+        "kind": hit.kind.map(Kind::as_str),
+        "title": hit.title,
+        "tokens": tokens(hit.chars),
+    })
+}
+
+/// Returns a whole record.
+pub(crate) fn whole(entry: &Entry) -> Value {
+    let mut value = entry.record.to_json();
+    value["id"] = ids::name(entry.record.record).into();
+    value["tokens"] = tokens(entry.chars).into();
+    value
+}
+
+/// Returns a record without its raw text.
+pub(crate) fn entry(entry: &Entry) -> Value {
+    let mut value = whole(entry);
+    if let (Value::Object(fields), Content::Observation { .. }) = (&mut value, &entry.record.content) {
+        fields.remove("input");
+        fields.remove("output");
+    }
+    value
+}
+
+/// Returns a session, with what it does and how full its context is.
+pub(crate) fn session(row: &SessionRow, state: &Value, context: Option<Value>) -> Value {
+    let short = |text: &Option<String>| text.as_deref().map(|text| cut(text, PROMPT_CHARS));
+    json!({
+        "session_id": row.session,
+        "project": row.project,
+        "project_key": row.project_key,
+        "project_path": row.project_path,
+        "status": row.status,
+        "end_reason": row.end_reason,
+        "first_prompt": short(&row.first_prompt),
+        "last_prompt": short(&row.last_prompt),
+        "merged_into": row.merged_into,
+        "created_at": row.created_at.0,
+        "completed_at": row.completed_at.map(|at| at.0),
+        "last_at": row.last_at.0,
+        "counts": {
+            "prompts": row.counts.prompts,
+            "observations": row.counts.observations,
+            "summaries": row.counts.summaries,
+            "turns": row.counts.turns,
+            "bookmarks": row.counts.bookmarks,
+        },
+        "tokens": tokens(row.chars),
+        "state": state,
+        "context": context,
+    })
+}
+
+/// Returns something on a session's axis.
+pub(crate) fn moment(moment: &Moment) -> Value {
+    let (kind, id) = match moment.id {
+        MomentId::Record(record) => (record.what.as_str(), ids::name(record)),
+        MomentId::Turn(number) => ("turn", format!("T{number}")),
+        MomentId::Bookmark(id) => ("bookmark", format!("B{id}")),
+    };
+    // A prompt is all title: its first line heads the rest.
+    let is_prompt = matches!(moment.id, MomentId::Record(record) if record.what == What::Prompt);
+    let (title, text) = match moment.title.trim_start().split_once('\n') {
+        Some((first, rest)) if is_prompt => (first, rest),
+        _ => (moment.title.as_str(), moment.text.as_str()),
+    };
+    json!({
+        "type": kind,
+        "id": id,
+        "at": moment.at.0,
+        "until": moment.until.map(|at| at.0),
+        "title": cut(title, PROMPT_CHARS),
+        "text": cut(text, TEXT_CHARS),
+        "kind": moment.kind.map(Kind::as_str),
+        "tokens": tokens(moment.chars),
+        "prompt_number": moment.prompt_number,
+        "is_error": moment.is_error,
+        "files": moment.files,
+    })
+}
+
+/// Returns a project.
+pub(crate) fn project(project: &KnownProject) -> Value {
+    let path = Path::new(&project.key);
+    let is_git = path.file_name().is_some_and(|name| name == ".git");
+    let folder = path.parent().filter(|_| is_git).unwrap_or(path);
+    json!({
+        "name": project.name,
+        "project_key": project.key,
+        "folder": folder.to_string_lossy(),
+        "sessions": project.sessions,
+        "observations": project.observations,
+    })
+}
+
+/// Returns the tokens of so many bytes.
+pub(crate) fn tokens(chars: u64) -> u64 {
+    chars.div_ceil(4)
+}
+
+fn cut(text: &str, chars: usize) -> String {
+    match text.char_indices().nth(chars) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
+}

@@ -1,0 +1,76 @@
+//! What every request sees.
+
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use longhaul_core::{Config, Env};
+use longhaul_runtime::worker::WorkerFile;
+use longhaul_runtime::{Error, Home};
+
+use crate::bucket::Bucket;
+use crate::database::{Database, lock};
+use crate::observed::Eyes;
+use crate::stream::Hub;
+
+/// Requests that are answered at once, and a second after that.
+const REQUESTS: (u32, u32) = (2_000, 1_000);
+
+/// The same for those that do not know the token.
+const STRANGERS: (u32, u32) = (50, 10);
+
+/// The worker.
+#[derive(Debug)]
+pub(crate) struct Worker {
+    pub(crate) home: Home,
+    env: Env,
+    pub(crate) file: WorkerFile,
+    pub(crate) database: Arc<Database>,
+    pub(crate) hub: Hub,
+    pub(crate) eyes: Mutex<Eyes>,
+    pub(crate) requests: Bucket,
+    pub(crate) strangers: Bucket,
+    used: Mutex<Instant>,
+}
+
+impl Worker {
+    pub(crate) fn new(env: &Env, file: WorkerFile) -> Result<Self, Error> {
+        let now = Instant::now();
+        let home = Home::of(env)?;
+        Ok(Self {
+            database: Arc::new(Database::open(&home)?),
+            home,
+            env: env.clone(),
+            file,
+            hub: Hub::default(),
+            eyes: Mutex::default(),
+            requests: Bucket::new(REQUESTS.0, REQUESTS.1, now),
+            strangers: Bucket::new(STRANGERS.0, STRANGERS.1, now),
+            used: Mutex::new(now),
+        })
+    }
+
+    /// Notes that somebody uses it.
+    pub(crate) fn touch(&self) {
+        *lock(&self.used) = Instant::now();
+    }
+
+    /// Returns for how long nobody has used it.
+    pub(crate) fn idle(&self) -> Duration {
+        if self.hub.clients() > 0 {
+            self.touch();
+        }
+        lock(&self.used).elapsed()
+    }
+
+    /// Returns the cookie's name. Cookies know no ports, so that two workers of one machine need two names.
+    pub(crate) fn cookie(&self) -> String {
+        format!("longhaul_{}", self.file.port)
+    }
+
+    /// Returns clock and surroundings, and the configuration as it is now.
+    pub(crate) fn now(&self) -> Result<(Env, Config), Error> {
+        let env = Env { now: longhaul_runtime::env().now, ..self.env.clone() };
+        let (config, _) = longhaul_runtime::config(&env)?;
+        Ok((env, config))
+    }
+}

@@ -1,0 +1,385 @@
+//! The page in a real Chromium, served by the real worker, fed by the real hooks.
+
+mod webdriver;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use rusqlite::Connection;
+use serde_json::{Value, json};
+
+use self::webdriver::Browser;
+use crate::poll::{self, DEADLINE};
+use crate::sandbox::{Outcome, Sandbox, payload};
+
+const ENTER: &str = "\u{e007}";
+const ESCAPE: &str = "\u{e00c}";
+const RIGHT: &str = "\u{e014}";
+
+const SCRIPT: &str = "<script>alert(1)</script>";
+const IMAGE: &str = "\"><img src=x onerror=alert(2)>";
+
+/// A worker, and the page that it serves. The worker ends when dropped.
+struct Page<'a> {
+    sandbox: &'a Sandbox,
+    browser: Browser,
+    url: String,
+}
+
+impl<'a> Page<'a> {
+    /// Opens the page as `longhaul worker open` would; `None` where there is no browser.
+    fn open(sandbox: &'a Sandbox) -> Option<Self> {
+        let browser = Browser::start(sandbox)?;
+        // Any free port: tests run beside each other.
+        sandbox.write_config(r#"{ "worker": { "port": 0 } }"#);
+        let started = sandbox.longhaul(&["worker", "start"]);
+        assert_eq!(started.status, Some(0), "{started:?}");
+        let url = started.stdout.trim().to_owned();
+        let page = Self { sandbox, browser, url };
+        page.browser.goto(&page.url);
+        page.browser.wait_for("the stream", "document.querySelector('#link')?.dataset.state === 'live'");
+        Some(page)
+    }
+
+    /// Returns the worker's address, without the token.
+    fn origin(&self) -> &str {
+        self.url.split("/?").next().unwrap_or_default()
+    }
+
+    /// Shows another view.
+    fn show(&self, place: &str) {
+        self.browser.run_with("location.hash = arguments[0]", &[place.into()]);
+    }
+
+    fn wait_for(&self, what: &str, expression: &str) {
+        self.browser.wait_for(what, expression);
+    }
+
+    /// Waits until a line of the list has this title.
+    #[track_caller]
+    fn wait_for_line(&self, title: &str) {
+        let title = Value::from(title);
+        self.wait_for(
+            "a line",
+            &format!(
+                "[...document.querySelectorAll('#main .row .title')].some((line) => line.textContent.includes({title}))"
+            ),
+        );
+    }
+
+    /// Checks that nothing went wrong, and that nothing was asked of anybody else.
+    #[track_caller]
+    fn is_clean(&self) {
+        assert!(!self.browser.has_alert(), "something that was stored has run");
+        assert_eq!(self.browser.complaints(), Vec::<String>::new(), "the console must be empty");
+        let ours = format!("{}/", self.origin());
+        let requests = self.browser.requests();
+        assert!(requests.iter().any(|url| url.ends_with("/stream")), "{requests:?}");
+        let foreign: Vec<&String> =
+            requests.iter().filter(|url| !url.starts_with(&ours) && !url.starts_with("data:")).collect();
+        assert!(foreign.is_empty(), "asked of others: {foreign:?}");
+        let entries = "return performance.getEntriesByType('resource').map((entry) => entry.name)";
+        for entry in self.browser.run(entries).as_array().unwrap() {
+            assert!(entry.as_str().unwrap().starts_with(&ours), "asked of others: {entry}");
+        }
+    }
+
+    #[track_caller]
+    fn fits(&self) {
+        let wide = self.browser.run("return [document.scrollingElement.scrollWidth, innerWidth, location.hash]");
+        assert!(wide[0].as_u64() <= wide[1].as_u64(), "the page scrolls sideways: {wide}");
+    }
+}
+
+impl Drop for Page<'_> {
+    fn drop(&mut self) {
+        let _ = self.sandbox.longhaul(&["worker", "stop"]);
+    }
+}
+
+/// A session that fires hooks.
+struct Session<'a> {
+    sandbox: &'a Sandbox,
+    id: &'a str,
+    project: PathBuf,
+}
+
+impl<'a> Session<'a> {
+    fn new(sandbox: &'a Sandbox, id: &'a str, project: &Path) -> Self {
+        fs::create_dir_all(project).unwrap();
+        Self { sandbox, id, project: project.to_owned() }
+    }
+
+    fn fire(&self, executable: &str, name: &str, changes: Value) {
+        let mut all = json!({
+            "session_id": self.id, "cwd": self.project, "prompt_id": self.id, "transcript_path": "/nowhere.jsonl",
+        });
+        all.as_object_mut().unwrap().extend(changes.as_object().unwrap().clone());
+        let mut command = self.sandbox.executable(executable);
+        command.env("CLAUDE_PROJECT_DIR", &self.project);
+        let outcome = Outcome::of(&mut command, payload(name, all).as_bytes());
+        assert_eq!((outcome.status, outcome.stderr.as_str()), (Some(0), ""), "{outcome:?}");
+    }
+
+    fn prompt(&self, text: &str) {
+        self.fire("longhaul-user-prompt-submit", "UserPromptSubmit", json!({ "prompt": text }));
+    }
+
+    fn bash(&self, id: &str, command: &str, stdout: &str) {
+        let call = json!({
+            "tool_name": "Bash", "tool_use_id": id, "tool_input": { "command": command },
+            "tool_response": { "stdout": stdout, "stderr": "" },
+        });
+        self.fire("longhaul-post-tool-use", "PostToolUse", call);
+    }
+
+    fn stop(&self, reply: &str) {
+        self.fire("longhaul-stop", "Stop", json!({ "last_assistant_message": reply }));
+    }
+}
+
+#[test]
+fn what_a_hook_stores_appears_in_the_open_page_within_a_second() {
+    let sandbox = Sandbox::new();
+    let Some(page) = Page::open(&sandbox) else { return };
+    assert!(page.browser.text("#main").contains("Nothing is remembered yet"));
+    let session = Session::new(&sandbox, "live-session", &sandbox.project());
+    session.prompt("mend the lamp");
+    page.wait_for_line("mend the lamp");
+
+    let mut times = Vec::new();
+    for number in 1..=3 {
+        let command = format!("make lamp-{number}");
+        session.bash(&format!("t{number}"), &command, "made");
+        let fired = Instant::now();
+        page.wait_for_line(&command);
+        times.push(fired.elapsed());
+    }
+    eprintln!("from the end of the hook to the row in the page: {times:?}");
+    // The quickest: on a machine that builds something else at the same time, any one may be late.
+    assert!(times.iter().min().unwrap() <= &Duration::from_secs(1), "{times:?}");
+
+    let first = page.browser.text("#main .row .title");
+    assert!(first.contains("make lamp-3"), "the newest is on top: {first}");
+    assert!(page.browser.text("#agents").contains("working"), "{}", page.browser.text("#agents"));
+    page.wait_for("a word for those who listen", "document.querySelector('#said').textContent.includes('new record')");
+    page.is_clean();
+}
+
+#[test]
+fn rows_that_come_while_somebody_reads_wait_above() {
+    let sandbox = Sandbox::new();
+    let session = Session::new(&sandbox, "reader", &sandbox.project());
+    session.prompt("count to forty");
+    for number in 0..40 {
+        session.bash(&format!("t{number}"), &format!("make part-{number}"), "said");
+    }
+    let Some(page) = Page::open(&sandbox) else { return };
+    page.wait_for_line("make part-39");
+    page.browser.run("scrollTo(0, 600)");
+    page.wait_for("the scroll", "scrollY > 300");
+    session.bash("late", "make late", "said");
+    page.wait_for("the pill", "!document.querySelector('#pill').hidden");
+    assert!(page.browser.text("#pill").contains("1 new"));
+    assert!(!page.browser.text("#main .row .title").contains("late"), "nothing moves under the reader's eyes");
+    page.browser.click("#pill");
+    page.wait_for_line("make late");
+    page.wait_for("the top", "scrollY === 0 && document.querySelector('#pill').hidden");
+    page.is_clean();
+}
+
+#[test]
+fn search_finds_a_record_opens_and_leads_to_the_timeline_by_keys_alone() {
+    let sandbox = Sandbox::new();
+    let session = Session::new(&sandbox, "search-session", &sandbox.project());
+    session.prompt("tune the harpsichord");
+    session.bash("t1", "tuner --strings", "442 Hz");
+    session.bash("t2", "ls scores", "bach.ly");
+    session.stop("The harpsichord is in tune.");
+    let Some(page) = Page::open(&sandbox) else { return };
+    page.wait_for_line("tuner --strings");
+
+    page.browser.press("/");
+    assert_eq!(page.browser.run("return document.activeElement.id"), "q", "/ leads to the search");
+    page.browser.press("442 her");
+    page.wait_for("nothing found", "document.querySelector('#main').innerText.includes('Nothing matches')");
+    page.browser.press(ESCAPE);
+    page.wait_for_line("ls scores");
+    page.browser.press("/");
+    page.browser.press("kind:command tuner");
+    page.wait_for("the one hit", "document.querySelectorAll('#main .row').length === 1");
+    let line = page.browser.text("#main .row");
+    for part in ["O1", "command", "tuner --strings", "tokens"] {
+        assert!(line.contains(part), "{part} is missing: {line}");
+    }
+
+    page.browser.press(ENTER);
+    page.browser.press(ENTER);
+    page.wait_for("the record", "document.querySelector('#record .record-title')?.textContent.includes('tuner')");
+    assert_eq!(page.browser.run("return document.querySelector('#record .raw').open"), false, "raw text is folded");
+    let raw =
+        page.browser.run("return [...document.querySelectorAll('#record .raw pre')].map((raw) => raw.textContent)");
+    assert!(raw.to_string().contains("442 Hz") && raw.to_string().contains("tuner --strings"), "{raw}");
+
+    page.browser.press("s");
+    page.wait_for("the axis", "document.querySelectorAll('.plane .item').length >= 4");
+    let types = page.browser.run(
+        "return [...new Set([...document.querySelectorAll('#main .rows .mark')].map((mark) => mark.textContent))].sort()",
+    );
+    for kind in ["prompt", "command", "summary"] {
+        assert!(types.to_string().contains(kind), "{kind} is missing: {types}");
+    }
+    let names = page.browser.run("return [...document.querySelectorAll('.plane .item')].every((item) => item.getAttribute('aria-label').length > 10)");
+    assert_eq!(names, true, "every mark has a name");
+    page.browser.run("document.querySelector('.plane .item[tabindex=\"0\"]').focus()");
+    let focused = "return document.activeElement.dataset.item";
+    let before = page.browser.run(focused);
+    page.browser.press(RIGHT);
+    assert_ne!(page.browser.run(focused), before, "arrows step along the axis");
+    page.browser.press("+++");
+    page.wait_for(
+        "the zoom",
+        "document.querySelector('.plane').scrollWidth > 2 * document.querySelector('.plane').clientWidth",
+    );
+    page.fits();
+    page.is_clean();
+}
+
+#[test]
+fn forgetting_asks_first() {
+    let sandbox = Sandbox::new();
+    let session = Session::new(&sandbox, "forgetter", &sandbox.project());
+    session.prompt("read my diary aloud");
+    session.bash("t1", "make diary", "dear diary");
+    let Some(page) = Page::open(&sandbox) else { return };
+    page.wait_for_line("make diary");
+    page.browser.click("#main [data-open=O1]");
+    page.browser.click("#record .danger");
+    assert_eq!(page.browser.run("return document.activeElement.value"), "no", "Enter by mistake keeps it");
+    page.browser.press(ENTER);
+    page.wait_for("the answer", "!document.querySelector('#ask').open");
+    page.wait_for_line("make diary");
+    page.browser.click("#record .danger");
+    page.browser.click("#ask-yes");
+    page.wait_for(
+        "the line to go",
+        "!document.querySelector('#main [data-open=O1]') && document.querySelector('#record').hidden",
+    );
+    let database = Connection::open(sandbox.data_dir().join("longhaul.db")).unwrap();
+    let left: u32 = database.query_row("SELECT count(*) FROM observations", [], |row| row.get(0)).unwrap();
+    assert_eq!(left, 0, "it is gone for good");
+    page.is_clean();
+}
+
+#[test]
+fn it_is_dark_when_the_system_is_or_when_told_and_stays_so() {
+    let sandbox = Sandbox::new();
+    let Some(page) = Page::open(&sandbox) else { return };
+    let background = "return getComputedStyle(document.body).backgroundColor";
+    page.browser.set_scheme("light");
+    let light = page.browser.run(background);
+    page.browser.set_scheme("dark");
+    let dark = page.browser.run(background);
+    assert_ne!(light, dark, "it follows the system");
+    page.browser.set_scheme("light");
+    page.browser.press("tt");
+    assert_eq!(page.browser.run(background), dark, "it does what it is told");
+    page.browser.run("location.reload()");
+    page.wait_for("the page again", "document.querySelector('#link')?.dataset.state === 'live'");
+    assert_eq!(page.browser.run(background), dark, "it remembers");
+    page.is_clean();
+}
+
+#[test]
+fn at_390_pixels_nothing_scrolls_sideways() {
+    let sandbox = Sandbox::new();
+    let long = "x".repeat(300);
+    let session = Session::new(&sandbox, "a-session-with-a-name-that-is-rather-long", &sandbox.path(&long[..120]));
+    session.prompt(&format!("{long} and a path /{}/{long}", "folder/".repeat(40)));
+    session.bash("t1", &format!("echo {long}"), &long.repeat(9));
+    session.stop(&long);
+    let Some(page) = Page::open(&sandbox) else { return };
+    page.browser.set_width(390);
+    page.browser.run("location.reload()");
+    page.wait_for_line("echo xxx");
+    page.fits();
+    page.browser.click("#running summary");
+    page.fits();
+    page.browser.click("[aria-controls=filters]");
+    page.fits();
+    page.show("#/?open=O1");
+    page.wait_for("the record", "document.querySelector('#record .raw')");
+    page.browser.run("document.querySelectorAll('#record details').forEach((fold) => (fold.open = true))");
+    page.fits();
+    let panel = page
+        .browser
+        .run("const panel = document.querySelector('#record'); return [panel.scrollWidth, panel.clientWidth]");
+    assert_eq!(panel[0], panel[1], "nor does the record");
+    for (place, sign) in [
+        ("#/sessions", ".card"),
+        ("#/session/a-session-with-a-name-that-is-rather-long", ".plane .item"),
+        ("#/numbers", ".plot svg"),
+    ] {
+        page.show(place);
+        page.wait_for(place, &format!("document.querySelector('#main {sign}')"));
+        page.fits();
+    }
+    page.is_clean();
+}
+
+#[test]
+fn markup_that_was_stored_is_shown_as_text() {
+    let sandbox = Sandbox::new();
+    let project = sandbox.path("work").join(IMAGE);
+    let session = Session::new(&sandbox, "markup", &project);
+    session.prompt(&format!("why does {SCRIPT} not run? {IMAGE}"));
+    session.bash("t1", &format!("echo '{SCRIPT}{IMAGE}'"), &format!("{SCRIPT}{IMAGE}"));
+    session.stop(&format!("Because {SCRIPT} is text. {IMAGE}"));
+    let Some(page) = Page::open(&sandbox) else { return };
+    page.wait_for_line(SCRIPT);
+    session.bash("t2", &format!("printf '{IMAGE}'"), SCRIPT);
+    page.wait_for_line(&format!("printf '{IMAGE}"));
+    page.wait_for(
+        "the project's name",
+        "[...document.querySelectorAll('#project option')].some((option) => option.textContent.includes('<img'))",
+    );
+
+    for (place, sign) in [
+        ("#/", "#main .row"),
+        ("#/?open=P1", "#record .text"),
+        ("#/?open=O1", "#record .raw pre"),
+        ("#/?open=S1", "#record .text"),
+        ("#/?q=script", "#main .row"),
+        ("#/sessions", "#main .card"),
+        ("#/session/markup", "#main .plane .item"),
+        ("#/numbers", "#main .projects a"),
+    ] {
+        page.show(place);
+        page.wait_for(place, &format!("document.querySelector('{sign}')"));
+        page.browser.run("document.querySelectorAll('details').forEach((fold) => (fold.open = true))");
+        let text =
+            "[...document.querySelectorAll('#main, #record:not([hidden])')].map((part) => part.textContent).join(' ')";
+        page.wait_for(
+            place,
+            &format!(
+                "{text}.includes('<script>alert(1)</script>') || {text}.includes('\"><img src=x onerror=alert(2)>')"
+            ),
+        );
+        let made =
+            page.browser.run("return document.querySelectorAll('img:not([src=\"/favicon.svg\"]), body script').length");
+        assert_eq!(made, 0, "an element was made of text at {place}");
+    }
+    page.is_clean();
+}
+
+#[test]
+fn a_page_without_its_worker_says_how_to_get_it_back() {
+    let sandbox = Sandbox::new();
+    let Some(page) = Page::open(&sandbox) else { return };
+    let stopped = sandbox.longhaul(&["worker", "stop"]);
+    assert_eq!(stopped.status, Some(0), "{stopped:?}");
+    page.wait_for("the state", "document.querySelector('#link').dataset.state === 'waiting'");
+    poll::wait_until(DEADLINE, "the mend", || page.browser.text("#banner").contains("longhaul worker open"));
+    assert!(!page.browser.has_alert());
+}

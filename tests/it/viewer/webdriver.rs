@@ -1,0 +1,241 @@
+//! A real Chromium, by way of chromedriver: as much of WebDriver as the tests of the page need.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::path::Path;
+use std::process::{Child, Stdio};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use crate::poll::{self, DEADLINE};
+use crate::sandbox::Sandbox;
+
+/// Set where a browser must be there, as on CI: then nothing is skipped.
+const REQUIRED: &str = "LONGHAUL_REQUIRE_BROWSER";
+
+/// What identifies an element in WebDriver's answers.
+const ELEMENT: &str = "element-6066-11e4-a52e-4f735466cecf";
+
+/// A browser with one page. Ends when dropped.
+pub(super) struct Browser {
+    driver: Child,
+    port: u16,
+    session: String,
+}
+
+impl Browser {
+    /// Starts one; `None`, with a word of why, where none is installed and none is required.
+    pub(super) fn start(sandbox: &Sandbox) -> Option<Self> {
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        let is_here = |name: &str| std::env::split_paths(&path).any(|folder| folder.join(name).is_file());
+        if !is_here("chromedriver") {
+            let how = "chromedriver is not installed: apt-get install chromium chromium-driver";
+            assert!(std::env::var_os(REQUIRED).is_none(), "{how}");
+            eprintln!("SKIPPED: {how}");
+            return None;
+        }
+        let mut driver = sandbox
+            .program("chromedriver")
+            .arg("--port=0")
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("cannot start chromedriver");
+        let port = port_of(&mut driver);
+        let mut browser = Self { driver, port, session: String::new() };
+        let answer = browser.ask("POST", "/session", &capabilities(&sandbox.path("chromium")));
+        browser.session = answer["sessionId"].as_str().expect("a session has an id").to_owned();
+        // A browser begins with a page of its own; what that asks for is not the test's concern.
+        browser.goto("about:blank");
+        browser.complaints();
+        browser.requests();
+        Some(browser)
+    }
+
+    /// Goes to an address, and waits until the page is loaded.
+    pub(super) fn goto(&self, url: &str) {
+        self.command("POST", "url", &json!({ "url": url }));
+    }
+
+    /// Returns what the body of a function returns in the page.
+    pub(super) fn run(&self, script: &str) -> Value {
+        self.run_with(script, &[])
+    }
+
+    /// The same, with `arguments`.
+    pub(super) fn run_with(&self, script: &str, arguments: &[Value]) -> Value {
+        self.command("POST", "execute/sync", &json!({ "script": script, "args": arguments }))
+    }
+
+    /// Waits until an expression is true in the page.
+    #[track_caller]
+    pub(super) fn wait_for(&self, what: &str, expression: &str) {
+        let script = format!("return Boolean({expression})");
+        poll::wait_until(DEADLINE, what, || self.run(&script) == true);
+    }
+
+    /// Clicks the first element that a CSS selector finds, as a person would: it must be visible.
+    #[track_caller]
+    pub(super) fn click(&self, selector: &str) {
+        let find = json!({ "using": "css selector", "value": selector });
+        let element = poll::wait_for(DEADLINE, selector, || {
+            self.try_command("POST", "element", &find).ok()?[ELEMENT].as_str().map(str::to_owned)
+        });
+        self.command("POST", &format!("element/{element}/click"), &json!({}));
+    }
+
+    /// Presses keys, one after the other.
+    pub(super) fn press(&self, keys: &str) {
+        let strokes: Vec<Value> = keys
+            .chars()
+            .flat_map(|key| [json!({ "type": "keyDown", "value": key }), json!({ "type": "keyUp", "value": key })])
+            .collect();
+        self.command("POST", "actions", &json!({ "actions": [{ "type": "key", "id": "keys", "actions": strokes }] }));
+    }
+
+    /// Returns the text of an element as it is shown.
+    #[track_caller]
+    pub(super) fn text(&self, selector: &str) -> String {
+        let script = "return document.querySelector(arguments[0])?.innerText";
+        let text = self.run_with(script, &[selector.into()]);
+        text.as_str().unwrap_or_else(|| panic!("there is no {selector}")).to_owned()
+    }
+
+    /// Makes the page think that it is so wide.
+    pub(super) fn set_width(&self, width: u32) {
+        let size = json!({ "width": width, "height": 844, "deviceScaleFactor": 1, "mobile": false });
+        self.devtools("Emulation.setDeviceMetricsOverride", &size);
+    }
+
+    /// Makes the page think that the system is set to `light` or `dark`.
+    pub(super) fn set_scheme(&self, scheme: &str) {
+        let feature = json!({ "name": "prefers-color-scheme", "value": scheme });
+        self.devtools("Emulation.setEmulatedMedia", &json!({ "features": [feature] }));
+    }
+
+    /// Returns warnings and errors of the page's console since the last time.
+    pub(super) fn complaints(&self) -> Vec<String> {
+        let serious = |entry: &&Value| entry["level"] == "SEVERE" || entry["level"] == "WARNING";
+        self.log("browser").iter().filter(serious).map(|entry| entry["message"].to_string()).collect()
+    }
+
+    /// Returns the addresses of everything that the page has asked for since the last time.
+    pub(super) fn requests(&self) -> Vec<String> {
+        let sent = |entry: &Value| {
+            let event: Value = serde_json::from_str(entry["message"].as_str()?).ok()?;
+            let event = &event["message"];
+            let is_request = event["method"] == "Network.requestWillBeSent";
+            is_request.then(|| event["params"]["request"]["url"].as_str().map(str::to_owned))?
+        };
+        self.log("performance").iter().filter_map(sent).collect()
+    }
+
+    /// Returns whether a dialog of JavaScript is open.
+    pub(super) fn has_alert(&self) -> bool {
+        self.try_command("GET", "alert/text", &Value::Null).is_ok()
+    }
+
+    fn log(&self, kind: &str) -> Vec<Value> {
+        let entries = self.command("POST", "se/log", &json!({ "type": kind }));
+        entries.as_array().cloned().unwrap_or_default()
+    }
+
+    fn devtools(&self, name: &str, params: &Value) {
+        self.command("POST", "goog/cdp/execute", &json!({ "cmd": name, "params": params }));
+    }
+
+    #[track_caller]
+    fn command(&self, method: &str, path: &str, body: &Value) -> Value {
+        self.try_command(method, path, body).unwrap_or_else(|error| panic!("{method} {path}: {error}"))
+    }
+
+    fn try_command(&self, method: &str, path: &str, body: &Value) -> Result<Value, String> {
+        let (status, answer) = http(self.port, method, &format!("/session/{}/{path}", self.session), body);
+        let value = answer["value"].clone();
+        if status == 200 { Ok(value) } else { Err(format!("{status} {}", value["message"])) }
+    }
+
+    #[track_caller]
+    fn ask(&self, method: &str, path: &str, body: &Value) -> Value {
+        let (status, answer) = http(self.port, method, path, body);
+        assert_eq!(status, 200, "{answer}");
+        answer["value"].clone()
+    }
+}
+
+impl Drop for Browser {
+    fn drop(&mut self) {
+        // The browser is the driver's child: it must be told to go before its parent does.
+        if !self.session.is_empty() {
+            let _ = std::panic::catch_unwind(|| {
+                http(self.port, "DELETE", &format!("/session/{}", self.session), &Value::Null)
+            });
+        }
+        let _ = self.driver.kill();
+        let _ = self.driver.wait();
+    }
+}
+
+fn capabilities(profile: &Path) -> Value {
+    let profile = format!("--user-data-dir={}", profile.display());
+    let arguments = [
+        "--headless",
+        "--no-sandbox",
+        "--disable-gpu",
+        "--disable-dev-shm-usage",
+        "--no-first-run",
+        "--disable-background-networking",
+        "--disable-component-update",
+        "--disable-sync",
+        "--window-size=1280,800",
+        &profile,
+    ];
+    json!({ "capabilities": { "alwaysMatch": {
+        "browserName": "chrome",
+        "unhandledPromptBehavior": "ignore",
+        "goog:chromeOptions": { "args": arguments },
+        "goog:loggingPrefs": { "browser": "ALL", "performance": "ALL" },
+    } } })
+}
+
+/// Reads where a driver listens, and lets it write on without anybody reading.
+fn port_of(driver: &mut Child) -> u16 {
+    let mut lines = BufReader::new(driver.stdout.take().expect("stdout is a pipe")).lines();
+    let port = lines
+        .by_ref()
+        .map_while(Result::ok)
+        .find_map(|line| line.split_once("successfully on port ")?.1.trim_end_matches('.').parse::<u16>().ok());
+    std::thread::spawn(move || lines.for_each(drop));
+    port.expect("chromedriver tells its port")
+}
+
+/// Asks for something over HTTP, and returns the status and the JSON that is answered.
+fn http(port: u16, method: &str, path: &str, body: &Value) -> (u16, Value) {
+    let body = if body.is_null() { String::new() } else { body.to_string() };
+    let mut stream = TcpStream::connect(("127.0.0.1", port)).expect("cannot reach chromedriver");
+    stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+    let head = format!(
+        "{method} {path} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\
+         Connection: close\r\n\r\n",
+        body.len()
+    );
+    stream.write_all((head + &body).as_bytes()).expect("chromedriver reads");
+    let mut reader = BufReader::new(stream);
+    let mut line = String::new();
+    reader.read_line(&mut line).expect("chromedriver answers");
+    let status = line.split(' ').nth(1).and_then(|status| status.parse().ok()).unwrap_or_default();
+    let mut length = 0;
+    loop {
+        line.clear();
+        reader.read_line(&mut line).expect("chromedriver answers");
+        let Some((name, value)) = line.trim_end().split_once(':') else { break };
+        if name.eq_ignore_ascii_case("content-length") {
+            length = value.trim().parse().expect("a length is a number");
+        }
+    }
+    let mut answer = vec![0; length];
+    reader.read_exact(&mut answer).expect("chromedriver answers in full");
+    (status, serde_json::from_slice(&answer).unwrap_or(Value::Null))
+}

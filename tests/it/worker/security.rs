@@ -1,0 +1,128 @@
+//! Who is refused, and with what.
+
+use serde_json::json;
+
+use super::client::Answer;
+use super::served::Served;
+use crate::sandbox::Sandbox;
+
+fn with(served: &Served, name: &str, value: &str) -> Vec<(String, String)> {
+    let mut headers = served.trusted();
+    headers.retain(|(existing, _)| existing != name);
+    if !value.is_empty() {
+        headers.push((name.to_owned(), value.to_owned()));
+    }
+    headers
+}
+
+#[track_caller]
+fn refused(answer: &Answer, status: u16) {
+    assert_eq!(answer.status, status, "{answer:?}");
+    assert!(!answer.json()["error"].as_str().unwrap().is_empty());
+    assert!(!answer.json()["mend"].as_str().unwrap().is_empty());
+    assert_eq!(answer.header("content-type"), "application/json");
+}
+
+#[test]
+fn strangers_are_refused_each_with_its_status() {
+    let sandbox = Sandbox::new();
+    let served = Served::new(&sandbox);
+    let get = |name: &str, value: &str| served.ask("GET", "/api/stats", &with(&served, name, value), b"");
+    refused(&get("Host", "evil.example"), 421);
+    refused(&get("Host", &format!("evil.example:{}", served.port)), 421);
+    refused(&get("Host", "127.0.0.1:1"), 421);
+    refused(&get("Origin", "http://evil.example"), 403);
+    refused(&get("Origin", "null"), 403);
+    refused(&get("Origin", "http://127.0.0.1:1"), 403);
+    refused(&get("Sec-Fetch-Site", "cross-site"), 403);
+    refused(&get("Sec-Fetch-Site", "same-site"), 403);
+    refused(&get("Authorization", ""), 401);
+    refused(&get("Authorization", "Bearer wrong"), 401);
+    refused(&served.ask("GET", "/stream", &with(&served, "Authorization", ""), b""), 401);
+    assert_eq!(get("Origin", &format!("http://127.0.0.1:{}", served.port)).status, 200);
+    assert_eq!(get("Sec-Fetch-Site", "same-origin").status, 200);
+    assert_eq!(get("Host", &format!("localhost:{}", served.port)).status, 200);
+}
+
+#[test]
+fn paths_that_lead_astray_lead_nowhere() {
+    let sandbox = Sandbox::new();
+    let served = Served::new(&sandbox);
+    for path in ["/../etc/passwd", "/%2e%2e/etc/passwd", "/api/../../etc/passwd", "/page/..%2fx", "/nothing"] {
+        refused(&served.get(path), 404);
+    }
+    refused(&served.ask("PUT", "/api/stats", &served.trusted(), b"{}"), 405);
+}
+
+#[test]
+fn bodies_that_are_too_large_or_no_json_are_not_read() {
+    let sandbox = Sandbox::new();
+    let served = Served::new(&sandbox);
+    let post = |headers: &[(String, String)], body: &[u8]| served.ask("POST", "/api/sessions/init", headers, body);
+    refused(&post(&served.trusted(), &vec![b' '; 100 * 1000 * 1000]), 413);
+    for kind in ["application/x-www-form-urlencoded", "multipart/form-data; boundary=x", "text/plain", ""] {
+        refused(&post(&with(&served, "Content-Type", kind), b"session_id=a"), 415);
+    }
+    refused(&served.ask("DELETE", "/api/prompts/1", &with(&served, "Content-Type", ""), b""), 415);
+    refused(&post(&served.trusted(), b"{"), 400);
+    refused(&post(&served.trusted(), b"{\"session_id\":\"a\",\"cwd\":\"relative\"}"), 400);
+    refused(&served.get("/api/search?limit=0"), 400);
+    refused(&served.get("/api/search?kind=nonsense"), 400);
+    assert_eq!(served.get("/api/sessions").json()["items"], json!([]));
+}
+
+#[test]
+fn the_token_becomes_a_cookie_and_leaves_the_address() {
+    let sandbox = Sandbox::new();
+    let served = Served::new(&sandbox);
+    let host = vec![("Host".to_owned(), format!("127.0.0.1:{}", served.port))];
+    let page = |path: &str, headers: &[(String, String)]| served.ask("GET", path, headers, b"");
+    assert_eq!(page("/", &host).status, 401);
+    assert_eq!(page("/?token=wrong", &host).status, 401);
+    let exchanged = page(&format!("/?token={}", served.token), &host);
+    assert_eq!((exchanged.status, exchanged.header("location").as_str()), (303, "/"));
+    let cookie = exchanged.header("set-cookie");
+    assert!(cookie.contains("HttpOnly") && cookie.contains("SameSite=Strict"), "{cookie}");
+    let mut known = host.clone();
+    known.push(("Cookie".to_owned(), cookie.split(';').next().unwrap().to_owned()));
+    let shown = page("/", &known);
+    assert_eq!(shown.status, 200);
+    assert!(shown.header("content-type").starts_with("text/html"));
+    assert!(shown.header("content-security-policy").starts_with("default-src 'none'; script-src 'self';"));
+    let data = page("/api/stats", &known);
+    assert_eq!((data.status, data.header("cache-control").as_str()), (200, "no-store"));
+    for answer in [&shown, &data] {
+        assert_eq!(answer.header("x-content-type-options"), "nosniff");
+        assert_eq!(answer.header("referrer-policy"), "no-referrer");
+        assert_eq!(answer.header("access-control-allow-origin"), "");
+    }
+    for file in ["/app.js", "/style.css", "/favicon.svg"] {
+        assert_eq!(page(file, &host).status, 200, "{file}");
+    }
+}
+
+#[test]
+fn markup_comes_back_as_text() {
+    let sandbox = Sandbox::new();
+    let served = Served::new(&sandbox);
+    let script = "<script>alert(1)</script> \"><img onerror>";
+    let project = format!("/tmp/{script}");
+    served
+        .post("/api/sessions/init", &json!({ "session_id": "h", "cwd": project, "prompt": script, "prompt_id": "1" }));
+    let answer = served.get("/api/prompts");
+    assert_eq!(answer.header("content-type"), "application/json");
+    assert_eq!(answer.json()["items"][0]["prompt"], script);
+    let error = served.get(&format!("/api/timeline?id={}", "%3Cscript%3E"));
+    refused(&error, 400);
+}
+
+#[test]
+fn too_many_requests_are_told_to_wait() {
+    let sandbox = Sandbox::new();
+    let served = Served::new(&sandbox);
+    let stranger = with(&served, "Authorization", "Bearer wrong");
+    let answers: Vec<Answer> = (0..120).map(|_| served.ask("GET", "/api/health", &stranger, b"")).collect();
+    let refused = answers.iter().find(|answer| answer.status == 429).expect("nobody was told to wait");
+    assert_eq!(refused.header("retry-after"), "1");
+    assert_eq!(served.get("/api/health").status, 200, "who knows the token still may");
+}

@@ -1,0 +1,60 @@
+//! A worker of a test's own.
+
+use std::fs;
+use std::process::{Child, Stdio};
+
+use serde_json::Value;
+
+use super::client::{Answer, ask};
+use crate::poll::{DEADLINE, wait_for};
+use crate::sandbox::Sandbox;
+
+/// A worker that runs until it is dropped.
+pub(super) struct Served {
+    pub(super) child: Child,
+    pub(super) port: u16,
+    pub(super) token: String,
+}
+
+impl Served {
+    /// Starts one, and waits until it answers.
+    pub(super) fn new(sandbox: &Sandbox) -> Self {
+        let mut command = sandbox.executable("longhaul-worker");
+        let child = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        let path = sandbox.data_dir().join("worker.json");
+        let (port, token) = wait_for(DEADLINE, "worker.json", || {
+            let file: Value = serde_json::from_slice(&fs::read(&path).ok()?).ok()?;
+            let is_new = file["pid"] == child.id();
+            is_new.then(|| (file["port"].as_u64().unwrap() as u16, file["token"].as_str().unwrap().to_owned()))
+        });
+        Self { child, port, token }
+    }
+
+    /// Returns the headers of somebody who may ask anything.
+    pub(super) fn trusted(&self) -> Vec<(String, String)> {
+        vec![
+            ("Host".to_owned(), format!("127.0.0.1:{}", self.port)),
+            ("Authorization".to_owned(), format!("Bearer {}", self.token)),
+            ("Content-Type".to_owned(), "application/json".to_owned()),
+        ]
+    }
+
+    pub(super) fn ask(&self, method: &str, path: &str, headers: &[(String, String)], body: &[u8]) -> Answer {
+        ask(self.port, method, path, headers, body)
+    }
+
+    pub(super) fn get(&self, path: &str) -> Answer {
+        self.ask("GET", path, &self.trusted(), b"")
+    }
+
+    pub(super) fn post(&self, path: &str, body: &Value) -> Answer {
+        self.ask("POST", path, &self.trusted(), body.to_string().as_bytes())
+    }
+}
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
