@@ -8,6 +8,7 @@ mod continuations;
 mod ingest;
 mod memory;
 mod migrations;
+mod model;
 mod sessions;
 mod told;
 mod turns;
@@ -26,9 +27,10 @@ pub use crate::context::ContextUse;
 pub use crate::continuations::{Chain, Handoff, Met, NewChain, Step, Word};
 pub use crate::ingest::{Clean, Work};
 pub use crate::memory::{
-    Content, Hit, KnownProject, LatestSummary, NewNote, NewObservation, Order, Page, PageLine, Pruned, Record, RecordId, SearchQuery,
-    Stats, Taken, What,
+    Content, Hit, KnownProject, LatestSummary, NewNote, NewObservation, Order, Page, PageLine, Pruned, Record,
+    RecordId, SearchQuery, Stats, Taken, What,
 };
+pub use crate::model::{Cost, ModelJob, Rest, Retry, Reworded, Spending, Tokens, Trouble, Words};
 pub use crate::sessions::{NewSession, Session};
 pub use crate::turns::{Detail, Turn, Within};
 pub use crate::viewer::{Counts, Day, Entry, Moment, MomentId, Newest, Only, SessionRow};

@@ -24,6 +24,7 @@ use longhaul_memory::Kind;
 pub use self::notes::NewNote;
 pub use self::page::{LatestSummary, Page, PageLine};
 pub use self::projects::KnownProject;
+pub(crate) use self::records::observed;
 pub use self::records::{Content, Record};
 pub use self::search::{Order, SearchQuery};
 pub use self::take_in::{NewObservation, Taken};
@@ -83,6 +84,6 @@ pub struct Hit {
 }
 
 /// Reads a time.
-fn millis(ms: i64) -> Millis {
+pub(crate) fn millis(ms: i64) -> Millis {
     Millis(ms.unsigned_abs())
 }
