@@ -29,3 +29,4 @@ mod statusline;
 mod tracker_cli;
 mod tracker_hooks;
 mod tracker_tmux;
+mod worker_model;
