@@ -35,3 +35,4 @@ mod tracker_hooks;
 mod tracker_tmux;
 mod viewer;
 mod worker;
+mod worker_model;

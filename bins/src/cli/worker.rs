@@ -5,6 +5,7 @@ use std::time::Duration;
 use longhaul_core::Env;
 use longhaul_runtime::Home;
 use longhaul_runtime::worker::{self, WorkerFile};
+use longhaul_worker::model::Status;
 use serde_json::{Value, json};
 
 use super::{Exit, out};
@@ -43,7 +44,7 @@ pub(crate) fn run(env: &Env, command: &Command) -> anyhow::Result<Exit> {
             out::message(if ended { "The worker has ended." } else { "No worker runs." });
             Ok(Exit::Success)
         }
-        Command::Status { json } => status(&home, *json),
+        Command::Status { json } => status(env, &home, *json),
         Command::Open => open(env, &home),
     }
 }
@@ -57,8 +58,9 @@ fn open(env: &Env, home: &Home) -> anyhow::Result<Exit> {
     Ok(Exit::Success)
 }
 
-fn status(home: &Home, as_json: bool) -> anyhow::Result<Exit> {
+fn status(env: &Env, home: &Home, as_json: bool) -> anyhow::Result<Exit> {
     let file = worker::running(home);
+    let model = model(env, home)?;
     let health = file.as_ref().and_then(health);
     if as_json {
         out::json(&json!({
@@ -69,6 +71,7 @@ fn status(home: &Home, as_json: bool) -> anyhow::Result<Exit> {
             "url": file.as_ref().map(WorkerFile::url),
             "started": file.as_ref().map(|file| file.started),
             "clients": health.as_ref().map(|health| health["clients"].clone()),
+            "model": model.as_ref().map(Status::to_json),
         }))?;
     } else {
         match (&file, &health) {
@@ -79,8 +82,19 @@ fn status(home: &Home, as_json: bool) -> anyhow::Result<Exit> {
             (Some(file), None) => out::message(&format!("Process {} runs and does not answer.", file.pid)),
             (None, _) => out::message("No worker runs. `longhaul worker open` starts one and opens the page."),
         }
+        // Where nobody has asked for it, nobody needs to hear of it.
+        if let Some(model) = model.filter(|model| model.enabled) {
+            out::line(&model.to_string())?;
+        }
     }
     Ok(if health.is_some() { Exit::Success } else { Exit::Problem })
+}
+
+/// Returns what better words from a model have cost today; `None` where nothing is stored yet.
+fn model(env: &Env, home: &Home) -> anyhow::Result<Option<Status>> {
+    let (config, _) = longhaul_runtime::config(env)?;
+    let Some(store) = home.existing_store()? else { return Ok(None) };
+    Ok(Some(longhaul_worker::model::status(&store, &config, env.now)?))
 }
 
 fn health(file: &WorkerFile) -> Option<Value> {

@@ -1,5 +1,6 @@
 //! Configuration: partial JSON over defaults, each bad value replaced by its default with a warning that names the key.
 
+mod model;
 mod setting;
 
 use std::collections::BTreeMap;
@@ -7,6 +8,7 @@ use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 
+pub use self::model::{ModelId, Via};
 use self::setting::settings;
 pub use self::setting::{Amount, Key, Limits, Line, Names, Setting, Share, Warning};
 
@@ -81,6 +83,19 @@ settings! {
         exclude: Names = Names::default(), "exclude", "Folders of projects that are not remembered at all, such as `~/private/*`; `*` stands for any characters";
         retention_days: Amount = Amount(365.0), "retention_days", "Days after which raw tool input and output are dropped; what was made of them stays; 0 keeps them for ever";
         page: bool = true, "page", "Show a new session the project's last summary and newest records";
+        model: Model = Model::default(), "model", "Better words from a model, in the worker";
+    }
+}
+
+settings! {
+    /// Better words from a model, which cost money.
+    pub struct Model {
+        enabled: bool = false, "enabled", "Let a model put into better words what rules have noted, while the worker runs; this costs tokens";
+        via: Via = Via::Claude, "via", "`claude` asks through `claude -p`, `api` asks the Anthropic API with `ANTHROPIC_API_KEY`";
+        model: ModelId = ModelId::default(), "model", "The model's id; left empty, a small one over the API, and with `claude` the one that the client would use";
+        daily_token_budget: Amount = Amount(100_000.0), "daily_token_budget", "Tokens a day, of requests and answers together; no request is begun that could cost more than is left";
+        timeout_seconds: Amount = Amount(60.0), "timeout_seconds", "How long an answer may take";
+        quiet_minutes: Amount = Amount(2.0), "quiet_minutes", "How long a session must have rested before it is put into better words";
     }
 }
 

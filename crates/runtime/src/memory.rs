@@ -18,6 +18,7 @@ use longhaul_store::{NewObservation, NewSession, Session, Store};
 pub use self::host::{Host, HostCall, HostPrompt, Noted};
 pub(crate) use self::spool::Spool;
 use crate::handoff::Project;
+use crate::model::is_model_dir;
 use crate::private_turns::PrivateTurns;
 use crate::{Deadline, Error, Home, Keeper};
 
@@ -44,7 +45,11 @@ pub(crate) fn clean_prompt(prompt: &str, keeper: Keeper) -> Option<String> {
 }
 
 /// Returns whether a project is not to be remembered.
-pub(crate) fn is_excluded(memory: &config::Memory, env: &Env, project: &Path) -> bool {
+pub fn is_excluded(memory: &config::Memory, env: &Env, project: &Path) -> bool {
+    // What a model was asked about the memory is none.
+    if env.data_dir.as_ref().is_some_and(|dir| is_model_dir(dir, project)) {
+        return true;
+    }
     let home = env.home_dir.as_ref().map(|home| home.to_string_lossy());
     let path = project.to_string_lossy();
     memory.exclude.0.iter().any(|pattern| {

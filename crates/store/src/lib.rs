@@ -8,6 +8,7 @@ mod continuations;
 mod ingest;
 mod memory;
 mod migrations;
+mod model;
 mod sessions;
 mod told;
 mod turns;
@@ -29,6 +30,7 @@ pub use crate::memory::{
     Bulk, Content, Hit, KnownProject, LatestSummary, NewNote, NewObservation, Order, Page, PageLine, Past, PastPrompt,
     PastTurn, Pruned, Record, RecordId, SearchQuery, Stats, Taken, What,
 };
+pub use crate::model::{Cost, ModelJob, Rest, Retry, Reworded, Spending, Tokens, Trouble, Words};
 pub use crate::sessions::{NewSession, Session};
 pub use crate::turns::{Detail, Turn, Within};
 pub use crate::viewer::{Counts, Day, Entry, Moment, MomentId, Newest, Only, SessionRow};

@@ -26,6 +26,7 @@ pub use self::notes::NewNote;
 pub use self::page::{LatestSummary, Page, PageLine};
 pub use self::past::{Bulk, Past, PastPrompt, PastTurn};
 pub use self::projects::KnownProject;
+pub(crate) use self::records::observed;
 pub use self::records::{Content, Record};
 pub use self::search::{Order, SearchQuery};
 pub use self::take_in::{NewObservation, Taken};
@@ -85,6 +86,6 @@ pub struct Hit {
 }
 
 /// Reads a time.
-fn millis(ms: i64) -> Millis {
+pub(crate) fn millis(ms: i64) -> Millis {
     Millis(ms.unsigned_abs())
 }

@@ -15,6 +15,7 @@ pub(crate) const STEPS: &[&str] = &[
     include_str!("migrations/4_handoff.sql"),
     include_str!("migrations/5_continuation.sql"),
     include_str!("migrations/6_memory.sql"),
+    include_str!("migrations/7_model.sql"),
 ];
 
 /// Brings the schema up to date.

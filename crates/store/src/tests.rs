@@ -3,6 +3,7 @@ mod batons;
 mod context;
 mod ingest;
 mod memory;
+mod model;
 
 use std::path::Path;
 use std::time::Duration;

@@ -16,6 +16,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::Semaphore;
 
+use crate::model;
 use crate::routes::router;
 use crate::watch::watch;
 use crate::worker::Worker;
@@ -40,7 +41,11 @@ const AT_END: Duration = Duration::from_secs(1);
 
 /// Runs the worker: exit 0 where it has run, 1 where it cannot or another one runs.
 pub fn main(args: impl Iterator<Item = String>) -> ExitCode {
-    if args.into_iter().any(|arg| arg == "--detached") {
+    let args: Vec<String> = args.collect();
+    if let Some(code) = model::guard(args.iter().cloned()) {
+        return code;
+    }
+    if args.iter().any(|arg| arg == "--detached") {
         worker::detach();
     }
     let env = longhaul_runtime::env();
@@ -94,6 +99,7 @@ fn run() -> Result<Ended, Error> {
         claim.publish(&file)?;
         say(&format!("longhaul: {}", file.url()));
         tokio::spawn(watch(Arc::clone(&state)));
+        let _model = model::start(&home);
         serve(listener, state, idle(&config.worker)).await.map_err(failed)
     });
     // What still runs is a read of the database, or nobody's.

@@ -220,7 +220,7 @@ fn observation(row: &Row<'_>) -> rusqlite::Result<Content> {
 }
 
 /// Reads an observation whose columns begin with `first`.
-fn observed(row: &Row<'_>, first: usize) -> rusqlite::Result<Observation> {
+pub(crate) fn observed(row: &Row<'_>, first: usize) -> rusqlite::Result<Observation> {
     let list = |column: usize| Ok::<_, rusqlite::Error>(texts(&row.get::<_, String>(first + column)?));
     Ok(Observation {
         kind: Kind::from_name(&row.get::<_, String>(first)?).unwrap_or(Kind::Note),

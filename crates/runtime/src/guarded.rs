@@ -1,0 +1,199 @@
+//! A program that ends with whoever wanted it.
+//!
+//! Between the two stands a guard, which is this executable once more: it holds the one end of a pipe whose other end
+//! closes when the process that wanted the program closes it, or dies in whatever way. Then the guard ends the
+//! program's whole process group. Nothing else does that for a process that is killed with SIGKILL.
+
+use std::io::{self, BufRead, Read, Write};
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::Path;
+use std::process::{Child, Command, ExitCode, Stdio};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
+
+use crate::Error;
+
+/// The first argument of the guard.
+const GUARD: &str = "guard";
+
+/// The most that is read of what a program prints.
+const MAX_OUTPUT: u64 = 4 * 1024 * 1024;
+
+/// How often somebody asks whether to go on.
+const PAUSE: Duration = Duration::from_millis(50);
+
+/// How long the guard may take to end the program.
+const AT_END: Duration = Duration::from_secs(5);
+
+/// Variables of a session or a terminal that this process may have been started from: the program belongs to neither.
+const NOT_PASSED_ON: [&str; 13] = [
+    "CLAUDECODE",
+    "CLAUDE_CODE_ENTRYPOINT",
+    "CLAUDE_CODE_SESSION_ID",
+    "CLAUDE_CODE_SSE_PORT",
+    "CLAUDE_ENV_FILE",
+    "CLAUDE_PID",
+    "CLAUDE_PLUGIN_ROOT",
+    "CLAUDE_PROJECT_DIR",
+    "STY",
+    "TERM_PROGRAM",
+    "TMUX",
+    "TMUX_PANE",
+    "WINDOW",
+];
+
+/// What a program that has ended has left behind.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ended {
+    /// Its exit status; `None` after a signal.
+    pub status: Option<i32>,
+    /// What it printed.
+    pub stdout: String,
+    /// What it said to people.
+    pub stderr: String,
+}
+
+/// Why a program has not come to its end.
+#[derive(Debug, thiserror::Error)]
+pub enum GuardError {
+    /// It could not be started.
+    #[error(transparent)]
+    Start(#[from] Error),
+    /// It took too long, and was ended.
+    #[error("{program} did not answer within {seconds} s")]
+    TimedOut { program: String, seconds: u64 },
+    /// Whoever wanted it does not want it any more; it was ended.
+    #[error("{program} was ended with the worker")]
+    NotWanted { program: String },
+}
+
+/// Runs a program in `dir`, with hooks of ours switched off, until it ends, the time is up, or it is not wanted any more.
+///
+/// Only this executable can be its guard: its `main` must call [`guard`] before anything else.
+pub fn run_guarded(
+    argv: &[String],
+    dir: &Path,
+    stdin: &str,
+    limit: Duration,
+    is_wanted: impl Fn() -> bool,
+) -> Result<Ended, GuardError> {
+    let program = argv.first().cloned().unwrap_or_default();
+    let failed = |source| Error::Start { program: program.clone(), source };
+    crate::files::create_dir(dir)?;
+    let deadline = Instant::now() + limit;
+    let mut guard = start(argv, dir).map_err(failed)?;
+    let mut lifeline = guard.stdin.take();
+    if let Some(pipe) = &mut lifeline {
+        // A guard that is gone already says so by its end.
+        let _ = writeln!(pipe, "{}", stdin.len()).and_then(|()| pipe.write_all(stdin.as_bytes()));
+    }
+    let (to, from) = mpsc::channel();
+    let (out, err) = (guard.stdout.take(), guard.stderr.take());
+    thread::spawn(move || {
+        let err = thread::spawn(move || read(err));
+        let out = read(out);
+        let _ = to.send((out, err.join().unwrap_or_default()));
+    });
+    let printed = loop {
+        match from.recv_timeout(PAUSE) {
+            Ok(printed) => break Ok(printed),
+            Err(RecvTimeoutError::Timeout) if !is_wanted() => break Err(GuardError::NotWanted { program }),
+            Err(RecvTimeoutError::Timeout) if Instant::now() >= deadline => {
+                break Err(GuardError::TimedOut { program, seconds: limit.as_secs() });
+            }
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => break Ok(Default::default()),
+        }
+    };
+    drop(lifeline);
+    let status = end(&mut guard);
+    printed.map(|(stdout, stderr)| Ended { status, stdout, stderr })
+}
+
+#[expect(clippy::disallowed_methods, reason = "processes are started here, in longhaul-runtime")]
+fn start(argv: &[String], dir: &Path) -> io::Result<Child> {
+    let mut command = Command::new(std::env::current_exe()?);
+    command.arg(GUARD).args(argv).current_dir(dir).env("LONGHAUL_DISABLE", "1");
+    for name in NOT_PASSED_ON {
+        command.env_remove(name);
+    }
+    // A group of its own: Ctrl-C in the worker's terminal is for the worker, which then closes the pipe.
+    command.process_group(0).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command.spawn()
+}
+
+fn read(pipe: Option<impl Read>) -> String {
+    let mut bytes = Vec::new();
+    if let Some(mut pipe) = pipe {
+        let _ = pipe.by_ref().take(MAX_OUTPUT).read_to_end(&mut bytes);
+        // Whoever prints more must not wait for ever for a reader.
+        let _ = io::copy(&mut pipe, &mut io::sink());
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+/// Waits for the guard, which has nothing left to do.
+fn end(guard: &mut Child) -> Option<i32> {
+    let deadline = Instant::now() + AT_END;
+    while Instant::now() < deadline {
+        match guard.try_wait() {
+            Ok(Some(status)) => return status.code(),
+            Ok(None) => thread::sleep(Duration::from_millis(5)),
+            Err(_) => return None,
+        }
+    }
+    let _ = guard.kill();
+    guard.wait().ok().and_then(|status| status.code())
+}
+
+/// Is the guard, where the arguments of this process say so; `None` where they do not.
+pub fn guard(args: impl IntoIterator<Item = String>) -> Option<ExitCode> {
+    let mut args = args.into_iter();
+    if args.next().as_deref() != Some(GUARD) {
+        return None;
+    }
+    let argv: Vec<String> = args.collect();
+    Some(stand_guard(&argv).unwrap_or_else(|error| {
+        let program = argv.first().map_or("", String::as_str);
+        let _ = writeln!(io::stderr(), "cannot start {program}: {error}");
+        ExitCode::from(127)
+    }))
+}
+
+#[expect(clippy::disallowed_methods, reason = "processes are started here, in longhaul-runtime")]
+fn stand_guard(argv: &[String]) -> io::Result<ExitCode> {
+    let (program, args) = argv.split_first().ok_or(io::ErrorKind::InvalidInput)?;
+    let text = read_text()?;
+    let mut child = Command::new(program).args(args).process_group(0).stdin(Stdio::piped()).spawn()?;
+    let group = Pid::from_child(&child);
+    if let Some(mut pipe) = child.stdin.take() {
+        thread::spawn(move || drop(pipe.write_all(&text)));
+    }
+    thread::spawn(move || {
+        // Nothing more is ever written: it ends when there is nobody left who could.
+        let _ = io::copy(&mut io::stdin().lock(), &mut io::sink());
+        let _ = kill_process_group(group, Signal::KILL);
+    });
+    // It is left unburied until its group is gone, so that nobody else can have its number meanwhile.
+    while waitid(WaitId::Pid(group), WaitIdOptions::EXITED | WaitIdOptions::NOWAIT)
+        .is_err_and(|error| error == rustix::io::Errno::INTR)
+    {}
+    let _ = kill_process_group(group, Signal::KILL);
+    let status = child.wait()?;
+    let code = status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or_default());
+    Ok(ExitCode::from(u8::try_from(code).unwrap_or(1)))
+}
+
+/// Reads what the program shall read: how long it is, in a line of its own, and the text.
+fn read_text() -> io::Result<Vec<u8>> {
+    let mut stdin = io::stdin().lock();
+    let mut line = String::new();
+    stdin.read_line(&mut line)?;
+    let length = line.trim().parse().map_err(|_| io::Error::from(io::ErrorKind::InvalidData))?;
+    let mut text = vec![0; length];
+    stdin.read_exact(&mut text)?;
+    Ok(text)
+}

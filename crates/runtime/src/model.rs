@@ -1,0 +1,47 @@
+//! Where a model is found: the user's key, and the client.
+
+use std::path::{Path, PathBuf};
+
+use crate::Home;
+
+/// Where the API is, unless `ANTHROPIC_BASE_URL` says otherwise.
+const BASE_URL: &str = "https://api.anthropic.com";
+
+/// What the environment says of models. Not part of `Env`, which is printed here and there: a key is printed nowhere.
+pub struct ModelAccess {
+    /// `ANTHROPIC_API_KEY`.
+    pub api_key: Option<String>,
+    /// `ANTHROPIC_BASE_URL`.
+    pub base_url: String,
+    /// The client: `CLAUDE_BIN`, or `claude` on the path.
+    pub claude: String,
+}
+
+impl ModelAccess {
+    /// Reads the environment of this process.
+    #[expect(clippy::disallowed_methods, reason = "the environment is read here, in longhaul-runtime")]
+    pub fn read() -> Self {
+        let var = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
+        Self {
+            api_key: var("ANTHROPIC_API_KEY"),
+            base_url: var("ANTHROPIC_BASE_URL").unwrap_or_else(|| BASE_URL.to_owned()),
+            claude: var("CLAUDE_BIN").unwrap_or_else(|| "claude".to_owned()),
+        }
+    }
+}
+
+/// Returns the folder in which the client is asked: its sessions belong to no project.
+pub fn model_dir(home: &Home) -> PathBuf {
+    dir_in(home.dir())
+}
+
+/// Returns whether a session in `folder` is one in which a model was asked.
+pub(crate) fn is_model_dir(data_dir: &Path, folder: &Path) -> bool {
+    let own = dir_in(data_dir);
+    // The client tells the path without links.
+    folder.starts_with(&own) || std::fs::canonicalize(&own).is_ok_and(|own| folder.starts_with(own))
+}
+
+fn dir_in(data_dir: &Path) -> PathBuf {
+    data_dir.join("model")
+}

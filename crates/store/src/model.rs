@@ -1,0 +1,25 @@
+//! Better words from a model: what is worth asking for, what it has cost, and what came of it.
+//!
+//! A request is one prompt of a session with everything that was observed for it. What it may cost is set aside before,
+//! and what it did cost is counted after, in the transaction that stores the answer: a worker that is killed at any
+//! moment has either stored an answer and counted it, or left behind what it had set aside.
+
+mod budget;
+mod jobs;
+mod outcome;
+
+use rusqlite::Connection;
+
+pub use self::budget::{Spending, Tokens, Trouble};
+pub use self::jobs::{ModelJob, Rest};
+pub use self::outcome::{Cost, Retry, Reworded, Words};
+use crate::{Store, StoreError, cannot};
+
+/// Does `work` in one transaction, and says what it was where that fails.
+fn at_once<T>(
+    store: &Store,
+    action: &'static str,
+    work: impl FnOnce(&Connection) -> rusqlite::Result<T>,
+) -> Result<T, StoreError> {
+    store.immediately(|store| work(&store.connection).map_err(cannot(action)))
+}

@@ -1,0 +1,112 @@
+//! What a model costs: set aside before a request, counted after it.
+
+use longhaul_core::Millis;
+use rusqlite::{Connection, OptionalExtension};
+
+use super::at_once;
+use crate::{Store, StoreError, cannot};
+
+/// What a request cost, as the reply reports it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Tokens {
+    /// Read by the model.
+    pub input: u64,
+    /// Written by the model.
+    pub output: u64,
+}
+
+/// What was spent on a day.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Spending {
+    /// Requests whose end is known.
+    pub requests: u64,
+    /// Tokens that replies have reported.
+    pub reported: Tokens,
+    /// Tokens that requests may have cost of which nobody has seen the end.
+    pub unreported: u64,
+    /// Tokens set aside for the request that is under way.
+    pub reserved: u64,
+}
+
+impl Spending {
+    /// Returns all of it: what was spent, what may have been, and what is about to be.
+    pub fn total(&self) -> u64 {
+        self.reported.input + self.reported.output + self.unreported + self.reserved
+    }
+}
+
+/// What went wrong last.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Trouble {
+    /// When.
+    pub at: Millis,
+    /// What.
+    pub error: String,
+}
+
+impl Store {
+    /// Sets tokens aside for a request; returns the reservation, or `None` where the day's budget has not that much left.
+    pub fn reserve_tokens(&self, prompt: i64, day: &str, tokens: u64, budget: u64) -> Result<Option<i64>, StoreError> {
+        at_once(self, "set tokens aside", |connection| {
+            if spending(connection, day)?.total().saturating_add(tokens) > budget {
+                return Ok(None);
+            }
+            let sql = "INSERT INTO model_reservations (prompt_id, day, tokens) VALUES (?1, ?2, ?3)";
+            connection.execute(sql, (prompt, day, number(tokens)))?;
+            Ok(Some(connection.last_insert_rowid()))
+        })
+    }
+
+    /// Returns what was spent on a day.
+    pub fn model_spending(&self, day: &str) -> Result<Spending, StoreError> {
+        spending(&self.connection, day).map_err(cannot("read what was spent"))
+    }
+
+    /// Returns what went wrong last, if nothing has gone well since.
+    pub fn model_trouble(&self) -> Result<Option<Trouble>, StoreError> {
+        let read = |row: &rusqlite::Row<'_>| {
+            Ok(Trouble { at: Millis(row.get::<_, i64>(0)?.unsigned_abs()), error: row.get(1)? })
+        };
+        self.connection
+            .query_row("SELECT at, error FROM model_trouble", [], read)
+            .optional()
+            .map_err(cannot("read what went wrong"))
+    }
+}
+
+fn spending(connection: &Connection, day: &str) -> rusqlite::Result<Spending> {
+    let sql = "SELECT requests, tokens_in, tokens_out, tokens_unreported FROM model_days WHERE day = ?1";
+    let read = |row: &rusqlite::Row<'_>| {
+        let count = |column: usize| Ok::<_, rusqlite::Error>(row.get::<_, i64>(column)?.unsigned_abs());
+        let reported = Tokens { input: count(1)?, output: count(2)? };
+        Ok(Spending { requests: count(0)?, reported, unreported: count(3)?, reserved: 0 })
+    };
+    let spent = connection.prepare_cached(sql)?.query_row([day], read).optional()?.unwrap_or_default();
+    let sql = "SELECT coalesce(sum(tokens), 0) FROM model_reservations WHERE day = ?1";
+    let reserved: i64 = connection.prepare_cached(sql)?.query_row([day], |row| row.get(0))?;
+    Ok(Spending { reserved: reserved.unsigned_abs(), ..spent })
+}
+
+/// Counts what a request has cost.
+pub(super) fn spend(
+    connection: &Connection,
+    day: &str,
+    requests: u64,
+    reported: Tokens,
+    unreported: u64,
+) -> rusqlite::Result<()> {
+    let sql = "INSERT INTO model_days AS old (day, requests, tokens_in, tokens_out, tokens_unreported)
+               VALUES (?1, ?2, ?3, ?4, ?5)
+               ON CONFLICT (day) DO UPDATE SET
+                   requests = old.requests + excluded.requests,
+                   tokens_in = old.tokens_in + excluded.tokens_in,
+                   tokens_out = old.tokens_out + excluded.tokens_out,
+                   tokens_unreported = old.tokens_unreported + excluded.tokens_unreported";
+    let values = (day, number(requests), number(reported.input), number(reported.output), number(unreported));
+    connection.execute(sql, values).map(drop)
+}
+
+/// A count that no reply can make overflow: whoever reports more than this reports nonsense.
+pub(super) fn number(count: u64) -> i64 {
+    i64::try_from(count).unwrap_or(i64::MAX).min(1 << 40)
+}

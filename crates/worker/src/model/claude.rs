@@ -1,0 +1,129 @@
+//! The client, `claude -p`, with the user's own account.
+
+use std::path::Path;
+use std::time::Duration;
+
+use longhaul_runtime::{Ended, GuardError, ModelAccess, run_guarded};
+use longhaul_store::Cost;
+use serde_json::Value;
+
+use super::answer::json_in;
+use super::ask::Request;
+use super::way::{Failure, Reply, cost, usage};
+
+/// What the client adds to a request on its own, at most: its own words, and a second turn for the structured answer.
+pub(crate) const OWN_TOKENS: u64 = 8_000;
+
+/// How long the client may take to say which options it has.
+const HELP: Duration = Duration::from_secs(20);
+
+/// Options that keep a request small and the client by itself, used where the client has them.
+const OPTIONS: [(&str, &[&str]); 6] = [
+    // No plugins, hooks or instructions of the user's; the account stays.
+    ("--safe-mode", &["--safe-mode"]),
+    ("--settings", &["--settings", r#"{"disableAllHooks":true}"#]),
+    ("--strict-mcp-config", &["--strict-mcp-config"]),
+    ("--tools", &["--tools", ""]),
+    ("--disable-slash-commands", &["--disable-slash-commands"]),
+    ("--no-session-persistence", &["--no-session-persistence"]),
+];
+
+/// A client, and what it can do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Client {
+    program: String,
+    help: String,
+}
+
+impl Client {
+    /// Asks the client which options it has.
+    pub(crate) fn find(access: &ModelAccess, dir: &Path, is_wanted: impl Fn() -> bool) -> Result<Self, Failure> {
+        let argv = [access.claude.clone(), "--help".to_owned()];
+        let ended = run_guarded(&argv, dir, "", HELP, is_wanted).map_err(|error| stopped(error, Cost::Nothing))?;
+        if ended.status != Some(0) {
+            return Err(Failure::of_way(said(&access.claude, &ended), Cost::Nothing));
+        }
+        Ok(Self { program: access.claude.clone(), help: ended.stdout })
+    }
+
+    fn has(&self, option: &str) -> bool {
+        self.help.split(|c: char| !(c.is_ascii_alphanumeric() || c == '-')).any(|word| word == option)
+    }
+
+    fn argv(&self, request: &Request, model: Option<&str>) -> Vec<String> {
+        let mut argv = vec![self.program.clone()];
+        let mut add = |words: &[&str]| argv.extend(words.iter().map(|word| (*word).to_owned()));
+        add(&["-p", "--output-format", "json"]);
+        for (option, words) in OPTIONS {
+            if self.has(option) {
+                add(words);
+            }
+        }
+        if self.has("--system-prompt") {
+            add(&["--system-prompt", request.system]);
+        }
+        if self.has("--json-schema") {
+            add(&["--json-schema", &request.schema.to_string()]);
+        }
+        if let Some(model) = model {
+            add(&["--model", model]);
+        }
+        argv
+    }
+
+    /// Returns what the client reads; what it has no option for is said there.
+    fn input(&self, request: &Request) -> String {
+        let mut input = String::new();
+        if !self.has("--system-prompt") {
+            input = format!("{}\n\n", request.system);
+        }
+        if !self.has("--json-schema") {
+            input = format!("{input}Answer with JSON of this schema and nothing else:\n{}\n\n", request.schema);
+        }
+        format!("{input}{}", request.text)
+    }
+
+    /// Asks the client and waits for its answer, for `limit` at most.
+    pub(crate) fn ask(
+        &self,
+        request: &Request,
+        model: Option<&str>,
+        dir: &Path,
+        limit: Duration,
+        is_wanted: impl Fn() -> bool,
+    ) -> Result<Reply, Failure> {
+        let argv = self.argv(request, model);
+        let ended = run_guarded(&argv, dir, &self.input(request), limit, is_wanted)
+            .map_err(|error| stopped(error, Cost::Unknown))?;
+        let reply: Value = serde_json::from_str(ended.stdout.trim()).unwrap_or_default();
+        if ended.status != Some(0) || reply["is_error"] == true {
+            // One that never ran has cost nothing.
+            let cost = if ended.status == Some(127) { Cost::Nothing } else { cost(&reply) };
+            return Err(Failure::of_way(said(&self.program, &ended), cost));
+        }
+        let answer = match &reply["structured_output"] {
+            Value::Null => reply["result"].as_str().and_then(json_in),
+            structured => Some(structured.clone()),
+        };
+        match (answer, usage(&reply)) {
+            (Some(answer), Some(tokens)) => Ok(Reply { answer, tokens }),
+            (Some(_) | None, _) => Err(Failure::of_prompt("the client's reply holds no answer", cost(&reply))),
+        }
+    }
+}
+
+fn stopped(error: GuardError, cost: Cost) -> Failure {
+    match error {
+        GuardError::Start(error) => Failure::of_way(error.chain(), Cost::Nothing),
+        GuardError::TimedOut { .. } => Failure::of_prompt(error.to_string(), cost),
+        GuardError::NotWanted { .. } => Failure::NotWanted,
+    }
+}
+
+/// Returns what the client said when it failed.
+fn said(program: &str, ended: &Ended) -> String {
+    let reply: Value = serde_json::from_str(ended.stdout.trim()).unwrap_or_default();
+    let message = reply["result"].as_str().unwrap_or_else(|| ended.stderr.trim());
+    let status = ended.status.map_or_else(|| "a signal".to_owned(), |status| format!("status {status}"));
+    format!("{program} ended with {status}: {}", message.chars().take(300).collect::<String>())
+}

@@ -1,0 +1,201 @@
+//! One prompt after the other, for as long as the worker runs.
+
+use std::path::Path;
+use std::time::Duration;
+
+use longhaul_core::config::Via;
+use longhaul_core::{Config, Env, Millis};
+use longhaul_memory::TurnText;
+use longhaul_runtime::memory::is_excluded;
+use longhaul_runtime::{Error, ErrorLog, Home, Keeper, ModelAccess, model_dir};
+use longhaul_store::{Cost, ModelJob, Rest, Retry, Store};
+
+use super::ask::{Request, request};
+use super::claude::{Client, OWN_TOKENS};
+use super::status::{budget, today};
+use super::way::{Blame, Failure, Reply};
+use super::{Stop, answer, api};
+
+/// How often it looks for something to do.
+const LOOK: Duration = Duration::from_secs(2);
+
+/// How long everything waits after a failure; twice as long after the next, up to the most.
+const PAUSE: Duration = Duration::from_secs(5);
+const LONGEST_PAUSE: Duration = Duration::from_secs(30 * 60);
+
+/// How long a prompt waits after its first failure; four times as long after each that follows.
+const PUT_OFF_MS: u64 = 60_000;
+const LONGEST_PUT_OFF_MS: u64 = 6 * 3_600_000;
+
+/// After so many failures of which the prompt may be the cause, the words of the rules stay.
+const ATTEMPTS: u32 = 6;
+
+/// How long nothing must have happened in a turn whose end nobody has seen.
+const SILENCE_MS: u64 = 3_600_000;
+
+/// How many of a session's last turns are looked at.
+const TURNS: usize = 40;
+
+/// What a look has come to.
+enum Look {
+    /// Something was put into better words: there may be more.
+    Done,
+    /// There is nothing to do, or nothing left to spend.
+    Nothing,
+    /// It has failed.
+    Failed,
+    /// The worker ends.
+    Stopped,
+}
+
+/// The loop's own memory, which does not outlive it.
+pub(super) struct Runner<'a> {
+    home: &'a Home,
+    stop: &'a Stop,
+    settled: bool,
+    client: Option<Client>,
+    failures: u32,
+}
+
+impl<'a> Runner<'a> {
+    pub(super) fn new(home: &'a Home, stop: &'a Stop) -> Self {
+        Self { home, stop, settled: false, client: None, failures: 0 }
+    }
+
+    /// Goes on until it is stopped.
+    pub(super) fn run(&mut self) {
+        while self.stop.is_wanted() {
+            let look = self.look().unwrap_or_else(|error| {
+                ErrorLog::new(&longhaul_runtime::env(), "worker").write(&format!("model: {}", error.chain()));
+                // Whatever is set aside for a request whose answer could not be stored is spent.
+                self.settled = false;
+                Look::Failed
+            });
+            let pause = match look {
+                Look::Done => Duration::ZERO,
+                Look::Nothing => LOOK,
+                Look::Failed => pause(self.failures),
+                Look::Stopped => return,
+            };
+            match look {
+                Look::Failed => self.failures = self.failures.saturating_add(1),
+                Look::Done => self.failures = 0,
+                Look::Nothing | Look::Stopped => {}
+            }
+            self.stop.wait(pause);
+        }
+    }
+
+    fn look(&mut self) -> Result<Look, Error> {
+        let env = longhaul_runtime::env();
+        let (config, _) = longhaul_runtime::config(&env)?;
+        if !config.memory.enabled || !config.memory.model.enabled {
+            return Ok(Look::Nothing);
+        }
+        let Some(store) = self.home.existing_store()? else { return Ok(Look::Nothing) };
+        if !self.settled {
+            store.settle_left_over(env.now, |attempts| after_a_kill(env.now, attempts))?;
+            self.settled = true;
+        }
+        if store.model_spending(&today(env.now))?.total() >= budget(&config) {
+            return Ok(Look::Nothing);
+        }
+        let may_ask = |project: &str| !is_excluded(&config.memory, &env, Path::new(project));
+        let Some(job) = store.next_model_job(rest(&config, env.now), may_ask)? else { return Ok(Look::Nothing) };
+        self.work(store, &job, &env, &config)
+    }
+
+    fn work(&mut self, store: Store, job: &ModelJob, env: &Env, config: &Config) -> Result<Look, Error> {
+        let request = request_for(&store, job)?;
+        let own = match config.memory.model.via {
+            Via::Api => 0,
+            Via::Claude => OWN_TOKENS,
+        };
+        let reserved = store.reserve_tokens(job.prompt, &today(env.now), request.estimate() + own, budget(config))?;
+        let Some(reservation) = reserved else { return Ok(Look::Nothing) };
+        // Nobody needs a connection while a model thinks.
+        drop(store);
+        let asked = self.ask(&request, config);
+        let (at, store) = (longhaul_runtime::env().now, self.home.store(Duration::from_secs(5))?);
+        let (error, cost, blame) = match asked {
+            Ok(reply) => match answer::read(&reply.answer, job, Keeper::new(config)) {
+                Some(words) => {
+                    store.finish_model_job(reservation, &words, reply.tokens, at)?;
+                    return Ok(Look::Done);
+                }
+                None => {
+                    ("the answer is not what was asked for".to_owned(), Cost::Reported(reply.tokens), Blame::Prompt)
+                }
+            },
+            Err(Failure::Failed { error, cost, blame }) => (error, cost, blame),
+            // What was set aside stays so: the next worker counts it as spent.
+            Err(Failure::NotWanted) => return Ok(Look::Stopped),
+        };
+        let error = Keeper::new(&Config::default()).clean(&error);
+        ErrorLog::new(env, "worker").write(&format!("model: {error}"));
+        store.fail_model_job(reservation, cost, retry(at, job.attempts, blame), &error, at)?;
+        Ok(Look::Failed)
+    }
+
+    fn ask(&mut self, request: &Request, config: &Config) -> Result<Reply, Failure> {
+        let access = ModelAccess::read();
+        let model = &config.memory.model;
+        let limit = Duration::from_millis(model.timeout_seconds.seconds_as_millis().clamp(1_000, 3_600_000));
+        let (dir, is_wanted) = (model_dir(self.home), || self.stop.is_wanted());
+        let _asking = self.stop.asking(model.via);
+        match model.via {
+            Via::Api => api::ask(request, model.model.get(), &access, limit),
+            Via::Claude => {
+                let client = match self.client.take() {
+                    Some(client) => client,
+                    None => Client::find(&access, &dir, is_wanted)?,
+                };
+                let reply = client.ask(request, model.model.get(), &dir, limit, is_wanted)?;
+                // One that has failed is asked again what it can do: perhaps it is another by then.
+                self.client = Some(client);
+                Ok(reply)
+            }
+        }
+    }
+}
+
+fn request_for(store: &Store, job: &ModelJob) -> Result<Request, Error> {
+    let (turns, _) = store.turns(&job.session, None, TURNS)?;
+    let is_before = |at: Millis| job.until.is_none_or(|until| at < until);
+    let told: Vec<TurnText<'_>> = turns
+        .iter()
+        .filter(|turn| turn.origin == job.session && is_before(turn.at))
+        .map(|turn| TurnText { asked: &turn.asked, replied: &turn.replied })
+        .collect();
+    Ok(request(job, &told))
+}
+
+fn rest(config: &Config, now: Millis) -> Rest {
+    let quiet = (config.memory.model.quiet_minutes.0 * 60_000.0) as u64;
+    let ago = |ms: u64| Millis(now.0.saturating_sub(ms));
+    Rest { now, quiet_since: ago(quiet), silent_since: ago(quiet.max(SILENCE_MS)) }
+}
+
+/// Returns how long everything waits after so many failures in a row.
+pub(super) fn pause(failures: u32) -> Duration {
+    PAUSE.saturating_mul(2_u32.saturating_pow(failures)).min(LONGEST_PAUSE)
+}
+
+/// Returns when a prompt that has failed so often before is asked about again.
+pub(super) fn retry(now: Millis, attempts: u32, blame: Blame) -> Retry {
+    let longest = match blame {
+        Blame::Prompt if attempts + 1 >= ATTEMPTS => return Retry::Never,
+        Blame::Prompt => LONGEST_PUT_OFF_MS,
+        Blame::Way => LONGEST_PAUSE.as_millis() as u64,
+    };
+    let wait = PUT_OFF_MS.saturating_mul(4_u64.saturating_pow(attempts)).min(longest);
+    Retry::At(Millis(now.0.saturating_add(wait)))
+}
+
+/// A worker that was killed once carries on at once; one that is killed each time must not ask for ever.
+pub(super) fn after_a_kill(now: Millis, attempts: u32) -> Retry {
+    match attempts {
+        0 => Retry::At(now),
+        more => retry(now, more - 1, Blame::Prompt),
+    }
+}

@@ -1,0 +1,84 @@
+//! What better words have cost today.
+
+use std::fmt;
+
+use longhaul_core::clock::date_of;
+use longhaul_core::{Config, Millis};
+use longhaul_runtime::utc_offset_seconds;
+use longhaul_store::{Spending, Store, StoreError, Trouble};
+use serde_json::{Value, json};
+
+/// What was spent today, what is left, and what went wrong last.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Status {
+    /// Whether the user wants it.
+    pub enabled: bool,
+    /// By which way a model is asked: `claude` or `api`.
+    pub via: &'static str,
+    /// Tokens that may be spent a day.
+    pub budget: u64,
+    /// What was spent today.
+    pub spending: Spending,
+    /// What went wrong last, if nothing has gone well since.
+    pub trouble: Option<Trouble>,
+}
+
+/// Returns what better words have cost today, for `longhaul worker status` and `/api/stats`.
+pub fn status(store: &Store, config: &Config, now: Millis) -> Result<Status, StoreError> {
+    let model = &config.memory.model;
+    Ok(Status {
+        enabled: model.enabled && config.memory.enabled,
+        via: model.via.as_str(),
+        budget: budget(config),
+        spending: store.model_spending(&today(now))?,
+        trouble: store.model_trouble()?,
+    })
+}
+
+/// Returns the local day.
+pub(crate) fn today(now: Millis) -> String {
+    date_of(now, utc_offset_seconds(now)).to_string()
+}
+
+/// Returns the tokens that may be spent a day.
+pub(crate) fn budget(config: &Config) -> u64 {
+    config.memory.model.daily_token_budget.0 as u64
+}
+
+impl Status {
+    /// Returns the tokens that may still be spent today.
+    pub fn left(&self) -> u64 {
+        self.budget.saturating_sub(self.spending.total())
+    }
+
+    /// Returns it as JSON.
+    pub fn to_json(&self) -> Value {
+        json!({
+            "enabled": self.enabled,
+            "via": self.via,
+            "daily_token_budget": self.budget,
+            "requests": self.spending.requests,
+            "input_tokens": self.spending.reported.input,
+            "output_tokens": self.spending.reported.output,
+            "unreported_tokens": self.spending.unreported,
+            "reserved_tokens": self.spending.reserved,
+            "spent_tokens": self.spending.total(),
+            "left_tokens": self.left(),
+            "last_error": self.trouble.as_ref().map(|trouble| json!({ "at": trouble.at.0, "error": trouble.error })),
+        })
+    }
+}
+
+impl fmt::Display for Status {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if !self.enabled {
+            return f.write_str("model summaries: off");
+        }
+        let (spent, left, requests) = (self.spending.total(), self.left(), self.spending.requests);
+        write!(f, "model summaries: {spent} tokens spent today in {requests} requests, {left} left")?;
+        match &self.trouble {
+            Some(trouble) => write!(f, "; last error: {}", trouble.error),
+            None => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,132 @@
+use std::time::Duration;
+
+use longhaul_core::{Config, Millis};
+use longhaul_memory::{Kind, Observation, Summary, TITLE_CHARS, TurnText};
+use longhaul_runtime::Keeper;
+use longhaul_store::{ModelJob, Retry, Words};
+use serde_json::{Value, json};
+
+use super::answer::{json_in, read};
+use super::api::is_safe;
+use super::ask::request;
+use super::run::{after_a_kill, pause, retry};
+use super::way::Blame;
+
+fn job() -> ModelJob {
+    let observation = Observation {
+        kind: Kind::Command,
+        tool: "Bash".to_owned(),
+        title: "Ran `make`".to_owned(),
+        narrative: "It printed much. ".repeat(500),
+        facts: vec!["exit status 0".to_owned()],
+        files_read: Vec::new(),
+        files_modified: vec!["src/a.rs".to_owned()],
+    };
+    ModelJob {
+        prompt: 1,
+        session: "s".to_owned(),
+        project: "p".to_owned(),
+        prompts: vec![format!("use AKIA{} <private>hush</private> for it", "ABCDEFGHIJKLMNOP")],
+        at: Millis(1),
+        until: None,
+        summary: Some((7, Summary { request: "make".to_owned(), ..Summary::default() })),
+        observations: vec![(3, observation.clone()), (4, observation)],
+        attempts: 0,
+    }
+}
+
+fn good() -> Value {
+    json!({
+        "request": "Make it", "investigated": "", "learned": "", "completed": "", "next_steps": "",
+        "observations": [{ "id": 3, "title": "Made it", "narrative": "At last." }],
+    })
+}
+
+fn answer(change: impl FnOnce(&mut Value)) -> Option<Words> {
+    let mut answer = good();
+    change(&mut answer);
+    read(&answer, &job(), Keeper::new(&Config::default()))
+}
+
+#[test]
+fn an_answer_that_follows_the_schema_is_taken() {
+    let words = answer(|_| ()).unwrap();
+    assert_eq!(words.summary.unwrap().1.request, "Make it");
+    assert_eq!(words.observations, [(3, "Made it".to_owned(), "At last.".to_owned())]);
+}
+
+#[test]
+fn anything_else_is_refused() {
+    assert_eq!(answer(|answer| *answer = json!("Make it")), None);
+    assert_eq!(answer(|answer| drop(answer.as_object_mut().unwrap().remove("learned"))), None);
+    assert_eq!(answer(|answer| answer["extra"] = json!(1)), None);
+    assert_eq!(answer(|answer| answer["learned"] = json!(null)), None);
+    assert_eq!(answer(|answer| answer["request"] = json!("  ")), None);
+    assert_eq!(answer(|answer| answer["observations"][0]["id"] = json!("3")), None);
+    assert_eq!(answer(|answer| answer["observations"] = json!({})), None);
+    assert_eq!(answer(|answer| answer["observations"] = json!([good()["observations"][0]; 3])), None);
+}
+
+#[test]
+fn observations_are_those_that_were_asked_for_each_once() {
+    let seen = |id: i64, title: &str| json!({ "id": id, "title": title, "narrative": "" });
+    let words = answer(|answer| answer["observations"] = json!([seen(9, "no"), seen(4, "yes")])).unwrap();
+    assert_eq!(words.observations, [(4, "yes".to_owned(), String::new())]);
+    let words = answer(|answer| answer["observations"] = json!([seen(4, "first"), seen(4, "second")])).unwrap();
+    assert_eq!(words.observations, [(4, "first".to_owned(), String::new())]);
+}
+
+#[test]
+fn words_are_cut_and_cleaned() {
+    let words = answer(|answer| {
+        answer["observations"][0]["title"] = json!(format!("two\nlines \u{1b}[1m {}", "ö".repeat(500)));
+        answer["learned"] = json!("kept\n<private>gone");
+        answer["completed"] = json!("x".repeat(5_000));
+    })
+    .unwrap();
+    let title = &words.observations[0].1;
+    assert!(title.starts_with("two lines [1m ö") && title.ends_with('…'), "{title}");
+    assert_eq!(title.chars().count(), TITLE_CHARS);
+    let summary = words.summary.unwrap().1;
+    assert_eq!((summary.learned.as_str(), summary.completed.chars().count()), ("kept", 600));
+}
+
+#[test]
+fn json_is_found_in_a_fence() {
+    assert_eq!(json_in("```json\n{\"a\":1}\n```"), Some(json!({ "a": 1 })));
+    assert_eq!(json_in(" {\"a\":1} "), Some(json!({ "a": 1 })));
+    assert_eq!(json_in("Sure! {\"a\":1}"), None);
+}
+
+#[test]
+fn a_request_tells_little_and_no_secret() {
+    let replied = "done ".repeat(10_000);
+    let request = request(&job(), &[TurnText { asked: "", replied: &replied }]);
+    assert!(request.text.contains("use [redacted]") && !request.text.contains("hush"), "{}", request.text);
+    assert!(request.text.len() < 8_000, "{}", request.text.len());
+    assert_eq!(request.schema["properties"]["observations"]["items"]["properties"]["id"]["enum"], json!([3, 4]));
+    assert!(request.estimate() > request.max_tokens + request.text.len() as u64 / 4);
+}
+
+#[test]
+fn keys_go_over_tls_or_stay_on_this_machine() {
+    for url in ["https://api.anthropic.com", "http://127.0.0.1:9", "http://localhost/x", "http://[::1]:8080"] {
+        assert!(is_safe(url), "{url}");
+    }
+    for url in ["http://example.org", "http://127.0.0.1.example.org", "http://localhost@example.org/", "ftp://x", ""] {
+        assert!(!is_safe(url), "{url}");
+    }
+}
+
+#[test]
+fn failures_are_put_off_longer_each_time_and_given_up_in_the_end() {
+    let minutes = |minutes: u64| Retry::At(Millis(minutes * 60_000));
+    let after: Vec<Retry> = (0..6).map(|attempts| retry(Millis(0), attempts, Blame::Prompt)).collect();
+    assert_eq!(after, [minutes(1), minutes(4), minutes(16), minutes(64), minutes(256), Retry::Never]);
+    assert_eq!(retry(Millis(0), 40, Blame::Way), minutes(30));
+    assert_eq!(
+        [0, 1, 2, 6].map(|attempts| after_a_kill(Millis(0), attempts)),
+        [minutes(0), minutes(1), minutes(4), Retry::Never]
+    );
+    assert_eq!([pause(0), pause(3), pause(60)], [5, 40, 1800].map(Duration::from_secs));
+}

@@ -1,0 +1,262 @@
+//! Better words from a model: paid for within the budget, asked once, and never in the way.
+
+mod child;
+mod fake;
+
+use std::process::{Child, Stdio};
+
+use rusqlite::Connection;
+use serde_json::{Value, json};
+
+use self::fake::{Api, Said, good};
+use crate::poll::{DEADLINE, becomes_true, wait_until};
+use crate::sandbox::{Outcome, Sandbox, payload};
+
+/// When everything has happened that a model is asked about, and when it is asked.
+const THEN: u64 = 1_794_700_000_000;
+const NOW: u64 = THEN + 10 * 60_000;
+const DAY: u64 = 24 * 3_600_000;
+
+/// How long nothing happens where nothing may: a few looks of the worker.
+const A_WHILE: std::time::Duration = std::time::Duration::from_secs(5);
+
+/// A worker in a sandbox, killed when dropped.
+struct Worker(Child);
+
+impl Worker {
+    fn start(sandbox: &Sandbox, now: u64) -> Self {
+        let mut command = sandbox.executable("longhaul-worker");
+        command.env("LONGHAUL_NOW_MS", now.to_string()).stdin(Stdio::null());
+        Self(command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap())
+    }
+
+    /// Ends it as no program can prevent.
+    fn kill(mut self) {
+        self.0.kill().unwrap();
+        self.0.wait().unwrap();
+    }
+}
+
+impl Drop for Worker {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// Makes a sandbox in which a model may be asked, with these settings.
+fn sandbox(settings: Value) -> Sandbox {
+    let mut model = json!({ "enabled": true, "via": "api" });
+    model.as_object_mut().unwrap().extend(settings.as_object().unwrap().clone());
+    let sandbox = Sandbox::new().at(THEN).with_env("ANTHROPIC_API_KEY", "key-of-a-test").with_env("TZ", "UTC");
+    sandbox.write_config(&json!({ "worker": { "port": 0 }, "memory": { "model": model } }).to_string());
+    sandbox
+}
+
+/// A sandbox whose model is `api`.
+fn with_api(api: &Api, settings: Value) -> Sandbox {
+    sandbox(settings).with_env("ANTHROPIC_BASE_URL", api.url())
+}
+
+/// Lets a session fire a hook.
+fn fire(sandbox: &Sandbox, id: &str, event: &str, changes: Value) {
+    let executable = match event {
+        "UserPromptSubmit" => "longhaul-user-prompt-submit",
+        "PostToolUse" => "longhaul-post-tool-use",
+        _ => "longhaul-stop",
+    };
+    let mut all = json!({
+        "session_id": id, "cwd": sandbox.project(), "prompt_id": format!("{id}-1"), "transcript_path": "/nowhere",
+    });
+    all.as_object_mut().unwrap().extend(changes.as_object().unwrap().clone());
+    let outcome = sandbox.hook(executable, payload(event, all));
+    assert_eq!((outcome.status, outcome.stderr.as_str()), (Some(0), ""), "{outcome:?}");
+}
+
+/// A session with one prompt, one tool call and one reply.
+fn session(sandbox: &Sandbox, id: &str) {
+    fire(sandbox, id, "UserPromptSubmit", json!({ "prompt": format!("make {id} faster") }));
+    let (input, response) = (json!({ "command": format!("make {id}") }), json!({ "stdout": "made", "stderr": "" }));
+    let call = json!({
+        "tool_name": "Bash", "tool_use_id": format!("{id}-t"), "tool_input": input, "tool_response": response,
+    });
+    fire(sandbox, id, "PostToolUse", call);
+    fire(sandbox, id, "Stop", json!({ "last_assistant_message": format!("{id} is twice as fast.") }));
+}
+
+fn rows(sandbox: &Sandbox, sql: &str) -> Vec<String> {
+    let database = Connection::open(sandbox.data_dir().join("longhaul.db")).unwrap();
+    database.busy_timeout(DEADLINE).unwrap();
+    let mut statement = database.prepare(sql).unwrap();
+    let rows = statement.query_map([], |row| row.get(0)).unwrap();
+    rows.collect::<Result<_, _>>().unwrap()
+}
+
+const MAKERS: &str = "SELECT made_by FROM session_summaries UNION ALL SELECT made_by FROM observations";
+const SPENT: &str = "SELECT concat_ws(' ', day, requests, tokens_in, tokens_out, tokens_unreported > 0) FROM model_days
+                     ORDER BY day";
+const RESERVED: &str = "SELECT tokens FROM model_reservations";
+const FAILED: &str = "SELECT concat_ws(' ', attempts, next_at) FROM model_failures";
+const TROUBLE: &str = "SELECT error FROM model_trouble";
+
+fn count(sandbox: &Sandbox, maker: &str) -> usize {
+    rows(sandbox, MAKERS).iter().filter(|made_by| *made_by == maker).count()
+}
+
+#[test]
+fn summaries_and_observations_get_better_words_once() {
+    let api = Api::start(|_, body| good(body));
+    let sandbox = with_api(&api, json!({}));
+    session(&sandbox, "one");
+    session(&sandbox, "two");
+    let worker = Worker::start(&sandbox, NOW);
+    wait_until(DEADLINE, "better words", || count(&sandbox, "model") == 4);
+    let titles = rows(&sandbox, "SELECT title || '|' || narrative || '|' || kind FROM observations ORDER BY id");
+    assert_eq!(titles, ["Better title 1|Better narrative 1|command", "Better title 2|Better narrative 2|command"]);
+    let summaries = rows(&sandbox, "SELECT request || '|' || learned || '|' || created_at FROM session_summaries");
+    assert_eq!(summaries, vec![format!("Better request|Better lesson|{THEN}"); 2], "its time stays");
+    let body = &api.requests()[0];
+    assert_eq!(body["tool_choice"]["type"], "tool");
+    let told: Value = serde_json::from_str(body["messages"][0]["content"].as_str().unwrap()).unwrap();
+    assert_eq!(
+        (&told["prompts"][0], &told["replies"][0]),
+        (&json!("make two faster"), &json!("two is twice as fast."))
+    );
+    drop(worker);
+    // A turn that goes on, and a worker that starts anew: what a model has said stays said.
+    fire(&sandbox, "one", "Stop", json!({ "last_assistant_message": "Three times as fast." }));
+    let _worker = Worker::start(&sandbox, NOW + DAY);
+    assert!(!becomes_true(A_WHILE, || api.requests().len() > 2));
+    assert_eq!(count(&sandbox, "rule"), 0);
+    assert_eq!(sandbox.error_log(), "");
+}
+
+#[test]
+fn sessions_at_work_and_projects_that_are_excluded_are_left_alone() {
+    let api = Api::start(|_, body| good(body));
+    let sandbox = with_api(&api, json!({}));
+    session(&sandbox, "one");
+    let worker = Worker::start(&sandbox, THEN + 119_000);
+    assert!(!becomes_true(A_WHILE, || !api.requests().is_empty()), "two minutes have not passed");
+    drop(worker);
+    let config = std::fs::read_to_string(sandbox.data_dir().join("config.json")).unwrap();
+    let mut config: Value = serde_json::from_str(&config).unwrap();
+    config["memory"]["exclude"] = json!(["*/project"]);
+    sandbox.write_config(&config.to_string());
+    let _worker = Worker::start(&sandbox, NOW);
+    assert!(!becomes_true(A_WHILE, || !api.requests().is_empty()));
+}
+
+#[test]
+fn no_request_is_begun_that_could_cost_more_than_is_left() {
+    let api = Api::start(|_, body| good(body));
+    let sandbox = with_api(&api, json!({ "daily_token_budget": 5000 }));
+    for id in ["one", "two", "three", "four"] {
+        session(&sandbox, id);
+    }
+    let worker = Worker::start(&sandbox, NOW);
+    wait_until(DEADLINE, "two answers", || count(&sandbox, "model") == 4);
+    assert!(!becomes_true(A_WHILE, || api.requests().len() > 2), "{:?}", rows(&sandbox, SPENT));
+    assert_eq!(rows(&sandbox, SPENT), ["2026-11-14 2 2000 468 0"], "what the replies report, to the token");
+    assert_eq!(rows(&sandbox, RESERVED), [""; 0]);
+    let status = Outcome::of(
+        sandbox.executable("longhaul").args(["worker", "status"]).env("LONGHAUL_NOW_MS", NOW.to_string()),
+        b"",
+    );
+    let told = "model summaries: 2468 tokens spent today in 2 requests, 2532 left\n";
+    assert!(status.stdout.ends_with(told), "{status:?}");
+    drop(worker);
+    let _worker = Worker::start(&sandbox, NOW + DAY);
+    wait_until(DEADLINE, "the next day", || count(&sandbox, "model") == 8);
+    assert_eq!(rows(&sandbox, SPENT), ["2026-11-14 2 2000 468 0", "2026-11-15 2 2000 468 0"]);
+}
+
+#[test]
+fn a_server_that_hangs_is_given_up() {
+    let api = Api::start(|_, _| Said::Nothing);
+    let sandbox = with_api(&api, json!({ "timeout_seconds": 1 }));
+    session(&sandbox, "one");
+    let _worker = Worker::start(&sandbox, NOW);
+    wait_until(DEADLINE, "the failure", || !rows(&sandbox, TROUBLE).is_empty());
+    assert_eq!(count(&sandbox, "model"), 0);
+    assert_eq!(rows(&sandbox, SPENT), ["2026-11-14 1 0 0 1"], "nobody knows what it has cost");
+    assert_eq!(rows(&sandbox, FAILED), [format!("1 {}", NOW + 60_000)]);
+}
+
+#[test]
+fn an_answer_that_is_not_the_schema_leaves_the_rules_words_and_is_put_off() {
+    let api = Api::start(|_, _| fake::answer(&json!({ "request": 1 }), "tool_use"));
+    let sandbox = with_api(&api, json!({}));
+    session(&sandbox, "one");
+    let before =
+        rows(&sandbox, "SELECT request || learned FROM session_summaries UNION ALL SELECT title FROM observations");
+    let worker = Worker::start(&sandbox, NOW);
+    wait_until(DEADLINE, "the failure", || !rows(&sandbox, TROUBLE).is_empty());
+    assert!(!becomes_true(A_WHILE, || api.requests().len() > 1), "it waits");
+    assert_eq!(rows(&sandbox, FAILED), [format!("1 {}", NOW + 60_000)]);
+    drop(worker);
+    let worker = Worker::start(&sandbox, NOW + 60_000);
+    wait_until(DEADLINE, "the second failure", || rows(&sandbox, FAILED) == [format!("2 {}", NOW + 300_000)]);
+    drop(worker);
+    assert_eq!(rows(&sandbox, SPENT), ["2026-11-14 2 2000 468 0"], "it was paid for");
+    let after =
+        rows(&sandbox, "SELECT request || learned FROM session_summaries UNION ALL SELECT title FROM observations");
+    assert_eq!((after, count(&sandbox, "model")), (before, 0));
+}
+
+#[test]
+fn a_worker_that_is_killed_in_the_middle_leaves_nothing_half_and_nothing_twice() {
+    let api = Api::start(|number, body| if number == 0 { Said::Nothing } else { good(body) });
+    let sandbox = with_api(&api, json!({}));
+    session(&sandbox, "one");
+    let worker = Worker::start(&sandbox, NOW);
+    wait_until(DEADLINE, "the request", || api.requests().len() == 1);
+    worker.kill();
+    assert_eq!((count(&sandbox, "model"), rows(&sandbox, "SELECT 'one' FROM model_reservations").len()), (0, 1));
+    let worker = Worker::start(&sandbox, NOW);
+    wait_until(DEADLINE, "better words", || count(&sandbox, "model") == 2);
+    worker.kill();
+    let _worker = Worker::start(&sandbox, NOW + DAY);
+    assert!(!becomes_true(A_WHILE, || api.requests().len() > 2), "nothing twice");
+    assert_eq!(rows(&sandbox, SPENT), ["2026-11-14 2 1000 234 1"], "what was under way counts");
+    assert_eq!((rows(&sandbox, RESERVED), rows(&sandbox, FAILED)), (Vec::new(), Vec::new()));
+}
+
+#[test]
+fn nothing_private_and_no_secret_of_an_answer_is_stored() {
+    let key = format!("sk-ant-api03-{}", "x".repeat(90));
+    let said = format!("Kept <private>hushhush</private> and {key} of it");
+    let api = Api::start(move |_, body| {
+        let ids = fake::ids(body);
+        let seen: Vec<Value> = ids.iter().map(|id| json!({ "id": id, "title": said, "narrative": said })).collect();
+        let mut answer = json!({
+            "request": said, "investigated": said, "learned": said, "completed": said, "next_steps": "\u{1b}[31mred",
+            "observations": seen,
+        });
+        // What nobody has asked for.
+        answer["observations"][0]["title"] = json!("<private>all of it</private>");
+        fake::answer(&answer, "tool_use")
+    });
+    let sandbox = with_api(&api, json!({}));
+    session(&sandbox, "one");
+    let _worker = Worker::start(&sandbox, NOW);
+    wait_until(DEADLINE, "better words", || count(&sandbox, "model") == 1);
+    let told = rows(
+        &sandbox,
+        "SELECT concat_ws('|', request, investigated, learned, completed, next_steps) FROM session_summaries
+         UNION ALL SELECT concat_ws('|', title, narrative) FROM observations",
+    );
+    assert!(told[0].starts_with("Kept and [redacted] of it|Kept  and [redacted] of it|"), "{told:?}");
+    assert!(told[0].ends_with("|[31mred"), "{told:?}");
+    assert!(told[1].contains("make one"), "a title of which nothing is left is none: {told:?}");
+}
+
+#[test]
+fn a_key_is_sent_to_this_machine_or_over_tls_only() {
+    let sandbox = sandbox(json!({})).with_env("ANTHROPIC_BASE_URL", "http://192.0.2.1:9");
+    session(&sandbox, "one");
+    let _worker = Worker::start(&sandbox, NOW);
+    wait_until(DEADLINE, "the refusal", || !rows(&sandbox, TROUBLE).is_empty());
+    assert!(rows(&sandbox, TROUBLE)[0].contains("ANTHROPIC_BASE_URL"));
+    assert_eq!(rows(&sandbox, SPENT), [""; 0]);
+}
