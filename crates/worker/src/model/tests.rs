@@ -64,7 +64,7 @@ fn anything_else_is_refused() {
     assert_eq!(answer(|answer| answer["request"] = json!("  ")), None);
     assert_eq!(answer(|answer| answer["observations"][0]["id"] = json!("3")), None);
     assert_eq!(answer(|answer| answer["observations"] = json!({})), None);
-    assert_eq!(answer(|answer| answer["observations"] = json!([good()["observations"][0]; 3])), None);
+    assert_eq!(answer(|answer| answer["observations"] = json!(vec![good()["observations"][0].clone(); 3])), None);
 }
 
 #[test]
