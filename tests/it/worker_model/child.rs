@@ -83,7 +83,7 @@ fn the_client_is_asked_in_a_folder_of_its_own_and_leaves_no_session() {
     assert!(args.starts_with("-p\n--output-format\njson\n") && args.contains("--json-schema\n{"), "{args}");
     assert!(args.contains("--model\nhaiku") && !args.contains("make one") && !args.contains("--safe-mode"), "{args}");
     assert!(seen(&sandbox, ".stdin").contains("make one faster"));
-    assert_eq!(seen(&sandbox, ".hook").trim(), "{}");
+    assert_eq!(seen(&sandbox, ".hook").trim(), r#"{"continue":true}"#);
     assert_eq!(rows(&sandbox, SPENT), ["2026-11-14 1 503 70 0"]);
     let sessions = "SELECT session_id FROM sessions UNION SELECT session_id FROM agents";
     assert_eq!(rows(&sandbox, sessions), ["one"], "the summariser is no session");

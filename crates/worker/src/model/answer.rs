@@ -42,8 +42,8 @@ pub(crate) fn read(answer: &Value, job: &ModelJob, keeper: Keeper) -> Option<Wor
         completed: text(&answer.completed, PART_CHARS, keeper),
         next_steps: text(&answer.next_steps, PART_CHARS, keeper),
     };
-    let mut words = Words::default();
-    words.summary = job.summary.as_ref().map(|(id, _)| (*id, summary)).filter(|(_, new)| !new.request.is_empty());
+    let summary = job.summary.as_ref().map(|(id, _)| (*id, summary)).filter(|(_, new)| !new.request.is_empty());
+    let mut words = Words { summary, observations: Vec::new() };
     for ObservationWire { id, title, narrative } in answer.observations {
         let (title, narrative) = (line(&title, TITLE_CHARS, keeper), text(&narrative, NARRATIVE_CHARS, keeper));
         let is_asked = job.observations.iter().any(|(asked, _)| *asked == id);
