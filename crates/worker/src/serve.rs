@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
+use axum::Router;
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
@@ -125,10 +126,12 @@ async fn serve(listener: TcpListener, worker: Arc<Worker>, idle: Option<Duration
     let mut asked = [signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?, signal(SignalKind::hangup())?];
     let [terminate, interrupt, hangup] = &mut asked;
     let connections = Arc::new(Semaphore::new(CONNECTIONS));
+    // Made once: a copy shares the table of paths.
+    let router = router(Arc::clone(&worker));
     let ended = loop {
         tokio::select! {
             accepted = listener.accept() => match accepted {
-                Ok((stream, _)) => take(stream, &worker, &connections),
+                Ok((stream, _)) => take(stream, &router, &connections),
                 // No file is free: one will be.
                 Err(_) => tokio::time::sleep(Duration::from_millis(50)).await,
             },
@@ -143,10 +146,10 @@ async fn serve(listener: TcpListener, worker: Arc<Worker>, idle: Option<Duration
 }
 
 /// Answers whoever has called; one too many is hung up on.
-fn take(stream: TcpStream, worker: &Arc<Worker>, connections: &Arc<Semaphore>) {
+fn take(stream: TcpStream, router: &Router, connections: &Arc<Semaphore>) {
     let Ok(permit) = Arc::clone(connections).try_acquire_owned() else { return };
     let _ = stream.set_nodelay(true);
-    let service = TowerToHyperService::new(router(Arc::clone(worker)));
+    let service = TowerToHyperService::new(router.clone());
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(HEADERS)
