@@ -1,7 +1,7 @@
 // The page: where it is, what is shown there, and what comes in.
 
 import { agentsOf, takeAgents } from "./agents.js";
-import { get } from "./api.js";
+import { get } from "./ask.js";
 import { $, debounce, h, put } from "./dom.js";
 import { feedView } from "./feed.js";
 import { count } from "./format.js";

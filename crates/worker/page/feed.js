@@ -1,6 +1,6 @@
 // The newest records as they come, and what a search finds.
 
-import { get } from "./api.js";
+import { get } from "./ask.js";
 import { $, debounce, empty, h, put, redraw, trouble } from "./dom.js";
 import { cleared, filterForm, fits, isFolded, isNarrowed, NARROWING } from "./filters.js";
 import { count, day } from "./format.js";

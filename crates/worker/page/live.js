@@ -1,7 +1,7 @@
 // The stream of what is new. Read by fetch, not EventSource: that one hides why it was refused, and forgets where it was
 // when it is opened afresh.
 
-import { refusal, unreachable } from "./api.js";
+import { refusal, unreachable } from "./ask.js";
 
 const SILENCE_MS = 40_000; // The worker pings every 15 seconds.
 const FIRST_WAIT_MS = 500;

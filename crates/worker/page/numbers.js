@@ -1,6 +1,6 @@
 // How much there is, and what came every day.
 
-import { get } from "./api.js";
+import { get } from "./ask.js";
 import { debounce, empty, h, put, trouble } from "./dom.js";
 import { bytes, date, short, whole } from "./format.js";
 import { plot } from "./plot.js";

@@ -1,6 +1,6 @@
 // One record, whole, beside the list.
 
-import { forget, get, records, Refused } from "./api.js";
+import { forget, get, records, Refused } from "./ask.js";
 import { $, empty, h, put, ticked, trouble } from "./dom.js";
 import { brief, cost, count, dayTime, firstLine, span, stamp } from "./format.js";
 import { mark } from "./marks.js";

@@ -1,6 +1,6 @@
 // Every session, the newest first.
 
-import { get } from "./api.js";
+import { get } from "./ask.js";
 import { debounce, empty, h, put, redraw, trouble } from "./dom.js";
 import { brief, cost, count, dayTime, span, stamp } from "./format.js";
 import { contextBar, stateMark } from "./marks.js";

@@ -1,6 +1,6 @@
 // One session: the axis, and below it the same as a list.
 
-import { get } from "./api.js";
+import { get } from "./ask.js";
 import { axis } from "./axis.js";
 import { debounce, empty, h, put, redraw, ticked, trouble } from "./dom.js";
 import { brief, clock, cost, count, day, dayTime, span, stamp } from "./format.js";

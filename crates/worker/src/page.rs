@@ -21,7 +21,7 @@ pub(crate) const FILES: [PageFile; 23] = [
     PageFile { path: "/favicon.svg", kind: "image/svg+xml", content: include_bytes!("../page/favicon.svg") },
     script("/app.js", include_bytes!("../page/app.js")),
     script("/agents.js", include_bytes!("../page/agents.js")),
-    script("/api.js", include_bytes!("../page/api.js")),
+    script("/ask.js", include_bytes!("../page/ask.js")),
     script("/axis.js", include_bytes!("../page/axis.js")),
     script("/dom.js", include_bytes!("../page/dom.js")),
     script("/feed.js", include_bytes!("../page/feed.js")),
