@@ -128,9 +128,7 @@ fn keys_of_well_known_shapes_are_never_written() {
         );
         session.fire("PostToolUseFailure-Bash", json!({ "tool_use_id": format!("f{number}"), "error": key }));
         session.stop(&format!("I used {key}."));
-        for part in [key.lines().nth(1).unwrap_or(key)] {
-            assert_nowhere(&sandbox, part, "while it lives");
-        }
+        assert_nowhere(&sandbox, key.lines().nth(1).unwrap_or(key), "while it lives");
     }
     Session::new(&sandbox, "next").start("startup");
     assert_nowhere(&sandbox, "b3BlbnNzaC1rZXktdjEAAAAABG5vbmU", "at the end");
