@@ -130,9 +130,11 @@ impl Tag {
         if !after.is_empty() && !after.starts_with(['>', '/']) && !after.starts_with(char::is_whitespace) {
             return None;
         }
-        let end = after.find('>');
-        let length = end.map_or(text.len(), |end| text.len() - after.len() + end + 1);
-        let empty = end.is_some_and(|end| after[..end].ends_with('/'));
+        // A tag that is not ended ends where the next begins: that must not be lost in it.
+        let end = after.find(['>', '<']);
+        let is_ended = end.is_some_and(|end| after[end..].starts_with('>'));
+        let length = end.map_or(text.len(), |end| text.len() - after.len() + end + usize::from(is_ended));
+        let empty = is_ended && end.is_some_and(|end| after[..end].ends_with('/'));
         let kind = match (closing, empty) {
             (true, _) => Kind::Closing,
             (false, true) => Kind::Empty,

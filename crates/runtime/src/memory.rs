@@ -125,7 +125,7 @@ pub fn empty_spools(store: &mut Store, home: &Home, env: &Env) -> Result<(), Err
 }
 
 fn empty(store: &mut Store, spool: &Spool, session: &SessionId, position: u64) -> Result<bool, Error> {
-    spool.empty(position, || Ok(store.take_in(session.as_str(), &[], Some((position, 0))).map(drop)?))
+    spool.empty(position, || Ok(store.reset_spool(session.as_str(), position)?))
 }
 
 fn store_calls(store: &mut Store, session: &SessionId, calls: &[Call], read: Range<u64>) -> Result<bool, Error> {

@@ -89,3 +89,9 @@ proptest! {
         let _ = strip(&text);
     }
 }
+
+#[test]
+fn a_tag_that_is_not_ended_does_not_swallow_the_next() {
+    assert_eq!(strip("a </system-reminder <private>secret</private> b"), "a  b");
+    assert_eq!(strip("a <private note=\"x<y\">secret</private> b"), "a  b");
+}

@@ -89,16 +89,19 @@ impl Spool {
         position >= LARGE || (position > 0 && is_at_rest(&self.path, now))
     }
 
-    /// Removes the spool if nothing stands behind `position`, after `note` has noted that it is gone.
+    /// Removes the spool if nothing stands behind `position`, and `note` has noted that it is gone.
     ///
-    /// In this order: a place that is noted and a file that is still there only means that it is read again.
-    pub(crate) fn empty(&self, position: u64, note: impl FnOnce() -> Result<(), Error>) -> Result<bool, Error> {
+    /// In this order: a place that is noted and a file that is still there only means that it is read again. Where `note`
+    /// says that another place is known, this is another file, of the same length by chance, and nobody has read it.
+    pub(crate) fn empty(&self, position: u64, note: impl FnOnce() -> Result<bool, Error>) -> Result<bool, Error> {
         let Ok(file) = File::open(&self.path) else { return Ok(false) };
         // Somebody writes: another time.
         if file.try_lock_exclusive().is_err() || !file.metadata().is_ok_and(|metadata| metadata.len() == position) {
             return Ok(false);
         }
-        note()?;
+        if !note()? {
+            return Ok(false);
+        }
         fs::remove_file(&self.path).map_err(|source| Error::Write { path: self.path.clone(), source })?;
         Ok(true)
     }

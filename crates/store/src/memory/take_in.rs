@@ -64,6 +64,13 @@ impl Store {
         Ok(position.unwrap_or_default().unsigned_abs())
     }
 
+    /// Notes that a session's spool is about to be gone; returns whether it was read up to `from`, as the caller thinks.
+    pub fn reset_spool(&self, session: &str, from: u64) -> Result<bool, StoreError> {
+        let sql = "UPDATE sessions SET spool_offset = 0 WHERE session_id = ?1 AND spool_offset = ?2";
+        let changed = self.connection.execute(sql, (session, from as i64));
+        changed.map(|rows| rows > 0).map_err(cannot("note that the spool is gone"))
+    }
+
     /// Stores tool calls in the order in which they came, and, if given, from where to where the spool was read for them.
     ///
     /// Returns `None`, and stores nothing, where there is no such session. Calls that are there already change nothing,
