@@ -195,10 +195,9 @@ fn register(store: &Store, session: &SessionId, call: &Call) -> Result<String, E
 
 /// Sums up, by rule, what a session has come to, where there is anything new to say.
 pub(crate) fn sum_up(store: &mut Store, session: &Session, now: Millis) -> Result<(), Error> {
-    let (turns, _) = store.turns(&session.session, None, SUMMED_UP)?;
+    let turns = store.newest_turns(&session.session, SUMMED_UP)?;
     let own: Vec<TurnText<'_>> = turns
         .iter()
-        .filter(|turn| turn.origin == session.session)
         // What the client wrote itself asks for nothing.
         .map(|turn| match turn.role.as_str() {
             "user" | "command" | "shell" => TurnText { asked: &turn.asked, replied: &turn.replied },

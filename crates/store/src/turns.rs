@@ -93,6 +93,17 @@ const TURNS: &str = "SELECT t.origin_session_id, t.turn_number, t.role, coalesce
      WHERE t.replaced = 0";
 
 impl Store {
+    /// Returns a session's own newest turns, the oldest first, at a cost that does not grow with how many there are.
+    pub fn newest_turns(&self, session: &str, most: usize) -> Result<Vec<Turn>, StoreError> {
+        let failed = cannot("read the turns");
+        let sql = format!("{TURNS} AND t.origin_session_id = ?1 ORDER BY t.turn_number DESC LIMIT ?2");
+        let mut statement = self.connection.prepare(&sql).map_err(&failed)?;
+        let rows = statement.query_map((session, most as i64), read).map_err(&failed)?;
+        let mut turns: Vec<Turn> = rows.collect::<Result<_, _>>().map_err(failed)?;
+        turns.reverse();
+        Ok(turns)
+    }
+
     /// Returns a session's newest turns, those that it inherited included, the oldest first; and how many there are older.
     ///
     /// Those that `besides` has itself, as a fork has its origin's, are left out.
