@@ -2,12 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use jiff::Timestamp;
 use longhaul_core::{Env, Status};
 use longhaul_inject::printable;
-use longhaul_runtime::{Home, Tracker};
+use longhaul_runtime::{Home, Tracker, agent_json};
 use longhaul_tracker::{Agent, Options, age, urgency};
-use serde_json::json;
 
 use super::{Exit, monitor, out};
 
@@ -32,7 +30,8 @@ pub(crate) fn run(env: &Env, args: &Args) -> anyhow::Result<Exit> {
     agents.sort_by_key(|agent| (urgency(agent.status), agent.updated_at, agent.session.clone()));
     let now = env.now.0 / 1000;
     if args.json {
-        let rows: Vec<_> = agents.iter().map(|agent| to_json(agent, used.get(&agent.session), now)).collect();
+        let rows: Vec<_> =
+            agents.iter().map(|agent| agent_json(agent, used.get(&agent.session).copied(), now)).collect();
         out::json(&rows)?;
     } else if agents.is_empty() {
         out::message("No sessions. One appears when Claude Code starts with the plugin.");
@@ -48,32 +47,6 @@ pub(crate) fn run(env: &Env, args: &Args) -> anyhow::Result<Exit> {
 pub(crate) fn place(agent: &Agent) -> String {
     let pane = agent.pane.as_ref().map(|pane| pane.id.clone());
     agent.target.clone().or(pane).unwrap_or_else(|| "-".to_owned())
-}
-
-fn to_json(agent: &Agent, used: Option<&f64>, now: u64) -> serde_json::Value {
-    let time = |seconds: u64| i64::try_from(seconds).ok().and_then(|seconds| Timestamp::from_second(seconds).ok());
-    let text = |seconds: u64| time(seconds).unwrap_or_default().to_string();
-    json!({
-        "session": agent.session,
-        "status": agent.status.as_str(),
-        "reason": agent.reason,
-        "age_seconds": now.saturating_sub(agent.updated_at),
-        "project": agent.project,
-        "branch": agent.branch,
-        "cwd": agent.cwd,
-        "prompt": agent.prompt_summary,
-        "agent_type": agent.agent_type,
-        "client": agent.client,
-        "pid": agent.pid,
-        "pane": agent.pane.as_ref().map(|pane| pane.id.as_str()),
-        "tmux_socket": agent.pane.as_ref().map(|pane| pane.socket.as_str()),
-        "target": agent.target,
-        "context_percent": used,
-        "subagents": agent.subagents,
-        "tasks": agent.tasks,
-        "started_at": text(agent.started_at),
-        "updated_at": text(agent.updated_at),
-    })
 }
 
 /// Lays the sessions out in columns as wide as what is in them.

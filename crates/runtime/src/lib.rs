@@ -43,7 +43,7 @@ pub use crate::home::{Home, config};
 pub use crate::hook::{Flow, Hook, JobFn};
 pub use crate::keeper::Keeper;
 pub use crate::model::{ModelAccess, model_dir};
-pub use crate::observe::{Observation, Observed, Observer, Transcript};
+pub use crate::observe::{Observation, Observed, Observer, Transcript, agent_json};
 pub use crate::relay::Relay;
 pub use crate::session::SessionRecord;
 pub use crate::stdin::{StdinError, read as read_stdin};

@@ -4,10 +4,12 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use jiff::Timestamp;
 use longhaul_core::{Millis, SessionId};
 use longhaul_store::ContextUse;
 use longhaul_tracker::Agent;
 use longhaul_transcript::Usage;
+use serde_json::{Value, json};
 
 use crate::{Error, Home, SessionRecord, process, usage};
 
@@ -119,6 +121,33 @@ impl Observer {
         };
         usage.map_or(Transcript::Silent, Transcript::Usage)
     }
+}
+
+/// Returns a running session as JSON, the same on the command line and over HTTP.
+pub fn agent_json(agent: &Agent, used: Option<f64>, now: u64) -> Value {
+    let time = |seconds: u64| i64::try_from(seconds).ok().and_then(|seconds| Timestamp::from_second(seconds).ok());
+    let text = |seconds: u64| time(seconds).unwrap_or_default().to_string();
+    json!({
+        "session": agent.session,
+        "status": agent.status.as_str(),
+        "reason": agent.reason,
+        "age_seconds": now.saturating_sub(agent.updated_at),
+        "project": agent.project,
+        "branch": agent.branch,
+        "cwd": agent.cwd,
+        "prompt": agent.prompt_summary,
+        "agent_type": agent.agent_type,
+        "client": agent.client,
+        "pid": agent.pid,
+        "pane": agent.pane.as_ref().map(|pane| pane.id.as_str()),
+        "tmux_socket": agent.pane.as_ref().map(|pane| pane.socket.as_str()),
+        "target": agent.target,
+        "context_percent": used,
+        "subagents": agent.subagents,
+        "tasks": agent.tasks,
+        "started_at": text(agent.started_at),
+        "updated_at": text(agent.updated_at),
+    })
 }
 
 fn modified(path: &Path) -> Option<Millis> {

@@ -3,9 +3,8 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use jiff::Timestamp;
 use longhaul_core::Millis;
-use longhaul_runtime::{Error, Home, Observation, Observed, Observer, Transcript};
+use longhaul_runtime::{Error, Home, Observation, Observed, Observer, Transcript, agent_json};
 use longhaul_store::{ContextUse, Store};
 use longhaul_tracker::{Agent, urgency};
 use longhaul_transcript::window_tokens;
@@ -46,36 +45,10 @@ pub(crate) fn agents(
     agents.sort_by_key(|agent| (urgency(agent.status), agent.updated_at, agent.session.clone()));
     let json = |agent: &Agent| {
         let context = context(&agent.session, of(agent), &seen.contexts, windows);
-        let percent = context.map_or(Value::Null, |context| context["used_percent"].clone());
-        agent_json(agent, &percent, now.0 / 1000)
+        let percent = context.and_then(|context| context["used_percent"].as_f64());
+        agent_json(agent, percent, now.0 / 1000)
     };
     Ok(agents.iter().map(json).collect())
-}
-
-fn agent_json(agent: &Agent, percent: &Value, now: u64) -> Value {
-    let time = |seconds: u64| i64::try_from(seconds).ok().and_then(|seconds| Timestamp::from_second(seconds).ok());
-    let text = |seconds: u64| time(seconds).unwrap_or_default().to_string();
-    json!({
-        "session": agent.session,
-        "status": agent.status.as_str(),
-        "reason": agent.reason,
-        "age_seconds": now.saturating_sub(agent.updated_at),
-        "project": agent.project,
-        "branch": agent.branch,
-        "cwd": agent.cwd,
-        "prompt": agent.prompt_summary,
-        "agent_type": agent.agent_type,
-        "client": agent.client,
-        "pid": agent.pid,
-        "pane": agent.pane.as_ref().map(|pane| pane.id.as_str()),
-        "tmux_socket": agent.pane.as_ref().map(|pane| pane.socket.as_str()),
-        "target": agent.target,
-        "context_percent": percent,
-        "subagents": agent.subagents,
-        "tasks": agent.tasks,
-        "started_at": text(agent.started_at),
-        "updated_at": text(agent.updated_at),
-    })
 }
 
 /// Returns how full a session's context is; `None` where nobody has told anything of it.
