@@ -4,7 +4,6 @@ mod host;
 pub mod import;
 mod spool;
 
-use std::ops::Range;
 use std::path::Path;
 
 use longhaul_core::event::Common;
@@ -13,9 +12,10 @@ use longhaul_memory::{
     Call, Kind, MadeBy, Page, PageInput, PageLine, PageSummary, Summary, TurnText, after_problem, command_key,
     fold_key, matches, observe, page, summarize,
 };
-use longhaul_store::{NewObservation, NewSession, Session, Store};
+use longhaul_store::{NewObservation, NewSession, Reading, Session, Store};
 
 pub use self::host::{Host, HostCall, HostPrompt, Noted};
+use self::spool::Notes;
 pub(crate) use self::spool::Spool;
 use crate::handoff::Project;
 use crate::model::is_model_dir;
@@ -103,7 +103,7 @@ pub(crate) fn take_in(
         if notes.position == position {
             break;
         }
-        taken |= store_calls(store, session, &notes.calls, position..notes.position)?;
+        taken |= store_notes(store, session, &notes, position)?;
         position = notes.position;
     }
     if spool.is_worth_emptying(position, env.now) {
@@ -128,7 +128,8 @@ fn empty(store: &mut Store, spool: &Spool, session: &SessionId, position: u64) -
     spool.empty(position, || Ok(store.reset_spool(session.as_str(), position)?))
 }
 
-fn store_calls(store: &mut Store, session: &SessionId, calls: &[Call], read: Range<u64>) -> Result<bool, Error> {
+fn store_notes(store: &mut Store, session: &SessionId, notes: &Notes, from: u64) -> Result<bool, Error> {
+    let calls = &notes.calls;
     let root = match (store.session(session.as_str())?, calls.first()) {
         (Some(known), _) => known.project_path,
         (None, Some(call)) => register(store, session, call)?,
@@ -142,7 +143,11 @@ fn store_calls(store: &mut Store, session: &SessionId, calls: &[Call], read: Ran
     let keys: Vec<Option<String>> = calls.iter().map(|call| command_key(call)).collect();
     let new: Vec<NewObservation<'_>> =
         calls.iter().zip(&keys).filter_map(|(call, key)| new_observation(call, key.as_deref(), &root)).collect();
-    let taken = store.take_in(session.as_str(), &new, Some((read.start, read.end)))?;
+    let taken = store.take_in(
+        session.as_str(),
+        &new,
+        Some(Reading { from, to: notes.position, is_current: &|| notes.hold() }),
+    )?;
     Ok(taken.is_some_and(|taken| taken.stored + taken.folded > 0))
 }
 
@@ -252,4 +257,46 @@ pub fn render_page(store: &Store, reader: Reader<'_>, chars: usize) -> Result<Pa
     });
     let older = usize::try_from(stored.older).unwrap_or(usize::MAX);
     Ok(page(&PageInput { project, now, offset_seconds, summary, lines: &lines, older }, chars))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use longhaul_core::{Env, Millis, Platform, SessionId};
+    use longhaul_memory::Call;
+    use tempfile::TempDir;
+
+    use super::{Spool, empty, store_notes, take_in};
+    use crate::Home;
+
+    fn call(id: &str) -> Call {
+        Call {
+            tool_use_id: id.to_owned(),
+            tool: "Bash".to_owned(),
+            input: format!(r#"{{"command":"echo {id}"}}"#),
+            at: Millis(1),
+            ..Call::default()
+        }
+    }
+
+    /// Two read the same; before the second stores how far it came, the first empties the spool and another begins.
+    #[test]
+    fn how_far_a_spool_was_read_says_nothing_of_the_next() {
+        let folder = TempDir::new().unwrap();
+        let path = folder.path().display().to_string();
+        let env = Env::new(Millis(1), Platform::Unix, |name| (name == "HOME").then(|| path.clone()));
+        let home = Home::of(&env).unwrap();
+        let session = SessionId::new("s").unwrap();
+        let spool = Spool::of(&home, &session);
+        let mut store = home.store(Duration::from_secs(1)).unwrap();
+        spool.append(&call("a")).unwrap();
+        let slow = spool.read(0).unwrap();
+        assert!(take_in(&mut store, &home, &session, &env, None).unwrap());
+        assert!(empty(&mut store, &spool, &session, slow.position).unwrap());
+        spool.append(&call("b")).unwrap();
+        assert!(!store_notes(&mut store, &session, &slow, 0).unwrap());
+        assert!(take_in(&mut store, &home, &session, &env, None).unwrap());
+        assert!(store.knows_call("b").unwrap());
+    }
 }

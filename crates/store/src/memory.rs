@@ -29,7 +29,7 @@ pub use self::projects::KnownProject;
 pub(crate) use self::records::observed;
 pub use self::records::{Content, Record};
 pub use self::search::{Order, SearchQuery};
-pub use self::take_in::{NewObservation, Taken};
+pub use self::take_in::{NewObservation, Reading, Taken};
 pub use self::upkeep::{Pruned, Stats};
 
 /// What a record is.

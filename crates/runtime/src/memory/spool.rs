@@ -2,7 +2,8 @@
 //!
 //! `spool/<session>.jsonl`, a line for every call, read from where the last reading ended. Whoever writes holds the file's
 //! lock, shared for a short line and alone for a long one; whoever empties it holds it alone. So nothing is written between
-//! the last reading and the emptying.
+//! the last reading and the emptying. Whoever stores how far it was read holds it shared, and looks whether it is still
+//! there: how far a spool was read says nothing of the one that took its place.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -35,6 +36,16 @@ pub(crate) struct Notes {
     pub(crate) calls: Vec<Call>,
     /// How far the file was read.
     pub(crate) position: u64,
+    file: Option<File>,
+}
+
+impl Notes {
+    /// Keeps the spool from being emptied while these notes are held; returns whether it is the one that they are from.
+    ///
+    /// Waits for nobody: whoever empties it may be waiting for what the caller holds.
+    pub(crate) fn hold(&self) -> bool {
+        self.file.as_ref().is_some_and(|file| FileExt::try_lock_shared(file).is_ok() && is_there(file))
+    }
 }
 
 /// A session's spool.
@@ -67,7 +78,7 @@ impl Spool {
             let locked = if line.len() > ATOMIC { file.lock_exclusive() } else { FileExt::lock_shared(&file) };
             locked.map_err(failed)?;
             // It may have been removed between opening and locking: nobody would find what is written to it.
-            if file.metadata().is_ok_and(|metadata| metadata.nlink() > 0) {
+            if is_there(&file) {
                 // The lock goes with the file.
                 return file.write_all(line.as_bytes()).map_err(failed);
             }
@@ -122,7 +133,12 @@ fn read(path: &Path, position: u64) -> Result<Notes, Error> {
     read = bytes[..read].iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
     let text = String::from_utf8_lossy(&bytes[..read]);
     let calls = text.lines().filter_map(Call::from_line).collect();
-    Ok(Notes { calls, position: start + read as u64 })
+    Ok(Notes { calls, position: start + read as u64, file: Some(file) })
+}
+
+/// Returns whether an open file still has a name.
+fn is_there(file: &File) -> bool {
+    file.metadata().is_ok_and(|metadata| metadata.nlink() > 0)
 }
 
 fn is_at_rest(path: &Path, now: Millis) -> bool {

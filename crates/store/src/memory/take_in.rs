@@ -1,5 +1,7 @@
 //! Taking observations in: in one transaction what the tool calls were, and how far the hook's notes have been read.
 
+use std::fmt;
+
 use longhaul_core::Millis;
 use longhaul_memory::{Kind, MadeBy, Observation};
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior, named_params};
@@ -34,6 +36,23 @@ pub struct NewObservation<'a> {
     pub is_error: bool,
     /// When.
     pub at: Millis,
+}
+
+/// How far a spool was read for the calls.
+#[derive(Clone, Copy)]
+pub struct Reading<'a> {
+    /// From where.
+    pub from: u64,
+    /// To where.
+    pub to: u64,
+    /// Whether it is still the same spool. Asked while nobody else can store anything.
+    pub is_current: &'a dyn Fn() -> bool,
+}
+
+impl fmt::Debug for Reading<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Reading({}..{})", self.from, self.to)
+    }
 }
 
 /// What became of the calls.
@@ -71,7 +90,7 @@ impl Store {
         changed.map(|rows| rows > 0).map_err(cannot("note that the spool is gone"))
     }
 
-    /// Stores tool calls in the order in which they came, and, if given, from where to where the spool was read for them.
+    /// Stores tool calls in the order in which they came, and, if given, how far the spool was read for them.
     ///
     /// Returns `None`, and stores nothing, where there is no such session. Calls that are there already change nothing,
     /// so that two that read the same spool at the same moment do no harm.
@@ -79,7 +98,7 @@ impl Store {
         &mut self,
         session: &str,
         calls: &[NewObservation<'_>],
-        read: Option<(u64, u64)>,
+        read: Option<Reading<'_>>,
     ) -> Result<Option<Taken>, StoreError> {
         let failed = cannot("take the tool calls in");
         let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(&failed)?;
@@ -89,7 +108,7 @@ impl Store {
         for call in calls {
             desk.count(call, &mut taken).map_err(&failed)?;
         }
-        if let Some((from, to)) = read {
+        if let Some(Reading { from, to, .. }) = read.filter(|read| (read.is_current)()) {
             // Somebody else may have read the same, or more, or begun anew.
             let sql = "UPDATE sessions SET spool_offset = ?3 WHERE session_id = ?1 AND spool_offset = ?2";
             transaction.execute(sql, (session, from as i64, to as i64)).map_err(&failed)?;

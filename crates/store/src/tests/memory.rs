@@ -9,7 +9,7 @@ use longhaul_memory::{Kind, MadeBy, Observation, Summary};
 use tempfile::TempDir;
 
 use super::{folder, open};
-use crate::{Content, NewNote, NewObservation, NewSession, RecordId, Store, Taken, What};
+use crate::{Content, NewNote, NewObservation, NewSession, Reading, RecordId, Store, Taken, What};
 
 struct Shelf {
     folder: TempDir,
@@ -54,6 +54,10 @@ impl Shelf {
     fn is_sound(&self) {
         assert_eq!(self.store.integrity_check().unwrap(), [""; 0]);
     }
+}
+
+fn read_to(to: u64) -> Reading<'static> {
+    Reading { from: 0, to, is_current: &|| true }
 }
 
 fn observation(kind: Kind, title: &str, file: &str) -> Observation {
@@ -120,7 +124,7 @@ fn the_same_calls_again_change_nothing() {
 #[test]
 fn a_session_that_is_not_there_takes_nothing() {
     let mut shelf = Shelf::new();
-    assert_eq!(shelf.store.take_in("other", &[call("t", Kind::Change, "x", 1)], Some((0, 9))).unwrap(), None);
+    assert_eq!(shelf.store.take_in("other", &[call("t", Kind::Change, "x", 1)], Some(read_to(9))).unwrap(), None);
     assert_eq!(shelf.store.remember_prompt("other", None, "x", Millis(1)).unwrap(), None);
     assert_eq!(shelf.count("SELECT count(*) FROM observations"), 0);
 }
@@ -129,9 +133,11 @@ fn a_session_that_is_not_there_takes_nothing() {
 fn how_far_the_spool_was_read_is_kept_with_what_was_read() {
     let mut shelf = Shelf::new();
     assert_eq!(shelf.store.spool_position("s1").unwrap(), 0);
-    shelf.store.take_in("s1", &[call("t", Kind::Change, "x", 1)], Some((0, 120))).unwrap();
+    shelf.store.take_in("s1", &[call("t", Kind::Change, "x", 1)], Some(read_to(120))).unwrap();
     assert_eq!(shelf.store.spool_position("s1").unwrap(), 120);
     shelf.store.take_in("s1", &[], None).unwrap();
+    let of_another = Reading { from: 120, to: 240, is_current: &|| false };
+    shelf.store.take_in("s1", &[], Some(of_another)).unwrap();
     assert_eq!(shelf.store.spool_position("s1").unwrap(), 120);
 }
 

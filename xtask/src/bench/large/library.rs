@@ -80,7 +80,7 @@ impl Library {
             let made: Vec<Made<'_>> = (0..PER_PROMPT).map(|call| hand.call(0, usize::MAX - n, call)).collect();
             let new = new_observations(&made, NOW + n as u64);
             let began = Instant::now();
-            store.take_in(session, &new, Some((0, n as u64)))?;
+            store.take_in(session, &new, None)?;
             turns.push(began.elapsed());
             let page = store.page_lines(&self.projects[1 + n % 20], 50)?;
             let Some(id) = page.lines.last().map(|line| line.id) else { continue };
@@ -111,7 +111,7 @@ impl Library {
         let made: Vec<Made> = (0..calls).map(|call| hand.call(project, number, call)).collect();
         let new = new_observations(&made, at);
         self.files.extend(made.iter().find_map(Made::file).cloned());
-        store.take_in(&session, &new, Some((0, 1)))?;
+        store.take_in(&session, &new, None)?;
         self.text += made.iter().map(Made::text).sum::<u64>();
         let summary = Summary {
             request: hand.words.sentence(&mut hand.dice, 20),
