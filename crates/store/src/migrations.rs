@@ -43,7 +43,10 @@ pub(crate) fn run(connection: &mut Connection, path: &Path) -> Result<(), StoreE
         transaction.execute_batch(step).map_err(&failed)?;
     }
     transaction.pragma_update(None, "user_version", known).map_err(&failed)?;
-    transaction.commit().map_err(failed)
+    transaction.commit().map_err(failed)?;
+    // Every opening reads the WAL: the schema should not stay in it. Where somebody reads, a later commit does it.
+    let _ = connection.pragma_query(None, "wal_checkpoint", |_| Ok(()));
+    Ok(())
 }
 
 /// Refuses a database that is of another version.

@@ -128,20 +128,19 @@ INSERT INTO summary_words (summary_words, rank) VALUES ('secure-delete', 1);
 INSERT INTO prompt_trigrams (prompt_trigrams, rank) VALUES ('secure-delete', 1);
 INSERT INTO observation_trigrams (observation_trigrams, rank) VALUES ('secure-delete', 1);
 
+-- Before a row goes or changes, its words go: the index reads there which they are. Short, because every opening of the
+-- database reads all of it.
 CREATE TRIGGER user_prompts_inserted AFTER INSERT ON user_prompts BEGIN
     INSERT INTO prompt_words (rowid, prompt, scope) VALUES (new.id, new.prompt, new.scope);
     INSERT INTO prompt_trigrams (rowid, prompt, mark) VALUES (new.id, new.prompt, new.mark);
 END;
-CREATE TRIGGER user_prompts_deleted AFTER DELETE ON user_prompts BEGIN
-    INSERT INTO prompt_words (prompt_words, rowid, prompt, scope) VALUES ('delete', old.id, old.prompt, old.scope);
-    INSERT INTO prompt_trigrams (prompt_trigrams, rowid, prompt, mark) VALUES ('delete', old.id, old.prompt, old.mark);
+CREATE TRIGGER user_prompts_deleted BEFORE DELETE ON user_prompts BEGIN
+    DELETE FROM prompt_words WHERE rowid = old.id;
+    DELETE FROM prompt_trigrams WHERE rowid = old.id;
 END;
-CREATE TRIGGER user_prompts_updated
-AFTER UPDATE OF session_id, project_id, prompt, created_at ON user_prompts BEGIN
-    INSERT INTO prompt_words (prompt_words, rowid, prompt, scope) VALUES ('delete', old.id, old.prompt, old.scope);
-    INSERT INTO prompt_trigrams (prompt_trigrams, rowid, prompt, mark) VALUES ('delete', old.id, old.prompt, old.mark);
-    INSERT INTO prompt_words (rowid, prompt, scope) VALUES (new.id, new.prompt, new.scope);
-    INSERT INTO prompt_trigrams (rowid, prompt, mark) VALUES (new.id, new.prompt, new.mark);
+-- What was asked is never put into other words.
+CREATE TRIGGER user_prompts_kept BEFORE UPDATE OF session_id, project_id, prompt, created_at ON user_prompts BEGIN
+    SELECT raise(ABORT, 'a prompt is never changed');
 END;
 
 CREATE TRIGGER observations_inserted AFTER INSERT ON observations BEGIN
@@ -151,42 +150,38 @@ CREATE TRIGGER observations_inserted AFTER INSERT ON observations BEGIN
     VALUES (new.id, new.title, new.files_read, new.files_modified, new.mark);
     UPDATE projects SET observations = observations + 1 WHERE id = new.project_id;
 END;
-CREATE TRIGGER observations_deleted AFTER DELETE ON observations BEGIN
-    INSERT INTO observation_words (observation_words, rowid, title, narrative, facts, files_read, files_modified, scope)
-    VALUES ('delete', old.id, old.title, old.narrative, old.facts, old.files_read, old.files_modified, old.scope);
-    INSERT INTO observation_trigrams (observation_trigrams, rowid, title, files_read, files_modified, mark)
-    VALUES ('delete', old.id, old.title, old.files_read, old.files_modified, old.mark);
+CREATE TRIGGER observations_deleted BEFORE DELETE ON observations BEGIN
+    DELETE FROM observation_words WHERE rowid = old.id;
+    DELETE FROM observation_trigrams WHERE rowid = old.id;
     UPDATE projects SET observations = observations - 1 WHERE id = old.project_id;
 END;
--- Not for `repeats`, which no index knows.
-CREATE TRIGGER observations_updated
-AFTER UPDATE OF session_id, project_id, kind, title, narrative, facts, files_read, files_modified, created_at
-ON observations BEGIN
-    INSERT INTO observation_words (observation_words, rowid, title, narrative, facts, files_read, files_modified, scope)
-    VALUES ('delete', old.id, old.title, old.narrative, old.facts, old.files_read, old.files_modified, old.scope);
-    INSERT INTO observation_trigrams (observation_trigrams, rowid, title, files_read, files_modified, mark)
-    VALUES ('delete', old.id, old.title, old.files_read, old.files_modified, old.mark);
+-- Words may change, what happened may not.
+CREATE TRIGGER observations_kept
+BEFORE UPDATE OF session_id, project_id, kind, files_read, files_modified, created_at ON observations BEGIN
+    SELECT raise(ABORT, 'an observation only changes its words');
+END;
+CREATE TRIGGER observations_changing BEFORE UPDATE OF title, narrative, facts ON observations BEGIN
+    DELETE FROM observation_words WHERE rowid = old.id;
+    DELETE FROM observation_trigrams WHERE rowid = old.id;
+END;
+CREATE TRIGGER observations_changed AFTER UPDATE OF title, narrative, facts ON observations BEGIN
     INSERT INTO observation_words (rowid, title, narrative, facts, files_read, files_modified, scope)
     VALUES (new.id, new.title, new.narrative, new.facts, new.files_read, new.files_modified, new.scope);
     INSERT INTO observation_trigrams (rowid, title, files_read, files_modified, mark)
     VALUES (new.id, new.title, new.files_read, new.files_modified, new.mark);
-    UPDATE projects SET observations = observations - 1 WHERE id = old.project_id;
-    UPDATE projects SET observations = observations + 1 WHERE id = new.project_id;
 END;
 
 CREATE TRIGGER session_summaries_inserted AFTER INSERT ON session_summaries BEGIN
     INSERT INTO summary_words (rowid, request, investigated, learned, completed, next_steps, scope)
     VALUES (new.id, new.request, new.investigated, new.learned, new.completed, new.next_steps, new.scope);
 END;
-CREATE TRIGGER session_summaries_deleted AFTER DELETE ON session_summaries BEGIN
-    INSERT INTO summary_words (summary_words, rowid, request, investigated, learned, completed, next_steps, scope)
-    VALUES ('delete', old.id, old.request, old.investigated, old.learned, old.completed, old.next_steps, old.scope);
+CREATE TRIGGER session_summaries_deleted BEFORE DELETE ON session_summaries BEGIN
+    DELETE FROM summary_words WHERE rowid = old.id;
 END;
-CREATE TRIGGER session_summaries_updated
-AFTER UPDATE OF session_id, project_id, request, investigated, learned, completed, next_steps, created_at
-ON session_summaries BEGIN
-    INSERT INTO summary_words (summary_words, rowid, request, investigated, learned, completed, next_steps, scope)
-    VALUES ('delete', old.id, old.request, old.investigated, old.learned, old.completed, old.next_steps, old.scope);
+CREATE TRIGGER session_summaries_changing BEFORE UPDATE ON session_summaries BEGIN
+    DELETE FROM summary_words WHERE rowid = old.id;
+END;
+CREATE TRIGGER session_summaries_changed AFTER UPDATE ON session_summaries BEGIN
     INSERT INTO summary_words (rowid, request, investigated, learned, completed, next_steps, scope)
     VALUES (new.id, new.request, new.investigated, new.learned, new.completed, new.next_steps, new.scope);
 END;
