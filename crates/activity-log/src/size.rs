@@ -4,39 +4,24 @@
 pub fn chars_of_json(json: &str) -> u64 {
     let json = json.trim_ascii();
     match json.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')) {
-        Some(body) => chars_of_string(body.as_bytes()),
+        Some(body) => chars_of_string(body),
         None if json == "null" => 0,
-        None => chars(json.as_bytes()),
+        None => json.chars().count() as u64,
     }
-}
-
-fn chars(text: &[u8]) -> u64 {
-    text.iter().filter(|byte| is_first(**byte)).count() as u64
-}
-
-/// Whether a byte begins a character in UTF-8.
-fn is_first(byte: u8) -> bool {
-    byte & 0b1100_0000 != 0b1000_0000
 }
 
 /// Counts what stands between a JSON string's quotes, an escape as the one character that it means.
-fn chars_of_string(body: &[u8]) -> u64 {
-    if !body.contains(&b'\\') {
-        return chars(body);
-    }
-    let mut count = 0;
-    let mut at = 0;
-    while let Some(byte) = body.get(at) {
-        at += match (byte, body.get(at + 1)) {
-            (b'\\', Some(b'u')) => 6,
-            (b'\\', _) => 2,
-            _ => 1,
-        };
+fn chars_of_string(body: &str) -> u64 {
+    let mut count = body.chars().count();
+    let mut rest = body;
+    while let Some(at) = rest.find('\\') {
+        let length = if rest[at + 1..].starts_with('u') { 6 } else { 2 };
+        let Some((escape, behind)) = rest[at..].split_at_checked(length) else { break };
         // The second half of a surrogate pair belongs to the character that its first half began.
-        let second_half = *byte == b'\\' && is_low_surrogate(body.get(at.saturating_sub(6)..at).unwrap_or_default());
-        count += u64::from(is_first(*byte) && !second_half);
+        count -= if is_low_surrogate(escape.as_bytes()) { length } else { length - 1 };
+        rest = behind;
     }
-    count
+    count as u64
 }
 
 fn is_low_surrogate(escape: &[u8]) -> bool {

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use longhaul_core::privacy::{Stripper, may_hold_tag, strip};
+use memchr::{memchr, memmem};
 
 use crate::json::{is_key, string_end, unescape};
 
@@ -17,7 +18,7 @@ const NOTHING: &str = "\"\"";
 ///
 /// Text without any sign that a tag needs is returned as it is, unread. Text with one that is no JSON becomes `""`.
 pub fn strip_json(raw: &str) -> Cow<'_, str> {
-    if !raw.contains('<') && !raw.contains("\\u003") {
+    if memchr(b'<', raw.as_bytes()).is_none() && memmem::find(raw.as_bytes(), b"\\u003").is_none() {
         return Cow::Borrowed(raw);
     }
     strip_strings(raw).unwrap_or(Cow::Borrowed(NOTHING))
