@@ -2,6 +2,7 @@
 
 mod bookmark;
 mod bookmarks;
+mod bridge;
 mod config;
 mod continuation;
 mod detail;
@@ -66,6 +67,8 @@ enum Command {
     Worker(worker::Command),
     /// Run a hook by the name of its event, with the payload on standard input
     Hook(hook::Args),
+    /// Answer the client's own module, which tells on standard input what happened
+    Bridge(bridge::Args),
     /// Show, find or check the configuration
     #[command(subcommand)]
     Config(config::Command),
@@ -98,6 +101,7 @@ pub(crate) fn main() -> ExitCode {
         Command::Mcp => mcp::run(&env),
         Command::Worker(command) => worker::run(&env, &command),
         Command::Hook(args) => hook::run(&args),
+        Command::Bridge(args) => bridge::run(&env, &args),
         Command::Config(command) => config::run(&env, command),
     };
     match result {

@@ -1,5 +1,6 @@
 //! Text for a terminal: measured, cut, coloured, and harmless.
 
+pub(crate) use longhaul_core::budget::round_tokens as tokens;
 use unicode_width::UnicodeWidthChar;
 
 /// What a piece of text says by its colour.
@@ -102,15 +103,6 @@ pub(crate) fn bar(percent: f64, cells: usize) -> [Span; 2] {
     let filled = (percent / 100.0 * cells as f64).round().clamp(0.0, cells as f64) as usize;
     let filled = if percent > 0.0 { filled.max(1) } else { filled };
     [Span::new("█".repeat(filled), level(percent)), Span::new("░".repeat(cells - filled), Tone::Dim)]
-}
-
-/// Returns a number of tokens as `950`, `142k` or `1.2M`.
-pub(crate) fn tokens(count: u64) -> String {
-    match count {
-        0..1_000 => count.to_string(),
-        1_000..999_500 => format!("{}k", (count + 500) / 1_000),
-        _ => format!("{:.1}M", count as f64 / 1_000_000.0).replace(".0M", "M"),
-    }
 }
 
 /// Whether a line is coloured.

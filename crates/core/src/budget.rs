@@ -59,3 +59,12 @@ pub fn cut(text: &str, chars: usize) -> String {
     short.push_str(&notice);
     short.chars().take(chars).collect()
 }
+
+/// Returns a number of tokens as a glance takes it in.
+pub fn round_tokens(count: u64) -> String {
+    match count {
+        0..1_000 => count.to_string(),
+        1_000..999_500 => format!("{}k", (count + 500) / 1_000),
+        _ => format!("{:.1}M", count as f64 / 1_000_000.0).replace(".0M", "M"),
+    }
+}

@@ -23,6 +23,7 @@ settings! {
         worker: Worker = Worker::default(), "worker", "The page in the browser, `longhaul worker start`";
         guard: Guard = Guard::default(), "guard", "Compacts, and denies subagents, before the context is full";
         inject: Inject = Inject::default(), "inject", "How text is typed into the terminal";
+        bridge: Bridge = Bridge::default(), "bridge", "Asks the client itself, through its own module, in place of typing";
         context: Context = Context::default(), "context", "What is known of the models' context windows";
     }
 }
@@ -122,6 +123,14 @@ settings! {
     pub struct Inject {
         patience_seconds: Amount = Amount(30.0), "patience_seconds", "How long to wait for a dialog, a running turn or a half-typed draft to go away";
         delay_ms: Amount = Amount(0.0), "delay_ms", "Milliseconds to wait before looking at the pane after a turn has ended";
+    }
+}
+
+settings! {
+    /// What goes through the client's own module.
+    pub struct Bridge {
+        enabled: bool = true, "enabled", "Clear, compact and prompt through the client's own module where it has loaded it, and type only where it has not";
+        status: Names = Names(["context", "bookmarks", "memory", "handoff"].map(str::to_owned).to_vec()), "status", "What the line under the prompt shows, of `context`, `bookmarks`, `memory` and `handoff`; an empty list shows no line";
     }
 }
 

@@ -4,6 +4,7 @@
 //! ([`predecessor`]) and is shown what was said there, curated into a budget ([`render`]).
 
 mod baton;
+pub mod bridge;
 mod choose;
 pub mod continuation;
 mod lines;

@@ -3,6 +3,7 @@
 //! Everything here is a function from values to values: which terminal the environment names, what to run in order to
 //! type into it, what a captured screen shows, and whether it is safe to type now. Running it is the caller's business.
 
+mod means;
 mod terminal;
 
 mod osascript;
@@ -19,6 +20,7 @@ mod policy;
 
 pub use crate::inspection::{Inspection, parse_inspection};
 pub use crate::look::{EditorMode, Look, Turn, Unsafe, look};
+pub use crate::means::{Errand, Means, means};
 pub use crate::osascript::MacTerminal;
 pub use crate::policy::{ClientSays, Decision, Want, Why, may_type};
 pub use crate::quote::{applescript_string, is_printable, printable, shell_single_quote};

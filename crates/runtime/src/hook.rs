@@ -245,7 +245,7 @@ impl<E: HookEvent<'static>> Hook<E> {
 }
 
 /// Switches off what is not named: the bundle of a single job starts its executables with that job's name.
-fn only_jobs(mut config: Config, names: &[String]) -> Config {
+pub(crate) fn only_jobs(mut config: Config, names: &[String]) -> Config {
     let named = |job: Job| serves(names, job);
     config.bookmarks.enabled &= named(Job::Bookmarks);
     config.guard.enabled &= named(Job::Bookmarks);
@@ -256,7 +256,7 @@ fn only_jobs(mut config: Config, names: &[String]) -> Config {
     config
 }
 
-fn serves(names: &[String], job: Job) -> bool {
+pub(crate) fn serves(names: &[String], job: Job) -> bool {
     names.is_empty() || names.iter().any(|name| name == job.name())
 }
 

@@ -1,13 +1,17 @@
 //! The detached process that waits until the client can be typed into.
 
 use std::process::ExitCode;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
+use longhaul_activity_log::RECEIPT_MS;
 use longhaul_core::{Env, SessionId};
 use longhaul_inject::{Terminal, Want};
 
 use crate::{ActivityLog, Error, ErrorLog, Home, Order, Outcome, Receipt, SessionRecord, Ticket, home, inject};
 use crate::{continuation, process, surroundings};
+
+/// How often it is looked whether the client's module has done its errand.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
 
 /// The longest that `inject.delay_ms` may hold it back.
 const MAX_DELAY: Duration = Duration::from_secs(60);
@@ -61,6 +65,11 @@ fn type_it(env: &Env, session: &SessionId, receipt: Receipt, ticket: Ticket, tex
     let record = SessionRecord::load(&home, session);
     let client_pid = env.client_pid.or(record.as_ref().and_then(|record| record.client_pid));
     let terminal = record.and_then(|record| record.terminal).or_else(|| Terminal::detect(env).ok());
+    if receipt == Receipt::Compaction
+        && let Some(outcome) = leave_to_bridge(&home, session, client_pid, ticket, config.inject.patience())?
+    {
+        return Ok(outcome);
+    }
     let Some(terminal) = terminal else { return Ok(Outcome::GaveUp("no terminal to type into".to_owned())) };
     let delay = Duration::from_millis(config.inject.delay_ms.0 as u64);
     std::thread::sleep(delay.min(MAX_DELAY));
@@ -75,4 +84,38 @@ fn type_it(env: &Env, session: &SessionId, receipt: Receipt, ticket: Ticket, tex
         deadline: None,
     };
     inject(env, &home, &ActivityLog::open(&home, session)?, &order, receipt, ticket)
+}
+
+/// Waits until the client's module has taken the errand that was left for it, and done it.
+///
+/// `None` where no errand was left, or it has not come for it: the errand is withdrawn then, and may be typed.
+fn leave_to_bridge(
+    home: &Home,
+    session: &SessionId,
+    client_pid: Option<u32>,
+    ticket: Ticket,
+    patience: Duration,
+) -> Result<Option<Outcome>, Error> {
+    let Some(client_pid) = client_pid else { return Ok(None) };
+    let store = home.store(home::PATIENCE)?;
+    if store.bridge(client_pid)?.is_none() {
+        return Ok(None);
+    }
+    let log = ActivityLog::open(home, session)?;
+    let is_done = || -> Result<bool, Error> { Ok(log.since(ticket)?.iter().any(|line| Receipt::Compaction.is(line))) };
+    let started = Instant::now();
+    while store.has_errand(client_pid)? {
+        if started.elapsed() >= patience && store.take_errand(client_pid)?.is_some() {
+            return Ok(None);
+        }
+        std::thread::sleep(LOOK_EVERY);
+    }
+    let taken = Instant::now();
+    while taken.elapsed() < Duration::from_millis(RECEIPT_MS) {
+        if is_done()? {
+            return Ok(Some(Outcome::Confirmed));
+        }
+        std::thread::sleep(LOOK_EVERY);
+    }
+    Ok(Some(Outcome::GaveUp("the client's module was asked to compact, and the client did not".to_owned())))
 }

@@ -3,6 +3,7 @@
 
 mod activity;
 mod agents;
+pub mod bridge;
 mod client;
 pub mod continuation;
 mod deadline;

@@ -38,7 +38,7 @@ impl Receipt {
         }
     }
 
-    fn is(self, line: &Line) -> bool {
+    pub(crate) fn is(self, line: &Line) -> bool {
         match self {
             Self::Bookmark => matches!(line, Line::Bookmark { .. }),
             Self::Compaction => matches!(line, Line::Compaction { .. }),

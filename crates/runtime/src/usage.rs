@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use longhaul_handoff::continuation::Fill;
-use longhaul_store::Store;
+use longhaul_store::{ContextUse, Store};
 use longhaul_transcript::{Usage, latest_usage, window_tokens};
 
 use crate::{Error, files};
@@ -43,4 +43,9 @@ pub(crate) fn fill(
     let model = usage.as_ref().and_then(|usage| usage.model.as_deref());
     let window = told.and_then(|told| told.window_tokens).unwrap_or_else(|| window_tokens(model, tokens, windows));
     Ok(Some(Fill { tokens, window }))
+}
+
+/// Returns how full a context is by what the client told.
+pub(crate) fn told_fill(told: &ContextUse) -> Option<Fill> {
+    Some(Fill { tokens: told.used_tokens?, window: told.window_tokens? })
 }

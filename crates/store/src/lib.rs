@@ -3,6 +3,7 @@
 mod agents;
 mod batons;
 mod bookmarks;
+mod bridges;
 mod context;
 mod continuations;
 mod ingest;
@@ -23,6 +24,7 @@ use rusqlite::{Connection, ErrorCode, Transaction, TransactionBehavior};
 pub use crate::agents::{Change, Sighting};
 pub use crate::batons::{Injection, NewInjection, StoredBaton};
 pub use crate::bookmarks::{Bookmark, NewBookmark};
+pub use crate::bridges::{Bridge, Shown, StepTaker};
 pub use crate::context::ContextUse;
 pub use crate::continuations::{Chain, Handoff, Met, NewChain, Step, Word};
 pub use crate::ingest::{Clean, Work};

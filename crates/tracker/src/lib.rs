@@ -21,7 +21,7 @@ pub use crate::processes::{Process, agent_below, client_name, is_below};
 pub use crate::reap::{LivePane, Why, dead, old};
 pub use crate::reconcile::{Record, RecordStatus, reconcile};
 pub use crate::scan::{Found, scan};
-pub use crate::state::{Transition, Trigger, next, transition};
+pub use crate::state::{Transition, Trigger, next, transition, turn_ended};
 pub use crate::status_line::{age, escape, render};
 
 #[cfg(test)]

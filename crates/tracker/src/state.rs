@@ -61,6 +61,12 @@ impl Trigger {
     ];
 }
 
+/// Returns what the end of a turn means, by the reason that the client's module is told; `None` where a hook tells of it.
+pub fn turn_ended(reason: &str) -> Option<Trigger> {
+    // Esc, of which no hook tells.
+    (reason == "aborted").then_some(Trigger::ClientIdle)
+}
+
 /// Returns what `trigger` makes of a session in `status`, or `None` where it changes nothing.
 ///
 /// `None` on a tool call while working is the hot path: the caller must then touch neither database nor tmux.

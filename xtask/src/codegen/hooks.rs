@@ -4,6 +4,12 @@ use anyhow::Result;
 use longhaul_core::catalog::{Job, REGISTRATIONS, Registration};
 use serde_json::{Map, Value, json};
 
+/// The client's own module, as hooks.json names it.
+const MODULE: &str = "./bridge.ts";
+
+/// The jobs that are the better for it.
+pub(crate) const BRIDGED: &[Job] = &[Job::Bookmarks, Job::Tracker, Job::Continuation];
+
 /// Returns the registrations that `job` needs, or all of them.
 pub(crate) fn registrations(job: Option<Job>) -> impl Iterator<Item = &'static Registration> {
     REGISTRATIONS.iter().filter(move |registration| job.is_none_or(|job| registration.jobs.contains(&job)))
@@ -32,5 +38,10 @@ pub(crate) fn json(job: Option<Job>) -> Result<String> {
             groups.push(group.into());
         }
     }
-    super::pretty(&json!({ "hooks": events }))
+    let mut file = Map::new();
+    if job.is_none_or(|job| BRIDGED.contains(&job)) {
+        file.insert("modules".to_owned(), json!([MODULE]));
+    }
+    file.insert("hooks".to_owned(), events.into());
+    super::pretty(&file.into())
 }

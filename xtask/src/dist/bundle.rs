@@ -33,6 +33,7 @@ const CONTENT: &[Piece] = &[
     Piece { name: "commands/bookmarks.md", jobs: &[Job::Bookmarks] },
     Piece { name: "commands/detail.md", jobs: &[Job::Handoff] },
     Piece { name: "commands/tl.md", jobs: &[Job::Handoff] },
+    Piece { name: "hooks/bridge.ts", jobs: hooks::BRIDGED },
     Piece { name: "skills/memory/SKILL.md", jobs: &[Job::Memory] },
     Piece { name: "skills/rewind-points/SKILL.md", jobs: &[Job::Bookmarks] },
 ];

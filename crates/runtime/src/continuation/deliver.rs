@@ -5,14 +5,17 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use longhaul_activity_log::Line;
-use longhaul_core::{Env, Millis, SessionId};
-use longhaul_handoff::continuation::{Act, Occasion, Plan};
-use longhaul_inject::{Terminal, Want};
-use longhaul_store::{Chain, Store};
+use longhaul_core::{Config, Env, Millis, SessionId};
+use longhaul_handoff::bridge::step_name;
+use longhaul_handoff::continuation::{Act, Occasion, Plan, State};
+use longhaul_inject::{Errand, Means, Terminal, Want, means};
+use longhaul_store::{Chain, StepTaker, Store};
 
 use super::{Course, lock, settings};
 use crate::typing::{Submitted, Typist, shows_another_session, submit_patiently};
-use crate::{ActivityLog, Error, ErrorLog, Home, Order, SessionRecord, Ticket, client, home, process, surroundings};
+use crate::{
+    ActivityLog, Error, ErrorLog, Home, Order, SessionRecord, Ticket, bridge, client, home, process, surroundings,
+};
 
 /// How the injector is told what it is started for.
 pub(crate) const KIND: &str = "continuation";
@@ -22,6 +25,9 @@ const LOOK_EVERY: Duration = Duration::from_millis(50);
 
 /// How often a plan is looked at that waits for the account's limit.
 const LOOK_AGAIN: Duration = Duration::from_secs(5);
+
+/// How long the client's module may take to come for a step: it does so when the turn has ended.
+const BRIDGE_COMES: Duration = Duration::from_secs(8);
 
 /// How long the lock is tried for: a hook has it for a moment to see whether anybody is there.
 const LOCK_LIMIT: Duration = Duration::from_millis(500);
@@ -52,7 +58,8 @@ pub(crate) fn deliver(env: &Env, log: &ErrorLog, id: i64) -> Result<(), Error> {
         }
         let Some(text) = chain.plan.text(&course.rules(&[])) else { return Ok(()) };
         let activity = Activity::of(&home, &chain, &mut since)?;
-        let why = match type_step(env, &home, &store, &chain, &activity, text)? {
+        let scene = Scene { env, home: &home, config: &config, store: &store, chain: &chain };
+        let why = match scene.deliver(&activity, text)? {
             Delivered::MovedOn => return Ok(()),
             Delivered::Overtaken => {
                 let now = clock(env);
@@ -121,64 +128,126 @@ impl Activity {
     }
 }
 
-fn type_step(
-    env: &Env,
-    home: &Home,
-    store: &Store,
-    chain: &Chain,
-    activity: &Option<Activity>,
-    text: String,
-) -> Result<Delivered, Error> {
-    let (Some(session), Some(activity)) = (SessionId::new(&chain.plan.session), activity) else {
-        return Ok(Delivered::No("the session has no id".to_owned()));
-    };
-    let record = SessionRecord::load(home, &session);
-    // The chain's own client comes first: `resume` may be run inside another.
-    let own = Some(chain.client_pid).filter(|pid| *pid != 0);
-    let client_pid = own.or(record.as_ref().and_then(|record| record.client_pid)).or(env.client_pid);
-    if client_pid.is_some_and(|pid| client::is_headless(env, pid) || client::is_nested(env, pid)) {
-        return Ok(Delivered::No("the terminal belongs to another client".to_owned()));
-    }
-    // `resume` may be run in another terminal.
-    let is_its_place = |terminal: &Terminal| chain.place.as_ref().is_none_or(|place| *place == terminal.lock_name());
-    let here = || Terminal::detect(env).ok().filter(is_its_place);
-    let terminal = record.and_then(|record| record.terminal).or_else(here);
-    let Some(terminal) = terminal else { return Ok(Delivered::No("no terminal to type into".to_owned())) };
-    // The wall clock may be set back meanwhile.
-    let until = Instant::now() + Duration::from_millis(chain.plan.deadline.since(clock(env)));
-    let left = || until.saturating_duration_since(Instant::now());
-    let order = Order {
-        session,
-        terminal,
-        client_pid,
-        text,
-        want: Want::Idle,
-        agents_may_ask: false,
-        patience: left(),
-        deadline: None,
-    };
-    let moved_on = || -> Result<bool, Error> {
-        Ok(!store.chain(chain.id)?.is_some_and(|now| is_same_step(&now.plan, &chain.plan)))
-    };
-    // The client writes down which session it shows a moment after it has started it.
-    while shows_another_session(env, home, &order) && !left().is_zero() && !moved_on()? {
-        std::thread::sleep(LOOK_EVERY);
-    }
-    let unwanted = || Ok(moved_on()? || activity.has_begun()? || shows_another_session(env, home, &order));
-    match submit_patiently(&Typist::new(env, home, &order), &unwanted)? {
-        Submitted::Yes => {}
-        Submitted::Superseded if moved_on()? => return Ok(Delivered::MovedOn),
-        Submitted::Superseded if activity.has_begun()? => return Ok(Delivered::Overtaken),
-        Submitted::Superseded => return Ok(Delivered::No("the pane shows another session".to_owned())),
-        Submitted::No(why) => return Ok(Delivered::No(why)),
-    }
-    while !left().is_zero() {
-        if moved_on()? {
-            return Ok(Delivered::MovedOn);
+/// A step that is to be done, and where.
+struct Scene<'a> {
+    env: &'a Env,
+    home: &'a Home,
+    config: &'a Config,
+    store: &'a Store,
+    chain: &'a Chain,
+}
+
+impl Scene<'_> {
+    fn deliver(&self, activity: &Option<Activity>, text: String) -> Result<Delivered, Error> {
+        let Self { env, home, chain, .. } = *self;
+        let (Some(session), Some(activity)) = (SessionId::new(&chain.plan.session), activity) else {
+            return Ok(Delivered::No("the session has no id".to_owned()));
+        };
+        let record = SessionRecord::load(home, &session);
+        // The chain's own client comes first: `resume` may be run inside another.
+        let own = Some(chain.client_pid).filter(|pid| *pid != 0);
+        let client_pid = own.or(record.as_ref().and_then(|record| record.client_pid)).or(env.client_pid);
+        if client_pid.is_some_and(|pid| client::is_headless(env, pid)) {
+            return Ok(Delivered::No("the client answers a program".to_owned()));
         }
-        std::thread::sleep(LOOK_EVERY);
+        // `resume` may be run in another terminal.
+        let is_its_place =
+            |terminal: &Terminal| chain.place.as_ref().is_none_or(|place| *place == terminal.lock_name());
+        let here = || Terminal::detect(env).ok().filter(is_its_place);
+        let is_nested = client_pid.is_some_and(|pid| client::is_nested(env, pid));
+        let terminal = record.and_then(|record| record.terminal).or_else(here).filter(|_| !is_nested);
+        // The wall clock may be set back meanwhile.
+        let until = Instant::now() + Duration::from_millis(chain.plan.deadline.since(clock(env)));
+        let has_bridge = bridge::is_there(self.config, self.store, client_pid)?;
+        let errand = if chain.plan.state == State::Clearing { Errand::Clear } else { Errand::Prompt };
+        match means(errand, has_bridge, terminal.as_ref()) {
+            Means::Bridge => {
+                if let Some(delivered) = self.leave_to_bridge(until)? {
+                    return Ok(delivered);
+                }
+            }
+            Means::Terminal(_) | Means::None => {
+                self.store.take_step(chain.id, &step_name(&chain.plan), StepTaker::Typist)?;
+            }
+        }
+        let why = match (is_nested, has_bridge) {
+            (true, _) => "the terminal belongs to another client",
+            (false, true) => "the client's module was not heard of, and there is no terminal to type into",
+            (false, false) => "no terminal to type into",
+        };
+        let Some(terminal) = terminal else { return Ok(Delivered::No(why.to_owned())) };
+        let order = Order {
+            session,
+            terminal,
+            client_pid,
+            text,
+            want: Want::Idle,
+            agents_may_ask: false,
+            patience: left(until),
+            deadline: None,
+        };
+        self.type_it(&order, activity, until)
     }
-    Ok(Delivered::No(format!("{:?} was typed, and the client did nothing", order.text)))
+
+    fn type_it(&self, order: &Order, activity: &Activity, until: Instant) -> Result<Delivered, Error> {
+        let Self { env, home, .. } = *self;
+        // The client writes down which session it shows a moment after it has started it.
+        while shows_another_session(env, home, order) && !left(until).is_zero() && !self.has_moved_on()? {
+            std::thread::sleep(LOOK_EVERY);
+        }
+        let unwanted = || Ok(self.has_moved_on()? || activity.has_begun()? || shows_another_session(env, home, order));
+        match submit_patiently(&Typist::new(env, home, order), &unwanted)? {
+            Submitted::Yes => {}
+            Submitted::Superseded if self.has_moved_on()? => return Ok(Delivered::MovedOn),
+            Submitted::Superseded if activity.has_begun()? => return Ok(Delivered::Overtaken),
+            Submitted::Superseded => return Ok(Delivered::No("the pane shows another session".to_owned())),
+            Submitted::No(why) => return Ok(Delivered::No(why)),
+        }
+        match self.moves_on_before(until)? {
+            true => Ok(Delivered::MovedOn),
+            false => Ok(Delivered::No(format!("{:?} was typed, and the client did nothing", order.text))),
+        }
+    }
+
+    /// Leaves the step to the client's module; `None` where that has not come for it, and shall not any more.
+    fn leave_to_bridge(&self, until: Instant) -> Result<Option<Delivered>, Error> {
+        let step = step_name(&self.chain.plan);
+        let given_up = until.min(Instant::now() + BRIDGE_COMES);
+        loop {
+            if self.has_moved_on()? {
+                return Ok(Some(Delivered::MovedOn));
+            }
+            if self.store.is_with_bridge(self.chain.id, &step)? {
+                return Ok(Some(match self.moves_on_before(until)? {
+                    true => Delivered::MovedOn,
+                    false => Delivered::No("the client's module was asked, and the client did nothing".to_owned()),
+                }));
+            }
+            if Instant::now() >= given_up && self.store.take_step(self.chain.id, &step, StepTaker::Typist)? {
+                return Ok(None);
+            }
+            std::thread::sleep(LOOK_EVERY);
+        }
+    }
+
+    fn moves_on_before(&self, until: Instant) -> Result<bool, Error> {
+        while !left(until).is_zero() {
+            if self.has_moved_on()? {
+                return Ok(true);
+            }
+            std::thread::sleep(LOOK_EVERY);
+        }
+        self.has_moved_on()
+    }
+
+    fn has_moved_on(&self) -> Result<bool, Error> {
+        let now = self.store.chain(self.chain.id)?;
+        Ok(!now.is_some_and(|now| is_same_step(&now.plan, &self.chain.plan)))
+    }
+}
+
+fn left(until: Instant) -> Duration {
+    until.saturating_duration_since(Instant::now())
 }
 
 fn lock_patiently(home: &Home, id: i64) -> Result<Option<File>, Error> {

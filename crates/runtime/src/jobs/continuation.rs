@@ -10,7 +10,7 @@ use longhaul_store::{Chain, Met, NewChain, Store};
 
 use crate::continuation::{Course, keep_file, lock, nonce, settings, start_injector, written};
 use crate::handoff::Project;
-use crate::{Error, Flow, Hook, SessionRecord, agents, client, process, usage};
+use crate::{Error, Flow, Hook, SessionRecord, agents, bridge, client, process, usage};
 
 /// How much of what the model is shown the handoff may take; what was said comes after it.
 const HANDOFF_CHARS: usize = 7_000;
@@ -186,9 +186,10 @@ impl<E: HookEvent<'static>> Hook<E> {
         if !settings.enabled || (client != 0 && client::is_headless(&self.env, client)) {
             return None;
         }
-        // Inside another client the terminal is that one's.
+        // Inside another client the terminal is that one's; a module is each client's own.
         let can_type = self.place().0.is_some() && (client == 0 || !client::is_nested(&self.env, client));
-        Some(Course { settings, can_type })
+        let can_ask = || self.store().and_then(|store| bridge::is_there(&self.config, &store, Some(client)));
+        Some(Course { settings, can_type: can_type || can_ask().unwrap_or_default() })
     }
 
     fn place_name(&self) -> Option<String> {

@@ -4,9 +4,10 @@ use longhaul_activity_log::{Pressure, Reason, Skip, Verdict, should_compact, sho
 use longhaul_core::Reply;
 use longhaul_core::event::{HookEvent, PreToolUse, Stop, SubagentStop};
 use longhaul_core::guard::{is_compaction, stopped_by_user};
+use longhaul_inject::{Errand, Means, means};
 use longhaul_transcript::window_tokens;
 
-use crate::{Error, Flow, Hook, Receipt, usage};
+use crate::{Error, Flow, Hook, Receipt, bridge, usage};
 
 /// Denies a new subagent when the context is nearly full.
 pub fn on_agent_launch(hook: &mut Hook<PreToolUse<'static>>) -> Result<Flow, Error> {
@@ -36,14 +37,13 @@ pub fn on_agent_return(hook: &mut Hook<SubagentStop>) -> Result<Flow, Error> {
 }
 
 impl<E: HookEvent<'static>> Hook<E> {
-    /// Returns how full the context is: by the newest reply's usage, else by what the log has counted.
+    /// Returns how full the context is: by the client's own word or the newest reply, else by what the log has counted.
     fn pressure(&self) -> Result<Pressure, Error> {
         let windows = &self.config.context.windows;
-        Ok(match usage::newest(self.event.common().transcript.as_deref()) {
-            Some(usage) => {
-                let window = window_tokens(usage.model.as_deref(), usage.tokens, windows);
-                Pressure::of(usage.tokens, window)
-            }
+        let common = self.event.common();
+        let fill = usage::fill(&*self.store()?, common.session.as_str(), common.transcript.as_deref(), windows)?;
+        Ok(match fill {
+            Some(fill) => Pressure::of(fill.tokens, fill.window),
             None => Pressure::estimate(&self.activity()?.metrics()?, window_tokens(None, 0, windows)),
         })
     }
@@ -52,7 +52,12 @@ impl<E: HookEvent<'static>> Hook<E> {
         if !self.config.guard.enabled {
             return Ok(Flow::Next);
         }
-        let (Some(_), _) = self.place() else { return Ok(Flow::Next) };
+        let (terminal, client_pid) = self.place();
+        let has_bridge = bridge::is_there(&self.config, &*self.store()?, client_pid)?;
+        let means = means(Errand::Compact, has_bridge, terminal.as_ref());
+        if means == Means::None {
+            return Ok(Flow::Next);
+        }
         let pressure = self.pressure()?;
         let claim = self.activity()?.claim(self.env.now, |metrics| {
             if should_compact(&self.config.guard, pressure, metrics, self.env.now) {
@@ -64,6 +69,9 @@ impl<E: HookEvent<'static>> Hook<E> {
             }
         })?;
         let Ok(ticket) = claim else { return Ok(Flow::Next) };
+        if let (Means::Bridge, Some(client_pid)) = (means, client_pid) {
+            self.store()?.leave_errand(client_pid, bridge::COMPACT)?;
+        }
         self.spawn_injector("/compact", Receipt::Compaction, ticket)?;
         Ok(Flow::Done)
     }

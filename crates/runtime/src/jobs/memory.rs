@@ -51,6 +51,7 @@ pub fn on_session_start(hook: &mut Hook<SessionStart>) -> Result<Flow, Error> {
     let page = render_page(&store, reader, room)?;
     if !page.text.is_empty() {
         hook.show(&page.text);
+        store.note_shown_records(&session.session, page.shown)?;
         let what = match page.shown {
             0 => "its last summary".to_owned(),
             1 => "1 record".to_owned(),

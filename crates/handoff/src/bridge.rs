@@ -1,0 +1,102 @@
+//! What the client's own module is told to do. It decides nothing itself.
+
+use longhaul_core::budget::round_tokens;
+use serde_json::{Value, json};
+
+use crate::continuation::{Fill, Plan, Rules, State};
+
+/// What the module does.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Action {
+    /// Run `/clear`, and say when that is done.
+    Clear,
+    /// Compact the conversation.
+    Compact,
+    /// Submit a prompt.
+    Submit(String),
+    /// Show a line under the prompt; none where there is nothing to show.
+    Status(Option<String>),
+    /// Show the user a message for a moment.
+    Toast(String),
+}
+
+impl Action {
+    /// Returns it as the module reads it.
+    pub fn to_json(&self) -> Value {
+        match self {
+            Self::Clear => json!({ "do": "clear" }),
+            Self::Compact => json!({ "do": "compact" }),
+            Self::Submit(text) => json!({ "do": "submit", "text": text }),
+            Self::Status(text) => json!({ "do": "status", "text": text }),
+            Self::Toast(text) => json!({ "do": "toast", "text": text }),
+        }
+    }
+}
+
+/// Returns the answer to the module, as it reads it.
+pub fn answer(actions: &[Action]) -> Value {
+    json!({ "actions": actions.iter().map(Action::to_json).collect::<Vec<_>>() })
+}
+
+/// Returns what the module is to do for a plan in `session`, if it waits for something.
+pub fn step(plan: &Plan, rules: &Rules<'_>, session: &str) -> Option<Action> {
+    if plan.paused || plan.session != session || !plan.waits_for_typing() {
+        return None;
+    }
+    match plan.state {
+        State::Clearing => Some(Action::Clear),
+        _ => plan.text(rules).map(Action::Submit),
+    }
+}
+
+/// Returns the name of the step that a plan is in: whoever is at it has taken that one, and not the next.
+pub fn step_name(plan: &Plan) -> String {
+    format!("{}:{}:{}", plan.state, plan.since.0, plan.attempt)
+}
+
+/// What there is to say under the prompt.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Glance {
+    /// How full the context is.
+    pub fill: Option<Fill>,
+    /// Bookmarks since the last prompt.
+    pub bookmarks: u64,
+    /// Turns of the session before that this one was shown.
+    pub turns: u64,
+    /// Records of memory that it was shown.
+    pub records: u64,
+    /// Whether a handoff waits for `/clear`.
+    pub handoff_waits: bool,
+}
+
+impl Glance {
+    /// Returns the line, of the `parts` that are wanted; `None` where there is nothing to say.
+    pub fn line(&self, parts: &[String]) -> Option<String> {
+        let said: Vec<String> = parts.iter().filter_map(|part| self.part(part)).collect();
+        (!said.is_empty()).then(|| said.join(" · "))
+    }
+
+    fn part(&self, part: &str) -> Option<String> {
+        match part {
+            "context" => self.fill.map(|fill| {
+                let left = round_tokens(fill.window.saturating_sub(fill.tokens));
+                format!("context {:.0} %, {left} left", fill.share() * 100.0)
+            }),
+            "bookmarks" => counted(self.bookmarks, "bookmark"),
+            "memory" => match (counted(self.turns, "turn"), counted(self.records, "record")) {
+                (Some(turns), Some(records)) => Some(format!("began with {turns} and {records}")),
+                (turns, records) => turns.or(records).map(|shown| format!("began with {shown}")),
+            },
+            "handoff" => self.handoff_waits.then(|| "a handoff waits for /clear".to_owned()),
+            _ => None,
+        }
+    }
+}
+
+fn counted(count: u64, what: &str) -> Option<String> {
+    match count {
+        0 => None,
+        1 => Some(format!("1 {what}")),
+        count => Some(format!("{count} {what}s")),
+    }
+}

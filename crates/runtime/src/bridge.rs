@@ -1,0 +1,315 @@
+//! What the client's own module tells, and what it is told to do.
+//!
+//! The module decides nothing: it says what happened, and does what the answer says. Its parent is the client, whose
+//! process number is how hooks know that there is one.
+
+use std::path::Path;
+
+use jiff::Timestamp;
+use longhaul_core::catalog::Job;
+use longhaul_core::{Config, Env, SessionId};
+use longhaul_handoff::bridge::{Action, Glance, answer, step, step_name};
+use longhaul_handoff::continuation::{Act, Occasion, Plan};
+use longhaul_store::{Chain, ContextUse, StepTaker, Store};
+use longhaul_tracker::turn_ended;
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+
+use crate::continuation::{Course, settings, start_injector};
+use crate::handoff::Project;
+use crate::home::{self, PATIENCE};
+use crate::tracker::Told;
+use crate::{ActivityLog, Error, ErrorLog, Home, Tracker, client, hook, usage};
+
+/// The errand that stands for a compaction.
+pub(crate) const COMPACT: &str = "compact";
+
+/// The longest complaint of the module that is kept.
+const TROUBLE_CHARS: usize = 300;
+
+/// What the module tells of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum BridgeEvent {
+    /// It was loaded.
+    Start,
+    /// A turn of the main loop has ended.
+    Turn,
+    /// The clear that it was told to do is done.
+    Cleared,
+    /// The session has ended.
+    End,
+    /// Something that it was told to do cannot be done.
+    Failed,
+    /// It did not understand an answer, or got none.
+    Trouble,
+}
+
+impl BridgeEvent {
+    /// Every event.
+    pub const ALL: [Self; 6] = [Self::Start, Self::Turn, Self::Cleared, Self::End, Self::Failed, Self::Trouble];
+
+    /// Returns its name, as the module writes it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Start => "start",
+            Self::Turn => "turn",
+            Self::Cleared => "cleared",
+            Self::End => "end",
+            Self::Failed => "failed",
+            Self::Trouble => "trouble",
+        }
+    }
+}
+
+/// What the module sends. Every part may be missing: the client's interface moves from version to version.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Report {
+    plugin: Option<String>,
+    session: Option<String>,
+    interactive: Option<bool>,
+    reason: Option<String>,
+    usage: Value,
+    #[serde(rename = "do")]
+    action: Option<String>,
+    error: Option<String>,
+}
+
+/// Takes in what the module tells, and returns what it is to do.
+///
+/// Never fails: what goes wrong is a line in the log, and the module is told to do nothing.
+pub fn tell(env: &Env, event: BridgeEvent, input: &[u8]) -> Value {
+    let log = ErrorLog::new(env, "bridge");
+    let report: Report = match serde_json::from_slice(input) {
+        Ok(report) => report,
+        Err(error) => {
+            log.write(&format!("{}: not what the module sends: {error}", event.as_str()));
+            return answer(&[]);
+        }
+    };
+    let client_pid = env.client_pid.unwrap_or_else(std::os::unix::process::parent_id);
+    let env = &Env { client_pid: Some(client_pid), ..env.clone() };
+    let actions = Desk::open(env, &log, report, client_pid).and_then(|mut desk| desk.hear(event));
+    answer(&actions.unwrap_or_else(|error| {
+        log.write(&format!("{}: {}", event.as_str(), error.chain()));
+        Vec::new()
+    }))
+}
+
+/// Returns whether a client can be asked instead of typed at.
+pub(crate) fn is_there(config: &Config, store: &Store, client_pid: Option<u32>) -> Result<bool, Error> {
+    match client_pid.filter(|_| config.bridge.enabled) {
+        Some(pid) => Ok(store.bridge(pid)?.is_some()),
+        None => Ok(false),
+    }
+}
+
+struct Desk<'a> {
+    env: &'a Env,
+    log: &'a ErrorLog,
+    home: Home,
+    config: Config,
+    /// The one job of the bundle that the module belongs to; empty for all of them.
+    only: Vec<String>,
+    report: Report,
+    session: Option<SessionId>,
+    client_pid: u32,
+}
+
+impl<'a> Desk<'a> {
+    fn open(env: &'a Env, log: &'a ErrorLog, report: Report, client_pid: u32) -> Result<Self, Error> {
+        let (config, _) = home::config(env)?;
+        // The bundle of one job does that job alone.
+        let job = report.plugin.as_deref().and_then(|plugin| plugin.strip_prefix("longhaul-"));
+        let only: Vec<String> = job.map(str::to_owned).into_iter().collect();
+        let config = hook::only_jobs(config, &only);
+        let session = report.session.as_deref().and_then(SessionId::new);
+        Ok(Self { env, log, home: Home::of(env)?, config, only, report, session, client_pid })
+    }
+
+    fn hear(&mut self, event: BridgeEvent) -> Result<Vec<Action>, Error> {
+        let is_headless = self.report.interactive == Some(false) || client::is_headless(self.env, self.client_pid);
+        if self.env.disabled || !self.config.bridge.enabled || is_headless {
+            // Nobody may wait for a module that is told nothing.
+            if let Some(store) = self.home.existing_store()? {
+                store.drop_bridge(self.client_pid)?;
+            }
+            return Ok(Vec::new());
+        }
+        let mut store = self.home.store(PATIENCE)?;
+        let plugin = self.report.plugin.as_deref().unwrap_or("longhaul");
+        match event {
+            BridgeEvent::Start => store.begin_bridge(self.client_pid, plugin, self.env.now)?,
+            _ => store.hear_bridge(self.client_pid, plugin, self.env.now)?,
+        }
+        match event {
+            BridgeEvent::Start => self.glance(&store),
+            BridgeEvent::Turn => self.turn(&mut store),
+            BridgeEvent::Cleared => self.carry_on(&mut store),
+            BridgeEvent::End => self.end(&store),
+            BridgeEvent::Failed => self.failed(&mut store),
+            BridgeEvent::Trouble => {
+                self.note_trouble(&store)?;
+                Ok(Vec::new())
+            }
+        }
+    }
+
+    fn turn(&self, store: &mut Store) -> Result<Vec<Action>, Error> {
+        if let Some(context) = self.context() {
+            store.record_context(&context)?;
+        }
+        let reason = self.report.reason.as_deref().unwrap_or_default();
+        if let (Some(trigger), Some(session)) = (turn_ended(reason), &self.session)
+            && self.config.tracker.enabled
+        {
+            Tracker::open(self.env, &self.home)?.apply(session, trigger, None, Told::Nowhere)?;
+        }
+        match reason {
+            // Who has stopped the client wants nothing done to it.
+            "aborted" => self.glance(store),
+            _ => self.carry_on(store),
+        }
+    }
+
+    /// Returns what the plan waits for, else what was left to be done, and the line.
+    fn carry_on(&self, store: &mut Store) -> Result<Vec<Action>, Error> {
+        let mut actions = self.glance(store)?;
+        if let Some(word) = self.word(store)? {
+            actions.push(Action::Toast(word));
+        }
+        if let Some(course) = self.course()
+            && let Some(chain) = self.chain(store)?
+            && let Some(action) = self.step(store, &course, &chain)?
+        {
+            actions.push(action);
+        } else if store.take_errand(self.client_pid)?.as_deref() == Some(COMPACT) {
+            actions.push(Action::Compact);
+        }
+        Ok(actions)
+    }
+
+    fn end(&self, store: &Store) -> Result<Vec<Action>, Error> {
+        match self.report.reason.as_deref() {
+            // The client goes on with another session, of which nothing is known yet.
+            Some("clear" | "resume") => Ok(vec![Action::Status(None)]),
+            _ => {
+                store.drop_bridge(self.client_pid)?;
+                Ok(Vec::new())
+            }
+        }
+    }
+
+    /// Tries a step once more that the client has refused, or gives it up.
+    fn failed(&self, store: &mut Store) -> Result<Vec<Action>, Error> {
+        let why = self.note_trouble(store)?;
+        let is_step = matches!(self.report.action.as_deref(), Some("clear" | "submit"));
+        let (Some(course), Some(chain)) = (self.course().filter(|_| is_step), self.chain(store)?) else {
+            return Ok(Vec::new());
+        };
+        let (now, occasion) = (self.env.now, Occasion::Undelivered { why: &why });
+        let decide = |plan: &Plan, remaining: &[String]| course.meet(plan, &occasion, remaining, now);
+        let Some(met) = store.meet(chain.id, now, decide)? else { return Ok(Vec::new()) };
+        match met.act {
+            Act::TypeAgain => {
+                start_injector(&met.chain)?;
+                Ok(self.step(store, &course, &met.chain)?.into_iter().collect())
+            }
+            Act::Tell(message) => Ok(vec![Action::Toast(format!("not continued: {message}"))]),
+            _ => Ok(Vec::new()),
+        }
+    }
+
+    fn note_trouble(&self, store: &Store) -> Result<String, Error> {
+        let error: String =
+            self.report.error.as_deref().unwrap_or("it did not say why").chars().take(TROUBLE_CHARS).collect();
+        let why = match self.report.action.as_deref() {
+            Some(action) => format!("the client would not {action}: {error}"),
+            None => error,
+        };
+        self.log.write(&why);
+        store.note_bridge_trouble(self.client_pid, &why)?;
+        Ok(why)
+    }
+
+    fn course(&self) -> Option<Course> {
+        let (settings, _) = settings(&self.config.continuation, Some(Path::new(&self.project().path)));
+        let is_wanted = settings.enabled && hook::serves(&self.only, Job::Continuation);
+        is_wanted.then_some(Course { settings, can_type: true })
+    }
+
+    fn project(&self) -> Project {
+        let cwd = std::env::current_dir().ok();
+        Project::of(self.env, cwd.as_deref())
+    }
+
+    fn chain(&self, store: &Store) -> Result<Option<Chain>, Error> {
+        match &self.session {
+            Some(session) => Ok(store.chain_of(session.as_str())?),
+            None => Ok(None),
+        }
+    }
+
+    /// Takes the step that a chain is in, unless somebody else is at it.
+    fn step(&self, store: &Store, course: &Course, chain: &Chain) -> Result<Option<Action>, Error> {
+        let session = self.session.as_ref().map_or("", SessionId::as_str);
+        let Some(action) = step(&chain.plan, &course.rules(&[]), session) else { return Ok(None) };
+        let is_ours = store.take_step(chain.id, &step_name(&chain.plan), StepTaker::Bridge)?;
+        Ok(is_ours.then_some(action))
+    }
+
+    /// Returns what the user is yet to be told.
+    fn word(&self, store: &Store) -> Result<Option<String>, Error> {
+        let Some(session) = &self.session else { return Ok(None) };
+        let Some(word) = store.word_for(session.as_str(), self.client_pid, None)? else { return Ok(None) };
+        let is_ours = word.client_pid == self.client_pid && store.take_word(word.chain)?;
+        Ok(is_ours.then(|| format!("not continued: {}", word.message)))
+    }
+
+    /// Returns the line under the prompt, unless none is wanted.
+    fn glance(&self, store: &Store) -> Result<Vec<Action>, Error> {
+        let parts = &self.config.bridge.status.0;
+        let Some(session) = self.session.as_ref().filter(|_| !parts.is_empty()) else { return Ok(Vec::new()) };
+        let shown = store.shown_to(session.as_str())?;
+        let batons = store.batons(&self.project().path)?;
+        let told = store.context(session.as_str())?;
+        let glance = Glance {
+            fill: told.as_ref().and_then(usage::told_fill),
+            bookmarks: ActivityLog::bookmarks_since_prompt(&self.home, session),
+            turns: shown.turns,
+            records: shown.records,
+            handoff_waits: batons.iter().any(|(waiting, ..)| waiting == session.as_str()),
+        };
+        Ok(vec![Action::Status(glance.line(parts))])
+    }
+
+    /// Returns how full the context is, as the client itself has it.
+    fn context(&self) -> Option<ContextUse> {
+        let session = self.session.as_ref()?;
+        let context = self.report.usage.get("context")?;
+        let number = |key: &str| context.get(key).and_then(Value::as_f64).filter(|number| *number >= 0.0);
+        Some(ContextUse {
+            session: session.to_string(),
+            model: None,
+            window_tokens: number("window").map(|window| window as u64).filter(|window| *window > 0),
+            used_tokens: number("tokens").map(|tokens| tokens as u64),
+            used_percent: number("percent"),
+            rate_limits: limits(self.report.usage.get("rateLimits")),
+            recorded_at: self.env.now,
+        })
+    }
+}
+
+/// Returns the account's limits in the form that the client's status line has them in.
+fn limits(told: Option<&Value>) -> Option<String> {
+    let limit = |limit: &Value| {
+        let kind = limit.get("kind")?.as_str()?.to_owned();
+        let resets = limit.get("resetsAt").and_then(Value::as_str).and_then(|at| at.parse::<Timestamp>().ok());
+        Some((
+            kind,
+            json!({ "used_percentage": limit.get("percentUsed"), "resets_at": resets.map(|at| at.as_second()) }),
+        ))
+    };
+    let limits: Map<String, Value> = told?.as_array()?.iter().filter_map(limit).collect();
+    (!limits.is_empty()).then(|| Value::Object(limits).to_string())
+}

@@ -1,0 +1,98 @@
+// Tells longhaul what happens in the client, and does what it answers. Every decision is made there.
+import type { EngineInterface, Register, TurnCompleteInput } from 'claude-code'
+
+type Action = { do?: unknown; text?: unknown }
+
+/** How long an answer may take; the client goes on meanwhile. */
+const LIMIT_MS = 5_000
+
+/** Whether something went wrong once: it is said once. */
+let complained = false
+
+/** Runs `longhaul bridge` and returns what it answers; nothing where that cannot be understood. */
+async function tell($: EngineInterface, event: string, report: object): Promise<readonly Action[]> {
+  try {
+    const session = await $.session.id()
+    const stdin = JSON.stringify({ plugin: $.plugin.name, session, ...report })
+    const ran = await $.process.run([`${$.plugin.root}/bin/longhaul`, 'bridge', event], { stdin, timeoutMs: LIMIT_MS })
+    if (ran.exitCode !== 0) throw new Error(`longhaul bridge ended with ${ran.exitCode}: ${ran.stderr}`)
+    const { actions } = JSON.parse(ran.stdout) as { actions?: unknown }
+    if (!Array.isArray(actions)) throw new Error('longhaul bridge answered without actions')
+    return actions
+  } catch (error) {
+    if (event !== 'trouble') await complain($, `${event}: ${String(error)}`)
+    return []
+  }
+}
+
+async function complain($: EngineInterface, error: string): Promise<void> {
+  if (complained) return
+  complained = true
+  $.ui.log(`longhaul: ${error}`, { to: 'debug' })
+  await tell($, 'trouble', { error })
+}
+
+/** Does what was answered, one after the other; what the client refuses is told, and may be answered again. */
+async function perform($: EngineInterface, actions: readonly Action[]): Promise<void> {
+  for (const action of actions) {
+    try {
+      await act($, action)
+    } catch (error) {
+      await perform($, await tell($, 'failed', { do: action.do, error: String(error) }))
+    }
+  }
+}
+
+async function act($: EngineInterface, action: Action): Promise<void> {
+  const text = typeof action.text === 'string' ? action.text : undefined
+  switch (action.do) {
+    case 'clear':
+      await $.command.run({ command: 'clear' })
+      return perform($, await tell($, 'cleared', {}))
+    case 'compact':
+      await $.session.compact({})
+      return
+    case 'submit':
+      if (text === undefined) break
+      await $.prompt.submit({ text, asUser: true })
+      return
+    case 'status':
+      $.ui.status(text)
+      return
+    case 'toast':
+      if (text === undefined) break
+      $.ui.toast(text)
+      return
+  }
+  await complain($, `no such action: ${JSON.stringify(action).slice(0, 200)}`)
+}
+
+async function started($: EngineInterface, interactive: boolean): Promise<void> {
+  await perform($, await tell($, 'start', { interactive }))
+}
+
+async function turned($: EngineInterface, turn: TurnCompleteInput): Promise<void> {
+  const usage = await $.session.usage()
+  const draft = await $.prompt.read()
+  await perform($, await tell($, 'turn', { reason: turn.reason, usage, draft_empty: draft.text === '' }))
+}
+
+async function ended($: EngineInterface, session: string, reason: string): Promise<void> {
+  await perform($, await tell($, 'end', { session, reason }))
+}
+
+export const register: Register = on => {
+  on('session.start', ($, e, next) => {
+    void started($, e.isInteractive)
+    return next(e)
+  })
+  on('turn.complete', ($, e, next) => {
+    // Nothing waits for it: the client may not be held up, and cannot clear while a hook of its turn runs.
+    if (e.agentId === undefined) void turned($, e).catch(error => complain($, String(error)))
+    return next(e)
+  })
+  on('session.end', ($, e, next) => {
+    void ended($, e.sessionId, e.reason)
+    return next(e)
+  })
+}
