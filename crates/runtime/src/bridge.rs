@@ -4,13 +4,14 @@
 //! process number is how hooks know that there is one.
 
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 use longhaul_core::catalog::Job;
 use longhaul_core::{Config, Env, SessionId};
 use longhaul_handoff::bridge::{Action, Glance, answer, step, step_name};
-use longhaul_handoff::continuation::{Act, Occasion, Plan};
-use longhaul_store::{Chain, ContextUse, StepTaker, Store};
+use longhaul_handoff::continuation::{Act, Occasion, Plan, State};
+use longhaul_store::{Chain, ContextUse, NewChain, StepTaker, Store};
 use longhaul_tracker::turn_ended;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -23,6 +24,12 @@ use crate::{ActivityLog, Error, ErrorLog, Home, Tracker, client, hook, usage};
 
 /// The errand that stands for a compaction.
 pub(crate) const COMPACT: &str = "compact";
+
+/// How long the hook of a session that has just begun is waited for; the module waits a little longer.
+const START_LIMIT: Duration = Duration::from_secs(4);
+
+/// How often it is looked whether that has happened.
+const LOOK_EVERY: Duration = Duration::from_millis(20);
 
 /// The longest complaint of the module that is kept.
 const TROUBLE_CHARS: usize = 300;
@@ -145,7 +152,10 @@ impl<'a> Desk<'a> {
         match event {
             BridgeEvent::Start => self.glance(&store),
             BridgeEvent::Turn => self.turn(&mut store),
-            BridgeEvent::Cleared => self.carry_on(&mut store),
+            BridgeEvent::Cleared => {
+                self.await_start(&store)?;
+                self.carry_on(&mut store)
+            }
             BridgeEvent::End => self.end(&store),
             BridgeEvent::Failed => self.failed(&mut store),
             BridgeEvent::Trouble => {
@@ -187,6 +197,17 @@ impl<'a> Desk<'a> {
             actions.push(Action::Compact);
         }
         Ok(actions)
+    }
+
+    /// Waits until the new session's own hook has told the chain of it: the client does not wait for that.
+    fn await_start(&self, store: &Store) -> Result<(), Error> {
+        let started = Instant::now();
+        let here = NewChain { project_path: &self.project().path, client_pid: self.client_pid, place: None };
+        let is_clearing = |chain: &Chain| chain.plan.state == State::Clearing;
+        while started.elapsed() < START_LIMIT && store.open_chain_at(&here)?.as_ref().is_some_and(is_clearing) {
+            std::thread::sleep(LOOK_EVERY);
+        }
+        Ok(())
     }
 
     fn end(&self, store: &Store) -> Result<Vec<Action>, Error> {
