@@ -8,7 +8,7 @@ use longhaul_core::budget::CONTEXT_CHARS;
 use longhaul_core::clock::date_of;
 use longhaul_runtime::memory::{Reader, render_page};
 use longhaul_runtime::utc_offset_seconds;
-use longhaul_store::KnownProject;
+use longhaul_store::{KnownProject, tokens};
 use serde_json::{Map, Value, json};
 
 use super::{named_project, wanted_project};
@@ -81,7 +81,7 @@ pub(crate) async fn plots(State(worker): State<Shared>, request: Request) -> Ans
         let noon = Millis(first.0 + number * 86_400_000 + 43_200_000);
         json!({
             "date": date_of(noon, offset).to_string(),
-            "tokens": shapes::tokens(day.chars),
+            "tokens": tokens(day.chars),
             "sessions": day.sessions,
             "prompts": day.prompts,
             "observations": day.observations,
