@@ -42,7 +42,7 @@ pub use crate::guarded::{Ended, GuardError, guard, run_guarded};
 pub use crate::home::{Home, config};
 pub use crate::hook::{Flow, Hook, JobFn};
 pub use crate::keeper::Keeper;
-pub use crate::model::{ModelAccess, model_dir};
+pub use crate::model::{ModelAccess, ModelStatus, model_budget, model_dir, model_status, today};
 pub use crate::observe::{Observation, Observed, Observer, Transcript, agent_json};
 pub use crate::relay::Relay;
 pub use crate::session::SessionRecord;
