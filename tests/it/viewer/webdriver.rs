@@ -60,6 +60,28 @@ impl Browser {
         self.command("POST", "url", &json!({ "url": url }));
     }
 
+    /// Opens another tab, which is the page from then on; returns how to come back to it.
+    pub(super) fn new_tab(&self) -> Value {
+        let tab = self.command("POST", "window/new", &json!({ "type": "tab" }))["handle"].clone();
+        self.go_to_tab(&tab);
+        tab
+    }
+
+    /// Goes to a tab.
+    pub(super) fn go_to_tab(&self, tab: &Value) {
+        self.command("POST", "window", &json!({ "handle": tab }));
+    }
+
+    /// Returns the tab that is the page now.
+    pub(super) fn tab(&self) -> Value {
+        self.command("GET", "window", &Value::Null)
+    }
+
+    /// Closes it; go to another one then.
+    pub(super) fn close_tab(&self) {
+        self.command("DELETE", "window", &Value::Null);
+    }
+
     /// Returns what the body of a function returns in the page.
     pub(super) fn run(&self, script: &str) -> Value {
         self.run_with(script, &[])
