@@ -1,7 +1,6 @@
 //! The worker, as the real executable: started, asked over HTTP, and ended.
 
 mod client;
-mod measured;
 mod security;
 mod served;
 

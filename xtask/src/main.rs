@@ -73,6 +73,9 @@ enum Task {
         /// Measure the memory instead, with so many observations in it; with `cargo run --release -p xtask`
         #[arg(long, value_name = "N", num_args = 0..=1, default_missing_value = "1000000")]
         large: Option<usize>,
+        /// Measure the worker instead: how soon it answers, and how much room it takes with 100,000 observations
+        #[arg(long, conflicts_with = "large")]
+        worker: bool,
     },
 }
 
@@ -97,7 +100,8 @@ fn start(task: Task) -> Result<()> {
         Task::Dist { target, quick: false } => dist::run(&workspace, Profile::Release, target.as_deref()),
         Task::Demo { keep } => demo::run(&workspace, keep),
         Task::Test { arguments } => test::run(&workspace, &arguments),
+        Task::Bench { worker: true, json, .. } => bench::run_worker(&workspace, json),
         Task::Bench { large: Some(count), json, .. } => bench::run_large(count, json),
-        Task::Bench { large: None, json, runs } => bench::run(&workspace, runs, json),
+        Task::Bench { large: None, json, runs, .. } => bench::run(&workspace, runs, json),
     }
 }
