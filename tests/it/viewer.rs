@@ -1,5 +1,7 @@
 //! The page in a real Chromium, served by the real worker, fed by the real hooks.
 
+mod pictures;
+mod scene;
 mod webdriver;
 
 use std::fs;

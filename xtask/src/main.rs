@@ -40,6 +40,9 @@ enum Task {
         /// Write nothing; fail if something is out of date
         #[arg(long)]
         check: bool,
+        /// Take the pictures of the viewer instead: hooks play an afternoon, a worker shows it in Chromium
+        #[arg(long, conflicts_with = "check")]
+        viewer: bool,
     },
     /// Build the executables and lay out target/dist as a marketplace, with an archive for download
     Dist {
@@ -94,8 +97,9 @@ fn start(task: Task) -> Result<()> {
     match task {
         Task::Codegen { check: true } => codegen::run(&workspace, codegen::Mode::Check),
         Task::Codegen { check: false } => codegen::run(&workspace, codegen::Mode::Write),
-        Task::Pictures { check: true } => pictures::run(&workspace, codegen::Mode::Check),
-        Task::Pictures { check: false } => pictures::run(&workspace, codegen::Mode::Write),
+        Task::Pictures { viewer: true, .. } => pictures::take_of_viewer(&workspace),
+        Task::Pictures { check: true, .. } => pictures::draw_all(&workspace, codegen::Mode::Check),
+        Task::Pictures { check: false, .. } => pictures::draw_all(&workspace, codegen::Mode::Write),
         Task::Dist { target, quick: true } => dist::run(&workspace, Profile::Dev, target.as_deref()),
         Task::Dist { target, quick: false } => dist::run(&workspace, Profile::Release, target.as_deref()),
         Task::Demo { keep } => demo::run(&workspace, keep),
