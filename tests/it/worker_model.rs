@@ -3,14 +3,17 @@
 mod child;
 mod fake;
 
+use std::io::{BufRead, BufReader, Write};
+use std::net::TcpStream;
 use std::process::{Child, Stdio};
+use std::sync::{Mutex, mpsc};
 
 use longhaul_runtime::worker::WorkerFile;
 use rusqlite::Connection;
 use serde_json::{Value, json};
 
 use self::fake::{Api, Said, good};
-use crate::poll::{DEADLINE, becomes_true, wait_until};
+use crate::poll::{DEADLINE, becomes_true, wait_for, wait_until};
 use crate::sandbox::{Outcome, Sandbox, payload};
 
 /// When everything has happened that a model is asked about, and when it is asked.
@@ -234,6 +237,33 @@ fn a_worker_that_is_killed_in_the_middle_leaves_nothing_half_and_nothing_twice()
     assert!(!becomes_true(A_WHILE, || api.requests().len() > 2), "nothing twice");
     assert_eq!(rows(&sandbox, SPENT), ["2026-11-14 2 1000 234 1"], "what was under way counts");
     assert_eq!((rows(&sandbox, RESERVED), rows(&sandbox, FAILED)), (Vec::new(), Vec::new()));
+}
+
+#[test]
+fn an_open_page_hears_of_better_words() {
+    let (greeted, is_greeted) = mpsc::channel();
+    let is_greeted = Mutex::new(is_greeted);
+    let api = Api::start(move |_, body| {
+        is_greeted.lock().unwrap().recv_timeout(DEADLINE).unwrap();
+        good(body)
+    });
+    let sandbox = with_api(&api, json!({}));
+    session(&sandbox, "one");
+    let _worker = Worker::start(&sandbox, NOW);
+    let file = sandbox.data_dir().join("worker.json");
+    let file: WorkerFile =
+        wait_for(DEADLINE, "worker.json", || serde_json::from_slice(&std::fs::read(&file).ok()?).ok());
+    let (port, token) = (file.port, &file.token);
+    let mut stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
+    stream.set_read_timeout(Some(DEADLINE)).unwrap();
+    let head = format!("GET /stream HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nAuthorization: Bearer {token}\r\n\r\n");
+    stream.write_all(head.as_bytes()).unwrap();
+    let mut lines = BufReader::new(stream).lines().map(Result::unwrap);
+    assert!(lines.any(|line| line == "event: hello"));
+    greeted.send(()).unwrap();
+    // The records keep their numbers and their times: only this says that they are others now.
+    assert!(lines.take(40).any(|line| line.contains(r#""more":true"#)));
+    assert_eq!(count(&sandbox, "model"), 2);
 }
 
 #[test]
