@@ -2,6 +2,8 @@
 
 mod pictures;
 mod scene;
+mod several;
+mod spending;
 mod webdriver;
 
 use std::fs;
@@ -168,41 +170,6 @@ fn what_a_hook_stores_appears_in_the_open_page_within_a_second() {
     assert!(page.browser.text("#agents").contains("working"), "{}", page.browser.text("#agents"));
     page.wait_for("a word for those who listen", "document.querySelector('#said').textContent.includes('new record')");
     page.is_clean();
-}
-
-#[test]
-fn many_pages_share_one_stream_and_the_next_takes_over() {
-    let sandbox = Sandbox::new();
-    let session = Session::new(&sandbox, "tabs", &sandbox.project());
-    session.prompt("open many tabs");
-    let Some(page) = Page::open(&sandbox) else { return };
-    page.wait_for_line("open many tabs");
-    let first = page.browser.tab();
-    // A browser holds six connections to a host: with one for each page the rest would wait for ever.
-    let tabs: Vec<Value> = (0..7)
-        .map(|_| {
-            let tab = page.browser.new_tab();
-            page.browser.goto(page.origin());
-            page.wait_for("the stream", "document.querySelector('#link')?.dataset.state === 'live'");
-            page.wait_for_line("open many tabs");
-            assert!(page.browser.text("#agents").contains("working"), "{}", page.browser.text("#agents"));
-            tab
-        })
-        .collect();
-    let clients = || sandbox.longhaul(&["worker", "status", "--json"]).json()["clients"].clone();
-    assert_eq!(clients(), 1, "one listens for all");
-    session.bash("t1", "make tabs", "made");
-    for tab in &tabs {
-        page.browser.go_to_tab(tab);
-        page.wait_for_line("make tabs");
-    }
-    page.browser.go_to_tab(&first);
-    page.browser.close_tab();
-    page.browser.go_to_tab(&tabs[3]);
-    session.bash("t2", "make curtains", "made");
-    page.wait_for_line("make curtains");
-    poll::wait_until(DEADLINE, "one that listens for all", || clients() == 1);
-    assert!(!page.browser.has_alert());
 }
 
 #[test]
@@ -408,31 +375,6 @@ fn markup_that_was_stored_is_shown_as_text() {
             page.browser.run("return document.querySelectorAll('img:not([src=\"/favicon.svg\"]), body script').length");
         assert_eq!(made, 0, "an element was made of text at {place}");
     }
-    page.is_clean();
-}
-
-#[test]
-fn what_a_model_has_cost_is_shown_where_somebody_pays_for_it() {
-    let sandbox = Sandbox::new();
-    let session = Session::new(&sandbox, "payer", &sandbox.project());
-    session.prompt("count the costs");
-    let Some(page) = Page::open(&sandbox) else { return };
-    page.show("#/numbers");
-    page.wait_for("the plots", "document.querySelector('#main .plot svg')");
-    assert_eq!(page.browser.run("return document.querySelector('.model').children.length"), 0, "nobody pays");
-    // No key: it is asked for nothing, and says so.
-    let model = json!({ "enabled": true, "via": "api", "daily_token_budget": 50_000, "quiet_minutes": 0 });
-    sandbox.write_config(&json!({ "worker": { "port": 0 }, "memory": { "model": model } }).to_string());
-    page.browser.run("location.reload()");
-    page.wait_for("what is left", "document.querySelector('.model')?.innerText.includes('50,000 of 50,000 left')");
-    session.stop("They are counted.");
-    poll::wait_until(DEADLINE, "the trouble", || {
-        page.browser.run("location.reload()");
-        page.wait_for("the model's part", "document.querySelector('.model h2')");
-        page.browser.text(".model").contains("ANTHROPIC_API_KEY is not set")
-    });
-    page.browser.set_width(390);
-    page.fits();
     page.is_clean();
 }
 
