@@ -27,6 +27,7 @@ fn an_afternoon_of_four_sessions_is_shown_as_it_was() {
     page.browser.set_scheme("light");
     page.browser.set_size(1280, 800);
     page.wait_for_line("Fixed: cargo test import");
+    page.wait_for("who runs", "document.querySelector('#agents li')");
     let running = page.browser.text("#agents");
     for part in ["blocked", "tidewatch", "working", "harbor-api", "berth-index", "76 %", "93 %", "12 %", "41 %"] {
         assert!(running.contains(part), "{part} is missing: {running}");

@@ -21,7 +21,7 @@ fn many_pages_share_one_stream_and_the_next_takes_over() {
             page.browser.goto(page.origin());
             page.wait_for("the stream", "document.querySelector('#link')?.dataset.state === 'live'");
             page.wait_for_line("open many tabs");
-            assert!(page.browser.text("#agents").contains("working"), "{}", page.browser.text("#agents"));
+            page.wait_for("who runs", "document.querySelector('#agents').innerText.includes('working')");
             tab
         })
         .collect();
