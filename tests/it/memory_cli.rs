@@ -101,6 +101,34 @@ fn what_was_done_is_found_read_and_put_into_its_place() {
 }
 
 #[test]
+fn every_line_of_all_projects_says_which() {
+    let sandbox = remembering();
+    let other = sandbox.path("a-project-with-a-name-that-takes-no-end");
+    Past::within(&sandbox, "bbbb-2222", &other).prompt("does the other parser lose them too?").reply("No.");
+    assert_eq!(memory(&sandbox, &["import", "--quiet"]).status, Some(0));
+    assert_snapshot!(show(&sandbox, &["search", "--all", "--type", "prompts", "--order", "oldest", "parser"]), @r"
+    exit 0
+    P1  2026-11-01 00:00  prompt      project                   why does the parser lose quotes?  ~8 tokens
+    P2  2026-11-01 00:00  prompt      a-project-with-a-name-t…  does the other parser lose them too?  ~9 tokens
+    --
+    ");
+    let found = memory(&sandbox, &["search", "--all", "--json", "other"]).json();
+    assert_eq!(found[0]["project"], "a-project-with-a-name-that-takes-no-end");
+}
+
+#[test]
+fn days_that_no_clock_reaches_are_days_like_others() {
+    let sandbox = remembering();
+    for typed in [["since:9999-12-31", "parser"], ["before:0000-01-01", "parser"]] {
+        let outcome = memory(&sandbox, &[&["search"], &typed[..]].concat());
+        assert_eq!((outcome.status, outcome.stderr.as_str()), (Some(1), "nothing found\n"), "{typed:?}");
+    }
+    for typed in [["before:9999-12-31", "parser"], ["since:0000-01-01", "parser"]] {
+        assert_eq!(memory(&sandbox, &[&["search"], &typed[..]].concat()).stdout.lines().count(), 4, "{typed:?}");
+    }
+}
+
+#[test]
 fn nothing_that_is_typed_is_a_syntax_error() {
     let sandbox = remembering();
     let long = "parser quotes ".repeat(750);

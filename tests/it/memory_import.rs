@@ -208,3 +208,18 @@ fn a_project_that_is_left_out_is_not_imported() {
     assert_eq!((&brought["sessions"], &brought["excluded"]), (&json!(1), &json!(1)));
     assert_eq!(holding(&sandbox.data_dir(), "kilimanjaro"), Vec::<std::path::PathBuf>::new());
 }
+
+#[test]
+fn what_a_model_was_asked_about_the_memory_is_no_past() {
+    let sandbox = Sandbox::new();
+    let own = sandbox.data_dir().join("model");
+    fs::create_dir_all(&own).unwrap();
+    // The client tells a folder without links, and a folder below it is none of the user's either.
+    let told = fs::canonicalize(&own).unwrap();
+    Past::within(&sandbox, "aaaa-asked", &own).prompt("put the notes into better words").reply("{}");
+    Past::within(&sandbox, "bbbb-asked", &told.join("deeper")).prompt("and these notes").reply("{}");
+    Past::new(&sandbox, "cccc-real").prompt("mend the lamp").reply("Mended.");
+    let brought = import(&sandbox);
+    assert_eq!((&brought["sessions"], &brought["excluded"]), (&json!(1), &json!(2)));
+    assert!(!everything(&sandbox).contains("notes"));
+}

@@ -1,5 +1,9 @@
 //! The page in a real Chromium, served by the real worker, fed by the real hooks.
 
+mod pictures;
+mod scene;
+mod several;
+mod spending;
 mod webdriver;
 
 use std::fs;

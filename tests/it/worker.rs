@@ -1,7 +1,6 @@
 //! The worker, as the real executable: started, asked over HTTP, and ended.
 
 mod client;
-mod measured;
 mod security;
 mod served;
 
@@ -89,6 +88,68 @@ fn it_ends_when_nobody_has_needed_it_for_long() {
 }
 
 #[test]
+fn whoever_is_refused_does_not_keep_it_running() {
+    let sandbox = Sandbox::new();
+    sandbox.write_config(r#"{ "worker": { "idle_minutes": 0.015 } }"#);
+    let mut served = Served::new(&sandbox);
+    wait_until(DEADLINE, "the worker to end", || {
+        served.knock("/");
+        served.knock("/api/stats");
+        served.child.try_wait().unwrap().is_some()
+    });
+}
+
+#[test]
+fn it_answers_before_there_is_a_database_and_makes_one() {
+    let sandbox = Sandbox::new();
+    let served = Served::new(&sandbox);
+    assert_eq!(served.get("/api/health").status, 200);
+    // Whoever comes first waits for it.
+    assert_eq!(served.get("/api/stats").json()["sessions"], 0);
+    let mode = fs::metadata(sandbox.data_dir().join("longhaul.db")).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+    assert_eq!(sandbox.error_log(), "");
+}
+
+#[test]
+fn a_database_of_a_later_version_is_told_at_once() {
+    let sandbox = Sandbox::new();
+    drop(Served::new(&sandbox));
+    wait_until(DEADLINE, "the database", || sandbox.longhaul(&["memory", "stats"]).status == Some(0));
+    let database = rusqlite::Connection::open(sandbox.data_dir().join("longhaul.db")).unwrap();
+    database.pragma_update(None, "user_version", 999).unwrap();
+    let outcome = sandbox.longhaul(&["worker", "run"]);
+    assert_eq!(outcome.status, Some(1));
+    assert!(outcome.stderr.contains("999"), "{outcome:?}");
+    let begun = Instant::now();
+    let outcome = sandbox.longhaul(&["worker", "start"]);
+    assert_eq!(outcome.status, Some(1));
+    assert!(outcome.stderr.contains("`longhaul worker run` says why"), "{outcome:?}");
+    assert!(begun.elapsed() < Duration::from_secs(5), "whoever waits is told at once");
+}
+
+#[test]
+fn an_open_page_goes_over_to_a_database_that_takes_the_place_of_the_old_one() {
+    let sandbox = Sandbox::new();
+    let served = Served::new(&sandbox);
+    let init = |prompt: &str| {
+        let body = json!({ "session_id": "h", "cwd": "/tmp", "prompt": prompt, "prompt_id": prompt });
+        assert_eq!(served.post("/api/sessions/init", &body).status, 200);
+    };
+    let mut events = Events::open(&served);
+    events.next_named("hello");
+    init("before");
+    assert_eq!(events.next_named("rows")["prompts"][0]["prompt"], "before");
+    for end in ["", "-wal", "-shm"] {
+        let path = sandbox.data_dir().join(format!("longhaul.db{end}"));
+        fs::rename(&path, path.with_extension(format!("old{end}"))).unwrap();
+    }
+    // Its numbers begin anew.
+    init("after");
+    assert_eq!(events.next_named("rows")["prompts"][0]["prompt"], "after");
+}
+
+#[test]
 fn a_row_is_shown_within_a_second_although_no_turn_has_ended() {
     let sandbox = Sandbox::new();
     let served = Served::new(&sandbox);
@@ -130,8 +191,37 @@ fn who_comes_back_gets_what_was_missed() {
     drop(events);
     served.post("/api/sessions/init", &json!({ "session_id": "h", "cwd": "/tmp", "prompt": "one", "prompt_id": "1" }));
     let mut again = Events::open_after(&served, &id);
-    let rows = std::iter::repeat_with(|| again.next()).find(|(name, _)| name == "rows").unwrap().1;
+    let rows = again.next_named("rows");
     assert_eq!(rows["prompts"][0]["prompt"], "one");
+}
+
+#[test]
+fn whoever_misses_more_than_is_told_hears_that_there_is_more() {
+    let sandbox = Sandbox::new();
+    let served = Served::new(&sandbox);
+    for number in 0..120 {
+        let prompt = format!("number {number}");
+        let body = json!({ "session_id": "h", "cwd": "/tmp", "prompt": prompt, "prompt_id": prompt });
+        assert_eq!(served.post("/api/sessions/init", &body).status, 200);
+    }
+    for (id, count, more) in [("0.0.0.0", 100, true), ("110.0.0.0", 10, false)] {
+        let mut again = Events::open_after(&served, id);
+        let rows = again.next_named("rows");
+        assert_eq!((rows["prompts"].as_array().unwrap().len(), &rows["more"]), (count, &json!(more)));
+        assert_eq!(rows["prompts"][count - 1]["prompt"], "number 119", "the newest are told");
+    }
+}
+
+#[test]
+fn days_that_no_clock_reaches_narrow_a_search_like_others() {
+    let sandbox = Sandbox::new();
+    let served = Served::new(&sandbox);
+    let body = json!({ "session_id": "h", "cwd": "/tmp", "prompt": "melon", "prompt_id": "1" });
+    served.post("/api/sessions/init", &body);
+    for (filter, count) in [("since=9999-12-31", 0), ("q=melon+since:9999-12-31", 0), ("before=9999-12-31", 1)] {
+        let found = served.get(&format!("/api/search?{filter}"));
+        assert_eq!(found.json().as_array().unwrap().len(), count, "{filter}: {found:?}");
+    }
 }
 
 #[test]

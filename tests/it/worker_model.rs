@@ -3,13 +3,17 @@
 mod child;
 mod fake;
 
+use std::io::{BufRead, BufReader, Write};
+use std::net::TcpStream;
 use std::process::{Child, Stdio};
+use std::sync::{Mutex, mpsc};
 
+use longhaul_runtime::worker::WorkerFile;
 use rusqlite::Connection;
 use serde_json::{Value, json};
 
 use self::fake::{Api, Said, good};
-use crate::poll::{DEADLINE, becomes_true, wait_until};
+use crate::poll::{DEADLINE, becomes_true, wait_for, wait_until};
 use crate::sandbox::{Outcome, Sandbox, payload};
 
 /// When everything has happened that a model is asked about, and when it is asked.
@@ -103,6 +107,13 @@ fn count(sandbox: &Sandbox, maker: &str) -> usize {
     rows(sandbox, MAKERS).iter().filter(|made_by| *made_by == maker).count()
 }
 
+/// Asks the worker how much there is.
+fn stats(sandbox: &Sandbox) -> Value {
+    let file = std::fs::read(sandbox.data_dir().join("worker.json")).unwrap();
+    let file: WorkerFile = serde_json::from_slice(&file).unwrap();
+    serde_json::from_str(&file.ask("/api/stats", DEADLINE).unwrap()).unwrap()
+}
+
 #[test]
 fn summaries_and_observations_get_better_words_once() {
     let api = Api::start(|_, body| good(body));
@@ -165,6 +176,12 @@ fn no_request_is_begun_that_could_cost_more_than_is_left() {
     );
     let told = "model summaries: 2468 tokens spent today in 2 requests, 2532 left\n";
     assert!(status.stdout.ends_with(told), "{status:?}");
+    let model = &stats(&sandbox)["model"];
+    assert_eq!(
+        (&model["spent_tokens"], &model["left_tokens"], &model["requests"]),
+        (&json!(2468), &json!(2532), &json!(2))
+    );
+    assert_eq!((&model["enabled"], &model["last_error"]), (&json!(true), &Value::Null));
     drop(worker);
     let _worker = Worker::start(&sandbox, NOW + DAY);
     wait_until(DEADLINE, "the next day", || count(&sandbox, "model") == 8);
@@ -220,6 +237,49 @@ fn a_worker_that_is_killed_in_the_middle_leaves_nothing_half_and_nothing_twice()
     assert!(!becomes_true(A_WHILE, || api.requests().len() > 2), "nothing twice");
     assert_eq!(rows(&sandbox, SPENT), ["2026-11-14 2 1000 234 1"], "what was under way counts");
     assert_eq!((rows(&sandbox, RESERVED), rows(&sandbox, FAILED)), (Vec::new(), Vec::new()));
+}
+
+#[test]
+fn an_open_page_hears_of_better_words() {
+    let (greeted, is_greeted) = mpsc::channel();
+    let is_greeted = Mutex::new(is_greeted);
+    let api = Api::start(move |_, body| {
+        is_greeted.lock().unwrap().recv_timeout(DEADLINE).unwrap();
+        good(body)
+    });
+    let sandbox = with_api(&api, json!({}));
+    session(&sandbox, "one");
+    let _worker = Worker::start(&sandbox, NOW);
+    let file = sandbox.data_dir().join("worker.json");
+    let file: WorkerFile =
+        wait_for(DEADLINE, "worker.json", || serde_json::from_slice(&std::fs::read(&file).ok()?).ok());
+    let (port, token) = (file.port, &file.token);
+    let mut stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
+    stream.set_read_timeout(Some(DEADLINE)).unwrap();
+    let head = format!("GET /stream HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nAuthorization: Bearer {token}\r\n\r\n");
+    stream.write_all(head.as_bytes()).unwrap();
+    let mut lines = BufReader::new(stream).lines().map(Result::unwrap);
+    assert!(lines.any(|line| line == "event: hello"));
+    greeted.send(()).unwrap();
+    // The records keep their numbers and their times: only this says that they are others now.
+    assert!(lines.take(40).any(|line| line.contains(r#""more":true"#)));
+    assert_eq!(count(&sandbox, "model"), 2);
+}
+
+#[test]
+fn a_worker_that_nobody_visits_waits_for_the_answer_and_ends_then() {
+    let api = Api::start(|_, _| Said::Nothing);
+    let sandbox = with_api(&api, json!({ "timeout_seconds": 3 }));
+    let config = std::fs::read_to_string(sandbox.data_dir().join("config.json")).unwrap();
+    let mut config: Value = serde_json::from_str(&config).unwrap();
+    // Nine tenths of a second.
+    config["worker"]["idle_minutes"] = json!(0.015);
+    sandbox.write_config(&config.to_string());
+    session(&sandbox, "one");
+    let mut worker = Worker::start(&sandbox, NOW);
+    wait_until(DEADLINE, "its end", || worker.0.try_wait().unwrap().is_some());
+    assert_eq!(rows(&sandbox, TROUBLE).len(), 1, "it has waited as long as an answer may take");
+    assert_eq!(rows(&sandbox, RESERVED), [""; 0], "and nothing is left to settle");
 }
 
 #[test]

@@ -8,6 +8,7 @@ mod reference;
 mod report;
 mod rows;
 mod subject;
+mod worker;
 
 use std::io::{self, Write};
 use std::time::Duration;
@@ -18,6 +19,7 @@ pub(crate) use self::large::run as run_large;
 use self::report::Sample;
 use self::rows::ROWS;
 use self::subject::{Scene, Subject};
+pub(crate) use self::worker::run as run_worker;
 use crate::stage::{Tmux, plugin_folder, watch_interrupts};
 use crate::workspace::{PACKAGE, Profile, Workspace};
 use crate::{stage, tools};

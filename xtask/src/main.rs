@@ -40,6 +40,9 @@ enum Task {
         /// Write nothing; fail if something is out of date
         #[arg(long)]
         check: bool,
+        /// Take the pictures of the viewer instead: hooks play an afternoon, a worker shows it in Chromium
+        #[arg(long, conflicts_with = "check")]
+        viewer: bool,
     },
     /// Build the executables and lay out target/dist as a marketplace, with an archive for download
     Dist {
@@ -73,6 +76,9 @@ enum Task {
         /// Measure the memory instead, with so many observations in it; with `cargo run --release -p xtask`
         #[arg(long, value_name = "N", num_args = 0..=1, default_missing_value = "1000000")]
         large: Option<usize>,
+        /// Measure the worker instead: how soon it answers, and how much room it takes with 100,000 observations
+        #[arg(long, conflicts_with = "large")]
+        worker: bool,
     },
 }
 
@@ -91,13 +97,15 @@ fn start(task: Task) -> Result<()> {
     match task {
         Task::Codegen { check: true } => codegen::run(&workspace, codegen::Mode::Check),
         Task::Codegen { check: false } => codegen::run(&workspace, codegen::Mode::Write),
-        Task::Pictures { check: true } => pictures::run(&workspace, codegen::Mode::Check),
-        Task::Pictures { check: false } => pictures::run(&workspace, codegen::Mode::Write),
+        Task::Pictures { viewer: true, .. } => pictures::take_of_viewer(&workspace),
+        Task::Pictures { check: true, .. } => pictures::draw_all(&workspace, codegen::Mode::Check),
+        Task::Pictures { check: false, .. } => pictures::draw_all(&workspace, codegen::Mode::Write),
         Task::Dist { target, quick: true } => dist::run(&workspace, Profile::Dev, target.as_deref()),
         Task::Dist { target, quick: false } => dist::run(&workspace, Profile::Release, target.as_deref()),
         Task::Demo { keep } => demo::run(&workspace, keep),
         Task::Test { arguments } => test::run(&workspace, &arguments),
+        Task::Bench { worker: true, json, .. } => bench::run_worker(&workspace, json),
         Task::Bench { large: Some(count), json, .. } => bench::run_large(count, json),
-        Task::Bench { large: None, json, runs } => bench::run(&workspace, runs, json),
+        Task::Bench { large: None, json, runs, .. } => bench::run(&workspace, runs, json),
     }
 }

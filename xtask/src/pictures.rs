@@ -1,7 +1,7 @@
 //! `cargo xtask pictures`: turns captures of terminal screens into the README's pictures.
 //!
 //! A capture, docs/pictures/NAME.ansi, is what `tmux capture-pane -p -e -N` wrote (`-N` keeps coloured blanks);
-//! its picture is NAME.svg beside it.
+//! its picture is NAME.svg beside it. Those of the viewer are taken in a browser, with `--viewer`.
 
 mod block;
 mod colour;
@@ -17,7 +17,8 @@ use anyhow::{Context, Result, bail};
 
 use self::screen::Screen;
 use crate::codegen::Mode;
-use crate::workspace::Workspace;
+use crate::workspace::{PACKAGE, Workspace};
+use crate::{run, tools};
 
 /// Where captures and pictures are, below the workspace.
 const FOLDER: &str = "docs/pictures";
@@ -25,7 +26,7 @@ const FOLDER: &str = "docs/pictures";
 /// Draws the picture of every capture afresh, or checks that each is as it would be drawn.
 ///
 /// An SVG without a capture is somebody's own: it is left alone.
-pub(crate) fn run(workspace: &Workspace, mode: Mode) -> Result<()> {
+pub(crate) fn draw_all(workspace: &Workspace, mode: Mode) -> Result<()> {
     let mut stdout = io::stdout();
     match (update(&workspace.root.join(FOLDER), mode)?.as_slice(), mode) {
         ([], _) => writeln!(stdout, "the pictures are up to date")?,
@@ -33,6 +34,15 @@ pub(crate) fn run(workspace: &Workspace, mode: Mode) -> Result<()> {
         (stale, Mode::Check) => bail!("out of date: {}\nto mend: cargo xtask pictures", stale.join(", ")),
     }
     Ok(())
+}
+
+/// Takes the pictures of the viewer, by the test that plays what is on them.
+pub(crate) fn take_of_viewer(workspace: &Workspace) -> Result<()> {
+    tools::ensure(&["chromedriver"])?;
+    let mut test = run::cargo();
+    test.current_dir(&workspace.root).args(["test", "--package", PACKAGE, "--test", "it", "viewer::pictures"]);
+    test.env("LONGHAUL_PICTURES", workspace.root.join(FOLDER)).env("LONGHAUL_REQUIRE_BROWSER", "1");
+    run::aloud(&mut test)
 }
 
 /// Returns the names of the pictures in `folder` that were out of date, in order; in [`Mode::Write`] they are no longer.

@@ -4,6 +4,7 @@ mod arguments;
 
 use anyhow::{Context, Result};
 use longhaul_core::Env;
+use longhaul_memory::Query;
 use longhaul_store::{Order, RecordId, What};
 use rmcp::handler::server::wrapper::Parameters;
 use rmcp::model::{CallToolResult, ContentBlock, Implementation, ServerCapabilities, ServerConfig};
@@ -13,6 +14,7 @@ use self::arguments::{Around, Note, Ordering, Records, Type, Words};
 use super::Exit;
 use super::memory::find::{self, Wanted};
 use super::memory::place::{Memory, Whose};
+use super::memory::render::Shown;
 use super::memory::{NewText, ids, render, save};
 
 /// How many records one call may ask for: more would fill the reader's context before it knew.
@@ -120,7 +122,7 @@ impl ServerHandler for Server {
 fn search(memory: &Memory<'_>, words: Words) -> Result<String> {
     let Some(store) = memory.existing()? else { return Ok(EMPTY.to_owned()) };
     let wanted = Wanted {
-        text: words.query.unwrap_or_default(),
+        query: Query::parse(&words.query.unwrap_or_default()),
         kinds: words.kinds.iter().flatten().map(|name| find::kind(name)).collect::<Result<_>>()?,
         file: words.file.filter(|file| !file.is_empty()),
         since: words.since.as_deref().map(find::day).transpose()?,
@@ -133,13 +135,14 @@ fn search(memory: &Memory<'_>, words: Words) -> Result<String> {
         },
         limit: words.limit.unwrap_or(20).clamp(1, MOST_LINES),
         offset: words.offset.unwrap_or_default(),
+        session: None,
     };
     let whose = Whose { project: words.project, all: words.all_projects.unwrap_or_default() };
     let hits = find::search(memory, &store, &whose, &wanted)?;
     if hits.is_empty() {
         return Ok("nothing found: try fewer or other words, another kind, or all_projects".to_owned());
     }
-    Ok(render::lines(&hits, None, render::Screen::NONE).join("\n"))
+    Ok(render::lines(&hits, Shown::of(whose.all), render::Screen::NONE).join("\n"))
 }
 
 /// What is said where there is no memory yet.
@@ -161,7 +164,7 @@ fn timeline(memory: &Memory<'_>, around: &Around) -> Result<String> {
     if hits.is_empty() {
         anyhow::bail!(ids::unknown(id));
     }
-    Ok(render::lines(&hits, Some(id), render::Screen::NONE).join("\n"))
+    Ok(render::lines(&hits, Shown::Around(id), render::Screen::NONE).join("\n"))
 }
 
 fn get(memory: &Memory<'_>, records: &Records) -> Result<String> {
@@ -183,7 +186,7 @@ fn get(memory: &Memory<'_>, records: &Records) -> Result<String> {
 fn remember(memory: &Memory<'_>, note: &Note) -> Result<String> {
     let new = NewText { text: &note.text, title: note.title.as_deref(), project: note.project.as_deref() };
     let id = save(memory, &new)?;
-    Ok(format!("saved as {}", ids::name(id)))
+    Ok(format!("saved as {id}"))
 }
 
 /// Returns text of several lines without what could drive a terminal that shows it.

@@ -12,12 +12,13 @@ mod upkeep;
 use anyhow::Context;
 use clap::ValueEnum;
 use longhaul_core::Env;
-use longhaul_memory::Kind;
-use longhaul_store::{Hit, Order, RecordId, What};
+use longhaul_memory::{Kind, Query};
+use longhaul_store::{Hit, Order, Record, RecordId, What};
 use serde_json::Value;
 
 use self::find::Wanted;
 use self::place::{Memory, Whose};
+use self::render::Shown;
 use super::{Exit, out};
 
 pub(crate) use self::note::{NewText, save};
@@ -144,7 +145,7 @@ pub(crate) fn run(env: &Env, command: Command) -> anyhow::Result<Exit> {
 
 fn search(memory: &Memory<'_>, args: Search) -> anyhow::Result<Exit> {
     let wanted = Wanted {
-        text: args.query.join(" "),
+        query: Query::parse(&args.query.join(" ")),
         kinds: args.kind,
         file: args.file,
         since: args.since.as_deref().map(find::day).transpose()?,
@@ -157,15 +158,16 @@ fn search(memory: &Memory<'_>, args: Search) -> anyhow::Result<Exit> {
         },
         limit: args.limit,
         offset: args.offset,
+        session: None,
     };
     let hits = match memory.existing()? {
         Some(store) => find::search(memory, &store, &args.whose, &wanted)?,
         None => Vec::new(),
     };
     if args.json {
-        out::json(&hits.iter().map(render::hit_json).collect::<Vec<Value>>())?;
+        out::json(&hits.iter().map(Hit::to_json).collect::<Vec<Value>>())?;
     } else {
-        print(memory.env, &hits, None)?;
+        print(memory.env, &hits, Shown::of(args.whose.all))?;
     }
     if hits.is_empty() {
         out::message("nothing found");
@@ -190,16 +192,16 @@ fn timeline(memory: &Memory<'_>, args: &Timeline) -> anyhow::Result<Exit> {
         anyhow::bail!(ids::unknown(id));
     }
     if args.json {
-        out::json(&hits.iter().map(render::hit_json).collect::<Vec<Value>>())?;
+        out::json(&hits.iter().map(Hit::to_json).collect::<Vec<Value>>())?;
     } else {
-        print(memory.env, &hits, Some(id))?;
+        print(memory.env, &hits, Shown::Around(id))?;
     }
     Ok(Exit::Success)
 }
 
-fn print(env: &Env, hits: &[Hit], middle: Option<RecordId>) -> anyhow::Result<()> {
+fn print(env: &Env, hits: &[Hit], shown: Shown) -> anyhow::Result<()> {
     let screen = render::Screen::of(env);
-    for line in render::lines(hits, middle, screen) {
+    for line in render::lines(hits, shown, screen) {
         out::line(&line)?;
     }
     Ok(())
@@ -213,7 +215,7 @@ fn get(memory: &Memory<'_>, args: &Get) -> anyhow::Result<Exit> {
         None => Vec::new(),
     };
     if args.json {
-        out::json(&records.iter().map(render::record_json).collect::<Vec<Value>>())?;
+        out::json(&records.iter().map(Record::to_json).collect::<Vec<Value>>())?;
     } else {
         for (index, record) in records.iter().enumerate() {
             out::text(&format!("{}{}", if index > 0 { "\n" } else { "" }, render::record(record)))?;

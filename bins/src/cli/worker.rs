@@ -3,9 +3,8 @@
 use std::time::Duration;
 
 use longhaul_core::Env;
-use longhaul_runtime::Home;
 use longhaul_runtime::worker::{self, WorkerFile};
-use longhaul_worker::model::Status;
+use longhaul_runtime::{Home, ModelStatus, model_status};
 use serde_json::{Value, json};
 
 use super::{Exit, out};
@@ -71,7 +70,7 @@ fn status(env: &Env, home: &Home, as_json: bool) -> anyhow::Result<Exit> {
             "url": file.as_ref().map(WorkerFile::url),
             "started": file.as_ref().map(|file| file.started),
             "clients": health.as_ref().map(|health| health["clients"].clone()),
-            "model": model.as_ref().map(Status::to_json),
+            "model": model.as_ref().map(ModelStatus::to_json),
         }))?;
     } else {
         match (&file, &health) {
@@ -91,10 +90,10 @@ fn status(env: &Env, home: &Home, as_json: bool) -> anyhow::Result<Exit> {
 }
 
 /// Returns what better words from a model have cost today; `None` where nothing is stored yet.
-fn model(env: &Env, home: &Home) -> anyhow::Result<Option<Status>> {
+fn model(env: &Env, home: &Home) -> anyhow::Result<Option<ModelStatus>> {
     let (config, _) = longhaul_runtime::config(env)?;
     let Some(store) = home.existing_store()? else { return Ok(None) };
-    Ok(Some(longhaul_worker::model::status(&store, &config, env.now)?))
+    Ok(Some(model_status(&store, &config, env.now)?))
 }
 
 fn health(file: &WorkerFile) -> Option<Value> {

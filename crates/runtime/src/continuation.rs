@@ -81,7 +81,7 @@ pub(crate) fn nonce() -> Result<String, Error> {
 /// Starts the process that types what a chain waits for.
 pub fn start_injector(chain: &Chain) -> Result<(), Error> {
     let args = [chain.plan.session.clone(), KIND.to_owned(), chain.id.to_string()];
-    process::spawn_sibling("longhaul-injector", &args)
+    process::spawn_sibling("longhaul-injector", &args).map(drop)
 }
 
 /// Carries on, or ends, a chain on a person's word; returns what it is now.

@@ -43,7 +43,7 @@ pub use crate::guarded::{Ended, GuardError, guard, run_guarded};
 pub use crate::home::{Home, config};
 pub use crate::hook::{Flow, Hook, JobFn};
 pub use crate::keeper::Keeper;
-pub use crate::model::{ModelAccess, model_dir};
+pub use crate::model::{ModelAccess, ModelStatus, model_budget, model_dir, model_status, today};
 pub use crate::observe::{Observation, Observed, Observer, Transcript, agent_json};
 pub use crate::relay::Relay;
 pub use crate::session::SessionRecord;
@@ -79,6 +79,9 @@ pub enum Error {
     /// A program did not answer in time.
     #[error("{program} did not answer within {ms} ms")]
     TimedOut { program: String, ms: u64 },
+    /// A program that should have stayed has ended.
+    #[error("{program} has ended at once: {mend}")]
+    EndedEarly { program: String, mend: &'static str },
     /// The database was damaged and has another name now; the next opening begins a new one.
     #[error("the database was damaged; it is kept as {}, and a new one is begun", aside.display())]
     Damaged { aside: PathBuf, source: longhaul_store::StoreError },

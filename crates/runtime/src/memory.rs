@@ -1,5 +1,6 @@
 //! What every session did: noted by the hooks in a spool, and taken in where somebody wants to know.
 
+mod find;
 mod host;
 pub mod import;
 mod spool;
@@ -14,6 +15,7 @@ use longhaul_memory::{
 };
 use longhaul_store::{NewObservation, NewSession, Reading, Session, Store};
 
+pub use self::find::{Wanted, find};
 pub use self::host::{Host, HostCall, HostPrompt, Noted};
 use self::spool::Notes;
 pub(crate) use self::spool::Spool;

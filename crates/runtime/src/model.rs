@@ -1,7 +1,10 @@
-//! Where a model is found: the user's key, and the client.
+//! Where a model is found (the user's key, and the client), and what it has cost.
+
+mod status;
 
 use std::path::{Path, PathBuf};
 
+pub use self::status::{ModelStatus, model_budget, model_status, today};
 use crate::Home;
 
 /// Where the API is, unless `ANTHROPIC_BASE_URL` says otherwise.

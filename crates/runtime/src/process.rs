@@ -4,7 +4,7 @@ use std::io::Write;
 use std::os::fd::OwnedFd;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use longhaul_inject::Step;
@@ -98,12 +98,12 @@ fn drain(pipes: [Option<OwnedFd>; 2], deadline: Instant) -> Option<[Vec<u8>; 2]>
 /// Starts one of our own executables and leaves it to itself, with all three streams on /dev/null.
 ///
 /// A child that kept the hook's stdout open would hold up the session. It calls [`leave_session`] itself.
-pub(crate) fn spawn_sibling(name: &str, args: &[String]) -> Result<(), Error> {
+pub(crate) fn spawn_sibling(name: &str, args: &[String]) -> Result<Child, Error> {
     let failed = |source| Error::Start { program: name.to_owned(), source };
     let program = sibling(name).map_err(failed)?;
     let mut command = command(&program.to_string_lossy());
     command.args(args).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-    command.spawn().map(drop).map_err(failed)
+    command.spawn().map_err(failed)
 }
 
 /// Becomes one of our own executables; returns only where that fails.

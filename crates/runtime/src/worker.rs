@@ -6,6 +6,7 @@
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};
+use std::process::Child;
 use std::time::{Duration, Instant};
 
 use fs2::FileExt;
@@ -125,16 +126,21 @@ fn is_held(home: &Home) -> bool {
 
 /// Starts the worker where none runs, and waits until it answers.
 pub fn start(home: &Home) -> Result<WorkerFile, Error> {
-    let mut started = false;
+    let mut started: Option<Child> = None;
     let end = Instant::now() + PATIENCE;
     while Instant::now() < end {
-        match running(home) {
-            Some(worker) if worker.ask("/api/health", PATIENCE).is_some() => return Ok(worker),
-            None if !started && !is_held(home) => {
-                process::spawn_sibling(EXECUTABLE, &["--detached".to_owned()])?;
-                started = true;
+        // One that came second leaves the place to the first.
+        let has_ended = started.as_mut().is_some_and(|child| child.try_wait().is_ok_and(|ended| ended.is_some()));
+        match (running(home), &started) {
+            (Some(worker), _) if worker.ask("/api/health", PATIENCE).is_some() => return Ok(worker),
+            (None, None) if !is_held(home) => {
+                started = Some(process::spawn_sibling(EXECUTABLE, &["--detached".to_owned()])?);
             }
-            Some(_) | None => {}
+            (None, Some(_)) if has_ended && !is_held(home) => {
+                let mend = "`longhaul worker run` says why";
+                return Err(Error::EndedEarly { program: EXECUTABLE.to_owned(), mend });
+            }
+            (Some(_) | None, _) => {}
         }
         std::thread::sleep(PAUSE);
     }

@@ -30,7 +30,7 @@ pub use crate::continuations::{Chain, Handoff, Met, NewChain, Step, Word};
 pub use crate::ingest::{Clean, Work};
 pub use crate::memory::{
     Bulk, Content, Hit, KnownProject, LatestSummary, NewNote, NewObservation, Order, Page, PageLine, Past, PastPrompt,
-    PastTurn, Pruned, Reading, Record, RecordId, SearchQuery, Stats, Taken, What,
+    PastTurn, Pruned, Reading, Record, RecordId, SearchQuery, Stats, Taken, What, tokens,
 };
 pub use crate::model::{Cost, ModelJob, Rest, Retry, Reworded, Spending, Tokens, Trouble, Words};
 pub use crate::sessions::{NewSession, Session};

@@ -4,6 +4,7 @@
 //! is not here but in handoff's `details`, once, under the call's id.
 
 mod forget;
+mod names;
 mod notes;
 mod page;
 mod past;
@@ -21,7 +22,9 @@ mod upkeep;
 
 use longhaul_core::Millis;
 use longhaul_memory::Kind;
+use serde_json::{Value, json};
 
+pub use self::names::RecordId;
 pub use self::notes::NewNote;
 pub use self::page::{LatestSummary, Page, PageLine};
 pub use self::past::{Bulk, Past, PastPrompt, PastTurn};
@@ -57,15 +60,6 @@ impl What {
     }
 }
 
-/// A record's name: numbers are given once in each table, and never again.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct RecordId {
-    /// What it is.
-    pub what: What,
-    /// Its number among those.
-    pub id: i64,
-}
-
 /// A record in one line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Hit {
@@ -83,6 +77,32 @@ pub struct Hit {
     pub title: String,
     /// Bytes of the whole record, raw tool text included: what reading it costs.
     pub chars: u64,
+}
+
+impl Hit {
+    /// Returns the tokens that reading the whole record costs.
+    pub fn tokens(&self) -> u64 {
+        tokens(self.chars)
+    }
+
+    /// Returns it as JSON.
+    pub fn to_json(&self) -> Value {
+        json!({
+            "id": self.record.to_string(),
+            "type": self.record.what.as_str(),
+            "session_id": self.session,
+            "project": self.project,
+            "created_at": self.at.0,
+            "kind": self.kind.map(Kind::as_str),
+            "title": self.title,
+            "tokens": self.tokens(),
+        })
+    }
+}
+
+/// Returns the tokens of so many bytes.
+pub fn tokens(bytes: u64) -> u64 {
+    bytes.div_ceil(4)
 }
 
 /// Reads a time.

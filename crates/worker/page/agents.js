@@ -32,6 +32,8 @@ setInterval(() => {
 }, 1000);
 
 function draw() {
+  // Before the worker has said who runs, nobody knows that nobody does.
+  if (!heard) return;
   const mine = agents.filter((agent) => !project || agent.project === project);
   put($("running-sum"), STATES.map((state) => [state, mine.filter((agent) => agent.status === state).length])
     .filter(([, number]) => number).map(([state, number]) => `${number} ${state}`).join(", ") || "none");

@@ -87,7 +87,8 @@ function onEvent(name, data) {
   if (name === "agents") takeAgents(data);
   if (name === "forgotten") onForgotten(data.forgotten);
   if (name === "rows") {
-    current.view.rows(data);
+    if (data.more) current.view.back();
+    else current.view.rows(data);
     const known = new Set(projects.map((project) => project.project_key));
     const all = [...data.prompts, ...data.observations, ...data.summaries];
     if (all.some((record) => !known.has(record.project_key))) projectsSoon();

@@ -16,7 +16,7 @@ export function short(number) {
 }
 
 /** What it costs to read something, as the command line says it. */
-export const cost = (tokens) => `~${short(tokens)}`;
+export const cost = (tokens) => `~${tokens < 1000 || tokens >= 999_500 ? short(tokens) : `${Math.round(tokens / 1000)}k`}`;
 
 /** 12,345 */
 export const whole = (number) => number.toLocaleString("en");

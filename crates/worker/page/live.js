@@ -12,32 +12,64 @@ const LONGEST_WAIT_MS = 15_000;
  *
  * `on.event(name, data)` gets every event; `on.state(state, error, wait)` whether it is `live`, `connecting` or `waiting`
  * (then why, and for how many milliseconds). Returns a function that tries again at once.
+ *
+ * A browser holds six connections to a host, for all of its pages together. So one page reads the stream and tells the
+ * others; when it goes, the next one takes over where it was.
  */
 export function listen(on) {
   const seen = { id: "", wait: FIRST_WAIT_MS };
+  const others = new BroadcastChannel("longhaul-stream");
+  const last = new Map(); // What somebody who comes later must hear: the state, and who runs.
+  let leads = false;
   let hurry = () => {};
+
+  const take = ({ kind, name, data, id, state, error, wait }) => {
+    if (kind === "event") {
+      seen.id = id || seen.id;
+      on.event(name, data);
+    } else {
+      on.state(state, error, wait);
+    }
+  };
+  const tell = (told) => {
+    if (told.kind === "state") last.set("state", told);
+    if (told.kind === "event" && (told.name === "hello" || told.name === "agents")) last.set(told.name, told);
+    take(told);
+    others.postMessage(told);
+  };
+  others.onmessage = ({ data }) => {
+    if (data.kind === "state" || data.kind === "event") return !leads && take(data);
+    if (!leads) return;
+    if (data.kind === "new") last.forEach((told) => others.postMessage(told));
+    if (data.kind === "retry") hurry();
+  };
+
   const pause = (ms) => new Promise((resolve) => {
     const timer = setTimeout(resolve, ms);
-    hurry = () => (clearTimeout(timer), resolve());
+    hurry = () => {
+      seen.wait = FIRST_WAIT_MS;
+      clearTimeout(timer);
+      resolve();
+    };
   });
-  const forever = async () => {
+  const lead = async () => {
+    leads = true;
     for (;;) {
-      on.state("connecting");
-      const error = await once(seen, on);
-      on.state("waiting", error, seen.wait);
+      tell({ kind: "state", state: "connecting" });
+      const { message, mend } = await once(seen, tell);
+      tell({ kind: "state", state: "waiting", error: { message, mend }, wait: seen.wait });
       await pause(seen.wait * (0.8 + 0.4 * Math.random()));
       seen.wait = Math.min(LONGEST_WAIT_MS, seen.wait * 2);
     }
   };
-  forever();
-  return () => {
-    seen.wait = FIRST_WAIT_MS;
-    hurry();
-  };
+  others.postMessage({ kind: "new" });
+  // Held until the page is gone.
+  navigator.locks.request("longhaul-stream", lead);
+  return () => (leads ? hurry() : others.postMessage({ kind: "retry" }));
 }
 
 /** Reads until the stream ends, and returns why it did. */
-async function once(seen, on) {
+async function once(seen, tell) {
   const stop = new AbortController();
   let watchdog;
   const heard = () => {
@@ -50,12 +82,11 @@ async function once(seen, on) {
     const response = await fetch("/stream", { headers, signal: stop.signal, cache: "no-store" });
     if (!response.ok) return await refusal(response);
     const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
-    const feed = parser((event) => {
-      seen.id = event.id || seen.id;
+    const feed = parser(({ name, data, id }) => {
       seen.wait = FIRST_WAIT_MS;
-      on.event(event.name, JSON.parse(event.data));
+      tell({ kind: "event", name, data: JSON.parse(data), id });
     });
-    on.state("live");
+    tell({ kind: "state", state: "live" });
     for (;;) {
       const { done, value } = await reader.read();
       if (done) return unreachable();

@@ -2,7 +2,7 @@
 
 import { get } from "./ask.js";
 import { debounce, empty, h, put, trouble } from "./dom.js";
-import { bytes, date, short, whole } from "./format.js";
+import { bytes, count, date, dayTime, short, whole } from "./format.js";
 import { plot } from "./plot.js";
 import { address, slip, withParams } from "./route.js";
 
@@ -19,6 +19,7 @@ const PLOTS = [
 export function numbersView() {
   const view = { asked: null };
   const tiles = h("dl", { class: "tiles" });
+  const model = h("section", { class: "model", "aria-label": "Better words from a model" });
   const plots = h("div", { class: "plots" });
   const projects = h("section", { class: "projects" });
   const period = h("select", { "aria-label": "Period", onchange: () => slip(withParams({ days: period.value })) },
@@ -30,6 +31,7 @@ export function numbersView() {
       const [stats, drawn] = await Promise.all([get("/api/stats"), get("/api/plots", { project, days })]);
       if (view.asked.project !== project || view.asked.days !== days) return;
       put(tiles, tilesOf(stats));
+      put(model, modelOf(stats.model));
       put(plots, stats.sessions ? PLOTS.map((kind) => plot(kind, drawn.days)) : empty("Nothing to count yet",
         h("p", {}, "Numbers come with the first session. For past ones, run ", h("code", {}, "longhaul memory import"), ".")));
       put(projects, projectTable(stats.projects));
@@ -40,7 +42,7 @@ export function numbersView() {
 
   const soon = debounce(5000, load);
   return {
-    mount: (main) => put(main, h("div", { class: "bar-line" }, h("h1", {}, "Numbers"), h("span", { class: "grow" }), period), tiles, plots, projects),
+    mount: (main) => put(main, h("div", { class: "bar-line" }, h("h1", {}, "Numbers"), h("span", { class: "grow" }), period), tiles, model, plots, projects),
     unmount() {},
     update({ params }) {
       const asked = { project: params.project ?? "", days: PERIODS[params.days] ? params.days : "30" };
@@ -66,6 +68,21 @@ function tilesOf(stats) {
     Since: stats.oldest ? date(stats.oldest) : "–",
   };
   return Object.entries(numbers).map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", { class: "num" }, value)));
+}
+
+/** Returns what better words have cost today; nothing where nobody has asked for any. */
+function modelOf(model) {
+  if (!model.enabled) return null;
+  const { spent_tokens: spent, daily_token_budget: budget, left_tokens: left, requests, last_error: trouble } = model;
+  const share = budget ? Math.min(100, (spent / budget) * 100) : 100;
+  const fill = h("span", { class: "fill" });
+  fill.style.width = `${share}%`;
+  return [
+    h("h2", {}, "Model summaries today"),
+    h("p", { class: "num" }, h("strong", {}, `${whole(spent)} tokens spent`), ` in ${count(requests, "request")}, ${whole(left)} of ${whole(budget)} left`),
+    h("span", { class: "bar", role: "meter", "aria-label": "Spent of today's tokens", "aria-valuemin": 0, "aria-valuemax": 100, "aria-valuenow": Math.round(share) }, fill),
+    trouble && h("p", { class: "why" }, `Last error, ${dayTime(trouble.at)}: ${trouble.error}`),
+  ];
 }
 
 function projectTable(all) {

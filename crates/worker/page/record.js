@@ -126,15 +126,20 @@ function raw(name, text) {
     h("pre", { tabindex: 0 }, readable(text)));
 }
 
-/** JSON with its lines apart; anything else as it is. */
+/** JSON with its lines apart, those within a text too; anything else as it is. */
 function readable(text) {
   try {
     const value = JSON.parse(text);
-    return typeof value === "string" ? value : JSON.stringify(value, null, 2);
+    const isFlat = value && typeof value === "object" && !Array.isArray(value);
+    return isFlat ? Object.entries(value).filter(([, part]) => part !== "").map(line).join("\n") : told(value);
   } catch {
     return text;
   }
 }
+
+const told = (value) => (typeof value === "string" ? value : JSON.stringify(value, null, 2));
+
+const line = ([name, value]) => `${name}:${told(value).includes("\n") ? "\n" : " "}${told(value)}`;
 
 /** Adds what happened before and after, which is no reason to keep anybody waiting. */
 async function around(id, panel) {

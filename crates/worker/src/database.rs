@@ -1,6 +1,7 @@
 //! The database, as a process uses it that lives long and stays small: few connections, kept while nobody uses them.
 
 use std::os::unix::fs::MetadataExt;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -26,16 +27,37 @@ struct Resting {
 #[derive(Debug)]
 pub(crate) struct Database {
     home: Home,
+    /// The file that was last seen to be a whole database.
+    made: AtomicU64,
     readers: Mutex<Vec<Resting>>,
     writer: Mutex<Option<Resting>>,
 }
 
 impl Database {
-    /// Opens the database, which is made where there is none.
+    /// Opens the database. One that is not there yet is made by [`Self::make`], or when it is first needed.
     pub(crate) fn open(home: &Home) -> Result<Self, Error> {
-        let database = Self { home: home.clone(), readers: Mutex::default(), writer: Mutex::default() };
-        database.write(|_| Ok::<(), Error>(()))?;
+        let database =
+            Self { home: home.clone(), made: AtomicU64::new(0), readers: Mutex::default(), writer: Mutex::default() };
+        if database.file() != 0 {
+            database.make()?;
+        }
         Ok(database)
+    }
+
+    /// Makes the database where there is none, and waits for whoever is making it.
+    pub(crate) fn make(&self) -> Result<(), Error> {
+        if self.file() == 0 || self.made.load(Ordering::Acquire) != self.file() {
+            self.write(|_| Ok::<(), Error>(()))?;
+            self.made.store(self.file(), Ordering::Release);
+        }
+        Ok(())
+    }
+
+    /// Opens another connection that only reads, with the file that it is on.
+    pub(crate) fn reader(&self, patience: Duration) -> Result<(Store, u64), Error> {
+        self.make()?;
+        let file = self.file();
+        Ok((Store::open_to_read(&self.home.database(), patience)?, file))
     }
 
     /// Reads, on a thread that may wait.
@@ -64,7 +86,10 @@ impl Database {
         let resting = lock(&self.readers).pop().filter(|resting| resting.file == file);
         let resting = match resting {
             Some(resting) => resting,
-            None => Resting { store: Store::open_to_read(&self.home.database(), PATIENCE).map_err(Error::from)?, file },
+            None => {
+                let (store, file) = self.reader(PATIENCE)?;
+                Resting { store, file }
+            }
         };
         // One that has failed is opened anew: whatever was wrong with it may be over then.
         let done = work(&resting.store)?;
@@ -89,8 +114,8 @@ impl Database {
         Ok(done)
     }
 
-    /// Returns what tells the database's file from one that takes its place.
-    fn file(&self) -> u64 {
+    /// Returns what tells the database's file from one that takes its place; 0 where there is none.
+    pub(crate) fn file(&self) -> u64 {
         std::fs::metadata(self.home.database()).map_or(0, |metadata| metadata.ino())
     }
 }

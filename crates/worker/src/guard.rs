@@ -38,9 +38,13 @@ const HEADERS: [(HeaderName, &str); 6] = [
 
 /// Lets a request through, or says why not.
 pub(crate) async fn guard(State(worker): State<Shared>, request: Request, next: Next) -> Response {
-    worker.touch();
     let is_api = is_data(request.uri().path());
-    let mut response = match check(&worker, &request) {
+    let entry = check(&worker, &request);
+    // Whoever is refused does not keep it running.
+    if matches!(entry, Ok(Entry::Pass | Entry::Exchange(_))) {
+        worker.touch();
+    }
+    let mut response = match entry {
         Ok(Entry::Pass) if request.uri().path() == "/stream" => next.run(request).await,
         Ok(Entry::Pass) => tokio::time::timeout(TIME, next.run(request)).await.unwrap_or_else(|_| {
             Problem::new(StatusCode::REQUEST_TIMEOUT, "this took too long", "ask for less").into_response()
@@ -88,12 +92,10 @@ fn check(worker: &Worker, request: &Request) -> Result<Entry, Problem> {
         return Err(Problem::new(StatusCode::FORBIDDEN, "this comes from another site", mend));
     }
     if path == "/" {
-        return Ok(enter(worker, request));
+        return enter(worker, request);
     }
     if is_data && !knows_token(worker, headers) {
-        if !worker.strangers.take(Instant::now()) {
-            return Err(too_many());
-        }
+        limit_strangers(worker)?;
         let mend = "send the token of worker.json as `Authorization: Bearer …`, or open the page";
         return Err(Problem::new(StatusCode::UNAUTHORIZED, "the token is missing or wrong", mend));
     }
@@ -102,18 +104,27 @@ fn check(worker: &Worker, request: &Request) -> Result<Entry, Problem> {
 }
 
 fn is_data(path: &str) -> bool {
-    path == "/stream" || path.starts_with("/api")
+    path == "/stream" || path.starts_with("/api/")
 }
 
 /// Lets somebody into the page.
-fn enter(worker: &Worker, request: &Request) -> Entry {
+fn enter(worker: &Worker, request: &Request) -> Result<Entry, Problem> {
     let params = Params::of(request.uri());
     let token = params.text("token");
     if token.is_some_and(|token| is_same(token, &worker.file.token)) {
         let cookie = format!("{}={}; Path=/; HttpOnly; SameSite=Strict", worker.cookie(), worker.file.token);
-        return Entry::Exchange(cookie);
+        return Ok(Entry::Exchange(cookie));
     }
-    if knows_token(worker, request.headers()) { Entry::Pass } else { Entry::Locked }
+    if knows_token(worker, request.headers()) {
+        return Ok(Entry::Pass);
+    }
+    limit_strangers(worker)?;
+    Ok(Entry::Locked)
+}
+
+/// Lets nobody try one token after the other.
+fn limit_strangers(worker: &Worker) -> Result<(), Problem> {
+    if worker.strangers.take(Instant::now()) { Ok(()) } else { Err(too_many()) }
 }
 
 /// Refuses to read what is not JSON, or too much.
@@ -212,7 +223,13 @@ fn locked() -> Response {
 
 #[cfg(test)]
 mod tests {
-    use super::{is_same, leads_astray};
+    use super::{is_data, is_same, leads_astray};
+
+    #[test]
+    fn data_is_what_lies_below_the_api_and_the_stream() {
+        assert!(["/api/", "/api/stats", "/api/sessions/a/timeline", "/stream"].iter().all(|path| is_data(path)));
+        assert!(!["/", "/api", "/apian.js", "/app.js", "/streams", "/stream/x"].iter().any(|path| is_data(path)));
+    }
 
     #[test]
     fn only_the_whole_token_opens() {

@@ -8,7 +8,7 @@ mod bucket;
 mod database;
 mod guard;
 mod ids;
-pub mod model;
+mod model;
 mod observed;
 mod page;
 mod params;

@@ -6,9 +6,7 @@
 //!   client is run below this executable once more, which ends it when the worker is gone;
 //! - when the worker has its place: `let _model = model::start(&home);`. It looks into the config by itself, each time,
 //!   and does nothing while that says no. When it is dropped, the client is ended;
-//! - for `longhaul worker status` and `/api/stats`: [`status`], which only reads.
-//!
-//! A worker that is about to end for want of visitors may ask [`Summarizer::is_busy`] first.
+//! - before it ends for want of visitors: [`Summarizer::is_busy`].
 //!
 //! **Invariant:** a failure, of whatever kind and at whatever moment, leaves the words of the rules as they are.
 
@@ -17,7 +15,6 @@ mod api;
 mod ask;
 mod claude;
 mod run;
-mod status;
 mod way;
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -26,10 +23,9 @@ use std::time::{Duration, Instant};
 
 use longhaul_core::config::Via;
 use longhaul_runtime::Home;
-pub use longhaul_runtime::guard;
+pub(crate) use longhaul_runtime::guard;
 
 use self::run::Runner;
-pub use self::status::{Status, status};
 
 #[cfg(test)]
 mod tests;
@@ -39,13 +35,13 @@ const AT_END: Duration = Duration::from_secs(2);
 
 /// The loop, in a thread of its own; ended when dropped.
 #[derive(Debug)]
-pub struct Summarizer {
+pub(crate) struct Summarizer {
     stop: Arc<Stop>,
     thread: Option<JoinHandle<()>>,
 }
 
 /// Starts the loop. There must be no second one with the same home: the worker's lock sees to that.
-pub fn start(home: &Home) -> Summarizer {
+pub(crate) fn start(home: &Home) -> Summarizer {
     let stop = Arc::new(Stop::default());
     let (home, signal) = (home.clone(), Arc::clone(&stop));
     let work = move || Runner::new(&home, &signal).run();
@@ -56,7 +52,7 @@ pub fn start(home: &Home) -> Summarizer {
 
 impl Summarizer {
     /// Returns whether a model is being asked right now.
-    pub fn is_busy(&self) -> bool {
+    pub(crate) fn is_busy(&self) -> bool {
         self.stop.state().busy
     }
 }

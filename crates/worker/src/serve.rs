@@ -17,7 +17,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::Semaphore;
 
-use crate::model;
+use crate::model::{self, Summarizer};
 use crate::routes::router;
 use crate::watch::watch;
 use crate::worker::Worker;
@@ -99,14 +99,25 @@ fn run() -> Result<Ended, Error> {
         let state = Arc::new(Worker::new(&env, file.clone())?);
         claim.publish(&file)?;
         say(&format!("longhaul: {}", file.url()));
+        make_database(&state);
         tokio::spawn(watch(Arc::clone(&state)));
-        let _model = model::start(&home);
-        serve(listener, state, idle(&config.worker)).await.map_err(failed)
+        let model = model::start(&home);
+        serve(listener, state, &model, idle(&config.worker)).await.map_err(failed)
     });
     // What still runs is a read of the database, or nobody's.
     runtime.shutdown_timeout(AT_END);
     drop(claim);
     ended
+}
+
+/// Makes the database where there is none, while the first are let in already: that takes longer than all the rest.
+fn make_database(worker: &Worker) {
+    let database = Arc::clone(&worker.database);
+    tokio::task::spawn_blocking(move || {
+        if let Err(error) = database.make() {
+            ErrorLog::new(&longhaul_runtime::env(), "worker").write(&error.chain());
+        }
+    });
 }
 
 /// Listens on the configured port, or on the next that is free.
@@ -128,7 +139,12 @@ fn idle(config: &config::Worker) -> Option<Duration> {
     (seconds > 0.0).then(|| Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX))
 }
 
-async fn serve(listener: TcpListener, worker: Arc<Worker>, idle: Option<Duration>) -> io::Result<Ended> {
+async fn serve(
+    listener: TcpListener,
+    worker: Arc<Worker>,
+    model: &Summarizer,
+    idle: Option<Duration>,
+) -> io::Result<Ended> {
     let mut asked = [signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?, signal(SignalKind::hangup())?];
     let [terminate, interrupt, hangup] = &mut asked;
     let connections = Arc::new(Semaphore::new(CONNECTIONS));
@@ -144,7 +160,7 @@ async fn serve(listener: TcpListener, worker: Arc<Worker>, idle: Option<Duration
             _ = terminate.recv() => break Ended::Asked,
             _ = interrupt.recv() => break Ended::Asked,
             _ = hangup.recv() => break Ended::Asked,
-            () = unused(&worker, idle) => break Ended::Idle,
+            () = unused(&worker, model, idle) => break Ended::Idle,
         }
     };
     worker.hub.close();
@@ -169,9 +185,13 @@ fn take(stream: TcpStream, router: &Router, connections: &Arc<Semaphore>) {
 }
 
 /// Waits until nobody has needed the worker for long.
-async fn unused(worker: &Worker, idle: Option<Duration>) {
+async fn unused(worker: &Worker, model: &Summarizer, idle: Option<Duration>) {
     let Some(idle) = idle else { return std::future::pending().await };
     loop {
+        // What is being asked is paid for: the answer is waited for.
+        if model.is_busy() {
+            worker.touch();
+        }
         let left = idle.saturating_sub(worker.idle());
         if left.is_zero() {
             return;

@@ -3,10 +3,8 @@
 use std::path::Path;
 
 use longhaul_memory::Kind;
-use longhaul_store::{Content, Entry, Hit, KnownProject, Moment, MomentId, SessionRow, What};
+use longhaul_store::{Content, Entry, KnownProject, Moment, MomentId, SessionRow, What, tokens};
 use serde_json::{Value, json};
-
-use crate::ids;
 
 /// How much of a prompt a list of sessions shows, in characters.
 const PROMPT_CHARS: usize = 300;
@@ -14,24 +12,9 @@ const PROMPT_CHARS: usize = 300;
 /// How much of a text a timeline shows, in characters.
 const TEXT_CHARS: usize = 2_000;
 
-/// Returns a record's line.
-pub(crate) fn hit(hit: &Hit) -> Value {
-    json!({
-        "id": ids::name(hit.record),
-        "type": hit.record.what.as_str(),
-        "session_id": hit.session,
-        "project": hit.project,
-        "created_at": hit.at.0,
-        "kind": hit.kind.map(Kind::as_str),
-        "title": hit.title,
-        "tokens": tokens(hit.chars),
-    })
-}
-
 /// Returns a whole record.
 pub(crate) fn whole(entry: &Entry) -> Value {
     let mut value = entry.record.to_json();
-    value["id"] = ids::name(entry.record.record).into();
     value["tokens"] = tokens(entry.chars).into();
     value
 }
@@ -78,7 +61,7 @@ pub(crate) fn session(row: &SessionRow, state: &Value, context: Option<Value>) -
 /// Returns something on a session's axis.
 pub(crate) fn moment(moment: &Moment) -> Value {
     let (kind, id) = match moment.id {
-        MomentId::Record(record) => (record.what.as_str(), ids::name(record)),
+        MomentId::Record(record) => (record.what.as_str(), record.to_string()),
         MomentId::Turn(number) => ("turn", format!("T{number}")),
         MomentId::Bookmark(id) => ("bookmark", format!("B{id}")),
     };
@@ -115,11 +98,6 @@ pub(crate) fn project(project: &KnownProject) -> Value {
         "sessions": project.sessions,
         "observations": project.observations,
     })
-}
-
-/// Returns the tokens of so many bytes.
-pub(crate) fn tokens(chars: u64) -> u64 {
-    chars.div_ceil(4)
 }
 
 fn cut(text: &str, chars: usize) -> String {

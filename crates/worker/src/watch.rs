@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use axum::body::Bytes;
 use longhaul_runtime::memory::take_in_all;
-use longhaul_runtime::{Error, ErrorLog, Home};
+use longhaul_runtime::{Error, ErrorLog, Home, today};
 use longhaul_store::{Entry, Newest, Store, What};
 use serde_json::{Value, json};
 
@@ -79,24 +79,41 @@ async fn look(worker: &Arc<Worker>, watcher: Watcher, joining: Vec<Joining>) -> 
 /// What was seen last.
 #[derive(Default)]
 struct Watcher {
-    store: Option<Store>,
-    version: Option<i64>,
+    seen: Option<Seen>,
+    /// The database's file that was last looked at; 0 for none.
+    file: u64,
     newest: Option<Newest>,
+    /// How often a model was asked today.
+    words: Option<u64>,
     agents: Vec<Value>,
     agents_at: Option<Instant>,
     notes: u64,
 }
 
+/// A connection of its own: only by others' writes does the number change, and only within one connection.
+struct Seen {
+    store: Store,
+    version: Option<i64>,
+}
+
 impl Watcher {
     fn look(&mut self, worker: &Worker, joining: Vec<Joining>) -> Result<News, Error> {
         self.take_in(worker)?;
-        // A connection of its own: only by others' writes does the number change.
-        let store = match self.store.take() {
-            Some(store) => store,
-            None => Store::open_to_read(&worker.home.database(), PAUSE)?,
+        let database = &worker.database;
+        let Seen { store, version: before } = match self.seen.take() {
+            Some(seen) if self.file == database.file() => seen,
+            _ => {
+                let (store, file) = database.reader(PAUSE)?;
+                // In a database that takes the place of another the numbers begin anew.
+                if self.file != 0 && self.file != file {
+                    self.newest = Some(Newest::default());
+                }
+                self.file = file;
+                Seen { store, version: None }
+            }
         };
-        let version = store.data_version()?;
-        let changed = self.version.replace(version) != Some(version);
+        let version = Some(store.data_version()?);
+        let changed = before != version;
         let mut news = News::default();
         if changed {
             news.events.extend(self.rows(&store)?);
@@ -110,7 +127,7 @@ impl Watcher {
             let greeting = self.greet(&store, &one)?;
             news.greetings.push((one, greeting));
         }
-        self.store = Some(store);
+        self.seen = Some(Seen { store, version });
         Ok(news)
     }
 
@@ -131,8 +148,11 @@ impl Watcher {
 
     fn rows(&mut self, store: &Store) -> Result<Option<Bytes>, Error> {
         let newest = store.newest()?;
+        // What a model has put into better words keeps its number and its time.
+        let words = store.model_spending(&today(longhaul_runtime::env().now))?.requests;
+        let reworded = self.words.replace(words).is_some_and(|before| before != words);
         let Some(since) = self.newest.replace(newest) else { return Ok(None) };
-        rows_since(store, &since, &newest)
+        rows_since(store, &since, &newest, reworded)
     }
 
     fn agents(&mut self, worker: &Worker, store: &Store) -> Result<Option<Bytes>, Error> {
@@ -159,20 +179,23 @@ impl Watcher {
         let hello = json!({ "version": env!("CARGO_PKG_VERSION"), "newest": numbers });
         let mut greeting = vec![event("hello", Some(&newest), &hello), event("agents", None, &self.agents)];
         if let Some(has) = &joining.has {
-            greeting.extend(rows_since(store, has, &newest)?);
+            greeting.extend(rows_since(store, has, &newest, false)?);
         }
         Ok(greeting)
     }
 }
 
-fn rows_since(store: &Store, since: &Newest, newest: &Newest) -> Result<Option<Bytes>, Error> {
+/// Returns what is new; `more` where lists must be read afresh even so.
+fn rows_since(store: &Store, since: &Newest, newest: &Newest, more: bool) -> Result<Option<Bytes>, Error> {
     let new = |what: What| -> Result<Vec<Value>, Error> {
         let entries: Vec<Entry> = store.entries_since(what, since, MOST)?;
         Ok(entries.iter().map(shapes::entry).collect())
     };
     let (prompts, observations, summaries) = (new(What::Prompt)?, new(What::Observation)?, new(What::Summary)?);
-    let is_empty = prompts.is_empty() && observations.is_empty() && summaries.is_empty();
-    let rows = json!({ "prompts": prompts, "observations": observations, "summaries": summaries });
+    let is_empty = !more && prompts.is_empty() && observations.is_empty() && summaries.is_empty();
+    // Somebody has brought a whole past, or was away for long.
+    let more = more || [&prompts, &observations, &summaries].iter().any(|rows| rows.len() == MOST);
+    let rows = json!({ "prompts": prompts, "observations": observations, "summaries": summaries, "more": more });
     Ok((!is_empty).then(|| event("rows", Some(newest), &rows)))
 }
 

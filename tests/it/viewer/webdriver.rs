@@ -60,6 +60,28 @@ impl Browser {
         self.command("POST", "url", &json!({ "url": url }));
     }
 
+    /// Opens another tab, which is the page from then on; returns how to come back to it.
+    pub(super) fn new_tab(&self) -> Value {
+        let tab = self.command("POST", "window/new", &json!({ "type": "tab" }))["handle"].clone();
+        self.go_to_tab(&tab);
+        tab
+    }
+
+    /// Goes to a tab.
+    pub(super) fn go_to_tab(&self, tab: &Value) {
+        self.command("POST", "window", &json!({ "handle": tab }));
+    }
+
+    /// Returns the tab that is the page now.
+    pub(super) fn tab(&self) -> Value {
+        self.command("GET", "window", &Value::Null)
+    }
+
+    /// Closes it; go to another one then.
+    pub(super) fn close_tab(&self) {
+        self.command("DELETE", "window", &Value::Null);
+    }
+
     /// Returns what the body of a function returns in the page.
     pub(super) fn run(&self, script: &str) -> Value {
         self.run_with(script, &[])
@@ -104,9 +126,25 @@ impl Browser {
         text.as_str().unwrap_or_else(|| panic!("there is no {selector}")).to_owned()
     }
 
+    /// Returns a picture of what is shown, as PNG.
+    pub(super) fn screenshot(&self) -> Vec<u8> {
+        let picture = self.command("GET", "screenshot", &Value::Null);
+        bytes_of(picture.as_str().expect("a picture is text"))
+    }
+
+    /// Draws no scrollbars, as most systems do.
+    pub(super) fn hide_scrollbars(&self) {
+        self.devtools("Emulation.setScrollbarsHidden", &json!({ "hidden": true }));
+    }
+
     /// Makes the page think that it is so wide.
     pub(super) fn set_width(&self, width: u32) {
-        let size = json!({ "width": width, "height": 844, "deviceScaleFactor": 1, "mobile": false });
+        self.set_size(width, 844);
+    }
+
+    /// Makes the page think that it is so wide and so high.
+    pub(super) fn set_size(&self, width: u32, height: u32) {
+        let size = json!({ "width": width, "height": height, "deviceScaleFactor": 1, "mobile": false });
         self.devtools("Emulation.setDeviceMetricsOverride", &size);
     }
 
@@ -177,6 +215,24 @@ impl Drop for Browser {
         let _ = self.driver.kill();
         let _ = self.driver.wait();
     }
+}
+
+/// Reads base64.
+fn bytes_of(text: &str) -> Vec<u8> {
+    let value = |c: u8| match c {
+        b'A'..=b'Z' => Some(c - b'A'),
+        b'a'..=b'z' => Some(c - b'a' + 26),
+        b'0'..=b'9' => Some(c - b'0' + 52),
+        b'+' => Some(62),
+        b'/' => Some(63),
+        _ => None,
+    };
+    let values: Vec<u8> = text.bytes().filter_map(value).collect();
+    let joined = |four: &[u8]| {
+        let all = four.iter().enumerate().fold(0_u32, |all, (at, six)| all | u32::from(*six) << (18 - 6 * at));
+        all.to_be_bytes()[1..four.len()].to_vec()
+    };
+    values.chunks(4).flat_map(joined).collect()
 }
 
 fn capabilities(profile: &Path) -> Value {

@@ -3,11 +3,12 @@
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
 use super::served::Served;
+use crate::poll::DEADLINE;
 
 /// What came back.
 #[derive(Debug)]
@@ -37,7 +38,8 @@ pub(super) fn ask(port: u16, method: &str, path: &str, headers: &[(String, Strin
     for (name, value) in headers {
         head.push_str(&format!("{name}: {value}\r\n"));
     }
-    if !body.is_empty() {
+    let in_pieces = headers.iter().any(|(name, _)| name == "Transfer-Encoding");
+    if !body.is_empty() && !in_pieces {
         head.push_str(&format!("Content-Length: {}\r\n", body.len()));
     }
     let mut request = format!("{head}\r\n").into_bytes();
@@ -84,6 +86,19 @@ impl Events {
         );
         stream.write_all(request.as_bytes()).unwrap();
         Self { lines: BufReader::new(stream), last_id: String::new() }
+    }
+
+    /// Waits for the next event of this name, and returns its data.
+    #[track_caller]
+    pub(super) fn next_named(&mut self, wanted: &str) -> Value {
+        let end = Instant::now() + DEADLINE;
+        while Instant::now() < end {
+            let (name, data) = self.next();
+            if name == wanted {
+                return data;
+            }
+        }
+        panic!("no {wanted} came");
     }
 
     /// Waits for an event; returns its name and its data.

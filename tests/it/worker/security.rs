@@ -54,12 +54,21 @@ fn paths_that_lead_astray_lead_nowhere() {
     refused(&served.ask("PUT", "/api/stats", &served.trusted(), b"{}"), 405);
 }
 
+/// Returns a body of so many megabytes that does not say beforehand how long it is.
+fn pieces(megabytes: usize) -> Vec<u8> {
+    let piece = [b"100000\r\n".as_slice(), &vec![b' '; 0x10_0000], b"\r\n"].concat();
+    [piece.repeat(megabytes), b"0\r\n\r\n".to_vec()].concat()
+}
+
 #[test]
 fn bodies_that_are_too_large_or_no_json_are_not_read() {
     let sandbox = Sandbox::new();
     let served = Served::new(&sandbox);
     let post = |headers: &[(String, String)], body: &[u8]| served.ask("POST", "/api/sessions/init", headers, body);
     refused(&post(&served.trusted(), &vec![b' '; 100 * 1000 * 1000]), 413);
+    let mut in_pieces = served.trusted();
+    in_pieces.push(("Transfer-Encoding".to_owned(), "chunked".to_owned()));
+    refused(&served.ask("POST", "/api/sessions/init", &in_pieces, &pieces(100)), 413);
     for kind in ["application/x-www-form-urlencoded", "multipart/form-data; boundary=x", "text/plain", ""] {
         refused(&post(&with(&served, "Content-Type", kind), b"session_id=a"), 415);
     }
@@ -124,5 +133,8 @@ fn too_many_requests_are_told_to_wait() {
     let answers: Vec<Answer> = (0..120).map(|_| served.ask("GET", "/api/health", &stranger, b"")).collect();
     let refused = answers.iter().find(|answer| answer.status == 429).expect("nobody was told to wait");
     assert_eq!(refused.header("retry-after"), "1");
+    let host = with(&served, "Authorization", "");
+    let tries = (0..120).map(|number| served.ask("GET", &format!("/?token={number}"), &host, b"").status);
+    assert!(tries.into_iter().any(|status| status == 429), "nor may one token after the other be tried on the page");
     assert_eq!(served.get("/api/health").status, 200, "who knows the token still may");
 }

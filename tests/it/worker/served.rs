@@ -1,6 +1,8 @@
 //! A worker of a test's own.
 
 use std::fs;
+use std::io::{Read, Write};
+use std::net::TcpStream;
 use std::process::{Child, Stdio};
 
 use serde_json::Value;
@@ -41,6 +43,14 @@ impl Served {
 
     pub(super) fn ask(&self, method: &str, path: &str, headers: &[(String, String)], body: &[u8]) -> Answer {
         ask(self.port, method, path, headers, body)
+    }
+
+    /// Asks without the token, and does not mind where nobody is there any more.
+    pub(super) fn knock(&self, path: &str) {
+        let Ok(mut stream) = TcpStream::connect(("127.0.0.1", self.port)) else { return };
+        let port = self.port;
+        let _ = write!(stream, "GET {path} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nConnection: close\r\n\r\n");
+        let _ = stream.read_to_end(&mut Vec::new());
     }
 
     pub(super) fn get(&self, path: &str) -> Answer {

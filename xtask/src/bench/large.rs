@@ -11,8 +11,9 @@ use longhaul_core::Millis;
 use longhaul_store::{Order, SearchQuery, Store};
 use serde_json::json;
 
-use self::library::{Library, NOW};
-use self::words::Words;
+pub(super) use self::library::Library;
+use self::library::NOW;
+pub(super) use self::words::Words;
 use super::report::{Sample, ms};
 use crate::codegen::pretty;
 use crate::stage::watch_interrupts;
@@ -104,7 +105,7 @@ pub(crate) fn run(count: usize, json: bool) -> Result<()> {
     Ok(())
 }
 
-fn kept(kept: bool) -> &'static str {
+pub(super) fn kept(kept: bool) -> &'static str {
     if kept { "kept" } else { "NOT KEPT" }
 }
 

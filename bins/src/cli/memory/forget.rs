@@ -56,7 +56,7 @@ pub(crate) fn run(memory: &Memory<'_>, args: &Args) -> Result<Exit> {
 fn records(store: &mut Store, args: &Args) -> Result<Exit> {
     let wanted = args.ids.iter().map(|id| ids::parse(id)).collect::<Result<Vec<RecordId>>>()?;
     let there: Vec<RecordId> = store.records(&wanted)?.iter().map(|record| record.record).collect();
-    let names = |ids: &[RecordId]| ids.iter().copied().map(ids::name).collect::<Vec<_>>();
+    let names = |ids: &[RecordId]| ids.iter().map(RecordId::to_string).collect::<Vec<_>>();
     let missing: Vec<RecordId> = wanted.iter().copied().filter(|id| !there.contains(id)).collect();
     if !there.is_empty() {
         let asked = there.len();

@@ -9,7 +9,6 @@ use longhaul_runtime::memory::import::leaves_out;
 use longhaul_store::{NewNote, RecordId, What};
 use serde_json::json;
 
-use super::ids;
 use super::place::Memory;
 use crate::cli::{Exit, out};
 
@@ -45,9 +44,9 @@ pub(crate) fn run(memory: &Memory<'_>, args: Args) -> Result<Exit> {
     let new = NewText { text: &text, title: args.title.as_deref(), project: args.project.as_deref() };
     let id = save(memory, &new)?;
     if args.json {
-        out::json(&json!({ "id": ids::name(id) }))?;
+        out::json(&json!({ "id": id.to_string() }))?;
     } else {
-        out::line(&ids::name(id))?;
+        out::line(&id.to_string())?;
     }
     Ok(Exit::Success)
 }

@@ -8,10 +8,11 @@ use longhaul_core::{Env, Millis};
 use longhaul_memory::{Kind, MadeBy, Observation, Summary};
 use longhaul_runtime::utc_offset_seconds;
 use longhaul_store::{Content, Hit, Record, RecordId};
-use serde_json::{Value, json};
 
-use super::ids;
-use crate::cli::paint::{self, Colours, Span, Tone, fit_line};
+use crate::cli::paint::{self, Colours, Span, Tone, fit, fit_line, harmless, width};
+
+/// How much of a project's name a line shows.
+const PROJECT_COLUMNS: usize = 24;
 
 /// Where lines are shown.
 #[derive(Debug, Clone, Copy)]
@@ -37,23 +38,45 @@ impl Screen {
     }
 }
 
+/// How lines are shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Shown {
+    /// As they are: all are of one project.
+    Plain,
+    /// Each with its project.
+    Projects,
+    /// With this one marked.
+    Around(RecordId),
+}
+
+impl Shown {
+    /// Returns how records of one project are shown, or of `all`.
+    pub(crate) fn of(all: bool) -> Self {
+        if all { Self::Projects } else { Self::Plain }
+    }
+}
+
 /// Returns records in a line each: id, time, kind, title, and the tokens that reading it costs.
-///
-/// `middle` is marked.
-pub(crate) fn lines(hits: &[Hit], middle: Option<RecordId>, screen: Screen) -> Vec<String> {
-    let widest = hits.iter().map(|hit| ids::name(hit.record).len()).max().unwrap_or_default();
+pub(crate) fn lines(hits: &[Hit], shown: Shown, screen: Screen) -> Vec<String> {
+    let widest = hits.iter().map(|hit| hit.record.to_string().len()).max().unwrap_or_default();
+    let widest_project = hits.iter().map(|hit| width(&project(hit))).max().unwrap_or_default();
     let line = |hit: &Hit| {
-        let mark = match middle {
-            Some(middle) if middle == hit.record => "> ",
-            Some(_) => "  ",
-            None => "",
+        let mark = match shown {
+            Shown::Around(middle) if middle == hit.record => "> ",
+            Shown::Around(_) => "  ",
+            Shown::Plain | Shown::Projects => "",
         };
-        let cost = format!("  ~{} tokens", paint::tokens(tokens(hit)));
-        let start = vec![
-            Span::new(format!("{mark}{:widest$}", ids::name(hit.record)), Tone::Bold),
+        let cost = format!("  ~{} tokens", paint::tokens(hit.tokens()));
+        let mut start = vec![
+            Span::new(format!("{mark}{:widest$}", hit.record.to_string()), Tone::Bold),
             Span::new(format!("  {}  ", when(hit.at)), Tone::Dim),
             Span::new(format!("{:10}  ", kind_name(hit)), tone(hit.kind)),
         ];
+        if shown == Shown::Projects {
+            let project = project(hit);
+            let gap = " ".repeat(widest_project - width(&project) + 2);
+            start.push(Span::new(project + &gap, Tone::Dim));
+        }
         let taken = start.iter().map(Span::width).sum::<usize>() + cost.chars().count();
         let mut line = start;
         let title = [Span::new(one_line(&hit.title), Tone::Plain)];
@@ -67,6 +90,11 @@ pub(crate) fn lines(hits: &[Hit], middle: Option<RecordId>, screen: Screen) -> V
     hits.iter().map(line).collect()
 }
 
+/// Returns the project's name, as much of it as a line has room for.
+fn project(hit: &Hit) -> String {
+    fit(&harmless(&one_line(&hit.project)), PROJECT_COLUMNS)
+}
+
 fn tone(kind: Option<Kind>) -> Tone {
     match kind {
         Some(Kind::Problem) => Tone::Bad,
@@ -76,29 +104,9 @@ fn tone(kind: Option<Kind>) -> Tone {
     }
 }
 
-/// Returns a record's line as JSON.
-pub(crate) fn hit_json(hit: &Hit) -> Value {
-    json!({
-        "id": ids::name(hit.record),
-        "type": hit.record.what.as_str(),
-        "session_id": hit.session,
-        "created_at": hit.at.0,
-        "kind": hit.kind.map(Kind::as_str),
-        "title": hit.title,
-        "tokens": tokens(hit),
-    })
-}
-
-/// Returns a whole record as JSON.
-pub(crate) fn record_json(record: &Record) -> Value {
-    let mut value = record.to_json();
-    value["id"] = ids::name(record.record).into();
-    value
-}
-
 /// Returns a whole record as text.
 pub(crate) fn record(record: &Record) -> String {
-    let mut text = format!("# {}  ", ids::name(record.record));
+    let mut text = format!("# {}  ", record.record);
     let session = record.session.as_deref().map(|session| format!(", session {}", short(session)));
     let prompt = Some(record.prompt_number).filter(|number| *number > 0).map(|number| format!(", prompt {number}"));
     let place = format!(
@@ -170,11 +178,6 @@ fn author(made_by: MadeBy) -> String {
         MadeBy::Rule => String::new(),
         MadeBy::Model | MadeBy::Person => format!(", by a {}", made_by.as_str()),
     }
-}
-
-/// Returns the tokens that a whole record costs.
-pub(crate) fn tokens(hit: &Hit) -> u64 {
-    hit.chars.div_ceil(4)
 }
 
 fn kind_name(hit: &Hit) -> &'static str {

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 use super::forget::confirm;
 use super::place::{Memory, Whose, folder_of};
-use super::render::{record_json, when};
+use super::render::when;
 use crate::cli::{Exit, out};
 
 /// How many pieces of raw text are dropped in one transaction.
@@ -144,7 +144,7 @@ fn write(memory: &Memory<'_>, store: Option<&Store>, whose: &Whose, mut to: impl
     let key = memory.key(store, whose)?;
     let mut count = 0;
     let mut failed = None;
-    store.export(key.as_deref(), |record| match writeln!(to, "{}", record_json(&record)) {
+    store.export(key.as_deref(), |record| match writeln!(to, "{}", record.to_json()) {
         Ok(()) => {
             count += 1;
             ControlFlow::Continue(())

@@ -95,6 +95,6 @@ impl<E: HookEvent<'static>> Hook<E> {
     pub(super) fn spawn_injector(&self, text: &str, receipt: Receipt, ticket: crate::Ticket) -> Result<(), Error> {
         let session = self.event.common().session.to_string();
         let args = [session, receipt.name().to_owned(), ticket.0.to_string(), text.to_owned()];
-        process::spawn_sibling("longhaul-injector", &args)
+        process::spawn_sibling("longhaul-injector", &args).map(drop)
     }
 }

@@ -57,7 +57,7 @@ impl Record {
     pub fn to_json(&self) -> Value {
         let mut value = json!({
             "type": self.record.what.as_str(),
-            "id": self.record.id,
+            "id": self.record.to_string(),
             "session_id": self.session,
             "project": self.project,
             "project_key": self.project_key,

@@ -34,7 +34,7 @@ async fn forget(worker: Shared, what: What, id: &str) -> Result<Response, Proble
     if !there_was {
         return Err(ids::unknown(record));
     }
-    let gone = json!({ "forgotten": ids::name(record) });
+    let gone = json!({ "forgotten": record.to_string() });
     worker.hub.send(&event("forgotten", None, &gone));
     Ok(json(&gone))
 }

@@ -7,8 +7,8 @@ use longhaul_core::Millis;
 use longhaul_core::budget::CONTEXT_CHARS;
 use longhaul_core::clock::date_of;
 use longhaul_runtime::memory::{Reader, render_page};
-use longhaul_runtime::utc_offset_seconds;
-use longhaul_store::KnownProject;
+use longhaul_runtime::{model_status, utc_offset_seconds};
+use longhaul_store::{KnownProject, tokens};
 use serde_json::{Map, Value, json};
 
 use super::{named_project, wanted_project};
@@ -37,6 +37,7 @@ pub(crate) async fn health(State(worker): State<Shared>) -> Answer {
 /// Counts what is remembered.
 pub(crate) async fn stats(State(worker): State<Shared>, request: Request) -> Answer {
     let wants_sizes = Params::of(request.uri()).number("sizes", 0..=1, 0)? == 1;
+    let (env, config) = worker.now()?;
     let stats = worker.database.ask(move |store| {
         let (stats, projects) = (store.stats()?, store.projects()?);
         let sizes = if wants_sizes { store.sizes()? } else { Vec::new() };
@@ -54,6 +55,7 @@ pub(crate) async fn stats(State(worker): State<Shared>, request: Request) -> Ans
             "newest": stats.newest.map(|at| at.0),
             "bytes": stats.bytes,
             "free_bytes": stats.free_bytes,
+            "model": model_status(store, &config, env.now)?.to_json(),
         }))
     });
     Ok(json(&stats.await?))
@@ -81,7 +83,7 @@ pub(crate) async fn plots(State(worker): State<Shared>, request: Request) -> Ans
         let noon = Millis(first.0 + number * 86_400_000 + 43_200_000);
         json!({
             "date": date_of(noon, offset).to_string(),
-            "tokens": shapes::tokens(day.chars),
+            "tokens": tokens(day.chars),
             "sessions": day.sessions,
             "prompts": day.prompts,
             "observations": day.observations,

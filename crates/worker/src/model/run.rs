@@ -7,17 +7,19 @@ use longhaul_core::config::Via;
 use longhaul_core::{Config, Env, Millis};
 use longhaul_memory::TurnText;
 use longhaul_runtime::memory::is_excluded;
-use longhaul_runtime::{Error, ErrorLog, Home, Keeper, ModelAccess, model_dir};
+use longhaul_runtime::{Error, ErrorLog, Home, Keeper, ModelAccess, model_budget, model_dir, today};
 use longhaul_store::{Cost, ModelJob, Rest, Retry, Store};
 
 use super::ask::{Request, request};
 use super::claude::{Client, OWN_TOKENS};
-use super::status::{budget, today};
 use super::way::{Blame, Failure, Reply};
 use super::{Stop, answer, api};
 
 /// How often it looks for something to do.
 const LOOK: Duration = Duration::from_secs(2);
+
+/// What its connection remembers of the file, in kibibytes: it looks at little, every time anew.
+const CACHE: u32 = 512;
 
 /// How long everything waits after a failure; twice as long after the next, up to the most.
 const PAUSE: Duration = Duration::from_secs(5);
@@ -93,11 +95,12 @@ impl<'a> Runner<'a> {
             return Ok(Look::Nothing);
         }
         let Some(store) = self.home.existing_store()? else { return Ok(Look::Nothing) };
+        store.set_cache(CACHE)?;
         if !self.settled {
             store.settle_left_over(env.now, |attempts| after_a_kill(env.now, attempts))?;
             self.settled = true;
         }
-        if store.model_spending(&today(env.now))?.total() >= budget(&config) {
+        if store.model_spending(&today(env.now))?.total() >= model_budget(&config) {
             return Ok(Look::Nothing);
         }
         let may_ask = |project: &str| !is_excluded(&config.memory, &env, Path::new(project));
@@ -111,7 +114,8 @@ impl<'a> Runner<'a> {
             Via::Api => 0,
             Via::Claude => OWN_TOKENS,
         };
-        let reserved = store.reserve_tokens(job.prompt, &today(env.now), request.estimate() + own, budget(config))?;
+        let reserved =
+            store.reserve_tokens(job.prompt, &today(env.now), request.estimate() + own, model_budget(config))?;
         let Some(reservation) = reserved else { return Ok(Look::Nothing) };
         // Nobody needs a connection while a model thinks.
         drop(store);

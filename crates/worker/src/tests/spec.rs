@@ -24,7 +24,14 @@ pub(super) struct Operation {
 impl Spec {
     pub(super) fn load() -> Self {
         let documents = Yaml::load_from_str(include_str!("../../openapi.yaml")).unwrap();
-        Self { root: to_json(&documents[0]) }
+        let mut root = to_json(&documents[0]);
+        let shared: Vec<String> = shared_parts(&root);
+        for (name, schema) in root["components"]["schemas"].as_object_mut().unwrap() {
+            if !shared.iter().any(|part| part.ends_with(&format!("/{name}"))) {
+                tell_all(schema);
+            }
+        }
+        Self { root }
     }
 
     pub(super) fn operations(&self) -> Vec<Operation> {
@@ -76,6 +83,35 @@ impl Spec {
         let problems: Vec<String> =
             validator.iter_errors(value).map(|error| format!("{}: {error}", error.instance_path())).collect();
         assert!(problems.is_empty(), "{what}: {problems:#?}\n{value:#}");
+    }
+}
+
+/// Returns what the file says of schemas that are parts of others.
+fn shared_parts(value: &Value) -> Vec<String> {
+    let parts = value["allOf"].as_array().into_iter().flatten();
+    let own = parts.filter_map(|part| part["$ref"].as_str().map(str::to_owned));
+    let within: Vec<&Value> = match value {
+        Value::Object(fields) => fields.values().collect(),
+        Value::Array(items) => items.iter().collect(),
+        _ => Vec::new(),
+    };
+    own.chain(within.into_iter().flat_map(shared_parts)).collect()
+}
+
+/// Lets a schema tell of every field: one that is answered and not told of is a mistake.
+fn tell_all(schema: &mut Value) {
+    let is_open = schema.get("properties").or(schema.get("allOf")).is_some();
+    let Value::Object(fields) = schema else { return };
+    for (name, value) in fields.iter_mut().filter(|(name, _)| *name != "allOf") {
+        match value {
+            Value::Array(items) if name == "oneOf" || name == "anyOf" => items.iter_mut().for_each(tell_all),
+            Value::Object(_) if name == "properties" => value.as_object_mut().unwrap().values_mut().for_each(tell_all),
+            Value::Object(_) => tell_all(value),
+            _ => {}
+        }
+    }
+    if is_open && !fields.contains_key("additionalProperties") {
+        fields.insert("unevaluatedProperties".to_owned(), json!(false));
     }
 }
 

@@ -4,13 +4,14 @@ use std::fmt;
 
 use longhaul_core::clock::date_of;
 use longhaul_core::{Config, Millis};
-use longhaul_runtime::utc_offset_seconds;
 use longhaul_store::{Spending, Store, StoreError, Trouble};
 use serde_json::{Value, json};
 
+use crate::utc_offset_seconds;
+
 /// What was spent today, what is left, and what went wrong last.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Status {
+pub struct ModelStatus {
     /// Whether the user wants it.
     pub enabled: bool,
     /// By which way a model is asked: `claude` or `api`.
@@ -24,28 +25,28 @@ pub struct Status {
 }
 
 /// Returns what better words have cost today, for `longhaul worker status` and `/api/stats`.
-pub fn status(store: &Store, config: &Config, now: Millis) -> Result<Status, StoreError> {
+pub fn model_status(store: &Store, config: &Config, now: Millis) -> Result<ModelStatus, StoreError> {
     let model = &config.memory.model;
-    Ok(Status {
+    Ok(ModelStatus {
         enabled: model.enabled && config.memory.enabled,
         via: model.via.as_str(),
-        budget: budget(config),
+        budget: model_budget(config),
         spending: store.model_spending(&today(now))?,
         trouble: store.model_trouble()?,
     })
 }
 
 /// Returns the local day.
-pub(crate) fn today(now: Millis) -> String {
+pub fn today(now: Millis) -> String {
     date_of(now, utc_offset_seconds(now)).to_string()
 }
 
 /// Returns the tokens that may be spent a day.
-pub(crate) fn budget(config: &Config) -> u64 {
+pub fn model_budget(config: &Config) -> u64 {
     config.memory.model.daily_token_budget.0 as u64
 }
 
-impl Status {
+impl ModelStatus {
     /// Returns the tokens that may still be spent today.
     pub fn left(&self) -> u64 {
         self.budget.saturating_sub(self.spending.total())
@@ -69,7 +70,7 @@ impl Status {
     }
 }
 
-impl fmt::Display for Status {
+impl fmt::Display for ModelStatus {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if !self.enabled {
             return f.write_str("model summaries: off");

@@ -1,0 +1,93 @@
+//! What somebody looks for, wherever it is asked, as the store is asked for it.
+
+use jiff::civil;
+use jiff::tz::TimeZone;
+use longhaul_core::Millis;
+use longhaul_core::clock::Date;
+use longhaul_memory::{Kind, Query, Term};
+use longhaul_store::{Hit, Order, SearchQuery, Store, StoreError, What};
+
+/// What somebody looks for: words, and filters. A filter of its own counts more than one among the words.
+#[derive(Debug, Clone, Default)]
+pub struct Wanted {
+    /// The words; the project that is named among them is the caller's to find.
+    pub query: Query,
+    /// Observations of these kinds; empty for all.
+    pub kinds: Vec<Kind>,
+    /// Part of a file's path.
+    pub file: Option<String>,
+    /// From this day on.
+    pub since: Option<Date>,
+    /// Before this day.
+    pub before: Option<Date>,
+    /// Of this session.
+    pub session: Option<String>,
+    /// Records of these types; empty for all.
+    pub what: Vec<What>,
+    /// What comes first.
+    pub order: Order,
+    /// How many at most.
+    pub limit: usize,
+    /// How many to leave out first.
+    pub offset: usize,
+}
+
+/// Finds it, in the project with this key or in all.
+pub fn find(store: &Store, wanted: &Wanted, project_key: Option<&str>) -> Result<Vec<Hit>, StoreError> {
+    let query = &wanted.query;
+    let words = Query { excluded: Vec::new(), ..query.clone() }.fts();
+    // A word that no index knows, such as an emoji, is nowhere; a star is everything.
+    if words.is_none() && query.terms.iter().any(|term| term.text != "*") {
+        return Ok(Vec::new());
+    }
+    let without = any_of(&query.excluded);
+    let parts: Vec<&str> = query.terms.iter().map(|term| term.text.as_str()).collect();
+    let kinds: Vec<Kind> = wanted.kinds.iter().copied().chain(query.kind.filter(|_| wanted.kinds.is_empty())).collect();
+    let day_before = |date: Date| Millis(midnight(date).0.saturating_sub(1));
+    store.search(&SearchQuery {
+        words: words.as_deref(),
+        parts: &parts,
+        without: without.as_deref(),
+        project_key,
+        session: wanted.session.as_deref(),
+        kinds: &kinds,
+        file: wanted.file.as_deref().or(query.file.as_deref()),
+        from: wanted.since.or(query.since).map(midnight),
+        to: wanted.before.or(query.before).map(day_before),
+        what: &wanted.what,
+        order: wanted.order,
+        limit: wanted.limit,
+        offset: wanted.offset,
+    })
+}
+
+/// Writes terms of which none may occur.
+fn any_of(terms: &[Term]) -> Option<String> {
+    let words = terms.iter().filter(|term| term.text.chars().any(char::is_alphanumeric));
+    let quoted: Vec<String> = words.map(|term| format!("\"{}\"", term.text.replace('"', "\"\""))).collect();
+    Some(quoted.join(" OR ")).filter(|any| !any.is_empty())
+}
+
+/// Returns when a day begins on this machine's clock; the first and the last that can be told for days beyond those.
+fn midnight(date: Date) -> Millis {
+    let far = if date.year < 1970 { Millis(0) } else { Millis(i64::MAX.unsigned_abs()) };
+    let day =
+        || civil::Date::new(date.year.try_into().ok()?, date.month.try_into().ok()?, date.day.try_into().ok()?).ok();
+    let begins = day().and_then(|day| day.to_zoned(TimeZone::system()).ok());
+    begins.map_or(far, |at| Millis(u64::try_from(at.timestamp().as_millisecond()).unwrap_or_default()))
+}
+
+#[cfg(test)]
+mod tests {
+    use longhaul_core::clock::Date;
+
+    use super::midnight;
+
+    #[test]
+    fn every_day_that_can_be_written_begins_somewhere_and_in_order() {
+        let days = ["0000-01-01", "1969-12-31", "2026-01-31", "2026-02-01", "9999-12-30", "9999-12-31"];
+        let begins = days.map(|day| midnight(Date::parse(day).unwrap()).0);
+        assert!(begins.is_sorted(), "{begins:?}");
+        assert_eq!(begins[3] - begins[2], 86_400_000);
+    }
+}

@@ -1,0 +1,32 @@
+//! What better words cost, on the page.
+
+use serde_json::json;
+
+use super::{Page, Session};
+use crate::poll::{self, DEADLINE};
+use crate::sandbox::Sandbox;
+
+#[test]
+fn what_a_model_has_cost_is_shown_where_somebody_pays_for_it() {
+    let sandbox = Sandbox::new();
+    let session = Session::new(&sandbox, "payer", &sandbox.project());
+    session.prompt("count the costs");
+    let Some(page) = Page::open(&sandbox) else { return };
+    page.show("#/numbers");
+    page.wait_for("the plots", "document.querySelector('#main .plot svg')");
+    assert_eq!(page.browser.run("return document.querySelector('.model').children.length"), 0, "nobody pays");
+    // No key: it is asked for nothing, and says so.
+    let model = json!({ "enabled": true, "via": "api", "daily_token_budget": 50_000, "quiet_minutes": 0 });
+    sandbox.write_config(&json!({ "worker": { "port": 0 }, "memory": { "model": model } }).to_string());
+    page.browser.run("location.reload()");
+    page.wait_for("what is left", "document.querySelector('.model')?.innerText.includes('50,000 of 50,000 left')");
+    session.stop("They are counted.");
+    poll::wait_until(DEADLINE, "the trouble", || {
+        page.browser.run("location.reload()");
+        page.wait_for("the model's part", "document.querySelector('.model h2')");
+        page.browser.text(".model").contains("ANTHROPIC_API_KEY is not set")
+    });
+    page.browser.set_width(390);
+    page.fits();
+    page.is_clean();
+}
