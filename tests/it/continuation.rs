@@ -1,6 +1,7 @@
 //! Over the context limit without a person: the real executables, a real pane, and a client that does as it is told.
 
 mod asking;
+mod bridge;
 mod others;
 mod rounds;
 mod stepping_in;

@@ -19,6 +19,7 @@ mod tmux;
 mod answers;
 mod bookmarks_screen;
 mod bookmarks_tmux;
+mod bridge_module;
 mod cli;
 mod context_guard;
 mod continuation;

@@ -26,7 +26,8 @@ const LOOK_EVERY: Duration = Duration::from_millis(50);
 /// How often a plan is looked at that waits for the account's limit.
 const LOOK_AGAIN: Duration = Duration::from_secs(5);
 
-/// How long the client's module may take to come for a step: it does so when the turn has ended.
+/// How long the client's module may take to come for a step, at most a quarter of the step's time: it comes when the turn
+/// has ended.
 const BRIDGE_COMES: Duration = Duration::from_secs(8);
 
 /// How long the lock is tried for: a hook has it for a moment to see whether anybody is there.
@@ -212,7 +213,7 @@ impl Scene<'_> {
     /// Leaves the step to the client's module; `None` where that has not come for it, and shall not any more.
     fn leave_to_bridge(&self, until: Instant) -> Result<Option<Delivered>, Error> {
         let step = step_name(&self.chain.plan);
-        let given_up = until.min(Instant::now() + BRIDGE_COMES);
+        let given_up = Instant::now() + BRIDGE_COMES.min(left(until) / 4);
         loop {
             if self.has_moved_on()? {
                 return Ok(Some(Delivered::MovedOn));

@@ -1,0 +1,208 @@
+//! Rounds through the client's own module: what it tells, and what it is told to do.
+
+use serde_json::{Value, json};
+
+use super::{Bare, FULL, PROMPT, Stage, full_turn, handoff, nonce};
+use crate::poll::{DEADLINE, wait_for, wait_until};
+use crate::sandbox::{Outcome, Sandbox, payload};
+use crate::standin::{Options, Reply};
+
+/// Tells what the module of client `pid` would, and returns what it is told to do.
+fn tell(sandbox: &Sandbox, pid: u32, event: &str, report: Value) -> Vec<Value> {
+    let mut command = sandbox.executable("longhaul");
+    command.args(["bridge", event]).env("CLAUDE_PID", pid.to_string()).current_dir(sandbox.project());
+    let told = Outcome::of(&mut command, report.to_string().as_bytes());
+    assert_eq!(told.status, Some(0), "{told:?}");
+    told.json()["actions"].as_array().expect("a list of actions").clone()
+}
+
+/// Returns what is to be done, apart from what is only shown.
+fn deeds(actions: &[Value]) -> Vec<Value> {
+    actions.iter().filter(|action| action["do"] != "status").cloned().collect()
+}
+
+fn usage(tokens: u64) -> Value {
+    json!({ "context": { "tokens": tokens, "window": 1_000_000, "percent": tokens / 10_000 },
+            "rateLimits": [{ "kind": "five_hour", "percentUsed": 12.5, "resetsAt": "2026-11-15T12:00:00Z" }] })
+}
+
+impl Bare {
+    /// A client without a terminal, whose module runs.
+    fn with_module() -> (Self, u32) {
+        let pid = std::process::id();
+        let bare = Self::new();
+        let bare = Self { sandbox: bare.sandbox.with_env("CLAUDE_PID", pid.to_string()), ..bare };
+        tell(&bare.sandbox, pid, "start", json!({ "plugin": "longhaul", "session": "a", "interactive": true }));
+        (bare, pid)
+    }
+
+    fn turn(&self, pid: u32, session: &str) -> Vec<Value> {
+        deeds(&tell(
+            &self.sandbox,
+            pid,
+            "turn",
+            json!({ "session": session, "reason": "answer", "usage": usage(5_000) }),
+        ))
+    }
+
+    fn hook(&self, name: &str, executable: &str, changes: Value) -> Value {
+        let mut all = json!({ "cwd": self.sandbox.project() });
+        all.as_object_mut().unwrap().extend(changes.as_object().unwrap().clone());
+        self.sandbox.hook(executable, payload(name, all)).json()
+    }
+
+    fn state(&self) -> String {
+        self.status()[0]["state"].as_str().unwrap_or_default().to_owned()
+    }
+
+    /// Comes as far as the handoff.
+    fn hands_over(&self) {
+        let asked = self.stop(json!({}));
+        self.answer(&asked, "# Remaining\n- the rest\n");
+        assert_eq!(self.state(), "clearing");
+    }
+}
+
+#[test]
+fn without_a_terminal_the_module_clears_and_prompts() {
+    let (bare, pid) = Bare::with_module();
+    bare.hands_over();
+    assert_eq!(bare.turn(pid, "b"), [Value::Null; 0], "another session is none of its business");
+    assert_eq!(bare.turn(pid, "a"), [json!({ "do": "clear" })]);
+    assert_eq!(bare.turn(pid, "a"), [Value::Null; 0], "what it was told it does, and not twice");
+    // The client says that it has cleared before the new session's hook has come to its end.
+    let sandbox = &bare.sandbox;
+    let actions = std::thread::scope(|scope| {
+        let cleared = scope.spawn(|| tell(sandbox, pid, "cleared", json!({ "session": "b" })));
+        let shown =
+            bare.hook("SessionStart-clear", "longhaul-session-start", json!({ "session_id": "b", "source": "clear" }));
+        assert!(shown["hookSpecificOutput"]["additionalContext"].as_str().unwrap().contains("- the rest"), "{shown}");
+        cleared.join().unwrap()
+    });
+    assert_eq!(deeds(&actions), [json!({ "do": "submit", "text": PROMPT })]);
+    bare.hook("UserPromptSubmit", "longhaul-user-prompt-submit", json!({ "session_id": "b", "prompt": PROMPT }));
+    wait_until(DEADLINE, "the end of the round", || bare.state() == "done");
+    assert_eq!(bare.sandbox.error_log(), "");
+}
+
+#[test]
+fn what_the_client_refuses_is_tried_once_more_and_then_told() {
+    let (bare, pid) = Bare::with_module();
+    bare.hands_over();
+    assert_eq!(bare.turn(pid, "a"), [json!({ "do": "clear" })]);
+    let refused = json!({ "session": "a", "do": "clear", "error": "a turn runs" });
+    assert_eq!(tell(&bare.sandbox, pid, "failed", refused.clone()), [json!({ "do": "clear" })]);
+    let given_up = tell(&bare.sandbox, pid, "failed", refused);
+    assert_eq!(given_up[0]["do"], "toast");
+    assert!(given_up[0]["text"].as_str().unwrap().contains("would not clear: a turn runs"), "{given_up:?}");
+    assert_eq!(bare.state(), "failed");
+    assert!(bare.sandbox.error_log().contains("bridge: the client would not clear: a turn runs"));
+}
+
+#[test]
+fn in_a_pane_nothing_is_typed_where_the_module_runs() {
+    let stage = Stage::new(Options::default());
+    let pid = stage.standin.state().pid;
+    let first = stage.standin.session_id();
+    tell(&stage.sandbox, pid, "start", json!({ "session": first, "interactive": true }));
+    stage.standin.replies([full_turn(), handoff("the other half"), Reply::new("Going on.")]);
+    stage.types("count to ten");
+    stage.wait_for_state("clearing");
+    let report = json!({ "session": first, "reason": "answer", "usage": usage(FULL) });
+    assert_eq!(deeds(&tell(&stage.sandbox, pid, "turn", report)), [json!({ "do": "clear" })]);
+    stage.standin.clear();
+    let second = stage.standin.session_id();
+    let prompt = deeds(&tell(&stage.sandbox, pid, "cleared", json!({ "session": second })));
+    assert_eq!(prompt, [json!({ "do": "submit", "text": PROMPT })]);
+    stage.standin.submit(PROMPT);
+    stage.wait_for_state("done");
+    assert_eq!(stage.prompts(), ["count to ten", PROMPT], "no /clear was typed, and the prompt but once");
+}
+
+#[test]
+fn a_module_that_is_silent_is_not_waited_for_and_comes_too_late() {
+    let stage = Stage::with_config(Options::default(), json!({ "step_seconds": 8 }));
+    let pid = stage.standin.state().pid;
+    let first = stage.standin.session_id();
+    tell(&stage.sandbox, pid, "start", json!({ "session": first, "interactive": true }));
+    stage.standin.replies([full_turn(), handoff("the other half"), Reply::new("Going on.")]);
+    stage.types("count to ten");
+    stage.standin.wait_for_session_change(DEADLINE * 2);
+    stage.wait_for_state("done");
+    let report = json!({ "session": first, "reason": "answer", "usage": usage(FULL) });
+    assert_eq!(deeds(&tell(&stage.sandbox, pid, "turn", report)), [Value::Null; 0]);
+    assert_eq!(stage.prompts(), ["count to ten", "/clear", PROMPT], "typed, as without a module");
+}
+
+#[test]
+fn switched_off_it_is_told_nothing_and_waited_for_by_nobody() {
+    let (bare, pid) = Bare::with_module();
+    bare.sandbox.write_config(r#"{"continuation":{"enabled":true,"at":1000},"bridge":{"enabled":false}}"#);
+    let asked = bare.stop(json!({}));
+    let kept = bare.answer(&asked, "# Remaining\n- the rest\n");
+    assert!(kept["systemMessage"].as_str().unwrap().contains("type /clear"), "{kept}");
+    assert_eq!(tell(&bare.sandbox, pid, "turn", json!({ "session": "a", "reason": "answer" })), [Value::Null; 0]);
+}
+
+#[test]
+fn a_turn_that_the_user_stopped_leaves_the_session_idle_and_uncleared() {
+    let (bare, pid) = Bare::with_module();
+    bare.hook("SessionStart-startup-interactive", "longhaul-session-start", json!({ "session_id": "a" }));
+    bare.hook("UserPromptSubmit", "longhaul-user-prompt-submit", json!({ "session_id": "a", "prompt": "go" }));
+    let status = || bare.sandbox.longhaul(&["status", "--json"]).json()[0]["status"].as_str().unwrap().to_owned();
+    assert_eq!(status(), "working");
+    let report = json!({ "session": "a", "reason": "aborted", "usage": usage(5_000) });
+    assert_eq!(deeds(&tell(&bare.sandbox, pid, "turn", report)), [Value::Null; 0]);
+    assert_eq!(status(), "idle", "without a refresh");
+}
+
+#[test]
+fn the_clients_own_figures_are_kept_and_shown() {
+    let (bare, pid) = Bare::with_module();
+    bare.hook("SessionStart-startup-interactive", "longhaul-session-start", json!({ "session_id": "a" }));
+    let report = json!({ "session": "a", "reason": "answer", "usage": usage(420_000) });
+    let actions = tell(&bare.sandbox, pid, "turn", report.clone());
+    assert_eq!(actions, [json!({ "do": "status", "text": "context 42 %, 580k left" })]);
+    let monitor = bare.sandbox.longhaul(&["monitor", "--all", "--once", "--json"]).json();
+    assert_eq!((&monitor[0]["used_tokens"], &monitor[0]["window_tokens"]), (&json!(420_000), &json!(1_000_000)));
+    bare.sandbox.write_config(r#"{"bridge":{"status":[]}}"#);
+    assert_eq!(tell(&bare.sandbox, pid, "turn", report), [Value::Null; 0], "off with one key");
+}
+
+#[test]
+fn the_guard_leaves_compacting_to_the_module() {
+    let (bare, pid) = Bare::with_module();
+    bare.sandbox.write_config(r#"{"guard":{"enabled":true,"compactPercent":0.004}}"#);
+    bare.stop(json!({}));
+    assert_eq!(bare.turn(pid, "a"), [json!({ "do": "compact" })]);
+    assert_eq!(bare.turn(pid, "a"), [Value::Null; 0], "once");
+}
+
+#[test]
+fn whatever_the_module_sends_is_answered() {
+    let sandbox = Sandbox::new();
+    for input in ["", "{", "null", "[]", r#"{"session":7}"#, r#"{"usage":"x"}"#, r#"{"session":"../../x","reason":[]}"#]
+    {
+        for event in ["start", "turn", "cleared", "end", "failed", "trouble"] {
+            let mut command = sandbox.executable("longhaul");
+            let told = Outcome::of(command.args(["bridge", event]).env("CLAUDE_PID", "1"), input.as_bytes());
+            assert_eq!((told.status, told.json()["actions"].is_array()), (Some(0), true), "{event} {input}: {told:?}");
+        }
+    }
+    assert!(sandbox.error_log().contains("not what the module sends"));
+    let unknown = sandbox.longhaul(&["bridge", "nonsense"]);
+    assert_eq!(unknown.status, Some(1));
+    assert!(unknown.stderr.contains("known are start, turn"), "{}", unknown.stderr);
+}
+
+#[test]
+fn a_headless_client_is_left_alone() {
+    let (bare, pid) = Bare::with_module();
+    tell(&bare.sandbox, pid, "start", json!({ "session": "a", "interactive": false }));
+    let asked = bare.stop(json!({}));
+    assert!(!nonce(&asked).is_empty());
+    let kept = bare.answer(&asked, "# Remaining\n- the rest\n");
+    assert!(kept["systemMessage"].as_str().unwrap().contains("type /clear"), "{kept}");
+    let chain = wait_for(DEADLINE, "the chain", || bare.status().get(0).cloned());
+    assert_eq!(chain["state"], "clearing");
+}
