@@ -1,4 +1,5 @@
 mod baton;
+mod bridge;
 mod choose;
 mod continuation_any;
 mod continuation_document;

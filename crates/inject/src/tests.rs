@@ -1,5 +1,6 @@
 mod argv;
 mod look;
+mod means;
 mod policy;
 mod quote;
 mod robustness;

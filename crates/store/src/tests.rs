@@ -1,5 +1,6 @@
 mod agents;
 mod batons;
+mod bridges;
 mod context;
 mod ingest;
 mod memory;

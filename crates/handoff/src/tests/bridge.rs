@@ -1,0 +1,70 @@
+use longhaul_core::Millis;
+use serde_json::json;
+
+use crate::bridge::{Action, Glance, answer, step, step_name};
+use crate::continuation::{Fill, Plan, Rules, State};
+
+fn rules() -> Rules<'static> {
+    Rules { limits: &[0.75], max_rounds: 10, step_ms: 60_000, prompt: "Go on.", can_type: true, remaining: &[] }
+}
+
+fn plan(state: State) -> Plan {
+    Plan {
+        session: "s".to_owned(),
+        state,
+        nonce: "lh-1".to_owned(),
+        asked_at: Millis(5),
+        since: Millis(5),
+        ..Plan::default()
+    }
+}
+
+#[test]
+fn each_state_is_one_thing_to_do() {
+    let wanted = |state| step(&plan(state), &rules(), "s");
+    assert_eq!(wanted(State::Clearing), Some(Action::Clear));
+    assert_eq!(wanted(State::Prompting), Some(Action::Submit("Go on.".to_owned())));
+    for state in [State::Armed, State::Asked, State::Done, State::Failed, State::Cancelled] {
+        assert_eq!(wanted(state), None, "{state}");
+    }
+    let carried_on = Plan { since: Millis(9), ..plan(State::Asked) };
+    assert!(matches!(step(&carried_on, &rules(), "s"), Some(Action::Submit(text)) if text.contains("lh-1")));
+    assert_eq!(step(&plan(State::Clearing), &rules(), "other"), None, "the plan of another session");
+    assert_eq!(step(&Plan { paused: true, ..plan(State::Clearing) }, &rules(), "s"), None);
+}
+
+#[test]
+fn a_second_try_is_another_step() {
+    let first = plan(State::Clearing);
+    let second = Plan { attempt: 2, ..first.clone() };
+    assert_ne!(step_name(&first), step_name(&second));
+    assert_eq!(step_name(&first), step_name(&Plan { reason: "other words".to_owned(), ..first.clone() }));
+}
+
+#[test]
+fn the_line_says_what_is_wanted_and_there() {
+    let glance = Glance {
+        fill: Some(Fill { tokens: 420_000, window: 1_000_000 }),
+        bookmarks: 3,
+        turns: 12,
+        records: 1,
+        handoff_waits: true,
+    };
+    let line = |parts: &[&str]| glance.line(&parts.iter().map(|part| (*part).to_owned()).collect::<Vec<_>>());
+    assert_eq!(
+        line(&["context", "bookmarks", "memory", "handoff"]).unwrap(),
+        "context 42 %, 580k left · 3 bookmarks · began with 12 turns and 1 record · a handoff waits for /clear"
+    );
+    assert_eq!(line(&["bookmarks", "weather"]).unwrap(), "3 bookmarks");
+    assert_eq!(line(&[]), None);
+    assert_eq!(Glance::default().line(&["context".to_owned(), "memory".to_owned()]), None);
+}
+
+#[test]
+fn actions_are_what_the_module_reads() {
+    let actions = [Action::Clear, Action::Submit("x".to_owned()), Action::Status(None)];
+    assert_eq!(
+        answer(&actions),
+        json!({ "actions": [{ "do": "clear" }, { "do": "submit", "text": "x" }, { "do": "status", "text": null }] })
+    );
+}
