@@ -1,0 +1,2 @@
+mod settings;
+mod tmux_conf;
