@@ -63,16 +63,17 @@ impl Settings {
 
 /// Takes away members that are empty objects: what the client leaves behind of plugins that are gone.
 ///
-/// Returns an empty text where nothing else was in the file.
+/// Returns an empty text where nothing else is in the file.
 pub fn without_empty(text: &str, names: &[String]) -> Change {
     let mut settings = Settings::parse(Some(text))?;
     let is_empty = |text: &str| Object::parse(text).is_some_and(|object| object.0.is_empty());
     let before = settings.members.0.len();
     settings.members.0.retain(|(name, text)| !(names.contains(name) && is_empty(text)));
-    if settings.members.0.len() == before {
-        return Ok(None);
+    match settings.members.0.len() {
+        0 => Ok(Some(String::new())),
+        after if after == before => Ok(None),
+        _ => Ok(Some(settings.write())),
     }
-    Ok(Some(if settings.members.0.is_empty() { String::new() } else { settings.write() }))
 }
 
 /// Returns the names of the members of settings; none where it is no settings.

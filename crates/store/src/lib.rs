@@ -5,6 +5,7 @@ mod batons;
 mod bookmarks;
 mod context;
 mod continuations;
+mod health;
 mod ingest;
 mod memory;
 mod migrations;
@@ -25,6 +26,7 @@ pub use crate::batons::{Injection, NewInjection, StoredBaton};
 pub use crate::bookmarks::{Bookmark, NewBookmark};
 pub use crate::context::ContextUse;
 pub use crate::continuations::{Chain, Handoff, Met, NewChain, Step, Word};
+pub use crate::health::{SCHEMA, problems_of, schema_of};
 pub use crate::ingest::{Clean, Work};
 pub use crate::memory::{
     Bulk, Content, Hit, KnownProject, LatestSummary, NewNote, NewObservation, Order, Page, PageLine, Past, PastPrompt,
