@@ -6,6 +6,7 @@ mod bookmarks;
 mod config;
 mod continuation;
 mod detail;
+mod doctor;
 mod handoff;
 mod hook;
 mod install;
@@ -43,6 +44,8 @@ enum Command {
     Update(update::Args),
     /// Take away everything that install has put anywhere
     Uninstall(uninstall::Args),
+    /// Look whether all is well, and say how to mend what is not; exit 1 if something is broken
+    Doctor(doctor::Args),
     /// List the bookmarks of a session, or of all
     Bookmarks(bookmarks::Args),
     /// Set a bookmark with a note in the session of this pane
@@ -97,6 +100,7 @@ pub(crate) fn main() -> ExitCode {
         Command::Install(args) => install::run(&env, &args),
         Command::Update(args) => update::run(&env, &args),
         Command::Uninstall(args) => uninstall::run(&env, &args),
+        Command::Doctor(args) => doctor::run(&env, &args),
         Command::Bookmarks(args) => bookmarks::run(&env, &args),
         Command::Bookmark(args) => bookmark::run(&env, &args),
         Command::Status(args) => status::run(&env, &args),

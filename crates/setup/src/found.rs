@@ -150,7 +150,7 @@ fn orphans(cache: &Path) -> Vec<PathBuf> {
 
 fn missing_dirs(places: &Places) -> Vec<PathBuf> {
     let above = |path: &Path| path.ancestors().skip(1).map(Path::to_owned).collect::<Vec<_>>();
-    let mut dirs = [above(&places.lib), above(&places.link)].concat();
+    let mut dirs = [above(&places.lib), above(&places.link), above(places.data.dir())].concat();
     dirs.retain(|dir| dir.starts_with(&places.home) && !dir.exists());
     dirs.sort();
     dirs.dedup();

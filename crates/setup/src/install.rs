@@ -55,10 +55,7 @@ pub fn plan(found: &Found, bundle: &Bundle, wishes: Wishes, now: u64) -> Result<
     if is_new && found.worker_runs {
         plan.steps.push(Step::StopWorker);
     }
-    match wishes.way {
-        Way::Plugin => as_plugin(found, bundle, &mut plan)?,
-        Way::Hooks => as_hooks(found, bundle, &mut plan)?,
-    }
+    // Before the client changes the same file, so that what is kept of it is what was there.
     if wishes.status_line && is_on_path {
         edit(&mut plan, &places.settings, found.settings.as_deref(), Edit::AddStatusLine(PROGRAM))?;
     }
@@ -66,6 +63,10 @@ pub fn plan(found: &Found, bundle: &Bundle, wishes: Wishes, now: u64) -> Result<
         let there = found.tmux_confs.first();
         let path = there.map_or(&places.tmux_confs[0], |(path, _)| path);
         edit(&mut plan, path, there.map(|(_, text)| text.as_str()), Edit::AddTmuxLine)?;
+    }
+    match wishes.way {
+        Way::Plugin => as_plugin(found, bundle, &mut plan)?,
+        Way::Hooks => as_hooks(found, bundle, &mut plan)?,
     }
     let wants_server = found.tmux_server == TmuxServer::Plain && wishes.tmux;
     if is_on_path && (wants_server || (found.tmux_server == TmuxServer::SetUp && is_new)) {

@@ -61,7 +61,7 @@ impl Object {
         let mut deserializer = serde_json::Deserializer::from_str(text);
         let members = deserializer.deserialize_map(Members).ok()?;
         deserializer.end().ok()?;
-        Some(Self(members))
+        Some(Self(members.into_iter().map(|(name, raw)| (name, raw.get().to_owned())).collect()))
     }
 
     /// Returns the text of a member; `Err` where there are two of that name, because nobody can tell which one counts.
@@ -92,6 +92,15 @@ impl Object {
     }
 }
 
+/// Returns the object `text` with another value of the member `name`, every other byte as it was; `None` where it has no
+/// such member.
+pub(crate) fn with_value(text: &str, name: &str, value: &Value) -> Option<String> {
+    let members = serde_json::Deserializer::from_str(text).deserialize_map(Members).ok()?;
+    let (_, raw) = members.into_iter().find(|(member, _)| member == name)?;
+    let start = raw.get().as_ptr() as usize - text.as_ptr() as usize;
+    Some(format!("{}{value}{}", &text[..start], &text[start + raw.get().len()..]))
+}
+
 /// A list as the texts of its items.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct List(pub(crate) Vec<String>);
@@ -116,7 +125,7 @@ pub(crate) struct Twice(pub(crate) String);
 struct Members;
 
 impl<'de> Visitor<'de> for Members {
-    type Value = Vec<(String, String)>;
+    type Value = Vec<(String, &'de RawValue)>;
 
     fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str("an object")
@@ -125,7 +134,7 @@ impl<'de> Visitor<'de> for Members {
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
         let mut members = Vec::new();
         while let Some((name, raw)) = map.next_entry::<String, &RawValue>()? {
-            members.push((name, raw.get().to_owned()));
+            members.push((name, raw));
         }
         Ok(members)
     }

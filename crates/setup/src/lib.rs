@@ -5,6 +5,7 @@
 
 mod bundle;
 mod client;
+pub mod doctor;
 mod error;
 mod found;
 pub mod install;

@@ -59,7 +59,7 @@ pub fn perform(step: &Step, found: &Found, env: &Env) -> Result<()> {
         }
         Step::Edit(path, edit) => {
             let refused = |refusal| Error::Refused { path: path.clone(), refusal };
-            shared_file::change(path, |text| edit.apply(text).map_err(refused)).map(drop)
+            shared_file::change(path, edit.backup(), |text| edit.apply(text).map_err(refused)).map(drop)
         }
         Step::SetUpTmux => {
             let argv = [&found.places.link.to_string_lossy(), "tmux", "setup"].map(str::to_owned).to_vec();

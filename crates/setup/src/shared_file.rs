@@ -14,17 +14,29 @@ const TRIES: usize = 20;
 /// Whether the file may be written by its owner.
 const OWNER_WRITES: u32 = 0o200;
 
+/// Whether what was there before is kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Backup {
+    /// Beside the file, unless a copy from an earlier change is there.
+    Keep,
+    /// What is taken out is ours.
+    None,
+}
+
 /// Changes a file by what `change` makes of its text; `None` leaves it as it is, an empty text removes it.
 ///
-/// A link is followed, the mode is kept, and the text from before our first change is kept beside it. The new text is
-/// written whole to a file beside it, which takes its place only if the text is still the one that `change` was given;
+/// A link is followed, and the mode is kept. The new text is written whole to a file beside it, which takes its place only if the text is still the one that `change` was given;
 /// else it begins anew. Returns whether anything was changed.
-pub(crate) fn change(path: &Path, change: impl Fn(Option<&str>) -> Result<Option<String>>) -> Result<bool> {
+pub(crate) fn change(
+    path: &Path,
+    backup: Backup,
+    change: impl Fn(Option<&str>) -> Result<Option<String>>,
+) -> Result<bool> {
     for _ in 0..TRIES {
         let path = target(path)?;
         let old = read(&path)?;
         let Some(new) = change(old.as_deref())? else { return Ok(false) };
-        if put(&path, old.as_deref(), &new)? {
+        if put(&path, backup, old.as_deref(), &new)? {
             return Ok(true);
         }
     }
@@ -53,7 +65,7 @@ fn target(path: &Path) -> Result<PathBuf> {
 }
 
 /// Puts `new` in the place of `old`; `false` where somebody else was faster.
-fn put(path: &Path, old: Option<&str>, new: &str) -> Result<bool> {
+fn put(path: &Path, backup: Backup, old: Option<&str>, new: &str) -> Result<bool> {
     let failed = |source| Error::Write { path: path.to_owned(), source };
     let mode = match fs::metadata(path) {
         Ok(metadata) => metadata.permissions().mode() & 0o7777,
@@ -65,7 +77,7 @@ fn put(path: &Path, old: Option<&str>, new: &str) -> Result<bool> {
     let temporary = path.with_file_name(format!(".longhaul-{}.tmp", std::process::id()));
     fs::create_dir_all(path.parent().unwrap_or(path)).map_err(failed)?;
     let written = write_new(&temporary, new, mode).and_then(|()| {
-        if let Some(old) = old.filter(|_| !Places::backup(path).exists()) {
+        if let Some(old) = old.filter(|_| backup == Backup::Keep && !Places::backup(path).exists()) {
             write_new(&Places::backup(path), old, mode)?;
         }
         // Between this look and the renaming there is no room for anything but bad luck.

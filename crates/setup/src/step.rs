@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use crate::bundle::Bundle;
 use crate::manifest::Manifest;
 use crate::settings::{self, Refusal};
+use crate::shared_file::Backup;
 use crate::tmux_conf;
 
 /// A change of a file that belongs to somebody.
@@ -37,6 +38,14 @@ pub enum WhenEmpty {
 }
 
 impl Edit {
+    /// Returns whether the file is kept as it was.
+    pub(crate) fn backup(&self) -> Backup {
+        match self {
+            Self::AddHooks(_) | Self::AddStatusLine(_) | Self::AddTmuxLine => Backup::Keep,
+            Self::RemoveHooks | Self::RemoveStatusLine | Self::RemoveEmpty(..) | Self::RemoveTmuxLine => Backup::None,
+        }
+    }
+
     /// Returns what becomes of a file's text, `None` where nothing does; an empty text stands for no file.
     pub fn apply(&self, text: Option<&str>) -> Result<Option<String>, Refusal> {
         let old = text.unwrap_or_default();

@@ -4,7 +4,7 @@ use longhaul_inject::shell_single_quote;
 use serde_json::{Value, json};
 
 use super::{Change, Refusal, Settings};
-use crate::json_text::Object;
+use crate::json_text::{Object, with_value};
 
 const KEY: &str = "statusLine";
 const COMMAND: &str = "command";
@@ -22,13 +22,12 @@ pub fn with_status_line(text: Option<&str>, program: &str) -> Change {
     let line = match settings.members.get(KEY)? {
         None => settings.style.write(&json!({ "type": COMMAND, COMMAND: ours }), 1),
         Some(text) => {
-            let mut line = Object::parse(text).ok_or_else(shape)?;
-            let theirs = command(&line).ok_or_else(shape)?;
+            let theirs = command(text).ok_or_else(shape)?;
             if is_our_status_line(&theirs) {
                 return Ok(None);
             }
-            line.set(COMMAND, Value::from(format!("{ours}{AROUND}{}", shell_single_quote(&theirs))).to_string());
-            line.write(&settings.style, 1)
+            let around = format!("{ours}{AROUND}{}", shell_single_quote(&theirs));
+            with_value(text, COMMAND, &Value::from(around)).ok_or_else(shape)?
         }
     };
     settings.members.set(KEY, line);
@@ -38,14 +37,11 @@ pub fn with_status_line(text: Option<&str>, program: &str) -> Change {
 /// Returns settings with the status line as it was before ours.
 pub fn without_status_line(text: &str) -> Change {
     let mut settings = Settings::parse(Some(text))?;
-    let Some(mut line) = settings.members.get(KEY)?.and_then(Object::parse) else { return Ok(None) };
+    let Some(line) = settings.members.get(KEY)?.map(str::to_owned) else { return Ok(None) };
     let Some(ours) = command(&line).filter(|command| is_our_status_line(command)) else { return Ok(None) };
-    match ours.split_once(AROUND).and_then(|(_, word)| unquote(word)) {
-        Some(theirs) => {
-            line.set(COMMAND, Value::from(theirs).to_string());
-            let line = line.write(&settings.style, 1);
-            settings.members.set(KEY, line);
-        }
+    let theirs = ours.split_once(AROUND).and_then(|(_, word)| unquote(word));
+    match theirs.and_then(|theirs| with_value(&line, COMMAND, &Value::from(theirs))) {
+        Some(line) => settings.members.set(KEY, line),
         None => settings.members.remove(KEY),
     }
     Ok(Some(settings.write()))
@@ -58,8 +54,8 @@ pub fn is_our_status_line(command: &str) -> bool {
     name == "longhaul" && (rest.is_empty() || rest.starts_with(' '))
 }
 
-fn command(line: &Object) -> Option<String> {
-    serde_json::from_str(line.get(COMMAND).ok()??).ok()
+fn command(line: &str) -> Option<String> {
+    serde_json::from_str(Object::parse(line)?.get(COMMAND).ok()??).ok()
 }
 
 /// Returns what [`shell_single_quote`] has made a word of.

@@ -98,6 +98,7 @@ fn the_status_line_is_put_around_the_users_own_and_taken_away_again() {
     let around = r"~/.local/bin/longhaul statusline -- sh -c 'echo '\''a b'\'' | cat'";
     assert_eq!(with["statusLine"]["command"], around);
     assert_eq!(with["statusLine"]["padding"], 0);
+    line_there_and_back("{\n  \"statusLine\": { \"command\":\"command\", \"type\": \"command\" }\n}\n");
     assert_eq!(without_status_line("{\"statusLine\":{\"command\":\"mine\"}}"), Ok(None));
 }
 
