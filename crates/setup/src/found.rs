@@ -43,6 +43,8 @@ pub struct Found {
     pub manifest: Option<Manifest>,
     /// The client, where there is one.
     pub client: Option<PathBuf>,
+    /// Why the client is counted as missing, though there is one.
+    pub client_trouble: Option<String>,
     /// Its plugins, ours and others'.
     pub plugins: Vec<Plugin>,
     /// Our marketplace, as the client knows it.
@@ -83,19 +85,24 @@ impl Found {
     /// Looks.
     pub fn look(env: &Env, shell: &Shell) -> Result<Self> {
         let places = Places::of(env, shell)?;
-        let client = shell.client();
-        let (plugins, marketplace) = match &client {
-            Some(client) => (client::plugins(client)?, client::marketplace(client)?),
-            None => Default::default(),
+        let asked = shell.client().map(|client| {
+            let told = client::plugins(&client).and_then(|plugins| Ok((plugins, client::marketplace(&client)?)));
+            told.map(|(plugins, marketplace)| (client, plugins, marketplace))
+        });
+        let (client, plugins, marketplace, client_trouble) = match asked {
+            Some(Ok((client, plugins, marketplace))) => (Some(client), plugins, marketplace, None),
+            Some(Err(error)) => (None, Vec::new(), None, Some(error.to_string())),
+            None => (None, Vec::new(), None, None),
         };
-        let tmux_confs =
-            places.tmux_confs.iter().filter_map(|path| Some((path.clone(), shared_file::read(path).transpose()?)));
-        let tmux_confs = tmux_confs.map(|(path, text)| Ok((path, text?))).collect::<Result<_>>()?;
+        // Only looked at: what is not UTF-8 is not changed.
+        let text = |path: &PathBuf| Some((path.clone(), String::from_utf8_lossy(&fs::read(path).ok()?).into_owned()));
+        let tmux_confs = places.tmux_confs.iter().filter_map(text).collect();
         Ok(Self {
             manifest: Manifest::load(&places.manifest()),
             plugins,
             marketplace,
             client,
+            client_trouble,
             link: link(&places),
             settings: shared_file::read(&places.settings)?,
             tmux_confs,
@@ -162,11 +169,18 @@ fn leftovers(places: &Places) -> Vec<PathBuf> {
     // The copy lies beside the file that was changed, which is where a link leads to.
     let changed = changed.map(|path| fs::canonicalize(path).unwrap_or_else(|_| path.clone()));
     let data = places.client_dir.join("plugins/data").join(ID.replace('@', "-"));
-    let all = changed.map(|path| Places::backup(&path)).chain([places.cache(), data]);
+    let all = changed.map(|path| Places::backup(&path)).chain([places.cache(), data]).chain(server_logs(places));
     all.filter(|path| path.exists()).collect()
 }
 
 fn has_link_on_path(places: &Places, shell: &Shell) -> bool {
     let dir = places.link.parent();
     shell.path.iter().flat_map(std::env::split_paths).any(|on_path| Some(on_path.as_path()) == dir)
+}
+
+/// Returns what the client has logged of our MCP server, in a folder for each project.
+fn server_logs(places: &Places) -> Vec<PathBuf> {
+    let caches = [".cache", "Library/Caches"].map(|cache| places.home.join(cache).join("claude-cli-nodejs"));
+    let projects = caches.iter().flat_map(|cache| names(cache).into_iter().map(|name| cache.join(name)));
+    projects.map(|project| project.join(format!("mcp-logs-plugin-{PLUGIN}-{PLUGIN}"))).collect()
 }

@@ -135,7 +135,7 @@ fn as_plugin(found: &Found, bundle: &Bundle, plan: &mut Plan) -> Result<()> {
     if found.client.is_none() {
         let command = found.places.bin(&bundle.id).join(PLUGIN);
         let command = if found.link == Link::Foreign { command.display().to_string() } else { PROGRAM.to_owned() };
-        plan.notes.push(format!("Claude Code is not on the PATH. Once it is, one command is left: {command} install"));
+        plan.notes.push(format!("{}, one command is left: {command} install", no_client(found)));
         return Ok(());
     }
     let ours = || found.plugins.iter().filter(|plugin| plugin.is_ours());
@@ -160,6 +160,14 @@ fn as_plugin(found: &Found, bundle: &Bundle, plan: &mut Plan) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// Says why the client was not asked, up to what is left to do.
+pub(crate) fn no_client(found: &Found) -> String {
+    match &found.client_trouble {
+        Some(trouble) => format!("Claude Code does not answer as it should ({trouble}). Once it does"),
+        None => "Claude Code is not on the PATH. Once it is".to_owned(),
+    }
 }
 
 fn as_hooks(found: &Found, bundle: &Bundle, plan: &mut Plan) -> Result<()> {

@@ -1,9 +1,9 @@
 //! What an uninstallation changes: all that an installation ever did, whether or not it was noted.
 
 use crate::found::{Found, Link, TmuxServer};
-use crate::install::{Plan, edit, unregister};
+use crate::install::{Plan, edit, no_client, unregister};
 use crate::step::{Edit, Step, WhenEmpty};
-use crate::{ID, Result, tmux_conf};
+use crate::{ID, MARKETPLACE, Result, tmux_conf};
 
 /// What becomes of what is remembered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,9 +30,8 @@ pub fn plan(found: &Found, data: Data) -> Result<Plan> {
     unregister(found, &mut plan);
     if found.client.is_none() && found.leftovers.contains(&places.cache()) {
         plan.notes.push(format!(
-            "Claude Code is not on the PATH. Once it is, two commands are left: `claude plugin uninstall {ID}` and \
-             `claude plugin marketplace remove {}`.",
-            crate::MARKETPLACE
+            "{}, two commands are left: `claude plugin uninstall {ID}` and `claude plugin marketplace remove {MARKETPLACE}`.",
+            no_client(found)
         ));
     }
     let settings = found.settings.as_deref();

@@ -29,6 +29,8 @@ fn what_install_puts_anywhere_uninstall_takes_away() {
         machine.settings_text()
     );
     assert!(fs::read_to_string(home.join(".tmux.conf")).unwrap().contains("tmux setup"));
+    let logs = home.join(".cache/claude-cli-nodejs/p/mcp-logs-plugin-longhaul-longhaul");
+    fs::create_dir_all(&logs).unwrap();
     machine.sandbox.write_config("{}");
     fs::write(machine.sandbox.data_dir().join("mine"), "not yours").unwrap();
 
@@ -40,6 +42,8 @@ fn what_install_puts_anywhere_uninstall_takes_away() {
     assert_eq!(refused.status, Some(1));
     assert!(refused.stderr.contains("--yes"), "{refused:?}");
     succeeds(&machine.longhaul(&["uninstall", "--purge", "--yes"]));
+    assert!(!logs.exists());
+    fs::remove_dir_all(home.join(".cache")).unwrap();
     assert_eq!(machine.listing(), before);
     assert_eq!(machine.plugins(), Value::Array(Vec::new()));
     let left: Vec<_> = fs::read_dir(machine.sandbox.data_dir()).unwrap().flatten().map(|e| e.file_name()).collect();
@@ -78,6 +82,24 @@ fn without_the_client_the_executables_are_installed_and_one_command_is_left() {
     assert!(installed.stderr.contains("one command is left: ~/.local/bin/longhaul install"), "{installed:?}");
     succeeds(&machine.longhaul(&["--version"]));
     assert!(!machine.settings().exists());
+}
+
+#[test]
+fn a_client_that_fails_holds_nothing_up() {
+    let machine = Machine::new();
+    succeeds(&machine.install("1.0.0", &[]));
+    fs::write(machine.sandbox.path("tools/claude"), "#!/bin/sh\necho 'unknown command plugin' >&2\nexit 1\n").unwrap();
+    let installed = machine.install("1.1.0", &[]);
+    succeeds(&installed);
+    assert!(installed.stderr.contains("unknown command plugin"), "{installed:?}");
+    assert!(fs::read_link(machine.link()).unwrap().to_string_lossy().contains("1.1.0"));
+    let doctor = machine.longhaul(&["doctor"]);
+    assert_eq!(doctor.status, Some(1));
+    assert!(doctor.stdout.contains("unknown command plugin"), "{doctor:?}");
+    let gone = machine.longhaul(&["uninstall"]);
+    succeeds(&gone);
+    assert!(gone.stderr.contains("claude plugin uninstall longhaul@longhaul"), "{gone:?}");
+    assert!(!machine.link().exists());
 }
 
 #[test]

@@ -158,7 +158,8 @@ fn cache(facts: &Facts) -> Vec<Finding> {
         return Vec::new();
     }
     let what = format!("the client keeps several versions of us: {}", facts.cached.join(", "));
-    vec![Finding::warning("cache", what, "it removes them by itself; longhaul install does so when no session runs")]
+    let mend = "it removes them by itself; longhaul install does so when no session runs";
+    vec![Finding { mend: Some(mend.to_owned()), ..Finding::note("cache", what) }]
 }
 
 fn fired(facts: &Facts) -> Vec<Finding> {
