@@ -4,12 +4,19 @@ use std::fs::{self, OpenOptions, Permissions};
 use std::io::{self, Write};
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use rustix::fs::{CWD, RenameFlags};
+use rustix::io::Errno;
 
 use crate::places::Places;
 use crate::{Error, Result};
 
 /// How often a change is tried when others write in between.
 const TRIES: usize = 20;
+
+/// How long a file is given to become whole.
+const PAUSE: Duration = Duration::from_millis(20);
 
 /// Whether the file may be written by its owner.
 const OWNER_WRITES: u32 = 0o200;
@@ -35,7 +42,18 @@ pub(crate) fn change(
     for _ in 0..TRIES {
         let path = target(path)?;
         let old = read(&path)?;
-        let Some(new) = change(old.as_deref())? else { return Ok(false) };
+        let new = match change(old.as_deref()) {
+            Ok(Some(new)) => new,
+            Ok(None) => return Ok(false),
+            Err(refused) => {
+                // A program that writes in place leaves half a file for a moment: what is refused must last.
+                std::thread::sleep(PAUSE);
+                if read(&path)? == old {
+                    return Err(refused);
+                }
+                continue;
+            }
+        };
         if put(&path, backup, old.as_deref(), &new)? {
             return Ok(true);
         }
@@ -80,19 +98,16 @@ fn put(path: &Path, backup: Backup, old: Option<&str>, new: &str) -> Result<bool
         if let Some(old) = old.filter(|_| backup == Backup::Keep && !Places::backup(path).exists()) {
             write_new(&Places::backup(path), old, mode)?;
         }
-        // Between this look and the renaming there is no room for anything but bad luck.
         if fs::read(path).ok().as_deref() != old.map(str::as_bytes) {
             return Ok(false);
         }
-        if new.is_empty() {
-            fs::remove_file(path)?
-        } else {
-            fs::rename(&temporary, path)?
-        }
-        Ok(true)
+        take_place(&temporary, path, old)
     });
-    // Gone already where it has taken the file's place.
+    // What has this name now is our text where somebody was faster, or else the text that ours has replaced.
     let _ = fs::remove_file(&temporary);
+    if new.is_empty() && matches!(written, Ok(true)) {
+        fs::remove_file(path).map_err(failed)?;
+    }
     written.map_err(failed)
 }
 
@@ -102,4 +117,39 @@ fn write_new(path: &Path, text: &str, mode: u32) -> io::Result<()> {
     file.write_all(text.as_bytes())?;
     file.set_permissions(Permissions::from_mode(mode))?;
     file.sync_all()
+}
+
+/// Puts the file `new` in the place of `path`, which holds `old`; `false` where it holds something else by now.
+///
+/// The two change places, and what comes out is looked at once more: so nothing that somebody wrote between the last look
+/// and this moment is lost.
+fn take_place(new: &Path, path: &Path, old: Option<&str>) -> io::Result<bool> {
+    let Some(old) = old else {
+        return match rename(new, path, RenameFlags::NOREPLACE) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(false),
+            renamed => renamed.map(|()| true),
+        };
+    };
+    let (mut put_in, mut expected) = (fs::read(new)?, old.as_bytes().to_owned());
+    let mut is_ours = true;
+    loop {
+        rename(new, path, RenameFlags::EXCHANGE)?;
+        // Where the file system cannot exchange, the file has moved, and there is nothing to look at.
+        let Ok(came_out) = fs::read(new) else { return Ok(true) };
+        if came_out == expected {
+            return Ok(is_ours);
+        }
+        // Somebody was faster. What has come out goes in again, and what has gone in must come out; if again something
+        // else does, somebody was faster again.
+        is_ours = false;
+        expected = std::mem::replace(&mut put_in, came_out);
+    }
+}
+
+/// Renames in the way that is asked for, or as every file system can.
+fn rename(from: &Path, to: &Path, flags: RenameFlags) -> io::Result<()> {
+    match rustix::fs::renameat_with(CWD, from, CWD, to, flags) {
+        Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP | Errno::PERM) => fs::rename(from, to),
+        renamed => Ok(renamed?),
+    }
 }

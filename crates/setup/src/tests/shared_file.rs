@@ -1,12 +1,19 @@
 use std::cell::Cell;
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
 
 use crate::places::Places;
+use crate::settings::{with_hooks, without_hooks};
 use crate::shared_file::{Backup, change};
 use crate::{Error, Result};
 
-fn mode(path: &std::path::Path) -> u32 {
+fn mode(path: &Path) -> u32 {
     fs::metadata(path).unwrap().permissions().mode() & 0o777
 }
 
@@ -38,6 +45,47 @@ fn a_file_that_another_program_changes_meanwhile_is_read_again() {
     assert!(matches!(never, Err(Error::Contended { .. })), "{never:?}");
     assert!(!fs::read_to_string(&path).unwrap().ends_with("ours\n"));
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2, "the file, and the copy from before");
+}
+
+#[test]
+fn nothing_that_others_write_at_the_same_moment_is_lost_or_seen_half_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("settings.json");
+    fs::write(&path, "{\"n\":0}").unwrap();
+    let is_done = AtomicBool::new(false);
+    let read = || serde_json::from_slice::<Value>(&fs::read(&path).unwrap()).expect("whole at every moment");
+    let count = std::thread::scope(|scope| {
+        let counter = scope.spawn(|| {
+            let mut count = 0;
+            while !is_done.load(Relaxed) {
+                // A program that knows nothing of ours: it reads, changes, and replaces the file.
+                // For a moment it may see ours in place of its own; then ours gives way.
+                let deadline = Instant::now() + Duration::from_secs(10);
+                let mut settings = read();
+                while settings["n"] != count {
+                    assert!(Instant::now() < deadline, "change {count} is lost: {settings}");
+                    settings = read();
+                }
+                count += 1;
+                settings["n"] = count.into();
+                fs::write(folder.path().join("theirs"), settings.to_string()).unwrap();
+                fs::rename(folder.path().join("theirs"), &path).unwrap();
+                std::thread::sleep(Duration::from_micros(300));
+            }
+            count
+        });
+        for _ in 0..100 {
+            let refused = |refusal| Error::Refused { path: path.clone(), refusal };
+            let add = |text: Option<&str>| with_hooks(text, Path::new("/x")).map_err(refused);
+            let added = change(&path, Backup::Keep, add);
+            let removed = change(&path, Backup::None, |text| without_hooks(text.unwrap_or_default()).map_err(refused));
+            assert!(matches!(added, Ok(_) | Err(Error::Contended { .. })), "{added:?}");
+            assert!(matches!(removed, Ok(_) | Err(Error::Contended { .. })), "{removed:?}");
+        }
+        is_done.store(true, Relaxed);
+        counter.join().unwrap()
+    });
+    assert_eq!(read()["n"], count);
 }
 
 #[test]
