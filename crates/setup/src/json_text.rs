@@ -38,58 +38,130 @@ impl Style {
         String::from_utf8_lossy(&bytes).replace('\n', &format!("\n{}", indent.repeat(depth)))
     }
 
-    /// Joins what stands between two brackets.
-    fn enclose(&self, open: char, items: &[String], close: char, depth: usize) -> String {
-        match self {
-            _ if items.is_empty() => format!("{open}{close}"),
-            Self::Compact => format!("{open}{}{close}", items.join(",")),
-            Self::Lines(indent) => {
-                let (inner, outer) = (indent.repeat(depth + 1), indent.repeat(depth));
-                format!("{open}\n{inner}{}\n{outer}{close}", items.join(&format!(",\n{inner}")))
-            }
+    /// Joins items that stand between two brackets, each with what stood before it, where it was there before.
+    fn enclose(&self, (open, close): (char, char), items: &[Item], end: Option<&str>, depth: usize) -> String {
+        let (inner, outer) = match self {
+            Self::Compact => (String::new(), String::new()),
+            Self::Lines(indent) => (format!("\n{}", indent.repeat(depth + 1)), format!("\n{}", indent.repeat(depth))),
+        };
+        if items.is_empty() {
+            return format!("{open}{close}");
         }
+        let mut text = String::from(open);
+        for (at, item) in items.iter().enumerate() {
+            let before = item.before.as_deref().unwrap_or(&inner);
+            match (at, before.contains(',')) {
+                (0, true) => text.push_str(&before.replacen(',', "", 1)),
+                (0, false) | (_, true) => text.push_str(before),
+                (_, false) => text.extend([",", before]),
+            }
+            text.push_str(&item.text);
+        }
+        text.push_str(end.unwrap_or(&outer));
+        text.push(close);
+        text
     }
 }
 
-/// An object as its members' names and texts, in their order, one that is there twice included.
+/// A part of a list or an object: a value, or a name and a value.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Item {
+    /// What stands between it and the one before, the comma included; `None` where it is new.
+    pub(crate) before: Option<String>,
+    /// The item.
+    pub(crate) text: String,
+}
+
+impl Item {
+    /// Makes a new one.
+    pub(crate) fn new(text: String) -> Self {
+        Self { before: None, text }
+    }
+}
+
+/// An object as its members, in their order, one that is there twice included.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(crate) struct Object(pub(crate) Vec<(String, String)>);
+pub(crate) struct Object {
+    members: Vec<Member>,
+    /// What stands after the last member; `None` where there was none.
+    end: Option<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Member {
+    name: String,
+    /// What stands between it and the one before; `None` where it is new.
+    before: Option<String>,
+    /// The name as it is written, with the colon and what stands around it; `None` where it is new.
+    head: Option<String>,
+    value: String,
+}
 
 impl Object {
     /// Reads an object; `None` where `text` is none.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         let mut deserializer = serde_json::Deserializer::from_str(text);
-        let members = deserializer.deserialize_map(Members).ok()?;
+        let found = deserializer.deserialize_map(Members).ok()?;
         deserializer.end().ok()?;
-        Some(Self(members.into_iter().map(|(name, raw)| (name, raw.get().to_owned())).collect()))
+        let mut members = Vec::new();
+        let mut at = text.find('{')? + 1;
+        for (name, raw) in found {
+            let start = offset(text, raw.get());
+            let gap = &text[at..start];
+            // Nothing but white space and a comma stands before a name.
+            let quote = gap.find('"')?;
+            let (before, head) = (Some(gap[..quote].to_owned()), Some(gap[quote..].to_owned()));
+            at = start + raw.get().len();
+            members.push(Member { name, before, head, value: raw.get().to_owned() });
+        }
+        let end = (!members.is_empty()).then(|| text[at..].trim_end().trim_end_matches('}').to_owned());
+        Some(Self { members, end })
+    }
+
+    /// Returns the names of the members.
+    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
+        self.members.iter().map(|member| member.name.as_str())
+    }
+
+    /// Returns whether it has no members.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.members.is_empty()
     }
 
     /// Returns the text of a member; `Err` where there are two of that name, because nobody can tell which one counts.
     pub(crate) fn get(&self, name: &str) -> Result<Option<&str>, Twice> {
-        let mut found = self.0.iter().filter(|(member, _)| member == name).map(|(_, text)| text.as_str());
+        let mut found = self.members.iter().filter(|member| member.name == name).map(|member| member.value.as_str());
         let first = found.next();
         if found.next().is_some() { Err(Twice(name.to_owned())) } else { Ok(first) }
     }
 
     /// Replaces a member in its place, or adds it at the end.
-    pub(crate) fn set(&mut self, name: &str, text: String) {
-        match self.0.iter_mut().find(|(member, _)| member == name) {
-            Some((_, old)) => *old = text,
-            None => self.0.push((name.to_owned(), text)),
+    pub(crate) fn set(&mut self, name: &str, value: String) {
+        match self.members.iter_mut().find(|member| member.name == name) {
+            Some(member) => member.value = value,
+            None => self.members.push(Member { name: name.to_owned(), before: None, head: None, value }),
         }
     }
 
-    /// Takes a member away.
-    pub(crate) fn remove(&mut self, name: &str) {
-        self.0.retain(|(member, _)| member != name);
+    /// Keeps the members of which `keep`, given name and text, says so.
+    pub(crate) fn retain(&mut self, keep: impl Fn(&str, &str) -> bool) {
+        self.members.retain(|member| keep(&member.name, &member.value));
     }
 
     /// Returns the object's text, `depth` levels deep.
     pub(crate) fn write(&self, style: &Style, depth: usize) -> String {
         let colon = if *style == Style::Compact { ":" } else { ": " };
-        let member = |(name, text): &(String, String)| format!("{}{colon}{text}", Value::from(name.as_str()));
-        style.enclose('{', &self.0.iter().map(member).collect::<Vec<_>>(), '}', depth)
+        let items = self.members.iter().map(|member| {
+            let head = member.head.clone().unwrap_or_else(|| format!("{}{colon}", Value::from(member.name.as_str())));
+            Item { before: member.before.clone(), text: format!("{head}{}", member.value) }
+        });
+        style.enclose(('{', '}'), &items.collect::<Vec<_>>(), self.end.as_deref(), depth)
     }
+}
+
+/// Returns where `part`, which is a part of `text`, begins in it.
+fn offset(text: &str, part: &str) -> usize {
+    part.as_ptr() as usize - text.as_ptr() as usize
 }
 
 /// Returns the object `text` with another value of the member `name`, every other byte as it was; `None` where it has no
@@ -97,24 +169,41 @@ impl Object {
 pub(crate) fn with_value(text: &str, name: &str, value: &Value) -> Option<String> {
     let members = serde_json::Deserializer::from_str(text).deserialize_map(Members).ok()?;
     let (_, raw) = members.into_iter().find(|(member, _)| member == name)?;
-    let start = raw.get().as_ptr() as usize - text.as_ptr() as usize;
+    let start = offset(text, raw.get());
     Some(format!("{}{value}{}", &text[..start], &text[start + raw.get().len()..]))
 }
 
-/// A list as the texts of its items.
+/// A list as its items.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(crate) struct List(pub(crate) Vec<String>);
+pub(crate) struct List {
+    pub(crate) items: Vec<Item>,
+    /// What stands after the last item; `None` where there was none.
+    end: Option<String>,
+}
 
 impl List {
     /// Reads a list; `None` where `text` is none.
     pub(crate) fn parse(text: &str) -> Option<Self> {
-        let items: Vec<&RawValue> = serde_json::from_str(text).ok()?;
-        Some(Self(items.into_iter().map(|item| item.get().to_owned()).collect()))
+        let found: Vec<&RawValue> = serde_json::from_str(text).ok()?;
+        let mut items = Vec::new();
+        let mut at = text.find('[')? + 1;
+        for raw in found {
+            let start = offset(text, raw.get());
+            items.push(Item { before: Some(text[at..start].to_owned()), text: raw.get().to_owned() });
+            at = start + raw.get().len();
+        }
+        let end = (!items.is_empty()).then(|| text[at..].trim_end().trim_end_matches(']').to_owned());
+        Some(Self { items, end })
+    }
+
+    /// Returns the list with other items.
+    pub(crate) fn with(&self, items: Vec<Item>) -> Self {
+        Self { items, end: self.end.clone() }
     }
 
     /// Returns the list's text, `depth` levels deep.
     pub(crate) fn write(&self, style: &Style, depth: usize) -> String {
-        style.enclose('[', &self.0, ']', depth)
+        style.enclose(('[', ']'), &self.items, self.end.as_deref(), depth)
     }
 }
 

@@ -66,18 +66,16 @@ impl Settings {
 /// Returns an empty text where nothing else is in the file.
 pub fn without_empty(text: &str, names: &[String]) -> Change {
     let mut settings = Settings::parse(Some(text))?;
-    let is_empty = |text: &str| Object::parse(text).is_some_and(|object| object.0.is_empty());
-    let before = settings.members.0.len();
-    settings.members.0.retain(|(name, text)| !(names.contains(name) && is_empty(text)));
-    match settings.members.0.len() {
-        0 => Ok(Some(String::new())),
-        after if after == before => Ok(None),
-        _ => Ok(Some(settings.write())),
+    let is_empty = |text: &str| Object::parse(text).is_some_and(|object| object.is_empty());
+    let before = settings.members.clone();
+    settings.members.retain(|name, text| !(names.iter().any(|known| known == name) && is_empty(text)));
+    if settings.members.is_empty() {
+        return Ok(Some(String::new()));
     }
+    Ok((settings.members != before).then(|| settings.write()))
 }
 
 /// Returns the names of the members of settings; none where it is no settings.
 pub fn names(text: &str) -> Vec<String> {
-    let members = Object::parse(text).unwrap_or_default();
-    members.0.into_iter().map(|(name, _)| name).collect()
+    Object::parse(text).unwrap_or_default().names().map(str::to_owned).collect()
 }

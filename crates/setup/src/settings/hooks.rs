@@ -6,7 +6,7 @@ use longhaul_core::catalog::REGISTRATIONS;
 use serde_json::{Value, json};
 
 use super::{Change, Refusal, Settings};
-use crate::json_text::{List, Object};
+use crate::json_text::{Item, List, Object};
 
 const HOOKS: &str = "hooks";
 
@@ -74,8 +74,8 @@ fn change(text: Option<&str>, wanted: &dyn Fn(&str) -> Vec<Value>) -> Change {
         None => Object::default(),
     };
     let known = REGISTRATIONS.iter().map(|registration| registration.event.as_str().to_owned());
-    let mut names: Vec<String> = events.0.iter().map(|(name, _)| name.clone()).collect();
-    names.extend(known.filter(|name| !events.0.iter().any(|(event, _)| event == name)));
+    let mut names: Vec<String> = events.names().map(str::to_owned).collect();
+    names.extend(known.filter(|name| !events.names().any(|event| event == name)));
     let mut is_changed = false;
     for event in names {
         let old = events.get(&event)?.map(str::to_owned);
@@ -85,13 +85,17 @@ fn change(text: Option<&str>, wanted: &dyn Fn(&str) -> Vec<Value>) -> Change {
         };
         let Some(new) = regroup(&list, wanted(&event), &settings) else { continue };
         is_changed = true;
-        if new.0.is_empty() { events.remove(&event) } else { events.set(&event, new.write(&settings.style, 2)) }
+        if new.items.is_empty() {
+            events.retain(|name, _| name != event)
+        } else {
+            events.set(&event, new.write(&settings.style, 2))
+        }
     }
     if !is_changed {
         return Ok(None);
     }
-    if events.0.is_empty() {
-        settings.members.remove(HOOKS);
+    if events.is_empty() {
+        settings.members.retain(|name, _| name != HOOKS);
     } else {
         let hooks = events.write(&settings.style, 1);
         settings.members.set(HOOKS, hooks);
@@ -104,14 +108,14 @@ fn regroup(list: &List, wanted: Vec<Value>, settings: &Settings) -> Option<List>
     let mut kept = Vec::new();
     let mut place = None;
     let mut ours = Vec::new();
-    for text in &list.0 {
-        let group: Value = serde_json::from_str(text).unwrap_or_default();
+    for item in &list.items {
+        let group: Value = serde_json::from_str(&item.text).unwrap_or_default();
         match without_ours(&group) {
-            Rest::Same => kept.push(text.clone()),
+            Rest::Same => kept.push(item.clone()),
             Rest::Some(rest) => {
                 place.get_or_insert(kept.len());
                 ours.push(None);
-                kept.push(settings.style.write(&rest, 3));
+                kept.push(Item { text: settings.style.write(&rest, 3), ..item.clone() });
             }
             Rest::Nothing => {
                 place.get_or_insert(kept.len());
@@ -123,9 +127,9 @@ fn regroup(list: &List, wanted: Vec<Value>, settings: &Settings) -> Option<List>
         return None;
     }
     let place = place.unwrap_or(kept.len());
-    let wanted = wanted.iter().map(|group| settings.style.write(group, 3));
+    let wanted = wanted.iter().map(|group| Item::new(settings.style.write(group, 3)));
     kept.splice(place..place, wanted);
-    Some(List(kept))
+    Some(list.with(kept))
 }
 
 fn without_ours(group: &Value) -> Rest {

@@ -42,7 +42,7 @@ pub fn without_status_line(text: &str) -> Change {
     let theirs = ours.split_once(AROUND).and_then(|(_, word)| unquote(word));
     match theirs.and_then(|theirs| with_value(&line, COMMAND, &Value::from(theirs))) {
         Some(line) => settings.members.set(KEY, line),
-        None => settings.members.remove(KEY),
+        None => settings.members.retain(|name, _| name != KEY),
     }
     Ok(Some(settings.write()))
 }

@@ -31,6 +31,7 @@ fn hooks_are_added_beside_those_of_others_and_taken_back_to_the_byte() {
     there_and_back("{}\n");
     there_and_back("{\"model\":\"opus\",\"n\":1.50}");
     there_and_back("{\n  \"z\": 1e2,\n  \"a\": \"\\u00e9\"\n}\n");
+    there_and_back("{ \"hooks\" : { \"Stop\":[ {\"hooks\":[{\"command\":\"x\"}]} , {\"a\":1} ] } ,\n\n \"b\":[ ] }\n");
     let others = concat!(
         "{\n    \"z\": [1,2],\n    \"hooks\": {\n        \"Stop\": [\n            {\"hooks\":[{\"type\":\"command\",",
         "\"command\":\"theirs\"}]}\n        ],\n        \"Weird\": []\n    },\n    \"a\": 12345678901234567890123\n}"
