@@ -1,13 +1,16 @@
 //! The command line.
 
+mod ask;
 mod bookmark;
 mod bookmarks;
 mod bridge;
 mod config;
 mod continuation;
 mod detail;
+mod doctor;
 mod handoff;
 mod hook;
+mod install;
 mod limits;
 mod mcp;
 mod memory;
@@ -18,6 +21,8 @@ mod paint;
 mod status;
 mod statusline;
 mod tmux;
+mod uninstall;
+mod update;
 mod worker;
 
 use std::process::ExitCode;
@@ -34,6 +39,14 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
+    /// Install this version: executables, plugin, and what you want of tmux and status line
+    Install(install::Args),
+    /// Install the version that lies where this one came from, or elsewhere
+    Update(update::Args),
+    /// Take away everything that install has put anywhere
+    Uninstall(uninstall::Args),
+    /// Look whether all is well, and say how to mend what is not; exit 1 if something is broken
+    Doctor(doctor::Args),
     /// List the bookmarks of a session, or of all
     Bookmarks(bookmarks::Args),
     /// Set a bookmark with a note in the session of this pane
@@ -87,6 +100,10 @@ pub(crate) fn main() -> ExitCode {
     let cli = Cli::parse();
     let env = longhaul_runtime::env();
     let result = match cli.command {
+        Command::Install(args) => install::run(&env, &args),
+        Command::Update(args) => update::run(&env, &args),
+        Command::Uninstall(args) => uninstall::run(&env, &args),
+        Command::Doctor(args) => doctor::run(&env, &args),
         Command::Bookmarks(args) => bookmarks::run(&env, &args),
         Command::Bookmark(args) => bookmark::run(&env, &args),
         Command::Status(args) => status::run(&env, &args),

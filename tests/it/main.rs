@@ -24,6 +24,7 @@ mod cli;
 mod context_guard;
 mod continuation;
 mod handoff;
+mod install;
 mod logging;
 mod memory;
 mod memory_cli;

@@ -74,8 +74,7 @@ fn report(dist: &Path, bundles: &[Bundle]) -> Result<()> {
         let name = archive.file_name().unwrap_or_default().to_string_lossy();
         writeln!(stdout, "  {name} ({size:.1} MB), in SHA256SUMS")?;
     }
-    writeln!(stdout, "\nto install:\n  claude plugin marketplace add {}", dist.display())?;
-    writeln!(stdout, "  claude plugin install {PACKAGE}@{}", manifest::MARKETPLACE)?;
+    writeln!(stdout, "\nto install:\n  {} install", dist.join(PACKAGE).join("bin").join(PACKAGE).display())?;
     Ok(())
 }
 

@@ -4,6 +4,7 @@ mod bench;
 mod codegen;
 mod demo;
 mod dist;
+mod install;
 mod pictures;
 mod run;
 mod stage;
@@ -52,6 +53,15 @@ enum Task {
         /// Use the dev profile and make no archive, for tests
         #[arg(long)]
         quick: bool,
+    },
+    /// Build, lay out target/dist, and install it for this user: `longhaul install`
+    Install {
+        /// Use the dev profile: builds sooner, runs slower
+        #[arg(long)]
+        quick: bool,
+        /// Passed on to `longhaul install`, such as --dry-run, --yes, --hooks-only
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "ARGUMENTS")]
+        arguments: Vec<String>,
     },
     /// Play a long session through the real hooks, in a terminal of its own, and show what happens
     Demo {
@@ -102,6 +112,8 @@ fn start(task: Task) -> Result<()> {
         Task::Pictures { check: false, .. } => pictures::draw_all(&workspace, codegen::Mode::Write),
         Task::Dist { target, quick: true } => dist::run(&workspace, Profile::Dev, target.as_deref()),
         Task::Dist { target, quick: false } => dist::run(&workspace, Profile::Release, target.as_deref()),
+        Task::Install { quick: true, arguments } => install::run(&workspace, Profile::Dev, &arguments),
+        Task::Install { quick: false, arguments } => install::run(&workspace, Profile::Release, &arguments),
         Task::Demo { keep } => demo::run(&workspace, keep),
         Task::Test { arguments } => test::run(&workspace, &arguments),
         Task::Bench { worker: true, json, .. } => bench::run_worker(&workspace, json),

@@ -52,7 +52,7 @@ impl Args {
 
 pub(crate) fn run(env: &Env, args: &Args) -> anyhow::Result<Exit> {
     if args.vscode_task {
-        return vscode::run();
+        return vscode::run(env);
     }
     let home = Home::of(env)?;
     let mut view = View { home: &home, observer: Observer::default(), wanted: args.wanted() };

@@ -1,5 +1,7 @@
 //! `longhaul tmux`: what tmux itself calls, and what puts it in place.
 
+use std::path::PathBuf;
+
 use anyhow::{Context, bail};
 use longhaul_core::Env;
 use longhaul_runtime::tmux::{Server, command};
@@ -68,7 +70,7 @@ pub(crate) fn server(env: &Env) -> anyhow::Result<Server> {
 
 fn setup(env: &Env) -> anyhow::Result<()> {
     let (server, home) = (server(env)?, Home::of(env)?);
-    let exe = std::env::current_exe().context("cannot tell where this executable lies")?;
+    let exe = own_path(env)?;
     let mut tracker = Tracker::open(env, &home)?;
     // First: from its setup on, the server runs refreshes of its own.
     tracker.refresh()?;
@@ -91,6 +93,12 @@ fn refresh(env: &Env) {
     }
 }
 
+/// Returns the path by which this executable is found after an update, too.
+pub(crate) fn own_path(env: &Env) -> anyhow::Result<PathBuf> {
+    let exe = std::env::current_exe().context("cannot tell where this executable lies")?;
+    Ok(longhaul_setup::lasting(env, &exe))
+}
+
 /// Shows the menu. Behind a key nobody reads what a command prints: what fails is told in the log too.
 fn show_menu(env: &Env, page: usize, client: Option<&str>) -> anyhow::Result<()> {
     open_menu(env, page, client).inspect_err(|error| ErrorLog::new(env, "menu").write(&format!("{error:#}")))
@@ -106,7 +114,7 @@ fn open_menu(env: &Env, page: usize, client: Option<&str>) -> anyhow::Result<()>
     let Some(menu) = menu(&tracker.agents()?, page, &options, env.now.0 / 1000) else {
         return Ok(server.message("No AI agents are running", client)?);
     };
-    let exe = std::env::current_exe().context("cannot tell where this executable lies")?;
+    let exe = own_path(env)?;
     Ok(server.show_menu(&menu, &command(&exe, &home, env), client, columns)?)
 }
 

@@ -100,7 +100,7 @@ pub(crate) fn says(env: &Env, pid: Option<u32>) -> ClientSays {
 }
 
 /// Returns the records of all clients that live.
-pub(crate) fn records(env: &Env) -> Vec<Record> {
+pub fn records(env: &Env) -> Vec<Record> {
     let Some(dir) = &env.client_dir else { return Vec::new() };
     let entries = std::fs::read_dir(dir.join("sessions")).into_iter().flatten().flatten();
     // What else lies there are keys, which are none of our business.

@@ -12,6 +12,23 @@ use crate::{Error, files};
 /// How long a command waits for others' writes.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(5);
 
+/// What lies in the folder, by its name.
+const KNOWN: [&str; 10] = [
+    "config.json",
+    "handoffs",
+    "imported.jsonl",
+    "locks",
+    "model",
+    "sessions",
+    "spool",
+    "status",
+    "tmux",
+    "worker.lock",
+];
+
+/// What lies in the folder, by how its name begins.
+const BEGINNINGS: [&str; 5] = ["longhaul.db", "longhaul.log", "worker.json", "status.tmp", "worker.tmp"];
+
 /// `LONGHAUL_HOME`: the folder that holds everything the program stores.
 #[derive(Debug, Clone)]
 pub struct Home {
@@ -82,6 +99,18 @@ impl Home {
     /// Returns the file that the worker holds locked for as long as it runs.
     pub fn worker_lock(&self) -> PathBuf {
         self.dir.join("worker.lock")
+    }
+
+    /// Returns everything in the folder that the program has put there.
+    ///
+    /// A folder of our own name is ours with all that is in it; of any other, only what is known by its name.
+    pub fn contents(&self) -> Vec<PathBuf> {
+        let is_own = self.dir.file_name().is_some_and(|name| name == "longhaul");
+        let entries = std::fs::read_dir(&self.dir).into_iter().flatten().flatten();
+        let is_known =
+            |name: &str| KNOWN.contains(&name) || BEGINNINGS.iter().any(|beginning| name.starts_with(beginning));
+        let ours = entries.filter(|entry| is_own || entry.file_name().to_str().is_some_and(is_known));
+        ours.map(|entry| entry.path()).collect()
     }
 
     /// Returns the database's path.

@@ -26,7 +26,7 @@ fn command(program: &str) -> Command {
 /// Runs a step to its end and returns what it printed.
 ///
 /// A program that does not end in time is killed: a tmux server that hangs must not take the hook with it.
-pub(crate) fn run(step: &Step, limit: Duration) -> Result<String, Error> {
+pub fn run(step: &Step, limit: Duration) -> Result<String, Error> {
     let (program, args) = step.argv.split_first().map_or(("", &[][..]), |(program, args)| (program.as_str(), args));
     let mut command = command(program);
     command.args(args).stdout(Stdio::piped()).stderr(Stdio::piped());

@@ -6,6 +6,7 @@ mod bookmarks;
 mod bridges;
 mod context;
 mod continuations;
+mod health;
 mod ingest;
 mod memory;
 mod migrations;
@@ -27,6 +28,7 @@ pub use crate::bookmarks::{Bookmark, NewBookmark};
 pub use crate::bridges::{Bridge, Shown, StepTaker};
 pub use crate::context::ContextUse;
 pub use crate::continuations::{Chain, Handoff, Met, NewChain, Step, Word};
+pub use crate::health::{SCHEMA, problems_of, schema_of};
 pub use crate::ingest::{Clean, Work};
 pub use crate::memory::{
     Bulk, Content, Hit, KnownProject, LatestSummary, NewNote, NewObservation, Order, Page, PageLine, Past, PastPrompt,

@@ -8,8 +8,7 @@ use super::bundle::Bundle;
 use crate::codegen::{hook_table, pretty};
 use crate::workspace::{PACKAGE, Workspace};
 
-/// The marketplace's name: what follows the `@` in `claude plugin install`.
-pub(crate) const MARKETPLACE: &str = "longhaul";
+pub(crate) use longhaul_setup::MARKETPLACE;
 
 const AUTHOR: &str = "The Longhaul contributors";
 

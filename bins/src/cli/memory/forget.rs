@@ -1,13 +1,12 @@
 //! `longhaul memory forget`.
 
-use std::io::{self, BufRead, IsTerminal, Write};
-
 use anyhow::{Result, bail};
 use longhaul_store::{RecordId, Store};
 use serde_json::json;
 
 use super::ids;
 use super::place::{Memory, folder_of};
+use crate::cli::ask::confirm;
 use crate::cli::{Exit, out};
 
 #[derive(clap::Args)]
@@ -103,23 +102,4 @@ fn one_session(store: &Store, prefix: &str) -> Result<String> {
         }
         (None, _) => bail!("no session is known whose id begins with {prefix:?}"),
     }
-}
-
-/// Asks, unless the user has said yes already; what cannot be asked is not done.
-pub(super) fn confirm(question: &str, is_confirmed: bool) -> Result<()> {
-    if is_confirmed {
-        return Ok(());
-    }
-    if !io::stdin().is_terminal() {
-        bail!("nobody can be asked here: add --yes");
-    }
-    let mut error = io::stderr().lock();
-    write!(error, "{} [y/N] ", longhaul_inject::printable(question))?;
-    error.flush()?;
-    let mut answer = String::new();
-    io::stdin().lock().read_line(&mut answer)?;
-    if matches!(answer.trim().to_lowercase().as_str(), "y" | "yes") {
-        return Ok(());
-    }
-    bail!("nothing was done")
 }

@@ -12,9 +12,9 @@ use longhaul_core::clock::DAY_MS;
 use longhaul_store::{KnownProject, Stats, Store};
 use serde_json::{Value, json};
 
-use super::forget::confirm;
 use super::place::{Memory, Whose, folder_of};
 use super::render::when;
+use crate::cli::ask::confirm;
 use crate::cli::{Exit, out};
 
 /// How many pieces of raw text are dropped in one transaction.

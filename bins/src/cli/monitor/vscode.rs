@@ -3,10 +3,12 @@
 use std::path::Path;
 
 use anyhow::{Context, bail};
+use longhaul_core::Env;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
+use crate::cli::tmux::own_path;
 use crate::cli::{Exit, out};
 
 /// By this the task is known as ours.
@@ -15,8 +17,8 @@ const LABEL: &str = "Longhaul monitor";
 const FILE: &str = ".vscode/tasks.json";
 
 /// Writes the task into the current folder.
-pub(crate) fn run() -> anyhow::Result<Exit> {
-    let exe = std::env::current_exe().context("cannot tell where this executable lies")?;
+pub(crate) fn run(env: &Env) -> anyhow::Result<Exit> {
+    let exe = own_path(env)?;
     let task = task(&exe.to_string_lossy());
     let path = Path::new(FILE);
     let existing = match std::fs::read(path) {

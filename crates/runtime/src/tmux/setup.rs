@@ -117,6 +117,11 @@ impl Server {
         Ok(())
     }
 
+    /// Returns the command that [`setup`](Self::setup) has told the server; empty where it has not been set up.
+    pub fn told_command(&self) -> Result<String, Error> {
+        Ok(self.globals(&["@longhaul-command"])?.pop().unwrap_or_default())
+    }
+
     fn state(&self) -> Result<[String; NAMES.len()], Error> {
         let values = self.globals(&NAMES)?;
         let message = "it did not print its options".to_owned();

@@ -1,0 +1,49 @@
+//! What a person's shell knows: where programs are, and where settings are kept.
+
+use std::ffi::OsString;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+/// The variables that only the command line needs. Not part of `Env`, which every hook reads.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Shell {
+    /// `$PATH`.
+    pub path: Option<OsString>,
+    /// `$CLAUDE_BIN`: the client, where it is not `claude` on the path.
+    pub client: Option<PathBuf>,
+    /// `$XDG_CONFIG_HOME`, where it is an absolute path.
+    pub config_home: Option<PathBuf>,
+}
+
+impl Shell {
+    /// Reads the environment of this process.
+    #[expect(clippy::disallowed_methods, reason = "the environment is read here, in longhaul-runtime")]
+    pub fn read() -> Self {
+        let var = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
+        Self {
+            path: var("PATH"),
+            client: var("CLAUDE_BIN").map(PathBuf::from),
+            config_home: var("XDG_CONFIG_HOME").map(PathBuf::from).filter(|dir| dir.is_absolute()),
+        }
+    }
+
+    /// Returns every program of that name on the path, the one that a shell would start first.
+    pub fn find(&self, name: &str) -> Vec<PathBuf> {
+        let dirs = self.path.iter().flat_map(std::env::split_paths).filter(|dir| dir.is_absolute());
+        dirs.map(|dir| dir.join(name)).filter(|path| is_executable(path)).collect()
+    }
+
+    /// Returns the client.
+    pub fn client(&self) -> Option<PathBuf> {
+        match &self.client {
+            Some(named) if named.components().count() > 1 => Some(named.clone()).filter(|path| is_executable(path)),
+            Some(named) => self.find(&named.to_string_lossy()).into_iter().next(),
+            None => self.find("claude").into_iter().next(),
+        }
+    }
+}
+
+/// Returns whether `path` is a file that somebody may run.
+pub fn is_executable(path: &Path) -> bool {
+    path.metadata().is_ok_and(|metadata| metadata.is_file() && metadata.permissions().mode() & 0o111 != 0)
+}

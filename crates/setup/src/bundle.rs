@@ -1,0 +1,119 @@
+//! The bundle that an executable lies in: what is to be installed.
+
+use std::collections::hash_map::DefaultHasher;
+use std::fs;
+use std::hash::Hasher;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use longhaul_runtime::is_executable;
+use serde_json::{Value, json};
+
+use crate::{Error, MARKETPLACE, PLUGIN, Result};
+
+/// A plugin as it was laid out: `bin/`, `hooks/`, `.claude-plugin/` and the rest.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Bundle {
+    /// Its folder.
+    pub folder: PathBuf,
+    /// Its version.
+    pub version: String,
+    /// Its version and what its files come to: two builds of one version are two.
+    pub id: String,
+    about: Value,
+}
+
+impl Bundle {
+    /// Returns the bundle that `exe` lies in the `bin/` of.
+    pub fn of_executable(exe: &Path) -> Result<Self> {
+        let folder = exe.parent().filter(|bin| bin.ends_with("bin")).and_then(Path::parent);
+        folder.and_then(Self::at).ok_or_else(|| Error::NoBundle { exe: exe.to_owned() })
+    }
+
+    /// Returns the bundle in `folder`, or in the marketplace there; `None` where it holds none.
+    pub fn at(folder: &Path) -> Option<Self> {
+        let below = folder.join(PLUGIN);
+        let folder =
+            if is_bundle(folder) { folder.to_owned() } else { Some(below).filter(|below| is_bundle(below))? };
+        let about: Value = serde_json::from_slice(&fs::read(folder.join(".claude-plugin/plugin.json")).ok()?).ok()?;
+        let version = about["version"].as_str().filter(|version| is_plain(version))?.to_owned();
+        let id = format!("{version}-{:016x}", digest(&folder).ok()?);
+        (about["name"] == PLUGIN).then_some(Self { folder, version, id, about })
+    }
+
+    /// Returns the marketplace.json of a marketplace that holds this bundle alone.
+    pub fn marketplace(&self) -> String {
+        let plugin = json!({
+            "source": format!("./{PLUGIN}"),
+            "name": PLUGIN,
+            "version": self.version,
+            "description": self.about["description"],
+            "author": self.about["author"],
+        });
+        let marketplace = json!({
+            "name": MARKETPLACE,
+            "owner": self.about["author"],
+            "metadata": { "description": self.about["description"], "version": self.version },
+            "plugins": [plugin],
+        });
+        format!("{marketplace:#}\n")
+    }
+
+    /// Copies the bundle into a marketplace of its own at `to`, which is complete or not there.
+    pub fn copy(&self, to: &Path) -> Result<()> {
+        let failed = |source| Error::Write { path: to.to_owned(), source };
+        let staging = to.with_file_name(format!(".{}.tmp", std::process::id()));
+        let copied = copy_tree(&self.folder, &staging.join(PLUGIN)).and_then(|()| {
+            fs::create_dir_all(staging.join(".claude-plugin"))?;
+            fs::write(staging.join(".claude-plugin/marketplace.json"), self.marketplace())?;
+            // Of two at the same moment one is first, and both have the same files.
+            fs::rename(&staging, to).or_else(|error| if to.exists() { Ok(()) } else { Err(error) })
+        });
+        let _ = fs::remove_dir_all(&staging);
+        copied.map_err(failed)
+    }
+}
+
+fn is_bundle(folder: &Path) -> bool {
+    folder.join(".claude-plugin/plugin.json").is_file() && is_executable(&folder.join("bin").join(PLUGIN))
+}
+
+/// Returns whether a version can be the name of a folder.
+fn is_plain(version: &str) -> bool {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '+');
+    version.chars().next().is_some_and(|c| c.is_ascii_alphanumeric()) && version.chars().all(is_plain)
+}
+
+/// Returns a number that tells two builds apart. It guards against nothing but a mix-up.
+fn digest(folder: &Path) -> io::Result<u64> {
+    let mut hasher = DefaultHasher::new();
+    for file in files(folder)? {
+        let name = file.strip_prefix(folder).unwrap_or(&file);
+        hasher.write(name.as_os_str().as_encoded_bytes());
+        let bytes = fs::read(&file)?;
+        hasher.write_usize(bytes.len());
+        hasher.write(&bytes);
+    }
+    Ok(hasher.finish())
+}
+
+/// Returns the files below a folder, in order.
+fn files(folder: &Path) -> io::Result<Vec<PathBuf>> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder)? {
+        let path = entry?.path();
+        if path.is_dir() { found.extend(files(&path)?) } else { found.push(path) }
+    }
+    found.sort();
+    Ok(found)
+}
+
+fn copy_tree(from: &Path, to: &Path) -> io::Result<()> {
+    for file in files(from)? {
+        let to = to.join(file.strip_prefix(from).unwrap_or(&file));
+        fs::create_dir_all(to.parent().unwrap_or(&to))?;
+        // With the mode that it has.
+        fs::copy(&file, &to)?;
+    }
+    Ok(())
+}

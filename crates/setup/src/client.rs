@@ -1,0 +1,89 @@
+//! The client's own command line for plugins.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use longhaul_inject::Step;
+use longhaul_runtime::run_program;
+use serde::Deserialize;
+
+use crate::{Error, MARKETPLACE, Result};
+
+/// How long the client may take.
+const LIMIT: Duration = Duration::from_secs(120);
+
+/// A plugin that the client has installed, as it lists it.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Plugin {
+    /// `name@marketplace`.
+    pub id: String,
+    /// Its version.
+    pub version: String,
+    /// `user`, `project`, `local` or `managed`.
+    pub scope: String,
+    /// Whether its hooks run.
+    pub enabled: bool,
+    /// The client's own copy.
+    pub install_path: Option<PathBuf>,
+    /// Where it is read from instead, for a marketplace that is a folder.
+    pub read_from_folder: Option<PathBuf>,
+    /// What is wrong with it.
+    pub errors: Vec<String>,
+}
+
+impl Plugin {
+    /// Returns whether it is one of ours, the whole or one job.
+    pub fn is_ours(&self) -> bool {
+        self.id.split_once('@').is_some_and(|(_, marketplace)| marketplace == MARKETPLACE)
+    }
+
+    /// Returns its name, without the marketplace.
+    pub fn name(&self) -> &str {
+        self.id.split('@').next().unwrap_or(&self.id)
+    }
+
+    /// Returns where its files are read from.
+    pub fn folder(&self) -> Option<&Path> {
+        self.read_from_folder.as_deref().or(self.install_path.as_deref())
+    }
+}
+
+/// A marketplace that the client knows.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
+#[serde(default)]
+pub struct Marketplace {
+    /// Its name.
+    pub name: String,
+    /// Its folder, where it is one.
+    pub path: Option<PathBuf>,
+}
+
+/// Asks the client for its plugins.
+pub(crate) fn plugins(client: &Path) -> Result<Vec<Plugin>> {
+    list(client, &["plugin", "list", "--json"])
+}
+
+/// Asks the client for our marketplace.
+pub(crate) fn marketplace(client: &Path) -> Result<Option<Marketplace>> {
+    let known: Vec<Marketplace> = list(client, &["plugin", "marketplace", "list", "--json"])?;
+    Ok(known.into_iter().find(|marketplace| marketplace.name == MARKETPLACE))
+}
+
+/// Runs the client to its end and returns what it printed.
+pub(crate) fn run(client: &Path, arguments: &[&str]) -> Result<String> {
+    let words = std::iter::once(client.to_string_lossy().into_owned());
+    let argv = words.chain(arguments.iter().map(|&argument| argument.to_owned())).collect();
+    let printed = run_program(&Step { argv, stdin: None }, LIMIT);
+    printed.map_err(|error| failed(arguments, error.chain()))
+}
+
+fn list<T: for<'a> Deserialize<'a>>(client: &Path, arguments: &[&str]) -> Result<Vec<T>> {
+    let printed = run(client, arguments)?;
+    serde_json::from_str(&printed)
+        .map_err(|_| failed(arguments, "its answer is no list: update Claude Code".to_owned()))
+}
+
+fn failed(arguments: &[&str], message: String) -> Error {
+    Error::Client { command: format!("claude {}", arguments.join(" ")), message }
+}

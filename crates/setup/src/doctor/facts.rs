@@ -1,0 +1,256 @@
+//! What there is to know, read without changing anything.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, UNIX_EPOCH};
+
+use longhaul_core::Env;
+use longhaul_core::catalog::REGISTRATIONS;
+use longhaul_runtime::tmux::Server;
+use longhaul_runtime::{Shell, is_executable, running_clients, worker};
+
+use super::registered::{self, Peer, Source};
+use crate::client::{self, Plugin};
+use crate::found::names;
+use crate::manifest::Manifest;
+use crate::places::Places;
+use crate::{PLUGIN, Result, tmux_conf};
+
+/// Executables that no event starts.
+const COMPANIONS: [&str; 2] = ["longhaul-injector", "longhaul-worker"];
+
+/// How long the worker may take to answer.
+const PATIENCE: Duration = Duration::from_secs(3);
+
+/// The client's command line.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Client {
+    /// There is none on the path.
+    Missing,
+    /// It does not answer as it should.
+    Failed(String),
+    /// It answers.
+    Found(Vec<Plugin>),
+}
+
+impl Client {
+    /// Returns the plugins that it has installed, as far as it told.
+    pub(super) fn plugins(&self) -> &[Plugin] {
+        match self {
+            Self::Found(plugins) => plugins,
+            Self::Missing | Self::Failed(_) => &[],
+        }
+    }
+}
+
+/// The database.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Database {
+    /// Nothing was ever stored.
+    Missing,
+    /// There is one.
+    Found {
+        /// Its schema, where that can be read.
+        schema: Option<u32>,
+        /// What SQLite finds wrong with it.
+        problems: Vec<String>,
+    },
+}
+
+/// tmux.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct TmuxFacts {
+    /// Whether it is installed.
+    pub is_there: bool,
+    /// What the server that this runs in was told to run; `None` outside tmux.
+    pub server: Option<std::result::Result<String, String>>,
+    /// Whether what the server was told to run is not there any more.
+    pub is_command_gone: bool,
+    /// Whether a tmux.conf sets it up.
+    pub has_line: bool,
+}
+
+/// The worker.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Worker {
+    /// None runs.
+    Off,
+    /// It answers, on this port.
+    Answers(u16),
+    /// This process does not.
+    Silent(u32),
+}
+
+/// What there is to know.
+#[derive(Debug, Clone)]
+pub struct Facts {
+    /// The time now, in milliseconds.
+    pub now: u64,
+    /// Where everything is.
+    pub places: Places,
+    /// This executable.
+    pub exe: PathBuf,
+    /// Executables that do not lie beside it.
+    pub missing: Vec<&'static str>,
+    /// Every `longhaul` on the path, without links; the one that a shell starts first.
+    pub on_path: Vec<PathBuf>,
+    /// What was installed.
+    pub manifest: Option<Manifest>,
+    /// The client.
+    pub client: Client,
+    /// Who is told of our hooks.
+    pub sources: Vec<Source>,
+    /// The file that switches all hooks off.
+    pub switched_off_by: Option<PathBuf>,
+    /// The versions in the client's cache.
+    pub cached: Vec<String>,
+    /// The newest hook that left a trace: when, and of which session.
+    pub last_hook: Option<(u64, String)>,
+    /// When a transcript was last written to.
+    pub last_transcript: Option<u64>,
+    /// Sessions that run, and of which no hook has told.
+    pub unheard: Vec<String>,
+    /// tmux.
+    pub tmux: TmuxFacts,
+    /// Files and folders that others may read or write.
+    pub open_to_others: Vec<PathBuf>,
+    /// The database.
+    pub database: Database,
+    /// Databases that were set aside.
+    pub damaged: Vec<String>,
+    /// What is wrong with the configuration; `Err` where it cannot be read.
+    pub config: std::result::Result<Vec<String>, String>,
+    /// Sessions whose transcript is not where they said, with where that is.
+    pub stale: Vec<(String, PathBuf)>,
+    /// Programs that do one of our jobs.
+    pub peers: Vec<Peer>,
+    /// The worker.
+    pub worker: Worker,
+}
+
+impl Facts {
+    /// Looks, from a session's folder or any other.
+    pub fn look(env: &Env, shell: &Shell, exe: &Path, folder: &Path) -> Result<Self> {
+        let places = Places::of(env, shell)?;
+        let client = match shell.client().map(|program| client::plugins(&program)) {
+            None => Client::Missing,
+            Some(Err(error)) => Client::Failed(error.to_string()),
+            Some(Ok(plugins)) => Client::Found(plugins),
+        };
+        let files = registered::settings_files(env, &places, folder);
+        let confs = places.tmux_confs.iter().filter_map(|path| Some((path.clone(), fs::read_to_string(path).ok()?)));
+        let confs: Vec<(PathBuf, String)> = confs.collect();
+        let executables = REGISTRATIONS.iter().map(|registration| registration.executable).chain(COMPANIONS);
+        let config = longhaul_runtime::config(env);
+        let on_path = shell.find(PLUGIN).into_iter().map(|path| fs::canonicalize(&path).unwrap_or(path));
+        Ok(Self {
+            now: env.now.0,
+            missing: executables.filter(|name| !is_executable(&exe.with_file_name(name))).collect(),
+            exe: exe.to_owned(),
+            on_path: on_path.collect(),
+            manifest: Manifest::load(&places.manifest()),
+            sources: registered::sources(&client, &files),
+            switched_off_by: registered::switched_off_by(&files),
+            cached: names(&places.cache().join(PLUGIN)),
+            last_hook: last_hook(&places.data.sessions()),
+            last_transcript: last_transcript(&places.client_dir),
+            unheard: unheard(env, &places),
+            tmux: tmux(env, shell, &confs),
+            open_to_others: open_to_others(places.data.dir()),
+            database: database(&places.data.database()),
+            damaged: names(places.data.dir()).into_iter().filter(|name| is_set_aside(name)).collect(),
+            config: config
+                .map(|(_, warnings)| warnings.iter().map(ToString::to_string).collect())
+                .map_err(|error| error.chain()),
+            stale: super::sessions::stale(&places),
+            peers: registered::peers(&client, &files, &confs),
+            worker: worker_of(&places),
+            client,
+            places,
+        })
+    }
+}
+
+fn is_set_aside(name: &str) -> bool {
+    name.starts_with("longhaul.db.damaged-") && !name.ends_with("-wal") && !name.ends_with("-shm")
+}
+
+/// Returns when a file was last written to, in milliseconds.
+pub(super) fn written(path: &Path) -> Option<u64> {
+    let modified = path.metadata().ok()?.modified().ok()?;
+    Some(modified.duration_since(UNIX_EPOCH).ok()?.as_millis() as u64)
+}
+
+/// Every hook that does anything appends to its session's log.
+fn last_hook(sessions: &Path) -> Option<(u64, String)> {
+    let logs = names(sessions).into_iter().filter_map(|name| {
+        let session = name.strip_suffix(".log")?.to_owned();
+        Some((written(&sessions.join(&name))?, session))
+    });
+    logs.max()
+}
+
+fn last_transcript(client_dir: &Path) -> Option<u64> {
+    let projects = client_dir.join("projects");
+    // What a model was asked of on our own behalf has no hooks.
+    let folders = names(&projects).into_iter().filter(|name| !name.ends_with("-longhaul-model"));
+    let files = folders.flat_map(|folder| {
+        let folder = projects.join(folder);
+        names(&folder).into_iter().map(move |name| folder.join(name)).collect::<Vec<_>>()
+    });
+    files.filter(|path| path.extension().is_some_and(|end| end == "jsonl")).filter_map(|path| written(&path)).max()
+}
+
+fn unheard(env: &Env, places: &Places) -> Vec<String> {
+    let is_known = |session: &str| places.data.sessions().join(format!("{session}.json")).exists();
+    running_clients(env).into_iter().map(|client| client.session).filter(|session| !is_known(session)).collect()
+}
+
+fn tmux(env: &Env, shell: &Shell, confs: &[(PathBuf, String)]) -> TmuxFacts {
+    let server = Server::of(env).map(|server| server.told_command().map_err(|error| error.chain()));
+    TmuxFacts {
+        is_there: !shell.find("tmux").is_empty(),
+        is_command_gone: server.as_ref().is_some_and(|told| told.as_ref().is_ok_and(|command| is_gone(command))),
+        server,
+        has_line: confs.iter().any(|(_, text)| tmux_conf::is_set_up(text)),
+    }
+}
+
+/// Returns whether the executable in a server's command is gone; it is the last of several quoted words.
+fn is_gone(command: &str) -> bool {
+    let program = command.rsplit(' ').next().unwrap_or(command).trim_matches('\'');
+    // A path with spaces in it is not taken apart: it counts as there.
+    program.starts_with('/') && !Path::new(program).exists()
+}
+
+/// Returns what below `path`, itself included, anybody but its owner may read or write.
+fn open_to_others(path: &Path) -> Vec<PathBuf> {
+    let Ok(metadata) = path.symlink_metadata() else { return Vec::new() };
+    if metadata.is_symlink() {
+        return Vec::new();
+    }
+    let mut open: Vec<PathBuf> =
+        (metadata.permissions().mode() & 0o077 != 0).then(|| path.to_owned()).into_iter().collect();
+    if metadata.is_dir() {
+        let entries = fs::read_dir(path).into_iter().flatten().flatten();
+        open.extend(entries.flat_map(|entry| open_to_others(&entry.path())));
+    }
+    open.sort();
+    open
+}
+
+fn database(path: &Path) -> Database {
+    if !path.exists() {
+        return Database::Missing;
+    }
+    Database::Found { schema: longhaul_store::schema_of(path), problems: longhaul_store::problems_of(path) }
+}
+
+fn worker_of(places: &Places) -> Worker {
+    match worker::running(&places.data) {
+        None => Worker::Off,
+        Some(file) if file.ask("/api/health", PATIENCE).is_some() => Worker::Answers(file.port),
+        Some(file) => Worker::Silent(file.pid),
+    }
+}

@@ -1,0 +1,58 @@
+//! Why something could not be set up.
+
+use std::io;
+use std::path::PathBuf;
+
+use crate::settings::Refusal;
+
+/// Why something could not be set up.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// Nobody knows where to put anything.
+    #[error("no home: set HOME")]
+    NoHome,
+    /// This executable does not lie in a bundle.
+    #[error(
+        "{} is not part of a bundle: run `cargo xtask install`, or bin/longhaul of an unpacked archive",
+        exe.display()
+    )]
+    NoBundle { exe: PathBuf },
+    /// Nothing to update from.
+    #[error("{} holds no bundle: name the folder of an unpacked archive, or of `cargo xtask dist`, with --from", folder.display())]
+    NoSource { folder: PathBuf },
+    /// Nothing is known to update from.
+    #[error(
+        "nobody knows what to update from: name the folder of an unpacked archive, or of `cargo xtask dist`, with --from"
+    )]
+    UnknownSource,
+    /// A file could not be read.
+    #[error("cannot read {}", path.display())]
+    Read { path: PathBuf, source: io::Error },
+    /// A file could not be written.
+    #[error("cannot write {}", path.display())]
+    Write { path: PathBuf, source: io::Error },
+    /// A file or folder could not be removed.
+    #[error("cannot remove {}", path.display())]
+    Remove { path: PathBuf, source: io::Error },
+    /// A file of somebody's is left as it is.
+    #[error("{} {refusal}; nothing in it was changed", path.display())]
+    Refused { path: PathBuf, refusal: Refusal },
+    /// A file of somebody's is not text.
+    #[error("{} is not UTF-8: mend it, or move it away; nothing in it was changed", path.display())]
+    NotText { path: PathBuf },
+    /// A file of somebody's must not be written.
+    #[error("{} is read-only: `chmod u+w` it first; nothing in it was changed", path.display())]
+    ReadOnly { path: PathBuf },
+    /// Somebody writes a file faster than we can.
+    #[error("{} was changed by another program again and again: try once more; our change is not in it", path.display())]
+    Contended { path: PathBuf },
+    /// The client refused, or could not be run.
+    #[error("`{command}` failed: {message}")]
+    Client { command: String, message: String },
+    /// Something else went wrong.
+    #[error(transparent)]
+    Runtime(#[from] longhaul_runtime::Error),
+}
+
+/// The result of setting something up.
+pub type Result<T> = std::result::Result<T, Error>;

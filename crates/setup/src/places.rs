@@ -1,0 +1,86 @@
+//! Where everything goes, by the environment alone.
+
+use std::path::{Path, PathBuf};
+
+use longhaul_core::Env;
+use longhaul_runtime::{Home, Shell};
+
+use crate::{Error, Result};
+
+/// `longhaul` on the path, below `$HOME`.
+const LINK: &str = ".local/bin/longhaul";
+
+/// Where everything goes.
+#[derive(Debug, Clone)]
+pub struct Places {
+    /// `$HOME`.
+    pub home: PathBuf,
+    /// Our own folder, with every version that is installed. Not in `LONGHAUL_HOME`, which is for what is remembered.
+    pub lib: PathBuf,
+    /// `longhaul` on the path.
+    pub link: PathBuf,
+    /// The client's folder.
+    pub client_dir: PathBuf,
+    /// The client's settings of this user.
+    pub settings: PathBuf,
+    /// The files that tmux may read, the one to be written if there is none first.
+    pub tmux_confs: [PathBuf; 2],
+    /// `LONGHAUL_HOME`.
+    pub data: Home,
+}
+
+impl Places {
+    /// Returns the places of this user.
+    pub fn of(env: &Env, shell: &Shell) -> Result<Self> {
+        let home = env.home_dir.clone().filter(|home| home.is_absolute()).ok_or(Error::NoHome)?;
+        let client_dir = env.client_dir.clone().ok_or(Error::NoHome)?;
+        let config = shell.config_home.clone().unwrap_or_else(|| home.join(".config"));
+        Ok(Self {
+            lib: home.join(".local/lib/longhaul"),
+            link: home.join(LINK),
+            settings: client_dir.join("settings.json"),
+            client_dir,
+            tmux_confs: [home.join(".tmux.conf"), config.join("tmux/tmux.conf")],
+            data: Home::of(env)?,
+            home,
+        })
+    }
+
+    /// Returns the folder of the versions that are installed.
+    pub fn versions(&self) -> PathBuf {
+        self.lib.join("versions")
+    }
+
+    /// Returns the marketplace of a version.
+    pub fn version(&self, id: &str) -> PathBuf {
+        self.versions().join(id)
+    }
+
+    /// Returns the executables of a version.
+    pub fn bin(&self, id: &str) -> PathBuf {
+        self.version(id).join(crate::PLUGIN).join("bin")
+    }
+
+    /// Returns the file that says what was installed.
+    pub fn manifest(&self) -> PathBuf {
+        self.lib.join("installed.json")
+    }
+
+    /// Returns the folder in which the client keeps copies of our plugins.
+    pub fn cache(&self) -> PathBuf {
+        self.client_dir.join("plugins/cache").join(crate::MARKETPLACE)
+    }
+
+    /// Returns the copy of a file as it was before we changed it first.
+    pub fn backup(path: &Path) -> PathBuf {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        path.with_file_name(format!("{name}.before-longhaul"))
+    }
+}
+
+/// Returns the path of this executable that stays the same from version to version, where there is one.
+pub fn lasting(env: &Env, exe: &Path) -> PathBuf {
+    let link = env.home_dir.as_ref().map(|home| home.join(LINK));
+    let leads_here = |link: &PathBuf| std::fs::canonicalize(link).is_ok_and(|target| target == exe);
+    link.filter(leads_here).unwrap_or_else(|| exe.to_owned())
+}

@@ -1,0 +1,3 @@
+mod settings;
+mod shared_file;
+mod tmux_conf;

@@ -1,0 +1,134 @@
+use std::cell::Cell;
+use std::fs::{self, Permissions};
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use crate::places::Places;
+use crate::settings::{with_hooks, without_hooks};
+use crate::shared_file::{Backup, change};
+use crate::{Error, Result};
+
+fn mode(path: &Path) -> u32 {
+    fs::metadata(path).unwrap().permissions().mode() & 0o777
+}
+
+fn append(text: Option<&str>) -> Result<Option<String>> {
+    Ok(Some(format!("{}ours\n", text.unwrap_or_default())))
+}
+
+#[test]
+fn a_file_that_another_program_changes_meanwhile_is_read_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("settings.json");
+    fs::write(&path, "one\n").unwrap();
+    let tries = Cell::new(0);
+    change(&path, Backup::Keep, |text| {
+        tries.set(tries.get() + 1);
+        if tries.get() < 3 {
+            fs::write(&path, format!("theirs {}\n", tries.get())).unwrap();
+        }
+        append(text)
+    })
+    .unwrap();
+    assert_eq!(fs::read_to_string(&path).unwrap(), "theirs 2\nours\n");
+    assert_eq!(tries.get(), 3);
+    let never = change(&path, Backup::Keep, |text| {
+        let text = text.unwrap_or_default();
+        fs::write(&path, format!("{text}theirs\n")).unwrap();
+        append(Some(text))
+    });
+    assert!(matches!(never, Err(Error::Contended { .. })), "{never:?}");
+    assert!(!fs::read_to_string(&path).unwrap().ends_with("ours\n"));
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2, "the file, and the copy from before");
+}
+
+#[test]
+fn nothing_that_others_write_at_the_same_moment_is_lost_or_seen_half_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("settings.json");
+    fs::write(&path, "{\"n\":0}").unwrap();
+    let is_done = AtomicBool::new(false);
+    let read = || serde_json::from_slice::<Value>(&fs::read(&path).unwrap()).expect("whole at every moment");
+    let count = std::thread::scope(|scope| {
+        let counter = scope.spawn(|| {
+            let mut count = 0;
+            while !is_done.load(Relaxed) {
+                // A program that knows nothing of ours: it reads, changes, and replaces the file.
+                // For a moment it may see ours in place of its own; then ours gives way.
+                let deadline = Instant::now() + Duration::from_secs(10);
+                let mut settings = read();
+                while settings["n"] != count {
+                    assert!(Instant::now() < deadline, "change {count} is lost: {settings}");
+                    settings = read();
+                }
+                count += 1;
+                settings["n"] = count.into();
+                fs::write(folder.path().join("theirs"), settings.to_string()).unwrap();
+                fs::rename(folder.path().join("theirs"), &path).unwrap();
+                std::thread::sleep(Duration::from_micros(300));
+            }
+            count
+        });
+        for _ in 0..100 {
+            let refused = |refusal| Error::Refused { path: path.clone(), refusal };
+            let add = |text: Option<&str>| with_hooks(text, Path::new("/x")).map_err(refused);
+            let added = change(&path, Backup::Keep, add);
+            let removed = change(&path, Backup::None, |text| without_hooks(text.unwrap_or_default()).map_err(refused));
+            assert!(matches!(added, Ok(_) | Err(Error::Contended { .. })), "{added:?}");
+            assert!(matches!(removed, Ok(_) | Err(Error::Contended { .. })), "{removed:?}");
+        }
+        is_done.store(true, Relaxed);
+        counter.join().unwrap()
+    });
+    assert_eq!(read()["n"], count);
+}
+
+#[test]
+fn a_link_stays_a_link_and_the_mode_stays_the_mode() {
+    let folder = tempfile::tempdir().unwrap();
+    let (link, file) = (folder.path().join("link"), folder.path().join("dotfiles/settings.json"));
+    fs::create_dir(folder.path().join("dotfiles")).unwrap();
+    fs::write(&file, "one\n").unwrap();
+    fs::set_permissions(&file, Permissions::from_mode(0o640)).unwrap();
+    symlink("dotfiles/settings.json", &link).unwrap();
+    assert!(change(&link, Backup::Keep, append).unwrap());
+    assert!(link.symlink_metadata().unwrap().is_symlink());
+    assert_eq!((fs::read_to_string(&file).unwrap().as_str(), mode(&file)), ("one\nours\n", 0o640));
+    let backup = Places::backup(&file);
+    assert_eq!((fs::read_to_string(&backup).unwrap().as_str(), mode(&backup)), ("one\n", 0o640));
+    change(&link, Backup::Keep, append).unwrap();
+    assert_eq!(fs::read_to_string(&backup).unwrap(), "one\n", "the copy is from before the first change");
+}
+
+#[test]
+fn what_must_not_or_cannot_be_changed_is_left_as_it_is() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("settings.json");
+    fs::write(&path, "one\n").unwrap();
+    fs::set_permissions(&path, Permissions::from_mode(0o444)).unwrap();
+    assert!(matches!(change(&path, Backup::Keep, append), Err(Error::ReadOnly { .. })));
+    fs::set_permissions(&path, Permissions::from_mode(0o644)).unwrap();
+    fs::write(&path, b"\xff\n").unwrap();
+    assert!(matches!(change(&path, Backup::Keep, append), Err(Error::NotText { .. })));
+    let dangling = folder.path().join("dangling");
+    symlink("nowhere", &dangling).unwrap();
+    assert!(matches!(change(&dangling, Backup::Keep, append), Err(Error::Read { .. })));
+    assert_eq!(fs::read(&path).unwrap(), b"\xff\n");
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2);
+}
+
+#[test]
+fn an_empty_text_is_no_file_and_a_new_one_is_for_its_owner_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("new/settings.json");
+    assert!(change(&path, Backup::Keep, append).unwrap());
+    assert_eq!(mode(&path), 0o600);
+    assert!(change(&path, Backup::None, |_| Ok(Some(String::new()))).unwrap());
+    assert_eq!(fs::read_dir(folder.path().join("new")).unwrap().count(), 0);
+    assert!(!change(&path, Backup::Keep, |_| Ok(None)).unwrap());
+}

@@ -1,0 +1,125 @@
+//! `longhaul doctor`: what is wrong, how bad it is, and how to mend it.
+
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt;
+
+use serde_json::json;
+
+use super::{Machine, succeeds};
+use crate::sandbox::payload;
+
+/// Checks that the doctor finds `what`, with a mend, and as bad as `level`; returns the exit status.
+#[track_caller]
+fn finds(machine: &Machine, check: &str, level: &str, what: &str) {
+    let outcome = machine.longhaul(&["doctor", "--json"]);
+    let found = outcome.json();
+    let findings = found.as_array().unwrap();
+    let text = |finding: &serde_json::Value, key: &str| finding[key].as_str().unwrap_or_default().to_owned();
+    let finding =
+        findings.iter().find(|finding| text(finding, "check") == check && text(finding, "what").contains(what));
+    let finding = finding.unwrap_or_else(|| panic!("no {check} {what:?} in {found:#}"));
+    assert_eq!(finding["level"], level, "{finding}");
+    assert!(level == "note" || level == "ok" || finding["mend"].is_string(), "{finding}");
+    let is_broken = findings.iter().any(|finding| finding["level"] == "broken");
+    assert_eq!(outcome.status, Some(i32::from(is_broken)));
+}
+
+fn installed() -> Machine {
+    let machine = Machine::new();
+    succeeds(&machine.install("1.0.0", &[]));
+    machine
+}
+
+#[test]
+fn a_fresh_installation_is_well() {
+    let machine = installed();
+    let outcome = machine.longhaul(&["doctor"]);
+    succeeds(&outcome);
+    assert!(outcome.stderr.contains("All is well."), "{outcome:?}");
+    finds(&machine, "hooks", "ok", "plugin longhaul@longhaul 1.0.0, 15 events");
+    finds(&machine, "fired", "note", "no hook has fired yet");
+}
+
+#[test]
+fn it_sees_hooks_that_are_missing_doubled_or_switched_off() {
+    let machine = installed();
+    let hooks = r#"{"hooks":{"Stop":[{"hooks":[{"type":"command","command":"longhaul hook Stop"}]}]}}"#;
+    machine.write_settings(hooks);
+    finds(&machine, "hooks", "broken", "registered twice");
+    fs::remove_file(machine.settings()).unwrap();
+    fs::create_dir_all(machine.sandbox.project().join(".claude")).unwrap();
+    fs::write(machine.sandbox.project().join(".claude/settings.json"), hooks).unwrap();
+    finds(&machine, "hooks", "broken", "registered twice");
+    fs::remove_dir_all(machine.sandbox.project().join(".claude")).unwrap();
+    machine.write_settings(r#"{"disableAllHooks":true}"#);
+    finds(&machine, "hooks", "broken", "switches the hooks");
+    machine.write_settings("{}");
+    fs::write(machine.sandbox.path("client/disabled"), "").unwrap();
+    finds(&machine, "hooks", "broken", "is switched off");
+    fs::remove_file(machine.sandbox.path("client/plugin")).unwrap();
+    finds(&machine, "hooks", "broken", "no hooks are registered");
+}
+
+#[test]
+fn it_sees_executables_that_are_gone() {
+    let machine = installed();
+    let real = fs::canonicalize(machine.link()).unwrap();
+    fs::remove_file(real.with_file_name("longhaul-stop")).unwrap();
+    finds(&machine, "executables", "broken", "lacks longhaul-stop");
+    finds(&machine, "hooks", "broken", "registers what cannot be run");
+}
+
+#[test]
+fn it_sees_what_is_stored_and_who_may_read_it() {
+    let machine = installed();
+    machine.sandbox.hook("longhaul-session-start", payload("SessionStart", json!({ "session_id": "seen" })));
+    finds(&machine, "database", "ok", "sound, schema");
+    finds(&machine, "fired", "ok", "in session seen");
+    let database = machine.sandbox.data_dir().join("longhaul.db");
+    finds(&machine, "permissions", "ok", "readable by you alone");
+    fs::set_permissions(&database, Permissions::from_mode(0o644)).unwrap();
+    finds(&machine, "permissions", "warning", "longhaul.db");
+    machine.sandbox.write_config(r#"{"typo":1}"#);
+    finds(&machine, "config", "warning", "typo: no such key");
+    for beside in ["longhaul.db-wal", "longhaul.db-shm"] {
+        let _ = fs::remove_file(database.with_file_name(beside));
+    }
+    fs::write(&database, "x".repeat(8192)).unwrap();
+    finds(&machine, "database", "broken", "is damaged");
+    assert_eq!(fs::read(&database).unwrap().len(), 8192, "looking changes nothing");
+}
+
+#[test]
+fn it_sees_sessions_without_us_and_transcripts_that_are_gone() {
+    let machine = installed();
+    machine.start_session();
+    finds(&machine, "fired", "warning", "sessions run without us: alive");
+    let gone = machine.sandbox.path("gone.jsonl");
+    let common = json!({ "session_id": "lost", "transcript_path": gone });
+    machine.sandbox.hook("longhaul-session-start", payload("SessionStart", common.clone()));
+    machine.sandbox.hook("longhaul-user-prompt-submit", payload("UserPromptSubmit", common));
+    finds(&machine, "transcript", "warning", "gone.jsonl");
+    finds(&machine, "fired", "ok", "last hook just now, in session lost");
+    let one = machine.longhaul(&["doctor", "--session", "lo"]);
+    succeeds(&one);
+    assert!(one.stdout.contains("session lost said its transcript is"), "{one:?}");
+    let none = machine.longhaul(&["doctor", "--session", "nobody"]);
+    assert_eq!(none.status, Some(1));
+}
+
+#[test]
+fn it_sees_programs_that_do_our_jobs() {
+    let machine = installed();
+    machine.write_settings(r#"{"hooks":{"Stop":[{"hooks":[{"command":"npx throughline process-turn"}]}]}}"#);
+    finds(&machine, "conflicts", "warning", "throughline does what our handoff does");
+    fs::write(machine.sandbox.home().join(".tmux.conf"), "set -g @plugin 'x/tmux-claude-agent-tracker'\n").unwrap();
+    finds(&machine, "conflicts", "warning", "tmux-claude-agent-tracker does what our tracker does");
+}
+
+#[test]
+fn without_a_client_it_says_so_and_is_not_sure() {
+    let machine = Machine::without_client();
+    succeeds(&machine.install("1.0.0", &[]));
+    finds(&machine, "client", "warning", "`claude` is not on the PATH");
+    finds(&machine, "hooks", "broken", "no hooks are registered");
+}
