@@ -7,6 +7,7 @@ mod continuation;
 mod detail;
 mod handoff;
 mod hook;
+mod import;
 mod limits;
 mod mcp;
 mod memory;
@@ -14,6 +15,7 @@ mod monitor;
 mod next;
 mod out;
 mod paint;
+mod progress;
 mod status;
 mod statusline;
 mod tmux;
@@ -64,6 +66,8 @@ enum Command {
     /// Show everything in a browser
     #[command(subcommand)]
     Worker(worker::Command),
+    /// Bring over what tav, tmux-claude-agent-tracker, throughline and claude-mem have kept
+    Import(import::Args),
     /// Run a hook by the name of its event, with the payload on standard input
     Hook(hook::Args),
     /// Show, find or check the configuration
@@ -97,6 +101,7 @@ pub(crate) fn main() -> ExitCode {
         Command::Memory(command) => memory::run(&env, command),
         Command::Mcp => mcp::run(&env),
         Command::Worker(command) => worker::run(&env, &command),
+        Command::Import(args) => import::run(&env, &args),
         Command::Hook(args) => hook::run(&args),
         Command::Config(command) => config::run(&env, command),
     };

@@ -5,6 +5,7 @@ mod batons;
 mod bookmarks;
 mod context;
 mod continuations;
+mod foreign;
 mod ingest;
 mod memory;
 mod migrations;
@@ -25,10 +26,15 @@ pub use crate::batons::{Injection, NewInjection, StoredBaton};
 pub use crate::bookmarks::{Bookmark, NewBookmark};
 pub use crate::context::ContextUse;
 pub use crate::continuations::{Chain, Handoff, Met, NewChain, Step, Word};
+pub use crate::foreign::{
+    ClaudeMem, ForeignObservation, ForeignPrompt, ForeignSession, ForeignSummary, OldDetail, OldSession, OldTurn,
+    Sitting, Throughline,
+};
 pub use crate::ingest::{Clean, Work};
 pub use crate::memory::{
-    Bulk, Content, Hit, KnownProject, LatestSummary, NewNote, NewObservation, Order, Page, PageLine, Past, PastPrompt,
-    PastTurn, Pruned, Reading, Record, RecordId, SearchQuery, Stats, Taken, What,
+    Bulk, Content, Hit, KnownProject, LatestSummary, Moved, MovedCall, MovedIn, MovedTurn, NewNote, NewObservation,
+    Order, Page, PageLine, Past, PastPrompt, PastTurn, Pruned, Reading, Record, RecordId, SearchQuery, Stats, Taken,
+    What,
 };
 pub use crate::model::{Cost, ModelJob, Rest, Retry, Reworded, Spending, Tokens, Trouble, Words};
 pub use crate::sessions::{NewSession, Session};
@@ -50,6 +56,12 @@ pub enum StoreError {
     /// A newer version of the program has written it.
     #[error("{} was written by a newer version (schema {found}, this one knows {known}): update longhaul", path.display())]
     TooNew { path: PathBuf, found: u32, known: u32 },
+    /// Another program's database is not as it should be.
+    #[error("{} cannot be taken over: {problem}", path.display())]
+    Foreign { path: PathBuf, problem: String },
+    /// Another program's database cannot be read to its end.
+    #[error("cannot read {}", path.display())]
+    Unreadable { path: PathBuf, source: SqliteError },
     /// A statement failed.
     #[error("cannot {action}")]
     Statement { action: &'static str, source: SqliteError },
@@ -61,7 +73,7 @@ impl StoreError {
         match self {
             Self::Corrupt { .. } => true,
             Self::Open { source, .. } | Self::Statement { source, .. } => is_damage(&source.0),
-            Self::TooNew { .. } => false,
+            Self::TooNew { .. } | Self::Foreign { .. } | Self::Unreadable { .. } => false,
         }
     }
 
@@ -71,7 +83,7 @@ impl StoreError {
             Self::Open { source, .. } | Self::Corrupt { source, .. } | Self::Statement { source, .. } => {
                 matches!(source.0.sqlite_error_code(), Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked))
             }
-            Self::TooNew { .. } => false,
+            Self::TooNew { .. } | Self::Foreign { .. } | Self::Unreadable { .. } => false,
         }
     }
 

@@ -4,6 +4,7 @@
 //! is not here but in handoff's `details`, once, under the call's id.
 
 mod forget;
+mod move_in;
 mod notes;
 mod page;
 mod past;
@@ -22,6 +23,7 @@ mod upkeep;
 use longhaul_core::Millis;
 use longhaul_memory::Kind;
 
+pub use self::move_in::{Moved, MovedCall, MovedIn, MovedTurn};
 pub use self::notes::NewNote;
 pub use self::page::{LatestSummary, Page, PageLine};
 pub use self::past::{Bulk, Past, PastPrompt, PastTurn};

@@ -1,6 +1,7 @@
 mod agents;
 mod batons;
 mod context;
+mod foreign;
 mod ingest;
 mod memory;
 mod model;
