@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use longhaul_core::{Millis, SessionId};
 use longhaul_store::{ClaudeMem, ForeignObservation, ForeignSession, MovedTurn, NewSession};
 
-use self::translate::{Translator, note};
+use self::translate::{Translator, key, note};
 use super::folders::Folders;
 use super::{Move, Origin, Report, Sink, Step, Trouble, ours, theirs};
 use crate::handoff::Project;
@@ -16,6 +16,9 @@ use crate::memory::is_excluded;
 
 /// How many records are stored in one transaction: few commits, and no hook waits long for one.
 const AT_ONCE: usize = 500;
+
+/// Why a record is not brought once more.
+const KNOWN: &str = "they came over before, or are known otherwise";
 
 /// How a session is named in which somebody has saved a text by hand. There was no such session.
 const BY_HAND: &str = "manual-";
@@ -97,6 +100,18 @@ impl House<'_, '_> {
         }
         let prompts = self.database.prompts(&session.sitting).map_err(theirs)?;
         let summaries = self.database.summaries(&session.sitting).map_err(theirs)?;
+        let keys: Vec<String> = prompts
+            .iter()
+            .map(|one| key("p", one.id, one.at))
+            .chain(observations.iter().map(|one| key("o", one.id, one.at)))
+            .chain(summaries.iter().map(|one| key("s", one.id, one.at)))
+            .collect();
+        // A look costs less than putting everything into our words again.
+        if self.has_all(&keys)? {
+            self.report.leaves("records", keys.len(), KNOWN);
+            (self.tell)(Step::Done(count));
+            return Ok(());
+        }
         let mut translator = Translator::new(self.mover, &project, session);
         let turns = translator.turns(prompts, observations, summaries);
         self.report.leaves("prompts", translator.private, "wholly private: nothing of their turns is kept");
@@ -107,6 +122,16 @@ impl House<'_, '_> {
         }
         let ended = turns.iter().flat_map(|turn| turn.calls.iter().map(|call| call.at)).max();
         self.store(session, id, &project, &turns, ended)
+    }
+
+    /// Returns whether all of some records have come over before; not where there are none.
+    fn has_all(&mut self, keys: &[String]) -> Result<bool, Trouble> {
+        for key in keys {
+            if !self.sink.has(Origin::ClaudeMem, key)? {
+                return Ok(false);
+            }
+        }
+        Ok(!keys.is_empty())
     }
 
     /// Returns where a session belongs; where nobody knows, a project that has only a name.
@@ -184,7 +209,7 @@ impl House<'_, '_> {
         for (what, count) in [("prompts", prompts), ("observations", observations), ("summaries", summaries)] {
             self.report.brings(what, count);
         }
-        self.report.leaves("records", known, "they came over before, or are known otherwise");
+        self.report.leaves("records", known, KNOWN);
     }
 
     /// Counts what would come over.
@@ -230,7 +255,7 @@ impl House<'_, '_> {
                 Sink::Count(_) => self.sink.has(Origin::ClaudeMem, &note.key)?,
             };
             self.report.brings("notes", usize::from(!is_known));
-            self.report.leaves("records", usize::from(is_known), "they came over before, or are known otherwise");
+            self.report.leaves("records", usize::from(is_known), KNOWN);
         }
         Ok(())
     }

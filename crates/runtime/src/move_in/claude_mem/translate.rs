@@ -212,6 +212,6 @@ fn kind(theirs: &str) -> Kind {
 }
 
 /// Returns by what a record is known: its row, and its time, as rows are numbered anew in a new database.
-fn key(what: &str, row: i64, at: Option<Millis>) -> String {
+pub(super) fn key(what: &str, row: i64, at: Option<Millis>) -> String {
     format!("claude-mem-{what}{row}-{}", at.unwrap_or_default().0)
 }
