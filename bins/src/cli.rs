@@ -16,6 +16,7 @@ mod next;
 mod out;
 mod paint;
 mod progress;
+mod shell;
 mod status;
 mod statusline;
 mod tmux;
@@ -73,6 +74,11 @@ enum Command {
     /// Show, find or check the configuration
     #[command(subcommand)]
     Config(config::Command),
+    /// Print completions for a shell
+    Completions(shell::Completions),
+    /// Write the man pages
+    #[command(hide = true)]
+    Man(shell::Man),
 }
 
 /// What the exit status tells a script.
@@ -104,6 +110,8 @@ pub(crate) fn main() -> ExitCode {
         Command::Import(args) => import::run(&env, &args),
         Command::Hook(args) => hook::run(&args),
         Command::Config(command) => config::run(&env, command),
+        Command::Completions(args) => shell::completions(&args),
+        Command::Man(args) => shell::man(&args),
     };
     match result {
         Ok(Exit::Success) => ExitCode::SUCCESS,

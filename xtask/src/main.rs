@@ -49,6 +49,9 @@ enum Task {
         /// Use the dev profile and make no archive, for tests
         #[arg(long)]
         quick: bool,
+        /// With --quick, make one all the same, called trial-…, to look at
+        #[arg(long, requires = "quick")]
+        archive: bool,
     },
     /// Play a long session through the real hooks, in a terminal of its own, and show what happens
     Demo {
@@ -93,8 +96,14 @@ fn start(task: Task) -> Result<()> {
         Task::Codegen { check: false } => codegen::run(&workspace, codegen::Mode::Write),
         Task::Pictures { check: true } => pictures::run(&workspace, codegen::Mode::Check),
         Task::Pictures { check: false } => pictures::run(&workspace, codegen::Mode::Write),
-        Task::Dist { target, quick: true } => dist::run(&workspace, Profile::Dev, target.as_deref()),
-        Task::Dist { target, quick: false } => dist::run(&workspace, Profile::Release, target.as_deref()),
+        Task::Dist { target, quick, archive } => {
+            let (profile, packing) = match (quick, archive) {
+                (false, _) => (Profile::Release, dist::Packing::Release),
+                (true, true) => (Profile::Dev, dist::Packing::Trial),
+                (true, false) => (Profile::Dev, dist::Packing::Nothing),
+            };
+            dist::run(&workspace, profile, target.as_deref(), packing)
+        }
         Task::Demo { keep } => demo::run(&workspace, keep),
         Task::Test { arguments } => test::run(&workspace, &arguments),
         Task::Bench { large: Some(count), json, .. } => bench::run_large(count, json),
