@@ -5,6 +5,7 @@ mod codegen;
 mod demo;
 mod dist;
 mod pictures;
+mod release;
 mod run;
 mod stage;
 mod test;
@@ -52,6 +53,18 @@ enum Task {
         /// With --quick, make one all the same, called trial-…, to look at
         #[arg(long, requires = "quick")]
         archive: bool,
+    },
+    /// Check that everything says the same version, or print what a release says of itself
+    Release {
+        /// Check the manifests, the changelog and what is generated
+        #[arg(long)]
+        check: bool,
+        /// The tag that is about to be released, such as v1.2.3: the changelog must have that version
+        #[arg(long, value_name = "TAG")]
+        tag: Option<String>,
+        /// Print the changelog's section of this version
+        #[arg(long, conflicts_with = "check", required_unless_present = "check")]
+        notes: bool,
     },
     /// Play a long session through the real hooks, in a terminal of its own, and show what happens
     Demo {
@@ -104,6 +117,8 @@ fn start(task: Task) -> Result<()> {
             };
             dist::run(&workspace, profile, target.as_deref(), packing)
         }
+        Task::Release { notes: true, .. } => release::notes(&workspace),
+        Task::Release { notes: false, tag, .. } => release::check(&workspace, tag.as_deref()),
         Task::Demo { keep } => demo::run(&workspace, keep),
         Task::Test { arguments } => test::run(&workspace, &arguments),
         Task::Bench { large: Some(count), json, .. } => bench::run_large(count, json),

@@ -101,7 +101,7 @@ impl Workspace {
         let mut cargo = run::cargo();
         let folder = self.target.join("ship");
         cargo.env("CARGO_ENCODED_RUSTFLAGS", self.ship_flags()?).env("SOURCE_DATE_EPOCH", SOURCE_DATE);
-        cargo.arg("--locked").arg("--config").arg(format!("build.target-dir={:?}", folder.display().to_string()));
+        cargo.env("CARGO_TARGET_DIR", &folder).arg("--locked");
         self.build_in(cargo, folder, PACKAGE, &["--bins"], profile, triple)
     }
 
