@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 use crate::past::{Past, holding};
 use crate::predecessors::{ClaudeMem, throughline};
 use crate::sandbox::{Outcome, Sandbox};
+use crate::tmux::Tmux;
 
 fn import(sandbox: &Sandbox, args: &[&str]) -> Value {
     let outcome = sandbox.longhaul(&[&["import", "--json"], args].concat());
@@ -279,6 +280,19 @@ fn options_of_the_older_tracker_are_told_as_ours() {
     assert!(told.contains("set -g @longhaul-key 'g'"), "{told}");
     assert!(told.contains("@claude-tracker-completed-delay has no counterpart"), "{told}");
     assert_eq!(fs::read_to_string(sandbox.home().join(".tmux.conf")).unwrap(), conf);
+    // What the server has counts, and a script in it is text.
+    let tmux = Tmux::start(&sandbox);
+    tmux.run(&["set-option", "-g", "@claude-tracker-keybinding", "h"]);
+    tmux.run(&["set-option", "-g", "@claude-tracker-on-blocked", "say \"it's $4\""]);
+    let mut command = sandbox.executable("longhaul");
+    let told = command.env("TMUX", tmux.variable()).args(["import", "--json"]).output().unwrap().stdout;
+    let report = &serde_json::from_slice::<Value>(&told).unwrap()[0];
+    assert_eq!(report["advice"][1], "set -g @longhaul-key 'h'", "{report}");
+    assert_eq!(report["advice"][2], r#"set -g @longhaul-on-blocked "say \"it's \$4\"""#, "{report}");
+    // tmux reads it back as it was.
+    fs::write(sandbox.home().join("new.conf"), report["advice"][2].as_str().unwrap()).unwrap();
+    tmux.run(&["source-file", sandbox.home().join("new.conf").to_str().unwrap()]);
+    assert_eq!(tmux.run(&["show-options", "-gv", "@longhaul-on-blocked"]).trim_end(), "say \"it's $4\"");
 }
 
 #[test]
