@@ -266,6 +266,8 @@ fn what_another_was_told_to_leave_out_is_left_out_from_the_start() {
     theirs.session("aaaa", "x").observation("aaaa", 1, "change", "zanzibar", "x");
     let settings = json!({ "CLAUDE_MEM_EXCLUDED_PROJECTS": "~/hidden/*", "CLAUDE_MEM_MODEL": "x" });
     fs::write(sandbox.home().join(".claude-mem/settings.json"), settings.to_string()).unwrap();
+    let dry = &import(&sandbox, &["--dry-run"])[0];
+    assert_eq!(dry["brought"], json!({}), "{dry}");
     let report = &import(&sandbox, &[])[0];
     assert_eq!(report["settings"], json!({ "memory.exclude": "[\"~/hidden/*\"]" }), "{report}");
     assert_eq!(found(&sandbox, "zanzibar"), 0);

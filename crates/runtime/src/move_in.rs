@@ -13,9 +13,10 @@ mod tracker;
 
 use std::path::{Path, PathBuf};
 
-use longhaul_core::{Config, Env};
-use longhaul_store::{Bulk, Store};
+use longhaul_core::{Config, Env, Millis, SessionId};
+use longhaul_store::{Bulk, NewSession, Session, Store};
 
+use crate::handoff::Project;
 use crate::{Error, Home};
 
 /// A program that came before.
@@ -158,12 +159,18 @@ impl Move<'_> {
         Ok(report)
     }
 
-    /// Refuses records where the user wants no memory; returns whether it does.
-    fn wants_memory(&self, report: &mut Report) -> bool {
-        if !self.config.memory.enabled {
-            report.leaves("records", 1, "memory is switched off: set memory.enabled to true in the config");
+    /// Returns the database of this name in the program's folder; `None`, with the reason, where none is to be read.
+    fn database(&self, report: &mut Report, name: &str) -> Option<PathBuf> {
+        let path = report.place.join(name);
+        if !path.exists() {
+            report.leaves("databases", 1, &format!("{name} is not there"));
+            return None;
         }
-        self.config.memory.enabled
+        if !self.config.memory.enabled {
+            report.leaves("databases", 1, "memory is switched off: set memory.enabled to true in the config");
+            return None;
+        }
+        Some(path)
     }
 
     /// Opens our database; `None` where there is none yet and nothing is to be written.
@@ -192,6 +199,20 @@ fn ours(error: impl Into<Error>) -> Trouble {
     Trouble::Ours(error.into())
 }
 
+/// Adds a session, or leaves it as it is where it is known.
+fn register(store: &Store, id: &SessionId, project: &Project, at: Millis) -> Result<(), Trouble> {
+    let new = NewSession {
+        session: id.as_str(),
+        project: &project.name,
+        project_key: &project.key,
+        project_path: &project.path,
+        client_pid: 0,
+        transcript: None,
+        at,
+    };
+    store.register_session(&new).map_err(ours)
+}
+
 /// Where records go.
 enum Sink<'a> {
     Store(Bulk<'a>),
@@ -213,6 +234,11 @@ impl<'a> Sink<'a> {
             Self::Store(bulk) => Some(bulk.plain()),
             Self::Count(store) => *store,
         }
+    }
+
+    /// Returns a session that we know.
+    fn session(&mut self, id: &SessionId) -> Result<Option<Session>, Trouble> {
+        self.read().map_or(Ok(None), |store| store.session(id.as_str())).map_err(ours)
     }
 
     /// Returns whether a record has come over before.

@@ -6,11 +6,11 @@ mod translate;
 use std::collections::HashMap;
 
 use longhaul_core::{Millis, SessionId};
-use longhaul_store::{ClaudeMem, ForeignObservation, ForeignSession, MovedTurn, NewSession};
+use longhaul_store::{ClaudeMem, ForeignObservation, ForeignSession, MovedTurn};
 
 use self::translate::{Translator, key, note};
 use super::folders::Folders;
-use super::{Move, Origin, Report, Sink, Step, Trouble, ours, theirs};
+use super::{Move, Origin, Report, Sink, Step, Trouble, ours, register, theirs};
 use crate::handoff::Project;
 use crate::memory::is_excluded;
 
@@ -24,18 +24,10 @@ const KNOWN: &str = "they came over before, or are known otherwise";
 const BY_HAND: &str = "manual-";
 
 pub(super) fn run(mover: &Move<'_>, report: &mut Report, tell: &mut dyn FnMut(Step)) -> Result<(), Trouble> {
-    settings::run(mover, report)?;
-    // What has just been added to the config counts for this very run.
-    let (config, _) = crate::config(mover.env).map_err(ours)?;
+    // What is added to the config counts for this very run.
+    let config = settings::run(mover, report)?;
     let mover = &Move { config: &config, ..*mover };
-    let path = report.place.join("claude-mem.db");
-    if !path.exists() {
-        report.leaves("databases", 1, "claude-mem.db is not there");
-        return Ok(());
-    }
-    if !mover.wants_memory(report) {
-        return Ok(());
-    }
+    let Some(path) = mover.database(report, "claude-mem.db") else { return Ok(()) };
     let theirs_db = ClaudeMem::open(&path).map_err(theirs)?;
     tell(Step::Begins(Origin::ClaudeMem, theirs_db.observation_count().map_err(theirs)?));
     let mut store = mover.store()?;
@@ -168,21 +160,12 @@ impl House<'_, '_> {
         turns: &[MovedTurn],
         ended: Option<Millis>,
     ) -> Result<(), Trouble> {
-        let is_new = self.sink.read().map_or(Ok(None), |store| store.session(id.as_str())).map_err(ours)?.is_none();
+        let is_new = self.sink.session(id)?.is_none();
         if let Sink::Store(bulk) = &mut self.sink
             && is_new
         {
             let at = session.at.or(ended).unwrap_or(self.mover.env.now);
-            let new = NewSession {
-                session: id.as_str(),
-                project: &project.name,
-                project_key: &project.key,
-                project_path: &project.path,
-                client_pid: 0,
-                transcript: None,
-                at,
-            };
-            bulk.plain().register_session(&new).map_err(ours)?;
+            register(bulk.plain(), id, project, at)?;
             let ended = session.completed.or(ended).unwrap_or(at);
             bulk.plain().complete_session(id.as_str(), "imported", ended).map_err(ours)?;
         }

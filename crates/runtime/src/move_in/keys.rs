@@ -16,9 +16,10 @@ pub(super) struct Wanted {
     pub(super) value: Value,
 }
 
-/// Adds settings to the config file, each that is not set there.
-pub(super) fn bring(mover: &Move<'_>, report: &mut Report, wanted: Vec<Wanted>) -> Result<(), Trouble> {
-    let Some(path) = mover.env.config_path.as_deref().filter(|_| !wanted.is_empty()) else { return Ok(()) };
+/// Adds settings to the config file, each that is not set there; returns what is, or would be, in force then.
+pub(super) fn bring(mover: &Move<'_>, report: &mut Report, wanted: Vec<Wanted>) -> Result<Config, Trouble> {
+    let as_it_is = || mover.config.clone();
+    let Some(path) = mover.env.config_path.as_deref().filter(|_| !wanted.is_empty()) else { return Ok(as_it_is()) };
     let (text, is_new) = match std::fs::read_to_string(path) {
         Ok(text) => (text, false),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => (String::new(), true),
@@ -27,7 +28,7 @@ pub(super) fn bring(mover: &Move<'_>, report: &mut Report, wanted: Vec<Wanted>) 
     if !is_new && !serde_json::from_str::<Value>(&text).is_ok_and(|value| value.is_object()) {
         let why = format!("{} is not a JSON object: mend it, then import again", path.display());
         report.leaves("settings", wanted.len(), &why);
-        return Ok(());
+        return Ok(as_it_is());
     }
     let mut changed = text.clone();
     for Wanted { theirs, ours, value } in wanted {
@@ -52,15 +53,17 @@ pub(super) fn bring(mover: &Move<'_>, report: &mut Report, wanted: Vec<Wanted>) 
             (None, None) => report.leaves("settings", 1, &format!("{key} has no place in {}", path.display())),
         }
     }
-    if changed == text || mover.mode == Mode::DryRun {
-        return Ok(());
+    if changed == text {
+        return Ok(as_it_is());
     }
-    let written = match is_new {
-        true => files::replace(path, changed.as_bytes()),
+    let written = match (mover.mode, is_new) {
+        (Mode::DryRun, _) => Ok(()),
+        (Mode::Move, true) => files::replace(path, changed.as_bytes()),
         // A link stays a link, and the file's mode what it was.
-        false => files::replace_shared(path, changed.as_bytes()),
+        (Mode::Move, false) => files::replace_shared(path, changed.as_bytes()),
     };
-    written.map_err(ours)
+    written.map_err(ours)?;
+    Ok(Config::from_json(&changed).0)
 }
 
 /// Returns what is wrong with a config that was not wrong before.

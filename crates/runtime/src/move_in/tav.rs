@@ -71,7 +71,7 @@ fn settings(mover: &Move<'_>, report: &mut Report) -> Result<(), Trouble> {
         Err(source) => return Err(theirs(Error::Read { path, source })),
     };
     match serde_json::from_str::<Value>(&text) {
-        Ok(config) if config.is_object() => bring(mover, report, wanted(&config)),
+        Ok(config) if config.is_object() => bring(mover, report, wanted(&config)).map(drop),
         Ok(_) | Err(_) => {
             report.leaves("settings files", 1, "config.json is not a JSON object");
             Ok(())

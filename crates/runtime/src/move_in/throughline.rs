@@ -5,7 +5,7 @@ use longhaul_store::{OldDetail, OldSession, OldTurn, Session, Throughline};
 use longhaul_transcript::{Attachment, Batch, Call, Cursor, Said, Turn};
 
 use super::folders::Folders;
-use super::{Mode, Move, Origin, Report, Sink, Step, Trouble, ours, theirs};
+use super::{Mode, Move, Origin, Report, Sink, Step, Trouble, ours, register, theirs};
 use crate::Keeper;
 use crate::memory::import::{Teller, past_turn};
 use crate::memory::is_excluded;
@@ -14,14 +14,7 @@ use crate::memory::is_excluded;
 const RESULT: &str = ":result";
 
 pub(super) fn run(mover: &Move<'_>, report: &mut Report, tell: &mut dyn FnMut(Step)) -> Result<(), Trouble> {
-    let path = report.place.join("throughline.db");
-    if !path.exists() {
-        report.leaves("databases", 1, "throughline.db is not there");
-        return Ok(());
-    }
-    if !mover.wants_memory(report) {
-        return Ok(());
-    }
+    let Some(path) = mover.database(report, "throughline.db") else { return Ok(()) };
     let database = Throughline::open(&path).map_err(theirs)?;
     let sessions = database.sessions().map_err(theirs)?;
     tell(Step::Begins(Origin::Throughline, sessions.len()));
@@ -54,7 +47,7 @@ struct House<'a, 'b> {
 impl House<'_, '_> {
     fn session(&mut self, session: &OldSession) -> Result<(), Trouble> {
         let Some(id) = SessionId::new(&session.id) else { return Ok(()) };
-        let known = self.sink.read().map_or(Ok(None), |store| store.session(id.as_str())).map_err(ours)?;
+        let known = self.sink.session(&id)?;
         if let Some(why) = self.unwanted(session, &id, known.as_ref()) {
             self.report.leaves("sessions", 1, why);
             return Ok(());
@@ -98,17 +91,7 @@ impl House<'_, '_> {
         let keeper = Keeper::new(config);
         let project = self.folders.in_folder(old.folder.as_ref());
         let at = old.at.or_else(|| turns.first()?.at).unwrap_or(env.now);
-        bulk.plain()
-            .register_session(&longhaul_store::NewSession {
-                session: id.as_str(),
-                project: &project.name,
-                project_key: &project.key,
-                project_path: &project.path,
-                client_pid: 0,
-                transcript: None,
-                at,
-            })
-            .map_err(ours)?;
+        register(bulk.plain(), id, &project, at)?;
         let Some(session) = bulk.plain().session(id.as_str()).map_err(ours)? else { return Ok(()) };
         let told: Vec<Turn> = turns.iter().map(|turn| translate(id, turn)).collect();
         let batch = Batch { cursor: session.cursor.clone(), turns: told.clone(), ..Batch::default() };

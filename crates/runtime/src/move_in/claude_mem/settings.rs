@@ -1,5 +1,6 @@
 //! What claude-mem was told to leave out is left out by us, too.
 
+use longhaul_core::Config;
 use serde_json::{Value, json};
 
 use super::super::keys::{Wanted, bring};
@@ -13,16 +14,17 @@ const KEYS: [(&str, &str); 2] =
 /// What they leave out where nobody says otherwise; we do, too.
 const USUAL_TOOLS: &str = "ListMcpResourcesTool,SlashCommand,Skill,TodoWrite,AskUserQuestion";
 
-pub(super) fn run(mover: &Move<'_>, report: &mut Report) -> Result<(), Trouble> {
+/// Takes them over, and returns the config with them.
+pub(super) fn run(mover: &Move<'_>, report: &mut Report) -> Result<Config, Trouble> {
     let path = report.place.join("settings.json");
     let text = match std::fs::read_to_string(&path) {
         Ok(text) => text,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(mover.config.clone()),
         Err(source) => return Err(theirs(Error::Read { path, source })),
     };
     let Ok(settings) = serde_json::from_str::<Value>(&text) else {
         report.leaves("settings files", 1, "settings.json is not JSON");
-        return Ok(());
+        return Ok(mover.config.clone());
     };
     // Some versions nest them.
     let get = |key: &str| settings.get(key).or_else(|| settings.get("env")?.get(key)).and_then(Value::as_str);
