@@ -10,6 +10,7 @@ mod detail;
 mod doctor;
 mod handoff;
 mod hook;
+mod import;
 mod install;
 mod limits;
 mod mcp;
@@ -18,6 +19,8 @@ mod monitor;
 mod next;
 mod out;
 mod paint;
+mod progress;
+mod shell;
 mod status;
 mod statusline;
 mod tmux;
@@ -78,6 +81,8 @@ enum Command {
     /// Show everything in a browser
     #[command(subcommand)]
     Worker(worker::Command),
+    /// Bring over what tav, tmux-claude-agent-tracker, throughline and claude-mem have kept
+    Import(import::Args),
     /// Run a hook by the name of its event, with the payload on standard input
     Hook(hook::Args),
     /// Answer the client's own module, which tells on standard input what happened
@@ -85,6 +90,11 @@ enum Command {
     /// Show, find or check the configuration
     #[command(subcommand)]
     Config(config::Command),
+    /// Print completions for a shell
+    Completions(shell::Completions),
+    /// Write the man pages
+    #[command(hide = true)]
+    Man(shell::Man),
 }
 
 /// What the exit status tells a script.
@@ -117,9 +127,12 @@ pub(crate) fn main() -> ExitCode {
         Command::Memory(command) => memory::run(&env, command),
         Command::Mcp => mcp::run(&env),
         Command::Worker(command) => worker::run(&env, &command),
+        Command::Import(args) => import::run(&env, &args),
         Command::Hook(args) => hook::run(&args),
         Command::Bridge(args) => bridge::run(&env, &args),
         Command::Config(command) => config::run(&env, command),
+        Command::Completions(args) => shell::completions(&args),
+        Command::Man(args) => shell::man(&args),
     };
     match result {
         Ok(Exit::Success) => ExitCode::SUCCESS,

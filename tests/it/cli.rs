@@ -124,3 +124,19 @@ fn the_config_is_shown_found_and_checked() {
     let schema = sandbox.longhaul(&["config", "schema"]).json();
     assert_eq!(schema["properties"]["bookmarks"]["properties"]["midTurn"]["type"], "boolean");
 }
+
+#[test]
+fn shells_and_man_are_told_of_every_command() {
+    let sandbox = Sandbox::new();
+    for shell in ["bash", "zsh", "fish"] {
+        let script = sandbox.longhaul(&["completions", shell]);
+        assert_eq!((script.status, script.stderr.as_str()), (Some(0), ""));
+        assert!(script.stdout.contains("import") && script.stdout.contains("dry-run"), "{shell}");
+    }
+    assert_eq!(sandbox.longhaul(&["completions", "nonsense"]).status, Some(2));
+    let folder = sandbox.path("man");
+    assert_eq!(sandbox.longhaul(&["man", folder.to_str().unwrap()]).status, Some(0));
+    let page = std::fs::read_to_string(folder.join("longhaul.1")).unwrap();
+    assert!(page.contains("longhaul\\-import(1)"), "{page}");
+    assert!(folder.join("longhaul-memory-search.1").exists());
+}

@@ -11,6 +11,7 @@
 mod attached;
 mod past;
 mod poll;
+mod predecessors;
 mod sandbox;
 mod screen_session;
 mod standin;
@@ -31,6 +32,7 @@ mod memory_cli;
 mod memory_import;
 mod memory_mcp;
 mod monitor;
+mod move_in;
 mod standin_behaves;
 mod statusline;
 mod tracker_cli;

@@ -2,7 +2,9 @@
 
 mod archive;
 mod bundle;
-mod manifest;
+pub(crate) mod manifest;
+mod sbom;
+mod share;
 
 use std::fs::{self, Permissions};
 use std::io::{self, Write};
@@ -14,32 +16,65 @@ use anyhow::{Context, Result};
 use self::bundle::Bundle;
 use crate::workspace::{PACKAGE, Profile, Workspace};
 
+/// Which archive is made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Packing {
+    /// None.
+    Nothing,
+    /// One to download.
+    Release,
+    /// One whose name says that nobody should.
+    Trial,
+}
+
 /// Builds the executables and lays out `target/dist/`, which is complete at every moment or not there.
 ///
-/// The dev profile makes no archive: it is for tests, and must not be mistaken for a release.
-pub(crate) fn run(workspace: &Workspace, profile: Profile, triple: Option<&str>) -> Result<()> {
-    let executables = workspace.build(PACKAGE, &["--bins"], profile, triple)?;
+/// The dev profile makes no archive unless asked: it is for tests, and must not be mistaken for a release.
+pub(crate) fn run(workspace: &Workspace, profile: Profile, triple: Option<&str>, packing: Packing) -> Result<()> {
+    let executables = workspace.build_to_ship(profile, triple)?;
+    let host = Workspace::host_triple()?;
+    let triple = triple.unwrap_or(&host);
+    // What is built for another machine cannot be asked here.
+    let command_line = match triple == host {
+        true => executables.join(PACKAGE),
+        false => workspace.build(PACKAGE, &["--bin", PACKAGE], Profile::Dev, None)?.join(PACKAGE),
+    };
     let dist = workspace.target.join("dist");
     let staging = tempfile::Builder::new().prefix(".dist-").tempdir_in(&workspace.target)?;
     let marketplace = staging.path();
     fs::set_permissions(marketplace, Permissions::from_mode(0o755))?;
-
-    let bundles = Bundle::all();
-    for bundle in &bundles {
-        let name = bundle.name();
-        bundle.lay_out(workspace, &executables, &marketplace.join(&name)).with_context(|| format!("bundle {name}"))?;
-    }
-    put(&marketplace.join(".claude-plugin/marketplace.json"), &manifest::marketplace(&bundles, workspace)?)?;
-    if profile == Profile::Release {
-        let triple = triple.map_or_else(Workspace::host_triple, |triple| Ok(triple.to_owned()))?;
-        let name = format!("{PACKAGE}-{}-{triple}", workspace.version);
+    lay_out(workspace, &executables, &command_line, triple, marketplace)?;
+    let name = match packing {
+        Packing::Nothing => None,
+        Packing::Release => Some(format!("{PACKAGE}-{}-{triple}", workspace.version)),
+        Packing::Trial => Some(format!("trial-{PACKAGE}-{}-{triple}", workspace.version)),
+    };
+    if let Some(name) = name {
         let packed = archive::pack(marketplace, &name)?;
         keep_other_targets(&dist, marketplace, &workspace.version)?;
         fs::write(marketplace.join(format!("{name}.tar.gz")), packed).context("cannot write the archive")?;
         archive::write_sums(marketplace)?;
     }
     replace(&dist, staging)?;
-    report(&dist, &bundles)
+    report(&dist, &Bundle::all())
+}
+
+/// Lays out everything that an archive holds: the bundles, what shells and `man` read, the bill of materials.
+fn lay_out(
+    workspace: &Workspace,
+    executables: &Path,
+    command_line: &Path,
+    triple: &str,
+    marketplace: &Path,
+) -> Result<()> {
+    let bundles = Bundle::all();
+    for bundle in &bundles {
+        let name = bundle.name();
+        bundle.lay_out(workspace, executables, &marketplace.join(&name)).with_context(|| format!("bundle {name}"))?;
+    }
+    put(&marketplace.join(".claude-plugin/marketplace.json"), &manifest::marketplace(&bundles, workspace)?)?;
+    put(&marketplace.join(format!("{PACKAGE}.cdx.json")), &sbom::of(workspace, triple)?)?;
+    share::lay_out(command_line, &marketplace.join("share"))
 }
 
 /// Takes over the archives of the same version that were made for other targets.
@@ -84,4 +119,50 @@ fn put(path: &Path, text: &str) -> Result<()> {
         fs::create_dir_all(folder).with_context(|| format!("cannot create {}", folder.display()))?;
     }
     fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::{self, Permissions};
+    use std::os::unix::fs::PermissionsExt;
+    use std::path::Path;
+
+    use super::{archive, lay_out};
+    use crate::workspace::Workspace;
+
+    /// Makes a folder of executables that a release could have, and returns the archive that they are packed into.
+    fn release(folder: &Path) -> Vec<u8> {
+        let workspace = Workspace::load().unwrap();
+        let built = folder.join("built");
+        fs::create_dir_all(&built).unwrap();
+        for name in &workspace.executables {
+            let script = "#!/bin/sh\nif [ \"$1\" = man ]; then mkdir -p \"$2\"; echo page > \"$2/longhaul.1\"; else echo \"$@\"; fi\n";
+            fs::write(built.join(name), script).unwrap();
+            fs::set_permissions(built.join(name), Permissions::from_mode(0o700)).unwrap();
+        }
+        let marketplace = folder.join("marketplace");
+        let triple = Workspace::host_triple().unwrap();
+        lay_out(&workspace, &built, &built.join("longhaul"), &triple, &marketplace).unwrap();
+        archive::pack(&marketplace, "longhaul-1").unwrap()
+    }
+
+    #[test]
+    fn two_releases_of_the_same_are_the_same_to_the_byte() {
+        let (first, second) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let packed = release(first.path());
+        assert!(packed == release(&second.path().join("elsewhere and deeper")));
+        let mut archive = tar::Archive::new(flate2::read::GzDecoder::new(packed.as_slice()));
+        let names: Vec<String> =
+            archive.entries().unwrap().map(|entry| entry.unwrap().path().unwrap().display().to_string()).collect();
+        for name in [
+            ".claude-plugin/marketplace.json",
+            "longhaul/bin/longhaul",
+            "longhaul/hooks/hooks.json",
+            "longhaul.cdx.json",
+            "share/completions/zsh/_longhaul",
+            "share/man/man1/longhaul.1",
+        ] {
+            assert!(names.contains(&format!("longhaul-1/{name}")), "{name} is missing in {names:?}");
+        }
+    }
 }

@@ -6,6 +6,7 @@ mod demo;
 mod dist;
 mod install;
 mod pictures;
+mod release;
 mod run;
 mod stage;
 mod test;
@@ -53,6 +54,21 @@ enum Task {
         /// Use the dev profile and make no archive, for tests
         #[arg(long)]
         quick: bool,
+        /// With --quick, make one all the same, called trial-…, to look at
+        #[arg(long, requires = "quick")]
+        archive: bool,
+    },
+    /// Check that everything says the same version, or print what a release says of itself
+    Release {
+        /// Check the manifests, the changelog and what is generated
+        #[arg(long)]
+        check: bool,
+        /// The tag that is about to be released, such as v1.2.3: the changelog must have that version
+        #[arg(long, value_name = "TAG")]
+        tag: Option<String>,
+        /// Print the changelog's section of this version
+        #[arg(long, conflicts_with = "check", required_unless_present = "check")]
+        notes: bool,
     },
     /// Build, lay out target/dist, and install it for this user: `longhaul install`
     Install {
@@ -110,10 +126,18 @@ fn start(task: Task) -> Result<()> {
         Task::Pictures { viewer: true, .. } => pictures::take_of_viewer(&workspace),
         Task::Pictures { check: true, .. } => pictures::draw_all(&workspace, codegen::Mode::Check),
         Task::Pictures { check: false, .. } => pictures::draw_all(&workspace, codegen::Mode::Write),
-        Task::Dist { target, quick: true } => dist::run(&workspace, Profile::Dev, target.as_deref()),
-        Task::Dist { target, quick: false } => dist::run(&workspace, Profile::Release, target.as_deref()),
         Task::Install { quick: true, arguments } => install::run(&workspace, Profile::Dev, &arguments),
         Task::Install { quick: false, arguments } => install::run(&workspace, Profile::Release, &arguments),
+        Task::Dist { target, quick, archive } => {
+            let (profile, packing) = match (quick, archive) {
+                (false, _) => (Profile::Release, dist::Packing::Release),
+                (true, true) => (Profile::Dev, dist::Packing::Trial),
+                (true, false) => (Profile::Dev, dist::Packing::Nothing),
+            };
+            dist::run(&workspace, profile, target.as_deref(), packing)
+        }
+        Task::Release { notes: true, .. } => release::notes(&workspace),
+        Task::Release { notes: false, tag, .. } => release::check(&workspace, tag.as_deref()),
         Task::Demo { keep } => demo::run(&workspace, keep),
         Task::Test { arguments } => test::run(&workspace, &arguments),
         Task::Bench { worker: true, json, .. } => bench::run_worker(&workspace, json),

@@ -1,6 +1,8 @@
 //! Where things are, as cargo tells it.
 
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
@@ -9,6 +11,9 @@ use crate::run;
 
 /// The package whose executables are shipped.
 pub(crate) const PACKAGE: &str = "longhaul";
+
+/// What a compiler that writes the time into its output is told: 2000-01-01, as in the archive.
+const SOURCE_DATE: &str = "946684800";
 
 /// How executables are built.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -81,10 +86,54 @@ impl Workspace {
         profile: Profile,
         triple: Option<&str>,
     ) -> Result<PathBuf> {
-        let mut build = run::cargo();
+        self.build_in(run::cargo(), self.target.clone(), package, targets, profile, triple)
+    }
+
+    /// Builds what users get, and returns the folder with the executables.
+    ///
+    /// A release does not tell where it was built: the folders of the workspace and of cargo are replaced in it, so that
+    /// the same sources make the same bytes elsewhere. It has a target folder of its own, because other flags would have
+    /// everything built anew each time.
+    pub(crate) fn build_to_ship(&self, profile: Profile, triple: Option<&str>) -> Result<PathBuf> {
+        if profile == Profile::Dev {
+            return self.build(PACKAGE, &["--bins"], profile, triple);
+        }
+        let mut cargo = run::cargo();
+        let folder = self.target.join("ship");
+        cargo.env("CARGO_ENCODED_RUSTFLAGS", self.ship_flags()?).env("SOURCE_DATE_EPOCH", SOURCE_DATE);
+        cargo.env("CARGO_TARGET_DIR", &folder).arg("--locked");
+        self.build_in(cargo, folder, PACKAGE, &["--bins"], profile, triple)
+    }
+
+    /// Returns the compiler's flags for a release, parted as cargo wants them.
+    fn ship_flags(&self) -> Result<OsString> {
+        let cargo_home = run::var("CARGO_HOME").map(PathBuf::from);
+        let cargo_home = cargo_home.or_else(|| run::var("HOME").map(|home| PathBuf::from(home).join(".cargo")));
+        let cargo_home = cargo_home.context("no home directory: set CARGO_HOME or HOME")?;
+        let mut flags: Vec<OsString> = run::var("RUSTFLAGS")
+            .map(|flags| flags.to_string_lossy().split_whitespace().map(OsString::from).collect())
+            .unwrap_or_default();
+        for (from, to) in [(cargo_home.as_path(), "/cargo"), (self.root.as_path(), "/longhaul")] {
+            let mut flag = OsString::from("--remap-path-prefix=");
+            flag.push(from);
+            flag.push("=");
+            flag.push(to);
+            flags.push(flag);
+        }
+        Ok(flags.join(OsStr::new("\u{1f}")))
+    }
+
+    fn build_in(
+        &self,
+        mut build: Command,
+        mut folder: PathBuf,
+        package: &str,
+        targets: &[&str],
+        profile: Profile,
+        triple: Option<&str>,
+    ) -> Result<PathBuf> {
         build.current_dir(&self.root).args(["build", "--package", package]).args(targets);
         build.args(["--profile", profile.flag()]);
-        let mut folder = self.target.clone();
         if let Some(triple) = triple {
             build.args(["--target", triple]);
             folder.push(triple);

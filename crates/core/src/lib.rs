@@ -9,6 +9,7 @@ pub mod config;
 mod env;
 pub mod event;
 pub mod guard;
+pub mod json_text;
 pub mod privacy;
 pub mod reply;
 mod session_id;

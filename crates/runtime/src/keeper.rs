@@ -28,6 +28,20 @@ impl Keeper {
         self.without_secrets(privacy::strip(text))
     }
 
+    /// Returns what of a text may be kept, as one line of at most `max` characters.
+    pub fn line(self, text: &str, max: usize) -> String {
+        let text = self.clean(text);
+        let words = text.split(|c: char| c.is_whitespace() || c.is_control()).filter(|word| !word.is_empty());
+        shortened(&words.collect::<Vec<_>>().join(" "), max)
+    }
+
+    /// Returns what of a text may be kept, in at most `max` characters, as something that can be shown.
+    pub fn passage(self, text: &str, max: usize) -> String {
+        let printable = |c: &char| *c == '\n' || !c.is_control();
+        let text: String = self.clean(text).chars().filter(printable).collect();
+        shortened(text.trim(), max)
+    }
+
     fn without_secrets(self, text: String) -> String {
         match self.secrets {
             Secrets::Redact => redact(&text).into_owned(),
@@ -68,4 +82,12 @@ impl Clean for Keeper {
             failure: work.failure.as_deref(),
         })
     }
+}
+
+fn shortened(text: &str, max: usize) -> String {
+    if text.chars().count() <= max {
+        return text.to_owned();
+    }
+    let kept: String = text.chars().take(max.saturating_sub(1)).collect();
+    format!("{}…", kept.trim_end())
 }

@@ -19,6 +19,7 @@ pub mod jobs;
 mod keeper;
 pub mod memory;
 mod model;
+pub mod move_in;
 mod observe;
 mod private_turns;
 mod process;

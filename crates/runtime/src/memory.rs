@@ -162,6 +162,7 @@ fn new_observation<'a>(call: &'a Call, key: Option<&'a str>, root: &str) -> Opti
         prompt_id: Some(call.prompt_id.as_str()).filter(|id| !id.is_empty()),
         after_problem: may_fix.then(|| after_problem(observation.clone())),
         observation,
+        made_by: MadeBy::Rule,
         command_key: key,
         fold_key: Some(fold_key(call) as i64),
         input: &call.input,

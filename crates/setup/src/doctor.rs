@@ -5,7 +5,7 @@ mod judge;
 mod registered;
 mod sessions;
 
-pub use self::facts::{Client, Database, Facts, TmuxFacts, Worker};
+pub use self::facts::{BridgeFacts, Client, Database, Facts, TmuxFacts, Worker};
 pub use self::judge::judge;
 pub use self::registered::{Peer, Source};
 pub use self::sessions::{SessionFacts, about};

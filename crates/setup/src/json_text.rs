@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use longhaul_core::json_text::offset;
 use serde::de::{Deserializer, MapAccess, Visitor};
 use serde::ser::Serialize;
 use serde_json::Value;
@@ -157,11 +158,6 @@ impl Object {
         });
         style.enclose(('{', '}'), &items.collect::<Vec<_>>(), self.end.as_deref(), depth)
     }
-}
-
-/// Returns where `part`, which is a part of `text`, begins in it.
-fn offset(text: &str, part: &str) -> usize {
-    part.as_ptr() as usize - text.as_ptr() as usize
 }
 
 /// Returns the object `text` with another value of the member `name`, every other byte as it was; `None` where it has no

@@ -1,7 +1,7 @@
 //! Clients that run our module, and what they are to do.
 
 use longhaul_core::Millis;
-use rusqlite::{OptionalExtension, Row};
+use rusqlite::{Connection, OptionalExtension, Row};
 
 use crate::{Store, StoreError, cannot};
 
@@ -74,11 +74,7 @@ impl Store {
 
     /// Returns every client that runs the module, whether it still lives or not.
     pub fn bridges(&self) -> Result<Vec<Bridge>, StoreError> {
-        let failed = cannot("list the bridges");
-        let sql = "SELECT client_pid, plugin, heard_ms, trouble FROM bridges ORDER BY heard_ms DESC";
-        let mut statement = self.connection.prepare(sql).map_err(&failed)?;
-        let rows = statement.query_map((), read).map_err(&failed)?;
-        rows.collect::<Result<_, _>>().map_err(failed)
+        all(&self.connection).map_err(cannot("list the bridges"))
     }
 
     /// Notes what a client's module could not do.
@@ -147,6 +143,14 @@ impl Store {
             .query_row(sql, [session], |row| Ok(Shown { turns: unsigned(row, 0)?, records: unsigned(row, 1)? }))
             .map_err(cannot("read what was shown"))
     }
+}
+
+/// Returns every client that is noted.
+pub(crate) fn all(connection: &Connection) -> rusqlite::Result<Vec<Bridge>> {
+    let mut statement =
+        connection.prepare("SELECT client_pid, plugin, heard_ms, trouble FROM bridges ORDER BY heard_ms DESC")?;
+    let rows = statement.query_map((), read)?;
+    rows.collect()
 }
 
 fn read(row: &Row<'_>) -> rusqlite::Result<Bridge> {

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use rusqlite::{Connection, OpenFlags};
 
+use crate::bridges::{Bridge, all};
 use crate::migrations::STEPS;
 
 /// The schema that this version knows.
@@ -31,6 +32,11 @@ pub fn problems_of(path: &Path) -> Vec<String> {
         Ok(rows) => rows.into_iter().filter(|row| row != "ok").collect(),
         Err(error) => vec![error.to_string()],
     }
+}
+
+/// Returns the clients that have told of their module, in the database at `path`; none where it cannot be read.
+pub fn bridges_of(path: &Path) -> Vec<Bridge> {
+    open(path).and_then(|connection| all(&connection)).unwrap_or_default()
 }
 
 fn open(path: &Path) -> rusqlite::Result<Connection> {

@@ -6,6 +6,7 @@ mod bookmarks;
 mod bridges;
 mod context;
 mod continuations;
+mod foreign;
 mod health;
 mod ingest;
 mod memory;
@@ -28,11 +29,16 @@ pub use crate::bookmarks::{Bookmark, NewBookmark};
 pub use crate::bridges::{Bridge, Shown, StepTaker};
 pub use crate::context::ContextUse;
 pub use crate::continuations::{Chain, Handoff, Met, NewChain, Step, Word};
-pub use crate::health::{SCHEMA, problems_of, schema_of};
+pub use crate::foreign::{
+    ClaudeMem, ForeignObservation, ForeignPrompt, ForeignSession, ForeignSummary, OldDetail, OldSession, OldTurn,
+    Sitting, Throughline,
+};
+pub use crate::health::{SCHEMA, bridges_of, problems_of, schema_of};
 pub use crate::ingest::{Clean, Work};
 pub use crate::memory::{
-    Bulk, Content, Hit, KnownProject, LatestSummary, NewNote, NewObservation, Order, Page, PageLine, Past, PastPrompt,
-    PastTurn, Pruned, Reading, Record, RecordId, SearchQuery, Stats, Taken, What, tokens,
+    Bulk, Content, Hit, KnownProject, LatestSummary, Moved, MovedCall, MovedIn, MovedTurn, NewNote, NewObservation,
+    Order, Page, PageLine, Past, PastPrompt, PastTurn, Pruned, Reading, Record, RecordId, SearchQuery, Stats, Taken,
+    What, tokens,
 };
 pub use crate::model::{Cost, ModelJob, Rest, Retry, Reworded, Spending, Tokens, Trouble, Words};
 pub use crate::sessions::{NewSession, Session};
@@ -54,6 +60,12 @@ pub enum StoreError {
     /// A newer version of the program has written it.
     #[error("{} was written by a newer version (schema {found}, this one knows {known}): update longhaul", path.display())]
     TooNew { path: PathBuf, found: u32, known: u32 },
+    /// Another program's database is not as it should be.
+    #[error("{} cannot be taken over: {problem}", path.display())]
+    Foreign { path: PathBuf, problem: String },
+    /// Another program's database cannot be read to its end.
+    #[error("cannot read {}", path.display())]
+    Unreadable { path: PathBuf, source: SqliteError },
     /// A statement failed.
     #[error("cannot {action}")]
     Statement { action: &'static str, source: SqliteError },
@@ -65,7 +77,7 @@ impl StoreError {
         match self {
             Self::Corrupt { .. } => true,
             Self::Open { source, .. } | Self::Statement { source, .. } => is_damage(&source.0),
-            Self::TooNew { .. } => false,
+            Self::TooNew { .. } | Self::Foreign { .. } | Self::Unreadable { .. } => false,
         }
     }
 
@@ -75,7 +87,7 @@ impl StoreError {
             Self::Open { source, .. } | Self::Corrupt { source, .. } | Self::Statement { source, .. } => {
                 matches!(source.0.sqlite_error_code(), Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked))
             }
-            Self::TooNew { .. } => false,
+            Self::TooNew { .. } | Self::Foreign { .. } | Self::Unreadable { .. } => false,
         }
     }
 

@@ -4,6 +4,7 @@
 //! is not here but in handoff's `details`, once, under the call's id.
 
 mod forget;
+mod move_in;
 mod names;
 mod notes;
 mod page;
@@ -24,6 +25,7 @@ use longhaul_core::Millis;
 use longhaul_memory::Kind;
 use serde_json::{Value, json};
 
+pub use self::move_in::{Moved, MovedCall, MovedIn, MovedTurn};
 pub use self::names::RecordId;
 pub use self::notes::NewNote;
 pub use self::page::{LatestSummary, Page, PageLine};

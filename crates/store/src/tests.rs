@@ -2,6 +2,7 @@ mod agents;
 mod batons;
 mod bridges;
 mod context;
+mod foreign;
 mod ingest;
 mod memory;
 mod model;

@@ -66,3 +66,8 @@ pub(crate) fn readme(job: Job) -> String {
          `config.schema.json` what can be set. Licence: MIT.\n"
     )
 }
+
+/// Returns `.claude-plugin/marketplace.json` as it is shipped.
+pub(crate) fn marketplace_of_all(workspace: &Workspace) -> Result<String> {
+    marketplace(&Bundle::all(), workspace)
+}

@@ -1,15 +1,14 @@
 //! `longhaul memory import`.
 
-use std::io::{self, IsTerminal};
 use std::path::PathBuf;
 
 use anyhow::{Context, Result};
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use longhaul_runtime::memory::import::{Imported, Outcome, Source, import, sources};
 use serde_json::json;
 
 use super::place::Memory;
 use super::upkeep::bytes;
+use crate::cli::progress::Bar;
 use crate::cli::{Exit, out};
 
 /// How often a line tells how far it has come, where there is no terminal.
@@ -84,33 +83,27 @@ fn to_json(imported: &Imported) -> serde_json::Value {
 
 /// Tells how far it has come: a bar on a terminal, else a line now and then.
 struct Progress {
-    bar: ProgressBar,
-    is_quiet: bool,
+    bar: Bar,
     done: usize,
     all: usize,
 }
 
 impl Progress {
     fn new(sources: &[Source], is_quiet: bool) -> Self {
-        let is_shown = !is_quiet && io::stderr().is_terminal();
-        let target = if is_shown { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
         let total = sources.iter().map(|source| source.bytes).sum();
-        let bar = ProgressBar::with_draw_target(Some(total), target);
-        if let Ok(style) = ProgressStyle::with_template("{bar:30} {bytes}/{total_bytes} {bytes_per_sec} {eta} left") {
-            bar.set_style(style);
-        }
-        Self { bar, is_quiet: is_quiet || is_shown, done: 0, all: sources.len() }
+        let bar = Bar::new("{bar:30} {bytes}/{total_bytes} {bytes_per_sec} {eta} left", total, is_quiet);
+        Self { bar, done: 0, all: sources.len() }
     }
 
     fn tell(&mut self, source: &Source, outcome: Outcome) {
-        self.bar.inc(source.bytes);
+        self.bar.advance(source.bytes);
         self.done += usize::from(outcome != Outcome::Unchanged);
-        if !self.is_quiet && self.done > 0 && self.done.is_multiple_of(EVERY) && outcome != Outcome::Unchanged {
-            out::message(&format!("{} of {} transcripts", self.done, self.all));
+        if self.done > 0 && self.done.is_multiple_of(EVERY) && outcome != Outcome::Unchanged {
+            self.bar.line(&format!("{} of {} transcripts", self.done, self.all));
         }
     }
 
     fn end(&self) {
-        self.bar.finish_and_clear();
+        self.bar.end();
     }
 }

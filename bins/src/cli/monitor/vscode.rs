@@ -4,6 +4,7 @@ use std::path::Path;
 
 use anyhow::{Context, bail};
 use longhaul_core::Env;
+use longhaul_core::json_text::{append, offset, pretty};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
@@ -103,26 +104,6 @@ fn merge(existing: Option<&str>, task: &Value) -> Result<Option<String>, Refusal
     }
     let end = offset(text, list.get()) + list.get().len() - 1;
     Ok(Some(append(text, end, &pretty(task, 4), 4)))
-}
-
-/// Adds a member to the list or object of `text` that is closed at `end`.
-fn append(text: &str, end: usize, member: &str, indent: usize) -> String {
-    let before = text[..end].trim_end();
-    let is_first = before.ends_with(['[', '{']);
-    let comma = if is_first { "" } else { "," };
-    let (inner, outer) = (" ".repeat(indent), " ".repeat(indent.saturating_sub(2)));
-    format!("{before}{comma}\n{inner}{member}\n{outer}{}", &text[end..])
-}
-
-/// Returns where `part`, which is a part of `text`, begins in it.
-fn offset(text: &str, part: &str) -> usize {
-    part.as_ptr() as usize - text.as_ptr() as usize
-}
-
-/// Renders JSON as it stands in a file at so deep an indent.
-fn pretty(value: &Value, indent: usize) -> String {
-    let text = serde_json::to_string_pretty(value).unwrap_or_default();
-    text.replace('\n', &format!("\n{}", " ".repeat(indent)))
 }
 
 #[cfg(test)]

@@ -21,7 +21,9 @@ use longhaul_store::{Bulk, NewSession, Session, Store};
 use self::head::Head;
 use self::ledger::Ledger;
 use self::reading::{Told, WAITING, read_all};
+pub(crate) use self::teller::Teller;
 use self::writing::Writer;
+pub(crate) use self::writing::past_turn;
 use super::is_excluded;
 use crate::handoff::Project;
 use crate::{Error, Home};
@@ -210,6 +212,11 @@ fn write(
     }
     // The reader is gone, which it is only after the last transcript.
     Ok(Outcome::Empty)
+}
+
+/// Returns the folder in which a transcript's session was started; `None` where there is nothing in it.
+pub(crate) fn started_in(transcript: &Path) -> Result<Option<PathBuf>, Error> {
+    Ok(Head::read(transcript)?.map(|head| head.cwd))
 }
 
 fn register(store: &Store, id: &SessionId, head: &Head, transcript: &Path) -> Result<Session, Error> {

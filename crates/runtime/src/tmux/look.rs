@@ -46,6 +46,16 @@ impl Server {
         Ok((Options::from_values(|at| set(at).or_else(|| set(at + OPTIONS.len()))), status))
     }
 
+    /// Returns the global options of users whose names begin with `prefix`, by what follows it.
+    pub fn options_like(&self, prefix: &str) -> Result<Vec<(String, String)>, Error> {
+        let listing = self.run(&[words(["show-options", "-g"])])?;
+        let names = listing.lines().filter_map(|line| line.split_whitespace().next());
+        let names: Vec<&str> = names.filter(|name| name.starts_with(prefix)).collect();
+        // Asked for one by one, values come without quotes.
+        let values = self.globals(&names)?;
+        Ok(names.iter().map(|name| name[prefix.len()..].to_owned()).zip(values).collect())
+    }
+
     /// Returns columns and rows of a client, by its name, or of the one that is used here; `None` where there is none.
     pub fn client_size(&self, client: Option<&str>) -> Result<Option<(usize, usize)>, Error> {
         let mut command = words(["display-message", "-p"]);

@@ -82,6 +82,17 @@ pub enum Worker {
     Silent(u32),
 }
 
+/// The client's own module.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct BridgeFacts {
+    /// Whether it is wanted.
+    pub is_wanted: bool,
+    /// How many clients run.
+    pub clients: usize,
+    /// Those of them that have loaded it, each with what it could not do last.
+    pub loaded: Vec<(u32, Option<String>)>,
+}
+
 /// What there is to know.
 #[derive(Debug, Clone)]
 pub struct Facts {
@@ -127,6 +138,8 @@ pub struct Facts {
     pub peers: Vec<Peer>,
     /// The worker.
     pub worker: Worker,
+    /// The client's own module.
+    pub bridge: BridgeFacts,
 }
 
 impl Facts {
@@ -166,6 +179,7 @@ impl Facts {
             stale: super::sessions::stale(&places),
             peers: registered::peers(&client, &files, &confs),
             worker: worker_of(&places),
+            bridge: bridge(env, &places),
             client,
             places,
         })
@@ -245,6 +259,19 @@ fn database(path: &Path) -> Database {
         return Database::Missing;
     }
     Database::Found { schema: longhaul_store::schema_of(path), problems: longhaul_store::problems_of(path) }
+}
+
+fn bridge(env: &Env, places: &Places) -> BridgeFacts {
+    let running: Vec<u32> = running_clients(env).into_iter().map(|client| client.pid).collect();
+    let known = longhaul_store::bridges_of(&places.data.database()).into_iter();
+    BridgeFacts {
+        is_wanted: longhaul_runtime::config(env).is_ok_and(|(config, _)| config.bridge.enabled),
+        clients: running.len(),
+        loaded: known
+            .filter(|bridge| running.contains(&bridge.client_pid))
+            .map(|bridge| (bridge.client_pid, bridge.trouble))
+            .collect(),
+    }
 }
 
 fn worker_of(places: &Places) -> Worker {

@@ -2,7 +2,7 @@
 
 use longhaul_store::SCHEMA;
 
-use super::facts::{Client, Database, Facts, Worker};
+use super::facts::{BridgeFacts, Client, Database, Facts, Worker};
 use super::registered::Source;
 use super::{Finding, Level, sessions};
 use crate::ID;
@@ -28,6 +28,7 @@ const CHECKS: &[fn(&Facts) -> Vec<Finding>] = &[
     transcripts,
     peers,
     worker,
+    bridge,
 ];
 
 /// Judges everything.
@@ -295,6 +296,31 @@ fn worker(facts: &Facts) -> Vec<Finding> {
         Worker::Answers(port) => vec![Finding::ok(check, format!("answers on port {port}"))],
         Worker::Silent(pid) => {
             vec![Finding::warning(check, format!("process {pid} runs and does not answer"), "longhaul worker stop")]
+        }
+    }
+}
+
+fn bridge(facts: &Facts) -> Vec<Finding> {
+    let check = "bridge";
+    let BridgeFacts { is_wanted, clients, loaded } = &facts.bridge;
+    if !is_wanted {
+        return vec![Finding::ok(check, "switched off (bridge.enabled): what gets into a session is typed")];
+    }
+    if let Some((pid, trouble)) = loaded.iter().find_map(|(pid, trouble)| Some((pid, trouble.as_ref()?))) {
+        let what = format!("client {pid} could not do what it was asked: {trouble}");
+        return vec![Finding::warning(check, what, "it is typed where it can be; restart the client to forget this")];
+    }
+    match (*clients, loaded.len()) {
+        (0, _) => vec![Finding::ok(check, "no client runs; whether it loads our module is seen when one does")],
+        (clients, 0) => vec![Finding {
+            mend: Some("restart the sessions, or update Claude Code to 2.1.287 or later".to_owned()),
+            ..Finding::note(
+                check,
+                format!("of {clients} running clients none has loaded our module: what gets into a session is typed"),
+            )
+        }],
+        (clients, loaded) => {
+            vec![Finding::ok(check, format!("our module runs in {loaded} of {clients} running clients"))]
         }
     }
 }

@@ -38,7 +38,7 @@ impl Store {
     }
 }
 
-fn save(connection: &Connection, note: &NewNote<'_>) -> rusqlite::Result<i64> {
+pub(super) fn save(connection: &Connection, note: &NewNote<'_>) -> rusqlite::Result<i64> {
     let place = match note.session {
         Some(session) => Place::find(connection, session)?,
         None => None,

@@ -12,7 +12,7 @@ use super::take_in::{Desk, NewObservation, Taken};
 use crate::{Store, StoreError, cannot};
 
 /// How far apart the hook's clock and the transcript's may be for one and the same prompt.
-const SAME_PROMPT_MS: i64 = 120_000;
+pub(super) const SAME_PROMPT_MS: i64 = 120_000;
 
 /// How many statements are kept ready: all that an import needs.
 const STATEMENTS: usize = 64;
@@ -43,7 +43,7 @@ const INDEXES: [(&str, &str); 4] = [
 ];
 
 /// The same for summaries.
-const SUMMARIES: &str =
+pub(super) const SUMMARIES: &str =
     "INSERT INTO summary_words (rowid, request, investigated, learned, completed, next_steps, scope)
      SELECT id, request, investigated, learned, completed, next_steps, scope FROM session_summaries
      WHERE id > ?1 ORDER BY id";
@@ -176,13 +176,13 @@ fn write_new_summary(
 }
 
 /// The last rows that the indexes know. Nobody else can add any: the transaction holds the lock.
-struct Last {
+pub(super) struct Last {
     prompt: i64,
     observation: i64,
 }
 
 impl Last {
-    fn of(connection: &Connection) -> rusqlite::Result<Self> {
+    pub(super) fn of(connection: &Connection) -> rusqlite::Result<Self> {
         let last = |table: &str| {
             let sql = format!("SELECT coalesce(max(id), 0) FROM {table}");
             connection.prepare_cached(&sql)?.query_row([], |row| row.get(0))
@@ -190,7 +190,7 @@ impl Last {
         Ok(Self { prompt: last("user_prompts")?, observation: last("observations")? })
     }
 
-    fn index_what_follows(&self, connection: &Connection) -> rusqlite::Result<()> {
+    pub(super) fn index_what_follows(&self, connection: &Connection) -> rusqlite::Result<()> {
         for (table, sql) in INDEXES {
             let last = if table == "observations" { self.observation } else { self.prompt };
             connection.prepare_cached(sql)?.execute([last])?;

@@ -22,6 +22,8 @@ pub struct NewObservation<'a> {
     pub prompt_id: Option<&'a str>,
     /// What is remembered of it.
     pub observation: Observation,
+    /// Who put that into words.
+    pub made_by: MadeBy,
     /// What is remembered instead, where the last call with the same `command_key` was a problem.
     pub after_problem: Option<Observation>,
     /// What makes two commands of a session the same.
@@ -141,6 +143,11 @@ impl<'a> Desk<'a> {
         Ok(Self { connection, session, owner: owner(connection, session)?, turn: turn.unwrap_or_default(), place })
     }
 
+    /// Returns the session's row.
+    pub(super) fn session_row(&self) -> i64 {
+        self.place.session
+    }
+
     /// Takes a call in, and counts what became of it.
     pub(super) fn count(&self, call: &NewObservation<'_>, taken: &mut Taken) -> rusqlite::Result<()> {
         let count = match self.take(call)? {
@@ -232,7 +239,7 @@ impl<'a> Desk<'a> {
                 ":modified": list(&observation.files_modified),
                 ":command": call.command_key,
                 ":fold": call.fold_key,
-                ":maker": MadeBy::Rule.as_str(),
+                ":maker": call.made_by.as_str(),
                 ":at": call.at.0 as i64,
             })
             .map(drop)

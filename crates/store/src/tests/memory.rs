@@ -1,4 +1,5 @@
 mod forgetting;
+mod moving_in;
 mod searching;
 mod upgrade;
 
@@ -79,6 +80,7 @@ fn call<'a>(id: &'a str, kind: Kind, title: &str, at: u64) -> NewObservation<'a>
         prompt_id: None,
         observation: observation(kind, title, ""),
         after_problem: None,
+        made_by: MadeBy::Rule,
         command_key: None,
         fold_key: None,
         input: "raw input",

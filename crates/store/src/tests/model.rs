@@ -34,6 +34,7 @@ fn session(store: &mut Store, session: &str, at: u64, is_running: bool) {
         prompt_id: None,
         observation,
         after_problem: None,
+        made_by: MadeBy::Rule,
         command_key: None,
         fold_key: None,
         input: "",

@@ -36,16 +36,16 @@ pub(crate) fn read(answer: &Value, job: &ModelJob, keeper: Keeper) -> Option<Wor
         return None;
     }
     let summary = Summary {
-        request: line(&answer.request, REQUEST_CHARS, keeper),
-        investigated: text(&answer.investigated, PART_CHARS, keeper),
-        learned: text(&answer.learned, PART_CHARS, keeper),
-        completed: text(&answer.completed, PART_CHARS, keeper),
-        next_steps: text(&answer.next_steps, PART_CHARS, keeper),
+        request: keeper.line(&answer.request, REQUEST_CHARS),
+        investigated: keeper.passage(&answer.investigated, PART_CHARS),
+        learned: keeper.passage(&answer.learned, PART_CHARS),
+        completed: keeper.passage(&answer.completed, PART_CHARS),
+        next_steps: keeper.passage(&answer.next_steps, PART_CHARS),
     };
     let summary = job.summary.as_ref().map(|(id, _)| (*id, summary)).filter(|(_, new)| !new.request.is_empty());
     let mut words = Words { summary, observations: Vec::new() };
     for ObservationWire { id, title, narrative } in answer.observations {
-        let (title, narrative) = (line(&title, TITLE_CHARS, keeper), text(&narrative, NARRATIVE_CHARS, keeper));
+        let (title, narrative) = (keeper.line(&title, TITLE_CHARS), keeper.passage(&narrative, NARRATIVE_CHARS));
         let is_asked = job.observations.iter().any(|(asked, _)| *asked == id);
         let is_new = words.observations.iter().all(|(known, ..)| *known != id);
         if is_asked && is_new && !title.is_empty() {
@@ -61,24 +61,4 @@ pub(crate) fn json_in(text: &str) -> Option<Value> {
     let inner =
         text.strip_prefix("```json").or_else(|| text.strip_prefix("```")).and_then(|text| text.strip_suffix("```"));
     serde_json::from_str(inner.unwrap_or(text)).ok()
-}
-
-fn line(words: &str, max: usize, keeper: Keeper) -> String {
-    let words = keeper.clean(words);
-    let words: Vec<&str> = words.split(|c: char| c.is_whitespace() || c.is_control()).collect();
-    shortened(&words.into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" "), max)
-}
-
-fn text(words: &str, max: usize, keeper: Keeper) -> String {
-    let printable = |c: &char| *c == '\n' || !c.is_control();
-    let words: String = keeper.clean(words).chars().filter(printable).collect();
-    shortened(words.trim(), max)
-}
-
-fn shortened(words: &str, max: usize) -> String {
-    if words.chars().count() <= max {
-        return words.to_owned();
-    }
-    let kept: String = words.chars().take(max.saturating_sub(1)).collect();
-    format!("{}…", kept.trim_end())
 }

@@ -150,6 +150,7 @@ fn new_observations<'a>(made: &'a [Made<'_>], at: u64) -> Vec<NewObservation<'a>
             prompt_id: None,
             observation: made.observation.clone(),
             after_problem: None,
+            made_by: MadeBy::Rule,
             command_key: made.command.as_deref(),
             fold_key: Some(made.fold),
             input: &made.input,

@@ -15,13 +15,13 @@ use crate::Keeper;
 const SUMMED_UP: usize = 40;
 
 /// A session that is being told.
-pub(super) struct Teller<'a> {
+pub(crate) struct Teller<'a> {
     config: &'a Config,
     /// The project's folder.
     root: String,
     keeper: Keeper,
     /// When the last thing happened.
-    pub(super) last_at: Millis,
+    pub(crate) last_at: Millis,
     /// The turn that may go on in the next piece.
     open: Vec<Turn>,
     running: Running,
@@ -45,32 +45,32 @@ struct Running {
 }
 
 /// A prompt.
-pub(super) struct Asked {
-    pub(super) id: String,
-    pub(super) text: String,
-    pub(super) at: Millis,
+pub(crate) struct Asked {
+    pub(crate) id: String,
+    pub(crate) text: String,
+    pub(crate) at: Millis,
     /// Stored only if it led to anything: `/model` asks nothing of the model.
     is_command: bool,
 }
 
 /// A part of a turn, without anything private.
 #[derive(Default)]
-pub(super) struct Part {
-    pub(super) asked: Option<Asked>,
-    pub(super) done: Vec<Done>,
+pub(crate) struct Part {
+    pub(crate) asked: Option<Asked>,
+    pub(crate) done: Vec<Done>,
 }
 
 /// A tool call, and what is remembered of it.
-pub(super) struct Done {
-    pub(super) call: Call,
-    pub(super) command_key: Option<String>,
-    pub(super) observation: Observation,
+pub(crate) struct Done {
+    pub(crate) call: Call,
+    pub(crate) command_key: Option<String>,
+    pub(crate) observation: Observation,
     /// What is remembered instead, where the same command had failed before.
-    pub(super) fix: Option<Observation>,
+    pub(crate) fix: Option<Observation>,
 }
 
 impl<'a> Teller<'a> {
-    pub(super) fn new(config: &'a Config, root: String, began: Millis) -> Self {
+    pub(crate) fn new(config: &'a Config, root: String, began: Millis) -> Self {
         Self {
             config,
             root,
@@ -86,13 +86,13 @@ impl<'a> Teller<'a> {
     }
 
     /// Takes in turns in the order of the transcript; returns what can be told by now.
-    pub(super) fn go_on(&mut self, turns: Vec<Turn>) -> Vec<Part> {
+    pub(crate) fn go_on(&mut self, turns: Vec<Turn>) -> Vec<Part> {
         absorb(&mut self.open, turns);
         self.parts(false)
     }
 
     /// Tells the rest, and sums the session up; `None` where there is nothing to say of it.
-    pub(super) fn end(&mut self) -> (Vec<Part>, Option<Summary>) {
+    pub(crate) fn end(&mut self) -> (Vec<Part>, Option<Summary>) {
         let parts = self.parts(true);
         let turns: Vec<TurnText<'_>> = self.said.iter().map(|(asked, replied)| TurnText { asked, replied }).collect();
         let summary = summarize(&turns, self.seen.make_contiguous());

@@ -1,7 +1,7 @@
 //! Storing what the reader tells.
 
 use longhaul_core::{Config, Env, Millis};
-use longhaul_memory::{Summary, fold_key};
+use longhaul_memory::{MadeBy, Summary, fold_key};
 use longhaul_store::{Bulk, NewObservation, PastPrompt, PastTurn, Session};
 use longhaul_transcript::{Batch, Cursor};
 
@@ -118,7 +118,8 @@ impl<'a> Writer<'a> {
     }
 }
 
-fn past_turn(part: &mut Part, has_raw: bool) -> PastTurn<'_> {
+/// Returns a part of a turn as it is stored; `has_raw` where nothing else brings the calls' raw text.
+pub(crate) fn past_turn(part: &mut Part, has_raw: bool) -> PastTurn<'_> {
     PastTurn {
         prompt: part.asked.as_ref().map(|asked| PastPrompt { id: &asked.id, text: &asked.text, at: asked.at }),
         calls: part.done.iter_mut().map(|done| new_observation(done, has_raw)).collect(),
@@ -133,6 +134,7 @@ fn new_observation(done: &mut Done, has_raw: bool) -> NewObservation<'_> {
         prompt_id: None,
         observation: observation.clone(),
         after_problem: fix.take(),
+        made_by: MadeBy::Rule,
         command_key: command_key.as_deref(),
         fold_key: Some(fold_key(call) as i64),
         input: if has_raw { &call.input } else { "" },

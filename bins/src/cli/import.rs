@@ -1,0 +1,150 @@
+//! `longhaul import`: moving in from the programs that came before.
+
+use std::path::PathBuf;
+
+use anyhow::{Result, bail};
+use longhaul_core::Env;
+use longhaul_runtime::Home;
+use longhaul_runtime::move_in::{Mode, Move, Origin, Report, Step};
+use serde_json::{Value, json};
+
+use super::progress::Bar;
+use super::{Exit, out};
+
+/// How often a line tells how far it has come, where there is no terminal.
+const EVERY: usize = 10_000;
+
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// Only from this one: tav, tmux-claude-agent-tracker, throughline or claude-mem; with =FOLDER, from its files there
+    #[arg(long, value_name = "NAME[=FOLDER]")]
+    from: Vec<String>,
+    /// Write nothing; say what would come over
+    #[arg(long)]
+    dry_run: bool,
+    /// Print a JSON array
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) fn run(env: &Env, args: &Args) -> Result<Exit> {
+    let places = places(env, &args.from)?;
+    let (config, warnings) = longhaul_runtime::config(env)?;
+    for warning in warnings {
+        out::message(&format!("longhaul: {warning}"));
+    }
+    let home = Home::of(env)?;
+    let mode = if args.dry_run { Mode::DryRun } else { Mode::Move };
+    let mover = Move { env, home: &home, config: &config, mode };
+    let mut reports = Vec::new();
+    for (origin, place) in places {
+        let mut progress = Progress { is_quiet: args.json, bar: None, done: 0, all: 0 };
+        reports.push(mover.from(origin, place, &mut |step| progress.tell(step))?);
+    }
+    if args.json {
+        out::json(&reports.iter().map(to_json).collect::<Vec<Value>>())?;
+    } else if reports.is_empty() {
+        let names: Vec<&str> = Origin::ALL.iter().map(|origin| origin.name()).collect();
+        out::line(&format!("There is nothing to bring over: none of {} was found.", names.join(", ")))?;
+    } else {
+        for report in &reports {
+            out::text(&told(report, mode))?;
+        }
+    }
+    Ok(if reports.iter().any(|report| report.failed.is_some()) { Exit::Problem } else { Exit::Success })
+}
+
+/// Returns from where to take over: what was asked for, else whatever is found.
+fn places(env: &Env, asked: &[String]) -> Result<Vec<(Origin, PathBuf)>> {
+    let mut places = Vec::new();
+    if asked.is_empty() {
+        let usual = Origin::ALL.into_iter().filter_map(|origin| Some((origin, origin.usual_place(env)?)));
+        return Ok(usual.filter(|(origin, place)| origin.is_found(env, place)).collect());
+    }
+    for asked in asked {
+        let (name, folder) = match asked.split_once('=') {
+            Some((name, folder)) => (name, Some(PathBuf::from(folder))),
+            None => (asked.as_str(), None),
+        };
+        let Some(origin) = Origin::ALL.into_iter().find(|origin| origin.name() == name) else {
+            let names: Vec<&str> = Origin::ALL.iter().map(|origin| origin.name()).collect();
+            bail!("nothing is known of {name:?}: name one of {}", names.join(", "));
+        };
+        let Some(place) = folder.or_else(|| origin.usual_place(env)) else {
+            bail!("no home directory: set HOME, or name a folder with --from {name}=FOLDER");
+        };
+        if !origin.is_found(env, &place) {
+            bail!("{name} is not in {}: name its folder with --from {name}=FOLDER", place.display());
+        }
+        places.push((origin, place));
+    }
+    Ok(places)
+}
+
+fn told(report: &Report, mode: Mode) -> String {
+    let mut lines = vec![format!("{} ({})", report.origin.name(), report.place.display())];
+    let verb = match mode {
+        Mode::Move => "came over",
+        Mode::DryRun => "would come over",
+    };
+    let brought: Vec<String> =
+        report.brought.iter().filter(|(_, count)| *count > 0).map(|(what, count)| format!("{count} {what}")).collect();
+    match (brought.as_slice(), &report.failed) {
+        (_, Some(why)) => lines.push(format!("  given up: {why}")),
+        ([], None) if report.settings.is_empty() => lines.push("  nothing new".to_owned()),
+        ([], None) => {}
+        (brought, None) => lines.push(format!("  {verb}: {}", brought.join(", "))),
+    }
+    lines.extend(report.settings.iter().map(|(key, value)| format!("  {verb}: {key} = {value}")));
+    lines.extend(report.left.iter().map(|(what, count, why)| format!("  left: {count} {what}: {why}")));
+    lines.extend(report.advice.iter().map(|line| format!("  {line}")));
+    lines.join("\n")
+}
+
+fn to_json(report: &Report) -> Value {
+    let brought: serde_json::Map<String, Value> =
+        report.brought.iter().map(|(what, count)| ((*what).to_owned(), json!(count))).collect();
+    let left = report.left.iter().map(|(what, count, why)| json!({ "what": what, "count": count, "why": why }));
+    let settings: serde_json::Map<String, Value> =
+        report.settings.iter().map(|(key, value)| (key.clone(), json!(value))).collect();
+    json!({
+        "from": report.origin.name(),
+        "folder": report.place,
+        "brought": brought,
+        "settings": settings,
+        "left": left.collect::<Vec<_>>(),
+        "advice": report.advice,
+        "failed": report.failed,
+    })
+}
+
+/// Tells how far it has come.
+struct Progress {
+    is_quiet: bool,
+    bar: Option<Bar>,
+    done: usize,
+    all: usize,
+}
+
+impl Progress {
+    fn tell(&mut self, step: Step) {
+        match step {
+            Step::Begins(origin, all) => {
+                let look = format!("{} {{bar:30}} {{pos}}/{{len}} {{eta}} left", origin.name());
+                (self.done, self.all) = (0, all);
+                self.bar = Some(Bar::new(&look, all as u64, self.is_quiet));
+            }
+            Step::Done(more) => {
+                let before = self.done / EVERY;
+                self.done += more;
+                if let Some(bar) = &self.bar {
+                    bar.advance(more as u64);
+                    if self.done / EVERY > before {
+                        bar.line(&format!("{} of {}", self.done, self.all));
+                    }
+                }
+            }
+            Step::Ends => self.bar.take().iter().for_each(Bar::end),
+        }
+    }
+}

@@ -1,0 +1,42 @@
+//! What claude-mem was told to leave out is left out by us, too.
+
+use longhaul_core::Config;
+use serde_json::{Value, json};
+
+use super::super::keys::{Wanted, bring};
+use super::super::{Move, Report, Trouble, theirs};
+use crate::Error;
+
+/// Their keys, each a list with commas, and ours.
+const KEYS: [(&str, &str); 2] =
+    [("CLAUDE_MEM_SKIP_TOOLS", "memory.skip_tools"), ("CLAUDE_MEM_EXCLUDED_PROJECTS", "memory.exclude")];
+
+/// What they leave out where nobody says otherwise; we do, too.
+const USUAL_TOOLS: &str = "ListMcpResourcesTool,SlashCommand,Skill,TodoWrite,AskUserQuestion";
+
+/// Takes them over, and returns the config with them.
+pub(super) fn run(mover: &Move<'_>, report: &mut Report) -> Result<Config, Trouble> {
+    let path = report.place.join("settings.json");
+    let text = match std::fs::read_to_string(&path) {
+        Ok(text) => text,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(mover.config.clone()),
+        Err(source) => return Err(theirs(Error::Read { path, source })),
+    };
+    let Ok(settings) = serde_json::from_str::<Value>(&text) else {
+        report.leaves("settings files", 1, "settings.json is not JSON");
+        return Ok(mover.config.clone());
+    };
+    // Some versions nest them.
+    let get = |key: &str| settings.get(key).or_else(|| settings.get("env")?.get(key)).and_then(Value::as_str);
+    let wanted = KEYS.iter().filter_map(|(theirs, ours)| {
+        let list = get(theirs)?;
+        let names: Vec<&str> = list.split(',').map(str::trim).filter(|name| !name.is_empty()).collect();
+        let is_usual = names.is_empty() || list == USUAL_TOOLS;
+        (!is_usual).then(|| Wanted {
+            theirs: (*theirs).to_owned(),
+            ours: Some((*ours).to_owned()),
+            value: json!(names),
+        })
+    });
+    bring(mover, report, wanted.collect())
+}

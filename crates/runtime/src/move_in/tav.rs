@@ -1,0 +1,161 @@
+//! tav: its settings, and the bookmarks in its logs.
+
+use std::fs;
+use std::path::Path;
+
+use longhaul_activity_log::Line;
+use longhaul_core::SessionId;
+use longhaul_store::{NewBookmark, Store};
+use serde_json::{Value, json};
+
+use super::keys::{Wanted, bring};
+use super::{Mode, Move, Origin, Report, Trouble, ours, theirs};
+use crate::Error;
+
+/// How much of a log is read. A week of work is a few hundred kilobytes.
+const LONGEST: u64 = 64 * 1024 * 1024;
+
+/// Their keys, and ours.
+const KEYS: [(&str, &str); 11] = [
+    ("bookmarks.enabled", "bookmarks.enabled"),
+    ("bookmarks.marker", "bookmarks.marker"),
+    ("bookmarks.thresholds.minTokens", "bookmarks.thresholds.minTokens"),
+    ("bookmarks.thresholds.minToolCalls", "bookmarks.thresholds.minToolCalls"),
+    ("bookmarks.thresholds.minSeconds", "bookmarks.thresholds.minSeconds"),
+    ("bookmarks.thresholds.agentBurstThreshold", "bookmarks.thresholds.agentBurstThreshold"),
+    ("bookmarks.thresholds.cooldownSeconds", "bookmarks.thresholds.cooldownSeconds"),
+    ("contextGuard.enabled", "guard.enabled"),
+    ("contextGuard.compactPercent", "guard.compactPercent"),
+    ("contextGuard.denyPercent", "guard.denyPercent"),
+    ("contextGuard.compactCooldownSeconds", "guard.compactCooldownSeconds"),
+];
+
+/// Older keys that count tokens where newer ones have a share, and ours.
+const SHARES: [(&str, &str, &str); 2] = [
+    ("contextGuard.compactThreshold", "contextGuard.compactPercent", "guard.compactPercent"),
+    ("contextGuard.denyThreshold", "contextGuard.denyPercent", "guard.denyPercent"),
+];
+
+/// What a share is of, where it is not said: the window, and how much of it they thought could be measured.
+const WINDOW: f64 = 200_000.0;
+const RATIO: f64 = 0.25;
+
+pub(super) fn run(mover: &Move<'_>, report: &mut Report) -> Result<(), Trouble> {
+    settings(mover, report)?;
+    let state = report.place.join("state");
+    let entries = match fs::read_dir(&state) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
+        Err(source) => return Err(theirs(Error::Read { path: state, source })),
+    };
+    let mut logs: Vec<_> = entries.flatten().map(|entry| entry.path()).collect();
+    logs.retain(|path| path.extension().is_some_and(|end| end == "log"));
+    logs.sort();
+    let store = mover.store()?;
+    for path in logs {
+        let stem = path.file_stem().and_then(|stem| stem.to_str()).and_then(SessionId::new);
+        let Some(session) = stem else { continue };
+        match times(&path) {
+            Ok(times) => bookmarks(mover, report, store.as_ref(), &session, &times)?,
+            Err(error) => report.leaves("logs", 1, &error.to_string()),
+        }
+    }
+    Ok(())
+}
+
+fn settings(mover: &Move<'_>, report: &mut Report) -> Result<(), Trouble> {
+    let path = report.place.join("config.json");
+    let text = match fs::read_to_string(&path) {
+        Ok(text) => text,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
+        Err(source) => return Err(theirs(Error::Read { path, source })),
+    };
+    match serde_json::from_str::<Value>(&text) {
+        Ok(config) if config.is_object() => bring(mover, report, wanted(&config)).map(drop),
+        Ok(_) | Err(_) => {
+            report.leaves("settings files", 1, "config.json is not a JSON object");
+            Ok(())
+        }
+    }
+}
+
+/// Returns every value that is set there, and which of ours it is.
+fn wanted(config: &Value) -> Vec<Wanted> {
+    let mut leaves = Vec::new();
+    collect(config, String::new(), &mut leaves);
+    let number = |key: &str| leaves.iter().find(|(known, _)| known == key).and_then(|(_, value)| value.as_f64());
+    let whole = number("contextGuard.contextWindowTokens").unwrap_or(WINDOW)
+        * number("contextGuard.responseRatio").unwrap_or(RATIO);
+    let is_set = |key: &str| leaves.iter().any(|(known, _)| known == key);
+    leaves
+        .iter()
+        .map(|(key, value)| {
+            let same =
+                KEYS.iter().find(|(theirs, _)| theirs == key).map(|(_, ours)| ((*ours).to_owned(), value.clone()));
+            let share = SHARES.iter().find(|(old, new, _)| old == key && !is_set(new));
+            let share = share.and_then(|(.., ours)| {
+                let share = (value.as_f64()? / whole).min(1.0);
+                (share.is_finite() && share > 0.0).then(|| ((*ours).to_owned(), json!(share)))
+            });
+            let (ours, value) = same.or(share).map_or((None, value.clone()), |(ours, value)| (Some(ours), value));
+            Wanted { theirs: key.clone(), ours, value }
+        })
+        .collect()
+}
+
+/// Collects what is no object, with the path to it.
+fn collect(value: &Value, path: String, leaves: &mut Vec<(String, Value)>) {
+    match value {
+        Value::Object(members) => {
+            for (key, member) in members.iter().filter(|(key, _)| *key != "$schema") {
+                let path = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
+                collect(member, path, leaves);
+            }
+        }
+        leaf => leaves.push((path, leaf.clone())),
+    }
+}
+
+/// Returns when bookmarks were set.
+fn times(log: &Path) -> Result<Vec<u64>, Error> {
+    let failed = |source| Error::Read { path: log.to_owned(), source };
+    let length = fs::metadata(log).map_err(failed)?.len();
+    if length > LONGEST {
+        return Err(failed(std::io::Error::other("it is too long to be a log")));
+    }
+    let bytes = fs::read(log).map_err(failed)?;
+    let lines = bytes.split(|byte| *byte == b'\n').filter_map(Line::parse);
+    Ok(lines.filter(|line| matches!(line, Line::Bookmark { .. })).map(|line| line.at().0).collect())
+}
+
+fn bookmarks(
+    mover: &Move<'_>,
+    report: &mut Report,
+    store: Option<&Store>,
+    session: &SessionId,
+    times: &[u64],
+) -> Result<(), Trouble> {
+    let origin = Origin::Tav.name();
+    let known = store.map_or(Ok(Vec::new()), |store| store.bookmarks(Some(session.as_str()))).map_err(ours)?;
+    let is_known = |at: u64| known.iter().any(|one| one.session == session.as_str() && one.created_at == at);
+    let mut brought = 0;
+    for at in times {
+        let key = format!("tav-{session}-{at}");
+        let has = store.map_or(Ok(false), |store| store.has_moved_in(origin, &key)).map_err(ours)?;
+        if has || is_known(*at) {
+            continue;
+        }
+        brought += 1;
+        if let (Mode::Move, Some(store)) = (mover.mode, store) {
+            let new = NewBookmark { session: session.as_str(), created_at: *at, ..NewBookmark::default() };
+            let add = |store: &Store| {
+                store.note_moved_in(origin, [key.as_str()])?;
+                store.add_bookmark(&new)
+            };
+            store.immediately(add).map_err(ours)?;
+        }
+    }
+    report.brings("bookmarks", brought);
+    report.leaves("bookmarks", times.len() - brought, "they came over before");
+    Ok(())
+}

@@ -1,0 +1,178 @@
+//! Throughline: what was said and what tools did, in sessions of which the client has no transcript any more.
+
+use longhaul_core::SessionId;
+use longhaul_store::{OldDetail, OldSession, OldTurn, Session, Throughline};
+use longhaul_transcript::{Attachment, Batch, Call, Cursor, Said, Turn};
+
+use super::folders::Folders;
+use super::{Mode, Move, Origin, Report, Sink, Step, Trouble, ours, register, theirs};
+use crate::Keeper;
+use crate::memory::import::{Teller, past_turn};
+use crate::memory::is_excluded;
+
+/// What follows the id of a call in the name of what came out.
+const RESULT: &str = ":result";
+
+pub(super) fn run(mover: &Move<'_>, report: &mut Report, tell: &mut dyn FnMut(Step)) -> Result<(), Trouble> {
+    let Some(path) = mover.database(report, "throughline.db") else { return Ok(()) };
+    let database = Throughline::open(&path).map_err(theirs)?;
+    let sessions = database.sessions().map_err(theirs)?;
+    tell(Step::Begins(Origin::Throughline, sessions.len()));
+    let mut store = mover.store()?;
+    let mut house = House {
+        mover,
+        database: &database,
+        sink: Sink::new(mover.mode, &mut store)?,
+        folders: Folders::new(mover.env.client_dir.as_deref()),
+        report,
+    };
+    let done = sessions.iter().try_for_each(|session| {
+        let done = house.session(session);
+        tell(Step::Done(1));
+        done
+    });
+    tell(Step::Ends);
+    done
+}
+
+/// A database that is being taken over.
+struct House<'a, 'b> {
+    mover: &'a Move<'a>,
+    database: &'a Throughline,
+    sink: Sink<'b>,
+    folders: Folders,
+    report: &'a mut Report,
+}
+
+impl House<'_, '_> {
+    fn session(&mut self, session: &OldSession) -> Result<(), Trouble> {
+        let Some(id) = SessionId::new(&session.id) else { return Ok(()) };
+        let known = self.sink.session(&id)?;
+        if let Some(why) = self.unwanted(session, &id, known.as_ref()) {
+            self.report.leaves("sessions", 1, why);
+            return Ok(());
+        }
+        let mut turns = self.database.turns(&session.id).map_err(theirs)?;
+        let all = turns.len();
+        let mut new = Vec::new();
+        for turn in turns.drain(..) {
+            if !self.sink.has(Origin::Throughline, &key(&id, &turn))? {
+                new.push(turn);
+            }
+        }
+        self.report.leaves("turns", all - new.len(), "they came over before");
+        if new.is_empty() {
+            return Ok(());
+        }
+        self.report.brings("sessions", usize::from(known.is_none()));
+        self.report.brings("turns", new.len());
+        if self.mover.mode == Mode::Move { self.store(session, &id, known.is_none(), &new) } else { Ok(()) }
+    }
+
+    /// Returns why a session does not come over.
+    fn unwanted(&self, session: &OldSession, id: &SessionId, known: Option<&Session>) -> Option<&'static str> {
+        let config = &self.mover.config.memory;
+        if is_excluded(config, self.mover.env, session.folder.as_ref()) {
+            return Some("memory.exclude in the config leaves their folder out");
+        }
+        if known.is_some_and(|known| known.cursor != Cursor::default()) {
+            return Some("their turns are kept already");
+        }
+        self.folders
+            .has_transcript(id)
+            .then_some("Claude Code still has their transcripts, which say more: `longhaul memory import` reads them")
+    }
+
+    /// Stores turns as if they had been read from a transcript. Each statement may be repeated, so that after a kill the
+    /// next run brings the same once more, and nothing twice.
+    fn store(&mut self, old: &OldSession, id: &SessionId, is_new: bool, turns: &[OldTurn]) -> Result<(), Trouble> {
+        let Sink::Store(bulk) = &mut self.sink else { return Ok(()) };
+        let (env, config) = (self.mover.env, self.mover.config);
+        let keeper = Keeper::new(config);
+        let project = self.folders.in_folder(old.folder.as_ref());
+        let at = old.at.or_else(|| turns.first()?.at).unwrap_or(env.now);
+        register(bulk.plain(), id, &project, at)?;
+        let Some(session) = bulk.plain().session(id.as_str()).map_err(ours)? else { return Ok(()) };
+        let told: Vec<Turn> = turns.iter().map(|turn| translate(id, turn)).collect();
+        let batch = Batch { cursor: session.cursor.clone(), turns: told.clone(), ..Batch::default() };
+        bulk.plain().ingest(&session, &session.cursor, &batch, &keeper, env.now).map_err(ours)?;
+        let mut teller = Teller::new(config, project.path, at);
+        let mut parts = teller.go_on(told);
+        let (rest, summary) = teller.end();
+        parts.extend(rest);
+        let past = parts.iter_mut().map(|part| past_turn(part, false)).collect();
+        let past = bulk.take_in_past(id.as_str(), past, 0).map_err(ours)?.unwrap_or_default();
+        if let Some(summary) = summary {
+            let is_news = bulk.write_past_summary(id.as_str(), past.prompt_number, &summary, teller.last_at);
+            self.report.brings("summaries", usize::from(is_news.map_err(ours)?));
+        }
+        self.report.brings("prompts", past.prompts);
+        self.report.brings("observations", past.calls.stored);
+        if is_new {
+            bulk.plain().complete_session(id.as_str(), "imported", teller.last_at).map_err(ours)?;
+        }
+        let keys: Vec<String> = turns.iter().map(|turn| key(id, turn)).collect();
+        let noted = bulk.plain().note_moved_in(Origin::Throughline.name(), keys.iter().map(String::as_str));
+        noted.map_err(ours)
+    }
+}
+
+/// Returns by what a turn is known.
+fn key(session: &SessionId, turn: &OldTurn) -> String {
+    format!("throughline-{session}-{}", turn.number)
+}
+
+/// Returns a turn as if a transcript had brought it.
+fn translate(session: &SessionId, old: &OldTurn) -> Turn {
+    // Like one that a hook told of: should the transcript ever come, it knows better.
+    let id = format!("hook:throughline-{}", old.number);
+    let at = old.at.or(old.replied_at);
+    let said = |text: &str, what: &str, at| Said { source: format!("{id}:{what}"), at, text: text.to_owned() };
+    let mut turn = Turn {
+        id: id.clone(),
+        begins: true,
+        at,
+        prompt: (!old.asked.is_empty()).then(|| said(&old.asked, "asked", at)),
+        replies: (!old.replied.is_empty()).then(|| said(&old.replied, "replied", old.replied_at)).into_iter().collect(),
+        ..Turn::default()
+    };
+    for (index, detail) in old.details.iter().enumerate() {
+        add(&mut turn, detail, format!("throughline-{session}-{}-{index}", old.number));
+    }
+    turn
+}
+
+/// Adds a detail; `name` is its own where it has none.
+fn add(turn: &mut Turn, detail: &OldDetail, name: String) {
+    let source = if detail.source.is_empty() { name } else { detail.source.clone() };
+    let text = if detail.output.is_empty() { &detail.input } else { &detail.output };
+    match detail.kind.as_str() {
+        "thinking" => turn.thinking.push(Said { source, at: detail.at, text: text.clone() }),
+        "system" | "image" => {
+            let name = if detail.kind == "image" { "image" } else { &detail.name };
+            turn.attachments.push(Attachment { source, at: detail.at, name: name.to_owned(), text: text.clone() });
+        }
+        _ => {
+            let id = source.strip_suffix(RESULT).unwrap_or(&source);
+            if !turn.calls.iter().any(|call| call.id == id) {
+                turn.calls.push(Call { id: id.to_owned(), at: detail.at, ..Call::default() });
+            }
+            let Some(call) = turn.calls.iter_mut().find(|call| call.id == id) else { return };
+            call.name = call.name.take().or_else(|| Some(detail.name.clone()).filter(|name| !name.is_empty()));
+            if !detail.input.is_empty() {
+                call.input = Some(json_of(&detail.input));
+            }
+            if !detail.output.is_empty() {
+                call.output = Some(detail.output.clone());
+            }
+        }
+    }
+}
+
+/// Returns what went into a tool as JSON, which it may have ceased to be when it was cut.
+fn json_of(text: &str) -> String {
+    match serde_json::from_str::<&serde_json::value::RawValue>(text) {
+        Ok(_) => text.to_owned(),
+        Err(_) => serde_json::Value::from(text).to_string(),
+    }
+}
