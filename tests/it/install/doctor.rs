@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 use serde_json::json;
 
 use super::{Machine, succeeds};
-use crate::sandbox::payload;
+use crate::sandbox::{Outcome, payload};
 
 /// Checks that the doctor finds `what`, with a mend, and as bad as `level`; returns the exit status.
 #[track_caller]
@@ -122,4 +122,28 @@ fn without_a_client_it_says_so_and_is_not_sure() {
     succeeds(&machine.install("1.0.0", &[]));
     finds(&machine, "client", "warning", "`claude` is not on the PATH");
     finds(&machine, "hooks", "broken", "no hooks are registered");
+}
+
+#[test]
+fn it_says_whether_the_clients_own_module_runs() {
+    let machine = installed();
+    finds(&machine, "bridge", "ok", "no client runs");
+    // This process is the client, which writes down that it is there.
+    let pid = std::process::id();
+    let sessions = machine.sandbox.home().join(".claude/sessions");
+    fs::create_dir_all(&sessions).unwrap();
+    let record = json!({ "pid": pid, "sessionId": "s", "status": "idle", "statusUpdatedAt": 1 });
+    fs::write(sessions.join(format!("{pid}.json")), record.to_string()).unwrap();
+    finds(&machine, "bridge", "note", "of 1 running clients none has loaded our module");
+    let tell = |event: &str, report: serde_json::Value| {
+        let mut command = machine.sandbox.executable("longhaul");
+        command.args(["bridge", event]).env("CLAUDE_PID", pid.to_string());
+        succeeds(&Outcome::of(&mut command, report.to_string().as_bytes()));
+    };
+    tell("start", json!({ "session": "s", "interactive": true }));
+    finds(&machine, "bridge", "ok", "our module runs in 1 of 1 running clients");
+    tell("trouble", json!({ "error": "turn: no JSON" }));
+    finds(&machine, "bridge", "warning", "turn: no JSON");
+    machine.sandbox.write_config(r#"{"bridge":{"enabled":false}}"#);
+    finds(&machine, "bridge", "ok", "switched off");
 }
