@@ -2,8 +2,10 @@
 
 mod history;
 mod large;
+mod page;
 mod past;
 mod payload;
+mod plot;
 mod reference;
 mod report;
 mod rows;
@@ -17,7 +19,7 @@ use anyhow::{Context, Result, ensure};
 
 pub(crate) use self::large::run as run_large;
 use self::report::Sample;
-use self::rows::ROWS;
+use self::rows::{ROWS, Row, SERIES};
 use self::subject::{Scene, Subject};
 pub(crate) use self::worker::run as run_worker;
 use crate::stage::{Tmux, plugin_folder, watch_interrupts};
@@ -27,12 +29,23 @@ use crate::{stage, tools};
 /// Runs that come first and do not count: caches fill, the processor wakes up.
 const WARM_UP: usize = 10;
 
+/// What becomes of the figures.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Output {
+    /// A table is printed.
+    Table,
+    /// JSON is printed.
+    Json,
+    /// A page is written, with what grows with what.
+    Page,
+}
+
 /// Builds what is shipped, measures every row `runs` times and prints the result.
 ///
 /// Rows take turns, one run each, the empty program among them: whatever else the machine does hits all alike.
-pub(crate) fn run(workspace: &Workspace, runs: usize, json: bool) -> Result<()> {
+pub(crate) fn run(workspace: &Workspace, runs: usize, output: Output) -> Result<()> {
     ensure!(runs > 0, "--runs must be at least 1");
-    tools::ensure(&["tmux", "sqlite3"])?;
+    tools::ensure(&["tmux", "sqlite3", "node"])?;
     let bin = workspace.build(PACKAGE, &["--bins"], Profile::Release, None)?;
     workspace.build("xtask", &["--bin", "empty"], Profile::Release, None)?;
     let standin = workspace.build(PACKAGE, &["--example", "standin"], Profile::Dev, None)?.join("examples/standin");
@@ -43,17 +56,26 @@ pub(crate) fn run(workspace: &Workspace, runs: usize, json: bool) -> Result<()> 
     let tmux = Tmux::start("longhaul-bench", homes.path(), homes.path(), 120, 40)?;
     let scene = Scene { bin: &bin, tmux: &tmux, standin: &standin, plugin: &plugin, homes: homes.path() };
     let mut subjects = Vec::new();
-    for (number, row) in ROWS.iter().enumerate() {
+    let series = SERIES.iter().flat_map(|series| series.points.iter().map(|(_, row)| row));
+    let rows: Vec<&Row> = ROWS.iter().chain(series.filter(|_| output == Output::Page)).collect();
+    for (number, row) in rows.iter().enumerate() {
         subjects.push(Subject::new(&scene, row, number).with_context(|| row.name)?);
     }
     subjects.insert(0, Subject::empty(bin.join("empty"), &subjects[0]));
 
     writeln!(io::stderr(), "measuring {} programs in turn, {runs} runs each", subjects.len())?;
     let times = measure(&mut subjects, runs)?;
-    let names = std::iter::once("an empty Rust program").chain(ROWS.iter().map(|row| row.name));
+    let names = std::iter::once("an empty Rust program").chain(rows.iter().map(|row| row.name));
     let mut samples: Vec<Sample> = names.zip(times).map(|(name, times)| Sample::new(name, times)).collect();
     let empty = samples.remove(0);
-    if json { report::print_json(&empty, &samples) } else { report::print_table(&empty, &samples) }
+    match output {
+        Output::Table => report::print_table(&empty, &samples),
+        Output::Json => report::print_json(&empty, &samples),
+        Output::Page => {
+            page::write(&workspace.root.join("docs"), &empty, &samples)?;
+            report::print_table(&empty, &samples[..ROWS.len()])
+        }
+    }
 }
 
 fn measure(subjects: &mut [Subject], runs: usize) -> Result<Vec<Vec<Duration>>> {

@@ -105,6 +105,9 @@ enum Task {
         /// Measure the worker instead: how soon it answers, and how much room it takes with 100,000 observations
         #[arg(long, conflicts_with = "large")]
         worker: bool,
+        /// Write docs/benchmarks.md, with plots of what grows with what
+        #[arg(long, conflicts_with_all = ["large", "worker", "json"])]
+        report: bool,
     },
 }
 
@@ -141,7 +144,9 @@ fn start(task: Task) -> Result<()> {
         Task::Demo { keep } => demo::run(&workspace, keep),
         Task::Test { arguments } => test::run(&workspace, &arguments),
         Task::Bench { worker: true, json, .. } => bench::run_worker(&workspace, json),
-        Task::Bench { large: Some(count), json, .. } => bench::run_large(count, json),
-        Task::Bench { large: None, json, runs, .. } => bench::run(&workspace, runs, json),
+        Task::Bench { large: Some(count), json, .. } => bench::run_large(&workspace, count, json),
+        Task::Bench { runs, report: true, .. } => bench::run(&workspace, runs, bench::Output::Page),
+        Task::Bench { runs, json: true, .. } => bench::run(&workspace, runs, bench::Output::Json),
+        Task::Bench { runs, json: false, .. } => bench::run(&workspace, runs, bench::Output::Table),
     }
 }

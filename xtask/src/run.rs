@@ -1,7 +1,7 @@
 //! Starting other programs, and the little that is read from the environment.
 
 use std::ffi::{OsStr, OsString};
-use std::io::{self, Write};
+use std::io::{self, ErrorKind, Read, Write};
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
@@ -46,6 +46,26 @@ pub(crate) fn output(command: &mut Command) -> Result<String> {
         bail!("{} ended with {}: {}", line(command), output.status, String::from_utf8_lossy(&output.stderr).trim());
     }
     String::from_utf8(output.stdout).with_context(|| format!("{} wrote something that is not UTF-8", line(command)))
+}
+
+/// Runs a command with `input` on its standard input, to its end; returns what it wrote to stdout.
+pub(crate) fn feed(command: &mut Command, input: &[u8]) -> Result<String> {
+    let mut answer = Vec::with_capacity(4096);
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+    let mut child = command.spawn().with_context(|| format!("cannot start {}", line(command)))?;
+    match child.stdin.take().map(|mut stdin| stdin.write_all(input)) {
+        // The empty program ends without reading.
+        Some(Err(error)) if error.kind() != ErrorKind::BrokenPipe => return Err(error.into()),
+        _ => {}
+    }
+    if let Some(mut stdout) = child.stdout.take() {
+        stdout.read_to_end(&mut answer)?;
+    }
+    let status = child.wait()?;
+    if !status.success() {
+        bail!("{} ended with {status}", line(command));
+    }
+    Ok(String::from_utf8_lossy(&answer).into_owned())
 }
 
 /// Returns the command as a person would type it, the program without its folder.

@@ -11,6 +11,7 @@ use crate::{run, tools};
 pub(crate) fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
     tools::ensure(&["tmux", "screen"])?;
     tools::offer(&["chromium", "chromedriver"], "tests of the page in a browser")?;
+    tools::offer(&["tsc"], "tests of the client's own module")?;
     // The end-to-end tests start `standin`. All tests together build it; a choice of them need not.
     if !arguments.is_empty() {
         let mut build = run::cargo();

@@ -73,6 +73,9 @@ fn package<'a>(program: &'a str, installer: &str) -> &'a str {
     match (program, installer) {
         ("chromedriver", "apt-get") => "chromium-driver",
         ("chromedriver", "pacman") => "chromium",
+        ("node", "apt-get" | "dnf" | "pacman") => "nodejs",
+        ("tsc", "apt-get") => "node-typescript",
+        ("tsc", _) => "typescript",
         _ => program,
     }
 }

@@ -16,10 +16,10 @@ pub(crate) fn lines(log: Log, now: Millis) -> Vec<Line> {
         Log::None | Log::AsItIs => Vec::new(),
         Log::Short => std::iter::once(prompt).chain(calls(5)).collect(),
         Log::Due => std::iter::once(prompt).chain(calls(20)).collect(),
-        Log::Long => {
+        Log::Long(count) => {
             // A long session as it is: a bookmark after every fifteen calls, its injection before it.
-            let old = (0..100_000_u64 - 6).map(|n| {
-                let at = ago(100_000_000 - n * 900);
+            let old = (0..count.saturating_sub(6)).map(|n| {
+                let at = ago((count - n) * 900 + 100_000);
                 match n % 17 {
                     15 => Line::Injection { at },
                     16 => Line::Bookmark { at },

@@ -4,6 +4,7 @@ mod library;
 mod words;
 
 use std::io::{self, Write};
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
@@ -16,7 +17,9 @@ use self::library::NOW;
 pub(super) use self::words::Words;
 use super::report::{Sample, ms};
 use crate::codegen::pretty;
+use crate::run;
 use crate::stage::watch_interrupts;
+use crate::workspace::{PACKAGE, Profile, Workspace};
 
 /// How often each kind of query is asked, each time for something else.
 const QUERIES: usize = 60;
@@ -27,16 +30,26 @@ const SEARCH_MS: f64 = 50.0;
 /// What the file may have in bytes for each byte of text in it.
 const SIZE: f64 = 1.5;
 
-/// Fills a database with `count` observations, and measures size and search.
-pub(crate) fn run(count: usize, json: bool) -> Result<()> {
+/// What showing a session its project's past may cost, in empty programs.
+const PAGE: f64 = 15.0;
+
+/// How often a session is begun.
+const STARTS: usize = 40;
+
+/// Fills a database with `count` observations, and measures size, search and the beginning of a session.
+pub(crate) fn run(workspace: &Workspace, count: usize, json: bool) -> Result<()> {
     ensure!(count >= 1_000, "--large takes at least 1000");
     watch_interrupts()?;
+    let bin = workspace.build(PACKAGE, &["--bin", "longhaul-session-start"], Profile::Release, None)?;
+    workspace.build("xtask", &["--bin", "empty"], Profile::Release, None)?;
     let folder = tempfile::Builder::new().prefix("longhaul-bench-").tempdir()?;
+    let project = folder.path().join("project");
+    std::fs::create_dir(&project)?;
     let path = folder.path().join("longhaul.db");
     let mut store = Store::open(&path, Duration::from_secs(5))?;
     let words = Words::new();
     let began = Instant::now();
-    let library = Library::fill(&mut store, &words, count)?;
+    let library = Library::fill_around(&mut store, &words, count, &project.to_string_lossy())?;
     let took = began.elapsed();
     drop(store);
 
@@ -50,6 +63,8 @@ pub(crate) fn run(count: usize, json: bool) -> Result<()> {
     let writes = library.measure_writes(&mut store, &words)?;
     let ratio = size as f64 / library.text as f64;
     let sizes = store.sizes()?;
+    let (start, empty) = begin_sessions(&bin, folder.path(), &project)?;
+    let start_ratio = start.times(&empty);
     if json {
         let rows: Vec<_> = samples
             .iter()
@@ -60,7 +75,7 @@ pub(crate) fn run(count: usize, json: bool) -> Result<()> {
         let value = json!({
             "observations": count, "sessions": stats.sessions, "projects": stats.projects,
             "fill_s": took.as_secs_f64(), "open_ms": ms(opened),
-            "bytes": size, "text_bytes": library.text, "ratio": ratio, "tables": sizes, "rows": rows,
+            "bytes": size, "text_bytes": library.text, "ratio": ratio, "tables": sizes, "rows": rows, "session_start_ratio": start_ratio,
         });
         write!(io::stdout(), "{}", pretty(&value)?)?;
         return Ok(());
@@ -99,10 +114,39 @@ pub(crate) fn run(count: usize, json: bool) -> Result<()> {
             ms(row.p95)
         )?;
     }
+    writeln!(
+        out,
+        "{:<44} {:>5} {:>7.3} ms {:>7.3} ms  {start_ratio:.2} × empty ≤ {PAGE}: {}",
+        start.name,
+        start.runs,
+        ms(start.median),
+        ms(start.p95),
+        kept(start_ratio <= PAGE)
+    )?;
     for row in &writes {
         writeln!(out, "{:<44} {:>5} {:>7.3} ms {:>7.3} ms", row.name, row.runs, ms(row.median), ms(row.p95))?;
     }
     Ok(())
+}
+
+/// Begins sessions in the busiest project, through the hook, in turn with the empty program.
+fn begin_sessions(bin: &Path, home: &Path, project: &Path) -> Result<(Sample, Sample)> {
+    let (mut starts, mut nothing) = (Vec::new(), Vec::new());
+    for n in 0..STARTS {
+        let session = format!("5e550000-0000-4000-8000-{n:012}");
+        let payload = json!({ "hook_event_name": "SessionStart", "source": "startup", "session_id": session,
+                              "cwd": project, "transcript_path": project.join("none.jsonl") });
+        for (program, times) in [("longhaul-session-start", &mut starts), ("empty", &mut nothing)] {
+            let mut command = run::program(bin.join(program));
+            command.env_clear().env("HOME", home).env("LONGHAUL_HOME", home).current_dir(project);
+            command.env("LONGHAUL_NOW_MS", NOW.to_string());
+            let began = Instant::now();
+            let answer = run::feed(&mut command, payload.to_string().as_bytes())?;
+            times.push(began.elapsed());
+            ensure!(program == "empty" || answer.contains("additionalContext"), "no page was shown: {answer}");
+        }
+    }
+    Ok((Sample::new("SessionStart, through the hook", starts), Sample::new("an empty Rust program", nothing)))
 }
 
 pub(super) fn kept(kept: bool) -> &'static str {

@@ -10,11 +10,20 @@ use longhaul_core::Millis;
 use longhaul_store::{NewSession, Store};
 use serde_json::json;
 
+use super::large::{Library, Words};
+
 /// Bytes of tool output in a turn.
 const OUTPUT: usize = 8 * 1024;
 
 /// How many sessions there were before.
 const SESSIONS: usize = 1_000;
+
+/// Fills the memory of the project in `home` with so many observations.
+pub(crate) fn write_observations(data: &Path, home: &Path, count: usize) -> Result<()> {
+    let mut store = Store::open(&data.join("longhaul.db"), Duration::from_secs(5))?;
+    Library::fill_one(&mut store, &Words::new(), count, &home.to_string_lossy())?;
+    Ok(())
+}
 
 /// Writes a transcript of at least `bytes` bytes; returns how many turns it has.
 pub(crate) fn write_transcript(path: &Path, bytes: u64) -> Result<usize> {

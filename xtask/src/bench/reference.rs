@@ -24,6 +24,14 @@ pub(crate) fn install(data: &Path, session: &str) -> Result<PathBuf> {
     Ok(script)
 }
 
+/// Writes the script in node to `data`, and returns it.
+pub(crate) fn install_node(data: &Path) -> Result<PathBuf> {
+    let script = data.join("reference-hook.mjs");
+    fs::write(&script, include_str!("reference-hook.mjs")).context("cannot write the reference hook")?;
+    fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).context("cannot make the reference hook run")?;
+    Ok(script)
+}
+
 /// Returns the command that makes the session work again.
 pub(crate) fn reset(data: &Path) -> Command {
     sqlite3(data, "UPDATE agents SET status = 'working';")

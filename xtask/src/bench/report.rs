@@ -29,7 +29,8 @@ impl Sample {
         Self { name, runs: times.len(), median: at(0.5), p95: at(0.95) }
     }
 
-    fn times(&self, other: &Self) -> f64 {
+    /// Returns how often the other's median this one's is.
+    pub(crate) fn times(&self, other: &Self) -> f64 {
         self.median.as_secs_f64() / other.median.as_secs_f64()
     }
 }
@@ -52,6 +53,12 @@ fn judge(limit: Limit, sample: &Sample, empty: &Sample, all: &[Sample]) -> Optio
     Some(Judgement { text, kept: actual <= allowed })
 }
 
+/// Returns what a row was allowed, and whether it kept to it, in words; `None` where it was allowed anything.
+pub(crate) fn judged(limit: Limit, sample: &Sample, empty: &Sample, all: &[Sample]) -> Option<String> {
+    let Judgement { text, kept } = judge(limit, sample, empty, all)?;
+    Some(format!("{text}: {}", if kept { "kept" } else { "NOT KEPT" }))
+}
+
 /// Prints a table for people.
 pub(crate) fn print_table(empty: &Sample, samples: &[Sample]) -> Result<()> {
     let mut out = io::stdout();
@@ -59,11 +66,7 @@ pub(crate) fn print_table(empty: &Sample, samples: &[Sample]) -> Result<()> {
     writeln!(out, "{:<width$} {:>5} {:>10} {:>10} {:>8}  limit", "", "runs", "median", "p95", "ratio")?;
     let limits = std::iter::once(Limit::None).chain(ROWS.iter().map(|row| row.limit));
     for (sample, limit) in std::iter::once(empty).chain(samples).zip(limits) {
-        let limit = match judge(limit, sample, empty, samples) {
-            None => String::new(),
-            Some(Judgement { text, kept: true }) => format!("{text}: kept"),
-            Some(Judgement { text, kept: false }) => format!("{text}: NOT KEPT"),
-        };
+        let limit = judged(limit, sample, empty, samples).unwrap_or_default();
         let line = format!(
             "{:<width$} {:>5} {:>7.3} ms {:>7.3} ms {:>8.2}  {limit}",
             sample.name,

@@ -35,6 +35,10 @@ pub(crate) enum Program {
     OursAfterGrowth(u64),
     /// The event's executable, with a thousand sessions behind it and a baton of the last.
     OursWithBaton,
+    /// The event's executable, with so many observations of the project in the memory.
+    OursWithMemory(usize),
+    /// The same work in node: the payload is read, and a line written.
+    Node,
 }
 
 /// What the activity log holds before each run.
@@ -44,8 +48,8 @@ pub(crate) enum Log {
     None,
     /// A prompt and some tool calls, below every threshold.
     Short,
-    /// The same at the end of 100,000 lines.
-    Long,
+    /// The same at the end of so many lines.
+    Long(u64),
     /// Enough that a bookmark is due.
     Due,
     /// Whatever the runs before have left.
@@ -99,7 +103,8 @@ const ROW: Row = Row {
 pub(crate) const ROWS: &[Row] = &[
     Row { limit: Limit::Empty(1.5), ..ROW },
     Row { name: "PostToolUse, 1 MB response", chars: 1024 * 1024, config: NEVER_DUE, limit: Limit::Empty(5.0), ..ROW },
-    Row { name: "PostToolUse, 100,000-line log", log: Log::Long, limit: Limit::Other(STEADY, 1.1), ..ROW },
+    Row { name: "PostToolUse, 100,000-line log", log: Log::Long(100_000), limit: Limit::Other(STEADY, 1.1), ..ROW },
+    Row { name: "  the same in node", program: Program::Node, ..ROW },
     Row { name: "PostToolUse that types a bookmark", log: Log::Due, config: NO_COOLDOWN, pane: Pane::Busy, ..ROW },
     Row { name: "UserPromptSubmit", event: EventName::UserPromptSubmit, chars: 200, ..ROW },
     Row { name: "SubagentStop, below threshold", event: EventName::SubagentStop, chars: 2000, ..ROW },
@@ -150,5 +155,95 @@ pub(crate) const ROWS: &[Row] = &[
         program: Program::OursWithBaton,
         limit: Limit::Empty(10.0),
         ..ROW
+    },
+];
+
+/// How the cost of one thing grows with another.
+pub(crate) struct Series {
+    /// The picture's file, without its ending.
+    pub(crate) file: &'static str,
+    /// What grows, and with what.
+    pub(crate) title: &'static str,
+    /// What is counted along the axis.
+    pub(crate) along: &'static str,
+    /// How much of it there is, and what is measured then.
+    pub(crate) points: &'static [(f64, Row)],
+}
+
+const KB: usize = 1024;
+
+const fn response(chars: usize) -> Row {
+    Row { name: "PostToolUse by response", chars, config: NEVER_DUE, ..ROW }
+}
+
+const fn logged(lines: u64) -> Row {
+    Row { name: "PostToolUse by log", log: Log::Long(lines), ..ROW }
+}
+
+const fn grown(bytes: u64) -> Row {
+    Row {
+        name: "Stop by transcript",
+        event: EventName::Stop,
+        chars: 200,
+        program: Program::OursAfterGrowth(bytes),
+        ..ROW
+    }
+}
+
+const fn remembered(observations: usize) -> Row {
+    Row {
+        name: "SessionStart by memory",
+        event: EventName::SessionStart,
+        program: Program::OursWithMemory(observations),
+        ..ROW
+    }
+}
+
+/// What grows with what.
+pub(crate) const SERIES: &[Series] = &[
+    Series {
+        file: "response",
+        title: "PostToolUse, by what the tool returned",
+        along: "KB of response",
+        points: &[
+            (1.0, response(KB)),
+            (8.0, response(8 * KB)),
+            (64.0, response(64 * KB)),
+            (256.0, response(256 * KB)),
+            (1024.0, response(1024 * KB)),
+        ],
+    },
+    Series {
+        file: "log",
+        title: "PostToolUse, by the session's activity log",
+        along: "lines of log",
+        points: &[
+            (100.0, logged(100)),
+            (1_000.0, logged(1_000)),
+            (10_000.0, logged(10_000)),
+            (100_000.0, logged(100_000)),
+        ],
+    },
+    Series {
+        file: "transcript",
+        title: "Stop with one turn more, by the session's transcript",
+        along: "KB of transcript",
+        points: &[
+            (100.0, grown(100 << 10)),
+            (1_024.0, grown(1 << 20)),
+            (10_240.0, grown(10 << 20)),
+            (102_400.0, grown(100 << 20)),
+        ],
+    },
+    Series {
+        file: "memory",
+        title: "SessionStart with its page, by what the project's memory holds",
+        along: "observations",
+        points: &[
+            (100.0, remembered(100)),
+            (1_000.0, remembered(1_000)),
+            (10_000.0, remembered(10_000)),
+            (50_000.0, remembered(50_000)),
+        ],
     },
 ];

@@ -1,9 +1,8 @@
 //! A row made ready: its own home, its payload, its command, and what must be put back between two runs.
 
 use std::fs;
-use std::io::{ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
@@ -115,7 +114,7 @@ impl Subject {
         let log = ActivityLog::new(&data, SESSION);
         let length = match row.log {
             Log::None | Log::AsItIs => 0,
-            Log::Short | Log::Long | Log::Due => {
+            Log::Short | Log::Long(_) | Log::Due => {
                 log.write(&lines(row.log, NOW))?;
                 log.length()?
             }
@@ -137,9 +136,17 @@ impl Subject {
                 past::write_sessions(&data, &home, u32::try_from(client).unwrap_or_default(), NOW)?;
                 None
             }
+            Program::OursWithMemory(observations) => {
+                past::write_observations(&data, &home, observations)?;
+                None
+            }
             Program::Bash => {
                 made.executable = reference::install(&data, SESSION)?;
                 Some(Before::Statement(reference::reset(&data)))
+            }
+            Program::Node => {
+                made.executable = reference::install_node(&data)?;
+                None
             }
         };
         let kind = if row.program == Program::Ours { row.log } else { Log::AsItIs };
@@ -164,7 +171,7 @@ impl Subject {
         match setup.kind {
             Log::None => fs::remove_dir_all(setup.data.join("sessions")).context("cannot remove the row's sessions"),
             Log::AsItIs => Ok(()),
-            Log::Short | Log::Long => setup.log.cut(setup.length),
+            Log::Short | Log::Long(_) => setup.log.cut(setup.length),
             Log::Due => setup.log.write(&lines(Log::Due, now())),
         }
     }
@@ -172,23 +179,12 @@ impl Subject {
     /// Starts the program, feeds it, reads its answer, and returns how long that took until it had ended.
     pub(crate) fn measure(&self) -> Result<Duration> {
         let mut command = self.command();
-        let mut answer = Vec::with_capacity(4096);
         let began = Instant::now();
-        let mut child = command.spawn().with_context(|| format!("cannot start {}", self.executable.display()))?;
-        match child.stdin.take().map(|mut stdin| stdin.write_all(&self.payload)) {
-            // The empty program ends without reading.
-            Some(Err(error)) if error.kind() != ErrorKind::BrokenPipe => return Err(error.into()),
-            _ => {}
-        }
-        if let Some(mut stdout) = child.stdout.take() {
-            stdout.read_to_end(&mut answer)?;
-        }
-        let status = child.wait()?;
+        let answer = run::feed(&mut command, &self.payload)?;
         let took = began.elapsed();
         let name = self.executable.display();
-        ensure!(status.success(), "{name} ended with {status}");
         if self.setup.is_some() {
-            let answer: Value = serde_json::from_slice(&answer).with_context(|| format!("{name} answers no JSON"))?;
+            let answer: Value = serde_json::from_str(&answer).with_context(|| format!("{name} answers no JSON"))?;
             ensure!(answer.is_object(), "{name} answers {answer}");
         }
         Ok(took)
@@ -199,7 +195,7 @@ impl Subject {
     /// Fails where the run was not what its row says: it counted nothing, or typed where it should not, or did not.
     pub(crate) fn settle(&mut self) -> Result<()> {
         let Some(Setup { log, kind, length, data, standin, pane }) = &mut self.setup else { return Ok(()) };
-        if let Log::Short | Log::Long = kind {
+        if let Log::Short | Log::Long(_) = kind {
             let new = log.since(*length)?;
             ensure!(!new.is_empty(), "{} has left no line in the activity log", self.executable.display());
             ensure!(!new.contains('I'), "{} has typed a bookmark: {new}", self.executable.display());
@@ -221,7 +217,6 @@ impl Subject {
     fn command(&self) -> Command {
         let mut command = run::program(&self.executable);
         command.env_clear().envs(self.variables.iter().map(|(name, value)| (*name, value)));
-        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
         command
     }
 }

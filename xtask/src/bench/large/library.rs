@@ -42,9 +42,24 @@ pub(crate) struct Library {
 impl Library {
     /// Puts `count` observations into a store, session by session, in the order in which they happened.
     pub(crate) fn fill(store: &mut Store, words: &Words, count: usize) -> Result<Self> {
+        Self::fill_projects(store, words, count, projects(words))
+    }
+
+    /// The same, with a busiest project that is really there.
+    pub(crate) fn fill_around(store: &mut Store, words: &Words, count: usize, busiest: &str) -> Result<Self> {
+        let mut projects = projects(words);
+        busiest.clone_into(&mut projects[0]);
+        Self::fill_projects(store, words, count, projects)
+    }
+
+    /// The same, all of it in one project.
+    pub(crate) fn fill_one(store: &mut Store, words: &Words, count: usize, project: &str) -> Result<Self> {
+        Self::fill_projects(store, words, count, vec![project.to_owned()])
+    }
+
+    fn fill_projects(store: &mut Store, words: &Words, count: usize, projects: Vec<String>) -> Result<Self> {
         store.expect_many_writes()?;
         let mut dice = Dice(0x9e37_79b9_7f4a_7c15);
-        let projects = (0..PROJECTS).map(|n| format!("/home/someone/work/{}-{n}/.git", words.ranked(n * 3))).collect();
         let all: Vec<String> = (0..PROJECTS * FILES)
             .map(|_| format!("src/{}/{}_{}.rs", words.any(&mut dice), words.any(&mut dice), words.any(&mut dice)))
             .collect();
@@ -96,7 +111,7 @@ impl Library {
     }
 
     fn play(&mut self, store: &mut Store, hand: &mut Hand<'_>, number: usize, at: u64, calls: usize) -> Result<()> {
-        let project = hand.dice.log_uniform(1, PROJECTS) - 1;
+        let project = hand.dice.log_uniform(1, self.projects.len()) - 1;
         // As the client's are, in no order.
         let session = format!("{:08x}-{number:04x}-4000-8000-{project:012x}", hand.dice.below(1 << 32));
         let key = self.projects[project].clone();
@@ -232,4 +247,8 @@ impl<'a> Hand<'a> {
         let from = self.dice.below(self.raw.len() - length);
         &self.raw[from..from + length]
     }
+}
+
+fn projects(words: &Words) -> Vec<String> {
+    (0..PROJECTS).map(|n| format!("/home/someone/work/{}-{n}/.git", words.ranked(n * 3))).collect()
 }

@@ -1,0 +1,72 @@
+//! `docs/benchmarks.md`: the figures, how to get them again, and what grows with what.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::path::Path;
+
+use anyhow::{Context, Result};
+
+use super::plot;
+use super::report::{Sample, judged, ms};
+use super::rows::{ROWS, SERIES};
+
+const INTRODUCTION: &str = "\
+# Benchmarks
+
+Every figure is a ratio to an empty Rust program, started and waited for in the same way, in the same run, in turn: whatever
+else the machine did hit all alike. Milliseconds differ from machine to machine; ratios hardly do. A hook's own time is what the
+client waits for, besides the 4 to 5 ms that starting any hook costs it.
+
+To get them again, on a machine that does nothing else:
+
+```
+cargo xtask bench             # the table, as text; --json for programs
+cargo xtask bench --report    # the table and the plots: writes this page
+cargo run --release -p xtask -- bench --large    # a million observations: search, size
+cargo xtask bench --worker    # the worker: how soon it answers, how much room it takes
+```
+
+tmux and sqlite3 must be there, and node for the row in node. The reference hooks do the least that such a hook must: one in bash
+with sqlite3 and tmux commands, one in node that reads the payload and writes a line.
+";
+
+/// Writes the page and its plots to `docs`; `samples` are those of the rows, then those of the series.
+pub(crate) fn write(docs: &Path, empty: &Sample, samples: &[Sample]) -> Result<()> {
+    let (rows, mut rest) = samples.split_at(ROWS.len());
+    let folder = docs.join("benchmarks");
+    fs::create_dir_all(&folder).with_context(|| format!("cannot create {}", folder.display()))?;
+    let mut page = INTRODUCTION.to_owned();
+    let _ = write!(
+        page,
+        "\n## What each hook costs\n\n{} runs of each; the empty program took {:.2} ms.\n\n\
+         | | median | p95 | ratio | limit |\n| --- | ---: | ---: | ---: | --- |\n",
+        empty.runs,
+        ms(empty.median)
+    );
+    for (sample, row) in rows.iter().zip(ROWS) {
+        let limit = judged(row.limit, sample, empty, rows).unwrap_or_default();
+        let _ = writeln!(
+            page,
+            "| {} | {:.2} ms | {:.2} ms | **{:.2}** | {limit} |",
+            sample.name.trim(),
+            ms(sample.median),
+            ms(sample.p95),
+            sample.times(empty)
+        );
+    }
+    page.push_str("\n## What grows with what\n");
+    for series in SERIES {
+        let (own, others) = rest.split_at(series.points.len());
+        rest = others;
+        let points: Vec<(f64, f64)> =
+            series.points.iter().zip(own).map(|((at, _), sample)| (*at, sample.times(empty))).collect();
+        let file = format!("{}.svg", series.file);
+        put(&folder.join(&file), &plot::draw(series.title, series.along, &points))?;
+        let _ = write!(page, "\n![{}](benchmarks/{file})\n", series.title);
+    }
+    put(&docs.join("benchmarks.md"), &page)
+}
+
+fn put(path: &Path, text: &str) -> Result<()> {
+    fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))
+}
