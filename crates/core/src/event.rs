@@ -1,13 +1,15 @@
 //! Hook events as the client sends them.
 
+mod background;
 mod name;
 mod typed;
 mod wire;
 
+pub use self::background::BackgroundTask;
 pub use self::name::EventName;
 pub use self::typed::{
-    BackgroundTask, Common, Event, HookEvent, Notification, Other, PermissionRequest, PostToolUse, PostToolUseFailure,
-    PreCompact, PreToolUse, SessionEnd, SessionStart, Stop, StopFailure, SubagentStart, SubagentStop, TaskCompleted,
-    TeammateIdle, UserPromptSubmit,
+    Common, Event, HookEvent, Notification, Other, PermissionRequest, PostToolUse, PostToolUseFailure, PreCompact,
+    PreToolUse, SessionEnd, SessionStart, Stop, StopFailure, SubagentStart, SubagentStop, TaskCompleted, TeammateIdle,
+    UserPromptSubmit,
 };
 pub use self::wire::{EventError, EventWire, parse, utf8};

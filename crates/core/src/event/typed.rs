@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use serde_json::value::RawValue;
 
-use super::wire::{BackgroundTaskWire, EventError, EventWire};
-use super::{EventName, parse};
+use super::wire::{EventError, EventWire};
+use super::{BackgroundTask, EventName, parse};
 use crate::SessionId;
 
 /// What every event carries.
@@ -295,30 +295,6 @@ pub struct Other {
     pub common: Common,
     /// The event.
     pub name: EventName,
-}
-
-/// Something that runs in the background while the main loop goes on or waits.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct BackgroundTask {
-    /// The task's id; for a subagent, its `agent_id`.
-    pub id: String,
-    /// `subagent`, `shell`, …
-    pub kind: String,
-}
-
-impl BackgroundTask {
-    /// Returns the tasks that have not ended.
-    fn list(wire: Option<Vec<BackgroundTaskWire>>) -> Option<Vec<Self>> {
-        let running = |task: &BackgroundTaskWire| task.status.as_deref().is_none_or(|status| status == "running");
-        let task =
-            |task: BackgroundTaskWire| Self { id: task.id.unwrap_or_default(), kind: task.kind.unwrap_or_default() };
-        Some(wire?.into_iter().filter(running).map(task).collect())
-    }
-
-    /// Returns whether the task can ask a person something; a shell command cannot.
-    pub fn may_ask(&self) -> bool {
-        !matches!(self.kind.as_str(), "shell" | "bash")
-    }
 }
 
 /// Any event, for callers that do not know beforehand which one comes.
