@@ -195,6 +195,19 @@ fn worktrees_share_a_memory_and_namesakes_do_not() {
 }
 
 #[test]
+fn a_link_to_a_folder_is_that_folder() {
+    let sandbox = Sandbox::new();
+    std::fs::create_dir_all(sandbox.path("plain")).unwrap();
+    std::os::unix::fs::symlink(sandbox.path("plain"), sandbox.path("link")).unwrap();
+    let first = Session::new(&sandbox, "first");
+    first.fire_in(&sandbox.path("plain"), "UserPromptSubmit", json!({ "prompt": "teach it to fly" }));
+    first.fire_in(&sandbox.path("plain"), "Stop", json!({ "last_assistant_message": "It flies." }));
+    let reply = Session::new(&sandbox, "second").fire_in(&sandbox.path("link"), "SessionStart", json!({}));
+    let shown = reply["hookSpecificOutput"]["additionalContext"].as_str().unwrap_or_default();
+    assert!(shown.contains("teach it to fly"), "{shown}");
+}
+
+#[test]
 fn old_raw_text_is_dropped_and_what_was_made_of_it_stays() {
     let sandbox = Sandbox::new();
     let session = Session::new(&sandbox, "s");

@@ -41,7 +41,9 @@ impl Project {
     pub fn in_dir(dir: &Path) -> Self {
         let path = dir.to_string_lossy().into_owned();
         let name = dir.file_name().map_or_else(|| path.clone(), |name| name.to_string_lossy().into_owned());
-        let key = git::common_dir(dir).map_or_else(|| path.clone(), |dir| dir.to_string_lossy().into_owned());
+        // Whichever way leads to the folder, it is the same.
+        let key = git::common_dir(dir).or_else(|| dir.canonicalize().ok());
+        let key = key.map_or_else(|| path.clone(), |dir| dir.to_string_lossy().into_owned());
         Self { name, key, path }
     }
 }
