@@ -2,7 +2,7 @@
 
 mod archive;
 mod bundle;
-mod manifest;
+pub(crate) mod manifest;
 
 use std::fs::{self, Permissions};
 use std::io::{self, Write};

@@ -33,6 +33,8 @@ pub struct Env {
     pub client_dir: Option<PathBuf>,
     /// `~/.claude.json`, or `.claude.json` in `$CLAUDE_CONFIG_DIR`: the client's own settings.
     pub client_settings: Option<PathBuf>,
+    /// `$CODEX_HOME`, else `~/.codex`: where Codex keeps its settings and its rollouts.
+    pub codex_dir: Option<PathBuf>,
     /// `LONGHAUL_DISABLE=1`: every hook answers and does nothing.
     pub disabled: bool,
     /// `LONGHAUL_NO_REAP=1`: rows of dead sessions are left alone.
@@ -81,6 +83,7 @@ impl Env {
             client_settings: client_dir.as_ref().or(home.as_ref()).map(|dir| dir.join(".claude.json")),
             client_config_dir: client_dir.clone(),
             client_dir: client_dir.or_else(|| Some(home.as_ref()?.join(".claude"))),
+            codex_dir: path("CODEX_HOME").or_else(|| Some(home.as_ref()?.join(".codex"))),
             home_dir: home,
             disabled: var("LONGHAUL_DISABLE").as_deref() == Some("1"),
             no_reap: var("LONGHAUL_NO_REAP").as_deref() == Some("1"),

@@ -49,6 +49,11 @@ impl SessionId {
         self.0.replacen(':', "_", 1)
     }
 
+    /// Returns the client whose session it is.
+    pub fn client(&self) -> &'static str {
+        if self.is_codex() { "codex" } else { "claude" }
+    }
+
     /// Returns whether it is a session of Codex.
     pub fn is_codex(&self) -> bool {
         self.0.starts_with(CODEX)

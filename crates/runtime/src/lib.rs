@@ -4,6 +4,7 @@
 mod activity;
 mod agents;
 mod client;
+mod codex;
 pub mod continuation;
 mod deadline;
 mod error_log;
@@ -28,6 +29,7 @@ mod stdin;
 mod surroundings;
 pub mod tmux;
 mod tracker;
+mod transcript_file;
 mod turn;
 mod typing;
 mod usage;

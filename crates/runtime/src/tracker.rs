@@ -278,7 +278,7 @@ impl Place {
             agent_type: self.agent_type,
             pane: self.pane.as_ref(),
             target: None,
-            client: "claude",
+            client: self.session.client(),
             pid: self.pid,
             at,
         }

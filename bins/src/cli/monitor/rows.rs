@@ -168,6 +168,8 @@ fn row(observed: &Observed, contexts: &[ContextUse], windows: &BTreeMap<String, 
     let used = usage.map(|usage| usage.tokens).or(recorded.and_then(|context| context.used_tokens));
     let of_session = recorded.filter(|_| same_model(model, told)).and_then(|context| context.window_tokens);
     let of_model = || contexts.iter().filter(|context| model.is_some() && context.model.as_deref() == model);
+    // A rollout tells it with every count.
+    let of_session = usage.and_then(|usage| usage.window).or(of_session);
     let (window, window_from) = match (of_session, of_model().find_map(|context| context.window_tokens)) {
         (Some(window), _) => (window, WindowFrom::Session),
         (None, Some(window)) => (window, WindowFrom::Model),
