@@ -7,6 +7,7 @@ mod continuation;
 mod detail;
 mod handoff;
 mod hook;
+mod install;
 mod limits;
 mod mcp;
 mod memory;
@@ -66,6 +67,10 @@ enum Command {
     Worker(worker::Command),
     /// Run a hook by the name of its event, with the payload on standard input
     Hook(hook::Args),
+    /// Set Codex up: hooks that show and remember its sessions, and a skill
+    Install(install::Args),
+    /// Take away what `install` has put anywhere
+    Uninstall(install::Args),
     /// Show, find or check the configuration
     #[command(subcommand)]
     Config(config::Command),
@@ -98,6 +103,8 @@ pub(crate) fn main() -> ExitCode {
         Command::Mcp => mcp::run(&env),
         Command::Worker(command) => worker::run(&env, &command),
         Command::Hook(args) => hook::run(&args),
+        Command::Install(args) => install::run(&env, &args),
+        Command::Uninstall(args) => install::remove(&env, &args),
         Command::Config(command) => config::run(&env, command),
     };
     match result {

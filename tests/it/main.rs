@@ -20,6 +20,7 @@ mod answers;
 mod bookmarks_screen;
 mod bookmarks_tmux;
 mod cli;
+mod codex;
 mod context_guard;
 mod continuation;
 mod handoff;

@@ -114,6 +114,21 @@ pub(crate) fn parse(line: &[u8]) -> Option<Line> {
     })))
 }
 
+/// Returns whether the newest turn at the end of a rollout was aborted.
+pub(crate) fn ends_aborted(tail: &[u8]) -> bool {
+    let turn_event = |line: &[u8]| {
+        let wire: LineWire<'_> =
+            serde_json::from_slice(line).ok().filter(|wire: &LineWire<'_>| wire.payload.is_some())?;
+        let payload: PayloadWire<'_> = read(wire.payload.filter(|_| wire.kind.as_deref() == Some("event_msg")))?;
+        match payload.kind.as_deref()? {
+            "turn_aborted" => Some(true),
+            "task_started" | "task_complete" | "turn_started" | "turn_complete" => Some(false),
+            _ => None,
+        }
+    };
+    tail.rsplit(|byte| *byte == b'\n').find_map(turn_event).unwrap_or_default()
+}
+
 type Parsed = Option<(Kind, Vec<Block>)>;
 
 fn item(payload: &PayloadWire<'_>) -> Parsed {

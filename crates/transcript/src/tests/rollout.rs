@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::read;
-use crate::{Batch, Origin, Reader, SessionMeta, Turn, absorb, latest_usage};
+use crate::{Batch, Origin, Reader, SessionMeta, Turn, absorb, ends_in_interrupt, latest_usage};
 
 /// Two turns, the second after a resume.
 const RECORDED: &str = include_str!("../../../../tests/codex/rollout.jsonl");
@@ -111,6 +111,15 @@ fn an_interrupt_is_known_by_its_event_and_by_its_note() {
     assert!(turn(&[line("event_msg", json!({ "type": "turn_aborted", "reason": "interrupted" }))]).interrupted);
     assert!(turn(&[user("<turn_aborted>\nThe user interrupted the previous turn")]).interrupted);
     assert!(!turn(&[line("event_msg", json!({ "type": "task_complete" }))]).interrupted);
+}
+
+#[test]
+fn an_aborted_turn_at_the_end_is_an_interrupt() {
+    let abort = line("event_msg", json!({ "type": "turn_aborted", "reason": "interrupted" }));
+    let tail = format!("{RECORDED}{abort}");
+    assert!(!ends_in_interrupt(RECORDED.as_bytes()));
+    assert!(ends_in_interrupt(tail.as_bytes()));
+    assert!(!ends_in_interrupt(format!("{tail}{RECORDED}").as_bytes()), "the next turn has begun since");
 }
 
 #[test]
