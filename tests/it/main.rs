@@ -18,6 +18,7 @@ mod tmux;
 
 mod answers;
 mod bookmarks_screen;
+mod bookmarks_terminals;
 mod bookmarks_tmux;
 mod cli;
 mod codex;

@@ -1,5 +1,6 @@
 mod argv;
 mod look;
+mod panes;
 mod policy;
 mod quote;
 mod robustness;

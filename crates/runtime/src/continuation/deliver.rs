@@ -156,6 +156,7 @@ fn type_step(
         agents_may_ask: false,
         patience: left(),
         deadline: None,
+        allow_blind: home::config(env).is_ok_and(|(config, _)| config.inject.allow_blind),
     };
     let moved_on = || -> Result<bool, Error> {
         Ok(!store.chain(chain.id)?.is_some_and(|now| is_same_step(&now.plan, &chain.plan)))
