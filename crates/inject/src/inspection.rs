@@ -37,7 +37,7 @@ pub fn parse_inspection(stdout: &str) -> Option<Inspection> {
     let pid = Some(field()?.parse().ok()?);
     let cursor = Option::zip(field()?.parse().ok(), field()?.parse().ok());
     let screen = screen.to_owned();
-    pane.starts_with('%').then(|| Inspection { dead, in_mode, synchronized, pid, tty: None, cursor, screen })
+    pane.starts_with('%').then_some(Inspection { dead, in_mode, synchronized, pid, tty: None, cursor, screen })
 }
 
 /// tmux prints a flag as a number, or as nothing where that version does not know it.

@@ -34,7 +34,8 @@ pub(crate) fn codex_plugin(workspace: &Workspace) -> Result<String> {
         "author": { "name": AUTHOR },
         "license": "MIT",
         "hooks": "./hooks/codex.json",
-        "skills": "./skills/",
+        // The others are about what Codex has not.
+        "skills": "./skills/memory/",
     }))
 }
 

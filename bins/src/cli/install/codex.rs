@@ -39,9 +39,7 @@ pub(super) fn install(env: &Env, dry_run: bool) -> Result<Exit> {
     let is_new = change(&places.hooks, hooks, dry_run)?;
     change(&places.skill, skill, dry_run)?;
     if is_new && !dry_run {
-        out::message(
-            "Codex runs no hook that you have not seen: start codex, type /hooks, and trust those of longhaul.",
-        );
+        out::message("Codex runs no hook that you have not trusted: start codex, which asks (or type /hooks there).");
     }
     if program != places.link {
         out::message(&format!(
