@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::inspection::Inspection;
-use crate::pane::{BACKSPACE, CTRL_S, ENTER, MAX_ERASE, MAX_KEYS, Pane};
+use crate::pane::{Key, MAX_KEYS, Pane};
 use crate::quote::printable;
 use crate::step::Step;
 
@@ -46,10 +46,6 @@ impl KittyWindow {
     fn send(&self, text: String, args: &[&str]) -> Step {
         Step { stdin: Some(text), ..self.kitten("send-text", &[&["--stdin"], args].concat()) }
     }
-
-    fn key(&self, byte: u8, count: usize) -> Step {
-        self.send(char::from(byte).to_string().repeat(count), &[])
-    }
 }
 
 impl Pane for KittyWindow {
@@ -76,16 +72,8 @@ impl Pane for KittyWindow {
         self.send(text, if is_pasted { &["--bracketed-paste", "auto"] } else { &[] })
     }
 
-    fn press_enter(&self) -> Step {
-        self.key(ENTER, 1)
-    }
-
-    fn stash_draft(&self) -> Step {
-        self.key(CTRL_S, 1)
-    }
-
-    fn erase(&self, count: usize) -> Step {
-        self.key(BACKSPACE, count.min(MAX_ERASE))
+    fn press(&self, key: Key, count: usize) -> Step {
+        self.send(char::from(key.byte()).to_string().repeat(count), &[])
     }
 }
 

@@ -25,7 +25,7 @@ pub use crate::inspection::{Inspection, parse_inspection};
 pub use crate::kitty::KittyWindow;
 pub use crate::look::{EditorMode, Look, Turn, Unsafe, look};
 pub use crate::osascript::MacTerminal;
-pub use crate::pane::Pane;
+pub use crate::pane::{Key, Pane};
 pub use crate::policy::{ClientSays, Decision, Want, Why, may_type};
 pub use crate::quote::{applescript_string, is_printable, printable, shell_single_quote};
 pub use crate::screen::ScreenWindow;

@@ -10,10 +10,27 @@ pub(crate) const MAX_KEYS: usize = 8;
 /// The most that is taken back, so that an argv stays short.
 pub(crate) const MAX_ERASE: usize = 2000;
 
-/// What submits, what stashes a draft, and what takes a character back, as the keyboard sends them.
-pub(crate) const ENTER: u8 = 13;
-pub(crate) const CTRL_S: u8 = 19;
-pub(crate) const BACKSPACE: u8 = 127;
+/// A key that the client acts on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Key {
+    /// Submits what is in the input.
+    Enter,
+    /// Makes the client put a draft aside, until after the next submit.
+    Stash,
+    /// Takes back the character before the cursor.
+    Backspace,
+}
+
+impl Key {
+    /// Returns the byte that a keyboard sends.
+    pub(crate) fn byte(self) -> u8 {
+        match self {
+            Self::Enter => b'\r',
+            Self::Stash => 0x13,
+            Self::Backspace => 0x7f,
+        }
+    }
+}
 
 /// A pane whose screen can be read: what to run in order to read it, and to type into it.
 pub trait Pane {
@@ -29,14 +46,23 @@ pub trait Pane {
     /// Returns the step that types the printable part of `text`, without submitting it.
     fn type_text(&self, text: &str) -> Step;
 
+    /// Returns the step that presses `key` `count` times.
+    fn press(&self, key: Key, count: usize) -> Step;
+
     /// Returns the step that submits what is in the input.
-    fn press_enter(&self) -> Step;
+    fn press_enter(&self) -> Step {
+        self.press(Key::Enter, 1)
+    }
 
     /// Returns the step that makes the client put a draft aside, until after the next submit.
-    fn stash_draft(&self) -> Step;
+    fn stash_draft(&self) -> Step {
+        self.press(Key::Stash, 1)
+    }
 
     /// Returns the step that takes back the `count` characters before the cursor.
-    fn erase(&self, count: usize) -> Step;
+    fn erase(&self, count: usize) -> Step {
+        self.press(Key::Backspace, count.min(MAX_ERASE))
+    }
 }
 
 impl Pane for TmuxPane {
@@ -56,15 +82,11 @@ impl Pane for TmuxPane {
         Self::type_text(self, text)
     }
 
-    fn press_enter(&self) -> Step {
-        Self::press_enter(self)
-    }
-
-    fn stash_draft(&self) -> Step {
-        Self::stash_draft(self)
-    }
-
-    fn erase(&self, count: usize) -> Step {
-        Self::erase(self, count)
+    fn press(&self, key: Key, count: usize) -> Step {
+        match key {
+            Key::Enter => Self::press_enter(self),
+            Key::Stash => Self::stash_draft(self),
+            Key::Backspace => Self::erase(self, count),
+        }
     }
 }

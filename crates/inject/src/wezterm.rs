@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::inspection::Inspection;
-use crate::pane::{BACKSPACE, CTRL_S, ENTER, MAX_ERASE, MAX_KEYS, Pane};
+use crate::pane::{Key, MAX_KEYS, Pane};
 use crate::quote::printable;
 use crate::step::Step;
 
@@ -40,10 +40,6 @@ impl WeztermPane {
         let args = if is_pasted { &args[..3] } else { &args[..] };
         Step { stdin: Some(text), ..self.cli(args) }
     }
-
-    fn key(&self, byte: u8, count: usize) -> Step {
-        self.send(char::from(byte).to_string().repeat(count), false)
-    }
 }
 
 impl Pane for WeztermPane {
@@ -74,15 +70,7 @@ impl Pane for WeztermPane {
         self.send(text, is_pasted)
     }
 
-    fn press_enter(&self) -> Step {
-        self.key(ENTER, 1)
-    }
-
-    fn stash_draft(&self) -> Step {
-        self.key(CTRL_S, 1)
-    }
-
-    fn erase(&self, count: usize) -> Step {
-        self.key(BACKSPACE, count.min(MAX_ERASE))
+    fn press(&self, key: Key, count: usize) -> Step {
+        self.send(char::from(key.byte()).to_string().repeat(count), false)
     }
 }

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::inspection::Inspection;
-use crate::pane::{BACKSPACE, CTRL_S, ENTER, MAX_ERASE, MAX_KEYS, Pane};
+use crate::pane::{Key, MAX_KEYS, Pane};
 use crate::quote::printable;
 use crate::step::Step;
 
@@ -23,11 +23,6 @@ impl ZellijPane {
         let id = format!("terminal_{}", self.pane);
         let head = ["zellij", "--session", &self.session, "action", action, "--pane-id", &id];
         Step::new(head.into_iter().chain(args.iter().copied()))
-    }
-
-    fn write(&self, byte: u8, count: usize) -> Step {
-        let byte = byte.to_string();
-        self.action("write", &vec![byte.as_str(); count])
     }
 }
 
@@ -52,15 +47,8 @@ impl Pane for ZellijPane {
         self.action(action, &["--", &text])
     }
 
-    fn press_enter(&self) -> Step {
-        self.write(ENTER, 1)
-    }
-
-    fn stash_draft(&self) -> Step {
-        self.write(CTRL_S, 1)
-    }
-
-    fn erase(&self, count: usize) -> Step {
-        self.write(BACKSPACE, count.min(MAX_ERASE))
+    fn press(&self, key: Key, count: usize) -> Step {
+        let byte = key.byte().to_string();
+        self.action("write", &vec![byte.as_str(); count])
     }
 }

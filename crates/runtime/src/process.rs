@@ -166,6 +166,19 @@ pub(crate) fn tty(pid: u32) -> Option<String> {
     Some(name.trim()).filter(|name| !name.is_empty() && !name.starts_with('?')).map(|name| format!("/dev/{name}"))
 }
 
+/// Returns the folder that a process is in; `None` where the system does not tell.
+pub(crate) fn current_dir(pid: u32) -> Option<PathBuf> {
+    std::fs::read_link(format!("/proc/{pid}/cwd")).ok()
+}
+
+/// Returns a variable that a process was started with; `None` where the system does not tell.
+pub(crate) fn variable(pid: u32, name: &str) -> Option<String> {
+    let bytes = std::fs::read(format!("/proc/{pid}/environ")).ok()?;
+    let assignments = bytes.split(|byte| *byte == 0).filter_map(|entry| std::str::from_utf8(entry).ok());
+    let mut values = assignments.filter_map(|entry| entry.strip_prefix(name)?.strip_prefix('='));
+    values.find(|value| !value.is_empty()).map(str::to_owned)
+}
+
 /// Returns whether a process runs below a zellij server.
 pub(crate) fn runs_in_zellij(pid: u32) -> bool {
     ancestors(pid).iter().any(|process| process.name.starts_with("zellij"))
