@@ -19,9 +19,11 @@ mod tmux;
 
 mod answers;
 mod bookmarks_screen;
+mod bookmarks_terminals;
 mod bookmarks_tmux;
 mod bridge_module;
 mod cli;
+mod codex;
 mod context_guard;
 mod continuation;
 mod handoff;

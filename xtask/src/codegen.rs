@@ -13,6 +13,7 @@ use anyhow::{Context, Result, bail};
 use longhaul_core::Config;
 use serde_json::Value;
 
+use crate::dist::manifest;
 use crate::workspace::Workspace;
 
 /// What to do about a file that is out of date.
@@ -29,6 +30,8 @@ pub(crate) fn run(workspace: &Workspace, mode: Mode) -> Result<()> {
     let readme = fs::read_to_string(workspace.root.join("README.md")).context("cannot read README.md")?;
     let files = [
         ("plugin/hooks/hooks.json", hooks::json(None)?),
+        ("plugin/hooks/codex.json", hooks::codex_json()?),
+        ("plugin/.codex-plugin/plugin.json", manifest::codex_plugin(workspace)?),
         ("plugin/config.schema.json", config_schema()?),
         ("README.md", readme::fill(&readme)?),
     ];

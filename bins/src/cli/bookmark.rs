@@ -45,6 +45,7 @@ pub(crate) fn run(env: &Env, args: &Args) -> anyhow::Result<Exit> {
         agents_may_ask: false,
         patience: config.inject.patience(),
         deadline: None,
+        allow_blind: config.inject.allow_blind,
     };
     match inject(env, &home, &log, &order, Receipt::Bookmark, log.ticket()?)? {
         Outcome::Confirmed => out::message(&format!("Bookmark set in session {session}: {}", note.trim())),

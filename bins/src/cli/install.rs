@@ -1,5 +1,8 @@
 //! `longhaul install`.
 
+pub(crate) mod codex;
+mod codex_hooks;
+
 use anyhow::Context;
 use longhaul_core::Env;
 use longhaul_runtime::Shell;
@@ -11,6 +14,9 @@ use super::{Exit, out};
 
 #[derive(clap::Args)]
 pub(crate) struct Args {
+    /// Set Codex up instead: its hooks, and the skill
+    #[arg(long, conflicts_with_all = ["hooks_only", "tmux", "no_tmux", "statusline", "no_statusline"])]
+    codex: bool,
     /// Put hooks into the client's settings.json, instead of installing a plugin
     #[arg(long)]
     hooks_only: bool,
@@ -35,6 +41,9 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(env: &Env, args: &Args) -> anyhow::Result<Exit> {
+    if args.codex {
+        return codex::install(env, args.dry_run);
+    }
     let exe = std::env::current_exe().context("cannot tell where this executable lies")?;
     let bundle = Bundle::of_executable(&exe)?;
     let shell = Shell::read();

@@ -6,11 +6,14 @@ use longhaul_setup::uninstall::{Data, plan};
 use longhaul_setup::{Found, Places, wait_for_turn};
 
 use super::ask::confirm;
-use super::install::carry_out;
+use super::install::{carry_out, codex};
 use super::{Exit, out};
 
 #[derive(clap::Args)]
 pub(crate) struct Args {
+    /// Only what `install --codex` has put anywhere
+    #[arg(long, conflicts_with = "purge")]
+    codex: bool,
     /// Delete what is remembered, too
     #[arg(long)]
     purge: bool,
@@ -23,6 +26,9 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(env: &Env, args: &Args) -> anyhow::Result<Exit> {
+    if args.codex {
+        return codex::uninstall(env, args.dry_run);
+    }
     let shell = Shell::read();
     let _turn = wait_for_turn(&Places::of(env, &shell)?.home)?;
     let found = Found::look(env, &shell)?;
@@ -32,6 +38,9 @@ pub(crate) fn run(env: &Env, args: &Args) -> anyhow::Result<Exit> {
     }
     let plan = plan(&found, if args.purge { Data::Purge } else { Data::Keep })?;
     carry_out(&plan, &found, env, args.dry_run)?;
+    if codex::is_there(env) {
+        codex::uninstall(env, args.dry_run)?;
+    }
     if !args.dry_run {
         out::message(if plan.steps.is_empty() { "Nothing was installed." } else { "Longhaul is uninstalled." });
     }

@@ -2,8 +2,11 @@
 //!
 //! The one table behind hooks.json, the bundles and the README's hook table: `cargo xtask codegen` writes them from here.
 
+mod codex;
+
 use std::time::Duration;
 
+pub use self::codex::{CODEX_EXECUTABLE, CODEX_REGISTRATIONS, CodexRegistration};
 use crate::event::EventName;
 
 /// A job that users can switch off, or install as a bundle of its own.

@@ -123,6 +123,7 @@ settings! {
     pub struct Inject {
         patience_seconds: Amount = Amount(30.0), "patience_seconds", "How long to wait for a dialog, a running turn or a half-typed draft to go away";
         delay_ms: Amount = Amount(0.0), "delay_ms", "Milliseconds to wait before looking at the pane after a turn has ended";
+        allow_blind: bool = false, "allow_blind", "In zellij, WezTerm and kitty, type by the client's own word alone where the pane cannot be looked at";
     }
 }
 

@@ -33,6 +33,8 @@ pub struct Env {
     pub client_dir: Option<PathBuf>,
     /// `~/.claude.json`, or `.claude.json` in `$CLAUDE_CONFIG_DIR`: the client's own settings.
     pub client_settings: Option<PathBuf>,
+    /// `$CODEX_HOME`, else `~/.codex`: where Codex keeps its settings and its rollouts.
+    pub codex_dir: Option<PathBuf>,
     /// `LONGHAUL_DISABLE=1`: every hook answers and does nothing.
     pub disabled: bool,
     /// `LONGHAUL_NO_REAP=1`: rows of dead sessions are left alone.
@@ -49,6 +51,16 @@ pub struct Env {
     pub screen_session: Option<String>,
     /// `$WINDOW`: the GNU screen window.
     pub screen_window: Option<String>,
+    /// `$ZELLIJ_SESSION_NAME`: the zellij session.
+    pub zellij_session: Option<String>,
+    /// `$ZELLIJ_PANE_ID`: the zellij pane.
+    pub zellij_pane: Option<String>,
+    /// `$WEZTERM_PANE`.
+    pub wezterm_pane: Option<String>,
+    /// `$KITTY_LISTEN_ON`: where kitty takes commands.
+    pub kitty_socket: Option<String>,
+    /// `$KITTY_WINDOW_ID`.
+    pub kitty_window: Option<String>,
     /// `$TERM_PROGRAM`.
     pub term_program: Option<String>,
     /// `$CLAUDE_PID`: the client's own process.
@@ -81,6 +93,7 @@ impl Env {
             client_settings: client_dir.as_ref().or(home.as_ref()).map(|dir| dir.join(".claude.json")),
             client_config_dir: client_dir.clone(),
             client_dir: client_dir.or_else(|| Some(home.as_ref()?.join(".claude"))),
+            codex_dir: path("CODEX_HOME").or_else(|| Some(home.as_ref()?.join(".codex"))),
             home_dir: home,
             disabled: var("LONGHAUL_DISABLE").as_deref() == Some("1"),
             no_reap: var("LONGHAUL_NO_REAP").as_deref() == Some("1"),
@@ -90,6 +103,11 @@ impl Env {
             tmux_pane: var("TMUX_PANE"),
             screen_session: var("STY"),
             screen_window: var("WINDOW"),
+            zellij_session: var("ZELLIJ_SESSION_NAME"),
+            zellij_pane: var("ZELLIJ_PANE_ID"),
+            wezterm_pane: var("WEZTERM_PANE"),
+            kitty_socket: var("KITTY_LISTEN_ON"),
+            kitty_window: var("KITTY_WINDOW_ID"),
             term_program: var("TERM_PROGRAM"),
             client_pid: var("CLAUDE_PID").and_then(|pid| pid.parse().ok()),
             client_session: var("CLAUDE_CODE_SESSION_ID"),

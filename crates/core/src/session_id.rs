@@ -5,7 +5,10 @@ use std::fmt;
 /// The longest file stem that a session id may become.
 const MAX_CHARS: usize = 200;
 
-/// A session id in the form in which it names files: only `[A-Za-z0-9_-]`, at most 200 characters, never empty.
+/// What the ids of Codex's sessions begin with, so that nobody takes them for the first client's.
+const CODEX: &str = "codex:";
+
+/// A session id: only `[A-Za-z0-9_-]`, at most 200 characters, never empty; that of a Codex session begins with `codex:`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct SessionId(String);
 
@@ -14,14 +17,52 @@ impl SessionId {
     ///
     /// Every other character becomes `_`, so `../../etc/x` cannot leave the directory that it is put into.
     pub fn new(raw: &str) -> Option<Self> {
-        let safe: String = raw.chars().take(MAX_CHARS).map(safe_char).collect();
-        (!safe.is_empty()).then_some(Self(safe))
+        match raw.strip_prefix(CODEX) {
+            Some(own) => Self::codex(own),
+            None => safe(raw, MAX_CHARS).map(Self),
+        }
+    }
+
+    /// Returns the id of the Codex session that Codex itself calls `own`.
+    pub fn codex(own: &str) -> Option<Self> {
+        let own = own.strip_prefix(CODEX).unwrap_or(own);
+        safe(own, MAX_CHARS - CODEX.len()).map(|own| Self(format!("{CODEX}{own}")))
+    }
+
+    /// Returns the id whose [`SessionId::file_stem`] is `stem`.
+    ///
+    /// Ids of the first client are UUIDs: what begins as a Codex session's does is one.
+    pub fn from_file_stem(stem: &str) -> Option<Self> {
+        match stem.strip_prefix("codex_") {
+            Some(own) => Self::codex(own),
+            None => Self::new(stem),
+        }
     }
 
     /// Returns the id as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
+
+    /// Returns the id as it names files: only `[A-Za-z0-9_-]`.
+    pub fn file_stem(&self) -> String {
+        self.0.replacen(':', "_", 1)
+    }
+
+    /// Returns the client whose session it is.
+    pub fn client(&self) -> &'static str {
+        if self.is_codex() { "codex" } else { "claude" }
+    }
+
+    /// Returns whether it is a session of Codex.
+    pub fn is_codex(&self) -> bool {
+        self.0.starts_with(CODEX)
+    }
+}
+
+fn safe(raw: &str, most: usize) -> Option<String> {
+    let safe: String = raw.chars().take(most).map(safe_char).collect();
+    (!safe.is_empty()).then_some(safe)
 }
 
 fn safe_char(c: char) -> char {

@@ -19,6 +19,21 @@ fn session_ids_become_safe_file_names() {
 }
 
 #[test]
+fn a_codex_session_is_told_apart_and_still_names_files() {
+    let id = SessionId::codex("019a-b/../c").unwrap();
+    assert_eq!((id.as_str(), id.file_stem().as_str()), ("codex:019a-b____c", "codex_019a-b____c"));
+    assert!(id.is_codex());
+    for again in
+        [SessionId::new(id.as_str()), SessionId::codex(id.as_str()), SessionId::from_file_stem(&id.file_stem())]
+    {
+        assert_eq!(again.as_ref(), Some(&id));
+    }
+    assert_eq!(SessionId::new("codex:"), None);
+    assert_eq!(SessionId::new("a:codex:b").unwrap().as_str(), "a_codex_b");
+    assert_eq!(SessionId::codex(&"a".repeat(500)).unwrap().as_str().len(), 200);
+}
+
+#[test]
 fn every_stdin_deadline_leaves_half_a_second() {
     for registration in crate::catalog::REGISTRATIONS {
         let timeout = registration.timeout_seconds * 1000;

@@ -1,4 +1,4 @@
-//! What one look at a tmux pane tells.
+//! What one look at a pane tells.
 
 /// The line that [`TmuxPane::inspect`](crate::TmuxPane::inspect) has tmux print before the screen.
 ///
@@ -6,7 +6,7 @@
 pub(crate) const FACTS: &str =
     "#{pane_id},#{pane_dead},#{pane_in_mode},#{pane_synchronized},#{pane_pid},#{cursor_x},#{cursor_y}";
 
-/// A tmux pane at one moment.
+/// A pane at one moment.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Inspection {
     /// Whether the pane's program has ended.
@@ -15,8 +15,10 @@ pub struct Inspection {
     pub in_mode: bool,
     /// Whether keys sent to the pane go to all panes of its window.
     pub synchronized: bool,
-    /// The pane's first process; the client is it or below it.
-    pub pid: u32,
+    /// The pane's first process, where that is told; the client is it or below it.
+    pub pid: Option<u32>,
+    /// The pane's terminal, such as `/dev/pts/3`, where that is told; it is the client's.
+    pub tty: Option<String>,
     /// Column and row of the terminal's cursor, from 0.
     ///
     /// The client hides it and still moves it. It is the only cursor while the pane is out of focus.
@@ -32,9 +34,10 @@ pub fn parse_inspection(stdout: &str) -> Option<Inspection> {
     let mut field = || fields.next();
     let pane = field()?;
     let (dead, in_mode, synchronized) = (flag(field()?), flag(field()?), flag(field()?));
-    let pid = field()?.parse().ok()?;
+    let pid = Some(field()?.parse().ok()?);
     let cursor = Option::zip(field()?.parse().ok(), field()?.parse().ok());
-    pane.starts_with('%').then(|| Inspection { dead, in_mode, synchronized, pid, cursor, screen: screen.to_owned() })
+    let screen = screen.to_owned();
+    pane.starts_with('%').then_some(Inspection { dead, in_mode, synchronized, pid, tty: None, cursor, screen })
 }
 
 /// tmux prints a flag as a number, or as nothing where that version does not know it.

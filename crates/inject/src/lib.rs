@@ -6,11 +6,15 @@
 mod means;
 mod terminal;
 
+mod kitty;
 mod osascript;
+mod pane;
 mod quote;
 mod screen;
 mod step;
 mod tmux;
+mod wezterm;
+mod zellij;
 
 mod ansi;
 mod input_box;
@@ -19,15 +23,19 @@ mod look;
 mod policy;
 
 pub use crate::inspection::{Inspection, parse_inspection};
+pub use crate::kitty::KittyWindow;
 pub use crate::look::{EditorMode, Look, Turn, Unsafe, look};
 pub use crate::means::{Errand, Means, means};
 pub use crate::osascript::MacTerminal;
+pub use crate::pane::{Key, Pane};
 pub use crate::policy::{ClientSays, Decision, Want, Why, may_type};
 pub use crate::quote::{applescript_string, is_printable, printable, shell_single_quote};
 pub use crate::screen::ScreenWindow;
 pub use crate::step::Step;
 pub use crate::terminal::{NoTerminal, Terminal, file_name_of};
 pub use crate::tmux::TmuxPane;
+pub use crate::wezterm::WeztermPane;
+pub use crate::zellij::ZellijPane;
 
 #[cfg(test)]
 mod tests;

@@ -3,19 +3,29 @@
 use longhaul_core::{Env, Platform};
 use serde::{Deserialize, Serialize};
 
+use crate::kitty::KittyWindow;
 use crate::osascript::{self, MacTerminal};
+use crate::pane::Pane;
 use crate::screen::ScreenWindow;
 use crate::step::Step;
 use crate::tmux::TmuxPane;
+use crate::wezterm::WeztermPane;
+use crate::zellij::ZellijPane;
 
 /// A terminal that can be typed into, kept with the session as `{"kind": "tmux", …}`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Terminal {
-    /// A pane of a tmux server: the only one whose screen can be read before typing.
+    /// A pane of a tmux server.
     Tmux(TmuxPane),
     /// A window of a GNU screen session.
     Screen(ScreenWindow),
+    /// A pane of a zellij session.
+    Zellij(ZellijPane),
+    /// A pane of WezTerm.
+    Wezterm(WeztermPane),
+    /// A window of kitty.
+    Kitty(KittyWindow),
     /// A macOS application, typed into by System Events while it is in front.
     Osascript(MacTerminal),
 }
@@ -24,7 +34,7 @@ pub enum Terminal {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum NoTerminal {
     /// Neither multiplexer is there, and the platform has no other way.
-    #[error("neither $TMUX nor $STY is set: run the client in tmux or GNU screen")]
+    #[error("no terminal that can be typed into: run the client in tmux, GNU screen, zellij, WezTerm or kitty")]
     NoMultiplexer,
     /// `$TMUX` is not `socket,pid,session`.
     #[error("$TMUX is not \"socket,pid,session\": {value:?}")]
@@ -46,6 +56,20 @@ pub enum NoTerminal {
     /// Without it the text would go to whichever window is in front.
     #[error("$STY is set, but $WINDOW is not a number")]
     NoScreenWindow,
+    /// `$ZELLIJ_SESSION_NAME` is set, and `$ZELLIJ_PANE_ID` is not a number.
+    #[error("$ZELLIJ_SESSION_NAME is set, but $ZELLIJ_PANE_ID is not a number")]
+    NoZellijPane,
+    /// `$WEZTERM_PANE` is not a number.
+    #[error("$WEZTERM_PANE is not a number: {value:?}")]
+    BadWeztermPane {
+        /// What `$WEZTERM_PANE` held.
+        value: String,
+    },
+    /// `$KITTY_WINDOW_ID` is set, and `$KITTY_LISTEN_ON` is not.
+    #[error(
+        "kitty listens to nobody: set `allow_remote_control socket-only` and `listen_on unix:/tmp/kitty` in kitty.conf"
+    )]
+    NoKittySocket,
     /// macOS, in a terminal of which we do not know the application.
     #[error("neither $TMUX nor $STY is set, and $TERM_PROGRAM names no terminal we know: {value:?}")]
     UnknownMacTerminal {
@@ -55,9 +79,9 @@ pub enum NoTerminal {
 }
 
 impl Terminal {
-    /// Returns the terminal that `env` names: tmux before GNU screen before a macOS application.
+    /// Returns the terminal that `env` names: what runs inside the other comes first.
     ///
-    /// A broken `$TMUX` or `$STY` is an error and not a reason to try the next: the text could land anywhere.
+    /// A broken `$TMUX`, `$STY` or the like is an error and not a reason to try the next: the text could land anywhere.
     pub fn detect(env: &Env) -> Result<Self, NoTerminal> {
         if let Some(tmux) = &env.tmux {
             return detect_tmux(tmux, env.tmux_pane.as_deref()).map(Self::Tmux);
@@ -66,6 +90,22 @@ impl Terminal {
             let window =
                 env.screen_window.clone().filter(|window| is_number(window)).ok_or(NoTerminal::NoScreenWindow)?;
             return Ok(Self::Screen(ScreenWindow { session: session.clone(), window }));
+        }
+        if let Some(session) = &env.zellij_session {
+            let pane = env.zellij_pane.clone().filter(|pane| is_number(pane)).ok_or(NoTerminal::NoZellijPane)?;
+            return Ok(Self::Zellij(ZellijPane { session: session.clone(), pane }));
+        }
+        if let Some(pane) = &env.wezterm_pane {
+            let bad = || NoTerminal::BadWeztermPane { value: pane.clone() };
+            return is_number(pane).then(|| Self::Wezterm(WeztermPane { pane: pane.clone() })).ok_or_else(bad);
+        }
+        if let Some(window) = env.kitty_window.clone().filter(|window| is_number(window)) {
+            match (&env.kitty_socket, env.platform) {
+                (Some(socket), _) => return Ok(Self::Kitty(KittyWindow { socket: socket.clone(), window })),
+                // System Events type into it all the same.
+                (None, Platform::MacOs) => {}
+                (None, Platform::Unix) => return Err(NoTerminal::NoKittySocket),
+            }
         }
         match env.platform {
             Platform::MacOs => {
@@ -86,16 +126,40 @@ impl Terminal {
                 format!("tmux-{}-{pane}", file_name_of(socket))
             }
             Self::Screen(ScreenWindow { session, window }) => format!("screen-{:016x}", fnv(&[session, window])),
+            Self::Zellij(ZellijPane { session, pane }) => format!("zellij-{:016x}", fnv(&[session, pane])),
+            Self::Wezterm(WeztermPane { pane }) => format!("wezterm-{pane}"),
+            Self::Kitty(KittyWindow { socket, window }) => format!("kitty-{:016x}", fnv(&[socket, window])),
             Self::Osascript(MacTerminal { app }) => format!("osascript-{:016x}", fnv(&[app])),
         }
     }
 
+    /// Returns the pane to look at; `None` where nothing can be seen.
+    pub fn pane(&self) -> Option<&dyn Pane> {
+        match self {
+            Self::Tmux(pane) => Some(pane),
+            Self::Zellij(pane) => Some(pane),
+            Self::Wezterm(pane) => Some(pane),
+            Self::Kitty(window) => Some(window),
+            Self::Screen(_) | Self::Osascript(_) => None,
+        }
+    }
+
+    /// Returns whether a look that fails may be done without, if the user allows it.
+    ///
+    /// tmux is there or it is not. Of the others some versions can be typed into and not looked at.
+    pub fn may_be_blind(&self) -> bool {
+        matches!(self, Self::Zellij(_) | Self::Wezterm(_) | Self::Kitty(_))
+    }
+
     /// Returns the steps that type `text` and submit it, without a look in between.
     ///
-    /// For terminals whose screen cannot be read. In tmux, look first and again before [`TmuxPane::press_enter`].
+    /// For terminals whose screen cannot be read. Where there is a [`Terminal::pane`], look first and again before Enter.
     pub fn submit_blindly(&self, text: &str) -> Vec<Step> {
         match self {
             Self::Tmux(pane) => vec![pane.type_text(text), pane.press_enter()],
+            Self::Zellij(pane) => vec![pane.type_text(text), pane.press_enter()],
+            Self::Wezterm(pane) => vec![pane.type_text(text), pane.press_enter()],
+            Self::Kitty(window) => vec![window.type_text(text), window.press_enter()],
             Self::Screen(window) => {
                 let mut steps = window.type_text(text);
                 steps.push(window.press_enter());

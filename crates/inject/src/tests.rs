@@ -1,6 +1,7 @@
 mod argv;
 mod look;
 mod means;
+mod panes;
 mod policy;
 mod quote;
 mod robustness;

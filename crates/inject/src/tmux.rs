@@ -3,14 +3,9 @@
 use serde::{Deserialize, Serialize};
 
 use crate::inspection::FACTS;
+use crate::pane::{MAX_ERASE, MAX_KEYS};
 use crate::quote::printable;
 use crate::step::Step;
-
-/// The longest text, in characters, that goes as key presses; a longer one is pasted.
-const MAX_KEYS: usize = 8;
-
-/// The most that [`TmuxPane::erase`] takes back, so that its argv stays short.
-const MAX_ERASE: usize = 2000;
 
 /// A pane of a tmux server.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

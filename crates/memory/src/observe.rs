@@ -38,6 +38,7 @@ pub fn observe(call: &Call, project_root: Option<&str>) -> Option<Observation> {
     let observation = match call.tool.as_str() {
         _ if call.is_error && seen.is_refused() => others::refused(&seen),
         "Edit" | "MultiEdit" | "Write" | "NotebookEdit" => files::changed(&seen),
+        "apply_patch" => files::patched(&seen),
         "Read" | "NotebookRead" => files::read(&seen),
         "Grep" => files::searched(&seen),
         "Glob" => files::looked_for(&seen),

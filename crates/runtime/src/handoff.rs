@@ -12,6 +12,7 @@ use longhaul_core::{Env, SessionId};
 use longhaul_handoff::{Context, Rendered, Said, Trigger, TurnView, allowance, render_into};
 use longhaul_store::{NewSession, Session, Store, Turn};
 
+pub(crate) use self::ingest::resume;
 pub use self::ingest::{Progress, catch_up};
 pub use self::inherit::{Claim, Heir};
 pub(crate) use self::tail::unread_turns;

@@ -53,7 +53,7 @@ impl Home {
 
     /// Returns a session's own file of the kind `extension`.
     pub fn session_file(&self, session: &SessionId, extension: &str) -> PathBuf {
-        self.sessions().join(format!("{session}.{extension}"))
+        self.sessions().join(format!("{}.{extension}", session.file_stem()))
     }
 
     /// Returns the folder of the handoffs that sessions wrote when their context was full.

@@ -9,11 +9,11 @@ use longhaul_activity_log::Metrics;
 use longhaul_core::budget::CONTEXT_CHARS;
 use longhaul_core::catalog::{self, Job};
 use longhaul_core::event::{self, EventName, HookEvent};
-use longhaul_core::{Config, Env, Reply, reply};
+use longhaul_core::{Config, Env, Reply, SessionId, reply};
 use longhaul_store::StoreError;
 
 use crate::shared_store::{SharedStore, Slot};
-use crate::{Deadline, Error, ErrorLog, Home, Keeper, home, stdin, surroundings};
+use crate::{Deadline, Error, ErrorLog, Home, Keeper, codex, home, stdin, surroundings};
 
 /// One call of one hook, as its jobs see it.
 #[derive(Debug)]
@@ -64,6 +64,13 @@ pub enum Flow {
 /// A job's part in a hook.
 pub type JobFn<E> = fn(&mut Hook<E>) -> Result<Flow, Error>;
 
+/// Whose hook it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Client {
+    Claude,
+    Codex,
+}
+
 /// What is kept for telling tmux, after the database.
 const FOR_TMUX: Duration = Duration::from_millis(800);
 
@@ -89,11 +96,23 @@ impl<E: HookEvent<'static>> Hook<E> {
 
     /// Runs `jobs`, answers, and then does what can wait until the answer is out.
     pub fn run_then(jobs: &[JobFn<E>], afterwards: &[JobFn<E>]) {
+        Self::run_for(Client::Claude, jobs, afterwards);
+    }
+
+    /// Does the same for an event of Codex, which sends what the first client sends, of sessions of its own.
+    pub fn run_codex(jobs: &[JobFn<E>], afterwards: &[JobFn<E>]) {
+        Self::run_for(Client::Codex, jobs, afterwards);
+    }
+
+    fn run_for(client: Client, jobs: &[JobFn<E>], afterwards: &[JobFn<E>]) {
         let deadline = Deadline::after(catalog::time_allowed(E::NAME).saturating_sub(MARGIN));
-        let env = surroundings::env();
+        let env = match client {
+            Client::Claude => surroundings::env(),
+            Client::Codex => codex::env(surroundings::env()),
+        };
         let log = ErrorLog::new(&env, E::NAME.as_str());
         answer_even_after_a_panic(log.clone());
-        let Some(mut hook) = Self::receive(env, &log, deadline) else { return answer(reply::PLAIN) };
+        let Some(mut hook) = Self::receive(client, env, &log, deadline) else { return answer(reply::PLAIN) };
         hook.work(jobs);
         answer(&hook.reply.to_json());
         hook.work(afterwards);
@@ -102,7 +121,7 @@ impl<E: HookEvent<'static>> Hook<E> {
         std::mem::forget(hook);
     }
 
-    fn receive(env: Env, log: &ErrorLog, deadline: Deadline) -> Option<Self> {
+    fn receive(client: Client, env: Env, log: &ErrorLog, deadline: Deadline) -> Option<Self> {
         let payload = stdin::read(catalog::stdin_deadline(E::NAME));
         if env.disabled {
             return None;
@@ -110,7 +129,11 @@ impl<E: HookEvent<'static>> Hook<E> {
         let result = payload.map_err(|error| error.to_string()).and_then(|bytes| {
             // The process lives for one event: the payload may live as long.
             let text: &'static str = event::utf8(bytes).leak();
-            let wire = event::parse(text).map_err(|error| error.to_string())?;
+            let mut wire = event::parse(text).map_err(|error| error.to_string())?;
+            if client == Client::Codex {
+                let own = wire.session_id.as_deref().and_then(SessionId::codex);
+                wire.session_id = own.map(|session| session.to_string());
+            }
             let name = wire.hook_event_name.as_deref().map(EventName::from_wire);
             if name.is_some_and(|name| name != E::NAME) {
                 return Err(format!("payload is that of another event: {:?}", wire.hook_event_name));
@@ -125,7 +148,11 @@ impl<E: HookEvent<'static>> Hook<E> {
             (Config::default(), Vec::new())
         });
         let config_warnings = warnings.iter().map(ToString::to_string).collect();
-        let only: Vec<String> = std::env::args().skip(1).collect();
+        let only: Vec<String> = match client {
+            Client::Claude => std::env::args().skip(1).collect(),
+            // Its argument is the event.
+            Client::Codex => Vec::new(),
+        };
         Some(Self {
             event,
             env,

@@ -82,6 +82,7 @@ fn type_it(env: &Env, session: &SessionId, receipt: Receipt, ticket: Ticket, tex
         agents_may_ask: false,
         patience: config.inject.patience(),
         deadline: None,
+        allow_blind: config.inject.allow_blind,
     };
     inject(env, &home, &ActivityLog::open(&home, session)?, &order, receipt, ticket)
 }

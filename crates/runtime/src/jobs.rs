@@ -2,6 +2,7 @@
 
 pub mod activity;
 pub mod bookmarks;
+pub mod codex;
 pub mod continuation;
 pub mod guard;
 pub mod handoff;

@@ -142,14 +142,22 @@ fn store_notes(store: &mut Store, session: &SessionId, notes: &Notes, from: u64)
         store.remember_prompt(session.as_str(), id, &call.input, call.at)?;
     }
     let calls: Vec<&Call> = calls.iter().filter(|call| call.tool != PROMPT).collect();
+    let reading = Reading { from, to: notes.position, is_current: &|| notes.hold() };
+    store_calls(store, session, &calls, &root, Some(reading))
+}
+
+/// Stores what is remembered of calls, each once however often it is told of; returns whether anything was new.
+pub(crate) fn store_calls(
+    store: &mut Store,
+    session: &SessionId,
+    calls: &[&Call],
+    root: &str,
+    reading: Option<Reading<'_>>,
+) -> Result<bool, Error> {
     let keys: Vec<Option<String>> = calls.iter().map(|call| command_key(call)).collect();
     let new: Vec<NewObservation<'_>> =
-        calls.iter().zip(&keys).filter_map(|(call, key)| new_observation(call, key.as_deref(), &root)).collect();
-    let taken = store.take_in(
-        session.as_str(),
-        &new,
-        Some(Reading { from, to: notes.position, is_current: &|| notes.hold() }),
-    )?;
+        calls.iter().zip(&keys).filter_map(|(call, key)| new_observation(call, key.as_deref(), root)).collect();
+    let taken = store.take_in(session.as_str(), &new, reading)?;
     Ok(taken.is_some_and(|taken| taken.stored + taken.folded > 0))
 }
 

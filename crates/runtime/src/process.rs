@@ -155,6 +155,35 @@ pub(crate) fn client_runs_below(root: u32, client: Option<u32>) -> bool {
     }
 }
 
+/// Returns the terminal of a process, such as `/dev/pts/3`; `None` where it has none, or that is not known.
+pub(crate) fn tty(pid: u32) -> Option<String> {
+    if cfg!(target_os = "linux") {
+        let path = std::fs::read_link(format!("/proc/{pid}/fd/0")).ok()?;
+        return path.to_str().filter(|path| path.starts_with("/dev/")).map(str::to_owned);
+    }
+    let step = Step { argv: ["ps", "-o", "tty=", "-p", &pid.to_string()].map(str::to_owned).to_vec(), stdin: None };
+    let name = run(&step, Duration::from_millis(500)).ok()?;
+    Some(name.trim()).filter(|name| !name.is_empty() && !name.starts_with('?')).map(|name| format!("/dev/{name}"))
+}
+
+/// Returns the folder that a process is in; `None` where the system does not tell.
+pub(crate) fn current_dir(pid: u32) -> Option<PathBuf> {
+    std::fs::read_link(format!("/proc/{pid}/cwd")).ok()
+}
+
+/// Returns a variable that a process was started with; `None` where the system does not tell.
+pub(crate) fn variable(pid: u32, name: &str) -> Option<String> {
+    let bytes = std::fs::read(format!("/proc/{pid}/environ")).ok()?;
+    let assignments = bytes.split(|byte| *byte == 0).filter_map(|entry| std::str::from_utf8(entry).ok());
+    let mut values = assignments.filter_map(|entry| entry.strip_prefix(name)?.strip_prefix('='));
+    values.find(|value| !value.is_empty()).map(str::to_owned)
+}
+
+/// Returns whether a process runs below a zellij server.
+pub(crate) fn runs_in_zellij(pid: u32) -> bool {
+    ancestors(pid).iter().any(|process| process.name.starts_with("zellij"))
+}
+
 /// Returns the processes above `pid`, the nearest first.
 pub(crate) fn ancestors(pid: u32) -> Vec<Process> {
     if cfg!(target_os = "linux") {

@@ -37,11 +37,15 @@ impl SessionRecord {
     /// Makes the record of a session that starts.
     pub(crate) fn of(hook: &Hook<SessionStart>) -> Self {
         let common = &hook.event.common;
-        let detected = Terminal::detect(&hook.env);
+        let detected = match common.session.is_codex() {
+            // Nothing is known of how its screen looks.
+            true => Err("Codex is never typed into".to_owned()),
+            false => Terminal::detect(&hook.env).map_err(|problem| problem.to_string()),
+        };
         Self {
             session: common.session.to_string(),
             started_at: hook.env.now.0,
-            no_terminal: detected.as_ref().err().map(ToString::to_string),
+            no_terminal: detected.as_ref().err().cloned(),
             terminal: detected.ok(),
             client_pid: hook.env.client_pid,
             cwd: common.cwd.clone(),

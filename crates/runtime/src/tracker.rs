@@ -249,7 +249,7 @@ impl Place {
     fn of(env: &Env, common: &Common) -> Self {
         let pane = match Terminal::detect(env) {
             Ok(Terminal::Tmux(pane)) => Some(Pane { socket: pane.socket, id: pane.pane }),
-            Ok(Terminal::Screen(_) | Terminal::Osascript(_)) | Err(_) => None,
+            Ok(_) | Err(_) => None,
         };
         Self { pane, pid: env.client_pid, ..Self::in_dir(common.session.clone(), common.cwd.as_deref()) }
     }
@@ -278,7 +278,7 @@ impl Place {
             agent_type: self.agent_type,
             pane: self.pane.as_ref(),
             target: None,
-            client: "claude",
+            client: self.session.client(),
             pid: self.pid,
             at,
         }

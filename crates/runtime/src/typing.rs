@@ -65,6 +65,8 @@ pub struct Order {
     pub patience: Duration,
     /// When it must be over, where somebody waits for it.
     pub deadline: Option<Deadline>,
+    /// Whether to go by the client's own word where the pane cannot be looked at.
+    pub allow_blind: bool,
 }
 
 /// What became of an order.

@@ -55,4 +55,4 @@ pub enum Error {
 }
 
 /// The result of setting something up.
-pub type Result<T> = std::result::Result<T, Error>;
+pub type Result<T, E = Error> = std::result::Result<T, E>;

@@ -14,7 +14,7 @@ mod manifest;
 mod perform;
 mod places;
 pub mod settings;
-mod shared_file;
+pub mod shared_file;
 mod step;
 pub mod tmux_conf;
 pub mod uninstall;

@@ -23,7 +23,7 @@ const OWNER_WRITES: u32 = 0o200;
 
 /// Whether what was there before is kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Backup {
+pub enum Backup {
     /// Beside the file, unless a copy from an earlier change is there.
     Keep,
     /// What is taken out is ours.
@@ -34,11 +34,11 @@ pub(crate) enum Backup {
 ///
 /// A link is followed, and the mode is kept. The new text is written whole to a file beside it, which takes its place only if the text is still the one that `change` was given;
 /// else it begins anew. Returns whether anything was changed.
-pub(crate) fn change(
+pub fn change<E: From<Error>>(
     path: &Path,
     backup: Backup,
-    change: impl Fn(Option<&str>) -> Result<Option<String>>,
-) -> Result<bool> {
+    change: impl Fn(Option<&str>) -> Result<Option<String>, E>,
+) -> Result<bool, E> {
     for _ in 0..TRIES {
         let path = target(path)?;
         let old = read(&path)?;
@@ -58,11 +58,11 @@ pub(crate) fn change(
             return Ok(true);
         }
     }
-    Err(Error::Contended { path: path.to_owned() })
+    Err(Error::Contended { path: path.to_owned() }.into())
 }
 
 /// Returns a file's text, `None` where there is no file.
-pub(crate) fn read(path: &Path) -> Result<Option<String>> {
+pub fn read(path: &Path) -> Result<Option<String>> {
     match fs::read(path) {
         Ok(bytes) => String::from_utf8(bytes).map(Some).map_err(|_| Error::NotText { path: path.to_owned() }),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),

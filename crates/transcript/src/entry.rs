@@ -156,7 +156,7 @@ fn result(raw: Option<&RawValue>, blocks: &[Block]) -> Option<String> {
     raw.map(str::to_owned)
 }
 
-fn trim(line: &[u8]) -> &[u8] {
+pub(crate) fn trim(line: &[u8]) -> &[u8] {
     let blank = |byte: &u8| *byte == 0 || byte.is_ascii_whitespace();
     let start = line.iter().position(|byte| !blank(byte)).unwrap_or(line.len());
     let end = line.iter().rposition(|byte| !blank(byte)).map_or(start, |last| last + 1);

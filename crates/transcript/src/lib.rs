@@ -1,5 +1,5 @@
 //! The client's transcript: one JSON object a line, internal and unstable. Bytes in, facts out; what is not understood
-//! is skipped.
+//! is skipped. Codex's rollouts are read beside Claude Code's transcripts, into the same turns.
 //!
 //! [`Reader`] takes the file in whatever pieces it grew and gives back [`Turn`]s, with a [`Cursor`] that says where to go
 //! on. [`replaced_turns`] says which of them a rewind took back.
@@ -12,6 +12,7 @@ mod detail;
 mod entry;
 mod interrupt;
 mod reader;
+mod rollout;
 mod timestamp;
 mod turn;
 mod usage;
@@ -24,6 +25,7 @@ pub use crate::detail::{Detail, DetailKind};
 pub use crate::entry::{Block, Entry, Kind};
 pub use crate::interrupt::ends_in_interrupt;
 pub use crate::reader::{Batch, MAX_LINE, Reader};
+pub use crate::rollout::SessionMeta;
 pub use crate::timestamp::parse_timestamp;
 pub use crate::turn::{Attachment, COMPACTED, Call, Said, Turn, absorb};
 pub use crate::usage::{Usage, latest_usage, window_tokens};

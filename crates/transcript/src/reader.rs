@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use crate::branch::Link;
 use crate::cursor::Cursor;
 use crate::entry::{Entry, Kind};
+use crate::rollout;
 use crate::turn::Turn;
 
 /// The longest line that is read; a longer one is passed over without being held in memory.
@@ -117,8 +118,24 @@ impl Reader {
         match Entry::parse(&line[hole..]) {
             Some(entry) if entry.sidechain => self.batch.sidechains.push(entry),
             Some(entry) => self.entry(entry),
+            // Lines without a uuid are many, and a rollout's are among them.
+            None if self.rollout_line(&line[hole..]) => {}
             None if line.trim_ascii().is_empty() || is_json(line) => {}
             None => self.batch.broken_lines += 1,
+        }
+    }
+
+    /// Takes in a line of a rollout; returns whether it is one.
+    fn rollout_line(&mut self, line: &[u8]) -> bool {
+        match rollout::parse(line) {
+            Some(rollout::Line::Entry(entry)) => {
+                // A rollout has no branches: every entry follows the one before it.
+                let parent = self.batch.cursor.tip.clone();
+                self.entry(Entry { parent, ..*entry });
+                true
+            }
+            Some(rollout::Line::Other) => true,
+            None => false,
         }
     }
 

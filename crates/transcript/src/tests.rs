@@ -4,6 +4,7 @@ mod compaction;
 mod entry;
 mod interrupt;
 mod recorded;
+mod rollout;
 mod timestamp;
 mod usage;
 

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use longhaul_core::Millis;
 use serde::Deserialize;
 
+use crate::rollout;
 use crate::timestamp::parse_timestamp;
 
 /// The window of the models that came before the large ones.
@@ -16,6 +17,9 @@ const LARGE_WINDOW: u64 = 1_000_000;
 /// The first model generation that has the large window throughout.
 const LARGE_SINCE_GENERATION: u32 = 5;
 
+/// How a line of a rollout begins.
+const ROLLOUT: &[u8] = b"{\"timestamp\":\"";
+
 /// What the newest reply of the main loop cost in context.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Usage {
@@ -25,6 +29,8 @@ pub struct Usage {
     pub model: Option<String>,
     /// When.
     pub at: Option<Millis>,
+    /// The size of the window, where the transcript itself tells; a rollout does.
+    pub window: Option<u64>,
 }
 
 #[derive(Deserialize)]
@@ -74,6 +80,9 @@ struct MetadataWire {
 pub fn latest_usage(tail: &[u8]) -> Option<Usage> {
     let mut left = None;
     for line in tail.rsplit(|byte| *byte == b'\n') {
+        if line.starts_with(ROLLOUT) && contains(line, b"\"payload\":") {
+            return rollout_usage(tail);
+        }
         if let Some(reply) = reply(line) {
             return Some(Usage { tokens: left.unwrap_or(reply.tokens), ..reply });
         }
@@ -83,7 +92,16 @@ pub fn latest_usage(tail: &[u8]) -> Option<Usage> {
             left = Some(boundary.metadata.and_then(|metadata| metadata.tokens)?);
         }
     }
-    left.map(|tokens| Usage { tokens, model: None, at: None })
+    left.map(|tokens| Usage { tokens, model: None, at: None, window: None })
+}
+
+/// Returns the newest usage that the end of a rollout tells, and the model that its last turn was asked of.
+fn rollout_usage(tail: &[u8]) -> Option<Usage> {
+    let lines = || tail.rsplit(|byte| *byte == b'\n');
+    let (tokens, window, at) =
+        lines().filter(|line| contains(line, b"\"token_count\"")).find_map(rollout::token_count)?;
+    let model = lines().filter(|line| contains(line, b"\"turn_context\"")).find_map(rollout::model);
+    Some(Usage { tokens, model, at, window })
 }
 
 fn reply(line: &[u8]) -> Option<Usage> {
@@ -97,7 +115,7 @@ fn reply(line: &[u8]) -> Option<Usage> {
         .saturating_add(usage.cache_creation_input_tokens)
         .saturating_add(usage.cache_read_input_tokens);
     let at = entry.timestamp.as_deref().and_then(parse_timestamp);
-    (!entry.is_sidechain && tokens > 0).then_some(Usage { tokens, model: entry.message.model, at })
+    (!entry.is_sidechain && tokens > 0).then_some(Usage { tokens, model: entry.message.model, at, window: None })
 }
 
 fn boundary(line: &[u8]) -> Option<BoundaryWire> {

@@ -71,8 +71,9 @@ pub(crate) fn context(
     let model = usage.and_then(|usage| usage.model.as_deref()).or(told.and_then(|told| told.model.as_deref()));
     let used = usage.map(|usage| usage.tokens).or(told.and_then(|told| told.used_tokens));
     let of_model = || contexts.iter().find(|context| model.is_some() && context.model.as_deref() == model);
-    let window = told
-        .and_then(|told| told.window_tokens)
+    let window = usage
+        .and_then(|usage| usage.window)
+        .or_else(|| told?.window_tokens)
         .or_else(|| of_model()?.window_tokens)
         .unwrap_or_else(|| window_tokens(model, used.unwrap_or_default(), windows));
     let percent = used.map(|used| (used as f64 * 1000.0 / window.max(1) as f64).round() / 10.0);

@@ -1,7 +1,7 @@
 //! hooks.json, from the catalogue.
 
 use anyhow::Result;
-use longhaul_core::catalog::{Job, REGISTRATIONS, Registration};
+use longhaul_core::catalog::{CODEX_EXECUTABLE, CODEX_REGISTRATIONS, Job, REGISTRATIONS, Registration};
 use serde_json::{Map, Value, json};
 
 /// The client's own module, as hooks.json names it.
@@ -44,4 +44,18 @@ pub(crate) fn json(job: Option<Job>) -> Result<String> {
     }
     file.insert("hooks".to_owned(), events.into());
     super::pretty(&file.into())
+}
+
+/// Returns the hooks of Codex, which knows no exec form: a line for a shell, the same in every version.
+pub(crate) fn codex_json() -> Result<String> {
+    let mut events = Map::new();
+    for registration in CODEX_REGISTRATIONS {
+        let hook = json!({
+            "type": "command",
+            "command": format!("\"${{PLUGIN_ROOT}}/bin/{CODEX_EXECUTABLE}\" {}", registration.argument),
+            "timeout": registration.timeout_seconds,
+        });
+        events.insert(registration.event.as_str().to_owned(), json!([{ "hooks": [hook] }]));
+    }
+    super::pretty(&json!({ "hooks": events }))
 }

@@ -2,7 +2,7 @@
 
 use anyhow::{Result, bail};
 use longhaul_core::Config;
-use longhaul_core::catalog::Job;
+use longhaul_core::catalog::{CODEX_REGISTRATIONS, Job};
 use longhaul_tracker::OPTIONS;
 
 use super::hooks;
@@ -11,6 +11,7 @@ use super::hooks;
 pub(crate) fn fill(readme: &str) -> Result<String> {
     let readme = replace(readme, "hooks", &hook_table(None))?;
     let readme = replace(&readme, "options", &option_table())?;
+    let readme = replace(&readme, "codex", &codex_table())?;
     replace(&readme, "config", &config_table())
 }
 
@@ -29,6 +30,15 @@ pub(crate) fn hook_table(job: Option<Job>) -> String {
         ]
     });
     table(["Event", "Executable", "Limit", "What happens"], rows)
+}
+
+/// Returns the table of what happens on which event of Codex.
+fn codex_table() -> String {
+    let rows = CODEX_REGISTRATIONS.iter().map(|registration| {
+        let limit = format!("{} s", registration.timeout_seconds);
+        [code(registration.event.as_str()), limit, registration.about.to_owned()]
+    });
+    table(["Event of Codex", "Limit", "What happens"], rows)
 }
 
 fn option_table() -> String {

@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use anyhow::{Context, Result, bail, ensure};
-use longhaul_core::catalog::Job;
+use longhaul_core::catalog::{CODEX_EXECUTABLE, Job};
 
 use super::{manifest, put};
 use crate::codegen::{self, hooks};
@@ -21,6 +21,7 @@ struct Piece {
 /// Executables that no event starts.
 const COMPANIONS: &[Piece] = &[
     Piece { name: PACKAGE, jobs: &Job::ALL },
+    Piece { name: CODEX_EXECUTABLE, jobs: &[] },
     Piece { name: "longhaul-injector", jobs: &[Job::Bookmarks, Job::Continuation] },
     Piece { name: "longhaul-worker", jobs: &[Job::Memory] },
 ];
@@ -39,7 +40,7 @@ const CONTENT: &[Piece] = &[
 ];
 
 /// Files in `plugin/` that are made from the catalogue for each bundle, not copied.
-const GENERATED: &[&str] = &["config.schema.json", "hooks/hooks.json"];
+const GENERATED: &[&str] = &[".codex-plugin/plugin.json", "config.schema.json", "hooks/codex.json", "hooks/hooks.json"];
 
 /// A plugin to be shipped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -97,6 +98,10 @@ impl Bundle {
         nothing_is_forgotten(workspace, &plugin)?;
         put(&folder.join(".claude-plugin/plugin.json"), &manifest::plugin(self, workspace)?)?;
         put(&folder.join("hooks/hooks.json"), &hooks::json(self.job())?)?;
+        if self == Self::Whole {
+            put(&folder.join(".codex-plugin/plugin.json"), &manifest::codex_plugin(workspace)?)?;
+            put(&folder.join("hooks/codex.json"), &hooks::codex_json()?)?;
+        }
         put(&folder.join("config.schema.json"), &codegen::config_schema()?)?;
         for name in self.executables() {
             copy(&built.join(name), &folder.join("bin").join(name), 0o755)?;

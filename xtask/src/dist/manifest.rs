@@ -24,6 +24,20 @@ pub(crate) fn plugin(bundle: Bundle, workspace: &Workspace) -> Result<String> {
     }))
 }
 
+/// Returns `.codex-plugin/plugin.json`: the same plugin for Codex, with hooks of its own.
+pub(crate) fn codex_plugin(workspace: &Workspace) -> Result<String> {
+    pretty(&json!({
+        "name": PACKAGE,
+        "version": workspace.version,
+        "description": "Shows Codex sessions beside Claude Code's in tmux, and remembers what they did",
+        "author": { "name": AUTHOR },
+        "license": "MIT",
+        "hooks": "./hooks/codex.json",
+        // The others are about what Codex has not.
+        "skills": "./skills/memory/",
+    }))
+}
+
 /// Returns `.claude-plugin/marketplace.json`.
 pub(crate) fn marketplace(bundles: &[Bundle], workspace: &Workspace) -> Result<String> {
     let plugins: Vec<Value> = bundles

@@ -1,6 +1,6 @@
 //! `longhaul memory import`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use longhaul_runtime::memory::import::{Imported, Outcome, Source, import, sources};
@@ -16,7 +16,7 @@ const EVERY: usize = 100;
 
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// The folder of transcripts, instead of Claude Code's own
+    /// The folder of transcripts, instead of Claude Code's and Codex's own
     #[arg(long, value_name = "DIR")]
     from: Option<PathBuf>,
     /// Print a JSON object
@@ -29,12 +29,7 @@ pub(crate) struct Args {
 
 pub(crate) fn run(memory: &Memory<'_>, args: &Args) -> Result<Exit> {
     memory.must_be_on()?;
-    let dir = match (&args.from, &memory.env.client_dir) {
-        (Some(dir), _) => dir.clone(),
-        (None, Some(dir)) => dir.join("projects"),
-        (None, None) => anyhow::bail!("no home directory: set HOME, or name a folder with --from DIR"),
-    };
-    let sources = sources(&dir).with_context(|| "no past sessions are there: name their folder with --from DIR")?;
+    let sources = find(memory, args.from.as_deref())?;
     let mut store = memory.store()?;
     let mut progress = Progress::new(&sources, args.quiet || args.json);
     let imported = import(&mut store, &memory.home, memory.env, &memory.config, &sources, |source, outcome| {
@@ -51,6 +46,27 @@ pub(crate) fn run(memory: &Memory<'_>, args: &Args) -> Result<Exit> {
         out::message(&told(&imported));
     }
     Ok(if imported.failed.is_empty() { Exit::Success } else { Exit::Problem })
+}
+
+/// Returns the transcripts in a folder, or in those that Claude Code and Codex keep.
+fn find(memory: &Memory<'_>, from: Option<&Path>) -> Result<Vec<Source>> {
+    let missing = "no past sessions are there: name their folder with --from DIR";
+    if let Some(dir) = from {
+        return sources(dir).context(missing);
+    }
+    let client = memory.env.client_dir.as_ref().map(|dir| dir.join("projects"));
+    let client = client.context("no home directory: set HOME, or name a folder with --from DIR")?;
+    let codex = memory.env.codex_dir.iter().flat_map(|dir| [dir.join("sessions"), dir.join("archived_sessions")]);
+    let codex: Vec<PathBuf> = codex.filter(|dir| dir.is_dir()).collect();
+    let mut found = match sources(&client) {
+        // Who has only Codex has no folder of the other's.
+        Err(_) if !codex.is_empty() => Vec::new(),
+        found => found.context(missing)?,
+    };
+    for dir in codex {
+        found.extend(sources(&dir)?);
+    }
+    Ok(found)
 }
 
 fn told(imported: &Imported) -> String {

@@ -45,6 +45,8 @@ impl State {
 pub(crate) enum WindowFrom {
     /// The client, of this session.
     Session,
+    /// The session's own rollout.
+    Rollout,
     /// The client, of another session with the same model.
     Model,
     /// The user's config, or what is known of models.
@@ -55,6 +57,7 @@ impl WindowFrom {
     pub(crate) fn as_str(self) -> &'static str {
         match self {
             Self::Session => "statusline",
+            Self::Rollout => "rollout",
             Self::Model => "statusline of the model",
             Self::ModelTable => "model",
         }
@@ -168,10 +171,12 @@ fn row(observed: &Observed, contexts: &[ContextUse], windows: &BTreeMap<String, 
     let used = usage.map(|usage| usage.tokens).or(recorded.and_then(|context| context.used_tokens));
     let of_session = recorded.filter(|_| same_model(model, told)).and_then(|context| context.window_tokens);
     let of_model = || contexts.iter().filter(|context| model.is_some() && context.model.as_deref() == model);
-    let (window, window_from) = match (of_session, of_model().find_map(|context| context.window_tokens)) {
-        (Some(window), _) => (window, WindowFrom::Session),
-        (None, Some(window)) => (window, WindowFrom::Model),
-        (None, None) => (window_tokens(model, used.unwrap_or_default(), windows), WindowFrom::ModelTable),
+    let of_rollout = usage.and_then(|usage| usage.window);
+    let (window, window_from) = match (of_rollout, of_session, of_model().find_map(|context| context.window_tokens)) {
+        (Some(window), ..) => (window, WindowFrom::Rollout),
+        (None, Some(window), _) => (window, WindowFrom::Session),
+        (None, None, Some(window)) => (window, WindowFrom::Model),
+        (None, None, None) => (window_tokens(model, used.unwrap_or_default(), windows), WindowFrom::ModelTable),
     };
     let agent = observed.agent.as_ref();
     let record = observed.record.as_ref();

@@ -34,7 +34,7 @@ impl Common {
             session,
             transcript: wire.transcript_path.take().map(PathBuf::from),
             cwd: wire.cwd.take().map(PathBuf::from),
-            prompt_id: wire.prompt_id.take(),
+            prompt_id: wire.prompt_id.take().or(wire.turn_id.take()),
             permission_mode: wire.permission_mode.take(),
             agent_id: wire.agent_id.take().filter(|id| !id.is_empty()),
             agent_type: wire.agent_type.take(),

@@ -22,6 +22,9 @@ pub struct EventWire<'a> {
     pub hook_event_name: Option<String>,
     #[serde(deserialize_with = "lenient")]
     pub prompt_id: Option<String>,
+    /// What Codex calls a turn, and with it the prompt that began it.
+    #[serde(deserialize_with = "lenient")]
+    pub turn_id: Option<String>,
     #[serde(deserialize_with = "lenient")]
     pub permission_mode: Option<String>,
     #[serde(deserialize_with = "lenient")]

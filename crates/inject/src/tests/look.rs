@@ -271,7 +271,8 @@ fn tmux_output_is_parsed() {
         dead,
         in_mode,
         synchronized,
-        pid: 4242,
+        pid: Some(4242),
+        tty: None,
         cursor: Some((2, 37)),
         screen: "one\ntwo\n".to_owned(),
     };

@@ -1,6 +1,6 @@
 use longhaul_core::{Env, Platform};
 
-use crate::{MacTerminal, NoTerminal, ScreenWindow, Terminal, TmuxPane};
+use crate::{KittyWindow, MacTerminal, NoTerminal, ScreenWindow, Terminal, TmuxPane, WeztermPane, ZellijPane};
 
 fn env(vars: &[(&str, &str)]) -> Env {
     let var = |name: &str| vars.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned());
@@ -11,6 +11,11 @@ fn env(vars: &[(&str, &str)]) -> Env {
         tmux_pane: var("TMUX_PANE"),
         screen_session: var("STY"),
         screen_window: var("WINDOW"),
+        zellij_session: var("ZELLIJ_SESSION_NAME"),
+        zellij_pane: var("ZELLIJ_PANE_ID"),
+        wezterm_pane: var("WEZTERM_PANE"),
+        kitty_socket: var("KITTY_LISTEN_ON"),
+        kitty_window: var("KITTY_WINDOW_ID"),
         term_program: var("TERM_PROGRAM"),
         ..Env::default()
     }
@@ -102,7 +107,10 @@ fn osascript_is_for_known_terminals_on_macos() {
 #[test]
 fn every_reason_is_said_in_plain_words() {
     let said = |vars: &[(&str, &str)]| Terminal::detect(&env(vars)).unwrap_err().to_string();
-    assert_eq!(said(&[]), "neither $TMUX nor $STY is set: run the client in tmux or GNU screen");
+    assert_eq!(
+        said(&[]),
+        "no terminal that can be typed into: run the client in tmux, GNU screen, zellij, WezTerm or kitty"
+    );
     assert_eq!(said(&[("TMUX", "/s,1,0"), ("TMUX_PANE", "x")]), "$TMUX_PANE is not % and a number: \"x\"");
 }
 
@@ -137,4 +145,21 @@ fn lock_names_are_file_names_and_differ() {
     }
     // Kept across releases: an old and a new hook must take the same lock.
     assert_eq!(names[0], "tmux-eded1317e6510e95-1");
+}
+
+#[test]
+fn zellij_wezterm_and_kitty_are_known_by_their_variables() {
+    let zellij = Terminal::Zellij(ZellijPane { session: "s".to_owned(), pane: "0".to_owned() });
+    let kitty = Terminal::Kitty(KittyWindow { socket: "unix:/k".to_owned(), window: "1".to_owned() });
+    let outside = [("WEZTERM_PANE", "4"), ("KITTY_WINDOW_ID", "1"), ("KITTY_LISTEN_ON", "unix:/k")];
+    let inside = [&outside[..], &[("ZELLIJ_SESSION_NAME", "s"), ("ZELLIJ_PANE_ID", "0")]].concat();
+    check(&inside, Ok(zellij));
+    check(&outside, Ok(Terminal::Wezterm(WeztermPane { pane: "4".to_owned() })));
+    check(&outside[1..], Ok(kitty));
+    check(&[&inside[..], &[("STY", "1.a"), ("WINDOW", "2")]].concat(), Ok(screen("1.a", "2")));
+    check(&[("ZELLIJ_SESSION_NAME", "s")], Err(NoTerminal::NoZellijPane));
+    check(&[("ZELLIJ_SESSION_NAME", "s"), ("ZELLIJ_PANE_ID", "-1")], Err(NoTerminal::NoZellijPane));
+    check(&[("WEZTERM_PANE", "x")], Err(NoTerminal::BadWeztermPane { value: "x".to_owned() }));
+    check(&[("KITTY_WINDOW_ID", "1")], Err(NoTerminal::NoKittySocket));
+    check(&[("OSTYPE", "darwin"), ("KITTY_WINDOW_ID", "1"), ("TERM_PROGRAM", "kitty")], Ok(mac("kitty")));
 }

@@ -33,6 +33,28 @@ pub(super) fn changed(seen: &Seen<'_>) -> Observation {
     observation
 }
 
+/// Tells a patch, as Codex writes it: its lines `*** Add File: NAME` and the like say what it changes.
+pub(super) fn patched(seen: &Seen<'_>) -> Observation {
+    let patch = seen.input.first_text(&["patch", "input", "command"]).unwrap_or_default();
+    let kinds = [("*** Add File: ", "Created"), ("*** Update File: ", "Edited"), ("*** Delete File: ", "Deleted")];
+    let changes: Vec<(&str, String)> = patch
+        .lines()
+        .filter_map(|line| kinds.iter().find_map(|(mark, verb)| Some((*verb, seen.path(line.strip_prefix(mark)?)))))
+        .collect();
+    let first = changes.first().map_or_else(|| "Edited a file".to_owned(), |(verb, file)| format!("{verb} {file}"));
+    let title = match changes.len() {
+        0 | 1 => first,
+        more => format!("{first} and {} more", more - 1),
+    };
+    if seen.call.is_error {
+        return seen.failure(format!("Could not apply a patch ({title})"));
+    }
+    let mut observation = seen.observation(Kind::Change, title);
+    observation.narrative = patch;
+    observation.files_modified = changes.into_iter().map(|(_, file)| file).collect();
+    observation
+}
+
 fn facts(seen: &Seen<'_>) -> Vec<String> {
     let edits = seen.input.every("new_string").len() as u64;
     let several = (seen.call.tool == "MultiEdit" && edits > 1).then(|| count(edits, "edit"));

@@ -28,6 +28,16 @@ fn check(tool: &str, input: &Value, response: &Value, kind: Kind, title: &str) {
 }
 
 #[test]
+fn a_patch_of_codex_names_every_file() {
+    let patch = "*** Begin Patch\n*** Update File: src/a.rs\n@@\n-x\n+y\n*** Add File: /home/dev/project/b.rs\n+z\n*** Delete File: c\n*** End Patch";
+    let patched = seen("apply_patch", &json!({ "patch": patch }), &json!("Success. Updated the following files"));
+    assert_eq!((patched.kind, patched.title.as_str()), (Kind::Change, "Edited sub/src/a.rs and 2 more"));
+    assert_eq!(patched.files_modified, ["sub/src/a.rs", "b.rs", "sub/c"]);
+    assert!(patched.narrative.contains("+y"));
+    check("apply_patch", &json!({ "patch": "" }), &json!(""), Kind::Change, "Edited a file");
+}
+
+#[test]
 fn a_change_names_its_file_as_seen_from_the_project() {
     let input = json!({ "file_path": "/home/dev/project/src/auth.rs", "old_string": "a", "new_string": "b" });
     let edited = seen("Edit", &input, &json!({ "filePath": "/home/dev/project/src/auth.rs", "structuredPatch": [] }));

@@ -186,6 +186,7 @@ impl Scene<'_> {
             agents_may_ask: false,
             patience: left(until),
             deadline: None,
+            allow_blind: self.config.inject.allow_blind,
         };
         self.type_it(&order, activity, until)
     }

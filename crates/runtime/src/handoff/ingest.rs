@@ -1,14 +1,14 @@
 //! Reading a transcript from where the last reading ended.
 
-use std::fs::File;
-use std::io::{Read, Seek, SeekFrom};
+use std::io::{self, Read};
 use std::path::Path;
 
 use longhaul_core::Millis;
 use longhaul_store::{Session, Store};
 use longhaul_transcript::{Batch, Cursor, Reader};
 
-use crate::{Deadline, Error, Keeper, files};
+use crate::transcript_file::TranscriptFile;
+use crate::{Deadline, Error, Keeper};
 
 /// How much is read at a time, and stored in one transaction.
 const PIECE: usize = 1024 * 1024;
@@ -40,15 +40,16 @@ pub fn catch_up(
     let mut progress = Progress::default();
     let Some(path) = session.transcript.as_deref().map(Path::new) else { return Ok(progress) };
     let failed = |source| Error::Read { path: path.to_owned(), source };
-    let mut file = files::open_plain(path).map_err(failed)?;
-    let metadata = file.metadata().map_err(failed)?;
+    let mut file = TranscriptFile::open(path).map_err(failed)?;
+    let length = file.length().map_err(failed)?;
     let mut session = session.clone();
     let mut expected = session.cursor.clone();
-    if metadata.len() < session.cursor.offset {
+    if length.is_some_and(|length| length < session.cursor.offset) {
         session.cursor = Cursor::default();
     }
-    let mut reader = resume(&mut file, &mut session).map_err(failed)?;
-    let mut piece = vec![0; PIECE.min(usize::try_from(metadata.len() - session.cursor.offset).unwrap_or(PIECE).max(1))];
+    let mut reader = resume(&mut file, &mut session.cursor).map_err(failed)?;
+    let new = length.map(|length| usize::try_from(length - session.cursor.offset).unwrap_or(PIECE));
+    let mut piece = vec![0; PIECE.min(new.unwrap_or(PIECE)).max(1)];
     let mut total = 0_u64;
     while (total < most || reader.is_in_long_line()) && deadline.is_none_or(|deadline| deadline.left() > TIME_NEEDED) {
         let left = if reader.is_in_long_line() { u64::MAX } else { most - total };
@@ -91,15 +92,21 @@ fn keep(
 }
 
 /// Returns a reader that goes on where the last one ended, or begins anew where the file is another.
-fn resume(file: &mut File, session: &mut Session) -> std::io::Result<Reader> {
-    let begin = session.cursor.check_offset();
-    let mut before = vec![0; (session.cursor.offset - begin) as usize];
-    file.seek(SeekFrom::Start(begin))?;
-    file.read_exact(&mut before)?;
-    if let Some(reader) = Reader::resume(session.cursor.clone(), &before) {
-        return Ok(reader);
+pub(crate) fn resume(file: &mut TranscriptFile, cursor: &mut Cursor) -> io::Result<Reader> {
+    let begin = cursor.check_offset();
+    let mut before = vec![0; (cursor.offset - begin) as usize];
+    let there = file.go_to(begin).and_then(|()| file.read_exact(&mut before));
+    match there {
+        Ok(()) => {
+            if let Some(reader) = Reader::resume(cursor.clone(), &before) {
+                return Ok(reader);
+            }
+        }
+        // A packed file tells only so that it is shorter.
+        Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {}
+        Err(error) => return Err(error),
     }
-    session.cursor = Cursor::default();
-    file.seek(SeekFrom::Start(0))?;
+    *cursor = Cursor::default();
+    file.go_to(0)?;
     Ok(Reader::default())
 }

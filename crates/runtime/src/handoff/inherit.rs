@@ -105,8 +105,10 @@ impl Heir<'_> {
 
     fn fall_back(&self, store: &Store) -> Result<Option<Claim>, Error> {
         let sessions = store.sessions_of(&self.session.project_key)?;
-        // A session that nobody ever prompted has nothing to hand over.
-        let prompted: Vec<&Session> = sessions.iter().filter(|session| session.prompts > 0).collect();
+        // A session that nobody ever prompted has nothing to hand over, and one of another client is not what was cleared.
+        let is_codex = |session: &Session| SessionId::new(&session.session).is_some_and(|id| id.is_codex());
+        let prompted: Vec<&Session> =
+            sessions.iter().filter(|session| session.prompts > 0 && !is_codex(session)).collect();
         let own_pid = self.env.client_pid.unwrap_or_default();
         let rows = |own: bool| -> Vec<_> {
             let wanted = |session: &&&Session| !own || session.client_pid == own_pid;

@@ -232,6 +232,10 @@ impl<E: HookEvent<'static>> Hook<E> {
 
     /// Claims whom the session inherits, and returns what the session is shown, and the user told.
     fn inherit(&self, store: &mut Store, session: &Session, cleared: bool) -> Result<Option<(String, String)>, Error> {
+        // A baton is for the next session of the client that it was written in.
+        if self.event.common().session.is_codex() {
+            return Ok(None);
+        }
         let heir = Heir { session, env: &self.env };
         let Some(claim) = heir.claim(store, cleared)? else { return Ok(None) };
         // A fork has its origin's turns already.

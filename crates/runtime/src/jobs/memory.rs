@@ -123,7 +123,7 @@ pub fn on_session_end(hook: &mut Hook<SessionEnd>) -> Result<Flow, Error> {
 
 impl<E: HookEvent<'static>> Hook<E> {
     /// Returns whether anything of this session is remembered.
-    fn remembers(&self) -> bool {
+    pub(super) fn remembers(&self) -> bool {
         self.config.memory.enabled && !self.is_excluded()
     }
 

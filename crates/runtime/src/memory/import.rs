@@ -6,7 +6,7 @@
 mod head;
 mod ledger;
 mod reading;
-mod teller;
+pub(crate) mod teller;
 mod writing;
 
 use std::fs;
@@ -30,6 +30,15 @@ use crate::{Error, Home};
 
 /// Transcripts of subagents, which older clients keep beside the sessions' own.
 const SIDECHAIN: &str = "agent-";
+
+/// How the names of Codex's rollouts begin.
+const ROLLOUT: &str = "rollout-";
+
+/// How long a UUID is.
+const UUID_CHARS: usize = 36;
+
+/// How deep rollouts lie: year, month, day.
+const DEEPEST: usize = 4;
 
 /// A transcript.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -97,14 +106,15 @@ impl Imported {
 /// Returns the transcripts of sessions in a folder and in the folders in it, the one last written to last.
 ///
 /// In this order numbers grow with time, as they do for sessions that hooks tell of.
+///
+/// Codex's rollouts lie deeper, in a folder for each day; one that is packed beside one that is not is the same.
 pub fn sources(dir: &Path) -> Result<Vec<Source>, Error> {
     let failed = |source| Error::Read { path: dir.to_owned(), source };
     let mut found = Vec::new();
     for entry in fs::read_dir(dir).map_err(failed)?.flatten() {
         let path = entry.path();
         if path.is_dir() {
-            // One that cannot be read, perhaps somebody else's, does not keep the others from being read.
-            found.extend(fs::read_dir(&path).into_iter().flatten().flatten().filter_map(|entry| source(entry.path())));
+            add_folder(&mut found, &path, 1);
         } else {
             found.extend(source(path));
         }
@@ -113,9 +123,35 @@ pub fn sources(dir: &Path) -> Result<Vec<Source>, Error> {
     Ok(found)
 }
 
+/// Adds what is in a folder; one that cannot be read, perhaps somebody else's, does not keep the others from being read.
+fn add_folder(found: &mut Vec<Source>, dir: &Path, depth: usize) {
+    for path in fs::read_dir(dir).into_iter().flatten().flatten().map(|entry| entry.path()) {
+        if depth < DEEPEST && path.is_dir() {
+            add_folder(found, &path, depth + 1);
+        } else if depth == 1 || is_rollout(&path) {
+            found.extend(source(path));
+        }
+    }
+}
+
+fn is_rollout(path: &Path) -> bool {
+    path.file_name().and_then(|name| name.to_str()).is_some_and(|name| name.starts_with(ROLLOUT))
+}
+
+/// Returns the session whose transcript a file is, by its name: a rollout's ends with its session's UUID.
+fn session_of(path: &Path) -> Option<SessionId> {
+    let name = path.file_name()?.to_str()?;
+    let stem = name.strip_suffix(".zst").unwrap_or(name).strip_suffix(".jsonl")?;
+    match stem.strip_prefix(ROLLOUT) {
+        Some(rest) => SessionId::codex(rest.get(rest.len().checked_sub(UUID_CHARS)?..)?),
+        None => SessionId::new(stem),
+    }
+}
+
 fn source(path: PathBuf) -> Option<Source> {
     let name = path.file_name()?.to_str()?;
-    if !name.ends_with(".jsonl") || name.starts_with(SIDECHAIN) {
+    let is_packed = name.starts_with(ROLLOUT) && name.ends_with(".jsonl.zst") && !path.with_extension("").exists();
+    if !(name.ends_with(".jsonl") || is_packed) || name.starts_with(SIDECHAIN) {
         return None;
     }
     let metadata = fs::metadata(&path).ok().filter(fs::Metadata::is_file)?;
@@ -172,8 +208,7 @@ pub fn import(
 fn tasks<'a>(store: &Store, sources: &'a [Source], ledger: &Ledger) -> Result<Vec<Task<'a>>, Error> {
     let mut tasks = Vec::with_capacity(sources.len());
     for source in sources {
-        let stem = source.path.file_stem().and_then(|stem| stem.to_str()).and_then(SessionId::new);
-        let Some(id) = stem else { continue };
+        let Some(id) = session_of(&source.path) else { continue };
         let known = store.session(id.as_str())?;
         let is_unchanged = known.is_some() && ledger.has(source);
         tasks.push(Task { source, id, known, is_unchanged });

@@ -57,14 +57,14 @@ pub(crate) struct Spool {
 impl Spool {
     /// Returns a session's spool, whether there is one or not.
     pub(crate) fn of(home: &Home, session: &SessionId) -> Self {
-        Self { path: home.spool().join(format!("{session}.jsonl")) }
+        Self { path: home.spool().join(format!("{}.jsonl", session.file_stem())) }
     }
 
     /// Returns the sessions that have one.
     pub(crate) fn sessions(home: &Home) -> Vec<SessionId> {
         let entries = fs::read_dir(home.spool()).into_iter().flatten().flatten();
         let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
-        names.filter_map(|name| SessionId::new(name.strip_suffix(".jsonl")?)).collect()
+        names.filter_map(|name| SessionId::from_file_stem(name.strip_suffix(".jsonl")?)).collect()
     }
 
     /// Adds a call.

@@ -7,13 +7,13 @@ use std::time::{Duration, Instant};
 use fs2::FileExt;
 use longhaul_core::Env;
 use longhaul_inject::{
-    ClientSays, Decision, EditorMode, Look, Step, Terminal, TmuxPane, Turn, Want, Why, look, may_type, parse_inspection,
+    ClientSays, Decision, EditorMode, Inspection, Look, Pane, Step, Turn, Want, Why, look, may_type,
 };
 
 use super::Order;
 use crate::{Error, Home, client, files, process};
 
-/// How long one call of tmux, screen or osascript may take.
+/// How long one call of tmux, screen or the like may take.
 const STEP_LIMIT: Duration = Duration::from_millis(1_500);
 
 /// How long typed text may take to show in the input.
@@ -32,11 +32,13 @@ pub(crate) struct Typist<'a> {
     pub(super) order: &'a Order,
     editor: EditorMode,
     typed: Cell<bool>,
+    /// Whether the pane could not be looked at, and need not be.
+    blind: Cell<bool>,
 }
 
 impl<'a> Typist<'a> {
     pub(crate) fn new(env: &'a Env, home: &'a Home, order: &'a Order) -> Self {
-        Self { env, home, order, editor: client::editor_mode(env), typed: Cell::new(false) }
+        Self { env, home, order, editor: client::editor_mode(env), typed: Cell::new(false), blind: Cell::new(false) }
     }
 
     /// Returns whether any key was sent.
@@ -54,11 +56,17 @@ impl<'a> Typist<'a> {
     /// Returns what may be done now.
     pub(crate) fn decide(&self) -> Result<Decision, String> {
         let client = self.client();
-        let pane = match &self.order.terminal {
-            Terminal::Tmux(pane) => pane,
-            Terminal::Screen(_) | Terminal::Osascript(_) => return self.decide_blindly(client),
+        let Some(pane) = self.order.terminal.pane() else { return self.decide_blindly(client) };
+        let look = match self.look(pane) {
+            Err(_) if self.order.terminal.may_be_blind() && self.order.allow_blind => {
+                self.blind.set(true);
+                return self.decide_blindly(client);
+            }
+            Err(problem) if self.order.terminal.may_be_blind() => {
+                return Err(format!("{problem} (inject.allow_blind would type without a look)"));
+            }
+            look => look?,
         };
-        let look = self.look(pane)?;
         if self.order.agents_may_ask && matches!(look, Look::Input { agents: true, .. }) {
             return Ok(Decision::Wait(Why::Agents));
         }
@@ -90,26 +98,36 @@ impl<'a> Typist<'a> {
         client::says(self.env, self.order.client_pid)
     }
 
-    fn look(&self, pane: &TmuxPane) -> Result<Look, String> {
-        let output = self.run(&pane.inspect())?;
-        let inspection = parse_inspection(&output).ok_or_else(|| format!("pane {} is gone", pane.pane))?;
-        if !inspection.dead && !process::client_runs_below(inspection.pid, self.order.client_pid) {
-            return Err(format!("the client does not run in pane {}", pane.pane));
+    fn look(&self, pane: &dyn Pane) -> Result<Look, String> {
+        let outputs: Vec<String> = pane.inspect().iter().map(|step| self.run(step)).collect::<Result<_, _>>()?;
+        let inspection = pane.parse(&outputs).ok_or_else(|| format!("{} is gone", pane.name()))?;
+        if !inspection.dead && !self.is_in(&inspection) {
+            return Err(format!("the client does not run in {}", pane.name()));
         }
         Ok(look(&inspection, self.editor))
+    }
+
+    /// Returns whether the client runs in the pane, as far as the terminal tells what does.
+    ///
+    /// A variable that names a pane may have been inherited by a program that runs somewhere else.
+    fn is_in(&self, inspection: &Inspection) -> bool {
+        match (inspection.pid, &inspection.tty, self.order.client_pid) {
+            (Some(root), _, client) => process::client_runs_below(root, client),
+            (None, Some(tty), Some(client)) => process::tty(client).is_none_or(|own| own == *tty),
+            (None, Some(_), None) => true,
+            (None, None, client) => client.is_some_and(process::runs_in_zellij),
+        }
     }
 
     /// Types the text, sees that it shows in the input, and submits it unless it is `superseded` by then.
     ///
     /// Between the look and Enter there may be a second in which somebody cancels it, or begins a turn.
     pub(crate) fn submit(&self, decision: &Decision, superseded: Superseded<'_>) -> Result<(), String> {
-        let pane = match &self.order.terminal {
-            Terminal::Tmux(pane) => pane,
-            blind @ (Terminal::Screen(_) | Terminal::Osascript(_)) => {
-                is_still_wanted(superseded)?;
-                self.typed.set(true);
-                return blind.submit_blindly(&self.order.text).iter().try_for_each(|step| self.run(step).map(drop));
-            }
+        let Some(pane) = self.order.terminal.pane().filter(|_| !self.blind.get()) else {
+            is_still_wanted(superseded)?;
+            self.typed.set(true);
+            let steps = self.order.terminal.submit_blindly(&self.order.text);
+            return steps.iter().try_for_each(|step| self.run(step).map(drop));
         };
         if *decision != Decision::TypedAlready {
             self.typed.set(true);
@@ -124,7 +142,7 @@ impl<'a> Typist<'a> {
         self.run(&pane.press_enter()).map(drop)
     }
 
-    fn wait_for_echo(&self, pane: &TmuxPane) -> Result<(), String> {
+    fn wait_for_echo(&self, pane: &dyn Pane) -> Result<(), String> {
         let started = Instant::now();
         while started.elapsed() < ECHO_LIMIT {
             let look = self.look(pane)?;
@@ -153,7 +171,7 @@ impl<'a> Typist<'a> {
     }
 
     /// Erases the text where it stands at the end of the input, alone or behind what somebody typed at that moment.
-    fn take_back(&self, pane: &TmuxPane) {
+    fn take_back(&self, pane: &dyn Pane) {
         if let Ok(Look::Input { draft: Some(draft), .. }) = self.look(pane)
             && draft.ends_with(&self.order.text)
             && self.run(&pane.erase(self.order.text.chars().count())).is_ok()
@@ -164,7 +182,7 @@ impl<'a> Typist<'a> {
 
     /// Puts the draft aside, types, and leaves it to the client to put the draft back after the submit.
     pub(super) fn stash_and_submit(&self, superseded: Superseded<'_>) -> Result<(), String> {
-        let Terminal::Tmux(pane) = &self.order.terminal else { return Err("the input cannot be seen".to_owned()) };
+        let Some(pane) = self.order.terminal.pane() else { return Err("the input cannot be seen".to_owned()) };
         self.run(&pane.stash_draft())?;
         let is_stashed = || matches!(self.look(pane), Ok(Look::Input { draft: None, stashed: true, .. }));
         let started = Instant::now();

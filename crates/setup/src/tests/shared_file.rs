@@ -128,7 +128,7 @@ fn an_empty_text_is_no_file_and_a_new_one_is_for_its_owner_alone() {
     let path = folder.path().join("new/settings.json");
     assert!(change(&path, Backup::Keep, append).unwrap());
     assert_eq!(mode(&path), 0o600);
-    assert!(change(&path, Backup::None, |_| Ok(Some(String::new()))).unwrap());
+    assert!(change::<Error>(&path, Backup::None, |_| Ok(Some(String::new()))).unwrap());
     assert_eq!(fs::read_dir(folder.path().join("new")).unwrap().count(), 0);
-    assert!(!change(&path, Backup::Keep, |_| Ok(None)).unwrap());
+    assert!(!change::<Error>(&path, Backup::Keep, |_| Ok(None)).unwrap());
 }

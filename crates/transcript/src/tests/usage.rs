@@ -12,7 +12,7 @@ pub(super) fn reply(tokens: u64, sidechain: bool) -> String {
 
 #[track_caller]
 pub(super) fn check(tail: &str, tokens: Option<u64>) {
-    let usage = tokens.map(|tokens| Usage { tokens, model: Some("claude-opus-5-5".into()), at: None });
+    let usage = tokens.map(|tokens| Usage { tokens, model: Some("claude-opus-5-5".into()), at: None, window: None });
     assert_eq!(latest_usage(tail.as_bytes()), usage);
 }
 

@@ -43,7 +43,7 @@ fn observed(session: &str, tokens: u64, model: &str) -> Observed {
         last_heard: NOW,
         transcript: match tokens {
             0 => Transcript::Silent,
-            tokens => Transcript::Usage(Usage { tokens, model: Some(model.to_owned()), at: None }),
+            tokens => Transcript::Usage(Usage { tokens, model: Some(model.to_owned()), at: None, window: None }),
         },
     }
 }

@@ -36,6 +36,7 @@ pub(super) fn bookmark(hook: &Hook<PostToolUse<'static>>, log: &ActivityLog) -> 
         agents_may_ask,
         patience: Duration::ZERO,
         deadline: Some(hook.deadline),
+        allow_blind: hook.config.inject.allow_blind,
     };
     let typist = Typist::new(&hook.env, &hook.home, &order);
     let Some(_lock) = typist.lock()? else { return Ok(()) };

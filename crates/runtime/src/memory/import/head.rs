@@ -1,14 +1,14 @@
 //! The beginning of a transcript: where and when its session was started.
 
-use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
 use longhaul_core::Millis;
-use longhaul_transcript::parse_timestamp;
+use longhaul_transcript::{SessionMeta, parse_timestamp};
 use serde::Deserialize;
 
 use crate::Error;
+use crate::transcript_file::TranscriptFile;
 
 /// How much is looked at. The client's own notes come first, and take a few kilobytes.
 const MOST: u64 = 16 * 1024 * 1024;
@@ -33,13 +33,18 @@ impl Head {
     /// An entry that does not say where it was made belongs to the folder in which the client keeps the transcript.
     pub(super) fn read(path: &Path) -> Result<Option<Self>, Error> {
         let failed = |source| Error::Read { path: path.to_owned(), source };
-        let mut lines = BufReader::new(File::open(path).map_err(failed)?.take(MOST));
+        let mut lines = BufReader::new(TranscriptFile::open(path).map_err(failed)?.take(MOST));
         let mut line = Vec::new();
         let mut first: Option<Self> = None;
         loop {
             line.clear();
             if lines.read_until(b'\n', &mut line).map_err(failed)? == 0 {
                 return Ok(first);
+            }
+            if let Some(SessionMeta { cwd, at, is_subagent, .. }) = SessionMeta::parse(&line) {
+                // What a subagent did is told where it was started.
+                let cwd = cwd.map_or_else(|| path.parent().unwrap_or(path).to_owned(), PathBuf::from);
+                return Ok((!is_subagent).then_some(Self { cwd, at }));
             }
             let Ok(LineWire { uuid: Some(_), cwd, timestamp }) = serde_json::from_slice(&line) else { continue };
             let at = first.as_ref().and_then(|first| first.at).or_else(|| parse_timestamp(timestamp.as_deref()?));

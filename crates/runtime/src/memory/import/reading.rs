@@ -1,6 +1,5 @@
 //! Reading transcripts on a thread of its own: one processor reads, another writes.
 
-use std::fs::File;
 use std::io::Read;
 use std::sync::mpsc::SyncSender;
 
@@ -13,6 +12,7 @@ use super::head::Head;
 use super::teller::{Part, Teller};
 use super::{Source, Task};
 use crate::Error;
+use crate::transcript_file::TranscriptFile;
 
 /// How much is read at a time, and stored in one transaction: few commits, and no hook waits long for one.
 const PIECE: usize = 2 * 1024 * 1024;
@@ -61,7 +61,7 @@ fn read(
     tell: &impl Fn(Told) -> Result<(), HungUp>,
 ) -> Result<(), HungUp> {
     let failed = |source| Told::Failed(Error::Read { path: task.source.path.clone(), source });
-    let mut file = match File::open(&task.source.path) {
+    let mut file = match TranscriptFile::open(&task.source.path) {
         Ok(file) => file,
         Err(error) => return tell(failed(error)),
     };

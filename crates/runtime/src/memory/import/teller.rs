@@ -175,26 +175,8 @@ impl<'a> Teller<'a> {
     fn done(&mut self, turn: &Turn, calls: Vec<transcript::Call>) -> Vec<Done> {
         let mut done = Vec::with_capacity(calls.len());
         for call in calls {
-            let (Some(tool), Some(input), Some(output)) = (call.name, call.input, call.output) else { continue };
-            if is_skipped(&tool, &self.config.memory.skip_tools.0) {
-                continue;
-            }
-            // What a hook is told of a call that failed is its message.
-            let result = call.result.filter(|_| !call.is_error);
-            let response = result.unwrap_or_else(|| serde_json::Value::from(output).to_string());
-            let call = Call::new(&RawCall {
-                tool_use_id: &call.id,
-                tool: &tool,
-                prompt_id: turn.prompt_id.as_deref().unwrap_or_default(),
-                input: &input,
-                response: &response,
-                is_error: call.is_error,
-                cwd: &self.root,
-                at: call.at.or(turn.at).unwrap_or(self.last_at),
-                duration_ms: None,
-                secrets: self.keeper.secrets(),
-            });
-            done.extend(self.observe(call));
+            let told = told_call(call, turn, &self.root, self.last_at, self.config, self.keeper);
+            done.extend(told.and_then(|call| self.observe(call)));
         }
         done
     }
@@ -217,6 +199,36 @@ impl<'a> Teller<'a> {
         }
         keep_newest(&mut self.seen, Observation { narrative: String::new(), ..stored.clone() });
     }
+}
+
+/// Returns a call of a transcript as a hook would have noted it; `None` where it is not remembered, or half of it is missing.
+pub(crate) fn told_call(
+    call: transcript::Call,
+    turn: &Turn,
+    root: &str,
+    otherwise_at: Millis,
+    config: &Config,
+    keeper: Keeper,
+) -> Option<Call> {
+    let (tool, input, output) = (call.name?, call.input?, call.output?);
+    if is_skipped(&tool, &config.memory.skip_tools.0) {
+        return None;
+    }
+    // What a hook is told of a call that failed is its message.
+    let result = call.result.filter(|_| !call.is_error);
+    let response = result.unwrap_or_else(|| serde_json::Value::from(output).to_string());
+    Some(Call::new(&RawCall {
+        tool_use_id: &call.id,
+        tool: &tool,
+        prompt_id: turn.prompt_id.as_deref().unwrap_or_default(),
+        input: &input,
+        response: &response,
+        is_error: call.is_error,
+        cwd: root,
+        at: call.at.or(turn.at).unwrap_or(otherwise_at),
+        duration_ms: None,
+        secrets: keeper.secrets(),
+    }))
 }
 
 /// Returns whether both halves of a call are there.

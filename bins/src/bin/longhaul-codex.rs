@@ -1,0 +1,57 @@
+//! Every hook of Codex, by the event that its argument names: one file that Codex starts, whichever version it is.
+//!
+//! Codex sends what the first client sends. Nothing is typed into it and no baton is passed to it: its sessions are
+//! shown, remembered and measured.
+
+use longhaul_core::event::{PermissionRequest, PostToolUse, SessionEnd, SessionStart, Stop, UserPromptSubmit};
+use longhaul_runtime::{Hook, jobs};
+
+fn main() {
+    match std::env::args().nth(1).as_deref() {
+        Some("session-start") => Hook::<SessionStart>::run_codex(
+            &[
+                jobs::codex::leave_subagents,
+                jobs::housekeeping::show_config_warnings,
+                jobs::activity::on_session_start,
+                jobs::tracker::on_session_start,
+                jobs::memory::on_session_start,
+            ],
+            &[jobs::housekeeping::remove_old_files],
+        ),
+        Some("user-prompt-submit") => Hook::<UserPromptSubmit>::run_codex(
+            &[
+                jobs::codex::leave_subagents,
+                jobs::privacy::on_prompt,
+                jobs::tracker::on_prompt,
+                jobs::handoff::on_prompt,
+                jobs::memory::on_prompt,
+            ],
+            &[],
+        ),
+        Some("permission-request") => Hook::<PermissionRequest>::run_codex(&[jobs::tracker::on_permission], &[]),
+        Some("post-tool-use") => {
+            Hook::<PostToolUse<'static>>::run_codex(&[jobs::activity::on_tool_use, jobs::tracker::on_tool_use], &[]);
+        }
+        Some("session-end") => Hook::<SessionEnd>::run_codex(
+            &[
+                jobs::codex::leave_subagents,
+                jobs::handoff::on_session_end,
+                jobs::memory::on_session_end,
+                jobs::tracker::on_session_end,
+            ],
+            &[],
+        ),
+        // The one that has to be there: a hook that was set up by hand need not say more than whose it is.
+        Some(_) | None => Hook::<Stop>::run_codex(
+            &[
+                jobs::codex::leave_subagents,
+                jobs::codex::remember_turns, // before the place moves from which the rollout is read
+                jobs::handoff::on_turn_end,
+                jobs::memory::on_turn_end,
+                jobs::activity::on_turn_end,
+                jobs::tracker::on_turn_end,
+            ],
+            &[],
+        ),
+    }
+}

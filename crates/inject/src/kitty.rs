@@ -1,0 +1,95 @@
+//! Typing into a kitty window, and reading it.
+
+use serde::{Deserialize, Serialize};
+
+use crate::inspection::Inspection;
+use crate::pane::{Key, MAX_KEYS, Pane};
+use crate::quote::printable;
+use crate::step::Step;
+
+/// A window of kitty, which kitty calls what others call a pane.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KittyWindow {
+    /// Where kitty listens, as in `$KITTY_LISTEN_ON`.
+    pub socket: String,
+    /// The window's number, as in `$KITTY_WINDOW_ID`.
+    pub window: String,
+}
+
+/// What `kitten @ ls` prints: windows of the system, in them tabs, in them windows.
+#[derive(Deserialize)]
+struct OsWindowWire {
+    #[serde(default)]
+    tabs: Vec<TabWire>,
+}
+
+#[derive(Deserialize)]
+struct TabWire {
+    #[serde(default)]
+    windows: Vec<WindowWire>,
+}
+
+#[derive(Deserialize)]
+struct WindowWire {
+    id: u64,
+    pid: u32,
+}
+
+impl KittyWindow {
+    fn kitten(&self, command: &str, args: &[&str]) -> Step {
+        let id = format!("id:{}", self.window);
+        let head = ["kitten", "@", "--to", &self.socket, command, "--match", &id];
+        Step::new(head.into_iter().chain(args.iter().copied()))
+    }
+
+    /// Text goes by standard input, where no backslash of it is taken for an escape.
+    fn send(&self, text: String, args: &[&str]) -> Step {
+        Step { stdin: Some(text), ..self.kitten("send-text", &[&["--stdin"], args].concat()) }
+    }
+}
+
+impl Pane for KittyWindow {
+    fn name(&self) -> String {
+        format!("kitty's window {}", self.window)
+    }
+
+    fn inspect(&self) -> Vec<Step> {
+        vec![self.kitten("ls", &[]), self.kitten("get-text", &["--ansi", "--add-cursor"])]
+    }
+
+    fn parse(&self, outputs: &[String]) -> Option<Inspection> {
+        let [list, text] = outputs else { return None };
+        let listed: Vec<OsWindowWire> = serde_json::from_str(list).ok()?;
+        let mut windows = listed.into_iter().flat_map(|os| os.tabs).flat_map(|tab| tab.windows);
+        let window = windows.find(|window| window.id.to_string() == self.window)?;
+        let (screen, cursor) = split_cursor(text);
+        Some(Inspection { pid: Some(window.pid), cursor, screen: screen.to_owned(), ..Inspection::default() })
+    }
+
+    fn type_text(&self, text: &str) -> Step {
+        let text = printable(text);
+        let is_pasted = text.chars().count() > MAX_KEYS;
+        self.send(text, if is_pasted { &["--bracketed-paste", "auto"] } else { &[] })
+    }
+
+    fn press(&self, key: Key, count: usize) -> Step {
+        self.send(char::from(key.byte()).to_string().repeat(count), &[])
+    }
+}
+
+/// Takes off what kitty writes behind the text: `ESC [ row ; column H`, and how the cursor looks.
+fn split_cursor(text: &str) -> (&str, Option<(usize, usize)>) {
+    for (at, _) in text.rmatch_indices("\u{1b}[") {
+        let inside = &text[at + 2..];
+        let Some((place, _)) = inside.split_once('H') else { continue };
+        let place = place.split_once(';').and_then(|(row, column)| {
+            Some((column.parse::<usize>().ok()?.checked_sub(1)?, row.parse::<usize>().ok()?.checked_sub(1)?))
+        });
+        if place.is_some() {
+            // Modes that are told of the cursor stand before its place.
+            let screen = text[..at].trim_end_matches("\u{1b}[?25h").trim_end_matches("\u{1b}[?25l");
+            return (screen, place);
+        }
+    }
+    (text, None)
+}

@@ -1,0 +1,76 @@
+//! Typing into a WezTerm pane, and reading it.
+
+use serde::{Deserialize, Serialize};
+
+use crate::inspection::Inspection;
+use crate::pane::{Key, MAX_KEYS, Pane};
+use crate::quote::printable;
+use crate::step::Step;
+
+/// A pane of WezTerm.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WeztermPane {
+    /// The pane's number, as in `$WEZTERM_PANE`.
+    pub pane: String,
+}
+
+/// A pane, as `wezterm cli list` tells of it.
+#[derive(Deserialize)]
+struct ListedWire {
+    pane_id: u64,
+    #[serde(default)]
+    tty_name: Option<String>,
+    #[serde(default)]
+    cursor_x: Option<usize>,
+    #[serde(default)]
+    cursor_y: Option<usize>,
+    /// The first row that is shown, counted as the cursor's is.
+    #[serde(default)]
+    top_row: Option<usize>,
+}
+
+impl WeztermPane {
+    fn cli(&self, args: &[&str]) -> Step {
+        Step::new(["wezterm", "cli"].into_iter().chain(args.iter().copied()))
+    }
+
+    /// Text goes by standard input, where no word of it is taken for an option.
+    fn send(&self, text: String, is_pasted: bool) -> Step {
+        let args = ["send-text", "--pane-id", &self.pane, "--no-paste"];
+        let args = if is_pasted { &args[..3] } else { &args[..] };
+        Step { stdin: Some(text), ..self.cli(args) }
+    }
+}
+
+impl Pane for WeztermPane {
+    fn name(&self) -> String {
+        format!("WezTerm's pane {}", self.pane)
+    }
+
+    fn inspect(&self) -> Vec<Step> {
+        vec![self.cli(&["list", "--format", "json"]), self.cli(&["get-text", "--escapes", "--pane-id", &self.pane])]
+    }
+
+    fn parse(&self, outputs: &[String]) -> Option<Inspection> {
+        let [list, screen] = outputs else { return None };
+        let panes: Vec<ListedWire> = serde_json::from_str(list).ok()?;
+        let pane = panes.into_iter().find(|listed| listed.pane_id.to_string() == self.pane)?;
+        let row = Option::zip(pane.cursor_y, pane.top_row).and_then(|(cursor, top)| cursor.checked_sub(top));
+        Some(Inspection {
+            tty: pane.tty_name,
+            cursor: Option::zip(pane.cursor_x, row),
+            screen: screen.clone(),
+            ..Inspection::default()
+        })
+    }
+
+    fn type_text(&self, text: &str) -> Step {
+        let text = printable(text);
+        let is_pasted = text.chars().count() > MAX_KEYS;
+        self.send(text, is_pasted)
+    }
+
+    fn press(&self, key: Key, count: usize) -> Step {
+        self.send(char::from(key.byte()).to_string().repeat(count), false)
+    }
+}

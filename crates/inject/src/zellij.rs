@@ -1,0 +1,54 @@
+//! Typing into a zellij pane, and reading it. Since zellij 0.44, which takes a pane's id for both.
+
+use serde::{Deserialize, Serialize};
+
+use crate::inspection::Inspection;
+use crate::pane::{Key, MAX_KEYS, Pane};
+use crate::quote::printable;
+use crate::step::Step;
+
+/// A pane of a zellij session.
+///
+/// Its id is always named: without one, text goes to whichever pane is in front.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ZellijPane {
+    /// The session's name, as in `$ZELLIJ_SESSION_NAME`.
+    pub session: String,
+    /// The pane's number, as in `$ZELLIJ_PANE_ID`.
+    pub pane: String,
+}
+
+impl ZellijPane {
+    fn action(&self, action: &str, args: &[&str]) -> Step {
+        let id = format!("terminal_{}", self.pane);
+        let head = ["zellij", "--session", &self.session, "action", action, "--pane-id", &id];
+        Step::new(head.into_iter().chain(args.iter().copied()))
+    }
+}
+
+impl Pane for ZellijPane {
+    fn name(&self) -> String {
+        format!("zellij's pane {}", self.pane)
+    }
+
+    fn inspect(&self) -> Vec<Step> {
+        vec![self.action("dump-screen", &["--ansi"])]
+    }
+
+    /// zellij tells no cursor: the one that the client draws itself has to be seen.
+    fn parse(&self, outputs: &[String]) -> Option<Inspection> {
+        let screen = outputs.first().filter(|screen| !screen.trim().is_empty())?;
+        Some(Inspection { screen: screen.clone(), ..Inspection::default() })
+    }
+
+    fn type_text(&self, text: &str) -> Step {
+        let text = printable(text);
+        let action = if text.chars().count() <= MAX_KEYS { "write-chars" } else { "paste" };
+        self.action(action, &["--", &text])
+    }
+
+    fn press(&self, key: Key, count: usize) -> Step {
+        let byte = key.byte().to_string();
+        self.action("write", &vec![byte.as_str(); count])
+    }
+}

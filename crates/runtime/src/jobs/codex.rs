@@ -1,0 +1,103 @@
+//! What only Codex's hooks need: its sessions are remembered from their rollouts.
+
+use std::io::Read;
+use std::path::Path;
+
+use longhaul_core::SessionId;
+use longhaul_core::event::{HookEvent, Stop};
+use longhaul_core::guard::in_subagent;
+use longhaul_memory::Call;
+use longhaul_store::{Session, Store};
+use longhaul_transcript::{Turn, absorb};
+
+use crate::handoff::{register, resume};
+use crate::memory::import::teller::told_call;
+use crate::memory::{clean_prompt, store_calls};
+use crate::transcript_file::TranscriptFile;
+use crate::{Error, Flow, Hook};
+
+/// What is read at most; a turn that is longer is remembered from its beginning only.
+const MOST: u64 = 64 * 1024 * 1024;
+
+/// Leaves what happens inside a subagent to the thread that it is a part of.
+pub fn leave_subagents<E: HookEvent<'static>>(hook: &mut Hook<E>) -> Result<Flow, Error> {
+    Ok(if in_subagent(hook.event.common()) { Flow::Done } else { Flow::Next })
+}
+
+/// Remembers what the rollout tells of prompts and calls since it was last taken in.
+///
+/// Stop alone is enough: no other hook of Codex need run, and a turn that was stopped is told with the next. Before the
+/// turn is taken in, which moves the place that is read from; what is told twice is stored once, by its ids.
+pub fn remember_turns(hook: &mut Hook<Stop>) -> Result<Flow, Error> {
+    if !hook.remembers() {
+        return Ok(Flow::Next);
+    }
+    let mut store = hook.store()?;
+    let Some(session) = register(&store, &hook.env, &hook.event.common)? else { return Ok(Flow::Next) };
+    let turns = match new_turns(&session) {
+        Err(error) if error.is_missing_file() => return Ok(Flow::Next),
+        turns => turns?,
+    };
+    let mut calls = Vec::new();
+    for turn in turns {
+        if hook.remember_prompt(&mut store, &session, &turn)? {
+            calls.extend(hook.told_calls(&session, turn));
+        }
+    }
+    store_calls(
+        &mut store,
+        &hook.event.common.session,
+        &calls.iter().collect::<Vec<_>>(),
+        &session.project_path,
+        None,
+    )?;
+    Ok(Flow::Next)
+}
+
+impl Hook<Stop> {
+    /// Remembers what was asked; returns whether anything of the turn may be kept.
+    fn remember_prompt(&self, store: &mut Store, session: &Session, turn: &Turn) -> Result<bool, Error> {
+        let id = session.session.as_str();
+        let Some(prompt) = turn.prompt.as_ref().filter(|_| turn.origin.is_person()) else {
+            // What goes on from an earlier reading is kept where that was.
+            return Ok(turn.begins || store.has_turn(id, &turn.id)?);
+        };
+        let kept = clean_prompt(&prompt.text, self.keeper());
+        let prompt_id = turn.prompt_id.as_deref().unwrap_or(&turn.id);
+        let is_private = SessionId::new(id).is_some_and(|id| super::privacy::is_marked(&self.home, &id, prompt_id));
+        let Some(kept) = kept.filter(|_| !is_private) else { return Ok(false) };
+        if store.prompt_number(id, prompt_id)?.is_none() {
+            // Codex has not asked for this prompt's hook, or nobody has trusted it.
+            if !store.has_turn(id, &turn.id)? {
+                store.count_prompt(id, Some(&kept))?;
+            }
+            store.remember_prompt(id, Some(prompt_id), &kept, turn.at.unwrap_or(self.env.now))?;
+        }
+        Ok(true)
+    }
+
+    fn told_calls(&self, session: &Session, mut turn: Turn) -> Vec<Call> {
+        let calls = std::mem::take(&mut turn.calls);
+        let (root, now) = (session.project_path.as_str(), self.env.now);
+        calls.into_iter().filter_map(|call| told_call(call, &turn, root, now, &self.config, self.keeper())).collect()
+    }
+}
+
+/// Reads the turns that have come since the rollout was last taken in.
+fn new_turns(session: &Session) -> Result<Vec<Turn>, Error> {
+    let Some(path) = session.transcript.as_deref().map(Path::new) else { return Ok(Vec::new()) };
+    let failed = |source| Error::Read { path: path.to_owned(), source };
+    let mut file = TranscriptFile::open(path).map_err(failed)?;
+    let mut cursor = session.cursor.clone();
+    let mut reader = resume(&mut file, &mut cursor).map_err(failed)?;
+    let mut turns = Vec::new();
+    let mut piece = vec![0; 256 * 1024];
+    let mut file = file.take(MOST);
+    loop {
+        match file.read(&mut piece).map_err(failed)? {
+            0 => return Ok(turns),
+            read => reader.feed(&piece[..read]),
+        }
+        absorb(&mut turns, reader.take().turns);
+    }
+}

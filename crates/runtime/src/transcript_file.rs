@@ -1,0 +1,91 @@
+//! A transcript's file, as it is or packed: Codex packs rollouts that nobody has touched for a while.
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
+
+use ruzstd::decoding::StreamingDecoder;
+
+use crate::files;
+
+/// How a packed transcript's name ends.
+const PACKED: &str = "zst";
+
+/// The most that is read out of a packed transcript: a small file may hold very much of nothing.
+const MOST_UNPACKED: u64 = 4 << 30;
+
+/// A transcript that is being read.
+pub(crate) struct TranscriptFile {
+    path: PathBuf,
+    content: Content,
+}
+
+enum Content {
+    Plain(File),
+    Packed(io::Take<Box<StreamingDecoder<File, ruzstd::decoding::FrameDecoder>>>),
+}
+
+impl TranscriptFile {
+    /// Opens a transcript; where it is gone, the packed one that has taken its place.
+    pub(crate) fn open(path: &Path) -> io::Result<Self> {
+        let opened = match files::open_plain(path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                let packed = packed(path);
+                (files::open_plain(&packed).map_err(|_| error)?, packed)
+            }
+            file => (file?, path.to_owned()),
+        };
+        let (file, path) = opened;
+        Ok(Self { content: Content::of(file, &path)?, path })
+    }
+
+    /// Returns its length; `None` where it is packed, and nobody knows.
+    pub(crate) fn length(&self) -> io::Result<Option<u64>> {
+        match &self.content {
+            Content::Plain(file) => Ok(Some(file.metadata()?.len())),
+            Content::Packed(_) => Ok(None),
+        }
+    }
+
+    /// Goes to a place from its beginning; one that it does not reach is an error.
+    ///
+    /// What is packed can only be read from its beginning.
+    pub(crate) fn go_to(&mut self, offset: u64) -> io::Result<()> {
+        match &mut self.content {
+            Content::Plain(file) => file.seek(SeekFrom::Start(offset)).map(drop),
+            Content::Packed(_) => {
+                self.content = Content::of(files::open_plain(&self.path)?, &self.path)?;
+                let skipped = io::copy(&mut self.by_ref().take(offset), &mut io::sink())?;
+                if skipped == offset { Ok(()) } else { Err(io::ErrorKind::UnexpectedEof.into()) }
+            }
+        }
+    }
+}
+
+impl Content {
+    fn of(file: File, path: &Path) -> io::Result<Self> {
+        if path.extension().is_none_or(|extension| extension != PACKED) {
+            return Ok(Self::Plain(file));
+        }
+        let decoder = StreamingDecoder::new(file).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))?;
+        Ok(Self::Packed(Box::new(decoder).take(MOST_UNPACKED)))
+    }
+}
+
+impl Read for TranscriptFile {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        match &mut self.content {
+            Content::Plain(file) => file.read(buffer),
+            Content::Packed(decoder) => decoder.read(buffer),
+        }
+    }
+}
+
+/// Returns the name that a transcript has when it is packed.
+pub(crate) fn packed(path: &Path) -> PathBuf {
+    let mut name = OsString::from(path);
+    name.push(".");
+    name.push(PACKED);
+    name.into()
+}

@@ -1,0 +1,232 @@
+//! Codex's transcript, a rollout: one JSON object a line, `{"timestamp": …, "type": …, "payload": {…}}`.
+//!
+//! What is said and done stands in it as `response_item`s, as they went to the model and came from it; the events beside
+//! them say the same once more, and only of those that tell something else is anything read. Nothing in a rollout has a
+//! name of the first client's: calls are put into its words, so that whatever reads turns need not know who wrote them.
+
+mod call;
+mod usage;
+mod wire;
+
+use crate::classify::Origin;
+use crate::entry::{Block, Entry, Kind, trim};
+use crate::timestamp::parse_timestamp;
+use crate::wire::read;
+
+pub(crate) use self::usage::{model, token_count};
+use self::wire::{ContentWire, LineWire, MetaWire, PayloadWire};
+
+/// How texts begin that Codex writes into the conversation in the user's name.
+const FURNITURE: [&str; 9] = [
+    "<environment_context>",
+    "<user_instructions>",
+    "<permissions instructions>",
+    "<skill>",
+    "<skills_instructions>",
+    "<collaboration_mode>",
+    "<subagent_notification>",
+    "<hook_prompt",
+    "# AGENTS.md instructions",
+];
+
+/// How the note of an interrupt begins.
+const ABORTED: &str = "<turn_aborted>";
+
+/// How a command begins that the user ran in the input.
+const SHELL: &str = "<user_shell_command>";
+
+/// Ids shorter than this are counted, not drawn, and come again in another session.
+const UNIQUE_CHARS: usize = 16;
+
+/// What a line of a rollout is.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Line {
+    /// An entry of the conversation. What it follows is whatever stands before it.
+    Entry(Box<Entry>),
+    /// Anything else.
+    Other,
+}
+
+/// What a rollout's first line says of its session.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SessionMeta {
+    /// Codex's own id of the session.
+    pub id: String,
+    /// Where it was started.
+    pub cwd: Option<String>,
+    /// When.
+    pub at: Option<longhaul_core::Millis>,
+    /// Whether a subagent runs in it, and no person.
+    pub is_subagent: bool,
+}
+
+impl SessionMeta {
+    /// Reads a rollout's line; `None` where it is not the one that tells of the session.
+    pub fn parse(line: &[u8]) -> Option<Self> {
+        let text = String::from_utf8_lossy(trim(line));
+        let wire: LineWire<'_> = serde_json::from_str(&text).ok()?;
+        if wire.kind.as_deref() != Some("session_meta") {
+            return None;
+        }
+        let meta: MetaWire<'_> = read(wire.payload)?;
+        let named = |raw: Option<&serde_json::value::RawValue>| raw.is_some_and(|raw| raw.get().contains("subagent"));
+        Some(Self {
+            id: meta.id?.into_owned(),
+            cwd: meta.cwd.map(|cwd| cwd.into_owned()).filter(|cwd| !cwd.is_empty()),
+            at: read::<std::borrow::Cow<'_, str>>(wire.timestamp).as_deref().and_then(parse_timestamp),
+            is_subagent: named(meta.source) || named(meta.thread_source),
+        })
+    }
+}
+
+/// Reads a line; `None` where it is none of a rollout's.
+pub(crate) fn parse(line: &[u8]) -> Option<Line> {
+    let text = String::from_utf8_lossy(trim(line));
+    let wire: LineWire<'_> = serde_json::from_str(&text).ok()?;
+    let (kind, raw) = (wire.kind.as_deref()?, wire.payload?);
+    let Some(payload) = read::<PayloadWire<'_>>(Some(raw)) else { return Some(Line::Other) };
+    let (kind, blocks) = match kind {
+        "response_item" => item(&payload),
+        "event_msg" => event(&payload),
+        "compacted" => summary(&payload),
+        _ => None,
+    }
+    .unwrap_or((Kind::Other, Vec::new()));
+    if kind == Kind::Other {
+        return Some(Line::Other);
+    }
+    let timestamp = read::<std::borrow::Cow<'_, str>>(wire.timestamp);
+    let id = payload.id.as_deref().filter(|id| id.len() >= UNIQUE_CHARS);
+    let uuid = id.map_or_else(
+        || format!("{}#{:016x}", timestamp.as_deref().unwrap_or_default(), fnv(raw.get().as_bytes())),
+        str::to_owned,
+    );
+    Some(Line::Entry(Box::new(Entry {
+        uuid,
+        parent: None,
+        at: timestamp.as_deref().and_then(parse_timestamp),
+        sidechain: false,
+        agent: None,
+        prompt_id: payload.turn().map(str::to_owned),
+        result: None,
+        kind,
+        blocks,
+    })))
+}
+
+/// Returns whether the newest turn at the end of a rollout was aborted.
+pub(crate) fn ends_aborted(tail: &[u8]) -> bool {
+    let turn_event = |line: &[u8]| {
+        let wire: LineWire<'_> =
+            serde_json::from_slice(line).ok().filter(|wire: &LineWire<'_>| wire.payload.is_some())?;
+        let payload: PayloadWire<'_> = read(wire.payload.filter(|_| wire.kind.as_deref() == Some("event_msg")))?;
+        match payload.kind.as_deref()? {
+            "turn_aborted" => Some(true),
+            "task_started" | "task_complete" | "turn_started" | "turn_complete" => Some(false),
+            _ => None,
+        }
+    };
+    tail.rsplit(|byte| *byte == b'\n').find_map(turn_event).unwrap_or_default()
+}
+
+type Parsed = Option<(Kind, Vec<Block>)>;
+
+fn item(payload: &PayloadWire<'_>) -> Parsed {
+    match payload.kind.as_deref()? {
+        "message" => message(payload),
+        "reasoning" => {
+            let parts = [payload.summary, payload.content].into_iter().flat_map(|raw| texts(raw));
+            let thoughts: Vec<Block> = parts.filter(|text| !text.trim().is_empty()).map(Block::Thinking).collect();
+            (!thoughts.is_empty()).then_some((Kind::Reply, thoughts))
+        }
+        kind if kind.ends_with("_call_output") || kind == "tool_search_output" => {
+            let id = call_id(payload)?;
+            let (text, is_error) = call::output(payload.output);
+            Some((Kind::Results, vec![Block::Output { id, text, is_error }]))
+        }
+        kind if kind.ends_with("_call") => {
+            let (name, input) = call::input(kind, payload)?;
+            let id = call_id(payload)?;
+            Some((Kind::Reply, vec![Block::Call { id, name, input }]))
+        }
+        _ => None,
+    }
+}
+
+/// Returns a call's id, with its turn's where it is not drawn but counted.
+fn call_id(payload: &PayloadWire<'_>) -> Option<String> {
+    let id = payload.call_id.as_deref().or(payload.id.as_deref()).filter(|id| !id.is_empty())?;
+    match payload.turn().filter(|_| id.len() < UNIQUE_CHARS) {
+        Some(turn) => Some(format!("{turn}/{id}")),
+        None => Some(id.to_owned()),
+    }
+}
+
+fn message(payload: &PayloadWire<'_>) -> Parsed {
+    let parts: Vec<ContentWire<'_>> = read(payload.content).unwrap_or_default();
+    let text = texts(payload.content).join("\n");
+    match payload.role.as_deref()? {
+        "assistant" => (!text.trim().is_empty()).then(|| (Kind::Reply, vec![Block::Text(text)])),
+        "user" => {
+            let is_image = |part: &&ContentWire<'_>| part.kind.as_deref() == Some("input_image");
+            let image = || Block::Image { media: "image".to_owned() };
+            let images: Vec<Block> = parts.iter().filter(is_image).map(|_| image()).collect();
+            let kind = written(&text, payload, images.is_empty())?;
+            Some((kind, images))
+        }
+        _ => None,
+    }
+}
+
+/// Tells what a text in the user's name is; `None` for what says nothing of the conversation.
+fn written(text: &str, payload: &PayloadWire<'_>, is_alone: bool) -> Option<Kind> {
+    let start = text.trim_start();
+    if start.starts_with(ABORTED) {
+        return Some(Kind::Interrupt);
+    }
+    if let Some(command) = start.strip_prefix(SHELL) {
+        let command = between(command, "<command>", "</command>").unwrap_or(command);
+        return Some(Kind::Prompt { origin: Origin::Shell, text: format!("!{}", command.trim()) });
+    }
+    // Newer versions say of each part what it is.
+    let kinds = payload.passthrough.as_ref().and_then(|meta| meta.kinds.as_deref()).unwrap_or_default();
+    let is_said_to_be_his = kinds.iter().any(|kind| kind.starts_with("user."));
+    let is_furniture = if kinds.is_empty() || kinds.iter().all(|kind| kind == "unknown") {
+        FURNITURE.iter().any(|beginning| start.starts_with(beginning))
+    } else {
+        !is_said_to_be_his
+    };
+    if is_furniture || (start.is_empty() && is_alone) {
+        return None;
+    }
+    Some(Kind::Prompt { origin: Origin::Person, text: text.to_owned() })
+}
+
+fn event(payload: &PayloadWire<'_>) -> Parsed {
+    let kind = match payload.kind.as_deref()? {
+        "turn_aborted" => Kind::Interrupt,
+        "error" => Kind::Failure(read::<String>(payload.message)?),
+        _ => return None,
+    };
+    Some((kind, Vec::new()))
+}
+
+fn summary(payload: &PayloadWire<'_>) -> Parsed {
+    let text = read::<String>(payload.message).filter(|text| !text.trim().is_empty())?;
+    Some((Kind::Summary(text), Vec::new()))
+}
+
+/// Returns the texts in a list of parts; those of anything else are none.
+fn texts(raw: Option<&serde_json::value::RawValue>) -> Vec<String> {
+    let parts: Vec<ContentWire<'_>> = read(raw).unwrap_or_default();
+    parts.into_iter().filter_map(|part| Some(part.text?.into_owned())).collect()
+}
+
+fn between<'a>(text: &'a str, open: &str, close: &str) -> Option<&'a str> {
+    text.split_once(open)?.1.split_once(close).map(|(inside, _)| inside)
+}
+
+/// FNV-1a, to tell lines apart that have no id of their own.
+fn fnv(bytes: &[u8]) -> u64 {
+    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3))
+}

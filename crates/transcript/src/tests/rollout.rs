@@ -1,0 +1,251 @@
+//! Codex's rollouts: recorded of version 0.166, and lines of older ones.
+
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+use super::read;
+use crate::{Batch, Origin, Reader, SessionMeta, Turn, absorb, ends_in_interrupt, latest_usage};
+
+/// Two turns, the second after a resume.
+const RECORDED: &str = include_str!("../../../../tests/codex/rollout.jsonl");
+
+fn line(kind: &str, payload: Value) -> String {
+    json!({ "timestamp": "2026-11-15T08:00:00.000Z", "type": kind, "payload": payload }).to_string() + "\n"
+}
+
+fn item(payload: Value) -> String {
+    line("response_item", payload)
+}
+
+fn user(text: &str) -> String {
+    item(json!({ "type": "message", "role": "user", "content": [{ "type": "input_text", "text": text }] }))
+}
+
+/// Reads one prompt and `lines`; returns the turn.
+#[track_caller]
+fn turn(lines: &[String]) -> Turn {
+    let batch = read((user("go on") + &lines.concat()).as_bytes());
+    assert_eq!((batch.turns.len(), batch.broken_lines), (1, 0));
+    batch.turns.into_iter().next().unwrap_or_default()
+}
+
+#[test]
+fn a_recorded_rollout_is_two_turns() {
+    let batch = read(RECORDED.as_bytes());
+    assert_eq!((batch.turns.len(), batch.broken_lines), (2, 0));
+    let [first, second] = batch.turns.as_slice() else { panic!("two turns") };
+    assert_eq!(first.prompt.as_ref().unwrap().text, "What does hello.txt say? <private>my pin is 4711</private>");
+    assert_eq!(first.prompt_id.as_deref(), Some("01a1de69-9ac4-7953-9d76-6980e9a319d9"));
+    assert_eq!(first.origin, Origin::Person);
+    assert_eq!(first.reply(), "The file says hello from the pane.");
+    assert_eq!(
+        first.thinking.iter().map(|said| said.text.as_str()).collect::<Vec<_>>(),
+        ["I should look at the file first."]
+    );
+    let [call] = first.calls.as_slice() else { panic!("one call") };
+    assert_eq!(call.name.as_deref(), Some("Bash"));
+    assert_eq!(call.input.as_deref(), Some(r#"{"command":"cat hello.txt"}"#));
+    assert_eq!(call.output.as_deref(), Some("hello from the pane\n"));
+    assert!(!call.is_error);
+    let failed = &second.calls[0];
+    assert!(failed.is_error);
+    assert_eq!(failed.output.as_deref(), Some("Exit code 127\n/bin/bash: line 1: cargo: command not found\n"));
+    assert!(crate::replaced_turns(&batch.links).is_empty(), "a rollout has no branches");
+}
+
+#[test]
+fn counted_ids_are_told_apart_by_their_turn() {
+    let batch = read(RECORDED.as_bytes());
+    let ids: Vec<&str> = batch.turns.iter().flat_map(|turn| &turn.calls).map(|call| call.id.as_str()).collect();
+    assert_eq!(ids, ["01a1de69-9ac4-7953-9d76-6980e9a319d9/call_1", "01a1de69-9f67-72f0-a7f6-7273769de274/call_3"]);
+}
+
+#[test]
+fn the_first_line_tells_of_the_session() {
+    let meta = SessionMeta::parse(RECORDED.lines().next().unwrap().as_bytes()).unwrap();
+    assert_eq!(meta.id, "01a1de69-9a48-7213-b664-b016f981bf57");
+    assert_eq!(meta.cwd.as_deref(), Some("/home/dev/project"));
+    assert!(meta.at.is_some() && !meta.is_subagent);
+    let sub = line("session_meta", json!({ "id": "x", "source": { "subagent": { "other": "review" } } }));
+    assert!(SessionMeta::parse(sub.as_bytes()).unwrap().is_subagent);
+    assert_eq!(SessionMeta::parse(user("hi").as_bytes()), None);
+}
+
+#[test]
+fn tokens_model_and_window_are_told_by_the_newest_count() {
+    let usage = latest_usage(RECORDED.as_bytes()).unwrap();
+    assert_eq!((usage.tokens, usage.window), (1650, Some(258_400)));
+    assert_eq!(usage.model.as_deref(), Some("gpt-5-codex"));
+    assert!(usage.at.is_some());
+    // Only the account's limits, and a line that is being written.
+    let later = line("event_msg", json!({ "type": "token_count", "info": null, "rate_limits": {} }));
+    let tail = format!("{RECORDED}{later}{{\"timestamp\":\"2026-11-15T08:5");
+    assert_eq!(latest_usage(tail.as_bytes()).unwrap().tokens, 1650);
+    assert_eq!(latest_usage(later.as_bytes()), None);
+}
+
+#[track_caller]
+fn check_prompts(text: &str, expected: &[(Origin, &str)]) {
+    let batch = read(user(text).as_bytes());
+    let prompts: Vec<(Origin, &str)> =
+        batch.turns.iter().map(|turn| (turn.origin, turn.prompt.as_ref().unwrap().text.as_str())).collect();
+    assert_eq!(prompts, expected, "{text}");
+}
+
+#[test]
+fn what_codex_writes_in_the_users_name_is_no_prompt() {
+    check_prompts("fix it", &[(Origin::Person, "fix it")]);
+    check_prompts("<b>fix</b> it", &[(Origin::Person, "<b>fix</b> it")]);
+    check_prompts("<environment_context>\n <cwd>/x</cwd></environment_context>", &[]);
+    check_prompts("# AGENTS.md instructions for /x\n\n<INSTRUCTIONS>be kind</INSTRUCTIONS>", &[]);
+    check_prompts("<user_instructions>\nbe kind</user_instructions>", &[]);
+    check_prompts(
+        "<user_shell_command>\n<command>\nls -l\n</command>\n<result>\nx</result>",
+        &[(Origin::Shell, "!ls -l")],
+    );
+    check_prompts("  ", &[]);
+}
+
+#[test]
+fn an_interrupt_is_known_by_its_event_and_by_its_note() {
+    assert!(turn(&[line("event_msg", json!({ "type": "turn_aborted", "reason": "interrupted" }))]).interrupted);
+    assert!(turn(&[user("<turn_aborted>\nThe user interrupted the previous turn")]).interrupted);
+    assert!(!turn(&[line("event_msg", json!({ "type": "task_complete" }))]).interrupted);
+}
+
+#[test]
+fn an_aborted_turn_at_the_end_is_an_interrupt() {
+    let abort = line("event_msg", json!({ "type": "turn_aborted", "reason": "interrupted" }));
+    let tail = format!("{RECORDED}{abort}");
+    assert!(!ends_in_interrupt(RECORDED.as_bytes()));
+    assert!(ends_in_interrupt(tail.as_bytes()));
+    assert!(!ends_in_interrupt(format!("{tail}{RECORDED}").as_bytes()), "the next turn has begun since");
+}
+
+#[test]
+fn a_compaction_and_a_failure_are_kept_beside_the_turn() {
+    let turn = turn(&[
+        line("compacted", json!({ "message": "we fixed the parser", "replacement_history": [] })),
+        line("event_msg", json!({ "type": "error", "message": "usage limit reached" })),
+    ]);
+    assert_eq!(turn.attachments[0].text, "we fixed the parser");
+    assert_eq!(turn.failure.unwrap().text, "usage limit reached");
+}
+
+#[track_caller]
+fn check_call(payload: Value, name: &str, input: Value) {
+    let turn = turn(&[item(payload)]);
+    let call = &turn.calls[0];
+    let got: Value = serde_json::from_str(call.input.as_deref().unwrap()).unwrap();
+    assert_eq!((call.name.as_deref().unwrap(), got), (name, input));
+}
+
+#[test]
+fn calls_are_put_into_the_words_of_the_first_client() {
+    let function = |name: &str, arguments: Value| json!({ "type": "function_call", "name": name, "arguments": arguments.to_string(), "call_id": "call_aaaaaaaaaaaa" });
+    check_call(
+        function("shell", json!({ "command": ["bash", "-lc", "ls | wc -l"], "workdir": "/x" })),
+        "Bash",
+        json!({ "command": "ls | wc -l", "workdir": "/x" }),
+    );
+    check_call(function("shell", json!({ "command": ["git", "log"] })), "Bash", json!({ "command": "git log" }));
+    check_call(function("shell_command", json!({ "command": "make" })), "Bash", json!({ "command": "make" }));
+    check_call(function("exec_command", json!({ "cmd": "make" })), "Bash", json!({ "command": "make" }));
+    check_call(function("view_image", json!({ "path": "a.png" })), "Read", json!({ "file_path": "a.png" }));
+    check_call(function("update_plan", json!({ "plan": [] })), "TodoWrite", json!({ "plan": [] }));
+    check_call(
+        json!({ "type": "local_shell_call", "call_id": "c", "action": { "type": "exec", "command": ["ls"] } }),
+        "Bash",
+        json!({ "command": "ls" }),
+    );
+    check_call(
+        json!({ "type": "custom_tool_call", "name": "apply_patch", "call_id": "c", "input": "*** Begin Patch\n" }),
+        "apply_patch",
+        json!({ "patch": "*** Begin Patch\n" }),
+    );
+    check_call(
+        json!({ "type": "function_call", "namespace": "mcp__docs__", "name": "find", "arguments": "{", "call_id": "c" }),
+        "mcp__docs__find",
+        json!("{"),
+    );
+    check_call(
+        json!({ "type": "web_search_call", "id": "ws_1", "action": { "type": "search", "query": "rust" } }),
+        "WebSearch",
+        json!({ "type": "search", "query": "rust" }),
+    );
+}
+
+#[track_caller]
+fn check_output(output: Value, expected: (&str, bool)) {
+    let call = item(json!({ "type": "function_call", "name": "x", "arguments": "{}", "call_id": "c" }));
+    let turn = turn(&[call, item(json!({ "type": "function_call_output", "call_id": "c", "output": output }))]);
+    let call = &turn.calls[0];
+    assert_eq!((call.output.as_deref().unwrap(), call.is_error), expected);
+}
+
+#[test]
+fn outputs_of_every_version_are_text_and_say_whether_they_failed() {
+    check_output(json!("plain"), ("plain", false));
+    check_output(json!("Exit code: 0\nWall time: 1 seconds\nOutput:\nok\n"), ("ok\n", false));
+    check_output(json!("Exit code: 2\nWall time: 1 seconds\nOutput:\nno\n"), ("Exit code 2\nno\n", true));
+    check_output(json!(r#"{"output":"é","metadata":{"exit_code":1}}"#), ("Exit code 1\né", true));
+    check_output(json!("Output:\nOutput:\n"), ("Output:\nOutput:\n", false));
+    check_output(json!([{ "type": "input_text", "text": "a" }, { "type": "input_image" }]), ("a\n[image]", false));
+    check_output(json!({ "content": "denied", "success": false }), ("denied", true));
+    check_output(json!(null), ("", false));
+}
+
+#[test]
+fn lines_of_another_shape_are_passed_over() {
+    let odd = [
+        line("response_item", json!(null)),
+        line("response_item", json!({ "type": 5 })),
+        line("response_item", json!({ "type": "message", "role": "user", "content": "text" })),
+        line("a_kind_of_next_year", json!({ "x": [1, 2] })),
+        "{\"type\":\"event_msg\"}\n".to_owned(),
+    ];
+    let batch = read(odd.concat().as_bytes());
+    assert_eq!((batch.turns.len(), batch.broken_lines), (0, 0));
+    assert_eq!(read(b"{\"timestamp\":\"\n").broken_lines, 1);
+}
+
+/// Reads `bytes` in pieces of `size`, taking after each, through stored cursors.
+fn in_pieces(bytes: &[u8], size: usize) -> (Vec<Turn>, Batch) {
+    let (mut turns, mut batch, mut reader) = (Vec::new(), Batch::default(), Reader::default());
+    for piece in bytes.chunks(size) {
+        reader.feed(piece);
+        batch = reader.take();
+        absorb(&mut turns, batch.turns.clone());
+    }
+    (turns, batch)
+}
+
+proptest! {
+    #[test]
+    fn pieces_of_any_size_amount_to_the_same(size in 1usize..4000) {
+        let whole = read(RECORDED.as_bytes());
+        let (turns, last) = in_pieces(RECORDED.as_bytes(), size);
+        prop_assert_eq!(&turns, &whole.turns);
+        prop_assert_eq!(last.cursor, whole.cursor);
+    }
+
+    #[test]
+    fn damage_never_panics(at in 0usize..22_000, bytes in prop::collection::vec(any::<u8>(), 0..40), cut in 0usize..22_000) {
+        let mut damaged = RECORDED.as_bytes().to_vec();
+        damaged.truncate(cut.max(1));
+        let at = at.min(damaged.len());
+        damaged.splice(at..(at + bytes.len()).min(damaged.len()), bytes);
+        let batch = read(&damaged);
+        let _ = latest_usage(&damaged);
+        prop_assert!(batch.turns.len() <= 3);
+    }
+
+    #[test]
+    fn payloads_of_any_text_never_panic(kind in "[a-z_]{0,20}", text in "\\PC{0,80}") {
+        for payload in [json!(text), json!({ "type": kind, "output": text, "call_id": text, "arguments": text, "name": kind })] {
+            for outer in ["response_item", "event_msg", "compacted", "session_meta"] {
+                let _ = read(line(outer, payload.clone()).as_bytes());
+            }
+        }
+    }
+}
