@@ -169,7 +169,7 @@ impl<'a> Desk<'a> {
                 self.await_start(&store)?;
                 self.carry_on(&mut store)
             }
-            BridgeEvent::End => self.end(&store),
+            BridgeEvent::End => self.end(&mut store),
             BridgeEvent::Failed => self.failed(&mut store),
             BridgeEvent::Overtaken => self.overtaken(&mut store),
             BridgeEvent::Trouble => {
@@ -216,16 +216,27 @@ impl<'a> Desk<'a> {
     /// Waits until the new session's own hook has told the chain of it: the client does not wait for that.
     fn await_start(&self, store: &Store) -> Result<(), Error> {
         let started = Instant::now();
-        let here = NewChain { project_path: &self.project().path, client_pid: self.client_pid, place: None };
-        let is_clearing = |chain: &Chain| chain.plan.state == State::Clearing;
-        while started.elapsed() < START_LIMIT && store.open_chain_at(&here)?.as_ref().is_some_and(is_clearing) {
+        let is_clearing = |chain: Chain| chain.plan.state == State::Clearing;
+        while started.elapsed() < START_LIMIT && self.open_chain(store)?.is_some_and(is_clearing) {
             std::thread::sleep(LOOK_EVERY);
         }
         Ok(())
     }
 
-    fn end(&self, store: &Store) -> Result<Vec<Action>, Error> {
+    /// Returns the chain that is under way in this client, whatever session it has come to.
+    fn open_chain(&self, store: &Store) -> Result<Option<Chain>, Error> {
+        let here = NewChain { project_path: &self.project().path, client_pid: self.client_pid, place: None };
+        store.open_chain_at(&here).map_err(Error::from)
+    }
+
+    fn end(&mut self, store: &mut Store) -> Result<Vec<Action>, Error> {
         match self.report.reason.as_deref() {
+            // Whoever has cleared, the user by hand or the module, the chain goes on.
+            Some("clear") if self.open_chain(store)?.is_some() => {
+                self.await_start(store)?;
+                self.session = self.open_chain(store)?.and_then(|chain| SessionId::new(&chain.plan.session));
+                self.carry_on(store)
+            }
             // The client goes on with another session, of which nothing is known yet.
             Some("clear" | "resume") => Ok(vec![Action::Status(None)]),
             _ => {

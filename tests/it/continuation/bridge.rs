@@ -125,6 +125,26 @@ fn without_a_terminal_the_module_is_waited_for_as_long_as_the_step_lasts() {
 }
 
 #[test]
+fn where_the_user_clears_by_hand_the_module_prompts() {
+    let (bare, pid) = Bare::with_module();
+    bare.hands_over();
+    let refused = json!({ "session": "a", "do": "clear", "error": "not now" });
+    assert_eq!(bare.turn(pid, "a"), [json!({ "do": "clear" })]);
+    tell(&bare.sandbox, pid, "failed", refused.clone());
+    tell(&bare.sandbox, pid, "failed", refused);
+    assert_eq!(bare.state(), "failed");
+    let resumed = bare.sandbox.longhaul(&["continuation", "resume"]);
+    assert!(resumed.stderr.contains("type /clear there"), "{resumed:?}");
+    let time = |key: &str| bare.status()[0][key].as_u64().unwrap();
+    assert!(time("deadline_ms") - time("since_ms") > 600_000, "a person has time: {}", bare.status());
+    bare.hook("SessionStart-clear", "longhaul-session-start", json!({ "session_id": "b", "source": "clear" }));
+    let told = tell(&bare.sandbox, pid, "end", json!({ "session": "a", "reason": "clear" }));
+    assert_eq!(deeds(&told), [json!({ "do": "submit", "text": PROMPT })]);
+    let again = tell(&bare.sandbox, pid, "cleared", json!({ "session": "b" }));
+    assert_eq!(deeds(&again), [Value::Null; 0], "once");
+}
+
+#[test]
 fn a_client_that_was_killed_is_forgotten_and_one_that_runs_is_shown() {
     let (bare, pid) = Bare::with_module();
     bare.hook("SessionStart-startup-interactive", "longhaul-session-start", json!({ "session_id": "a" }));
