@@ -166,6 +166,7 @@ impl<'a> Desk<'a> {
             BridgeEvent::Start => self.glance(&store),
             BridgeEvent::Turn => self.turn(&mut store),
             BridgeEvent::Cleared => {
+                self.forget_errand(&store)?;
                 self.await_start(&store)?;
                 self.carry_on(&mut store)
             }
@@ -229,7 +230,13 @@ impl<'a> Desk<'a> {
         store.open_chain_at(&here).map_err(Error::from)
     }
 
+    /// Drops what was left to be done in the session before: the new one is empty.
+    fn forget_errand(&self, store: &Store) -> Result<(), Error> {
+        store.take_errand(self.client_pid).map(drop).map_err(Error::from)
+    }
+
     fn end(&mut self, store: &mut Store) -> Result<Vec<Action>, Error> {
+        self.forget_errand(store)?;
         match self.report.reason.as_deref() {
             // Whoever has cleared, the user by hand or the module, the chain goes on.
             Some("clear") if self.open_chain(store)?.is_some() => {

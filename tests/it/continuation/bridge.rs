@@ -241,6 +241,18 @@ fn the_guard_leaves_compacting_to_the_module() {
 }
 
 #[test]
+fn what_was_to_be_compacted_is_gone_with_its_session() {
+    for event in ["end", "cleared"] {
+        let (bare, pid) = Bare::with_module();
+        bare.sandbox.write_config(r#"{"guard":{"enabled":true,"compactPercent":0.004}}"#);
+        bare.stop(json!({}));
+        let told = tell(&bare.sandbox, pid, event, json!({ "session": "a", "reason": "clear" }));
+        assert_eq!(deeds(&told), [Value::Null; 0], "{event}");
+        assert_eq!(bare.turn(pid, "b"), [Value::Null; 0], "{event}");
+    }
+}
+
+#[test]
 fn whatever_the_module_sends_is_answered() {
     let sandbox = Sandbox::new();
     for input in ["", "{", "null", "[]", r#"{"session":7}"#, r#"{"usage":"x"}"#, r#"{"session":"../../x","reason":[]}"#]
