@@ -6,6 +6,12 @@ type Action = { do?: unknown; text?: unknown }
 /** How long an answer may take; the client goes on meanwhile. */
 const LIMIT_MS = 5_000
 
+/** A client that another has started inherits that one's number; ours is its parent's. */
+const OURS = { CLAUDE_PID: '' }
+
+/** How many prompts and turns have begun. */
+let begun = 0
+
 /** Whether something went wrong once: it is said once. */
 let complained = false
 
@@ -14,7 +20,8 @@ async function tell($: EngineInterface, event: string, report: object): Promise<
   try {
     const session = await $.session.id()
     const stdin = JSON.stringify({ plugin: $.plugin.name, session, ...report })
-    const ran = await $.process.run([`${$.plugin.root}/bin/longhaul`, 'bridge', event], { stdin, timeoutMs: LIMIT_MS })
+    const argv = [`${$.plugin.root}/bin/longhaul`, 'bridge', event]
+    const ran = await $.process.run(argv, { stdin, env: OURS, timeoutMs: LIMIT_MS })
     if (ran.exitCode !== 0) throw new Error(`longhaul bridge ended with ${ran.exitCode}: ${ran.stderr}`)
     const { actions } = JSON.parse(ran.stdout) as { actions?: unknown }
     if (!Array.isArray(actions)) throw new Error('longhaul bridge answered without actions')
@@ -32,23 +39,31 @@ async function complain($: EngineInterface, error: string): Promise<void> {
   await tell($, 'trouble', { error })
 }
 
-/** Does what was answered, one after the other; what the client refuses is told, and may be answered again. */
-async function perform($: EngineInterface, actions: readonly Action[]): Promise<void> {
+/**
+ * Does what was answered, one after the other; what the client refuses is told, and may be answered again.
+ *
+ * Whatever has begun since the `moment` that was told of would be cleared or followed by it: that is told instead.
+ */
+async function perform($: EngineInterface, actions: readonly Action[], moment: number): Promise<void> {
   for (const action of actions) {
     try {
-      await act($, action)
+      if (begun !== moment && action.do !== 'status' && action.do !== 'toast') {
+        await tell($, 'overtaken', { do: action.do })
+        return
+      }
+      await act($, action, moment)
     } catch (error) {
-      await perform($, await tell($, 'failed', { do: action.do, error: String(error) }))
+      await perform($, await tell($, 'failed', { do: action.do, error: String(error) }), moment)
     }
   }
 }
 
-async function act($: EngineInterface, action: Action): Promise<void> {
+async function act($: EngineInterface, action: Action, moment: number): Promise<void> {
   const text = typeof action.text === 'string' ? action.text : undefined
   switch (action.do) {
     case 'clear':
       await $.command.run({ command: 'clear' })
-      return perform($, await tell($, 'cleared', {}))
+      return perform($, await tell($, 'cleared', {}), moment)
     case 'compact':
       await $.session.compact({})
       return
@@ -68,22 +83,31 @@ async function act($: EngineInterface, action: Action): Promise<void> {
 }
 
 async function started($: EngineInterface, interactive: boolean): Promise<void> {
-  await perform($, await tell($, 'start', { interactive }))
+  await perform($, await tell($, 'start', { interactive }), begun)
 }
 
 async function turned($: EngineInterface, turn: TurnCompleteInput): Promise<void> {
+  const moment = begun
   const usage = await $.session.usage()
   const draft = await $.prompt.read()
-  await perform($, await tell($, 'turn', { reason: turn.reason, usage, draft_empty: draft.text === '' }))
+  await perform($, await tell($, 'turn', { reason: turn.reason, usage, draft_empty: draft.text === '' }), moment)
 }
 
 async function ended($: EngineInterface, session: string, reason: string): Promise<void> {
-  await perform($, await tell($, 'end', { session, reason }))
+  await perform($, await tell($, 'end', { session, reason }), begun)
 }
 
 export const register: Register = on => {
   on('session.start', ($, e, next) => {
     void started($, e.isInteractive)
+    return next(e)
+  })
+  on('prompt.submit', (_, e, next) => {
+    begun++
+    return next(e)
+  })
+  on('turn.start', (_, e, next) => {
+    if (e.agentId === undefined) begun++
     return next(e)
   })
   on('turn.complete', ($, e, next) => {

@@ -41,6 +41,8 @@ declare module 'claude-code' {
 
   type Events = {
     'session.start': { cwd: string; isInteractive: boolean }
+    'prompt.submit': object
+    'turn.start': { turnId: string; agentId?: string }
     'turn.complete': TurnCompleteInput
     'session.end': { reason: string; sessionId: string }
   }

@@ -26,7 +26,9 @@ const $ = {
   command: { run: async args => note('run', args.command) },
   process: {
     run: async (argv, init) => {
-      calls.push(['tell', argv.slice(1).join(' '), JSON.parse(init.stdin), init.timeoutMs])
+      calls.push(['tell', argv.slice(1).join(' '), JSON.parse(init.stdin), init.timeoutMs, init.env])
+      const meanwhile = scenario.meanwhile?.[argv[2]]
+      if (meanwhile) await hooks[meanwhile[0]]($, meanwhile[1], async e => e)
       const answers = scenario.answers[argv[2]] ?? []
       const answer = answers.shift() ?? { actions: [] }
       if (answer === 'hang') throw new Error('timed out')

@@ -78,6 +78,7 @@ fn the_module_does_as_it_is_told_and_no_more() {
     a_subagents_turn_is_none();
     what_it_does_not_understand_it_leaves_and_says_so_once();
     what_the_client_refuses_is_told_and_may_be_answered_again();
+    what_has_begun_meanwhile_is_not_cleared();
     an_executable_that_fails_stops_nothing();
 }
 
@@ -108,10 +109,32 @@ fn it_tells_what_happens_and_does_what_it_is_told() {
         ]
     );
     assert_eq!(calls[0][2], json!({ "plugin": "longhaul", "session": "session-1", "interactive": true }));
+    assert_eq!(calls[0][4], json!({ "CLAUDE_PID": "" }), "the number of a client around this one is none of its own");
     assert_eq!(calls[5][1], json!({ "text": "go on", "asUser": true }));
     let told = &calls[1][2];
     assert_eq!((&told["reason"], &told["draft_empty"]), (&json!("answer"), &json!(false)));
     assert_eq!(told["usage"]["context"]["tokens"], 5);
+}
+
+/// The client puts a `/clear` that comes while a turn runs behind that turn.
+fn what_has_begun_meanwhile_is_not_cleared() {
+    let start = |agent: Value| json!(["turn.start", { "text": "x", "turnId": "t", "agentId": agent }]);
+    let answers = json!({
+        "turn": [{ "actions": [{ "do": "status", "text": "full" }, { "do": "clear" }, { "do": "compact" }] }],
+        "cleared": [{ "actions": [{ "do": "submit", "text": "go on" }] }],
+    });
+    let played = |during: &str, meanwhile: Value| {
+        play(&json!({ "events": [turn()], "answers": answers, "meanwhile": { during: meanwhile } }))
+    };
+    for begun in [json!(["prompt.submit", { "text": "x" }]), json!(["turn.start", { "text": "x", "turnId": "t" }])] {
+        let Some(calls) = played("turn", begun.clone()) else { return };
+        assert_eq!(names(&calls), ["bridge turn", "status full", "bridge overtaken"], "{begun}");
+        assert_eq!(calls[2][2]["do"], "clear");
+        let Some(calls) = played("cleared", begun) else { return };
+        assert_eq!(names(&calls)[2..5], ["run clear", "bridge cleared", "bridge overtaken"]);
+    }
+    let Some(calls) = played("turn", start(json!("agent"))) else { return };
+    assert_eq!(names(&calls)[2..], ["run clear", "bridge cleared", "submit", "compact"], "a subagent's is none");
 }
 
 fn a_subagents_turn_is_none() {

@@ -15,7 +15,7 @@ const INPUT_LIMIT: Duration = Duration::from_secs(1);
 
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// What happened: start, turn, cleared, end, failed or trouble
+    /// What happened: start, turn, cleared, end, failed, overtaken or trouble
     event: String,
 }
 

@@ -19,19 +19,19 @@ pub(crate) struct Args {
 pub(crate) fn run(env: &Env, args: &Args) -> anyhow::Result<Exit> {
     let home = Home::of(env)?;
     // Looking must not make a database where no session has ever been.
-    let (mut agents, options) = if home.database().exists() {
+    let (mut agents, bridges, options) = if home.database().exists() {
         let mut tracker = Tracker::open(env, &home)?;
         tracker.tidy()?;
-        (tracker.agents()?, tracker.options())
+        (tracker.agents()?, tracker.bridges()?, tracker.options())
     } else {
-        (Vec::new(), Options::default())
+        (Vec::new(), Vec::new(), Options::default())
     };
     let used = if agents.is_empty() { BTreeMap::new() } else { monitor::percentages(env, &home)? };
     agents.sort_by_key(|agent| (urgency(agent.status), agent.updated_at, agent.session.clone()));
     let now = env.now.0 / 1000;
     if args.json {
         let rows: Vec<_> =
-            agents.iter().map(|agent| agent_json(agent, used.get(&agent.session).copied(), now)).collect();
+            agents.iter().map(|agent| agent_json(agent, used.get(&agent.session).copied(), &bridges, now)).collect();
         out::json(&rows)?;
     } else if agents.is_empty() {
         out::message("No sessions. One appears when Claude Code starts with the plugin.");

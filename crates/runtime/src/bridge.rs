@@ -11,7 +11,7 @@ use longhaul_core::catalog::Job;
 use longhaul_core::{Config, Env, SessionId};
 use longhaul_handoff::bridge::{Action, Glance, answer, step, step_name};
 use longhaul_handoff::continuation::{Act, Occasion, Plan, State};
-use longhaul_store::{Chain, ContextUse, NewChain, StepTaker, Store};
+use longhaul_store::{Chain, ContextUse, Met, NewChain, StepTaker, Store};
 use longhaul_tracker::turn_ended;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -20,7 +20,7 @@ use crate::continuation::{Course, settings, start_injector};
 use crate::handoff::Project;
 use crate::home::{self, PATIENCE};
 use crate::tracker::Told;
-use crate::{ActivityLog, Error, ErrorLog, Home, Tracker, client, hook, usage};
+use crate::{ActivityLog, Error, ErrorLog, Home, Tracker, client, hook, process, usage};
 
 /// The errand that stands for a compaction.
 pub(crate) const COMPACT: &str = "compact";
@@ -47,13 +47,16 @@ pub enum BridgeEvent {
     End,
     /// Something that it was told to do cannot be done.
     Failed,
+    /// A prompt or a turn has begun before it could do what it was told.
+    Overtaken,
     /// It did not understand an answer, or got none.
     Trouble,
 }
 
 impl BridgeEvent {
     /// Every event.
-    pub const ALL: [Self; 6] = [Self::Start, Self::Turn, Self::Cleared, Self::End, Self::Failed, Self::Trouble];
+    pub const ALL: [Self; 7] =
+        [Self::Start, Self::Turn, Self::Cleared, Self::End, Self::Failed, Self::Overtaken, Self::Trouble];
 
     /// Returns its name, as the module writes it.
     pub fn as_str(self) -> &'static str {
@@ -63,6 +66,7 @@ impl BridgeEvent {
             Self::Cleared => "cleared",
             Self::End => "end",
             Self::Failed => "failed",
+            Self::Overtaken => "overtaken",
             Self::Trouble => "trouble",
         }
     }
@@ -111,6 +115,12 @@ pub(crate) fn is_there(config: &Config, store: &Store, client_pid: Option<u32>) 
     }
 }
 
+/// Forgets the clients that were killed: nobody has told of their end.
+fn drop_dead(store: &Store) -> Result<(), Error> {
+    let mut dead = store.bridges()?.into_iter().filter(|bridge| !process::is_alive(bridge.client_pid));
+    dead.try_for_each(|bridge| store.drop_bridge(bridge.client_pid)).map_err(Error::from)
+}
+
 struct Desk<'a> {
     env: &'a Env,
     log: &'a ErrorLog,
@@ -146,18 +156,23 @@ impl<'a> Desk<'a> {
         let mut store = self.home.store(PATIENCE)?;
         let plugin = self.report.plugin.as_deref().unwrap_or("longhaul");
         match event {
-            BridgeEvent::Start => store.begin_bridge(self.client_pid, plugin, self.env.now)?,
+            BridgeEvent::Start => {
+                drop_dead(&store)?;
+                store.begin_bridge(self.client_pid, plugin, self.env.now)?;
+            }
             _ => store.hear_bridge(self.client_pid, plugin, self.env.now)?,
         }
         match event {
             BridgeEvent::Start => self.glance(&store),
             BridgeEvent::Turn => self.turn(&mut store),
             BridgeEvent::Cleared => {
+                self.forget_errand(&store)?;
                 self.await_start(&store)?;
                 self.carry_on(&mut store)
             }
-            BridgeEvent::End => self.end(&store),
+            BridgeEvent::End => self.end(&mut store),
             BridgeEvent::Failed => self.failed(&mut store),
+            BridgeEvent::Overtaken => self.overtaken(&mut store),
             BridgeEvent::Trouble => {
                 self.note_trouble(&store)?;
                 Ok(Vec::new())
@@ -202,16 +217,33 @@ impl<'a> Desk<'a> {
     /// Waits until the new session's own hook has told the chain of it: the client does not wait for that.
     fn await_start(&self, store: &Store) -> Result<(), Error> {
         let started = Instant::now();
-        let here = NewChain { project_path: &self.project().path, client_pid: self.client_pid, place: None };
-        let is_clearing = |chain: &Chain| chain.plan.state == State::Clearing;
-        while started.elapsed() < START_LIMIT && store.open_chain_at(&here)?.as_ref().is_some_and(is_clearing) {
+        let is_clearing = |chain: Chain| chain.plan.state == State::Clearing;
+        while started.elapsed() < START_LIMIT && self.open_chain(store)?.is_some_and(is_clearing) {
             std::thread::sleep(LOOK_EVERY);
         }
         Ok(())
     }
 
-    fn end(&self, store: &Store) -> Result<Vec<Action>, Error> {
+    /// Returns the chain that is under way in this client, whatever session it has come to.
+    fn open_chain(&self, store: &Store) -> Result<Option<Chain>, Error> {
+        let here = NewChain { project_path: &self.project().path, client_pid: self.client_pid, place: None };
+        store.open_chain_at(&here).map_err(Error::from)
+    }
+
+    /// Drops what was left to be done in the session before: the new one is empty.
+    fn forget_errand(&self, store: &Store) -> Result<(), Error> {
+        store.take_errand(self.client_pid).map(drop).map_err(Error::from)
+    }
+
+    fn end(&mut self, store: &mut Store) -> Result<Vec<Action>, Error> {
+        self.forget_errand(store)?;
         match self.report.reason.as_deref() {
+            // Whoever has cleared, the user by hand or the module, the chain goes on.
+            Some("clear") if self.open_chain(store)?.is_some() => {
+                self.await_start(store)?;
+                self.session = self.open_chain(store)?.and_then(|chain| SessionId::new(&chain.plan.session));
+                self.carry_on(store)
+            }
             // The client goes on with another session, of which nothing is known yet.
             Some("clear" | "resume") => Ok(vec![Action::Status(None)]),
             _ => {
@@ -224,13 +256,8 @@ impl<'a> Desk<'a> {
     /// Tries a step once more that the client has refused, or gives it up.
     fn failed(&self, store: &mut Store) -> Result<Vec<Action>, Error> {
         let why = self.note_trouble(store)?;
-        let is_step = matches!(self.report.action.as_deref(), Some("clear" | "submit"));
-        let (Some(course), Some(chain)) = (self.course().filter(|_| is_step), self.chain(store)?) else {
-            return Ok(Vec::new());
-        };
-        let (now, occasion) = (self.env.now, Occasion::Undelivered { why: &why });
-        let decide = |plan: &Plan, remaining: &[String]| course.meet(plan, &occasion, remaining, now);
-        let Some(met) = store.meet(chain.id, now, decide)? else { return Ok(Vec::new()) };
+        let Some(course) = self.course() else { return Ok(Vec::new()) };
+        let Some(met) = self.meet(store, &course, &Occasion::Undelivered { why: &why })? else { return Ok(Vec::new()) };
         match met.act {
             Act::TypeAgain => {
                 start_injector(&met.chain)?;
@@ -239,6 +266,28 @@ impl<'a> Desk<'a> {
             Act::Tell(message) => Ok(vec![Action::Toast(format!("not continued: {message}"))]),
             _ => Ok(Vec::new()),
         }
+    }
+
+    /// Gives up a step before which the user has begun something else.
+    fn overtaken(&self, store: &mut Store) -> Result<Vec<Action>, Error> {
+        if let Some(course) = self.course()
+            && let Some(met) = self.meet(store, &course, &Occasion::Overtaken)?
+        {
+            let Plan { session, reason, .. } = met.chain.plan;
+            self.log.write(&format!("session {session}: not continued: {reason}"));
+        }
+        Ok(Vec::new())
+    }
+
+    /// Lets the chain meet what has become of the step that was to be done, if it was one.
+    fn meet(&self, store: &mut Store, course: &Course, occasion: &Occasion<'_>) -> Result<Option<Met>, Error> {
+        let is_step = matches!(self.report.action.as_deref(), Some("clear" | "submit"));
+        let Some(chain) = self.chain(store)?.filter(|chain| is_step && chain.plan.state.is_open()) else {
+            return Ok(None);
+        };
+        let now = self.env.now;
+        let decide = |plan: &Plan, remaining: &[String]| course.meet(plan, occasion, remaining, now);
+        store.meet(chain.id, now, decide).map_err(Error::from)
     }
 
     fn note_trouble(&self, store: &Store) -> Result<String, Error> {

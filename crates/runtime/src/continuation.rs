@@ -12,7 +12,7 @@ use longhaul_handoff::continuation::{Act, Document, MARKER_FILE, Occasion, Outco
 use longhaul_store::Chain;
 
 pub(crate) use self::deliver::{KIND, deliver};
-use crate::{Error, Home, Keeper, bridge, files, process};
+use crate::{Error, Home, Keeper, files, process};
 
 /// Where a project may say that it wants this, and where the model may have written a handoff unasked.
 const PROJECT_DIR: &str = ".claude";
@@ -91,8 +91,8 @@ pub fn decide_by_hand(env: &Env, resume: bool, id: i64) -> Result<Option<Chain>,
     let mut store = home.store(crate::home::PATIENCE)?;
     let Some(chain) = store.chain(id)? else { return Ok(None) };
     let (settings, _) = settings(&config.continuation, Some(Path::new(&chain.project_path)));
-    let can_type = chain.place.is_some() || bridge::is_there(&config, &store, Some(chain.client_pid))?;
-    let course = Course { settings, can_type };
+    // The client's module cannot be called: it comes at the end of a turn, which would end the chain.
+    let course = Course { settings, can_type: chain.place.is_some() };
     let occasion = if resume { Occasion::Resumed } else { Occasion::Cancelled };
     let met = store.meet(id, env.now, |plan, remaining| course.meet(plan, &occasion, remaining, env.now))?;
     let Some(met) = met else { return Ok(None) };

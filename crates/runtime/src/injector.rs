@@ -111,6 +111,10 @@ fn leave_to_bridge(
         }
         std::thread::sleep(LOOK_EVERY);
     }
+    if store.bridge(client_pid)?.is_none() {
+        // The module has gone, and its errand with it.
+        return Ok(None);
+    }
     let taken = Instant::now();
     while taken.elapsed() < Duration::from_millis(RECEIPT_MS) {
         if is_done()? {

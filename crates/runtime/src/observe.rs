@@ -6,7 +6,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use jiff::Timestamp;
 use longhaul_core::{Millis, SessionId};
-use longhaul_store::ContextUse;
+use longhaul_store::{Bridge, ContextUse};
 use longhaul_tracker::Agent;
 use longhaul_transcript::Usage;
 use serde_json::{Value, json};
@@ -124,7 +124,9 @@ impl Observer {
 }
 
 /// Returns a running session as JSON, the same on the command line and over HTTP.
-pub fn agent_json(agent: &Agent, used: Option<f64>, now: u64) -> Value {
+///
+/// Of the `bridges` that are known, one may be its client's.
+pub fn agent_json(agent: &Agent, used: Option<f64>, bridges: &[Bridge], now: u64) -> Value {
     let time = |seconds: u64| i64::try_from(seconds).ok().and_then(|seconds| Timestamp::from_second(seconds).ok());
     let text = |seconds: u64| time(seconds).unwrap_or_default().to_string();
     json!({
@@ -142,6 +144,7 @@ pub fn agent_json(agent: &Agent, used: Option<f64>, now: u64) -> Value {
         "pane": agent.pane.as_ref().map(|pane| pane.id.as_str()),
         "tmux_socket": agent.pane.as_ref().map(|pane| pane.socket.as_str()),
         "target": agent.target,
+        "bridge": bridges.iter().any(|bridge| agent.pid == Some(bridge.client_pid)),
         "context_percent": used,
         "subagents": agent.subagents,
         "tasks": agent.tasks,

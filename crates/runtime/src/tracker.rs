@@ -9,7 +9,7 @@ use longhaul_activity_log::Line;
 use longhaul_core::event::Common;
 use longhaul_core::{Env, Millis, SessionId, Status};
 use longhaul_inject::Terminal;
-use longhaul_store::{Change, Sighting};
+use longhaul_store::{Bridge, Change, Sighting};
 use longhaul_tracker::{Agent, Options, Pane, Trigger, render, transition};
 
 use crate::home::PATIENCE;
@@ -50,6 +50,11 @@ impl<'a> Tracker<'a> {
     /// Returns every session that is alive.
     pub fn agents(&self) -> Result<Vec<Agent>, Error> {
         Ok(self.store.agents()?)
+    }
+
+    /// Returns every client that runs our module.
+    pub fn bridges(&self) -> Result<Vec<Bridge>, Error> {
+        Ok(self.store.bridges()?)
     }
 
     /// Returns the options as they were last read from tmux; the defaults outside of it.

@@ -40,13 +40,14 @@ pub(crate) fn agents(
     now: Millis,
 ) -> Result<Vec<Value>, Error> {
     let of = |agent: &Agent| seen.sessions.iter().find(|observed| observed.session == agent.session);
+    let bridges = store.bridges()?;
     let mut agents = store.agents()?;
     agents.retain(|agent| of(agent).is_none_or(|observed| observed.client_runs != Some(false)));
     agents.sort_by_key(|agent| (urgency(agent.status), agent.updated_at, agent.session.clone()));
     let json = |agent: &Agent| {
         let context = context(&agent.session, of(agent), &seen.contexts, windows);
         let percent = context.and_then(|context| context["used_percent"].as_f64());
-        agent_json(agent, percent, now.0 / 1000)
+        agent_json(agent, percent, &bridges, now.0 / 1000)
     };
     Ok(agents.iter().map(json).collect())
 }

@@ -100,6 +100,68 @@ fn what_the_client_refuses_is_tried_once_more_and_then_told() {
 }
 
 #[test]
+fn what_the_user_begins_before_the_clear_ends_it() {
+    let (bare, pid) = Bare::with_module();
+    bare.hands_over();
+    assert_eq!(bare.turn(pid, "a"), [json!({ "do": "clear" })]);
+    let overtaken = |action: &str| tell(&bare.sandbox, pid, "overtaken", json!({ "session": "a", "do": action }));
+    assert_eq!(overtaken("compact"), [Value::Null; 0]);
+    assert_eq!(bare.state(), "clearing", "that was no step of it");
+    assert_eq!(overtaken("clear"), [Value::Null; 0]);
+    assert_eq!(bare.state(), "cancelled");
+    assert!(bare.sandbox.error_log().contains("not continued: something else was begun meanwhile"));
+}
+
+#[test]
+fn without_a_terminal_the_module_is_waited_for_as_long_as_the_step_lasts() {
+    let (bare, pid) = Bare::with_module();
+    bare.sandbox.write_config(r#"{"continuation":{"enabled":true,"at":1000,"step_seconds":6}}"#);
+    bare.hands_over();
+    // Other programs' hooks hold the end of the turn up: longer than there is time to wait where it can be typed.
+    let begun = std::time::Instant::now();
+    wait_until(DEADLINE, "half of the step", || begun.elapsed().as_secs() >= 4);
+    assert_eq!(bare.status()[0]["attempt"], 1, "{}", bare.status());
+    assert_eq!(bare.turn(pid, "a"), [json!({ "do": "clear" })]);
+}
+
+#[test]
+fn where_the_user_clears_by_hand_the_module_prompts() {
+    let (bare, pid) = Bare::with_module();
+    bare.hands_over();
+    let refused = json!({ "session": "a", "do": "clear", "error": "not now" });
+    assert_eq!(bare.turn(pid, "a"), [json!({ "do": "clear" })]);
+    tell(&bare.sandbox, pid, "failed", refused.clone());
+    tell(&bare.sandbox, pid, "failed", refused);
+    assert_eq!(bare.state(), "failed");
+    let resumed = bare.sandbox.longhaul(&["continuation", "resume"]);
+    assert!(resumed.stderr.contains("type /clear there"), "{resumed:?}");
+    let time = |key: &str| bare.status()[0][key].as_u64().unwrap();
+    assert!(time("deadline_ms") - time("since_ms") > 600_000, "a person has time: {}", bare.status());
+    bare.hook("SessionStart-clear", "longhaul-session-start", json!({ "session_id": "b", "source": "clear" }));
+    let told = tell(&bare.sandbox, pid, "end", json!({ "session": "a", "reason": "clear" }));
+    assert_eq!(deeds(&told), [json!({ "do": "submit", "text": PROMPT })]);
+    let again = tell(&bare.sandbox, pid, "cleared", json!({ "session": "b" }));
+    assert_eq!(deeds(&again), [Value::Null; 0], "once");
+}
+
+#[test]
+fn a_client_that_was_killed_is_forgotten_and_one_that_runs_is_shown() {
+    let (bare, pid) = Bare::with_module();
+    bare.hook("SessionStart-startup-interactive", "longhaul-session-start", json!({ "session_id": "a" }));
+    let row = || bare.sandbox.longhaul(&["status", "--json"]).json()[0].clone();
+    assert_eq!(row()["bridge"], true, "{}", row());
+    let mut killed = std::process::Command::new("sleep").arg("60").spawn().unwrap();
+    tell(&bare.sandbox, killed.id(), "start", json!({ "session": "b", "interactive": true }));
+    killed.kill().unwrap();
+    killed.wait().unwrap();
+    tell(&bare.sandbox, pid, "start", json!({ "session": "a", "interactive": true }));
+    let store = longhaul_store::bridges_of(&bare.sandbox.data_dir().join("longhaul.db"));
+    assert_eq!(store.iter().map(|bridge| bridge.client_pid).collect::<Vec<_>>(), [pid]);
+    tell(&bare.sandbox, pid, "end", json!({ "session": "a", "reason": "other" }));
+    assert_eq!(row()["bridge"], false);
+}
+
+#[test]
 fn in_a_pane_nothing_is_typed_where_the_module_runs() {
     let stage = Stage::new(Options::default());
     let pid = stage.standin.state().pid;
@@ -179,11 +241,23 @@ fn the_guard_leaves_compacting_to_the_module() {
 }
 
 #[test]
+fn what_was_to_be_compacted_is_gone_with_its_session() {
+    for event in ["end", "cleared"] {
+        let (bare, pid) = Bare::with_module();
+        bare.sandbox.write_config(r#"{"guard":{"enabled":true,"compactPercent":0.004}}"#);
+        bare.stop(json!({}));
+        let told = tell(&bare.sandbox, pid, event, json!({ "session": "a", "reason": "clear" }));
+        assert_eq!(deeds(&told), [Value::Null; 0], "{event}");
+        assert_eq!(bare.turn(pid, "b"), [Value::Null; 0], "{event}");
+    }
+}
+
+#[test]
 fn whatever_the_module_sends_is_answered() {
     let sandbox = Sandbox::new();
     for input in ["", "{", "null", "[]", r#"{"session":7}"#, r#"{"usage":"x"}"#, r#"{"session":"../../x","reason":[]}"#]
     {
-        for event in ["start", "turn", "cleared", "end", "failed", "trouble"] {
+        for event in ["start", "turn", "cleared", "end", "failed", "overtaken", "trouble"] {
             let mut command = sandbox.executable("longhaul");
             let told = Outcome::of(command.args(["bridge", event]).env("CLAUDE_PID", "1"), input.as_bytes());
             assert_eq!((told.status, told.json()["actions"].is_array()), (Some(0), true), "{event} {input}: {told:?}");

@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::{Value, json};
 
-use super::{Bare, Stage, full_turn, handoff, nonce};
+use super::{Bare, Stage, executable, full_turn, handoff, nonce};
 use crate::poll::{DEADLINE, wait_until};
 use crate::standin::{Kind, Options};
 
@@ -25,7 +25,18 @@ impl Nested {
 
     /// Fires its Stop; its process is a child of the outer client's.
     fn stop(&self, changes: Value) -> Value {
-        let script = self.stage.script("Notification", "longhaul-stop", "CLAUDE_PID=$$ {hook} < $0.in > $0.out");
+        self.run("export CLAUDE_PID=$$; {hook} < $0.in > $0.out", changes)
+    }
+
+    /// Fires its Stop, with its module running.
+    fn stop_with_module(&self, changes: Value) -> Value {
+        let longhaul = executable("longhaul");
+        let module = format!(r#"echo '{{"session":"a","interactive":true}}' | {} bridge start"#, longhaul.display());
+        self.run(&format!("export CLAUDE_PID=$$; {module} > /dev/null; {{hook}} < $0.in > $0.out"), changes)
+    }
+
+    fn run(&self, line: &str, changes: Value) -> Value {
+        let script = self.stage.script("Notification", "longhaul-stop", line);
         let path = |end: &str| script.with_file_name(format!("Notification-script.{end}"));
         fs::write(path("in"), self.bare.stop_payload(changes)).unwrap();
         self.stage.standin.hook("Notification", json!({}));
@@ -46,6 +57,21 @@ fn a_client_inside_another_does_not_clear_that_one() {
     let resumed = nested.stage.resume();
     assert!(resumed.stderr.contains("no terminal to type into"), "{resumed:?}");
     // Nor is the outer one shown what it wrote, now that it is gone.
+    nested.stage.standin.clear();
+    let shown = nested.stage.standin.shown_by("SessionStart", Kind::AdditionalContext);
+    assert!(shown.iter().all(|shown| !shown.contains("Handoff from session a")), "{shown:?}");
+    assert_eq!(nested.stage.prompts(), [""; 0]);
+}
+
+#[test]
+fn what_a_client_inside_another_leaves_is_not_that_ones_for_its_module() {
+    let nested = Nested::new();
+    let asked = nested.stop_with_module(json!({}));
+    let reply = format!("---\ncontinue: true\nnonce: {}\n---\n# Remaining\n- it\n", nonce(&asked));
+    let taken = nested.stop_with_module(json!({ "stop_hook_active": true, "last_assistant_message": reply }));
+    assert_eq!(taken.get("systemMessage"), None, "its module clears it: {taken}");
+    assert_eq!(nested.stage.chain().unwrap()["state"], "clearing");
+    // It is gone; the outer one, in the same terminal, has not inherited anything.
     nested.stage.standin.clear();
     let shown = nested.stage.standin.shown_by("SessionStart", Kind::AdditionalContext);
     assert!(shown.iter().all(|shown| !shown.contains("Handoff from session a")), "{shown:?}");

@@ -26,8 +26,8 @@ const LOOK_EVERY: Duration = Duration::from_millis(50);
 /// How often a plan is looked at that waits for the account's limit.
 const LOOK_AGAIN: Duration = Duration::from_secs(5);
 
-/// How long the client's module may take to come for a step, at most a quarter of the step's time: it comes when the turn
-/// has ended.
+/// How long the client's module may take to come for a step, at most a quarter of the step's time, where it can be typed
+/// instead. It comes when the turn has ended, which other programs' hooks may hold up.
 const BRIDGE_COMES: Duration = Duration::from_secs(8);
 
 /// How long the lock is tried for: a hook has it for a moment to see whether anybody is there.
@@ -163,7 +163,8 @@ impl Scene<'_> {
         let errand = if chain.plan.state == State::Clearing { Errand::Clear } else { Errand::Prompt };
         match means(errand, has_bridge, terminal.as_ref()) {
             Means::Bridge => {
-                if let Some(delivered) = self.leave_to_bridge(until)? {
+                let instead = terminal.as_ref().map(|_| BRIDGE_COMES.min(left(until) / 4));
+                if let Some(delivered) = self.leave_to_bridge(instead.unwrap_or_else(|| left(until)), until)? {
                     return Ok(delivered);
                 }
             }
@@ -211,10 +212,10 @@ impl Scene<'_> {
         }
     }
 
-    /// Leaves the step to the client's module; `None` where that has not come for it, and shall not any more.
-    fn leave_to_bridge(&self, until: Instant) -> Result<Option<Delivered>, Error> {
+    /// Leaves the step to the client's module; `None` where that has not come for it in time, and shall not any more.
+    fn leave_to_bridge(&self, patience: Duration, until: Instant) -> Result<Option<Delivered>, Error> {
         let step = step_name(&self.chain.plan);
-        let given_up = Instant::now() + BRIDGE_COMES.min(left(until) / 4);
+        let given_up = Instant::now() + patience;
         loop {
             if self.has_moved_on()? {
                 return Ok(Some(Delivered::MovedOn));

@@ -90,13 +90,13 @@ pub fn on_session_start(hook: &mut Hook<SessionStart>) -> Result<Flow, Error> {
         // It may go on in another client and terminal than before.
         if chain.plan.session == session.as_str() {
             let client_pid = hook.env.client_pid.unwrap_or_default();
-            store.move_chain(id, client_pid, hook.place_name().as_deref())?;
+            store.move_chain(id, client_pid, hook.own_place_name().as_deref())?;
             hook.take_over(&course, &Chain { client_pid, ..chain })?;
         }
         return Ok(Flow::Next);
     };
     if met.act == Act::Show {
-        let (place, client) = (hook.place_name(), hook.env.client_pid.unwrap_or_default());
+        let (place, client) = (hook.own_place_name(), hook.env.client_pid.unwrap_or_default());
         store.move_chain(id, client, place.as_deref())?;
         if let Some(handoff) = store.newest_handoff(id)? {
             let room = hook.room().min(HANDOFF_CHARS);
@@ -186,10 +186,16 @@ impl<E: HookEvent<'static>> Hook<E> {
         if !settings.enabled || (client != 0 && client::is_headless(&self.env, client)) {
             return None;
         }
-        // Inside another client the terminal is that one's; a module is each client's own.
-        let can_type = self.place().0.is_some() && (client == 0 || !client::is_nested(&self.env, client));
+        // A module is each client's own, a terminal may be another's.
+        let can_type = self.own_place_name().is_some();
         let can_ask = || self.store().and_then(|store| bridge::is_there(&self.config, &store, Some(client)));
         Some(Course { settings, can_type: can_type || can_ask().unwrap_or_default() })
+    }
+
+    /// Returns the terminal's name; none inside another client, whose terminal it is.
+    fn own_place_name(&self) -> Option<String> {
+        let is_nested = || self.env.client_pid.is_some_and(|client| client::is_nested(&self.env, client));
+        self.place_name().filter(|_| !is_nested())
     }
 
     fn place_name(&self) -> Option<String> {
@@ -279,7 +285,7 @@ impl<E: HookEvent<'static>> Hook<E> {
             None => {
                 let project = Project::of(&self.env, self.event.common().cwd.as_deref());
                 // A terminal that is another client's must not lead to this chain.
-                let place = self.place_name().filter(|_| course.can_type);
+                let place = self.own_place_name();
                 let client_pid = self.env.client_pid.unwrap_or_default();
                 let new = NewChain { project_path: &project.path, client_pid, place: place.as_deref() };
                 store.begin_chain(&new, &plan, now, decide)?
