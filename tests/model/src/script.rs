@@ -26,34 +26,69 @@ pub struct Rule {
     pub say: String,
 }
 
-/// The orders in one text.
+/// The orders in one text; `;;` stands between those that follow each other.
 ///
-/// - `SAY:text` replies with the rest of the line, `SLOW:ms` waits so long after each of its words.
+/// - `SAY:text` replies with the rest of the order, `SLOW:ms` waits so long after each word and before each tool.
 /// - `RUN:command`, `READ:path`, `WRITE:path` use Bash, Read and Write once; `TOOLS:n` uses Bash n times, one after another.
-/// - `TOOL:Name {json}` uses any tool; several lines, one after another.
-/// - `TASK:n:prompt` starts n subagents at once.
+/// - `TOOL:Name {json}` uses any tool.
+/// - `TASK:n:prompt` starts n subagents at once, with all that follows as their prompt.
 /// - `USAGE:n` is how many input tokens are reported, `ERR:status` fails with that HTTP status.
 #[derive(Debug, Clone, Copy)]
 pub struct Script<'a>(pub &'a str);
 
+/// The tool calls of one message.
+type Batch<'a> = Vec<(&'a str, Value)>;
+
 impl<'a> Script<'a> {
-    /// Returns the rest of the line after `word`.
-    fn line(self, word: &str) -> Option<&'a str> {
-        let (_, rest) = self.0.split_once(word)?;
-        rest.lines().next().map(str::trim)
+    fn orders(self) -> impl Iterator<Item = Order<'a>> {
+        self.0.lines().flat_map(|line| line.split(";;")).map(Order)
     }
 
-    /// Returns the number after `word`.
+    /// Returns the number after `word`, wherever that stands.
     fn number(self, word: &str) -> Option<u64> {
-        let rest = self.line(word)?;
+        self.orders().find_map(|order| order.number(word))
+    }
+}
+
+/// One order.
+#[derive(Clone, Copy)]
+struct Order<'a>(&'a str);
+
+impl<'a> Order<'a> {
+    /// Returns what follows `word`, unless that is a subagent's business.
+    fn rest(self, word: &str) -> Option<&'a str> {
+        let (before, rest) = self.0.split_once(word)?;
+        (!before.contains("TASK:")).then_some(rest.trim())
+    }
+
+    fn number(self, word: &str) -> Option<u64> {
+        let rest = self.rest(word)?;
         let digits = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
         rest[..digits].parse().ok()
     }
 
-    /// Returns the tools of the `TOOL:` lines, with their input.
-    fn tools(self) -> Vec<(&'a str, Value)> {
-        let lines = self.0.lines().filter_map(|line| line.split_once("TOOL:")?.1.split_once(' '));
-        lines.filter_map(|(name, input)| Some((name, serde_json::from_str(input).ok()?))).collect()
+    /// Returns the tool calls that it makes; `agent` is what the tool for subagents is called.
+    fn calls(self, agent: &'a str) -> Vec<Batch<'a>> {
+        if let Some(count) = self.number("TASK:") {
+            let prompt = self.rest("TASK:").and_then(|rest| rest.split_once(':')).map_or("", |(_, prompt)| prompt);
+            let input =
+                |i| json!({ "description": format!("part {i}"), "prompt": prompt, "subagent_type": "general-purpose" });
+            return vec![(1..=count).map(|i| (agent, input(i))).collect()];
+        }
+        if let Some(count) = self.number("TOOLS:") {
+            let bash = |command: String| vec![("Bash", json!({ "command": command, "description": "a step" }))];
+            return (1..=count).map(|i| bash(format!("echo step {i}"))).collect();
+        }
+        let call = self.rest("TOOL:").and_then(|rest| rest.split_once(' '));
+        let call = call.and_then(|(name, input)| Some((name, serde_json::from_str(input).ok()?)));
+        let call = call.or_else(|| {
+            let run = |command| ("Bash", json!({ "command": command, "description": "as ordered" }));
+            let read = |path| ("Read", json!({ "file_path": path }));
+            let write = |path| ("Write", json!({ "file_path": path, "content": "written as ordered\n" }));
+            let rest = |word| self.rest(word);
+            rest("RUN:").map(run).or_else(|| rest("READ:").map(read)).or_else(|| rest("WRITE:").map(write))
+        });
+        call.into_iter().map(|call| vec![call]).collect()
     }
 }
 
@@ -77,51 +112,19 @@ fn blocks(shown: &Shown, script: Script<'_>, rounds: usize, rules: &[Rule]) -> V
     if text.contains("create a detailed summary") {
         return say(SUMMARY);
     }
-    if let Some(rule) = rules.iter().find(|rule| text.contains(&rule.after)) {
-        let found = script.line(&rule.after).unwrap_or_default();
-        return say(&rule.say.replace("{}", found));
+    let found = |rule: &Rule| {
+        let found = text.split_once(&rule.after)?.1.lines().next().unwrap_or_default().trim();
+        Some(rule.say.replace("{}", found))
+    };
+    if let Some(answer) = rules.iter().find_map(found) {
+        return say(&answer);
     }
-    let calls = calls(script, shown);
-    if calls.is_empty() {
-        return say(script.line("SAY:").unwrap_or("Understood."));
-    }
-    match calls.into_iter().nth(rounds) {
-        None => say(script.line("SAY:").unwrap_or("Everything is done.")),
+    let agent = if shown.offers("Agent") { "Agent" } else { "Task" };
+    let batches: Vec<_> = script.orders().flat_map(|order| order.calls(agent)).collect();
+    let last = if batches.is_empty() { "Understood." } else { "Everything is done." };
+    match batches.into_iter().nth(rounds) {
+        None => say(script.orders().find_map(|order| order.rest("SAY:")).unwrap_or(last)),
         Some(batch) => batch.into_iter().map(|(name, input)| offered(shown, name, input)).collect(),
-    }
-}
-
-/// Returns the tool calls that are ordered, those of one message together.
-fn calls<'a>(script: Script<'a>, shown: &Shown) -> Vec<Vec<(&'a str, Value)>> {
-    let tools = script.tools();
-    if !tools.is_empty() {
-        return tools.into_iter().map(|call| vec![call]).collect();
-    }
-    if let Some(count) = script.number("TASK:") {
-        let prompt =
-            script.line("TASK:").and_then(|rest| rest.split_once(':')).map_or("SAY:done", |(_, prompt)| prompt);
-        let name = if shown.offers("Agent") { "Agent" } else { "Task" };
-        let task = |i| {
-            let input =
-                json!({ "description": format!("part {i}"), "prompt": prompt, "subagent_type": "general-purpose" });
-            (name, input)
-        };
-        return vec![(1..=count).map(task).collect()];
-    }
-    if let Some(count) = script.number("TOOLS:") {
-        let bash =
-            |i| vec![("Bash", json!({ "command": format!("echo step {i}"), "description": format!("step {i}") }))];
-        return (1..=count).map(bash).collect();
-    }
-    if let Some(command) = script.line("RUN:") {
-        return vec![vec![("Bash", json!({ "command": command, "description": "as ordered" }))]];
-    }
-    if let Some(path) = script.line("READ:") {
-        return vec![vec![("Read", json!({ "file_path": path }))]];
-    }
-    match script.line("WRITE:") {
-        Some(path) => vec![vec![("Write", json!({ "file_path": path, "content": "written as ordered\n" }))]],
-        None => Vec::new(),
     }
 }
 

@@ -47,7 +47,12 @@ impl Shown {
 
     /// Returns whether `text` stands anywhere in the conversation, hidden from the person or not.
     pub fn mentions(&self, text: &str) -> bool {
-        self.messages().iter().any(|message| any_string(message, &|string| string.contains(text)))
+        self.count(text) > 0
+    }
+
+    /// Returns how many pieces of the conversation have `text` in them.
+    pub fn count(&self, text: &str) -> usize {
+        self.messages().iter().map(|message| strings_with(message, text)).sum()
     }
 
     /// Returns what the tools have returned, as text, oldest first.
@@ -90,11 +95,11 @@ fn without_reminders(text: &str) -> String {
     kept.trim().to_owned()
 }
 
-fn any_string(value: &Value, is: &impl Fn(&str) -> bool) -> bool {
+fn strings_with(value: &Value, text: &str) -> usize {
     match value {
-        Value::String(string) => is(string),
-        Value::Array(values) => values.iter().any(|value| any_string(value, is)),
-        Value::Object(members) => members.values().any(|value| any_string(value, is)),
-        _ => false,
+        Value::String(string) => usize::from(string.contains(text)),
+        Value::Array(values) => values.iter().map(|value| strings_with(value, text)).sum(),
+        Value::Object(members) => members.values().map(|value| strings_with(value, text)).sum(),
+        _ => 0,
     }
 }

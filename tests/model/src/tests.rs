@@ -46,7 +46,7 @@ fn tool_calls_go_on_by_the_results_that_came() {
         ]})
     };
     let order = json!({ "role": "user", "content": "TOOLS:2" });
-    let second = call("Bash", json!({ "command": "echo step 2", "description": "step 2" }));
+    let second = call("Bash", json!({ "command": "echo step 2", "description": "a step" }));
     check(&shown(json!([order, result("")])), std::slice::from_ref(&second));
     // A bookmark that rides along is no order.
     check(&shown(json!([order, result("·")])), &[second]);
@@ -60,7 +60,7 @@ fn subagents_start_together() {
             json!({ "description": format!("part {i}"), "prompt": "TOOLS:3", "subagent_type": "general-purpose" });
         call("Agent", input)
     };
-    check(&prompt("TASK:2:TOOLS:3"), &[task(1), task(2)]);
+    check(&prompt("TASK:2:TOOLS:3;;SAY:all"), &[task(1), task(2)]);
 }
 
 #[test]
