@@ -24,7 +24,7 @@ struct Outcome {
 }
 
 /// Prints the scenarios' names, and what each of them shows.
-pub(crate) fn list() -> Result<()> {
+fn list() -> Result<()> {
     for scenario in ALL {
         let aside = if scenario.long { " (only by name)" } else { "" };
         writeln!(io::stdout(), "{:<16} {}{aside}", scenario.name, scenario.about)?;
@@ -32,19 +32,53 @@ pub(crate) fn list() -> Result<()> {
     Ok(())
 }
 
-/// Plays the scenarios called `names`, or all but the long one; fails if one of them does.
-pub(crate) fn run(workspace: &Workspace, names: &[String], keep: bool) -> Result<()> {
-    let chosen = choose(names)?;
+/// Which scenarios are played, and how.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// Play only these; the long session is played only so
+    #[arg(value_name = "NAME")]
+    names: Vec<String>,
+    /// Print what there is to play, and play nothing
+    #[arg(long)]
+    list: bool,
+    /// Where the client cannot be had, say so and succeed
+    #[arg(long)]
+    if_possible: bool,
+    /// Begin no scenario after so many seconds, and name those that were left out
+    #[arg(long, value_name = "SECONDS")]
+    within: Option<u64>,
+    /// Keep the throwaway homes, and say where they are
+    #[arg(long)]
+    keep: bool,
+}
+
+/// Plays the scenarios that are named, or all but the long one; fails if one of them does.
+pub(crate) fn run(workspace: &Workspace, args: &Args) -> Result<()> {
+    if args.list {
+        return list();
+    }
+    let chosen = choose(&args.names)?;
+    let client = match client::find(workspace) {
+        Err(error) if args.if_possible => {
+            writeln!(io::stdout(), "left out: the scenarios on the real client ({error:#})")?;
+            return Ok(());
+        }
+        found => found?,
+    };
     tools::ensure(&["tmux"])?;
-    let client = client::find(workspace)?;
     let version = run::output(run::program(&client).arg("--version"))?;
     dist::run(workspace, Profile::Dev, None, dist::Packing::Nothing)?;
     watch_interrupts()?;
     writeln!(io::stdout(), "\n{} scenarios on {}", chosen.len(), version.trim())?;
     let cast = Cast { client, marketplace: workspace.target.join("dist") };
+    let deadline = args.within.map(|seconds| Instant::now() + Duration::from_secs(seconds));
     let mut outcomes = Vec::new();
     for scenario in chosen {
-        outcomes.push(play(scenario, &cast, keep)?);
+        if deadline.is_some_and(|deadline| Instant::now() > deadline) {
+            writeln!(io::stdout(), "  left out, the time is over: {}", scenario.name)?;
+            continue;
+        }
+        outcomes.push(play(scenario, &cast, args.keep)?);
         check_interrupts()?;
     }
     report(&outcomes)

@@ -87,17 +87,7 @@ enum Task {
         keep: bool,
     },
     /// Play the scenarios on the real client, which CLAUDE_BIN names or npm installs, with a scripted model on loopback
-    E2e {
-        /// Play only these; the long session is played only so
-        #[arg(value_name = "NAME")]
-        names: Vec<String>,
-        /// Print what there is to play, and play nothing
-        #[arg(long)]
-        list: bool,
-        /// Keep the throwaway homes, and say where they are
-        #[arg(long)]
-        keep: bool,
-    },
+    E2e(e2e::Args),
     /// Run every test, installing tmux and screen first where they are missing
     Test {
         /// Passed on to nextest, or to cargo test where nextest is not installed
@@ -152,8 +142,7 @@ fn start(task: Task) -> Result<()> {
         Task::Release { notes: true, .. } => release::notes(&workspace),
         Task::Release { notes: false, tag, .. } => release::check(&workspace, tag.as_deref()),
         Task::Demo { keep } => demo::run(&workspace, keep),
-        Task::E2e { list: true, .. } => e2e::list(),
-        Task::E2e { names, keep, .. } => e2e::run(&workspace, &names, keep),
+        Task::E2e(args) => e2e::run(&workspace, &args),
         Task::Test { arguments } => test::run(&workspace, &arguments),
         Task::Bench { worker: true, json, .. } => bench::run_worker(&workspace, json),
         Task::Bench { large: Some(count), json, .. } => bench::run_large(count, json),

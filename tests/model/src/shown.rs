@@ -81,8 +81,8 @@ fn texts(content: &Value) -> Vec<String> {
 
 /// Returns a message's newest text without reminders: prompts that got no answer are merged into one message.
 fn own_text(message: &Value) -> String {
-    let texts = blocks(message).into_iter().filter_map(|block| block["text"].as_str().map(without_reminders));
-    texts.filter(|text| !text.is_empty()).next_back().unwrap_or_default()
+    let mut texts = blocks(message).into_iter().filter_map(|block| block["text"].as_str().map(without_reminders));
+    texts.rfind(|text| !text.is_empty()).unwrap_or_default()
 }
 
 fn without_reminders(text: &str) -> String {

@@ -1,6 +1,7 @@
 //! The real client: found, or installed from npm.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 
@@ -10,8 +11,9 @@ use crate::workspace::Workspace;
 /// The version that the scenarios were written against.
 pub(crate) const VERSION: &str = "2.1.325";
 
-/// How long npm may take to say whether it can reach its registry.
-const REACH_MS: &str = "5000";
+/// How long npm may take to say whether it reaches its registry, and to install from it.
+const REACH: Duration = Duration::from_secs(10);
+const INSTALL: Duration = Duration::from_secs(120);
 
 /// Returns the client's executable: what `CLAUDE_BIN` names, or one installed below the target folder.
 pub(crate) fn find(workspace: &Workspace) -> Result<PathBuf> {
@@ -30,12 +32,12 @@ pub(crate) fn find(workspace: &Workspace) -> Result<PathBuf> {
 fn install(prefix: &Path) -> Result<()> {
     ensure!(run::find("npm").is_some(), "npm is not on PATH: install it, or name the client in CLAUDE_BIN");
     let package = format!("@anthropic-ai/claude-code@{VERSION}");
-    let limits = ["--fetch-retries", "0", "--fetch-timeout", REACH_MS];
-    run::output(run::program("npm").args(["view", &package, "version"]).args(limits))
-        .context("npm does not reach its registry: name the client in CLAUDE_BIN")?;
+    let mut view = run::program("npm");
+    view.args(["view", &package, "version", "--fetch-retries", "0"]);
+    run::within(&mut view, REACH).context("npm does not reach its registry: name the client in CLAUDE_BIN")?;
     let mut install = run::program("npm");
     install.args(["install", "--no-audit", "--no-fund", "--loglevel", "error", "--prefix"]).arg(prefix).arg(&package);
-    run::aloud(&mut install)
+    run::within(&mut install, INSTALL)
 }
 
 /// Returns the words that `client` is started with: itself, as root behind an empty folder in place of the account's home.

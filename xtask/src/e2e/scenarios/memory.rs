@@ -20,7 +20,7 @@ pub(crate) fn memory(cast: &Cast, home: &Path) -> Result<()> {
     ensure!(shown.mentions("marker-of-a-4711"), "B is not shown what A did");
     second.say("TOOL:mcp__plugin_longhaul_longhaul__search {\"query\":\"marker\"}")?;
     let results: Vec<_> = world.model.shown().iter().flat_map(longhaul_fake_model::Shown::results).collect();
-    let found = results.iter().any(|result| result.contains("marker-of-a-4711") && result.contains("\"id\""));
+    let found = results.iter().any(|result| result.contains("Ran `echo marker-of-a-4711`"));
     ensure!(found, "B does not find it over MCP: {:?}", results.last());
     let private = world.longhaul(&["memory", "search", "zanzibar"]);
     ensure!(private.is_err(), "what was private is remembered: {private:?}");
