@@ -23,18 +23,20 @@ pub(crate) fn find(workspace: &Workspace) -> Result<PathBuf> {
     }
     let prefix = workspace.target.join("e2e/client");
     let client = prefix.join("node_modules/.bin/claude");
-    if !client.exists() || !run::output(run::program(&client).arg("--version"))?.starts_with(VERSION) {
+    let version = run::output(run::program(&client).arg("--version"));
+    if !version.is_ok_and(|version| version.starts_with(VERSION)) {
         install(&prefix)?;
     }
     client.canonicalize().with_context(|| format!("npm left no {}", client.display()))
 }
 
 fn install(prefix: &Path) -> Result<()> {
-    ensure!(run::find("npm").is_some(), "npm is not on PATH: install it, or name the client in CLAUDE_BIN");
+    ensure!(run::find("npm").is_some(), "there is no client: name one in CLAUDE_BIN, or install npm");
     let package = format!("@anthropic-ai/claude-code@{VERSION}");
     let mut view = run::program("npm");
     view.args(["view", &package, "version", "--fetch-retries", "0"]);
-    run::within(&mut view, REACH).context("npm does not reach its registry: name the client in CLAUDE_BIN")?;
+    run::within(&mut view, REACH)
+        .context("there is no client: name one in CLAUDE_BIN, or let npm reach its registry")?;
     let mut install = run::program("npm");
     install.args(["install", "--no-audit", "--no-fund", "--loglevel", "error", "--prefix"]).arg(prefix).arg(&package);
     run::within(&mut install, INSTALL)

@@ -37,7 +37,7 @@ pub(crate) fn long(cast: &Cast, home: &Path) -> Result<()> {
             session.say(&prompt).with_context(|| format!("turn {turn}"))?;
         }
     }
-    ensure!(start.elapsed() < Duration::from_secs(150), "that took {} s", start.elapsed().as_secs());
+    ensure!(start.elapsed() < Duration::from_secs(240), "that took {} s", start.elapsed().as_secs());
     let new = session.id()?;
     ensure!(new != old, "the full context was not cleared");
     let count = |letter| world.log(&old, letter).len() + world.log(&new, letter).len();
