@@ -5,14 +5,16 @@ mod scenarios;
 mod session;
 mod world;
 
+use std::fs;
 use std::io::{self, Write};
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
 
 use self::scenarios::{ALL, Scenario};
 use self::world::Cast;
-use crate::stage::{check_interrupts, watch_interrupts};
+use crate::stage::{check_interrupts, until, watch_interrupts};
 use crate::workspace::{Profile, Workspace};
 use crate::{dist, run, tools};
 
@@ -111,8 +113,19 @@ fn play(scenario: &'static Scenario, cast: &Cast, keep: bool) -> Result<Outcome>
     }
     if keep {
         writeln!(io::stdout(), "  kept: {}", home.path().display())?;
+    } else {
+        remove(home.path())?;
     }
     Ok(Outcome { scenario, took, result })
+}
+
+/// Removes a home, again while something that is about to end still writes to it.
+fn remove(home: &Path) -> Result<()> {
+    let gone = until("the throwaway home to be removed", Duration::from_secs(10), || {
+        let _ = fs::remove_dir_all(home);
+        Ok((!home.exists()).then_some(()))
+    });
+    gone.with_context(|| format!("something still writes to {}", home.display()))
 }
 
 fn report(outcomes: &[Outcome]) -> Result<()> {

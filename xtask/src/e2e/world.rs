@@ -20,6 +20,9 @@ const ROWS: u16 = 45;
 /// How long anything that is waited for may take.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
 
+/// How long clients have to end when a scenario is over.
+const GOODBYE: Duration = Duration::from_secs(10);
+
 const KEY: &str = "sk-ant-dummy";
 
 /// The tools that ask nobody; all others open a dialog.
@@ -185,6 +188,16 @@ impl World {
         // Else tools of MCP servers are searched for, and not offered.
         variables.push(("ENABLE_TOOL_SEARCH", "false".to_owned()));
         variables
+    }
+}
+
+impl Drop for World {
+    /// Ends the clients, and waits for them: until then they write to the home, which is removed next.
+    fn drop(&mut self) {
+        let pids = self.tmux.pids();
+        self.tmux.end();
+        let runs = |pid: &String| run::output(run::program("kill").args(["-0", pid])).is_ok();
+        let _ = until("the clients' end", GOODBYE, || Ok((!pids.iter().any(runs)).then_some(())));
     }
 }
 

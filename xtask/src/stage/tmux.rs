@@ -74,6 +74,17 @@ impl Tmux {
         Ok(pid.trim().to_owned())
     }
 
+    /// Returns the processes that were started in panes.
+    pub(crate) fn pids(&self) -> Vec<String> {
+        let pids = run::output(self.command().args(["list-panes", "-a", "-F", "#{pane_pid}"])).unwrap_or_default();
+        pids.lines().map(str::to_owned).collect()
+    }
+
+    /// Ends the server, and with a hang-up all that runs in it.
+    pub(crate) fn end(&self) {
+        let _ = self.command().arg("kill-server").stdout(Stdio::null()).stderr(Stdio::null()).status();
+    }
+
     /// Returns what every pane shows, one after another, for when something went wrong.
     pub(crate) fn capture_all(&self) -> String {
         let panes = run::output(self.command().args(["list-panes", "-a", "-F", "#{pane_id}"])).unwrap_or_default();
@@ -94,6 +105,6 @@ impl Tmux {
 
 impl Drop for Tmux {
     fn drop(&mut self) {
-        let _ = self.command().arg("kill-server").stdout(Stdio::null()).stderr(Stdio::null()).status();
+        self.end();
     }
 }
