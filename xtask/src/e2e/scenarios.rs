@@ -37,7 +37,7 @@ pub(crate) const ALL: &[Scenario] = &[
     scenario("draft", "what was half typed is there again after a bookmark", typing::draft),
     scenario("dialog", "nothing is typed into an open dialog", typing::dialog),
     scenario("blocked", "a permission dialog blocks, its answer clears, yes or no", states::blocked),
-    scenario("esc", "Esc makes the status idle within a second", states::esc),
+    scenario("esc", "the status is idle within a second of an interrupt by Esc", states::esc),
     scenario("clear", "after /clear the next session is shown where the old one was", handover::clear),
     scenario("windows", "two windows of one project, each with its own baton", handover::two_windows),
     scenario("continuation", "a full context goes on in a fresh session, through the module", handover::continuation),
