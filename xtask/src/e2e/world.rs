@@ -132,6 +132,17 @@ impl World {
         self.wait(&format!("the status {status}"), || Ok(self.state(session)?.as_deref() == Some(status)))
     }
 
+    /// Returns whether a client's own record says `status` of it.
+    pub(crate) fn client_is(&self, status: &str) -> bool {
+        let files = fs::read_dir(self.home.join(".claude/sessions")).into_iter().flatten().flatten();
+        let mut files =
+            files.map(|entry| entry.path()).filter(|file| file.extension().is_some_and(|kind| kind == "json"));
+        files.any(|file| {
+            let record = fs::read(file).ok().and_then(|text| serde_json::from_slice::<Value>(&text).ok());
+            record.is_some_and(|record| record["status"] == status)
+        })
+    }
+
     /// Returns the payloads of every `event` so far, oldest first.
     pub(crate) fn events(&self, event: &str) -> Vec<Value> {
         let files = fs::read_dir(self.home.join("events")).into_iter().flatten().flatten().map(|entry| entry.path());

@@ -38,11 +38,11 @@ pub(crate) fn esc(cast: &Cast, home: &Path) -> Result<()> {
     // The display itself: asking `longhaul status` would look at the client's own record, too.
     let displays = |part: &str| fs::read_to_string(home.join("longhaul/status")).unwrap_or_default().contains(part);
     session.submit("SLOW:400 SAY:one two three four five six seven eight nine ten eleven twelve thirteen fourteen")?;
-    session.wait_for("three four")?;
+    session.wait_for("● one two three")?;
     world.wait("the display to say working", || Ok(displays("1*")))?;
     session.press(&["Escape"])?;
-    // From when the client itself shows it: how soon that is on a busy machine is not ours to say.
-    session.wait_for("Interrupted")?;
+    // From when the client's own record says so: how soon that is on a busy machine is not ours to say.
+    world.wait("the client to be idle", || Ok(world.client_is("idle")))?;
     let interrupted = Instant::now();
     world.wait("the display to say idle", || Ok(displays("1.") && displays("0*")))?;
     ensure!(interrupted.elapsed() < Duration::from_secs(1), "that took {} ms", interrupted.elapsed().as_millis());
