@@ -4,6 +4,7 @@ mod bench;
 mod codegen;
 mod demo;
 mod dist;
+mod e2e;
 mod install;
 mod pictures;
 mod release;
@@ -85,6 +86,8 @@ enum Task {
         #[arg(long)]
         keep: bool,
     },
+    /// Play the scenarios on the real client, which CLAUDE_BIN names or npm installs, with a scripted model on loopback
+    E2e(e2e::Args),
     /// Run every test, installing tmux and screen first where they are missing
     Test {
         /// Passed on to nextest, or to cargo test where nextest is not installed
@@ -142,6 +145,7 @@ fn start(task: Task) -> Result<()> {
         Task::Release { notes: true, .. } => release::notes(&workspace),
         Task::Release { notes: false, tag, .. } => release::check(&workspace, tag.as_deref()),
         Task::Demo { keep } => demo::run(&workspace, keep),
+        Task::E2e(args) => e2e::run(&workspace, &args),
         Task::Test { arguments } => test::run(&workspace, &arguments),
         Task::Bench { worker: true, json, .. } => bench::run_worker(&workspace, json),
         Task::Bench { large: Some(count), json, .. } => bench::run_large(&workspace, count, json),

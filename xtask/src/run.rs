@@ -4,6 +4,8 @@ use std::ffi::{OsStr, OsString};
 use std::io::{self, ErrorKind, Read, Write};
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 
@@ -66,6 +68,25 @@ pub(crate) fn feed(command: &mut Command, input: &[u8]) -> Result<String> {
         bail!("{} ended with {status}", line(command));
     }
     Ok(String::from_utf8_lossy(&answer).into_owned())
+}
+
+/// Runs a command to its end, of which nothing is heard, or ends it when `limit` is over.
+pub(crate) fn within(command: &mut Command, limit: Duration) -> Result<()> {
+    let silent = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    let mut child = silent.spawn().with_context(|| format!("cannot start {}", line(command)))?;
+    let deadline = Instant::now() + limit;
+    loop {
+        match child.try_wait()? {
+            Some(status) if status.success() => return Ok(()),
+            Some(status) => bail!("{} ended with {status}", line(command)),
+            None if Instant::now() > deadline => {
+                child.kill()?;
+                child.wait()?;
+                bail!("{} took more than {} s", line(command), limit.as_secs());
+            }
+            None => thread::sleep(Duration::from_millis(50)),
+        }
+    }
 }
 
 /// Returns the command as a person would type it, the program without its folder.

@@ -56,7 +56,7 @@ impl Standin {
             ("STANDIN_SESSION", role.session.to_owned()),
             ("STANDIN_RECORD", "1".to_owned()),
         ]);
-        let pane = tmux.open(role.program, &own)?;
+        let pane = tmux.open(&[&text(role.program.to_owned())], &own)?;
         let connection = until("the stand-in to start", START, || Ok(UnixStream::connect(&socket).ok()))?;
         connection.set_read_timeout(Some(Duration::from_secs(60)))?;
         let log = ActivityLog::new(&data, role.session);

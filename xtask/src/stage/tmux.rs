@@ -33,15 +33,16 @@ impl Tmux {
         Ok(tmux)
     }
 
-    /// Opens a pane with `program` in it, `variables` in its environment, and returns the pane's id.
-    pub(crate) fn open(&self, program: &Path, variables: &[(&str, String)]) -> Result<String> {
+    /// Opens a pane with the program and arguments `words` in it, `variables` in its environment, and returns its id.
+    pub(crate) fn open(&self, words: &[&str], variables: &[(&str, String)]) -> Result<String> {
         let mut open = self.command();
         open.args(["new-window", "-P", "-F", "#{pane_id}"]);
         for (name, value) in variables {
             open.arg("-e").arg(format!("{name}={value}"));
         }
-        let pane =
-            run::output(open.arg(program)).with_context(|| format!("cannot open a pane for {}", program.display()))?;
+        // Through env, because tmux would hand one word alone to a shell.
+        open.args(["env", "--"]).args(words);
+        let pane = run::output(&mut open).with_context(|| format!("cannot open a pane for {}", words.join(" ")))?;
         Ok(pane.trim().to_owned())
     }
 
@@ -53,9 +54,42 @@ impl Tmux {
 
     /// Types `text` and Enter into `pane`, as a person would.
     pub(crate) fn type_line(&self, pane: &str, text: &str) -> Result<()> {
-        run::output(self.command().args(["send-keys", "-t", pane, "-l", "--", text]))?;
-        run::output(self.command().args(["send-keys", "-t", pane, "Enter"]))?;
-        Ok(())
+        self.type_text(pane, text)?;
+        self.press(pane, &["Enter"])
+    }
+
+    /// Types `text` into `pane`.
+    pub(crate) fn type_text(&self, pane: &str, text: &str) -> Result<()> {
+        run::output(self.command().args(["send-keys", "-t", pane, "-l", "--", text])).map(drop)
+    }
+
+    /// Presses keys in `pane`, by tmux's names.
+    pub(crate) fn press(&self, pane: &str, keys: &[&str]) -> Result<()> {
+        run::output(self.command().args(["send-keys", "-t", pane]).args(keys)).map(drop)
+    }
+
+    /// Returns the process that was started in `pane`.
+    pub(crate) fn pid(&self, pane: &str) -> Result<String> {
+        let pid = run::output(self.command().args(["display-message", "-p", "-t", pane, "#{pane_pid}"]))?;
+        Ok(pid.trim().to_owned())
+    }
+
+    /// Returns the processes that were started in panes.
+    pub(crate) fn pids(&self) -> Vec<String> {
+        let pids = run::output(self.command().args(["list-panes", "-a", "-F", "#{pane_pid}"])).unwrap_or_default();
+        pids.lines().map(str::to_owned).collect()
+    }
+
+    /// Ends the server, and with a hang-up all that runs in it.
+    pub(crate) fn end(&self) {
+        let _ = self.command().arg("kill-server").stdout(Stdio::null()).stderr(Stdio::null()).status();
+    }
+
+    /// Returns what every pane shows, one after another, for when something went wrong.
+    pub(crate) fn capture_all(&self) -> String {
+        let panes = run::output(self.command().args(["list-panes", "-a", "-F", "#{pane_id}"])).unwrap_or_default();
+        let screens = panes.lines().filter_map(|pane| self.capture(pane).ok());
+        screens.map(|screen| screen.join("\n").trim().to_owned()).collect::<Vec<_>>().join("\n")
     }
 
     fn command(&self) -> Command {
@@ -71,6 +105,6 @@ impl Tmux {
 
 impl Drop for Tmux {
     fn drop(&mut self) {
-        let _ = self.command().arg("kill-server").stdout(Stdio::null()).stderr(Stdio::null()).status();
+        self.end();
     }
 }

@@ -1,0 +1,147 @@
+//! `cargo xtask e2e`: the project's own scenarios on the real client, with a scripted model, nothing outside loopback.
+
+mod client;
+mod scenarios;
+mod session;
+mod world;
+
+use std::fs;
+use std::io::{self, Write};
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail, ensure};
+
+use self::scenarios::{ALL, Scenario};
+use self::world::Cast;
+use crate::stage::{check_interrupts, until, watch_interrupts};
+use crate::workspace::{Profile, Workspace};
+use crate::{dist, run, tools};
+
+/// What became of one scenario.
+struct Outcome {
+    scenario: &'static Scenario,
+    took: Duration,
+    result: Result<()>,
+}
+
+/// Prints the scenarios' names, and what each of them shows.
+fn list() -> Result<()> {
+    for scenario in ALL {
+        let aside = if scenario.long { " (only by name)" } else { "" };
+        writeln!(io::stdout(), "{:<16} {}{aside}", scenario.name, scenario.about)?;
+    }
+    Ok(())
+}
+
+/// Which scenarios are played, and how.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// Play only these; the long session is played only so
+    #[arg(value_name = "NAME")]
+    names: Vec<String>,
+    /// Print what there is to play, and play nothing
+    #[arg(long)]
+    list: bool,
+    /// Where the client cannot be had, say so and succeed
+    #[arg(long)]
+    if_possible: bool,
+    /// Begin no scenario after so many seconds, and name those that were left out
+    #[arg(long, value_name = "SECONDS")]
+    within: Option<u64>,
+    /// Keep the throwaway homes, and say where they are
+    #[arg(long)]
+    keep: bool,
+}
+
+/// Plays the scenarios that are named, or all but the long one; fails if one of them does.
+pub(crate) fn run(workspace: &Workspace, args: &Args) -> Result<()> {
+    if args.list {
+        return list();
+    }
+    let chosen = choose(&args.names)?;
+    let client = match client::find(workspace) {
+        Err(error) if args.if_possible => {
+            writeln!(io::stdout(), "left out: the scenarios on the real client ({error:#})")?;
+            return Ok(());
+        }
+        found => found?,
+    };
+    tools::ensure(&["tmux"])?;
+    let version = run::output(run::program(&client).arg("--version"))?;
+    dist::run(workspace, Profile::Dev, None, dist::Packing::Nothing)?;
+    watch_interrupts()?;
+    writeln!(io::stdout(), "\n{} scenarios on {}", chosen.len(), version.trim())?;
+    let cast = Cast { client, marketplace: workspace.target.join("dist") };
+    let deadline = args.within.map(|seconds| Instant::now() + Duration::from_secs(seconds));
+    let mut outcomes = Vec::new();
+    for scenario in chosen {
+        if deadline.is_some_and(|deadline| Instant::now() > deadline) {
+            writeln!(io::stdout(), "  left out, the time is over: {}", scenario.name)?;
+            continue;
+        }
+        outcomes.push(play(scenario, &cast, args.keep)?);
+        check_interrupts()?;
+    }
+    report(&outcomes)
+}
+
+fn choose(names: &[String]) -> Result<Vec<&'static Scenario>> {
+    if names.is_empty() {
+        return Ok(ALL.iter().filter(|scenario| !scenario.long).collect());
+    }
+    let find = |name: &String| {
+        let found = ALL.iter().find(|scenario| scenario.name == name);
+        found.with_context(|| format!("there is no scenario {name:?}; cargo xtask e2e --list names them"))
+    };
+    names.iter().map(find).collect()
+}
+
+/// Plays one in a home of its own, and says at once how it went.
+fn play(scenario: &'static Scenario, cast: &Cast, keep: bool) -> Result<Outcome> {
+    let mut home = tempfile::Builder::new().prefix("lh-e2e-").tempdir().context("cannot make a throwaway home")?;
+    home.disable_cleanup(keep);
+    let start = Instant::now();
+    let result = (scenario.play)(cast, home.path());
+    let took = start.elapsed();
+    match &result {
+        Ok(()) => writeln!(io::stdout(), "  ok      {:<16} {:>5.1} s", scenario.name, took.as_secs_f64())?,
+        Err(error) => {
+            writeln!(io::stdout(), "  FAILED  {:<16} {:>5.1} s\n{error:#}", scenario.name, took.as_secs_f64())?;
+            writeln!(io::stdout(), "the hooks' error log says: {}", world::errors(home.path()).trim())?;
+        }
+    }
+    if keep {
+        writeln!(io::stdout(), "  kept: {}", home.path().display())?;
+    } else {
+        remove(home.path())?;
+    }
+    Ok(Outcome { scenario, took, result })
+}
+
+/// Removes a home, again while something that is about to end still writes to it.
+fn remove(home: &Path) -> Result<()> {
+    let gone = until("the throwaway home to be removed", Duration::from_secs(10), || {
+        let _ = fs::remove_dir_all(home);
+        Ok((!home.exists()).then_some(()))
+    });
+    gone.with_context(|| format!("something still writes to {}", home.display()))
+}
+
+fn report(outcomes: &[Outcome]) -> Result<()> {
+    let mut out = io::stdout();
+    writeln!(out, "\n{:<16} {:>7}  {:<6}  SHOWS", "SCENARIO", "SECONDS", "")?;
+    for Outcome { scenario, took, result } in outcomes {
+        let verdict = if result.is_ok() { "ok" } else { "FAILED" };
+        writeln!(out, "{:<16} {:>7.1}  {verdict:<6}  {}", scenario.name, took.as_secs_f64(), scenario.about)?;
+    }
+    let took: Duration = outcomes.iter().map(|outcome| outcome.took).sum();
+    writeln!(out, "{:<16} {:>7.1}", "together", took.as_secs_f64())?;
+    let failed: Vec<_> = outcomes.iter().filter(|outcome| outcome.result.is_err()).collect();
+    if !failed.is_empty() {
+        let names: Vec<_> = failed.iter().map(|outcome| outcome.scenario.name).collect();
+        bail!("failed: {}", names.join(", "));
+    }
+    ensure!(!outcomes.is_empty(), "no scenario was played");
+    Ok(())
+}

@@ -1,0 +1,56 @@
+//! The scenarios, in the order in which they are played.
+
+mod handover;
+mod life;
+mod long;
+mod memory;
+mod setup;
+mod states;
+mod typing;
+
+use std::path::Path;
+
+use anyhow::Result;
+
+use super::world::Cast;
+
+/// One thing that must work on the real client.
+pub(crate) struct Scenario {
+    /// What it is called on the command line.
+    pub(crate) name: &'static str,
+    /// What it shows, for the table.
+    pub(crate) about: &'static str,
+    /// Whether it is played only when it is named.
+    pub(crate) long: bool,
+    /// Plays it below a throwaway home.
+    pub(crate) play: fn(&Cast, &Path) -> Result<()>,
+}
+
+const fn scenario(name: &'static str, about: &'static str, play: fn(&Cast, &Path) -> Result<()>) -> Scenario {
+    Scenario { name, about, long: false, play }
+}
+
+/// All of them.
+pub(crate) const ALL: &[Scenario] = &[
+    scenario("install", "longhaul install, the client's own check, and a first turn", setup::install),
+    scenario("bookmark", "a rewind point in the middle of a long turn, without a request", typing::bookmark),
+    scenario("draft", "what was half typed is there again after a bookmark", typing::draft),
+    scenario("dialog", "nothing is typed into an open dialog", typing::dialog),
+    scenario("blocked", "a permission dialog blocks, its answer clears, yes or no", states::blocked),
+    scenario("esc", "the status is idle within a second of an interrupt by Esc", states::esc),
+    scenario("clear", "after /clear the next session is shown where the old one was", handover::clear),
+    scenario("windows", "two windows of one project, each with its own baton", handover::two_windows),
+    scenario("continuation", "a full context goes on in a fresh session, through the module", handover::continuation),
+    scenario("typed", "the same without the module: typed", handover::continuation_typed),
+    scenario("memory", "what A did is shown to B, and found by it over MCP", memory::memory),
+    scenario("exit", "after /exit and SIGKILL the session is gone and remembered", life::exit),
+    scenario("resume", "a resumed session goes on under its id, a fork under its own", life::resume),
+    scenario("compact", "/compact is noted, and the session goes on", life::compact),
+    scenario("subagents", "at work until the last subagent in the background has returned", life::subagents),
+    Scenario {
+        name: "long",
+        about: "two hours in two minutes: 40 turns, 300 tool calls, all jobs on",
+        long: true,
+        play: long::long,
+    },
+];

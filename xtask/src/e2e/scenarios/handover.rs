@@ -1,0 +1,83 @@
+//! What one session hands over to the next.
+
+use std::path::Path;
+
+use anyhow::{Context, Result, ensure};
+use longhaul_fake_model::Rule;
+use serde_json::json;
+
+use super::super::world::{Cast, World};
+
+const HANDOFF: &str = "---\ncontinue: true\nnonce: {}\n---\n# Task\nCount the beans.\n# Completed\nHalf of them.\n\
+                       # Remaining\n- the other half\n# Key Context\nThe beans are in the jar.\n";
+
+/// After `/clear` the next session is shown where the old one was.
+pub(crate) fn clear(cast: &Cast, home: &Path) -> Result<()> {
+    let world = World::new(cast, home, &json!({ "memory": { "enabled": false } }), Vec::new())?;
+    let session = world.open(&[])?;
+    session.say("SAY:the beans are in the jar")?;
+    let old = session.id()?;
+    let new = session.restart("/clear")?;
+    ensure!(new != old, "/clear has kept the session's id");
+    session.say("SAY:and where now?")?;
+    let shown = world.shown("and where now?").context("the prompt has not reached the model")?;
+    ensure!(shown.mentions("the beans are in the jar"), "the new session is not shown what the old one said");
+    let rows = world.longhaul_json(&["status"])?;
+    ensure!(rows.as_array().is_some_and(|rows| rows.len() == 1), "the pane has more than one session: {rows}");
+    Ok(())
+}
+
+/// Two windows of one project are cleared: each goes on with its own.
+pub(crate) fn two_windows(cast: &Cast, home: &Path) -> Result<()> {
+    let world = World::new(cast, home, &json!({ "memory": { "enabled": false } }), Vec::new())?;
+    let (left, right) = (world.open(&[])?, world.open(&[])?);
+    left.say("SAY:apples on the left")?;
+    right.say("SAY:pears on the right")?;
+    left.restart("/clear")?;
+    right.restart("/clear")?;
+    right.say("SAY:which fruit here")?;
+    left.say("SAY:which fruit there")?;
+    for (prompt, own, other) in [("fruit here", "pears", "apples"), ("fruit there", "apples", "pears")] {
+        let shown = world.shown(prompt).with_context(|| format!("{prompt:?} has not reached the model"))?;
+        ensure!(shown.mentions(own) && !shown.mentions(other), "the session of {prompt:?} is not shown its {own} only");
+    }
+    Ok(())
+}
+
+/// A full context, with the client's module: it clears and prompts by itself.
+pub(crate) fn continuation(cast: &Cast, home: &Path) -> Result<()> {
+    go_on(cast, home, true)
+}
+
+/// A full context, without the module: the same, typed.
+pub(crate) fn continuation_typed(cast: &Cast, home: &Path) -> Result<()> {
+    go_on(cast, home, false)
+}
+
+fn go_on(cast: &Cast, home: &Path, bridge: bool) -> Result<()> {
+    let config = json!({ "continuation": { "enabled": true }, "bridge": { "enabled": bridge } });
+    let world = World::new(cast, home, &config, rules())?;
+    let session = world.open(&[])?;
+    let old = session.id()?;
+    session.say("SAY:the first bean")?;
+    // With a tool call: the transcript, which lags, then has the use of it before the turn ends.
+    session.submit("USAGE:900000 TOOLS:2;;SAY:the second bean")?;
+    session.wait_for("I go on with the other half.")?;
+    ensure!(session.id()? != old, "nothing was cleared");
+    let shown = world.shown("Continue from the handoff").context("no prompt came after the handoff")?;
+    ensure!(shown.mentions("The beans are in the jar."), "the new session is not shown the handoff");
+    let fresh = shown.messages().iter().all(|message| message["role"] != "assistant");
+    ensure!(fresh, "the old conversation was not cleared");
+    world.wait("the chain's end", || {
+        let steps = world.longhaul_json(&["continuation", "log"])?;
+        Ok(steps.as_array().into_iter().flatten().any(|step| step["state"] == "done"))
+    })?;
+    ensure!(world.errors().is_empty(), "the hooks wrote errors");
+    Ok(())
+}
+
+/// Returns how the model answers what the plugin asks it in a continuation.
+pub(crate) fn rules() -> Vec<Rule> {
+    let rule = |after: &str, say: &str| Rule { after: after.to_owned(), say: say.to_owned() };
+    vec![rule("nonce: ", HANDOFF), rule("Continue from the handoff", "I go on with the other half.")]
+}

@@ -1,0 +1,91 @@
+//! Beginnings, endings and what is between.
+
+use std::path::Path;
+
+use anyhow::{Context, Result, ensure};
+use serde_json::json;
+
+use super::super::world::{Cast, World};
+
+/// A session that exits is gone at once; one that is killed, for which there is no hook, soon; both are remembered.
+pub(crate) fn exit(cast: &Cast, home: &Path) -> Result<()> {
+    let world = World::new(cast, home, &json!({}), Vec::new())?;
+    let session = world.open(&[])?;
+    let id = session.id()?;
+    session.say("RUN:echo left-politely")?;
+    session.exit()?;
+    world.wait("SessionEnd", || Ok(world.events("SessionEnd").len() == 1))?;
+    ensure!(world.state(&id)?.is_none(), "the session that has exited is still tracked");
+    let session = world.open(&[])?;
+    let id = session.id()?;
+    session.say("RUN:echo killed-in-the-act")?;
+    session.submit("SLOW:500 SAY:one two three four five six seven eight nine ten")?;
+    world.wait_for_state(&id, "working")?;
+    session.kill()?;
+    world.wait("the killed session to be forgotten", || Ok(world.state(&id)?.is_none()))?;
+    ensure!(world.events("SessionEnd").len() == 1, "there is a hook for SIGKILL after all");
+    for mark in ["left-politely", "killed-in-the-act"] {
+        world.longhaul(&["memory", "search", mark]).with_context(|| format!("{mark} is not remembered"))?;
+    }
+    Ok(())
+}
+
+/// A session that is resumed keeps its id and everything under it; a fork gets its own.
+pub(crate) fn resume(cast: &Cast, home: &Path) -> Result<()> {
+    let world = World::new(cast, home, &json!({}), Vec::new())?;
+    let session = world.open(&[])?;
+    let id = session.id()?;
+    session.say("RUN:echo before-the-break")?;
+    session.exit()?;
+    let session = world.open(&["--resume", &id])?;
+    ensure!(session.id()? == id, "a resumed session has another id");
+    session.say("RUN:echo after-the-break")?;
+    world.wait_for_state(&id, "completed")?;
+    ensure!(world.log(&id, 'T').len() == 2, "the activity log did not go on");
+    session.exit()?;
+    let session = world.open(&["--resume", &id, "--fork-session"])?;
+    // The fork's id is known when it has been prompted.
+    session.say("RUN:echo on-a-new-branch")?;
+    let prompts = world.events("UserPromptSubmit");
+    let fork = prompts.last().and_then(|prompt| prompt["session_id"].as_str()).context("no prompt came")?;
+    ensure!(fork != id, "a fork has the same id");
+    world.wait_for_state(fork, "completed")?;
+    ensure!(world.state(&id)?.is_none(), "the session that was forked is tracked as if it ran");
+    let found = world.longhaul_json(&["memory", "search", "before-the-break", "--type", "observations"])?;
+    ensure!(found.as_array().is_some_and(|found| found.len() == 1), "it is remembered more than once: {found}");
+    Ok(())
+}
+
+/// `/compact` is noted, keeps the session, and leaves nothing behind that looks like work.
+pub(crate) fn compact(cast: &Cast, home: &Path) -> Result<()> {
+    let world = World::new(cast, home, &json!({}), Vec::new())?;
+    let session = world.open(&[])?;
+    let id = session.id()?;
+    session.say("RUN:echo to be compacted")?;
+    session.say("SAY:and this")?;
+    let same = session.restart("/compact")?;
+    world.wait("PostCompact", || Ok(!world.events("PostCompact").is_empty()))?;
+    ensure!(same == id, "/compact has changed the session's id");
+    ensure!(world.log(&id, 'C').len() == 1, "the compaction is not in the activity log");
+    session.say("SAY:going on")?;
+    world.wait_for_state(&id, "completed")?;
+    let shown = world.shown("going on").context("the prompt has not reached the model")?;
+    ensure!(shown.mentions("A SUMMARY OF THE CONVERSATION"), "the summary was not taken");
+    Ok(())
+}
+
+/// Three subagents in the background: the session is at work until the last of them has returned.
+pub(crate) fn subagents(cast: &Cast, home: &Path) -> Result<()> {
+    let world = World::new(cast, home, &json!({}), Vec::new())?;
+    let session = world.open(&[])?;
+    let id = session.id()?;
+    session.submit("TASK:3:SLOW:600 TOOLS:3;;SAY:they are under way")?;
+    world.wait("the turn's end", || Ok(!world.events("Stop").is_empty()))?;
+    if world.events("SubagentStop").len() < 3 {
+        ensure!(world.state(&id)?.as_deref() == Some("working"), "subagents run, yet the session is not at work");
+    }
+    world.wait("three subagents' return", || Ok(world.events("SubagentStop").len() >= 3))?;
+    world.wait_for_state(&id, "completed")?;
+    ensure!(world.log(&id, 'A').len() == 3, "the activity log has not three returns");
+    world.wait("a bookmark for the burst", || Ok(!world.log(&id, 'B').is_empty()))
+}
