@@ -9,6 +9,10 @@
 #![expect(clippy::disallowed_methods, reason = "end-to-end tests run programs and read the clock")]
 
 mod attached;
+#[path = "../shared/dice.rs"]
+mod dice;
+#[path = "../shared/mutant.rs"]
+mod mutant;
 mod past;
 mod poll;
 mod predecessors;
@@ -24,6 +28,8 @@ mod bridge_module;
 mod cli;
 mod context_guard;
 mod continuation;
+mod domain_crates;
+mod faults;
 mod handoff;
 mod install;
 mod logging;
