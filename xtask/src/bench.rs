@@ -3,9 +3,9 @@
 mod history;
 mod large;
 mod past;
-mod payload;
+pub(crate) mod payload;
 mod reference;
-mod report;
+pub(crate) mod report;
 mod rows;
 mod subject;
 mod worker;
