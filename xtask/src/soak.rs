@@ -145,6 +145,8 @@ impl Scene {
         let hooks = Sample::new("a hook", hooks.concat());
         let empty = Sample::new("an empty Rust program", empty.concat());
 
+        // Takes in what a last Stop has left to whoever comes next.
+        run::output(self.command("longhaul").args(["memory", "stats"]))?;
         let lines = |letter: char| count_lines(&self.data().join("sessions"), letter);
         let store = Store::open(&self.data().join("longhaul.db"), Duration::from_secs(5))?;
         let observations = store.stats()?.observations as usize;
