@@ -9,6 +9,10 @@
 #![expect(clippy::disallowed_methods, reason = "end-to-end tests run programs and read the clock")]
 
 mod attached;
+#[path = "../shared/dice.rs"]
+mod dice;
+#[path = "../shared/mutant.rs"]
+mod mutant;
 mod past;
 mod poll;
 mod predecessors;
@@ -26,6 +30,8 @@ mod cli;
 mod codex;
 mod context_guard;
 mod continuation;
+mod domain_crates;
+mod faults;
 mod handoff;
 mod install;
 mod logging;

@@ -105,7 +105,7 @@ impl Sandbox {
     /// Returns the lines of a session's activity log; none if there is no log.
     pub(crate) fn log_lines(&self, session: &str) -> Vec<String> {
         let path = self.data_dir().join("sessions").join(format!("{session}.log"));
-        fs::read_to_string(path).unwrap_or_default().lines().map(str::to_owned).collect()
+        String::from_utf8_lossy(&fs::read(path).unwrap_or_default()).lines().map(str::to_owned).collect()
     }
 
     /// Returns how many lines of a session's activity log begin with `letter`.

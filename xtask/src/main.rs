@@ -3,12 +3,18 @@
 mod bench;
 mod codegen;
 mod demo;
+#[path = "../../tests/shared/dice.rs"]
+mod dice;
 mod dist;
 mod e2e;
+mod fuzz;
 mod install;
+#[path = "../../tests/shared/mutant.rs"]
+mod mutant;
 mod pictures;
 mod release;
 mod run;
+mod soak;
 mod stage;
 mod test;
 mod tools;
@@ -112,6 +118,31 @@ enum Task {
         #[arg(long, conflicts_with_all = ["large", "worker", "json"])]
         report: bool,
     },
+    /// Run many sessions at once, and count what is lost: log lines, observations, writes
+    Soak {
+        /// How many sessions
+        #[arg(long, default_value_t = 200, value_name = "N")]
+        sessions: usize,
+        /// How many hooks each of them fires
+        #[arg(long, default_value_t = 100, value_name = "N")]
+        hooks: usize,
+        /// Use the dev profile, and judge no times
+        #[arg(long)]
+        quick: bool,
+    },
+    /// Fuzz every parser, or send damaged payloads to every executable
+    #[command(group = clap::ArgGroup::new("what").required(true))]
+    Fuzz {
+        /// Fuzz the parsers for so long, with cargo-fuzz where it is installed
+        #[arg(long, value_name = "N", group = "what")]
+        seconds: Option<u64>,
+        /// Send so many damaged payloads to the executables
+        #[arg(long, value_name = "N", group = "what")]
+        payloads: Option<usize>,
+        /// What the payloads are made by: the same seed makes the same ones
+        #[arg(long, default_value_t = 1, value_name = "N", requires = "payloads")]
+        seed: u64,
+    },
 }
 
 fn main() -> ExitCode {
@@ -147,6 +178,12 @@ fn start(task: Task) -> Result<()> {
         Task::Demo { keep } => demo::run(&workspace, keep),
         Task::E2e(args) => e2e::run(&workspace, &args),
         Task::Test { arguments } => test::run(&workspace, &arguments),
+        Task::Soak { sessions, hooks, quick } => {
+            let profile = if quick { Profile::Dev } else { Profile::Release };
+            soak::run(&workspace, profile, soak::Crowd { sessions, hooks })
+        }
+        Task::Fuzz { payloads: Some(count), seed, .. } => fuzz::run_payloads(&workspace, count, seed),
+        Task::Fuzz { payloads: None, seconds, .. } => fuzz::run(&workspace, seconds.unwrap_or_default()),
         Task::Bench { worker: true, json, .. } => bench::run_worker(&workspace, json),
         Task::Bench { large: Some(count), json, .. } => bench::run_large(&workspace, count, json),
         Task::Bench { runs, report: true, .. } => bench::run(&workspace, runs, bench::Output::Page),

@@ -1,6 +1,12 @@
 //! The activity log: its lines, what a window of it amounts to, and whether that is worth a bookmark.
 //!
 //! The log is the only state of the bookmarks. Everything is derived afresh from its end, so no counter can drift.
+//!
+//! `cargo run -p longhaul-activity-log --example worth_a_bookmark`:
+//!
+//! ```no_run
+#![doc = include_str!("../examples/worth_a_bookmark.rs")]
+//! ```
 
 mod compaction;
 mod decision;

@@ -1,6 +1,12 @@
 //! What every job shares: hook events in, hook replies out, configuration, session ids, guards, a text budget, `Env`.
 //!
 //! Pure: nothing here reads a file, a clock or the environment.
+//!
+//! `cargo run -p longhaul-core --example answer_an_event`:
+//!
+//! ```no_run
+#![doc = include_str!("../examples/answer_an_event.rs")]
+//! ```
 
 pub mod budget;
 pub mod catalog;

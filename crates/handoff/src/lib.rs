@@ -2,6 +2,12 @@
 //!
 //! A session that is cleared leaves a [`Baton`]; the next one takes it ([`choose`]), inherits the session behind it
 //! ([`predecessor`]) and is shown what was said there, curated into a budget ([`render`]).
+//!
+//! `cargo run -p longhaul-handoff --example pass_on`:
+//!
+//! ```no_run
+#![doc = include_str!("../examples/pass_on.rs")]
+//! ```
 
 mod baton;
 pub mod bridge;

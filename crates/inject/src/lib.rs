@@ -2,6 +2,12 @@
 //!
 //! Everything here is a function from values to values: which terminal the environment names, what to run in order to
 //! type into it, what a captured screen shows, and whether it is safe to type now. Running it is the caller's business.
+//!
+//! `cargo run -p longhaul-inject --example look_before_typing`:
+//!
+//! ```no_run
+#![doc = include_str!("../examples/look_before_typing.rs")]
+//! ```
 
 mod means;
 mod terminal;

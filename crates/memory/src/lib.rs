@@ -1,4 +1,10 @@
 //! Memory: what every session did, told by rule, kept without what is private, and found again.
+//!
+//! `cargo run -p longhaul-memory --example remember`:
+//!
+//! ```no_run
+#![doc = include_str!("../examples/remember.rs")]
+//! ```
 
 mod call;
 mod cap;

@@ -13,6 +13,9 @@ use crate::Error;
 /// The most that is read of a project's file.
 const MAX_FOREIGN: u64 = 64 * 1024;
 
+/// The most that is read of a file that the user wrote.
+const MAX_OWN: u64 = 16 << 20;
+
 /// Reads a file of a project, which may come from anybody: no link is followed, nothing that is no plain file is waited
 /// for, and no more than 64 KB are read.
 ///
@@ -31,6 +34,15 @@ pub(crate) fn open_plain(path: &Path) -> io::Result<File> {
     let flags = OFlags::NONBLOCK | OFlags::CLOEXEC;
     let file = OpenOptions::new().read(true).custom_flags(flags.bits() as i32).open(path)?;
     if file.metadata()?.is_file() { Ok(file) } else { Err(io::ErrorKind::InvalidInput.into()) }
+}
+
+/// Reads a file of the user's, whatever it is: of a pipe or a device, no more than is there at once.
+pub(crate) fn read_without_waiting(path: &Path) -> io::Result<Vec<u8>> {
+    let flags = OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let file = OpenOptions::new().read(true).custom_flags(flags.bits() as i32).open(path)?;
+    let mut bytes = Vec::new();
+    file.take(MAX_OWN).read_to_end(&mut bytes)?;
+    Ok(bytes)
 }
 
 /// Creates a folder and those above it, 0700.

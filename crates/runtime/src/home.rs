@@ -180,7 +180,7 @@ impl Home {
 /// Reads the config file; one that is not there is the defaults.
 pub fn config(env: &Env) -> Result<(Config, Vec<config::Warning>), Error> {
     let Some(path) = &env.config_path else { return Ok((Config::default(), Vec::new())) };
-    match std::fs::read(path) {
+    match files::read_without_waiting(path) {
         Ok(bytes) => Ok(Config::from_json(&String::from_utf8_lossy(&bytes))),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok((Config::default(), Vec::new())),
         Err(source) => Err(Error::Read { path: path.clone(), source }),

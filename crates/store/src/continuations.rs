@@ -334,6 +334,11 @@ fn millis(row: &Row<'_>, column: usize) -> rusqlite::Result<Millis> {
     Ok(Millis(row.get::<_, i64>(column)?.unsigned_abs()))
 }
 
+/// Reads a count; one that cannot be is the nearest that can.
+fn count(row: &Row<'_>, column: usize) -> rusqlite::Result<u32> {
+    Ok(u32::try_from(row.get::<_, i64>(column)?.max(0)).unwrap_or(u32::MAX))
+}
+
 fn read(row: &Row<'_>) -> rusqlite::Result<Chain> {
     let state = |column: usize| -> rusqlite::Result<Option<State>> {
         Ok(row.get::<_, Option<String>>(column)?.and_then(|state| State::from_stored(&state)))
@@ -341,20 +346,20 @@ fn read(row: &Row<'_>) -> rusqlite::Result<Chain> {
     Ok(Chain {
         id: row.get(0)?,
         project_path: row.get(2)?,
-        client_pid: row.get(3)?,
+        client_pid: count(row, 3)?,
         place: row.get(4)?,
         plan: Plan {
             session: row.get(1)?,
             state: state(5)?.unwrap_or_default(),
-            round: row.get(6)?,
+            round: count(row, 6)?,
             nonce: row.get(7)?,
             asked_at: millis(row, 8)?,
             fired: serde_json::from_str(&row.get::<_, String>(9)?).unwrap_or_default(),
-            attempt: row.get(10)?,
+            attempt: count(row, 10)?,
             since: millis(row, 11)?,
             deadline: millis(row, 12)?,
             paused: row.get(13)?,
-            lifts: row.get(17)?,
+            lifts: count(row, 17)?,
             by_prompt: row.get(18)?,
             stuck_in: state(14)?,
             reason: row.get(15)?,

@@ -1,6 +1,12 @@
 //! Which session works, waits for somebody or is gone, and how that is shown.
 //!
 //! Pure: rows, panes, processes and times are values passed in.
+//!
+//! `cargo run -p longhaul-tracker --example status_line`:
+//!
+//! ```no_run
+#![doc = include_str!("../examples/status_line.rs")]
+//! ```
 
 mod agent;
 mod state;

@@ -3,6 +3,12 @@
 //!
 //! [`Reader`] takes the file in whatever pieces it grew and gives back [`Turn`]s, with a [`Cursor`] that says where to go
 //! on. [`replaced_turns`] says which of them a rewind took back.
+//!
+//! `cargo run -p longhaul-transcript --example turns`:
+//!
+//! ```no_run
+#![doc = include_str!("../examples/turns.rs")]
+//! ```
 
 mod branch;
 mod classify;

@@ -8,17 +8,8 @@ use rusqlite::Connection;
 use serde_json::json;
 
 use super::{Session, rows, titles};
+use crate::dice::Dice;
 use crate::sandbox::{Sandbox, payload};
-
-/// A stream of numbers that is the same in every run.
-struct Dice(u64);
-
-impl Dice {
-    fn roll(&mut self, below: u64) -> u64 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) % below
-    }
-}
 
 #[test]
 fn hooks_killed_at_any_moment_lose_nothing_that_was_answered() {

@@ -1,3 +1,4 @@
+use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use crate::Config;
@@ -114,4 +115,41 @@ fn a_project_may_say_whether_and_when_and_no_more() {
     assert_eq!(eager.at.0, [0.2, 20_000.0, 0.9], "a project cannot clear at every turn");
     let (unchanged, warnings) = own.clone().with_project("no json");
     assert_eq!((unchanged, warnings.len()), (own, 1));
+}
+
+/// JSON of the config's own keys with values that may be anything.
+fn configlike() -> impl Strategy<Value = String> {
+    let keys: Vec<String> = Config::keys().into_iter().map(|key| key.path).collect();
+    let value =
+        prop::sample::select(vec!["null", "-1", "1e300", "\"12\"", "\"\"", "[]", "{}", "[0.5, -2, \"x\"]", "true"]);
+    prop::collection::vec((prop::sample::select(keys), value), 0..8).prop_map(|settings| {
+        let mut config = json!({});
+        for (key, value) in settings {
+            let pointer = key.split('.').fold(&mut config, |inner, part| {
+                if !inner.is_object() {
+                    *inner = json!({});
+                }
+                &mut inner[part]
+            });
+            *pointer = serde_json::from_str(value).unwrap();
+        }
+        config.to_string()
+    })
+}
+
+proptest! {
+    #[test]
+    fn any_text_leaves_a_configuration_in_force(text in any::<String>(), braces in "[{}\\[\\]\":,a0 ]{0,60}") {
+        for text in [text, braces] {
+            let (config, warnings) = Config::from_json(&text);
+            prop_assert!(config == Config::default() || warnings.is_empty(), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn any_value_is_taken_or_named_in_a_warning(text in configlike()) {
+        let (config, warnings) = Config::from_json(&text);
+        prop_assert!(warnings.iter().all(|warning| !warning.to_string().is_empty()));
+        let _ = config.continuation.with_project(&text);
+    }
 }

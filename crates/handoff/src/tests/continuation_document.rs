@@ -1,4 +1,5 @@
 use longhaul_core::Millis;
+use proptest::prelude::*;
 
 use crate::continuation::{Document, Malformed, Written, WrittenAs, find_handoff, page};
 
@@ -149,4 +150,25 @@ fn what_is_left_to_do_arrives_however_long_the_rest_is() {
     assert!(shown.chars().count() <= 3_000 && shown.contains("# Task") && shown.contains("# Remaining"));
     let whole = page("# Task\nx", "session", 1, 3_000, "/f");
     assert!(!whole.contains("/f"), "{whole}");
+}
+
+proptest! {
+    #[test]
+    fn no_text_breaks_the_reader(
+        text in any::<String>(),
+        mixed in "(---\n|continue: (true|false|x)\n|nonce: lh-1\n|```\n|# Remaining\n|- x\n|a: \\[\n|: |&a |\\*a|\t|\u{feff}|é){0,30}",
+    ) {
+        for text in [text, mixed] {
+            if let Ok(document) = Document::parse_answer(&text, "lh-1") {
+                let _ = (document.remaining(), document.section("Remaining").map(str::len));
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_kept_in_a_file_is_read_again_the_same(body in "[a-z# \n]{0,80}", goes_on in any::<bool>()) {
+        let text = format!("---\ncontinue: {goes_on}\nnonce: lh-1\n---\n# Task\n{body}\n");
+        let document = Document::parse(&text).unwrap();
+        prop_assert_eq!(Document::parse(&document.to_text()), Ok(document));
+    }
 }

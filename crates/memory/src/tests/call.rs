@@ -87,4 +87,11 @@ proptest! {
         prop_assert!(serde_json::from_str::<Value>(&line).is_ok());
         prop_assert_eq!(Call::from_line(&line), Some(call));
     }
+    #[test]
+    fn no_line_breaks_the_reader(text in any::<String>(), torn in any::<prop::sample::Index>()) {
+        let _ = Call::from_line(&text);
+        let line = Call::new(&RawCall { tool_use_id: "a", tool: "Bash", input: &text, ..RawCall::default() }).to_line();
+        let cut = (0..=torn.index(line.len())).rev().find(|at| line.is_char_boundary(*at)).unwrap_or_default();
+        prop_assert_eq!(Call::from_line(&line[..cut]), None);
+    }
 }

@@ -125,15 +125,29 @@ fn read(path: &Path, position: u64) -> Result<Notes, Error> {
         file => file.map_err(failed)?,
     };
     let length = file.metadata().map_err(failed)?.len();
-    // A file that is shorter is another one.
-    let start = if length < position { 0 } else { position };
+    let begin = if is_end_of_line(&file, length, position) { position } else { 0 };
+    let mut start = begin;
     let mut bytes = vec![0; usize::try_from(length - start).unwrap_or(PIECE).min(PIECE)];
-    let mut read = file.read_at(&mut bytes, start).map_err(failed)?;
-    // A line that is being written is for the next time.
-    read = bytes[..read].iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
+    let read = loop {
+        let read = file.read_at(&mut bytes, start).map_err(failed)?;
+        match bytes[..read].iter().rposition(|byte| *byte == b'\n') {
+            Some(end) => break end + 1,
+            // No hook writes a line as long as this: it is passed over.
+            None if read == PIECE => start += read as u64,
+            // A line that is being written is for the next time, and so is one that was passed over and has no end yet.
+            None => return Ok(Notes { position: begin, file: Some(file), ..Notes::default() }),
+        }
+    };
     let text = String::from_utf8_lossy(&bytes[..read]);
     let calls = text.lines().filter_map(Call::from_line).collect();
     Ok(Notes { calls, position: start + read as u64, file: Some(file) })
+}
+
+/// Returns whether a reading may have ended at `position`; where not, it was of another file by the same name.
+fn is_end_of_line(file: &File, length: u64, position: u64) -> bool {
+    let Some(last) = position.checked_sub(1) else { return true };
+    let mut byte = [0];
+    position <= length && file.read_at(&mut byte, last).is_ok_and(|read| read == 1) && byte == [b'\n']
 }
 
 /// Returns whether an open file still has a name.

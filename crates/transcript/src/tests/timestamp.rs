@@ -1,4 +1,5 @@
 use longhaul_core::Millis;
+use proptest::prelude::*;
 
 use crate::parse_timestamp;
 
@@ -33,5 +34,12 @@ fn anything_else_is_none() {
         "2026-11-1é23:45:24Z",
     ] {
         check(text, None);
+    }
+}
+
+proptest! {
+    #[test]
+    fn no_text_breaks_the_reader(text in any::<String>(), like in "[0-9]{0,5}[-:T.Z+0-9é]{0,30}") {
+        let _ = (parse_timestamp(&text), parse_timestamp(&like));
     }
 }

@@ -1,0 +1,20 @@
+//! Says of a session's activity log whether enough has happened for a bookmark, and why.
+
+#![expect(clippy::print_stdout, reason = "an example shows what comes out")]
+
+use longhaul_activity_log::{Reach, Situation, Verdict, decide, measure};
+use longhaul_core::{Config, Millis};
+
+fn main() {
+    let (config, _) = Config::from_json(r#"{"bookmarks": {"thresholds": {"minToolCalls": 3}}}"#);
+    let mut log = String::from("P 1000\nB 2000\n");
+    for call in 1..=4_u64 {
+        let now = Millis(100_000 * call);
+        log.push_str(&format!("T {now} 1200\n"));
+        let metrics = measure(log.as_bytes(), Reach::Whole);
+        match decide(Situation::ToolCall, &config.bookmarks, true, &metrics, now) {
+            Verdict::Inject(reason) => println!("call {call}: a bookmark, after {reason}"),
+            Verdict::Skip(skip) => println!("call {call}: none, {skip}"),
+        }
+    }
+}

@@ -1,0 +1,14 @@
+//! The config file: any text has a configuration in force.
+
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use longhaul_core::Config;
+
+fuzz_target!(|text: &str| {
+    let (config, warnings) = Config::from_json(text);
+    for warning in warnings {
+        let _ = warning.to_string();
+    }
+    let _ = config.continuation.with_project(text);
+});

@@ -1,0 +1,36 @@
+//! Many sessions at once. `cargo xtask soak` does the same with two hundred.
+
+use std::thread;
+
+use serde_json::json;
+
+use super::{Session, check_whole, stored_calls};
+use crate::sandbox::Sandbox;
+
+const SESSIONS: usize = 20;
+const CALLS: usize = 10;
+
+#[test]
+fn no_line_and_no_observation_is_lost_and_nobody_finds_the_database_locked() {
+    let sandbox = Sandbox::new();
+    let ids: Vec<String> = (0..SESSIONS).map(|number| format!("s{number}")).collect();
+    thread::scope(|scope| {
+        for id in &ids {
+            let session = Session::new(&sandbox, id);
+            scope.spawn(move || {
+                session.fire("SessionStart", json!({ "source": "startup" }));
+                session.fire("UserPromptSubmit", json!({ "prompt": "go" }));
+                for call in 0..CALLS {
+                    session.call(&format!("{}-{call}", session.id));
+                }
+                session.fire("Stop", json!({ "last_assistant_message": "done" }));
+            });
+        }
+    });
+    for id in &ids {
+        assert_eq!((sandbox.count_lines(id, "P"), sandbox.count_lines(id, "T")), (1, CALLS), "{id}");
+    }
+    assert_eq!(stored_calls(&sandbox).len(), SESSIONS * CALLS);
+    check_whole(&sandbox);
+    assert_eq!(sandbox.error_log(), "");
+}

@@ -1,0 +1,37 @@
+//! Damaged and senseless payloads, over every executable. `cargo xtask fuzz --payloads N` does the same with more.
+
+use std::fs;
+
+use longhaul_core::catalog::REGISTRATIONS;
+
+use crate::dice::Dice;
+use crate::mutant::mutant;
+use crate::sandbox::Sandbox;
+
+const PER_EXECUTABLE: usize = 40;
+
+#[test]
+fn every_executable_answers_all_of_them() {
+    let sandbox = Sandbox::new();
+    sandbox.write_config(r#"{"continuation":{"enabled":true},"guard":{"enabled":true}}"#);
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/payloads");
+    let mut names: Vec<_> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    names.sort();
+    let recorded: Vec<String> = names.iter().map(|path| fs::read_to_string(path).unwrap()).collect();
+    let mut dice = Dice(10);
+    for registration in REGISTRATIONS {
+        // Those of its own event get further than those of another.
+        let event = format!("\"{}\"", registration.event);
+        let own: Vec<&str> = recorded.iter().filter(|text| text.contains(&event)).map(String::as_str).collect();
+        let all: Vec<&str> = recorded.iter().map(String::as_str).collect();
+        for _ in 0..PER_EXECUTABLE {
+            let base = if own.is_empty() || dice.roll(8) == 0 { dice.pick(&all) } else { dice.pick(&own) };
+            let payload = mutant(base, &mut dice);
+            let outcome = sandbox.hook(registration.executable, &payload);
+            let name = registration.executable;
+            assert_eq!(outcome.status, Some(0), "{name}: {:?}", String::from_utf8_lossy(&payload));
+            assert!(outcome.json().is_object(), "{name}: {:?}", String::from_utf8_lossy(&payload));
+        }
+    }
+    assert!(!sandbox.error_log().contains("panicked"), "{}", sandbox.error_log());
+}
