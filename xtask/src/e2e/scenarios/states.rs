@@ -37,8 +37,9 @@ pub(crate) fn esc(cast: &Cast, home: &Path) -> Result<()> {
     let session = world.open(&[])?;
     // The display itself: asking `longhaul status` would look at the client's own record, too.
     let displays = |part: &str| fs::read_to_string(home.join("longhaul/status")).unwrap_or_default().contains(part);
-    session.submit("SLOW:400 SAY:one two three four five six seven eight nine ten eleven twelve thirteen fourteen")?;
-    session.wait_for("● one two three")?;
+    session.submit("SLOW:1500 SAY:one two three four five six seven eight nine ten eleven twelve thirteen fourteen")?;
+    // Not for the answer on the screen: the client shows a line when it is whole.
+    world.wait("the client to be busy", || Ok(world.client_is("busy")))?;
     world.wait("the display to say working", || Ok(displays("1*")))?;
     session.press(&["Escape"])?;
     // From when the client's own record says so: how soon that is on a busy machine is not ours to say.
