@@ -18,6 +18,7 @@ pub(crate) const STEPS: &[&str] = &[
     include_str!("migrations/7_model.sql"),
     include_str!("migrations/8_bridge.sql"),
     include_str!("migrations/9_moved_in.sql"),
+    include_str!("migrations/10_pending_replies.sql"),
 ];
 
 /// Brings the schema up to date.

@@ -169,7 +169,9 @@ pub(crate) fn forget_replies(connection: &Connection, origin: &str, replies: &[S
         return Ok(());
     }
     let mut statement = connection.prepare_cached(
-        "SELECT turn_number, pending_reply FROM turns WHERE origin_session_id = ?1 AND pending_reply IS NOT NULL",
+        // Left to itself it looks at every turn of the session.
+        "SELECT turn_number, pending_reply FROM turns INDEXED BY turns_pending
+         WHERE origin_session_id = ?1 AND pending_reply IS NOT NULL",
     )?;
     let pending: Vec<(i64, String)> =
         statement.query_map([origin], |row| Ok((row.get(0)?, row.get(1)?)))?.collect::<Result<_, _>>()?;

@@ -18,11 +18,11 @@ pub(crate) fn lines(log: Log, now: Millis) -> Vec<Line> {
         Log::Due => std::iter::once(prompt).chain(calls(20)).collect(),
         Log::Long(count) => {
             // A long session as it is: a bookmark after every fifteen calls, its injection before it.
-            let old = (0..count.saturating_sub(6)).map(|n| {
-                let at = ago((count - n) * 900 + 100_000);
-                match n % 17 {
-                    15 => Line::Injection { at },
-                    16 => Line::Bookmark { at },
+            let old = (6..count).rev().map(|left| {
+                let at = ago(left * 900 + 100_000);
+                match left % 17 {
+                    6 => Line::Bookmark { at },
+                    7 => Line::Injection { at },
                     _ => Line::Tool { at, chars: 400 },
                 }
             });
