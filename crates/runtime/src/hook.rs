@@ -182,7 +182,7 @@ impl<E: HookEvent<'static>> Hook<E> {
         let patience = left.saturating_sub(FOR_TMUX.min(left / 4)).max(SHORTEST_WAIT);
         let store = SharedStore::take(&self.slot, || self.home.store(patience))?;
         // An earlier job may have spent most of the time.
-        store.set_patience(patience)?;
+        store.set_patience(patience);
         Ok(store)
     }
 

@@ -9,6 +9,7 @@ mod continuations;
 mod foreign;
 mod health;
 mod ingest;
+mod line;
 mod memory;
 mod migrations;
 mod model;
@@ -22,6 +23,8 @@ use std::time::Duration;
 
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, Transaction, TransactionBehavior};
+
+use crate::line::Line;
 
 pub use crate::agents::{Change, Sighting};
 pub use crate::batons::{Injection, NewInjection, StoredBaton};
@@ -111,6 +114,7 @@ pub struct SqliteError(rusqlite::Error);
 #[derive(Debug)]
 pub struct Store {
     connection: Connection,
+    line: Line,
 }
 
 impl Store {
@@ -122,7 +126,7 @@ impl Store {
         let open = |error| StoreError::open(path, error);
         let mut connection = Connection::open(path).map_err(open)?;
         // Before anything else: the very next statement may meet another hook's write.
-        connection.busy_timeout(patience).map_err(open)?;
+        let line = Line::of(&mut connection, path, patience).map_err(open)?;
         // A hook lives for milliseconds. Closing must not copy the WAL back each time; a commit does, now and then, and
         // often enough that the next opening has little to read.
         connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true).map_err(open)?;
@@ -132,14 +136,14 @@ impl Store {
                         PRAGMA secure_delete = fast; PRAGMA cache_size = -16384;";
         connection.execute_batch(settings).map_err(open)?;
         migrations::run(&mut connection, path)?;
-        Ok(Self { connection })
+        Ok(Self { connection, line })
     }
 }
 
 impl Store {
     /// Waits for another process to finish writing for `patience` at most, from now on.
-    pub fn set_patience(&self, patience: Duration) -> Result<(), StoreError> {
-        self.connection.busy_timeout(patience).map_err(cannot("set how long to wait"))
+    pub fn set_patience(&self, patience: Duration) {
+        self.line.set_patience(patience);
     }
 
     /// Does `work` in one immediate transaction: nobody writes between what it reads and what it writes.

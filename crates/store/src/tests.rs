@@ -4,6 +4,7 @@ mod bridges;
 mod context;
 mod foreign;
 mod ingest;
+mod line;
 mod memory;
 mod model;
 

@@ -17,6 +17,7 @@ pub use self::days::Day;
 pub use self::entries::{Entry, Newest, Only};
 pub use self::moments::{Moment, MomentId};
 pub use self::sessions::{Counts, SessionRow};
+use crate::line::Line;
 use crate::{Store, StoreError, cannot};
 
 impl Store {
@@ -24,13 +25,13 @@ impl Store {
     pub fn open_to_read(path: &Path, patience: Duration) -> Result<Self, StoreError> {
         let open = |error| StoreError::open(path, error);
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        let connection = Connection::open_with_flags(path, flags).map_err(open)?;
-        connection.busy_timeout(patience).map_err(open)?;
+        let mut connection = Connection::open_with_flags(path, flags).map_err(open)?;
+        let line = Line::of(&mut connection, path, patience).map_err(open)?;
         // Half a megabyte: the system keeps the file's pages anyway.
         connection.execute_batch("PRAGMA cache_size = -512; PRAGMA mmap_size = 0;").map_err(open)?;
         // Nothing is brought up to date here, so what this version cannot read must not be guessed at.
         crate::migrations::must_be_current(&connection, path)?;
-        Ok(Self { connection })
+        Ok(Self { connection, line })
     }
 
     /// Returns a number that changes when another connection has written.

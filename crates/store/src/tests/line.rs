@@ -1,0 +1,76 @@
+//! Waiting while others write.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
+
+use super::{folder, open};
+use crate::{NewBookmark, Store, StoreError};
+
+fn line_of(path: &Path) -> PathBuf {
+    PathBuf::from(format!("{}-line", path.display()))
+}
+
+fn write(store: &Store) -> Result<(), StoreError> {
+    store.add_bookmark(&NewBookmark { session: "s", ..NewBookmark::default() }).map(drop)
+}
+
+/// Opens the database, and writes to it from another thread while this one holds it.
+fn write_while_held(path: &Path, patience: Duration, until: impl FnOnce()) -> (Store, Result<(), StoreError>) {
+    let holder = open(path).unwrap();
+    let waiting = Store::open(path, patience).unwrap();
+    thread::scope(|scope| {
+        let (held, is_held) = mpsc::channel();
+        let writer = scope.spawn(move || {
+            is_held.recv().unwrap();
+            let written = write(&waiting);
+            (waiting, written)
+        });
+        holder
+            .immediately(|_| {
+                held.send(()).unwrap();
+                until();
+                Ok::<_, StoreError>(())
+            })
+            .unwrap();
+        writer.join().unwrap()
+    })
+}
+
+#[test]
+fn whoever_waits_is_served_and_leaves_the_line() {
+    let folder = folder();
+    let path = folder.path().join("l.db");
+    let line = line_of(&path);
+    // Somebody stands in line, when its file is there and locked.
+    let is_waiting = || while !File::open(&line).is_ok_and(|file| file.try_lock().is_err()) {};
+    let (_store, written) = write_while_held(&path, Duration::from_secs(20), is_waiting);
+    written.unwrap();
+    // It waits for as long as the place is kept, and no test would end if that were for ever.
+    File::open(&line).unwrap().lock().unwrap();
+}
+
+#[test]
+fn a_first_in_line_that_was_stopped_does_not_stop_the_others() {
+    let folder = folder();
+    let path = folder.path().join("l.db");
+    let stopped = File::create(line_of(&path)).unwrap();
+    stopped.lock().unwrap();
+    // Nothing tells that the other has found it locked.
+    let long_enough = || thread::sleep(Duration::from_millis(100));
+    let (_store, written) = write_while_held(&path, Duration::from_secs(1), long_enough);
+    written.unwrap();
+}
+
+#[test]
+fn waiting_ends() {
+    let folder = folder();
+    let path = folder.path().join("l.db");
+    let holder = open(&path).unwrap();
+    let waiting = Store::open(&path, Duration::from_millis(50)).unwrap();
+    let refused = holder.immediately(|_| Ok::<_, StoreError>(write(&waiting))).unwrap();
+    assert!(refused.unwrap_err().is_busy());
+    write(&waiting).unwrap();
+}
