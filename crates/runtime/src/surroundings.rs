@@ -23,5 +23,12 @@ pub(crate) fn clock() -> Millis {
 /// Returns how many seconds east of UTC this machine's clock on the wall is.
 pub fn utc_offset_seconds(at: Millis) -> i32 {
     let instant = i64::try_from(at.0).ok().and_then(|ms| Timestamp::from_millisecond(ms).ok()).unwrap_or_default();
-    TimeZone::system().to_offset(instant).seconds()
+    time_zone().to_offset(instant).seconds()
+}
+
+/// Returns the machine's time zone, without its name where none is set: finding that reads the folders of all zones.
+#[expect(clippy::disallowed_methods, reason = "this is the one place that reads it")]
+fn time_zone() -> TimeZone {
+    let unnamed = std::env::var_os("TZ").is_none().then(|| std::fs::read("/etc/localtime").ok()).flatten();
+    unnamed.and_then(|file| TimeZone::tzif("", &file).ok()).unwrap_or_else(TimeZone::system)
 }
