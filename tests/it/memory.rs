@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use rusqlite::Connection;
 use serde_json::{Value, json};
 
+use crate::poll;
 use crate::sandbox::{Outcome, Sandbox, payload};
 
 /// A session that fires hooks.
@@ -296,4 +297,36 @@ fn several_that_take_in_at_the_same_moment_lose_nothing() {
     });
     session.stop("done");
     assert_eq!(titles(&sandbox).len(), 80);
+}
+
+/// What was said a year and a day ago is known, word for word no more.
+#[test]
+fn raw_text_is_dropped_when_it_is_too_old_once_a_day() {
+    const BEGINNING: u64 = 1_700_000_000_000;
+    const DAY: u64 = 86_400_000;
+    let on_day = |day: u64, sandbox: Sandbox| sandbox.at(BEGINNING + day * DAY);
+    let sandbox = on_day(0, Sandbox::new());
+    let details = |sandbox: &Sandbox| {
+        let database = Connection::open(sandbox.data_dir().join("longhaul.db")).unwrap();
+        database.query_row("SELECT count(*) FROM details", [], |row| row.get::<_, i64>(0)).unwrap()
+    };
+    let begin = |sandbox: &Sandbox, id: &str| Session::new(sandbox, id).start("startup");
+    begin(&sandbox, "first");
+    let first = Session::new(&sandbox, "first");
+    first.prompt("build it");
+    first.tool("Bash", "toolu_old", json!({ "command": "make all" }), json!({ "stdout": "done" }));
+    first.stop("It is built.");
+    let stored = details(&sandbox);
+    assert!(stored > 0);
+
+    let sandbox = on_day(364, sandbox);
+    begin(&sandbox, "second");
+    let stamp = || std::fs::read_to_string(sandbox.data_dir().join("upkeep")).unwrap();
+    assert_eq!(stamp(), (BEGINNING + 364 * DAY).to_string());
+    let sandbox = on_day(366, sandbox);
+    begin(&sandbox, "third");
+    assert!(poll::becomes_true(poll::DEADLINE, || details(&sandbox) == 0));
+    let found = sandbox.longhaul(&["memory", "search", "--all", "make", "--json"]).json();
+    assert_eq!(found[0]["title"], "Ran make all", "{found}");
+    assert_eq!(sandbox.error_log(), "");
 }

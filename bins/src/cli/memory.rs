@@ -47,6 +47,9 @@ pub(crate) enum Command {
     Import(import::Args),
     /// Drop old raw text, or everything, and give the room back
     Purge(upkeep::Purge),
+    /// Drop raw text that is too old; begun once a day, by the day's first session
+    #[command(hide = true)]
+    Upkeep,
 }
 
 #[derive(clap::Args)]
@@ -140,6 +143,7 @@ pub(crate) fn run(env: &Env, command: Command) -> anyhow::Result<Exit> {
         Command::Export(args) => upkeep::export(&memory, &args),
         Command::Import(args) => import::run(&memory, &args),
         Command::Purge(args) => upkeep::purge(&memory, &args),
+        Command::Upkeep => upkeep::keep_up(&memory),
     }
 }
 

@@ -13,7 +13,7 @@ use crate::{Error, files};
 pub(crate) const PATIENCE: Duration = Duration::from_secs(5);
 
 /// What lies in the folder, by its name.
-const KNOWN: [&str; 10] = [
+const KNOWN: [&str; 11] = [
     "config.json",
     "handoffs",
     "imported.jsonl",
@@ -23,6 +23,7 @@ const KNOWN: [&str; 10] = [
     "spool",
     "status",
     "tmux",
+    "upkeep",
     "worker.lock",
 ];
 
@@ -84,6 +85,11 @@ impl Home {
     /// Returns the file that holds the rendered status string.
     pub fn status(&self) -> PathBuf {
         self.dir.join("status")
+    }
+
+    /// Returns the file that says when the memory was last looked after.
+    pub fn upkeep(&self) -> PathBuf {
+        self.dir.join("upkeep")
     }
 
     /// Returns the file that holds the options of a tmux server.

@@ -4,6 +4,7 @@ mod find;
 mod host;
 pub mod import;
 mod spool;
+pub mod upkeep;
 
 use std::path::Path;
 

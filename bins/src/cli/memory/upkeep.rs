@@ -1,4 +1,4 @@
-//! `longhaul memory stats`, `export` and `purge`.
+//! `longhaul memory stats`, `export`, `purge` and `upkeep`.
 
 use std::fs::{self, OpenOptions, Permissions};
 use std::io::{self, BufWriter, Write};
@@ -9,6 +9,8 @@ use std::path::PathBuf;
 use anyhow::{Context, Result, bail};
 use longhaul_core::Millis;
 use longhaul_core::clock::DAY_MS;
+use longhaul_runtime::ErrorLog;
+use longhaul_runtime::memory::upkeep::drop_old_text;
 use longhaul_store::{KnownProject, Stats, Store};
 use serde_json::{Value, json};
 
@@ -184,6 +186,15 @@ pub(crate) fn purge(memory: &Memory<'_>, args: &Purge) -> Result<Exit> {
         out::json(&json!({ "dropped": what, "bytes_before": before, "bytes_after": after }))?;
     } else {
         out::message(&format!("Dropped {what}; the file went from {} to {}.", bytes(before), bytes(after)));
+    }
+    Ok(Exit::Success)
+}
+
+/// Nobody watches it: what goes wrong goes to the error log.
+pub(crate) fn keep_up(memory: &Memory<'_>) -> Result<Exit> {
+    match drop_old_text(memory.env, &memory.home, &memory.config) {
+        Ok(dropped) => out::message(&format!("Dropped {dropped} raw texts.")),
+        Err(error) => ErrorLog::new(memory.env, "upkeep").write(&error.chain()),
     }
     Ok(Exit::Success)
 }

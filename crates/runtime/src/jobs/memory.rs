@@ -11,7 +11,7 @@ use longhaul_store::Session;
 
 use crate::handoff::register;
 use crate::memory::{
-    Reader, Spool, clean_prompt, is_excluded, noted_prompt, render_page, sum_up, take_in, take_in_all,
+    Reader, Spool, clean_prompt, is_excluded, noted_prompt, render_page, sum_up, take_in, take_in_all, upkeep,
 };
 use crate::{Deadline, Error, Flow, Hook, surroundings};
 
@@ -20,9 +20,6 @@ const SMALLEST_PAGE: usize = 600;
 
 /// How long a start is put off for what other sessions have noted and not taken in.
 const FOR_BACKLOG: Duration = Duration::from_secs(1);
-
-/// How much raw text is dropped at a time, once it is too old.
-const PRUNED_AT_ONCE: usize = 500;
 
 /// Shows a session what its project came to.
 pub fn on_session_start(hook: &mut Hook<SessionStart>) -> Result<Flow, Error> {
@@ -62,12 +59,10 @@ pub fn on_session_start(hook: &mut Hook<SessionStart>) -> Result<Flow, Error> {
     Ok(Flow::Next)
 }
 
-/// Drops, once the answer is out, raw text that has been kept long enough.
+/// Sees to it, once the answer is out, that raw text which is too old is dropped.
 pub fn drop_old_text(hook: &mut Hook<SessionStart>) -> Result<Flow, Error> {
-    let days = hook.config.memory.retention_days.0;
-    if hook.remembers() && days > 0.0 {
-        let before = hook.env.now.0.saturating_sub((days * 24.0 * 3600.0 * 1000.0) as u64);
-        hook.store()?.prune(longhaul_core::Millis(before), PRUNED_AT_ONCE)?;
+    if hook.remembers() && hook.config.memory.retention_days.0 > 0.0 {
+        upkeep::begin(&hook.home, hook.env.now)?;
     }
     Ok(Flow::Next)
 }

@@ -1,0 +1,51 @@
+//! What is done for the memory once a day, beside the hooks: raw text that is too old goes, and its room is given back.
+
+use std::fs;
+
+use longhaul_core::clock::DAY_MS;
+use longhaul_core::{Config, Env, Millis};
+
+use crate::{Error, Home, files, process};
+
+/// How many pieces are dropped at a time: others write in between.
+const AT_ONCE: usize = 500;
+
+/// How many are dropped in a day, several times what a busy one brings.
+const MOST: usize = 20_000;
+
+/// Starts it in a process of its own, where the last time was a day ago.
+pub(crate) fn begin(home: &Home, now: Millis) -> Result<(), Error> {
+    let path = home.upkeep();
+    let last = fs::read_to_string(&path).ok().and_then(|text| text.trim().parse::<u64>().ok());
+    // A clock that was far ahead once must not put it off for years.
+    if last.is_some_and(|last| last.abs_diff(now.0) < DAY_MS.unsigned_abs()) {
+        return Ok(());
+    }
+    files::replace(&path, now.0.to_string().as_bytes())?;
+    // A memory that has just begun has nothing old.
+    if last.is_none() {
+        return Ok(());
+    }
+    let args = ["memory", "upkeep"].map(str::to_owned);
+    process::spawn_sibling("longhaul", &args).map(drop)
+}
+
+/// Drops raw text that has been kept long enough; returns how many pieces. It outlives the session that began it.
+pub fn drop_old_text(env: &Env, home: &Home, config: &Config) -> Result<usize, Error> {
+    process::leave_session();
+    let days = config.memory.retention_days.0;
+    let Some(mut store) = home.existing_store()?.filter(|_| days > 0.0) else { return Ok(0) };
+    let before = Millis(env.now.0.saturating_sub((days * DAY_MS as f64) as u64));
+    let mut dropped = 0;
+    while dropped < MOST {
+        let pruned = store.prune(before, AT_ONCE)?;
+        dropped += pruned.rows;
+        if !pruned.more {
+            break;
+        }
+    }
+    if dropped > 0 {
+        store.settle_writes()?;
+    }
+    Ok(dropped)
+}
