@@ -65,7 +65,7 @@ pub(crate) fn run(workspace: &Workspace, profile: Profile, crowd: Crowd) -> Resu
     let bin = workspace.build(PACKAGE, &["--bins"], profile, None)?;
     workspace.build("xtask", &["--bin", "empty"], profile, None)?;
     watch_interrupts()?;
-    for pace in [Pace::AtOnce, Pace::Thinking] {
+    for pace in [Pace::Thinking, Pace::AtOnce] {
         let home = tempfile::Builder::new().prefix("longhaul-soak-").tempdir()?;
         let scene = Scene { bin: bin.clone(), home: home.path().to_owned(), crowd, pace };
         let how = match pace {
@@ -96,8 +96,8 @@ impl Scene {
     fn live(&self, number: usize) -> Result<Seen> {
         let session = format!("soak-{number}");
         let mut seen = Seen::default();
-        // They do not begin in step.
-        let begins = Instant::now() + THINKING * number as u32 / self.crowd.sessions as u32;
+        // They do not begin in step: at any time some are at the beginning of a turn, and some at its end.
+        let begins = Instant::now() + THINKING * (TURN * number) as u32 / self.crowd.sessions as u32;
         for hook in 0..self.crowd.hooks {
             if self.pace == Pace::Thinking {
                 thread::sleep((begins + THINKING * hook as u32).saturating_duration_since(Instant::now()));

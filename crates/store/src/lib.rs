@@ -146,6 +146,11 @@ impl Store {
         self.line.set_patience(patience);
     }
 
+    /// Returns whether so many want to write that what can wait should.
+    pub fn is_crowded(&self) -> bool {
+        self.line.is_long()
+    }
+
     /// Does `work` in one immediate transaction: nobody writes between what it reads and what it writes.
     ///
     /// Where it fails, nothing of it is stored. `work` must not begin a transaction of its own.

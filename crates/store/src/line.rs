@@ -21,6 +21,9 @@ const PAUSE: Duration = Duration::from_millis(1);
 /// get in line for each of them would be to wait for everybody each time.
 const STAY: Duration = Duration::from_millis(25);
 
+/// Where somebody was in line for longer than this, many are.
+const LONG: Duration = Duration::from_millis(200);
+
 /// A connection's way of waiting.
 #[derive(Debug, Clone)]
 pub(crate) struct Line(Arc<Mutex<Wait>>);
@@ -30,6 +33,8 @@ struct Wait {
     lock: PathBuf,
     patience: Duration,
     since: Instant,
+    /// How long it has been in line so far.
+    waited: Duration,
     place: Option<Place>,
 }
 
@@ -45,7 +50,7 @@ impl Line {
     pub(crate) fn of(connection: &mut Connection, path: &Path, patience: Duration) -> rusqlite::Result<Self> {
         let mut lock = path.as_os_str().to_owned();
         lock.push("-line");
-        let wait = Wait { lock: lock.into(), patience, since: Instant::now(), place: None };
+        let wait = Wait { lock: lock.into(), patience, since: Instant::now(), waited: Duration::ZERO, place: None };
         let line = Self(Arc::new(Mutex::new(wait)));
         let (busy, committed, rolled_back) = (line.clone(), line.clone(), line.clone());
         connection.busy_handler(Some(move |looks| busy.wait().once_more(looks)))?;
@@ -59,6 +64,10 @@ impl Line {
 
     pub(crate) fn set_patience(&self, patience: Duration) {
         self.wait().patience = patience;
+    }
+
+    pub(crate) fn is_long(&self) -> bool {
+        self.wait().waited > LONG
     }
 
     fn wait(&self) -> MutexGuard<'_, Wait> {
@@ -107,7 +116,9 @@ impl Wait {
             }
         };
         let Ok(keeper) = thread::Builder::new().spawn(wait) else { return false };
+        let began = Instant::now();
         let is_first = is_reached.recv_timeout(most).is_ok();
+        self.waited += began.elapsed();
         self.place = is_first.then_some(Place { served, keeper });
         is_first
     }
