@@ -28,8 +28,7 @@ struct Outcome {
 /// Prints the scenarios' names, and what each of them shows.
 fn list() -> Result<()> {
     for scenario in ALL {
-        let aside = if scenario.long { " (only by name)" } else { "" };
-        writeln!(io::stdout(), "{:<16} {}{aside}", scenario.name, scenario.about)?;
+        writeln!(io::stdout(), "{:<16} {}", scenario.name, scenario.about)?;
     }
     Ok(())
 }
@@ -37,7 +36,7 @@ fn list() -> Result<()> {
 /// Which scenarios are played, and how.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Play only these; the long session is played only so
+    /// Play only these
     #[arg(value_name = "NAME")]
     names: Vec<String>,
     /// Print what there is to play, and play nothing
@@ -46,15 +45,12 @@ pub(crate) struct Args {
     /// Where the client cannot be had, say so and succeed
     #[arg(long)]
     if_possible: bool,
-    /// Begin no scenario after so many seconds, and name those that were left out
-    #[arg(long, value_name = "SECONDS")]
-    within: Option<u64>,
     /// Keep the throwaway homes, and say where they are
     #[arg(long)]
     keep: bool,
 }
 
-/// Plays the scenarios that are named, or all but the long one; fails if one of them does.
+/// Plays the scenarios that are named, or all; fails if one of them does.
 pub(crate) fn run(workspace: &Workspace, args: &Args) -> Result<()> {
     if args.list {
         return list();
@@ -73,13 +69,8 @@ pub(crate) fn run(workspace: &Workspace, args: &Args) -> Result<()> {
     watch_interrupts()?;
     writeln!(io::stdout(), "\n{} scenarios on {}", chosen.len(), version.trim())?;
     let cast = Cast { client, marketplace: workspace.target.join("dist") };
-    let deadline = args.within.map(|seconds| Instant::now() + Duration::from_secs(seconds));
     let mut outcomes = Vec::new();
     for scenario in chosen {
-        if deadline.is_some_and(|deadline| Instant::now() > deadline) {
-            writeln!(io::stdout(), "  left out, the time is over: {}", scenario.name)?;
-            continue;
-        }
         outcomes.push(play(scenario, &cast, args.keep)?);
         check_interrupts()?;
     }
@@ -88,7 +79,7 @@ pub(crate) fn run(workspace: &Workspace, args: &Args) -> Result<()> {
 
 fn choose(names: &[String]) -> Result<Vec<&'static Scenario>> {
     if names.is_empty() {
-        return Ok(ALL.iter().filter(|scenario| !scenario.long).collect());
+        return Ok(ALL.iter().collect());
     }
     let find = |name: &String| {
         let found = ALL.iter().find(|scenario| scenario.name == name);

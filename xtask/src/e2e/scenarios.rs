@@ -20,14 +20,12 @@ pub(crate) struct Scenario {
     pub(crate) name: &'static str,
     /// What it shows, for the table.
     pub(crate) about: &'static str,
-    /// Whether it is played only when it is named.
-    pub(crate) long: bool,
     /// Plays it below a throwaway home.
     pub(crate) play: fn(&Cast, &Path) -> Result<()>,
 }
 
 const fn scenario(name: &'static str, about: &'static str, play: fn(&Cast, &Path) -> Result<()>) -> Scenario {
-    Scenario { name, about, long: false, play }
+    Scenario { name, about, play }
 }
 
 /// All of them.
@@ -47,10 +45,5 @@ pub(crate) const ALL: &[Scenario] = &[
     scenario("resume", "a resumed session goes on under its id, a fork under its own", life::resume),
     scenario("compact", "/compact is noted, and the session goes on", life::compact),
     scenario("subagents", "at work until the last subagent in the background has returned", life::subagents),
-    Scenario {
-        name: "long",
-        about: "two hours in two minutes: 40 turns, 300 tool calls, all jobs on",
-        long: true,
-        play: long::long,
-    },
+    scenario("long", "two hours in two minutes: 40 turns, 300 tool calls, all jobs on", long::long),
 ];
