@@ -30,6 +30,8 @@ fn no_line_and_no_observation_is_lost_and_nobody_finds_the_database_locked() {
     for id in &ids {
         assert_eq!((sandbox.count_lines(id, "P"), sandbox.count_lines(id, "T")), (1, CALLS), "{id}");
     }
+    // In a crowd a turn's end leaves the taking in to whoever comes next.
+    assert_eq!(sandbox.longhaul(&["memory", "stats"]).status, Some(0));
     assert_eq!(stored_calls(&sandbox).len(), SESSIONS * CALLS);
     check_whole(&sandbox);
     assert_eq!(sandbox.error_log(), "");
