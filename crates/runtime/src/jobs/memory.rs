@@ -106,7 +106,7 @@ pub fn on_tool_failure(hook: &mut Hook<PostToolUseFailure<'static>>) -> Result<F
 /// Takes in what was noted, and sums up what the session has come to.
 pub fn on_turn_end(hook: &mut Hook<Stop>) -> Result<Flow, Error> {
     // In a crowd what was noted stays noted, and the next one who comes takes it in.
-    if in_subagent(&hook.event.common) || hook.store()?.is_crowded() {
+    if in_subagent(&hook.event.common) || (hook.remembers() && hook.store()?.is_crowded()) {
         return Ok(Flow::Next);
     }
     hook.settle_memory(hook.event.stop_hook_active)
