@@ -2,6 +2,7 @@ mod budget;
 mod config;
 mod env;
 mod event;
+mod guard;
 mod json_text;
 mod privacy;
 mod reply;

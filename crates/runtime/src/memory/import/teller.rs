@@ -2,6 +2,7 @@
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
+use longhaul_core::guard::bookmark_note;
 use longhaul_core::{Config, Millis};
 use longhaul_memory::{
     Call, Kind, Observation, RawCall, Summary, TurnText, after_problem, command_key, is_skipped, observe, summarize,
@@ -156,7 +157,10 @@ impl<'a> Teller<'a> {
             is_private: is_hidden || is_within,
             asked: None,
         };
-        let Some(text) = kept.filter(|kept| turn.origin.is_person() && !self.is_bookmark(kept)) else { return };
+        // A mark to go back to asks nothing.
+        let marker = self.config.bookmarks.marker.as_str();
+        let asks = |kept: &String| turn.origin.is_person() && bookmark_note(kept, marker).is_none();
+        let Some(text) = kept.filter(asks) else { return };
         let own = turn.prompt_id.clone().filter(|id| self.prompt_ids.insert(id.clone()));
         self.running.asked = Some(Asked {
             id: own.unwrap_or_else(|| turn.id.clone()),
@@ -164,12 +168,6 @@ impl<'a> Teller<'a> {
             at: turn.at.unwrap_or(self.last_at),
             is_command: matches!(turn.origin, Origin::Command | Origin::Shell),
         });
-    }
-
-    /// Returns whether a prompt is only a mark to go back to.
-    fn is_bookmark(&self, prompt: &str) -> bool {
-        let after = prompt.strip_prefix(self.config.bookmarks.marker.as_str());
-        after.is_some_and(|note| note.is_empty() || note.starts_with(char::is_whitespace))
     }
 
     fn done(&mut self, turn: &Turn, calls: Vec<transcript::Call>) -> Vec<Done> {

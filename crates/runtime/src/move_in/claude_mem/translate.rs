@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use longhaul_core::guard::bookmark_note;
 use longhaul_core::{Config, Millis};
 use longhaul_memory::{
     INPUT_CHARS, Kind, NARRATIVE_CHARS, Observation, PART_CHARS, REQUEST_CHARS, RESPONSE_CHARS, Summary, TITLE_CHARS,
@@ -71,7 +72,7 @@ impl<'a> Translator<'a> {
             let key = key("p", prompt.id, prompt.at);
             match clean_prompt(&prompt.text, self.keeper) {
                 // A mark to go back to asks nothing.
-                Some(text) if text == self.config.bookmarks.marker.as_str() => self.empty += 1,
+                Some(text) if bookmark_note(&text, self.config.bookmarks.marker.as_str()).is_some() => self.empty += 1,
                 Some(what) => numbered.entry(prompt.number).or_default().prompts.push(Moved { key, at, what }),
                 None if prompt.text.trim().is_empty() => self.empty += 1,
                 None => {
