@@ -58,6 +58,7 @@ pub use crate::stdin::{StdinError, read as read_stdin};
 pub use crate::surroundings::{env, utc_offset_seconds};
 pub use crate::tracker::Tracker;
 pub use crate::typing::{Order, Outcome, Receipt, inject};
+pub use crate::usage::how_full;
 
 #[cfg(test)]
 mod tests;

@@ -144,7 +144,9 @@ mod tests {
 
     use super::{cell_width, frame};
     use crate::cli::limits::Limit;
-    use crate::cli::monitor::rows::{Row, State, WindowFrom};
+    use longhaul_transcript::WindowFrom;
+
+    use crate::cli::monitor::rows::{Row, State};
     use crate::cli::paint::{Colours, Tone, render};
 
     const NOW: Millis = Millis(1_000_000);
