@@ -3,7 +3,7 @@
 use anyhow::{Context, bail};
 use jiff::civil;
 use jiff::tz::TimeZone;
-use longhaul_core::{Env, Millis};
+use longhaul_core::{Env, Millis, short_session};
 use longhaul_handoff::{Date, Moment, MomentError, Span, date_of, parse_moment, time_of};
 use longhaul_runtime::handoff::Project;
 use longhaul_runtime::{Home, utc_offset_seconds};
@@ -128,7 +128,7 @@ fn to_json(turn: &Turn, details: &[Detail]) -> serde_json::Value {
 }
 
 fn print(turn: &Turn, details: &[Detail]) -> anyhow::Result<()> {
-    let session: String = turn.origin.chars().take(8).collect();
+    let session = short_session(&turn.origin);
     out::text(&format!("# turn {} of session {session}, {}", turn.number, when(turn.at)))?;
     out::text(&format!("[{}] {}", turn.role, turn.asked))?;
     for detail in details {

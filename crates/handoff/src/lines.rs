@@ -1,10 +1,11 @@
 //! How a turn looks in the second layer and in the first.
 
 use longhaul_core::clock::{date_of, time_of};
+use longhaul_core::short_session;
 
 use crate::middle::cut_middle;
 use crate::skeleton::one_line;
-use crate::view::{Context, Said, TurnView, short_session};
+use crate::view::{Context, Said, TurnView};
 
 /// The longest one-line summary that is shown.
 const SKELETON_CHARS: usize = 260;

@@ -4,11 +4,12 @@
 //! the older of the newest become lines; only then are the oldest lines left out, and counted.
 
 use longhaul_core::budget::CONTEXT_CHARS;
+use longhaul_core::short_session;
 
 use crate::lines::{block, harmless, message, reference};
 use crate::middle::tokens;
 use crate::plan::Plan;
-use crate::view::{Context, Said, TurnView, short_session};
+use crate::view::{Context, Said, TurnView};
 
 /// How many turns are shown word for word, where there is space.
 pub const RECENT_TURNS: usize = 20;

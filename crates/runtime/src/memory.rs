@@ -9,7 +9,7 @@ pub mod upkeep;
 use std::path::Path;
 
 use longhaul_core::event::Common;
-use longhaul_core::{Env, Millis, SessionId, config};
+use longhaul_core::{Env, Millis, SessionId, config, short_session};
 use longhaul_memory::{
     Call, Kind, MadeBy, Page, PageInput, PageLine, PageSummary, Summary, TurnText, after_problem, command_key,
     fold_key, matches, observe, page, summarize,
@@ -261,10 +261,9 @@ pub fn render_page(store: &Store, reader: Reader<'_>, chars: usize) -> Result<Pa
             tokens: line.chars / 4,
         })
         .collect();
-    let short = latest.as_ref().map(|latest| latest.session.chars().take(8).collect::<String>());
-    let summary = latest.as_ref().zip(short.as_ref()).map(|(latest, short)| PageSummary {
+    let summary = latest.as_ref().map(|latest| PageSummary {
         summary: &latest.summary,
-        session: short,
+        session: short_session(&latest.session),
         at: latest.at,
     });
     let older = usize::try_from(stored.older).unwrap_or(usize::MAX);

@@ -1,5 +1,7 @@
 //! What the model is told.
 
+use longhaul_core::short_session;
+
 use crate::lines::harmless;
 use crate::middle::cut_middle;
 
@@ -36,10 +38,9 @@ pub fn ask_again(nonce: &str) -> String {
 /// Where it is longer, what is left to do and the task come first, and `file` is named, where all of it stands.
 pub fn page(body: &str, session: &str, round: u32, chars: usize, file: &str) -> String {
     let (open, close) = ("<longhaul-context>\n", "\n</longhaul-context>");
-    let short: String = session.chars().take(8).collect();
     let head = format!(
         "Handoff from session {}, written when its context was nearly full (round {round}):\n\n",
-        harmless(&short)
+        harmless(short_session(session))
     );
     let room = chars.saturating_sub(open.len() + close.len() + head.chars().count());
     let body = harmless(body.trim());

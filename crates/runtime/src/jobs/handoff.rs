@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use longhaul_core::event::{HookEvent, PreCompact, SessionEnd, SessionStart, Stop, UserPromptSubmit};
 use longhaul_core::guard::{in_subagent, is_task_notification};
-use longhaul_core::{Reply, SessionId};
+use longhaul_core::{Reply, SessionId, short_session};
 use longhaul_handoff::{Refusal, Rendered, Trigger, baton_command};
 use longhaul_store::{NewInjection, Session, Store, Turn};
 
@@ -273,7 +273,8 @@ impl<E: HookEvent<'static>> Hook<E> {
             },
             self.env.now,
         )?;
-        let message = format!("longhaul: went on from session {}, {turns} turns", short(&claim.session));
+        let message =
+            format!("longhaul: went on from session {}, {turns} turns", short_session(claim.session.as_str()));
         Ok((rendered.text, message))
     }
 
@@ -292,8 +293,4 @@ impl<E: HookEvent<'static>> Hook<E> {
         store.set_heir(&session.session, None)?;
         heir.note(store, "refused", Some(wanted), refusal.as_str())
     }
-}
-
-fn short(session: &SessionId) -> String {
-    session.as_str().chars().take(8).collect()
 }
