@@ -5,8 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use longhaul_core::guard::bookmark_note;
 use longhaul_core::{Config, Millis};
 use longhaul_memory::{
-    INPUT_CHARS, Kind, NARRATIVE_CHARS, Observation, PART_CHARS, REQUEST_CHARS, RESPONSE_CHARS, Summary, TITLE_CHARS,
-    cap, is_skipped,
+    Kind, NARRATIVE_CHARS, Observation, PART_CHARS, REQUEST_CHARS, Summary, TITLE_CHARS, is_skipped,
 };
 use longhaul_store::{
     Clean, ForeignObservation, ForeignPrompt, ForeignSession, ForeignSummary, Moved, MovedCall, MovedTurn,
@@ -110,8 +109,7 @@ impl<'a> Translator<'a> {
     }
 
     fn raw(&self, kind: DetailKind, text: &str) -> String {
-        let most = if kind == DetailKind::ToolInput { INPUT_CHARS } else { RESPONSE_CHARS };
-        if text.is_empty() { String::new() } else { cap(&self.keeper.detail(kind, text), most) }
+        if text.is_empty() { String::new() } else { self.keeper.detail(kind, text) }
     }
 
     fn summary(&self, one: ForeignSummary) -> Option<Summary> {
