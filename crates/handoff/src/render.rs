@@ -3,11 +3,10 @@
 //! Where we are comes first. Then the newest turns word for word, then older ones in a line each. When space runs out,
 //! the older of the newest become lines; only then are the oldest lines left out, and counted.
 
-use longhaul_core::budget::CONTEXT_CHARS;
+use longhaul_core::budget::{CONTEXT_CHARS, tokens};
 use longhaul_core::short_session;
 
 use crate::lines::{block, harmless, message, reference};
-use crate::middle::tokens;
 use crate::plan::Plan;
 use crate::view::{Context, Said, TurnView};
 

@@ -3,10 +3,11 @@
 //! The most recent summary comes first, then the newest records, grouped by day and file. It states facts.
 
 use longhaul_core::Millis;
+use longhaul_core::budget::tokens;
 use longhaul_core::clock::{Date, date_of, time_of};
 use longhaul_core::privacy::may_hold_tag;
 
-use crate::cap::{grouped, tokens};
+use crate::cap::grouped;
 use crate::observation::{Kind, Summary};
 use crate::observe::TITLE_CHARS;
 use crate::text::{one_line, passage};

@@ -8,6 +8,7 @@ pub mod upkeep;
 
 use std::path::Path;
 
+use longhaul_core::budget::tokens_of_bytes;
 use longhaul_core::event::Common;
 use longhaul_core::{Env, Millis, SessionId, config, short_session};
 use longhaul_memory::{
@@ -258,7 +259,7 @@ pub fn render_page(store: &Store, reader: Reader<'_>, chars: usize) -> Result<Pa
             kind: line.kind,
             title: if line.repeats > 0 { format!("{} (×{})", line.title, line.repeats + 1) } else { line.title },
             file: line.file,
-            tokens: line.chars / 4,
+            tokens: tokens_of_bytes(line.chars),
         })
         .collect();
     let summary = latest.as_ref().map(|latest| PageSummary {

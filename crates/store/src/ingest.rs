@@ -276,10 +276,11 @@ impl Place<'_> {
         self.connection
             .prepare_cached(
                 "INSERT INTO bodies (session_id, origin_session_id, turn_number, role, text, token_count, created_at)
-                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
-                 ON CONFLICT DO UPDATE SET text = excluded.text, token_count = excluded.token_count",
+                 -- Nobody reads that count.
+                 VALUES (?1, ?2, ?3, ?4, ?5, 0, ?6)
+                 ON CONFLICT DO UPDATE SET text = excluded.text",
             )?
-            .execute((self.owner, self.origin, self.number, role, text, tokens(text), at))
+            .execute((self.owner, self.origin, self.number, role, text, at))
             .map(drop)
     }
 
@@ -297,11 +298,10 @@ impl Place<'_> {
         self.connection
             .prepare_cached(
                 "INSERT INTO bodies (session_id, origin_session_id, turn_number, role, text, token_count, created_at)
-                 VALUES (?1, ?2, ?3, 'assistant', ?4, ?5, ?6)
-                 ON CONFLICT DO UPDATE SET text = text || char(10) || char(10) || excluded.text,
-                                           token_count = token_count + excluded.token_count",
+                 VALUES (?1, ?2, ?3, 'assistant', ?4, 0, ?5)
+                 ON CONFLICT DO UPDATE SET text = text || char(10) || char(10) || excluded.text",
             )?
-            .execute((self.owner, self.origin, self.number, text, tokens(text), at))
+            .execute((self.owner, self.origin, self.number, text, at))
             .map(drop)
     }
 
@@ -326,14 +326,13 @@ impl Place<'_> {
                  SELECT :owner, :origin, :number,
                          coalesce(nullif(:name, ''), (SELECT tool_name FROM details WHERE session_id = :owner AND origin_session_id = :origin
                                                       AND source_id = replace(:source, ':result', ''))),
-                         :input, :output, :tokens, :kind, :is_error, :source, :at
+                         :input, :output, 0, :kind, :is_error, :source, :at
                  -- What somebody wanted forgotten stays so.
                  WHERE NOT EXISTS (SELECT 1 FROM folded_calls
                                    WHERE tool_use_id = replace(:source, ':result', '') AND observation_id IS NULL)
                  -- Memory may have put it there before the turn was known.
                  ON CONFLICT DO UPDATE SET turn_number = excluded.turn_number, created_at = excluded.created_at,
                                            input_text = excluded.input_text, output_text = excluded.output_text,
-                                           token_count = excluded.token_count,
                                            is_error = max(is_error, excluded.is_error)")?.execute(named_params! {
                     ":owner": self.owner,
                     ":origin": self.origin,
@@ -341,7 +340,6 @@ impl Place<'_> {
                     ":name": name,
                     ":input": input,
                     ":output": output,
-                    ":tokens": tokens(text),
                     ":kind": kind.as_str(),
                     ":is_error": is_error,
                     ":source": source,
@@ -381,8 +379,4 @@ impl Place<'_> {
             .execute((self.owner, self.origin, self.number, clean.skeleton(&work), at))
             .map(drop)
     }
-}
-
-pub(crate) fn tokens(text: &str) -> i64 {
-    (text.len() / 4) as i64
 }

@@ -22,6 +22,7 @@ mod timeline;
 mod upkeep;
 
 use longhaul_core::Millis;
+use longhaul_core::budget::tokens_of_bytes;
 use longhaul_memory::Kind;
 use serde_json::{Value, json};
 
@@ -84,7 +85,7 @@ pub struct Hit {
 impl Hit {
     /// Returns the tokens that reading the whole record costs.
     pub fn tokens(&self) -> u64 {
-        tokens(self.chars)
+        tokens_of_bytes(self.chars)
     }
 
     /// Returns it as JSON.
@@ -100,11 +101,6 @@ impl Hit {
             "tokens": self.tokens(),
         })
     }
-}
-
-/// Returns the tokens of so many bytes.
-pub fn tokens(bytes: u64) -> u64 {
-    bytes.div_ceil(4)
 }
 
 /// Reads a time.

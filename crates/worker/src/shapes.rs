@@ -2,8 +2,9 @@
 
 use std::path::Path;
 
+use longhaul_core::budget::tokens_of_bytes;
 use longhaul_memory::Kind;
-use longhaul_store::{Content, Entry, KnownProject, Moment, MomentId, SessionRow, What, tokens};
+use longhaul_store::{Content, Entry, KnownProject, Moment, MomentId, SessionRow, What};
 use serde_json::{Value, json};
 
 /// How much of a prompt a list of sessions shows, in characters.
@@ -15,7 +16,7 @@ const TEXT_CHARS: usize = 2_000;
 /// Returns a whole record.
 pub(crate) fn whole(entry: &Entry) -> Value {
     let mut value = entry.record.to_json();
-    value["tokens"] = tokens(entry.chars).into();
+    value["tokens"] = tokens_of_bytes(entry.chars).into();
     value
 }
 
@@ -52,7 +53,7 @@ pub(crate) fn session(row: &SessionRow, state: &Value, context: Option<Value>) -
             "turns": row.counts.turns,
             "bookmarks": row.counts.bookmarks,
         },
-        "tokens": tokens(row.chars),
+        "tokens": tokens_of_bytes(row.chars),
         "state": state,
         "context": context,
     })
@@ -79,7 +80,7 @@ pub(crate) fn moment(moment: &Moment) -> Value {
         "title": cut(title, PROMPT_CHARS),
         "text": cut(text, TEXT_CHARS),
         "kind": moment.kind.map(Kind::as_str),
-        "tokens": tokens(moment.chars),
+        "tokens": tokens_of_bytes(moment.chars),
         "prompt_number": moment.prompt_number,
         "is_error": moment.is_error,
         "files": moment.files,
