@@ -12,7 +12,7 @@ use longhaul_core::budget::tokens_of_bytes;
 use longhaul_core::event::Common;
 use longhaul_core::{Env, Millis, SessionId, config, short_session};
 use longhaul_memory::{
-    Call, Kind, MadeBy, Page, PageInput, PageLine, PageSummary, Summary, TurnText, after_problem, command_key,
+    Call, MadeBy, Observation, Page, PageInput, PageLine, PageSummary, Summary, TurnText, command_key, fix_of,
     fold_key, matches, observe, page, summarize,
 };
 use longhaul_store::{NewObservation, NewSession, Reading, Session, Store};
@@ -157,21 +157,29 @@ pub(crate) fn store_calls(
     reading: Option<Reading<'_>>,
 ) -> Result<bool, Error> {
     let keys: Vec<Option<String>> = calls.iter().map(|call| command_key(call)).collect();
-    let new: Vec<NewObservation<'_>> =
-        calls.iter().zip(&keys).filter_map(|(call, key)| new_observation(call, key.as_deref(), root)).collect();
+    let observed = calls.iter().zip(&keys).filter_map(|(call, key)| {
+        let observation = observe(call, Some(root))?;
+        let fix = fix_of(call, key.as_deref(), &observation);
+        Some(new_observation(call, key.as_deref(), observation, fix))
+    });
+    let new: Vec<NewObservation<'_>> = observed.collect();
     let taken = store.take_in(session.as_str(), &new, reading)?;
     Ok(taken.is_some_and(|taken| taken.stored + taken.folded > 0))
 }
 
-fn new_observation<'a>(call: &'a Call, key: Option<&'a str>, root: &str) -> Option<NewObservation<'a>> {
-    let observation = observe(call, Some(root))?;
-    let may_fix = key.is_some() && observation.kind == Kind::Command && !call.is_error;
-    Some(NewObservation {
+/// Returns what was observed of a call as it is stored; `fix` where the same command had failed before.
+fn new_observation<'a>(
+    call: &'a Call,
+    key: Option<&'a str>,
+    observation: Observation,
+    fix: Option<Observation>,
+) -> NewObservation<'a> {
+    NewObservation {
         tool_use_id: &call.tool_use_id,
         prompt_number: None,
         prompt_id: Some(call.prompt_id.as_str()).filter(|id| !id.is_empty()),
-        after_problem: may_fix.then(|| after_problem(observation.clone())),
         observation,
+        after_problem: fix,
         made_by: MadeBy::Rule,
         command_key: key,
         fold_key: Some(fold_key(call) as i64),
@@ -179,7 +187,7 @@ fn new_observation<'a>(call: &'a Call, key: Option<&'a str>, root: &str) -> Opti
         response: &call.response,
         is_error: call.is_error,
         at: call.at,
-    })
+    }
 }
 
 /// Returns a prompt as the spool keeps it, where the database could not.

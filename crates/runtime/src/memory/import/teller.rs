@@ -5,15 +5,12 @@ use std::collections::{HashMap, HashSet, VecDeque};
 use longhaul_core::guard::bookmark_note;
 use longhaul_core::{Config, Millis};
 use longhaul_memory::{
-    Call, Kind, Observation, RawCall, Summary, TurnText, after_problem, command_key, is_skipped, observe, summarize,
+    Call, Kind, Observation, RawCall, Summary, TurnText, command_key, fix_of, is_skipped, observe, summarize,
 };
 use longhaul_transcript::{self as transcript, Origin, Turn, absorb};
 
-use super::super::clean_prompt;
+use super::super::{SUMMED_UP, clean_prompt};
 use crate::Keeper;
-
-/// How many of the newest turns and observations a summary is made of.
-const SUMMED_UP: usize = 40;
 
 /// A session that is being told.
 pub(crate) struct Teller<'a> {
@@ -182,8 +179,7 @@ impl<'a> Teller<'a> {
     fn observe(&mut self, call: Call) -> Option<Done> {
         let command_key = command_key(&call);
         let observation = observe(&call, Some(&self.root))?;
-        let may_fix = command_key.is_some() && !call.is_error && observation.kind == Kind::Command;
-        let fix = may_fix.then(|| after_problem(observation.clone()));
+        let fix = fix_of(&call, command_key.as_deref(), &observation);
         self.remember(command_key.as_deref(), &observation, fix.as_ref());
         Some(Done { call, command_key, observation, fix })
     }
