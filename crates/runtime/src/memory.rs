@@ -3,6 +3,7 @@
 mod find;
 mod host;
 pub mod import;
+mod note;
 mod spool;
 pub mod upkeep;
 
@@ -18,7 +19,9 @@ use longhaul_memory::{
 use longhaul_store::{NewObservation, NewSession, Reading, Session, Store};
 
 pub use self::find::{Wanted, find};
-pub use self::host::{Host, HostCall, HostPrompt, Noted};
+pub use self::host::{Host, HostPrompt, Noted};
+pub use self::note::ToldCall;
+pub(crate) use self::note::{keep_last_reply, note};
 use self::spool::Notes;
 pub(crate) use self::spool::Spool;
 use crate::handoff::Project;
