@@ -16,7 +16,7 @@ use longhaul_memory::{
     Call, MadeBy, Observation, Page, PageInput, PageLine, PageSummary, Summary, TurnText, command_key, fix_of,
     fold_key, matches, observe, page, summarize,
 };
-use longhaul_store::{NewObservation, NewSession, Reading, Session, Store};
+use longhaul_store::{NewObservation, Reading, Session, Store};
 
 pub use self::find::{Wanted, find};
 pub use self::host::{Host, HostPrompt, Noted};
@@ -210,15 +210,7 @@ pub(crate) fn noted_prompt(common: &Common, prompt: String, at: Millis) -> Call 
 /// Records a session of which only its calls are known; returns its folder.
 fn register(store: &Store, session: &SessionId, call: &Call) -> Result<String, Error> {
     let project = Project::in_dir(Path::new(&call.cwd));
-    store.register_session(&NewSession {
-        session: session.as_str(),
-        project: &project.name,
-        project_key: &project.key,
-        project_path: &project.path,
-        client_pid: 0,
-        transcript: None,
-        at: call.at,
-    })?;
+    store.register_session(&project.session(session, call.at))?;
     Ok(project.path)
 }
 
