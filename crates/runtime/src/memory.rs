@@ -4,6 +4,7 @@ mod find;
 mod host;
 pub mod import;
 mod note;
+mod project;
 mod spool;
 pub mod upkeep;
 
@@ -22,6 +23,7 @@ pub use self::find::{Wanted, find};
 pub use self::host::{Host, HostPrompt, Noted};
 pub use self::note::ToldCall;
 pub(crate) use self::note::{keep_last_reply, note};
+pub use self::project::{NamedError, folder_of, named_project};
 use self::spool::Notes;
 pub(crate) use self::spool::Spool;
 use crate::handoff::Project;

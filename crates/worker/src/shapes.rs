@@ -1,9 +1,8 @@
 //! Rows as JSON, in the shapes that the command line prints.
 
-use std::path::Path;
-
 use longhaul_core::budget::tokens_of_bytes;
 use longhaul_memory::Kind;
+use longhaul_runtime::memory::folder_of;
 use longhaul_store::{Content, Entry, KnownProject, Moment, MomentId, SessionRow, What};
 use serde_json::{Value, json};
 
@@ -89,13 +88,10 @@ pub(crate) fn moment(moment: &Moment) -> Value {
 
 /// Returns a project.
 pub(crate) fn project(project: &KnownProject) -> Value {
-    let path = Path::new(&project.key);
-    let is_git = path.file_name().is_some_and(|name| name == ".git");
-    let folder = path.parent().filter(|_| is_git).unwrap_or(path);
     json!({
         "name": project.name,
         "project_key": project.key,
-        "folder": folder.to_string_lossy(),
+        "folder": folder_of(&project.key),
         "sessions": project.sessions,
         "observations": project.observations,
     })
