@@ -61,6 +61,20 @@ impl What {
             Self::Summary => "summary",
         }
     }
+
+    /// Returns the name of several: `prompts`, `observations` or `summaries`.
+    pub fn plural(self) -> &'static str {
+        match self {
+            Self::Prompt => "prompts",
+            Self::Observation => "observations",
+            Self::Summary => "summaries",
+        }
+    }
+
+    /// Returns what is named so, one or several.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|what| what.as_str() == name || what.plural() == name)
+    }
 }
 
 /// A record in one line.
