@@ -3,6 +3,7 @@
 mod links;
 
 use longhaul_core::Millis;
+use longhaul_handoff::MAX_MERGES;
 use longhaul_transcript::{Batch, COMPACTED, Cursor, DetailKind, Origin, Turn, may_rewind};
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior, named_params};
 
@@ -113,7 +114,7 @@ fn take_in(
 pub(crate) fn owner(connection: &Connection, session: &str) -> rusqlite::Result<String> {
     let mut owner = session.to_owned();
     // A chain that is longer is broken, and its end as good as any.
-    for _ in 0..10 {
+    for _ in 0..MAX_MERGES {
         let sql = "SELECT merged_into FROM sessions WHERE session_id = ?1";
         let next: Option<String> =
             connection.prepare_cached(sql)?.query_row([&owner], |row| row.get(0)).optional()?.flatten();
