@@ -86,6 +86,17 @@ fn a_transcript_that_has_grown_is_read_again() {
 }
 
 #[test]
+fn a_bookmark_is_no_prompt_and_a_list_is_one() {
+    let sandbox = Sandbox::new();
+    let mut past = Past::new(&sandbox, "aaaa");
+    past.prompt("· green tests").prompt("· fix the parser\n· then the tests").reply("Done.");
+    assert_eq!(import(&sandbox)["prompts"], 1);
+    let export = memory(&sandbox, &["export"]).stdout;
+    let prompt: Value = serde_json::from_str(export.lines().next().unwrap()).unwrap();
+    assert_eq!(prompt["prompt"], "· fix the parser\n· then the tests");
+}
+
+#[test]
 fn an_import_that_is_killed_is_carried_on() {
     let whole = Sandbox::new();
     write_sessions(&whole, 30, 12);

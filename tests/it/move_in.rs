@@ -86,6 +86,17 @@ fn a_memory_comes_over_once_and_is_found_at_once() {
 }
 
 #[test]
+fn a_bookmark_does_not_come_over_as_a_prompt() {
+    let sandbox = Sandbox::new();
+    let theirs = ClaudeMem::new(&sandbox);
+    theirs.session("aaaa", "shop").prompt("aaaa", 1, "·").prompt("aaaa", 2, "· green tests");
+    theirs.prompt("aaaa", 3, "· fix the parser\n· then the tests");
+    let report = &import(&sandbox, &[])[0];
+    assert_eq!(report["brought"]["prompts"], 1, "{report}");
+    assert_eq!((found(&sandbox, "green"), found(&sandbox, "parser")), (0, 1));
+}
+
+#[test]
 fn what_is_forgotten_stays_forgotten() {
     let sandbox = Sandbox::new();
     let theirs = ClaudeMem::new(&sandbox);

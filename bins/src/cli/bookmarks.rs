@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
-use longhaul_core::Env;
+use longhaul_core::{Env, short_session};
 use longhaul_inject::printable;
 use longhaul_runtime::Home;
 use longhaul_store::Bookmark;
@@ -72,7 +72,7 @@ fn table(bookmarks: &[Bookmark]) -> Vec<String> {
 
 fn row(bookmark: &Bookmark) -> [String; 5] {
     let time = timestamp(bookmark).to_zoned(TimeZone::system()).strftime("%Y-%m-%d %H:%M:%S").to_string();
-    let session = bookmark.session.chars().take(8).collect();
+    let session = short_session(&bookmark.session).to_owned();
     let dirty = if bookmark.git_dirty == Some(true) { "+" } else { "" };
     let commit = bookmark.git_commit.as_ref().map_or("-".to_owned(), |commit| format!("{:.8}{dirty}", commit));
     let context = bookmark.context_tokens.map_or("-".to_owned(), |tokens| format!("{}k", tokens.div_ceil(1000)));

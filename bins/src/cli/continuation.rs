@@ -1,7 +1,7 @@
 //! `longhaul continuation`.
 
 use anyhow::{Context, bail};
-use longhaul_core::Env;
+use longhaul_core::{Env, short_session};
 use longhaul_handoff::continuation::State;
 use longhaul_handoff::{date_of, time_of};
 use longhaul_runtime::continuation::decide_by_hand;
@@ -63,13 +63,17 @@ pub(crate) fn run(env: &Env, command: Command) -> anyhow::Result<Exit> {
             let chain = decide_by_hand(env, true, before.id)?.context("the chain is gone")?;
             let by_hand =
                 if chain.place.is_none() { "; there is no terminal to type into: type /clear there" } else { "" };
-            out::message(&format!("Session {}: {} again{by_hand}.", short(&chain), chain.plan.state));
+            out::message(&format!(
+                "Session {}: {} again{by_hand}.",
+                short_session(&chain.plan.session),
+                chain.plan.state
+            ));
             Ok(Exit::Success)
         }
         Command::Cancel(which) => {
             let chain = find(store, which.session.as_deref(), |chain| chain.plan.state.is_open(), "is under way")?;
             let chain = decide_by_hand(env, false, chain.id)?.context("the chain is gone")?;
-            out::message(&format!("Session {}: {}.", short(&chain), chain.plan.state));
+            out::message(&format!("Session {}: {}.", short_session(&chain.plan.session), chain.plan.state));
             Ok(Exit::Success)
         }
     }
@@ -106,7 +110,7 @@ fn show(chains: &[Chain], json: bool) -> anyhow::Result<()> {
         out::line(&format!(
             "{}  {}  {state:9}  round {}{tries}  {}  {}",
             when(plan.since),
-            short(chain),
+            short_session(&chain.plan.session),
             plan.round,
             chain.project_path,
             plan.reason
@@ -151,7 +155,7 @@ fn log(steps: &[Step], json: bool) -> anyhow::Result<()> {
         out::message("No session has been continued yet.");
     }
     for step in steps {
-        let session: String = step.session.chars().take(8).collect();
+        let session = short_session(&step.session);
         out::line(&format!(
             "{}  chain {}  round {}  {session}  {:9}  {}",
             when(step.at),
@@ -167,8 +171,4 @@ fn log(steps: &[Step], json: bool) -> anyhow::Result<()> {
 fn when(at: longhaul_core::Millis) -> String {
     let offset = utc_offset_seconds(at);
     format!("{} {}", date_of(at, offset), time_of(at, offset))
-}
-
-fn short(chain: &Chain) -> String {
-    chain.plan.session.chars().take(8).collect()
 }

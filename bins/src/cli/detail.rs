@@ -1,12 +1,10 @@
 //! `longhaul detail`.
 
 use anyhow::{Context, bail};
-use jiff::civil;
-use jiff::tz::TimeZone;
-use longhaul_core::{Env, Millis};
-use longhaul_handoff::{Date, Moment, MomentError, Span, date_of, parse_moment, time_of};
+use longhaul_core::{Env, Millis, short_session};
+use longhaul_handoff::{Date, Moment, MomentError, date_of, parse_moment, time_of};
 use longhaul_runtime::handoff::Project;
-use longhaul_runtime::{Home, utc_offset_seconds};
+use longhaul_runtime::{Home, midnight, utc_offset_seconds};
 use longhaul_store::{Detail, Store, Turn, Within};
 use serde_json::json;
 
@@ -89,7 +87,7 @@ fn find(
 ) -> anyhow::Result<Vec<Turn>> {
     match moment {
         Moment::Time { date, span } => {
-            let (from, to) = absolute(date.or(day).unwrap_or(today), *span)?;
+            let (from, to) = span.after(midnight(date.or(day).unwrap_or(today)));
             let began = store.turns_between(within, from, Millis(to.0.saturating_sub(1)))?;
             if !began.is_empty() {
                 return Ok(began);
@@ -100,12 +98,6 @@ fn find(
         Moment::TurnNumber(number) => Ok(store.turns_named(within, &number.to_string())?),
         Moment::TurnId(id) => Ok(store.turns_named(within, id)?),
     }
-}
-
-fn absolute(date: Date, span: Span) -> anyhow::Result<(Millis, Millis)> {
-    let day = civil::Date::new(date.year.try_into()?, date.month.try_into()?, date.day.try_into()?)?;
-    let midnight = day.to_zoned(TimeZone::system())?.timestamp().as_millisecond();
-    Ok(span.after(Millis(midnight.unsigned_abs())))
 }
 
 fn to_json(turn: &Turn, details: &[Detail]) -> serde_json::Value {
@@ -128,7 +120,7 @@ fn to_json(turn: &Turn, details: &[Detail]) -> serde_json::Value {
 }
 
 fn print(turn: &Turn, details: &[Detail]) -> anyhow::Result<()> {
-    let session: String = turn.origin.chars().take(8).collect();
+    let session = short_session(&turn.origin);
     out::text(&format!("# turn {} of session {session}, {}", turn.number, when(turn.at)))?;
     out::text(&format!("[{}] {}", turn.role, turn.asked))?;
     for detail in details {

@@ -1,7 +1,7 @@
 //! `longhaul handoff`.
 
 use anyhow::{Context, bail};
-use longhaul_core::{Env, SessionId};
+use longhaul_core::{Env, SessionId, short_session};
 use longhaul_handoff::{Trigger, date_of, time_of};
 use longhaul_runtime::handoff::{Handover, Project, catch_up, render_session};
 use longhaul_runtime::{Home, Keeper, utc_offset_seconds};
@@ -115,9 +115,8 @@ fn show_log(lines: &[Injection], json: bool) -> anyhow::Result<()> {
         out::message("Nothing has been handed over yet.");
     }
     for line in lines {
-        let short = |id: &str| id.chars().take(8).collect::<String>();
         let offset = utc_offset_seconds(line.at);
-        let from = line.predecessor.as_deref().map_or("-".to_owned(), short);
+        let from = line.predecessor.as_deref().map_or("-", short_session);
         let saved = match line.tokens_saved {
             0 => String::new(),
             saved => format!("  {} turns, {} characters, {saved} tokens saved", line.turns, line.chars),
@@ -128,7 +127,7 @@ fn show_log(lines: &[Injection], json: bool) -> anyhow::Result<()> {
             date_of(line.at, offset),
             time_of(line.at, offset),
             line.event,
-            short(&line.session)
+            short_session(&line.session)
         ))?;
     }
     Ok(())

@@ -5,12 +5,12 @@ mod arguments;
 use anyhow::{Context, Result};
 use longhaul_core::Env;
 use longhaul_memory::Query;
-use longhaul_store::{Order, RecordId, What};
+use longhaul_store::{RecordId, What};
 use rmcp::handler::server::wrapper::Parameters;
 use rmcp::model::{CallToolResult, ContentBlock, Implementation, ServerCapabilities, ServerConfig};
 use rmcp::{ServerHandler, ServiceExt, tool, tool_handler, tool_router};
 
-use self::arguments::{Around, Note, Ordering, Records, Type, Words};
+use self::arguments::{Around, Note, Records, Words};
 use super::Exit;
 use super::memory::find::{self, Wanted};
 use super::memory::place::{Memory, Whose};
@@ -127,12 +127,8 @@ fn search(memory: &Memory<'_>, words: Words) -> Result<String> {
         file: words.file.filter(|file| !file.is_empty()),
         since: words.since.as_deref().map(find::day).transpose()?,
         before: words.before.as_deref().map(find::day).transpose()?,
-        what: words.types.into_iter().flatten().map(what).collect(),
-        order: match words.order.unwrap_or_default() {
-            Ordering::Relevance => Order::Relevance,
-            Ordering::Newest => Order::Newest,
-            Ordering::Oldest => Order::Oldest,
-        },
+        what: words.types.into_iter().flatten().map(What::from).collect(),
+        order: words.order.unwrap_or_default().into(),
         limit: words.limit.unwrap_or(20).clamp(1, MOST_LINES),
         offset: words.offset.unwrap_or_default(),
         session: None,
@@ -147,14 +143,6 @@ fn search(memory: &Memory<'_>, words: Words) -> Result<String> {
 
 /// What is said where there is no memory yet.
 const EMPTY: &str = "nothing is remembered yet: the user can run `longhaul memory import` to read past sessions";
-
-fn what(kind: Type) -> What {
-    match kind {
-        Type::Prompts => What::Prompt,
-        Type::Observations => What::Observation,
-        Type::Summaries => What::Summary,
-    }
-}
 
 fn timeline(memory: &Memory<'_>, around: &Around) -> Result<String> {
     let id = ids::parse(&around.id.to_string())?;

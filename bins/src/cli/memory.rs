@@ -10,13 +10,12 @@ pub(crate) mod render;
 mod upkeep;
 
 use anyhow::Context;
-use clap::ValueEnum;
 use longhaul_core::Env;
 use longhaul_memory::{Kind, Query};
-use longhaul_store::{Hit, Order, Record, RecordId, What};
+use longhaul_store::{Hit, Record, RecordId, What};
 use serde_json::Value;
 
-use self::find::Wanted;
+use self::find::{Ordering, Type, Wanted};
 use self::place::{Memory, Whose};
 use self::render::Shown;
 use super::{Exit, out};
@@ -75,8 +74,8 @@ pub(crate) struct Search {
     #[arg(long = "type", value_name = "TYPE")]
     types: Vec<Type>,
     /// What comes first
-    #[arg(long, value_enum, default_value_t = Sorting::Relevance)]
-    order: Sorting,
+    #[arg(long, value_enum, default_value_t)]
+    order: Ordering,
     /// How many at most
     #[arg(long, value_name = "N", default_value_t = 20)]
     limit: usize,
@@ -113,20 +112,6 @@ pub(crate) struct Get {
     json: bool,
 }
 
-#[derive(Clone, Copy, ValueEnum)]
-enum Type {
-    Prompts,
-    Observations,
-    Summaries,
-}
-
-#[derive(Clone, Copy, ValueEnum)]
-enum Sorting {
-    Relevance,
-    Newest,
-    Oldest,
-}
-
 fn kind(name: &str) -> Result<Kind, String> {
     find::kind(name).map_err(|error| error.to_string())
 }
@@ -154,12 +139,8 @@ fn search(memory: &Memory<'_>, args: Search) -> anyhow::Result<Exit> {
         file: args.file,
         since: args.since.as_deref().map(find::day).transpose()?,
         before: args.before.as_deref().map(find::day).transpose()?,
-        what: args.types.into_iter().map(what).collect(),
-        order: match args.order {
-            Sorting::Relevance => Order::Relevance,
-            Sorting::Newest => Order::Newest,
-            Sorting::Oldest => Order::Oldest,
-        },
+        what: args.types.into_iter().map(What::from).collect(),
+        order: args.order.into(),
         limit: args.limit,
         offset: args.offset,
         session: None,
@@ -178,14 +159,6 @@ fn search(memory: &Memory<'_>, args: Search) -> anyhow::Result<Exit> {
         return Ok(Exit::Problem);
     }
     Ok(Exit::Success)
-}
-
-fn what(kind: Type) -> What {
-    match kind {
-        Type::Prompts => What::Prompt,
-        Type::Observations => What::Observation,
-        Type::Summaries => What::Summary,
-    }
 }
 
 fn timeline(memory: &Memory<'_>, args: &Timeline) -> anyhow::Result<Exit> {

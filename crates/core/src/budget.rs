@@ -60,6 +60,16 @@ pub fn cut(text: &str, chars: usize) -> String {
     short.chars().take(chars).collect()
 }
 
+/// Returns the tokens that a text costs, about: four characters each.
+pub fn tokens(text: &str) -> u64 {
+    (text.chars().count() as u64).div_ceil(4)
+}
+
+/// Returns the tokens of a text of which only the length is at hand.
+pub fn tokens_of_bytes(bytes: u64) -> u64 {
+    bytes.div_ceil(4)
+}
+
 /// Returns a number of tokens as a glance takes it in.
 pub fn round_tokens(count: u64) -> String {
     match count {

@@ -38,7 +38,9 @@ impl Date {
     }
 
     /// Returns the days since 1970-01-01 (Hinnant, "chrono-Compatible Low-Level Date Algorithms").
-    fn days(self) -> i64 {
+    ///
+    /// A day that its month does not have counts on into the next.
+    pub fn days(self) -> i64 {
         let (year, month, day) = (i64::from(self.year), i64::from(self.month), i64::from(self.day));
         let year = if month <= 2 { year - 1 } else { year };
         let day_of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;

@@ -1,5 +1,6 @@
 //! Configuration: partial JSON over defaults, each bad value replaced by its default with a warning that names the key.
 
+mod glance;
 mod model;
 mod setting;
 
@@ -8,6 +9,7 @@ use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 
+pub use self::glance::{Part, Parts};
 pub use self::model::{ModelId, Via};
 use self::setting::settings;
 pub use self::setting::{Amount, Key, Limits, Line, Names, Setting, Share, Warning};
@@ -131,7 +133,7 @@ settings! {
     /// What goes through the client's own module.
     pub struct Bridge {
         enabled: bool = true, "enabled", "Clear, compact and prompt through the client's own module where it has loaded it, and type only where it has not";
-        status: Names = Names(["context", "bookmarks", "memory", "handoff"].map(str::to_owned).to_vec()), "status", "What the line under the prompt shows, of `context`, `bookmarks`, `memory` and `handoff`; an empty list shows no line";
+        status: Parts = Parts(Part::ALL.to_vec()), "status", "What the line under the prompt shows, of `context`, `bookmarks`, `memory` and `handoff`; an empty list shows no line";
     }
 }
 

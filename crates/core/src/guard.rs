@@ -21,6 +21,9 @@ const ABORTS: [&str; 4] = ["aborted", "abort", "cancel", "interrupt"];
 /// Texts in a stop reason that say the user interrupted.
 const ABORT_PARTS: [&str; 4] = ["user_cancel", "user_interrupt", "ctrl_c", "manual_stop"];
 
+/// The slash command that sets a bookmark, in the whole bundle and in that of the one job.
+const BOOKMARK_COMMANDS: [&str; 2] = ["/longhaul:bookmark", "/longhaul-bookmarks:bookmark"];
+
 /// Returns whether the event happened inside a subagent.
 pub fn in_subagent(common: &Common) -> bool {
     common.agent_id.is_some()
@@ -34,6 +37,23 @@ pub fn is_compaction(common: &Common) -> bool {
 /// Returns whether the client wrote the prompt itself, for a subagent that finished in the background.
 pub fn is_task_notification(prompt: &str) -> bool {
     prompt.trim_start().starts_with("<task-notification>")
+}
+
+/// Returns the note of a prompt that is only a bookmark: `Some(None)` for a marker alone, `None` for any other prompt.
+pub fn bookmark_note<'a>(prompt: &'a str, marker: &str) -> Option<Option<&'a str>> {
+    let prompt = prompt.trim();
+    let command = BOOKMARK_COMMANDS.iter().find_map(|command| prompt.strip_prefix(command));
+    let rest = prompt.strip_prefix(marker).or(command)?;
+    let note = rest.trim();
+    // `·x` is a prompt that begins with the marker's character, `/longhaul:bookmarks` another command, and several lines
+    // are a list of things to do.
+    let is_note = rest.is_empty() || (rest.starts_with(' ') && !rest.contains(['\n', '\r']));
+    is_note.then_some((!note.is_empty()).then_some(note))
+}
+
+/// Returns whether a bookmark was set by the slash command, and not by the marker.
+pub fn is_bookmark_command(prompt: &str) -> bool {
+    BOOKMARK_COMMANDS.iter().any(|command| prompt.trim_start().starts_with(command))
 }
 
 /// Returns whether permission dialogs cannot open in this mode.

@@ -25,7 +25,7 @@ mod time;
 pub use crate::config::Config;
 pub use crate::env::{Env, Platform};
 pub use crate::reply::Reply;
-pub use crate::session_id::SessionId;
+pub use crate::session_id::{SessionId, short_session};
 pub use crate::status::Status;
 pub use crate::time::Millis;
 

@@ -3,6 +3,11 @@
 /// Tags whose content is removed before anything is written anywhere.
 const TAGS: [&str; 4] = ["private", "longhaul-context", "claude-mem-context", "system-reminder"];
 
+/// What stands before and behind everything that is shown to a session, so that it is never remembered again.
+pub const OPEN: &str = "<longhaul-context>\n";
+/// The end of what [`OPEN`] begins.
+pub const CLOSE: &str = "</longhaul-context>";
+
 /// After this many tags everything that follows is dropped: nobody writes so many by hand.
 const MAX_TAGS: usize = 100;
 
@@ -33,6 +38,16 @@ pub fn may_hold_tag(raw: &str) -> bool {
             same == tag.len() || name.get(same) == Some(&b'\\')
         })
     })
+}
+
+/// Returns a text of the same length in which none of our tags is one: what is shown must not end its frame.
+pub fn defuse(text: &str) -> String {
+    let opens_tag = |at: usize| {
+        let body = &text[at + 1..];
+        let body = body.strip_prefix('/').unwrap_or(body);
+        TAGS.iter().any(|name| has_prefix_ignoring_case(body, name))
+    };
+    text.char_indices().map(|(at, c)| if c == '<' && opens_tag(at) { '‹' } else { c }).collect()
 }
 
 /// Strips text that comes in pieces: a passage left open in one goes on in the next.

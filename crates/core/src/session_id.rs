@@ -60,6 +60,13 @@ impl SessionId {
     }
 }
 
+/// Returns enough of a session's id to find it by: the first part of a UUID, with what stands before a colon.
+pub fn short_session(id: &str) -> &str {
+    let start = id.find(':').map_or(0, |colon| colon + 1);
+    let end = id[start..].char_indices().nth(8).map_or(id.len(), |(at, _)| start + at);
+    &id[..end]
+}
+
 fn safe(raw: &str, most: usize) -> Option<String> {
     let safe: String = raw.chars().take(most).map(safe_char).collect();
     (!safe.is_empty()).then_some(safe)

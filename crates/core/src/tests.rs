@@ -2,11 +2,12 @@ mod budget;
 mod config;
 mod env;
 mod event;
+mod guard;
 mod json_text;
 mod privacy;
 mod reply;
 
-use crate::SessionId;
+use crate::{SessionId, short_session};
 
 #[test]
 fn session_ids_become_safe_file_names() {
@@ -31,6 +32,20 @@ fn a_codex_session_is_told_apart_and_still_names_files() {
     assert_eq!(SessionId::new("codex:"), None);
     assert_eq!(SessionId::new("a:codex:b").unwrap().as_str(), "a_codex_b");
     assert_eq!(SessionId::codex(&"a".repeat(500)).unwrap().as_str().len(), 200);
+}
+
+#[test]
+fn a_short_id_tells_sessions_apart() {
+    for (id, short) in [
+        ("890a2a53-a8c1-4c6e", "890a2a53"),
+        ("codex:019a2b3c-d4e5-7f60", "codex:019a2b3c"),
+        ("codex:019a", "codex:019a"),
+        ("ab", "ab"),
+        ("", ""),
+        ("ääääääääää", "ääääääää"),
+    ] {
+        assert_eq!(short_session(id), short, "{id}");
+    }
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! What the client's own module is told to do. It decides nothing itself.
 
 use longhaul_core::budget::round_tokens;
+use longhaul_core::config::Part;
 use serde_json::{Value, json};
 
 use crate::continuation::{Fill, Plan, Rules, State};
@@ -71,24 +72,23 @@ pub struct Glance {
 
 impl Glance {
     /// Returns the line, of the `parts` that are wanted; `None` where there is nothing to say.
-    pub fn line(&self, parts: &[String]) -> Option<String> {
-        let said: Vec<String> = parts.iter().filter_map(|part| self.part(part)).collect();
+    pub fn line(&self, parts: &[Part]) -> Option<String> {
+        let said: Vec<String> = parts.iter().filter_map(|part| self.part(*part)).collect();
         (!said.is_empty()).then(|| said.join(" · "))
     }
 
-    fn part(&self, part: &str) -> Option<String> {
+    fn part(&self, part: Part) -> Option<String> {
         match part {
-            "context" => self.fill.map(|fill| {
+            Part::Context => self.fill.map(|fill| {
                 let left = round_tokens(fill.window.saturating_sub(fill.tokens));
                 format!("context {:.0} %, {left} left", fill.share() * 100.0)
             }),
-            "bookmarks" => counted(self.bookmarks, "bookmark"),
-            "memory" => match (counted(self.turns, "turn"), counted(self.records, "record")) {
+            Part::Bookmarks => counted(self.bookmarks, "bookmark"),
+            Part::Memory => match (counted(self.turns, "turn"), counted(self.records, "record")) {
                 (Some(turns), Some(records)) => Some(format!("began with {turns} and {records}")),
                 (turns, records) => turns.or(records).map(|shown| format!("began with {shown}")),
             },
-            "handoff" => self.handoff_waits.then(|| "a handoff waits for /clear".to_owned()),
-            _ => None,
+            Part::Handoff => self.handoff_waits.then(|| "a handoff waits for /clear".to_owned()),
         }
     }
 }

@@ -1,10 +1,12 @@
 //! How a turn looks in the second layer and in the first.
 
 use longhaul_core::clock::{date_of, time_of};
+use longhaul_core::privacy::defuse;
+use longhaul_core::short_session;
 
 use crate::middle::cut_middle;
 use crate::skeleton::one_line;
-use crate::view::{Context, Said, TurnView, short_session};
+use crate::view::{Context, Said, TurnView};
 
 /// The longest one-line summary that is shown.
 const SKELETON_CHARS: usize = 260;
@@ -12,12 +14,9 @@ const SKELETON_CHARS: usize = 260;
 /// How much is shown of what the client wrote itself, such as a finished task's notice.
 const CLIENT_CHARS: usize = 200;
 
-/// The tag that frames what is injected, so that it is never remembered again.
-const TAG: &[u8] = b"longhaul-context";
-
 /// Returns a text under its time and label, cut to `cap` characters.
 pub(crate) fn message(label: &str, said: Said<'_>, context: &Context<'_>, cap: usize) -> String {
-    let text = harmless(&cut_middle(said.text.trim(), cap));
+    let text = defuse(&cut_middle(said.text.trim(), cap));
     format!("[{}] [{label}] {text}\n", time_of(said.at, context.offset_seconds))
 }
 
@@ -66,7 +65,7 @@ pub(crate) fn line(turn: &TurnView<'_>, context: &Context<'_>) -> String {
         "" => turn.replied.text,
         skeleton => skeleton,
     };
-    let summary = harmless(&one_line(summary, SKELETON_CHARS));
+    let summary = defuse(&one_line(summary, SKELETON_CHARS));
     format!("[{}] {summary} ({})\n", time_of(turn.at(), context.offset_seconds), reference(turn, context))
 }
 
@@ -76,16 +75,5 @@ pub(crate) fn reference(turn: &TurnView<'_>, context: &Context<'_>) -> String {
     let today = date_of(context.now, context.offset_seconds);
     let time = time_of(turn.at(), context.offset_seconds);
     let day = if date == today { String::new() } else { format!(" --date {date}") };
-    format!("longhaul detail {time}{day} --session {}", harmless(short_session(turn.session)))
-}
-
-/// Returns a text of the same length in which our own tag is none: what was said must not end the frame.
-pub(crate) fn harmless(text: &str) -> String {
-    let opens_tag = |rest: &str| {
-        let name = rest.as_bytes().strip_prefix(b"<").unwrap_or_default();
-        let name = name.strip_prefix(b"/").unwrap_or(name);
-        name.get(..TAG.len()).is_some_and(|name| name.eq_ignore_ascii_case(TAG))
-    };
-    let chars = text.char_indices();
-    chars.map(|(at, c)| if c == '<' && opens_tag(&text[at..]) { '‹' } else { c }).collect()
+    format!("longhaul detail {time}{day} --session {}", defuse(short_session(turn.session)))
 }

@@ -1,10 +1,5 @@
 //! Text that is too long: its beginning and its end stay.
 
-/// Returns the tokens that a text costs, about: four characters each.
-pub fn tokens(text: &str) -> u64 {
-    (text.chars().count() as u64).div_ceil(4)
-}
-
 /// Returns `text` in at most `chars` characters, cut in the middle with a note of how many are missing.
 ///
 /// Two thirds of what stays are the beginning. No character is cut, nor parted from the marks that belong to it.

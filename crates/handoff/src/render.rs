@@ -3,12 +3,13 @@
 //! Where we are comes first. Then the newest turns word for word, then older ones in a line each. When space runs out,
 //! the older of the newest become lines; only then are the oldest lines left out, and counted.
 
-use longhaul_core::budget::CONTEXT_CHARS;
+use longhaul_core::budget::{CONTEXT_CHARS, tokens};
+use longhaul_core::privacy::{CLOSE, OPEN, defuse};
+use longhaul_core::short_session;
 
-use crate::lines::{block, harmless, message, reference};
-use crate::middle::tokens;
+use crate::lines::{block, message, reference};
 use crate::plan::Plan;
-use crate::view::{Context, Said, TurnView, short_session};
+use crate::view::{Context, Said, TurnView};
 
 /// How many turns are shown word for word, where there is space.
 pub const RECENT_TURNS: usize = 20;
@@ -19,8 +20,6 @@ pub const WHERE_CHARS: usize = 600;
 /// What a short session may always take.
 const SMALLEST_CHARS: usize = 3000;
 
-const OPEN: &str = "<longhaul-context>\n";
-const CLOSE: &str = "</longhaul-context>";
 const RECENT: &str = "\nRecent turns, word for word:\n";
 const OLDER: &str = "\nOlder turns, one line each:\n";
 
@@ -99,7 +98,7 @@ pub fn render_into(context: &Context<'_>, chars: usize) -> Rendered {
 }
 
 fn notice(omitted: usize, context: &Context<'_>) -> String {
-    let session = harmless(short_session(context.session));
+    let session = defuse(short_session(context.session));
     format!("\n[{omitted} older turns left out for space; by time: longhaul detail HH:MM-HH:MM --session {session}]\n")
 }
 
@@ -119,7 +118,7 @@ impl<'a> Top<'a> {
         let replied = newest(|turn| turn.replied.says_something());
         let by = context.trigger.map_or_else(String::new, |trigger| format!(", passed on by {trigger}"));
         let mut text =
-            format!("Recorded from the session before this one ({}{by}).\n", harmless(short_session(context.session)));
+            format!("Recorded from the session before this one ({}{by}).\n", defuse(short_session(context.session)));
         for (label, said) in
             [("Last request", asked.map(|turn| turn.asked)), ("Last reply", replied.map(|turn| turn.replied))]
         {

@@ -69,10 +69,3 @@ impl TurnView<'_> {
         if self.asked.at.0 == 0 { self.replied.at } else { self.asked.at }
     }
 }
-
-/// Returns enough of a session's id to find it by: the first part of a uuid, with what stands before a colon.
-pub(crate) fn short_session(id: &str) -> &str {
-    let start = id.find(':').map_or(0, |colon| colon + 1);
-    let end = id[start..].char_indices().nth(8).map_or(id.len(), |(at, _)| start + at);
-    &id[..end]
-}

@@ -6,11 +6,6 @@ pub const INPUT_CHARS: usize = 4_096;
 /// How much of a tool's response is kept, in characters.
 pub const RESPONSE_CHARS: usize = 16_384;
 
-/// Returns the tokens that a text costs, about: four characters each.
-pub fn tokens(text: &str) -> u64 {
-    (text.chars().count() as u64).div_ceil(4)
-}
-
 /// Returns `text` in at most `max` characters, cut in the middle with a note of how many are missing.
 ///
 /// Two thirds of what stays are the beginning. Neither a character nor an escape of JSON is cut.

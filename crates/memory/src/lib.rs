@@ -24,9 +24,9 @@ mod summarize;
 mod text;
 
 pub use crate::call::{Call, RawCall, Secrets, fold_key};
-pub use crate::cap::{INPUT_CHARS, RESPONSE_CHARS, cap, tokens};
+pub use crate::cap::{INPUT_CHARS, RESPONSE_CHARS, cap};
 pub use crate::observation::{Kind, MadeBy, Observation, Summary};
-pub use crate::observe::{NARRATIVE_CHARS, TITLE_CHARS, after_problem, command_key, decisions, observe};
+pub use crate::observe::{NARRATIVE_CHARS, TITLE_CHARS, command_key, decisions, fix_of, observe};
 pub use crate::page::{Page, PageInput, PageLine, PageSummary, page};
 pub use crate::query::{Query, Term};
 pub use crate::redact::redact;

@@ -7,7 +7,7 @@ mod files;
 mod others;
 
 pub(crate) use self::command::normalized;
-pub use self::command::{after_problem, command_key};
+pub use self::command::{command_key, fix_of};
 pub use self::decision::decisions;
 
 use crate::call::Call;

@@ -3,16 +3,14 @@
 //! The most recent summary comes first, then the newest records, grouped by day and file. It states facts.
 
 use longhaul_core::Millis;
+use longhaul_core::budget::tokens;
 use longhaul_core::clock::{Date, date_of, time_of};
-use longhaul_core::privacy::may_hold_tag;
+use longhaul_core::privacy::{CLOSE, OPEN, defuse};
 
-use crate::cap::{grouped, tokens};
+use crate::cap::grouped;
 use crate::observation::{Kind, Summary};
 use crate::observe::TITLE_CHARS;
 use crate::text::{one_line, passage};
-
-const OPEN: &str = "<longhaul-context>\n";
-const CLOSE: &str = "</longhaul-context>";
 
 /// How much of a file's or a project's name is shown.
 const NAME_CHARS: usize = 100;
@@ -127,7 +125,7 @@ fn summary(input: &PageInput<'_>, room: usize) -> String {
     let top = format!("\nMost recent session ({}, {date} {}):\n", name(session), minute(at, input.offset_seconds));
     let written = |chars: usize| {
         let parts = parts.iter().filter(|(_, part)| !part.trim().is_empty());
-        let parts = parts.map(|(label, part)| format!("{label}: {}\n", harmless(&passage(part, chars))));
+        let parts = parts.map(|(label, part)| format!("{label}: {}\n", defuse(&passage(part, chars))));
         format!("{top}{}", parts.collect::<String>())
     };
     PART_CHARS.into_iter().map(written).find(|text| count(text) <= room).unwrap_or_default()
@@ -164,7 +162,7 @@ impl Days {
         let file = line.file.as_deref().filter(|file| !file.trim().is_empty()).map(name);
         let indent = if file.is_some() { "  " } else { "" };
         let time = minute(line.at, input.offset_seconds);
-        let title = harmless(&one_line(&line.title, TITLE_CHARS));
+        let title = defuse(&one_line(&line.title, TITLE_CHARS));
         let text = format!("{indent}#{} {time} [{}] {title}\n", line.id, line.kind);
 
         let day = self.days.iter().position(|(day, _)| *day == date);
@@ -212,16 +210,7 @@ fn minute(at: Millis, offset_seconds: i32) -> String {
 }
 
 fn name(text: &str) -> String {
-    harmless(&one_line(text, NAME_CHARS))
-}
-
-/// Returns a text of the same length in which none of our tags is one: what is stored must not end the frame.
-fn harmless(text: &str) -> String {
-    let opens_tag = |at: usize| {
-        let tag: String = text[at..].chars().take(24).collect();
-        may_hold_tag(&tag)
-    };
-    text.char_indices().map(|(at, c)| if c == '<' && opens_tag(at) { '‹' } else { c }).collect()
+    defuse(&one_line(text, NAME_CHARS))
 }
 
 fn count(text: &str) -> usize {

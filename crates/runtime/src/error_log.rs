@@ -4,6 +4,7 @@ use std::fs;
 use std::io::Write;
 use std::path::PathBuf;
 
+use longhaul_core::clock::{date_of, time_of};
 use longhaul_core::{Env, Millis};
 
 use crate::{Home, files};
@@ -43,21 +44,8 @@ impl ErrorLog {
 }
 
 /// Returns a time as `2026-01-31T23:59:59Z`.
-///
-/// By hand, because no hook executable should carry a calendar for its error path. Days are turned into a date by
-/// counting from 1 March of year 0, so that the leap day comes last in its year.
 fn utc(at: Millis) -> String {
-    let seconds = at.0 / 1000;
-    let (days, second) = (seconds / 86_400 + 719_468, seconds % 86_400);
-    let (era, day_of_era) = (days / 146_097, days % 146_097);
-    let year_of_era = (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let shifted_month = (5 * day_of_year + 2) / 153;
-    let day = day_of_year - (153 * shifted_month + 2) / 5 + 1;
-    let month = if shifted_month < 10 { shifted_month + 3 } else { shifted_month - 9 };
-    let year = era * 400 + year_of_era + u64::from(month <= 2);
-    let (hour, minute, second) = (second / 3600, second / 60 % 60, second % 60);
-    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z")
+    format!("{}T{}Z", date_of(at, 0), time_of(at, 0))
 }
 
 #[cfg(test)]

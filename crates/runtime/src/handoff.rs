@@ -6,9 +6,9 @@ mod tail;
 
 use std::path::Path;
 
-use longhaul_core::budget::CONTEXT_CHARS;
+use longhaul_core::budget::{CONTEXT_CHARS, tokens_of_bytes};
 use longhaul_core::event::Common;
-use longhaul_core::{Env, SessionId};
+use longhaul_core::{Env, Millis, SessionId};
 use longhaul_handoff::{Context, Rendered, Said, Trigger, TurnView, allowance, render_into};
 use longhaul_store::{NewSession, Session, Store, Turn};
 
@@ -47,6 +47,19 @@ impl Project {
         let key = key.map_or_else(|| path.clone(), |dir| dir.to_string_lossy().into_owned());
         Self { name, key, path }
     }
+
+    /// Returns a session of it as it is recorded, as long as neither client nor transcript is known.
+    pub(crate) fn session<'a>(&'a self, id: &'a SessionId, at: Millis) -> NewSession<'a> {
+        NewSession {
+            session: id.as_str(),
+            project: &self.name,
+            project_key: &self.key,
+            project_path: &self.path,
+            client_pid: 0,
+            transcript: None,
+            at,
+        }
+    }
 }
 
 /// Records the session of an event; returns it as it is stored.
@@ -62,13 +75,9 @@ pub(crate) fn register(store: &Store, env: &Env, common: &Common) -> Result<Opti
     }
     let project = Project::of(env, common.cwd.as_deref());
     store.register_session(&NewSession {
-        session: common.session.as_str(),
-        project: &project.name,
-        project_key: &project.key,
-        project_path: &project.path,
         client_pid: env.client_pid.unwrap_or_default(),
         transcript: transcript.as_deref(),
-        at: env.now,
+        ..project.session(&common.session, env.now)
     })?;
     Ok(store.session(common.session.as_str())?)
 }
@@ -108,7 +117,7 @@ pub fn render_session(
         turn.replied = without_handoff(std::mem::take(&mut turn.replied), handover.shown);
     }
     let views: Vec<TurnView<'_>> = turns.iter().map(view).collect();
-    let said = |turn: &Turn| (turn.asked.len() + turn.replied.len()) as u64 / 4;
+    let said = |turn: &Turn| tokens_of_bytes((turn.asked.len() + turn.replied.len()) as u64);
     let context = Context {
         session: session.as_str(),
         trigger: handover.trigger,
@@ -117,7 +126,7 @@ pub fn render_session(
         now: env.now,
         offset_seconds,
         said_tokens: turns.iter().map(said).sum(),
-        transcript_tokens: turns.iter().map(|turn| turn.chars / 4).sum(),
+        transcript_tokens: turns.iter().map(|turn| tokens_of_bytes(turn.chars)).sum(),
     };
     Ok(render_into(&context, allowance(&context).min(handover.room)))
 }

@@ -1,8 +1,8 @@
 //! What of a text may be kept: nothing private, no secret, not too much.
 
 use longhaul_core::{Config, privacy};
-use longhaul_handoff::{Action, cut_middle, skeleton};
-use longhaul_memory::{INPUT_CHARS, RESPONSE_CHARS, Secrets, redact, strip_json};
+use longhaul_handoff::{Action, skeleton};
+use longhaul_memory::{INPUT_CHARS, RESPONSE_CHARS, Secrets, cap, redact, strip_json};
 use longhaul_store::{Clean, Work};
 use longhaul_transcript::DetailKind;
 
@@ -66,8 +66,8 @@ impl Clean for Keeper {
     fn detail(&self, kind: DetailKind, text: &str) -> String {
         match kind {
             // JSON can write a tag in other words.
-            DetailKind::ToolInput => cut_middle(&self.without_secrets(strip_json(text).into_owned()), INPUT_CHARS),
-            _ => cut_middle(&self.clean(text), RESPONSE_CHARS),
+            DetailKind::ToolInput => cap(&self.without_secrets(strip_json(text).into_owned()), INPUT_CHARS),
+            _ => cap(&self.clean(text), RESPONSE_CHARS),
         }
     }
 
@@ -90,4 +90,24 @@ fn shortened(text: &str, max: usize) -> String {
     }
     let kept: String = text.chars().take(max.saturating_sub(1)).collect();
     format!("{}…", kept.trim_end())
+}
+
+#[cfg(test)]
+mod tests {
+    use longhaul_store::Clean;
+    use longhaul_transcript::DetailKind;
+
+    use super::Keeper;
+
+    /// Long JSON is kept as the hooks keep it: no escape in it is parted.
+    #[test]
+    fn a_long_input_is_cut_between_its_escapes() {
+        for pad in 0..6 {
+            let input = format!("{}{}", "a".repeat(pad), "\\u00e9".repeat(2_000));
+            let kept = Keeper::default().detail(DetailKind::ToolInput, &input);
+            let (head, rest) = kept.split_once(" [… ").unwrap();
+            let tail = rest.split_once(" …] ").unwrap().1;
+            assert_eq!((head.trim_start_matches('a').len() % 6, tail.len() % 6), (0, 0), "{kept}");
+        }
+    }
 }

@@ -55,9 +55,10 @@ pub use crate::relay::Relay;
 pub use crate::session::SessionRecord;
 pub use crate::shell::{Shell, is_executable};
 pub use crate::stdin::{StdinError, read as read_stdin};
-pub use crate::surroundings::{env, utc_offset_seconds};
+pub use crate::surroundings::{env, midnight, utc_offset_seconds};
 pub use crate::tracker::Tracker;
 pub use crate::typing::{Order, Outcome, Receipt, inject};
+pub use crate::usage::how_full;
 
 #[cfg(test)]
 mod tests;

@@ -3,21 +3,27 @@
 mod find;
 mod host;
 pub mod import;
+mod note;
+mod project;
 mod spool;
 pub mod upkeep;
 
 use std::path::Path;
 
+use longhaul_core::budget::tokens_of_bytes;
 use longhaul_core::event::Common;
-use longhaul_core::{Env, Millis, SessionId, config};
+use longhaul_core::{Env, Millis, SessionId, config, short_session};
 use longhaul_memory::{
-    Call, Kind, MadeBy, Page, PageInput, PageLine, PageSummary, Summary, TurnText, after_problem, command_key,
+    Call, MadeBy, Observation, Page, PageInput, PageLine, PageSummary, Summary, TurnText, command_key, fix_of,
     fold_key, matches, observe, page, summarize,
 };
-use longhaul_store::{NewObservation, NewSession, Reading, Session, Store};
+use longhaul_store::{NewObservation, Reading, Session, Store};
 
 pub use self::find::{Wanted, find};
-pub use self::host::{Host, HostCall, HostPrompt, Noted};
+pub use self::host::{Host, HostPrompt, Noted};
+pub use self::note::ToldCall;
+pub(crate) use self::note::{keep_last_reply, note};
+pub use self::project::{NamedError, folder_of, named_project};
 use self::spool::Notes;
 pub(crate) use self::spool::Spool;
 use crate::handoff::Project;
@@ -156,21 +162,29 @@ pub(crate) fn store_calls(
     reading: Option<Reading<'_>>,
 ) -> Result<bool, Error> {
     let keys: Vec<Option<String>> = calls.iter().map(|call| command_key(call)).collect();
-    let new: Vec<NewObservation<'_>> =
-        calls.iter().zip(&keys).filter_map(|(call, key)| new_observation(call, key.as_deref(), root)).collect();
+    let observed = calls.iter().zip(&keys).filter_map(|(call, key)| {
+        let observation = observe(call, Some(root))?;
+        let fix = fix_of(call, key.as_deref(), &observation);
+        Some(new_observation(call, key.as_deref(), observation, fix))
+    });
+    let new: Vec<NewObservation<'_>> = observed.collect();
     let taken = store.take_in(session.as_str(), &new, reading)?;
     Ok(taken.is_some_and(|taken| taken.stored + taken.folded > 0))
 }
 
-fn new_observation<'a>(call: &'a Call, key: Option<&'a str>, root: &str) -> Option<NewObservation<'a>> {
-    let observation = observe(call, Some(root))?;
-    let may_fix = key.is_some() && observation.kind == Kind::Command && !call.is_error;
-    Some(NewObservation {
+/// Returns what was observed of a call as it is stored; `fix` where the same command had failed before.
+fn new_observation<'a>(
+    call: &'a Call,
+    key: Option<&'a str>,
+    observation: Observation,
+    fix: Option<Observation>,
+) -> NewObservation<'a> {
+    NewObservation {
         tool_use_id: &call.tool_use_id,
         prompt_number: None,
         prompt_id: Some(call.prompt_id.as_str()).filter(|id| !id.is_empty()),
-        after_problem: may_fix.then(|| after_problem(observation.clone())),
         observation,
+        after_problem: fix,
         made_by: MadeBy::Rule,
         command_key: key,
         fold_key: Some(fold_key(call) as i64),
@@ -178,7 +192,7 @@ fn new_observation<'a>(call: &'a Call, key: Option<&'a str>, root: &str) -> Opti
         response: &call.response,
         is_error: call.is_error,
         at: call.at,
-    })
+    }
 }
 
 /// Returns a prompt as the spool keeps it, where the database could not.
@@ -198,15 +212,7 @@ pub(crate) fn noted_prompt(common: &Common, prompt: String, at: Millis) -> Call 
 /// Records a session of which only its calls are known; returns its folder.
 fn register(store: &Store, session: &SessionId, call: &Call) -> Result<String, Error> {
     let project = Project::in_dir(Path::new(&call.cwd));
-    store.register_session(&NewSession {
-        session: session.as_str(),
-        project: &project.name,
-        project_key: &project.key,
-        project_path: &project.path,
-        client_pid: 0,
-        transcript: None,
-        at: call.at,
-    })?;
+    store.register_session(&project.session(session, call.at))?;
     Ok(project.path)
 }
 
@@ -258,13 +264,12 @@ pub fn render_page(store: &Store, reader: Reader<'_>, chars: usize) -> Result<Pa
             kind: line.kind,
             title: if line.repeats > 0 { format!("{} (×{})", line.title, line.repeats + 1) } else { line.title },
             file: line.file,
-            tokens: line.chars / 4,
+            tokens: tokens_of_bytes(line.chars),
         })
         .collect();
-    let short = latest.as_ref().map(|latest| latest.session.chars().take(8).collect::<String>());
-    let summary = latest.as_ref().zip(short.as_ref()).map(|(latest, short)| PageSummary {
+    let summary = latest.as_ref().map(|latest| PageSummary {
         summary: &latest.summary,
-        session: short,
+        session: short_session(&latest.session),
         at: latest.at,
     });
     let older = usize::try_from(stored.older).unwrap_or(usize::MAX);

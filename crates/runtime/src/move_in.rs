@@ -14,7 +14,7 @@ mod tracker;
 use std::path::{Path, PathBuf};
 
 use longhaul_core::{Config, Env, Millis, SessionId};
-use longhaul_store::{Bulk, NewSession, Session, Store};
+use longhaul_store::{Bulk, Session, Store};
 
 use crate::handoff::Project;
 use crate::{Error, Home};
@@ -201,16 +201,7 @@ fn ours(error: impl Into<Error>) -> Trouble {
 
 /// Adds a session, or leaves it as it is where it is known.
 fn register(store: &Store, id: &SessionId, project: &Project, at: Millis) -> Result<(), Trouble> {
-    let new = NewSession {
-        session: id.as_str(),
-        project: &project.name,
-        project_key: &project.key,
-        project_path: &project.path,
-        client_pid: 0,
-        transcript: None,
-        at,
-    };
-    store.register_session(&new).map_err(ours)
+    store.register_session(&project.session(id, at)).map_err(ours)
 }
 
 /// Where records go.

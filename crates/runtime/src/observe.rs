@@ -41,12 +41,22 @@ pub enum Transcript {
     Unknown,
 }
 
+impl Observed {
+    /// Returns the newest reply's usage.
+    pub fn usage(&self) -> Option<&Usage> {
+        match &self.transcript {
+            Transcript::Usage(usage) => Some(usage),
+            Transcript::Silent | Transcript::Unknown => None,
+        }
+    }
+}
+
 /// Everything at one moment.
 #[derive(Debug, Clone, Default)]
 pub struct Observation {
     /// The sessions, in no order.
     pub sessions: Vec<Observed>,
-    /// What the client told its status line, the newest first.
+    /// What the client told its status line or the bridge, the newest first.
     pub contexts: Vec<ContextUse>,
 }
 

@@ -2,8 +2,9 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use jiff::Timestamp;
 use jiff::tz::TimeZone;
+use jiff::{Timestamp, civil};
+use longhaul_core::clock::Date;
 use longhaul_core::{Env, Millis, Platform};
 
 /// Reads the clock and the environment of this process.
@@ -26,9 +27,33 @@ pub fn utc_offset_seconds(at: Millis) -> i32 {
     time_zone().to_offset(instant).seconds()
 }
 
+/// Returns when a day begins on this machine's clock; the first and the last that can be told for days beyond those.
+pub fn midnight(date: Date) -> Millis {
+    let far = if date.year < 1970 { Millis(0) } else { Millis(i64::MAX.unsigned_abs()) };
+    let day =
+        || civil::Date::new(date.year.try_into().ok()?, date.month.try_into().ok()?, date.day.try_into().ok()?).ok();
+    let begins = day().and_then(|day| day.to_zoned(time_zone()).ok());
+    begins.map_or(far, |at| Millis(u64::try_from(at.timestamp().as_millisecond()).unwrap_or_default()))
+}
+
 /// Returns the machine's time zone, without its name where none is set: finding that reads the folders of all zones.
 #[expect(clippy::disallowed_methods, reason = "this is the one place that reads it")]
 fn time_zone() -> TimeZone {
     let unnamed = std::env::var_os("TZ").is_none().then(|| std::fs::read("/etc/localtime").ok()).flatten();
     unnamed.and_then(|file| TimeZone::tzif("", &file).ok()).unwrap_or_else(TimeZone::system)
+}
+
+#[cfg(test)]
+mod tests {
+    use longhaul_core::clock::Date;
+
+    use super::midnight;
+
+    #[test]
+    fn every_day_that_can_be_written_begins_somewhere_and_in_order() {
+        let days = ["0000-01-01", "1969-12-31", "2026-01-31", "2026-02-01", "9999-12-30", "9999-12-31"];
+        let begins = days.map(|day| midnight(Date::parse(day).unwrap()).0);
+        assert!(begins.is_sorted(), "{begins:?}");
+        assert_eq!(begins[3] - begins[2], 86_400_000);
+    }
 }

@@ -1,11 +1,11 @@
-//! How full a session's context is, from the end of its transcript.
+//! How full a session's context is: from the end of its transcript, and from what the client has told.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
 use longhaul_handoff::continuation::Fill;
 use longhaul_store::{ContextUse, Store};
-use longhaul_transcript::{Usage, latest_usage, window_tokens};
+use longhaul_transcript::{Filled, Listener, Told, Usage, latest_usage};
 
 use crate::{Error, files};
 
@@ -25,9 +25,19 @@ pub(crate) fn newest(transcript: Option<&Path>) -> Option<Usage> {
     latest_usage(&tail)
 }
 
-/// Returns how full a session's context is: as the client told its status line, else as its transcript tells.
-///
-/// The status line's word is the client's own, and counts unless a reply came after it. `None` where neither knows.
+/// Returns how full a session's context is, by everything that `contexts` and its transcript tell.
+pub fn how_full<'a>(
+    session: &str,
+    usage: Option<&'a Usage>,
+    contexts: &'a [ContextUse],
+    windows: &BTreeMap<String, u64>,
+) -> Filled<'a> {
+    let own = contexts.iter().find(|context| context.session == session);
+    let others = contexts.iter().filter(|context| context.session != session);
+    longhaul_transcript::fill(usage, own.map(told), others.map(told), windows)
+}
+
+/// Returns how full a session's context is, as the monitor shows it; `None` where nobody knows.
 pub(crate) fn fill(
     store: &Store,
     session: &str,
@@ -35,17 +45,44 @@ pub(crate) fn fill(
     windows: &BTreeMap<String, u64>,
 ) -> Result<Option<Fill>, Error> {
     let usage = newest(transcript);
-    let told = store.context(session)?;
-    let replied = usage.as_ref().and_then(|usage| usage.at);
-    let fresh = told.as_ref().filter(|told| replied.is_none_or(|at| at <= told.recorded_at));
-    let tokens = fresh.and_then(|told| told.used_tokens).or(usage.as_ref().map(|usage| usage.tokens));
-    let Some(tokens) = tokens else { return Ok(None) };
-    let model = usage.as_ref().and_then(|usage| usage.model.as_deref());
-    let window = told.and_then(|told| told.window_tokens).unwrap_or_else(|| window_tokens(model, tokens, windows));
-    Ok(Some(Fill { tokens, window }))
+    let contexts = store.contexts()?;
+    let filled = how_full(session, usage.as_ref(), &contexts, windows);
+    Ok(filled.tokens.map(|tokens| Fill { tokens, window: filled.window }))
+}
+
+fn told(context: &ContextUse) -> Told<'_> {
+    // The status line is always told the model, the bridge never.
+    let to = if context.model.is_some() { Listener::StatusLine } else { Listener::Bridge };
+    Told {
+        model: context.model.as_deref(),
+        tokens: context.used_tokens,
+        window: context.window_tokens,
+        at: context.recorded_at,
+        to,
+    }
 }
 
 /// Returns how full a context is by what the client told.
 pub(crate) fn told_fill(told: &ContextUse) -> Option<Fill> {
     Some(Fill { tokens: told.used_tokens?, window: told.window_tokens? })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use longhaul_store::ContextUse;
+    use longhaul_transcript::{Listener, WindowFrom};
+
+    use super::how_full;
+
+    #[test]
+    fn what_only_the_bridge_was_told_is_said_to_be_from_it() {
+        let bridge = ContextUse { session: "s".to_owned(), window_tokens: Some(300), ..ContextUse::default() };
+        let status_line = ContextUse { model: Some("m".to_owned()), ..bridge.clone() };
+        for (context, listener) in [(bridge, Listener::Bridge), (status_line, Listener::StatusLine)] {
+            let contexts = [context];
+            assert_eq!(how_full("s", None, &contexts, &BTreeMap::new()).from, WindowFrom::Told(listener));
+        }
+    }
 }

@@ -248,16 +248,12 @@ impl Store {
         reason: &str,
         at: Millis,
     ) -> Result<Option<Change>, StoreError> {
-        let failed = cannot("note the request for permission");
         // Both in one: a commit is what costs.
-        self.connection.execute_batch("BEGIN IMMEDIATE").map_err(&failed)?;
-        let sql = "UPDATE agents SET permission_at = ?2, asked_by = ?3 WHERE session_id = ?1";
-        let change = self
-            .update(sql, (session, seconds(at), asked_by))
-            .and_then(|()| self.change_status(session, transition, Some(reason), at));
-        let end = if change.is_ok() { "COMMIT" } else { "ROLLBACK" };
-        self.connection.execute_batch(end).map_err(failed)?;
-        change
+        self.immediately(|store| {
+            let sql = "UPDATE agents SET permission_at = ?2, asked_by = ?3 WHERE session_id = ?1";
+            store.update(sql, (session, seconds(at), asked_by))?;
+            store.change_status(session, transition, Some(reason), at)
+        })
     }
 }
 

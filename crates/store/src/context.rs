@@ -1,4 +1,4 @@
-//! What the client told its status line: each session's context window, its use, and the account's limits.
+//! What the client told its status line, or the bridge: each session's context window, its use, and the account's limits.
 
 use longhaul_core::Millis;
 use rusqlite::{OptionalExtension, Row, named_params};

@@ -3,6 +3,7 @@
 mod links;
 
 use longhaul_core::Millis;
+use longhaul_handoff::MAX_MERGES;
 use longhaul_transcript::{Batch, COMPACTED, Cursor, DetailKind, Origin, Turn, may_rewind};
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior, named_params};
 
@@ -113,7 +114,7 @@ fn take_in(
 pub(crate) fn owner(connection: &Connection, session: &str) -> rusqlite::Result<String> {
     let mut owner = session.to_owned();
     // A chain that is longer is broken, and its end as good as any.
-    for _ in 0..10 {
+    for _ in 0..MAX_MERGES {
         let sql = "SELECT merged_into FROM sessions WHERE session_id = ?1";
         let next: Option<String> =
             connection.prepare_cached(sql)?.query_row([&owner], |row| row.get(0)).optional()?.flatten();
@@ -276,10 +277,11 @@ impl Place<'_> {
         self.connection
             .prepare_cached(
                 "INSERT INTO bodies (session_id, origin_session_id, turn_number, role, text, token_count, created_at)
-                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
-                 ON CONFLICT DO UPDATE SET text = excluded.text, token_count = excluded.token_count",
+                 -- Nobody reads that count.
+                 VALUES (?1, ?2, ?3, ?4, ?5, 0, ?6)
+                 ON CONFLICT DO UPDATE SET text = excluded.text",
             )?
-            .execute((self.owner, self.origin, self.number, role, text, tokens(text), at))
+            .execute((self.owner, self.origin, self.number, role, text, at))
             .map(drop)
     }
 
@@ -297,11 +299,10 @@ impl Place<'_> {
         self.connection
             .prepare_cached(
                 "INSERT INTO bodies (session_id, origin_session_id, turn_number, role, text, token_count, created_at)
-                 VALUES (?1, ?2, ?3, 'assistant', ?4, ?5, ?6)
-                 ON CONFLICT DO UPDATE SET text = text || char(10) || char(10) || excluded.text,
-                                           token_count = token_count + excluded.token_count",
+                 VALUES (?1, ?2, ?3, 'assistant', ?4, 0, ?5)
+                 ON CONFLICT DO UPDATE SET text = text || char(10) || char(10) || excluded.text",
             )?
-            .execute((self.owner, self.origin, self.number, text, tokens(text), at))
+            .execute((self.owner, self.origin, self.number, text, at))
             .map(drop)
     }
 
@@ -326,14 +327,13 @@ impl Place<'_> {
                  SELECT :owner, :origin, :number,
                          coalesce(nullif(:name, ''), (SELECT tool_name FROM details WHERE session_id = :owner AND origin_session_id = :origin
                                                       AND source_id = replace(:source, ':result', ''))),
-                         :input, :output, :tokens, :kind, :is_error, :source, :at
+                         :input, :output, 0, :kind, :is_error, :source, :at
                  -- What somebody wanted forgotten stays so.
                  WHERE NOT EXISTS (SELECT 1 FROM folded_calls
                                    WHERE tool_use_id = replace(:source, ':result', '') AND observation_id IS NULL)
                  -- Memory may have put it there before the turn was known.
                  ON CONFLICT DO UPDATE SET turn_number = excluded.turn_number, created_at = excluded.created_at,
                                            input_text = excluded.input_text, output_text = excluded.output_text,
-                                           token_count = excluded.token_count,
                                            is_error = max(is_error, excluded.is_error)")?.execute(named_params! {
                     ":owner": self.owner,
                     ":origin": self.origin,
@@ -341,7 +341,6 @@ impl Place<'_> {
                     ":name": name,
                     ":input": input,
                     ":output": output,
-                    ":tokens": tokens(text),
                     ":kind": kind.as_str(),
                     ":is_error": is_error,
                     ":source": source,
@@ -381,8 +380,4 @@ impl Place<'_> {
             .execute((self.owner, self.origin, self.number, clean.skeleton(&work), at))
             .map(drop)
     }
-}
-
-pub(crate) fn tokens(text: &str) -> i64 {
-    (text.len() / 4) as i64
 }

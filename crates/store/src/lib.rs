@@ -41,7 +41,7 @@ pub use crate::ingest::{Clean, Work};
 pub use crate::memory::{
     Bulk, Content, Hit, KnownProject, LatestSummary, Moved, MovedCall, MovedIn, MovedTurn, NewNote, NewObservation,
     Order, Page, PageLine, Past, PastPrompt, PastTurn, Pruned, Reading, Record, RecordId, SearchQuery, Stats, Taken,
-    What, tokens,
+    What,
 };
 pub use crate::model::{Cost, ModelJob, Rest, Retry, Reworded, Spending, Tokens, Trouble, Words};
 pub use crate::sessions::{NewSession, Session};

@@ -22,6 +22,7 @@ mod timeline;
 mod upkeep;
 
 use longhaul_core::Millis;
+use longhaul_core::budget::tokens_of_bytes;
 use longhaul_memory::Kind;
 use serde_json::{Value, json};
 
@@ -60,6 +61,20 @@ impl What {
             Self::Summary => "summary",
         }
     }
+
+    /// Returns the name of several: `prompts`, `observations` or `summaries`.
+    pub fn plural(self) -> &'static str {
+        match self {
+            Self::Prompt => "prompts",
+            Self::Observation => "observations",
+            Self::Summary => "summaries",
+        }
+    }
+
+    /// Returns what is named so, one or several.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|what| what.as_str() == name || what.plural() == name)
+    }
 }
 
 /// A record in one line.
@@ -84,7 +99,7 @@ pub struct Hit {
 impl Hit {
     /// Returns the tokens that reading the whole record costs.
     pub fn tokens(&self) -> u64 {
-        tokens(self.chars)
+        tokens_of_bytes(self.chars)
     }
 
     /// Returns it as JSON.
@@ -100,11 +115,6 @@ impl Hit {
             "tokens": self.tokens(),
         })
     }
-}
-
-/// Returns the tokens of so many bytes.
-pub fn tokens(bytes: u64) -> u64 {
-    bytes.div_ceil(4)
 }
 
 /// Reads a time.

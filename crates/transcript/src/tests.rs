@@ -2,6 +2,7 @@ mod branch;
 mod chunks;
 mod compaction;
 mod entry;
+mod fill;
 mod interrupt;
 mod recorded;
 mod rollout;

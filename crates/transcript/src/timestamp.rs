@@ -1,8 +1,7 @@
 //! The client's timestamps, `2026-11-14T23:45:24.215Z`, without a calendar library: this runs on every line.
 
 use longhaul_core::Millis;
-
-const DAY_MS: i64 = 86_400_000;
+use longhaul_core::clock::{DAY_MS, Date};
 
 /// Reads an ISO 8601 time with date, time, optional fraction and a zone (`Z` or `±HH:MM`).
 ///
@@ -24,10 +23,9 @@ pub fn parse_timestamp(text: &str) -> Option<Millis> {
     if clock.next().is_some() {
         return None;
     }
-    let ms = days_from_civil(year, month, day) * DAY_MS
-        + ((hour * 60 + minute) * 60 + second) * 1000
-        + thousandths(fraction)?
-        - zone_ms(zone)?;
+    let date = Date { year: year as i32, month: month as u8, day: day as u8 };
+    let ms =
+        date.days() * DAY_MS + ((hour * 60 + minute) * 60 + second) * 1000 + thousandths(fraction)? - zone_ms(zone)?;
     u64::try_from(ms).ok().map(Millis)
 }
 
@@ -52,17 +50,4 @@ fn zone_ms(zone: &str) -> Option<i64> {
     let sign = if zone.starts_with('-') { -1 } else { 1 };
     let (hours, minutes) = zone.get(1..)?.split_once(':')?;
     Some(sign * (field(hours, 23)? * 60 + field(minutes, 59)?) * 60_000)
-}
-
-/// Returns the days from 1970-01-01 to a day of the Gregorian calendar.
-///
-/// Years begin in March, so that the leap day is the last of its year (Hinnant, "chrono-Compatible Low-Level Date
-/// Algorithms").
-fn days_from_civil(year: i64, month: i64, day: i64) -> i64 {
-    let year = if month <= 2 { year - 1 } else { year };
-    let era = year.div_euclid(400);
-    let year_of_era = year.rem_euclid(400);
-    let day_of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
-    let day_of_era = year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year;
-    era * 146_097 + day_of_era - 719_468
 }

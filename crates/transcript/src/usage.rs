@@ -27,7 +27,7 @@ pub struct Usage {
     pub tokens: u64,
     /// The model that replied.
     pub model: Option<String>,
-    /// When.
+    /// When; after a compaction, when that was.
     pub at: Option<Millis>,
     /// The size of the window, where the transcript itself tells; a rollout does.
     pub window: Option<u64>,
@@ -62,6 +62,8 @@ struct UsageWire {
 #[derive(Deserialize)]
 struct BoundaryWire {
     subtype: String,
+    #[serde(default)]
+    timestamp: Option<String>,
     #[serde(default, rename = "compactMetadata")]
     metadata: Option<MetadataWire>,
 }
@@ -78,21 +80,25 @@ struct MetadataWire {
 /// that are cut, half written or of another shape are passed over; so is a reply that the client made up itself, which
 /// reports no tokens.
 pub fn latest_usage(tail: &[u8]) -> Option<Usage> {
-    let mut left = None;
+    let mut left: Option<(u64, Option<Millis>)> = None;
     for line in tail.rsplit(|byte| *byte == b'\n') {
         if line.starts_with(ROLLOUT) && contains(line, b"\"payload\":") {
             return rollout_usage(tail);
         }
         if let Some(reply) = reply(line) {
-            return Some(Usage { tokens: left.unwrap_or(reply.tokens), ..reply });
+            return Some(match left {
+                Some((tokens, at)) => Usage { tokens, at: at.or(reply.at), ..reply },
+                None => reply,
+            });
         }
         if left.is_none()
             && let Some(boundary) = boundary(line)
         {
-            left = Some(boundary.metadata.and_then(|metadata| metadata.tokens)?);
+            let at = boundary.timestamp.as_deref().and_then(parse_timestamp);
+            left = Some((boundary.metadata.and_then(|metadata| metadata.tokens)?, at));
         }
     }
-    left.map(|tokens| Usage { tokens, model: None, at: None, window: None })
+    left.map(|(tokens, at)| Usage { tokens, model: None, at, window: None })
 }
 
 /// Returns the newest usage that the end of a rollout tells, and the model that its last turn was asked of.

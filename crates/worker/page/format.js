@@ -77,7 +77,7 @@ export function span(ms) {
 }
 
 /** The beginning of an id, enough to tell sessions apart. */
-export const brief = (id) => id.slice(0, 8);
+export const brief = (id) => id.slice(0, id.indexOf(":") + 9);
 
 /** The first line that says something. */
 export const firstLine = (text) => text.trim().split("\n", 1)[0];

@@ -13,7 +13,7 @@ use std::time::Duration;
 use axum::body::to_bytes;
 use axum::extract::Request;
 use axum::http::StatusCode;
-use longhaul_runtime::handoff::Project;
+use longhaul_runtime::memory::{self, NamedError};
 use longhaul_store::{KnownProject, Store};
 use serde::de::DeserializeOwned;
 
@@ -41,25 +41,12 @@ fn wanted_project(store: &Store, params: &Params) -> Result<Option<KnownProject>
 
 /// Finds a project by its key, by its name, or by a folder in it.
 fn named_project(store: &Store, name: &str) -> Result<KnownProject, Problem> {
-    let known = store.projects()?;
-    if let Some(project) = known.iter().find(|project| project.key == name) {
-        return Ok(project.clone());
-    }
-    if name.starts_with('/') {
-        let key = Project::in_dir(Path::new(name)).key;
-        if let Some(project) = known.iter().find(|project| project.key == key) {
-            return Ok(project.clone());
+    let folder = name.starts_with('/').then(|| Path::new(name));
+    memory::named_project(store, name, folder).map_err(|error| match error {
+        NamedError::Unknown(_) => Problem::missing(error.to_string(), "/api/projects lists those that are"),
+        NamedError::Several { .. } => {
+            Problem::unreadable(error.to_string(), "use the project_key that /api/projects tells")
         }
-    }
-    let mut named = known.into_iter().filter(|project| project.name == name);
-    let first = named.next().ok_or_else(|| {
-        Problem::missing(format!("no project {name:?} is remembered"), "/api/projects lists those that are")
-    })?;
-    match named.next() {
-        Some(_) => Err(Problem::unreadable(
-            format!("several projects are named {name:?}"),
-            "use the project_key that /api/projects tells",
-        )),
-        None => Ok(first),
-    }
+        NamedError::Store(error) => error.into(),
+    })
 }

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use longhaul_core::Millis;
-use longhaul_runtime::{Error, Home, Observation, Observed, Observer, Transcript, agent_json};
+use longhaul_runtime::{Error, Home, Observation, Observed, Observer, agent_json, how_full};
 use longhaul_store::{ContextUse, Store};
 use longhaul_tracker::{Agent, urgency};
-use longhaul_transcript::window_tokens;
+use longhaul_transcript::Filled;
 use serde_json::{Value, json};
 
 /// How long a look at the transcripts is good for.
@@ -53,30 +53,17 @@ pub(crate) fn agents(
 }
 
 /// Returns how full a session's context is; `None` where nobody has told anything of it.
-///
-/// The transcript knows the newest reply, the status line knows the window.
 pub(crate) fn context(
     session: &str,
     observed: Option<&Observed>,
     contexts: &[ContextUse],
     windows: &BTreeMap<String, u64>,
 ) -> Option<Value> {
-    let told = contexts.iter().find(|context| context.session == session);
-    let usage = match observed.map(|observed| &observed.transcript) {
-        Some(Transcript::Usage(usage)) => Some(usage),
-        Some(Transcript::Silent | Transcript::Unknown) | None => None,
-    };
-    if told.is_none() && usage.is_none() {
+    let usage = observed.and_then(Observed::usage);
+    if usage.is_none() && !contexts.iter().any(|context| context.session == session) {
         return None;
     }
-    let model = usage.and_then(|usage| usage.model.as_deref()).or(told.and_then(|told| told.model.as_deref()));
-    let used = usage.map(|usage| usage.tokens).or(told.and_then(|told| told.used_tokens));
-    let of_model = || contexts.iter().find(|context| model.is_some() && context.model.as_deref() == model);
-    let window = usage
-        .and_then(|usage| usage.window)
-        .or_else(|| told?.window_tokens)
-        .or_else(|| of_model()?.window_tokens)
-        .unwrap_or_else(|| window_tokens(model, used.unwrap_or_default(), windows));
+    let Filled { tokens: used, window, model, .. } = how_full(session, usage, contexts, windows);
     let percent = used.map(|used| (used as f64 * 1000.0 / window.max(1) as f64).round() / 10.0);
     Some(json!({ "model": model, "used_tokens": used, "window_tokens": window, "used_percent": percent }))
 }

@@ -65,13 +65,7 @@ impl Params {
 
     /// Returns types of records that are joined by commas; both `prompt` and `prompts` are one.
     pub(crate) fn types(&self) -> Result<Vec<What>, Problem> {
-        let read = |name: &str| match name {
-            "prompts" | "prompt" => Some(What::Prompt),
-            "observations" | "observation" => Some(What::Observation),
-            "summaries" | "summary" => Some(What::Summary),
-            _ => None,
-        };
-        self.list("type", read, &["prompts", "observations", "summaries"])
+        self.list("type", What::from_name, &What::ALL.map(What::plural))
     }
 
     /// Returns a time and a number that are joined by a dash, as `next` gives them.

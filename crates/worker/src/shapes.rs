@@ -1,9 +1,9 @@
 //! Rows as JSON, in the shapes that the command line prints.
 
-use std::path::Path;
-
+use longhaul_core::budget::tokens_of_bytes;
 use longhaul_memory::Kind;
-use longhaul_store::{Content, Entry, KnownProject, Moment, MomentId, SessionRow, What, tokens};
+use longhaul_runtime::memory::folder_of;
+use longhaul_store::{Content, Entry, KnownProject, Moment, MomentId, SessionRow, What};
 use serde_json::{Value, json};
 
 /// How much of a prompt a list of sessions shows, in characters.
@@ -15,7 +15,7 @@ const TEXT_CHARS: usize = 2_000;
 /// Returns a whole record.
 pub(crate) fn whole(entry: &Entry) -> Value {
     let mut value = entry.record.to_json();
-    value["tokens"] = tokens(entry.chars).into();
+    value["tokens"] = tokens_of_bytes(entry.chars).into();
     value
 }
 
@@ -52,7 +52,7 @@ pub(crate) fn session(row: &SessionRow, state: &Value, context: Option<Value>) -
             "turns": row.counts.turns,
             "bookmarks": row.counts.bookmarks,
         },
-        "tokens": tokens(row.chars),
+        "tokens": tokens_of_bytes(row.chars),
         "state": state,
         "context": context,
     })
@@ -79,7 +79,7 @@ pub(crate) fn moment(moment: &Moment) -> Value {
         "title": cut(title, PROMPT_CHARS),
         "text": cut(text, TEXT_CHARS),
         "kind": moment.kind.map(Kind::as_str),
-        "tokens": tokens(moment.chars),
+        "tokens": tokens_of_bytes(moment.chars),
         "prompt_number": moment.prompt_number,
         "is_error": moment.is_error,
         "files": moment.files,
@@ -88,13 +88,10 @@ pub(crate) fn moment(moment: &Moment) -> Value {
 
 /// Returns a project.
 pub(crate) fn project(project: &KnownProject) -> Value {
-    let path = Path::new(&project.key);
-    let is_git = path.file_name().is_some_and(|name| name == ".git");
-    let folder = path.parent().filter(|_| is_git).unwrap_or(path);
     json!({
         "name": project.name,
         "project_key": project.key,
-        "folder": folder.to_string_lossy(),
+        "folder": folder_of(&project.key),
         "sessions": project.sessions,
         "observations": project.observations,
     })

@@ -5,6 +5,8 @@ use std::fmt;
 use rmcp::schemars::{self, JsonSchema};
 use serde::Deserialize;
 
+use crate::cli::memory::find::{Ordering, Type};
+
 /// What `search` takes.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 pub(super) struct Words {
@@ -79,23 +81,4 @@ impl fmt::Display for Id {
             Self::Number(number) => number.fmt(f),
         }
     }
-}
-
-/// A type of records.
-#[derive(Debug, Clone, Copy, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub(super) enum Type {
-    Prompts,
-    Observations,
-    Summaries,
-}
-
-/// What comes first.
-#[derive(Debug, Clone, Copy, Default, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub(super) enum Ordering {
-    #[default]
-    Relevance,
-    Newest,
-    Oldest,
 }

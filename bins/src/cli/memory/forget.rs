@@ -1,11 +1,12 @@
 //! `longhaul memory forget`.
 
 use anyhow::{Result, bail};
+use longhaul_runtime::memory::folder_of;
 use longhaul_store::{RecordId, Store};
 use serde_json::json;
 
 use super::ids;
-use super::place::{Memory, folder_of};
+use super::place::Memory;
 use crate::cli::ask::confirm;
 use crate::cli::{Exit, out};
 

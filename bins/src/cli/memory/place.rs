@@ -1,14 +1,14 @@
 //! Whose memory is meant, and where it is.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::cli::out;
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, anyhow, bail};
 use longhaul_core::{Config, Env};
 use longhaul_runtime::Home;
 use longhaul_runtime::handoff::Project;
-use longhaul_runtime::memory::{empty_spools, is_private_now, take_in_all};
+use longhaul_runtime::memory::{NamedError, empty_spools, is_private_now, named_project, take_in_all};
 use longhaul_store::{KnownProject, Store};
 
 /// How long to wait for others' writes.
@@ -111,28 +111,13 @@ impl<'a> Memory<'a> {
 
     /// Finds a project by its name, its key, or a folder in it.
     pub(crate) fn named(&self, store: &Store, name: &str) -> Result<KnownProject> {
-        let folder = Some(self.cwd.join(name)).filter(|path| name.contains('/') && path.is_dir());
-        let key = folder.as_deref().map_or_else(|| name.to_owned(), |folder| Project::in_dir(folder).key);
-        let known = store.projects()?;
-        if let Some(project) = known.iter().find(|project| project.key == key) {
-            return Ok(project.clone());
-        }
-        let mut found = known.into_iter().filter(|project| project.name == name);
-        let first = found.next().with_context(|| {
-            format!("no project {name:?} is remembered: `longhaul memory stats` lists those that are")
-        })?;
-        let others: Vec<String> = found.map(|project| folder_of(&project.key)).collect();
-        if !others.is_empty() {
-            let first = folder_of(&first.key);
-            bail!("several projects are named {name:?}: name one by its folder, {first} or {}", others.join(" or "));
-        }
-        Ok(first)
+        let folder = name.contains('/').then(|| self.cwd.join(name));
+        named_project(store, name, folder.as_deref()).map_err(|error| match &error {
+            NamedError::Unknown(_) => anyhow!("{error}: `longhaul memory stats` lists those that are"),
+            NamedError::Several { folders, .. } => {
+                anyhow!("{error}: name one by its folder, {}", folders.join(" or "))
+            }
+            NamedError::Store(_) => error.into(),
+        })
     }
-}
-
-/// Returns the folder that a project's key tells of.
-pub(crate) fn folder_of(key: &str) -> String {
-    let path = Path::new(key);
-    let folder = if path.file_name().is_some_and(|name| name == ".git") { path.parent() } else { None };
-    folder.unwrap_or(path).to_string_lossy().into_owned()
 }

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::io::{self, IsTerminal};
 
 use longhaul_core::clock::{date_of, time_of};
-use longhaul_core::{Env, Millis};
+use longhaul_core::{Env, Millis, short_session};
 use longhaul_memory::{Kind, MadeBy, Observation, Summary};
 use longhaul_runtime::utc_offset_seconds;
 use longhaul_store::{Content, Hit, Record, RecordId};
@@ -107,7 +107,7 @@ fn tone(kind: Option<Kind>) -> Tone {
 /// Returns a whole record as text.
 pub(crate) fn record(record: &Record) -> String {
     let mut text = format!("# {}  ", record.record);
-    let session = record.session.as_deref().map(|session| format!(", session {}", short(session)));
+    let session = record.session.as_deref().map(|session| format!(", session {}", short_session(session)));
     let prompt = Some(record.prompt_number).filter(|number| *number > 0).map(|number| format!(", prompt {number}"));
     let place = format!(
         "{}, project {}{}{}",
@@ -189,10 +189,6 @@ pub(crate) fn when(at: Millis) -> String {
     let offset = utc_offset_seconds(at);
     let time = time_of(at, offset);
     format!("{} {}", date_of(at, offset), &time[..5])
-}
-
-fn short(session: &str) -> String {
-    session.chars().take(8).collect()
 }
 
 fn one_line(text: &str) -> String {

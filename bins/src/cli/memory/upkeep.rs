@@ -10,11 +10,12 @@ use anyhow::{Context, Result, bail};
 use longhaul_core::Millis;
 use longhaul_core::clock::DAY_MS;
 use longhaul_runtime::ErrorLog;
+use longhaul_runtime::memory::folder_of;
 use longhaul_runtime::memory::upkeep::drop_old_text;
 use longhaul_store::{KnownProject, Stats, Store};
 use serde_json::{Value, json};
 
-use super::place::{Memory, Whose, folder_of};
+use super::place::{Memory, Whose};
 use super::render::when;
 use crate::cli::ask::confirm;
 use crate::cli::{Exit, out};

@@ -1,6 +1,6 @@
 //! The table: columns that fit the terminal, whatever is in them.
 
-use longhaul_core::Millis;
+use longhaul_core::{Millis, short_session};
 use longhaul_tracker::age;
 
 use super::rows::{Row, State};
@@ -11,9 +11,6 @@ const BAR_CELLS: usize = 20;
 
 /// The bar and ` 100%` behind it.
 const BAR_COLUMNS: usize = BAR_CELLS + 5;
-
-/// How much of an id is shown.
-const ID_CHARS: usize = 8;
 
 const HEADERS: [&str; 8] = ["PROJECT", "ID", "AGE", "CONTEXT", "USED", "LEFT", "MODEL", "WARNINGS"];
 
@@ -78,7 +75,6 @@ fn cells(row: &Row, now: Millis) -> Cells {
     let [used, left] = bar(percent.unwrap_or_default(), BAR_CELLS);
     let shown = percent.map_or("-".to_owned(), |percent| format!("{:.0}%", percent.min(999.0)));
     let bar = vec![used, left, Span::new(format!(" {shown:>4}"), percent.map_or(Tone::Dim, level))];
-    let id: String = row.session.chars().take(ID_CHARS).collect();
     let model = row.model.as_deref().map_or("-", short_model);
     let tone = match (percent, row.state) {
         (Some(percent @ 70.0..), _) => level(percent),
@@ -86,7 +82,16 @@ fn cells(row: &Row, now: Millis) -> Cells {
         (_, State::Alive(_)) => Tone::Plain,
     };
     let warnings = vec![Span::new(row.warnings().join(", "), tone)];
-    [plain(&row.project), plain(&id), plain(&age), bar, count(row.used), count(row.remaining()), plain(model), warnings]
+    [
+        plain(&row.project),
+        plain(short_session(&row.session)),
+        plain(&age),
+        bar,
+        count(row.used),
+        count(row.remaining()),
+        plain(model),
+        warnings,
+    ]
 }
 
 /// Returns what tells a model from the others: no maker, no date.
@@ -144,7 +149,9 @@ mod tests {
 
     use super::{cell_width, frame};
     use crate::cli::limits::Limit;
-    use crate::cli::monitor::rows::{Row, State, WindowFrom};
+    use longhaul_transcript::WindowFrom;
+
+    use crate::cli::monitor::rows::{Row, State};
     use crate::cli::paint::{Colours, Tone, render};
 
     const NOW: Millis = Millis(1_000_000);

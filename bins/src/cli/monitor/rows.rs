@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use longhaul_core::{Millis, Status};
-use longhaul_runtime::{Observation, Observed, Transcript};
+use longhaul_runtime::{Observation, Observed, how_full};
 use longhaul_store::ContextUse;
-use longhaul_transcript::window_tokens;
+use longhaul_transcript::{Filled, WindowFrom};
 use serde_json::Value;
 
 use crate::cli::limits::{self, Limit};
@@ -36,30 +36,6 @@ impl State {
         match self {
             Self::Alive(status) => status.as_str(),
             Self::Ended => "ended",
-        }
-    }
-}
-
-/// Who told how large the window is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum WindowFrom {
-    /// The client, of this session.
-    Session,
-    /// The session's own rollout.
-    Rollout,
-    /// The client, of another session with the same model.
-    Model,
-    /// The user's config, or what is known of models.
-    ModelTable,
-}
-
-impl WindowFrom {
-    pub(crate) fn as_str(self) -> &'static str {
-        match self {
-            Self::Session => "statusline",
-            Self::Rollout => "rollout",
-            Self::Model => "statusline of the model",
-            Self::ModelTable => "model",
         }
     }
 }
@@ -161,23 +137,7 @@ fn is_active(observed: &Observed, now: Millis) -> bool {
 }
 
 fn row(observed: &Observed, contexts: &[ContextUse], windows: &BTreeMap<String, u64>) -> Row {
-    let recorded = contexts.iter().find(|context| context.session == observed.session);
-    let usage = match &observed.transcript {
-        Transcript::Usage(usage) => Some(usage),
-        Transcript::Silent | Transcript::Unknown => None,
-    };
-    let told = recorded.and_then(|context| context.model.as_deref());
-    let model = usage.and_then(|usage| usage.model.as_deref()).or(told);
-    let used = usage.map(|usage| usage.tokens).or(recorded.and_then(|context| context.used_tokens));
-    let of_session = recorded.filter(|_| same_model(model, told)).and_then(|context| context.window_tokens);
-    let of_model = || contexts.iter().filter(|context| model.is_some() && context.model.as_deref() == model);
-    let of_rollout = usage.and_then(|usage| usage.window);
-    let (window, window_from) = match (of_rollout, of_session, of_model().find_map(|context| context.window_tokens)) {
-        (Some(window), ..) => (window, WindowFrom::Rollout),
-        (None, Some(window), _) => (window, WindowFrom::Session),
-        (None, None, Some(window)) => (window, WindowFrom::Model),
-        (None, None, None) => (window_tokens(model, used.unwrap_or_default(), windows), WindowFrom::ModelTable),
-    };
+    let Filled { tokens, window, from, model } = how_full(&observed.session, observed.usage(), contexts, windows);
     let agent = observed.agent.as_ref();
     let record = observed.record.as_ref();
     let cwd = agent.and_then(|agent| agent.cwd.clone());
@@ -193,18 +153,9 @@ fn row(observed: &Observed, contexts: &[ContextUse], windows: &BTreeMap<String, 
         last_heard: observed.last_heard,
         model: model.map(str::to_owned),
         cwd,
-        used,
+        used: tokens,
         window,
-        window_from,
-    }
-}
-
-/// Returns whether what the status line calls `told` replies as `model`: a date may follow, a window may be named.
-fn same_model(model: Option<&str>, told: Option<&str>) -> bool {
-    let base = |id: &str| id.split('[').next().unwrap_or(id).to_owned();
-    match (model.map(base), told.map(base)) {
-        (Some(model), Some(told)) => model.starts_with(&told) || told.starts_with(&model),
-        (None, _) | (_, None) => true,
+        window_from: from,
     }
 }
 

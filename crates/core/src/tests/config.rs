@@ -2,7 +2,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use crate::Config;
-use crate::config::{Amount, Setting};
+use crate::config::{Amount, Part, Setting};
 
 #[track_caller]
 fn check(text: &str, expected: &[&str]) -> Config {
@@ -52,6 +52,17 @@ fn each_bad_value_is_named_and_the_others_stand() {
     );
     assert!(!config.bookmarks.mid_turn);
     assert_eq!(config.context.windows.get("n"), Some(&9));
+}
+
+#[test]
+fn a_part_of_the_line_that_there_is_none_of_is_named() {
+    let wanted = r#"a list of "context", "bookmarks", "memory", "handoff""#;
+    let all = r#"["context","bookmarks","memory","handoff"]"#;
+    let warning = format!(r#"bridge.status: ["contex"] is not {wanted}: the default {all} is in force"#);
+    assert_eq!(check(r#"{"bridge":{"status":["contex"]}}"#, &[&warning]).bridge.status.0, Part::ALL);
+    let config = check(r#"{"bridge":{"status":["handoff","context"]}}"#, &[]);
+    assert_eq!(config.bridge.status.0, [Part::Handoff, Part::Context]);
+    assert_eq!(check(r#"{"bridge":{"status":[]}}"#, &[]).bridge.status.0, []);
 }
 
 #[test]

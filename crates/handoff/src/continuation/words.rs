@@ -1,6 +1,8 @@
 //! What the model is told.
 
-use crate::lines::harmless;
+use longhaul_core::privacy::{CLOSE, OPEN, defuse};
+use longhaul_core::short_session;
+
 use crate::middle::cut_middle;
 
 use super::occasion::Fill;
@@ -35,19 +37,17 @@ pub fn ask_again(nonce: &str) -> String {
 ///
 /// Where it is longer, what is left to do and the task come first, and `file` is named, where all of it stands.
 pub fn page(body: &str, session: &str, round: u32, chars: usize, file: &str) -> String {
-    let (open, close) = ("<longhaul-context>\n", "\n</longhaul-context>");
-    let short: String = session.chars().take(8).collect();
     let head = format!(
         "Handoff from session {}, written when its context was nearly full (round {round}):\n\n",
-        harmless(&short)
+        defuse(short_session(session))
     );
-    let room = chars.saturating_sub(open.len() + close.len() + head.chars().count());
-    let body = harmless(body.trim());
+    let room = chars.saturating_sub(OPEN.len() + "\n".len() + CLOSE.len() + head.chars().count());
+    let body = defuse(body.trim());
     if body.chars().count() <= room {
-        return format!("{open}{head}{body}{close}");
+        return format!("{OPEN}{head}{body}\n{CLOSE}");
     }
-    let rest = format!("\n\nThis is not all of it; the whole handoff is in {}", harmless(file));
-    format!("{open}{head}{}{rest}{close}", shorten(&body, room.saturating_sub(rest.chars().count())))
+    let rest = format!("\n\nThis is not all of it; the whole handoff is in {}", defuse(file));
+    format!("{OPEN}{head}{}{rest}\n{CLOSE}", shorten(&body, room.saturating_sub(rest.chars().count())))
 }
 
 /// Returns a handoff in `room` characters: half of them are for what is left to do, a quarter for the task, if these need

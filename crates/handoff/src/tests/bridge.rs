@@ -1,4 +1,5 @@
 use longhaul_core::Millis;
+use longhaul_core::config::Part;
 use serde_json::json;
 
 use crate::bridge::{Action, Glance, answer, step, step_name};
@@ -50,14 +51,13 @@ fn the_line_says_what_is_wanted_and_there() {
         records: 1,
         handoff_waits: true,
     };
-    let line = |parts: &[&str]| glance.line(&parts.iter().map(|part| (*part).to_owned()).collect::<Vec<_>>());
     assert_eq!(
-        line(&["context", "bookmarks", "memory", "handoff"]).unwrap(),
+        glance.line(&Part::ALL).unwrap(),
         "context 42 %, 580k left · 3 bookmarks · began with 12 turns and 1 record · a handoff waits for /clear"
     );
-    assert_eq!(line(&["bookmarks", "weather"]).unwrap(), "3 bookmarks");
-    assert_eq!(line(&[]), None);
-    assert_eq!(Glance::default().line(&["context".to_owned(), "memory".to_owned()]), None);
+    assert_eq!(glance.line(&[Part::Bookmarks]).unwrap(), "3 bookmarks");
+    assert_eq!(glance.line(&[]), None);
+    assert_eq!(Glance::default().line(&[Part::Context, Part::Memory]), None);
 }
 
 #[test]

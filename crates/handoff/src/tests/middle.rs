@@ -1,6 +1,6 @@
 use proptest::prelude::*;
 
-use crate::{cut_middle, tokens};
+use crate::cut_middle;
 
 #[test]
 fn both_ends_stay() {
@@ -24,11 +24,6 @@ fn marks_stay_with_their_letters() {
             assert_eq!(tail.replace(cluster, ""), "", "{chars}");
         }
     }
-}
-
-#[test]
-fn tokens_are_quarters() {
-    assert_eq!([tokens(""), tokens("a"), tokens("abcd"), tokens("ääääää")], [0, 1, 1, 2]);
 }
 
 proptest! {

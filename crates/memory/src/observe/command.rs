@@ -122,12 +122,16 @@ fn is_redirection(word: &str) -> bool {
     matches!(word, "2>&1" | ">/dev/null" | "2>/dev/null" | "&>/dev/null" | "1>&2")
 }
 
-/// Turns what is remembered of a command that succeeded into the fix of what had failed before.
-pub fn after_problem(mut observation: Observation) -> Observation {
-    let what = observation.title.strip_prefix("Ran ").unwrap_or(&observation.title);
-    observation.title = one_line(&format!("Fixed: {what} passes again"), TITLE_CHARS);
-    observation.kind = Kind::Fix;
-    finish(observation)
+/// Returns what is remembered of a call instead of `observation`, where the same command (`key`) had failed before.
+///
+/// `None` where it cannot be a fix: it is no command, or has failed itself.
+pub fn fix_of(call: &Call, key: Option<&str>, observation: &Observation) -> Option<Observation> {
+    let may_fix = key.is_some() && observation.kind == Kind::Command && !call.is_error;
+    may_fix.then(|| {
+        let what = observation.title.strip_prefix("Ran ").unwrap_or(&observation.title);
+        let title = one_line(&format!("Fixed: {what} passes again"), TITLE_CHARS);
+        finish(Observation { title, kind: Kind::Fix, ..observation.clone() })
+    })
 }
 
 pub(super) fn output_read(seen: &Seen<'_>) -> Observation {

@@ -1,8 +1,8 @@
 use proptest::prelude::*;
 
+use crate::cap;
 use crate::cap::grouped;
 use crate::json::unescape;
-use crate::{cap, tokens};
 
 #[test]
 fn head_and_tail_stay_and_the_cut_is_said() {
@@ -39,13 +39,6 @@ fn an_escape_is_not_cut() {
 fn numbers_have_commas() {
     for (number, text) in [(0, "0"), (999, "999"), (1_000, "1,000"), (12_345, "12,345"), (1_234_567, "1,234,567")] {
         assert_eq!(grouped(number), text);
-    }
-}
-
-#[test]
-fn four_characters_are_a_token() {
-    for (text, cost) in [("", 0), ("a", 1), ("abcd", 1), ("abcde", 2), ("éééé", 1)] {
-        assert_eq!(tokens(text), cost);
     }
 }
 

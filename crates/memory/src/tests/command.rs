@@ -1,6 +1,6 @@
 use serde_json::{Value, json};
 
-use crate::{Call, Kind, Observation, RawCall, after_problem, command_key, observe};
+use crate::{Call, Kind, Observation, RawCall, command_key, fix_of, observe};
 
 fn bash(command: &str, response: &Value, is_error: bool) -> Call {
     let (input, response) = (json!({ "command": command }).to_string(), response.to_string());
@@ -120,6 +120,13 @@ fn the_same_command_has_the_same_key() {
 
 #[test]
 fn a_success_after_a_problem_is_a_fix() {
-    let fixed = after_problem(seen("cargo test", &printed("ok"), false));
+    let fix = |response: &Value, is_error| {
+        let call = bash("cargo test", response, is_error);
+        fix_of(&call, command_key(&call).as_deref(), &observe(&call, None).unwrap())
+    };
+    let fixed = fix(&printed("ok"), false).unwrap();
     assert_eq!((fixed.kind, fixed.title.as_str()), (Kind::Fix, "Fixed: `cargo test` passes again"));
+    assert_eq!(fix(&json!("Exit code 2"), true), None);
+    let call = bash("cargo test", &printed("ok"), false);
+    assert_eq!(fix_of(&call, None, &observe(&call, None).unwrap()), None);
 }

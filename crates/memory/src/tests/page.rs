@@ -71,7 +71,7 @@ fn a_page_has_the_summary_and_the_newest_records() {
     </longhaul-context>
     ");
     assert_eq!((page.shown, page.omitted), (5, 1307));
-    assert_eq!(page.tokens, crate::tokens(&page.text));
+    assert_eq!(page.tokens, longhaul_core::budget::tokens(&page.text));
 }
 
 #[test]

@@ -4,11 +4,12 @@ use std::time::Duration;
 
 use longhaul_core::event::{HookEvent, PreCompact, SessionEnd, SessionStart, Stop, UserPromptSubmit};
 use longhaul_core::guard::{in_subagent, is_task_notification};
-use longhaul_core::{Reply, SessionId};
+use longhaul_core::{Reply, SessionId, short_session};
 use longhaul_handoff::{Refusal, Rendered, Trigger, baton_command};
 use longhaul_store::{NewInjection, Session, Store, Turn};
 
 use crate::handoff::{Claim, Handover, Heir, Progress, Project, catch_up, register, render_session, unread_turns};
+use crate::memory::keep_last_reply;
 use crate::{Deadline, Error, Flow, Hook, surroundings};
 
 /// What SessionEnd takes in at most: it has 1.5 s for all plugins together, and the next start catches up.
@@ -108,13 +109,9 @@ pub fn on_turn_end(hook: &mut Hook<Stop>) -> Result<Flow, Error> {
         // The next Stop reads it all; waiting once more would take the others' time.
         return read.map(|_| Flow::Next);
     }
-    let reply =
-        hook.event.last_assistant_message.as_deref().map(|reply| hook.keeper().clean(reply)).unwrap_or_default();
-    // A session whose prompt may not be kept keeps nothing of its turn either.
-    let is_private = (session.prompts > 0 && session.last_prompt.is_none()) || hook.is_private();
-    if !reply.trim().is_empty() && !is_private {
-        let turn = format!("hook:{}", hook.event.common.prompt_id.as_deref().unwrap_or("unknown"));
-        store.keep_reply(&session.session, &turn, session.last_prompt.as_deref(), reply.trim(), hook.env.now)?;
+    if let Some(reply) = hook.event.last_assistant_message.as_deref().filter(|_| !hook.is_private()) {
+        let prompt_id = hook.event.common.prompt_id.as_deref();
+        keep_last_reply(&mut store, &session, prompt_id, reply, hook.keeper(), hook.env.now)?;
     }
     hook.complete_predecessors(&mut store, &session)?;
     match read {
@@ -273,7 +270,8 @@ impl<E: HookEvent<'static>> Hook<E> {
             },
             self.env.now,
         )?;
-        let message = format!("longhaul: went on from session {}, {turns} turns", short(&claim.session));
+        let message =
+            format!("longhaul: went on from session {}, {turns} turns", short_session(claim.session.as_str()));
         Ok((rendered.text, message))
     }
 
@@ -292,8 +290,4 @@ impl<E: HookEvent<'static>> Hook<E> {
         store.set_heir(&session.session, None)?;
         heir.note(store, "refused", Some(wanted), refusal.as_str())
     }
-}
-
-fn short(session: &SessionId) -> String {
-    session.as_str().chars().take(8).collect()
 }

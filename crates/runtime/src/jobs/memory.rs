@@ -6,12 +6,13 @@ use longhaul_core::event::{
     HookEvent, PostToolUse, PostToolUseFailure, SessionEnd, SessionStart, Stop, UserPromptSubmit,
 };
 use longhaul_core::guard::{in_subagent, is_task_notification};
-use longhaul_memory::{Call, RawCall, is_skipped};
+use longhaul_memory::is_skipped;
 use longhaul_store::Session;
 
 use crate::handoff::register;
 use crate::memory::{
-    Reader, Spool, clean_prompt, is_excluded, noted_prompt, render_page, sum_up, take_in, take_in_all, upkeep,
+    Reader, Spool, ToldCall, clean_prompt, is_excluded, note, noted_prompt, render_page, sum_up, take_in, take_in_all,
+    upkeep,
 };
 use crate::{Deadline, Error, Flow, Hook, surroundings};
 
@@ -92,7 +93,16 @@ pub fn on_tool_use(hook: &mut Hook<PostToolUse<'static>>) -> Result<Flow, Error>
     let event = &hook.event;
     let raw = |json: Option<&'static serde_json::value::RawValue>| json.map_or("", serde_json::value::RawValue::get);
     let (input, response) = (raw(event.tool_input), raw(event.tool_response));
-    hook.note(&event.tool_name, event.tool_use_id.as_deref(), input, response, false, event.duration_ms)
+    let call = ToldCall {
+        id: event.tool_use_id.as_deref().unwrap_or_default(),
+        tool: &event.tool_name,
+        prompt_id: event.common.prompt_id.as_deref(),
+        input,
+        response,
+        is_error: false,
+        duration_ms: event.duration_ms,
+    };
+    hook.note(&call)
 }
 
 /// Notes a tool call that failed.
@@ -100,7 +110,16 @@ pub fn on_tool_failure(hook: &mut Hook<PostToolUseFailure<'static>>) -> Result<F
     let event = &hook.event;
     let input = event.tool_input.map_or("", serde_json::value::RawValue::get);
     let error = serde_json::to_string(event.error.as_deref().unwrap_or_default()).unwrap_or_default();
-    hook.note(&event.tool_name, event.tool_use_id.as_deref(), input, &error, true, event.duration_ms)
+    let call = ToldCall {
+        id: event.tool_use_id.as_deref().unwrap_or_default(),
+        tool: &event.tool_name,
+        prompt_id: event.common.prompt_id.as_deref(),
+        input,
+        response: &error,
+        is_error: true,
+        duration_ms: event.duration_ms,
+    };
+    hook.note(&call)
 }
 
 /// Takes in what was noted, and sums up what the session has come to.
@@ -130,34 +149,15 @@ impl<E: HookEvent<'static>> Hook<E> {
             && self.project_dir().is_some_and(|project| is_excluded(memory, &self.env, &project))
     }
 
-    fn note(
-        &self,
-        tool: &str,
-        id: Option<&str>,
-        input: &str,
-        response: &str,
-        is_error: bool,
-        duration_ms: Option<u64>,
-    ) -> Result<Flow, Error> {
-        let Some(tool_use_id) = id.filter(|id| !id.is_empty() && self.remembers()) else { return Ok(Flow::Next) };
-        let common = self.event.common();
-        if is_skipped(tool, &self.config.memory.skip_tools.0) || self.is_private() {
-            return Ok(Flow::Next);
+    fn note(&self, call: &ToldCall<'_>) -> Result<Flow, Error> {
+        let is_wanted = !call.id.is_empty()
+            && self.remembers()
+            && !is_skipped(call.tool, &self.config.memory.skip_tools.0)
+            && !self.is_private();
+        if is_wanted {
+            let common = self.event.common();
+            note(&self.home, &common.session, common.cwd.as_deref(), call, self.keeper(), self.env.now)?;
         }
-        let cwd = common.cwd.as_ref().map(|cwd| cwd.to_string_lossy()).unwrap_or_default();
-        let call = Call::new(&RawCall {
-            tool_use_id,
-            tool,
-            prompt_id: common.prompt_id.as_deref().unwrap_or_default(),
-            input,
-            response,
-            is_error,
-            cwd: &cwd,
-            at: self.env.now,
-            duration_ms,
-            secrets: self.keeper().secrets(),
-        });
-        Spool::of(&self.home, &common.session).append(&call)?;
         Ok(Flow::Next)
     }
 

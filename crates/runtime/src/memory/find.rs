@@ -1,11 +1,11 @@
 //! What somebody looks for, wherever it is asked, as the store is asked for it.
 
-use jiff::civil;
-use jiff::tz::TimeZone;
 use longhaul_core::Millis;
 use longhaul_core::clock::Date;
 use longhaul_memory::{Kind, Query, Term};
 use longhaul_store::{Hit, Order, SearchQuery, Store, StoreError, What};
+
+use crate::midnight;
 
 /// What somebody looks for: words, and filters. A filter of its own counts more than one among the words.
 #[derive(Debug, Clone, Default)]
@@ -66,28 +66,4 @@ fn any_of(terms: &[Term]) -> Option<String> {
     let words = terms.iter().filter(|term| term.text.chars().any(char::is_alphanumeric));
     let quoted: Vec<String> = words.map(|term| format!("\"{}\"", term.text.replace('"', "\"\""))).collect();
     Some(quoted.join(" OR ")).filter(|any| !any.is_empty())
-}
-
-/// Returns when a day begins on this machine's clock; the first and the last that can be told for days beyond those.
-fn midnight(date: Date) -> Millis {
-    let far = if date.year < 1970 { Millis(0) } else { Millis(i64::MAX.unsigned_abs()) };
-    let day =
-        || civil::Date::new(date.year.try_into().ok()?, date.month.try_into().ok()?, date.day.try_into().ok()?).ok();
-    let begins = day().and_then(|day| day.to_zoned(TimeZone::system()).ok());
-    begins.map_or(far, |at| Millis(u64::try_from(at.timestamp().as_millisecond()).unwrap_or_default()))
-}
-
-#[cfg(test)]
-mod tests {
-    use longhaul_core::clock::Date;
-
-    use super::midnight;
-
-    #[test]
-    fn every_day_that_can_be_written_begins_somewhere_and_in_order() {
-        let days = ["0000-01-01", "1969-12-31", "2026-01-31", "2026-02-01", "9999-12-30", "9999-12-31"];
-        let begins = days.map(|day| midnight(Date::parse(day).unwrap()).0);
-        assert!(begins.is_sorted(), "{begins:?}");
-        assert_eq!(begins[3] - begins[2], 86_400_000);
-    }
 }

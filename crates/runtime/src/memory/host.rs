@@ -6,10 +6,10 @@ use std::path::Path;
 
 use longhaul_core::event::Common;
 use longhaul_core::{Config, Env, SessionId};
-use longhaul_memory::{Call, RawCall, is_skipped};
+use longhaul_memory::is_skipped;
 use longhaul_store::{Session, Store};
 
-use super::{Spool, clean_prompt, is_excluded, sum_up, take_in};
+use super::{ToldCall, clean_prompt, is_excluded, keep_last_reply, sum_up, take_in};
 use crate::handoff::register;
 use crate::jobs::memory::has_something_to_say;
 use crate::jobs::privacy;
@@ -33,25 +33,6 @@ pub struct HostPrompt<'a> {
     pub id: &'a str,
     /// As it was typed.
     pub text: &'a str,
-}
-
-/// A tool call.
-#[derive(Debug, Clone, Copy)]
-pub struct HostCall<'a> {
-    /// By this it is known.
-    pub id: &'a str,
-    /// The tool.
-    pub tool: &'a str,
-    /// The prompt that it was for.
-    pub prompt_id: Option<&'a str>,
-    /// What went in, as JSON text; empty where there is nothing.
-    pub input: &'a str,
-    /// What came out.
-    pub response: &'a str,
-    /// Whether it failed.
-    pub is_error: bool,
-    /// How long it took.
-    pub duration_ms: Option<u64>,
 }
 
 /// What became of a call.
@@ -129,7 +110,7 @@ impl Host<'_> {
         store: &mut Store,
         session: &SessionId,
         cwd: &Path,
-        call: &HostCall<'_>,
+        call: &ToldCall<'_>,
     ) -> Result<Noted, Error> {
         if self.excludes(cwd) {
             return Ok(Noted::Excluded);
@@ -143,19 +124,7 @@ impl Host<'_> {
         if store.knows_call(call.id)? {
             return Ok(Noted::Known);
         }
-        let noted = Call::new(&RawCall {
-            tool_use_id: call.id,
-            tool: call.tool,
-            prompt_id: call.prompt_id.unwrap_or_default(),
-            input: call.input,
-            response: call.response,
-            is_error: call.is_error,
-            cwd: &cwd.to_string_lossy(),
-            at: self.env.now,
-            duration_ms: call.duration_ms,
-            secrets: self.keeper().secrets(),
-        });
-        Spool::of(self.home, session).append(&noted)?;
+        super::note(self.home, session, Some(cwd), call, self.keeper(), self.env.now)?;
         take_in(store, self.home, session, self.env, None)?;
         Ok(if store.knows_call(call.id)? { Noted::Stored } else { Noted::Skipped })
     }
@@ -169,11 +138,8 @@ impl Host<'_> {
         reply: &str,
     ) -> Result<(), Error> {
         let Some(id) = SessionId::new(&session.session) else { return Ok(()) };
-        let reply = self.keeper().clean(reply);
-        let is_private = (session.prompts > 0 && session.last_prompt.is_none()) || privacy::is_private(self.home, &id);
-        if !reply.trim().is_empty() && !is_private {
-            let turn = format!("hook:{}", prompt_id.unwrap_or("unknown"));
-            store.keep_reply(&session.session, &turn, session.last_prompt.as_deref(), reply.trim(), self.env.now)?;
+        if !privacy::is_private(self.home, &id) {
+            keep_last_reply(store, session, prompt_id, reply, self.keeper(), self.env.now)?;
         }
         self.settle(store, &id)
     }

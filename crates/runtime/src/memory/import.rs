@@ -258,15 +258,8 @@ fn register(store: &Store, id: &SessionId, head: &Head, transcript: &Path) -> Re
     // A folder that is gone has no repository any more: its path is all there is.
     let project = Project::in_dir(&head.cwd);
     let transcript = transcript.to_string_lossy();
-    store.register_session(&NewSession {
-        session: id.as_str(),
-        project: &project.name,
-        project_key: &project.key,
-        project_path: &project.path,
-        client_pid: 0,
-        transcript: Some(&transcript),
-        at: head.at.unwrap_or_default(),
-    })?;
+    let new = project.session(id, head.at.unwrap_or_default());
+    store.register_session(&NewSession { transcript: Some(&transcript), ..new })?;
     store.session(id.as_str())?.ok_or_else(|| Error::Read {
         path: PathBuf::from(&*transcript),
         source: std::io::Error::other("its session was deleted meanwhile"),

@@ -65,6 +65,25 @@ pub enum Order {
     Oldest,
 }
 
+impl Order {
+    /// Every order.
+    pub const ALL: [Self; 3] = [Self::Relevance, Self::Newest, Self::Oldest];
+
+    /// Returns its name: `relevance`, `newest` or `oldest`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Relevance => "relevance",
+            Self::Newest => "newest",
+            Self::Oldest => "oldest",
+        }
+    }
+
+    /// Returns the order of that name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|order| order.as_str() == name)
+    }
+}
+
 impl Store {
     /// Returns the records that a query finds, one line each.
     ///

@@ -8,7 +8,7 @@ use rusqlite::{Connection, OptionalExtension, TransactionBehavior, named_params}
 
 use super::place::Place;
 use super::prompts::numbered;
-use crate::ingest::{owner, tokens};
+use crate::ingest::owner;
 use crate::{Store, StoreError, cannot};
 
 /// A tool call, to be remembered. Nothing private is in it any more, and nothing too long.
@@ -255,7 +255,7 @@ impl<'a> Desk<'a> {
         let mut statement = self.connection.prepare_cached(
             "INSERT INTO details (session_id, origin_session_id, turn_number, tool_name, input_text, output_text,
                                   token_count, kind, is_error, source_id, created_at)
-             VALUES (:owner, :origin, :turn, :tool, :input, :output, :tokens, :kind, :is_error, :source, :at)
+             VALUES (:owner, :origin, :turn, :tool, :input, :output, 0, :kind, :is_error, :source, :at)
              ON CONFLICT DO NOTHING",
         )?;
         for (kind, source, input, output, text) in pieces {
@@ -269,7 +269,6 @@ impl<'a> Desk<'a> {
                 ":tool": call.observation.tool,
                 ":input": input,
                 ":output": output,
-                ":tokens": tokens(text),
                 ":kind": kind,
                 ":is_error": call.is_error,
                 ":source": source,

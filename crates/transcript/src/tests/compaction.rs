@@ -1,3 +1,5 @@
+use longhaul_core::Millis;
+
 use super::usage::{check, reply};
 use crate::latest_usage;
 
@@ -16,4 +18,11 @@ fn after_a_compaction_what_it_left_counts_until_the_next_reply() {
 fn a_compaction_that_does_not_say_what_it_left_makes_the_use_unknown() {
     let bare = r#"{"type":"system","subtype":"compact_boundary"}"#;
     check(&format!("{}\n{bare}\n", reply(42_000, false)), None);
+}
+
+#[test]
+fn a_compaction_is_newer_than_what_was_told_before_it() {
+    let boundary = BOUNDARY.replacen('{', r#"{"timestamp":"1970-01-01T00:00:07Z","#, 1);
+    let usage = latest_usage(format!("{}\n{boundary}\n", reply(42_000, false)).as_bytes());
+    assert_eq!(usage.and_then(|usage| usage.at), Some(Millis(7_000)));
 }

@@ -4,11 +4,11 @@ use axum::extract::{Request, State};
 use jiff::tz::TimeZone;
 use jiff::{Span, Timestamp, Zoned};
 use longhaul_core::Millis;
-use longhaul_core::budget::CONTEXT_CHARS;
+use longhaul_core::budget::{CONTEXT_CHARS, tokens_of_bytes};
 use longhaul_core::clock::date_of;
 use longhaul_runtime::memory::{Reader, render_page};
 use longhaul_runtime::{model_status, utc_offset_seconds};
-use longhaul_store::{KnownProject, tokens};
+use longhaul_store::KnownProject;
 use serde_json::{Map, Value, json};
 
 use super::{named_project, wanted_project};
@@ -83,7 +83,7 @@ pub(crate) async fn plots(State(worker): State<Shared>, request: Request) -> Ans
         let noon = Millis(first.0 + number * 86_400_000 + 43_200_000);
         json!({
             "date": date_of(noon, offset).to_string(),
-            "tokens": tokens(day.chars),
+            "tokens": tokens_of_bytes(day.chars),
             "sessions": day.sessions,
             "prompts": day.prompts,
             "observations": day.observations,

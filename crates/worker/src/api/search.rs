@@ -54,10 +54,7 @@ pub(crate) async fn timeline(State(worker): State<Shared>, request: Request) -> 
 }
 
 fn order(params: &Params) -> Result<Order, Problem> {
-    match params.text("order") {
-        None | Some("relevance") => Ok(Order::Relevance),
-        Some("newest") => Ok(Order::Newest),
-        Some("oldest") => Ok(Order::Oldest),
-        Some(other) => Err(Problem::unreadable(format!("order is {other:?}"), "use relevance, newest or oldest")),
-    }
+    let Some(name) = params.text("order") else { return Ok(Order::default()) };
+    let known = || format!("use {}", Order::ALL.map(Order::as_str).join(", "));
+    Order::from_name(name).ok_or_else(|| Problem::unreadable(format!("order is {name:?}"), known()))
 }

@@ -6,7 +6,7 @@ use longhaul_store::ContextUse;
 use longhaul_tracker::Agent;
 use longhaul_transcript::Usage;
 
-use super::{Row, Wanted, WindowFrom, rows};
+use super::{Row, Wanted, rows};
 
 const NOW: Millis = Millis(10_000_000);
 
@@ -59,32 +59,7 @@ fn told(session: &str, model: &str, window: u64) -> ContextUse {
 }
 
 fn of(sessions: Vec<Observed>, contexts: Vec<ContextUse>, wanted: Wanted<'_>) -> Vec<Row> {
-    rows(&Observation { sessions, contexts }, &BTreeMap::from([("own".to_owned(), 77)]), wanted, NOW)
-}
-
-#[track_caller]
-fn check_window(session: Observed, contexts: Vec<ContextUse>, expected: (u64, WindowFrom)) {
-    let row = of(vec![session], contexts, Wanted::Active).remove(0);
-    assert_eq!((row.window, row.window_from), expected);
-}
-
-#[test]
-fn the_window_is_what_the_client_told_then_the_config_then_the_guess() {
-    let session = || observed("s", 9, "claude-opus-5-5");
-    check_window(session(), vec![told("s", "claude-opus-5-5", 300)], (300, WindowFrom::Session));
-    check_window(session(), vec![told("t", "claude-opus-5-5", 400)], (400, WindowFrom::Model));
-    check_window(session(), vec![told("t", "claude-opus-4-1", 400)], (1_000_000, WindowFrom::ModelTable));
-    check_window(observed("s", 9, "own-model"), vec![], (77, WindowFrom::ModelTable));
-    check_window(observed("s", 9, "claude-sonnet-4-5"), vec![], (200_000, WindowFrom::ModelTable));
-    check_window(observed("s", 200_001, "claude-sonnet-4-5"), vec![], (1_000_000, WindowFrom::ModelTable));
-}
-
-#[test]
-fn a_switched_model_has_another_window_and_a_dated_one_has_not() {
-    let switched = observed("s", 9, "claude-sonnet-4-5");
-    check_window(switched, vec![told("s", "claude-opus-5-5", 300)], (200_000, WindowFrom::ModelTable));
-    let dated = observed("s", 9, "claude-sonnet-4-5-20250929");
-    check_window(dated, vec![told("s", "claude-sonnet-4-5[1m]", 300)], (300, WindowFrom::Session));
+    rows(&Observation { sessions, contexts }, &BTreeMap::new(), wanted, NOW)
 }
 
 #[test]

@@ -2,14 +2,11 @@
 
 use longhaul_activity_log::Line;
 use longhaul_core::event::{EventName, UserPromptSubmit};
-use longhaul_core::guard::{in_subagent, is_task_notification};
+use longhaul_core::guard::{bookmark_note, in_subagent, is_bookmark_command, is_task_notification};
 use longhaul_core::{Reply, Status};
 use longhaul_store::NewBookmark;
 
 use crate::{Error, Flow, Hook, git, turn, usage};
-
-/// The slash command, which this hook answers by itself, in the whole bundle and in that of the one job.
-const COMMANDS: [&str; 2] = ["/longhaul:bookmark", "/longhaul-bookmarks:bookmark"];
 
 /// What the model is told of a marker in the middle of its turn.
 const MID_TURN: &str = "This message is an automatic bookmark set by the user's tooling as a rewind point. It asks \
@@ -26,7 +23,7 @@ pub fn on_prompt(hook: &mut Hook<UserPromptSubmit>) -> Result<Flow, Error> {
     let log = hook.activity()?;
     let at = hook.env.now;
     let marker = hook.config.bookmarks.marker.as_str();
-    let Some(note) = note_of(&hook.event.prompt, marker).filter(|_| hook.config.bookmarks.enabled) else {
+    let Some(note) = bookmark_note(&hook.event.prompt, marker).filter(|_| hook.config.bookmarks.enabled) else {
         // The client's own word that a subagent is done begins a turn, too, but nobody has typed anything.
         let line = if is_task_notification(&hook.event.prompt) {
             Line::Status { at, status: Status::Working }
@@ -43,7 +40,7 @@ pub fn on_prompt(hook: &mut Hook<UserPromptSubmit>) -> Result<Flow, Error> {
     let is_running =
         log.metrics()?.is_turn_running() && turn::may_be(&hook.home, &common.session, common.prompt_id.as_deref());
     log.append(&[Line::Bookmark { at }])?;
-    hook.reply = if is_running && !is_command(&hook.event.prompt) {
+    hook.reply = if is_running && !is_bookmark_command(&hook.event.prompt) {
         Reply::context(EventName::UserPromptSubmit, MID_TURN)
     } else {
         Reply::end(SET)
@@ -55,7 +52,7 @@ pub fn on_prompt(hook: &mut Hook<UserPromptSubmit>) -> Result<Flow, Error> {
 /// Adds, once the answer is out, whether the work tree of a new bookmark had uncommitted changes.
 pub fn add_git_state(hook: &mut Hook<UserPromptSubmit>) -> Result<Flow, Error> {
     let marker = hook.config.bookmarks.marker.as_str();
-    let (Some(cwd), Some(_)) = (&hook.event.common.cwd, note_of(&hook.event.prompt, marker)) else {
+    let (Some(cwd), Some(_)) = (&hook.event.common.cwd, bookmark_note(&hook.event.prompt, marker)) else {
         return Ok(Flow::Next);
     };
     if hook.config.bookmarks.enabled
@@ -81,45 +78,4 @@ fn store(hook: &Hook<UserPromptSubmit>, note: Option<&str>) -> Result<(), Error>
         context_tokens: usage.map(|usage| usage.tokens),
     })?;
     Ok(())
-}
-
-/// Returns the note of a prompt that is a bookmark: `Some(None)` for a marker alone.
-fn note_of<'a>(prompt: &'a str, marker: &str) -> Option<Option<&'a str>> {
-    let prompt = prompt.trim();
-    let command = COMMANDS.iter().find_map(|command| prompt.strip_prefix(command));
-    let rest = prompt.strip_prefix(marker).or(command)?;
-    let note = rest.trim();
-    // `·x` is a prompt that begins with the marker's character, `/longhaul:bookmarks` another command, and several lines
-    // are a list of things to do.
-    let is_note = rest.is_empty() || (rest.starts_with(' ') && !rest.contains(['\n', '\r']));
-    is_note.then_some((!note.is_empty()).then_some(note))
-}
-
-fn is_command(prompt: &str) -> bool {
-    COMMANDS.iter().any(|command| prompt.trim_start().starts_with(command))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::note_of;
-
-    #[test]
-    fn only_the_marker_alone_or_with_a_note_is_a_bookmark() {
-        for (prompt, expected) in [
-            ("·", Some(None)),
-            ("  · \n", Some(None)),
-            ("· before the rewrite ", Some(Some("before the rewrite"))),
-            ("·x", None),
-            ("·\nplease do x", None),
-            ("· fix the parser\n· then the tests", None),
-            ("", None),
-            ("please · go on", None),
-            ("/longhaul:bookmark", Some(None)),
-            ("/longhaul:bookmark green tests", Some(Some("green tests"))),
-            ("/longhaul-bookmarks:bookmark x", Some(Some("x"))),
-            ("/longhaul:bookmarks", None),
-        ] {
-            assert_eq!(note_of(prompt, "·"), expected, "{prompt:?}");
-        }
-    }
 }

@@ -2,17 +2,15 @@
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
+use longhaul_core::guard::bookmark_note;
 use longhaul_core::{Config, Millis};
 use longhaul_memory::{
-    Call, Kind, Observation, RawCall, Summary, TurnText, after_problem, command_key, is_skipped, observe, summarize,
+    Call, Kind, Observation, RawCall, Summary, TurnText, command_key, fix_of, is_skipped, observe, summarize,
 };
 use longhaul_transcript::{self as transcript, Origin, Turn, absorb};
 
-use super::super::clean_prompt;
+use super::super::{SUMMED_UP, clean_prompt};
 use crate::Keeper;
-
-/// How many of the newest turns and observations a summary is made of.
-const SUMMED_UP: usize = 40;
 
 /// A session that is being told.
 pub(crate) struct Teller<'a> {
@@ -156,7 +154,10 @@ impl<'a> Teller<'a> {
             is_private: is_hidden || is_within,
             asked: None,
         };
-        let Some(text) = kept.filter(|kept| turn.origin.is_person() && !self.is_bookmark(kept)) else { return };
+        // A mark to go back to asks nothing.
+        let marker = self.config.bookmarks.marker.as_str();
+        let asks = |kept: &String| turn.origin.is_person() && bookmark_note(kept, marker).is_none();
+        let Some(text) = kept.filter(asks) else { return };
         let own = turn.prompt_id.clone().filter(|id| self.prompt_ids.insert(id.clone()));
         self.running.asked = Some(Asked {
             id: own.unwrap_or_else(|| turn.id.clone()),
@@ -164,12 +165,6 @@ impl<'a> Teller<'a> {
             at: turn.at.unwrap_or(self.last_at),
             is_command: matches!(turn.origin, Origin::Command | Origin::Shell),
         });
-    }
-
-    /// Returns whether a prompt is only a mark to go back to.
-    fn is_bookmark(&self, prompt: &str) -> bool {
-        let after = prompt.strip_prefix(self.config.bookmarks.marker.as_str());
-        after.is_some_and(|note| note.is_empty() || note.starts_with(char::is_whitespace))
     }
 
     fn done(&mut self, turn: &Turn, calls: Vec<transcript::Call>) -> Vec<Done> {
@@ -184,8 +179,7 @@ impl<'a> Teller<'a> {
     fn observe(&mut self, call: Call) -> Option<Done> {
         let command_key = command_key(&call);
         let observation = observe(&call, Some(&self.root))?;
-        let may_fix = command_key.is_some() && !call.is_error && observation.kind == Kind::Command;
-        let fix = may_fix.then(|| after_problem(observation.clone()));
+        let fix = fix_of(&call, command_key.as_deref(), &observation);
         self.remember(command_key.as_deref(), &observation, fix.as_ref());
         Some(Done { call, command_key, observation, fix })
     }

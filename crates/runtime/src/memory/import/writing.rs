@@ -1,10 +1,11 @@
 //! Storing what the reader tells.
 
 use longhaul_core::{Config, Env, Millis};
-use longhaul_memory::{MadeBy, Summary, fold_key};
+use longhaul_memory::Summary;
 use longhaul_store::{Bulk, NewObservation, PastPrompt, PastTurn, Session};
 use longhaul_transcript::{Batch, Cursor};
 
+use super::super::new_observation;
 use super::head::Head;
 use super::teller::{Done, Part};
 use super::{Imported, Task, register};
@@ -122,24 +123,14 @@ impl<'a> Writer<'a> {
 pub(crate) fn past_turn(part: &mut Part, has_raw: bool) -> PastTurn<'_> {
     PastTurn {
         prompt: part.asked.as_ref().map(|asked| PastPrompt { id: &asked.id, text: &asked.text, at: asked.at }),
-        calls: part.done.iter_mut().map(|done| new_observation(done, has_raw)).collect(),
+        calls: part.done.iter_mut().map(|done| observed(done, has_raw)).collect(),
     }
 }
 
-fn new_observation(done: &mut Done, has_raw: bool) -> NewObservation<'_> {
+fn observed(done: &mut Done, has_raw: bool) -> NewObservation<'_> {
     let Done { call, command_key, observation, fix } = done;
-    NewObservation {
-        tool_use_id: &call.tool_use_id,
-        prompt_number: None,
-        prompt_id: None,
-        observation: observation.clone(),
-        after_problem: fix.take(),
-        made_by: MadeBy::Rule,
-        command_key: command_key.as_deref(),
-        fold_key: Some(fold_key(call) as i64),
-        input: if has_raw { &call.input } else { "" },
-        response: if has_raw { &call.response } else { "" },
-        is_error: call.is_error,
-        at: call.at,
-    }
+    let new = new_observation(call, command_key.as_deref(), observation.clone(), fix.take());
+    // Which prompt a call belongs to is told by the turn that it stands in.
+    let new = NewObservation { prompt_id: None, ..new };
+    if has_raw { new } else { NewObservation { input: "", response: "", ..new } }
 }

@@ -2,10 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use longhaul_core::guard::bookmark_note;
 use longhaul_core::{Config, Millis};
 use longhaul_memory::{
-    INPUT_CHARS, Kind, NARRATIVE_CHARS, Observation, PART_CHARS, REQUEST_CHARS, RESPONSE_CHARS, Summary, TITLE_CHARS,
-    cap, is_skipped,
+    Kind, NARRATIVE_CHARS, Observation, PART_CHARS, REQUEST_CHARS, Summary, TITLE_CHARS, is_skipped,
 };
 use longhaul_store::{
     Clean, ForeignObservation, ForeignPrompt, ForeignSession, ForeignSummary, Moved, MovedCall, MovedTurn,
@@ -71,7 +71,7 @@ impl<'a> Translator<'a> {
             let key = key("p", prompt.id, prompt.at);
             match clean_prompt(&prompt.text, self.keeper) {
                 // A mark to go back to asks nothing.
-                Some(text) if text == self.config.bookmarks.marker.as_str() => self.empty += 1,
+                Some(text) if bookmark_note(&text, self.config.bookmarks.marker.as_str()).is_some() => self.empty += 1,
                 Some(what) => numbered.entry(prompt.number).or_default().prompts.push(Moved { key, at, what }),
                 None if prompt.text.trim().is_empty() => self.empty += 1,
                 None => {
@@ -109,8 +109,7 @@ impl<'a> Translator<'a> {
     }
 
     fn raw(&self, kind: DetailKind, text: &str) -> String {
-        let most = if kind == DetailKind::ToolInput { INPUT_CHARS } else { RESPONSE_CHARS };
-        if text.is_empty() { String::new() } else { cap(&self.keeper.detail(kind, text), most) }
+        if text.is_empty() { String::new() } else { self.keeper.detail(kind, text) }
     }
 
     fn summary(&self, one: ForeignSummary) -> Option<Summary> {

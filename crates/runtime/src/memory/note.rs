@@ -1,0 +1,72 @@
+//! What a turn brings, noted the same way whether a hook tells of it or a host.
+
+use std::path::Path;
+
+use longhaul_core::{Millis, SessionId};
+use longhaul_memory::{Call, RawCall};
+use longhaul_store::{Session, Store};
+
+use super::Spool;
+use crate::{Error, Home, Keeper};
+
+/// A tool call, as it is told of.
+#[derive(Debug, Clone, Copy)]
+pub struct ToldCall<'a> {
+    /// By this it is known.
+    pub id: &'a str,
+    /// The tool.
+    pub tool: &'a str,
+    /// The prompt that it was for.
+    pub prompt_id: Option<&'a str>,
+    /// What went in, as JSON text; empty where there is nothing.
+    pub input: &'a str,
+    /// What came out.
+    pub response: &'a str,
+    /// Whether it failed.
+    pub is_error: bool,
+    /// How long it took.
+    pub duration_ms: Option<u64>,
+}
+
+/// Puts a tool call into its session's spool.
+pub(crate) fn note(
+    home: &Home,
+    session: &SessionId,
+    cwd: Option<&Path>,
+    call: &ToldCall<'_>,
+    keeper: Keeper,
+    at: Millis,
+) -> Result<(), Error> {
+    let cwd = cwd.map(|cwd| cwd.to_string_lossy()).unwrap_or_default();
+    let noted = Call::new(&RawCall {
+        tool_use_id: call.id,
+        tool: call.tool,
+        prompt_id: call.prompt_id.unwrap_or_default(),
+        input: call.input,
+        response: call.response,
+        is_error: call.is_error,
+        cwd: &cwd,
+        at,
+        duration_ms: call.duration_ms,
+        secrets: keeper.secrets(),
+    });
+    Spool::of(home, session).append(&noted)
+}
+
+/// Keeps the reply that ended a turn, until the transcript has it; not of a session whose prompt may not be kept.
+pub(crate) fn keep_last_reply(
+    store: &mut Store,
+    session: &Session,
+    prompt_id: Option<&str>,
+    reply: &str,
+    keeper: Keeper,
+    now: Millis,
+) -> Result<(), Error> {
+    let reply = keeper.clean(reply);
+    let is_private = session.prompts > 0 && session.last_prompt.is_none();
+    if !reply.trim().is_empty() && !is_private {
+        let turn = format!("hook:{}", prompt_id.unwrap_or("unknown"));
+        store.keep_reply(&session.session, &turn, session.last_prompt.as_deref(), reply.trim(), now)?;
+    }
+    Ok(())
+}
