@@ -11,6 +11,9 @@ pub enum Error {
     /// Nobody knows where to put anything.
     #[error("no home: set HOME")]
     NoHome,
+    /// Codex keeps its settings elsewhere, or nowhere yet.
+    #[error("there is no {}: start codex once, or set CODEX_HOME to the folder of its settings", folder.display())]
+    NoCodex { folder: PathBuf },
     /// This executable does not lie in a bundle.
     #[error(
         "{} is not part of a bundle: run `cargo xtask install`, or bin/longhaul of an unpacked archive",

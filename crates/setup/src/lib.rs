@@ -5,6 +5,7 @@
 
 mod bundle;
 mod client;
+mod codex;
 pub mod doctor;
 mod error;
 mod found;
@@ -21,6 +22,7 @@ pub mod uninstall;
 
 pub use crate::bundle::Bundle;
 pub use crate::client::Plugin;
+pub use crate::codex::Codex;
 pub use crate::error::{Error, Result};
 pub use crate::found::{Found, Link, TmuxServer};
 pub use crate::manifest::{Manifest, Way};

@@ -12,7 +12,7 @@ use longhaul_inject::Step as Program;
 use longhaul_runtime::tmux::Server;
 use longhaul_runtime::{run_program, worker};
 
-use crate::found::Found;
+use crate::places::Places;
 use crate::step::Step;
 use crate::{Error, Result, client, shared_file};
 
@@ -41,20 +41,20 @@ pub fn check(steps: &[Step]) -> Result<()> {
     Ok(())
 }
 
-/// Does one step.
-pub fn perform(step: &Step, found: &Found, env: &Env) -> Result<()> {
+/// Does one step; those of the client's are left out where there is none.
+pub fn perform(step: &Step, places: &Places, client: Option<&Path>, env: &Env) -> Result<()> {
     match step {
         Step::Copy { bundle, to } => {
-            make_dir(&found.places.versions())?;
+            make_dir(&places.versions())?;
             bundle.copy(to)
         }
         Step::Record(path, manifest) => {
-            make_dir(&found.places.lib)?;
+            make_dir(&places.lib)?;
             manifest.save(path)
         }
         Step::Link { link, to } => make_link(link, to),
         Step::Client(arguments) => {
-            let Some(program) = &found.client else { return Ok(()) };
+            let Some(program) = client else { return Ok(()) };
             client::run(program, &arguments.iter().map(String::as_str).collect::<Vec<_>>()).map(drop)
         }
         Step::Edit(path, edit) => {
@@ -62,11 +62,11 @@ pub fn perform(step: &Step, found: &Found, env: &Env) -> Result<()> {
             shared_file::change(path, edit.backup(), |text| edit.apply(text).map_err(refused)).map(drop)
         }
         Step::SetUpTmux => {
-            let argv = [&found.places.link.to_string_lossy(), "tmux", "setup"].map(str::to_owned).to_vec();
+            let argv = [&places.link.to_string_lossy(), "tmux", "setup"].map(str::to_owned).to_vec();
             Ok(run_program(&Program { argv, stdin: None }, SETUP_LIMIT).map(drop)?)
         }
         Step::TearDownTmux => Ok(Server::of(env).map_or(Ok(()), |server| server.teardown())?),
-        Step::StopWorker => Ok(worker::stop(&found.places.data).map(drop)?),
+        Step::StopWorker => Ok(worker::stop(&places.data).map(drop)?),
         Step::Remove(path) => remove(path),
         Step::RemoveIfEmpty(path) => {
             // One that holds something is somebody's.

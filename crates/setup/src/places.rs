@@ -8,7 +8,7 @@ use longhaul_runtime::{Home, Shell};
 use crate::{Error, Result};
 
 /// `longhaul` on the path, below `$HOME`.
-const LINK: &str = ".local/bin/longhaul";
+pub(crate) const LINK: &str = ".local/bin/longhaul";
 
 /// Where everything goes.
 #[derive(Debug, Clone)]
@@ -81,6 +81,8 @@ impl Places {
 /// Returns the path of this executable that stays the same from version to version, where there is one.
 pub fn lasting(env: &Env, exe: &Path) -> PathBuf {
     let link = env.home_dir.as_ref().map(|home| home.join(LINK));
-    let leads_here = |link: &PathBuf| std::fs::canonicalize(link).is_ok_and(|target| target == exe);
+    // What this executable is called may itself lead through links.
+    let target = std::fs::canonicalize(exe).ok();
+    let leads_here = |link: &PathBuf| target.is_some() && std::fs::canonicalize(link).ok() == target;
     link.filter(leads_here).unwrap_or_else(|| exe.to_owned())
 }
