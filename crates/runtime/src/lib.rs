@@ -57,6 +57,7 @@ pub use crate::shell::{Shell, is_executable};
 pub use crate::stdin::{StdinError, read as read_stdin};
 pub use crate::surroundings::{env, utc_offset_seconds};
 pub use crate::tracker::Tracker;
+pub use crate::transcript_file::transcript_place;
 pub use crate::typing::{Order, Outcome, Receipt, inject};
 
 #[cfg(test)]

@@ -108,6 +108,25 @@ fn it_sees_sessions_without_us_and_transcripts_that_are_gone() {
 }
 
 #[test]
+fn it_finds_the_files_of_a_session_of_codex() {
+    let machine = installed();
+    let gone = machine.sandbox.path("gone.jsonl");
+    for (event, argument) in [("SessionStart", "session-start"), ("PostToolUse", "post-tool-use")] {
+        let told = json!({ "session_id": "abc", "transcript_path": gone });
+        let mut hook = machine.sandbox.executable("longhaul-codex");
+        succeeds(&Outcome::of(hook.arg(argument), payload(event, told).as_bytes()));
+    }
+    finds(&machine, "fired", "ok", "last hook just now, in session codex:abc");
+    finds(&machine, "transcript", "warning", "session codex:abc said its transcript is");
+    let one = machine.longhaul(&["doctor", "--session", "codex:abc"]);
+    assert!(one.stdout.contains("last hook just now"), "{one:?}");
+    // Codex packs what has rested for a while.
+    fs::write(gone.with_extension("jsonl.zst"), "packed").unwrap();
+    let one = machine.longhaul(&["doctor", "--session", "codex:abc"]);
+    assert!(one.stdout.contains("gone.jsonl, 6 bytes"), "{one:?}");
+}
+
+#[test]
 fn it_sees_programs_that_do_our_jobs() {
     let machine = installed();
     machine.write_settings(r#"{"hooks":{"Stop":[{"hooks":[{"command":"npx throughline process-turn"}]}]}}"#);

@@ -5,8 +5,8 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, UNIX_EPOCH};
 
-use longhaul_core::Env;
 use longhaul_core::catalog::REGISTRATIONS;
+use longhaul_core::{Env, SessionId};
 use longhaul_runtime::tmux::Server;
 use longhaul_runtime::{Shell, is_executable, running_clients, worker};
 
@@ -199,8 +199,8 @@ pub(super) fn written(path: &Path) -> Option<u64> {
 /// Every hook that does anything appends to its session's log.
 fn last_hook(sessions: &Path) -> Option<(u64, String)> {
     let logs = names(sessions).into_iter().filter_map(|name| {
-        let session = name.strip_suffix(".log")?.to_owned();
-        Some((written(&sessions.join(&name))?, session))
+        let session = SessionId::from_file_stem(name.strip_suffix(".log")?)?;
+        Some((written(&sessions.join(&name))?, session.to_string()))
     });
     logs.max()
 }
@@ -217,7 +217,8 @@ fn last_transcript(client_dir: &Path) -> Option<u64> {
 }
 
 fn unheard(env: &Env, places: &Places) -> Vec<String> {
-    let is_known = |session: &str| places.data.sessions().join(format!("{session}.json")).exists();
+    let is_known =
+        |session: &str| SessionId::new(session).is_some_and(|id| places.data.session_file(&id, "json").exists());
     running_clients(env).into_iter().map(|client| client.session).filter(|session| !is_known(session)).collect()
 }
 
