@@ -1,16 +1,17 @@
 //! `longhaul doctor`: what is wrong, how bad it is, and how to mend it.
 
 use std::fs::{self, Permissions};
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{PermissionsExt, symlink};
 
+use longhaul_core::catalog::Job;
 use serde_json::json;
 
-use super::{Machine, succeeds};
+use super::{Machine, fill, succeeds};
 use crate::sandbox::{Outcome, payload};
 
-/// Checks that the doctor finds `what`, with a mend, and as bad as `level`; returns the exit status.
+/// Checks that the doctor finds `what`, with a mend, and as bad as `level`; returns the mend.
 #[track_caller]
-fn finds(machine: &Machine, check: &str, level: &str, what: &str) {
+fn finds(machine: &Machine, check: &str, level: &str, what: &str) -> String {
     let outcome = machine.longhaul(&["doctor", "--json"]);
     let found = outcome.json();
     let findings = found.as_array().unwrap();
@@ -22,6 +23,7 @@ fn finds(machine: &Machine, check: &str, level: &str, what: &str) {
     assert!(level == "note" || level == "ok" || finding["mend"].is_string(), "{finding}");
     let is_broken = findings.iter().any(|finding| finding["level"] == "broken");
     assert_eq!(outcome.status, Some(i32::from(is_broken)));
+    text(finding, "mend")
 }
 
 fn installed() -> Machine {
@@ -67,6 +69,36 @@ fn it_sees_executables_that_are_gone() {
     fs::remove_file(real.with_file_name("longhaul-stop")).unwrap();
     finds(&machine, "executables", "broken", "lacks longhaul-stop");
     finds(&machine, "hooks", "broken", "registers what cannot be run");
+}
+
+#[test]
+fn of_one_job_alone_it_wants_no_more_than_that_job_has() {
+    let machine = Machine::new();
+    let folder = machine.sandbox.path("dist/longhaul-tracker");
+    for dir in [".claude-plugin", "bin", "hooks"] {
+        fs::create_dir_all(folder.join(dir)).unwrap();
+    }
+    fs::write(folder.join(".claude-plugin/plugin.json"), r#"{"name":"longhaul-tracker","version":"1.0.0"}"#).unwrap();
+    let command = "${CLAUDE_PLUGIN_ROOT}/bin/longhaul-stop";
+    let hooks = json!({ "hooks": { "Stop": [{ "hooks": [{ "type": "command", "command": command }] }] } });
+    fs::write(folder.join("hooks/hooks.json"), hooks.to_string()).unwrap();
+    let program = fill(&folder.join("bin"), Some(Job::Tracker));
+    fs::create_dir_all(machine.link().parent().unwrap()).unwrap();
+    symlink(program, machine.link()).unwrap();
+    let list = |enabled: bool| {
+        let plugin = json!([{
+            "id": "longhaul-tracker@longhaul", "version": "1.0.0", "enabled": enabled, "readFromFolder": folder,
+        }]);
+        fs::write(machine.sandbox.path("tools/claude"), format!("#!/bin/sh\necho '{plugin}'\n")).unwrap();
+    };
+    list(true);
+    finds(&machine, "executables", "ok", "complete");
+    finds(&machine, "hooks", "ok", "1 events, tracker alone");
+    list(false);
+    let mend = finds(&machine, "hooks", "broken", "is switched off");
+    assert_eq!(mend, "claude plugin enable longhaul-tracker@longhaul");
+    fs::remove_file(folder.join("bin/longhaul-notification")).unwrap();
+    finds(&machine, "executables", "broken", "lacks longhaul-notification");
 }
 
 #[test]

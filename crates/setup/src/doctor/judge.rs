@@ -136,7 +136,7 @@ fn one_source(source: &Source) -> Vec<Finding> {
         found.push(Finding::broken(
             check,
             format!("{} is switched off", source.name),
-            format!("claude plugin enable {ID}"),
+            format!("claude plugin enable {}", source.id.as_deref().unwrap_or(ID)),
         ));
     }
     if !source.missing.is_empty() {
