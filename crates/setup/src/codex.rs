@@ -12,11 +12,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use longhaul_core::Env;
+use longhaul_runtime::shared_file;
 
 use crate::install::{Plan, edit};
 use crate::places::{LINK, lasting};
 use crate::step::{Edit, Step};
-use crate::{Error, Result, shared_file};
+use crate::{Error, Result};
 
 /// The skill, below `$HOME`.
 const SKILL: &str = ".agents/skills/longhaul-memory/SKILL.md";

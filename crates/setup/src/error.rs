@@ -40,15 +40,6 @@ pub enum Error {
     /// A file of somebody's is left as it is.
     #[error("{} {refusal}; nothing in it was changed", path.display())]
     Refused { path: PathBuf, refusal: Refusal },
-    /// A file of somebody's is not text.
-    #[error("{} is not UTF-8: mend it, or move it away; nothing in it was changed", path.display())]
-    NotText { path: PathBuf },
-    /// A file of somebody's must not be written.
-    #[error("{} is read-only: `chmod u+w` it first; nothing in it was changed", path.display())]
-    ReadOnly { path: PathBuf },
-    /// Somebody writes a file faster than we can.
-    #[error("{} was changed by another program again and again: try once more; our change is not in it", path.display())]
-    Contended { path: PathBuf },
     /// The client refused, or could not be run.
     #[error("`{command}` failed: {message}")]
     Client { command: String, message: String },

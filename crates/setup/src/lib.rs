@@ -15,7 +15,6 @@ mod manifest;
 mod perform;
 mod places;
 pub mod settings;
-pub mod shared_file;
 mod step;
 pub mod tmux_conf;
 pub mod uninstall;

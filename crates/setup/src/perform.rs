@@ -9,12 +9,13 @@ use std::time::Duration;
 use fs2::FileExt;
 use longhaul_core::Env;
 use longhaul_inject::Step as Program;
+use longhaul_runtime::shared_file::{self, NewFile};
 use longhaul_runtime::tmux::Server;
 use longhaul_runtime::{run_program, worker};
 
 use crate::places::Places;
 use crate::step::Step;
-use crate::{Error, Result, client, shared_file};
+use crate::{Error, Result, client};
 
 /// How long our own executable may take to set tmux up.
 const SETUP_LIMIT: Duration = Duration::from_secs(10);
@@ -35,7 +36,7 @@ pub fn wait_for_turn(home: &Path) -> Result<Turn> {
 pub fn check(steps: &[Step]) -> Result<()> {
     for path in steps.iter().filter_map(|step| if let Step::Edit(path, _) = step { Some(path) } else { None }) {
         if path.metadata().is_ok_and(|metadata| metadata.permissions().mode() & 0o200 == 0) {
-            return Err(Error::ReadOnly { path: path.clone() });
+            return Err(longhaul_runtime::Error::ReadOnly { path: path.clone() }.into());
         }
     }
     Ok(())
@@ -59,7 +60,8 @@ pub fn perform(step: &Step, places: &Places, client: Option<&Path>, env: &Env) -
         }
         Step::Edit(path, edit) => {
             let refused = |refusal| Error::Refused { path: path.clone(), refusal };
-            shared_file::change(path, edit.backup(), |text| edit.apply(text).map_err(refused)).map(drop)
+            let how = (edit.backup(), NewFile::Private);
+            shared_file::change(path, how, |text| edit.apply(text).map_err(refused)).map(drop)
         }
         Step::SetUpTmux => {
             let argv = [&places.link.to_string_lossy(), "tmux", "setup"].map(str::to_owned).to_vec();

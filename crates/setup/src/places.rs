@@ -70,12 +70,6 @@ impl Places {
     pub fn cache(&self) -> PathBuf {
         self.client_dir.join("plugins/cache").join(crate::MARKETPLACE)
     }
-
-    /// Returns the copy of a file as it was before we changed it first.
-    pub fn backup(path: &Path) -> PathBuf {
-        let name = path.file_name().unwrap_or_default().to_string_lossy();
-        path.with_file_name(format!("{name}.before-longhaul"))
-    }
 }
 
 /// Returns the path of this executable that stays the same from version to version, where there is one.

@@ -3,11 +3,12 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
+use longhaul_runtime::shared_file::Backup;
+
 use crate::bundle::Bundle;
 use crate::codex;
 use crate::manifest::Manifest;
 use crate::settings::{self, Refusal};
-use crate::shared_file::Backup;
 use crate::tmux_conf;
 
 /// A change of a file that belongs to somebody.
