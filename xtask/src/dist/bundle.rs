@@ -34,6 +34,10 @@ const CONTENT: &[Piece] = &[
 /// Files in `plugin/` that are made from the catalogue for each bundle, not copied.
 const GENERATED: &[&str] = &[".codex-plugin/plugin.json", "config.schema.json", "hooks/codex.json", "hooks/hooks.json"];
 
+/// What the plugin with every job says of itself.
+const WHOLE: &str = "Keeps long sessions navigable, visible and continuous: rewind points that appear by themselves, \
+    every session's state in tmux, handoffs past the context limit, and a memory of what every session did";
+
 /// A plugin to be shipped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Bundle {
@@ -60,7 +64,7 @@ impl Bundle {
     /// Returns what the plugin says of itself.
     pub(crate) fn about(self) -> String {
         match self {
-            Self::Whole => "Keeps long sessions navigable and visible: rewind points that appear by themselves, every session's state in tmux".to_owned(),
+            Self::Whole => WHOLE.to_owned(),
             Self::Only(job) => format!("{} ({PACKAGE}'s {} alone)", job.about(), job.name()),
         }
     }

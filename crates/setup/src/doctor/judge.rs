@@ -195,7 +195,10 @@ fn tmux(facts: &Facts) -> Vec<Finding> {
     let add = "longhaul install --tmux";
     match &facts.tmux.server {
         _ if !facts.tmux.is_there => {
-            vec![Finding::note(check, "not installed: no bookmarks are typed, no counts are shown")]
+            vec![Finding::note(
+                check,
+                "not installed: no counts are shown; bookmarks are typed in other terminals only",
+            )]
         }
         Some(Err(why)) => {
             vec![Finding::broken(check, format!("its server does not answer: {why}"), "leave tmux and start it anew")]
