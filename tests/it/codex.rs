@@ -172,6 +172,8 @@ fn the_session_is_tracked_and_measured() {
     fs::write(&codex.rollout, rollout(1)).unwrap();
     codex.stop(0);
     assert_eq!(status(&codex), [format!("codex codex:{SESSION} completed")]);
+    let table = codex.sandbox.longhaul(&["status"]).stdout;
+    assert!(table.contains(" (codex) "), "{table}");
     let monitor = codex.sandbox.longhaul(&["monitor", "--once", "--json"]).json();
     assert_eq!(monitor.as_array().unwrap().len(), 1);
     let row = &monitor[0];
