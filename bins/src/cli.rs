@@ -32,7 +32,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-/// Keeps long Claude Code sessions navigable
+/// Keeps long Claude Code sessions navigable, visible and continuous
 #[derive(Parser)]
 #[command(name = "longhaul", version, arg_required_else_help = true)]
 struct Cli {

@@ -172,6 +172,8 @@ fn the_session_is_tracked_and_measured() {
     fs::write(&codex.rollout, rollout(1)).unwrap();
     codex.stop(0);
     assert_eq!(status(&codex), [format!("codex codex:{SESSION} completed")]);
+    let table = codex.sandbox.longhaul(&["status"]).stdout;
+    assert!(table.contains(" (codex) "), "{table}");
     let monitor = codex.sandbox.longhaul(&["monitor", "--once", "--json"]).json();
     assert_eq!(monitor.as_array().unwrap().len(), 1);
     let row = &monitor[0];
@@ -242,7 +244,10 @@ fn past_rollouts_are_imported_plain_and_packed() {
 fn install_puts_hooks_and_skill_beside_other_peoples_and_takes_them_away() {
     let codex = Codex::new();
     let (hooks, skill) = (codex.sandbox.home().join(".codex/hooks.json"), codex.sandbox.home().join(".agents"));
-    let theirs = "{\n  \"hooks\": {\n    \"Stop\": [\n      {\n        \"hooks\": [\n          {\n            \"type\": \"command\",\n            \"command\": \"say done\"\n          }\n        ]\n      }\n    ]\n  }\n}\n";
+    let theirs = concat!(
+        "{ \"hooks\" : {\n\t\"Stop\":[ { \"hooks\":[{\"type\":\"command\",  \"command\":\"say done\"}]} ]\n",
+        "  } ,\n\n \"n\" :1.50, \"description\":\"mine\" }\n\n"
+    );
     fs::write(&hooks, theirs).unwrap();
     let link = codex.sandbox.home().join(".local/bin/longhaul");
     fs::create_dir_all(link.parent().unwrap()).unwrap();

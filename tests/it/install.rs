@@ -10,7 +10,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use longhaul_core::catalog::REGISTRATIONS;
+use longhaul_core::catalog::{self, Job};
 use serde_json::Value;
 
 use crate::sandbox::{Outcome, Sandbox, bin_dir};
@@ -56,17 +56,7 @@ impl Machine {
         fs::write(folder.join(".claude-plugin/plugin.json"), about).unwrap();
         let hooks = Path::new(env!("CARGO_MANIFEST_DIR")).join("../plugin/hooks/hooks.json");
         fs::copy(hooks, folder.join("hooks/hooks.json")).unwrap();
-        let hooks = REGISTRATIONS.iter().map(|registration| registration.executable);
-        for name in hooks.chain(["longhaul-injector", "longhaul-worker"]) {
-            fs::write(bin.join(name), "#!/bin/sh\nexit 0\n").unwrap();
-            fs::set_permissions(bin.join(name), Permissions::from_mode(0o755)).unwrap();
-        }
-        let program = bin_dir().join("longhaul");
-        // A link where that can be: the executable is large.
-        if fs::hard_link(&program, bin.join("longhaul")).is_err() {
-            fs::copy(&program, bin.join("longhaul")).unwrap();
-        }
-        bin.join("longhaul")
+        fill(&bin, None)
     }
 
     /// Runs `longhaul install` of a bundle.
@@ -138,6 +128,20 @@ impl Machine {
     fn end_session(&self) {
         fs::remove_dir_all(self.sandbox.home().join(".claude/sessions")).unwrap();
     }
+}
+
+/// Puts the executables of a job's bundle, or of the whole, into `bin`; only `longhaul` is more than a name.
+fn fill(bin: &Path, job: Option<Job>) -> PathBuf {
+    for name in catalog::executables(job).filter(|name| *name != "longhaul") {
+        fs::write(bin.join(name), "#!/bin/sh\nexit 0\n").unwrap();
+        fs::set_permissions(bin.join(name), Permissions::from_mode(0o755)).unwrap();
+    }
+    let (program, to) = (bin_dir().join("longhaul"), bin.join("longhaul"));
+    // A link where that can be: the executable is large.
+    if fs::hard_link(&program, &to).is_err() {
+        fs::copy(&program, &to).unwrap();
+    }
+    to
 }
 
 #[track_caller]

@@ -94,7 +94,7 @@ enum Task {
     },
     /// Play the scenarios on the real client, which CLAUDE_BIN names or npm installs, with a scripted model on loopback
     E2e(e2e::Args),
-    /// Run every test, installing tmux and screen first where they are missing
+    /// Run every test, installing tmux, screen, Chromium and tsc first where they are missing and nobody has to be asked
     Test {
         /// Passed on to nextest, or to cargo test where nextest is not installed
         #[arg(last = true)]

@@ -17,7 +17,7 @@ const STEPS: usize = 100;
 
 #[derive(clap::Subcommand)]
 pub(crate) enum Command {
-    /// Show where every chain of sessions stands; exit 1 if one has failed
+    /// Show where every chain of sessions stands; exit 1 if the newest has failed
     Status {
         /// Print a JSON array
         #[arg(long)]

@@ -1,13 +1,12 @@
 //! `longhaul install`.
 
-pub(crate) mod codex;
-mod codex_hooks;
+use std::path::Path;
 
 use anyhow::Context;
 use longhaul_core::Env;
 use longhaul_runtime::Shell;
 use longhaul_setup::install::{Plan, Wishes, may_offer_status_line, may_offer_tmux, plan};
-use longhaul_setup::{Bundle, Found, Places, Way, check, perform, wait_for_turn};
+use longhaul_setup::{Bundle, Codex, Found, Places, Way, check, perform, wait_for_turn};
 
 use super::ask::ask;
 use super::{Exit, out};
@@ -41,17 +40,21 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(env: &Env, args: &Args) -> anyhow::Result<Exit> {
-    if args.codex {
-        return codex::install(env, args.dry_run);
-    }
     let exe = std::env::current_exe().context("cannot tell where this executable lies")?;
-    let bundle = Bundle::of_executable(&exe)?;
     let shell = Shell::read();
+    if args.codex {
+        let places = Places::of(env, &shell)?;
+        let _turn = wait_for_turn(&places.home)?;
+        let plan = Codex::look(env)?.install(env, &exe)?;
+        carry_out(&plan, &places, None, env, args.dry_run)?;
+        return Ok(Exit::Success);
+    }
+    let bundle = Bundle::of_executable(&exe)?;
     let _turn = wait_for_turn(&Places::of(env, &shell)?.home)?;
     let found = Found::look(env, &shell)?;
     let wishes = wishes(&found, args)?;
     let plan = plan(&found, &bundle, wishes, env.now.0)?;
-    carry_out(&plan, &found, env, args.dry_run)?;
+    carry_out(&plan, &found.places, found.client.as_deref(), env, args.dry_run)?;
     if !args.dry_run {
         let done = if plan.steps.is_empty() { "was installed already" } else { "is installed" };
         out::message(&format!("Longhaul {} {done}. `longhaul doctor` says whether all is well.", bundle.version));
@@ -84,13 +87,19 @@ fn wish(args: &Args, (wanted, may_offer): (Option<bool>, bool), question: &str) 
 }
 
 /// Does, or only shows, what was planned.
-pub(crate) fn carry_out(plan: &Plan, found: &Found, env: &Env, dry_run: bool) -> anyhow::Result<()> {
+pub(crate) fn carry_out(
+    plan: &Plan,
+    places: &Places,
+    client: Option<&Path>,
+    env: &Env,
+    dry_run: bool,
+) -> anyhow::Result<()> {
     if !dry_run {
         check(&plan.steps)?;
     }
     for step in &plan.steps {
         if !dry_run {
-            perform(step, found, env)?;
+            perform(step, places, client, env)?;
         }
         out::text(&step.to_string())?;
     }

@@ -42,7 +42,7 @@ pub(crate) enum Command {
     },
     /// Write every record as a line of JSON
     Export(upkeep::Export),
-    /// Read every past session of Claude Code
+    /// Read every past session of Claude Code and of Codex
     Import(import::Args),
     /// Drop old raw text, or everything, and give the room back
     Purge(upkeep::Purge),

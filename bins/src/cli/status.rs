@@ -70,8 +70,10 @@ fn row(agent: &Agent, used: Option<&f64>, options: &Options, now: u64) -> [Strin
     let state = format!("{} {}", options.icon(agent.status), agent.status);
     let reason = agent.reason.as_ref().filter(|_| agent.status == Status::Blocked);
     let last = reason.or(agent.prompt_summary.as_ref()).cloned().unwrap_or_default();
-    let kind = agent.agent_type.as_ref().filter(|kind| !kind.is_empty());
-    let project = kind.map_or_else(|| agent.project.clone(), |kind| format!("{} ({kind})", agent.project));
+    let kind = agent.agent_type.as_deref().filter(|kind| !kind.is_empty());
+    let client = Some(agent.client.as_str()).filter(|client| !["", "claude"].contains(client));
+    let notes = kind.into_iter().chain(client).map(|note| format!(" ({note})"));
+    let project = notes.fold(agent.project.clone(), |project, note| project + &note);
     let branch = agent.branch.clone().unwrap_or_else(|| "-".to_owned());
     let context = used.map_or_else(|| "-".to_owned(), |used| format!("{used:.0} %"));
     [state, age, context, project, branch, place(agent), last].map(|text| printable(&text))

@@ -3,10 +3,10 @@
 use longhaul_core::Env;
 use longhaul_runtime::Shell;
 use longhaul_setup::uninstall::{Data, plan};
-use longhaul_setup::{Found, Places, wait_for_turn};
+use longhaul_setup::{Codex, Found, Places, wait_for_turn};
 
 use super::ask::confirm;
-use super::install::{carry_out, codex};
+use super::install::carry_out;
 use super::{Exit, out};
 
 #[derive(clap::Args)]
@@ -26,21 +26,23 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(env: &Env, args: &Args) -> anyhow::Result<Exit> {
-    if args.codex {
-        return codex::uninstall(env, args.dry_run);
-    }
     let shell = Shell::read();
-    let _turn = wait_for_turn(&Places::of(env, &shell)?.home)?;
+    let places = Places::of(env, &shell)?;
+    let _turn = wait_for_turn(&places.home)?;
+    if args.codex {
+        carry_out(&Codex::look(env)?.uninstall()?, &places, None, env, args.dry_run)?;
+        return Ok(Exit::Success);
+    }
     let found = Found::look(env, &shell)?;
     if args.purge && found.data.is_some() && !args.dry_run {
-        let folder = found.places.data.dir().display();
+        let folder = places.data.dir().display();
         confirm(&format!("Delete everything that is remembered, in {folder}, for good?"), args.yes)?;
     }
-    let plan = plan(&found, if args.purge { Data::Purge } else { Data::Keep })?;
-    carry_out(&plan, &found, env, args.dry_run)?;
-    if codex::is_there(env) {
-        codex::uninstall(env, args.dry_run)?;
+    let mut plan = plan(&found, if args.purge { Data::Purge } else { Data::Keep })?;
+    if Codex::is_there(env) {
+        plan.steps.extend(Codex::look(env)?.uninstall()?.steps);
     }
+    carry_out(&plan, &places, found.client.as_deref(), env, args.dry_run)?;
     if !args.dry_run {
         out::message(if plan.steps.is_empty() { "Nothing was installed." } else { "Longhaul is uninstalled." });
     }

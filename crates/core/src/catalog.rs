@@ -2,10 +2,12 @@
 //!
 //! The one table behind hooks.json, the bundles and the README's hook table: `cargo xtask codegen` writes them from here.
 
+mod bundles;
 mod codex;
 
 use std::time::Duration;
 
+pub use self::bundles::{COMPANIONS, Companion, executables, registrations};
 pub use self::codex::{CODEX_EXECUTABLE, CODEX_REGISTRATIONS, CodexRegistration};
 use crate::event::EventName;
 

@@ -31,9 +31,8 @@ pub enum Means<'a> {
     None,
 }
 
-/// Returns the means for `errand`: the client's own module before tmux, GNU screen or a macOS application, before none.
-///
-/// Which terminal there is, [`Terminal::detect`] says, in that order.
+/// Returns the means for `errand`: the client's own module before the terminal that [`Terminal::detect`] has found, before
+/// none.
 pub fn means(errand: Errand, has_bridge: bool, terminal: Option<&Terminal>) -> Means<'_> {
     match (errand, terminal) {
         (Errand::Clear | Errand::Compact | Errand::Prompt, _) if has_bridge => Means::Bridge,

@@ -33,7 +33,7 @@ pub enum Terminal {
 /// Why there is no terminal to type into.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum NoTerminal {
-    /// Neither multiplexer is there, and the platform has no other way.
+    /// Nothing that can be typed into is there, and the platform has no other way.
     #[error("no terminal that can be typed into: run the client in tmux, GNU screen, zellij, WezTerm or kitty")]
     NoMultiplexer,
     /// `$TMUX` is not `socket,pid,session`.
@@ -71,7 +71,7 @@ pub enum NoTerminal {
     )]
     NoKittySocket,
     /// macOS, in a terminal of which we do not know the application.
-    #[error("neither $TMUX nor $STY is set, and $TERM_PROGRAM names no terminal we know: {value:?}")]
+    #[error("no tmux, GNU screen, zellij, WezTerm or kitty, and $TERM_PROGRAM names no terminal we know: {value:?}")]
     UnknownMacTerminal {
         /// What `$TERM_PROGRAM` held; empty where it is not set.
         value: String,

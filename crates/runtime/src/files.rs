@@ -82,26 +82,6 @@ pub(crate) fn replace(path: &Path, content: &[u8]) -> Result<(), Error> {
     })
 }
 
-/// Replaces a file that others read too, a project's own: with the mode it had, else with the usual one.
-///
-/// A link is followed, so that what it leads to is replaced and the link stays. Folders above it are created.
-pub fn replace_shared(path: &Path, content: &[u8]) -> Result<(), Error> {
-    let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-    let temporary = path.with_extension(format!("tmp{}", std::process::id()));
-    let write = || {
-        fs::create_dir_all(path.parent().unwrap_or(&path))?;
-        fs::write(&temporary, content)?;
-        if let Ok(metadata) = fs::metadata(&path) {
-            fs::set_permissions(&temporary, metadata.permissions())?;
-        }
-        fs::rename(&temporary, &path)
-    };
-    write().map_err(|source| {
-        let _ = fs::remove_file(&temporary);
-        Error::Write { path: path.clone(), source }
-    })
-}
-
 /// Reads at most the last `most` bytes of a file; says whether that is all of it.
 pub(crate) fn tail(file: &File, most: usize) -> io::Result<(Vec<u8>, bool)> {
     let length = file.metadata()?.len();

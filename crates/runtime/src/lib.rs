@@ -26,6 +26,7 @@ mod private_turns;
 mod process;
 mod relay;
 mod session;
+pub mod shared_file;
 mod shared_store;
 mod shell;
 mod stdin;
@@ -42,7 +43,6 @@ pub use crate::activity::{ActivityLog, Ticket};
 pub use crate::client::records as running_clients;
 pub use crate::deadline::Deadline;
 pub use crate::error_log::ErrorLog;
-pub use crate::files::replace_shared;
 pub use crate::git::branch as git_branch;
 pub use crate::guarded::{Ended, GuardError, guard, run_guarded};
 pub use crate::home::{Home, config};
@@ -57,6 +57,7 @@ pub use crate::shell::{Shell, is_executable};
 pub use crate::stdin::{StdinError, read as read_stdin};
 pub use crate::surroundings::{env, midnight, utc_offset_seconds};
 pub use crate::tracker::Tracker;
+pub use crate::transcript_file::transcript_place;
 pub use crate::typing::{Order, Outcome, Receipt, inject};
 pub use crate::usage::how_full;
 
@@ -78,6 +79,15 @@ pub enum Error {
     /// A file could not be written.
     #[error("cannot write {}", path.display())]
     Write { path: PathBuf, source: io::Error },
+    /// A file of somebody's is not text.
+    #[error("{} is not UTF-8: mend it, or move it away; nothing in it was changed", path.display())]
+    NotText { path: PathBuf },
+    /// A file of somebody's must not be written.
+    #[error("{} is read-only: `chmod u+w` it first; nothing in it was changed", path.display())]
+    ReadOnly { path: PathBuf },
+    /// Somebody writes a file faster than we can.
+    #[error("{} was changed by another program again and again: try once more; our change is not in it", path.display())]
+    Contended { path: PathBuf },
     /// A program could not be started.
     #[error("cannot start {program}")]
     Start { program: String, source: io::Error },

@@ -12,7 +12,7 @@ use crate::{Error, Home, Hook, files};
 /// `sessions/<id>.json`, written at SessionStart.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct SessionRecord {
-    /// The session's id, in the form that names files.
+    /// The session's id.
     pub session: String,
     /// When the client last said that it starts.
     pub started_at: u64,

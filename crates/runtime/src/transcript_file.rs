@@ -15,6 +15,11 @@ const PACKED: &str = "zst";
 /// The most that is read out of a packed transcript: a small file may hold very much of nothing.
 const MOST_UNPACKED: u64 = 4 << 30;
 
+/// Returns where a transcript lies: where it was said to be, or packed beside that; `None` where neither is there.
+pub fn transcript_place(path: &Path) -> Option<PathBuf> {
+    [path.to_owned(), packed(path)].into_iter().find(|place| place.exists())
+}
+
 /// A transcript that is being read.
 pub(crate) struct TranscriptFile {
     path: PathBuf,

@@ -3,13 +3,12 @@
 //! It holds a lock for as long as it lives, so that there is never a second one, and a file that a killed one has left
 //! behind deceives nobody.
 
-use std::fs::{self, File};
-use std::io::{self, Read, Write};
+use std::fs::{self, File, TryLockError};
+use std::io::{Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};
 use std::process::Child;
 use std::time::{Duration, Instant};
 
-use fs2::FileExt;
 use longhaul_core::{Env, Platform};
 use rustix::process::{Pid, Signal, kill_process};
 use serde::{Deserialize, Serialize};
@@ -77,13 +76,11 @@ impl Claim {
         let lock = files::open_append(&path)?;
         let end = Instant::now() + CLAIM;
         loop {
-            match lock.try_lock_exclusive() {
+            match lock.try_lock() {
                 Ok(()) => return Ok(Some(Self { home: home.clone(), lock })),
-                Err(error) if error.kind() != io::ErrorKind::WouldBlock => {
-                    return Err(Error::Write { path, source: error });
-                }
-                Err(_) if Instant::now() < end => std::thread::sleep(PAUSE),
-                Err(_) => return Ok(None),
+                Err(TryLockError::Error(source)) => return Err(Error::Write { path, source }),
+                Err(TryLockError::WouldBlock) if Instant::now() < end => std::thread::sleep(PAUSE),
+                Err(TryLockError::WouldBlock) => return Ok(None),
             }
         }
     }
@@ -98,7 +95,7 @@ impl Drop for Claim {
     fn drop(&mut self) {
         // The file first: whoever finds the lock free must not find the file of one that is gone.
         let _ = fs::remove_file(self.home.worker_file());
-        let _ = FileExt::unlock(&self.lock);
+        let _ = self.lock.unlock();
     }
 }
 
@@ -121,7 +118,7 @@ pub fn running(home: &Home) -> Option<WorkerFile> {
 
 fn is_held(home: &Home) -> bool {
     // The lock goes with the file.
-    File::open(home.worker_lock()).is_ok_and(|lock| FileExt::try_lock_shared(&lock).is_err())
+    File::open(home.worker_lock()).is_ok_and(|lock| lock.try_lock_shared().is_err())
 }
 
 /// Starts the worker where none runs, and waits until it answers.

@@ -11,6 +11,9 @@ pub enum Error {
     /// Nobody knows where to put anything.
     #[error("no home: set HOME")]
     NoHome,
+    /// Codex keeps its settings elsewhere, or nowhere yet.
+    #[error("there is no {}: start codex once, or set CODEX_HOME to the folder of its settings", folder.display())]
+    NoCodex { folder: PathBuf },
     /// This executable does not lie in a bundle.
     #[error(
         "{} is not part of a bundle: run `cargo xtask install`, or bin/longhaul of an unpacked archive",
@@ -37,15 +40,6 @@ pub enum Error {
     /// A file of somebody's is left as it is.
     #[error("{} {refusal}; nothing in it was changed", path.display())]
     Refused { path: PathBuf, refusal: Refusal },
-    /// A file of somebody's is not text.
-    #[error("{} is not UTF-8: mend it, or move it away; nothing in it was changed", path.display())]
-    NotText { path: PathBuf },
-    /// A file of somebody's must not be written.
-    #[error("{} is read-only: `chmod u+w` it first; nothing in it was changed", path.display())]
-    ReadOnly { path: PathBuf },
-    /// Somebody writes a file faster than we can.
-    #[error("{} was changed by another program again and again: try once more; our change is not in it", path.display())]
-    Contended { path: PathBuf },
     /// The client refused, or could not be run.
     #[error("`{command}` failed: {message}")]
     Client { command: String, message: String },

@@ -5,12 +5,12 @@ use std::path::{Path, PathBuf};
 
 use longhaul_core::Env;
 use longhaul_runtime::tmux::Server;
-use longhaul_runtime::{Shell, running_clients, worker};
+use longhaul_runtime::{Shell, running_clients, shared_file, worker};
 
 use crate::client::{self, Marketplace, Plugin};
 use crate::manifest::Manifest;
 use crate::places::Places;
-use crate::{ID, PLUGIN, Result, shared_file};
+use crate::{ID, PLUGIN, Result};
 
 /// What stands where `longhaul` is to be on the path.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -169,7 +169,8 @@ fn leftovers(places: &Places) -> Vec<PathBuf> {
     // The copy lies beside the file that was changed, which is where a link leads to.
     let changed = changed.map(|path| fs::canonicalize(path).unwrap_or_else(|_| path.clone()));
     let data = places.client_dir.join("plugins/data").join(ID.replace('@', "-"));
-    let all = changed.map(|path| Places::backup(&path)).chain([places.cache(), data]).chain(server_logs(places));
+    let all =
+        changed.map(|path| shared_file::backup_of(&path)).chain([places.cache(), data]).chain(server_logs(places));
     all.filter(|path| path.exists()).collect()
 }
 

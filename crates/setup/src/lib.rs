@@ -5,6 +5,7 @@
 
 mod bundle;
 mod client;
+mod codex;
 pub mod doctor;
 mod error;
 mod found;
@@ -14,13 +15,13 @@ mod manifest;
 mod perform;
 mod places;
 pub mod settings;
-pub mod shared_file;
 mod step;
 pub mod tmux_conf;
 pub mod uninstall;
 
 pub use crate::bundle::Bundle;
 pub use crate::client::Plugin;
+pub use crate::codex::Codex;
 pub use crate::error::{Error, Result};
 pub use crate::found::{Found, Link, TmuxServer};
 pub use crate::manifest::{Manifest, Way};

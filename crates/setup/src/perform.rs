@@ -6,15 +6,15 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::time::Duration;
 
-use fs2::FileExt;
 use longhaul_core::Env;
 use longhaul_inject::Step as Program;
+use longhaul_runtime::shared_file::{self, NewFile};
 use longhaul_runtime::tmux::Server;
 use longhaul_runtime::{run_program, worker};
 
-use crate::found::Found;
+use crate::places::Places;
 use crate::step::Step;
-use crate::{Error, Result, client, shared_file};
+use crate::{Error, Result, client};
 
 /// How long our own executable may take to set tmux up.
 const SETUP_LIMIT: Duration = Duration::from_secs(10);
@@ -27,7 +27,7 @@ pub fn wait_for_turn(home: &Path) -> Result<Turn> {
     // The home itself: whatever else could be locked may not be there yet, or go meanwhile.
     let failed = |source| Error::Read { path: home.to_owned(), source };
     let file = File::open(home).map_err(failed)?;
-    file.lock_exclusive().map_err(failed)?;
+    file.lock().map_err(failed)?;
     Ok(Turn(file))
 }
 
@@ -35,38 +35,39 @@ pub fn wait_for_turn(home: &Path) -> Result<Turn> {
 pub fn check(steps: &[Step]) -> Result<()> {
     for path in steps.iter().filter_map(|step| if let Step::Edit(path, _) = step { Some(path) } else { None }) {
         if path.metadata().is_ok_and(|metadata| metadata.permissions().mode() & 0o200 == 0) {
-            return Err(Error::ReadOnly { path: path.clone() });
+            return Err(longhaul_runtime::Error::ReadOnly { path: path.clone() }.into());
         }
     }
     Ok(())
 }
 
-/// Does one step.
-pub fn perform(step: &Step, found: &Found, env: &Env) -> Result<()> {
+/// Does one step; those of the client's are left out where there is none.
+pub fn perform(step: &Step, places: &Places, client: Option<&Path>, env: &Env) -> Result<()> {
     match step {
         Step::Copy { bundle, to } => {
-            make_dir(&found.places.versions())?;
+            make_dir(&places.versions())?;
             bundle.copy(to)
         }
         Step::Record(path, manifest) => {
-            make_dir(&found.places.lib)?;
+            make_dir(&places.lib)?;
             manifest.save(path)
         }
         Step::Link { link, to } => make_link(link, to),
         Step::Client(arguments) => {
-            let Some(program) = &found.client else { return Ok(()) };
+            let Some(program) = client else { return Ok(()) };
             client::run(program, &arguments.iter().map(String::as_str).collect::<Vec<_>>()).map(drop)
         }
         Step::Edit(path, edit) => {
             let refused = |refusal| Error::Refused { path: path.clone(), refusal };
-            shared_file::change(path, edit.backup(), |text| edit.apply(text).map_err(refused)).map(drop)
+            let how = (edit.backup(), NewFile::Private);
+            shared_file::change(path, how, |text| edit.apply(text).map_err(refused)).map(drop)
         }
         Step::SetUpTmux => {
-            let argv = [&found.places.link.to_string_lossy(), "tmux", "setup"].map(str::to_owned).to_vec();
+            let argv = [&places.link.to_string_lossy(), "tmux", "setup"].map(str::to_owned).to_vec();
             Ok(run_program(&Program { argv, stdin: None }, SETUP_LIMIT).map(drop)?)
         }
         Step::TearDownTmux => Ok(Server::of(env).map_or(Ok(()), |server| server.teardown())?),
-        Step::StopWorker => Ok(worker::stop(&found.places.data).map(drop)?),
+        Step::StopWorker => Ok(worker::stop(&places.data).map(drop)?),
         Step::Remove(path) => remove(path),
         Step::RemoveIfEmpty(path) => {
             // One that holds something is somebody's.

@@ -8,7 +8,7 @@ use longhaul_runtime::{Home, Shell};
 use crate::{Error, Result};
 
 /// `longhaul` on the path, below `$HOME`.
-const LINK: &str = ".local/bin/longhaul";
+pub(crate) const LINK: &str = ".local/bin/longhaul";
 
 /// Where everything goes.
 #[derive(Debug, Clone)]
@@ -70,17 +70,13 @@ impl Places {
     pub fn cache(&self) -> PathBuf {
         self.client_dir.join("plugins/cache").join(crate::MARKETPLACE)
     }
-
-    /// Returns the copy of a file as it was before we changed it first.
-    pub fn backup(path: &Path) -> PathBuf {
-        let name = path.file_name().unwrap_or_default().to_string_lossy();
-        path.with_file_name(format!("{name}.before-longhaul"))
-    }
 }
 
 /// Returns the path of this executable that stays the same from version to version, where there is one.
 pub fn lasting(env: &Env, exe: &Path) -> PathBuf {
     let link = env.home_dir.as_ref().map(|home| home.join(LINK));
-    let leads_here = |link: &PathBuf| std::fs::canonicalize(link).is_ok_and(|target| target == exe);
+    // What this executable is called may itself lead through links.
+    let target = std::fs::canonicalize(exe).ok();
+    let leads_here = |link: &PathBuf| target.is_some() && std::fs::canonicalize(link).ok() == target;
     link.filter(leads_here).unwrap_or_else(|| exe.to_owned())
 }

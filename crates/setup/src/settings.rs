@@ -3,6 +3,7 @@
 mod hooks;
 mod status_line;
 
+pub(crate) use self::hooks::change as change_hooks;
 pub use self::hooks::{executables_in, with_hooks, without_hooks};
 pub use self::status_line::{is_our_status_line, with_status_line, without_status_line};
 
@@ -17,7 +18,7 @@ pub enum Refusal {
     #[error("is not JSON: mend it, or move it away")]
     NotJson,
     /// It is JSON, and no settings.
-    #[error("is not an object of settings: mend it, or move it away")]
+    #[error("is JSON and not an object: mend it, or move it away")]
     NotSettings,
     /// A part that we would have to change is not what the client wants there.
     #[error("has {0:?} in a shape that is not known: mend it first")]

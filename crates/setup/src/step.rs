@@ -3,10 +3,12 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
+use longhaul_runtime::shared_file::Backup;
+
 use crate::bundle::Bundle;
+use crate::codex;
 use crate::manifest::Manifest;
 use crate::settings::{self, Refusal};
-use crate::shared_file::Backup;
 use crate::tmux_conf;
 
 /// A change of a file that belongs to somebody.
@@ -26,6 +28,14 @@ pub enum Edit {
     AddTmuxLine,
     /// Our line out of it.
     RemoveTmuxLine,
+    /// Our hooks into Codex's hooks.json, which start this program.
+    AddCodexHooks(PathBuf),
+    /// Our hooks out of it; and the file, where it held nothing else.
+    RemoveCodexHooks,
+    /// Our skill.
+    AddSkill,
+    /// Our skill away.
+    RemoveSkill,
 }
 
 /// What becomes of a file in which nothing is left.
@@ -42,6 +52,8 @@ impl Edit {
     pub(crate) fn backup(&self) -> Backup {
         match self {
             Self::AddHooks(_) | Self::AddStatusLine(_) | Self::AddTmuxLine => Backup::Keep,
+            // Taking ours out again leaves what was there, to the byte; or what is taken out is all ours.
+            Self::AddCodexHooks(_) | Self::RemoveCodexHooks | Self::AddSkill | Self::RemoveSkill => Backup::None,
             Self::RemoveHooks | Self::RemoveStatusLine | Self::RemoveEmpty(..) | Self::RemoveTmuxLine => Backup::None,
         }
     }
@@ -53,11 +65,15 @@ impl Edit {
             Self::AddHooks(bin) => settings::with_hooks(text, bin),
             Self::AddStatusLine(program) => settings::with_status_line(text, program),
             Self::AddTmuxLine => Ok(tmux_conf::with_line(text)),
+            Self::AddCodexHooks(program) => codex::with_hooks(text, program),
+            Self::AddSkill => Ok(codex::with_skill(text)),
             // What is not there has nothing of ours in it.
             _ if old.trim().is_empty() => Ok(None),
             Self::RemoveHooks => settings::without_hooks(old),
             Self::RemoveStatusLine => settings::without_status_line(old),
             Self::RemoveTmuxLine => Ok(tmux_conf::without_line(old)),
+            Self::RemoveCodexHooks => codex::without_hooks(old),
+            Self::RemoveSkill => Ok(codex::without_skill(old)),
             Self::RemoveEmpty(names, when_empty) => {
                 let left = settings::without_empty(old, names)?;
                 let kept = |left: String| match when_empty {
@@ -115,13 +131,15 @@ impl fmt::Display for Step {
             Self::Client(arguments) => write!(f, "claude {}", arguments.join(" ")),
             Self::Edit(path, edit) => {
                 let what = match edit {
-                    Edit::AddHooks(_) => "put our hooks into",
-                    Edit::RemoveHooks => "take our hooks out of",
+                    Edit::AddHooks(_) | Edit::AddCodexHooks(_) => "put our hooks into",
+                    Edit::RemoveHooks | Edit::RemoveCodexHooks => "take our hooks out of",
                     Edit::AddStatusLine(_) => "put our status line into",
                     Edit::RemoveStatusLine => "put the status line back in",
                     Edit::RemoveEmpty(..) => "take what the client leaves behind empty out of",
                     Edit::AddTmuxLine => "put our line into",
                     Edit::RemoveTmuxLine => "take our line out of",
+                    Edit::AddSkill => "put our skill into",
+                    Edit::RemoveSkill => "remove our skill",
                 };
                 write!(f, "{what} {}", show(path))
             }

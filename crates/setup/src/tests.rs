@@ -1,3 +1,3 @@
+mod codex;
 mod settings;
-mod shared_file;
 mod tmux_conf;

@@ -1,16 +1,17 @@
 //! `longhaul doctor`: what is wrong, how bad it is, and how to mend it.
 
 use std::fs::{self, Permissions};
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{PermissionsExt, symlink};
 
+use longhaul_core::catalog::Job;
 use serde_json::json;
 
-use super::{Machine, succeeds};
+use super::{Machine, fill, succeeds};
 use crate::sandbox::{Outcome, payload};
 
-/// Checks that the doctor finds `what`, with a mend, and as bad as `level`; returns the exit status.
+/// Checks that the doctor finds `what`, with a mend, and as bad as `level`; returns the mend.
 #[track_caller]
-fn finds(machine: &Machine, check: &str, level: &str, what: &str) {
+fn finds(machine: &Machine, check: &str, level: &str, what: &str) -> String {
     let outcome = machine.longhaul(&["doctor", "--json"]);
     let found = outcome.json();
     let findings = found.as_array().unwrap();
@@ -22,6 +23,7 @@ fn finds(machine: &Machine, check: &str, level: &str, what: &str) {
     assert!(level == "note" || level == "ok" || finding["mend"].is_string(), "{finding}");
     let is_broken = findings.iter().any(|finding| finding["level"] == "broken");
     assert_eq!(outcome.status, Some(i32::from(is_broken)));
+    text(finding, "mend")
 }
 
 fn installed() -> Machine {
@@ -70,6 +72,36 @@ fn it_sees_executables_that_are_gone() {
 }
 
 #[test]
+fn of_one_job_alone_it_wants_no_more_than_that_job_has() {
+    let machine = Machine::new();
+    let folder = machine.sandbox.path("dist/longhaul-tracker");
+    for dir in [".claude-plugin", "bin", "hooks"] {
+        fs::create_dir_all(folder.join(dir)).unwrap();
+    }
+    fs::write(folder.join(".claude-plugin/plugin.json"), r#"{"name":"longhaul-tracker","version":"1.0.0"}"#).unwrap();
+    let command = "${CLAUDE_PLUGIN_ROOT}/bin/longhaul-stop";
+    let hooks = json!({ "hooks": { "Stop": [{ "hooks": [{ "type": "command", "command": command }] }] } });
+    fs::write(folder.join("hooks/hooks.json"), hooks.to_string()).unwrap();
+    let program = fill(&folder.join("bin"), Some(Job::Tracker));
+    fs::create_dir_all(machine.link().parent().unwrap()).unwrap();
+    symlink(program, machine.link()).unwrap();
+    let list = |enabled: bool| {
+        let plugin = json!([{
+            "id": "longhaul-tracker@longhaul", "version": "1.0.0", "enabled": enabled, "readFromFolder": folder,
+        }]);
+        fs::write(machine.sandbox.path("tools/claude"), format!("#!/bin/sh\necho '{plugin}'\n")).unwrap();
+    };
+    list(true);
+    finds(&machine, "executables", "ok", "complete");
+    finds(&machine, "hooks", "ok", "1 events, tracker alone");
+    list(false);
+    let mend = finds(&machine, "hooks", "broken", "is switched off");
+    assert_eq!(mend, "claude plugin enable longhaul-tracker@longhaul");
+    fs::remove_file(folder.join("bin/longhaul-notification")).unwrap();
+    finds(&machine, "executables", "broken", "lacks longhaul-notification");
+}
+
+#[test]
 fn it_sees_what_is_stored_and_who_may_read_it() {
     let machine = installed();
     machine.sandbox.hook("longhaul-session-start", payload("SessionStart", json!({ "session_id": "seen" })));
@@ -105,6 +137,25 @@ fn it_sees_sessions_without_us_and_transcripts_that_are_gone() {
     assert!(one.stdout.contains("session lost said its transcript is"), "{one:?}");
     let none = machine.longhaul(&["doctor", "--session", "nobody"]);
     assert_eq!(none.status, Some(1));
+}
+
+#[test]
+fn it_finds_the_files_of_a_session_of_codex() {
+    let machine = installed();
+    let gone = machine.sandbox.path("gone.jsonl");
+    for (event, argument) in [("SessionStart", "session-start"), ("PostToolUse", "post-tool-use")] {
+        let told = json!({ "session_id": "abc", "transcript_path": gone });
+        let mut hook = machine.sandbox.executable("longhaul-codex");
+        succeeds(&Outcome::of(hook.arg(argument), payload(event, told).as_bytes()));
+    }
+    finds(&machine, "fired", "ok", "last hook just now, in session codex:abc");
+    finds(&machine, "transcript", "warning", "session codex:abc said its transcript is");
+    let one = machine.longhaul(&["doctor", "--session", "codex:abc"]);
+    assert!(one.stdout.contains("last hook just now"), "{one:?}");
+    // Codex packs what has rested for a while.
+    fs::write(gone.with_extension("jsonl.zst"), "packed").unwrap();
+    let one = machine.longhaul(&["doctor", "--session", "codex:abc"]);
+    assert!(one.stdout.contains("gone.jsonl, 6 bytes"), "{one:?}");
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! hooks.json, from the catalogue.
 
 use anyhow::Result;
-use longhaul_core::catalog::{CODEX_EXECUTABLE, CODEX_REGISTRATIONS, Job, REGISTRATIONS, Registration};
+use longhaul_core::catalog::{CODEX_EXECUTABLE, CODEX_REGISTRATIONS, Job, registrations};
 use serde_json::{Map, Value, json};
 
 /// The client's own module, as hooks.json names it.
@@ -9,11 +9,6 @@ const MODULE: &str = "./bridge.ts";
 
 /// The jobs that are the better for it.
 pub(crate) const BRIDGED: &[Job] = &[Job::Bookmarks, Job::Tracker, Job::Continuation];
-
-/// Returns the registrations that `job` needs, or all of them.
-pub(crate) fn registrations(job: Option<Job>) -> impl Iterator<Item = &'static Registration> {
-    REGISTRATIONS.iter().filter(move |registration| job.is_none_or(|job| registration.jobs.contains(&job)))
-}
 
 /// Returns the text of hooks.json for `job`, or for all of them.
 ///

@@ -2,10 +2,8 @@
 
 use anyhow::{Result, bail};
 use longhaul_core::Config;
-use longhaul_core::catalog::{CODEX_REGISTRATIONS, Job};
+use longhaul_core::catalog::{CODEX_REGISTRATIONS, Job, registrations};
 use longhaul_tracker::OPTIONS;
-
-use super::hooks;
 
 /// Returns `readme` with all of its tables written afresh.
 pub(crate) fn fill(readme: &str) -> Result<String> {
@@ -17,7 +15,7 @@ pub(crate) fn fill(readme: &str) -> Result<String> {
 
 /// Returns the table of what happens on which event, for `job` or for all of them.
 pub(crate) fn hook_table(job: Option<Job>) -> String {
-    let rows = hooks::registrations(job).map(|registration| {
+    let rows = registrations(job).map(|registration| {
         let mut event = code(registration.event.as_str());
         if let Some(matcher) = registration.matcher {
             event.push_str(&format!(" ({})", code(matcher)));

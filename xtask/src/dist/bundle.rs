@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use anyhow::{Context, Result, bail, ensure};
-use longhaul_core::catalog::{CODEX_EXECUTABLE, Job};
+use longhaul_core::catalog::{self, Job};
 
 use super::{manifest, put};
 use crate::codegen::{self, hooks};
@@ -17,14 +17,6 @@ struct Piece {
     name: &'static str,
     jobs: &'static [Job],
 }
-
-/// Executables that no event starts.
-const COMPANIONS: &[Piece] = &[
-    Piece { name: PACKAGE, jobs: &Job::ALL },
-    Piece { name: CODEX_EXECUTABLE, jobs: &[] },
-    Piece { name: "longhaul-injector", jobs: &[Job::Bookmarks, Job::Continuation] },
-    Piece { name: "longhaul-worker", jobs: &[Job::Memory] },
-];
 
 /// Files in `plugin/` that are shipped as they are.
 const CONTENT: &[Piece] = &[
@@ -41,6 +33,10 @@ const CONTENT: &[Piece] = &[
 
 /// Files in `plugin/` that are made from the catalogue for each bundle, not copied.
 const GENERATED: &[&str] = &[".codex-plugin/plugin.json", "config.schema.json", "hooks/codex.json", "hooks/hooks.json"];
+
+/// What the plugin with every job says of itself.
+const WHOLE: &str = "Keeps long sessions navigable, visible and continuous: rewind points that appear by themselves, \
+    every session's state in tmux, handoffs past the context limit, and a memory of what every session did";
 
 /// A plugin to be shipped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -68,7 +64,7 @@ impl Bundle {
     /// Returns what the plugin says of itself.
     pub(crate) fn about(self) -> String {
         match self {
-            Self::Whole => "Keeps long sessions navigable and visible: rewind points that appear by themselves, every session's state in tmux".to_owned(),
+            Self::Whole => WHOLE.to_owned(),
             Self::Only(job) => format!("{} ({PACKAGE}'s {} alone)", job.about(), job.name()),
         }
     }
@@ -87,9 +83,7 @@ impl Bundle {
 
     /// Returns the names of the executables in the bundle's `bin/`, each once, in order.
     pub(crate) fn executables(self) -> impl Iterator<Item = &'static str> {
-        let hooks = hooks::registrations(self.job()).map(|registration| registration.executable);
-        let companions = COMPANIONS.iter().filter(move |piece| self.takes(piece)).map(|piece| piece.name);
-        companions.chain(hooks).collect::<BTreeSet<_>>().into_iter()
+        catalog::executables(self.job())
     }
 
     /// Writes the plugin to `folder`, with executables from `built`.
@@ -132,7 +126,9 @@ fn nothing_is_forgotten(workspace: &Workspace, plugin: &Path) -> Result<()> {
         bail!("the catalogue names {name}, which bins/ does not build: add bins/src/bin/{name}.rs");
     }
     if let Some(name) = built.difference(&shipped).next() {
-        bail!("bins/ builds {name}, which no bundle ships: register it in catalog.rs, or in xtask's COMPANIONS");
+        bail!(
+            "bins/ builds {name}, which no bundle ships: name it in core's catalogue, as a registration or a companion"
+        );
     }
     for path in files(plugin)? {
         let known = CONTENT.iter().any(|piece| piece.name == path) || GENERATED.contains(&path.as_str());

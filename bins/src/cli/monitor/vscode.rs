@@ -2,9 +2,10 @@
 
 use std::path::Path;
 
-use anyhow::{Context, bail};
+use anyhow::anyhow;
 use longhaul_core::Env;
 use longhaul_core::json_text::{append, offset, pretty};
+use longhaul_runtime::shared_file::{self, Backup, NewFile};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
@@ -21,23 +22,16 @@ const FILE: &str = ".vscode/tasks.json";
 pub(crate) fn run(env: &Env) -> anyhow::Result<Exit> {
     let exe = own_path(env)?;
     let task = task(&exe.to_string_lossy());
-    let path = Path::new(FILE);
-    let existing = match std::fs::read(path) {
-        Ok(bytes) => Some(String::from_utf8(bytes).map_err(|_| Refusal::NotJson)),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
-        Err(error) => return Err(error).with_context(|| format!("cannot read {FILE}")),
-    };
-    let merged = existing.transpose().and_then(|text| merge(text.as_deref(), &task));
-    match merged {
-        Ok(Some(text)) => {
-            longhaul_runtime::replace_shared(path, text.as_bytes())?;
-            out::message(&format!(
-                "{FILE}: the task {LABEL:?} opens with this folder, once VS Code may run automatic tasks in it."
-            ));
+    let refused = |refusal| anyhow!("{FILE} {refusal}: left as it is; add the task by hand: {task}");
+    let is_new = shared_file::change(Path::new(FILE), (Backup::None, NewFile::Usual), |text| {
+        merge(text, &task).map_err(refused)
+    })?;
+    out::message(&match is_new {
+        true => {
+            format!("{FILE}: the task {LABEL:?} opens with this folder, once VS Code may run automatic tasks in it.")
         }
-        Ok(None) => out::message(&format!("{FILE}: the task {LABEL:?} is there already.")),
-        Err(refusal) => bail!("{FILE} {refusal}: left as it is; add the task by hand: {task}"),
-    }
+        false => format!("{FILE}: the task {LABEL:?} is there already."),
+    });
     Ok(Exit::Success)
 }
 

@@ -1,9 +1,13 @@
 //! Settings of other programs, as keys of our config file. What the user has set himself stays, and so does the file.
 
+use std::cell::RefCell;
+use std::path::Path;
+
 use longhaul_core::{Config, json_text};
 use serde_json::Value;
 
 use super::{Mode, Move, Report, Trouble, ours};
+use crate::shared_file::{self, Backup, NewFile};
 use crate::{Error, files};
 
 /// A setting that somebody wants to be ours.
@@ -16,54 +20,105 @@ pub(super) struct Wanted {
     pub(super) value: Value,
 }
 
+/// What becomes of the config file, and of what was wanted in it.
+#[derive(Default)]
+struct Brought {
+    text: String,
+    /// The keys that were added, with their values.
+    added: Vec<(String, String)>,
+    /// Why the others were not.
+    left: Vec<String>,
+}
+
+/// Why nothing is added.
+enum Hindrance {
+    /// What is there is not a JSON object.
+    NotObject,
+    Failed(Error),
+}
+
+impl From<Error> for Hindrance {
+    fn from(error: Error) -> Self {
+        Self::Failed(error)
+    }
+}
+
 /// Adds settings to the config file, each that is not set there; returns what is, or would be, in force then.
 pub(super) fn bring(mover: &Move<'_>, report: &mut Report, wanted: Vec<Wanted>) -> Result<Config, Trouble> {
-    let as_it_is = || mover.config.clone();
-    let Some(path) = mover.env.config_path.as_deref().filter(|_| !wanted.is_empty()) else { return Ok(as_it_is()) };
-    let (text, is_new) = match std::fs::read_to_string(path) {
-        Ok(text) => (text, false),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => (String::new(), true),
-        Err(source) => return Err(ours(Error::Read { path: path.to_owned(), source })),
+    let Some(path) = mover.env.config_path.as_deref().filter(|_| !wanted.is_empty()) else {
+        return Ok(mover.config.clone());
     };
-    if !is_new && !serde_json::from_str::<Value>(&text).is_ok_and(|value| value.is_object()) {
-        let why = format!("{} is not a JSON object: mend it, then import again", path.display());
-        report.leaves("settings", wanted.len(), &why);
-        return Ok(as_it_is());
+    let brought = match mover.mode {
+        Mode::DryRun => would_put(path, &wanted),
+        Mode::Move => put(path, &wanted),
+    };
+    match brought {
+        Ok(brought) => {
+            for why in brought.left {
+                report.leaves("settings", 1, &why);
+            }
+            let config =
+                if brought.added.is_empty() { mover.config.clone() } else { Config::from_json(&brought.text).0 };
+            report.settings.extend(brought.added);
+            Ok(config)
+        }
+        Err(Hindrance::NotObject) => {
+            let why = format!("{} is not a JSON object: mend it, then import again", path.display());
+            report.leaves("settings", wanted.len(), &why);
+            Ok(mover.config.clone())
+        }
+        Err(Hindrance::Failed(error)) => Err(ours(error)),
     }
-    let mut changed = text.clone();
+}
+
+/// Puts settings into the file.
+fn put(path: &Path, wanted: &[Wanted]) -> Result<Brought, Hindrance> {
+    let brought = RefCell::new(Brought::default());
+    shared_file::change(path, (Backup::None, NewFile::Private), |text| {
+        let new = add(path, text, wanted)?;
+        let changed = (!new.added.is_empty()).then(|| new.text.clone());
+        if changed.is_some() && text.is_none() {
+            files::create_dir(path.parent().unwrap_or(path))?;
+        }
+        brought.replace(new);
+        Ok::<_, Hindrance>(changed)
+    })?;
+    Ok(brought.into_inner())
+}
+
+/// Returns what [`put`] would do.
+fn would_put(path: &Path, wanted: &[Wanted]) -> Result<Brought, Hindrance> {
+    add(path, shared_file::read(path)?.as_deref(), wanted)
+}
+
+/// Adds to the file's text what is wanted and not set there.
+fn add(path: &Path, text: Option<&str>, wanted: &[Wanted]) -> Result<Brought, Hindrance> {
+    let is_object = |text: &str| serde_json::from_str::<Value>(text).is_ok_and(|value| value.is_object());
+    if !text.is_none_or(is_object) {
+        return Err(Hindrance::NotObject);
+    }
+    let mut brought = Brought { text: text.unwrap_or_default().to_owned(), ..Brought::default() };
     for Wanted { theirs, ours, value } in wanted {
         let Some(key) = ours else {
-            report.leaves("settings", 1, &format!("{theirs} has no counterpart here"));
+            brought.left.push(format!("{theirs} has no counterpart here"));
             continue;
         };
         let keys: Vec<&str> = key.split('.').collect();
-        let pointer = format!("/{}", keys.join("/"));
-        let now: Value = serde_json::from_str(&changed).unwrap_or_default();
-        match (now.pointer(&pointer), json_text::insert(&changed, &keys, &value)) {
-            (Some(set), _) if *set == value => report.leaves("settings", 1, &format!("{key} is set to that already")),
-            (Some(set), _) => report.leaves("settings", 1, &format!("{key} is set to {set} here, not to {value}")),
-            (None, Some(with)) if problem(&changed, &with).is_none() => {
-                report.settings.push((key, value.to_string()));
-                changed = with;
-            }
-            (None, Some(with)) => {
-                let why = problem(&changed, &with).unwrap_or_default();
-                report.leaves("settings", 1, &format!("{theirs} cannot be used: {why}"));
-            }
-            (None, None) => report.leaves("settings", 1, &format!("{key} has no place in {}", path.display())),
+        let now: Value = serde_json::from_str(&brought.text).unwrap_or_default();
+        match (now.pointer(&format!("/{}", keys.join("/"))), json_text::insert(&brought.text, &keys, value)) {
+            (Some(set), _) if set == value => brought.left.push(format!("{key} is set to that already")),
+            (Some(set), _) => brought.left.push(format!("{key} is set to {set} here, not to {value}")),
+            (None, Some(with)) => match problem(&brought.text, &with) {
+                Some(why) => brought.left.push(format!("{theirs} cannot be used: {why}")),
+                None => {
+                    brought.added.push((key.clone(), value.to_string()));
+                    brought.text = with;
+                }
+            },
+            (None, None) => brought.left.push(format!("{key} has no place in {}", path.display())),
         }
     }
-    if changed == text {
-        return Ok(as_it_is());
-    }
-    let written = match (mover.mode, is_new) {
-        (Mode::DryRun, _) => Ok(()),
-        (Mode::Move, true) => files::replace(path, changed.as_bytes()),
-        // A link stays a link, and the file's mode what it was.
-        (Mode::Move, false) => files::replace_shared(path, changed.as_bytes()),
-    };
-    written.map_err(ours)?;
-    Ok(Config::from_json(&changed).0)
+    Ok(brought)
 }
 
 /// Returns what is wrong with a config that was not wrong before.

@@ -5,8 +5,8 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, UNIX_EPOCH};
 
-use longhaul_core::Env;
-use longhaul_core::catalog::REGISTRATIONS;
+use longhaul_core::catalog::{self, Job};
+use longhaul_core::{Env, SessionId};
 use longhaul_runtime::tmux::Server;
 use longhaul_runtime::{Shell, is_executable, running_clients, worker};
 
@@ -16,9 +16,6 @@ use crate::found::names;
 use crate::manifest::Manifest;
 use crate::places::Places;
 use crate::{PLUGIN, Result, tmux_conf};
-
-/// Executables that no event starts.
-const COMPANIONS: [&str; 2] = ["longhaul-injector", "longhaul-worker"];
 
 /// How long the worker may take to answer.
 const PATIENCE: Duration = Duration::from_secs(3);
@@ -102,7 +99,7 @@ pub struct Facts {
     pub places: Places,
     /// This executable.
     pub exe: PathBuf,
-    /// Executables that do not lie beside it.
+    /// Executables that do not lie beside it, though its bundle has them.
     pub missing: Vec<&'static str>,
     /// Every `longhaul` on the path, without links; the one that a shell starts first.
     pub on_path: Vec<PathBuf>,
@@ -154,12 +151,11 @@ impl Facts {
         let files = registered::settings_files(env, &places, folder);
         let confs = places.tmux_confs.iter().filter_map(|path| Some((path.clone(), fs::read_to_string(path).ok()?)));
         let confs: Vec<(PathBuf, String)> = confs.collect();
-        let executables = REGISTRATIONS.iter().map(|registration| registration.executable).chain(COMPANIONS);
         let config = longhaul_runtime::config(env);
         let on_path = shell.find(PLUGIN).into_iter().map(|path| fs::canonicalize(&path).unwrap_or(path));
         Ok(Self {
             now: env.now.0,
-            missing: executables.filter(|name| !is_executable(&exe.with_file_name(name))).collect(),
+            missing: missing(exe),
             exe: exe.to_owned(),
             on_path: on_path.collect(),
             manifest: Manifest::load(&places.manifest()),
@@ -186,6 +182,16 @@ impl Facts {
     }
 }
 
+/// Returns the executables that do not lie beside `exe`, though its bundle has them.
+fn missing(exe: &Path) -> Vec<&'static str> {
+    let about = exe.parent().and_then(Path::parent).map(|folder| folder.join(".claude-plugin/plugin.json"));
+    let about: Option<serde_json::Value> =
+        about.and_then(|about| fs::read(about).ok()).and_then(|about| serde_json::from_slice(&about).ok());
+    let job = about.as_ref().and_then(|about| registered::job_of(about["name"].as_str()?));
+    let job = Job::ALL.into_iter().find(|known| job == Some(known.name()));
+    catalog::executables(job).filter(|name| !is_executable(&exe.with_file_name(name))).collect()
+}
+
 fn is_set_aside(name: &str) -> bool {
     name.starts_with("longhaul.db.damaged-") && !name.ends_with("-wal") && !name.ends_with("-shm")
 }
@@ -199,8 +205,8 @@ pub(super) fn written(path: &Path) -> Option<u64> {
 /// Every hook that does anything appends to its session's log.
 fn last_hook(sessions: &Path) -> Option<(u64, String)> {
     let logs = names(sessions).into_iter().filter_map(|name| {
-        let session = name.strip_suffix(".log")?.to_owned();
-        Some((written(&sessions.join(&name))?, session))
+        let session = SessionId::from_file_stem(name.strip_suffix(".log")?)?;
+        Some((written(&sessions.join(&name))?, session.to_string()))
     });
     logs.max()
 }
@@ -217,7 +223,8 @@ fn last_transcript(client_dir: &Path) -> Option<u64> {
 }
 
 fn unheard(env: &Env, places: &Places) -> Vec<String> {
-    let is_known = |session: &str| places.data.sessions().join(format!("{session}.json")).exists();
+    let is_known =
+        |session: &str| SessionId::new(session).is_some_and(|id| places.data.session_file(&id, "json").exists());
     running_clients(env).into_iter().map(|client| client.session).filter(|session| !is_known(session)).collect()
 }
 

@@ -136,7 +136,7 @@ fn one_source(source: &Source) -> Vec<Finding> {
         found.push(Finding::broken(
             check,
             format!("{} is switched off", source.name),
-            format!("claude plugin enable {ID}"),
+            format!("claude plugin enable {}", source.id.as_deref().unwrap_or(ID)),
         ));
     }
     if !source.missing.is_empty() {
@@ -195,7 +195,10 @@ fn tmux(facts: &Facts) -> Vec<Finding> {
     let add = "longhaul install --tmux";
     match &facts.tmux.server {
         _ if !facts.tmux.is_there => {
-            vec![Finding::note(check, "not installed: no bookmarks are typed, no counts are shown")]
+            vec![Finding::note(
+                check,
+                "not installed: no counts are shown; bookmarks are typed in other terminals only",
+            )]
         }
         Some(Err(why)) => {
             vec![Finding::broken(check, format!("its server does not answer: {why}"), "leave tmux and start it anew")]

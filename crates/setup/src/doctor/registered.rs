@@ -25,6 +25,8 @@ const PEERS: [(&str, &str); 4] = [
 pub struct Source {
     /// The plugin, or the settings file.
     pub name: String,
+    /// How the client calls the plugin; `None` for a settings file.
+    pub id: Option<String>,
     /// The one job that it is for; `None` for all of them.
     pub job: Option<String>,
     /// Whether the client runs them.
@@ -80,6 +82,7 @@ pub(super) fn sources(client: &Client, files: &[(PathBuf, Value)]) -> Vec<Source
         let programs = hooks.iter().map(|(_, command)| PathBuf::from(command)).filter(|path| path.is_absolute());
         (!hooks.is_empty()).then(|| Source {
             name: path.display().to_string(),
+            id: None,
             job: None,
             is_enabled: true,
             events: hooks.len(),
@@ -88,6 +91,11 @@ pub(super) fn sources(client: &Client, files: &[(PathBuf, Value)]) -> Vec<Source
         })
     });
     plugins.chain(settings).collect()
+}
+
+/// Returns the one job that a plugin of ours is for; `None` for all of them.
+pub(super) fn job_of(plugin: &str) -> Option<&str> {
+    plugin.strip_prefix(PLUGIN)?.strip_prefix('-')
 }
 
 fn of_plugin(plugin: &Plugin) -> Source {
@@ -102,7 +110,8 @@ fn of_plugin(plugin: &Plugin) -> Source {
         .map(|(_, command)| PathBuf::from(command.replace("${CLAUDE_PLUGIN_ROOT}", &root.to_string_lossy())));
     Source {
         name: format!("plugin {} {}", plugin.id, plugin.version),
-        job: plugin.name().strip_prefix(PLUGIN).and_then(|rest| rest.strip_prefix('-')).map(str::to_owned),
+        id: Some(plugin.id.clone()),
+        job: job_of(plugin.name()).map(str::to_owned),
         is_enabled: plugin.enabled,
         events: hooks.len(),
         missing: programs.filter(|path| !is_executable(path)).collect(),

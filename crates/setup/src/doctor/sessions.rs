@@ -2,7 +2,8 @@
 
 use std::path::PathBuf;
 
-use longhaul_runtime::{Home, SessionRecord};
+use longhaul_core::SessionId;
+use longhaul_runtime::{Home, SessionRecord, transcript_place};
 
 use super::facts::written;
 use super::judge::ago;
@@ -25,22 +26,29 @@ impl SessionFacts {
     pub fn look(home: &Home, prefix: &str) -> Vec<Self> {
         let records = SessionRecord::all(home).into_iter().filter(|record| record.session.starts_with(prefix));
         let facts = records.map(|record| Self {
-            last_hook: written(&home.sessions().join(format!("{}.log", record.session))),
-            transcript_bytes: record.transcript.as_ref().and_then(|path| Some(path.metadata().ok()?.len())),
+            last_hook: log_of(home, &record).and_then(|log| written(&log)),
+            transcript_bytes: record
+                .transcript
+                .as_ref()
+                .and_then(|path| Some(transcript_place(path)?.metadata().ok()?.len())),
             record,
         });
         facts.collect()
     }
 }
 
+/// Returns a session's activity log.
+fn log_of(home: &Home, record: &SessionRecord) -> Option<PathBuf> {
+    Some(home.session_file(&SessionId::new(&record.session)?, "log"))
+}
+
 /// Returns the sessions whose transcript is not where they said, though something was said in them.
 pub(super) fn stale(places: &Places) -> Vec<(String, PathBuf)> {
     let is_stale = |record: &SessionRecord| {
-        let log = places.data.sessions().join(format!("{}.log", record.session));
-        // Before the first prompt there is no transcript yet.
-        let was_used =
-            std::fs::read(log).is_ok_and(|log| log.split(|byte| *byte == b'\n').any(|line| line.starts_with(b"P ")));
-        was_used && record.transcript.as_ref().is_some_and(|path| !path.exists())
+        let log = log_of(&places.data, record).and_then(|log| std::fs::read(log).ok()).unwrap_or_default();
+        // Before the first prompt there is no transcript yet. Of Codex's prompts no line tells, of its calls one does.
+        let was_used = log.split(|byte| *byte == b'\n').any(|line| line.starts_with(b"P ") || line.starts_with(b"T "));
+        was_used && record.transcript.as_ref().is_some_and(|path| transcript_place(path).is_none())
     };
     let records = SessionRecord::all(&places.data).into_iter().filter(is_stale);
     records.filter_map(|record| Some((record.session, record.transcript?))).collect()

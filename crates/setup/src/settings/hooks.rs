@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
-use longhaul_core::catalog::REGISTRATIONS;
+use longhaul_core::catalog::{REGISTRATIONS, Registration};
 use serde_json::{Value, json};
 
 use super::{Change, Refusal, Settings};
-use crate::json_text::{Item, List, Object};
+use crate::json_text::{Item, List, Object, Style};
 
 const HOOKS: &str = "hooks";
 
@@ -14,8 +14,8 @@ const HOOKS: &str = "hooks";
 enum Rest {
     /// None of them is ours.
     Same,
-    /// Some are not.
-    Some(Value),
+    /// Some are not: the group with these.
+    Some(String),
     /// All were.
     Nothing,
 }
@@ -24,15 +24,14 @@ enum Rest {
 ///
 /// Ours are replaced where they stand. Other people's stay as they are, in their order.
 pub fn with_hooks(text: Option<&str>, bin: &Path) -> Change {
-    change(text, &|event| {
-        let registrations = REGISTRATIONS.iter().filter(move |registration| registration.event.as_str() == event);
-        registrations.map(|registration| group(registration, bin)).collect()
-    })
+    let wanted: Vec<_> =
+        REGISTRATIONS.iter().map(|registration| (registration.event.as_str(), group(registration, bin))).collect();
+    change(text, &wanted, is_ours)
 }
 
 /// Returns settings without our hooks; what was empty without them goes with them.
 pub fn without_hooks(text: &str) -> Change {
-    change(Some(text), &|_| Vec::new())
+    change(Some(text), &[], is_ours)
 }
 
 /// Returns the executables of ours that settings, or a plugin's hooks.json, register, each with its event.
@@ -52,7 +51,7 @@ pub fn executables_in(settings: &Value) -> Vec<(String, String)> {
     found
 }
 
-fn group(registration: &longhaul_core::catalog::Registration, bin: &Path) -> Value {
+fn group(registration: &Registration, bin: &Path) -> Value {
     let hook = json!({
         "type": "command",
         "command": bin.join(registration.executable).to_string_lossy(),
@@ -65,7 +64,10 @@ fn group(registration: &longhaul_core::catalog::Registration, bin: &Path) -> Val
     }
 }
 
-fn change(text: Option<&str>, wanted: &dyn Fn(&str) -> Vec<Value>) -> Change {
+/// Returns a file with `wanted`, groups of hooks and the events they are for, and no other of ours.
+///
+/// Ours, of which `is_ours` knows the commands, are replaced where they stand. Of the rest every byte stays.
+pub(crate) fn change(text: Option<&str>, wanted: &[(&str, Value)], is_ours: fn(&str) -> bool) -> Change {
     let mut settings = Settings::parse(text)?;
     let shape = || Refusal::Shape(HOOKS.to_owned());
     let had = settings.members.get(HOOKS)?.map(str::to_owned);
@@ -73,9 +75,12 @@ fn change(text: Option<&str>, wanted: &dyn Fn(&str) -> Vec<Value>) -> Change {
         Some(hooks) => Object::parse(hooks).ok_or_else(shape)?,
         None => Object::default(),
     };
-    let known = REGISTRATIONS.iter().map(|registration| registration.event.as_str().to_owned());
     let mut names: Vec<String> = events.names().map(str::to_owned).collect();
-    names.extend(known.filter(|name| !events.names().any(|event| event == name)));
+    for (event, _) in wanted {
+        if !names.iter().any(|name| name == event) {
+            names.push((*event).to_owned());
+        }
+    }
     let mut is_changed = false;
     for event in names {
         let old = events.get(&event)?.map(str::to_owned);
@@ -83,7 +88,8 @@ fn change(text: Option<&str>, wanted: &dyn Fn(&str) -> Vec<Value>) -> Change {
             Some(list) => List::parse(list).ok_or_else(|| Refusal::Shape(format!("{HOOKS}.{event}")))?,
             None => List::default(),
         };
-        let Some(new) = regroup(&list, wanted(&event), &settings) else { continue };
+        let wanted: Vec<&Value> = wanted.iter().filter(|(name, _)| *name == event).map(|(_, group)| group).collect();
+        let Some(new) = regroup(&list, &wanted, is_ours, &settings.style) else { continue };
         is_changed = true;
         if new.items.is_empty() {
             events.retain(|name, _| name != event)
@@ -104,45 +110,47 @@ fn change(text: Option<&str>, wanted: &dyn Fn(&str) -> Vec<Value>) -> Change {
 }
 
 /// Returns an event's groups with ours as `wanted`, `None` where they are so already.
-fn regroup(list: &List, wanted: Vec<Value>, settings: &Settings) -> Option<List> {
+fn regroup(list: &List, wanted: &[&Value], is_ours: fn(&str) -> bool, style: &Style) -> Option<List> {
     let mut kept = Vec::new();
     let mut place = None;
     let mut ours = Vec::new();
     for item in &list.items {
-        let group: Value = serde_json::from_str(&item.text).unwrap_or_default();
-        match without_ours(&group) {
+        match without_ours(&item.text, is_ours, style) {
             Rest::Same => kept.push(item.clone()),
-            Rest::Some(rest) => {
+            Rest::Some(text) => {
                 place.get_or_insert(kept.len());
                 ours.push(None);
-                kept.push(Item { text: settings.style.write(&rest, 3), ..item.clone() });
+                kept.push(Item { text, ..item.clone() });
             }
             Rest::Nothing => {
                 place.get_or_insert(kept.len());
-                ours.push(Some(group));
+                ours.push(serde_json::from_str::<Value>(&item.text).ok());
             }
         }
     }
-    if ours.len() == wanted.len() && ours.iter().zip(&wanted).all(|(ours, wanted)| ours.as_ref() == Some(wanted)) {
+    if ours.len() == wanted.len() && ours.iter().zip(wanted).all(|(ours, wanted)| ours.as_ref() == Some(wanted)) {
         return None;
     }
     let place = place.unwrap_or(kept.len());
-    let wanted = wanted.iter().map(|group| Item::new(settings.style.write(group, 3)));
-    kept.splice(place..place, wanted);
+    kept.splice(place..place, wanted.iter().map(|group| Item::new(style.write(group, 3))));
     Some(list.with(kept))
 }
 
-fn without_ours(group: &Value) -> Rest {
-    let Some(hooks) = group[HOOKS].as_array() else { return Rest::Same };
-    let theirs: Vec<Value> =
-        hooks.iter().filter(|hook| !hook["command"].as_str().is_some_and(is_ours)).cloned().collect();
+fn without_ours(group: &str, is_ours: fn(&str) -> bool, style: &Style) -> Rest {
+    let Some(mut group) = Object::parse(group) else { return Rest::Same };
+    // What nobody can make sense of is nothing of ours.
+    let Some(hooks) = group.get(HOOKS).ok().flatten().and_then(List::parse) else { return Rest::Same };
+    let is_theirs = |hook: &&Item| {
+        let hook: Value = serde_json::from_str(&hook.text).unwrap_or_default();
+        !hook["command"].as_str().is_some_and(is_ours)
+    };
+    let theirs: Vec<Item> = hooks.items.iter().filter(is_theirs).cloned().collect();
     match theirs.len() {
-        count if count == hooks.len() => Rest::Same,
+        count if count == hooks.items.len() => Rest::Same,
         0 => Rest::Nothing,
         _ => {
-            let mut rest = group.clone();
-            rest[HOOKS] = Value::Array(theirs);
-            Rest::Some(rest)
+            group.set(HOOKS, hooks.with(theirs).write(style, 4));
+            Rest::Some(group.write(style, 3))
         }
     }
 }

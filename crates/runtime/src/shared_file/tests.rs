@@ -6,18 +6,20 @@ use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 
+use longhaul_core::json_text;
 use serde_json::Value;
 
-use crate::places::Places;
-use crate::settings::{with_hooks, without_hooks};
-use crate::shared_file::{Backup, change};
-use crate::{Error, Result};
+use super::{Backup, NewFile, backup_of, change};
+use crate::Error;
+
+const KEEP: (Backup, NewFile) = (Backup::Keep, NewFile::Private);
+const PLAIN: (Backup, NewFile) = (Backup::None, NewFile::Private);
 
 fn mode(path: &Path) -> u32 {
     fs::metadata(path).unwrap().permissions().mode() & 0o777
 }
 
-fn append(text: Option<&str>) -> Result<Option<String>> {
+fn append(text: Option<&str>) -> Result<Option<String>, Error> {
     Ok(Some(format!("{}ours\n", text.unwrap_or_default())))
 }
 
@@ -27,7 +29,7 @@ fn a_file_that_another_program_changes_meanwhile_is_read_again() {
     let path = folder.path().join("settings.json");
     fs::write(&path, "one\n").unwrap();
     let tries = Cell::new(0);
-    change(&path, Backup::Keep, |text| {
+    change(&path, KEEP, |text| {
         tries.set(tries.get() + 1);
         if tries.get() < 3 {
             fs::write(&path, format!("theirs {}\n", tries.get())).unwrap();
@@ -37,7 +39,7 @@ fn a_file_that_another_program_changes_meanwhile_is_read_again() {
     .unwrap();
     assert_eq!(fs::read_to_string(&path).unwrap(), "theirs 2\nours\n");
     assert_eq!(tries.get(), 3);
-    let never = change(&path, Backup::Keep, |text| {
+    let never = change(&path, KEEP, |text| {
         let text = text.unwrap_or_default();
         fs::write(&path, format!("{text}theirs\n")).unwrap();
         append(Some(text))
@@ -75,10 +77,14 @@ fn nothing_that_others_write_at_the_same_moment_is_lost_or_seen_half_written() {
             count
         });
         for _ in 0..100 {
-            let refused = |refusal| Error::Refused { path: path.clone(), refusal };
-            let add = |text: Option<&str>| with_hooks(text, Path::new("/x")).map_err(refused);
-            let added = change(&path, Backup::Keep, add);
-            let removed = change(&path, Backup::None, |text| without_hooks(text.unwrap_or_default()).map_err(refused));
+            let ours = Value::from("x".repeat(2000));
+            let added: Result<bool, Error> =
+                change(&path, KEEP, |text| Ok(json_text::insert(text.unwrap_or_default(), &["ours"], &ours)));
+            let removed: Result<bool, Error> = change(&path, PLAIN, |text| {
+                let mut settings: Value = serde_json::from_str(text.unwrap_or_default()).unwrap_or_default();
+                let had = settings.as_object_mut().and_then(|members| members.remove("ours"));
+                Ok(had.map(|_| settings.to_string()))
+            });
             assert!(matches!(added, Ok(_) | Err(Error::Contended { .. })), "{added:?}");
             assert!(matches!(removed, Ok(_) | Err(Error::Contended { .. })), "{removed:?}");
         }
@@ -96,12 +102,12 @@ fn a_link_stays_a_link_and_the_mode_stays_the_mode() {
     fs::write(&file, "one\n").unwrap();
     fs::set_permissions(&file, Permissions::from_mode(0o640)).unwrap();
     symlink("dotfiles/settings.json", &link).unwrap();
-    assert!(change(&link, Backup::Keep, append).unwrap());
+    assert!(change(&link, KEEP, append).unwrap());
     assert!(link.symlink_metadata().unwrap().is_symlink());
     assert_eq!((fs::read_to_string(&file).unwrap().as_str(), mode(&file)), ("one\nours\n", 0o640));
-    let backup = Places::backup(&file);
+    let backup = backup_of(&file);
     assert_eq!((fs::read_to_string(&backup).unwrap().as_str(), mode(&backup)), ("one\n", 0o640));
-    change(&link, Backup::Keep, append).unwrap();
+    change(&link, KEEP, append).unwrap();
     assert_eq!(fs::read_to_string(&backup).unwrap(), "one\n", "the copy is from before the first change");
 }
 
@@ -111,13 +117,13 @@ fn what_must_not_or_cannot_be_changed_is_left_as_it_is() {
     let path = folder.path().join("settings.json");
     fs::write(&path, "one\n").unwrap();
     fs::set_permissions(&path, Permissions::from_mode(0o444)).unwrap();
-    assert!(matches!(change(&path, Backup::Keep, append), Err(Error::ReadOnly { .. })));
+    assert!(matches!(change(&path, KEEP, append), Err(Error::ReadOnly { .. })));
     fs::set_permissions(&path, Permissions::from_mode(0o644)).unwrap();
     fs::write(&path, b"\xff\n").unwrap();
-    assert!(matches!(change(&path, Backup::Keep, append), Err(Error::NotText { .. })));
+    assert!(matches!(change(&path, KEEP, append), Err(Error::NotText { .. })));
     let dangling = folder.path().join("dangling");
     symlink("nowhere", &dangling).unwrap();
-    assert!(matches!(change(&dangling, Backup::Keep, append), Err(Error::Read { .. })));
+    assert!(matches!(change(&dangling, KEEP, append), Err(Error::Read { .. })));
     assert_eq!(fs::read(&path).unwrap(), b"\xff\n");
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2);
 }
@@ -126,9 +132,13 @@ fn what_must_not_or_cannot_be_changed_is_left_as_it_is() {
 fn an_empty_text_is_no_file_and_a_new_one_is_for_its_owner_alone() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("new/settings.json");
-    assert!(change(&path, Backup::Keep, append).unwrap());
+    assert!(change(&path, KEEP, append).unwrap());
     assert_eq!(mode(&path), 0o600);
-    assert!(change::<Error>(&path, Backup::None, |_| Ok(Some(String::new()))).unwrap());
+    assert!(change::<Error>(&path, PLAIN, |_| Ok(Some(String::new()))).unwrap());
     assert_eq!(fs::read_dir(folder.path().join("new")).unwrap().count(), 0);
-    assert!(!change::<Error>(&path, Backup::Keep, |_| Ok(None)).unwrap());
+    assert!(!change::<Error>(&path, KEEP, |_| Ok(None)).unwrap());
+    fs::write(folder.path().join("usual"), "").unwrap();
+    let project = folder.path().join(".vscode/tasks.json");
+    assert!(change(&project, (Backup::None, NewFile::Usual), append).unwrap());
+    assert_eq!(mode(&project), mode(&folder.path().join("usual")));
 }

@@ -9,8 +9,7 @@ use std::time::Duration;
 use rustix::fs::{CWD, RenameFlags};
 use rustix::io::Errno;
 
-use crate::places::Places;
-use crate::{Error, Result};
+use crate::Error;
 
 /// How often a change is tried when others write in between.
 const TRIES: usize = 20;
@@ -26,17 +25,32 @@ const OWNER_WRITES: u32 = 0o200;
 pub enum Backup {
     /// Beside the file, unless a copy from an earlier change is there.
     Keep,
-    /// What is taken out is ours.
+    /// Only what is ours is put in or taken out.
     None,
+}
+
+/// Who may read a file that was not there before.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NewFile {
+    /// Its owner alone.
+    Private,
+    /// Whoever may read what this user writes.
+    Usual,
+}
+
+/// Returns the copy of a file as it was before we changed it first.
+pub fn backup_of(path: &Path) -> PathBuf {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    path.with_file_name(format!("{name}.before-longhaul"))
 }
 
 /// Changes a file by what `change` makes of its text; `None` leaves it as it is, an empty text removes it.
 ///
-/// A link is followed, and the mode is kept. The new text is written whole to a file beside it, which takes its place only if the text is still the one that `change` was given;
-/// else it begins anew. Returns whether anything was changed.
+/// A link is followed, and the mode is kept. The new text is written whole to a file beside it, which takes its place only
+/// if the text is still the one that `change` was given; else it begins anew. Returns whether anything was changed.
 pub fn change<E: From<Error>>(
     path: &Path,
-    backup: Backup,
+    (backup, new_file): (Backup, NewFile),
     change: impl Fn(Option<&str>) -> Result<Option<String>, E>,
 ) -> Result<bool, E> {
     for _ in 0..TRIES {
@@ -54,7 +68,7 @@ pub fn change<E: From<Error>>(
                 continue;
             }
         };
-        if put(&path, backup, old.as_deref(), &new)? {
+        if put(&path, (backup, new_file), old.as_deref(), &new)? {
             return Ok(true);
         }
     }
@@ -62,7 +76,7 @@ pub fn change<E: From<Error>>(
 }
 
 /// Returns a file's text, `None` where there is no file.
-pub fn read(path: &Path) -> Result<Option<String>> {
+pub fn read(path: &Path) -> Result<Option<String>, Error> {
     match fs::read(path) {
         Ok(bytes) => String::from_utf8(bytes).map(Some).map_err(|_| Error::NotText { path: path.to_owned() }),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
@@ -71,7 +85,7 @@ pub fn read(path: &Path) -> Result<Option<String>> {
 }
 
 /// Returns what a link leads to, the path itself where it is none.
-fn target(path: &Path) -> Result<PathBuf> {
+fn target(path: &Path) -> Result<PathBuf, Error> {
     match fs::canonicalize(path) {
         Ok(target) => Ok(target),
         Err(error) if error.kind() == io::ErrorKind::NotFound && path.symlink_metadata().is_err() => {
@@ -83,20 +97,21 @@ fn target(path: &Path) -> Result<PathBuf> {
 }
 
 /// Puts `new` in the place of `old`; `false` where somebody else was faster.
-fn put(path: &Path, backup: Backup, old: Option<&str>, new: &str) -> Result<bool> {
+fn put(path: &Path, (backup, new_file): (Backup, NewFile), old: Option<&str>, new: &str) -> Result<bool, Error> {
     let failed = |source| Error::Write { path: path.to_owned(), source };
-    let mode = match fs::metadata(path) {
-        Ok(metadata) => metadata.permissions().mode() & 0o7777,
-        Err(_) => 0o600,
+    let mode = match (fs::metadata(path), new_file) {
+        (Ok(metadata), _) => Some(metadata.permissions().mode() & 0o7777),
+        (Err(_), NewFile::Private) => Some(0o600),
+        (Err(_), NewFile::Usual) => None,
     };
-    if mode & OWNER_WRITES == 0 {
+    if mode.is_some_and(|mode| mode & OWNER_WRITES == 0) {
         return Err(Error::ReadOnly { path: path.to_owned() });
     }
     let temporary = path.with_file_name(format!(".longhaul-{}.tmp", std::process::id()));
     fs::create_dir_all(path.parent().unwrap_or(path)).map_err(failed)?;
     let written = write_new(&temporary, new, mode).and_then(|()| {
-        if let Some(old) = old.filter(|_| backup == Backup::Keep && !Places::backup(path).exists()) {
-            write_new(&Places::backup(path), old, mode)?;
+        if let Some(old) = old.filter(|_| backup == Backup::Keep && !backup_of(path).exists()) {
+            write_new(&backup_of(path), old, mode)?;
         }
         if fs::read(path).ok().as_deref() != old.map(str::as_bytes) {
             return Ok(false);
@@ -111,11 +126,14 @@ fn put(path: &Path, backup: Backup, old: Option<&str>, new: &str) -> Result<bool
     written.map_err(failed)
 }
 
-/// Writes a file that is not there yet, down to the disk.
-fn write_new(path: &Path, text: &str, mode: u32) -> io::Result<()> {
-    let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path)?;
+/// Writes a file that is not there yet, down to the disk; without a mode, it gets what this user's files get.
+fn write_new(path: &Path, text: &str, mode: Option<u32>) -> io::Result<()> {
+    let at_first = if mode.is_some() { 0o600 } else { 0o666 };
+    let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(at_first).open(path)?;
     file.write_all(text.as_bytes())?;
-    file.set_permissions(Permissions::from_mode(mode))?;
+    if let Some(mode) = mode {
+        file.set_permissions(Permissions::from_mode(mode))?;
+    }
     file.sync_all()
 }
 
@@ -153,3 +171,6 @@ fn rename(from: &Path, to: &Path, flags: RenameFlags) -> io::Result<()> {
         renamed => Ok(renamed?),
     }
 }
+
+#[cfg(test)]
+mod tests;

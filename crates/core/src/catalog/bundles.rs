@@ -1,0 +1,34 @@
+//! What the bundle of one job has, and that of all.
+
+use std::collections::BTreeSet;
+
+use super::{CODEX_EXECUTABLE, Job, REGISTRATIONS, Registration};
+
+/// An executable that no event of the client's starts.
+#[derive(Debug, Clone, Copy)]
+pub struct Companion {
+    /// The executable in the bundle's `bin/`.
+    pub executable: &'static str,
+    /// The jobs that need it; the bundle of all jobs has it in any case.
+    pub jobs: &'static [Job],
+}
+
+/// Every executable that no event of the client's starts.
+pub const COMPANIONS: &[Companion] = &[
+    Companion { executable: "longhaul", jobs: &Job::ALL },
+    Companion { executable: CODEX_EXECUTABLE, jobs: &[] },
+    Companion { executable: "longhaul-injector", jobs: &[Job::Bookmarks, Job::Continuation] },
+    Companion { executable: "longhaul-worker", jobs: &[Job::Memory] },
+];
+
+/// Returns the registrations that `job` needs, or all of them.
+pub fn registrations(job: Option<Job>) -> impl Iterator<Item = &'static Registration> {
+    REGISTRATIONS.iter().filter(move |registration| job.is_none_or(|job| registration.jobs.contains(&job)))
+}
+
+/// Returns the names of the executables in the bundle of `job`, or of all jobs, each once, in order.
+pub fn executables(job: Option<Job>) -> impl Iterator<Item = &'static str> {
+    let companions = COMPANIONS.iter().filter(|companion| job.is_none_or(|job| companion.jobs.contains(&job)));
+    let hooks = registrations(job).map(|registration| registration.executable);
+    companions.map(|companion| companion.executable).chain(hooks).collect::<BTreeSet<_>>().into_iter()
+}
