@@ -1,12 +1,19 @@
-//! A captured screen.
+//! A captured screen, and what each terminal that shows one prints around it.
 
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use longhaul_inject::{ClientSays, EditorMode, Inspection, Want, look, may_type, parse_inspection};
+use longhaul_inject::{
+    ClientSays, EditorMode, Inspection, KittyWindow, Pane, Want, WeztermPane, ZellijPane, look, may_type,
+    parse_inspection,
+};
 
 fuzz_target!(|screen: &str| {
     let _ = parse_inspection(screen);
+    let outputs = [screen.to_owned(), screen.to_owned()];
+    let _ = ZellijPane { session: "s".to_owned(), pane: "7".to_owned() }.parse(&outputs);
+    let _ = WeztermPane { pane: "7".to_owned() }.parse(&outputs);
+    let _ = KittyWindow { socket: "unix:/k".to_owned(), window: "7".to_owned() }.parse(&outputs);
     for row in [0, 1, 37] {
         let inspection = Inspection { screen: screen.to_owned(), cursor: Some((2, row)), ..Inspection::default() };
         for editor in [EditorMode::Normal, EditorMode::Vim] {

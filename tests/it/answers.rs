@@ -133,15 +133,6 @@ fn a_state_folder_that_cannot_be_written_is_survived() {
 }
 
 #[test]
-fn a_read_only_state_folder_is_survived() {
-    let sandbox = Sandbox::new();
-    fs::create_dir_all(sandbox.data_dir()).unwrap();
-    fs::set_permissions(sandbox.data_dir(), fs::Permissions::from_mode(0o500)).unwrap();
-    check_all_recorded(&sandbox);
-    fs::set_permissions(sandbox.data_dir(), fs::Permissions::from_mode(0o700)).unwrap();
-}
-
-#[test]
 fn a_full_disk_is_survived() {
     let sandbox = Sandbox::new();
     check(&sandbox.hook("longhaul-session-start", payload("SessionStart", json!({ "session_id": "full" }))));

@@ -4,7 +4,6 @@
 //! `cargo build --example standin`.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
-#![allow(dead_code, reason = "the harness offers every test the same tools, used or not")]
 #![allow(clippy::print_stderr, reason = "a test that is left out, or measures, says so")]
 #![expect(clippy::disallowed_methods, reason = "end-to-end tests run programs and read the clock")]
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
@@ -345,23 +345,4 @@ fn what_cannot_be_taken_over_is_named_and_nothing_is_half_done() {
     sandbox.write_config(r#"{"memory":{"enabled":false}}"#);
     let off = sandbox.longhaul(&["import"]);
     assert!(off.stdout.contains("memory.enabled"), "{off:?}");
-}
-
-/// By hand: LONGHAUL_MEASURE=50000 cargo nextest run -p longhaul a_large_memory --no-capture
-#[test]
-fn a_large_memory_is_searched_at_once() {
-    let Some(count) = std::env::var("LONGHAUL_MEASURE").ok().and_then(|count| count.parse().ok()) else { return };
-    let sandbox = Sandbox::new();
-    ClaudeMem::new(&sandbox).fill(count);
-    let began = Instant::now();
-    let outcome = sandbox.longhaul(&["import"]);
-    eprintln!("import of {count}: {:?}\n{}{}", began.elapsed(), outcome.stderr, outcome.stdout);
-    for words in ["\"part 31234\"", "engine", "kind:fix much"] {
-        let began = Instant::now();
-        let hits = found(&sandbox, words);
-        eprintln!("search {words}: {hits} in {:?}", began.elapsed());
-    }
-    let began = Instant::now();
-    let again = sandbox.longhaul(&["import"]);
-    eprintln!("again: {:?}\n{}", began.elapsed(), again.stdout);
 }

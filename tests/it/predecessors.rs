@@ -1,7 +1,7 @@
 //! Files of the programs that came before, made up as those leave them.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use rusqlite::Connection;
 
@@ -12,7 +12,6 @@ pub(crate) const BEGAN: i64 = 1_780_000_000_000;
 
 /// claude-mem's database, as its newest versions make it.
 pub(crate) struct ClaudeMem {
-    pub(crate) path: PathBuf,
     pub(crate) connection: Connection,
 }
 
@@ -20,8 +19,7 @@ impl ClaudeMem {
     pub(crate) fn new(sandbox: &Sandbox) -> Self {
         let dir = sandbox.home().join(".claude-mem");
         fs::create_dir_all(&dir).unwrap();
-        let path = dir.join("claude-mem.db");
-        let connection = Connection::open(&path).unwrap();
+        let connection = Connection::open(dir.join("claude-mem.db")).unwrap();
         connection.pragma_update(None, "journal_mode", "wal").unwrap();
         connection
             .execute_batch(
@@ -47,7 +45,7 @@ impl ClaudeMem {
                  PRAGMA user_version = 20;",
             )
             .unwrap();
-        Self { path, connection }
+        Self { connection }
     }
 
     pub(crate) fn session(&self, id: &str, project: &str) -> &Self {

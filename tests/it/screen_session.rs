@@ -16,7 +16,6 @@ pub(crate) struct ScreenSession {
     /// The stand-in in window 0.
     pub(crate) standin: StandIn,
     child: Child,
-    directory: PathBuf,
     environment: Vec<(String, String)>,
     hardcopy: PathBuf,
 }
@@ -47,21 +46,7 @@ impl ScreenSession {
             .spawn()
             .expect("cannot start screen");
         let standin = StandIn::connect(&launch);
-        Self { standin, child, directory, environment, hardcopy: sandbox.path("hardcopy") }
-    }
-
-    /// Returns the value of `STY` inside the session.
-    pub(crate) fn sty(&self) -> String {
-        wait_for(DEADLINE, "screen's socket", || {
-            let entry = fs::read_dir(&self.directory).ok()?.flatten().next()?;
-            entry.file_name().into_string().ok()
-        })
-    }
-
-    /// Returns the two variables by which a hook knows its window, and where screen keeps its sockets.
-    pub(crate) fn variables(&self) -> [(&'static str, String); 3] {
-        let directory = self.directory.to_str().expect("temporary paths are UTF-8").to_owned();
-        [("STY", self.sty()), ("WINDOW", "0".to_owned()), ("SCREENDIR", directory)]
+        Self { standin, child, environment, hardcopy: sandbox.path("hardcopy") }
     }
 
     /// Runs a screen command in window 0, as `screen -X` does.

@@ -274,12 +274,6 @@ impl StandIn {
         text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
     }
 
-    /// Waits until the log holds an event that `condition` takes, and returns it.
-    #[track_caller]
-    pub(crate) fn wait_for_log(&self, what: &str, condition: impl Fn(&Value) -> bool) -> Value {
-        wait_for(DEADLINE, what, || self.log().into_iter().find(&condition))
-    }
-
     /// Ends the session as a person does, and waits until the process is gone.
     pub(crate) fn quit(self) {
         let mut stream = UnixStream::connect(&self.socket).expect("the stand-in listens");

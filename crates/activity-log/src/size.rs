@@ -18,7 +18,8 @@ fn chars_of_string(body: &str) -> u64 {
         let length = if rest[at + 1..].starts_with('u') { 6 } else { 2 };
         let Some((escape, behind)) = rest[at..].split_at_checked(length) else { break };
         // The second half of a surrogate pair belongs to the character that its first half began.
-        count -= if is_low_surrogate(escape.as_bytes()) { length } else { length - 1 };
+        let beyond = if is_low_surrogate(escape.as_bytes()) { length } else { length - 1 };
+        count = count.saturating_sub(beyond);
         rest = behind;
     }
     count as u64

@@ -122,11 +122,6 @@ impl Options {
         self.set_up(json!({ "do": "clears", "kill": "before_session_start" }))
     }
 
-    /// Has `program` run in place of the hooks of `event`.
-    pub(crate) fn with_hook(self, event: &str, program: &Path) -> Self {
-        self.set_up(hook(event, program))
-    }
-
     fn set_up(mut self, command: Value) -> Self {
         self.setup.push(command);
         self
@@ -138,16 +133,6 @@ impl StandIn {
     pub(crate) fn replies<R: Into<Reply>>(&self, replies: impl IntoIterator<Item = R>) {
         let replies: Vec<Value> = replies.into_iter().map(|reply| reply.into().0).collect();
         self.ask(json!({ "do": "replies", "replies": replies }));
-    }
-
-    /// Keeps a transcript from here on, whose replies report `tokens` of context.
-    pub(crate) fn usage(&self, tokens: u64, model: &str) {
-        self.ask(usage(tokens, model));
-    }
-
-    /// Lets typed `/clear`s happen `delay` late from here on.
-    pub(crate) fn clear_delay(&self, delay: Duration) {
-        self.ask(clear_delay(delay, false));
     }
 
     /// Lets the next `n` typed `/clear`s do nothing.

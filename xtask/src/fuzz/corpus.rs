@@ -5,15 +5,18 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 
-use super::TARGETS;
+use super::targets::{Seeds, TARGETS};
 use crate::workspace::Workspace;
+
+/// The longest seed, in bytes, that is not one line: a small one is tried a hundred times as often as a large one.
+const SEED: usize = 8 * 1024;
 
 /// Fills fuzz/corpus from the recordings in tests; what fuzzing has added there stays.
 pub(crate) fn make(workspace: &Workspace) -> Result<()> {
     for target in TARGETS {
-        let folder = workspace.root.join("fuzz/corpus").join(target);
+        let folder = workspace.root.join("fuzz/corpus").join(target.name);
         fs::create_dir_all(&folder).with_context(|| format!("cannot create {}", folder.display()))?;
-        for (number, text) in texts(&workspace.root, target)?.into_iter().enumerate() {
+        for (number, text) in texts(&workspace.root, &target.seeds)?.into_iter().enumerate() {
             let path = folder.join(format!("recorded-{number}"));
             fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))?;
         }
@@ -21,28 +24,26 @@ pub(crate) fn make(workspace: &Workspace) -> Result<()> {
     Ok(())
 }
 
-fn texts(root: &Path, target: &str) -> Result<Vec<Vec<u8>>> {
-    let own = |texts: &[&str]| Ok(texts.iter().map(|text| text.as_bytes().to_vec()).collect());
-    match target {
-        "payload" | "tags" => recorded(&root.join("tests/payloads"), "json"),
-        "transcript" => recorded(&root.join("tests/transcripts"), "jsonl"),
-        "screen" => recorded(&root.join("tests/screens"), "ansi"),
-        "activity_log" => {
-            own(&["S 1000 idle\nP 1000\nT 1000 4\nA 1000 2\nI 1000\nG 1000\nC 1000\nB 1000\nS 1000 completed\n"])
+fn texts(root: &Path, seeds: &Seeds) -> Result<Vec<Vec<u8>>> {
+    match seeds {
+        Seeds::Written(texts) => Ok(texts.iter().map(|text| text.as_bytes().to_vec()).collect()),
+        Seeds::Recorded(folder, extension) => {
+            let recorded = recorded(&root.join("tests").join(folder), extension)?;
+            Ok(recorded.iter().flat_map(|text| parts(text)).collect())
         }
-        "config" => {
-            own(&[r#"{"bookmarks":{"thresholds":{"minTokens":100}},"continuation":{"enabled":true,"at":1000}}"#])
-        }
-        "front_matter" => own(&[
-            "Sure:\n```md\n---\ncontinue: true\nnonce: lh-1\nmood: [a, b]\n---\n# Task\nx\n# Remaining\n- [ ] y\n```\n",
-        ]),
-        "query" => {
-            own(&[r#"parser "cut in two" -unicode file:src kind:problem project:x since:2026-01-31 before:2026-02-01"#])
-        }
-        _ => own(&[
-            r#"{"tool_use_id":"t","tool":"Bash","input":"{\"command\":\"ls\"}","response":"{\"stdout\":\"a\"}","at":1}"#,
-        ]),
     }
+}
+
+/// Returns a recording in parts of whole lines.
+fn parts(text: &[u8]) -> Vec<Vec<u8>> {
+    let mut parts: Vec<Vec<u8>> = vec![Vec::new()];
+    for line in text.split_inclusive(|byte| *byte == b'\n') {
+        match parts.last_mut() {
+            Some(part) if part.is_empty() || part.len() + line.len() <= SEED => part.extend(line),
+            _ => parts.push(line.to_vec()),
+        }
+    }
+    parts
 }
 
 /// Returns every recording of that kind in `folder`, in the order of their names.

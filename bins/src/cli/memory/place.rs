@@ -63,8 +63,7 @@ impl<'a> Memory<'a> {
 
     /// Removes the handoffs that sessions have left as files.
     pub(crate) fn remove_handoffs(&self, of: impl Fn(&str) -> bool) {
-        let folder = self.home.handoff_file("x").parent().map(std::fs::read_dir);
-        for entry in folder.into_iter().flatten().flatten().flatten() {
+        for entry in std::fs::read_dir(self.home.handoffs()).into_iter().flatten().flatten() {
             if entry.path().file_stem().is_some_and(|session| of(&session.to_string_lossy())) {
                 let _ = std::fs::remove_file(entry.path());
             }

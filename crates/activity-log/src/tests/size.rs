@@ -39,4 +39,11 @@ proptest! {
         }).collect();
         prop_assert_eq!(chars_of_json(&format!("\"{json}\"")), text.chars().count() as u64);
     }
+
+    #[test]
+    fn no_text_measures_more_than_it_is(text in any::<String>(), cut in "(\"|\\\\|\\\\u|d83d|é|a){0,12}") {
+        for text in [text, format!("\"{cut}\""), cut] {
+            prop_assert!(chars_of_json(&text) <= text.len() as u64, "{text:?}");
+        }
+    }
 }

@@ -1,7 +1,7 @@
 use longhaul_core::{Millis, Status};
 use proptest::prelude::*;
 
-use crate::{Reach, measure, reaches_far_enough};
+use crate::{Reach, bookmarks_since_prompt, measure, reaches_far_enough};
 
 #[test]
 fn the_window_begins_at_the_last_bookmark() {
@@ -84,6 +84,10 @@ proptest! {
 
     #[test]
     fn no_bytes_break_the_measure(bytes in proptest::collection::vec(any::<u8>(), 0..500)) {
-        let _ = (measure(&bytes, Reach::Whole), measure(&bytes, Reach::Part));
+        for reach in [Reach::Whole, Reach::Part] {
+            let metrics = measure(&bytes, reach);
+            let _ = (metrics.estimated_tokens(), metrics.elapsed_seconds(), metrics.is_turn_running());
+            let _ = (reaches_far_enough(&bytes, reach), bookmarks_since_prompt(&bytes, reach));
+        }
     }
 }

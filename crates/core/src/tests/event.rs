@@ -2,7 +2,7 @@ use std::path::Path;
 
 use proptest::prelude::*;
 
-use crate::event::{Event, EventError, EventName};
+use crate::event::{Event, EventError, EventName, utf8};
 use crate::guard;
 
 macro_rules! payload {
@@ -87,6 +87,14 @@ proptest! {
     #[test]
     fn no_text_breaks_the_reader(text in ".{0,300}") {
         let _ = Event::parse(&text);
+    }
+
+    #[test]
+    fn no_bytes_break_the_reader(at in 0..751_usize, bytes in proptest::collection::vec(any::<u8>(), 0..20)) {
+        let mut damaged = payload!("PostToolUse").as_bytes().to_vec();
+        let at = at.min(damaged.len());
+        damaged.splice(at..(at + bytes.len()).min(damaged.len()), bytes);
+        let _ = Event::parse(&utf8(damaged));
     }
 
     #[test]

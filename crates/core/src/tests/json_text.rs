@@ -1,3 +1,4 @@
+use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use crate::json_text::insert;
@@ -37,5 +38,28 @@ fn what_is_there_is_not_touched() {
         ("{} {}", &["a"]),
     ] {
         assert_eq!(insert(text, path, &json!(2)), None, "{text}");
+    }
+}
+
+/// JSON as people write it, and what is almost JSON.
+fn filelike() -> impl Strategy<Value = String> {
+    let value =
+        prop::sample::select(vec!["1.50e3", "null", "[ 2,{} ]", "\"x\\\"}\"", "{}", "{\"enabled\" : 1}", "{\"a\":2}"]);
+    let key = prop::sample::select(vec!["memory", "enabled", "m\\u0065mory", "a", "é"]);
+    let space = prop::sample::select(vec!["", " ", "\n\t", "\r\n"]);
+    let member = (key, space.clone(), value).prop_map(|(key, space, value)| format!("{space}\"{key}\"{space}:{value}"));
+    let object = (prop::collection::vec(member, 0..5), space)
+        .prop_map(|(members, space)| format!("{space}{{{}{space}}}{space}", members.join(",")));
+    prop_oneof![4 => object, 1 => "[{}\\[\\]\":, a0/]{0,20}"]
+}
+
+proptest! {
+    #[test]
+    fn a_key_that_is_added_is_all_that_is_new(text in filelike()) {
+        if let Some(changed) = insert(&text, &["memory", "enabled"], &json!(true)) {
+            let mut before = if text.trim().is_empty() { json!({}) } else { serde_json::from_str(&text).unwrap() };
+            before["memory"]["enabled"] = json!(true);
+            prop_assert_eq!(serde_json::from_str::<Value>(&changed).ok(), Some(before), "{}", changed);
+        }
     }
 }

@@ -56,7 +56,9 @@ impl Document {
 
     /// Reads the handoff that carries `nonce`, else the first: models quote older ones.
     pub fn parse_answer(text: &str, nonce: &str) -> Result<Self, Malformed> {
-        let lines: Vec<&str> = text.trim_start_matches('\u{feff}').lines().collect();
+        let lines = text.trim_start_matches('\u{feff}').lines();
+        // `lines` takes off one carriage return: what is kept with a second would be read without it.
+        let lines: Vec<&str> = lines.map(|line| line.trim_end_matches('\r')).collect();
         let rules: Vec<usize> = (0..lines.len()).filter(|&at| lines[at].trim() == "---").collect();
         let mut problem = None;
         let mut first = None;

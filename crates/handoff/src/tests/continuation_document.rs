@@ -156,17 +156,18 @@ proptest! {
     #[test]
     fn no_text_breaks_the_reader(
         text in any::<String>(),
-        mixed in "(---\n|continue: (true|false|x)\n|nonce: lh-1\n|```\n|# Remaining\n|- x\n|a: \\[\n|: |&a |\\*a|\t|\u{feff}|é){0,30}",
+        mixed in "(---\n|continue: (true|false|x)\n|nonce: lh-1\n|```\n|# Remaining\n|- x\n|a: \\[\n|: |&a |\\*a|\t|\r|\u{feff}|é){0,30}",
     ) {
         for text in [text, mixed] {
             if let Ok(document) = Document::parse_answer(&text, "lh-1") {
                 let _ = (document.remaining(), document.section("Remaining").map(str::len));
+                prop_assert_eq!(Document::parse_answer(&document.to_text(), "lh-1"), Ok(document));
             }
         }
     }
 
     #[test]
-    fn what_is_kept_in_a_file_is_read_again_the_same(body in "[a-z# \n]{0,80}", goes_on in any::<bool>()) {
+    fn what_is_kept_in_a_file_is_read_again_the_same(body in "[a-z# \r\n]{0,80}", goes_on in any::<bool>()) {
         let text = format!("---\ncontinue: {goes_on}\nnonce: lh-1\n---\n# Task\n{body}\n");
         let document = Document::parse(&text).unwrap();
         prop_assert_eq!(Document::parse(&document.to_text()), Ok(document));

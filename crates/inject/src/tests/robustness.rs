@@ -3,7 +3,9 @@
 use proptest::prelude::*;
 
 use super::look::{IDLE, PERMISSION, RECORDED};
-use crate::{EditorMode, Inspection, Look, look, parse_inspection};
+use crate::{
+    EditorMode, Inspection, KittyWindow, Look, Pane, TmuxPane, WeztermPane, ZellijPane, look, parse_inspection,
+};
 
 fn looks(screen: String, cursor: Option<(usize, usize)>) -> Look {
     look(&Inspection { screen, cursor, ..Inspection::default() }, EditorMode::Normal)
@@ -40,6 +42,26 @@ proptest! {
     fn any_text_can_be_looked_at(screen in any::<String>(), column: usize, row: usize) {
         looks(screen.clone(), Some((column, row)));
         parse_inspection(&screen);
+    }
+
+    #[test]
+    fn no_answer_of_a_terminal_breaks_its_reader(
+        text in any::<String>(),
+        list in "(\\[|\\]|\\{|\\}|,|:|\"id\":|\"pane_id\":|\"pid\":|\"tabs\":|\"windows\":|7|-1|x|1e99){0,20}",
+        end in "(\u{1b}\\[|;|H|\\?25h|3|99999999999999999999|é){0,12}",
+    ) {
+        let panes: [&dyn Pane; 4] = [
+            &TmuxPane { socket: "/s".to_owned(), pane: "%7".to_owned() },
+            &ZellijPane { session: "s".to_owned(), pane: "7".to_owned() },
+            &WeztermPane { pane: "7".to_owned() },
+            &KittyWindow { socket: "unix:/k".to_owned(), window: "7".to_owned() },
+        ];
+        let listed = r#"[{"tabs":[{"windows":[{"id":7,"pid":42}]}]}]"#.to_owned();
+        for pane in panes {
+            for outputs in [vec![], vec![text.clone()], vec![list.clone(), text.clone()], vec![listed.clone(), end.clone()]] {
+                pane.parse(&outputs);
+            }
+        }
     }
 
     #[test]

@@ -2,7 +2,7 @@ use longhaul_core::Millis;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use crate::{Call, INPUT_CHARS, RESPONSE_CHARS, RawCall, Secrets, fold_key};
+use crate::{Call, INPUT_CHARS, RESPONSE_CHARS, RawCall, Secrets, command_key, fold_key, observe};
 
 fn call(input: &str, response: &str) -> Call {
     Call::new(&RawCall { tool_use_id: "toolu_1", tool: "Bash", input, response, ..RawCall::default() })
@@ -85,8 +85,10 @@ proptest! {
         let line = call.to_line();
         prop_assert_eq!(line.lines().count(), 1);
         prop_assert!(serde_json::from_str::<Value>(&line).is_ok());
+        let _ = (observe(&call, Some("/work")), command_key(&call), fold_key(&call));
         prop_assert_eq!(Call::from_line(&line), Some(call));
     }
+
     #[test]
     fn no_line_breaks_the_reader(text in any::<String>(), torn in any::<prop::sample::Index>()) {
         let _ = Call::from_line(&text);

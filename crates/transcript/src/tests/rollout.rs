@@ -236,7 +236,8 @@ proptest! {
         let at = at.min(damaged.len());
         damaged.splice(at..(at + bytes.len()).min(damaged.len()), bytes);
         let batch = read(&damaged);
-        let _ = latest_usage(&damaged);
+        let _ = (latest_usage(&damaged), ends_in_interrupt(&damaged));
+        let _ = damaged.split(|byte| *byte == b'\n').filter_map(SessionMeta::parse).count();
         prop_assert!(batch.turns.len() <= 3);
     }
 

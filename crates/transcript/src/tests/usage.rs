@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 
 use proptest::prelude::*;
 
-use crate::{Usage, latest_usage, window_tokens};
+use crate::{Usage, ends_in_interrupt, latest_usage, window_tokens};
 
 pub(super) fn reply(tokens: u64, sidechain: bool) -> String {
     format!(
@@ -49,6 +49,6 @@ fn windows_follow_the_model() {
 proptest! {
     #[test]
     fn no_bytes_break_the_reader(bytes in proptest::collection::vec(any::<u8>(), 0..300)) {
-        let _ = latest_usage(&bytes);
+        let _ = (latest_usage(&bytes), ends_in_interrupt(&bytes));
     }
 }

@@ -1,0 +1,12 @@
+//! The time that somebody asks `detail` for.
+
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use longhaul_core::clock::Date;
+use longhaul_handoff::parse_moment;
+
+fuzz_target!(|text: &str| {
+    let today = Date { year: 2026, month: 3, day: 1 };
+    let _ = (parse_moment(text, today), Date::parse(text));
+});
