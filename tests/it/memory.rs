@@ -209,21 +209,6 @@ fn a_link_to_a_folder_is_that_folder() {
 }
 
 #[test]
-fn old_raw_text_is_dropped_and_what_was_made_of_it_stays() {
-    let sandbox = Sandbox::new();
-    let session = Session::new(&sandbox, "s");
-    session.prompt("go");
-    session.bash("t1", "ls", "a b");
-    session.stop("done");
-    assert_eq!(rows(&sandbox, "SELECT source_id FROM details").len(), 2);
-    let later = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_millis() as u64;
-    let sandbox = sandbox.at(later + 366 * 24 * 3600 * 1000);
-    Session::new(&sandbox, "later").start("startup");
-    assert_eq!(rows(&sandbox, "SELECT source_id FROM details"), [""; 0]);
-    assert_eq!(titles(&sandbox).len(), 1);
-}
-
-#[test]
 fn a_word_typed_while_the_turn_runs_is_remembered_too() {
     let sandbox = Sandbox::new();
     let session = Session::new(&sandbox, "s");
@@ -327,6 +312,6 @@ fn raw_text_is_dropped_when_it_is_too_old_once_a_day() {
     begin(&sandbox, "third");
     assert!(poll::becomes_true(poll::DEADLINE, || details(&sandbox) == 0));
     let found = sandbox.longhaul(&["memory", "search", "--all", "make", "--json"]).json();
-    assert_eq!(found[0]["title"], "Ran make all", "{found}");
+    assert_eq!(found[0]["title"], "Ran `make all`", "{found}");
     assert_eq!(sandbox.error_log(), "");
 }
