@@ -10,7 +10,6 @@ pub mod doctor;
 mod error;
 mod found;
 pub mod install;
-mod json_text;
 mod manifest;
 mod perform;
 mod places;

@@ -7,9 +7,7 @@ pub(crate) use self::hooks::change as change_hooks;
 pub use self::hooks::{executables_in, with_hooks, without_hooks};
 pub use self::status_line::{is_our_status_line, with_status_line, without_status_line};
 
-use serde_json::Value;
-
-use crate::json_text::{Object, Style, Twice};
+use longhaul_core::json_text::{JsonFile, Object, Twice, Unfit};
 
 /// Why the file is left alone.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -37,36 +35,19 @@ impl From<Twice> for Refusal {
 /// A change of settings: what becomes of the text, `None` where nothing does.
 pub type Change = Result<Option<String>, Refusal>;
 
-/// The file while it is being changed.
-struct Settings {
-    members: Object,
-    style: Style,
-    end: String,
-}
-
-impl Settings {
-    /// Reads the file's text; one that is not there, or empty, holds no settings.
-    fn parse(text: Option<&str>) -> Result<Self, Refusal> {
-        let text = text.filter(|text| !text.trim().is_empty()).unwrap_or("{}\n");
-        let style = Style::of(text);
-        let end = text[text.trim_end().len()..].to_owned();
-        let Some(members) = Object::parse(text) else {
-            let is_json = serde_json::from_str::<Value>(text).is_ok();
-            return Err(if is_json { Refusal::NotSettings } else { Refusal::NotJson });
-        };
-        Ok(Self { members, style, end })
-    }
-
-    fn write(&self) -> String {
-        format!("{}{}", self.members.write(&self.style, 0), self.end)
-    }
+/// Reads the file's text; one that is not there, or empty, holds no settings.
+fn parse(text: Option<&str>) -> Result<JsonFile, Refusal> {
+    JsonFile::parse(text.unwrap_or_default()).map_err(|unfit| match unfit {
+        Unfit::NotJson => Refusal::NotJson,
+        Unfit::NotObject => Refusal::NotSettings,
+    })
 }
 
 /// Takes away members that are empty objects: what the client leaves behind of plugins that are gone.
 ///
 /// Returns an empty text where nothing else is in the file.
 pub fn without_empty(text: &str, names: &[String]) -> Change {
-    let mut settings = Settings::parse(Some(text))?;
+    let mut settings = parse(Some(text))?;
     let is_empty = |text: &str| Object::parse(text).is_some_and(|object| object.is_empty());
     let before = settings.members.clone();
     settings.members.retain(|name, text| !(names.iter().any(|known| known == name) && is_empty(text)));

@@ -4,10 +4,8 @@ use std::path::Path;
 
 use anyhow::anyhow;
 use longhaul_core::Env;
-use longhaul_core::json_text::{append, offset, pretty};
+use longhaul_core::json_text::{Item, JsonFile, List, Unfit};
 use longhaul_runtime::shared_file::{self, Backup, NewFile};
-use serde::Deserialize;
-use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use crate::cli::tmux::own_path;
@@ -17,6 +15,9 @@ use crate::cli::{Exit, out};
 const LABEL: &str = "Longhaul monitor";
 
 const FILE: &str = ".vscode/tasks.json";
+
+/// The list of tasks in it.
+const TASKS: &str = "tasks";
 
 /// Writes the task into the current folder.
 pub(crate) fn run(env: &Env) -> anyhow::Result<Exit> {
@@ -57,47 +58,31 @@ pub(crate) enum Refusal {
     NotTasks,
 }
 
-/// The file, with every task as the text that it is.
-#[derive(Deserialize)]
-struct TasksWire<'a> {
-    #[serde(borrow, default)]
-    tasks: Option<&'a RawValue>,
-    #[serde(default)]
-    version: Option<Value>,
-}
-
 /// Returns the file with the task in it, or `None` where it holds just that already.
 ///
 /// Everything else stays as it is, byte for byte.
 fn merge(existing: Option<&str>, task: &Value) -> Result<Option<String>, Refusal> {
-    let text = existing.unwrap_or_default();
-    if text.trim().is_empty() {
-        return Ok(Some(format!("{}\n", pretty(&json!({ "version": "2.0.0", "tasks": [task] }), 0))));
-    }
-    let whole: Value = serde_json::from_str(text).map_err(|_| Refusal::NotJson)?;
-    // A null would be taken for no list at all.
-    if !whole.is_object() || whole.get("tasks").is_some_and(Value::is_null) {
-        return Err(Refusal::NotTasks);
-    }
-    // Two lists of tasks would be an error here: which of them counts is not for us to say.
-    let file: TasksWire<'_> = serde_json::from_str(text).map_err(|_| Refusal::NotTasks)?;
-    let Some(list) = file.tasks else {
-        let version = if file.version.is_some() { "" } else { "\"version\": \"2.0.0\",\n  " };
-        let members = format!("{version}\"tasks\": [\n    {}\n  ]", pretty(task, 4));
-        return Ok(Some(append(text, text.trim_end().len() - 1, &members, 2)));
+    let mut file = JsonFile::parse(existing.unwrap_or_default()).map_err(|unfit| match unfit {
+        Unfit::NotJson => Refusal::NotJson,
+        Unfit::NotObject => Refusal::NotTasks,
+    })?;
+    // Of two lists of tasks, which one counts is not for us to say.
+    let mut list = match file.members.get(TASKS).map_err(|_| Refusal::NotTasks)? {
+        Some(list) => List::parse(list).ok_or(Refusal::NotTasks)?,
+        None => List::default(),
     };
-    let tasks: Vec<&RawValue> = serde_json::from_str(list.get()).map_err(|_| Refusal::NotTasks)?;
-    let is_ours = |found: &Value| found.get("label").and_then(Value::as_str) == Some(LABEL);
-    for raw in tasks {
-        let found: Value = serde_json::from_str(raw.get()).unwrap_or_default();
-        if is_ours(&found) {
-            let start = offset(text, raw.get());
-            let (before, after) = (&text[..start], &text[start + raw.get().len()..]);
-            return Ok((found != *task).then(|| format!("{before}{}{after}", pretty(task, 4))));
-        }
+    let new = file.style.write(task, 2);
+    let parsed = |item: &Item| serde_json::from_str::<Value>(&item.text).unwrap_or_default();
+    match list.items.iter_mut().find(|item| parsed(item)["label"] == LABEL) {
+        Some(ours) if parsed(ours) == *task => return Ok(None),
+        Some(ours) => ours.text = new,
+        None => list.items.push(Item::new(new)),
     }
-    let end = offset(text, list.get()) + list.get().len() - 1;
-    Ok(Some(append(text, end, &pretty(task, 4), 4)))
+    if !file.members.names().any(|name| name == "version" || name == TASKS) {
+        file.members.set("version", Value::from("2.0.0").to_string());
+    }
+    file.members.set(TASKS, list.write(&file.style, 1));
+    Ok(Some(file.write()))
 }
 
 #[cfg(test)]

@@ -15,12 +15,13 @@ fn check(text: &str, path: &[&str], value: Value, expected: &str) {
 fn what_is_added_leaves_every_other_byte_as_it_was() {
     check("", &["a", "b"], json!(1), "{\n  \"a\": {\n    \"b\": 1\n  }\n}\n");
     check("{}", &["a"], json!("x"), "{\n  \"a\": \"x\"\n}");
-    check("{ \"a\" :1.50e3 }\n", &["b"], json!([2]), "{ \"a\" :1.50e3,\n  \"b\": [\n    2\n  ]\n}\n");
+    check("{ \"a\" :1.50e3 }\n", &["b"], json!([2]), "{ \"a\" :1.50e3,\"b\":[2] }\n");
+    check("\n{\n \"a\": 1\n}", &["b"], json!(2), "\n{\n \"a\": 1,\n \"b\": 2\n}");
     check(
         "{\n\t\"a\": {\"\\u0062\":  1}, \"z\": 3\n}\n",
         &["a", "c"],
         json!(true),
-        "{\n\t\"a\": {\"\\u0062\":  1,\n    \"c\": true\n  }, \"z\": 3\n}\n",
+        "{\n\t\"a\": {\"\\u0062\":  1,\n\t\t\"c\": true}, \"z\": 3\n}\n",
     );
 }
 

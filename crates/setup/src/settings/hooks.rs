@@ -3,10 +3,10 @@
 use std::path::Path;
 
 use longhaul_core::catalog::{REGISTRATIONS, Registration};
+use longhaul_core::json_text::{Item, List, Object, Style};
 use serde_json::{Value, json};
 
-use super::{Change, Refusal, Settings};
-use crate::json_text::{Item, List, Object, Style};
+use super::{Change, Refusal, parse};
 
 const HOOKS: &str = "hooks";
 
@@ -68,7 +68,7 @@ fn group(registration: &Registration, bin: &Path) -> Value {
 ///
 /// Ours, of which `is_ours` knows the commands, are replaced where they stand. Of the rest every byte stays.
 pub(crate) fn change(text: Option<&str>, wanted: &[(&str, Value)], is_ours: fn(&str) -> bool) -> Change {
-    let mut settings = Settings::parse(text)?;
+    let mut settings = parse(text)?;
     let shape = || Refusal::Shape(HOOKS.to_owned());
     let had = settings.members.get(HOOKS)?.map(str::to_owned);
     let mut events = match &had {

@@ -1,10 +1,10 @@
 //! The status line: ours, around the user's own where there is one.
 
+use longhaul_core::json_text::{Object, with_value};
 use longhaul_inject::shell_single_quote;
 use serde_json::{Value, json};
 
-use super::{Change, Refusal, Settings};
-use crate::json_text::{Object, with_value};
+use super::{Change, Refusal, parse};
 
 const KEY: &str = "statusLine";
 const COMMAND: &str = "command";
@@ -16,7 +16,7 @@ const AROUND: &str = " -- sh -c ";
 ///
 /// A status line that is there is put inside ours, which hands it its input and shows what it prints.
 pub fn with_status_line(text: Option<&str>, program: &str) -> Change {
-    let mut settings = Settings::parse(text)?;
+    let mut settings = parse(text)?;
     let shape = || Refusal::Shape(KEY.to_owned());
     let ours = format!("{program} statusline");
     let line = match settings.members.get(KEY)? {
@@ -36,7 +36,7 @@ pub fn with_status_line(text: Option<&str>, program: &str) -> Change {
 
 /// Returns settings with the status line as it was before ours.
 pub fn without_status_line(text: &str) -> Change {
-    let mut settings = Settings::parse(Some(text))?;
+    let mut settings = parse(Some(text))?;
     let Some(line) = settings.members.get(KEY)?.map(str::to_owned) else { return Ok(None) };
     let Some(ours) = command(&line).filter(|command| is_our_status_line(command)) else { return Ok(None) };
     let theirs = ours.split_once(AROUND).and_then(|(_, word)| unquote(word));

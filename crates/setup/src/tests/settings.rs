@@ -30,6 +30,7 @@ fn there_and_back(text: &str) -> String {
 fn hooks_are_added_beside_those_of_others_and_taken_back_to_the_byte() {
     there_and_back("{}\n");
     there_and_back("{\"model\":\"opus\",\"n\":1.50}");
+    there_and_back("\n {\n   \"model\":\"opus\" }");
     there_and_back("{\n  \"z\": 1e2,\n  \"a\": \"\\u00e9\"\n}\n");
     there_and_back("{ \"hooks\" : { \"Stop\":[ {\"hooks\":[{\"command\":\"x\"}]} , {\"a\":1} ] } ,\n\n \"b\":[ ] }\n");
     let others = concat!(
