@@ -3,50 +3,6 @@
 /// What one reply may inject, in characters, with room to spare below the client's own limit.
 pub const CONTEXT_CHARS: usize = 9_500;
 
-/// Collects lines up to a number of characters and says how many did not fit.
-#[derive(Debug)]
-pub struct Budget {
-    text: String,
-    left: usize,
-    omitted: usize,
-}
-
-/// Room kept for the line that says what was left out.
-const NOTICE_CHARS: usize = 80;
-
-impl Budget {
-    /// Starts an empty text of at most `chars` characters.
-    pub fn new(chars: usize) -> Self {
-        Self { text: String::new(), left: chars.saturating_sub(NOTICE_CHARS), omitted: 0 }
-    }
-
-    /// Adds a line if it fits, and returns whether it did; one that does not is counted as left out.
-    ///
-    /// Lines after one that did not fit are still tried: a short one may.
-    pub fn push(&mut self, line: &str) -> bool {
-        let chars = line.chars().count() + 1;
-        if chars > self.left {
-            self.omitted += 1;
-            return false;
-        }
-        self.left -= chars;
-        self.text.push_str(line);
-        self.text.push('\n');
-        true
-    }
-
-    /// Returns the text, with a last line that counts what was left out, if anything was.
-    pub fn finish(mut self, what: &str) -> String {
-        if self.omitted > 0 {
-            let notice: String =
-                format!("[{} {what} left out for space]", self.omitted).chars().take(NOTICE_CHARS - 1).collect();
-            self.text.push_str(&notice);
-            self.text.push('\n');
-        }
-        self.text
-    }
-}
-
 /// Returns `text` cut to `chars` characters, ending in a note of how many are missing where it was cut.
 pub fn cut(text: &str, chars: usize) -> String {
     let total = text.chars().count();

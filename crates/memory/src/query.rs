@@ -10,9 +10,6 @@ const TERMS: usize = 32;
 /// The longest of them, in characters.
 const TERM_CHARS: usize = 200;
 
-/// A trigram index knows nothing shorter.
-const TRIGRAM_CHARS: usize = 3;
-
 /// What somebody looks for.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Query {
@@ -68,33 +65,23 @@ impl Query {
         query
     }
 
-    /// Returns an expression for an index of words: every term must occur, the last word may go on.
+    /// Returns an expression for an index of words: every term that must be there occurs, the last word may go on.
     ///
     /// `None` where no word remains: then there is nothing to look for but the filters.
     pub fn fts(&self) -> Option<String> {
-        let is_searchable = |term: &&Term| term.text.chars().any(char::is_alphanumeric);
         let terms: Vec<&Term> = self.terms.iter().filter(is_searchable).collect();
         let last = terms.last()?;
         // One letter begins far too many words; a sign of Chinese may be half of one.
         let goes_on = !last.is_phrase && (last.text.len() > 1) && last.text.ends_with(char::is_alphanumeric);
-        let mut expression = joined(&terms);
+        let mut expression = joined(&terms, " ");
         expression.push_str(if goes_on { "*" } else { "" });
-        for term in self.excluded.iter().filter(is_searchable) {
-            expression.push_str(&format!(" NOT {}", quoted(&term.text)));
-        }
         Some(expression)
     }
 
-    /// Returns an expression for an index of trigrams: every term of three characters or more must occur somewhere.
-    pub fn substring(&self) -> Option<String> {
-        let is_searchable = |term: &&Term| term.text.chars().count() >= TRIGRAM_CHARS;
-        let terms: Vec<&Term> = self.terms.iter().filter(is_searchable).collect();
-        terms.last()?;
-        let mut expression = joined(&terms);
-        for term in self.excluded.iter().filter(is_searchable) {
-            expression.push_str(&format!(" NOT {}", quoted(&term.text)));
-        }
-        Some(expression)
+    /// Returns an expression for an index of words: any of the terms that must not be there occurs.
+    pub fn without(&self) -> Option<String> {
+        let terms: Vec<&Term> = self.excluded.iter().filter(is_searchable).collect();
+        Some(joined(&terms, " OR ")).filter(|any| !any.is_empty())
     }
 
     fn add(&mut self, term: Term, is_excluded: bool) {
@@ -149,11 +136,13 @@ fn take_term(text: &str) -> (Term, &str) {
     (Term { text: term.trim().to_owned(), is_phrase }, after)
 }
 
-/// Returns the terms, each of them a string: no word is an operator then.
-fn joined(terms: &[&Term]) -> String {
-    terms.iter().map(|term| quoted(&term.text)).collect::<Vec<_>>().join(" ")
+/// Returns whether there is anything in a term that an index of words knows.
+fn is_searchable(term: &&Term) -> bool {
+    term.text.chars().any(char::is_alphanumeric)
 }
 
-fn quoted(text: &str) -> String {
-    format!("\"{}\"", text.replace('"', "\"\""))
+/// Returns the terms, each of them a string: no word is an operator then.
+fn joined(terms: &[&Term], operator: &str) -> String {
+    let quoted = |term: &&Term| format!("\"{}\"", term.text.replace('"', "\"\""));
+    terms.iter().map(quoted).collect::<Vec<_>>().join(operator)
 }

@@ -12,8 +12,6 @@ pub struct Bridge {
     pub client_pid: u32,
     /// The plugin that brought the module.
     pub plugin: String,
-    /// When it was last heard of.
-    pub heard_at: Millis,
     /// What it could not do last.
     pub trouble: Option<String>,
 }
@@ -68,7 +66,7 @@ impl Store {
 
     /// Returns the module of a client.
     pub fn bridge(&self, client_pid: u32) -> Result<Option<Bridge>, StoreError> {
-        let sql = "SELECT client_pid, plugin, heard_ms, trouble FROM bridges WHERE client_pid = ?1";
+        let sql = "SELECT client_pid, plugin, trouble FROM bridges WHERE client_pid = ?1";
         self.connection.query_row(sql, [client_pid], read).optional().map_err(cannot("read the bridge"))
     }
 
@@ -147,17 +145,11 @@ impl Store {
 
 /// Returns every client that is noted.
 pub(crate) fn all(connection: &Connection) -> rusqlite::Result<Vec<Bridge>> {
-    let mut statement =
-        connection.prepare("SELECT client_pid, plugin, heard_ms, trouble FROM bridges ORDER BY heard_ms DESC")?;
+    let mut statement = connection.prepare("SELECT client_pid, plugin, trouble FROM bridges ORDER BY heard_ms DESC")?;
     let rows = statement.query_map((), read)?;
     rows.collect()
 }
 
 fn read(row: &Row<'_>) -> rusqlite::Result<Bridge> {
-    Ok(Bridge {
-        client_pid: row.get(0)?,
-        plugin: row.get(1)?,
-        heard_at: Millis(row.get::<_, i64>(2)?.unsigned_abs()),
-        trouble: row.get(3)?,
-    })
+    Ok(Bridge { client_pid: row.get(0)?, plugin: row.get(1)?, trouble: row.get(2)? })
 }

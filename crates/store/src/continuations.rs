@@ -62,8 +62,6 @@ pub struct Handoff {
     pub session: String,
     /// The round.
     pub round: u32,
-    /// Its front matter, as it was written.
-    pub front: String,
     /// What it says.
     pub body: String,
 }
@@ -184,10 +182,10 @@ impl Store {
     pub fn newest_handoff(&self, chain: i64) -> Result<Option<Handoff>, StoreError> {
         self.connection
             .query_row(
-                "SELECT session_id, round, front, body FROM continuation_handoffs WHERE continuation_id = ?1
+                "SELECT session_id, round, body FROM continuation_handoffs WHERE continuation_id = ?1
                  ORDER BY id DESC LIMIT 1",
                 [chain],
-                |row| Ok(Handoff { session: row.get(0)?, round: row.get(1)?, front: row.get(2)?, body: row.get(3)? }),
+                |row| Ok(Handoff { session: row.get(0)?, round: row.get(1)?, body: row.get(2)? }),
             )
             .optional()
             .map_err(cannot("read the handoff"))

@@ -16,9 +16,7 @@ pub struct Document {
     pub goes_on: bool,
     /// What shows that it answers our question, and not an older one.
     pub nonce: Option<String>,
-    /// Whatever else stands in the front matter, in its order.
-    pub other: Vec<(String, String)>,
-    /// The front matter as it was written, without the rules around it.
+    /// The front matter as it was written, whatever else stands in it, without the rules around it.
     pub front: String,
     /// Everything below the front matter.
     pub body: String,
@@ -101,7 +99,7 @@ impl Document {
             match key {
                 "continue" => verdict = value.parse().ok(),
                 "nonce" => document.nonce = Some(value),
-                key => document.other.push((key.to_owned(), value)),
+                _ => {}
             }
         }
         document.goes_on = verdict.ok_or(Malformed::NoVerdict)?;

@@ -11,7 +11,7 @@ fn a_handoff_is_front_matter_and_sections() {
     let document = Document::parse(GOOD).unwrap();
     assert!(document.goes_on);
     assert_eq!(document.nonce.as_deref(), Some("lh-1"));
-    assert_eq!(document.other, [("owner".to_owned(), "nobody".to_owned())]);
+    assert_eq!(document.front, "continue: true\nnonce: lh-1\nowner: nobody");
     assert_eq!(document.section("task"), Some("Build it."));
     assert_eq!(document.section("Remaining"), Some("- [ ] the other half"));
     assert_eq!(document.section("Key Context"), Some("None."));

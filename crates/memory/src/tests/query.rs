@@ -4,39 +4,41 @@ use proptest::prelude::*;
 use crate::{Kind, Query};
 
 #[track_caller]
-fn check(text: &str, fts: Option<&str>, substring: Option<&str>) {
+fn check(text: &str, fts: Option<&str>, without: Option<&str>) {
     let query = Query::parse(text);
-    assert_eq!((query.fts().as_deref(), query.substring().as_deref()), (fts, substring), "{text:?}");
+    assert_eq!((query.fts().as_deref(), query.without().as_deref()), (fts, without), "{text:?}");
 }
 
 #[test]
 fn words_and_phrases_become_strings() {
-    check("login", Some("\"login\"*"), Some("\"login\""));
-    check("fix  login", Some("\"fix\" \"login\"*"), Some("\"fix\" \"login\""));
-    check("\"exact words\"", Some("\"exact words\""), Some("\"exact words\""));
-    check("a \"b c\" -old", Some("\"a\" \"b c\" NOT \"old\""), Some("\"b c\" NOT \"old\""));
-    check("x -\"two words\" -y", Some("\"x\" NOT \"two words\" NOT \"y\""), None);
-    check("“curly quotes” x", Some("\"curly quotes\" \"x\""), Some("\"curly quotes\""));
-    check("src/auth.rs", Some("\"src/auth.rs\"*"), Some("\"src/auth.rs\""));
+    check("login", Some("\"login\"*"), None);
+    check("fix  login", Some("\"fix\" \"login\"*"), None);
+    check("\"exact words\"", Some("\"exact words\""), None);
+    check("a \"b c\" -old", Some("\"a\" \"b c\""), Some("\"old\""));
+    check("x -\"two words\" -y", Some("\"x\""), Some("\"two words\" OR \"y\""));
+    check("“curly quotes” x", Some("\"curly quotes\" \"x\""), None);
+    check("src/auth.rs", Some("\"src/auth.rs\"*"), None);
     check("日", Some("\"日\"*"), None);
 }
 
 #[test]
 fn no_word_is_an_operator() {
-    check("a AND b OR c", Some("\"a\" \"AND\" \"b\" \"OR\" \"c\""), Some("\"AND\""));
-    check("NEAR(a b)", Some("\"NEAR(a\" \"b)\""), Some("\"NEAR(a\""));
-    check("title:x*", Some("\"title:x*\""), Some("\"title:x*\""));
+    check("a AND b OR c", Some("\"a\" \"AND\" \"b\" \"OR\" \"c\""), None);
+    check("NEAR(a b)", Some("\"NEAR(a\" \"b)\""), None);
+    check("title:x*", Some("\"title:x*\""), None);
     check("a\"b", Some("\"a\" \"b\""), None);
-    check("^x {y} (z", Some("\"^x\" \"{y}\" \"(z\"*"), Some("\"{y}\""));
-    check("a\0b", Some("\"a b\"*"), Some("\"a b\""));
+    check("^x {y} (z", Some("\"^x\" \"{y}\" \"(z\"*"), None);
+    check("a\0b", Some("\"a b\"*"), None);
+    check("a -NOT", Some("\"a\""), Some("\"NOT\""));
 }
 
 #[test]
 fn nothing_to_look_for_is_none() {
-    for text in ["", "  ", "\"", "\"\"", "-", "--", "😀", "* ( )", "-only", "-\"not this\"", "file:x"] {
+    for text in ["", "  ", "\"", "\"\"", "-", "--", "😀", "* ( )", "-😀", "file:x", "-- *** 🎉🎉🎉"] {
         check(text, None, None);
     }
-    check("-- *** 🎉🎉🎉", None, Some("\"***\" \"🎉🎉🎉\""));
+    check("-only", None, Some("\"only\""));
+    check("-\"not this\"", None, Some("\"not this\""));
 }
 
 #[test]
@@ -54,7 +56,8 @@ fn filters_are_taken_out() {
 fn a_filter_that_cannot_be_is_a_word() {
     let query = Query::parse("kind:odd since:yesterday file: -kind:fix");
     assert_eq!((query.kind, query.since, query.file.as_deref()), (None, None, None));
-    assert_eq!(query.fts().as_deref(), Some("\"kind:odd\" \"since:yesterday\" \"file:\" NOT \"kind:fix\""));
+    assert_eq!(query.fts().as_deref(), Some("\"kind:odd\" \"since:yesterday\" \"file:\""));
+    assert_eq!(query.without().as_deref(), Some("\"kind:fix\""));
 }
 
 #[test]
@@ -65,13 +68,13 @@ fn long_text_is_cut() {
     assert_eq!(long.len(), 203);
 }
 
-/// Reads an expression the way FTS5 does: strings, with a star behind the last one, and NOT between them.
+/// Reads an expression the way FTS5 does: strings, with a star behind the last one, and OR between them or nothing.
 fn is_safe(expression: &str) -> bool {
     let mut rest = expression;
     let mut strings = 0;
     loop {
         rest = rest.strip_prefix(if strings == 0 { "" } else { " " }).unwrap_or("!");
-        rest = if strings == 0 { rest } else { rest.strip_prefix("NOT ").unwrap_or(rest) };
+        rest = if strings == 0 { rest } else { rest.strip_prefix("OR ").unwrap_or(rest) };
         let Some(mut body) = rest.strip_prefix('"') else { return false };
         loop {
             let Some(quote) = body.find('"') else { return false };
@@ -97,7 +100,7 @@ proptest! {
     ) {
         for text in [text, mixed] {
             let query = Query::parse(&text);
-            for expression in [query.fts(), query.substring()].into_iter().flatten() {
+            for expression in [query.fts(), query.without()].into_iter().flatten() {
                 prop_assert!(is_safe(&expression), "{text:?} → {expression}");
             }
         }

@@ -2,7 +2,7 @@
 
 use longhaul_core::Millis;
 use longhaul_core::clock::Date;
-use longhaul_memory::{Kind, Query, Term};
+use longhaul_memory::{Kind, Query};
 use longhaul_store::{Hit, Order, SearchQuery, Store, StoreError, What};
 
 use crate::midnight;
@@ -35,12 +35,12 @@ pub struct Wanted {
 /// Finds it, in the project with this key or in all.
 pub fn find(store: &Store, wanted: &Wanted, project_key: Option<&str>) -> Result<Vec<Hit>, StoreError> {
     let query = &wanted.query;
-    let words = Query { excluded: Vec::new(), ..query.clone() }.fts();
+    let words = query.fts();
     // A word that no index knows, such as an emoji, is nowhere; a star is everything.
     if words.is_none() && query.terms.iter().any(|term| term.text != "*") {
         return Ok(Vec::new());
     }
-    let without = any_of(&query.excluded);
+    let without = query.without();
     let parts: Vec<&str> = query.terms.iter().map(|term| term.text.as_str()).collect();
     let kinds: Vec<Kind> = wanted.kinds.iter().copied().chain(query.kind.filter(|_| wanted.kinds.is_empty())).collect();
     let day_before = |date: Date| Millis(midnight(date).0.saturating_sub(1));
@@ -59,11 +59,4 @@ pub fn find(store: &Store, wanted: &Wanted, project_key: Option<&str>) -> Result
         limit: wanted.limit,
         offset: wanted.offset,
     })
-}
-
-/// Writes terms of which none may occur.
-fn any_of(terms: &[Term]) -> Option<String> {
-    let words = terms.iter().filter(|term| term.text.chars().any(char::is_alphanumeric));
-    let quoted: Vec<String> = words.map(|term| format!("\"{}\"", term.text.replace('"', "\"\""))).collect();
-    Some(quoted.join(" OR ")).filter(|any| !any.is_empty())
 }

@@ -1,12 +1,12 @@
 //! What a session is shown of its project when it begins.
 
 use longhaul_core::Millis;
-use longhaul_memory::{Kind, MadeBy, Summary};
+use longhaul_memory::{Kind, Summary};
 use rusqlite::{Connection, OptionalExtension};
 
 use super::millis;
 use super::place::project_number;
-use super::records::{maker, raw_chars, texts};
+use super::records::{raw_chars, texts};
 use crate::{Store, StoreError, cannot};
 
 /// A project's newest observations.
@@ -46,8 +46,6 @@ pub struct LatestSummary {
     pub session: String,
     /// When.
     pub at: Millis,
-    /// Who wrote it.
-    pub made_by: MadeBy,
     /// What it says.
     pub summary: Summary,
 }
@@ -62,8 +60,7 @@ impl Store {
     pub fn latest_summary(&self, project_key: &str) -> Result<Option<LatestSummary>, StoreError> {
         self.connection
             .query_row(
-                "SELECT t.id, s.session_id, t.created_at, t.made_by, t.request, t.investigated, t.learned, t.completed,
-                        t.next_steps
+                "SELECT t.id, s.session_id, t.created_at, t.request, t.investigated, t.learned, t.completed, t.next_steps
                  FROM session_summaries t JOIN sessions s ON s.id = t.session_id
                  WHERE t.project_id = (SELECT id FROM projects WHERE project_key = ?1)
                  ORDER BY t.created_at DESC, t.id DESC LIMIT 1",
@@ -73,13 +70,12 @@ impl Store {
                         id: row.get(0)?,
                         session: row.get(1)?,
                         at: millis(row.get(2)?),
-                        made_by: maker(row, 3)?,
                         summary: Summary {
-                            request: row.get(4)?,
-                            investigated: row.get(5)?,
-                            learned: row.get(6)?,
-                            completed: row.get(7)?,
-                            next_steps: row.get(8)?,
+                            request: row.get(3)?,
+                            investigated: row.get(4)?,
+                            learned: row.get(5)?,
+                            completed: row.get(6)?,
+                            next_steps: row.get(7)?,
                         },
                     })
                 },

@@ -1,15 +1,14 @@
-//! What a session came to, and better words for what a rule has said.
+//! What a session came to.
 
 use longhaul_core::Millis;
-use longhaul_memory::{MadeBy, Observation, Summary};
+use longhaul_memory::{MadeBy, Summary};
 use rusqlite::{Connection, TransactionBehavior, named_params};
 
 use super::place::Place;
-use super::take_in::list;
 use crate::{Store, StoreError, cannot};
 
 /// Who may overwrite whom: everybody a rule and their own, a person everybody.
-const MAY_OVERWRITE: &str = "(made_by = 'rule' OR made_by = :maker OR :maker = 'person')";
+const MAY_OVERWRITE: &str = "(old.made_by = 'rule' OR old.made_by = :maker OR :maker = 'person')";
 
 impl Store {
     /// Stores what a session came to, up to one of its prompts; returns whether that changed anything.
@@ -41,29 +40,6 @@ impl Store {
             )
             .map_err(cannot("look for the summary"))
     }
-
-    /// Puts an observation into other words; returns whether that was allowed.
-    ///
-    /// What happened stays: kind, tool and files are not touched.
-    pub fn reword(&self, id: i64, words: &Observation, made_by: MadeBy) -> Result<bool, StoreError> {
-        let sql = format!(
-            "UPDATE observations SET title = :title, narrative = :narrative, facts = :facts, made_by = :maker
-             WHERE id = :id AND {MAY_OVERWRITE}"
-        );
-        self.connection
-            .execute(
-                &sql,
-                named_params! {
-                    ":id": id,
-                    ":title": words.title,
-                    ":narrative": words.narrative,
-                    ":facts": list(&words.facts),
-                    ":maker": made_by.as_str(),
-                },
-            )
-            .map(|rows| rows > 0)
-            .map_err(cannot("reword the observation"))
-    }
 }
 
 pub(super) fn write(
@@ -88,9 +64,8 @@ pub(super) fn write(
              request = excluded.request, investigated = excluded.investigated, learned = excluded.learned,
              completed = excluded.completed, next_steps = excluded.next_steps, made_by = excluded.made_by,
              created_at = excluded.created_at
-         WHERE {} AND (old.request, old.investigated, old.learned, old.completed, old.next_steps, old.made_by)
-               IS NOT (:request, :investigated, :learned, :completed, :next, :maker)",
-        MAY_OVERWRITE.replace("made_by", "old.made_by")
+         WHERE {MAY_OVERWRITE} AND (old.request, old.investigated, old.learned, old.completed, old.next_steps, old.made_by)
+               IS NOT (:request, :investigated, :learned, :completed, :next, :maker)"
     );
     let rows = connection.execute(
         &sql,

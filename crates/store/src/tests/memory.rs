@@ -217,13 +217,6 @@ fn a_rule_never_overwrites_better_words() {
     assert!(!write("model again", MadeBy::Model));
     assert_eq!(shelf.store.latest_summary("/p").unwrap().unwrap().summary.request, "person");
     shelf.is_sound();
-
-    shelf.take("s1", &[call("t", Kind::Change, "Edited a.rs", 3)]);
-    let words = observation(Kind::Change, "Made the parser faster", "");
-    assert!(shelf.store.reword(1, &words, MadeBy::Model).unwrap());
-    assert!(!shelf.store.reword(1, &words, MadeBy::Rule).unwrap());
-    assert_eq!(shelf.store.page_lines("/p", 5).unwrap().lines[0].title, "Made the parser faster");
-    shelf.is_sound();
 }
 
 #[test]
