@@ -11,10 +11,10 @@ use crate::plan::Plan;
 use crate::view::{Context, Said, TurnView, short_session};
 
 /// How many turns are shown word for word, where there is space.
-pub const RECENT_TURNS: usize = 20;
+pub(crate) const RECENT_TURNS: usize = 20;
 
 /// How much of the last request, and of the last reply, is shown first.
-pub const WHERE_CHARS: usize = 600;
+const WHERE_CHARS: usize = 600;
 
 /// What a short session may always take.
 const SMALLEST_CHARS: usize = 3000;

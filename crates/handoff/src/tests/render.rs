@@ -2,8 +2,8 @@ use longhaul_core::Millis;
 use longhaul_core::budget::CONTEXT_CHARS;
 use proptest::prelude::*;
 
-use crate::render::render_into;
-use crate::{Context, RECENT_TURNS, Rendered, Said, Trigger, TurnView, render, tokens};
+use crate::render::{RECENT_TURNS, render_into};
+use crate::{Context, Rendered, Said, Trigger, TurnView, render, tokens};
 
 const SESSION: &str = "9a6acab5-6b83-4ba7-8147-66b36e6dfed0";
 const START: u64 = 1_794_650_000_000;
