@@ -56,8 +56,8 @@ pub(crate) fn run(env: &Env, command: Command) -> anyhow::Result<Exit> {
                 rendered.chars,
                 rendered.tokens,
                 rendered.tokens + rendered.tokens_saved,
-                rendered.turns_l2,
-                rendered.turns_l1,
+                rendered.word_for_word,
+                rendered.in_a_line,
                 rendered.omitted
             ));
         }

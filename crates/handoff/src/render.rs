@@ -30,9 +30,9 @@ pub struct Rendered {
     /// The text; empty where there is nothing to say.
     pub text: String,
     /// Turns shown word for word, the ones at the top included.
-    pub turns_l2: usize,
+    pub word_for_word: usize,
     /// Turns shown in a line.
-    pub turns_l1: usize,
+    pub in_a_line: usize,
     /// Turns left out for space.
     pub omitted: usize,
     /// The text's characters.
@@ -88,8 +88,8 @@ pub fn render_into(context: &Context<'_>, chars: usize) -> Rendered {
     text.push_str(CLOSE);
     let tokens = tokens(&text);
     Rendered {
-        turns_l2: turns.len() - listed.len() + plan.recent,
-        turns_l1: plan.lines.len(),
+        word_for_word: turns.len() - listed.len() + plan.recent,
+        in_a_line: plan.lines.len(),
         omitted,
         chars: text.chars().count(),
         tokens,
