@@ -20,6 +20,7 @@ mod next;
 mod out;
 mod paint;
 mod progress;
+mod sessions;
 mod shell;
 mod status;
 mod statusline;

@@ -6,6 +6,7 @@ use longhaul_core::{Env, SessionId};
 use longhaul_inject::{Terminal, Want, printable};
 use longhaul_runtime::{ActivityLog, Home, Order, Outcome, Receipt, SessionRecord, inject};
 
+use super::sessions::only_one;
 use super::{Exit, out};
 
 /// The longest note.
@@ -59,12 +60,7 @@ pub(crate) fn run(env: &Env, args: &Args) -> anyhow::Result<Exit> {
 fn find_session(env: &Env, home: &Home, prefix: Option<&str>) -> anyhow::Result<SessionRecord> {
     let records = SessionRecord::all(home);
     if let Some(prefix) = prefix {
-        let mut found: Vec<_> = records.into_iter().filter(|record| record.session.starts_with(prefix)).collect();
-        if found.len() > 1 {
-            let ids: Vec<&str> = found.iter().map(|record| record.session.as_str()).collect();
-            bail!("several sessions begin with {prefix:?}: {}", ids.join(", "));
-        }
-        return found.pop().with_context(|| format!("no session is known whose id begins with {prefix:?}"));
+        return only_one(prefix, records, |record| &record.session);
     }
     let own = env.client_session.as_deref().and_then(SessionId::new);
     let here = Terminal::detect(env);

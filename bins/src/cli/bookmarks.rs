@@ -8,7 +8,7 @@ use longhaul_runtime::Home;
 use longhaul_store::Bookmark;
 use serde_json::json;
 
-use super::{Exit, out};
+use super::{Exit, out, paint};
 
 #[derive(clap::Args)]
 pub(crate) struct Args {
@@ -57,17 +57,11 @@ fn to_json(bookmark: &Bookmark) -> serde_json::Value {
     })
 }
 
-/// Lays the bookmarks out in columns as wide as what is in them.
+/// Lays the bookmarks out in columns.
 fn table(bookmarks: &[Bookmark]) -> Vec<String> {
     let header = ["TIME", "SESSION", "COMMIT", "CONTEXT", "NOTE"].map(str::to_owned);
     let rows: Vec<[String; 5]> = std::iter::once(header).chain(bookmarks.iter().map(row)).collect();
-    let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
-    let widths = [width(0), width(1), width(2), width(3)];
-    let line = |[time, session, commit, context, note]: &[String; 5]| {
-        let [w0, w1, w2, w3] = widths;
-        format!("{time:w0$}  {session:w1$}  {commit:w2$}  {context:>w3$}  {note}").trim_end().to_owned()
-    };
-    rows.iter().map(line).collect()
+    paint::columns(&rows, &[3])
 }
 
 fn row(bookmark: &Bookmark) -> [String; 5] {

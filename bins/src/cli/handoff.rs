@@ -8,6 +8,7 @@ use longhaul_runtime::{Home, Keeper, utc_offset_seconds};
 use longhaul_store::{Injection, Session, Store};
 use serde_json::json;
 
+use super::sessions::only_one;
 use super::{Exit, out};
 
 /// How many lines of the log are shown.
@@ -55,8 +56,8 @@ pub(crate) fn run(env: &Env, command: Command) -> anyhow::Result<Exit> {
                 rendered.chars,
                 rendered.tokens,
                 rendered.tokens + rendered.tokens_saved,
-                rendered.turns_l2,
-                rendered.turns_l1,
+                rendered.word_for_word,
+                rendered.in_a_line,
                 rendered.omitted
             ));
         }
@@ -81,12 +82,7 @@ pub(crate) fn run(env: &Env, command: Command) -> anyhow::Result<Exit> {
 /// Finds the session that is named, else the project's newest that has been prompted.
 fn find(store: &Store, project: &Project, prefix: Option<&str>) -> anyhow::Result<Session> {
     if let Some(prefix) = prefix {
-        let mut found = store.sessions_like(prefix)?;
-        if found.len() > 1 {
-            let ids: Vec<&str> = found.iter().map(|session| session.session.as_str()).collect();
-            bail!("several sessions begin with {prefix:?}: {}", ids.join(", "));
-        }
-        return found.pop().with_context(|| format!("no session is known whose id begins with {prefix:?}"));
+        return only_one(prefix, store.sessions_like(prefix)?, |session| &session.session);
     }
     let newest = store.sessions_of(&project.key)?.into_iter().find(|session| session.prompts > 0);
     newest.with_context(|| format!("nothing is kept of a session in {}: name one with --session ID", project.path))

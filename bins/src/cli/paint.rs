@@ -55,6 +55,18 @@ fn char_width(c: char) -> usize {
     c.width().unwrap_or(0)
 }
 
+/// Lays rows out in columns as wide as what is in them; the columns in `right` are set to the right.
+pub(crate) fn columns<const N: usize>(rows: &[[String; N]], right: &[usize]) -> Vec<String> {
+    let widths: [usize; N] =
+        std::array::from_fn(|column| rows.iter().map(|row| width(&row[column])).max().unwrap_or_default());
+    let cell = |(column, text): (usize, &String)| {
+        let space = " ".repeat(widths[column] - width(text));
+        if right.contains(&column) { space + text } else { format!("{text}{space}") }
+    };
+    let line = |row: &[String; N]| row.iter().enumerate().map(cell).collect::<Vec<_>>().join("  ");
+    rows.iter().map(|row| line(row).trim_end().to_owned()).collect()
+}
+
 /// Cuts `text` to at most `columns`, with `…` where something is missing.
 pub(crate) fn fit(text: &str, columns: usize) -> String {
     if width(text) <= columns {
@@ -134,7 +146,7 @@ fn code(tone: Tone) -> Option<&'static str> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Colours, Span, Tone, bar, fit, fit_line, harmless, render, tokens, width};
+    use super::{Colours, Span, Tone, bar, columns, fit, fit_line, harmless, render, tokens, width};
 
     #[test]
     fn escape_codes_and_bidi_marks_are_left_out() {
@@ -152,6 +164,14 @@ mod tests {
         let line = [Span::new("ab", Tone::Bold), Span::new("語語", Tone::Plain), Span::new("x", Tone::Plain)];
         assert_eq!(render(&fit_line(&line, 5), Colours::No), "ab語…");
         assert_eq!(render(&fit_line(&line, 7), Colours::Yes), "\u{1b}[1mab\u{1b}[0m語語x");
+    }
+
+    #[test]
+    fn a_table_is_laid_out_by_columns_not_by_characters() {
+        let rows = [["NAME", "AGE", "LAST"], ["日本", "5s", ""], ["e\u{301}", "12m", "語"]];
+        let rows = rows.map(|row| row.map(str::to_owned));
+        assert_eq!(columns(&rows, &[1]), ["NAME  AGE  LAST", "日本   5s", "e\u{301}     12m  語"]);
+        assert!(columns::<2>(&[], &[]).is_empty());
     }
 
     #[test]

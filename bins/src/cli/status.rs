@@ -7,7 +7,7 @@ use longhaul_inject::printable;
 use longhaul_runtime::{Home, Tracker, agent_json};
 use longhaul_tracker::{Agent, Options, age, urgency};
 
-use super::{Exit, monitor, out};
+use super::{Exit, monitor, out, paint};
 
 #[derive(clap::Args)]
 pub(crate) struct Args {
@@ -49,19 +49,12 @@ pub(crate) fn place(agent: &Agent) -> String {
     agent.target.clone().or(pane).unwrap_or_else(|| "-".to_owned())
 }
 
-/// Lays the sessions out in columns as wide as what is in them.
+/// Lays the sessions out in columns.
 fn table(agents: &[Agent], used: &BTreeMap<String, f64>, options: &Options, now: u64) -> Vec<String> {
     let header = ["STATE", "AGE", "CONTEXT", "PROJECT", "BRANCH", "PANE", "LAST"].map(str::to_owned);
     let rows = agents.iter().map(|agent| row(agent, used.get(&agent.session), options, now));
     let rows: Vec<[String; 7]> = std::iter::once(header).chain(rows).collect();
-    let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
-    let widths = [width(0), width(1), width(2), width(3), width(4), width(5)];
-    let line = |[state, age, context, project, branch, pane, last]: &[String; 7]| {
-        let [w0, w1, w2, w3, w4, w5] = widths;
-        let line = format!("{state:w0$}  {age:>w1$}  {context:>w2$}  {project:w3$}  {branch:w4$}  {pane:w5$}  {last}");
-        line.trim_end().to_owned()
-    };
-    rows.iter().map(line).collect()
+    paint::columns(&rows, &[1, 2])
 }
 
 fn row(agent: &Agent, used: Option<&f64>, options: &Options, now: u64) -> [String; 7] {

@@ -32,7 +32,7 @@ impl Pressure {
 }
 
 /// Returns whether subagents return faster than the guard's usual margin allows for.
-pub fn is_agent_burst(metrics: &Metrics) -> bool {
+pub(crate) fn is_agent_burst(metrics: &Metrics) -> bool {
     metrics.agent_burst >= BURST
 }
 

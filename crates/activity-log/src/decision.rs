@@ -12,7 +12,7 @@ use crate::Metrics;
 pub const RECEIPT_MS: u64 = 5_000;
 
 /// How many injections in a row may go unconfirmed before bookmarks rest until the next prompt: one, and one retry.
-pub const MAX_UNCONFIRMED: u64 = 2;
+const MAX_UNCONFIRMED: u64 = 2;
 
 /// Which hook asks.
 #[derive(Debug, Clone, Copy)]

@@ -15,8 +15,8 @@ mod since_prompt;
 mod size;
 mod window;
 
-pub use crate::compaction::{Pressure, is_agent_burst, should_compact, should_deny_agents};
-pub use crate::decision::{MAX_UNCONFIRMED, RECEIPT_MS, Reason, Situation, Skip, Verdict, decide, meets_any_threshold};
+pub use crate::compaction::{Pressure, should_compact, should_deny_agents};
+pub use crate::decision::{RECEIPT_MS, Reason, Situation, Skip, Verdict, decide, meets_any_threshold};
 pub use crate::line::Line;
 pub use crate::since_prompt::bookmarks_since_prompt;
 pub use crate::size::chars_of_json;

@@ -92,11 +92,8 @@ const fn register(
 }
 
 const ALL: &[Job] = &Job::ALL;
-const BOTH: &[Job] = &[Job::Bookmarks, Job::Tracker];
-const CALLS: &[Job] = &[Job::Bookmarks, Job::Tracker, Job::Memory];
 const BOOKMARKS: &[Job] = &[Job::Bookmarks];
 const TRACKER: &[Job] = &[Job::Tracker];
-const WAITING: &[Job] = &[Job::Tracker, Job::Continuation];
 
 /// Every registered event, in the order of a session's life.
 pub const REGISTRATIONS: &[Registration] = &[
@@ -128,7 +125,7 @@ pub const REGISTRATIONS: &[Registration] = &[
     register(
         EventName::PostToolUse,
         "longhaul-post-tool-use",
-        CALLS,
+        &[Job::Bookmarks, Job::Tracker, Job::Memory],
         "Counts the call and notes it; when enough work has passed, types a bookmark into the running turn",
     ),
     register(
@@ -146,7 +143,7 @@ pub const REGISTRATIONS: &[Registration] = &[
     register(
         EventName::Notification,
         "longhaul-notification",
-        WAITING,
+        &[Job::Tracker, Job::Continuation],
         "The same, where no other event told; carries on a continuation that got stuck",
     ),
     register(EventName::SubagentStart, "longhaul-subagent-start", ALL, "Notes that a subagent runs"),
@@ -155,7 +152,7 @@ pub const REGISTRATIONS: &[Registration] = &[
         ..register(
             EventName::SubagentStop,
             "longhaul-subagent-stop",
-            BOTH,
+            &[Job::Bookmarks, Job::Tracker],
             "Counts what the subagent brought back; may bookmark",
         )
     },
@@ -172,7 +169,7 @@ pub const REGISTRATIONS: &[Registration] = &[
     register(
         EventName::StopFailure,
         "longhaul-stop-failure",
-        WAITING,
+        &[Job::Tracker, Job::Continuation],
         "The turn ended in an error: blocked, with its kind; a used-up limit holds a continuation up",
     ),
     register(

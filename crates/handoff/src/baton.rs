@@ -5,7 +5,7 @@ use std::fmt;
 use longhaul_core::Millis;
 
 /// How long a baton waits for somebody to take it.
-pub const TTL_MS: u64 = 60 * 60 * 1000;
+pub(crate) const TTL_MS: u64 = 60 * 60 * 1000;
 
 /// The commands that pass a baton, and what they are called in the record.
 const COMMANDS: [(&str, Trigger); 4] = [

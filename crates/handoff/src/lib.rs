@@ -24,12 +24,12 @@ mod view;
 
 pub use longhaul_core::clock::{Date, date_of, time_of};
 
-pub use crate::baton::{Baton, TTL_MS, Trigger, baton_command};
+pub use crate::baton::{Baton, Trigger, baton_command};
 pub use crate::choose::{Client, NoBaton, Offer, Pick, Taker, choose};
 pub use crate::middle::cut_middle;
 pub use crate::moment::{Moment, MomentError, Span, parse_moment};
 pub use crate::predecessor::{ChainError, MAX_MERGES, Refusal, Session, follow, newest_unmerged, predecessor};
-pub use crate::render::{RECENT_TURNS, Rendered, WHERE_CHARS, allowance, render, render_into};
+pub use crate::render::{Rendered, allowance, render, render_into};
 pub use crate::skeleton::{Action, Work, skeleton};
 pub use crate::view::{Context, Said, TurnView};
 

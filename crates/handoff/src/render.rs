@@ -12,10 +12,10 @@ use crate::plan::Plan;
 use crate::view::{Context, Said, TurnView};
 
 /// How many turns are shown word for word, where there is space.
-pub const RECENT_TURNS: usize = 20;
+pub(crate) const RECENT_TURNS: usize = 20;
 
 /// How much of the last request, and of the last reply, is shown first.
-pub const WHERE_CHARS: usize = 600;
+const WHERE_CHARS: usize = 600;
 
 /// What a short session may always take.
 const SMALLEST_CHARS: usize = 3000;
@@ -29,9 +29,9 @@ pub struct Rendered {
     /// The text; empty where there is nothing to say.
     pub text: String,
     /// Turns shown word for word, the ones at the top included.
-    pub turns_l2: usize,
+    pub word_for_word: usize,
     /// Turns shown in a line.
-    pub turns_l1: usize,
+    pub in_a_line: usize,
     /// Turns left out for space.
     pub omitted: usize,
     /// The text's characters.
@@ -87,8 +87,8 @@ pub fn render_into(context: &Context<'_>, chars: usize) -> Rendered {
     text.push_str(CLOSE);
     let tokens = tokens(&text);
     Rendered {
-        turns_l2: turns.len() - listed.len() + plan.recent,
-        turns_l1: plan.lines.len(),
+        word_for_word: turns.len() - listed.len() + plan.recent,
+        in_a_line: plan.lines.len(),
         omitted,
         chars: text.chars().count(),
         tokens,

@@ -175,14 +175,16 @@ pub fn file_name_of(socket: &str) -> String {
     format!("{:016x}", fnv(&[socket]))
 }
 
-fn detect_tmux(tmux: &str, pane: Option<&str>) -> Result<TmuxPane, NoTerminal> {
+/// Returns the socket of the server that a value of `TMUX` names; `None` where it is none of tmux's.
+pub fn tmux_socket(tmux: &str) -> Option<&str> {
     // The socket's path may hold commas itself: the two fields after it cannot.
     let mut fields = tmux.rsplitn(3, ',');
-    let (session, pid, socket) = (fields.next(), fields.next(), fields.next());
-    let socket = match (socket, pid, session) {
-        (Some(socket), Some(_), Some(_)) if !socket.is_empty() => socket.to_owned(),
-        (_, _, _) => return Err(NoTerminal::BadTmux { value: tmux.to_owned() }),
-    };
+    let (_session, _pid, socket) = (fields.next()?, fields.next()?, fields.next()?);
+    Some(socket).filter(|socket| !socket.is_empty())
+}
+
+fn detect_tmux(tmux: &str, pane: Option<&str>) -> Result<TmuxPane, NoTerminal> {
+    let socket = tmux_socket(tmux).ok_or_else(|| NoTerminal::BadTmux { value: tmux.to_owned() })?.to_owned();
     let pane = pane.ok_or(NoTerminal::NoPane)?;
     if !pane.strip_prefix('%').is_some_and(is_number) {
         return Err(NoTerminal::BadPane { value: pane.to_owned() });

@@ -80,7 +80,7 @@ impl TmuxPane {
 ///
 /// tmux ends a command at any argument that ends in `;`, even after `--`, unless a backslash stands before it; that
 /// backslash it removes.
-fn protect_semicolon(text: &str) -> String {
+pub fn protect_semicolon(text: &str) -> String {
     match text.strip_suffix(';') {
         Some(head) => format!("{head}\\;"),
         None => text.to_owned(),

@@ -26,11 +26,11 @@ mod text;
 pub use crate::call::{Call, RawCall, Secrets, fold_key};
 pub use crate::cap::{INPUT_CHARS, RESPONSE_CHARS, cap};
 pub use crate::observation::{Kind, MadeBy, Observation, Summary};
-pub use crate::observe::{NARRATIVE_CHARS, TITLE_CHARS, command_key, decisions, fix_of, observe};
+pub use crate::observe::{NARRATIVE_CHARS, TITLE_CHARS, command_key, fix_of, observe};
 pub use crate::page::{Page, PageInput, PageLine, PageSummary, page};
 pub use crate::query::{Query, Term};
 pub use crate::redact::redact;
-pub use crate::skip::{DEFAULT_SKIPPED, is_skipped, matches};
+pub use crate::skip::{is_skipped, matches};
 pub use crate::strip::strip_json;
 pub use crate::summarize::{PART_CHARS, REQUEST_CHARS, TurnText, summarize};
 

@@ -8,7 +8,7 @@ mod others;
 
 pub(crate) use self::command::normalized;
 pub use self::command::{command_key, fix_of};
-pub use self::decision::decisions;
+pub(crate) use self::decision::decisions;
 
 use crate::call::Call;
 use crate::fields::Fields;

@@ -1,7 +1,7 @@
 //! Tools that leave nothing worth remembering.
 
 /// Tools that are not remembered unless the user says otherwise: they keep lists, ask, or load something.
-pub const DEFAULT_SKIPPED: [&str; 14] = [
+pub(crate) const DEFAULT_SKIPPED: [&str; 14] = [
     "AskUserQuestion",
     "EnterPlanMode",
     "ListMcpResources",
@@ -23,8 +23,8 @@ const OWN: &str = "mcp__*longhaul*";
 
 /// Returns whether calls of `tool` are not remembered.
 ///
-/// Those that are `configured`, or, where none are, [`DEFAULT_SKIPPED`]; a `*` in an entry stands for any characters. Our
-/// own tools are always skipped, and so is a call without a tool's name.
+/// Those that are `configured`, or, where none are, those that keep lists, ask, or load something; a `*` in an entry stands
+/// for any characters. Our own tools are always skipped, and so is a call without a tool's name.
 pub fn is_skipped(tool: &str, configured: &[String]) -> bool {
     let listed = match configured {
         [] => DEFAULT_SKIPPED.contains(&tool),

@@ -1,11 +1,11 @@
 //! Which subagents of a session run: they can open a dialog at any moment.
 
 use std::collections::BTreeSet;
-use std::io::Write;
 
 use longhaul_core::SessionId;
 use longhaul_core::event::BackgroundTask;
 
+use crate::files::word;
 use crate::{Error, Home, files};
 
 /// What is read of the file's end.
@@ -55,12 +55,5 @@ pub(crate) fn any_running(home: &Home, session: &SessionId) -> bool {
 }
 
 fn append(home: &Home, session: &SessionId, line: &str) -> Result<(), Error> {
-    let path = home.session_file(session, "agents");
-    let mut file = files::open_append(&path)?;
-    file.write_all(format!("{line}\n").as_bytes()).map_err(|source| Error::Write { path, source })
-}
-
-/// Returns an id as one word of one line.
-fn word(id: &str) -> String {
-    id.chars().map(|c| if c.is_whitespace() || c.is_control() { '_' } else { c }).collect()
+    files::append_line(&home.session_file(session, "agents"), line)
 }

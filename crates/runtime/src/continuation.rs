@@ -3,7 +3,6 @@
 mod deliver;
 
 use std::fs::File;
-use std::io::Read;
 use std::path::Path;
 
 use longhaul_core::{Env, Millis, config};
@@ -61,18 +60,14 @@ pub(crate) fn written(project: Option<&Path>, keeper: Keeper) -> Vec<Written> {
         .into_iter()
         .filter_map(|(name, kind)| {
             let (text, modified) = files::read_foreign(&dir.join(name))?;
-            let since = modified.duration_since(std::time::UNIX_EPOCH).ok()?;
-            Some(Written { kind, modified: Millis(since.as_millis() as u64), text: keeper.clean(&text) })
+            Some(Written { kind, modified: files::since_epoch(modified)?, text: keeper.clean(&text) })
         })
         .collect()
 }
 
 /// Returns a random word that the answer to a question must carry.
 pub(crate) fn nonce() -> Result<String, Error> {
-    let path = Path::new("/dev/urandom");
-    let mut bytes = [0; 8];
-    let read = File::open(path).and_then(|mut file| file.read_exact(&mut bytes));
-    read.map_err(|source| Error::Read { path: path.to_owned(), source })?;
+    let bytes = files::random::<8>()?;
     // Letters first: a nonce that reads as a number would be one in YAML.
     Ok(bytes.iter().fold("lh-".to_owned(), |nonce, byte| format!("{nonce}{byte:02x}")))
 }

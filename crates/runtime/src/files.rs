@@ -4,8 +4,9 @@ use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::os::unix::fs::{DirBuilderExt, FileExt, OpenOptionsExt};
 use std::path::Path;
-use std::time::SystemTime;
+use std::time::{SystemTime, UNIX_EPOCH};
 
+use longhaul_core::Millis;
 use rustix::fs::OFlags;
 
 use crate::Error;
@@ -43,6 +44,36 @@ pub(crate) fn read_without_waiting(path: &Path) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     file.take(MAX_OWN).read_to_end(&mut bytes)?;
     Ok(bytes)
+}
+
+/// Returns when a file was last written; `None` where there is none.
+pub(crate) fn modified(path: &Path) -> Option<Millis> {
+    since_epoch(fs::metadata(path).ok()?.modified().ok()?)
+}
+
+/// Returns a file's time as ours.
+pub(crate) fn since_epoch(time: SystemTime) -> Option<Millis> {
+    Some(Millis(time.duration_since(UNIX_EPOCH).ok()?.as_millis() as u64))
+}
+
+/// Returns random bytes.
+pub(crate) fn random<const N: usize>() -> Result<[u8; N], Error> {
+    let path = Path::new("/dev/urandom");
+    let mut bytes = [0; N];
+    let read = File::open(path).and_then(|mut file| file.read_exact(&mut bytes));
+    read.map_err(|source| Error::Read { path: path.to_owned(), source })?;
+    Ok(bytes)
+}
+
+/// Appends a line to a file.
+pub(crate) fn append_line(path: &Path, line: &str) -> Result<(), Error> {
+    let mut file = open_append(path)?;
+    file.write_all(format!("{line}\n").as_bytes()).map_err(|source| Error::Write { path: path.to_owned(), source })
+}
+
+/// Returns an id as one word of one line.
+pub(crate) fn word(id: &str) -> String {
+    id.chars().map(|c| if c.is_whitespace() || c.is_control() { '_' } else { c }).collect()
 }
 
 /// Creates a folder and those above it, 0700.

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::SystemTime;
 
 use jiff::Timestamp;
 use longhaul_core::{Millis, SessionId};
@@ -11,7 +11,7 @@ use longhaul_tracker::Agent;
 use longhaul_transcript::Usage;
 use serde_json::{Value, json};
 
-use crate::{Error, Home, SessionRecord, process, usage};
+use crate::{Error, Home, SessionRecord, files, process, usage};
 
 /// A session, by its tracker row, its record, or both.
 #[derive(Debug, Clone)]
@@ -104,7 +104,7 @@ impl Observer {
         let log = SessionId::new(&session).map(|session| home.session_file(&session, "log"));
         let touched = agent.as_ref().map(|agent| Millis(agent.touched_ms));
         let started = record.as_ref().map(|record| Millis(record.started_at));
-        let heard = [touched, started, log.as_deref().and_then(modified), path.and_then(modified)];
+        let heard = [touched, started, log.as_deref().and_then(files::modified), path.and_then(files::modified)];
         let pid = agent.as_ref().and_then(|agent| agent.pid).or(record.as_ref().and_then(|record| record.client_pid));
         Observed {
             client_runs: pid.map(process::is_alive),
@@ -161,9 +161,4 @@ pub fn agent_json(agent: &Agent, used: Option<f64>, bridges: &[Bridge], now: u64
         "started_at": text(agent.started_at),
         "updated_at": text(agent.updated_at),
     })
-}
-
-fn modified(path: &Path) -> Option<Millis> {
-    let modified = std::fs::metadata(path).ok()?.modified().ok()?;
-    Some(Millis(modified.duration_since(UNIX_EPOCH).ok()?.as_millis() as u64))
 }

@@ -3,12 +3,10 @@
 //! `sessions/<id>.private`, a line each: `+ id` a private prompt began the turn `id`, `@ id` a subagent of one, `-` a prompt
 //! of a turn that is public. Ids only. Most sessions have no such file.
 
-use std::io::Write;
-use std::path::Path;
-
 use longhaul_core::SessionId;
 use longhaul_core::event::Common;
 
+use crate::files::word;
 use crate::{Error, Home, files};
 
 /// What is known of a session's private turns.
@@ -84,12 +82,5 @@ fn path(home: &Home, session: &SessionId) -> std::path::PathBuf {
 }
 
 fn append(home: &Home, session: &SessionId, line: &str) -> Result<(), Error> {
-    let path: &Path = &path(home, session);
-    let mut file = files::open_append(path)?;
-    file.write_all(format!("{line}\n").as_bytes()).map_err(|source| Error::Write { path: path.to_owned(), source })
-}
-
-/// Returns an id as one word of one line.
-fn word(id: &str) -> String {
-    id.chars().map(|c| if c.is_whitespace() || c.is_control() { '_' } else { c }).collect()
+    files::append_line(&path(home, session), line)
 }

@@ -21,6 +21,11 @@ pub(crate) fn clock() -> Millis {
     Millis(SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as u64))
 }
 
+/// Returns the time after waiting; never before the event that it all belongs to.
+pub(crate) fn now(env: &Env) -> Millis {
+    env.now.max(clock())
+}
+
 /// Returns how many seconds east of UTC this machine's clock on the wall is.
 pub fn utc_offset_seconds(at: Millis) -> i32 {
     let instant = i64::try_from(at.0).ok().and_then(|ms| Timestamp::from_millisecond(ms).ok()).unwrap_or_default();

@@ -14,7 +14,7 @@ pub use self::setup::command;
 use std::time::Duration;
 
 use longhaul_core::Env;
-use longhaul_inject::Step;
+use longhaul_inject::{Step, protect_semicolon, tmux_socket};
 
 use crate::{Deadline, Error, process};
 
@@ -36,10 +36,8 @@ pub struct Server {
 impl Server {
     /// Returns the server that `$TMUX` names; `None` outside tmux.
     pub fn of(env: &Env) -> Option<Self> {
-        // The socket's path may hold commas itself: the two fields after it cannot.
-        let mut fields = env.tmux.as_deref()?.rsplitn(3, ',');
-        let (_session, _pid, socket) = (fields.next()?, fields.next()?, fields.next()?);
-        (!socket.is_empty()).then(|| Self { socket: socket.to_owned(), deadline: None })
+        let socket = tmux_socket(env.tmux.as_deref()?)?;
+        Some(Self { socket: socket.to_owned(), deadline: None })
     }
 
     /// Runs commands one after the other, up to the first that fails, and returns what they print.
@@ -75,16 +73,6 @@ impl Server {
 /// Returns a command's words.
 fn words<const N: usize>(words: [&str; N]) -> Vec<String> {
     words.map(str::to_owned).to_vec()
-}
-
-/// Returns `text` such that tmux takes a `;` at its end for a character.
-///
-/// tmux ends a command at any argument that ends in `;`, unless a backslash stands before it; that backslash it removes.
-fn protect_semicolon(text: &str) -> String {
-    match text.strip_suffix(';') {
-        Some(head) => format!("{head}\\;"),
-        None => text.to_owned(),
-    }
 }
 
 #[cfg(test)]

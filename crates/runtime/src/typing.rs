@@ -5,7 +5,7 @@ mod typist;
 use std::time::{Duration, Instant};
 
 use longhaul_activity_log::{Line, RECEIPT_MS};
-use longhaul_core::{Env, Millis, SessionId};
+use longhaul_core::{Env, SessionId};
 use longhaul_inject::{Decision, Terminal, Want};
 
 pub(crate) use self::typist::{Superseded, Typist};
@@ -97,7 +97,7 @@ pub fn inject(
             Submitted::Superseded => return Ok(Outcome::Superseded),
             Submitted::No(why) => {
                 if !typist.has_typed() {
-                    log.append(&[Line::GivenUp { at: now(env) }])?;
+                    log.append(&[Line::GivenUp { at: surroundings::now(env) }])?;
                 }
                 return Ok(Outcome::GaveUp(why));
             }
@@ -108,15 +108,10 @@ pub fn inject(
         if is_superseded(env, home, order, log, ticket)? {
             return Ok(Outcome::Superseded);
         }
-        log.append(&[Line::Injection { at: now(env) }])?;
+        log.append(&[Line::Injection { at: surroundings::now(env) }])?;
         ticket = log.ticket()?;
     }
     Ok(Outcome::GaveUp(format!("{:?} was typed twice and never confirmed", order.text)))
-}
-
-/// Returns the time of a line that is written after waiting; never before the event that it belongs to.
-fn now(env: &Env) -> Millis {
-    env.now.max(surroundings::clock())
 }
 
 /// What became of one try.

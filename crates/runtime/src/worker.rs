@@ -101,11 +101,7 @@ impl Drop for Claim {
 
 /// Returns 256 random bits.
 pub fn new_token() -> Result<String, Error> {
-    let path = "/dev/urandom";
-    let mut bytes = [0; 32];
-    let read = File::open(path).and_then(|mut file| file.read_exact(&mut bytes));
-    read.map_err(|source| Error::Read { path: path.into(), source })?;
-    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+    Ok(files::random::<32>()?.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
 /// Returns the worker that runs, if one does.

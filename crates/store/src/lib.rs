@@ -63,6 +63,9 @@ pub enum StoreError {
     /// A newer version of the program has written it.
     #[error("{} was written by a newer version (schema {found}, this one knows {known}): update longhaul", path.display())]
     TooNew { path: PathBuf, found: u32, known: u32 },
+    /// An older version of the program has written it, and whoever opens it may not change it.
+    #[error("{} was written by an older version (schema {found}, this one knows {known}): the next hook brings it up to date", path.display())]
+    TooOld { path: PathBuf, found: u32, known: u32 },
     /// Another program's database is not as it should be.
     #[error("{} cannot be taken over: {problem}", path.display())]
     Foreign { path: PathBuf, problem: String },
@@ -80,7 +83,7 @@ impl StoreError {
         match self {
             Self::Corrupt { .. } => true,
             Self::Open { source, .. } | Self::Statement { source, .. } => is_damage(&source.0),
-            Self::TooNew { .. } | Self::Foreign { .. } | Self::Unreadable { .. } => false,
+            Self::TooNew { .. } | Self::TooOld { .. } | Self::Foreign { .. } | Self::Unreadable { .. } => false,
         }
     }
 
@@ -90,7 +93,7 @@ impl StoreError {
             Self::Open { source, .. } | Self::Corrupt { source, .. } | Self::Statement { source, .. } => {
                 matches!(source.0.sqlite_error_code(), Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked))
             }
-            Self::TooNew { .. } | Self::Foreign { .. } | Self::Unreadable { .. } => false,
+            Self::TooNew { .. } | Self::TooOld { .. } | Self::Foreign { .. } | Self::Unreadable { .. } => false,
         }
     }
 

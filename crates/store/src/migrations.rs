@@ -1,5 +1,6 @@
 //! The schema, one step per version. A step that has shipped is never edited: a change is a new step.
 
+use std::cmp::Ordering;
 use std::path::Path;
 use std::time::Duration;
 
@@ -58,10 +59,12 @@ pub(crate) fn must_be_current(connection: &Connection, path: &Path) -> Result<()
         .pragma_query_value(None, "user_version", |row| row.get(0))
         .map_err(|error| StoreError::open(path, error))?;
     let known = STEPS.len() as u32;
-    if found != known {
-        return Err(StoreError::TooNew { path: path.to_owned(), found, known });
+    let path = || path.to_owned();
+    match found.cmp(&known) {
+        Ordering::Less => Err(StoreError::TooOld { path: path(), found, known }),
+        Ordering::Equal => Ok(()),
+        Ordering::Greater => Err(StoreError::TooNew { path: path(), found, known }),
     }
-    Ok(())
 }
 
 /// Sets the journal, which is kept in the file from then on.

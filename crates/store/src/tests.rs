@@ -82,6 +82,19 @@ fn a_newer_schema_is_refused_and_left_alone() {
 }
 
 #[test]
+fn a_schema_that_only_a_reader_finds_old_is_called_old() {
+    let folder = folder();
+    let path = folder.path().join("l.db");
+    let store = open(&path).unwrap();
+    let read = || Store::open_to_read(&path, Duration::from_secs(5)).map(drop);
+    assert!(read().is_ok());
+    store.connection.pragma_update(None, "user_version", 3).unwrap();
+    assert!(matches!(read(), Err(StoreError::TooOld { found: 3, .. })));
+    store.connection.pragma_update(None, "user_version", 900).unwrap();
+    assert!(matches!(read(), Err(StoreError::TooNew { found: 900, .. })));
+}
+
+#[test]
 fn what_is_no_database_is_an_error_and_left_alone() {
     let folder = folder();
     let path = folder.path().join("l.db");

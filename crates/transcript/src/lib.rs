@@ -32,7 +32,7 @@ pub use crate::detail::{Detail, DetailKind};
 pub use crate::entry::{Block, Entry, Kind};
 pub use crate::fill::{Filled, Listener, Told, WindowFrom, fill};
 pub use crate::interrupt::ends_in_interrupt;
-pub use crate::reader::{Batch, MAX_LINE, Reader};
+pub use crate::reader::{Batch, Reader};
 pub use crate::rollout::SessionMeta;
 pub use crate::timestamp::parse_timestamp;
 pub use crate::turn::{Attachment, COMPACTED, Call, Said, Turn, absorb};

@@ -9,7 +9,7 @@ use crate::rollout;
 use crate::turn::Turn;
 
 /// The longest line that is read; a longer one is passed over without being held in memory.
-pub const MAX_LINE: usize = 64 << 20;
+pub(crate) const MAX_LINE: usize = 64 << 20;
 
 /// What a read brought.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

@@ -8,6 +8,7 @@ use serde_json::json;
 use super::ids;
 use super::place::Memory;
 use crate::cli::ask::confirm;
+use crate::cli::sessions::only_one;
 use crate::cli::{Exit, out};
 
 #[derive(clap::Args)]
@@ -34,7 +35,7 @@ pub(crate) fn run(memory: &Memory<'_>, args: &Args) -> Result<Exit> {
     let Some(mut store) = memory.existing()? else { bail!("nothing is remembered yet") };
     memory.empty_spools(&mut store)?;
     if let Some(prefix) = &args.session {
-        let id = one_session(&store, prefix)?;
+        let id = only_one(prefix, store.sessions_like(prefix)?, |session| &session.session)?.session;
         confirm(&format!("Forget everything that session {id} said and did?"), args.yes)?;
         store.forget_session(&id, memory.env.now)?;
         memory.remove_handoffs(|session| session == id);
@@ -88,19 +89,4 @@ fn said(args: &Args, message: &str, what: &serde_json::Value) -> Result<Exit> {
         out::message(message);
     }
     Ok(Exit::Success)
-}
-
-fn one_session(store: &Store, prefix: &str) -> Result<String> {
-    let mut found = store.sessions_like(prefix)?;
-    if found.iter().any(|session| session.session == prefix) {
-        return Ok(prefix.to_owned());
-    }
-    match (found.pop(), found.as_slice()) {
-        (Some(session), []) => Ok(session.session),
-        (Some(last), others) => {
-            let ids: Vec<&str> = others.iter().chain([&last]).map(|session| session.session.as_str()).collect();
-            bail!("several sessions begin with {prefix:?}: {}", ids.join(", "))
-        }
-        (None, _) => bail!("no session is known whose id begins with {prefix:?}"),
-    }
 }

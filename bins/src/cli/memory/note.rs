@@ -5,7 +5,7 @@ use std::io::Read;
 use anyhow::{Context, Result, bail};
 use longhaul_memory::{RESPONSE_CHARS, TITLE_CHARS, cap};
 use longhaul_runtime::Keeper;
-use longhaul_runtime::memory::import::leaves_out;
+use longhaul_runtime::memory::is_excluded;
 use longhaul_store::{NewNote, RecordId, What};
 use serde_json::json;
 
@@ -64,7 +64,7 @@ pub(crate) fn save(memory: &Memory<'_>, new: &NewText<'_>) -> Result<RecordId> {
     let title = new.title.map(|title| keeper.clean(title)).filter(|title| !title.trim().is_empty());
     let title = one_line(title.as_deref().unwrap_or(text));
     let here = memory.here();
-    if new.project.is_none() && leaves_out(&memory.config, memory.env, here.path.as_ref()) {
+    if new.project.is_none() && is_excluded(&memory.config.memory, memory.env, here.path.as_ref()) {
         bail!("{} is not to be remembered: memory.exclude in the config says so", here.path);
     }
     let mut store = memory.store()?;

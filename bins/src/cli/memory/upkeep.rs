@@ -33,8 +33,8 @@ pub(crate) struct Export {
     /// Write to this file, which only you can read, instead of standard output
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// Print JSON lines; there is no other form
-    #[arg(long)]
+    /// Taken, as by every command, and changes nothing: there is no other form
+    #[arg(long, hide = true)]
     json: bool,
 }
 

@@ -2,7 +2,7 @@
 
 use longhaul_core::Millis;
 
-use crate::TTL_MS;
+use crate::baton::TTL_MS;
 
 use super::document::Document;
 use super::found::{find_handoff, says_to_go_on};

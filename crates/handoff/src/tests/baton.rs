@@ -1,6 +1,7 @@
 use longhaul_core::Millis;
 
-use crate::{Baton, TTL_MS, Trigger, baton_command};
+use crate::baton::TTL_MS;
+use crate::{Baton, Trigger, baton_command};
 
 #[track_caller]
 fn check(prompt: &str, expected: Option<Trigger>) {

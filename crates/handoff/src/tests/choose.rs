@@ -1,6 +1,7 @@
 use longhaul_core::Millis;
 
-use crate::{Baton, Client, NoBaton, Offer, TTL_MS, Taker, Trigger, choose};
+use crate::baton::TTL_MS;
+use crate::{Baton, Client, NoBaton, Offer, Taker, Trigger, choose};
 
 const NOW: u64 = 10 * TTL_MS;
 

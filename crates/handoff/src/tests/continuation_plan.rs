@@ -1,6 +1,6 @@
 use longhaul_core::Millis;
 
-use crate::TTL_MS;
+use crate::baton::TTL_MS;
 use crate::continuation::{Act, EXPIRES_MS, Fill, HELD_UP_MS, LIFTS, Occasion, Outcome, Plan, Rules, State, TurnEnd};
 
 pub(super) const PROMPT: &str = "Go on.";

@@ -2,8 +2,8 @@ use longhaul_core::Millis;
 use longhaul_core::budget::{CONTEXT_CHARS, tokens};
 use proptest::prelude::*;
 
-use crate::render::render_into;
-use crate::{Context, RECENT_TURNS, Rendered, Said, Trigger, TurnView, render};
+use crate::render::{RECENT_TURNS, render_into};
+use crate::{Context, Rendered, Said, Trigger, TurnView, render};
 
 const SESSION: &str = "9a6acab5-6b83-4ba7-8147-66b36e6dfed0";
 const START: u64 = 1_794_650_000_000;
@@ -63,7 +63,7 @@ fn rendered(kept: &[Kept]) -> Rendered {
     let rendered = with_context(kept, render);
     assert_eq!(rendered.chars, rendered.text.chars().count());
     assert!(rendered.chars <= CONTEXT_CHARS, "{}", rendered.chars);
-    assert_eq!(rendered.turns_l2 + rendered.turns_l1 + rendered.omitted, kept.len());
+    assert_eq!(rendered.word_for_word + rendered.in_a_line + rendered.omitted, kept.len());
     assert!(rendered.text.starts_with("<longhaul-context>\n") && rendered.text.ends_with("</longhaul-context>"));
     rendered
 }
@@ -86,14 +86,14 @@ fn a_short_session_is_shown_whole_and_once() {
     ];
     let rendered = rendered(&kept);
     assert_eq!(rendered.text, text);
-    assert_eq!((rendered.turns_l2, rendered.turns_l1, rendered.omitted), (2, 0, 0));
+    assert_eq!((rendered.word_for_word, rendered.in_a_line, rendered.omitted), (2, 0, 0));
 }
 
 #[test]
 fn two_hundred_large_turns_fit_and_the_rest_is_counted() {
     let rendered = rendered(&session(200, 500, 20_000, 0));
-    assert!(rendered.turns_l2 >= 3, "{rendered:?}");
-    assert!(rendered.turns_l1 >= 30, "{rendered:?}");
+    assert!(rendered.word_for_word >= 3, "{rendered:?}");
+    assert!(rendered.in_a_line >= 30, "{rendered:?}");
     assert!(rendered.omitted > 100);
     assert!(rendered.chars > 9000, "{}", rendered.chars);
     let notice = format!("[{} older turns left out for space", rendered.omitted);
@@ -111,7 +111,7 @@ fn the_order_is_where_we_are_recent_older() {
     assert!(at("Last reply") < at("Recent turns") && at("Recent turns") < at("Older turns"));
     assert!(at("request 27: ") < at("request 28: "));
     assert_eq!(rendered.omitted, 0);
-    assert_eq!((rendered.turns_l2, rendered.turns_l1), (RECENT_TURNS + 1, 30 - RECENT_TURNS - 1));
+    assert_eq!((rendered.word_for_word, rendered.in_a_line), (RECENT_TURNS + 1, 30 - RECENT_TURNS - 1));
     let older: Vec<&str> = rendered.text.split_once("Older turns, one line each:\n").unwrap().1.lines().collect();
     assert!(older[..9].iter().all(|line| line.contains("(longhaul detail ") && line.contains("--session 9a6acab5)")));
     assert!(older[0].contains("asked 0 →") && older[8].contains("asked 8 →"));
@@ -121,7 +121,7 @@ fn the_order_is_where_we_are_recent_older() {
 fn older_words_become_lines_before_anything_is_left_out() {
     let rendered = rendered(&session(50, 600, 1200, 20_000));
     assert_eq!(rendered.omitted, 0, "{}", rendered.text);
-    assert!(rendered.turns_l2 < RECENT_TURNS && rendered.turns_l2 >= 3, "{rendered:?}");
+    assert!(rendered.word_for_word < RECENT_TURNS && rendered.word_for_word >= 3, "{rendered:?}");
 }
 
 #[test]
@@ -154,7 +154,7 @@ fn bookmarks_and_local_commands_are_not_shown() {
     let rendered = render(&Context { session: SESSION, turns: &turns, now: Millis(START), ..Context::default() });
     assert!(rendered.text.contains("[Last request] do it\n") && rendered.text.contains("[Last reply] noted\n"));
     assert!(!rendered.text.contains('·') && !rendered.text.contains("/model"));
-    assert_eq!((rendered.turns_l2, rendered.turns_l1, rendered.omitted), (2, 0, 0));
+    assert_eq!((rendered.word_for_word, rendered.in_a_line, rendered.omitted), (2, 0, 0));
     let nothing = render(&Context { session: SESSION, turns: &turns[1..3], ..Context::default() });
     assert_eq!(nothing, Rendered::default());
 }
@@ -206,9 +206,9 @@ proptest! {
         let rendered = with_context(&kept, |context| render_into(context, chars));
         prop_assert!(rendered.text.chars().count() <= chars);
         prop_assert_eq!(rendered.text.chars().count(), rendered.chars);
-        prop_assert!(rendered.turns_l2 + rendered.turns_l1 + rendered.omitted <= kept.len());
+        prop_assert!(rendered.word_for_word + rendered.in_a_line + rendered.omitted <= kept.len());
         let said = kept.iter().filter(|turn| turn.asked.chars().chain(turn.replied.chars()).any(char::is_alphanumeric)).count();
-        prop_assert_eq!(rendered.turns_l2 + rendered.turns_l1 + rendered.omitted, said);
+        prop_assert_eq!(rendered.word_for_word + rendered.in_a_line + rendered.omitted, said);
         prop_assert!(with_context(&kept, render).chars <= CONTEXT_CHARS);
     }
 }

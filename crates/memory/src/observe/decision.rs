@@ -12,7 +12,7 @@ const LABELS: [&str; 4] = ["decision:", "decided:", "decision made:", "final dec
 /// Returns the decisions that a text states: lines that begin with `Decision:`, `Decided:` or `**Decision**`.
 ///
 /// The lines up to the next empty one are its reasons. Quoted code is not read.
-pub fn decisions(assistant_text: &str) -> Vec<Observation> {
+pub(crate) fn decisions(assistant_text: &str) -> Vec<Observation> {
     let mut found: Vec<Observation> = Vec::new();
     let mut in_code = false;
     let mut open = false;

@@ -1,4 +1,5 @@
-use crate::{Kind, decisions};
+use crate::Kind;
+use crate::observe::decisions;
 
 #[test]
 fn only_what_is_said_to_be_one_is_a_decision() {

@@ -1,4 +1,5 @@
-use crate::{DEFAULT_SKIPPED, is_skipped};
+use crate::is_skipped;
+use crate::skip::DEFAULT_SKIPPED;
 
 #[track_caller]
 fn check(tool: &str, configured: &[&str], expected: bool) {

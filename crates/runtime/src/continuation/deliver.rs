@@ -47,9 +47,10 @@ pub(crate) fn deliver(env: &Env, log: &ErrorLog, id: i64) -> Result<(), Error> {
         let (settings, _) = settings(&config.continuation, Some(Path::new(&chain.project_path)));
         let course = Course { settings, can_type: true };
         if env.disabled || !course.settings.enabled {
-            let switched_off =
-                |plan: &Plan, remaining: &[String]| course.meet(plan, &Occasion::SwitchedOff, remaining, clock(env));
-            return store.meet(id, clock(env), switched_off).map(drop).map_err(Error::from);
+            let switched_off = |plan: &Plan, remaining: &[String]| {
+                course.meet(plan, &Occasion::SwitchedOff, remaining, surroundings::now(env))
+            };
+            return store.meet(id, surroundings::now(env), switched_off).map(drop).map_err(Error::from);
         }
         if chain.plan.paused {
             match wait_for_limit(env, &mut store, &course, &chain)? {
@@ -63,7 +64,7 @@ pub(crate) fn deliver(env: &Env, log: &ErrorLog, id: i64) -> Result<(), Error> {
         let why = match scene.deliver(&activity, text)? {
             Delivered::MovedOn => return Ok(()),
             Delivered::Overtaken => {
-                let now = clock(env);
+                let now = surroundings::now(env);
                 let met =
                     store.meet(id, now, |plan, remaining| course.meet(plan, &Occasion::Overtaken, remaining, now))?;
                 let reason = met.map(|met| met.chain.plan.reason).unwrap_or_default();
@@ -74,7 +75,7 @@ pub(crate) fn deliver(env: &Env, log: &ErrorLog, id: i64) -> Result<(), Error> {
             Delivered::No(_) if chain.client_pid != 0 && !process::is_alive(chain.client_pid) => return Ok(()),
             Delivered::No(why) => why,
         };
-        let now = clock(env);
+        let now = surroundings::now(env);
         let occasion = Occasion::Undelivered { why: &why };
         let same = |plan: &Plan| is_same_step(plan, &chain.plan);
         let met = store.meet(id, now, |plan, remaining| match same(plan) {
@@ -158,7 +159,7 @@ impl Scene<'_> {
         let is_nested = client_pid.is_some_and(|pid| client::is_nested(env, pid));
         let terminal = record.and_then(|record| record.terminal).or_else(here).filter(|_| !is_nested);
         // The wall clock may be set back meanwhile.
-        let until = Instant::now() + Duration::from_millis(chain.plan.deadline.since(clock(env)));
+        let until = Instant::now() + Duration::from_millis(chain.plan.deadline.since(surroundings::now(env)));
         let has_bridge = bridge::is_there(self.config, self.store, client_pid)?;
         let errand = if chain.plan.state == State::Clearing { Errand::Clear } else { Errand::Prompt };
         match means(errand, has_bridge, terminal.as_ref()) {
@@ -281,7 +282,7 @@ fn wait_for_limit(env: &Env, store: &mut Store, course: &Course, chain: &Chain) 
         if !store.chain(chain.id)?.is_some_and(|now| now.plan.paused) {
             return Ok(false);
         }
-        let now = clock(env);
+        let now = surroundings::now(env);
         if now >= lifted {
             let resumed = |plan: &Plan, remaining: &[String]| course.meet(plan, &Occasion::Lifted, remaining, now);
             return Ok(store.meet(chain.id, now, resumed)?.is_some_and(|met| met.act == Act::TypeAgain));
@@ -298,9 +299,4 @@ fn lifted_at(limits: &str) -> Option<Millis> {
     let used_up = limits.values().filter(|limit| used(limit).is_some_and(|used| used >= 99.0)).filter_map(resets).max();
     let next = || limits.values().filter_map(resets).min();
     used_up.or_else(next).map(|seconds| Millis(seconds * 1000))
-}
-
-/// Returns the time now; never before the event that it all belongs to.
-fn clock(env: &Env) -> Millis {
-    env.now.max(surroundings::clock())
 }

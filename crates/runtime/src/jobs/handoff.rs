@@ -257,7 +257,7 @@ impl<E: HookEvent<'static>> Hook<E> {
         claim: &Claim,
         rendered: Rendered,
     ) -> Result<(String, String), Error> {
-        let turns = rendered.turns_l2 + rendered.turns_l1;
+        let turns = rendered.word_for_word + rendered.in_a_line;
         store.log_injection(
             &NewInjection {
                 session: &session.session,

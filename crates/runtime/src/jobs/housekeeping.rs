@@ -7,7 +7,7 @@ use std::time::Duration;
 use longhaul_core::Millis;
 use longhaul_core::event::SessionStart;
 
-use crate::{Error, Flow, Hook};
+use crate::{Error, Flow, Hook, files};
 
 /// Session files untouched for this long are removed.
 const KEEP: Duration = Duration::from_secs(7 * 24 * 60 * 60);
@@ -45,7 +45,5 @@ fn is_locked(path: &Path) -> bool {
 }
 
 fn is_old(path: &Path, keep: Duration, now: Millis) -> bool {
-    let modified = fs::metadata(path).and_then(|metadata| metadata.modified());
-    let since_epoch = modified.ok().and_then(|time| time.duration_since(std::time::UNIX_EPOCH).ok());
-    since_epoch.is_some_and(|at| Duration::from_millis(now.0).saturating_sub(at) > keep)
+    files::modified(path).is_some_and(|at| Duration::from_millis(now.since(at)) > keep)
 }

@@ -13,7 +13,6 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, sync_channel};
 use std::thread;
-use std::time::UNIX_EPOCH;
 
 use longhaul_core::{Config, Env, SessionId};
 use longhaul_store::{Bulk, NewSession, Session, Store};
@@ -24,9 +23,8 @@ use self::reading::{Told, WAITING, read_all};
 pub(crate) use self::teller::Teller;
 use self::writing::Writer;
 pub(crate) use self::writing::past_turn;
-use super::is_excluded;
 use crate::handoff::Project;
-use crate::{Error, Home};
+use crate::{Error, Home, files};
 
 /// Transcripts of subagents, which older clients keep beside the sessions' own.
 const SIDECHAIN: &str = "agent-";
@@ -155,8 +153,8 @@ fn source(path: PathBuf) -> Option<Source> {
         return None;
     }
     let metadata = fs::metadata(&path).ok().filter(fs::Metadata::is_file)?;
-    let modified = metadata.modified().ok()?.duration_since(UNIX_EPOCH).ok()?;
-    Some(Source { bytes: metadata.len(), modified: modified.as_millis() as u64, path })
+    let modified = files::since_epoch(metadata.modified().ok()?)?;
+    Some(Source { bytes: metadata.len(), modified: modified.0, path })
 }
 
 /// A transcript that may be to be read.
@@ -264,9 +262,4 @@ fn register(store: &Store, id: &SessionId, head: &Head, transcript: &Path) -> Re
         path: PathBuf::from(&*transcript),
         source: std::io::Error::other("its session was deleted meanwhile"),
     })
-}
-
-/// Returns whether the user wants nothing of a project to be remembered.
-pub fn leaves_out(config: &Config, env: &Env, project: &Path) -> bool {
-    is_excluded(&config.memory, env, project)
 }

@@ -155,7 +155,5 @@ fn is_there(file: &File) -> bool {
 }
 
 fn is_at_rest(path: &Path, now: Millis) -> bool {
-    let modified = fs::metadata(path).and_then(|metadata| metadata.modified());
-    let since_epoch = modified.ok().and_then(|time| time.duration_since(std::time::UNIX_EPOCH).ok());
-    since_epoch.is_some_and(|at| Duration::from_millis(now.0).saturating_sub(at) > AT_REST)
+    files::modified(path).is_some_and(|at| Duration::from_millis(now.since(at)) > AT_REST)
 }

@@ -1,6 +1,6 @@
 //! What no hook tells, put right now and then: by tmux, every few seconds, or by a command.
 
-use std::time::{Duration, UNIX_EPOCH};
+use std::time::Duration;
 
 use longhaul_activity_log::Line;
 use longhaul_core::{Millis, SessionId};
@@ -151,10 +151,9 @@ impl Tracker<'_> {
         }
         let server = self.sockets().first().map_or_else(String::new, |socket| longhaul_inject::file_name_of(socket));
         let path = self.home.dir().join("tmux").join(format!("reaped-{server}"));
-        let last = std::fs::metadata(&path).and_then(|metadata| metadata.modified());
-        let since = last.ok().and_then(|at| at.duration_since(UNIX_EPOCH).ok()).unwrap_or_default();
+        let last = files::modified(&path).unwrap_or_default();
         // The file's time is the machine's: a fixed clock must not make it wait for ever.
-        let due = crate::surroundings::clock().0.abs_diff(since.as_millis() as u64) >= REAP_EVERY.as_millis() as u64;
+        let due = crate::surroundings::clock().0.abs_diff(last.0) >= REAP_EVERY.as_millis() as u64;
         due && files::replace(&path, b"").is_ok()
     }
 

@@ -3,7 +3,8 @@
 use proptest::prelude::*;
 
 use super::{RECORDED, read};
-use crate::{Batch, Cursor, MAX_LINE, Reader, absorb};
+use crate::reader::MAX_LINE;
+use crate::{Batch, Cursor, Reader, absorb};
 
 /// Reads `bytes` in pieces that end at `cuts`, each by a reader of its own, as separate hooks would.
 fn in_pieces(bytes: &[u8], cuts: &[usize]) -> Batch {
