@@ -300,7 +300,7 @@ fn while_somebody_else_types_into_the_pane_nothing_is_typed() {
     let locks = stage.sandbox.data_dir().join("locks");
     fs::create_dir_all(&locks).unwrap();
     let lock = fs::File::create(locks.join(name)).unwrap();
-    lock.lock().unwrap();
+    fs2::FileExt::lock_exclusive(&lock).unwrap();
     stage.standin.stop();
     stage.wait_for_error("another injection holds the pane");
     assert!(stage.standin.state().submitted.is_empty());

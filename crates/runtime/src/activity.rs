@@ -6,6 +6,7 @@ use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use fs2::FileExt as _;
 use longhaul_activity_log::{
     Line, MAX_TAIL, Metrics, Reach, Verdict, bookmarks_since_prompt, measure, reaches_far_enough,
 };
@@ -118,9 +119,9 @@ impl ActivityLog {
     /// Of several hooks at the same moment exactly one gets the ticket: the others find its line.
     pub fn claim(&self, now: Millis, decide: impl Fn(&Metrics) -> Verdict) -> Result<Result<Ticket, Verdict>, Error> {
         let lock = |source| Error::Write { path: self.path.clone(), source };
-        self.file.lock().map_err(lock)?;
+        self.file.lock_exclusive().map_err(lock)?;
         let claimed = self.claim_locked(now, decide);
-        self.file.unlock().map_err(lock)?;
+        fs2::FileExt::unlock(&self.file).map_err(lock)?;
         claimed
     }
 

@@ -5,6 +5,7 @@ mod deliver;
 use std::fs::File;
 use std::path::Path;
 
+use fs2::FileExt;
 use longhaul_core::{Env, Millis, config};
 use longhaul_handoff::continuation::{Act, Document, MARKER_FILE, Occasion, Outcome, Plan, Rules, Written, WrittenAs};
 use longhaul_store::Chain;
@@ -106,5 +107,5 @@ pub(crate) fn keep_file(home: &Home, session: &str, handoff: &Document) -> Resul
 /// `None` while somebody has it: whoever was killed has not.
 pub(crate) fn lock(home: &Home, id: i64) -> Result<Option<File>, Error> {
     let file = files::open_append(&home.locks().join(format!("continuation-{id}")))?;
-    Ok(file.try_lock().is_ok().then_some(file))
+    Ok(file.try_lock_exclusive().is_ok().then_some(file))
 }

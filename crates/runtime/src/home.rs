@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use fs2::FileExt;
 use longhaul_core::{Config, Env, SessionId, config};
 use longhaul_store::{Store, StoreError};
 
@@ -158,7 +159,7 @@ impl Home {
     fn set_aside(&self) -> Result<Option<PathBuf>, Error> {
         let path = self.database();
         let lock = files::open_append(&self.locks().join("database"))?;
-        lock.lock().map_err(|source| Error::Write { path: path.clone(), source })?;
+        lock.lock_exclusive().map_err(|source| Error::Write { path: path.clone(), source })?;
         if let Ok(store) = Store::open(&path, PATIENCE) {
             match store.integrity_check() {
                 Ok(problems) if problems.is_empty() => return Ok(None),

@@ -3,12 +3,13 @@
 //! It holds a lock for as long as it lives, so that there is never a second one, and a file that a killed one has left
 //! behind deceives nobody.
 
-use std::fs::{self, File, TryLockError};
-use std::io::{Read, Write};
+use std::fs::{self, File};
+use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};
 use std::process::Child;
 use std::time::{Duration, Instant};
 
+use fs2::FileExt;
 use longhaul_core::{Env, Platform};
 use rustix::process::{Pid, Signal, kill_process};
 use serde::{Deserialize, Serialize};
@@ -76,11 +77,13 @@ impl Claim {
         let lock = files::open_append(&path)?;
         let end = Instant::now() + CLAIM;
         loop {
-            match lock.try_lock() {
+            match lock.try_lock_exclusive() {
                 Ok(()) => return Ok(Some(Self { home: home.clone(), lock })),
-                Err(TryLockError::Error(source)) => return Err(Error::Write { path, source }),
-                Err(TryLockError::WouldBlock) if Instant::now() < end => std::thread::sleep(PAUSE),
-                Err(TryLockError::WouldBlock) => return Ok(None),
+                Err(error) if error.kind() != io::ErrorKind::WouldBlock => {
+                    return Err(Error::Write { path, source: error });
+                }
+                Err(_) if Instant::now() < end => std::thread::sleep(PAUSE),
+                Err(_) => return Ok(None),
             }
         }
     }
@@ -95,7 +98,7 @@ impl Drop for Claim {
     fn drop(&mut self) {
         // The file first: whoever finds the lock free must not find the file of one that is gone.
         let _ = fs::remove_file(self.home.worker_file());
-        let _ = self.lock.unlock();
+        let _ = FileExt::unlock(&self.lock);
     }
 }
 
@@ -114,7 +117,7 @@ pub fn running(home: &Home) -> Option<WorkerFile> {
 
 fn is_held(home: &Home) -> bool {
     // The lock goes with the file.
-    File::open(home.worker_lock()).is_ok_and(|lock| lock.try_lock_shared().is_err())
+    File::open(home.worker_lock()).is_ok_and(|lock| FileExt::try_lock_shared(&lock).is_err())
 }
 
 /// Starts the worker where none runs, and waits until it answers.

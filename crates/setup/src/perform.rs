@@ -6,6 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::time::Duration;
 
+use fs2::FileExt;
 use longhaul_core::Env;
 use longhaul_inject::Step as Program;
 use longhaul_runtime::shared_file::{self, NewFile};
@@ -27,7 +28,7 @@ pub fn wait_for_turn(home: &Path) -> Result<Turn> {
     // The home itself: whatever else could be locked may not be there yet, or go meanwhile.
     let failed = |source| Error::Read { path: home.to_owned(), source };
     let file = File::open(home).map_err(failed)?;
-    file.lock().map_err(failed)?;
+    file.lock_exclusive().map_err(failed)?;
     Ok(Turn(file))
 }
 

@@ -4,6 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
+use fs2::FileExt;
 use longhaul_core::Millis;
 use longhaul_core::event::SessionStart;
 
@@ -41,7 +42,7 @@ pub fn remove_old_files(hook: &mut Hook<SessionStart>) -> Result<Flow, Error> {
 
 /// A lock's file keeps its age while it is held.
 fn is_locked(path: &Path) -> bool {
-    fs::File::open(path).is_ok_and(|file| file.try_lock().is_err())
+    fs::File::open(path).is_ok_and(|file| file.try_lock_exclusive().is_err())
 }
 
 fn is_old(path: &Path, keep: Duration, now: Millis) -> bool {

@@ -7,10 +7,11 @@
 
 use std::fs::{self, File};
 use std::io::{self, Write};
-use std::os::unix::fs::{FileExt, MetadataExt};
+use std::os::unix::fs::{FileExt as _, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use fs2::FileExt;
 use longhaul_core::{Millis, SessionId};
 use longhaul_memory::Call;
 
@@ -43,7 +44,7 @@ impl Notes {
     ///
     /// Waits for nobody: whoever empties it may be waiting for what the caller holds.
     pub(crate) fn hold(&self) -> bool {
-        self.file.as_ref().is_some_and(|file| file.try_lock_shared().is_ok() && is_there(file))
+        self.file.as_ref().is_some_and(|file| FileExt::try_lock_shared(file).is_ok() && is_there(file))
     }
 }
 
@@ -74,7 +75,7 @@ impl Spool {
         let failed = |source| Error::Write { path: self.path.clone(), source };
         loop {
             let mut file = files::open_append(&self.path)?;
-            let locked = if line.len() > ATOMIC { file.lock() } else { file.lock_shared() };
+            let locked = if line.len() > ATOMIC { file.lock_exclusive() } else { FileExt::lock_shared(&file) };
             locked.map_err(failed)?;
             // It may have been removed between opening and locking: nobody would find what is written to it.
             if is_there(&file) {
@@ -106,7 +107,7 @@ impl Spool {
     pub(crate) fn empty(&self, position: u64, note: impl FnOnce() -> Result<bool, Error>) -> Result<bool, Error> {
         let Ok(file) = File::open(&self.path) else { return Ok(false) };
         // Somebody writes: another time.
-        if file.try_lock().is_err() || !file.metadata().is_ok_and(|metadata| metadata.len() == position) {
+        if file.try_lock_exclusive().is_err() || !file.metadata().is_ok_and(|metadata| metadata.len() == position) {
             return Ok(false);
         }
         if !note()? {

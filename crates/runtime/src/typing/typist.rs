@@ -4,6 +4,7 @@ use std::cell::Cell;
 use std::fs::File;
 use std::time::{Duration, Instant};
 
+use fs2::FileExt;
 use longhaul_core::Env;
 use longhaul_inject::{
     ClientSays, Decision, EditorMode, Inspection, Look, Pane, Step, Turn, Want, Why, look, may_type,
@@ -49,7 +50,7 @@ impl<'a> Typist<'a> {
     pub(crate) fn lock(&self) -> Result<Option<File>, Error> {
         let path = self.home.locks().join(self.order.terminal.lock_name());
         let file = files::open_append(&path)?;
-        Ok(file.try_lock().is_ok().then_some(file))
+        Ok(file.try_lock_exclusive().is_ok().then_some(file))
     }
 
     /// Returns what may be done now.
