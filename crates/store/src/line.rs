@@ -12,6 +12,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
+use fs2::FileExt;
 use rusqlite::Connection;
 
 /// How long the first in line waits before it looks again.
@@ -110,7 +111,7 @@ impl Wait {
         let (reached, is_reached) = mpsc::channel();
         let (served, is_served) = mpsc::channel();
         let wait = move || {
-            if file.lock().is_ok() && reached.send(()).is_ok() && is_served.recv_timeout(longest).is_ok() {
+            if file.lock_exclusive().is_ok() && reached.send(()).is_ok() && is_served.recv_timeout(longest).is_ok() {
                 let end = Instant::now() + STAY;
                 while is_served.recv_timeout(end.saturating_duration_since(Instant::now())).is_ok() {}
             }

@@ -6,6 +6,8 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
+use fs2::FileExt;
+
 use super::{folder, open};
 use crate::{NewBookmark, Store, StoreError};
 
@@ -45,11 +47,11 @@ fn whoever_waits_is_served_and_leaves_the_line() {
     let path = folder.path().join("l.db");
     let line = line_of(&path);
     // Somebody stands in line, when its file is there and locked.
-    let is_waiting = || while !File::open(&line).is_ok_and(|file| file.try_lock().is_err()) {};
+    let is_waiting = || while !File::open(&line).is_ok_and(|file| file.try_lock_exclusive().is_err()) {};
     let (_store, written) = write_while_held(&path, Duration::from_secs(20), is_waiting);
     written.unwrap();
     // It waits for as long as the place is kept, and no test would end if that were for ever.
-    File::open(&line).unwrap().lock().unwrap();
+    File::open(&line).unwrap().lock_exclusive().unwrap();
 }
 
 #[test]
@@ -57,7 +59,7 @@ fn a_first_in_line_that_was_stopped_does_not_stop_the_others() {
     let folder = folder();
     let path = folder.path().join("l.db");
     let stopped = File::create(line_of(&path)).unwrap();
-    stopped.lock().unwrap();
+    stopped.lock_exclusive().unwrap();
     // Nothing tells that the other has found it locked.
     let long_enough = || thread::sleep(Duration::from_millis(100));
     let (store, written) = write_while_held(&path, Duration::from_secs(1), long_enough);
