@@ -15,6 +15,7 @@ pub mod config;
 mod env;
 pub mod event;
 pub mod guard;
+pub mod hash;
 pub mod json_text;
 pub mod privacy;
 pub mod reply;

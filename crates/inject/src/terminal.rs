@@ -1,5 +1,6 @@
 //! Which terminal the client runs in.
 
+use longhaul_core::hash::fnv1a;
 use longhaul_core::{Env, Platform};
 use serde::{Deserialize, Serialize};
 
@@ -198,6 +199,5 @@ fn is_number(text: &str) -> bool {
 
 /// Returns the 64-bit FNV-1a hash of `parts`, each ended by a zero byte so that their borders count.
 fn fnv(parts: &[&str]) -> u64 {
-    let bytes = parts.iter().flat_map(|part| part.bytes().chain([0]));
-    bytes.fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
+    fnv1a(parts.iter().flat_map(|part| part.bytes().chain([0])))
 }

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use longhaul_core::Millis;
+use longhaul_core::hash::fnv1a;
 use serde::{Deserialize, Serialize};
 
 use crate::cap::{INPUT_CHARS, RESPONSE_CHARS, cap};
@@ -130,10 +131,7 @@ pub fn fold_key(call: &Call) -> u64 {
 
 /// FNV-1a, with a byte that no text has between the parts. 63 bits, so that SQLite holds it as a positive number.
 fn hash(parts: &[&str]) -> u64 {
-    let bytes = parts.iter().flat_map(|part| part.bytes().chain([0xff]));
-    let hash =
-        bytes.fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3));
-    hash >> 1
+    fnv1a(parts.iter().flat_map(|part| part.bytes().chain([0xff]))) >> 1
 }
 
 mod millis {

@@ -8,6 +8,8 @@ mod call;
 mod usage;
 mod wire;
 
+use longhaul_core::hash::fnv1a;
+
 use crate::classify::Origin;
 use crate::entry::{Block, Entry, Kind, trim};
 use crate::timestamp::parse_timestamp;
@@ -97,8 +99,9 @@ pub(crate) fn parse(line: &[u8]) -> Option<Line> {
     }
     let timestamp = read::<std::borrow::Cow<'_, str>>(wire.timestamp);
     let id = payload.id.as_deref().filter(|id| id.len() >= UNIQUE_CHARS);
+    // Lines that have no id of their own are told apart by what they say.
     let uuid = id.map_or_else(
-        || format!("{}#{:016x}", timestamp.as_deref().unwrap_or_default(), fnv(raw.get().as_bytes())),
+        || format!("{}#{:016x}", timestamp.as_deref().unwrap_or_default(), fnv1a(raw.get().bytes())),
         str::to_owned,
     );
     Some(Line::Entry(Box::new(Entry {
@@ -224,9 +227,4 @@ fn texts(raw: Option<&serde_json::value::RawValue>) -> Vec<String> {
 
 fn between<'a>(text: &'a str, open: &str, close: &str) -> Option<&'a str> {
     text.split_once(open)?.1.split_once(close).map(|(inside, _)| inside)
-}
-
-/// FNV-1a, to tell lines apart that have no id of their own.
-fn fnv(bytes: &[u8]) -> u64 {
-    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3))
 }
