@@ -45,7 +45,7 @@ pub(crate) fn fill(
     windows: &BTreeMap<String, u64>,
 ) -> Result<Option<Fill>, Error> {
     let usage = newest(transcript);
-    let contexts = store.contexts()?;
+    let contexts = store.contexts_for(session)?;
     let filled = how_full(session, usage.as_ref(), &contexts, windows);
     Ok(filled.tokens.map(|tokens| Fill { tokens, window: filled.window }))
 }

@@ -65,6 +65,34 @@ impl Store {
         self.connection.query_row(sql, [session], read).optional().map_err(cannot("read the context"))
     }
 
+    /// Returns what tells of a session's context: its own row, and of every model the newest other one with a window.
+    ///
+    /// From model to model by the index, because there is a row for every session that ever was.
+    pub fn contexts_for(&self, session: &str) -> Result<Vec<ContextUse>, StoreError> {
+        let failed = cannot("read the context");
+        let mut statement = self
+            .connection
+            .prepare(
+                "WITH RECURSIVE models (model) AS (
+                     SELECT min(model) FROM context
+                     UNION ALL
+                     SELECT (SELECT min(c.model) FROM context c WHERE c.model > m.model) FROM models m
+                     WHERE m.model IS NOT NULL
+                 )
+                 SELECT session_id, model, window_tokens, used_tokens, used_percent, rate_limits, recorded_ms
+                 FROM context WHERE session_id IN (
+                     SELECT ?1
+                     UNION ALL
+                     SELECT (SELECT c.session_id FROM context c
+                             WHERE c.model = m.model AND c.window_tokens IS NOT NULL AND c.session_id <> ?1
+                             ORDER BY c.recorded_ms DESC LIMIT 1)
+                     FROM models m)",
+            )
+            .map_err(&failed)?;
+        let rows = statement.query_map([session], read).map_err(&failed)?;
+        rows.collect::<Result<_, _>>().map_err(failed)
+    }
+
     /// Returns every context that is known, the newest first.
     pub fn contexts(&self) -> Result<Vec<ContextUse>, StoreError> {
         let failed = cannot("list the contexts");

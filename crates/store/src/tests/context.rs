@@ -47,3 +47,25 @@ fn a_late_render_changes_nothing() {
     assert_eq!(stored.iter().map(|context| context.session.as_str()).collect::<Vec<_>>(), ["t", "s"]);
     assert_eq!(stored[1].used_tokens, Some(42_000));
 }
+
+#[test]
+fn of_other_sessions_the_newest_of_each_model_tells() {
+    let folder = folder();
+    let store = open(&folder.path().join("l.db")).unwrap();
+    let told = |session: &str, model: &str, at: u64, window: Option<u64>| {
+        let model = Some(model.to_owned()).filter(|model| !model.is_empty());
+        let session = session.to_owned();
+        let context = ContextUse { session, model, window_tokens: window, ..context(at, None) };
+        store.record_context(&context).unwrap();
+    };
+    assert_eq!(store.contexts_for("own").unwrap(), []);
+    told("own", "a", 9, Some(1));
+    told("old", "a", 1, Some(2));
+    told("new", "a", 2, Some(3));
+    told("unknowing", "a", 3, None);
+    told("other", "b", 1, Some(4));
+    told("bridged", "", 8, Some(5));
+    let mut sessions: Vec<_> = store.contexts_for("own").unwrap().into_iter().map(|context| context.session).collect();
+    sessions.sort();
+    assert_eq!(sessions, ["new", "other", "own"]);
+}
