@@ -18,6 +18,9 @@ use rusqlite::Connection;
 /// How long the first in line waits before it looks again.
 const PAUSE: Duration = Duration::from_millis(1);
 
+/// How long the first in line stays there while it does not write: it may be waiting to read, and then nobody tells.
+const IDLE: Duration = Duration::from_millis(500);
+
 /// How long the first in line stays there after its first write. A hook writes a few times in a few milliseconds, and to
 /// get in line for each of them would be to wait for everybody each time.
 const STAY: Duration = Duration::from_millis(25);
@@ -90,7 +93,7 @@ impl Wait {
         }
         // Not to the end: the first in line may have been stopped, and then the others do without a line.
         let in_line = left.saturating_sub(self.patience / 4);
-        if self.place.is_none() && !in_line.is_zero() && self.get_in(in_line, left) {
+        if self.place.is_none() && !in_line.is_zero() && self.get_in(in_line) {
             return true;
         }
         thread::sleep(PAUSE.min(left));
@@ -102,16 +105,15 @@ impl Wait {
         self.place.take_if(|place| place.served.send(()).is_err());
     }
 
-    /// Gets in line; returns whether the first place was reached within `most`. It is kept for `longest`.
+    /// Gets in line; returns whether the first place was reached within `most`.
     ///
-    /// A thread does the waiting, because a file's lock knows no time limit. A place that nobody gives up, because the
-    /// statement after it writes nothing, ends by itself.
-    fn get_in(&mut self, most: Duration, longest: Duration) -> bool {
+    /// A thread does the waiting, because a file's lock knows no time limit.
+    fn get_in(&mut self, most: Duration) -> bool {
         let Ok(file) = OpenOptions::new().create(true).append(true).mode(0o600).open(&self.lock) else { return false };
         let (reached, is_reached) = mpsc::channel();
         let (served, is_served) = mpsc::channel();
         let wait = move || {
-            if file.lock_exclusive().is_ok() && reached.send(()).is_ok() && is_served.recv_timeout(longest).is_ok() {
+            if file.lock_exclusive().is_ok() && reached.send(()).is_ok() && is_served.recv_timeout(IDLE).is_ok() {
                 let end = Instant::now() + STAY;
                 while is_served.recv_timeout(end.saturating_duration_since(Instant::now())).is_ok() {}
             }
