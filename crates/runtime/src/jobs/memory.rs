@@ -124,8 +124,7 @@ pub fn on_tool_failure(hook: &mut Hook<PostToolUseFailure<'static>>) -> Result<F
 
 /// Takes in what was noted, and sums up what the session has come to.
 pub fn on_turn_end(hook: &mut Hook<Stop>) -> Result<Flow, Error> {
-    // In a crowd what was noted stays noted, and the next one who comes takes it in.
-    if in_subagent(&hook.event.common) || (hook.remembers() && hook.store()?.is_crowded()) {
+    if in_subagent(&hook.event.common) {
         return Ok(Flow::Next);
     }
     hook.settle_memory(hook.event.stop_hook_active)
@@ -171,7 +170,8 @@ impl<E: HookEvent<'static>> Hook<E> {
         let mut store = self.store()?;
         let Some(session) = register(&store, &self.env, self.event.common())? else { return Ok(Flow::Next) };
         let id = self.event.common().session.clone();
-        let taken = take_in(&mut store, &self.home, &id, &self.env, Some(self.deadline))?;
+        // In a crowd what was noted stays noted, and the next one who comes takes it in.
+        let taken = !store.is_crowded() && take_in(&mut store, &self.home, &id, &self.env, Some(self.deadline))?;
         if has_something_to_say(&session)
             && (taken || again || !store.has_summary(id.as_str(), i64::from(session.prompts))?)
         {
