@@ -40,7 +40,11 @@ pub(crate) fn run(env: &Env, args: &Args) -> anyhow::Result<Exit> {
     }
     let mut plan = plan(&found, if args.purge { Data::Purge } else { Data::Keep })?;
     if Codex::is_there(env) {
-        plan.steps.extend(Codex::look(env)?.uninstall()?.steps);
+        match Codex::look(env).and_then(|codex| codex.uninstall()) {
+            Ok(codex) => plan.steps.extend(codex.steps),
+            // The rest goes all the same; `--codex` takes this away later.
+            Err(error) => out::message(&format!("longhaul: Codex's hooks stay: {error:#}")),
+        }
     }
     carry_out(&plan, &places, found.client.as_deref(), env, args.dry_run)?;
     if !args.dry_run {

@@ -24,6 +24,9 @@ pub enum Refusal {
     /// Which of the two counts is not for us to say.
     #[error("has {0:?} twice: remove one of them first")]
     Twice(String),
+    /// A file that would be all ours is not.
+    #[error("is not from longhaul: move it away first")]
+    SomebodyElses,
 }
 
 impl From<Twice> for Refusal {

@@ -66,7 +66,7 @@ impl Edit {
             Self::AddStatusLine(program) => settings::with_status_line(text, program),
             Self::AddTmuxLine => Ok(tmux_conf::with_line(text)),
             Self::AddCodexHooks(program) => codex::with_hooks(text, program),
-            Self::AddSkill => Ok(codex::with_skill(text)),
+            Self::AddSkill => codex::with_skill(text),
             // What is not there has nothing of ours in it.
             _ if old.trim().is_empty() => Ok(None),
             Self::RemoveHooks => settings::without_hooks(old),
