@@ -2,11 +2,11 @@
 
 use std::fs;
 
-use longhaul_core::catalog::REGISTRATIONS;
+use longhaul_core::catalog::{CODEX_EXECUTABLE, CODEX_REGISTRATIONS, REGISTRATIONS};
 
 use crate::dice::Dice;
 use crate::mutant::mutant;
-use crate::sandbox::Sandbox;
+use crate::sandbox::{Outcome, Sandbox};
 
 const PER_EXECUTABLE: usize = 40;
 
@@ -19,16 +19,17 @@ fn every_executable_answers_all_of_them() {
     names.sort();
     let recorded: Vec<String> = names.iter().map(|path| fs::read_to_string(path).unwrap()).collect();
     let mut dice = Dice(10);
-    for registration in REGISTRATIONS {
+    let own = REGISTRATIONS.iter().map(|hook| (hook.executable, None, hook.event));
+    let codex = CODEX_REGISTRATIONS.iter().map(|hook| (CODEX_EXECUTABLE, Some(hook.argument), hook.event));
+    for (name, argument, event) in own.chain(codex) {
         // Those of its own event get further than those of another.
-        let event = format!("\"{}\"", registration.event);
+        let event = format!("\"{event}\"");
         let own: Vec<&str> = recorded.iter().filter(|text| text.contains(&event)).map(String::as_str).collect();
         let all: Vec<&str> = recorded.iter().map(String::as_str).collect();
         for _ in 0..PER_EXECUTABLE {
             let base = if own.is_empty() || dice.roll(8) == 0 { dice.pick(&all) } else { dice.pick(&own) };
             let payload = mutant(base, &mut dice);
-            let outcome = sandbox.hook(registration.executable, &payload);
-            let name = registration.executable;
+            let outcome = Outcome::of(sandbox.executable(name).args(argument), &payload);
             assert_eq!(outcome.status, Some(0), "{name}: {:?}", String::from_utf8_lossy(&payload));
             assert!(outcome.json().is_object(), "{name}: {:?}", String::from_utf8_lossy(&payload));
         }

@@ -8,7 +8,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 use anyhow::{Context, Result, bail};
-use longhaul_core::catalog::{REGISTRATIONS, Registration};
+use longhaul_core::catalog::{CODEX_EXECUTABLE, CODEX_REGISTRATIONS, REGISTRATIONS};
+use longhaul_core::event::EventName;
 use serde_json::Value;
 
 use super::corpus;
@@ -20,6 +21,25 @@ use crate::workspace::{PACKAGE, Profile, Workspace};
 
 /// How many payloads go to one home: enough that sessions meet each other's leavings, and the disk stays small.
 const PER_HOME: usize = 1000;
+
+/// A hook, as a client starts it.
+struct Target {
+    executable: &'static str,
+    argument: Option<&'static str>,
+    event: EventName,
+}
+
+/// Returns the hooks of both clients.
+fn targets() -> Vec<Target> {
+    let own =
+        REGISTRATIONS.iter().map(|hook| Target { executable: hook.executable, argument: None, event: hook.event });
+    let codex = CODEX_REGISTRATIONS.iter().map(|hook| Target {
+        executable: CODEX_EXECUTABLE,
+        argument: Some(hook.argument),
+        event: hook.event,
+    });
+    own.chain(codex).collect()
+}
 
 /// Sends `count` payloads, made of the recorded ones by `seed`.
 pub(crate) fn run(workspace: &Workspace, count: usize, seed: u64) -> Result<()> {
@@ -51,11 +71,7 @@ pub(crate) fn run(workspace: &Workspace, count: usize, seed: u64) -> Result<()> 
         let workers: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
         workers.into_iter().try_for_each(|worker| worker.join().expect("a worker does not panic"))
     })?;
-    writeln!(
-        io::stdout(),
-        "{count} payloads over {} executables: exit 0 and one JSON object each",
-        REGISTRATIONS.len()
-    )?;
+    writeln!(io::stdout(), "{count} payloads over {} hooks: exit 0 and one JSON object each", targets().len())?;
     Ok(())
 }
 
@@ -65,17 +81,18 @@ fn one_home(bin: &Path, recorded: &[String], failures: &Path, seed: u64, count: 
     fs::create_dir_all(&data)?;
     fs::write(data.join("config.json"), r#"{"continuation":{"enabled":true},"guard":{"enabled":true}}"#)?;
     let mut dice = Dice(seed);
+    let targets = targets();
     for number in 0..count {
         check_interrupts()?;
-        let registration = &REGISTRATIONS[dice.index(REGISTRATIONS.len())];
-        let payload = mutant(base(registration, recorded, &mut dice), &mut dice);
-        let output = answer(&bin.join(registration.executable), home.path(), &payload)?;
+        let target = &targets[dice.index(targets.len())];
+        let payload = mutant(base(target, recorded, &mut dice), &mut dice);
+        let output = answer(bin, target, home.path(), &payload)?;
         let is_object = serde_json::from_slice::<Value>(&output.stdout).is_ok_and(|answer| answer.is_object());
         if !output.status.success() || !is_object {
-            let path = keep(failures, &format!("{}-{seed}-{number}", registration.executable), &payload)?;
+            let path = keep(failures, &format!("{}-{seed}-{number}", target.executable), &payload)?;
             bail!(
                 "{} ended with {} and answered {:?}; the payload is in {}",
-                registration.executable,
+                target.executable,
                 output.status,
                 String::from_utf8_lossy(&output.stdout),
                 path.display()
@@ -90,23 +107,24 @@ fn one_home(bin: &Path, recorded: &[String], failures: &Path, seed: u64, count: 
 }
 
 /// Returns what a payload is made of: mostly one of the executable's own event, which gets furthest.
-fn base<'a>(registration: &Registration, recorded: &'a [String], dice: &mut Dice) -> &'a str {
-    let event = format!("\"{}\"", registration.event);
+fn base<'a>(target: &Target, recorded: &'a [String], dice: &mut Dice) -> &'a str {
+    let event = format!("\"{}\"", target.event);
     let own: Vec<&str> = recorded.iter().map(String::as_str).filter(|text| text.contains(&event)).collect();
     if own.is_empty() || dice.roll(8) == 0 { &recorded[dice.index(recorded.len())] } else { dice.pick(&own) }
 }
 
-fn answer(executable: &Path, home: &Path, payload: &[u8]) -> Result<Output> {
-    let mut command = run::program(executable);
+fn answer(bin: &Path, target: &Target, home: &Path, payload: &[u8]) -> Result<Output> {
+    let mut command = run::program(bin.join(target.executable));
+    command.args(target.argument);
     command.env_clear().env("HOME", home).env("LONGHAUL_HOME", home.join("data")).env("TMPDIR", home).current_dir(home);
     command.env("PATH", run::var("PATH").unwrap_or_default());
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
-    let mut child = command.spawn().with_context(|| format!("cannot start {}", executable.display()))?;
+    let mut child = command.spawn().with_context(|| format!("cannot start {}", target.executable))?;
     if let Some(mut stdin) = child.stdin.take() {
         // A hook that has seen enough need not read on.
         let _ = stdin.write_all(payload);
     }
-    child.wait_with_output().with_context(|| format!("cannot wait for {}", executable.display()))
+    child.wait_with_output().with_context(|| format!("cannot wait for {}", target.executable))
 }
 
 fn keep(folder: &Path, name: &str, payload: &[u8]) -> Result<PathBuf> {
