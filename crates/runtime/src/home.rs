@@ -28,7 +28,8 @@ const KNOWN: [&str; 11] = [
 ];
 
 /// What lies in the folder, by how its name begins.
-const BEGINNINGS: [&str; 5] = ["longhaul.db", "longhaul.log", "worker.json", "status.tmp", "worker.tmp"];
+const BEGINNINGS: [&str; 7] =
+    ["longhaul.db", "longhaul.log", "worker.json", "status.tmp", "upkeep.tmp", "worker.tmp", ".longhaul-"];
 
 /// `LONGHAUL_HOME`: the folder that holds everything the program stores.
 #[derive(Debug, Clone)]

@@ -5,7 +5,7 @@ use longhaul_core::Status::{self, Blocked, Completed, Idle, Working};
 use crate::Trigger::{self, *};
 use crate::{next, transition};
 
-/// What each trigger makes of working, blocked, idle and completed, as the spec's table has it.
+/// What each trigger makes of working, blocked, idle and completed.
 const TABLE: [(Trigger, [Option<Status>; 4]); 16] = [
     // any → working
     (Prompt, [None, Some(Working), Some(Working), Some(Working)]),
