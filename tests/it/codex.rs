@@ -281,7 +281,16 @@ fn install_says_what_it_cannot_do_and_leaves_the_file() {
     assert_eq!(outcome.status, Some(1));
     assert!(outcome.stderr.contains("hooks.json") && outcome.stderr.contains("not JSON"), "{outcome:?}");
     assert_eq!(fs::read_to_string(&hooks).unwrap(), "{ no json");
+    let gone = codex.sandbox.longhaul(&["uninstall"]);
+    assert!(gone.status == Some(0) && gone.stderr.contains("hooks.json"), "the rest goes all the same: {gone:?}");
     fs::write(&hooks, "{}").unwrap();
+    let skill = codex.sandbox.home().join(".agents/skills/longhaul-memory/SKILL.md");
+    fs::create_dir_all(skill.parent().unwrap()).unwrap();
+    fs::write(&skill, "somebody's own").unwrap();
+    let outcome = codex.sandbox.longhaul(&["install", "--codex"]);
+    assert!(outcome.status == Some(1) && outcome.stderr.contains("SKILL.md"), "{outcome:?}");
+    assert_eq!(fs::read_to_string(&skill).unwrap(), "somebody's own");
+    fs::remove_file(&skill).unwrap();
     fs::set_permissions(&hooks, fs::Permissions::from_mode(0o444)).unwrap();
     let outcome = codex.sandbox.longhaul(&["install", "--codex"]);
     assert!(outcome.status == Some(1) && outcome.stderr.contains("chmod u+w"), "{outcome:?}");

@@ -62,7 +62,7 @@ fn a_first_in_line_that_was_stopped_does_not_stop_the_others() {
     stopped.lock_exclusive().unwrap();
     // Nothing tells that the other has found it locked.
     let long_enough = || thread::sleep(Duration::from_secs(1));
-    let (store, written) = write_while_held(&path, Duration::from_secs(8), long_enough);
+    let (store, written) = write_while_held(&path, Duration::from_secs(3), long_enough);
     written.unwrap();
     assert!(store.is_crowded());
 }
