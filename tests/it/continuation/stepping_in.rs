@@ -26,9 +26,8 @@ fn a_user_who_types_something_else_cancels_it() {
 fn typing() -> Stage {
     let stage = Stage::new(Options::default());
     stage.standin.replies([full_turn(), handoff("the rest")]);
-    stage.types("count");
-    stage.standin.wait_for_state("the question", |state| state.stops == 1);
     stage.standin.delay(Duration::from_millis(800));
+    stage.types("count");
     wait_until(DEADLINE, "the clear to be typed", || stage.standin.state().draft == "/clear");
     stage
 }
