@@ -167,6 +167,11 @@ impl Store {
     }
 }
 
+/// Returns a limit, written out: one that is bound makes SQLite prepare the statement twice.
+fn limit(most: usize) -> String {
+    format!("LIMIT {}", i64::try_from(most).unwrap_or(i64::MAX))
+}
+
 /// Names the operation in an error.
 fn cannot(action: &'static str) -> impl Fn(rusqlite::Error) -> StoreError {
     move |error| StoreError::Statement { action, source: SqliteError(error) }

@@ -3,10 +3,10 @@
 use longhaul_core::Millis;
 use rusqlite::{Connection, TransactionBehavior};
 
-use crate::{Store, StoreError, cannot};
+use crate::{Store, StoreError, cannot, limit};
 
 /// How many turns may lie between a prompt and the reply to it, such as commands that only the client saw.
-const MAX_BETWEEN: i64 = 8;
+const MAX_BETWEEN: usize = 8;
 
 impl Store {
     /// Keeps a session's last reply as the hook told it, until the transcript has it.
@@ -83,15 +83,17 @@ fn place(newest: &[Candidate], prompt: Option<&str>, reply: &str) -> Place {
 
 /// Returns the turns that no rewind has taken back, the newest first, as far as the last that a person's prompt began.
 fn newest(connection: &Connection, session: &str) -> rusqlite::Result<Vec<Candidate>> {
-    let mut statement = connection.prepare_cached(
+    let sql = format!(
         "SELECT t.turn_number, t.role, u.text, a.text, t.pending_reply FROM turns t
          LEFT JOIN bodies u ON u.session_id = t.session_id AND u.origin_session_id = t.origin_session_id
                            AND u.turn_number = t.turn_number AND u.role = 'user'
          LEFT JOIN bodies a ON a.session_id = t.session_id AND a.origin_session_id = t.origin_session_id
                            AND a.turn_number = t.turn_number AND a.role = 'assistant'
-         WHERE t.origin_session_id = ?1 AND t.replaced = 0 ORDER BY t.turn_number DESC LIMIT ?2",
-    )?;
-    let rows = statement.query_map((session, MAX_BETWEEN), |row| {
+         WHERE t.origin_session_id = ?1 AND t.replaced = 0 ORDER BY t.turn_number DESC {}",
+        limit(MAX_BETWEEN)
+    );
+    let mut statement = connection.prepare_cached(&sql)?;
+    let rows = statement.query_map([session], |row| {
         Ok(Candidate {
             number: row.get(0)?,
             role: row.get(1)?,

@@ -3,7 +3,7 @@
 use longhaul_core::Millis;
 use rusqlite::{Row, ToSql};
 
-use crate::{Store, StoreError, cannot};
+use crate::{Store, StoreError, cannot, limit};
 
 /// A turn with what was said in it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -96,9 +96,9 @@ impl Store {
     /// Returns a session's own newest turns, the oldest first, at a cost that does not grow with how many there are.
     pub fn newest_turns(&self, session: &str, most: usize) -> Result<Vec<Turn>, StoreError> {
         let failed = cannot("read the turns");
-        let sql = format!("{TURNS} AND t.origin_session_id = ?1 ORDER BY t.turn_number DESC LIMIT ?2");
+        let sql = format!("{TURNS} AND t.origin_session_id = ?1 ORDER BY t.turn_number DESC {}", limit(most));
         let mut statement = self.connection.prepare(&sql).map_err(&failed)?;
-        let rows = statement.query_map((session, most as i64), read).map_err(&failed)?;
+        let rows = statement.query_map([session], read).map_err(&failed)?;
         let mut turns: Vec<Turn> = rows.collect::<Result<_, _>>().map_err(failed)?;
         turns.reverse();
         Ok(turns)
@@ -113,9 +113,9 @@ impl Store {
             "t.session_id = ?1 AND {ONCE}
              AND NOT EXISTS (SELECT 1 FROM turns o WHERE o.origin_session_id = ?2 AND o.turn_id = t.turn_id)"
         );
-        let sql = format!("{TURNS} AND {wanted} ORDER BY t.created_at DESC, t.turn_number DESC LIMIT ?3");
+        let sql = format!("{TURNS} AND {wanted} ORDER BY t.created_at DESC, t.turn_number DESC {}", limit(most));
         let mut statement = self.connection.prepare(&sql).map_err(&failed)?;
-        let rows = statement.query_map((session, besides, most as i64), read).map_err(&failed)?;
+        let rows = statement.query_map((session, besides), read).map_err(&failed)?;
         let mut turns: Vec<Turn> = rows.collect::<Result<_, _>>().map_err(&failed)?;
         turns.reverse();
         let sql = format!("SELECT count(*) FROM turns t WHERE t.replaced = 0 AND {wanted}");

@@ -7,7 +7,7 @@ use rusqlite::{Connection, OptionalExtension};
 use super::millis;
 use super::place::project_number;
 use super::records::{raw_chars, texts};
-use crate::{Store, StoreError, cannot};
+use crate::{Store, StoreError, cannot, limit};
 
 /// A project's newest observations.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -51,9 +51,9 @@ pub struct LatestSummary {
 }
 
 impl Store {
-    /// Returns a project's newest observations, at most `limit`, and how many there are older.
-    pub fn page_lines(&self, project_key: &str, limit: usize) -> Result<Page, StoreError> {
-        lines(&self.connection, project_key, limit).map_err(cannot("read the newest observations"))
+    /// Returns a project's newest observations, at most `most`, and how many there are older.
+    pub fn page_lines(&self, project_key: &str, most: usize) -> Result<Page, StoreError> {
+        lines(&self.connection, project_key, most).map_err(cannot("read the newest observations"))
     }
 
     /// Returns the newest summary of a project.
@@ -85,15 +85,17 @@ impl Store {
     }
 }
 
-fn lines(connection: &Connection, project_key: &str, limit: usize) -> rusqlite::Result<Page> {
+fn lines(connection: &Connection, project_key: &str, most: usize) -> rusqlite::Result<Page> {
     let Some(project) = project_number(connection, project_key)? else { return Ok(Page::default()) };
-    let mut statement = connection.prepare_cached(
+    let sql = format!(
         "SELECT o.id, o.created_at, o.kind, o.title, o.files_modified, o.files_read, o.repeats,
                 octet_length(o.title) + octet_length(o.narrative) + octet_length(o.facts), s.session_id
          FROM observations o LEFT JOIN sessions s ON s.id = o.session_id
-         WHERE o.project_id = ?1 ORDER BY o.created_at DESC, o.id DESC LIMIT ?2",
-    )?;
-    let rows = statement.query_map((project, i64::try_from(limit).unwrap_or(i64::MAX)), |row| {
+         WHERE o.project_id = ?1 ORDER BY o.created_at DESC, o.id DESC {}",
+        limit(most)
+    );
+    let mut statement = connection.prepare_cached(&sql)?;
+    let rows = statement.query_map([project], |row| {
         let (modified, read): (String, String) = (row.get(4)?, row.get(5)?);
         let session: Option<String> = row.get(8)?;
         let line = PageLine {

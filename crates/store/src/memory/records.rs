@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::shelves::Candidate;
 use super::{Hit, RecordId, What, millis};
 use crate::ingest::owner;
-use crate::{Store, StoreError, cannot};
+use crate::{Store, StoreError, cannot, limit};
 
 /// A whole record.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -106,15 +106,14 @@ impl Store {
     /// Returns a session's newest observations, at most `most`, the oldest of them first.
     pub fn observations_of(&self, session: &str, most: usize) -> Result<Vec<Observation>, StoreError> {
         let failed = cannot("read the session's observations");
-        let mut statement = self
-            .connection
-            .prepare_cached(
-                "SELECT kind, tool_name, title, narrative, facts, files_read, files_modified FROM observations
-                 WHERE session_id = (SELECT id FROM sessions WHERE session_id = ?1)
-                 ORDER BY created_at DESC, id DESC LIMIT ?2",
-            )
-            .map_err(&failed)?;
-        let rows = statement.query_map((session, most as i64), |row| observed(row, 0)).map_err(&failed)?;
+        let sql = format!(
+            "SELECT kind, tool_name, title, narrative, facts, files_read, files_modified FROM observations
+             WHERE session_id = (SELECT id FROM sessions WHERE session_id = ?1)
+             ORDER BY created_at DESC, id DESC {}",
+            limit(most)
+        );
+        let mut statement = self.connection.prepare_cached(&sql).map_err(&failed)?;
+        let rows = statement.query_map([session], |row| observed(row, 0)).map_err(&failed)?;
         let mut newest: Vec<Observation> = rows.collect::<Result<_, _>>().map_err(failed)?;
         newest.reverse();
         Ok(newest)
