@@ -13,7 +13,8 @@ const ASKED = ["q", "project", "order", ...NARROWING];
 
 /** Returns the view. `say` tells those who cannot see it what is new. */
 export function feedView(say) {
-  const view = { items: [], pending: new Map(), asked: null, stop: null, more: false };
+  // `pending` waits to be shown. `meanwhile` is there while an answer is on its way: what comes then need not be in it.
+  const view = { items: [], pending: new Map(), meanwhile: null, asked: null, stop: null, more: false };
   const list = h("div", { class: "list", onclick: openOnClick });
   const head = h("p", { class: "count", role: "status" });
   const foot = h("div", { class: "foot" });
@@ -28,20 +29,25 @@ export function feedView(say) {
 
   async function load(params) {
     view.stop?.abort();
-    view.stop = new AbortController();
+    const { signal } = (view.stop = new AbortController());
+    view.meanwhile = new Map();
     list.setAttribute("aria-busy", "true");
     try {
-      const hits = await get("/api/search", question(params, 0), view.stop.signal);
+      const hits = await get("/api/search", question(params, 0), signal);
+      if (signal.aborted) return;
       view.items = hits;
-      view.pending.clear();
+      view.pending = view.meanwhile;
+      for (const hit of hits) view.pending.delete(hit.id);
       view.more = hits.length === PAGE;
       draw(params);
+      scrolled();
     } catch (error) {
       if (error.name === "AbortError") return;
       put(head);
       put(foot);
       put(list, trouble(error, () => load(params)));
     }
+    view.meanwhile = null;
     list.removeAttribute("aria-busy");
   }
 
@@ -91,7 +97,10 @@ export function feedView(say) {
   function takeRows({ prompts, observations, summaries }) {
     const coming = [...prompts, ...observations, ...summaries].filter((record) => fits(record, view.asked));
     if (!coming.length || view.asked.order === "oldest") return;
-    for (const record of coming) view.pending.set(record.id, hitOf(record));
+    for (const record of coming) {
+      view.pending.set(record.id, hitOf(record));
+      view.meanwhile?.set(record.id, hitOf(record));
+    }
     say(coming.length);
     if (!view.asked.q && scrollY < SCROLLED) flush();
     else drawPill();
@@ -133,6 +142,8 @@ export function feedView(say) {
       view.pending.delete(id);
       view.items = view.items.filter((hit) => hit.id !== id);
       draw(view.asked);
+      // The answer that is on its way may still have it.
+      if (view.meanwhile) load(view.asked);
     },
   };
 }
