@@ -67,8 +67,11 @@ async fn look(worker: &Arc<Worker>, watcher: Watcher, joining: Vec<Joining>) -> 
     let worker = Arc::clone(worker);
     let looked = blocking(move || {
         let mut watcher = watcher;
+        let before = (watcher.file, watcher.newest, watcher.words);
         let news = watcher.look(&worker, joining).unwrap_or_else(|error| {
             ErrorLog::new(&longhaul_runtime::env(), "worker").write(&error.chain());
+            // Nobody has been told anything: the next look begins where this one did.
+            (watcher.file, watcher.newest, watcher.words) = before;
             News::default()
         });
         Ok::<_, Problem>((watcher, news))
@@ -136,12 +139,12 @@ impl Watcher {
         let notes = notes(&worker.home);
         if self.notes != notes {
             let env = longhaul_runtime::env();
-            // One spool that cannot be read keeps nobody from seeing the others.
-            worker.database.write(|store| {
-                drop(take_in_all(store, &worker.home, &env, None));
-                Ok::<(), Error>(())
-            })?;
-            self.notes = notes;
+            // One spool that cannot be read keeps nobody from seeing the others; one that nobody could store is tried again.
+            let problems =
+                worker.database.write(|store| Ok::<_, Error>(take_in_all(store, &worker.home, &env, None)))?;
+            if !problems.iter().any(Error::is_busy) {
+                self.notes = notes;
+            }
         }
         Ok(())
     }
