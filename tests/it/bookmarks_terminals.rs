@@ -51,8 +51,8 @@ const KITTY: &[(&str, &str)] = &[("KITTY_LISTEN_ON", "unix:/k"), ("KITTY_WINDOW_
 
 struct Stage {
     standin: StandIn,
-    sandbox: Sandbox,
     _tmux: Tmux,
+    sandbox: Sandbox,
 }
 
 fn stage(variables: &[(&str, &str)], config: &str) -> Stage {
@@ -77,7 +77,7 @@ fn stage(variables: &[(&str, &str)], config: &str) -> Stage {
     tmux.pane(&program, &launch.variables.iter().cloned().chain(own).collect::<Vec<_>>());
     let standin = StandIn::connect(&launch);
     standin.session_start("startup");
-    Stage { standin, sandbox, _tmux: tmux }
+    Stage { standin, _tmux: tmux, sandbox }
 }
 
 const AFTER_TURN: &str =

@@ -24,10 +24,10 @@ const PROMPT: &str = "Continue from the handoff: do what is left to do.";
 
 /// A client in a pane, with continuation switched on.
 struct Stage {
-    sandbox: Sandbox,
-    tmux: Tmux,
     standin: StandIn,
     pane: Pane,
+    tmux: Tmux,
+    sandbox: Sandbox,
 }
 
 impl Stage {

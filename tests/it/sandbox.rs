@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::thread;
 
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -116,6 +117,23 @@ impl Sandbox {
     /// Returns the error log; empty if nothing went wrong.
     pub(crate) fn error_log(&self) -> String {
         fs::read_to_string(self.data_dir().join("longhaul.log")).unwrap_or_default()
+    }
+}
+
+impl Drop for Sandbox {
+    /// Ends what still runs in it: a detached process would write into folders that are about to be gone.
+    fn drop(&mut self) {
+        let home = self.data_dir();
+        let lives_here = |process: &fs::DirEntry| {
+            let environment = fs::read(process.path().join("environ")).unwrap_or_default();
+            let mut variables = environment.split(|byte| *byte == 0);
+            variables.any(|one| one.strip_prefix(b"LONGHAUL_HOME=") == Some(home.as_os_str().as_encoded_bytes()))
+        };
+        // Where there is no /proc, they end by themselves.
+        for process in fs::read_dir("/proc").into_iter().flatten().flatten().filter(lives_here) {
+            let pid = process.file_name().to_str().and_then(|pid| pid.parse().ok()).and_then(Pid::from_raw);
+            let _ = pid.map(|pid| kill_process(pid, Signal::KILL));
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! A real tmux server of the test's own.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::sandbox::{Outcome, Sandbox};
@@ -110,6 +110,8 @@ impl Tmux {
 
 impl Drop for Tmux {
     fn drop(&mut self) {
+        let is_there = self.socket.parent().is_some_and(Path::exists);
+        assert!(is_there || std::thread::panicking(), "a server whose sandbox is gone cannot be ended: drop it before");
         // It may have ended by itself.
         let _ = self.command().arg("kill-server").output();
     }
