@@ -260,7 +260,6 @@ fn spaced_and_multi_line_json_is_read() {
 #[test]
 fn a_tool_call_while_working_touches_neither_database_nor_status_nor_tmux() {
     let sandbox = Sandbox::new();
-    let tmux = Tmux::start(&sandbox);
     // A tmux that writes down that it was called.
     let bin = sandbox.path("bin");
     fs::create_dir_all(&bin).unwrap();
@@ -269,7 +268,7 @@ fn a_tool_call_while_working_touches_neither_database_nor_status_nor_tmux() {
     let mut chmod = sandbox.program("chmod");
     assert!(chmod.arg("+x").arg(bin.join("tmux")).status().unwrap().success());
     let path = format!("{}:{}", bin.display(), std::env::var("PATH").unwrap());
-    let sandbox = sandbox.with_env("PATH", path).with_env("TMUX", tmux.variable()).with_env("TMUX_PANE", "%0");
+    let sandbox = sandbox.with_env("PATH", path).with_env("TMUX", "/nowhere,1,0").with_env("TMUX_PANE", "%0");
 
     fire(&sandbox, "SessionStart", json!({}));
     fire(&sandbox, "UserPromptSubmit", json!({}));
