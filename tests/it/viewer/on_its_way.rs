@@ -20,17 +20,23 @@ const HOLD: &str = "
 
 const IS_THERE: &str = "!document.querySelector('#main .list').hasAttribute('aria-busy')";
 
+/// Opens a page that shows `line`, and waits for an answer which it does not get; `None` where there is no browser.
+fn waiting_page<'a>(sandbox: &'a Sandbox, line: &str) -> Option<Page<'a>> {
+    let page = Page::open(sandbox)?;
+    page.wait_for_line(line);
+    page.wait_for("the first answer", IS_THERE);
+    page.browser.run(HOLD);
+    page.show("#/?order=newest");
+    page.wait_for("an answer that is held", "isHeld()");
+    Some(page)
+}
+
 #[test]
 fn rows_that_come_meanwhile_stay() {
     let sandbox = Sandbox::new();
     let session = Session::new(&sandbox, "meanwhile", &sandbox.project());
     session.prompt("build the gate");
-    let Some(page) = Page::open(&sandbox) else { return };
-    page.wait_for_line("build the gate");
-    page.wait_for("the first answer", IS_THERE);
-    page.browser.run(HOLD);
-    page.show("#/?order=newest");
-    page.wait_for("an answer that is held", "isHeld()");
+    let Some(page) = waiting_page(&sandbox, "build the gate") else { return };
     session.bash("t1", "make gate", "made");
     page.wait_for_line("make gate");
     page.browser.run("letGo()");
@@ -45,12 +51,7 @@ fn what_is_forgotten_meanwhile_does_not_come_back() {
     let session = Session::new(&sandbox, "meanwhile", &sandbox.project());
     session.prompt("build the gate");
     session.prompt("paint the gate");
-    let Some(page) = Page::open(&sandbox) else { return };
-    page.wait_for_line("build the gate");
-    page.wait_for("the first answer", IS_THERE);
-    page.browser.run(HOLD);
-    page.show("#/?order=newest");
-    page.wait_for("an answer that is held", "isHeld()");
+    let Some(page) = waiting_page(&sandbox, "build the gate") else { return };
     let id = page.browser.run("return document.querySelector('#main li[data-id]').dataset.id");
     let id = id.as_str().unwrap();
     let gone = sandbox.longhaul(&["memory", "forget", id, "--yes"]);
