@@ -40,6 +40,7 @@ mod memory_import;
 mod memory_mcp;
 mod monitor;
 mod move_in;
+mod move_in_hostile;
 mod standin_behaves;
 mod statusline;
 mod tracker_cli;

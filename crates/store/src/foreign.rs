@@ -1,49 +1,39 @@
 //! Databases of other programs: read, never changed, not even by a lock file beside them.
 
 mod claude_mem;
+mod open;
+mod patience;
 mod throughline;
 
 use std::collections::BTreeSet;
-use std::fs::{self, File};
-use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use longhaul_core::Millis;
 use rusqlite::types::ValueRef;
-use rusqlite::{Connection, OpenFlags, Row};
+use rusqlite::{Connection, OptionalExtension, Row};
 
-pub use self::claude_mem::{ClaudeMem, ForeignObservation, ForeignPrompt, ForeignSession, ForeignSummary, Sitting};
-pub use self::throughline::{OldDetail, OldSession, OldTurn, Throughline};
+pub use self::claude_mem::{
+    ClaudeMem, ForeignHead, ForeignObservation, ForeignRecords, ForeignSession, ForeignSummary, Sitting,
+};
+use self::patience::Patience;
+pub use self::throughline::{OldDetail, OldSession, OldTurn, OldTurnSize, Throughline};
 use crate::{SqliteError, StoreError, cannot};
-
-/// What every SQLite file begins with.
-const MAGIC: &[u8] = b"SQLite format 3\0";
-
-/// Where the header says how changes are journaled, and what means a write-ahead log.
-const WRITE_VERSION: usize = 18;
-const WAL: u8 = 2;
 
 /// Times below this are seconds, not milliseconds: it is 1973 in the one and 5138 in the other.
 const SECONDS_BELOW: i64 = 100_000_000_000;
+
+/// The most that is read of one text. What is kept of the longest ones is far shorter.
+const MAX_CHARS: usize = 1 << 20;
+
+/// The largest text that is read at all: SQLite loads all of it to return its beginning.
+const MAX_BYTES: usize = 64 << 20;
 
 /// A database of another program.
 #[derive(Debug)]
 pub(crate) struct Foreign {
     connection: Connection,
     path: PathBuf,
-}
-
-/// How a database is opened so that nothing beside it changes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Way {
-    /// It has no write-ahead log: SQLite's own locks are enough.
-    Shared,
-    /// Nobody has it open, and its log is gone: SQLite would make a new one.
-    Still,
-    /// Somebody may have it open: their locks are honoured, their index of the log is only looked at.
-    Live,
-    /// Somebody ended early and has left a log without an index, which is then made in memory.
-    Left,
+    patience: Patience,
 }
 
 impl Foreign {
@@ -51,25 +41,27 @@ impl Foreign {
     ///
     /// What is read is one state of it, whatever others write meanwhile.
     pub(crate) fn open(path: &Path) -> Result<Self, StoreError> {
-        let way = way(path)?;
+        let mut connection = open::open(path)?;
         let failed = |error| StoreError::open(path, error);
-        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        let connection = Connection::open_with_flags(uri(path, way), flags).map_err(failed)?;
-        connection.busy_timeout(std::time::Duration::from_secs(5)).map_err(failed)?;
-        if way == Way::Left {
-            connection.execute_batch("PRAGMA locking_mode = exclusive;").map_err(failed)?;
-        }
-        connection.execute_batch("BEGIN; PRAGMA cache_size = -16384;").map_err(failed)?;
+        let patience = Patience::watch(&mut connection).map_err(failed)?;
         let health: String = connection.query_row("PRAGMA quick_check(1)", [], |row| row.get(0)).map_err(failed)?;
         if health != "ok" {
             return Err(StoreError::Foreign { path: path.to_owned(), problem: format!("it is damaged ({health})") });
         }
-        Ok(Self { connection, path: path.to_owned() })
+        Ok(Self { connection, path: path.to_owned(), patience })
     }
 
     /// Returns the columns of a table; none where there is no such table.
+    ///
+    /// Anything but a table is refused. A view is a query that the file brings along: it may never end.
     fn columns(&self, table: &str) -> Result<Columns, StoreError> {
         let failed = cannot("read the tables");
+        let sql = "SELECT type FROM pragma_table_list WHERE schema = 'main' AND name = ?1 COLLATE NOCASE";
+        let kind = self.connection.query_row(sql, [table], |row| row.get::<_, String>(0)).optional();
+        if let Some(kind) = kind.map_err(&failed)?.filter(|kind| kind != "table") {
+            let problem = format!("its {table} is a {kind}, and only tables are read");
+            return Err(StoreError::Foreign { path: self.path.clone(), problem });
+        }
         let mut statement = self.connection.prepare("SELECT name FROM pragma_table_info(?1)").map_err(&failed)?;
         let names = statement.query_map([table], |row| row.get(0)).map_err(&failed)?;
         Ok(Columns(names.collect::<Result<_, _>>().map_err(failed)?))
@@ -96,9 +88,13 @@ impl Foreign {
         read: impl Fn(&Row<'_>) -> rusqlite::Result<T>,
     ) -> Result<Vec<T>, StoreError> {
         let failed = |error| StoreError::Unreadable { path: self.path.clone(), source: SqliteError(error) };
+        self.patience.renew();
         let mut statement = self.connection.prepare_cached(sql).map_err(failed)?;
-        let rows = statement.query_map(values, read).map_err(failed)?;
-        rows.collect::<Result<_, _>>().map_err(failed)
+        let rows = statement.query_map(values, |row| {
+            self.patience.renew();
+            read(row)
+        });
+        rows.map_err(failed)?.collect::<Result<_, _>>().map_err(failed)
     }
 
     fn count(&self, table: &str) -> Result<usize, StoreError> {
@@ -122,6 +118,19 @@ impl Columns {
         self.first(names).unwrap_or("NULL")
     }
 
+    /// Returns an expression for the beginning of a text, in which a column that is missing is empty.
+    ///
+    /// More than [`MAX_CHARS`] are kept of no text. One of more than [`MAX_BYTES`] is not even loaded.
+    fn text(&self, names: &[&str]) -> String {
+        match self.first(names) {
+            Some(name) => format!(
+                "iif(octet_length({name}) > {MAX_BYTES}, '(left out: ' || octet_length({name}) || ' bytes)',
+                     substr({name}, 1, {MAX_CHARS}))"
+            ),
+            None => "NULL".to_owned(),
+        }
+    }
+
     /// Returns an expression for a time: a number of milliseconds or seconds, or what SQLite can read as a date.
     fn time(&self, numbers: &[&str], date: &str) -> String {
         let date = self.or_null(&[date]);
@@ -134,51 +143,6 @@ impl Columns {
             None => parsed,
         }
     }
-}
-
-/// Decides how a file is opened; fails where it is no database, or is in the middle of a change.
-fn way(path: &Path) -> Result<Way, StoreError> {
-    let refuse = |problem: &str| StoreError::Foreign { path: path.to_owned(), problem: problem.to_owned() };
-    let mut header = [0; 20];
-    let read = File::open(path).and_then(|mut file| file.read_exact(&mut header));
-    if let Err(error) = read {
-        return Err(match error.kind() {
-            std::io::ErrorKind::UnexpectedEof => refuse("it is no SQLite database"),
-            _ => refuse(&format!("it cannot be read ({error})")),
-        });
-    }
-    if !header.starts_with(MAGIC) {
-        return Err(refuse("it is no SQLite database"));
-    }
-    let length = |end: &str| fs::metadata(format!("{}{end}", path.display())).map(|metadata| metadata.len()).ok();
-    if header[WRITE_VERSION] != WAL {
-        return match length("-journal") {
-            Some(1..) => Err(refuse("it was left in the middle of a change: start the program that it is of once")),
-            _ => Ok(Way::Shared),
-        };
-    }
-    Ok(match (length("-wal"), length("-shm")) {
-        (_, Some(_)) => Way::Live,
-        (Some(1..), None) => Way::Left,
-        (_, None) => Way::Still,
-    })
-}
-
-fn uri(path: &Path, way: Way) -> String {
-    let mut escaped = String::new();
-    for byte in path.to_string_lossy().bytes() {
-        match byte {
-            b'?' | b'#' | b'%' | 128.. => escaped.push_str(&format!("%{byte:02X}")),
-            byte => escaped.push(char::from(byte)),
-        }
-    }
-    let how = match way {
-        Way::Shared => "",
-        Way::Still => "&immutable=1",
-        Way::Live => "&readonly_shm=1",
-        Way::Left => "&vfs=unix-none",
-    };
-    format!("file:{escaped}?mode=ro{how}")
 }
 
 /// Reads a text, whatever the column holds.

@@ -33,8 +33,8 @@ pub use crate::bridges::{Bridge, Shown, StepTaker};
 pub use crate::context::ContextUse;
 pub use crate::continuations::{Chain, Handoff, Met, NewChain, Step, Word};
 pub use crate::foreign::{
-    ClaudeMem, ForeignObservation, ForeignPrompt, ForeignSession, ForeignSummary, OldDetail, OldSession, OldTurn,
-    Sitting, Throughline,
+    ClaudeMem, ForeignHead, ForeignObservation, ForeignRecords, ForeignSession, ForeignSummary, OldDetail, OldSession,
+    OldTurn, OldTurnSize, Sitting, Throughline,
 };
 pub use crate::health::{SCHEMA, bridges_of, problems_of, schema_of};
 pub use crate::ingest::{Clean, Work};

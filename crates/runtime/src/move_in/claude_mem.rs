@@ -1,21 +1,26 @@
 //! claude-mem: prompts, observations and summaries of every session, and what it was told to leave out.
 
+mod arrival;
 mod settings;
 mod translate;
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use longhaul_core::{Millis, SessionId};
-use longhaul_store::{ClaudeMem, ForeignObservation, ForeignSession, MovedTurn};
+use longhaul_store::{ClaudeMem, ForeignHead, ForeignRecords, ForeignSession, Moved, MovedTurn};
 
-use self::translate::{Translator, key, note};
+use self::arrival::Arrival;
+use self::translate::{Asked, Translator, key, note};
 use super::folders::Folders;
 use super::{Move, Origin, Report, Sink, Step, Trouble, ours, register, theirs};
 use crate::handoff::Project;
 use crate::memory::is_excluded;
 
-/// How many records are stored in one transaction: few commits, and no hook waits long for one.
-const AT_ONCE: usize = 500;
+/// How many files are looked at to find out where a session belongs.
+const FILES: usize = 200;
+
+/// Why a record is left out.
+const EMPTY: &str = "they are empty, private, or of tools that are not remembered";
 
 /// Why a record is not brought once more.
 const KNOWN: &str = "they came over before, or are known otherwise";
@@ -43,6 +48,9 @@ pub(super) fn run(mover: &Move<'_>, report: &mut Report, tell: &mut dyn FnMut(St
     tell(Step::Ends);
     done
 }
+
+/// A session's records by the number of their prompt.
+type Groups = BTreeMap<i64, ForeignRecords>;
 
 /// A database that is being taken over.
 struct House<'a, 'b> {
@@ -72,8 +80,8 @@ impl House<'_, '_> {
                     self.session(session, &id, project)?;
                 }
                 None => {
-                    let saved = self.database.observations(&session.sitting).map_err(theirs)?;
-                    self.notes(saved)?;
+                    let saved = self.database.records(&session.sitting).map_err(theirs)?;
+                    self.notes(&saved.observations)?;
                 }
             }
         }
@@ -81,22 +89,18 @@ impl House<'_, '_> {
     }
 
     fn session(&mut self, session: &ForeignSession, id: &SessionId, project: Option<Project>) -> Result<(), Trouble> {
-        let observations = self.database.observations(&session.sitting).map_err(theirs)?;
-        let count = observations.len();
-        let project = self.project(project, &session.project, &observations);
+        let records = self.database.records(&session.sitting).map_err(theirs)?;
+        let count = records.observations.len();
+        let project = self.project(project, &session.project, &records.observations)?;
         if let Some(why) = self.unwanted(&project) {
             self.report.leaves("sessions", 1, why);
             self.report.leaves("observations", count, why);
             (self.tell)(Step::Done(count));
             return Ok(());
         }
-        let prompts = self.database.prompts(&session.sitting).map_err(theirs)?;
-        let summaries = self.database.summaries(&session.sitting).map_err(theirs)?;
-        let keys: Vec<String> = prompts
-            .iter()
-            .map(|one| key("p", one.id, one.at))
-            .chain(observations.iter().map(|one| key("o", one.id, one.at)))
-            .chain(summaries.iter().map(|one| key("s", one.id, one.at)))
+        let keys: Vec<String> = [("p", &records.prompts), ("o", &records.observations), ("s", &records.summaries)]
+            .into_iter()
+            .flat_map(|(what, heads)| heads.iter().map(move |head| key(what, head)))
             .collect();
         // A look costs less than putting everything into our words again.
         if self.has_all(&keys)? {
@@ -104,16 +108,139 @@ impl House<'_, '_> {
             (self.tell)(Step::Done(count));
             return Ok(());
         }
-        let mut translator = Translator::new(self.mover, &project, session);
-        let turns = translator.turns(prompts, observations, summaries);
-        self.report.leaves("prompts", translator.private, "wholly private: nothing of their turns is kept");
-        self.report.leaves("records", translator.empty, "they are empty, private, or of tools that are not remembered");
-        if turns.is_empty() {
+        let translator = Translator::new(self.mover, &project, session);
+        let ended = records.observations.iter().map(|head| head.at.unwrap_or(translator.began)).max();
+        let mut arrival = Arrival::new(session, id, &project, ended);
+        let numbered = self.numbered(&translator, &records)?;
+        for group in numbered.values() {
+            self.group(&translator, group, &mut arrival)?;
+        }
+        self.flush(&mut arrival)?;
+        if !arrival.is_begun {
             self.report.leaves("sessions", 1, "nothing is in them");
+        }
+        Ok(())
+    }
+
+    /// Puts together what belongs together: a prompt, what was observed for it, what it came to.
+    fn numbered(&mut self, translator: &Translator<'_>, records: &ForeignRecords) -> Result<Groups, Trouble> {
+        let mut groups = Groups::new();
+        let mut private = BTreeSet::new();
+        let began = |head: &ForeignHead| head.at.unwrap_or(translator.began);
+        // Which prompt ran at a time, where a record does not say for which it was.
+        let number = |head: &ForeignHead| {
+            let running = |at: Millis| {
+                let before = records.prompts.iter().filter(|prompt| began(prompt) <= at);
+                before.max_by_key(|prompt| began(prompt)).map(|prompt| prompt.number.unwrap_or_default())
+            };
+            head.number.or_else(|| running(head.at?)).unwrap_or_default()
+        };
+        for head in &records.prompts {
+            let number = head.number.unwrap_or_default();
+            let text = self.database.prompt(head).map_err(theirs)?.unwrap_or_default();
+            match translator.prompt(&text) {
+                Asked::Kept(_) => groups.entry(number).or_default().prompts.push(*head),
+                Asked::Empty => self.report.leaves("records", 1, EMPTY),
+                Asked::Private => {
+                    private.insert(number);
+                    self.report.leaves("prompts", 1, "wholly private: nothing of their turns is kept");
+                }
+            }
+        }
+        for head in &records.observations {
+            match Some(number(head)).filter(|number| !private.contains(number)) {
+                Some(number) => groups.entry(number).or_default().observations.push(*head),
+                None => self.report.leaves("records", 1, EMPTY),
+            }
+        }
+        for head in &records.summaries {
+            match Some(number(head)).filter(|number| !private.contains(number)) {
+                Some(number) => groups.entry(number).or_default().summaries.push(*head),
+                None => self.report.leaves("records", 1, EMPTY),
+            }
+        }
+        Ok(groups)
+    }
+
+    /// Reads the texts of one group, and stores them as often as a piece is full.
+    fn group(
+        &mut self,
+        translator: &Translator<'_>,
+        group: &ForeignRecords,
+        arrival: &mut Arrival<'_>,
+    ) -> Result<(), Trouble> {
+        // Without a prompt of its own it goes on with the one before, in a turn of its own.
+        arrival.turns.push(MovedTurn::default());
+        for head in &group.prompts {
+            let text = self.database.prompt(head).map_err(theirs)?.unwrap_or_default();
+            if let Asked::Kept(what) = translator.prompt(&text) {
+                arrival.prompt(Moved { key: key("p", head), at: head.at.unwrap_or(translator.began), what });
+                self.flush_if_full(arrival)?;
+            }
+        }
+        for head in &group.observations {
+            let one = self.database.observation(head).map_err(theirs)?;
+            match one.and_then(|one| translator.call(one)) {
+                Some(what) => {
+                    arrival.call(Moved { key: key("o", head), at: head.at.unwrap_or(translator.began), what });
+                    self.flush_if_full(arrival)?;
+                }
+                None => self.report.leaves("records", 1, EMPTY),
+            }
+        }
+        for head in &group.summaries {
+            let one = self.database.summary(head).map_err(theirs)?;
+            match one.and_then(|one| translator.summary(one)) {
+                Some(what) => {
+                    arrival.summary(Moved { key: key("s", head), at: head.at.unwrap_or(translator.began), what });
+                    self.flush_if_full(arrival)?;
+                }
+                None => self.report.leaves("records", 1, EMPTY),
+            }
+        }
+        Ok(())
+    }
+
+    fn flush_if_full(&mut self, arrival: &mut Arrival<'_>) -> Result<(), Trouble> {
+        if arrival.is_full() { self.flush(arrival) } else { Ok(()) }
+    }
+
+    /// Stores what has been read of a session so far.
+    fn flush(&mut self, arrival: &mut Arrival<'_>) -> Result<(), Trouble> {
+        let turns = arrival.take();
+        if turns.is_empty() {
             return Ok(());
         }
-        let ended = turns.iter().flat_map(|turn| turn.calls.iter().map(|call| call.at)).max();
-        self.store(session, id, &project, &turns, ended)
+        if !std::mem::replace(&mut arrival.is_begun, true) {
+            self.begin(arrival)?;
+        }
+        let calls: usize = turns.iter().map(|turn| turn.calls.len()).sum();
+        match &mut self.sink {
+            Sink::Store(bulk) => {
+                let (name, id) = (Origin::ClaudeMem.name(), arrival.id.as_str());
+                let moved = bulk.move_in(name, id, &turns, arrival.prompt_number).map_err(ours)?.unwrap_or_default();
+                arrival.prompt_number = moved.prompt_number;
+                self.count(moved.prompts, moved.observations, moved.summaries, moved.known);
+            }
+            Sink::Count(_) => self.look(&turns)?,
+        }
+        (self.tell)(Step::Done(calls));
+        Ok(())
+    }
+
+    /// Adds the session itself, if it is not known.
+    fn begin(&mut self, arrival: &Arrival<'_>) -> Result<(), Trouble> {
+        let is_new = self.sink.session(arrival.id)?.is_none();
+        if let Sink::Store(bulk) = &mut self.sink
+            && is_new
+        {
+            let at = arrival.session.at.or(arrival.ended).unwrap_or(self.mover.env.now);
+            register(bulk.plain(), arrival.id, arrival.project, at)?;
+            let ended = arrival.session.completed.or(arrival.ended).unwrap_or(at);
+            bulk.plain().complete_session(arrival.id.as_str(), "imported", ended).map_err(ours)?;
+        }
+        self.report.brings("sessions", usize::from(is_new));
+        Ok(())
     }
 
     /// Returns whether all of some records have come over before; not where there are none.
@@ -127,16 +254,27 @@ impl House<'_, '_> {
     }
 
     /// Returns where a session belongs; where nobody knows, a project that has only a name.
-    fn project(&mut self, known: Option<Project>, name: &str, observations: &[ForeignObservation]) -> Project {
-        let files = || observations.iter().flat_map(|one| one.files_modified.iter().chain(&one.files_read)).take(200);
-        known
-            .or_else(|| self.folders.named(name))
-            .or_else(|| files().find_map(|file| self.folders.of_file(file, name)))
-            .unwrap_or_else(|| Project {
-                name: name.to_owned(),
-                key: format!("claude-mem:{name}"),
-                path: String::new(),
-            })
+    fn project(
+        &mut self,
+        known: Option<Project>,
+        name: &str,
+        observations: &[ForeignHead],
+    ) -> Result<Project, Trouble> {
+        if let Some(project) = known.or_else(|| self.folders.named(name)) {
+            return Ok(project);
+        }
+        let mut left = FILES;
+        for head in observations.iter().take(FILES) {
+            let Some(one) = self.database.observation(head).map_err(theirs)? else { continue };
+            let mut files = one.files_modified.iter().chain(&one.files_read).take(left).inspect(|_| left -= 1);
+            if let Some(project) = files.find_map(|file| self.folders.of_file(file, name)) {
+                return Ok(project);
+            }
+            if left == 0 {
+                break;
+            }
+        }
+        Ok(Project { name: name.to_owned(), key: format!("claude-mem:{name}"), path: String::new() })
     }
 
     /// Returns why nothing of a project is to be remembered.
@@ -150,42 +288,6 @@ impl House<'_, '_> {
             false => is_excluded(memory, self.mover.env, project.path.as_ref())
                 .then_some("memory.exclude in the config leaves their folder out"),
         }
-    }
-
-    fn store(
-        &mut self,
-        session: &ForeignSession,
-        id: &SessionId,
-        project: &Project,
-        turns: &[MovedTurn],
-        ended: Option<Millis>,
-    ) -> Result<(), Trouble> {
-        let is_new = self.sink.session(id)?.is_none();
-        if let Sink::Store(bulk) = &mut self.sink
-            && is_new
-        {
-            let at = session.at.or(ended).unwrap_or(self.mover.env.now);
-            register(bulk.plain(), id, project, at)?;
-            let ended = session.completed.or(ended).unwrap_or(at);
-            bulk.plain().complete_session(id.as_str(), "imported", ended).map_err(ours)?;
-        }
-        self.report.brings("sessions", usize::from(is_new));
-        let mut prompt_number = 0;
-        for piece in pieces(turns) {
-            let calls: usize = piece.iter().map(|turn| turn.calls.len()).sum();
-            match &mut self.sink {
-                Sink::Store(bulk) => {
-                    let moved =
-                        bulk.move_in(Origin::ClaudeMem.name(), id.as_str(), piece, prompt_number).map_err(ours)?;
-                    let moved = moved.unwrap_or_default();
-                    prompt_number = moved.prompt_number;
-                    self.count(moved.prompts, moved.observations, moved.summaries, moved.known);
-                }
-                Sink::Count(_) => self.look(piece)?,
-            }
-            (self.tell)(Step::Done(calls));
-        }
-        Ok(())
     }
 
     fn count(&mut self, prompts: usize, observations: usize, summaries: usize, known: usize) {
@@ -214,19 +316,20 @@ impl House<'_, '_> {
     /// Takes over what belongs to no session that ever was: what somebody saved by hand, and what lost its session.
     fn strays(&mut self) -> Result<(), Trouble> {
         let strays = self.database.strays().map_err(theirs)?;
-        self.notes(strays)
+        self.notes(&strays)
     }
 
-    fn notes(&mut self, observations: Vec<ForeignObservation>) -> Result<(), Trouble> {
-        for one in observations {
+    fn notes(&mut self, observations: &[ForeignHead]) -> Result<(), Trouble> {
+        for head in observations {
             (self.tell)(Step::Done(1));
-            let project = self.project(None, &one.project, std::slice::from_ref(&one));
+            let Some(one) = self.database.observation(head).map_err(theirs)? else { continue };
+            let project = self.project(None, &one.project, std::slice::from_ref(head))?;
             if let Some(why) = self.unwanted(&project) {
                 self.report.leaves("notes", 1, why);
                 continue;
             }
-            let Some(note) = note(self.mover, &one) else {
-                self.report.leaves("records", 1, "they are empty, private, or of tools that are not remembered");
+            let Some(note) = note(self.mover, head, one) else {
+                self.report.leaves("records", 1, EMPTY);
                 continue;
             };
             let is_known = match &mut self.sink {
@@ -247,20 +350,4 @@ impl House<'_, '_> {
 /// Returns the client's id of a session; none where there was no such session.
 fn id_of(session: &ForeignSession) -> Option<SessionId> {
     SessionId::new(&session.id).filter(|_| !session.id.starts_with(BY_HAND))
-}
-
-/// Parts turns into as many as are stored in one transaction.
-fn pieces(turns: &[MovedTurn]) -> impl Iterator<Item = &[MovedTurn]> {
-    let mut rest = turns;
-    std::iter::from_fn(move || {
-        let mut weight = 0;
-        let end = rest.iter().position(|turn| {
-            let is_full = weight >= AT_ONCE;
-            weight += 1 + turn.calls.len() + turn.summaries.len();
-            is_full
-        });
-        let (piece, after) = rest.split_at(end.unwrap_or(rest.len()));
-        rest = after;
-        (!piece.is_empty()).then_some(piece)
-    })
 }

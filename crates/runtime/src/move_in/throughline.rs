@@ -1,17 +1,23 @@
 //! Throughline: what was said and what tools did, in sessions of which the client has no transcript any more.
 
+use std::collections::BTreeSet;
+use std::ops::Bound::{Excluded, Included};
+
 use longhaul_core::SessionId;
-use longhaul_store::{OldDetail, OldSession, OldTurn, Session, Throughline};
+use longhaul_store::{Bulk, OldDetail, OldSession, OldTurn, OldTurnSize, Session, Throughline};
 use longhaul_transcript::{Attachment, Batch, Call, Cursor, Said, Turn};
 
 use super::folders::Folders;
 use super::{Mode, Move, Origin, Report, Sink, Step, Trouble, ours, register, theirs};
 use crate::Keeper;
-use crate::memory::import::{Teller, past_turn};
+use crate::memory::import::{Part, Teller, past_turn};
 use crate::memory::is_excluded;
 
 /// What follows the id of a call in the name of what came out.
 const RESULT: &str = ":result";
+
+/// How much text is read and stored at once.
+const BYTES_AT_ONCE: u64 = 4 << 20;
 
 pub(super) fn run(mover: &Move<'_>, report: &mut Report, tell: &mut dyn FnMut(Step)) -> Result<(), Trouble> {
     let Some(path) = mover.database(report, "throughline.db") else { return Ok(()) };
@@ -52,21 +58,23 @@ impl House<'_, '_> {
             self.report.leaves("sessions", 1, why);
             return Ok(());
         }
-        let mut turns = self.database.turns(&session.id).map_err(theirs)?;
-        let all = turns.len();
-        let mut new = Vec::new();
-        for turn in turns.drain(..) {
-            if !self.sink.has(Origin::Throughline, &key(&id, &turn))? {
-                new.push(turn);
+        let sizes = self.database.turn_sizes(&session.id).map_err(theirs)?;
+        let mut new = BTreeSet::new();
+        for size in &sizes {
+            if !self.sink.has(Origin::Throughline, &key(&id, size.number))? {
+                new.insert(size.number);
             }
         }
-        self.report.leaves("turns", all - new.len(), "they came over before");
+        self.report.leaves("turns", sizes.len() - new.len(), "they came over before");
         if new.is_empty() {
             return Ok(());
         }
         self.report.brings("sessions", usize::from(known.is_none()));
         self.report.brings("turns", new.len());
-        if self.mover.mode == Mode::Move { self.store(session, &id, known.is_none(), &new) } else { Ok(()) }
+        if self.mover.mode == Mode::DryRun {
+            return Ok(());
+        }
+        self.store(session, &id, known.is_none(), &sizes, &new)
     }
 
     /// Returns why a session does not come over.
@@ -85,41 +93,80 @@ impl House<'_, '_> {
 
     /// Stores turns as if they had been read from a transcript. Each statement may be repeated, so that after a kill the
     /// next run brings the same once more, and nothing twice.
-    fn store(&mut self, old: &OldSession, id: &SessionId, is_new: bool, turns: &[OldTurn]) -> Result<(), Trouble> {
+    fn store(
+        &mut self,
+        old: &OldSession,
+        id: &SessionId,
+        is_new: bool,
+        sizes: &[OldTurnSize],
+        new: &BTreeSet<i64>,
+    ) -> Result<(), Trouble> {
         let Sink::Store(bulk) = &mut self.sink else { return Ok(()) };
         let (env, config) = (self.mover.env, self.mover.config);
         let keeper = Keeper::new(config);
         let project = self.folders.in_folder(old.folder.as_ref());
+        let first = new.first().copied().unwrap_or_default();
+        let turns = self.database.turns(&old.id, first.saturating_sub(1), first).map_err(theirs)?;
         let at = old.at.or_else(|| turns.first()?.at).unwrap_or(env.now);
         register(bulk.plain(), id, &project, at)?;
         let Some(session) = bulk.plain().session(id.as_str()).map_err(ours)? else { return Ok(()) };
-        let told: Vec<Turn> = turns.iter().map(|turn| translate(id, turn)).collect();
-        let batch = Batch { cursor: session.cursor.clone(), turns: told.clone(), ..Batch::default() };
-        bulk.plain().ingest(&session, &session.cursor, &batch, &keeper, env.now).map_err(ours)?;
         let mut teller = Teller::new(config, project.path, at);
-        let mut parts = teller.go_on(told);
+        let (mut prompt_number, mut prompts, mut observations) = (0, 0, 0);
+        let mut take_in = |bulk: &mut Bulk<'_>, mut parts: Vec<Part>| {
+            let past = parts.iter_mut().map(|part| past_turn(part, false)).collect();
+            let past = bulk.take_in_past(id.as_str(), past, prompt_number).map_err(ours)?.unwrap_or_default();
+            prompt_number = past.prompt_number;
+            prompts += past.prompts;
+            observations += past.calls.stored;
+            Ok::<i64, Trouble>(prompt_number)
+        };
+        for (after, last) in pieces(sizes) {
+            if new.range((Excluded(after), Included(last))).next().is_none() {
+                continue;
+            }
+            let mut turns = self.database.turns(&old.id, after, last).map_err(theirs)?;
+            turns.retain(|turn| new.contains(&turn.number));
+            let told: Vec<Turn> = turns.into_iter().map(|turn| translate(id, &turn)).collect();
+            let batch = Batch { cursor: session.cursor.clone(), turns: told, ..Batch::default() };
+            bulk.plain().ingest(&session, &session.cursor, &batch, &keeper, env.now).map_err(ours)?;
+            take_in(bulk, teller.go_on(batch.turns))?;
+        }
         let (rest, summary) = teller.end();
-        parts.extend(rest);
-        let past = parts.iter_mut().map(|part| past_turn(part, false)).collect();
-        let past = bulk.take_in_past(id.as_str(), past, 0).map_err(ours)?.unwrap_or_default();
+        let last_prompt = take_in(bulk, rest)?;
         if let Some(summary) = summary {
-            let is_news = bulk.write_past_summary(id.as_str(), past.prompt_number, &summary, teller.last_at);
+            let is_news = bulk.write_past_summary(id.as_str(), last_prompt, &summary, teller.last_at);
             self.report.brings("summaries", usize::from(is_news.map_err(ours)?));
         }
-        self.report.brings("prompts", past.prompts);
-        self.report.brings("observations", past.calls.stored);
+        self.report.brings("prompts", prompts);
+        self.report.brings("observations", observations);
         if is_new {
             bulk.plain().complete_session(id.as_str(), "imported", teller.last_at).map_err(ours)?;
         }
-        let keys: Vec<String> = turns.iter().map(|turn| key(id, turn)).collect();
+        let keys: Vec<String> = new.iter().map(|number| key(id, *number)).collect();
         let noted = bulk.plain().note_moved_in(Origin::Throughline.name(), keys.iter().map(String::as_str));
         noted.map_err(ours)
     }
 }
 
+/// Parts turns into ranges that are read at once: after one number, up to another.
+fn pieces(sizes: &[OldTurnSize]) -> Vec<(i64, i64)> {
+    let mut pieces: Vec<(i64, i64)> = Vec::new();
+    let mut bytes = BYTES_AT_ONCE;
+    for size in sizes {
+        if bytes >= BYTES_AT_ONCE {
+            pieces.push((pieces.last().map_or(i64::MIN, |(_, last)| *last), size.number));
+            bytes = 0;
+        } else if let Some((_, last)) = pieces.last_mut() {
+            *last = size.number;
+        }
+        bytes = bytes.saturating_add(size.bytes);
+    }
+    pieces
+}
+
 /// Returns by what a turn is known.
-fn key(session: &SessionId, turn: &OldTurn) -> String {
-    format!("throughline-{session}-{}", turn.number)
+fn key(session: &SessionId, number: i64) -> String {
+    format!("throughline-{session}-{number}")
 }
 
 /// Returns a turn as if a transcript had brought it.

@@ -13,6 +13,9 @@ const SITTING: [&str; 3] = ["memory_session_id", "sdk_session_id", "session_id"]
 /// What a session is named by that came from the client.
 const CLIENT: [&str; 2] = ["content_session_id", "claude_session_id"];
 
+/// What a prompt names its session by.
+const ASKED_IN: [&str; 3] = ["content_session_id", "claude_session_id", "session_id"];
+
 /// claude-mem's database.
 #[derive(Debug)]
 pub struct ClaudeMem {
@@ -46,26 +49,33 @@ pub struct ForeignSession {
     pub completed: Option<Millis>,
 }
 
-/// What somebody asked.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ForeignPrompt {
+/// A record without its texts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ForeignHead {
+    /// Where it lies in its table.
+    place: i64,
     /// Its row.
     pub id: i64,
-    /// Its number in the session.
-    pub number: i64,
-    /// What was asked.
-    pub text: String,
+    /// The number of the prompt in its session.
+    pub number: Option<i64>,
     /// When.
     pub at: Option<Millis>,
+}
+
+/// The records of a session, in order. Their texts are read one by one: all of them may not fit into the memory.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct ForeignRecords {
+    /// What was asked.
+    pub prompts: Vec<ForeignHead>,
+    /// What was observed.
+    pub observations: Vec<ForeignHead>,
+    /// What it came to.
+    pub summaries: Vec<ForeignHead>,
 }
 
 /// What was observed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ForeignObservation {
-    /// Its row.
-    pub id: i64,
-    /// The number of the prompt in its session.
-    pub prompt_number: Option<i64>,
     /// What it is about, in that program's words.
     pub kind: String,
     /// It in one line.
@@ -88,23 +98,15 @@ pub struct ForeignObservation {
     pub response: String,
     /// The project's name.
     pub project: String,
-    /// When.
-    pub at: Option<Millis>,
 }
 
 /// What a session came to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ForeignSummary {
-    /// Its row.
-    pub id: i64,
-    /// The number of the prompt in its session.
-    pub prompt_number: Option<i64>,
     /// What it says.
     pub summary: Summary,
     /// What it says beside that.
     pub notes: String,
-    /// When.
-    pub at: Option<Millis>,
 }
 
 impl ClaudeMem {
@@ -128,9 +130,10 @@ impl ClaudeMem {
     pub fn sessions(&self) -> Result<Vec<ForeignSession>, StoreError> {
         let columns = &self.sessions;
         let sql = format!(
-            "SELECT id, {}, {}, project, {}, {} FROM sdk_sessions ORDER BY 5, id",
-            columns.or_null(&CLIENT),
-            columns.or_null(&SITTING[..2]),
+            "SELECT id, {}, {}, {}, {}, {} FROM sdk_sessions ORDER BY 5, id",
+            columns.text(&CLIENT),
+            columns.text(&SITTING[..2]),
+            columns.text(&["project"]),
             columns.time(&["started_at_epoch", "created_at_epoch"], columns.or_null(&["started_at", "created_at"])),
             columns.time(&["completed_at_epoch"], "completed_at"),
         );
@@ -141,97 +144,100 @@ impl ClaudeMem {
         })
     }
 
-    /// Returns what was asked in a session, in order.
-    pub fn prompts(&self, sitting: &Sitting) -> Result<Vec<ForeignPrompt>, StoreError> {
-        let columns = &self.prompts;
-        let Some(by) = columns.first(&["content_session_id", "claude_session_id", "session_id"]) else {
-            return Ok(Vec::new());
-        };
-        let sql = format!(
-            "SELECT id, prompt_number, {}, {} FROM user_prompts WHERE {by} = ?1 ORDER BY prompt_number, id",
-            columns.or_null(&["prompt_text", "prompt"]),
-            columns.time(&["created_at_epoch"], "created_at"),
-        );
-        self.foreign.rows(&sql, [sitting.named(by)], |row| {
-            let number = number(row, 1)?.unwrap_or_default();
-            Ok(ForeignPrompt { id: row.get(0)?, number, text: text(row, 2)?, at: time(row, 3)? })
+    /// Returns the records of a session.
+    pub fn records(&self, sitting: &Sitting) -> Result<ForeignRecords, StoreError> {
+        let (prompts, observations, summaries) = (&self.prompts, &self.observations, &self.summaries);
+        Ok(ForeignRecords {
+            prompts: self.heads("user_prompts", prompts, &ASKED_IN, "3, id", sitting)?,
+            observations: self.heads("observations", observations, &SITTING, "at, id", sitting)?,
+            summaries: self.heads("session_summaries", summaries, &SITTING, "at, id", sitting)?,
         })
     }
 
-    /// Returns what was observed in a session, in order.
-    pub fn observations(&self, sitting: &Sitting) -> Result<Vec<ForeignObservation>, StoreError> {
-        let by = self.observations.or_null(&SITTING);
-        let sql = format!("{} WHERE {by} = ?1 ORDER BY at, id", self.observed());
-        self.foreign.rows(&sql, [sitting.named(by)], observation)
-    }
-
     /// Returns what was observed in no session that is there.
-    pub fn strays(&self) -> Result<Vec<ForeignObservation>, StoreError> {
+    pub fn strays(&self) -> Result<Vec<ForeignHead>, StoreError> {
         let by = self.observations.or_null(&SITTING);
         let known = if by == "session_id" { "id" } else { self.sessions.or_null(&[by]) };
         let sql = format!(
             "{} WHERE {by} IS NULL OR {by} NOT IN (SELECT {known} FROM sdk_sessions WHERE {known} IS NOT NULL)
              ORDER BY at, id",
-            self.observed()
+            select_heads("observations", &self.observations)
         );
-        self.foreign.rows(&sql, [], observation)
+        self.foreign.rows(&sql, [], head)
     }
 
-    /// Returns what a session came to, in order.
-    pub fn summaries(&self, sitting: &Sitting) -> Result<Vec<ForeignSummary>, StoreError> {
-        let columns = &self.summaries;
-        let Some(by) = columns.first(&SITTING) else { return Ok(Vec::new()) };
-        let part = |name: &'static str| columns.or_null(&[name]);
-        let sql = format!(
-            "SELECT id, {}, {}, {}, {}, {}, {}, {}, {} AS at FROM session_summaries WHERE {by} = ?1 ORDER BY at, id",
-            part("prompt_number"),
-            part("request"),
-            part("investigated"),
-            part("learned"),
-            part("completed"),
-            part("next_steps"),
-            part("notes"),
-            columns.time(&["created_at_epoch"], "created_at"),
-        );
-        self.foreign.rows(&sql, [sitting.named(by)], |row| {
-            let summary = Summary {
-                request: text(row, 2)?,
-                investigated: text(row, 3)?,
-                learned: text(row, 4)?,
-                completed: text(row, 5)?,
-                next_steps: text(row, 6)?,
-            };
-            let (id, prompt_number) = (row.get(0)?, number(row, 1)?);
-            Ok(ForeignSummary { id, prompt_number, summary, notes: text(row, 7)?, at: time(row, 8)? })
-        })
+    fn heads(
+        &self,
+        table: &str,
+        columns: &Columns,
+        by: &[&'static str],
+        order: &str,
+        sitting: &Sitting,
+    ) -> Result<Vec<ForeignHead>, StoreError> {
+        let Some(by) = columns.first(by) else { return Ok(Vec::new()) };
+        let sql = format!("{} WHERE {by} = ?1 ORDER BY {order}", select_heads(table, columns));
+        self.foreign.rows(&sql, [sitting.named(by)], head)
     }
 
-    /// Returns the query for observations, all of them.
-    fn observed(&self) -> String {
+    /// Returns the text of a prompt; `None` where it is gone.
+    pub fn prompt(&self, head: &ForeignHead) -> Result<Option<String>, StoreError> {
+        let prompt = self.prompts.text(&["prompt_text", "prompt"]);
+        let sql = format!("SELECT {prompt} FROM user_prompts WHERE rowid = ?1");
+        Ok(self.foreign.rows(&sql, [head.place], |row| text(row, 0))?.pop())
+    }
+
+    /// Returns an observation; `None` where it is gone.
+    pub fn observation(&self, head: &ForeignHead) -> Result<Option<ForeignObservation>, StoreError> {
         let columns = &self.observations;
-        let one = |name: &'static str| columns.or_null(&[name]);
+        let one = |name: &str| columns.text(&[name]);
         let narrative = match (columns.first(&["narrative"]), columns.first(&["text", "compressed_observation"])) {
-            (Some(narrative), Some(text)) => format!("coalesce(nullif({narrative}, ''), {text})"),
-            (Some(only), None) | (None, Some(only)) => only.to_owned(),
+            (Some(narrative), Some(other)) => {
+                format!("coalesce(nullif({}, ''), {})", columns.text(&[narrative]), columns.text(&[other]))
+            }
+            (Some(only), None) | (None, Some(only)) => columns.text(&[only]),
             (None, None) => "NULL".to_owned(),
         };
-        format!(
-            "SELECT id, {}, {}, {}, {}, {narrative}, {}, {}, {}, {}, {}, {}, {}, {}, {} AS at FROM observations",
-            one("prompt_number"),
+        let names = ["facts", "concepts", "files_read", "files_modified", "tool_name"];
+        let sql = format!(
+            "SELECT {}, {}, {}, {narrative}, {}, {}, {}, {} FROM observations WHERE rowid = ?1",
             one("type"),
             one("title"),
             one("subtitle"),
-            one("facts"),
-            one("concepts"),
-            one("files_read"),
-            one("files_modified"),
-            one("tool_name"),
+            names.map(one).join(", "),
             one("tool_input_text"),
             one("tool_response_text"),
             one("project"),
-            columns.time(&["created_at_epoch"], "created_at"),
-        )
+        );
+        Ok(self.foreign.rows(&sql, [head.place], observation)?.pop())
     }
+
+    /// Returns a summary; `None` where it is gone.
+    pub fn summary(&self, head: &ForeignHead) -> Result<Option<ForeignSummary>, StoreError> {
+        let names = ["request", "investigated", "learned", "completed", "next_steps", "notes"];
+        let parts = names.map(|name| self.summaries.text(&[name])).join(", ");
+        let sql = format!("SELECT {parts} FROM session_summaries WHERE rowid = ?1");
+        let mut found = self.foreign.rows(&sql, [head.place], |row| {
+            let summary = Summary {
+                request: text(row, 0)?,
+                investigated: text(row, 1)?,
+                learned: text(row, 2)?,
+                completed: text(row, 3)?,
+                next_steps: text(row, 4)?,
+            };
+            Ok(ForeignSummary { summary, notes: text(row, 5)? })
+        })?;
+        Ok(found.pop())
+    }
+}
+
+/// Returns the query for the heads of a table's records, all of them.
+fn select_heads(table: &str, columns: &Columns) -> String {
+    let at = columns.time(&["created_at_epoch"], "created_at");
+    format!("SELECT rowid, id, {}, {at} AS at FROM {table}", columns.or_null(&["prompt_number"]))
+}
+
+fn head(row: &rusqlite::Row<'_>) -> rusqlite::Result<ForeignHead> {
+    Ok(ForeignHead { place: row.get(0)?, id: row.get(1)?, number: number(row, 2)?, at: time(row, 3)? })
 }
 
 impl Sitting {
@@ -249,20 +255,17 @@ impl Sitting {
 
 fn observation(row: &rusqlite::Row<'_>) -> rusqlite::Result<ForeignObservation> {
     Ok(ForeignObservation {
-        id: row.get(0)?,
-        prompt_number: number(row, 1)?,
-        kind: text(row, 2)?,
-        title: text(row, 3)?,
-        subtitle: text(row, 4)?,
-        narrative: text(row, 5)?,
-        facts: list(row, 6)?,
-        concepts: list(row, 7)?,
-        files_read: list(row, 8)?,
-        files_modified: list(row, 9)?,
-        tool: text(row, 10)?,
-        input: text(row, 11)?,
-        response: text(row, 12)?,
-        project: text(row, 13)?,
-        at: time(row, 14)?,
+        kind: text(row, 0)?,
+        title: text(row, 1)?,
+        subtitle: text(row, 2)?,
+        narrative: text(row, 3)?,
+        facts: list(row, 4)?,
+        concepts: list(row, 5)?,
+        files_read: list(row, 6)?,
+        files_modified: list(row, 7)?,
+        tool: text(row, 8)?,
+        input: text(row, 9)?,
+        response: text(row, 10)?,
+        project: text(row, 11)?,
     })
 }

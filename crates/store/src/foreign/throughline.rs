@@ -8,6 +8,9 @@ use longhaul_core::Millis;
 use super::{Columns, Foreign, number, text, time};
 use crate::StoreError;
 
+/// The number of a turn, as an expression.
+const NUMBER: &str = "coalesce(CAST(turn_number AS INTEGER), 0)";
+
 /// Throughline's database.
 #[derive(Debug)]
 pub struct Throughline {
@@ -25,6 +28,15 @@ pub struct OldSession {
     pub folder: String,
     /// When it began.
     pub at: Option<Millis>,
+}
+
+/// A turn without its texts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct OldTurnSize {
+    /// Its number in the session.
+    pub number: i64,
+    /// How long its texts and its details are together.
+    pub bytes: u64,
 }
 
 /// A turn.
@@ -86,15 +98,42 @@ impl Throughline {
             .rows(&sql, [], |row| Ok(OldSession { id: text(row, 0)?, folder: text(row, 1)?, at: time(row, 2)? }))
     }
 
-    /// Returns a session's turns, in order.
-    pub fn turns(&self, session: &str) -> Result<Vec<OldTurn>, StoreError> {
+    /// Returns how large a session's turns are, in order.
+    pub fn turn_sizes(&self, session: &str) -> Result<Vec<OldTurnSize>, StoreError> {
+        let sizes = |table: &str, columns: &Columns, texts: &[&str]| {
+            let lengths = texts.iter().filter_map(|name| columns.first(&[name]));
+            let lengths: Vec<String> = lengths.map(|name| format!("coalesce(octet_length({name}), 0)")).collect();
+            let sum = if lengths.is_empty() { "0".to_owned() } else { lengths.join(" + ") };
+            let origin = origin(columns);
+            let sql =
+                format!("SELECT {NUMBER} AS n, sum({sum}) FROM {table} WHERE {origin} = ?1 GROUP BY n ORDER BY n");
+            let size = |row: &rusqlite::Row<'_>| Ok((number(row, 0)?.unwrap_or_default(), number(row, 1)?));
+            self.foreign.rows(&sql, [session], size)
+        };
+        let bytes = |bytes: Option<i64>| bytes.unwrap_or_default().unsigned_abs();
+        let mut turns: BTreeMap<i64, u64> =
+            sizes("bodies", &self.bodies, &["text"])?.into_iter().map(|(number, size)| (number, bytes(size))).collect();
+        if self.has_details() {
+            for (number, size) in sizes("details", &self.details, &["input_text", "output_text"])? {
+                if let Some((_, turn)) = turns.range_mut(number..).next() {
+                    *turn += bytes(size);
+                }
+            }
+        }
+        Ok(turns.into_iter().map(|(number, bytes)| OldTurnSize { number, bytes }).collect())
+    }
+
+    /// Returns a session's turns in order: those after the number `after`, up to the number `last`.
+    pub fn turns(&self, session: &str, after: i64, last: i64) -> Result<Vec<OldTurn>, StoreError> {
         let mut turns: BTreeMap<i64, OldTurn> = BTreeMap::new();
         let sql = format!(
-            "SELECT turn_number, role, text, {} FROM bodies WHERE {} = ?1 ORDER BY turn_number, rowid",
+            "SELECT {NUMBER}, role, {}, {} FROM bodies WHERE {} = ?1 AND {NUMBER} > ?2 AND {NUMBER} <= ?3
+             ORDER BY turn_number, rowid",
+            self.bodies.text(&["text"]),
             self.bodies.time(&[], "created_at"),
             origin(&self.bodies),
         );
-        let said = self.foreign.rows(&sql, [session], |row| {
+        let said = self.foreign.rows(&sql, (session, after, last), |row| {
             Ok((number(row, 0)?.unwrap_or_default(), text(row, 1)?, text(row, 2)?, time(row, 3)?))
         })?;
         for (number, role, text, at) in said {
@@ -104,7 +143,7 @@ impl Throughline {
                 _ => (turn.replied, turn.replied_at) = (text, at),
             }
         }
-        for (number, detail) in self.details(session)? {
+        for (number, detail) in self.details(session, after, last)? {
             // What belongs to no turn was between two: it came before the next.
             if let Some((_, turn)) = turns.range_mut(number..).next() {
                 turn.details.push(detail);
@@ -113,21 +152,27 @@ impl Throughline {
         Ok(turns.into_values().collect())
     }
 
-    fn details(&self, session: &str) -> Result<Vec<(i64, OldDetail)>, StoreError> {
+    fn has_details(&self) -> bool {
+        self.details.first(&["tool_name"]).is_some()
+    }
+
+    fn details(&self, session: &str, after: i64, last: i64) -> Result<Vec<(i64, OldDetail)>, StoreError> {
         let columns = &self.details;
-        if columns.first(&["tool_name"]).is_none() {
+        if !self.has_details() {
             return Ok(Vec::new());
         }
         let sql = format!(
-            "SELECT turn_number, {}, tool_name, {}, {}, {}, {} AS at FROM details WHERE {} = ?1 ORDER BY at, rowid",
-            columns.or_null(&["kind"]),
-            columns.or_null(&["source_id"]),
-            columns.or_null(&["input_text"]),
-            columns.or_null(&["output_text"]),
+            "SELECT {NUMBER}, {}, {}, {}, {}, {}, {} AS at FROM details
+             WHERE {} = ?1 AND {NUMBER} > ?2 AND {NUMBER} <= ?3 ORDER BY at, rowid",
+            columns.text(&["kind"]),
+            columns.text(&["tool_name"]),
+            columns.text(&["source_id"]),
+            columns.text(&["input_text"]),
+            columns.text(&["output_text"]),
             columns.time(&[], "created_at"),
             origin(columns),
         );
-        self.foreign.rows(&sql, [session], |row| {
+        self.foreign.rows(&sql, (session, after, last), |row| {
             let detail = OldDetail {
                 kind: text(row, 1)?,
                 name: text(row, 2)?,

@@ -44,7 +44,8 @@ fn is_read_and_left_alone(path: &Path) {
         let found = ClaudeMem::open(path).unwrap();
         let sessions = found.sessions().unwrap();
         assert_eq!((sessions.len(), sessions[0].id.as_str(), found.observation_count().unwrap()), (1, "client", 2));
-        found.observations(&sessions[0].sitting).unwrap().into_iter().map(|one| one.title).collect::<Vec<_>>()
+        let records = found.records(&sessions[0].sitting).unwrap().observations;
+        records.iter().map(|head| found.observation(head).unwrap().unwrap().title).collect::<Vec<_>>()
     };
     assert_eq!(titles, ["Fixed it"]);
     let after = listing(path.parent().unwrap());
@@ -103,18 +104,16 @@ fn values_of_other_types_are_read_as_far_as_they_go() {
     drop(database(&path, "delete"));
     let found = ClaudeMem::open(&path).unwrap();
     let session = &found.sessions().unwrap()[0];
-    let one = &found.observations(&session.sitting).unwrap()[0];
-    assert_eq!((one.narrative.as_str(), one.at.unwrap().0), ("in words", 1_700_000_001_000));
+    let records = found.records(&session.sitting).unwrap();
+    let one = found.observation(&records.observations[0]).unwrap().unwrap();
+    assert_eq!((one.narrative.as_str(), records.observations[0].at.unwrap().0), ("in words", 1_700_000_001_000));
     assert_eq!(one.facts, ["a", "2"]);
     let stray = &found.strays().unwrap()[0];
     assert_eq!(
-        (stray.at.unwrap().0, stray.facts.clone()),
+        (stray.at.unwrap().0, found.observation(stray).unwrap().unwrap().facts),
         (1_700_000_000_000, vec!["one".to_owned(), "two".to_owned()])
     );
-    assert_eq!(
-        (found.prompts(&session.sitting).unwrap().len(), found.summaries(&session.sitting).unwrap().len()),
-        (0, 0)
-    );
+    assert_eq!((records.prompts.len(), records.summaries.len()), (0, 0));
 }
 
 #[test]
@@ -139,10 +138,11 @@ fn the_first_shape_names_sessions_by_their_row() {
     let found = ClaudeMem::open(&path).unwrap();
     let session = &found.sessions().unwrap()[0];
     assert_eq!((session.id.as_str(), session.at.unwrap().0), ("client", 1_700_000_000_000));
-    assert_eq!(found.prompts(&session.sitting).unwrap()[0].text, "why?");
-    let one = &found.observations(&session.sitting).unwrap()[0];
+    let records = found.records(&session.sitting).unwrap();
+    assert_eq!(found.prompt(&records.prompts[0]).unwrap().unwrap(), "why?");
+    let one = found.observation(&records.observations[0]).unwrap().unwrap();
     assert_eq!((one.narrative.as_str(), one.tool.as_str(), one.response.as_str()), ("It ran", "Bash", "ok"));
-    assert_eq!(found.summaries(&session.sitting).unwrap()[0].summary.request, "asked");
+    assert_eq!(found.summary(&records.summaries[0]).unwrap().unwrap().summary.request, "asked");
     assert_eq!(found.strays().unwrap().len(), 0);
 }
 
@@ -203,8 +203,26 @@ fn turns_of_throughline_come_with_their_details() {
     let found = Throughline::open(&path).unwrap();
     let ids: Vec<String> = found.sessions().unwrap().into_iter().map(|session| session.id).collect();
     assert_eq!(ids, ["old", "new"]);
-    let turns = found.turns("old").unwrap();
+    let sizes = found.turn_sizes("old").unwrap();
+    assert_eq!(sizes.iter().map(|size| (size.number, size.bytes)).collect::<Vec<_>>(), [(3, 15)]);
+    assert_eq!(found.turns("old", 3, i64::MAX).unwrap(), []);
+    let turns = found.turns("old", i64::MIN, 3).unwrap();
     assert_eq!((turns.len(), turns[0].asked.as_str(), turns[0].replied.as_str()), (1, "why?", "because"));
     let sources: Vec<&str> = turns[0].details.iter().map(|detail| detail.source.as_str()).collect();
     assert_eq!(sources, ["t1", "t1:result"]);
+}
+
+#[test]
+fn of_a_text_that_is_too_long_only_the_beginning_is_read() {
+    let dir = folder();
+    let path = dir.path().join("a.db");
+    let connection = database(&path, "delete");
+    let sql = "UPDATE observations SET title = printf('%.*c', ?1, 'x'), narrative = printf('%.*c', ?2, 'y')";
+    connection.execute(sql, [2 << 20, 65 << 20]).unwrap();
+    drop(connection);
+    let found = ClaudeMem::open(&path).unwrap();
+    let records = found.records(&found.sessions().unwrap()[0].sitting).unwrap();
+    let one = found.observation(&records.observations[0]).unwrap().unwrap();
+    assert_eq!(one.title.len(), 1 << 20);
+    assert_eq!(one.narrative, "(left out: 68157440 bytes)");
 }

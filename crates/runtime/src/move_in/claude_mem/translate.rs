@@ -1,19 +1,14 @@
 //! claude-mem's records as ours: nothing private, nothing secret, nothing too long.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use longhaul_core::guard::bookmark_note;
 use longhaul_core::{Config, Millis};
 use longhaul_memory::{
     Kind, NARRATIVE_CHARS, Observation, PART_CHARS, REQUEST_CHARS, Summary, TITLE_CHARS, is_skipped,
 };
-use longhaul_store::{
-    Clean, ForeignObservation, ForeignPrompt, ForeignSession, ForeignSummary, Moved, MovedCall, MovedTurn,
-};
+use longhaul_store::{Clean, ForeignHead, ForeignObservation, ForeignSession, ForeignSummary, Moved, MovedCall};
 use longhaul_transcript::DetailKind;
 
 use super::super::{Move, Origin};
-use super::AT_ONCE;
 use crate::Keeper;
 use crate::handoff::Project;
 use crate::memory::clean_prompt;
@@ -22,84 +17,44 @@ use crate::memory::clean_prompt;
 const FACTS: usize = 40;
 const FACT_CHARS: usize = 400;
 
-/// Translates a session.
+/// Translates a session, record by record.
 pub(super) struct Translator<'a> {
     config: &'a Config,
     keeper: Keeper,
     /// The project's folder, with a slash behind it; empty where nobody knows it.
     root: String,
     /// When something happened of which the time is not known.
-    began: Millis,
-    /// How many prompts were wholly private.
-    pub(super) private: usize,
-    /// How many records say nothing that may be kept.
-    pub(super) empty: usize,
+    pub(super) began: Millis,
 }
 
-/// What there is for one number of a prompt.
-#[derive(Default)]
-struct Numbered {
-    prompts: Vec<Moved<String>>,
-    calls: Vec<Moved<MovedCall>>,
-    summaries: Vec<Moved<Summary>>,
+/// What a prompt is to us.
+pub(super) enum Asked {
+    /// This is kept of it.
+    Kept(String),
+    /// It asks nothing.
+    Empty,
+    /// It is wholly private, and so is what was done for it.
+    Private,
 }
 
 impl<'a> Translator<'a> {
     pub(super) fn new(mover: &'a Move<'_>, project: &Project, session: &ForeignSession) -> Self {
         let root = if project.path.is_empty() { String::new() } else { format!("{}/", project.path) };
         let began = session.at.unwrap_or(mover.env.now);
-        Self { config: mover.config, keeper: Keeper::new(mover.config), root, began, private: 0, empty: 0 }
+        Self { config: mover.config, keeper: Keeper::new(mover.config), root, began }
     }
 
-    /// Puts together what belongs together: a prompt, what was observed for it, what it came to.
-    pub(super) fn turns(
-        &mut self,
-        prompts: Vec<ForeignPrompt>,
-        observations: Vec<ForeignObservation>,
-        summaries: Vec<ForeignSummary>,
-    ) -> Vec<MovedTurn> {
-        let mut numbered: BTreeMap<i64, Numbered> = BTreeMap::new();
-        let mut private = BTreeSet::new();
-        let began: Vec<(i64, Millis)> = prompts.iter().map(|one| (one.number, one.at.unwrap_or(self.began))).collect();
-        // Which prompt ran at a time, where a record does not say for which it was.
-        let running = |at: Option<Millis>| {
-            let at = at?;
-            began.iter().filter(|(_, began)| *began <= at).max_by_key(|(_, began)| *began).map(|(number, _)| *number)
-        };
-        for prompt in prompts {
-            let at = prompt.at.unwrap_or(self.began);
-            let key = key("p", prompt.id, prompt.at);
-            match clean_prompt(&prompt.text, self.keeper) {
-                // A mark to go back to asks nothing.
-                Some(text) if bookmark_note(&text, self.config.bookmarks.marker.as_str()).is_some() => self.empty += 1,
-                Some(what) => numbered.entry(prompt.number).or_default().prompts.push(Moved { key, at, what }),
-                None if prompt.text.trim().is_empty() => self.empty += 1,
-                None => {
-                    private.insert(prompt.number);
-                    self.private += 1;
-                }
-            }
+    pub(super) fn prompt(&self, text: &str) -> Asked {
+        match clean_prompt(text, self.keeper) {
+            // A mark to go back to asks nothing.
+            Some(text) if bookmark_note(&text, self.config.bookmarks.marker.as_str()).is_some() => Asked::Empty,
+            Some(text) => Asked::Kept(text),
+            None if text.trim().is_empty() => Asked::Empty,
+            None => Asked::Private,
         }
-        for one in observations {
-            let number = one.prompt_number.or_else(|| running(one.at)).unwrap_or_default();
-            let (key, at) = (key("o", one.id, one.at), one.at.unwrap_or(self.began));
-            match self.call(one).filter(|_| !private.contains(&number)) {
-                Some(what) => numbered.entry(number).or_default().calls.push(Moved { key, at, what }),
-                None => self.empty += 1,
-            }
-        }
-        for one in summaries {
-            let number = one.prompt_number.or_else(|| running(one.at)).unwrap_or_default();
-            let (key, at) = (key("s", one.id, one.at), one.at.unwrap_or(self.began));
-            match self.summary(one).filter(|_| !private.contains(&number)) {
-                Some(what) => numbered.entry(number).or_default().summaries.push(Moved { key, at, what }),
-                None => self.empty += 1,
-            }
-        }
-        numbered.into_values().flat_map(Numbered::turns).collect()
     }
 
-    fn call(&self, one: ForeignObservation) -> Option<MovedCall> {
+    pub(super) fn call(&self, one: ForeignObservation) -> Option<MovedCall> {
         if !one.tool.is_empty() && is_skipped(&one.tool, &self.config.memory.skip_tools.0) {
             return None;
         }
@@ -112,7 +67,7 @@ impl<'a> Translator<'a> {
         if text.is_empty() { String::new() } else { self.keeper.detail(kind, text) }
     }
 
-    fn summary(&self, one: ForeignSummary) -> Option<Summary> {
+    pub(super) fn summary(&self, one: ForeignSummary) -> Option<Summary> {
         let Summary { request, investigated, learned, completed, next_steps } = one.summary;
         let part = |text: &str| self.keeper.passage(text, PART_CHARS);
         // What has no place of its own here is said with what was learned.
@@ -125,26 +80,6 @@ impl<'a> Translator<'a> {
             next_steps: part(&next_steps),
         };
         (summary != Summary::default()).then_some(summary)
-    }
-}
-
-impl Numbered {
-    fn turns(self) -> Vec<MovedTurn> {
-        let mut prompts = self.prompts.into_iter();
-        let last = prompts.next_back();
-        let mut turns: Vec<MovedTurn> =
-            prompts.map(|prompt| MovedTurn { prompt: Some(prompt), ..MovedTurn::default() }).collect();
-        let mut turn = MovedTurn { prompt: last, ..MovedTurn::default() };
-        for call in self.calls {
-            // A turn that is long is stored in several pieces.
-            if turn.calls.len() >= AT_ONCE {
-                turns.push(std::mem::take(&mut turn));
-            }
-            turn.calls.push(call);
-        }
-        turn.summaries = self.summaries;
-        turns.push(turn);
-        turns
     }
 }
 
@@ -191,9 +126,9 @@ fn observation(keeper: Keeper, root: &str, one: ForeignObservation) -> Option<Ob
 }
 
 /// Returns what belongs to no session, as a note.
-pub(super) fn note(mover: &Move<'_>, one: &ForeignObservation) -> Option<Moved<(String, String)>> {
-    let (key, at) = (key("o", one.id, one.at), one.at.unwrap_or(mover.env.now));
-    let found = observation(Keeper::new(mover.config), "", one.clone())?;
+pub(super) fn note(mover: &Move<'_>, head: &ForeignHead, one: ForeignObservation) -> Option<Moved<(String, String)>> {
+    let (key, at) = (key("o", head), head.at.unwrap_or(mover.env.now));
+    let found = observation(Keeper::new(mover.config), "", one)?;
     let text = [vec![found.narrative], found.facts, found.files_modified].concat();
     let text: Vec<&str> = text.iter().map(String::as_str).filter(|line| !line.is_empty()).collect();
     Some(Moved { key, at, what: (found.title, text.join("\n")) })
@@ -211,6 +146,6 @@ fn kind(theirs: &str) -> Kind {
 }
 
 /// Returns by what a record is known: its row, and its time, as rows are numbered anew in a new database.
-pub(super) fn key(what: &str, row: i64, at: Option<Millis>) -> String {
-    format!("claude-mem-{what}{row}-{}", at.unwrap_or_default().0)
+pub(super) fn key(what: &str, head: &ForeignHead) -> String {
+    format!("claude-mem-{what}{}-{}", head.id, head.at.unwrap_or_default().0)
 }
