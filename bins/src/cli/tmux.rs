@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use anyhow::{Context, bail};
 use longhaul_core::Env;
 use longhaul_runtime::tmux::{Server, command};
-use longhaul_runtime::{ErrorLog, Home, Tracker};
+use longhaul_runtime::{ErrorLog, Home, Tracker, bounded_read};
 use longhaul_tracker::{OPTIONS, Options, Pane, Why, menu};
 
 use super::{Exit, out};
@@ -81,7 +81,7 @@ fn setup(env: &Env) -> anyhow::Result<()> {
 
 fn status_bar(env: &Env) -> anyhow::Result<()> {
     // Not there yet is nothing to show.
-    let text = std::fs::read_to_string(Home::of(env)?.status()).unwrap_or_default();
+    let text = bounded_read::text(&Home::of(env)?.status(), bounded_read::SMALL).unwrap_or_default();
     if text.is_empty() { Ok(()) } else { out::line(&text) }
 }
 

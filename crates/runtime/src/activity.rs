@@ -12,7 +12,7 @@ use longhaul_activity_log::{
 };
 use longhaul_core::{Millis, SessionId};
 
-use crate::{Error, Home, files};
+use crate::{Error, Home, bounded_read, files};
 
 /// What is read of a log at first; nearly always the whole window.
 const FIRST_TAIL: usize = 4 * 1024;
@@ -42,7 +42,7 @@ impl ActivityLog {
 
     /// Returns how many bookmarks a session has had since its last prompt; 0 where it has no log.
     pub fn bookmarks_since_prompt(home: &Home, session: &SessionId) -> u64 {
-        let Ok(file) = File::open(home.session_file(session, "log")) else { return 0 };
+        let Ok(file) = bounded_read::open(&home.session_file(session, "log")) else { return 0 };
         let Ok((tail, whole)) = files::tail(&file, MAX_TAIL) else { return 0 };
         bookmarks_since_prompt(&tail, if whole { Reach::Whole } else { Reach::Part })
     }

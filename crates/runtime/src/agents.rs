@@ -6,7 +6,7 @@ use longhaul_core::SessionId;
 use longhaul_core::event::BackgroundTask;
 
 use crate::files::word;
-use crate::{Error, Home, files};
+use crate::{Error, Home, bounded_read, files};
 
 /// What is read of the file's end.
 const MAX_TAIL: usize = 64 * 1024;
@@ -37,7 +37,7 @@ fn set<'a>(home: &Home, session: &SessionId, tasks: impl Iterator<Item = &'a Bac
 
 /// Returns whether any subagent of the session runs, as far as is known.
 pub(crate) fn any_running(home: &Home, session: &SessionId) -> bool {
-    let Ok(file) = std::fs::File::open(home.session_file(session, "agents")) else { return false };
+    let Ok(file) = bounded_read::open(&home.session_file(session, "agents")) else { return false };
     let Ok((tail, whole)) = files::tail(&file, MAX_TAIL) else { return true };
     let text = String::from_utf8_lossy(&tail);
     let lines = text.lines().skip(usize::from(!whole));

@@ -7,7 +7,7 @@ use longhaul_inject::{ClientSays, EditorMode};
 use longhaul_tracker::{Process, Record, RecordStatus, client_name};
 use serde::Deserialize;
 
-use crate::process;
+use crate::{bounded_read, process};
 
 /// `<client folder>/sessions/<pid>.json`, as far as it is of use. Internal to the client: it may change or vanish.
 #[derive(Deserialize)]
@@ -58,7 +58,7 @@ impl RecordWire {
 
 /// Reads a record, if it is that of the process which has the pid now.
 fn read(path: &Path) -> Option<RecordWire> {
-    let record: RecordWire = serde_json::from_slice(&std::fs::read(path).ok()?).ok()?;
+    let record: RecordWire = serde_json::from_slice(&bounded_read::bytes(path, bounded_read::LARGE).ok()?).ok()?;
     is_same_process(record.pid, record.proc_start.as_ref()).then_some(record)
 }
 
@@ -153,11 +153,12 @@ struct SettingsWire {
 
 /// Returns how the client edits its input.
 pub(crate) fn editor_mode(env: &Env) -> EditorMode {
-    let settings = env.client_settings.as_ref().and_then(|path| std::fs::read(path).ok());
-    let user_settings = env.client_dir.as_ref().and_then(|dir| std::fs::read(dir.join("settings.json")).ok());
+    let settings = |path: &Path| bounded_read::bytes(path, bounded_read::LARGE).ok();
+    let older = env.client_settings.as_ref().and_then(|path| settings(path));
+    let user_settings = env.client_dir.as_ref().and_then(|dir| settings(&dir.join("settings.json")));
     let mode = |text: Vec<u8>| serde_json::from_slice::<SettingsWire>(&text).ok()?.editor_mode;
     // The user's settings go before what older versions kept beside them.
-    match [user_settings, settings].into_iter().flatten().find_map(mode).as_deref() {
+    match [user_settings, older].into_iter().flatten().find_map(mode).as_deref() {
         Some("vim") => EditorMode::Vim,
         Some(_) | None => EditorMode::Normal,
     }

@@ -10,31 +10,21 @@ use longhaul_core::Millis;
 use rustix::fs::OFlags;
 
 use crate::Error;
+use crate::bounded_read::{self, Links};
 
 /// The most that is read of a project's file.
-const MAX_FOREIGN: u64 = 64 * 1024;
-
-/// The most that is read of a file that the user wrote.
-const MAX_OWN: u64 = 16 << 20;
+const MAX_FOREIGN: u64 = bounded_read::SMALL;
 
 /// Reads a file of a project, which may come from anybody: no link is followed, nothing that is no plain file is waited
 /// for, and no more than 64 KB are read.
 ///
 /// Returns its text and when it was last written; `None` where there is no such file.
 pub(crate) fn read_foreign(path: &Path) -> Option<(String, SystemTime)> {
-    let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-    let file = OpenOptions::new().read(true).custom_flags(flags.bits() as i32).open(path).ok()?;
-    let metadata = file.metadata().ok().filter(fs::Metadata::is_file)?;
+    let file = bounded_read::open_with(path, Links::Refuse).ok()?;
+    let modified = file.metadata().ok()?.modified().ok()?;
     let mut bytes = Vec::new();
     file.take(MAX_FOREIGN).read_to_end(&mut bytes).ok()?;
-    Some((String::from_utf8_lossy(&bytes).into_owned(), metadata.modified().ok()?))
-}
-
-/// Opens a plain file to read; one that is none, such as a pipe, is not waited for.
-pub(crate) fn open_plain(path: &Path) -> io::Result<File> {
-    let flags = OFlags::NONBLOCK | OFlags::CLOEXEC;
-    let file = OpenOptions::new().read(true).custom_flags(flags.bits() as i32).open(path)?;
-    if file.metadata()?.is_file() { Ok(file) } else { Err(io::ErrorKind::InvalidInput.into()) }
+    Some((String::from_utf8_lossy(&bytes).into_owned(), modified))
 }
 
 /// Reads a file of the user's, whatever it is: of a pipe or a device, no more than is there at once.
@@ -42,7 +32,7 @@ pub(crate) fn read_without_waiting(path: &Path) -> io::Result<Vec<u8>> {
     let flags = OFlags::NONBLOCK | OFlags::CLOEXEC;
     let file = OpenOptions::new().read(true).custom_flags(flags.bits() as i32).open(path)?;
     let mut bytes = Vec::new();
-    file.take(MAX_OWN).read_to_end(&mut bytes)?;
+    file.take(bounded_read::LARGE).read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 

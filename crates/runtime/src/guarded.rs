@@ -7,14 +7,14 @@
 use std::io::{self, BufRead, Read, Write};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
-use std::process::{Child, Command, ExitCode, Stdio};
+use std::process::{Child, ExitCode, Stdio};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 
-use crate::Error;
+use crate::{Error, process};
 
 /// The first argument of the guard.
 const GUARD: &str = "guard";
@@ -113,9 +113,8 @@ pub fn run_guarded(
     printed.map(|(stdout, stderr)| Ended { status, stdout, stderr })
 }
 
-#[expect(clippy::disallowed_methods, reason = "processes are started here, in longhaul-runtime")]
 fn start(argv: &[String], dir: &Path) -> io::Result<Child> {
-    let mut command = Command::new(std::env::current_exe()?);
+    let mut command = process::command(std::env::current_exe()?);
     command.arg(GUARD).args(argv).current_dir(dir).env("LONGHAUL_DISABLE", "1");
     for name in NOT_PASSED_ON {
         command.env_remove(name);
@@ -163,11 +162,10 @@ pub fn guard(args: impl IntoIterator<Item = String>) -> Option<ExitCode> {
     }))
 }
 
-#[expect(clippy::disallowed_methods, reason = "processes are started here, in longhaul-runtime")]
 fn stand_guard(argv: &[String]) -> io::Result<ExitCode> {
     let (program, args) = argv.split_first().ok_or(io::ErrorKind::InvalidInput)?;
     let text = read_text()?;
-    let mut child = Command::new(program).args(args).process_group(0).stdin(Stdio::piped()).spawn()?;
+    let mut child = process::command(program).args(args).process_group(0).stdin(Stdio::piped()).spawn()?;
     let group = Pid::from_child(&child);
     if let Some(mut pipe) = child.stdin.take() {
         thread::spawn(move || drop(pipe.write_all(&text)));

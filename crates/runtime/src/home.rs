@@ -13,8 +13,9 @@ use crate::{Error, files};
 pub(crate) const PATIENCE: Duration = Duration::from_secs(5);
 
 /// What lies in the folder, by its name.
-const KNOWN: [&str; 11] = [
+const KNOWN: [&str; 12] = [
     "config.json",
+    "git-views",
     "handoffs",
     "imported.jsonl",
     "locks",
@@ -76,6 +77,11 @@ impl Home {
     /// Returns the folder of locks on panes.
     pub fn locks(&self) -> PathBuf {
         self.dir.join("locks")
+    }
+
+    /// Returns the folder of git folders of our own, which hold a commit to compare a work tree with.
+    pub fn git_views(&self) -> PathBuf {
+        self.dir.join("git-views")
     }
 
     /// Returns the error log.

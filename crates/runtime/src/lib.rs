@@ -3,6 +3,7 @@
 
 mod activity;
 mod agents;
+pub mod bounded_read;
 pub mod bridge;
 mod client;
 mod codex;
@@ -50,7 +51,7 @@ pub use crate::hook::{Flow, Hook, JobFn};
 pub use crate::keeper::Keeper;
 pub use crate::model::{ModelAccess, ModelStatus, model_budget, model_dir, model_status, today};
 pub use crate::observe::{Observation, Observed, Observer, Transcript, agent_json};
-pub use crate::process::run as run_program;
+pub use crate::process::{run as run_program, run_in as run_program_in};
 pub use crate::relay::Relay;
 pub use crate::session::SessionRecord;
 pub use crate::shell::{Shell, is_executable};

@@ -7,7 +7,7 @@ use longhaul_core::SessionId;
 use longhaul_core::event::Common;
 
 use crate::files::word;
-use crate::{Error, Home, files};
+use crate::{Error, Home, bounded_read, files};
 
 /// What is known of a session's private turns.
 #[derive(Debug, Default)]
@@ -20,7 +20,7 @@ pub(crate) struct PrivateTurns {
 impl PrivateTurns {
     /// Reads what is known; nothing where nothing was ever private.
     pub(crate) fn load(home: &Home, session: &SessionId) -> Self {
-        let text = std::fs::read_to_string(path(home, session)).unwrap_or_default();
+        let text = bounded_read::text(&path(home, session), bounded_read::LARGE).unwrap_or_default();
         let mut turns = Self::default();
         for line in text.lines() {
             match line.split_once(' ').unwrap_or((line, "")) {

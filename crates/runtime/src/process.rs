@@ -1,10 +1,11 @@
 //! Other programs: started, waited for, and found.
 
+use std::ffi::{OsStr, OsString};
 use std::io::Write;
 use std::os::fd::OwnedFd;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use longhaul_inject::Step;
@@ -15,35 +16,83 @@ use rustix::time::Timespec;
 
 use crate::Error;
 
+/// Where programs are looked for if `PATH` names no absolute folder.
+const USUAL_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
+
 /// How deep the tree of processes below a pane is searched.
 const MAX_DEPTH: usize = 64;
 
+/// Returns a command for `program`.
+///
+/// A program is looked for in the absolute folders of `PATH` only, and so is whatever it starts. A hook runs in the
+/// session's folder: with `.` or `./bin` in `PATH`, a file of the project could be started in place of the program.
 #[expect(clippy::disallowed_methods, reason = "this is the one place that starts processes")]
-fn command(program: &str) -> Command {
-    Command::new(program)
+pub(crate) fn command(program: impl AsRef<OsStr>) -> Command {
+    let mut command = Command::new(program);
+    if let Some(path) = std::env::var_os("PATH").as_deref().and_then(without_relative_folders) {
+        command.env("PATH", path);
+    }
+    command
+}
+
+/// Returns `PATH` without its relative folders.
+#[expect(clippy::disallowed_methods, reason = "the search path of programs, as they are started")]
+pub(crate) fn absolute_path() -> OsString {
+    let path = std::env::var_os("PATH").unwrap_or_else(|| USUAL_PATH.into());
+    without_relative_folders(&path).unwrap_or(path)
+}
+
+/// Returns `path` without its relative folders; `None` where it has none.
+fn without_relative_folders(path: &OsStr) -> Option<OsString> {
+    if std::env::split_paths(path).all(|dir| dir.is_absolute()) {
+        return None;
+    }
+    let absolute = std::env::join_paths(std::env::split_paths(path).filter(|dir| dir.is_absolute())).ok();
+    // An empty PATH would mean the current folder.
+    Some(absolute.filter(|path| !path.is_empty()).unwrap_or_else(|| USUAL_PATH.into()))
 }
 
 /// Runs a step to its end and returns what it printed.
 ///
 /// A program that does not end in time is killed: a tmux server that hangs must not take the hook with it.
 pub fn run(step: &Step, limit: Duration) -> Result<String, Error> {
+    let (command, program) = command_of(step);
+    run_command(command, program, step.stdin.as_deref(), limit)
+}
+
+/// Runs a step like [`run`], in the folder `dir`.
+pub fn run_in(dir: &Path, step: &Step, limit: Duration) -> Result<String, Error> {
+    let (mut command, program) = command_of(step);
+    command.current_dir(dir);
+    run_command(command, program, step.stdin.as_deref(), limit)
+}
+
+fn command_of(step: &Step) -> (Command, &str) {
     let (program, args) = step.argv.split_first().map_or(("", &[][..]), |(program, args)| (program.as_str(), args));
     let mut command = command(program);
     command.args(args).stdout(Stdio::piped()).stderr(Stdio::piped());
     command.stdin(if step.stdin.is_some() { Stdio::piped() } else { Stdio::null() });
-    run_command(command, program, step.stdin.as_deref(), limit)
+    (command, program)
 }
 
-/// Runs `git` in a folder and returns what it printed.
-pub(crate) fn git(dir: &Path, args: &[&str], limit: Duration) -> Result<String, Error> {
-    let mut command = command("git");
-    command.arg("-C").arg(dir).args(args).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
-    // A background query must not take the lock that the user's own git wants.
-    command.env("GIT_OPTIONAL_LOCKS", "0");
-    run_command(command, "git", None, limit)
+/// Runs a command to its end and returns what it printed; an exit status other than 0 is an error.
+fn run_command(command: Command, program: &str, stdin: Option<&str>, limit: Duration) -> Result<String, Error> {
+    let (status, out, err) = finish(command, program, stdin, limit)?;
+    if status.success() {
+        return Ok(String::from_utf8_lossy(&out).into_owned());
+    }
+    Err(Error::Program { program: program.to_owned(), message: String::from_utf8_lossy(&err).trim().to_owned() })
 }
 
-fn run_command(mut command: Command, program: &str, stdin: Option<&str>, limit: Duration) -> Result<String, Error> {
+/// Runs a command to its end and returns its exit status, its standard output and its standard error.
+///
+/// Only streams that `command` has as pipes are read. A command that does not end in time is killed.
+pub(crate) fn finish(
+    mut command: Command,
+    program: &str,
+    stdin: Option<&str>,
+    limit: Duration,
+) -> Result<(ExitStatus, Vec<u8>, Vec<u8>), Error> {
     let mut child = command.spawn().map_err(|source| Error::Start { program: program.to_owned(), source })?;
     let deadline = Instant::now() + limit;
     if let (Some(mut pipe), Some(text)) = (child.stdin.take(), stdin) {
@@ -58,10 +107,7 @@ fn run_command(mut command: Command, program: &str, stdin: Option<&str>, limit: 
     };
     // It has closed its output: it ends now.
     let status = child.wait().map_err(|source| Error::Start { program: program.to_owned(), source })?;
-    if status.success() {
-        return Ok(String::from_utf8_lossy(&out).into_owned());
-    }
-    Err(Error::Program { program: program.to_owned(), message: String::from_utf8_lossy(&err).trim().to_owned() })
+    Ok((status, out, err))
 }
 
 /// Reads both pipes to their end, whichever has something first; `None` when the time is up.
@@ -101,7 +147,7 @@ fn drain(pipes: [Option<OwnedFd>; 2], deadline: Instant) -> Option<[Vec<u8>; 2]>
 pub(crate) fn spawn_sibling(name: &str, args: &[String]) -> Result<Child, Error> {
     let failed = |source| Error::Start { program: name.to_owned(), source };
     let program = sibling(name).map_err(failed)?;
-    let mut command = command(&program.to_string_lossy());
+    let mut command = command(&program);
     command.args(args).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     command.spawn().map_err(failed)
 }
@@ -109,7 +155,7 @@ pub(crate) fn spawn_sibling(name: &str, args: &[String]) -> Result<Child, Error>
 /// Becomes one of our own executables; returns only where that fails.
 pub(crate) fn become_sibling(name: &str, args: &[String]) -> Error {
     let source = match sibling(name) {
-        Ok(program) => command(&program.to_string_lossy()).args(args).exec(),
+        Ok(program) => command(&program).args(args).exec(),
         Err(error) => error,
     };
     Error::Start { program: name.to_owned(), source }

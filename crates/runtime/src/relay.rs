@@ -3,13 +3,13 @@
 use std::ffi::{OsStr, OsString};
 use std::io::{Read, Write};
 use std::os::unix::process::CommandExt;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process_group};
 
-use crate::{Deadline, Error};
+use crate::{Deadline, Error, process};
 
 /// How long after its end a command's output may still come: it may have left something running that holds the pipe.
 const AFTER_END: Duration = Duration::from_millis(50);
@@ -28,8 +28,7 @@ impl Relay {
     /// No shell sees the words. It leads a process group of its own, which ends with it when it takes longer than `limit`.
     pub fn start(argv: &[OsString], input: Vec<u8>, limit: Duration) -> Result<Self, Error> {
         let (program, args) = argv.split_first().map_or((OsStr::new(""), &[][..]), |(program, args)| (program, args));
-        #[expect(clippy::disallowed_methods, reason = "the user's own command, started like the others in process.rs")]
-        let mut command = Command::new(program);
+        let mut command = process::command(program);
         command.args(args).process_group(0);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
         let mut child = command.spawn().map_err(|source| {

@@ -7,7 +7,7 @@ use longhaul_core::event::SessionStart;
 use longhaul_inject::Terminal;
 use serde::{Deserialize, Serialize};
 
-use crate::{Error, Home, Hook, files};
+use crate::{Error, Home, Hook, bounded_read, files};
 
 /// `sessions/<id>.json`, written at SessionStart.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -55,7 +55,7 @@ impl SessionRecord {
 
     /// Reads a session's record; `None` where there is none that can be read.
     pub fn load(home: &Home, session: &SessionId) -> Option<Self> {
-        let text = std::fs::read(home.session_file(session, "json")).ok()?;
+        let text = bounded_read::bytes(&home.session_file(session, "json"), bounded_read::LARGE).ok()?;
         serde_json::from_slice(&text).ok()
     }
 
@@ -71,7 +71,7 @@ impl SessionRecord {
         let mut records: Vec<Self> = entries
             .map(|entry| entry.path())
             .filter(|path| path.extension().is_some_and(|extension| extension == "json"))
-            .filter_map(|path| serde_json::from_slice(&std::fs::read(path).ok()?).ok())
+            .filter_map(|path| serde_json::from_slice(&bounded_read::bytes(&path, bounded_read::LARGE).ok()?).ok())
             .collect();
         records.sort_by_key(|record| std::cmp::Reverse(record.started_at));
         records

@@ -1,15 +1,15 @@
 //! Changing a file that belongs to somebody, while others may be changing it too.
 
-use std::fs::{self, OpenOptions, Permissions};
+use std::fs::{self, DirBuilder, OpenOptions, Permissions};
 use std::io::{self, Write};
-use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use rustix::fs::{CWD, RenameFlags};
 use rustix::io::Errno;
 
-use crate::Error;
+use crate::{Error, bounded_read};
 
 /// How often a change is tried when others write in between.
 const TRIES: usize = 20;
@@ -34,7 +34,7 @@ pub enum Backup {
 pub enum NewFile {
     /// Its owner alone.
     Private,
-    /// Whoever may read what this user writes.
+    /// Others may read it, as far as the umask allows.
     Usual,
 }
 
@@ -77,7 +77,7 @@ pub fn change<E: From<Error>>(
 
 /// Returns a file's text, `None` where there is no file.
 pub fn read(path: &Path) -> Result<Option<String>, Error> {
-    match fs::read(path) {
+    match bounded_read::bytes(path, bounded_read::LARGE) {
         Ok(bytes) => String::from_utf8(bytes).map(Some).map_err(|_| Error::NotText { path: path.to_owned() }),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(source) => Err(Error::Read { path: path.to_owned(), source }),
@@ -108,12 +108,13 @@ fn put(path: &Path, (backup, new_file): (Backup, NewFile), old: Option<&str>, ne
         return Err(Error::ReadOnly { path: path.to_owned() });
     }
     let temporary = path.with_file_name(format!(".longhaul-{}.tmp", std::process::id()));
-    fs::create_dir_all(path.parent().unwrap_or(path)).map_err(failed)?;
+    let folders = DirBuilder::new().recursive(true).mode(0o755).create(path.parent().unwrap_or(path));
+    folders.map_err(failed)?;
     let written = write_new(&temporary, new, mode).and_then(|()| {
         if let Some(old) = old.filter(|_| backup == Backup::Keep && !backup_of(path).exists()) {
             write_new(&backup_of(path), old, mode)?;
         }
-        if fs::read(path).ok().as_deref() != old.map(str::as_bytes) {
+        if bounded_read::bytes(path, bounded_read::LARGE).ok().as_deref() != old.map(str::as_bytes) {
             return Ok(false);
         }
         take_place(&temporary, path, old)
@@ -126,10 +127,15 @@ fn put(path: &Path, (backup, new_file): (Backup, NewFile), old: Option<&str>, ne
     written.map_err(failed)
 }
 
-/// Writes a file that is not there yet, down to the disk; without a mode, it gets what this user's files get.
+/// Writes a file that is not there yet, down to the disk; without a mode, others may read it as far as the umask allows.
 fn write_new(path: &Path, text: &str, mode: Option<u32>) -> io::Result<()> {
-    let at_first = if mode.is_some() { 0o600 } else { 0o666 };
-    let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(at_first).open(path)?;
+    let at_first = if mode.is_some() { 0o600 } else { 0o644 };
+    // What has this name already may be a link, which must not be written through.
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        Ok(()) | Err(_) => {}
+    }
+    let mut file = OpenOptions::new().write(true).create_new(true).mode(at_first).open(path)?;
     file.write_all(text.as_bytes())?;
     if let Some(mode) = mode {
         file.set_permissions(Permissions::from_mode(mode))?;
@@ -148,12 +154,12 @@ fn take_place(new: &Path, path: &Path, old: Option<&str>) -> io::Result<bool> {
             renamed => renamed.map(|()| true),
         };
     };
-    let (mut put_in, mut expected) = (fs::read(new)?, old.as_bytes().to_owned());
+    let (mut put_in, mut expected) = (bounded_read::bytes(new, bounded_read::LARGE)?, old.as_bytes().to_owned());
     let mut is_ours = true;
     loop {
         rename(new, path, RenameFlags::EXCHANGE)?;
         // Where the file system cannot exchange, the file has moved, and there is nothing to look at.
-        let Ok(came_out) = fs::read(new) else { return Ok(true) };
+        let Ok(came_out) = bounded_read::bytes(new, bounded_read::LARGE) else { return Ok(true) };
         if came_out == expected {
             return Ok(is_ours);
         }

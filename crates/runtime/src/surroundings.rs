@@ -1,11 +1,14 @@
 //! Clock and environment, read once.
 
+use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, civil};
 use longhaul_core::clock::Date;
 use longhaul_core::{Env, Millis, Platform};
+
+use crate::bounded_read;
 
 /// Reads the clock and the environment of this process.
 #[expect(clippy::disallowed_methods, reason = "this is the one place that reads them")]
@@ -44,7 +47,10 @@ pub fn midnight(date: Date) -> Millis {
 /// Returns the machine's time zone, without its name where none is set: finding that reads the folders of all zones.
 #[expect(clippy::disallowed_methods, reason = "this is the one place that reads it")]
 fn time_zone() -> TimeZone {
-    let unnamed = std::env::var_os("TZ").is_none().then(|| std::fs::read("/etc/localtime").ok()).flatten();
+    let unnamed = std::env::var_os("TZ")
+        .is_none()
+        .then(|| bounded_read::bytes(Path::new("/etc/localtime"), bounded_read::LARGE).ok())
+        .flatten();
     unnamed.and_then(|file| TimeZone::tzif("", &file).ok()).unwrap_or_else(TimeZone::system)
 }
 

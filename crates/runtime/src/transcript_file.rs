@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use ruzstd::decoding::StreamingDecoder;
 
-use crate::files;
+use crate::bounded_read;
 
 /// How a packed transcript's name ends.
 const PACKED: &str = "zst";
@@ -34,10 +34,10 @@ enum Content {
 impl TranscriptFile {
     /// Opens a transcript; where it is gone, the packed one that has taken its place.
     pub(crate) fn open(path: &Path) -> io::Result<Self> {
-        let opened = match files::open_plain(path) {
+        let opened = match bounded_read::open(path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 let packed = packed(path);
-                (files::open_plain(&packed).map_err(|_| error)?, packed)
+                (bounded_read::open(&packed).map_err(|_| error)?, packed)
             }
             file => (file?, path.to_owned()),
         };
@@ -60,7 +60,7 @@ impl TranscriptFile {
         match &mut self.content {
             Content::Plain(file) => file.seek(SeekFrom::Start(offset)).map(drop),
             Content::Packed(_) => {
-                self.content = Content::of(files::open_plain(&self.path)?, &self.path)?;
+                self.content = Content::of(bounded_read::open(&self.path)?, &self.path)?;
                 let skipped = io::copy(&mut self.by_ref().take(offset), &mut io::sink())?;
                 if skipped == offset { Ok(()) } else { Err(io::ErrorKind::UnexpectedEof.into()) }
             }

@@ -2,7 +2,7 @@
 
 use longhaul_core::SessionId;
 
-use crate::{Error, Home, files};
+use crate::{Error, Home, bounded_read, files};
 
 /// Notes the turn that runs, where the client gives it an id.
 pub(crate) fn begin(home: &Home, session: &SessionId, prompt_id: Option<&str>) -> Result<(), Error> {
@@ -14,7 +14,7 @@ pub(crate) fn begin(home: &Home, session: &SessionId, prompt_id: Option<&str>) -
 
 /// Returns whether an event with `prompt_id` may belong to the turn that was noted last.
 pub(crate) fn may_be(home: &Home, session: &SessionId, prompt_id: Option<&str>) -> bool {
-    let noted = std::fs::read(home.session_file(session, "turn"));
+    let noted = bounded_read::bytes(&home.session_file(session, "turn"), bounded_read::SMALL);
     match (noted, prompt_id) {
         (Ok(noted), Some(id)) => noted == id.as_bytes(),
         (Ok(_), None) | (Err(_), _) => true,

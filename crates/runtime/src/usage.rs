@@ -7,20 +7,20 @@ use longhaul_handoff::continuation::Fill;
 use longhaul_store::{ContextUse, Store};
 use longhaul_transcript::{Filled, Listener, Told, Usage, latest_usage};
 
-use crate::{Error, files};
+use crate::{Error, bounded_read, files};
 
 /// A single entry can be 100 KB; the newest usage stands within the last few.
 const MAX_TAIL: usize = 512 * 1024;
 
 /// Returns whether the last thing in the transcript is that the user interrupted.
 pub(crate) fn ends_in_interrupt(transcript: &Path) -> bool {
-    let tail = files::open_plain(transcript).ok().and_then(|file| files::tail(&file, MAX_TAIL).ok());
+    let tail = bounded_read::open(transcript).ok().and_then(|file| files::tail(&file, MAX_TAIL).ok());
     tail.is_some_and(|(tail, _)| longhaul_transcript::ends_in_interrupt(&tail))
 }
 
 /// Returns the newest reply's usage; `None` where the transcript is missing or tells nothing.
 pub(crate) fn newest(transcript: Option<&Path>) -> Option<Usage> {
-    let file = files::open_plain(transcript?).ok()?;
+    let file = bounded_read::open(transcript?).ok()?;
     let (tail, _) = files::tail(&file, MAX_TAIL).ok()?;
     latest_usage(&tail)
 }

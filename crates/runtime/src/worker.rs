@@ -14,7 +14,7 @@ use longhaul_core::{Env, Platform};
 use rustix::process::{Pid, Signal, kill_process};
 use serde::{Deserialize, Serialize};
 
-use crate::{Error, Home, files, process};
+use crate::{Error, Home, bounded_read, files, process};
 
 /// The executable.
 const EXECUTABLE: &str = "longhaul-worker";
@@ -112,12 +112,12 @@ pub fn running(home: &Home) -> Option<WorkerFile> {
     if !is_held(home) {
         return None;
     }
-    serde_json::from_slice(&fs::read(home.worker_file()).ok()?).ok()
+    serde_json::from_slice(&bounded_read::bytes(&home.worker_file(), bounded_read::SMALL).ok()?).ok()
 }
 
 fn is_held(home: &Home) -> bool {
     // The lock goes with the file.
-    File::open(home.worker_lock()).is_ok_and(|lock| FileExt::try_lock_shared(&lock).is_err())
+    bounded_read::open(&home.worker_lock()).is_ok_and(|lock| FileExt::try_lock_shared(&lock).is_err())
 }
 
 /// Starts the worker where none runs, and waits until it answers.

@@ -6,7 +6,7 @@ use std::io::{self, Read, Seek, SeekFrom};
 use longhaul_store::{Clean, Session, Store, Turn};
 use longhaul_transcript::{Batch, Reader, replaced_turns};
 
-use crate::{Error, Keeper, files};
+use crate::{Error, Keeper, bounded_read};
 
 /// How much of the end is read; the more where the less has no prompt in it.
 const TAILS: [u64; 2] = [512 * 1024, 4 * 1024 * 1024];
@@ -39,7 +39,7 @@ pub(crate) fn unread_turns(store: &Store, session: &Session, heir: &str, keeper:
 
 /// Reads the complete lines of the last `length` bytes of a file, from `offset` at the earliest, which is the beginning of a line.
 fn read_tail(path: &str, offset: u64, length: u64) -> io::Result<Batch> {
-    let mut file = files::open_plain(path.as_ref())?;
+    let mut file = bounded_read::open(path.as_ref())?;
     let begin = file.metadata()?.len().saturating_sub(length).max(offset);
     file.seek(SeekFrom::Start(begin))?;
     let mut bytes = Vec::new();

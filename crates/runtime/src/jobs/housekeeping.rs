@@ -8,7 +8,7 @@ use fs2::FileExt;
 use longhaul_core::Millis;
 use longhaul_core::event::SessionStart;
 
-use crate::{Error, Flow, Hook, files};
+use crate::{Error, Flow, Hook, bounded_read, files};
 
 /// Session files untouched for this long are removed.
 const KEEP: Duration = Duration::from_secs(7 * 24 * 60 * 60);
@@ -42,7 +42,7 @@ pub fn remove_old_files(hook: &mut Hook<SessionStart>) -> Result<Flow, Error> {
 
 /// A lock's file keeps its age while it is held.
 fn is_locked(path: &Path) -> bool {
-    fs::File::open(path).is_ok_and(|file| file.try_lock_exclusive().is_err())
+    bounded_read::open(path).is_ok_and(|file| file.try_lock_exclusive().is_err())
 }
 
 fn is_old(path: &Path, keep: Duration, now: Millis) -> bool {

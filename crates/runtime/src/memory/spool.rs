@@ -15,7 +15,7 @@ use fs2::FileExt;
 use longhaul_core::{Millis, SessionId};
 use longhaul_memory::Call;
 
-use crate::{Error, Home, files};
+use crate::{Error, Home, bounded_read, files};
 
 /// A write of up to this many bytes is whole or not at all, whoever else writes.
 const ATOMIC: usize = 4096;
@@ -105,7 +105,7 @@ impl Spool {
     /// In this order: a place that is noted and a file that is still there only means that it is read again. Where `note`
     /// says that another place is known, this is another file, of the same length by chance, and nobody has read it.
     pub(crate) fn empty(&self, position: u64, note: impl FnOnce() -> Result<bool, Error>) -> Result<bool, Error> {
-        let Ok(file) = File::open(&self.path) else { return Ok(false) };
+        let Ok(file) = bounded_read::open(&self.path) else { return Ok(false) };
         // Somebody writes: another time.
         if file.try_lock_exclusive().is_err() || !file.metadata().is_ok_and(|metadata| metadata.len() == position) {
             return Ok(false);
@@ -120,7 +120,7 @@ impl Spool {
 
 fn read(path: &Path, position: u64) -> Result<Notes, Error> {
     let failed = |source| Error::Read { path: path.to_owned(), source };
-    let file = match File::open(path) {
+    let file = match bounded_read::open(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Notes { position, ..Notes::default() }),
         file => file.map_err(failed)?,
     };

@@ -1,11 +1,9 @@
 //! What is done for the memory once a day, beside the hooks: raw text that is too old goes, and its room is given back.
 
-use std::fs;
-
 use longhaul_core::clock::DAY_MS;
 use longhaul_core::{Config, Env, Millis};
 
-use crate::{Error, Home, files, process};
+use crate::{Error, Home, bounded_read, files, process};
 
 /// How many pieces are dropped at a time: others write in between.
 const AT_ONCE: usize = 500;
@@ -16,7 +14,7 @@ const MOST: usize = 20_000;
 /// Starts it in a process of its own, where the last time was a day ago.
 pub(crate) fn begin(home: &Home, now: Millis) -> Result<(), Error> {
     let path = home.upkeep();
-    let last = fs::read_to_string(&path).ok().and_then(|text| text.trim().parse::<u64>().ok());
+    let last = bounded_read::text(&path, bounded_read::SMALL).ok().and_then(|text| text.trim().parse::<u64>().ok());
     // A clock that was far ahead once must not put it off for years.
     if last.is_some_and(|last| last.abs_diff(now.0) < DAY_MS.unsigned_abs()) {
         return Ok(());

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::keys::{Wanted, bring};
 use super::{Mode, Move, Origin, Report, Trouble, ours, theirs};
-use crate::Error;
+use crate::{Error, bounded_read};
 
 /// How much of a log is read. A week of work is a few hundred kilobytes.
 const LONGEST: u64 = 64 * 1024 * 1024;
@@ -57,7 +57,7 @@ pub(super) fn run(mover: &Move<'_>, report: &mut Report) -> Result<(), Trouble> 
         let Some(session) = stem else { continue };
         match times(&path) {
             Ok(times) => bookmarks(mover, report, store.as_ref(), &session, &times)?,
-            Err(error) => report.leaves("logs", 1, &error.to_string()),
+            Err(error) => report.leaves("logs", 1, &error.chain()),
         }
     }
     Ok(())
@@ -65,7 +65,7 @@ pub(super) fn run(mover: &Move<'_>, report: &mut Report) -> Result<(), Trouble> 
 
 fn settings(mover: &Move<'_>, report: &mut Report) -> Result<(), Trouble> {
     let path = report.place.join("config.json");
-    let text = match fs::read_to_string(&path) {
+    let text = match bounded_read::text(&path, bounded_read::LARGE) {
         Ok(text) => text,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
         Err(source) => return Err(theirs(Error::Read { path, source })),
@@ -119,11 +119,7 @@ fn collect(value: &Value, path: String, leaves: &mut Vec<(String, Value)>) {
 /// Returns when bookmarks were set.
 fn times(log: &Path) -> Result<Vec<u64>, Error> {
     let failed = |source| Error::Read { path: log.to_owned(), source };
-    let length = fs::metadata(log).map_err(failed)?.len();
-    if length > LONGEST {
-        return Err(failed(std::io::Error::other("it is too long to be a log")));
-    }
-    let bytes = fs::read(log).map_err(failed)?;
+    let bytes = bounded_read::bytes(log, LONGEST).map_err(failed)?;
     let lines = bytes.split(|byte| *byte == b'\n').filter_map(Line::parse);
     Ok(lines.filter(|line| matches!(line, Line::Bookmark { .. })).map(|line| line.at().0).collect())
 }

@@ -6,6 +6,7 @@ use longhaul_core::Env;
 use longhaul_tracker::OPTIONS;
 
 use super::{Move, Report, Trouble};
+use crate::bounded_read;
 use crate::tmux::Server;
 
 /// What its options begin with.
@@ -39,7 +40,7 @@ pub(super) fn run(mover: &Move<'_>, report: &mut Report) -> Result<(), Trouble> 
 pub(super) fn options(env: &Env) -> BTreeMap<String, String> {
     let mut found: BTreeMap<String, String> = BTreeMap::new();
     let files = env.home_dir.iter().flat_map(|home| [home.join(".tmux.conf"), home.join(".config/tmux/tmux.conf")]);
-    for bytes in files.filter_map(|path| std::fs::read(path).ok()) {
+    for bytes in files.filter_map(|path| bounded_read::bytes(&path, bounded_read::LARGE).ok()) {
         found.extend(String::from_utf8_lossy(&bytes).lines().filter_map(option));
     }
     // What the server has counts: a file may have been read in parts, or not yet.

@@ -3,11 +3,11 @@
 use longhaul_tracker::Options;
 
 use crate::tmux::Server;
-use crate::{Error, Home, files};
+use crate::{Error, Home, bounded_read, files};
 
 /// Returns the options that were cached for a server; the defaults where none were.
 pub(super) fn load(home: &Home, server: &Server) -> Options {
-    let cached = std::fs::read(home.tmux_options(&server.socket)).ok();
+    let cached = bounded_read::bytes(&home.tmux_options(&server.socket), bounded_read::LARGE).ok();
     let values: Vec<String> = cached.and_then(|text| serde_json::from_slice(&text).ok()).unwrap_or_default();
     Options::from_values(|at| values.get(at).cloned())
 }

@@ -9,7 +9,7 @@ use longhaul_tracker::{
 };
 
 use super::{Place, Told, Tracker, options_cache, seconds};
-use crate::{ActivityLog, Error, SessionRecord, client, files, process, usage};
+use crate::{ActivityLog, Error, SessionRecord, bounded_read, client, files, process, usage};
 
 /// How often the dead are looked for at most.
 const REAP_EVERY: Duration = Duration::from_secs(10);
@@ -34,7 +34,7 @@ impl Tracker<'_> {
         // Servers that share a home each show what they were last told, in their own colours; the file is only for whoever
         // asks outside of them.
         let is_shown = shown.map_or_else(
-            || std::fs::read_to_string(self.home.status()).is_ok_and(|written| written == text),
+            || bounded_read::text(&self.home.status(), bounded_read::SMALL).is_ok_and(|written| written == text),
             |shown| shown == text && self.home.status().exists(),
         );
         if is_shown { Ok(()) } else { self.push() }

@@ -56,7 +56,7 @@ pub fn add_git_state(hook: &mut Hook<UserPromptSubmit>) -> Result<Flow, Error> {
         return Ok(Flow::Next);
     };
     if hook.config.bookmarks.enabled
-        && let Some(dirty) = git::is_dirty(cwd)
+        && let Some(dirty) = git::is_dirty(&hook.home, cwd)
     {
         hook.store()?.set_dirty(hook.event.common.session.as_str(), hook.env.now.0, dirty)?;
     }

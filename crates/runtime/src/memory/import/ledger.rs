@@ -11,7 +11,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use super::Source;
-use crate::{Error, Home, files};
+use crate::{Error, Home, bounded_read, files};
 
 #[derive(Serialize, Deserialize)]
 struct LineWire {
@@ -21,6 +21,9 @@ struct LineWire {
     /// The database that it was read into; another one knows nothing of it.
     database: u64,
 }
+
+/// The most that is read of the list: a line for each transcript.
+const MOST: u64 = 256 << 20;
 
 /// The list of transcripts that have been read.
 pub(super) struct Ledger {
@@ -34,7 +37,7 @@ impl Ledger {
     pub(super) fn open(home: &Home) -> Result<Self, Error> {
         let path = home.dir().join("imported.jsonl");
         let database = fs::metadata(home.database()).map_or(0, |metadata| metadata.ino());
-        let lines = fs::read_to_string(&path).unwrap_or_default();
+        let lines = bounded_read::text(&path, MOST).unwrap_or_default();
         let lines = lines.lines().filter_map(|line| serde_json::from_str::<LineWire>(line).ok());
         let read = lines
             .filter(|line| line.database == database)

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::super::keys::{Wanted, bring};
 use super::super::{Move, Report, Trouble, theirs};
-use crate::Error;
+use crate::{Error, bounded_read};
 
 /// Their keys, each a list with commas, and ours.
 const KEYS: [(&str, &str); 2] =
@@ -17,7 +17,7 @@ const USUAL_TOOLS: &str = "ListMcpResourcesTool,SlashCommand,Skill,TodoWrite,Ask
 /// Takes them over, and returns the config with them.
 pub(super) fn run(mover: &Move<'_>, report: &mut Report) -> Result<Config, Trouble> {
     let path = report.place.join("settings.json");
-    let text = match std::fs::read_to_string(&path) {
+    let text = match bounded_read::text(&path, bounded_read::LARGE) {
         Ok(text) => text,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(mover.config.clone()),
         Err(source) => return Err(theirs(Error::Read { path, source })),

@@ -1,0 +1,103 @@
+//! git, unable to execute anything that a repository names.
+//!
+//! What git executes is decided by configuration: `core.fsmonitor`, filters, hooks, external diffs, pagers, aliases,
+//! included files, submodules. Instead of switching off each such setting, git never gets to see the configuration. It
+//! runs with a git folder of our own that holds nothing but the name of the commit, and is only pointed to the
+//! repository's index and objects, which are data. A `.gitattributes` file may name any filter: no filter is defined.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use super::refs::Repository;
+use crate::{Error, Home, bounded_read, files, process};
+
+/// How long git may take to compare; in a huge work tree the result is not worth waiting for.
+const LIMIT: Duration = Duration::from_millis(700);
+
+/// The largest index that is given to git.
+const MAX_INDEX: u64 = 512 << 20;
+
+/// Returns whether the work tree around `dir` has changes to tracked files; `None` where git does not say so in time.
+///
+/// Changes inside of submodules do not count. Content is compared as it is in the files: what a filter or a user's
+/// `core.autocrlf` would make of a touched file is not known here.
+pub(crate) fn is_dirty(home: &Home, dir: &Path) -> Option<bool> {
+    let repository = Repository::around(dir)?;
+    let commit = repository.commit()?;
+    let index = repository.git_dir.join("index").canonicalize().ok()?;
+    bounded_read::open(&index).ok()?.metadata().ok().filter(|index| index.len() <= MAX_INDEX)?;
+    let objects = repository.common_dir().join("objects").canonicalize().ok()?;
+    let work_tree = repository.work_tree.canonicalize().ok()?;
+    let own = OwnGitDir::new(home, &commit).ok()?;
+    let mut command = command(&own.dir, &work_tree);
+    command.env("GIT_INDEX_FILE", index).env("GIT_OBJECT_DIRECTORY", objects);
+    command.args(["status", "--porcelain", "--untracked-files=no", "--ignore-submodules=all", "--no-renames"]);
+    let (status, changes, _) = process::finish(command, "git", None, LIMIT).ok()?;
+    status.success().then_some(!changes.is_empty())
+}
+
+/// Returns a git command that knows no configuration but that of `git_dir`.
+fn command(git_dir: &Path, work_tree: &Path) -> Command {
+    let mut command = process::command("git");
+    // A variable such as GIT_EXTERNAL_DIFF or GIT_CONFIG_COUNT would be configuration, too.
+    command.env_clear().env("PATH", process::absolute_path());
+    command.envs([("HOME", git_dir), ("XDG_CONFIG_HOME", git_dir), ("GIT_DIR", git_dir), ("GIT_WORK_TREE", work_tree)]);
+    command.envs([
+        ("GIT_CONFIG_NOSYSTEM", "1"),
+        ("GIT_CONFIG_GLOBAL", "/dev/null"),
+        ("GIT_ATTR_NOSYSTEM", "1"),
+        // A background query must not take the lock that the user's own git wants.
+        ("GIT_OPTIONAL_LOCKS", "0"),
+        // An object that is missing is not fetched.
+        ("GIT_NO_LAZY_FETCH", "1"),
+        ("GIT_TERMINAL_PROMPT", "0"),
+        ("LC_ALL", "C"),
+    ]);
+    // The options repeat what an empty configuration says already.
+    command.args(["--no-pager", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null"]);
+    command.current_dir(work_tree).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
+    command
+}
+
+/// A git folder of our own, in which a commit is checked out and nothing else is known. Removed when dropped.
+struct OwnGitDir {
+    dir: PathBuf,
+}
+
+impl OwnGitDir {
+    fn new(home: &Home, commit: &str) -> Result<Self, Error> {
+        files::create_dir(&home.git_views())?;
+        // LONGHAUL_HOME may be a relative path, and git runs in another folder.
+        let folder =
+            home.git_views().canonicalize().map_err(|source| Error::Read { path: home.git_views(), source })?;
+        remove_leftovers(&folder);
+        let own = Self { dir: folder.join(std::process::id().to_string()) };
+        let config = match commit.len() {
+            40 => "[core]\n\trepositoryformatversion = 0\n",
+            _ => "[core]\n\trepositoryformatversion = 1\n[extensions]\n\tobjectFormat = sha256\n",
+        };
+        for folder in ["refs", "objects"] {
+            files::create_dir(&own.dir.join(folder))?;
+        }
+        files::replace(&own.dir.join("config"), config.as_bytes())?;
+        files::replace(&own.dir.join("HEAD"), format!("{commit}\n").as_bytes())?;
+        Ok(own)
+    }
+}
+
+impl Drop for OwnGitDir {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.dir);
+    }
+}
+
+/// Removes the folders of processes that were killed.
+fn remove_leftovers(folder: &Path) {
+    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+        let owner = entry.file_name().to_str().and_then(|name| name.parse().ok());
+        if owner.is_none_or(|pid| !process::is_alive(pid)) {
+            let _ = std::fs::remove_dir_all(entry.path());
+        }
+    }
+}

@@ -1,0 +1,96 @@
+//! Branch, commit and folders of a repository, read from its files. Nothing is started.
+
+use std::io::{BufRead, BufReader, Read};
+use std::path::{Component, Path, PathBuf};
+
+use crate::bounded_read;
+
+/// The most that is read of `packed-refs`.
+const MAX_PACKED_REFS: u64 = 32 << 20;
+
+/// The longest name of a reference.
+const MAX_NAME: usize = 1024;
+
+/// A repository around a folder.
+pub(super) struct Repository {
+    /// The folder that holds `.git`.
+    pub(super) work_tree: PathBuf,
+    /// `.git`, or the folder that the file `.git` names; a linked worktree has one of its own.
+    pub(super) git_dir: PathBuf,
+}
+
+impl Repository {
+    /// Finds the repository around `dir`.
+    pub(super) fn around(dir: &Path) -> Option<Self> {
+        dir.ancestors().find_map(|dir| {
+            let path = dir.join(".git");
+            if path.is_dir() {
+                return Some(Self { work_tree: dir.to_owned(), git_dir: path });
+            }
+            let link = small_text(&path)?;
+            Some(Self { work_tree: dir.to_owned(), git_dir: dir.join(link.trim().strip_prefix("gitdir: ")?) })
+        })
+    }
+
+    /// Returns the folder that all worktrees share; branches and objects are in it.
+    pub(super) fn common_dir(&self) -> PathBuf {
+        let shared = small_text(&self.git_dir.join("commondir"));
+        shared.map_or_else(|| self.git_dir.clone(), |path| self.git_dir.join(path.trim()))
+    }
+
+    /// Returns the commit that is checked out.
+    pub(super) fn commit(&self) -> Option<String> {
+        let head = small_text(&self.git_dir.join("HEAD"))?;
+        let Some(name) = head.trim().strip_prefix("ref: ") else { return hash(&head) };
+        // The name is joined to a path: it must not lead out of the folder of references.
+        if !is_reference(name) {
+            return None;
+        }
+        let common = self.common_dir();
+        match small_text(&common.join(name)) {
+            Some(loose) => hash(&loose),
+            None => packed(&common.join("packed-refs"), name),
+        }
+    }
+}
+
+/// Returns the commit that is checked out in the work tree around `dir`.
+pub(crate) fn commit(dir: &Path) -> Option<String> {
+    Repository::around(dir)?.commit()
+}
+
+/// Returns the branch that is checked out around `dir`; the beginning of the commit where none is.
+pub fn branch(dir: &Path) -> Option<String> {
+    let head = small_text(&Repository::around(dir)?.git_dir.join("HEAD"))?;
+    match head.trim().strip_prefix("ref: ") {
+        // git allows no control characters in a name; this one may go to a terminal.
+        Some(name) if name.len() > MAX_NAME || name.contains(char::is_control) => None,
+        Some(name) => Some(name.strip_prefix("refs/heads/").unwrap_or(name).to_owned()),
+        None => Some(hash(&head)?.chars().take(8).collect()),
+    }
+}
+
+/// Returns the folder that all worktrees of the repository around `dir` share: what tells repositories apart.
+pub(crate) fn common_dir(dir: &Path) -> Option<PathBuf> {
+    Repository::around(dir)?.common_dir().canonicalize().ok()
+}
+
+/// Looks a reference up in `packed-refs`, line by line.
+fn packed(path: &Path, name: &str) -> Option<String> {
+    let file = bounded_read::open(path).ok()?;
+    let lines = BufReader::new(file.take(MAX_PACKED_REFS)).lines().map_while(Result::ok);
+    lines.into_iter().find_map(|line| line.strip_suffix(name)?.strip_suffix(' ').and_then(hash))
+}
+
+fn is_reference(name: &str) -> bool {
+    name.starts_with("refs/") && Path::new(name).components().all(|part| matches!(part, Component::Normal(_)))
+}
+
+fn small_text(path: &Path) -> Option<String> {
+    bounded_read::text(path, bounded_read::SMALL).ok()
+}
+
+fn hash(text: &str) -> Option<String> {
+    let hash = text.trim();
+    (matches!(hash.len(), 40 | 64) && hash.bytes().all(|byte| byte.is_ascii_hexdigit())).then(|| hash.to_owned())
+}

@@ -1,0 +1,346 @@
+//! A repository that names a program wherever git would run one: Longhaul runs none of them.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use longhaul_core::catalog::{CODEX_EXECUTABLE, CODEX_REGISTRATIONS, REGISTRATIONS};
+use serde_json::json;
+
+use crate::sandbox::{Outcome, Sandbox, payload};
+
+/// Every hook that git knows.
+const GIT_HOOKS: [&str; 17] = [
+    "applypatch-msg",
+    "fsmonitor-watchman",
+    "post-applypatch",
+    "post-checkout",
+    "post-commit",
+    "post-index-change",
+    "post-merge",
+    "post-rewrite",
+    "pre-applypatch",
+    "pre-auto-gc",
+    "pre-commit",
+    "pre-merge-commit",
+    "pre-push",
+    "pre-rebase",
+    "prepare-commit-msg",
+    "push-to-checkout",
+    "reference-transaction",
+];
+
+/// How a hostile repository gets into a folder.
+#[derive(Debug, Clone, Copy)]
+enum Disguise {
+    /// The folder is a repository.
+    Folder,
+    /// The folder has a file `.git` that names another place.
+    File,
+    /// The folder is a bare repository, committed to a harmless one like any other folder.
+    Bare,
+}
+
+/// A hostile repository, and whether anything of it ran.
+struct Hostile<'a> {
+    sandbox: &'a Sandbox,
+    /// The folder of the session.
+    cwd: PathBuf,
+}
+
+impl<'a> Hostile<'a> {
+    fn new(sandbox: &'a Sandbox, disguise: Disguise) -> Self {
+        let (cwd, git_dir) = match disguise {
+            Disguise::Folder => (sandbox.project(), sandbox.project().join(".git")),
+            Disguise::File => (sandbox.project(), sandbox.path("elsewhere")),
+            Disguise::Bare => {
+                git(sandbox, &sandbox.project(), &["init", "-q"]);
+                let docs = sandbox.project().join("vendor/docs");
+                (docs.clone(), docs)
+            }
+        };
+        let hostile = Self { sandbox, cwd };
+        let script = sandbox.path("script.sh");
+        // It passes its input on, as a filter must.
+        let text = format!("#!/bin/sh\necho \"$0 $*\" >> '{}'\ncat\n", hostile.marker().display());
+        fs::write(&script, text).unwrap();
+        fs::set_permissions(&script, PermissionsExt::from_mode(0o755)).unwrap();
+        hostile.fill(disguise, &git_dir);
+        hostile.arm(disguise, &git_dir, &script);
+        hostile
+    }
+
+    /// Makes a repository with a commit of a file, which is changed since.
+    fn fill(&self, disguise: Disguise, git_dir: &Path) {
+        let made = self.sandbox.path("made");
+        fs::create_dir_all(&made).unwrap();
+        git(self.sandbox, &made, &["init", "-q", "-b", "main"]);
+        for (name, text) in [
+            ("tracked.txt", "one\n"),
+            ("data.bin", "two\n"),
+            (".gitattributes", "* filter=evil diff=evil merge=evil\n"),
+        ] {
+            fs::write(made.join(name), text).unwrap();
+        }
+        git(self.sandbox, &made, &["add", "."]);
+        git(self.sandbox, &made, &["-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "one"]);
+        fs::create_dir_all(&self.cwd).unwrap();
+        for name in ["tracked.txt", "data.bin", ".gitattributes"] {
+            fs::copy(made.join(name), self.cwd.join(name)).unwrap();
+        }
+        // Of the same length: git has to read it, through the filter.
+        fs::write(self.cwd.join("tracked.txt"), "ONE\n").unwrap();
+        match disguise {
+            Disguise::Bare => {
+                for entry in fs::read_dir(made.join(".git")).unwrap() {
+                    let path = entry.unwrap().path();
+                    fs::rename(&path, git_dir.join(path.file_name().unwrap())).unwrap();
+                }
+            }
+            Disguise::Folder | Disguise::File => fs::rename(made.join(".git"), git_dir).unwrap(),
+        }
+        if let Disguise::File = disguise {
+            fs::write(self.cwd.join(".git"), format!("gitdir: {}\n", git_dir.display())).unwrap();
+        }
+    }
+
+    /// Names the script in every setting that git would run.
+    fn arm(&self, disguise: Disguise, git_dir: &Path, script: &Path) {
+        let run = script.display();
+        let hooks = git_dir.join("hooks");
+        fs::create_dir_all(&hooks).unwrap();
+        for name in GIT_HOOKS {
+            fs::copy(script, hooks.join(name)).unwrap();
+        }
+        let included = self.sandbox.path("included.config");
+        fs::write(&included, format!("[core]\n\tfsmonitor = {run}\n[alias]\n\tstatus = !{run}\n")).unwrap();
+        let place = match disguise {
+            Disguise::Folder => String::new(),
+            Disguise::File | Disguise::Bare => format!("\tbare = false\n\tworktree = {}\n", self.cwd.display()),
+        };
+        let config = format!(
+            "[core]\n\trepositoryformatversion = 0\n{place}\tfsmonitor = {run}\n\thooksPath = {hooks}\n\tpager = {run}\n\
+             \tsshCommand = {run}\n\teditor = {run}\n\taskPass = {run}\n\tgitProxy = {run}\n\talternateRefsCommand = {run}\n\
+             \tattributesFile = {cwd}/.gitattributes\n\
+             [filter \"evil\"]\n\tclean = {run}\n\tsmudge = {run}\n\trequired = true\n\
+             [filter \"process\"]\n\tprocess = {run}\n\
+             [diff]\n\texternal = {run}\n[diff \"evil\"]\n\ttextconv = {run}\n\tcommand = {run}\n\
+             [merge \"evil\"]\n\tdriver = {run}\n\
+             [pager]\n\tstatus = {run}\n\tlog = {run}\n\tdiff = {run}\n\tbranch = {run}\n\
+             [alias]\n\tst = !{run}\n\tstatus = !{run}\n\trev-parse = !{run}\n\tlog = !{run}\n\
+             [credential]\n\thelper = !{run}\n[gpg]\n\tprogram = {run}\n[gpg \"ssh\"]\n\tprogram = {run}\n\
+             [sequence]\n\teditor = {run}\n[uploadpack]\n\tpackObjectsHook = {run}\n[log]\n\tshowSignature = true\n\
+             [status]\n\tsubmoduleSummary = true\n[submodule \"sub\"]\n\turl = ext::{run}\n\tupdate = !{run}\n\tactive = true\n\
+             [remote \"origin\"]\n\turl = ext::{run}\n\tpromisor = true\n\tuploadpack = {run}\n\treceivepack = {run}\n\
+             [include]\n\tpath = {included}\n[includeIf \"gitdir:/**\"]\n\tpath = {included}\n",
+            cwd = self.cwd.display(),
+            hooks = hooks.display(),
+            included = included.display(),
+        );
+        fs::write(git_dir.join("config"), &config).unwrap();
+        fs::create_dir_all(git_dir.join("info")).unwrap();
+        fs::write(git_dir.join("info/attributes"), "*.bin filter=process diff=evil\n").unwrap();
+        // A submodule with a configuration of its own.
+        let modules = "[submodule \"sub\"]\n\tpath = sub\n\turl = ./sub\n";
+        fs::write(self.cwd.join(".gitmodules"), modules).unwrap();
+        let sub = self.cwd.join("sub");
+        fs::create_dir_all(&sub).unwrap();
+        git(self.sandbox, &sub, &["init", "-q"]);
+        fs::write(sub.join(".git/config"), config).unwrap();
+        // Programs that hooks start, if the current folder is on the search path.
+        for name in ["git", "tmux", "sh", "ps", "claude", "node", "screen", "longhaul", "longhaul-injector"] {
+            let path = self.cwd.join(name);
+            fs::copy(script, path).unwrap();
+        }
+    }
+
+    fn marker(&self) -> PathBuf {
+        self.sandbox.path("ran")
+    }
+
+    /// Returns what ran since the last time.
+    fn ran(&self) -> String {
+        let ran = fs::read_to_string(self.marker()).unwrap_or_default();
+        let _ = fs::remove_file(self.marker());
+        ran
+    }
+
+    /// Runs an executable of ours in the repository.
+    fn run(&self, executable: &str, args: &[&str], stdin: &str) -> Outcome {
+        let mut command = self.sandbox.executable(executable);
+        command.current_dir(&self.cwd).env("CLAUDE_PROJECT_DIR", &self.cwd).args(args);
+        // Relative folders, an empty one among them, as some people have them.
+        let path = std::env::var("PATH").unwrap();
+        command.env("PATH", format!(".:./node_modules/.bin::{path}:"));
+        // A tmux server that is not there: the program is started all the same.
+        command.env("TMUX", format!("{},1,0", self.sandbox.path("no-server").display())).env("TMUX_PANE", "%1");
+        let outcome = Outcome::of(&mut command, stdin.as_bytes());
+        let ran = self.ran();
+        assert_eq!(ran, "", "{executable} {args:?} ran the script");
+        outcome
+    }
+
+    /// Fires a hook with a recorded payload.
+    fn hook(&self, executable: &str, args: &[&str], name: &str, changes: serde_json::Value) {
+        let mut all =
+            json!({ "session_id": "hostile", "cwd": self.cwd, "transcript_path": self.sandbox.path("t.jsonl") });
+        all.as_object_mut().unwrap().extend(changes.as_object().unwrap().clone());
+        let outcome = self.run(executable, args, &payload(name, all));
+        assert_eq!((outcome.status, outcome.stderr.as_str()), (Some(0), ""), "{name}: {outcome:?}");
+    }
+}
+
+fn git(sandbox: &Sandbox, dir: &Path, args: &[&str]) {
+    let mut command = Command::new("git");
+    command.env_clear().envs(sandbox.variables().iter().cloned()).arg("-C").arg(dir).args(args);
+    let output = command.output().unwrap();
+    assert!(output.status.success(), "git {args:?}: {output:?}");
+}
+
+/// Returns the names of the recorded payloads.
+fn payloads() -> Vec<String> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/payloads");
+    let names = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    names.map(|path| path.file_stem().unwrap().to_str().unwrap().to_owned()).collect()
+}
+
+/// Every command, with arguments that lead into its work. Those that ask the user for something get an answer.
+const COMMANDS: [&[&str]; 55] = [
+    &["install", "--dry-run"],
+    &["install", "--no-tmux", "--no-statusline"],
+    &["update"],
+    &["doctor"],
+    &["doctor", "--json"],
+    &["bookmarks"],
+    &["bookmark", "here", "--session", "hostile"],
+    &["status"],
+    &["status", "--json"],
+    &["monitor", "--json"],
+    &["monitor", "--vscode-task"],
+    &["statusline"],
+    &["statusline", "--", "sh", "-c", "cat >/dev/null; echo own"],
+    &["next"],
+    &["tmux", "setup"],
+    &["tmux", "refresh"],
+    &["tmux", "status-bar"],
+    &["tmux", "menu"],
+    &["tmux", "scan"],
+    &["tmux", "cleanup"],
+    &["tmux", "teardown"],
+    &["detail", "1", "--session", "hostile"],
+    &["handoff", "show"],
+    &["handoff", "log"],
+    &["handoff", "write"],
+    &["handoff", "drop"],
+    &["continuation", "status"],
+    &["continuation", "resume"],
+    &["continuation", "cancel"],
+    &["continuation", "log"],
+    &["memory", "search", "one"],
+    &["memory", "timeline", "P1"],
+    &["memory", "get", "P1"],
+    &["memory", "save", "note"],
+    &["memory", "stats"],
+    &["memory", "export", "--all"],
+    &["memory", "import"],
+    &["memory", "forget", "P1", "--yes"],
+    &["memory", "purge", "--older-than", "30"],
+    &["memory", "upkeep"],
+    &["mcp"],
+    &["worker", "start"],
+    &["worker", "status"],
+    &["worker", "stop"],
+    &["import"],
+    &["hook", "Stop"],
+    &["bridge", "start"],
+    &["config", "show"],
+    &["config", "path"],
+    &["config", "schema"],
+    &["config", "check"],
+    &["completions", "bash"],
+    &["man", "man-pages"],
+    &["uninstall", "--dry-run"],
+    &["uninstall"],
+];
+
+fn nothing_runs(disguise: Disguise) {
+    let sandbox = Sandbox::new();
+    sandbox.write_config(r#"{"continuation":{"enabled":true},"guard":{"enabled":true}}"#);
+    let transcript = "{\"type\":\"assistant\",\"message\":{\"usage\":{\"input_tokens\":41500}}}\n";
+    fs::write(sandbox.path("t.jsonl"), transcript).unwrap();
+    let hostile = Hostile::new(&sandbox, disguise);
+    // The repository is armed: git itself runs the script.
+    let mut status = Command::new("git");
+    status.env_clear().envs(sandbox.variables().iter().cloned()).current_dir(&hostile.cwd).arg("status");
+    let printed = status.output().unwrap();
+    assert!(!hostile.ran().is_empty(), "git status ran nothing: {printed:?}");
+
+    hostile.hook("longhaul-session-start", &[], "SessionStart", json!({}));
+    hostile.hook("longhaul-user-prompt-submit", &[], "UserPromptSubmit", json!({ "prompt": "work" }));
+    for call in 0..20 {
+        hostile.hook("longhaul-post-tool-use", &[], "PostToolUse", json!({ "tool_use_id": format!("call-{call}") }));
+    }
+    for prompt in ["·", "· with a note", "/tl", "/longhaul:tl"] {
+        hostile.hook("longhaul-user-prompt-submit", &[], "UserPromptSubmit", json!({ "prompt": prompt }));
+    }
+    for registration in REGISTRATIONS {
+        let event = registration.event.as_str();
+        for name in payloads().iter().filter(|name| name.split('-').next() == Some(event)) {
+            hostile.hook(registration.executable, &[], name, json!({}));
+        }
+    }
+    for registration in CODEX_REGISTRATIONS {
+        let name = payloads().into_iter().find(|name| name.split('-').next() == Some(registration.event.as_str()));
+        if let Some(name) = name {
+            hostile.hook(CODEX_EXECUTABLE, &[registration.argument], &name, json!({ "session_id": "other" }));
+        }
+    }
+    let bookmarks = hostile.run("longhaul", &["bookmarks", "--json"], "").json();
+    let bookmarks = bookmarks.as_array().unwrap();
+    assert_eq!(bookmarks.len(), 2, "{bookmarks:?}");
+    // The bare repository is a folder like any other: what counts is the one around it.
+    if !matches!(disguise, Disguise::Bare) {
+        assert!(bookmarks.iter().all(|one| one["git_commit"].is_string() && one["git_dirty"] == true), "{bookmarks:?}");
+    }
+    let input = json!({ "workspace": { "current_dir": hostile.cwd }, "session_id": "hostile" }).to_string();
+    let stop = payload("Stop", json!({ "session_id": "hostile", "cwd": hostile.cwd }));
+    for args in COMMANDS {
+        let stdin = match args[0] {
+            "statusline" => &input,
+            "hook" => &stop,
+            _ => "",
+        };
+        let outcome = hostile.run("longhaul", args, stdin);
+        assert_ne!(outcome.status, None, "{args:?}: {outcome:?}");
+        assert!(!outcome.stderr.contains("Usage:"), "{args:?} is no such command: {outcome:?}");
+    }
+    // A process that was left running may come later: none is there any more.
+    assert_eq!(hostile.ran(), "");
+}
+
+#[test]
+fn nothing_runs_of_a_repository() {
+    nothing_runs(Disguise::Folder);
+}
+
+#[test]
+fn nothing_runs_of_a_repository_elsewhere() {
+    nothing_runs(Disguise::File);
+}
+
+#[test]
+fn nothing_runs_of_a_bare_repository_inside_of_another() {
+    nothing_runs(Disguise::Bare);
+}
+
+#[test]
+fn every_command_is_run_there() {
+    let sandbox = Sandbox::new();
+    let help = sandbox.longhaul(&["--help"]).stdout;
+    let listed = help.split("Commands:\n").nth(1).unwrap().split("\n\n").next().unwrap();
+    for line in listed.lines().filter(|line| line.starts_with("  ") && !line.starts_with("   ")) {
+        let name = line.trim().split(' ').next().unwrap();
+        assert!(name == "help" || COMMANDS.iter().any(|args| args[0] == name), "{name} is not run");
+    }
+}
