@@ -3,6 +3,7 @@
 mod doctor;
 mod hooks_only;
 mod plugin;
+mod umask;
 mod versions;
 
 use std::fs::{self, Permissions};

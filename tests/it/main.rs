@@ -42,6 +42,7 @@ mod memory_mcp;
 mod monitor;
 mod move_in;
 mod move_in_hostile;
+mod source_rules;
 mod standin_behaves;
 mod statusline;
 mod tracker_cli;

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use longhaul_runtime::is_executable;
 use serde_json::{Value, json};
 
+use crate::installed_files::{self, Kind};
 use crate::{Error, MARKETPLACE, PLUGIN, Result};
 
 /// A plugin as it was laid out: `bin/`, `hooks/`, `.claude-plugin/` and the rest.
@@ -35,7 +36,8 @@ impl Bundle {
         let below = folder.join(PLUGIN);
         let folder =
             if is_bundle(folder) { folder.to_owned() } else { Some(below).filter(|below| is_bundle(below))? };
-        let about: Value = serde_json::from_slice(&fs::read(folder.join(".claude-plugin/plugin.json")).ok()?).ok()?;
+        let about: Value =
+            serde_json::from_slice(&installed_files::read(&folder.join(".claude-plugin/plugin.json")).ok()?).ok()?;
         let version = about["version"].as_str().filter(|version| is_plain(version))?.to_owned();
         let id = format!("{version}-{:016x}", digest(&folder).ok()?);
         (about["name"] == PLUGIN).then_some(Self { folder, version, id, about })
@@ -64,8 +66,9 @@ impl Bundle {
         let failed = |source| Error::Write { path: to.to_owned(), source };
         let staging = to.with_file_name(format!(".{}.tmp", std::process::id()));
         let copied = copy_tree(&self.folder, &staging.join(PLUGIN)).and_then(|()| {
-            fs::create_dir_all(staging.join(".claude-plugin"))?;
-            fs::write(staging.join(".claude-plugin/marketplace.json"), self.marketplace())?;
+            let about = staging.join(".claude-plugin");
+            installed_files::create_dir(&about)?;
+            installed_files::write(&about.join("marketplace.json"), self.marketplace().as_bytes(), Kind::Plain)?;
             // Of two at the same moment one is first, and both have the same files.
             fs::rename(&staging, to).or_else(|error| if to.exists() { Ok(()) } else { Err(error) })
         });
@@ -90,7 +93,7 @@ fn digest(folder: &Path) -> io::Result<u64> {
     for file in files(folder)? {
         let name = file.strip_prefix(folder).unwrap_or(&file);
         hasher.write(name.as_os_str().as_encoded_bytes());
-        let bytes = fs::read(&file)?;
+        let bytes = installed_files::read(&file)?;
         hasher.write_usize(bytes.len());
         hasher.write(&bytes);
     }
@@ -111,9 +114,9 @@ fn files(folder: &Path) -> io::Result<Vec<PathBuf>> {
 fn copy_tree(from: &Path, to: &Path) -> io::Result<()> {
     for file in files(from)? {
         let to = to.join(file.strip_prefix(from).unwrap_or(&file));
-        fs::create_dir_all(to.parent().unwrap_or(&to))?;
-        // With the mode that it has.
-        fs::copy(&file, &to)?;
+        installed_files::create_dir(to.parent().unwrap_or(&to))?;
+        let kind = if is_executable(&file) { Kind::Executable } else { Kind::Plain };
+        installed_files::write(&to, &installed_files::read(&file)?, kind)?;
     }
     Ok(())
 }

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use longhaul_inject::Step;
-use longhaul_runtime::run_program;
+use longhaul_runtime::run_program_in;
 use serde::Deserialize;
 
 use crate::{Error, MARKETPLACE, Result};
@@ -71,10 +71,13 @@ pub(crate) fn marketplace(client: &Path) -> Result<Option<Marketplace>> {
 }
 
 /// Runs the client to its end and returns what it printed.
+///
+/// It runs in the root folder: in the current one it would read a project's settings, and no person has been asked
+/// whether to trust that project.
 pub(crate) fn run(client: &Path, arguments: &[&str]) -> Result<String> {
     let words = std::iter::once(client.to_string_lossy().into_owned());
     let argv = words.chain(arguments.iter().map(|&argument| argument.to_owned())).collect();
-    let printed = run_program(&Step { argv, stdin: None }, LIMIT);
+    let printed = run_program_in(Path::new("/"), &Step { argv, stdin: None }, LIMIT);
     printed.map_err(|error| failed(arguments, error.chain()))
 }
 

@@ -8,11 +8,10 @@ pub(crate) use self::hooks::is_ours;
 pub(crate) use self::hooks::{with_hooks, without_hooks};
 pub(crate) use self::skill::{with_skill, without_skill};
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use longhaul_core::Env;
-use longhaul_runtime::shared_file;
+use longhaul_runtime::{bounded_read, shared_file};
 
 use crate::install::{Plan, edit};
 use crate::places::{LINK, lasting};
@@ -55,7 +54,8 @@ impl Codex {
             hooks: Known::read(folder.join("hooks.json"))?,
             skill: Known::read(home.join(SKILL))?,
             link: home.join(LINK),
-            has_plugin: fs::read_to_string(folder.join("config.toml")).is_ok_and(|text| text.contains(AS_PLUGIN)),
+            has_plugin: bounded_read::text(&folder.join("config.toml"), bounded_read::LARGE)
+                .is_ok_and(|text| text.contains(AS_PLUGIN)),
         })
     }
 

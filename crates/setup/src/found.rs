@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use longhaul_core::Env;
 use longhaul_runtime::tmux::Server;
-use longhaul_runtime::{Shell, running_clients, shared_file, worker};
+use longhaul_runtime::{Shell, bounded_read, running_clients, shared_file, worker};
 
 use crate::client::{self, Marketplace, Plugin};
 use crate::manifest::Manifest;
@@ -95,7 +95,10 @@ impl Found {
             None => (None, Vec::new(), None, None),
         };
         // Only looked at: what is not UTF-8 is not changed.
-        let text = |path: &PathBuf| Some((path.clone(), String::from_utf8_lossy(&fs::read(path).ok()?).into_owned()));
+        let text = |path: &PathBuf| {
+            let bytes = bounded_read::bytes(path, bounded_read::LARGE).ok()?;
+            Some((path.clone(), String::from_utf8_lossy(&bytes).into_owned()))
+        };
         let tmux_confs = places.tmux_confs.iter().filter_map(text).collect();
         Ok(Self {
             manifest: Manifest::load(&places.manifest()),

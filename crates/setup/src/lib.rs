@@ -10,6 +10,7 @@ pub mod doctor;
 mod error;
 mod found;
 pub mod install;
+mod installed_files;
 mod manifest;
 mod perform;
 mod places;

@@ -3,8 +3,10 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use longhaul_runtime::bounded_read;
 use serde::{Deserialize, Serialize};
 
+use crate::installed_files::{self, Kind};
 use crate::{Error, Result};
 
 /// How the client is told of our hooks.
@@ -43,7 +45,7 @@ pub struct Manifest {
 impl Manifest {
     /// Reads it; `None` where there is none that can be read.
     pub fn load(path: &Path) -> Option<Self> {
-        serde_json::from_slice(&fs::read(path).ok()?).ok()
+        serde_json::from_slice(&bounded_read::bytes(path, bounded_read::LARGE).ok()?).ok()
     }
 
     /// Writes it.
@@ -51,6 +53,8 @@ impl Manifest {
         let failed = |source| Error::Write { path: path.to_owned(), source };
         let text = serde_json::to_string_pretty(self).unwrap_or_default();
         let temporary = path.with_extension("tmp");
-        fs::write(&temporary, text + "\n").and_then(|()| fs::rename(&temporary, path)).map_err(failed)
+        let text = text + "\n";
+        let written = installed_files::write(&temporary, text.as_bytes(), Kind::Plain);
+        written.and_then(|()| fs::rename(&temporary, path)).map_err(failed)
     }
 }

@@ -11,11 +11,11 @@ use longhaul_core::Env;
 use longhaul_inject::Step as Program;
 use longhaul_runtime::shared_file::{self, NewFile};
 use longhaul_runtime::tmux::Server;
-use longhaul_runtime::{run_program, worker};
+use longhaul_runtime::{bounded_read, run_program, worker};
 
 use crate::places::Places;
 use crate::step::Step;
-use crate::{Error, Result, client};
+use crate::{Error, Result, client, installed_files};
 
 /// How long our own executable may take to set tmux up.
 const SETUP_LIMIT: Duration = Duration::from_secs(10);
@@ -27,7 +27,7 @@ pub struct Turn(#[expect(dead_code, reason = "held, not read: the lock goes with
 pub fn wait_for_turn(home: &Path) -> Result<Turn> {
     // The home itself: whatever else could be locked may not be there yet, or go meanwhile.
     let failed = |source| Error::Read { path: home.to_owned(), source };
-    let file = File::open(home).map_err(failed)?;
+    let file = bounded_read::open_dir(home).map_err(failed)?;
     file.lock_exclusive().map_err(failed)?;
     Ok(Turn(file))
 }
@@ -46,11 +46,12 @@ pub fn check(steps: &[Step]) -> Result<()> {
 pub fn perform(step: &Step, places: &Places, client: Option<&Path>, env: &Env) -> Result<()> {
     match step {
         Step::Copy { bundle, to } => {
-            make_dir(&places.versions())?;
+            make_own_dir(&places.lib)?;
+            make_own_dir(&places.versions())?;
             bundle.copy(to)
         }
         Step::Record(path, manifest) => {
-            make_dir(&places.lib)?;
+            make_own_dir(&places.lib)?;
             manifest.save(path)
         }
         Step::Link { link, to } => make_link(link, to),
@@ -78,8 +79,12 @@ pub fn perform(step: &Step, places: &Places, client: Option<&Path>, env: &Env) -
     }
 }
 
+fn make_own_dir(path: &Path) -> Result<()> {
+    installed_files::create_own_dir(path).map_err(|source| Error::Write { path: path.to_owned(), source })
+}
+
 fn make_dir(path: &Path) -> Result<()> {
-    fs::create_dir_all(path).map_err(|source| Error::Write { path: path.to_owned(), source })
+    installed_files::create_dir(path).map_err(|source| Error::Write { path: path.to_owned(), source })
 }
 
 /// Turns a link in one step: at every moment it leads to the old or to the new.

@@ -8,7 +8,7 @@ use std::time::{Duration, UNIX_EPOCH};
 use longhaul_core::catalog::{self, Job};
 use longhaul_core::{Env, SessionId};
 use longhaul_runtime::tmux::Server;
-use longhaul_runtime::{Shell, is_executable, running_clients, worker};
+use longhaul_runtime::{Shell, bounded_read, is_executable, running_clients, worker};
 
 use super::registered::{self, Peer, Source};
 use crate::client::{self, Plugin};
@@ -149,7 +149,10 @@ impl Facts {
             Some(Ok(plugins)) => Client::Found(plugins),
         };
         let files = registered::settings_files(env, &places, folder);
-        let confs = places.tmux_confs.iter().filter_map(|path| Some((path.clone(), fs::read_to_string(path).ok()?)));
+        let confs = places
+            .tmux_confs
+            .iter()
+            .filter_map(|path| Some((path.clone(), bounded_read::text(path, bounded_read::LARGE).ok()?)));
         let confs: Vec<(PathBuf, String)> = confs.collect();
         let config = longhaul_runtime::config(env);
         let on_path = shell.find(PLUGIN).into_iter().map(|path| fs::canonicalize(&path).unwrap_or(path));
@@ -185,8 +188,9 @@ impl Facts {
 /// Returns the executables that do not lie beside `exe`, though its bundle has them.
 fn missing(exe: &Path) -> Vec<&'static str> {
     let about = exe.parent().and_then(Path::parent).map(|folder| folder.join(".claude-plugin/plugin.json"));
-    let about: Option<serde_json::Value> =
-        about.and_then(|about| fs::read(about).ok()).and_then(|about| serde_json::from_slice(&about).ok());
+    let about: Option<serde_json::Value> = about
+        .and_then(|about| bounded_read::bytes(&about, bounded_read::LARGE).ok())
+        .and_then(|about| serde_json::from_slice(&about).ok());
     let job = about.as_ref().and_then(|about| registered::job_of(about["name"].as_str()?));
     let job = Job::ALL.into_iter().find(|known| job == Some(known.name()));
     catalog::executables(job).filter(|name| !is_executable(&exe.with_file_name(name))).collect()

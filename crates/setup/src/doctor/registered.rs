@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use longhaul_core::Env;
-use longhaul_runtime::is_executable;
+use longhaul_runtime::{bounded_read, is_executable};
 use serde_json::Value;
 
 use super::facts::Client;
@@ -66,7 +66,9 @@ pub(super) fn settings_files(env: &Env, places: &Places, project: &Path) -> Vec<
     for file in files {
         // In the home itself the project's file is the user's.
         let path = fs::canonicalize(&file).unwrap_or(file);
-        let text = fs::read(&path).ok().filter(|_| found.iter().all(|(known, _)| *known != path));
+        let text = bounded_read::bytes(&path, bounded_read::LARGE)
+            .ok()
+            .filter(|_| found.iter().all(|(known, _)| *known != path));
         if let Some(value) = text.and_then(|text| serde_json::from_slice(&text).ok()) {
             found.push((path, value));
         }
@@ -100,7 +102,7 @@ pub(super) fn job_of(plugin: &str) -> Option<&str> {
 
 fn of_plugin(plugin: &Plugin) -> Source {
     let root = plugin.folder().unwrap_or(Path::new(""));
-    let hooks: Value = fs::read(root.join("hooks/hooks.json"))
+    let hooks: Value = bounded_read::bytes(&root.join("hooks/hooks.json"), bounded_read::LARGE)
         .ok()
         .and_then(|text| serde_json::from_slice(&text).ok())
         .unwrap_or_default();

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use longhaul_core::SessionId;
-use longhaul_runtime::{Home, SessionRecord, transcript_place};
+use longhaul_runtime::{Home, SessionRecord, bounded_read, transcript_place};
 
 use super::facts::written;
 use super::judge::ago;
@@ -45,7 +45,9 @@ fn log_of(home: &Home, record: &SessionRecord) -> Option<PathBuf> {
 /// Returns the sessions whose transcript is not where they said, though something was said in them.
 pub(super) fn stale(places: &Places) -> Vec<(String, PathBuf)> {
     let is_stale = |record: &SessionRecord| {
-        let log = log_of(&places.data, record).and_then(|log| std::fs::read(log).ok()).unwrap_or_default();
+        let log = log_of(&places.data, record)
+            .and_then(|log| bounded_read::bytes(&log, bounded_read::LARGE).ok())
+            .unwrap_or_default();
         // Before the first prompt there is no transcript yet. Of Codex's prompts no line tells, of its calls one does.
         let was_used = log.split(|byte| *byte == b'\n').any(|line| line.starts_with(b"P ") || line.starts_with(b"T "));
         was_used && record.transcript.as_ref().is_some_and(|path| transcript_place(path).is_none())
