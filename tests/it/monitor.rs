@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::io::Write;
+use std::os::unix::fs::symlink;
 
 use serde_json::{Value, json};
 use unicode_width::UnicodeWidthStr;
@@ -192,4 +193,37 @@ fn the_editors_task_is_written_once_and_nothing_else_is_touched() {
     let names = fs::read_dir(sandbox.project().join(".vscode")).unwrap().count();
     assert_eq!(names, 1, "no temporary file stays");
     assert!(!sandbox.data_dir().exists());
+}
+
+#[test]
+fn the_task_is_not_written_through_a_link() {
+    let sandbox = Sandbox::new();
+    let outside = sandbox.path("outside");
+    fs::create_dir(&outside).unwrap();
+    let precious = outside.join("tasks.json");
+    fs::write(&precious, "{}").unwrap();
+    let folder = sandbox.project().join(".vscode");
+    let refused = |link: &str| {
+        let outcome = sandbox.longhaul(&["monitor", "--vscode-task"]);
+        assert_eq!(outcome.status, Some(1), "{outcome:?}");
+        assert!(outcome.stderr.contains(&format!("{link} is a link to")), "{outcome:?}");
+        assert!(outcome.stderr.contains("add the task by hand"), "{outcome:?}");
+        assert_eq!(fs::read_to_string(&precious).unwrap(), "{}");
+        assert_eq!(fs::read_dir(&outside).unwrap().count(), 1);
+    };
+    symlink(&outside, &folder).unwrap();
+    refused(".vscode");
+    fs::remove_file(&folder).unwrap();
+    fs::create_dir(&folder).unwrap();
+    symlink(&precious, folder.join("tasks.json")).unwrap();
+    refused(".vscode/tasks.json");
+    fs::remove_file(folder.join("tasks.json")).unwrap();
+    // The temporary file beside it: its name has the process in it, which can be guessed.
+    let mut command = sandbox.program("/bin/sh");
+    command.arg("-c").arg(r#"ln -s "$1" ".vscode/.longhaul-$$.tmp"; exec "$2" monitor --vscode-task"#);
+    command.arg("sh").arg(&precious).arg(bin_dir().join("longhaul"));
+    let written = command.output().unwrap();
+    assert!(written.status.success(), "{written:?}");
+    assert_eq!(fs::read_to_string(&precious).unwrap(), "{}");
+    assert!(fs::read_to_string(folder.join("tasks.json")).unwrap().contains("Longhaul monitor"));
 }

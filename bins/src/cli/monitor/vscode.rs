@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use anyhow::anyhow;
+use anyhow::{anyhow, bail};
 use longhaul_core::Env;
 use longhaul_core::json_text::{Item, JsonFile, List, Unfit};
 use longhaul_runtime::shared_file::{self, Backup, NewFile};
@@ -14,6 +14,8 @@ use crate::cli::{Exit, out};
 /// By this the task is known as ours.
 const LABEL: &str = "Longhaul monitor";
 
+const FOLDER: &str = ".vscode";
+
 const FILE: &str = ".vscode/tasks.json";
 
 /// The list of tasks in it.
@@ -23,6 +25,15 @@ const TASKS: &str = "tasks";
 pub(crate) fn run(env: &Env) -> anyhow::Result<Exit> {
     let exe = own_path(env)?;
     let task = task(&exe.to_string_lossy());
+    for path in [FOLDER, FILE].map(Path::new) {
+        // The folder may come from anybody: a link would let it choose which file is changed.
+        if let Ok(target) = path.read_link() {
+            let (path, target) = (path.display(), target.display());
+            bail!(
+                "{path} is a link to {target}: left as it is; replace the link by what it leads to, or add the task by hand: {task}"
+            );
+        }
+    }
     let refused = |refusal| anyhow!("{FILE} {refusal}: left as it is; add the task by hand: {task}");
     let is_new = shared_file::change(Path::new(FILE), (Backup::None, NewFile::Usual), |text| {
         merge(text, &task).map_err(refused)
