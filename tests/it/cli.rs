@@ -114,15 +114,44 @@ fn the_config_is_shown_found_and_checked() {
     assert_snapshot!(show(&sandbox, &["config", "check"]), @r"
     exit 1
     typo: no such key: ignored
-    bookmarks.thresholds.minTokens: null is not a number of 0 or more: the default 6000 is in force
+    bookmarks.thresholds.minTokens: null is not a number from 0 to 1000000000000: the default 6000 is in force
     --
     ~/data/config.json: 2 problems
     ");
-    let shown = sandbox.longhaul(&["config", "show"]);
-    assert_eq!(shown.json()["bookmarks"]["thresholds"]["minTokens"], 6000);
+    let shown = sandbox.longhaul(&["config", "show", "--json"]);
+    assert_eq!(shown.json()["config"]["bookmarks"]["thresholds"]["minTokens"], 6000);
     assert!(shown.stderr.contains("minTokens"), "{}", shown.stderr);
     let schema = sandbox.longhaul(&["config", "schema"]).json();
     assert_eq!(schema["properties"]["bookmarks"]["properties"]["midTurn"]["type"], "boolean");
+}
+
+#[test]
+fn a_bad_value_is_named_with_its_range_and_a_mistyped_key_with_the_right_one() {
+    let sandbox = Sandbox::new();
+    sandbox.write_config("\u{feff}{\"continuation\":{\"at\":75,\"max_round\":3},\"worker\":{\"port\":80000}}");
+    assert_snapshot!(show(&sandbox, &["config", "check"]), @r"
+    exit 1
+    continuation.max_round: no such key (did you mean continuation.max_rounds?): ignored
+    continuation.at: 75 is not a share from 0.01 to 1, a number from 1000 to 1000000000, or a list of such (did you mean 0.75?): the default 0.75 is in force
+    worker.port: 80000 is not a whole number from 0 to 65535: the default 37777 is in force
+    --
+    ~/data/config.json: 3 problems
+    ");
+    // The mark alone is no problem.
+    sandbox.write_config("\u{feff}{\"memory\":{\"page\":false}}");
+    assert_eq!(sandbox.longhaul(&["config", "check"]).status, Some(0));
+    let shown = sandbox.longhaul(&["config", "show"]).stdout;
+    let row =
+        |key: &str| shown.lines().find(|line| line.starts_with(key)).unwrap().split_whitespace().collect::<Vec<_>>();
+    assert_eq!(row("memory.page"), ["memory.page", "user", "false"]);
+    assert_eq!(row("worker.port"), ["worker.port", "default", "37777"]);
+    fs::create_dir_all(sandbox.project().join(".claude")).unwrap();
+    fs::write(sandbox.project().join(".claude/longhaul.json"), r#"{"continuation":{"at":75}}"#).unwrap();
+    let checked = sandbox.longhaul(&["config", "check"]);
+    assert_eq!(checked.status, Some(1));
+    assert!(checked.stdout.starts_with(".claude/longhaul.json: continuation.at: 75 is not"), "{checked:?}");
+    let disabled = sandbox.with_env("LONGHAUL_DISABLE", "1").longhaul(&["config", "show"]).stdout;
+    assert!(disabled.contains("no hook does anything"), "{disabled}");
 }
 
 #[test]

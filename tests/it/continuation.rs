@@ -3,6 +3,7 @@
 mod asking;
 mod bridge;
 mod others;
+mod project_trust;
 mod rounds;
 mod stepping_in;
 mod stuck;

@@ -16,6 +16,9 @@ use serde_json::Value;
 use crate::dist::manifest;
 use crate::workspace::Workspace;
 
+/// The page about a project's own configuration.
+const PROJECT_CONFIG: &str = "docs/project-configuration.md";
+
 /// What to do about a file that is out of date.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Mode {
@@ -27,13 +30,15 @@ pub(crate) enum Mode {
 
 /// Brings every generated file up to date, or checks that it is.
 pub(crate) fn run(workspace: &Workspace, mode: Mode) -> Result<()> {
-    let readme = fs::read_to_string(workspace.root.join("README.md")).context("cannot read README.md")?;
+    let read =
+        |name: &str| fs::read_to_string(workspace.root.join(name)).with_context(|| format!("cannot read {name}"));
     let files = [
         ("plugin/hooks/hooks.json", hooks::json(None)?),
         ("plugin/hooks/codex.json", hooks::codex_json()?),
         ("plugin/.codex-plugin/plugin.json", manifest::codex_plugin(workspace)?),
         ("plugin/config.schema.json", config_schema()?),
-        ("README.md", readme::fill(&readme)?),
+        ("README.md", readme::fill(&read("README.md")?)?),
+        (PROJECT_CONFIG, readme::fill_project_config(&read(PROJECT_CONFIG)?)?),
     ];
     let mut stale = Vec::new();
     for (name, text) in &files {

@@ -7,6 +7,7 @@ fn main() {
     Hook::<SessionStart>::run_then(
         &[
             jobs::housekeeping::show_config_warnings,
+            jobs::project_file::on_session_start,
             jobs::activity::on_session_start,
             jobs::tracker::on_session_start,
             jobs::continuation::on_session_start,

@@ -1,37 +1,38 @@
 //! `longhaul config`.
 
+mod show;
+mod trust;
+
+use std::path::{Path, PathBuf};
+
 use anyhow::Context;
-use longhaul_core::config::Setting;
+use longhaul_core::config::{Trust, Verdict};
 use longhaul_core::{Config, Env};
+use longhaul_runtime::project_file::{PROJECT_FILE, ProjectFile};
 
 use super::{Exit, out};
 
 #[derive(clap::Subcommand)]
 pub(crate) enum Command {
-    /// Print the configuration in force, defaults included
-    Show,
+    /// Print the configuration in force in this folder, and where each value comes from
+    Show(show::Args),
     /// Print where the configuration file is, or would be
     Path,
     /// Print the JSON Schema of the configuration file
     Schema,
-    /// Check the configuration file; exit 1 if anything in it cannot be used
+    /// Check the configuration file, and that of the project in this folder; exit 1 if a value cannot be used
     Check,
+    /// Allow what the .claude/longhaul.json of a project asks for, as long as its content stays the same
+    Trust(trust::Args),
+    /// Withdraw that
+    Untrust(trust::UntrustArgs),
 }
 
 pub(crate) fn run(env: &Env, command: Command) -> anyhow::Result<Exit> {
     match command {
-        Command::Show => {
-            let (config, warnings) = longhaul_runtime::config(env)?;
-            for warning in warnings {
-                out::message(&format!("longhaul: {warning}"));
-            }
-            out::json(&config.to_json())?;
-            Ok(Exit::Success)
-        }
+        Command::Show(args) => show::run(env, &args),
         Command::Path => {
-            let path =
-                env.config_path.as_ref().context("no configuration: set LONGHAUL_CONFIG, LONGHAUL_HOME or HOME")?;
-            out::line(&path.display().to_string())?;
+            out::line(&config_path(env)?.display().to_string())?;
             Ok(Exit::Success)
         }
         Command::Schema => {
@@ -39,22 +40,56 @@ pub(crate) fn run(env: &Env, command: Command) -> anyhow::Result<Exit> {
             Ok(Exit::Success)
         }
         Command::Check => check(env),
+        Command::Trust(args) => trust::run(env, &args),
+        Command::Untrust(args) => trust::withdraw(env, &args),
+    }
+}
+
+fn config_path(env: &Env) -> anyhow::Result<&Path> {
+    env.config_path.as_deref().context("no configuration: set LONGHAUL_CONFIG, LONGHAUL_HOME or HOME")
+}
+
+/// Returns the folder of the project: the one that is named, that of the session which this runs in, or the current one.
+fn project_folder(env: &Env, named: Option<&Path>) -> anyhow::Result<PathBuf> {
+    let current = || std::env::current_dir().context("the current folder is gone: run it in another");
+    match named.or(env.project_dir.as_deref()) {
+        Some(folder) if folder.is_absolute() => Ok(folder.to_owned()),
+        Some(folder) => Ok(current()?.join(folder)),
+        None => current(),
     }
 }
 
 fn check(env: &Env) -> anyhow::Result<Exit> {
-    let path = env.config_path.as_ref().context("no configuration: set LONGHAUL_CONFIG, LONGHAUL_HOME or HOME")?;
-    let (_, warnings) = longhaul_runtime::config(env)?;
+    let path = config_path(env)?;
+    let (own, warnings) = longhaul_runtime::config(env)?;
     for warning in &warnings {
         out::line(&longhaul_inject::printable(&warning.to_string()))?;
     }
-    let exists = path.exists();
-    let found = match (warnings.len(), exists) {
-        (0, true) => format!("{}: all good", path.display()),
-        (0, false) => format!("{}: not there, every default is in force", path.display()),
-        (1, _) => format!("{}: 1 problem", path.display()),
-        (problems, _) => format!("{}: {problems} problems", path.display()),
-    };
-    out::message(&found);
-    Ok(if warnings.is_empty() { Exit::Success } else { Exit::Problem })
+    out::message(&format!("{}: {}", path.display(), verdict(warnings.len(), path.exists())));
+    let mut problems = warnings.len();
+    if let Some(file) = ProjectFile::read(&project_folder(env, None)?) {
+        // Whether it is trusted is another question than whether it is right.
+        let reading = own.with_project(&file.text, Trust::Trusted);
+        let whole = reading.problem.map(|problem| format!("{PROJECT_FILE} {problem}"));
+        let single = reading.values.iter().filter_map(|value| match &value.verdict {
+            Verdict::Refused(why) => Some(format!("{PROJECT_FILE}: {}: {why}", value.key)),
+            Verdict::InForce | Verdict::NeedsTrust(_) => None,
+        });
+        let found: Vec<String> = whole.into_iter().chain(single).collect();
+        for problem in &found {
+            out::text(problem)?;
+        }
+        out::message(&format!("{}: {}", file.folder.join(PROJECT_FILE).display(), verdict(found.len(), true)));
+        problems += found.len();
+    }
+    Ok(if problems == 0 { Exit::Success } else { Exit::Problem })
+}
+
+fn verdict(problems: usize, exists: bool) -> String {
+    match (problems, exists) {
+        (0, true) => "all good".to_owned(),
+        (0, false) => "not there, every default is in force".to_owned(),
+        (1, _) => "1 problem".to_owned(),
+        (problems, _) => format!("{problems} problems"),
+    }
 }

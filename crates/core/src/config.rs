@@ -2,17 +2,35 @@
 
 mod glance;
 mod model;
+mod numbers;
+mod origin;
+mod project;
 mod setting;
+mod suggestion;
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 
+use crate::json_text::without_byte_order_mark;
+
 pub use self::glance::{Part, Parts};
 pub use self::model::{ModelId, Via};
+pub use self::numbers::{Amount, Limits, Range, Share};
+pub use self::origin::{Explained, Explanation, Origin, explain};
+pub use self::project::{ProjectReading, ProjectValue, Trust, Verdict};
 use self::setting::settings;
-pub use self::setting::{Amount, Key, Limits, Line, Names, Setting, Share, Warning};
+pub use self::setting::{Key, Line, Names, Setting, Warning};
+
+/// Counts that may be set so high that they are never reached.
+const COUNT: Range = Range::new(0.0, 1e12);
+
+/// Times in seconds, likewise.
+const SECONDS: Range = Range::new(0.0, 1e9);
+
+/// Times in minutes, up to a year.
+const MINUTES: Range = Range::new(0.0, 525_600.0);
 
 settings! {
     /// Everything that a user can set.
@@ -43,11 +61,11 @@ settings! {
 settings! {
     /// How much work since the last bookmark makes the next one.
     pub struct Thresholds {
-        min_tokens: Amount = Amount(6000.0), "minTokens", "Estimated tokens (characters / 4) of tool and subagent output";
-        min_tool_calls: Amount = Amount(15.0), "minToolCalls", "Tool calls";
-        min_seconds: Amount = Amount(120.0), "minSeconds", "Seconds between the first and the last of them";
-        agent_burst: Amount = Amount(3.0), "agentBurstThreshold", "Subagents that returned";
-        cooldown_seconds: Amount = Amount(25.0), "cooldownSeconds", "Seconds between two bookmarks at least";
+        min_tokens: Amount = Amount(6000.0), "minTokens", "Estimated tokens (characters / 4) of tool and subagent output", COUNT;
+        min_tool_calls: Amount = Amount(15.0), "minToolCalls", "Tool calls", COUNT;
+        min_seconds: Amount = Amount(120.0), "minSeconds", "Seconds between the first and the last of them", SECONDS;
+        agent_burst: Amount = Amount(3.0), "agentBurstThreshold", "Subagents that returned", COUNT;
+        cooldown_seconds: Amount = Amount(25.0), "cooldownSeconds", "Seconds between two bookmarks at least", SECONDS;
     }
 }
 
@@ -68,11 +86,11 @@ settings! {
 settings! {
     /// When a session is cleared and goes on by itself.
     pub struct Continuation {
-        enabled: bool = false, "enabled", "Ask for a handoff, clear, and go on; a project's `.claude/longhaul.json` may say so, too";
-        at: Limits = Limits(vec![0.75]), "at", "How full the context gets: a share of the window, above 1 tokens, or a list of such; each asks once in a session";
-        max_rounds: Amount = Amount(10.0), "max_rounds", "How many sessions may follow each other without a person";
+        enabled: bool = false, "enabled", "Ask for a handoff, clear, and go on; a project's `.claude/longhaul.json` may say so once you trust it";
+        at: Limits = Limits(vec![0.75]), "at", "How full the context may get; each limit asks once in a session: a share of the window (0.01 to 1), a list of limits, or a number of tokens", Range::new(1_000.0, 1e9);
+        max_rounds: Amount = Amount(10.0), "max_rounds", "How many sessions may follow each other without a person", Range::whole(0, 1_000_000);
         prompt: Line = Line::of("Continue from the handoff: do what is left to do."), "prompt", "What the new session is prompted with; no control characters, not starting with `/`, `!`, `#`, `@` or `?`";
-        step_seconds: Amount = Amount(60.0), "step_seconds", "How long the client may take to clear, or to take the prompt, before it is tried once more";
+        step_seconds: Amount = Amount(60.0), "step_seconds", "How long the client may take to clear, or to take the prompt, before it is tried once more", Range::new(0.1, 86_400.0);
         after_rate_limit: bool = false, "after_rate_limit", "Go on by itself when the account's limit, which held it up, is lifted";
     }
 }
@@ -84,7 +102,7 @@ settings! {
         redact_secrets: bool = true, "redact_secrets", "Replace keys and tokens of well-known shapes by `[redacted]` before anything is written";
         skip_tools: Names = Names::default(), "skip_tools", "Tools whose calls are not remembered, in place of the built-in list; `*` stands for any characters";
         exclude: Names = Names::default(), "exclude", "Folders of projects that are not remembered at all, such as `~/private/*`; `*` stands for any characters";
-        retention_days: Amount = Amount(365.0), "retention_days", "Days after which raw tool input and output are dropped; what was made of them stays; 0 keeps them for ever";
+        retention_days: Amount = Amount(365.0), "retention_days", "Days after which raw tool input and output are dropped; what was made of them stays; 0 keeps them for ever", Range::new(0.0, 36_500.0);
         page: bool = true, "page", "Show a new session the project's last summary and newest records";
         model: Model = Model::default(), "model", "Better words from a model, in the worker";
     }
@@ -96,17 +114,17 @@ settings! {
         enabled: bool = false, "enabled", "Let a model put into better words what rules have noted, while the worker runs; this costs tokens";
         via: Via = Via::Claude, "via", "`claude` asks through `claude -p`, `api` asks the Anthropic API with `ANTHROPIC_API_KEY`";
         model: ModelId = ModelId::default(), "model", "The model's id; left empty, a small one over the API, and with `claude` the one that the client would use";
-        daily_token_budget: Amount = Amount(100_000.0), "daily_token_budget", "Tokens a day, of requests and answers together; no request is begun that could cost more than is left";
-        timeout_seconds: Amount = Amount(60.0), "timeout_seconds", "How long an answer may take";
-        quiet_minutes: Amount = Amount(2.0), "quiet_minutes", "How long a session must have rested before it is put into better words";
+        daily_token_budget: Amount = Amount(100_000.0), "daily_token_budget", "Tokens a day, of requests and answers together; no request is begun that could cost more than is left", COUNT;
+        timeout_seconds: Amount = Amount(60.0), "timeout_seconds", "How long an answer may take", Range::new(1.0, 3_600.0);
+        quiet_minutes: Amount = Amount(2.0), "quiet_minutes", "How long a session must have rested before it is put into better words", MINUTES;
     }
 }
 
 settings! {
     /// The optional server.
     pub struct Worker {
-        port: Amount = Amount(37777.0), "port", "The port on 127.0.0.1; the next free one where it is taken";
-        idle_minutes: Amount = Amount(30.0), "idle_minutes", "Minutes without an open page or a request after which it ends by itself; 0 never";
+        port: Amount = Amount(37777.0), "port", "The port on 127.0.0.1; the next free one where it is taken; 0 takes any free one", Range::whole(0, 65_535);
+        idle_minutes: Amount = Amount(30.0), "idle_minutes", "Minutes without an open page or a request after which it ends by itself; 0 never", MINUTES;
     }
 }
 
@@ -116,15 +134,15 @@ settings! {
         enabled: bool = false, "enabled", "Watch the context's use";
         compact_percent: Share = Share(0.76), "compactPercent", "Share of the window at which `/compact` is typed when a turn ends";
         deny_percent: Share = Share(0.85), "denyPercent", "Share of the window at which new subagents are denied";
-        compact_cooldown_seconds: Amount = Amount(120.0), "compactCooldownSeconds", "Seconds between two compactions at least";
+        compact_cooldown_seconds: Amount = Amount(120.0), "compactCooldownSeconds", "Seconds between two compactions at least", SECONDS;
     }
 }
 
 settings! {
     /// How text is typed.
     pub struct Inject {
-        patience_seconds: Amount = Amount(30.0), "patience_seconds", "How long to wait for a dialog, a running turn or a half-typed draft to go away";
-        delay_ms: Amount = Amount(0.0), "delay_ms", "Milliseconds to wait before looking at the pane after a turn has ended";
+        patience_seconds: Amount = Amount(30.0), "patience_seconds", "How long to wait for a dialog, a running turn or a half-typed draft to go away", Range::new(0.0, 3_600.0);
+        delay_ms: Amount = Amount(0.0), "delay_ms", "Milliseconds to wait before looking at the pane after a turn has ended", Range::new(0.0, 60_000.0);
         allow_blind: bool = false, "allow_blind", "In zellij, WezTerm and kitty, type by the client's own word alone where the pane cannot be looked at";
     }
 }
@@ -150,7 +168,7 @@ impl Config {
     /// Never fails: what cannot be used is replaced by its default and named in a warning.
     pub fn from_json(text: &str) -> (Self, Vec<Warning>) {
         let mut warnings = Vec::new();
-        let value = match serde_json::from_str::<Value>(text) {
+        let value = match serde_json::from_str::<Value>(without_byte_order_mark(text)) {
             Ok(value @ Value::Object(_)) => value,
             Ok(_) => {
                 warnings.push(Warning::whole_file("is not a JSON object"));
@@ -184,45 +202,8 @@ impl Config {
     /// Returns every single value that can be set, with its default.
     pub fn keys() -> Vec<Key> {
         let mut keys = Vec::new();
-        Self::default().list("", "", &mut keys);
+        Self::default().list("", "", None, &mut keys);
         keys
-    }
-}
-
-/// The least that a project may say of how full the context gets: less would clear at every turn.
-const PROJECT_SHARE: f64 = 0.2;
-const PROJECT_TOKENS: f64 = 20_000.0;
-
-impl Continuation {
-    /// Takes over what a project's own `.claude/longhaul.json` says, and returns what of that cannot be used.
-    ///
-    /// A project may switch it on or off and say when, within limits, no more: its files come from anybody, and what is
-    /// typed into a session is for its user to say.
-    pub fn with_project(self, text: &str) -> (Self, Vec<Warning>) {
-        let mut warnings = Vec::new();
-        let section = serde_json::from_str::<Value>(text).ok().and_then(|json| json.get("continuation").cloned());
-        let Some(section) = section else {
-            warnings.push(Warning::whole_file("has no JSON object \"continuation\""));
-            return (self, warnings);
-        };
-        let project = Self::read(&section, self.clone(), "continuation", &mut warnings);
-        for (key, differs) in [
-            ("prompt", project.prompt != self.prompt),
-            ("step_seconds", project.step_seconds != self.step_seconds),
-            ("after_rate_limit", project.after_rate_limit != self.after_rate_limit),
-        ] {
-            if differs {
-                warnings.push(Warning::not_for_a_project(&format!("continuation.{key}")));
-            }
-        }
-        let floor = |limit: &f64| if *limit > 1.0 { limit.max(PROJECT_TOKENS) } else { limit.max(PROJECT_SHARE) };
-        let at = match project.at == self.at {
-            true => self.at,
-            false => Limits(project.at.0.iter().map(floor).collect()),
-        };
-        let Self { prompt, step_seconds, after_rate_limit, .. } = self;
-        let max_rounds = Amount(project.max_rounds.0.min(self.max_rounds.0));
-        (Self { at, prompt, step_seconds, after_rate_limit, max_rounds, ..project }, warnings)
     }
 }
 

@@ -8,6 +8,16 @@ use serde_json::Value;
 use serde_json::ser::{PrettyFormatter, Serializer};
 use serde_json::value::RawValue;
 
+/// Returns a text without the byte-order mark that some editors begin a file with, and that JSON has no place for.
+pub fn without_byte_order_mark(text: &str) -> &str {
+    text.strip_prefix('\u{feff}').unwrap_or(text)
+}
+
+/// Reads JSON from a file's bytes, which may begin with a byte-order mark.
+pub fn from_file<T: serde::de::DeserializeOwned>(bytes: &[u8]) -> serde_json::Result<T> {
+    serde_json::from_slice(bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes))
+}
+
 /// Adds a value at a path of keys, the objects on the way included; empty text counts as an empty object.
 ///
 /// Returns `None` where there is something at the path already, or on the way to it; and where `text` is not the JSON of
@@ -56,8 +66,10 @@ pub struct JsonFile {
 impl JsonFile {
     /// Reads a file's text; one without any counts as an empty object.
     pub fn parse(text: &str) -> Result<Self, Unfit> {
+        let (file, text) = (text, without_byte_order_mark(text));
+        let mark = &file[..file.len() - text.len()];
         let text = if text.trim().is_empty() { "{}\n" } else { text };
-        let start = text[..text.len() - text.trim_start().len()].to_owned();
+        let start = format!("{mark}{}", &text[..text.len() - text.trim_start().len()]);
         let end = text[text.trim_end().len()..].to_owned();
         let is_json = || serde_json::from_str::<Value>(text).is_ok();
         let unfit = || if is_json() { Unfit::NotObject } else { Unfit::NotJson };

@@ -5,6 +5,7 @@ mod event;
 mod guard;
 mod json_text;
 mod privacy;
+mod project_config;
 mod reply;
 
 use crate::{SessionId, short_session};

@@ -306,7 +306,7 @@ impl<'a> Desk<'a> {
     }
 
     fn course(&self) -> Option<Course> {
-        let (settings, _) = settings(&self.config.continuation, Some(Path::new(&self.project().path)));
+        let settings = settings(&self.config, &self.home, Some(Path::new(&self.project().path)));
         let is_wanted = settings.enabled && hook::serves(&self.only, Job::Continuation);
         is_wanted.then_some(Course { settings, can_type: true })
     }

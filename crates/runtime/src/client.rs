@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use longhaul_core::{Env, Millis, SessionId};
+use longhaul_core::{Env, Millis, SessionId, json_text};
 use longhaul_inject::{ClientSays, EditorMode};
 use longhaul_tracker::{Process, Record, RecordStatus, client_name};
 use serde::Deserialize;
@@ -156,7 +156,7 @@ pub(crate) fn editor_mode(env: &Env) -> EditorMode {
     let settings = |path: &Path| bounded_read::bytes(path, bounded_read::LARGE).ok();
     let older = env.client_settings.as_ref().and_then(|path| settings(path));
     let user_settings = env.client_dir.as_ref().and_then(|dir| settings(&dir.join("settings.json")));
-    let mode = |text: Vec<u8>| serde_json::from_slice::<SettingsWire>(&text).ok()?.editor_mode;
+    let mode = |text: Vec<u8>| json_text::from_file::<SettingsWire>(&text).ok()?.editor_mode;
     // The user's settings go before what older versions kept beside them.
     match [user_settings, older].into_iter().flatten().find_map(mode).as_deref() {
         Some("vim") => EditorMode::Vim,

@@ -6,27 +6,20 @@ use std::fs::File;
 use std::path::Path;
 
 use fs2::FileExt;
-use longhaul_core::{Env, Millis, config};
+use longhaul_core::{Config, Env, Millis, config};
 use longhaul_handoff::continuation::{Act, Document, MARKER_FILE, Occasion, Outcome, Plan, Rules, Written, WrittenAs};
 use longhaul_store::Chain;
 
 pub(crate) use self::deliver::{KIND, deliver};
-use crate::{Error, Home, Keeper, files, process};
+use crate::{Error, Home, Keeper, files, process, project_file};
 
-/// Where a project may say that it wants this, and where the model may have written a handoff unasked.
+/// Where the model may have written a handoff unasked.
 const PROJECT_DIR: &str = ".claude";
-const PROJECT_FILE: &str = "longhaul.json";
 const HANDOFF_FILE: &str = "handoff.md";
 
-/// Returns what is set for a session: the user's own settings, and what the project says.
-pub(crate) fn settings(
-    settings: &config::Continuation,
-    project: Option<&Path>,
-) -> (config::Continuation, Vec<config::Warning>) {
-    match project.and_then(|dir| files::read_foreign(&dir.join(PROJECT_DIR).join(PROJECT_FILE))) {
-        Some((text, _)) => settings.clone().with_project(&text),
-        None => (settings.clone(), Vec::new()),
-    }
+/// Returns what is set for a session: the user's own settings, and what the project may set.
+pub(crate) fn settings(own: &Config, home: &Home, project: Option<&Path>) -> config::Continuation {
+    project_file::in_force(own, home, project).continuation
 }
 
 /// What is set, and whether there is a terminal or a module of the client's: what a plan goes by, but for its own past.
@@ -85,7 +78,7 @@ pub fn decide_by_hand(env: &Env, resume: bool, id: i64) -> Result<Option<Chain>,
     let (config, _) = crate::config(env)?;
     let mut store = home.store(crate::home::PATIENCE)?;
     let Some(chain) = store.chain(id)? else { return Ok(None) };
-    let (settings, _) = settings(&config.continuation, Some(Path::new(&chain.project_path)));
+    let settings = settings(&config, &home, Some(Path::new(&chain.project_path)));
     // The client's module cannot be called: it comes at the end of a turn, which would end the chain.
     let course = Course { settings, can_type: chain.place.is_some() };
     let occasion = if resume { Occasion::Resumed } else { Occasion::Cancelled };

@@ -29,8 +29,17 @@ const KNOWN: [&str; 12] = [
 ];
 
 /// What lies in the folder, by how its name begins.
-const BEGINNINGS: [&str; 7] =
-    ["longhaul.db", "longhaul.log", "worker.json", "status.tmp", "upkeep.tmp", "worker.tmp", ".longhaul-"];
+const BEGINNINGS: [&str; 9] = [
+    "longhaul.db",
+    "longhaul.log",
+    "worker.json",
+    "status.tmp",
+    "upkeep.tmp",
+    "worker.tmp",
+    "trusted-projects.",
+    "noticed-projects.",
+    ".longhaul-",
+];
 
 /// `LONGHAUL_HOME`: the folder that holds everything the program stores.
 #[derive(Debug, Clone)]
@@ -97,6 +106,16 @@ impl Home {
     /// Returns the file that says when the memory was last looked after.
     pub fn upkeep(&self) -> PathBuf {
         self.dir.join("upkeep")
+    }
+
+    /// Returns the file that lists the projects whose own configuration the user trusts.
+    pub fn trusted_projects(&self) -> PathBuf {
+        self.dir.join("trusted-projects.json")
+    }
+
+    /// Returns the file that lists the projects of whose own configuration the user has been told.
+    pub fn noticed_projects(&self) -> PathBuf {
+        self.dir.join("noticed-projects.json")
     }
 
     /// Returns the file that holds the options of a tmux server.
@@ -192,10 +211,15 @@ impl Home {
 
 /// Reads the config file; one that is not there is the defaults.
 pub fn config(env: &Env) -> Result<(Config, Vec<config::Warning>), Error> {
-    let Some(path) = &env.config_path else { return Ok((Config::default(), Vec::new())) };
+    Ok(config_text(env)?.map_or_else(Default::default, |text| Config::from_json(&text)))
+}
+
+/// Returns the text of the config file; `None` where there is none.
+pub fn config_text(env: &Env) -> Result<Option<String>, Error> {
+    let Some(path) = &env.config_path else { return Ok(None) };
     match files::read_without_waiting(path) {
-        Ok(bytes) => Ok(Config::from_json(&String::from_utf8_lossy(&bytes))),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok((Config::default(), Vec::new())),
+        Ok(bytes) => Ok(Some(String::from_utf8_lossy(&bytes).into_owned())),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
         Err(source) => Err(Error::Read { path: path.clone(), source }),
     }
 }

@@ -9,4 +9,5 @@ pub mod handoff;
 pub mod housekeeping;
 pub mod memory;
 pub mod privacy;
+pub mod project_file;
 pub mod tracker;

@@ -7,7 +7,7 @@ pub(crate) use self::hooks::change as change_hooks;
 pub use self::hooks::{executables_in, with_hooks, without_hooks};
 pub use self::status_line::{is_our_status_line, with_status_line, without_status_line};
 
-use longhaul_core::json_text::{JsonFile, Object, Twice, Unfit};
+use longhaul_core::json_text::{JsonFile, Object, Twice, Unfit, without_byte_order_mark};
 
 /// Why the file is left alone.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -62,5 +62,5 @@ pub fn without_empty(text: &str, names: &[String]) -> Change {
 
 /// Returns the names of the members of settings; none where it is no settings.
 pub fn names(text: &str) -> Vec<String> {
-    Object::parse(text).unwrap_or_default().names().map(str::to_owned).collect()
+    Object::parse(without_byte_order_mark(text)).unwrap_or_default().names().map(str::to_owned).collect()
 }

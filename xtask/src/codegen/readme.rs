@@ -1,4 +1,4 @@
-//! The tables in README.md, each between two comments that a reader does not see.
+//! The tables in README.md and in a page of docs/, each between two comments that a reader does not see.
 
 use anyhow::{Result, bail};
 use longhaul_core::Config;
@@ -11,6 +11,12 @@ pub(crate) fn fill(readme: &str) -> Result<String> {
     let readme = replace(&readme, "options", &option_table())?;
     let readme = replace(&readme, "codex", &codex_table())?;
     replace(&readme, "config", &config_table())
+}
+
+/// Returns the page about a project's own configuration with its table written afresh.
+pub(crate) fn fill_project_config(page: &str) -> Result<String> {
+    let rows = Config::project_keys().map(|(path, without, with)| [code(path), without.to_owned(), with.to_owned()]);
+    replace(page, "project-keys", &table(["Key", "Without consent it may be", "With consent it may be"], rows))
 }
 
 /// Returns the table of what happens on which event, for `job` or for all of them.
@@ -46,7 +52,10 @@ fn option_table() -> String {
 }
 
 fn config_table() -> String {
-    let rows = Config::keys().into_iter().map(|key| [code(&key.path), code(&key.default.to_string()), key.about]);
+    let rows = Config::keys().into_iter().map(|key| {
+        let range = key.range.map(|range| format!(" ({range})")).unwrap_or_default();
+        [code(&key.path), code(&key.default.to_string()), format!("{}{range}", key.about)]
+    });
     table(["Key", "Default", "Meaning"], rows)
 }
 
@@ -66,7 +75,7 @@ fn replace(text: &str, name: &str, content: &str) -> Result<String> {
     let (begin, end) = (format!("<!-- codegen:{name} -->"), format!("<!-- /codegen:{name} -->"));
     let found = text.split_once(&begin).and_then(|(before, rest)| Some((before, rest.split_once(&end)?.1)));
     let Some((before, after)) = found else {
-        bail!("README.md lacks {begin} followed by {end}: put both where the table belongs, then run it again");
+        bail!("the page lacks {begin} followed by {end}: put both where the table belongs, then run it again");
     };
     Ok(format!("{before}{begin}\n{content}{end}{after}"))
 }

@@ -4,6 +4,8 @@ use std::fmt;
 
 use serde_json::{Value, json};
 
+use super::{numbers::Range, suggestion};
+
 /// Something in the config that could not be used as it stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Warning {
@@ -27,8 +29,9 @@ impl Warning {
         Self { key: path.to_owned(), problem: format!("{found} is not {wanted}: left out") }
     }
 
-    fn unknown(path: &str) -> Self {
-        Self { key: path.to_owned(), problem: "no such key: ignored".to_owned() }
+    pub(super) fn unknown(path: &str, meant: Option<&str>) -> Self {
+        let hint = meant.map(|meant| format!(" (did you mean {meant}?)")).unwrap_or_default();
+        Self { key: path.to_owned(), problem: format!("no such key{hint}: ignored") }
     }
 }
 
@@ -51,6 +54,8 @@ pub struct Key {
     pub default: Value,
     /// What it does.
     pub about: String,
+    /// Which numbers it may be; `None` where it is no number.
+    pub range: Option<Range>,
 }
 
 /// A value, or a section of values, of the config.
@@ -64,9 +69,19 @@ pub trait Setting: Sized {
     /// Returns it as it would stand in a config file.
     fn to_json(&self) -> Value;
 
+    /// Reads a number, which must lie in `range`; other types have no range and ignore it.
+    fn read_in(_range: Range, json: &Value, default: Self, path: &str, warnings: &mut Vec<Warning>) -> Self {
+        Self::read(json, default, path, warnings)
+    }
+
+    /// Returns its JSON Schema, with the limits of `range` where it is a number.
+    fn schema_in(&self, _range: Range, about: &str) -> Value {
+        self.schema(about)
+    }
+
     /// Adds it to `keys`; a section adds what is in it.
-    fn list(&self, path: &str, about: &str, keys: &mut Vec<Key>) {
-        keys.push(Key { path: path.to_owned(), default: self.to_json(), about: about.to_owned() });
+    fn list(&self, path: &str, about: &str, range: Option<Range>, keys: &mut Vec<Key>) {
+        keys.push(Key { path: path.to_owned(), default: self.to_json(), about: about.to_owned(), range });
     }
 }
 
@@ -78,28 +93,25 @@ pub(super) fn join(path: &str, key: &str) -> String {
 pub(super) fn warn_unknown(json: &Value, known: &[&str], path: &str, warnings: &mut Vec<Warning>) {
     for key in json.as_object().into_iter().flat_map(|entries| entries.keys()) {
         if !known.contains(&key.as_str()) && key != "$schema" {
-            warnings.push(Warning::unknown(&join(path, key)));
+            let meant = suggestion::nearest_key(key, known, path);
+            warnings.push(Warning::unknown(&join(path, key), meant.as_deref()));
         }
     }
 }
 
 impl Warning {
-    /// A key that only a user may set.
-    pub(super) fn not_for_a_project(path: &str) -> Self {
-        Self { key: path.to_owned(), problem: "is for your own config, not for a project's: left out".to_owned() }
-    }
-
     pub(super) fn not_a_section(path: &str) -> Self {
         Self { key: path.to_owned(), problem: "is not a JSON object: its defaults are in force".to_owned() }
     }
 }
 
-/// Declares a section: a struct whose fields each have a type, a default, a key and a description.
+/// Declares a section: a struct whose fields each have a type, a default, a key and a description; a number has a
+/// range besides.
 macro_rules! settings {
     (
         $(#[$meta:meta])*
         pub struct $name:ident {
-            $($field:ident: $type:ty = $default:expr, $key:literal, $about:literal;)*
+            $($field:ident: $type:ty = $default:expr, $key:literal, $about:literal $(, $range:expr)?;)*
         }
     ) => {
         $(#[$meta])*
@@ -123,7 +135,13 @@ macro_rules! settings {
                 setting::warn_unknown(json, &[$($key),*], path, warnings);
                 Self {
                     $($field: match json.get($key) {
-                        Some(value) => Setting::read(value, default.$field, &setting::join(path, $key), warnings),
+                        Some(value) => {
+                            let path = setting::join(path, $key);
+                            match setting::range_of!($($range)?) {
+                                Some(range) => Setting::read_in(range, value, default.$field, &path, warnings),
+                                None => Setting::read(value, default.$field, &path, warnings),
+                            }
+                        }
                         None => default.$field,
                     },)*
                 }
@@ -134,7 +152,10 @@ macro_rules! settings {
                     "type": "object",
                     "description": about,
                     "additionalProperties": false,
-                    "properties": { $($key: self.$field.schema($about),)* },
+                    "properties": { $($key: match setting::range_of!($($range)?) {
+                        Some(range) => self.$field.schema_in(range, $about),
+                        None => self.$field.schema($about),
+                    },)* },
                 })
             }
 
@@ -142,13 +163,24 @@ macro_rules! settings {
                 json!({ $($key: self.$field.to_json(),)* })
             }
 
-            fn list(&self, path: &str, _about: &str, keys: &mut Vec<Key>) {
-                $(self.$field.list(&setting::join(path, $key), $about, keys);)*
+            fn list(&self, path: &str, _about: &str, _range: Option<Range>, keys: &mut Vec<Key>) {
+                $(self.$field.list(&setting::join(path, $key), $about, setting::range_of!($($range)?), keys);)*
             }
         }
     };
 }
 
+/// The range that a line of [`settings!`] declares, if any.
+macro_rules! range_of {
+    () => {
+        None::<Range>
+    };
+    ($range:expr) => {
+        Some($range)
+    };
+}
+
+pub(super) use range_of;
 pub(super) use settings;
 
 impl Setting for bool {
@@ -165,93 +197,6 @@ impl Setting for bool {
 
     fn to_json(&self) -> Value {
         json!(self)
-    }
-}
-
-/// A finite number that is not negative.
-#[derive(Debug, Clone, Copy, PartialEq, PartialOrd)]
-pub struct Amount(pub f64);
-
-impl Amount {
-    /// Returns the amount, taken as seconds, in milliseconds.
-    pub fn seconds_as_millis(self) -> u64 {
-        (self.0 * 1000.0) as u64
-    }
-}
-
-impl Setting for Amount {
-    fn read(json: &Value, default: Self, path: &str, warnings: &mut Vec<Warning>) -> Self {
-        number(json).map(Self).unwrap_or_else(|| {
-            warnings.push(Warning::value(path, json, "a number of 0 or more", &default));
-            default
-        })
-    }
-
-    fn schema(&self, about: &str) -> Value {
-        json!({
-            "description": about,
-            "oneOf": [{ "type": "number", "minimum": 0 }, { "type": "string", "pattern": "^[0-9]+([.][0-9]+)?$" }],
-            "default": self.to_json(),
-        })
-    }
-
-    fn to_json(&self) -> Value {
-        whole_or_fraction(self.0)
-    }
-}
-
-/// A share of a whole, from 0 to 1.
-#[derive(Debug, Clone, Copy, PartialEq, PartialOrd)]
-pub struct Share(pub f64);
-
-impl Setting for Share {
-    fn read(json: &Value, default: Self, path: &str, warnings: &mut Vec<Warning>) -> Self {
-        number(json).filter(|share| *share <= 1.0).map(Self).unwrap_or_else(|| {
-            warnings.push(Warning::value(path, json, "a share between 0 and 1", &default));
-            default
-        })
-    }
-
-    fn schema(&self, about: &str) -> Value {
-        json!({ "type": "number", "minimum": 0, "maximum": 1, "description": about, "default": self.to_json() })
-    }
-
-    fn to_json(&self) -> Value {
-        whole_or_fraction(self.0)
-    }
-}
-
-/// One limit or several, each a share of a whole up to 1, and a number above.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Limits(pub Vec<f64>);
-
-impl Setting for Limits {
-    fn read(json: &Value, default: Self, path: &str, warnings: &mut Vec<Warning>) -> Self {
-        let limit = |json: &Value| number(json).filter(|limit| *limit > 0.0);
-        let limits = match json {
-            Value::Array(items) => items.iter().map(limit).collect::<Option<Vec<f64>>>(),
-            single => limit(single).map(|limit| vec![limit]),
-        };
-        limits.filter(|limits| !limits.is_empty()).map(Self).unwrap_or_else(|| {
-            warnings.push(Warning::value(path, json, "a number above 0, or a list of such", &default));
-            default
-        })
-    }
-
-    fn schema(&self, about: &str) -> Value {
-        let limit = json!({ "type": "number", "exclusiveMinimum": 0 });
-        json!({
-            "description": about,
-            "oneOf": [limit, { "type": "array", "items": limit, "minItems": 1 }],
-            "default": self.to_json(),
-        })
-    }
-
-    fn to_json(&self) -> Value {
-        match self.0.as_slice() {
-            [single] => whole_or_fraction(*single),
-            several => several.iter().copied().map(whole_or_fraction).collect(),
-        }
     }
 }
 
@@ -281,20 +226,6 @@ impl Setting for Names {
     fn to_json(&self) -> Value {
         json!(self.0)
     }
-}
-
-/// A finite JSON number that is not negative, or a string that holds one.
-fn number(json: &Value) -> Option<f64> {
-    let number = match json {
-        Value::Number(number) => number.as_f64()?,
-        Value::String(text) => text.trim().parse().ok()?,
-        Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => return None,
-    };
-    (number.is_finite() && number >= 0.0).then_some(number)
-}
-
-fn whole_or_fraction(number: f64) -> Value {
-    if number.fract() == 0.0 && number < 9e15 { json!(number as u64) } else { json!(number) }
 }
 
 /// A text that is typed as one line, and recognised when it arrives.

@@ -2,7 +2,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use crate::Config;
-use crate::config::{Amount, Part, Setting};
+use crate::config::{Amount, Part, Setting, Trust};
 
 #[track_caller]
 fn check(text: &str, expected: &[&str]) -> Config {
@@ -107,25 +107,71 @@ fn a_limit_is_a_number_or_a_list() {
     assert_eq!(at("0.6"), (vec![0.6], 0));
     assert_eq!(at("150000"), (vec![150_000.0], 0));
     assert_eq!(at("[0.6, 0.9]"), (vec![0.6, 0.9], 0));
-    for bad in ["0", "[]", "[0.5, \"x\"]", "null", "{}"] {
+    for bad in ["0", "[]", "[0.5, \"x\"]", "null", "{}", "75", "[0.5, 2]", "999"] {
         assert_eq!(at(bad), (vec![0.75], 1), "{bad}");
     }
 }
 
 #[test]
-fn a_project_may_say_whether_and_when_and_no_more() {
-    let own = Config::default().continuation;
-    let text = r#"{"continuation": {"enabled": true, "at": 0.5, "max_rounds": 99, "prompt": "rm everything"}}"#;
-    let (project, warnings) = own.clone().with_project(text);
-    assert!(project.enabled);
-    assert_eq!(project.at.0, [0.5]);
-    assert_eq!((&project.prompt, project.max_rounds), (&own.prompt, own.max_rounds));
-    let warnings: Vec<String> = warnings.iter().map(ToString::to_string).collect();
-    assert_eq!(warnings, ["continuation.prompt: is for your own config, not for a project's: left out"]);
-    let (eager, _) = own.clone().with_project(r#"{"continuation":{"at":[0.01,2,0.9]}}"#);
-    assert_eq!(eager.at.0, [0.2, 20_000.0, 0.9], "a project cannot clear at every turn");
-    let (unchanged, warnings) = own.clone().with_project("no json");
-    assert_eq!((unchanged, warnings.len()), (own, 1));
+fn a_value_outside_its_range_is_named_with_the_range() {
+    check(
+        r#"{"continuation":{"at":75},"guard":{"denyPercent":85},"worker":{"port":80000},"inject":{"delay_ms":-1}}"#,
+        &[
+            "continuation.at: 75 is not a share from 0.01 to 1, a number from 1000 to 1000000000, or a list of such \
+             (did you mean 0.75?): the default 0.75 is in force",
+            "worker.port: 80000 is not a whole number from 0 to 65535: the default 37777 is in force",
+            "guard.denyPercent: 85 is not a share from 0 to 1 (did you mean 0.85?): the default 0.85 is in force",
+            "inject.delay_ms: -1 is not a number from 0 to 60000: the default 0 is in force",
+        ],
+    );
+    check(
+        r#"{"worker":{"port":1.5}}"#,
+        &["worker.port: 1.5 is not a whole number from 0 to 65535: the default 37777 is in force"],
+    );
+    check(r#"{"worker":{"port":65535},"continuation":{"at":[0.01,1,1000]}}"#, &[]);
+}
+
+#[test]
+fn every_number_declares_a_range_that_has_its_default_and_stands_in_the_schema() {
+    let schema = Config::json_schema();
+    for key in Config::keys() {
+        let Some(number) = key.default.as_f64() else { continue };
+        // A share of a whole has the range of every share.
+        if key.path == "continuation.at" || key.path.ends_with("Percent") {
+            continue;
+        }
+        let range = key.range.unwrap_or_else(|| panic!("{} declares no range", key.path));
+        assert!(range.contains(number), "{}", key.path);
+        let found = key.path.split('.').try_fold(&schema, |at: &Value, part| at.get("properties")?.get(part)).unwrap();
+        assert_eq!(found["oneOf"][0]["minimum"].as_f64(), Some(range.least), "{}", key.path);
+        assert_eq!(found["oneOf"][0]["maximum"].as_f64(), Some(range.most), "{}", key.path);
+    }
+}
+
+#[test]
+fn a_mistyped_key_gets_a_suggestion() {
+    for (text, meant) in [
+        (r#"{"bookmark":{}}"#, Some("bookmarks")),
+        (r#"{"continuation":{"maxRounds":3}}"#, Some("continuation.max_rounds")),
+        (r#"{"continuation":{"enabeld":true}}"#, Some("continuation.enabled")),
+        (r#"{"worker":{"prot":1}}"#, Some("worker.port")),
+        (r#"{"marker":"x"}"#, Some("bookmarks.marker")),
+        (r#"{"bookmarks":{"cooldown_seconds":3}}"#, Some("bookmarks.thresholds.cooldownSeconds")),
+        (r#"{"enabled":true}"#, None),
+        (r#"{"zzzzzz":true}"#, None),
+    ] {
+        let (_, warnings) = Config::from_json(text);
+        let expected = match meant {
+            Some(meant) => format!("no such key (did you mean {meant}?): ignored"),
+            None => "no such key: ignored".to_owned(),
+        };
+        assert_eq!(warnings.iter().map(|warning| warning.problem.as_str()).collect::<Vec<_>>(), [expected], "{text}");
+    }
+}
+
+#[test]
+fn a_byte_order_mark_is_no_part_of_the_config() {
+    assert!(!check("\u{feff}{\"memory\":{\"enabled\":false}}", &[]).memory.enabled);
 }
 
 /// JSON of the config's own keys with values that may be anything.
@@ -175,6 +221,8 @@ proptest! {
             let is_taken = taken.pointer(&pointer).is_some_and(|taken| is_same(taken, value));
             prop_assert!(is_taken || is_warned, "{} of {}: {:?}", key.path, text, warnings);
         }
-        let _ = config.continuation.with_project(&text);
+        for trust in [Trust::Trusted, Trust::Untrusted] {
+            let _ = config.with_project(&text, trust);
+        }
     }
 }

@@ -64,3 +64,10 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_byte_order_mark_stays_where_it_is() {
+    let changed = insert("\u{feff}{\"a\":1}", &["b"], &json!(2));
+    assert_eq!(changed.as_deref(), Some("\u{feff}{\"a\":1,\"b\":2}"));
+    assert_eq!(crate::json_text::from_file::<Value>(b"\xef\xbb\xbf{}").unwrap(), json!({}));
+}

@@ -44,7 +44,7 @@ pub(crate) fn deliver(env: &Env, log: &ErrorLog, id: i64) -> Result<(), Error> {
     loop {
         let Some(chain) = store.chain(id)? else { return Ok(()) };
         let (config, _) = home::config(env)?;
-        let (settings, _) = settings(&config.continuation, Some(Path::new(&chain.project_path)));
+        let settings = settings(&config, &home, Some(Path::new(&chain.project_path)));
         let course = Course { settings, can_type: true };
         if env.disabled || !course.settings.enabled {
             let switched_off = |plan: &Plan, remaining: &[String]| {

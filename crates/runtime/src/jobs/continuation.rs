@@ -178,10 +178,7 @@ impl<E: HookEvent<'static>> Hook<E> {
             return None;
         }
         let client = self.env.client_pid.unwrap_or_default();
-        let (settings, warnings) = settings(&self.config.continuation, self.project_dir().as_deref());
-        for warning in warnings.iter().filter(|_| settings.enabled) {
-            self.log.write(&format!("the project's longhaul.json: {warning}"));
-        }
+        let settings = settings(&self.config, &self.home, self.project_dir().as_deref());
         // Whoever runs a client for its answer wants that answer, not a handoff.
         if !settings.enabled || (client != 0 && client::is_headless(&self.env, client)) {
             return None;

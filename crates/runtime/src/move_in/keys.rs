@@ -93,7 +93,7 @@ fn would_put(path: &Path, wanted: &[Wanted]) -> Result<Brought, Hindrance> {
 
 /// Adds to the file's text what is wanted and not set there.
 fn add(path: &Path, text: Option<&str>, wanted: &[Wanted]) -> Result<Brought, Hindrance> {
-    let is_object = |text: &str| serde_json::from_str::<Value>(text).is_ok_and(|value| value.is_object());
+    let is_object = |text: &str| json_text::from_file::<Value>(text.as_bytes()).is_ok_and(|value| value.is_object());
     if !text.is_none_or(is_object) {
         return Err(Hindrance::NotObject);
     }
@@ -104,7 +104,7 @@ fn add(path: &Path, text: Option<&str>, wanted: &[Wanted]) -> Result<Brought, Hi
             continue;
         };
         let keys: Vec<&str> = key.split('.').collect();
-        let now: Value = serde_json::from_str(&brought.text).unwrap_or_default();
+        let now: Value = json_text::from_file(brought.text.as_bytes()).unwrap_or_default();
         match (now.pointer(&format!("/{}", keys.join("/"))), json_text::insert(&brought.text, &keys, value)) {
             (Some(set), _) if set == value => brought.left.push(format!("{key} is set to that already")),
             (Some(set), _) => brought.left.push(format!("{key} is set to {set} here, not to {value}")),

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use longhaul_activity_log::Line;
-use longhaul_core::SessionId;
+use longhaul_core::{SessionId, json_text};
 use longhaul_store::{NewBookmark, Store};
 use serde_json::{Value, json};
 
@@ -70,7 +70,7 @@ fn settings(mover: &Move<'_>, report: &mut Report) -> Result<(), Trouble> {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
         Err(source) => return Err(theirs(Error::Read { path, source })),
     };
-    match serde_json::from_str::<Value>(&text) {
+    match json_text::from_file::<Value>(text.as_bytes()) {
         Ok(config) if config.is_object() => bring(mover, report, wanted(&config)).map(drop),
         Ok(_) | Err(_) => {
             report.leaves("settings files", 1, "config.json is not a JSON object");

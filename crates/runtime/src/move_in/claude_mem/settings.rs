@@ -1,6 +1,6 @@
 //! What claude-mem was told to leave out is left out by us, too.
 
-use longhaul_core::Config;
+use longhaul_core::{Config, json_text};
 use serde_json::{Value, json};
 
 use super::super::keys::{Wanted, bring};
@@ -22,7 +22,7 @@ pub(super) fn run(mover: &Move<'_>, report: &mut Report) -> Result<Config, Troub
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(mover.config.clone()),
         Err(source) => return Err(theirs(Error::Read { path, source })),
     };
-    let Ok(settings) = serde_json::from_str::<Value>(&text) else {
+    let Ok(settings) = json_text::from_file::<Value>(text.as_bytes()) else {
         report.leaves("settings files", 1, "settings.json is not JSON");
         return Ok(mover.config.clone());
     };

@@ -1,0 +1,200 @@
+//! What a project's own `.claude/longhaul.json` may set. Pure.
+//!
+//! A project's files come from anybody who can get a user to clone them. Without the user's consent such a file may only
+//! make things stricter, and most keys it may never set: [`PROJECT_KEYS`] lists the others. A key that is not in that
+//! list is refused, so a setting that is added to [`Config`] later is refused until somebody adds it there.
+
+use serde_json::Value;
+
+use super::{Config, Continuation, Key, Setting, setting, suggestion};
+use crate::json_text::without_byte_order_mark;
+
+/// Whether the user has allowed a project's file with exactly this content.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Trust {
+    /// The user has.
+    Trusted,
+    /// The user has not, or the content has changed since.
+    Untrusted,
+}
+
+/// What becomes of one value in a project's file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Verdict {
+    /// It is in force.
+    InForce,
+    /// It would be in force if the user trusted the file; says what is allowed without that.
+    NeedsTrust(String),
+    /// It is not in force, whether the file is trusted or not, for this reason.
+    Refused(String),
+}
+
+/// One value in a project's file.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ProjectValue {
+    /// Its key, such as `continuation.enabled`.
+    pub key: String,
+    /// What the file sets it to.
+    pub asked: Value,
+    /// What becomes of it.
+    pub verdict: Verdict,
+}
+
+impl ProjectValue {
+    /// Returns what the file sets it to, cut to `most` characters.
+    pub fn shown(&self, most: usize) -> String {
+        let text = self.asked.to_string();
+        match text.char_indices().nth(most) {
+            Some((end, _)) => format!("{}…", &text[..end]),
+            None => text,
+        }
+    }
+}
+
+/// A project's file, as it was read over a user's own configuration.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ProjectReading {
+    /// What is in force: the user's own configuration with what the project may set.
+    pub config: Config,
+    /// Every value in the file.
+    pub values: Vec<ProjectValue>,
+    /// Why nothing in the file can be used.
+    pub problem: Option<String>,
+}
+
+impl ProjectReading {
+    /// Returns the values that wait for the user's consent.
+    pub fn waiting(&self) -> impl Iterator<Item = &ProjectValue> {
+        self.values.iter().filter(|value| matches!(value.verdict, Verdict::NeedsTrust(_)))
+    }
+
+    /// Returns the values that no consent puts in force.
+    pub fn refused(&self) -> impl Iterator<Item = &ProjectValue> {
+        self.values.iter().filter(|value| matches!(value.verdict, Verdict::Refused(_)))
+    }
+}
+
+/// A rule for one key: compares what the project asks for with the user's own value.
+struct Rule {
+    holds: fn(own: &Continuation, asked: &Continuation) -> bool,
+    /// The rule in words, after "may be".
+    words: &'static str,
+}
+
+/// A key that a project's file may set.
+struct ProjectKey {
+    path: &'static str,
+    /// What makes things stricter than the user's own value, and needs no consent.
+    stricter: Rule,
+    /// What may be in force once the user has consented.
+    trusted: Rule,
+}
+
+/// The smallest limits of a project: below them, a session would be cleared at nearly every turn.
+const LEAST_SHARE: f64 = 0.2;
+const LEAST_TOKENS: f64 = 20_000.0;
+
+/// Every key that a project's file may set.
+const PROJECT_KEYS: &[ProjectKey] = &[
+    ProjectKey {
+        path: "continuation.enabled",
+        stricter: Rule { holds: |_, asked| !asked.enabled, words: "only false" },
+        trusted: Rule { holds: |_, _| true, words: "true or false" },
+    },
+    ProjectKey {
+        path: "continuation.at",
+        stricter: Rule { holds: |own, asked| is_later(&own.at.0, &asked.at.0), words: "only later than your own" },
+        trusted: Rule {
+            holds: |_, asked| asked.at.0.iter().all(|at| *at >= if *at > 1.0 { LEAST_TOKENS } else { LEAST_SHARE }),
+            words: "0.2 of the window or more, or 20000 tokens or more",
+        },
+    },
+    ProjectKey {
+        path: "continuation.max_rounds",
+        stricter: Rule { holds: |own, asked| asked.max_rounds <= own.max_rounds, words: "only fewer than your own" },
+        trusted: Rule { holds: |own, asked| asked.max_rounds <= own.max_rounds, words: "only fewer than your own" },
+    },
+    ProjectKey {
+        path: "continuation.after_rate_limit",
+        stricter: Rule { holds: |_, asked| !asked.after_rate_limit, words: "only false" },
+        trusted: Rule { holds: |_, asked| !asked.after_rate_limit, words: "only false" },
+    },
+];
+
+/// Returns whether the limits `asked` step in no more often, and no earlier, than `own`.
+///
+/// A share and a number of tokens cannot be compared without the size of the window: they do not count as later.
+fn is_later(own: &[f64], asked: &[f64]) -> bool {
+    let is_share = |limit: f64| limit <= 1.0;
+    let no_earlier = |asked: &f64| {
+        let same_kind = own.iter().copied().filter(|own| is_share(*own) == is_share(*asked));
+        same_kind.reduce(f64::min).is_some_and(|earliest| *asked >= earliest)
+    };
+    asked.len() <= own.len() && asked.iter().all(no_earlier)
+}
+
+impl Config {
+    /// Returns every key that a project's file may set, with what it may be without the user's consent and with it.
+    pub fn project_keys() -> impl Iterator<Item = (&'static str, &'static str, &'static str)> {
+        PROJECT_KEYS.iter().map(|key| (key.path, key.stricter.words, key.trusted.words))
+    }
+
+    /// Reads a project's file over this configuration, which is the user's own.
+    pub fn with_project(&self, text: &str, trust: Trust) -> ProjectReading {
+        let mut reading = ProjectReading { config: self.clone(), values: Vec::new(), problem: None };
+        match serde_json::from_str::<Value>(without_byte_order_mark(text)) {
+            Ok(file @ Value::Object(_)) => read_section(self, &file, "", trust, &Self::keys(), &mut reading),
+            Ok(_) => reading.problem = Some("is not a JSON object".to_owned()),
+            Err(error) => reading.problem = Some(format!("is not JSON ({error})")),
+        }
+        reading
+    }
+}
+
+fn read_section(own: &Config, json: &Value, path: &str, trust: Trust, keys: &[Key], reading: &mut ProjectReading) {
+    for (name, value) in json.as_object().into_iter().flatten().filter(|(name, _)| *name != "$schema") {
+        let path = setting::join(path, name);
+        let below = format!("{path}.");
+        if value.is_object() && keys.iter().any(|key| key.path.starts_with(&below)) {
+            read_section(own, value, &path, trust, keys, reading);
+            continue;
+        }
+        let verdict = match PROJECT_KEYS.iter().find(|key| key.path == path) {
+            Some(key) => read_value(own, key, value, trust, &mut reading.config),
+            None if keys.iter().any(|key| key.path == path || key.path.starts_with(&below)) => {
+                Verdict::Refused("only your own configuration may set it".to_owned())
+            }
+            None => Verdict::Refused(unknown(name, &path, keys)),
+        };
+        reading.values.push(ProjectValue { key: path, asked: value.clone(), verdict });
+    }
+}
+
+/// Says that there is no such key, and which one may have been meant.
+fn unknown(name: &str, path: &str, keys: &[Key]) -> String {
+    let section = &path[..path.len() - name.len()];
+    let siblings = keys.iter().filter_map(|key| key.path.strip_prefix(section)?.split('.').next());
+    let meant = suggestion::nearest_key(name, &siblings.collect::<Vec<_>>(), section.trim_end_matches('.'));
+    setting::Warning::unknown(path, meant.as_deref()).problem
+}
+
+/// Judges one value, and puts it into `config` where it is in force.
+fn read_value(own: &Config, key: &ProjectKey, value: &Value, trust: Trust, config: &mut Config) -> Verdict {
+    let nested = key.path.rsplit('.').fold(value.clone(), |value, name| serde_json::json!({ name: value }));
+    let mut warnings = Vec::new();
+    let asked = Config::read(&nested, own.clone(), "", &mut warnings);
+    if let Some(warning) = warnings.pop() {
+        return Verdict::Refused(warning.problem);
+    }
+    let holds = |rule: &Rule| asked == *own || (rule.holds)(&own.continuation, &asked.continuation);
+    if !holds(&key.stricter) {
+        if !holds(&key.trusted) {
+            return Verdict::Refused(format!("in a project it may be {}", key.trusted.words));
+        }
+        if trust == Trust::Untrusted {
+            return Verdict::NeedsTrust(format!("without your trust it may be {}", key.stricter.words));
+        }
+    }
+    *config = Config::read(&nested, config.clone(), "", &mut warnings);
+    Verdict::InForce
+}

@@ -1,0 +1,122 @@
+use serde_json::json;
+
+use crate::Config;
+use crate::config::{Origin, ProjectReading, Trust, Verdict, explain};
+
+const ASKS: &str = r#"{"continuation":{"enabled":true,"at":0.3,"max_rounds":99,"prompt":"rm everything"},"memory":{"enabled":false},"x":1}"#;
+
+fn read(own: &str, project: &str, trust: Trust) -> ProjectReading {
+    Config::from_json(own).0.with_project(project, trust)
+}
+
+/// Returns one letter for each value: in force, waiting for trust, refused.
+fn verdicts(reading: &ProjectReading) -> Vec<(&str, char)> {
+    let letter = |verdict: &Verdict| match verdict {
+        Verdict::InForce => 'f',
+        Verdict::NeedsTrust(_) => 'w',
+        Verdict::Refused(_) => 'r',
+    };
+    reading.values.iter().map(|value| (value.key.as_str(), letter(&value.verdict))).collect()
+}
+
+#[test]
+fn without_trust_nothing_is_switched_on() {
+    let reading = read("{}", ASKS, Trust::Untrusted);
+    assert_eq!(reading.config, Config::default());
+    assert_eq!(
+        verdicts(&reading),
+        [
+            ("continuation.enabled", 'w'),
+            ("continuation.at", 'w'),
+            ("continuation.max_rounds", 'r'),
+            ("continuation.prompt", 'r'),
+            ("memory.enabled", 'r'),
+            ("x", 'r'),
+        ]
+    );
+}
+
+#[test]
+fn with_trust_a_project_says_whether_and_when_and_no_more() {
+    let reading = read("{}", ASKS, Trust::Trusted);
+    let mut expected = Config::default();
+    expected.continuation.enabled = true;
+    expected.continuation.at.0 = vec![0.3];
+    assert_eq!(reading.config, expected);
+    assert_eq!(reading.waiting().count(), 0);
+    assert_eq!(reading.refused().count(), 4);
+}
+
+#[test]
+fn without_trust_things_may_become_stricter() {
+    let own = r#"{"continuation":{"enabled":true,"at":[0.6,0.9],"after_rate_limit":true}}"#;
+    let stricter = r#"{"continuation":{"enabled":false,"at":0.7,"max_rounds":2,"after_rate_limit":false}}"#;
+    let reading = read(own, stricter, Trust::Untrusted);
+    assert!(verdicts(&reading).iter().all(|(_, verdict)| *verdict == 'f'), "{reading:?}");
+    let continuation = reading.config.continuation;
+    assert_eq!((continuation.enabled, continuation.after_rate_limit), (false, false));
+    assert_eq!((continuation.at.0, continuation.max_rounds.0), (vec![0.7], 2.0));
+}
+
+#[test]
+fn what_is_not_surely_later_is_not_stricter() {
+    let own = r#"{"continuation":{"at":[0.6,0.9]}}"#;
+    for (at, verdict) in [
+        (json!([0.6, 0.9]), 'f'),
+        (json!(1), 'f'),
+        (json!(0.59), 'w'),
+        (json!([0.7, 0.8, 0.9]), 'w'),
+        (json!([0.7, 900_000]), 'w'),
+        (json!(900_000), 'w'),
+        (json!(0.1), 'r'),
+        (json!(19_999), 'r'),
+        (json!(75), 'r'),
+        (json!("soon"), 'r'),
+    ] {
+        let project = json!({ "continuation": { "at": at } }).to_string();
+        assert_eq!(verdicts(&read(own, &project, Trust::Untrusted)), [("continuation.at", verdict)], "{at}");
+    }
+}
+
+/// A setting that is added to the config is refused in a project's file until somebody adds a rule for it.
+#[test]
+fn every_key_without_a_rule_is_refused_even_with_trust() {
+    let allowed: Vec<&str> = Config::project_keys().map(|(path, ..)| path).collect();
+    let known: Vec<String> = Config::keys().into_iter().map(|key| key.path).collect();
+    assert!(allowed.iter().all(|path| known.iter().any(|known| known == path)), "{allowed:?}");
+    for key in Config::keys().into_iter().filter(|key| !allowed.contains(&key.path.as_str())) {
+        let project = key.path.rsplit('.').fold(key.default.clone(), |value, name| json!({ name: value }));
+        let reading = read("{}", &project.to_string(), Trust::Trusted);
+        assert_eq!(reading.config, Config::default(), "{}", key.path);
+        assert!(reading.values.iter().all(|value| matches!(value.verdict, Verdict::Refused(_))), "{}", key.path);
+    }
+}
+
+#[test]
+fn a_file_that_cannot_be_read_is_named_and_changes_nothing() {
+    for text in ["no json", "[]", "{"] {
+        let reading = read(r#"{"continuation":{"enabled":true}}"#, text, Trust::Trusted);
+        assert!(reading.problem.is_some() && reading.config.continuation.enabled, "{text}");
+    }
+    let marked = read("{}", "\u{feff}{\"continuation\":{\"max_rounds\":1}}", Trust::Untrusted);
+    assert_eq!(marked.config.continuation.max_rounds.0, 1.0);
+}
+
+#[test]
+fn every_value_says_where_it_comes_from() {
+    let own = r#"{"continuation":{"max_rounds":5},"worker":{"port":80000},"memory":{"page":false}}"#;
+    let project = r#"{"continuation":{"max_rounds":2,"enabled":true}}"#;
+    let explanation = explain(Some(own), Some((project, Trust::Untrusted)));
+    let of = |key: &str| explanation.values.iter().find(|value| value.key == key).unwrap();
+    assert_eq!(
+        (of("continuation.max_rounds").origin, &of("continuation.max_rounds").value),
+        (Origin::Project, &json!(2))
+    );
+    assert_eq!(of("memory.page").origin, Origin::User);
+    assert_eq!(of("worker.port").origin, Origin::Default);
+    assert!(of("worker.port").problem.as_ref().unwrap().contains("80000"));
+    let enabled = of("continuation.enabled");
+    assert_eq!((enabled.origin, &enabled.value), (Origin::Default, &json!(false)));
+    assert_eq!(enabled.refused.as_ref().unwrap().0, json!(true));
+    assert!(explain(None, None).values.iter().all(|value| value.origin == Origin::Default));
+}
