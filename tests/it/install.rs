@@ -1,6 +1,7 @@
 //! Installing, updating and uninstalling, with the real executable and a stand-in for the client's command line.
 
 mod doctor;
+mod doctor_conditions;
 mod hooks_only;
 mod plugin;
 mod umask;

@@ -17,6 +17,7 @@ mod poll;
 mod predecessors;
 mod sandbox;
 mod screen_session;
+mod small_disk;
 mod standin;
 mod tmux;
 

@@ -186,15 +186,21 @@ impl Home {
         let path = self.database();
         let lock = files::open_append(&self.locks().join("database"))?;
         lock.lock_exclusive().map_err(|source| Error::Write { path: path.clone(), source })?;
-        if let Ok(store) = Store::open(&path, PATIENCE) {
-            match store.integrity_check() {
+        // Whatever a full or read-only disk says, the file is not damaged by that.
+        let is_disk = |error: &StoreError| error.is_disk_trouble();
+        match Store::open(&path, PATIENCE) {
+            Err(error) if is_disk(&error) => return Err(error.into()),
+            Err(_) => {}
+            Ok(store) => match store.integrity_check() {
                 Ok(problems) if problems.is_empty() => return Ok(None),
-                // The records are whole, and the indexes are made of them.
-                _ if store.rebuild_indexes().is_ok() && store.integrity_check().is_ok_and(|left| left.is_empty()) => {
-                    return Ok(None);
-                }
-                _ => {}
-            }
+                Err(error) if is_disk(&error) => return Err(error.into()),
+                // The records may be whole, and the indexes are made of them.
+                _ => match store.rebuild_indexes().and_then(|()| store.integrity_check()) {
+                    Ok(left) if left.is_empty() => return Ok(None),
+                    Err(error) if is_disk(&error) => return Err(error.into()),
+                    _ => {}
+                },
+            },
         }
         let free = (1..).map(|n| format!("longhaul.db.damaged-{n}")).find(|name| !self.dir.join(name).exists());
         let aside = self.dir.join(free.unwrap_or_default());

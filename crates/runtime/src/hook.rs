@@ -40,6 +40,8 @@ pub struct Hook<E> {
     pub(crate) inherited: Option<String>,
     /// The handoff that the model has been shown already.
     pub(crate) handed_over: Option<String>,
+    /// Whether the user has been told in this hook that nothing can be stored.
+    pub(crate) has_told_of_storage: bool,
     /// Whether a job has waited for the database in vain: the others do not wait again.
     is_locked_out: bool,
     /// The jobs that this bundle serves, where it is not the whole.
@@ -165,6 +167,7 @@ impl<E: HookEvent<'static>> Hook<E> {
             errand: None,
             inherited: None,
             handed_over: None,
+            has_told_of_storage: false,
             is_locked_out: false,
             only,
             slot: Slot::default(),
@@ -253,6 +256,7 @@ impl<E: HookEvent<'static>> Hook<E> {
             self.write_error(&error);
         }
         self.is_locked_out |= error.is_busy();
+        self.tell_of_storage(&error);
         if let Error::Store(StoreError::TooNew { .. }) = error
             && E::NAME == EventName::SessionStart
             && self.reply.system_message.as_ref().is_none_or(|told| !told.contains("newer version"))

@@ -9,7 +9,10 @@ use serde::Deserialize;
 
 use crate::{Error, MARKETPLACE, Result};
 
-/// How long the client may take.
+/// What lists its plugins.
+const PLUGINS: &[&str] = &["plugin", "list", "--json"];
+
+/// How long the client may take, which may have to update itself first.
 const LIMIT: Duration = Duration::from_secs(120);
 
 /// A plugin that the client has installed, as it lists it.
@@ -61,30 +64,44 @@ pub struct Marketplace {
 
 /// Asks the client for its plugins.
 pub(crate) fn plugins(client: &Path) -> Result<Vec<Plugin>> {
-    list(client, &["plugin", "list", "--json"])
+    list(client, PLUGINS, LIMIT)
+}
+
+/// Asks the client for its plugins, and waits for the answer no longer than `limit`; `None` when it has not come by then.
+pub(crate) fn plugins_within(client: &Path, limit: Duration) -> Option<Result<Vec<Plugin>>> {
+    let printed = match start(client, PLUGINS, limit) {
+        Err(longhaul_runtime::Error::TimedOut { .. }) => return None,
+        printed => printed.map_err(|error| failed(PLUGINS, error.chain())),
+    };
+    Some(printed.and_then(|printed| parse(PLUGINS, &printed)))
 }
 
 /// Asks the client for our marketplace.
 pub(crate) fn marketplace(client: &Path) -> Result<Option<Marketplace>> {
-    let known: Vec<Marketplace> = list(client, &["plugin", "marketplace", "list", "--json"])?;
+    let known: Vec<Marketplace> = list(client, &["plugin", "marketplace", "list", "--json"], LIMIT)?;
     Ok(known.into_iter().find(|marketplace| marketplace.name == MARKETPLACE))
 }
 
 /// Runs the client to its end and returns what it printed.
-///
-/// It runs in the root folder: in the current one it would read a project's settings, and no person has been asked
-/// whether to trust that project.
 pub(crate) fn run(client: &Path, arguments: &[&str]) -> Result<String> {
-    let words = std::iter::once(client.to_string_lossy().into_owned());
-    let argv = words.chain(arguments.iter().map(|&argument| argument.to_owned())).collect();
-    let printed = run_program_in(Path::new("/"), &Step { argv, stdin: None }, LIMIT);
-    printed.map_err(|error| failed(arguments, error.chain()))
+    start(client, arguments, LIMIT).map_err(|error| failed(arguments, error.chain()))
 }
 
-fn list<T: for<'a> Deserialize<'a>>(client: &Path, arguments: &[&str]) -> Result<Vec<T>> {
-    let printed = run(client, arguments)?;
-    serde_json::from_str(&printed)
-        .map_err(|_| failed(arguments, "its answer is no list: update Claude Code".to_owned()))
+/// Runs the client in the root folder: in the current one it would read a project's settings, and no person has been
+/// asked whether to trust that project.
+fn start(client: &Path, arguments: &[&str], limit: Duration) -> std::result::Result<String, longhaul_runtime::Error> {
+    let words = std::iter::once(client.to_string_lossy().into_owned());
+    let argv = words.chain(arguments.iter().map(|&argument| argument.to_owned())).collect();
+    run_program_in(Path::new("/"), &Step { argv, stdin: None }, limit)
+}
+
+fn list<T: for<'a> Deserialize<'a>>(client: &Path, arguments: &[&str], limit: Duration) -> Result<Vec<T>> {
+    let printed = start(client, arguments, limit).map_err(|error| failed(arguments, error.chain()))?;
+    parse(arguments, &printed)
+}
+
+fn parse<T: for<'a> Deserialize<'a>>(arguments: &[&str], printed: &str) -> Result<Vec<T>> {
+    serde_json::from_str(printed).map_err(|_| failed(arguments, "its answer is no list: update Claude Code".to_owned()))
 }
 
 fn failed(arguments: &[&str], message: String) -> Error {

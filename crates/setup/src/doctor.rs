@@ -1,5 +1,6 @@
 //! Whether all is well. Looking ([`Facts`]) and judging ([`judge`]) are two things: a judgement is a function of facts.
 
+mod conditions;
 mod facts;
 mod judge;
 mod registered;

@@ -19,18 +19,31 @@ pub fn schema_of(path: &Path) -> Option<u32> {
     open(path).ok().and_then(|connection| schema(&connection).ok())
 }
 
-/// Returns what is wrong with the database at `path`, in SQLite's words; nothing where all is well.
+/// How a database is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Health {
+    /// Nothing is wrong with it.
+    Sound,
+    /// Its content is damaged, in SQLite's words.
+    Damaged(Vec<String>),
+    /// It cannot be read now, for this reason, such as a disk that is full. That says nothing about its content.
+    Unreadable(String),
+}
+
+/// Returns how the database at `path` is.
 ///
-/// Every page is looked at: seconds, for gigabytes.
-pub fn problems_of(path: &Path) -> Vec<String> {
+/// Every page is read: that takes seconds for gigabytes.
+pub fn health_of(path: &Path) -> Health {
     let checked = open(path).and_then(|connection| {
         let mut statement = connection.prepare("PRAGMA quick_check(5)")?;
         let rows = statement.query_map([], |row| row.get::<_, String>(0))?;
         rows.collect::<rusqlite::Result<Vec<String>>>()
     });
     match checked {
-        Ok(rows) => rows.into_iter().filter(|row| row != "ok").collect(),
-        Err(error) => vec![error.to_string()],
+        Ok(rows) if rows.iter().all(|row| row == "ok") => Health::Sound,
+        Ok(rows) => Health::Damaged(rows),
+        Err(error) if crate::is_damage(&error) => Health::Damaged(vec![error.to_string()]),
+        Err(error) => Health::Unreadable(error.to_string()),
     }
 }
 

@@ -36,7 +36,7 @@ pub use crate::foreign::{
     ClaudeMem, ForeignHead, ForeignObservation, ForeignRecords, ForeignSession, ForeignSummary, OldDetail, OldSession,
     OldTurn, OldTurnSize, Sitting, Throughline,
 };
-pub use crate::health::{SCHEMA, bridges_of, problems_of, schema_of};
+pub use crate::health::{Health, SCHEMA, bridges_of, health_of, schema_of};
 pub use crate::ingest::{Clean, Work};
 pub use crate::memory::{
     Bulk, Content, Hit, KnownProject, LatestSummary, Moved, MovedCall, MovedIn, MovedTurn, NewNote, NewObservation,
@@ -97,12 +97,43 @@ impl StoreError {
         }
     }
 
+    /// Returns whether the disk is at fault: it is full, read-only, or does not do what it is asked.
+    ///
+    /// That says nothing about the content of the database.
+    pub fn is_disk_trouble(&self) -> bool {
+        self.sqlite_error().is_some_and(|error| match error.sqlite_error_code() {
+            Some(ErrorCode::DiskFull | ErrorCode::ReadOnly | ErrorCode::CannotOpen) => true,
+            // A file that ends too early is damage.
+            Some(ErrorCode::SystemIoFailure) => {
+                error.sqlite_error().is_some_and(|error| error.extended_code != SHORT_READ)
+            }
+            _ => false,
+        })
+    }
+
+    /// Returns whether the disk is full.
+    pub fn is_disk_full(&self) -> bool {
+        self.sqlite_error().is_some_and(|error| error.sqlite_error_code() == Some(ErrorCode::DiskFull))
+    }
+
+    fn sqlite_error(&self) -> Option<&rusqlite::Error> {
+        match self {
+            Self::Open { source, .. } | Self::Corrupt { source, .. } | Self::Statement { source, .. } => {
+                Some(&source.0)
+            }
+            Self::TooNew { .. } | Self::TooOld { .. } | Self::Foreign { .. } | Self::Unreadable { .. } => None,
+        }
+    }
+
     fn open(path: &Path, error: rusqlite::Error) -> Self {
         let damaged = is_damage(&error);
         let (path, source) = (path.to_owned(), SqliteError(error));
         if damaged { Self::Corrupt { path, source } } else { Self::Open { path, source } }
     }
 }
+
+/// SQLite's code for a file that ends before the page that is read (`SQLITE_IOERR_SHORT_READ`).
+const SHORT_READ: i32 = 522;
 
 fn is_damage(error: &rusqlite::Error) -> bool {
     matches!(error.sqlite_error_code(), Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase))

@@ -1,13 +1,14 @@
 //! No room on the disk, and a disk that may not be written to.
 
-use std::io::{self, Write as _};
-use std::path::Path;
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{Session, answer, bash, check_whole, stored_calls};
 use crate::sandbox::{Outcome, Sandbox};
+use crate::small_disk::Small;
 
 /// Returns a command that runs `command`, whose files may not grow past so many blocks of 512 bytes.
 ///
@@ -47,42 +48,6 @@ fn wherever_the_room_ends_nothing_is_half_written() {
     assert!(stored_calls(&sandbox).contains(&"last".to_owned()));
     check_whole(&sandbox);
     assert_eq!(sandbox.longhaul(&["memory", "stats"]).status, Some(0));
-}
-
-/// Where the machine must allow mounting, as in continuous integration, its refusal is a failure.
-const REQUIRED: &str = "LONGHAUL_REQUIRE_MOUNT";
-
-/// A small file system of memory; gone when dropped.
-struct Small<'a>(&'a Path);
-
-impl<'a> Small<'a> {
-    /// Mounts it, where that is allowed.
-    fn mount(sandbox: &Sandbox, at: &'a Path, size: &str) -> Option<Self> {
-        std::fs::create_dir_all(at).unwrap();
-        let outcome = Outcome::of(
-            sandbox.program("mount").args(["-t", "tmpfs", "-o", &format!("size={size}"), "longhaul-test"]).arg(at),
-            b"",
-        );
-        if outcome.status != Some(0) {
-            let why = format!("a small file system cannot be mounted here: {}", outcome.stderr.trim());
-            assert!(std::env::var_os(REQUIRED).is_none(), "{why}");
-            // Not eprintln!, which nobody sees of a test that passes.
-            let _ = writeln!(io::stderr(), "SKIPPED: {why}");
-            return None;
-        }
-        Some(Self(at))
-    }
-
-    fn remount(&self, sandbox: &Sandbox, option: &str) {
-        let outcome = Outcome::of(sandbox.program("mount").args(["-o", &format!("remount,{option}")]).arg(self.0), b"");
-        assert_eq!(outcome.status, Some(0), "{outcome:?}");
-    }
-}
-
-impl Drop for Small<'_> {
-    fn drop(&mut self) {
-        let _ = Command::new("umount").arg(self.0).output();
-    }
 }
 
 #[test]
@@ -130,3 +95,101 @@ fn a_disk_that_becomes_read_only_is_survived_and_used_again_later() {
     assert_eq!(stored_calls(&sandbox), ["before", "after"]);
     check_whole(&sandbox);
 }
+
+/// Returns what a hook tells the user of the disk.
+fn told(answer: &Value) -> &str {
+    answer["systemMessage"].as_str().filter(|told| told.contains("not recorded")).unwrap_or_default()
+}
+
+fn set_aside(sandbox: &Sandbox) -> bool {
+    let entries = std::fs::read_dir(sandbox.data_dir()).unwrap().flatten();
+    entries.into_iter().any(|entry| entry.file_name().to_string_lossy().contains("damaged"))
+}
+
+#[test]
+fn a_session_on_a_full_disk_tells_its_user_once() {
+    let sandbox = Sandbox::new();
+    let data = sandbox.data_dir();
+    let Some(_small) = Small::mount(&sandbox, &data, "64k") else { return };
+    let session = Session::new(&sandbox, "s");
+    let answer = session.fire("SessionStart", json!({ "source": "startup" }));
+    assert!(told(&answer).contains("there is no space left for"), "{answer}");
+    assert!(told(&answer).contains("free some space"), "{answer}");
+    for _ in 0..2 {
+        let answer = session.fire("UserPromptSubmit", json!({ "prompt": "go on" }));
+        assert_eq!(told(&answer), "", "told once: {answer}");
+    }
+    assert!(!set_aside(&sandbox), "a full disk damages nothing");
+}
+
+#[test]
+fn a_session_whose_disk_fills_up_tells_its_user_once_and_keeps_its_database() {
+    let sandbox = Sandbox::new();
+    let data = sandbox.data_dir();
+    let Some(_small) = Small::mount(&sandbox, &data, "1536k") else { return };
+    let session = Session::new(&sandbox, "s");
+    session.fire("SessionStart", json!({ "source": "startup" }));
+    session.turn("before");
+    let ballast = data.join("ballast");
+    let _ = std::fs::write(&ballast, vec![0; 4 << 20]);
+    // The write-ahead log may have room left that was written before.
+    let prompts = (0..40).map(|number| {
+        let prompt = format!("{number} {}", "words ".repeat(500));
+        told(&session.fire("UserPromptSubmit", json!({ "prompt": prompt, "prompt_id": prompt }))).to_owned()
+    });
+    let told: Vec<String> = prompts.filter(|told| !told.is_empty()).collect();
+    assert_eq!(told.len(), 1, "{told:?}");
+    std::fs::remove_file(&ballast).unwrap();
+    session.turn("after");
+    assert!(stored_calls(&sandbox).contains(&"before".to_owned()));
+    assert!(!set_aside(&sandbox), "a full disk damages nothing");
+    check_whole(&sandbox);
+}
+
+#[test]
+fn a_session_on_a_read_only_disk_tells_its_user_at_its_start() {
+    let sandbox = Sandbox::new();
+    let data = sandbox.data_dir();
+    let Some(small) = Small::mount(&sandbox, &data, "16m") else { return };
+    let session = Session::new(&sandbox, "s");
+    session.fire("SessionStart", json!({ "source": "startup" }));
+    session.turn("before");
+    small.remount(&sandbox, "ro");
+    let answer = session.fire("SessionStart", json!({ "source": "resume" }));
+    assert!(told(&answer).contains("is on a read-only file system"), "{answer}");
+    let answer = session.fire("UserPromptSubmit", json!({ "prompt": "go on" }));
+    assert_eq!(told(&answer), "", "{answer}");
+    small.remount(&sandbox, "rw");
+    assert!(!set_aside(&sandbox), "a read-only disk damages nothing");
+}
+
+/// Permissions do not bind root: its hooks run as another user here.
+#[test]
+fn a_session_whose_folder_may_not_be_written_to_tells_its_user() {
+    let sandbox = Sandbox::new();
+    let session = Session::new(&sandbox, "s");
+    let (mut command, payload) = session.hook("SessionStart", &json!({ "source": "startup" }));
+    if rustix::process::geteuid().is_root() {
+        for dir in [sandbox.path(""), sandbox.home(), sandbox.project(), sandbox.data_dir()] {
+            std::os::unix::fs::chown(dir, Some(NOBODY), Some(NOBODY)).unwrap();
+        }
+        let mut other = sandbox.program("setpriv");
+        other.args([&format!("--reuid={NOBODY}"), &format!("--regid={NOBODY}"), "--clear-groups"]);
+        other.arg(command.get_program()).env("CLAUDE_PROJECT_DIR", sandbox.project());
+        command = other;
+    }
+    let allow = |mode| std::fs::set_permissions(sandbox.data_dir(), Permissions::from_mode(mode)).unwrap();
+    allow(0o500);
+    let outcome = Outcome::of(&mut command, payload.as_bytes());
+    allow(0o700);
+    if outcome.status != Some(0) {
+        // That user may not reach the executables, or there is no setpriv.
+        assert!(rustix::process::geteuid().is_root(), "{outcome:?}");
+        return;
+    }
+    let answer = answer(&outcome);
+    assert!(told(&answer).contains("may not be written to by this user"), "{answer}");
+}
+
+/// A user that owns nothing.
+const NOBODY: u32 = 65534;

@@ -11,8 +11,13 @@ use crate::sandbox::{Outcome, payload};
 
 /// Checks that the doctor finds `what`, with a mend, and as bad as `level`; returns the mend.
 #[track_caller]
-fn finds(machine: &Machine, check: &str, level: &str, what: &str) -> String {
-    let outcome = machine.longhaul(&["doctor", "--json"]);
+pub(super) fn finds(machine: &Machine, check: &str, level: &str, what: &str) -> String {
+    finding(&machine.longhaul(&["doctor", "--json"]), check, level, what)
+}
+
+/// Checks that it has found that, in what it printed as JSON.
+#[track_caller]
+pub(super) fn finding(outcome: &Outcome, check: &str, level: &str, what: &str) -> String {
     let found = outcome.json();
     let findings = found.as_array().unwrap();
     let text = |finding: &serde_json::Value, key: &str| finding[key].as_str().unwrap_or_default().to_owned();
@@ -26,7 +31,7 @@ fn finds(machine: &Machine, check: &str, level: &str, what: &str) -> String {
     text(finding, "mend")
 }
 
-fn installed() -> Machine {
+pub(super) fn installed() -> Machine {
     let machine = Machine::new();
     succeeds(&machine.install("1.0.0", &[]));
     machine

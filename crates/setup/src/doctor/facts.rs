@@ -7,8 +7,10 @@ use std::time::{Duration, UNIX_EPOCH};
 
 use longhaul_core::catalog::{self, Job};
 use longhaul_core::{Env, SessionId};
+use longhaul_inject::Step;
 use longhaul_runtime::tmux::Server;
-use longhaul_runtime::{Shell, bounded_read, is_executable, running_clients, worker};
+use longhaul_runtime::{Shell, StorageTrouble, bounded_read, is_executable, run_program_in, running_clients, worker};
+use longhaul_store::Health;
 
 use super::registered::{self, Peer, Source};
 use crate::client::{self, Plugin};
@@ -16,6 +18,12 @@ use crate::found::names;
 use crate::manifest::Manifest;
 use crate::places::Places;
 use crate::{PLUGIN, Result, tmux_conf};
+
+/// How long the client may take to list its plugins. It starts within a second or two, and a person waits.
+pub(super) const CLIENT_LIMIT: Duration = Duration::from_secs(6);
+
+/// How long another `longhaul` may take to say its version.
+const VERSION_LIMIT: Duration = Duration::from_secs(2);
 
 /// How long the worker may take to answer.
 const PATIENCE: Duration = Duration::from_secs(3);
@@ -27,6 +35,8 @@ pub enum Client {
     Missing,
     /// It does not answer as it should.
     Failed(String),
+    /// It does not answer in time.
+    Hangs,
     /// It answers.
     Found(Vec<Plugin>),
 }
@@ -36,7 +46,7 @@ impl Client {
     pub(super) fn plugins(&self) -> &[Plugin] {
         match self {
             Self::Found(plugins) => plugins,
-            Self::Missing | Self::Failed(_) => &[],
+            Self::Missing | Self::Failed(_) | Self::Hangs => &[],
         }
     }
 }
@@ -50,8 +60,8 @@ pub enum Database {
     Found {
         /// Its schema, where that can be read.
         schema: Option<u32>,
-        /// What SQLite finds wrong with it.
-        problems: Vec<String>,
+        /// Whether it is damaged.
+        health: Health,
     },
 }
 
@@ -109,8 +119,16 @@ pub struct Facts {
     pub client: Client,
     /// Who is told of our hooks.
     pub sources: Vec<Source>,
+    /// The version of the `longhaul` that a shell starts.
+    pub path_version: Option<String>,
     /// The file that switches all hooks off.
     pub switched_off_by: Option<PathBuf>,
+    /// Settings files of the client that are no JSON objects, each with what is wrong.
+    pub broken_settings: Vec<(PathBuf, String)>,
+    /// What sets `LONGHAUL_DISABLE=1`.
+    pub disabled_by: Vec<String>,
+    /// Why nothing can be stored.
+    pub storage: Option<StorageTrouble>,
     /// The versions in the client's cache.
     pub cached: Vec<String>,
     /// The newest hook that left a trace: when, and of which session.
@@ -143,12 +161,13 @@ impl Facts {
     /// Looks, from a session's folder or any other.
     pub fn look(env: &Env, shell: &Shell, exe: &Path, folder: &Path) -> Result<Self> {
         let places = Places::of(env, shell)?;
-        let client = match shell.client().map(|program| client::plugins(&program)) {
+        let client = match shell.client().map(|program| client::plugins_within(&program, CLIENT_LIMIT)) {
             None => Client::Missing,
-            Some(Err(error)) => Client::Failed(error.to_string()),
-            Some(Ok(plugins)) => Client::Found(plugins),
+            Some(None) => Client::Hangs,
+            Some(Some(Err(error))) => Client::Failed(error.to_string()),
+            Some(Some(Ok(plugins))) => Client::Found(plugins),
         };
-        let files = registered::settings_files(env, &places, folder);
+        let (files, broken_settings) = registered::settings_files(env, &places, folder);
         let confs = places
             .tmux_confs
             .iter()
@@ -156,14 +175,19 @@ impl Facts {
         let confs: Vec<(PathBuf, String)> = confs.collect();
         let config = longhaul_runtime::config(env);
         let on_path = shell.find(PLUGIN).into_iter().map(|path| fs::canonicalize(&path).unwrap_or(path));
+        let on_path: Vec<PathBuf> = on_path.collect();
         Ok(Self {
             now: env.now.0,
             missing: missing(exe),
             exe: exe.to_owned(),
-            on_path: on_path.collect(),
+            path_version: on_path.first().and_then(|program| version_of(program)),
+            on_path,
             manifest: Manifest::load(&places.manifest()),
             sources: registered::sources(&client, &files),
             switched_off_by: registered::switched_off_by(&files),
+            broken_settings,
+            disabled_by: disabled_by(env, &files),
+            storage: StorageTrouble::look(places.data.dir()),
             cached: names(&places.cache().join(PLUGIN)),
             last_hook: last_hook(&places.data.sessions()),
             last_transcript: last_transcript(&places.client_dir),
@@ -185,12 +209,32 @@ impl Facts {
     }
 }
 
+/// Returns what the bundle in which an executable lies says of itself.
+fn bundle_of(exe: &Path) -> Option<serde_json::Value> {
+    let about = exe.parent()?.parent()?.join(".claude-plugin/plugin.json");
+    serde_json::from_slice(&bounded_read::bytes(&about, bounded_read::LARGE).ok()?).ok()
+}
+
+/// Returns the version of a `longhaul`: that of its bundle, else what it says itself.
+fn version_of(program: &Path) -> Option<String> {
+    if let Some(version) = bundle_of(program).and_then(|about| Some(about["version"].as_str()?.to_owned())) {
+        return Some(version);
+    }
+    let argv = vec![program.to_str()?.to_owned(), "--version".to_owned()];
+    let printed = run_program_in(Path::new("/"), &Step { argv, stdin: None }, VERSION_LIMIT).ok()?;
+    printed.trim().strip_prefix("longhaul ").map(str::to_owned)
+}
+
+/// Returns what sets `LONGHAUL_DISABLE=1`: this environment, or the client's settings for its sessions.
+fn disabled_by(env: &Env, files: &[(PathBuf, serde_json::Value)]) -> Vec<String> {
+    let here = env.disabled.then(|| "the environment".to_owned());
+    let files = files.iter().filter(|(_, value)| value["env"]["LONGHAUL_DISABLE"] == "1");
+    here.into_iter().chain(files.map(|(path, _)| path.display().to_string())).collect()
+}
+
 /// Returns the executables that do not lie beside `exe`, though its bundle has them.
 fn missing(exe: &Path) -> Vec<&'static str> {
-    let about = exe.parent().and_then(Path::parent).map(|folder| folder.join(".claude-plugin/plugin.json"));
-    let about: Option<serde_json::Value> = about
-        .and_then(|about| bounded_read::bytes(&about, bounded_read::LARGE).ok())
-        .and_then(|about| serde_json::from_slice(&about).ok());
+    let about = bundle_of(exe);
     let job = about.as_ref().and_then(|about| registered::job_of(about["name"].as_str()?));
     let job = Job::ALL.into_iter().find(|known| job == Some(known.name()));
     catalog::executables(job).filter(|name| !is_executable(&exe.with_file_name(name))).collect()
@@ -269,7 +313,7 @@ fn database(path: &Path) -> Database {
     if !path.exists() {
         return Database::Missing;
     }
-    Database::Found { schema: longhaul_store::schema_of(path), problems: longhaul_store::problems_of(path) }
+    Database::Found { schema: longhaul_store::schema_of(path), health: longhaul_store::health_of(path) }
 }
 
 fn bridge(env: &Env, places: &Places) -> BridgeFacts {

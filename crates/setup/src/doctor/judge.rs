@@ -1,10 +1,10 @@
 //! What the facts mean. Pure.
 
-use longhaul_store::SCHEMA;
+use longhaul_store::{Health, SCHEMA};
 
 use super::facts::{BridgeFacts, Client, Database, Facts, Worker};
 use super::registered::Source;
-use super::{Finding, Level, sessions};
+use super::{Finding, Level, conditions, sessions};
 use crate::ID;
 
 /// How much later than the last hook a transcript may be written to.
@@ -17,11 +17,15 @@ const NAMED: usize = 5;
 const CHECKS: &[fn(&Facts) -> Vec<Finding>] = &[
     executables,
     path,
+    conditions::versions,
+    conditions::disabled,
     client,
+    conditions::settings,
     registration,
     cache,
     fired,
     tmux,
+    conditions::storage,
     database,
     config,
     permissions,
@@ -44,7 +48,7 @@ pub(super) fn ago(now: u64, at: u64) -> String {
     }
 }
 
-fn few(names: impl Iterator<Item = String>) -> String {
+pub(super) fn few(names: impl Iterator<Item = String>) -> String {
     let names: Vec<String> = names.collect();
     let rest = names.len().saturating_sub(NAMED);
     let named = names.into_iter().take(NAMED).collect::<Vec<_>>().join(", ");
@@ -92,6 +96,7 @@ fn client(facts: &Facts) -> Vec<Finding> {
             vec![Finding::warning(check, "`claude` is not on the PATH: its plugins are not known", mend)]
         }
         Client::Failed(why) => vec![Finding::broken(check, why.clone(), "update Claude Code")],
+        Client::Hangs => conditions::hanging_client(check),
     }
 }
 
@@ -104,7 +109,10 @@ fn registration(facts: &Facts) -> Vec<Finding> {
     }
     let active: Vec<&Source> = facts.sources.iter().filter(|source| source.is_enabled).collect();
     for source in &facts.sources {
-        found.extend(one_source(source));
+        // With broken settings the client calls every plugin switched off: the settings are what to repair.
+        if source.is_enabled || facts.broken_settings.is_empty() {
+            found.extend(one_source(source));
+        }
     }
     for (at, source) in active.iter().enumerate() {
         let twin =
@@ -118,7 +126,12 @@ fn registration(facts: &Facts) -> Vec<Finding> {
     if facts.sources.is_empty() {
         let what = "no hooks are registered: nothing of ours runs";
         // Nobody can tell what a client has that cannot be asked.
-        let unknown = facts.client == Client::Missing && facts.last_hook.is_some();
+        let unknown = match facts.client {
+            Client::Missing => facts.last_hook.is_some(),
+            Client::Failed(_) | Client::Hangs => true,
+            Client::Found(_) => false,
+        };
+        let what = if unknown { "no hooks are known to be registered" } else { what };
         let level = if unknown { Level::Warning } else { Level::Broken };
         found.push(Finding { check, level, what: what.to_owned(), mend: Some("longhaul install".to_owned()) });
     }
@@ -225,7 +238,8 @@ fn database(facts: &Facts) -> Vec<Finding> {
     let file = facts.places.data.database();
     let mut found = match &facts.database {
         Database::Missing => vec![Finding::note(check, "nothing is stored yet")],
-        Database::Found { problems, .. } if !problems.is_empty() => {
+        Database::Found { health: Health::Unreadable(why), .. } => conditions::unreadable_database(facts, why),
+        Database::Found { health: Health::Damaged(problems), .. } => {
             let what = format!("{} is damaged: {}", file.display(), few(problems.iter().cloned()));
             vec![Finding::broken(
                 check,

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use longhaul_core::Env;
+use longhaul_core::{Env, json_text};
 use longhaul_runtime::{bounded_read, is_executable};
 use serde_json::Value;
 
@@ -27,6 +27,8 @@ pub struct Source {
     pub name: String,
     /// How the client calls the plugin; `None` for a settings file.
     pub id: Option<String>,
+    /// The plugin's version; `None` for a settings file.
+    pub version: Option<String>,
     /// The one job that it is for; `None` for all of them.
     pub job: Option<String>,
     /// Whether the client runs them.
@@ -52,8 +54,14 @@ pub struct Peer {
     pub mend: String,
 }
 
+/// Settings files with what is in them.
+type Readable = Vec<(PathBuf, Value)>;
+
+/// Settings files that are no JSON objects, with what is wrong.
+type Broken = Vec<(PathBuf, String)>;
+
 /// Returns the settings files that count here: the user's, the project's two, and those of the administrator.
-pub(super) fn settings_files(env: &Env, places: &Places, project: &Path) -> Vec<(PathBuf, Value)> {
+pub(super) fn settings_files(env: &Env, places: &Places, project: &Path) -> (Readable, Broken) {
     let project = env.project_dir.as_deref().unwrap_or(project);
     let files = [
         places.settings.clone(),
@@ -62,18 +70,20 @@ pub(super) fn settings_files(env: &Env, places: &Places, project: &Path) -> Vec<
         PathBuf::from("/etc/claude-code/managed-settings.json"),
         PathBuf::from("/Library/Application Support/ClaudeCode/managed-settings.json"),
     ];
-    let mut found: Vec<(PathBuf, Value)> = Vec::new();
+    let (mut found, mut broken) = (Readable::new(), Broken::new());
     for file in files {
         // In the home itself the project's file is the user's.
         let path = fs::canonicalize(&file).unwrap_or(file);
-        let text = bounded_read::bytes(&path, bounded_read::LARGE)
-            .ok()
-            .filter(|_| found.iter().all(|(known, _)| *known != path));
-        if let Some(value) = text.and_then(|text| serde_json::from_slice(&text).ok()) {
-            found.push((path, value));
+        let is_known = found.iter().any(|(known, _)| *known == path) || broken.iter().any(|(known, _)| *known == path);
+        let text = bounded_read::bytes(&path, bounded_read::LARGE).ok();
+        let Some(text) = text.filter(|text| !is_known && !text.trim_ascii().is_empty()) else { continue };
+        match json_text::from_file(&text) {
+            Ok(value @ Value::Object(_)) => found.push((path, value)),
+            Ok(_) => broken.push((path, "not a JSON object".to_owned())),
+            Err(error) => broken.push((path, format!("not JSON ({error})"))),
         }
     }
-    found
+    (found, broken)
 }
 
 /// Returns every place that registers hooks of ours.
@@ -85,6 +95,7 @@ pub(super) fn sources(client: &Client, files: &[(PathBuf, Value)]) -> Vec<Source
         (!hooks.is_empty()).then(|| Source {
             name: path.display().to_string(),
             id: None,
+            version: None,
             job: None,
             is_enabled: true,
             events: hooks.len(),
@@ -113,6 +124,7 @@ fn of_plugin(plugin: &Plugin) -> Source {
     Source {
         name: format!("plugin {} {}", plugin.id, plugin.version),
         id: Some(plugin.id.clone()),
+        version: Some(plugin.version.clone()).filter(|version| !version.is_empty()),
         job: job_of(plugin.name()).map(str::to_owned),
         is_enabled: plugin.enabled,
         events: hooks.len(),

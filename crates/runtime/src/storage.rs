@@ -1,0 +1,120 @@
+//! Whether the data folder can be written to.
+
+use std::io;
+use std::path::Path;
+
+use rustix::fs::{Access, AtFlags, CWD, StatVfsMountFlags};
+
+use crate::{Error, Home};
+
+/// How much room there must be: what a session of ordinary length stores at least.
+const NEEDED: usize = 256 * 1024;
+
+/// Why nothing can be stored.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StorageTrouble {
+    /// No room is left, or the user's share of it is used up.
+    Full,
+    /// The file system is read-only.
+    ReadOnly,
+    /// The folder belongs to another user, or its permissions forbid it.
+    Forbidden,
+}
+
+impl StorageTrouble {
+    /// Returns what is wrong with the data folder at `dir`, in words.
+    pub fn describe(self, dir: &Path) -> String {
+        let dir = dir.display();
+        match self {
+            Self::Full => format!("there is no space left for {dir}"),
+            Self::ReadOnly => format!("{dir} is on a read-only file system"),
+            Self::Forbidden => format!("{dir} may not be written to by this user"),
+        }
+    }
+
+    /// Returns what to do about it.
+    pub fn advice(self) -> &'static str {
+        match self {
+            Self::Full => "free some space on that disk; nothing that is stored is lost",
+            Self::ReadOnly => "mount it writable, or set LONGHAUL_HOME to another folder",
+            Self::Forbidden => "give the folder to your user, or set LONGHAUL_HOME to another folder",
+        }
+    }
+
+    fn of(error: &io::Error) -> Option<Self> {
+        match error.kind() {
+            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Some(Self::Full),
+            io::ErrorKind::ReadOnlyFilesystem => Some(Self::ReadOnly),
+            io::ErrorKind::PermissionDenied => Some(Self::Forbidden),
+            _ => None,
+        }
+    }
+
+    /// Returns why an error happened, where the data folder is the reason.
+    pub(crate) fn behind(error: &Error, home: &Home) -> Option<Self> {
+        match error {
+            Error::Write { path, source } if path.starts_with(home.dir()) => Self::of(source),
+            Error::Store(error) if error.is_disk_full() => Some(Self::Full),
+            Error::Store(error) if error.is_disk_trouble() => Self::look(home.dir()),
+            _ => None,
+        }
+    }
+
+    /// Finds out whether anything can be stored in `dir`, which need not exist yet; changes nothing there.
+    pub fn look(dir: &Path) -> Option<Self> {
+        let existing = dir.ancestors().find(|dir| dir.exists())?;
+        write_unnamed(existing).unwrap_or_else(|| by_figures(existing))
+    }
+}
+
+/// Writes a file without a name, which vanishes at once; `None` where the file system has no such files.
+#[cfg(target_os = "linux")]
+fn write_unnamed(dir: &Path) -> Option<Option<StorageTrouble>> {
+    use std::fs::File;
+    use std::io::Write;
+
+    use rustix::fs::{Mode, OFlags};
+    use rustix::io::Errno;
+
+    let flags = OFlags::TMPFILE | OFlags::WRONLY | OFlags::CLOEXEC;
+    let file = match rustix::fs::open(dir, flags, Mode::RUSR | Mode::WUSR) {
+        Ok(file) => file,
+        Err(Errno::OPNOTSUPP | Errno::ISDIR | Errno::INVAL | Errno::NOENT) => return None,
+        Err(error) => return Some(StorageTrouble::of(&error.into())),
+    };
+    let written = File::from(file).write_all(&vec![0; NEEDED]);
+    Some(written.err().and_then(|error| StorageTrouble::of(&error)))
+}
+
+#[cfg(not(target_os = "linux"))]
+fn write_unnamed(_dir: &Path) -> Option<Option<StorageTrouble>> {
+    None
+}
+
+/// Judges by what the file system says of itself. It knows nothing of a user's share.
+fn by_figures(dir: &Path) -> Option<StorageTrouble> {
+    if let Ok(figures) = rustix::fs::statvfs(dir) {
+        if figures.f_flag.contains(StatVfsMountFlags::RDONLY) {
+            return Some(StorageTrouble::ReadOnly);
+        }
+        if figures.f_bavail.saturating_mul(figures.f_frsize) < NEEDED as u64 {
+            return Some(StorageTrouble::Full);
+        }
+    }
+    let writable = rustix::fs::accessat(CWD, dir, Access::WRITE_OK, AtFlags::EACCESS);
+    writable.err().and_then(|error| StorageTrouble::of(&error.into()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{StorageTrouble, by_figures};
+
+    #[test]
+    fn an_ordinary_folder_can_be_written_to_and_stays_empty() {
+        let dir = tempfile::tempdir().unwrap();
+        assert_eq!(StorageTrouble::look(dir.path()), None);
+        assert_eq!(StorageTrouble::look(&dir.path().join("not/there/yet")), None);
+        assert_eq!(by_figures(dir.path()), None);
+        assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0);
+    }
+}

@@ -1,0 +1,35 @@
+//! Tells the user that nothing can be stored, once in a session.
+
+use std::fs::OpenOptions;
+use std::io;
+use std::os::unix::fs::OpenOptionsExt;
+
+use longhaul_core::event::{EventName, HookEvent};
+
+use crate::storage::StorageTrouble;
+use crate::{Error, Hook};
+
+impl<E: HookEvent<'static>> Hook<E> {
+    /// Tells the user where the data folder is the reason for an error.
+    ///
+    /// That it was told is noted by an empty file, for which there is often room on a full disk. Where there is none, as
+    /// on a read-only disk, only the start of a session tells: every other hook would tell again and again.
+    pub(crate) fn tell_of_storage(&mut self, error: &Error) {
+        let can_tell = matches!(E::NAME, EventName::SessionStart | EventName::UserPromptSubmit);
+        let Some(trouble) = StorageTrouble::behind(error, &self.home).filter(|_| can_tell && !self.has_told_of_storage)
+        else {
+            return;
+        };
+        self.has_told_of_storage = true;
+        let mark = self.home.session_file(&self.event.common().session, "unstored");
+        let is_first = match OpenOptions::new().write(true).create_new(true).mode(0o600).open(mark) {
+            Ok(_) => true,
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => false,
+            Err(_) => E::NAME == EventName::SessionStart,
+        };
+        if is_first {
+            let (what, advice) = (trouble.describe(self.home.dir()), trouble.advice());
+            self.tell(&format!("longhaul: this session is not recorded: {what}; {advice}"));
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! `longhaul doctor` where everything is installed and nothing works.
+
+use std::fs::{self, Permissions};
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+
+use super::doctor::{finding, finds, installed};
+use crate::sandbox::{Outcome, payload};
+use crate::small_disk::Small;
+
+#[test]
+fn a_variable_that_switches_every_hook_off_is_found() {
+    let machine = installed();
+    let mut doctor = machine.sandbox.program(machine.link());
+    doctor.args(["doctor", "--json"]).env("LONGHAUL_DISABLE", "1");
+    finding(&Outcome::of(&mut doctor, b""), "disabled", "broken", "the environment sets LONGHAUL_DISABLE=1");
+    machine.write_settings(r#"{"env":{"LONGHAUL_DISABLE":"1"}}"#);
+    finds(&machine, "disabled", "broken", ".claude/settings.json sets LONGHAUL_DISABLE=1");
+}
+
+#[test]
+fn broken_settings_are_not_a_plugin_that_is_switched_off() {
+    let machine = installed();
+    machine.write_settings(r#"{"enabledPlugins": {"longhaul@longhaul": true},"#);
+    // That is what the client says then.
+    fs::write(machine.sandbox.path("client/disabled"), "").unwrap();
+    let advice = finds(&machine, "settings", "broken", "settings.json is not JSON");
+    assert!(advice.contains("correct the file"), "{advice}");
+    let all = machine.longhaul(&["doctor", "--json"]).stdout;
+    assert!(!all.contains("plugin enable"), "{all}");
+    // An editor's byte-order mark breaks nothing.
+    fs::remove_file(machine.sandbox.path("client/disabled")).unwrap();
+    machine.write_settings("\u{feff}{}");
+    assert!(!machine.longhaul(&["doctor", "--json"]).stdout.contains("\"settings\""));
+}
+
+#[test]
+fn another_version_on_the_path_than_in_the_plugin_is_found() {
+    let machine = installed();
+    assert!(!machine.longhaul(&["doctor", "--json"]).stdout.contains("\"versions\""));
+    let newer = machine.bundle("2.0.0");
+    fs::remove_file(machine.link()).unwrap();
+    symlink(newer, machine.link()).unwrap();
+    let what = "`longhaul` on the PATH is version 2.0.0, the plugin longhaul@longhaul is version 1.0.0";
+    let advice = finds(&machine, "versions", "warning", what);
+    assert!(advice.contains("longhaul install"), "{advice}");
+}
+
+#[test]
+fn a_client_that_hangs_is_not_waited_for() {
+    let machine = installed();
+    fs::write(machine.sandbox.path("tools/claude"), "#!/bin/sh\nexec sleep 300\n").unwrap();
+    let begun = Instant::now();
+    let outcome = machine.longhaul(&["doctor", "--json"]);
+    assert!(begun.elapsed() < Duration::from_secs(40), "{:?}", begun.elapsed());
+    finding(&outcome, "client", "broken", "does not answer within");
+    finding(&outcome, "hooks", "warning", "no hooks are known to be registered");
+}
+
+#[test]
+fn a_full_disk_is_not_a_damaged_database() {
+    let machine = installed();
+    let data = machine.sandbox.data_dir();
+    let Some(_small) = Small::mount(&machine.sandbox, &data, "1m") else { return };
+    fs::set_permissions(&data, Permissions::from_mode(0o700)).unwrap();
+    machine.sandbox.hook("longhaul-session-start", payload("SessionStart", json!({ "session_id": "s" })));
+    finds(&machine, "database", "ok", "sound");
+    let _ = fs::write(data.join("ballast"), vec![0; 2 << 20]);
+    for beside in ["longhaul.db-shm", "longhaul.db-wal"] {
+        let _ = fs::remove_file(data.join(beside));
+    }
+    let _ = fs::write(data.join("more-ballast"), vec![0; 2 << 20]);
+    let advice = finds(&machine, "storage", "broken", "there is no space left for");
+    assert!(advice.contains("free some space"), "{advice}");
+    let all = machine.longhaul(&["doctor", "--json"]).stdout;
+    assert!(!all.contains("is damaged") && !all.contains("aside"), "{all}");
+}
+
+#[test]
+fn a_disk_too_small_for_a_database_is_full() {
+    let machine = installed();
+    let data = machine.sandbox.data_dir();
+    let Some(_small) = Small::mount(&machine.sandbox, &data, "64k") else { return };
+    machine.sandbox.hook("longhaul-session-start", payload("SessionStart", json!({ "session_id": "s" })));
+    finds(&machine, "storage", "broken", "there is no space left for");
+    let all = machine.longhaul(&["doctor", "--json"]).stdout;
+    assert!(!all.contains("is damaged"), "{all}");
+}
+
+#[test]
+fn a_read_only_folder_is_found() {
+    let machine = installed();
+    let data = machine.sandbox.data_dir();
+    if !rustix::process::geteuid().is_root() {
+        fs::create_dir_all(&data).unwrap();
+        fs::set_permissions(&data, Permissions::from_mode(0o500)).unwrap();
+        let advice = finds(&machine, "storage", "broken", "may not be written to by this user");
+        fs::set_permissions(&data, Permissions::from_mode(0o700)).unwrap();
+        assert!(advice.contains("LONGHAUL_HOME"), "{advice}");
+    }
+    let Some(small) = Small::mount(&machine.sandbox, &data, "4m") else { return };
+    machine.sandbox.hook("longhaul-session-start", payload("SessionStart", json!({ "session_id": "s" })));
+    small.remount(&machine.sandbox, "ro");
+    let advice = finds(&machine, "storage", "broken", "is on a read-only file system");
+    assert!(advice.contains("mount it writable"), "{advice}");
+    let all = machine.longhaul(&["doctor", "--json"]).stdout;
+    assert!(!all.contains("is damaged"), "{all}");
+    small.remount(&machine.sandbox, "rw");
+}

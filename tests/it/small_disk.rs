@@ -1,0 +1,44 @@
+//! A small file system of its own, to fill up or to make read-only.
+
+use std::io::{self, Write as _};
+use std::path::Path;
+use std::process::Command;
+
+use crate::sandbox::{Outcome, Sandbox};
+
+/// Where the machine must allow mounting, as in continuous integration, its refusal is a failure.
+const REQUIRED: &str = "LONGHAUL_REQUIRE_MOUNT";
+
+/// A small file system of memory; gone when dropped.
+pub(crate) struct Small<'a>(&'a Path);
+
+impl<'a> Small<'a> {
+    /// Mounts it, where that is allowed.
+    pub(crate) fn mount(sandbox: &Sandbox, at: &'a Path, size: &str) -> Option<Self> {
+        std::fs::create_dir_all(at).unwrap();
+        let outcome = Outcome::of(
+            sandbox.program("mount").args(["-t", "tmpfs", "-o", &format!("size={size}"), "longhaul-test"]).arg(at),
+            b"",
+        );
+        if outcome.status != Some(0) {
+            let why = format!("a small file system cannot be mounted here: {}", outcome.stderr.trim());
+            assert!(std::env::var_os(REQUIRED).is_none(), "{why}");
+            // Not eprintln!, which nobody sees of a test that passes.
+            let _ = writeln!(io::stderr(), "SKIPPED: {why}");
+            return None;
+        }
+        Some(Self(at))
+    }
+
+    /// Changes how it is mounted.
+    pub(crate) fn remount(&self, sandbox: &Sandbox, option: &str) {
+        let outcome = Outcome::of(sandbox.program("mount").args(["-o", &format!("remount,{option}")]).arg(self.0), b"");
+        assert_eq!(outcome.status, Some(0), "{outcome:?}");
+    }
+}
+
+impl Drop for Small<'_> {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg(self.0).output();
+    }
+}
