@@ -20,5 +20,6 @@ for longhaul in \
     fi
 done
 
-# No path in it: tmux expands what it shows.
+# No path in it: tmux expands what it shows. While the server starts, there is no client yet to show a message in.
+tmux set-option -gF status-right '#{?#{m:*longhaul*,#{status-right}},,#[reverse]longhaul is not installed#[default] }#{status-right}'
 tmux display-message 'longhaul is not installed: put it on the PATH or in ~/.local/bin, or run cargo build --release in the plugin'

@@ -112,6 +112,10 @@ fn the_entry_point_says_what_is_missing() {
     command.arg(&entry).env("PATH", format!("{}:/usr/bin:/bin", tools.display()));
     let outcome = Outcome::of(&mut command, b"");
     assert_snapshot!(outcome.stdout, @r"
+    set-option
+    -gF
+    status-right
+    #{?#{m:*longhaul*,#{status-right}},,#[reverse]longhaul is not installed#[default] }#{status-right}
     display-message
     longhaul is not installed: put it on the PATH or in ~/.local/bin, or run cargo build --release in the plugin
     ");

@@ -1,5 +1,7 @@
 //! `longhaul tmux`: what tmux itself calls, and what puts it in place.
 
+mod setup;
+
 use std::path::PathBuf;
 
 use anyhow::{Context, bail};
@@ -50,7 +52,7 @@ pub(crate) enum Command {
 
 pub(crate) fn run(env: &Env, command: Command) -> anyhow::Result<Exit> {
     match command {
-        Command::Setup => setup(env)?,
+        Command::Setup => setup::run(env)?,
         Command::Teardown => server(env)?.teardown()?,
         Command::StatusBar => status_bar(env)?,
         Command::Refresh => refresh(env),
@@ -65,18 +67,7 @@ pub(crate) fn run(env: &Env, command: Command) -> anyhow::Result<Exit> {
 
 /// Returns the server that this runs in.
 pub(crate) fn server(env: &Env) -> anyhow::Result<Server> {
-    Server::of(env).context("not inside tmux: $TMUX does not name a server")
-}
-
-fn setup(env: &Env) -> anyhow::Result<()> {
-    let (server, home) = (server(env)?, Home::of(env)?);
-    let exe = own_path(env)?;
-    let mut tracker = Tracker::open(env, &home)?;
-    // First: from its setup on, the server runs refreshes of its own.
-    tracker.refresh()?;
-    // To this server the string may be new even where it is the one that was rendered last.
-    tracker.push()?;
-    Ok(server.setup(&command(&exe, &home, env), &tracker.options())?)
+    Server::of(env).map(Server::patient).context("not inside tmux: $TMUX does not name a server")
 }
 
 fn status_bar(env: &Env) -> anyhow::Result<()> {

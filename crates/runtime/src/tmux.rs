@@ -7,9 +7,12 @@ mod fit;
 mod look;
 mod menu;
 mod setup;
+mod setup_problem;
 mod status_right;
 
 pub use self::setup::command;
+pub use self::setup_problem::SetupState;
+pub use self::status_right::NOT_SET_UP;
 
 use std::time::Duration;
 
@@ -21,6 +24,9 @@ use crate::{Deadline, Error, process};
 /// How long the server may take: one that hangs must not take the hook with it.
 const LIMIT: Duration = Duration::from_millis(800);
 
+/// How long the server may take where no hook waits. A busy machine needs more than [`LIMIT`] now and then.
+const PATIENT_LIMIT: Duration = Duration::from_secs(10);
+
 /// Stands between two values that tmux prints. A control character would not do: newer versions print it as `\037`.
 const SEPARATOR: &str = "=-longhaul-=";
 
@@ -31,18 +37,25 @@ pub struct Server {
     pub socket: String,
     /// When whoever asks it must be done.
     pub(crate) deadline: Option<Deadline>,
+    /// How long one invocation of tmux may take.
+    pub(crate) limit: Duration,
 }
 
 impl Server {
     /// Returns the server that `$TMUX` names; `None` outside tmux.
     pub fn of(env: &Env) -> Option<Self> {
         let socket = tmux_socket(env.tmux.as_deref()?)?;
-        Some(Self { socket: socket.to_owned(), deadline: None })
+        Some(Self { socket: socket.to_owned(), deadline: None, limit: LIMIT })
+    }
+
+    /// Returns the same server with more time for each invocation, for commands that no hook waits for.
+    pub fn patient(self) -> Self {
+        Self { limit: PATIENT_LIMIT, ..self }
     }
 
     /// Runs commands one after the other, up to the first that fails, and returns what they print.
     fn run(&self, commands: &[Vec<String>]) -> Result<String, Error> {
-        let limit = self.deadline.map_or(LIMIT, |deadline| LIMIT.min(deadline.left()));
+        let limit = self.deadline.map_or(self.limit, |deadline| self.limit.min(deadline.left()));
         process::run(&self.step(commands), limit)
     }
 

@@ -5,6 +5,7 @@ mod facts;
 mod judge;
 mod registered;
 mod sessions;
+mod tmux;
 
 pub use self::facts::{BridgeFacts, Client, Database, Facts, TmuxFacts, Worker};
 pub use self::judge::judge;

@@ -135,8 +135,8 @@ fn link(places: &Places) -> Link {
 }
 
 fn tmux_server(env: &Env) -> TmuxServer {
-    match Server::of(env).map(|server| server.told_command()) {
-        Some(Ok(command)) if command.is_empty() => TmuxServer::Plain,
+    match Server::of(env).map(|server| server.setup_state()) {
+        Some(Ok(state)) if state.command.is_empty() => TmuxServer::Plain,
         Some(Ok(_)) => TmuxServer::SetUp,
         Some(Err(_)) | None => TmuxServer::None,
     }

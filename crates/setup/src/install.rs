@@ -64,6 +64,10 @@ pub fn plan(found: &Found, bundle: &Bundle, wishes: Wishes, now: u64) -> Result<
         let path = there.map_or(&places.tmux_confs[0], |(path, _)| path);
         edit(&mut plan, path, there.map(|(_, text)| text.as_str()), Edit::AddTmuxLine)?;
     }
+    // A line of ours is kept up to date without a question.
+    for (path, text) in found.tmux_confs.iter().filter(|(_, text)| is_on_path && tmux_conf::is_outdated(text)) {
+        edit(&mut plan, path, Some(text), Edit::AddTmuxLine)?;
+    }
     match wishes.way {
         Way::Plugin => as_plugin(found, bundle, &mut plan)?,
         Way::Hooks => as_hooks(found, bundle, &mut plan)?,

@@ -1,13 +1,23 @@
 //! The line in tmux.conf. Text in, text out.
 
+use longhaul_runtime::tmux::NOT_SET_UP;
+
 /// By this the line is known as ours.
 const MARK: &str = "# by longhaul install";
 
 /// Returns the line.
 ///
-/// The shell that tmux runs it in knows where `~` is.
+/// The shell that tmux runs it in knows where `~` is. Where the setup fails, the server itself puts a notice into the
+/// status line: the program may be missing, or may not find tmux. There is one notice, even if the file is read again.
 pub fn line() -> String {
-    format!("run-shell '~/.local/bin/longhaul tmux setup' {MARK}")
+    let is_shown = "#{||:#{@longhaul-problem},#{m:*longhaul*,#{status-right}}}";
+    let notice = format!("set -gF status-right '#{{?{is_shown},,{NOT_SET_UP}}}#{{status-right}}'");
+    format!("if-shell '~/.local/bin/longhaul tmux setup' '' \"{notice}\" {MARK}")
+}
+
+/// Returns whether the file has a line of ours that an older version wrote.
+pub fn is_outdated(text: &str) -> bool {
+    text.lines().any(|line| is_ours(line) && line.trim() != self::line())
 }
 
 /// Returns whether tmux is set up by this file already, by our line, by hand, or by a plugin manager.
@@ -21,9 +31,13 @@ pub fn is_set_up(text: &str) -> bool {
     theirs.next().is_some()
 }
 
-/// Returns the file with the line at its end; `None` where it is set up already.
+/// Returns the file with the line at its end, or in place of an older one of ours; `None` where it is set up already.
 pub fn with_line(text: Option<&str>) -> Option<String> {
     let text = text.unwrap_or_default();
+    if is_outdated(text) {
+        let renew = |old: &str| if is_ours(old) { format!("{}\n", line()) } else { old.to_owned() };
+        return Some(text.split_inclusive('\n').map(renew).collect());
+    }
     if is_set_up(text) {
         return None;
     }
@@ -33,9 +47,12 @@ pub fn with_line(text: Option<&str>) -> Option<String> {
 
 /// Returns the file without our line; `None` where it is not in it. A line by another hand stays.
 pub fn without_line(text: &str) -> Option<String> {
-    let is_ours = |line: &&str| line.trim_end().ends_with(MARK);
-    if !text.lines().any(|line| is_ours(&line)) {
+    if !text.lines().any(is_ours) {
         return None;
     }
     Some(text.split_inclusive('\n').filter(|line| !is_ours(line)).collect())
+}
+
+fn is_ours(line: &str) -> bool {
+    line.trim_end().ends_with(MARK)
 }

@@ -10,10 +10,24 @@ use crate::Error;
 const PANE: &str =
     "#{pane_id}\t#{pane_pid}\t#{session_name}:#{window_index}.#{pane_index}\t#{s/\n/\u{fffd}/:pane_current_path}";
 
+/// The active pane of a client. Where the terminal reports its focus, a client without it is not looked at.
+const ACTIVE: &str =
+    "#{?#{&&:#{focus-events},#{client_flags}},#{?#{m:*focused*,#{client_flags}},#{pane_id},},#{pane_id}}";
+
+/// Returns the command that lists the panes that somebody looks at.
+pub(super) fn list_active() -> Vec<String> {
+    words(["list-clients", "-F", ACTIVE])
+}
+
+/// Returns the panes in what [`list_active`] printed.
+pub(super) fn pane_ids(listing: &str) -> Vec<String> {
+    listing.lines().filter(|id| id.starts_with('%')).map(str::to_owned).collect()
+}
+
 impl Server {
     /// Returns every pane of the server.
     pub fn panes(&self) -> Result<Vec<LivePane>, Error> {
-        let listing = self.run(&[words(["list-panes", "-a", "-F", PANE])])?;
+        let listing = self.list(words(["list-panes", "-a", "-F", PANE]))?;
         Ok(listing.lines().filter_map(|line| self.pane_of(line)).collect())
     }
 
@@ -28,10 +42,24 @@ impl Server {
         })
     }
 
-    /// Returns the panes that have somebody's eye: for every attached client the one that is active there.
+    /// Returns the panes that somebody looks at: for every attached client the one that is active there.
     pub fn active_panes(&self) -> Result<Vec<String>, Error> {
-        let listing = self.run(&[words(["list-clients", "-F", "#{pane_id}"])])?;
-        Ok(listing.lines().filter(|id| id.starts_with('%')).map(str::to_owned).collect())
+        Ok(pane_ids(&self.list(list_active())?))
+    }
+
+    /// Returns whether the server has no session yet, as while it reads its tmux.conf.
+    pub fn is_empty(&self) -> Result<bool, Error> {
+        Ok(self.list(words(["list-sessions", "-F", "#{session_id}"]))?.trim().is_empty())
+    }
+
+    /// Runs a command that lists things of all sessions; returns nothing for a server without sessions.
+    ///
+    /// tmux runs tmux.conf before it makes the first session, and these commands then fail for want of a target.
+    fn list(&self, command: Vec<String>) -> Result<String, Error> {
+        match self.run(&[command]) {
+            Err(Error::Program { message, .. }) if message.starts_with("no current target") => Ok(String::new()),
+            result => result,
+        }
     }
 
     /// Reads the options that users set, with the older plugin's where ours are not set; and the status that the server

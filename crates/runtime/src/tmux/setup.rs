@@ -6,12 +6,13 @@ use longhaul_core::Env;
 use longhaul_inject::{Step, shell_single_quote};
 use longhaul_tracker::Options;
 
+use super::setup_problem::forget_problem;
 use super::status_right::{with_status, without_status};
-use super::{LIMIT, Server, words};
+use super::{Server, words};
 use crate::{Error, Home, process};
 
 /// The place of our entries in tmux's lists of hooks; users' own, which begin at 0, stay as they are.
-const INDEX: u32 = 7390;
+pub(super) const INDEX: u32 = 7390;
 
 /// The hooks that tell that a pane has got somebody's eye.
 const FOCUS_HOOKS: [&str; 3] = ["session-window-changed", "window-pane-changed", "client-session-changed"];
@@ -92,6 +93,7 @@ impl Server {
         commands.push(set("@longhaul-bound-key", key));
         // Last: where the key is none that tmux knows, all the rest is in place.
         commands.push(words(["bind-key", key, "run-shell", "-b", ON_KEY]));
+        commands.extend(forget_problem());
         self.run(&commands).map(drop)
     }
 
@@ -104,6 +106,7 @@ impl Server {
         }
         commands.extend(restore("status-interval", &interval, &old_interval));
         commands.extend(restore("status-right-length", &length, &old_length));
+        commands.extend(forget_problem());
         commands.extend(OURS.map(|name| words(["set-option", "-gu", name])));
         if !bound_key.is_empty() {
             self.release(&bound_key, &old_binding)?;
@@ -115,11 +118,6 @@ impl Server {
         // A pane that is gone meanwhile has no options either.
         let _ = self.run(&commands);
         Ok(())
-    }
-
-    /// Returns the command that [`setup`](Self::setup) has told the server; empty where it has not been set up.
-    pub fn told_command(&self) -> Result<String, Error> {
-        Ok(self.globals(&["@longhaul-command"])?.pop().unwrap_or_default())
     }
 
     fn state(&self) -> Result<[String; NAMES.len()], Error> {
@@ -142,13 +140,13 @@ impl Server {
         self.run(&[words(["unbind-key", key]), words(["set-option", "-gu", "@longhaul-saved-binding"])])?;
         if !binding.is_empty() {
             let Step { argv, .. } = self.step(&[words(["source-file", "-"])]);
-            process::run(&Step { argv, stdin: Some(format!("{binding}\n")) }, LIMIT)?;
+            process::run(&Step { argv, stdin: Some(format!("{binding}\n")) }, self.limit)?;
         }
         Ok(())
     }
 }
 
-fn set(name: &str, value: &str) -> Vec<String> {
+pub(super) fn set(name: &str, value: &str) -> Vec<String> {
     words(["set-option", "-g", name, value])
 }
 

@@ -21,7 +21,11 @@ struct Private {
 impl Private {
     fn start() -> Self {
         let dir = tempfile::Builder::new().prefix("lh-").tempdir().unwrap();
-        let server = Server { socket: dir.path().join("tmux").to_str().unwrap().to_owned(), deadline: None };
+        let server = Server {
+            socket: dir.path().join("tmux").to_str().unwrap().to_owned(),
+            deadline: None,
+            limit: super::LIMIT,
+        };
         let mut step = server.step(&[words(["new-session", "-d", "-s", "main", "-x", "80", "-y", "24", "sleep 3600"])]);
         step.argv.splice(1..1, words(["-f", "/dev/null"]));
         crate::process::run(&step, Duration::from_secs(10)).unwrap();
@@ -131,7 +135,11 @@ fn the_status_is_set_although_nobody_is_attached() {
     assert_eq!(tmux.run(["show-options", "-pv", "-t", "%0", "@longhaul-state"]), "idle\n");
     tmux.server.set_status("gone", Some(("%77", Some("idle")))).unwrap();
     assert_eq!(tmux.server.read().unwrap().1, "gone");
-    let nowhere = Server { socket: tmux.dir.path().join("nothing").to_str().unwrap().to_owned(), deadline: None };
+    let nowhere = Server {
+        socket: tmux.dir.path().join("nothing").to_str().unwrap().to_owned(),
+        deadline: None,
+        limit: super::LIMIT,
+    };
     assert!(nowhere.set_status("x", None).is_err());
 }
 
@@ -222,7 +230,7 @@ fn the_command_is_words_of_a_shell_whatever_the_paths_hold() {
 
 #[test]
 fn the_menu_holds_no_data_in_its_commands() {
-    let server = Server { socket: "/s".to_owned(), deadline: None };
+    let server = Server { socket: "/s".to_owned(), deadline: None, limit: super::LIMIT };
     let pane = |socket: &str| Pane { socket: socket.to_owned(), id: "%3".to_owned() };
     let items = vec![
         Item::Goto { label: "! p;".to_owned(), key: "1".to_owned(), pane: pane("/s") },
@@ -256,4 +264,29 @@ fn a_label_is_cut_where_the_screen_ends_and_never_inside_an_escape() {
     assert_eq!(fit("日本語", 4), "日>");
     assert_eq!(fit("abc", 1), ">");
     assert_eq!(fit("abc", 0), "");
+}
+
+#[test]
+fn a_setup_that_must_wait_runs_with_the_next_session_and_leaves_no_trace() {
+    let tmux = Private::start();
+    let before = tmux.everything();
+    let ran = tmux.dir.path().join("ran");
+    tmux.server.set_up_with_first_session(&format!("echo > '{}'", ran.display())).unwrap();
+    assert!(tmux.server.setup_state().unwrap().problem.contains("first session"));
+    tmux.run(["new-session", "-d", "-s", "other", "sleep 3600"]);
+    let end = Instant::now() + Duration::from_secs(20);
+    while !ran.exists() {
+        assert!(Instant::now() < end, "the hook has run nothing");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    tmux.server.show_setup_problem("no such key").unwrap();
+    tmux.server.show_setup_problem("no such key").unwrap();
+    assert_eq!(tmux.server.setup_state().unwrap().problem, "no such key");
+    let right = tmux.run(["show-options", "-gv", "status-right"]);
+    assert_eq!(right.matches("longhaul is not set up").count(), 1, "{right}");
+    tmux.server.setup("env x", &Options::default()).unwrap();
+    let state = tmux.server.setup_state().unwrap();
+    assert_eq!((state.command.as_str(), state.problem.as_str()), ("env x", ""));
+    tmux.server.teardown().unwrap();
+    tmux.assert_is(&before);
 }

@@ -8,7 +8,7 @@ use std::time::{Duration, UNIX_EPOCH};
 use longhaul_core::catalog::{self, Job};
 use longhaul_core::{Env, SessionId};
 use longhaul_inject::Step;
-use longhaul_runtime::tmux::Server;
+use longhaul_runtime::tmux::{Server, SetupState};
 use longhaul_runtime::{Shell, StorageTrouble, bounded_read, is_executable, run_program_in, running_clients, worker};
 use longhaul_store::Health;
 
@@ -70,12 +70,14 @@ pub enum Database {
 pub struct TmuxFacts {
     /// Whether it is installed.
     pub is_there: bool,
-    /// What the server that this runs in was told to run; `None` outside tmux.
-    pub server: Option<std::result::Result<String, String>>,
+    /// What the server that this runs in says about its setup; `None` outside tmux.
+    pub server: Option<std::result::Result<SetupState, String>>,
     /// Whether what the server was told to run is not there any more.
     pub is_command_gone: bool,
     /// Whether a tmux.conf sets it up.
     pub has_line: bool,
+    /// The program that the line of `install` runs, where the line is there and the program is not.
+    pub missing_program: Option<PathBuf>,
 }
 
 /// The worker.
@@ -192,7 +194,7 @@ impl Facts {
             last_hook: last_hook(&places.data.sessions()),
             last_transcript: last_transcript(&places.client_dir),
             unheard: unheard(env, &places),
-            tmux: tmux(env, shell, &confs),
+            tmux: tmux(env, shell, &places, &confs),
             open_to_others: open_to_others(places.data.dir()),
             database: database(&places.data.database()),
             damaged: names(places.data.dir()).into_iter().filter(|name| is_set_aside(name)).collect(),
@@ -276,11 +278,14 @@ fn unheard(env: &Env, places: &Places) -> Vec<String> {
     running_clients(env).into_iter().map(|client| client.session).filter(|session| !is_known(session)).collect()
 }
 
-fn tmux(env: &Env, shell: &Shell, confs: &[(PathBuf, String)]) -> TmuxFacts {
-    let server = Server::of(env).map(|server| server.told_command().map_err(|error| error.chain()));
+fn tmux(env: &Env, shell: &Shell, places: &Places, confs: &[(PathBuf, String)]) -> TmuxFacts {
+    let server = Server::of(env).map(|server| server.setup_state().map_err(|error| error.chain()));
+    let state = server.as_ref().and_then(|state| state.as_ref().ok());
+    let has_our_line = confs.iter().any(|(_, text)| tmux_conf::without_line(text).is_some());
     TmuxFacts {
         is_there: !shell.find("tmux").is_empty(),
-        is_command_gone: server.as_ref().is_some_and(|told| told.as_ref().is_ok_and(|command| is_gone(command))),
+        is_command_gone: state.is_some_and(|state| is_gone(&state.command)),
+        missing_program: (has_our_line && !is_executable(&places.link)).then(|| places.link.clone()),
         server,
         has_line: confs.iter().any(|(_, text)| tmux_conf::is_set_up(text)),
     }

@@ -24,7 +24,7 @@ const CHECKS: &[fn(&Facts) -> Vec<Finding>] = &[
     registration,
     cache,
     fired,
-    tmux,
+    super::tmux::check,
     conditions::storage,
     database,
     config,
@@ -201,36 +201,6 @@ fn fired(facts: &Facts) -> Vec<Finding> {
         found.push(Finding::warning(check, what, "they began before the installation: restart them"));
     }
     found
-}
-
-fn tmux(facts: &Facts) -> Vec<Finding> {
-    let check = "tmux";
-    let add = "longhaul install --tmux";
-    match &facts.tmux.server {
-        _ if !facts.tmux.is_there => {
-            vec![Finding::note(
-                check,
-                "not installed: no counts are shown; bookmarks are typed in other terminals only",
-            )]
-        }
-        Some(Err(why)) => {
-            vec![Finding::broken(check, format!("its server does not answer: {why}"), "leave tmux and start it anew")]
-        }
-        Some(Ok(command)) if command.is_empty() => {
-            vec![Finding::note(check, format!("the server does not show the sessions: {add}"))]
-        }
-        Some(Ok(command)) if facts.tmux.is_command_gone => {
-            let what = format!("the server calls an executable that is gone: {command}");
-            vec![Finding::broken(check, what, "longhaul tmux setup")]
-        }
-        Some(Ok(_)) if facts.tmux.has_line => vec![Finding::ok(check, "the server shows the sessions")],
-        Some(Ok(_)) => {
-            let what = "the server shows the sessions, and the next one will not: tmux.conf does not say so";
-            vec![Finding::warning(check, what, add)]
-        }
-        None if facts.tmux.has_line => vec![Finding::ok(check, "tmux.conf has the line; this runs outside tmux")],
-        None => vec![Finding::note(check, format!("tmux.conf does not show the sessions: {add}"))],
-    }
 }
 
 fn database(facts: &Facts) -> Vec<Finding> {

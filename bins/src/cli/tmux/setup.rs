@@ -1,0 +1,52 @@
+//! `longhaul tmux setup`: what tmux.conf runs while the server starts, and a person at any time.
+
+use longhaul_core::Env;
+use longhaul_runtime::tmux::{Server, command};
+use longhaul_runtime::{ErrorLog, Home, Tracker};
+
+/// Sets the server up.
+///
+/// A failure is shown in the status line and written to the log: what a command of tmux.conf prints is not shown.
+pub(super) fn run(env: &Env) -> anyhow::Result<()> {
+    let server = super::server(env)?;
+    let Err(error) = set_up(env, &server) else { return Ok(()) };
+    if runs_again(env, &server) {
+        return Ok(());
+    }
+    let reason = format!("{error:#}");
+    ErrorLog::new(env, "tmux setup").write(&reason);
+    if let Err(unshown) = server.show_setup_problem(&reason) {
+        ErrorLog::new(env, "tmux setup").write(&format!("cannot show that in the status line: {}", unshown.chain()));
+    }
+    Err(error)
+}
+
+fn set_up(env: &Env, server: &Server) -> anyhow::Result<()> {
+    let home = Home::of(env)?;
+    let exe = super::own_path(env)?;
+    // First: once it is set up, the server runs refreshes of its own.
+    let shown = show_sessions(env, &home);
+    // The key and the refreshes are set up without a database, too: the counts appear as soon as there is one.
+    let (options, _) = server.read()?;
+    server.setup(&command(&exe, &home, env), &options)?;
+    Ok(shown?)
+}
+
+fn show_sessions(env: &Env, home: &Home) -> Result<(), longhaul_runtime::Error> {
+    let mut tracker = Tracker::open(env, home)?;
+    tracker.refresh()?;
+    // The string may be new to this server even where it is the one that was rendered last.
+    tracker.push()
+}
+
+/// Returns whether the setup that has just failed is repeated, because the server has no session yet.
+///
+/// In tmux 3.3 no command of the setup needs one. Another version may differ.
+fn runs_again(env: &Env, server: &Server) -> bool {
+    let (Ok(home), Ok(exe), Ok(true)) = (Home::of(env), super::own_path(env), server.is_empty()) else { return false };
+    if server.set_up_with_first_session(&command(&exe, &home, env)).is_err() {
+        return false;
+    }
+    // After `run-shell -b` the first session may have been created before the hook was set.
+    server.is_empty().unwrap_or(false) || set_up(env, server).is_ok()
+}
