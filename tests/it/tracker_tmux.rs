@@ -42,7 +42,7 @@ fn setup_shows_the_counts_and_every_hook_changes_them_on_every_screen() {
     let option = stage.tmux.run(&["show-options", "-gv", "@longhaul-status"]);
     assert_eq!(
         option,
-        "#[fg=black]0.#[default] #[fg=black]0*#[default] #[fg=black]0+#[default] #[fg=black]1!#[default]"
+        "#[fg=black]0.#[default] #[fg=black]0*#[default] #[fg=black]0+#[default] #[fg=white,bg=red,bold]1!#[default]"
     );
     assert_eq!(stage.longhaul(&["tmux", "status-bar"]).trim_end(), option);
     assert_eq!(stage.tmux.format(&pane, "#{@longhaul-state}"), "blocked");
@@ -151,7 +151,7 @@ fn looking_at_a_pane_takes_completed_back_at_once() {
 }
 
 #[test]
-fn refresh_takes_completed_back_only_after_one_interval() {
+fn a_turn_that_ends_before_somebodys_eyes_leaves_the_session_idle() {
     let stage = Attached::new();
     let (seen, other) = (stage.client(), stage.client());
     // Before setup: the hook on focus runs beside the test, and may be late.
@@ -161,13 +161,60 @@ fn refresh_takes_completed_back_only_after_one_interval() {
         stage.fire(pane, session, "UserPromptSubmit", json!({}));
         stage.fire(pane, session, "Stop", json!({}));
     }
-    stage.wait_for_counts(" 0. 0* 2+ 0! ");
-    stage.refresh_after(4);
-    stage.wait_for_status("seen", "completed");
-    stage.refresh_after(5);
+    // Without any refresh: the hook itself has looked.
+    let expected = [("other", "completed"), ("seen", "idle")];
+    assert_eq!(stage.statuses(), expected.map(|(session, status)| (session.to_owned(), status.to_owned())));
+    assert_eq!(stage.tmux.format(&seen, "#{@longhaul-state}"), "idle");
     stage.wait_for_counts(" 1. 0* 1+ 0! ");
-    stage.wait_for_status("seen", "idle");
-    stage.wait_for_status("other", "completed");
+    stage.longhaul(&["next"]);
+    assert_eq!(stage.shown(), other.0, "there is nothing to see in the pane that is on the screen");
+    stage.wait_for_counts(" 2. 0* 0+ 0! ");
+    let nobody = Outcome::of(&mut stage.command(&["next"]), b"");
+    assert_eq!(nobody.stderr, "Nobody waits for you.\n");
+}
+
+#[test]
+fn a_terminal_without_the_focus_is_not_looked_at() {
+    let stage = Attached::new();
+    let pane = stage.client();
+    stage.tmux.run(&["set-option", "-s", "focus-events", "on"]);
+    stage.tmux.run(&["select-window", "-t", &pane.0]);
+    stage.longhaul(&["tmux", "setup"]);
+    // The terminal reports that it has lost the focus.
+    stage.type_raw("\u{1b}[O");
+    let flags = || stage.tmux.run(&["list-clients", "-F", "#{client_flags}"]);
+    wait_until(DEADLINE, "a client without the focus", || !flags().contains("focused"));
+    stage.fire(&pane, "one", "UserPromptSubmit", json!({}));
+    stage.fire(&pane, "one", "Stop", json!({}));
+    stage.wait_for_counts(" 0. 0* 1+ 0! ");
+    stage.type_raw("\u{1b}[I");
+    wait_until(DEADLINE, "the focus", || flags().contains("focused"));
+    stage.refresh_after(1);
+    stage.wait_for_counts(" 1. 0* 0+ 0! ");
+}
+
+#[test]
+fn whoever_has_been_blocked_longest_comes_first() {
+    let stage = Attached::new();
+    stage.tmux.run(&["set-option", "-g", "@longhaul-show-project", "1"]);
+    stage.longhaul(&["tmux", "setup"]);
+    let (new, old) = (stage.client(), stage.client());
+    for (pane, session) in [(&new, "new"), (&old, "old")] {
+        stage.fire(pane, session, "UserPromptSubmit", json!({ "cwd": format!("/work/{session}") }));
+    }
+    stage.fire_later(&old, "old", "PermissionRequest", 10);
+    stage.fire_later(&new, "new", "PermissionRequest", 20);
+    stage.refresh_after(25);
+    stage.wait_for_screen(" 2! @old ");
+    let rows: serde_json::Value = serde_json::from_str(&stage.longhaul(&["status", "--json"])).unwrap();
+    assert_eq!((&rows[0]["session"], &rows[1]["session"]), (&json!("old"), &json!("new")));
+    stage.press(&["C-b", "a"]);
+    stage.wait_for_screen("AI Agents (1/1)");
+    let screen = stage.screen();
+    assert!(screen.find("! old") < screen.find("! new"), "{screen}");
+    stage.press(&["q"]);
+    stage.longhaul(&["next"]);
+    assert_eq!(stage.shown(), old.0);
 }
 
 #[test]

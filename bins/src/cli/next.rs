@@ -4,7 +4,7 @@ use anyhow::bail;
 use longhaul_core::{Env, Status};
 use longhaul_runtime::tmux::Server;
 use longhaul_runtime::{Home, Tracker};
-use longhaul_tracker::{Agent, urgency};
+use longhaul_tracker::{Agent, attention};
 
 use super::{Exit, out, status, tmux};
 
@@ -19,6 +19,8 @@ pub(crate) fn run(env: &Env, args: &Args) -> anyhow::Result<Exit> {
     let home = Home::of(env)?;
     let mut tracker = Tracker::open(env, &home)?;
     tracker.tidy()?;
+    // What is on somebody's screen has been seen: there is no need to go there.
+    tracker.clear_seen()?;
     let server = Server::of(env);
     let panes = server.as_ref().map_or(Ok(Vec::new()), |server| server.panes())?;
     let socket = server.as_ref().map(|server| server.socket.as_str());
@@ -29,7 +31,7 @@ pub(crate) fn run(env: &Env, args: &Args) -> anyhow::Result<Exit> {
     let mut agents = tracker.agents()?;
     agents.retain(|agent| waits(agent) && !is_gone(agent));
     // Who is blocked costs time; who has completed only wants to be seen.
-    agents.sort_by_key(|agent| (urgency(agent.status), agent.updated_at));
+    agents.sort_by_cached_key(attention);
     if agents.is_empty() {
         say(env, args, "Nobody waits for you.")?;
         return Ok(Exit::Success);

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use longhaul_core::{Env, Status};
 use longhaul_inject::printable;
 use longhaul_runtime::{Home, Tracker, agent_json};
-use longhaul_tracker::{Agent, Options, age, urgency};
+use longhaul_tracker::{Agent, Options, age, attention};
 
 use super::{Exit, monitor, out, paint};
 
@@ -27,7 +27,7 @@ pub(crate) fn run(env: &Env, args: &Args) -> anyhow::Result<Exit> {
         (Vec::new(), Vec::new(), Options::default())
     };
     let used = if agents.is_empty() { BTreeMap::new() } else { monitor::percentages(env, &home)? };
-    agents.sort_by_key(|agent| (urgency(agent.status), agent.updated_at, agent.session.clone()));
+    agents.sort_by_cached_key(attention);
     let now = env.now.0 / 1000;
     if args.json {
         let rows: Vec<_> =
@@ -63,10 +63,8 @@ fn row(agent: &Agent, used: Option<&f64>, options: &Options, now: u64) -> [Strin
     let state = format!("{} {}", options.icon(agent.status), agent.status);
     let reason = agent.reason.as_ref().filter(|_| agent.status == Status::Blocked);
     let last = reason.or(agent.prompt_summary.as_ref()).cloned().unwrap_or_default();
-    let kind = agent.agent_type.as_deref().filter(|kind| !kind.is_empty());
-    let client = Some(agent.client.as_str()).filter(|client| !["", "claude"].contains(client));
-    let notes = kind.into_iter().chain(client).map(|note| format!(" ({note})"));
-    let project = notes.fold(agent.project.clone(), |project, note| project + &note);
+    let notes: String = agent.notes().map(|note| format!(" ({note})")).collect();
+    let project = format!("{}{notes}", agent.project);
     let branch = agent.branch.clone().unwrap_or_else(|| "-".to_owned());
     let context = used.map_or_else(|| "-".to_owned(), |used| format!("{used:.0} %"));
     [state, age, context, project, branch, place(agent), last].map(|text| printable(&text))

@@ -9,7 +9,7 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use longhaul_inject::Step;
-use longhaul_tracker::{Process, agent_below, is_below};
+use longhaul_tracker::{Process, Script, agent_below, is_below};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
 use rustix::time::Timespec;
@@ -179,12 +179,24 @@ pub(crate) fn leave_session() {
     let _ = rustix::process::setsid();
 }
 
-/// Runs the user's own script, detached; the values are only ever its positional arguments.
-pub(crate) fn spawn_script(script: &str, values: &[&str]) -> Result<(), Error> {
-    let mut command = command("sh");
-    command.args(["-c", script, "longhaul"]).args(values).process_group(0);
-    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-    command.spawn().map(drop).map_err(|source| Error::Start { program: "sh".to_owned(), source })
+/// Runs the user's own script, detached; the values are only ever its arguments.
+pub(crate) fn spawn_script(script: &Script, values: &[&str]) -> Result<(), Error> {
+    let detached = |program: &str, args: &[&str]| {
+        let mut command = command(program);
+        command.args(args).args(values).process_group(0);
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        command.spawn().map(drop).map_err(|source| Error::Start { program: program.to_owned(), source })
+    };
+    match script {
+        Script::Shell(text) => detached("sh", &["-c", text, "longhaul"]),
+        Script::Program(path) => match detached(path, &[]) {
+            // As a shell does with a script that names no interpreter.
+            Err(Error::Start { source, .. }) if source.raw_os_error() == Some(Errno::NOEXEC.raw_os_error()) => {
+                detached("sh", &[path])
+            }
+            result => result,
+        },
+    }
 }
 
 /// Returns whether the client runs below the process `root` of a pane.

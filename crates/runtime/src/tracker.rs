@@ -10,7 +10,7 @@ use longhaul_core::event::Common;
 use longhaul_core::{Env, Millis, SessionId, Status};
 use longhaul_inject::Terminal;
 use longhaul_store::{Bridge, Change, Sighting};
-use longhaul_tracker::{Agent, Options, Pane, Trigger, render, transition};
+use longhaul_tracker::{Agent, Options, Pane, Script, Trigger, plain, render, transition};
 
 use crate::home::PATIENCE;
 use crate::shared_store::SharedStore;
@@ -38,7 +38,12 @@ pub struct Tracker<'a> {
 impl<'a> Tracker<'a> {
     /// Opens the database, for a command.
     pub fn open(env: &'a Env, home: &'a Home) -> Result<Self, Error> {
-        Ok(Self { env, home, store: SharedStore::own(home.store(PATIENCE)?), server: Server::of(env) })
+        Ok(Self {
+            env,
+            home,
+            store: SharedStore::own(home.store(PATIENCE)?),
+            server: Server::of(env).map(Server::patient),
+        })
     }
 
     /// Uses a database that is open, in a hook that must be done by `deadline`.
@@ -68,7 +73,7 @@ impl<'a> Tracker<'a> {
         if !self.store.add_agent(&place.sighting(self.env.now), status, reason)? {
             return Ok(());
         }
-        self.show(&self.options(), place.pane.as_ref().map(|pane| (pane, Some(status))))
+        self.show(&self.options(), place.pane.as_ref().map(|pane| (pane, Some(status)))).map(drop)
     }
 
     /// Notes a prompt.
@@ -200,7 +205,7 @@ impl<'a> Tracker<'a> {
     pub(crate) fn end(&self, session: &SessionId) -> Result<(), Error> {
         let Some(agent) = self.store.agent(session.as_str())? else { return Ok(()) };
         self.store.remove_agent(session.as_str())?;
-        self.show(&self.options(), agent.pane.as_ref().map(|pane| (pane, None)))
+        self.show(&self.options(), agent.pane.as_ref().map(|pane| (pane, None))).map(drop)
     }
 
     /// Tells of a real change: the log, the user's scripts, the display.
@@ -212,26 +217,48 @@ impl<'a> Tracker<'a> {
             ActivityLog::open(self.home, &session)?.append(&[line])?;
         }
         let options = self.options();
+        let started = self.run_scripts(&options, change);
+        let pane = change.pane.as_ref();
+        let looked_at = self.show(&options, pane.map(|pane| (pane, Some(change.to))))?;
+        // What is completed before somebody's eyes has been seen.
+        match pane.filter(|pane| change.to == Status::Completed && looked_at.contains(pane)) {
+            Some(pane) => self.seen(pane).map(drop),
+            None => Ok(()),
+        }?;
+        started
+    }
+
+    /// Starts the user's scripts for a change. The fifth value is what the session waits for, else its last prompt.
+    fn run_scripts(&self, options: &Options, change: &Change) -> Result<(), Error> {
+        let reason = change.reason.as_ref().filter(|_| change.to == Status::Blocked);
+        let about = reason.or(change.summary.as_ref()).map_or("", String::as_str);
+        let from = change.from.map_or("none", Status::as_str);
+        let values = [from, change.to.as_str(), &change.session, &change.project, about].map(plain);
+        let values = values.each_ref().map(String::as_str);
+        let home = self.env.home_dir.as_ref().and_then(|home| home.to_str());
+        let mut started = Ok(());
         for script in options.scripts(change.to) {
-            let from = change.from.map_or("none", Status::as_str);
-            let summary = change.summary.as_deref().unwrap_or_default();
-            process::spawn_script(script, &[from, change.to.as_str(), &change.session, &change.project, summary])?;
+            let script = Script::parse(script, home, |path| Path::new(path).is_file());
+            // One that cannot be started does not keep the others from it.
+            started = process::spawn_script(&script, &values).and(started);
         }
-        let pane = change.pane.as_ref().map(|pane| (pane, Some(change.to)));
-        self.show(&options, pane)
+        started
     }
 
     /// Renders the counts and pushes them to tmux.
     pub fn push(&self) -> Result<(), Error> {
-        self.show(&self.options(), None)
+        self.show(&self.options(), None).map(drop)
     }
 
-    fn show(&self, options: &Options, pane: Option<(&Pane, Option<Status>)>) -> Result<(), Error> {
+    /// Shows the counts, and the state of a pane; returns the panes that somebody looks at.
+    fn show(&self, options: &Options, pane: Option<(&Pane, Option<Status>)>) -> Result<Vec<Pane>, Error> {
         let text = render(&self.store.agents()?, options, seconds(self.env.now));
         files::replace(&self.home.status(), text.as_bytes())?;
-        let Some(server) = &self.server else { return Ok(()) };
+        let Some(server) = &self.server else { return Ok(Vec::new()) };
         let state = pane.filter(|(pane, _)| pane.socket == server.socket);
-        server.set_status(&text, state.map(|(pane, status)| (pane.id.as_str(), status.map(Status::as_str))))
+        let state = state.map(|(pane, status)| (pane.id.as_str(), status.map(Status::as_str)));
+        let looked_at = server.set_status(&text, state)?.into_iter();
+        Ok(looked_at.map(|id| Pane { socket: server.socket.clone(), id }).collect())
     }
 }
 

@@ -54,9 +54,12 @@ pub struct Change {
     pub summary: Option<String>,
     /// The pane it runs in.
     pub pane: Option<Pane>,
+    /// What it waits for, where it is blocked and that is known.
+    pub reason: Option<String>,
 }
 
-const CHANGED: &str = "RETURNING previous, status, session_id, project_name, prompt_summary, tmux_socket, tmux_pane";
+const CHANGED: &str =
+    "RETURNING previous, status, session_id, project_name, prompt_summary, tmux_socket, tmux_pane, reason";
 
 impl Store {
     /// Adds a session that begins, or brings what is known of it up to date without touching its status.
@@ -323,6 +326,7 @@ fn change(row: &Row<'_>) -> rusqlite::Result<Change> {
         project: row.get(3)?,
         summary: row.get(4)?,
         pane: pane(row, 5)?,
+        reason: row.get(7)?,
     })
 }
 

@@ -59,4 +59,11 @@ impl Agent {
     pub fn is_counted(&self) -> bool {
         self.agent_type.as_deref().is_none_or(str::is_empty)
     }
+
+    /// Returns what sets the session apart: that it works for another, and a client other than Claude Code.
+    pub fn notes(&self) -> impl Iterator<Item = &str> {
+        let kind = self.agent_type.as_deref().filter(|kind| !kind.is_empty());
+        let client = Some(self.client.as_str()).filter(|client| !["", "claude"].contains(client));
+        kind.into_iter().chain(client)
+    }
 }

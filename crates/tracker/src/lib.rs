@@ -9,10 +9,12 @@
 //! ```
 
 mod agent;
+mod attention;
 mod state;
 
 mod menu;
 mod options;
+mod script;
 mod status_line;
 
 mod processes;
@@ -21,12 +23,14 @@ mod reconcile;
 mod scan;
 
 pub use crate::agent::{Agent, Pane};
-pub use crate::menu::{Item, Menu, menu, urgency};
+pub use crate::attention::{Attention, attention};
+pub use crate::menu::{Item, Menu, menu};
 pub use crate::options::{OPTIONS, OptionName, Options};
 pub use crate::processes::{Process, agent_below, client_name, is_below};
 pub use crate::reap::{LivePane, Why, dead, old};
 pub use crate::reconcile::{Record, RecordStatus, reconcile};
 pub use crate::scan::{Found, scan};
+pub use crate::script::{Script, plain};
 pub use crate::state::{Transition, Trigger, next, transition, turn_ended};
 pub use crate::status_line::{age, escape, render};
 

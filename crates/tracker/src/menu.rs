@@ -2,7 +2,7 @@
 
 use longhaul_core::Status;
 
-use crate::{Agent, Options, Pane, age, escape};
+use crate::{Agent, Options, Pane, age, attention, escape};
 
 /// The longest summary in a label.
 const SUMMARY_CHARS: usize = 40;
@@ -33,14 +33,13 @@ pub enum Item {
 
 /// Lays out page `page`, counted from 1, of the menu; `None` where there are no sessions.
 ///
-/// A page that does not exist is the nearest that does. Rows go by who needs a person: blocked, completed, working, idle,
-/// and by age within each, the newest change first.
+/// A page that does not exist is the nearest that does. The rows are in the order of [`attention`].
 pub fn menu(agents: &[Agent], page: usize, options: &Options, now: u64) -> Option<Menu> {
     if agents.is_empty() {
         return None;
     }
     let mut rows: Vec<&Agent> = agents.iter().collect();
-    rows.sort_by_key(|agent| (urgency(agent.status), std::cmp::Reverse(agent.updated_at), agent.session.clone()));
+    rows.sort_by_cached_key(|agent| attention(agent));
     let per_page = options.items_per_page();
     let pages = rows.len().div_ceil(per_page);
     let page = page.clamp(1, pages);
@@ -58,16 +57,6 @@ pub fn menu(agents: &[Agent], page: usize, options: &Options, now: u64) -> Optio
     Some(Menu { title: format!("AI Agents ({page}/{pages})"), items })
 }
 
-/// Returns the place of a status in a list in which whoever waits for a person comes first.
-pub fn urgency(status: Status) -> u8 {
-    match status {
-        Status::Blocked => 0,
-        Status::Completed => 1,
-        Status::Working => 2,
-        Status::Idle => 3,
-    }
-}
-
 fn item(agent: &Agent, number: usize, options: &Options, now: u64) -> Item {
     let label = label(agent, options, now);
     match &agent.pane {
@@ -79,7 +68,7 @@ fn item(agent: &Agent, number: usize, options: &Options, now: u64) -> Item {
     }
 }
 
-/// Returns `icon project/branch  age  summary`.
+/// Returns `icon project/branch (notes)  age  summary`.
 fn label(agent: &Agent, options: &Options, now: u64) -> String {
     let branch = agent.branch.as_ref().map(|branch| format!("/{branch}")).unwrap_or_default();
     let age = age(now.saturating_sub(agent.updated_at));
@@ -89,7 +78,8 @@ fn label(agent: &Agent, options: &Options, now: u64) -> String {
         (_, None) => "",
     };
     let summary: String = text.chars().take(SUMMARY_CHARS).collect();
-    let parts = [format!("{}{branch}", agent.project), age, summary];
+    let notes: String = agent.notes().map(|note| format!(" ({note})")).collect();
+    let parts = [format!("{}{branch}{notes}", agent.project), age, summary];
     let words: Vec<&str> = parts.iter().map(String::as_str).filter(|part| !part.is_empty()).collect();
     let label = format!("{} {}", escape(options.icon(agent.status)), escape(&words.join("  ")));
     // tmux greys out a label that begins with a dash, and takes an empty one for a separator.

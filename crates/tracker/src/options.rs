@@ -19,6 +19,9 @@ const fn option(name: &'static str, default: &'static str, about: &'static str) 
     OptionName { name, older: name, default, about }
 }
 
+/// The default colour of the blocked count: light on dark and bold, so that it stands out without its hue, too.
+pub(crate) const BLOCKED_COLOR: &str = "white,bg=red,bold";
+
 /// Every option, in the order in which they are read and documented.
 pub const OPTIONS: [OptionName; 20] = [
     OptionName { older: "keybinding", ..option("key", "a", "Key behind the prefix that opens the menu") },
@@ -29,18 +32,22 @@ pub const OPTIONS: [OptionName; 20] = [
     option("color-idle", "black", "Colour of the idle count"),
     option("color-working", "black", "Colour of the working count"),
     option("color-completed", "black", "Colour of the completed count"),
-    option("color-blocked", "black", "Colour of the blocked count"),
+    option("color-blocked", BLOCKED_COLOR, "Colour of the blocked count; by default only while a session is blocked"),
     option("icon-idle", ".", "Icon of the idle count"),
     option("icon-working", "*", "Icon of the working count"),
     option("icon-completed", "+", "Icon of the completed count"),
     option("icon-blocked", "!", "Icon of the blocked count"),
-    option("show-project", "0", "`1` adds the project of a blocked session, else of the latest"),
+    option(
+        "show-project",
+        "0",
+        "`1` adds the project of the session that has been blocked longest, else of the latest",
+    ),
     option("status-interval", "5", "Seconds between two refreshes; only ever lowers tmux's own value"),
-    option("on-working", "", "Shell script run when a session begins to work"),
-    option("on-completed", "", "Shell script run when a turn is over"),
-    option("on-blocked", "", "Shell script run when a session waits for somebody"),
-    option("on-idle", "", "Shell script run when a session becomes idle"),
-    option("on-transition", "", "Shell script run on every change"),
+    option("on-working", "", "Program or shell script run when a session begins to work"),
+    option("on-completed", "", "Program or shell script run when a turn is over"),
+    option("on-blocked", "", "Program or shell script run when a session waits for somebody"),
+    option("on-idle", "", "Program or shell script run when a session becomes idle"),
+    option("on-transition", "", "Program or shell script run on every change"),
 ];
 
 /// The options in force.

@@ -2,7 +2,8 @@
 
 use longhaul_core::Status;
 
-use crate::{Agent, Options};
+use crate::options::BLOCKED_COLOR;
+use crate::{Agent, Options, attention};
 
 /// The order in which the counts are shown: what needs a person most comes last, where the eye rests.
 const ORDER: [Status; 4] = [Status::Idle, Status::Working, Status::Completed, Status::Blocked];
@@ -17,8 +18,8 @@ pub fn render(agents: &[Agent], options: &Options, now: u64) -> String {
         let of_status = || counted.iter().filter(|agent| agent.status == status);
         let oldest = of_status().map(|agent| agent.updated_at).min().filter(|_| status == Status::Blocked);
         let age = oldest.map(|since| age(now.saturating_sub(since))).unwrap_or_default();
-        let (color, icon) = (options.color(status), options.icon(status));
-        format!("#[fg={color}]{}{icon}{age}#[default]", of_status().count())
+        let (count, icon) = (of_status().count(), options.icon(status));
+        format!("#[fg={}]{count}{icon}{age}#[default]", color(status, count, options))
     });
     let mut text = parts.join(" ");
     if options.show_project
@@ -29,9 +30,17 @@ pub fn render(agents: &[Agent], options: &Options, now: u64) -> String {
     text
 }
 
-/// Returns the one whose project is shown: a blocked one, else the one that changed last.
+/// Returns the colour of a count. The default for blocked sessions stands out, so that it is used only if there are any.
+fn color(status: Status, count: usize, options: &Options) -> &str {
+    let color = options.color(status);
+    if count == 0 && color == BLOCKED_COLOR { options.color(Status::Idle) } else { color }
+}
+
+/// Returns the one whose project is shown: the one that has been blocked longest, else the one that changed last.
 fn most_pressing<'a>(agents: &[&'a Agent]) -> Option<&'a Agent> {
-    agents.iter().copied().max_by_key(|agent| (agent.status == Status::Blocked, agent.updated_at))
+    let blocked =
+        agents.iter().copied().filter(|agent| agent.status == Status::Blocked).min_by_key(|agent| attention(agent));
+    blocked.or_else(|| agents.iter().copied().max_by_key(|agent| agent.updated_at))
 }
 
 /// Returns an age as a person reads it at a glance: nothing under a minute, then `3m`, then `2h`.

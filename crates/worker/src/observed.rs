@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use longhaul_core::Millis;
 use longhaul_runtime::{Error, Home, Observation, Observed, Observer, agent_json, how_full};
 use longhaul_store::{ContextUse, Store};
-use longhaul_tracker::{Agent, urgency};
+use longhaul_tracker::{Agent, attention};
 use longhaul_transcript::Filled;
 use serde_json::{Value, json};
 
@@ -43,7 +43,7 @@ pub(crate) fn agents(
     let bridges = store.bridges()?;
     let mut agents = store.agents()?;
     agents.retain(|agent| of(agent).is_none_or(|observed| observed.client_runs != Some(false)));
-    agents.sort_by_key(|agent| (urgency(agent.status), agent.updated_at, agent.session.clone()));
+    agents.sort_by_cached_key(attention);
     let json = |agent: &Agent| {
         let context = context(&agent.session, of(agent), &seen.contexts, windows);
         let percent = context.and_then(|context| context["used_percent"].as_f64());

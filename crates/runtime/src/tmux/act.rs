@@ -2,14 +2,16 @@
 
 use longhaul_tracker::escape;
 
+use super::look::{list_active, pane_ids};
 use super::{Server, words};
 use crate::Error;
 
 impl Server {
-    /// Shows the status in every client at once, and notes on the pane what its session does.
+    /// Shows the status in every client at once, and notes on the pane what its session does. Returns the panes that
+    /// somebody looks at.
     ///
     /// A server to which nobody is attached, and a pane that is gone meanwhile, are no failure.
-    pub fn set_status(&self, text: &str, pane_state: Option<(&str, Option<&str>)>) -> Result<(), Error> {
+    pub fn set_status(&self, text: &str, pane_state: Option<(&str, Option<&str>)>) -> Result<Vec<String>, Error> {
         let mut commands = vec![words(["set-option", "-g", "@longhaul-status", text])];
         if let Some((pane, state)) = pane_state {
             commands.push(match state {
@@ -17,11 +19,13 @@ impl Server {
                 None => words(["set-option", "-p", "-u", "-t", pane, "@longhaul-state"]),
             });
         }
+        // Before the command that fails where nobody is attached.
+        commands.push(list_active());
         // Setting an option redraws all clients in the versions seen; that is not promised anywhere, this is.
         commands.push(words(["refresh-client", "-S"]));
         match self.run(&commands) {
-            Err(Error::Program { message, .. }) if is_about_nobody(&message) => Ok(()),
-            result => result.map(drop),
+            Err(Error::Program { message, .. }) if is_about_nobody(&message) => Ok(Vec::new()),
+            result => result.map(|listing| pane_ids(&listing)),
         }
     }
 
@@ -50,5 +54,7 @@ impl Server {
 
 /// Returns whether tmux only says that there is no client, or no longer that pane.
 fn is_about_nobody(message: &str) -> bool {
-    ["no current client", "no such pane", "can't find pane"].iter().any(|start| message.starts_with(start))
+    ["no current client", "no current target", "no such pane", "can't find pane"]
+        .iter()
+        .any(|start| message.starts_with(start))
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use longhaul_activity_log::Line;
 use longhaul_core::{Millis, SessionId};
 use longhaul_tracker::{
-    Agent, Found, LivePane, Pane, Process, Record, Trigger, Why, dead, old, reconcile, render, scan, transition,
+    Agent, Found, LivePane, Process, Record, Trigger, Why, dead, old, reconcile, render, scan, transition,
 };
 
 use super::{Place, Told, Tracker, options_cache, seconds};
@@ -124,23 +124,19 @@ impl Tracker<'_> {
         agent.status.is_running() && silent && transcript().is_some_and(|path| usage::ends_in_interrupt(&path))
     }
 
-    /// Clears what is completed in the panes that somebody sees, once it has been shown for one interval.
-    fn clear_seen(&self) -> Result<(), Error> {
+    /// Takes completed sessions for seen in the panes that somebody looks at.
+    pub fn clear_seen(&self) -> Result<(), Error> {
         let Some(server) = &self.server else { return Ok(()) };
-        let (now, interval) = (seconds(self.env.now), self.options().status_interval());
-        let rested = |agent: &Agent| {
-            agent.status == longhaul_core::Status::Completed && now.saturating_sub(agent.updated_at) >= interval
-        };
         let agents = self.agents()?;
-        if !agents.iter().any(rested) {
+        let here = |agent: &&Agent| agent.pane.as_ref().is_some_and(|pane| pane.socket == server.socket);
+        let completed: Vec<&Agent> =
+            agents.iter().filter(here).filter(|agent| agent.status == longhaul_core::Status::Completed).collect();
+        if completed.is_empty() {
             return Ok(());
         }
         let active = server.active_panes()?;
-        let is_active = |pane: &Pane| pane.socket == server.socket && active.contains(&pane.id);
-        for agent in agents.iter().filter(|agent| rested(agent)) {
-            if let Some(pane) = agent.pane.as_ref().filter(|pane| is_active(pane)) {
-                self.seen(pane)?;
-            }
+        for pane in completed.iter().filter_map(|agent| agent.pane.as_ref()).filter(|pane| active.contains(&pane.id)) {
+            self.seen(pane)?;
         }
         Ok(())
     }

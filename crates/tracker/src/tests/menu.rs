@@ -44,7 +44,7 @@ fn without_sessions_there_is_none() {
 }
 
 #[test]
-fn whoever_needs_a_person_comes_first_then_the_newest() {
+fn whoever_waits_for_a_person_comes_first_the_oldest_before_the_newest() {
     let agents = [
         agent("idle-old", Idle, 300),
         agent("idle-new", Idle, 3),
@@ -55,7 +55,7 @@ fn whoever_needs_a_person_comes_first_then_the_newest() {
     ];
     let menu = menu(&agents, 1, &Options::default(), NOW).unwrap();
     assert_eq!(menu.title, "AI Agents (1/1)");
-    let order = ["! blocked-new", "! blocked-old  3m", "+ completed  1m", "* working", ". idle-new", ". idle-old  5m"];
+    let order = ["! blocked-old  3m", "! blocked-new", "+ completed  1m", "* working", ". idle-new", ". idle-old  5m"];
     assert_eq!(labels(&menu.items), order);
     assert_eq!(commands(&menu.items), ["-", "Quit q"]);
 }
@@ -137,4 +137,12 @@ fn pages_are_as_long_as_the_option_says_and_those_beyond_are_the_nearest() {
     };
     let keys: Vec<String> = whole.items.iter().filter_map(key).collect();
     assert_eq!(keys[..11], ["1", "2", "3", "4", "5", "6", "7", "8", "9", "", ""]);
+}
+
+#[test]
+fn a_client_other_than_claude_code_and_a_helper_are_marked() {
+    let codex = Agent { client: "codex".to_owned(), branch: Some("main".to_owned()), ..agent("p", Idle, 0) };
+    check_label(codex.clone(), &[], ". p/main (codex)");
+    check_label(Agent { agent_type: Some("teammate".to_owned()), ..codex }, &[], ". p/main (teammate) (codex)");
+    check_label(Agent { client: String::new(), ..agent("p", Idle, 0) }, &[], ". p");
 }

@@ -14,7 +14,7 @@ fn six() -> Vec<Agent> {
 fn it_is_the_one_of_the_spec() {
     assert_eq!(
         render(&six(), &Options::default(), NOW),
-        "#[fg=black]0.#[default] #[fg=black]2*#[default] #[fg=black]1+#[default] #[fg=black]1!3m#[default]"
+        "#[fg=black]0.#[default] #[fg=black]2*#[default] #[fg=black]1+#[default] #[fg=white,bg=red,bold]1!3m#[default]"
     );
     assert_eq!(
         render(&[], &Options::default(), NOW),
@@ -38,6 +38,19 @@ fn colours_and_icons_are_the_users() {
         render(&six(), &options(&set), NOW),
         "#[fg=green]0○#[default] #[fg=colour208]2▶#[default] #[fg=#ff0000]1✔#[default] #[fg=red,bold]1‼3m#[default]"
     );
+}
+
+#[test]
+fn blocked_stands_out_only_while_a_session_is_blocked() {
+    let blocked = |agents: &[Agent], set: &[(&str, &str)]| {
+        let text = render(agents, &options(set), NOW);
+        text.rsplit_once(' ').map(|(_, blocked)| blocked.to_owned()).unwrap()
+    };
+    let one = [agent("a", Blocked, 0)];
+    assert_eq!(blocked(&one, &[]), "#[fg=white,bg=red,bold]1!#[default]");
+    assert_eq!(blocked(&[], &[]), "#[fg=black]0!#[default]");
+    assert_eq!(blocked(&[], &[("color-idle", "green")]), "#[fg=green]0!#[default]");
+    assert_eq!(blocked(&[], &[("color-blocked", "red")]), "#[fg=red]0!#[default]", "the user's own is always used");
 }
 
 #[test]
@@ -76,12 +89,12 @@ fn those_who_work_for_others_are_not_counted() {
     let agents = [of_type("teammate"), of_type("worktree"), of_type(""), agent("own", Idle, 600)];
     assert_eq!(
         render(&agents, &options(&[("show-project", "1")]), NOW),
-        "#[fg=black]1.#[default] #[fg=black]0*#[default] #[fg=black]0+#[default] #[fg=black]1!10m#[default] @"
+        "#[fg=black]1.#[default] #[fg=black]0*#[default] #[fg=black]0+#[default] #[fg=white,bg=red,bold]1!10m#[default] @"
     );
 }
 
 #[test]
-fn the_project_is_a_blocked_ones_else_the_latest() {
+fn the_project_is_that_of_the_longest_blocked_else_of_the_latest() {
     let check = |agents: &[(&str, Status, u64)], expected: &str| {
         let agents: Vec<Agent> = agents.iter().map(|(name, status, age)| agent(name, *status, *age)).collect();
         let text = render(&agents, &options(&[("show-project", "1")]), NOW);
@@ -93,7 +106,7 @@ fn the_project_is_a_blocked_ones_else_the_latest() {
     check(&[("old", Idle, 50), ("new", Working, 5)], " @new");
     check(&[("new", Working, 5), ("old", Idle, 50)], " @new");
     check(&[("waits", Blocked, 50), ("new", Working, 5)], " @waits");
-    check(&[("waits", Blocked, 50), ("lately", Blocked, 5), ("new", Idle, 0)], " @lately");
+    check(&[("waits", Blocked, 50), ("lately", Blocked, 5), ("new", Idle, 0)], " @waits");
 }
 
 #[test]

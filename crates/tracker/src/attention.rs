@@ -1,0 +1,34 @@
+//! The order in which sessions need a person.
+
+use std::cmp::Reverse;
+
+use longhaul_core::Status;
+
+use crate::Agent;
+
+/// The key by which every list of sessions is sorted.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Attention {
+    status: u8,
+    waits_since: u64,
+    changed: Reverse<u64>,
+    session: String,
+}
+
+/// Returns the key of `agent`: blocked sessions first, then completed, working and idle ones.
+///
+/// Of several that wait, the one that has waited longest comes first. Of the others, the one that changed last does.
+pub fn attention(agent: &Agent) -> Attention {
+    let (status, waits) = match agent.status {
+        Status::Blocked => (0, true),
+        Status::Completed => (1, true),
+        Status::Working => (2, false),
+        Status::Idle => (3, false),
+    };
+    Attention {
+        status,
+        waits_since: if waits { agent.updated_at } else { 0 },
+        changed: Reverse(agent.updated_at),
+        session: agent.session.clone(),
+    }
+}
