@@ -17,4 +17,4 @@ pub use self::found::{MARKER_FILE, Written, WrittenAs, find_handoff};
 pub use self::occasion::{Fill, Occasion, TurnEnd};
 pub use self::plan::{ATTEMPTS, Act, EXPIRES_MS, HELD_UP_MS, LIFTS, Outcome, Plan, Rules};
 pub use self::state::State;
-pub use self::words::{ask, ask_again, page};
+pub use self::words::{ask, ask_again, ask_by_prompt, page};

@@ -3,6 +3,11 @@
 //! The module decides nothing: it says what happened, and does what the answer says. Its parent is the client, whose
 //! process number is how hooks know that there is one.
 
+mod ask_when_full;
+mod line_parts;
+
+pub(crate) use self::ask_when_full::measure;
+
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -211,8 +216,14 @@ impl<'a> Desk<'a> {
             && let Some(action) = self.step(store, &course, &chain)?
         {
             actions.push(action);
-        } else if store.take_errand(self.client_pid)?.as_deref() == Some(COMPACT) {
-            actions.push(Action::Compact);
+            return Ok(actions);
+        }
+        match store.take_errand(self.client_pid)? {
+            Some(errand) if errand == COMPACT => actions.push(Action::Compact),
+            Some(errand) if self.session.as_ref().is_some_and(|session| errand == measure(session.as_str())) => {
+                actions.extend(self.ask_when_full(store)?);
+            }
+            Some(_) | None => {}
         }
         Ok(actions)
     }
@@ -341,7 +352,7 @@ impl<'a> Desk<'a> {
 
     /// Returns the line under the prompt, unless none is wanted.
     fn glance(&self, store: &Store) -> Result<Vec<Action>, Error> {
-        let parts = &self.config.bridge.status.0;
+        let parts = self.parts();
         let Some(session) = self.session.as_ref().filter(|_| !parts.is_empty()) else { return Ok(Vec::new()) };
         let shown = store.shown_to(session.as_str())?;
         let batons = store.batons(&self.project().path)?;
@@ -353,7 +364,7 @@ impl<'a> Desk<'a> {
             records: shown.records,
             handoff_waits: batons.iter().any(|(waiting, ..)| waiting == session.as_str()),
         };
-        Ok(vec![Action::Status(glance.line(parts))])
+        Ok(vec![Action::Status(glance.line(&parts))])
     }
 
     /// Returns how full the context is, as the client itself has it.

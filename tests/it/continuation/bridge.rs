@@ -280,3 +280,93 @@ fn a_headless_client_is_left_alone() {
     let chain = wait_for(DEADLINE, "the chain", || bare.status().get(0).cloned());
     assert_eq!(chain["state"], "clearing");
 }
+
+/// Returns what the module is told after a turn of session `a` that has left this many tokens in the context.
+fn turn_of(bare: &Bare, pid: u32, tokens: u64, reason: &str) -> Vec<Value> {
+    deeds(&tell(&bare.sandbox, pid, "turn", json!({ "session": "a", "reason": reason, "usage": usage(tokens) })))
+}
+
+#[test]
+fn a_first_turn_without_tool_calls_is_asked_as_soon_as_its_use_is_known() {
+    // The context use is known to nobody at the Stop: there is no transcript yet.
+    for round in 0..8 {
+        let (bare, pid) = Bare::with_module();
+        bare.sandbox.write_config(r#"{"continuation":{"enabled":true}}"#);
+        let transcript = json!({ "transcript_path": bare.sandbox.path("none.jsonl") });
+        bare.hook("SessionStart-startup-interactive", "longhaul-session-start", json!({ "session_id": "a" }));
+        bare.hook("UserPromptSubmit", "longhaul-user-prompt-submit", json!({ "session_id": "a", "prompt": "count" }));
+        let stopped = bare.stop(transcript.clone());
+        assert_eq!(stopped["decision"], Value::Null, "{round}: {stopped}");
+        let asked = turn_of(&bare, pid, 900_000, "answer");
+        let [question] = &asked[..] else { panic!("{round}: asked {asked:?}") };
+        assert_eq!(question["do"], "submit");
+        let text = question["text"].as_str().unwrap();
+        let nonce = text.rsplit("nonce: ").next().unwrap();
+        assert!(nonce.starts_with("lh-") && !text.contains('\n'), "{text}");
+        assert_eq!(turn_of(&bare, pid, 900_000, "answer"), [Value::Null; 0], "{round}: once");
+        bare.hook("UserPromptSubmit", "longhaul-user-prompt-submit", json!({ "session_id": "a", "prompt": text }));
+        assert_eq!(bare.state(), "asked", "{round}");
+        let reply = format!("---\ncontinue: true\nnonce: {nonce}\n---\n# Remaining\n- the rest\n");
+        let mut answered = transcript.clone();
+        answered["last_assistant_message"] = json!(reply);
+        bare.stop(answered);
+        assert_eq!(bare.state(), "clearing", "{round}");
+        assert_eq!(turn_of(&bare, pid, 901_000, "answer"), [json!({ "do": "clear" })], "{round}");
+        assert_eq!(bare.sandbox.error_log(), "");
+    }
+}
+
+#[test]
+fn nothing_is_asked_after_a_turn_that_the_stop_would_not_have_asked_after() {
+    let transcript = |bare: &Bare| json!({ "transcript_path": bare.sandbox.path("none.jsonl") });
+    let background = json!([{ "id": "b1", "type": "shell", "status": "running" }]);
+    for (name, changes, tokens, reason) in [
+        ("half empty", json!({}), 300_000, "answer"),
+        ("interrupted", json!({}), 900_000, "aborted"),
+        ("in the background", json!({ "background_tasks": background }), 900_000, "answer"),
+        ("blocked before", json!({ "stop_hook_active": true }), 900_000, "answer"),
+    ] {
+        let (bare, pid) = Bare::with_module();
+        bare.sandbox.write_config(r#"{"continuation":{"enabled":true}}"#);
+        let mut stop = transcript(&bare);
+        stop.as_object_mut().unwrap().extend(changes.as_object().unwrap().clone());
+        bare.stop(stop);
+        assert_eq!(turn_of(&bare, pid, tokens, reason), [Value::Null; 0], "{name}");
+        assert_eq!(bare.status(), json!([]), "{name}");
+        // The same session is asked as soon as nothing is in the way.
+        let by_stop = bare.stop(transcript(&bare))["decision"] == "block";
+        let by_module = turn_of(&bare, pid, 900_000, "answer").iter().any(|action| action["do"] == "submit");
+        assert!(by_stop ^ by_module, "{name}: {by_stop} {by_module}");
+    }
+}
+
+#[test]
+fn a_question_that_the_user_overtakes_is_asked_after_the_next_turn() {
+    let (bare, pid) = Bare::with_module();
+    bare.sandbox.write_config(r#"{"continuation":{"enabled":true}}"#);
+    let transcript = json!({ "transcript_path": bare.sandbox.path("none.jsonl") });
+    bare.stop(transcript.clone());
+    assert_eq!(turn_of(&bare, pid, 900_000, "answer")[0]["do"], "submit");
+    tell(&bare.sandbox, pid, "overtaken", json!({ "session": "a", "do": "submit" }));
+    bare.hook("UserPromptSubmit", "longhaul-user-prompt-submit", json!({ "session_id": "a", "prompt": "wait" }));
+    assert!(!nonce(&bare.stop(transcript)).is_empty(), "by now the Stop knows the use");
+}
+
+#[test]
+fn what_our_status_line_shows_is_not_said_under_the_prompt_too() {
+    let (bare, pid) = Bare::with_module();
+    bare.sandbox.write_config("{}");
+    let settings = bare.sandbox.home().join(".claude/settings.json");
+    std::fs::create_dir_all(settings.parent().unwrap()).unwrap();
+    let line = |command: &str| {
+        let text = json!({ "statusLine": { "type": "command", "command": command } }).to_string();
+        std::fs::write(&settings, text).unwrap();
+        let report = json!({ "session": "a", "reason": "answer", "usage": usage(420_000) });
+        tell(&bare.sandbox, pid, "turn", report)
+    };
+    let context = json!({ "do": "status", "text": "context 42 %, 580k left" });
+    let nothing = json!({ "do": "status", "text": null });
+    assert_eq!(line("~/.local/bin/longhaul statusline"), [nothing]);
+    assert_eq!(line("~/.local/bin/longhaul statusline -- sh -c 'date'"), [context.clone()], "the user's own is shown");
+    assert_eq!(line("date"), [context]);
+}

@@ -39,6 +39,11 @@ pub(crate) const ALL: &[Scenario] = &[
     scenario("clear", "after /clear the next session is shown where the old one was", handover::clear),
     scenario("windows", "two windows of one project, each with its own baton", handover::two_windows),
     scenario("continuation", "a full context goes on in a fresh session, through the module", handover::continuation),
+    scenario(
+        "first",
+        "a context that is full after a first turn without tools goes on, too",
+        handover::continuation_first_turn,
+    ),
     scenario("typed", "the same without the module: typed", handover::continuation_typed),
     scenario("memory", "what A did is shown to B, and found by it over MCP", memory::memory),
     scenario("exit", "after /exit and SIGKILL the session is gone and remembered", life::exit),

@@ -47,6 +47,13 @@ pub struct TurnEnd<'a> {
 pub enum Occasion<'a> {
     /// A turn ended.
     TurnEnded(TurnEnd<'a>),
+    /// The client reported how full the context is, after the turn had ended.
+    Measured {
+        /// How full the context is.
+        fill: Fill,
+        /// A fresh random word, in case something is asked.
+        nonce: &'a str,
+    },
     /// The client has cleared: another session is there now.
     Cleared {
         /// That session.

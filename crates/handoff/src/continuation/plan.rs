@@ -1,5 +1,7 @@
 //! How far a continuation has come, and what each occasion does to it.
 
+mod ask_by_prompt;
+
 use longhaul_core::Millis;
 
 use crate::baton::TTL_MS;
@@ -37,7 +39,7 @@ pub struct Plan {
     pub asked_at: Millis,
     /// The limits that have fired in this session.
     pub fired: Vec<f64>,
-    /// The how-manieth try of this step it is.
+    /// Attempt number of this step, from 1.
     pub attempt: u32,
     /// When this step began.
     pub since: Millis,
@@ -122,6 +124,7 @@ impl Plan {
     /// Returns what is to be typed in this step, if anything.
     pub fn text(&self, rules: &Rules<'_>) -> Option<String> {
         match self.state {
+            State::Asked if self.asks_by_prompt() => Some(words::ask_by_prompt(&self.nonce)),
             State::Asked => Some(words::ask_again(&self.nonce)),
             State::Clearing => Some("/clear".to_owned()),
             State::Prompting => Some(rules.prompt.to_owned()),
@@ -135,6 +138,7 @@ impl Plan {
         plan.expire(now);
         let act = match occasion {
             Occasion::TurnEnded(turn) => plan.turn_ended(turn, rules, now),
+            Occasion::Measured { fill, nonce } => plan.measured(*fill, nonce, rules, now),
             Occasion::Cleared { session } => plan.cleared(session, rules, now),
             Occasion::Restarted { session } => plan.restarted(session, rules, now),
             Occasion::Prompted { session, prompt } => plan.prompted(session, prompt, rules, now),
@@ -142,7 +146,7 @@ impl Plan {
             Occasion::RateLimited => plan.hold_up(now),
             Occasion::Lifted => plan.lifted(rules, now),
             Occasion::Undelivered { why } => plan.try_again(why, rules, now),
-            Occasion::Overtaken => plan.cancel("something else was begun meanwhile", now),
+            Occasion::Overtaken => plan.overtaken(now),
             Occasion::SwitchedOff => plan.cancel("continuation was switched off", now),
             Occasion::Passed => Act::Nothing,
             Occasion::Resumed => plan.resume(rules, now),
@@ -305,11 +309,7 @@ impl Plan {
                 self.enter(State::Done, now, "the new session works");
                 self.lifts = 0;
             }
-            // The question, asked once more: from here on the model has as long as for the first.
-            State::Asked if is_ours => {
-                self.begin(State::Asked, now, EXPIRES_MS, "asked once more");
-                self.by_prompt = true;
-            }
+            State::Asked if is_ours => self.question_arrived(now),
             State::Asked | State::Clearing | State::Prompting => {
                 return self.cancel("the user typed something else", now);
             }

@@ -28,6 +28,17 @@ pub fn ask(fill: Fill, nonce: &str) -> String {
     )
 }
 
+/// Returns the prompt that asks for a handoff between two turns. One line: it may have to be typed.
+pub fn ask_by_prompt(nonce: &str) -> String {
+    format!(
+        "The context window is nearly full and is about to be cleared. Please reply with a handoff for the session that \
+         goes on. It begins with a front matter of four lines: `---`, `continue: true`, the line that ends this prompt, `---`. \
+         Then come the sections `# Task`, `# Completed`, `# Remaining` and `# Key Context`. Where nothing is left to do, or \
+         a person has to decide first, it says `continue: false` instead. Use no tool and no file, and leave out what was \
+         marked as private. nonce: {nonce}"
+    )
+}
+
 /// Returns the prompt that asks once more, after the account's limit was lifted.
 pub fn ask_again(nonce: &str) -> String {
     format!("Please reply with the handoff that was asked for (nonce: {nonce}).")

@@ -10,6 +10,7 @@ use crate::continuation::{
 #[derive(Debug, Clone)]
 enum Happening {
     TurnEnd { again: bool, tokens: Option<u64>, others_run: bool, reply: u8 },
+    Measured(u64),
     Cleared(u8),
     Restarted(u8),
     Prompted(u8, bool),
@@ -28,6 +29,7 @@ fn happening() -> impl Strategy<Value = Happening> {
         4 => (any::<bool>(), proptest::option::of(0_u64..220_000), any::<bool>(), 0_u8..4).prop_map(
             |(again, tokens, others_run, reply)| Happening::TurnEnd { again, tokens, others_run, reply }
         ),
+        2 => (0_u64..220_000).prop_map(Happening::Measured),
         2 => (0_u8..3).prop_map(Happening::Cleared),
         1 => (0_u8..3).prop_map(Happening::Restarted),
         2 => (0_u8..3, any::<bool>()).prop_map(|(session, ours)| Happening::Prompted(session, ours)),
@@ -68,6 +70,9 @@ proptest! {
                     nonce: &nonce,
                     ..TurnEnd::default()
                 }),
+                Happening::Measured(tokens) => {
+                    Occasion::Measured { fill: Fill { tokens: *tokens, window: 200_000 }, nonce: &nonce }
+                }
                 Happening::Cleared(session) => Occasion::Cleared { session: sessions[usize::from(*session)] },
                 Happening::Restarted(session) => Occasion::Restarted { session: sessions[usize::from(*session)] },
                 Happening::Prompted(session, ours) => Occasion::Prompted {
@@ -89,8 +94,12 @@ proptest! {
             prop_assert!(after.round <= rules.max_rounds.max(before.round));
             prop_assert!(after.attempt <= ATTEMPTS);
             if let Act::Ask(_) = act {
-                let Occasion::TurnEnded(turn) = &occasion else { panic!("asked at another time") };
-                prop_assert!(!turn.again && !turn.others_run && turn.fill.is_some_and(|fill| fill.reaches(0.75)));
+                let fill = match &occasion {
+                    Occasion::TurnEnded(turn) => turn.fill.filter(|_| !turn.again && !turn.others_run),
+                    Occasion::Measured { fill, .. } => Some(*fill).filter(|_| after.waits_for_typing()),
+                    _ => None,
+                };
+                prop_assert!(fill.is_some_and(|fill| fill.reaches(0.75)));
             }
             // The handoff tells of everything up to this moment, and of nothing after it.
             let told_twice = before.state == State::Clearing

@@ -316,3 +316,33 @@ fn a_chain_has_so_many_rounds() {
     assert!(said.contains("1 rounds"), "{said}");
     assert_eq!(story.meet_by(&Occasion::TurnEnded(full()), &rules), Act::Nothing, "and only once");
 }
+
+#[test]
+fn a_use_that_is_known_after_the_turn_is_asked_about_by_a_prompt() {
+    let measured = Occasion::Measured { fill: Fill { tokens: 160_000, window: 200_000 }, nonce: "lh-1" };
+    let mut story = Story::new();
+    assert_eq!(story.meet(&Occasion::Measured { fill: Fill { tokens: 1, window: 2 }, nonce: "lh-0" }), Act::Nothing);
+    assert!(matches!(story.meet(&measured), Act::Ask(_)));
+    assert!(story.plan.state == State::Asked && story.plan.waits_for_typing());
+    let question = story.plan.text(&rules()).unwrap();
+    assert!(question.ends_with("nonce: lh-1") && !question.contains('\n'), "{question}");
+    assert_eq!(story.meet(&measured), Act::Nothing, "once");
+    // The client may report a prompt twice.
+    for _ in 0..2 {
+        assert_eq!(story.meet(&Occasion::Prompted { session: "a", prompt: &question }), Act::Nothing);
+        assert!(story.plan.state == State::Asked && !story.plan.waits_for_typing());
+    }
+    let reply = handoff("lh-1", true);
+    let answered = TurnEnd { reply: &reply, ..full() };
+    assert!(matches!(story.meet(&Occasion::TurnEnded(answered)), Act::Clear(_)));
+}
+
+#[test]
+fn a_question_that_was_never_put_may_be_put_again() {
+    let measured = Occasion::Measured { fill: Fill { tokens: 160_000, window: 200_000 }, nonce: "lh-1" };
+    let mut story = Story::new();
+    story.meet(&measured);
+    assert_eq!(story.meet(&Occasion::Overtaken), Act::Nothing);
+    assert_eq!(story.plan.state, State::Armed);
+    assert!(matches!(story.meet(&Occasion::TurnEnded(full())), Act::Ask(_)));
+}

@@ -48,7 +48,12 @@ pub fn on_turn_end(hook: &mut Hook<Stop>) -> Result<Flow, Error> {
         nonce: &nonce,
     };
     let share = turn.fill.map_or(0.0, |fill| fill.share() * 100.0);
+    let may_ask_later = !is_open && !turn.again && !turn.others_run && !turn.by_user;
     let Some(met) = hook.meet(&mut store, &course, chain.clone(), &Occasion::TurnEnded(turn))? else {
+        if may_ask_later && let Some(client_pid) = hook.env.client_pid {
+            // The figures of this turn are not known yet. The client's module reports them in a moment.
+            store.leave_errand(client_pid, &bridge::measure(session.as_str()))?;
+        }
         return hook.seen_already(&course, chain.as_ref());
     };
     if let Act::Ask(question) = met.act {

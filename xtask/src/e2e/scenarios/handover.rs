@@ -54,6 +54,20 @@ pub(crate) fn continuation_typed(cast: &Cast, home: &Path) -> Result<()> {
     go_on(cast, home, false)
 }
 
+/// A context that is full after the first turn, which used no tool: its use is known only after its Stop.
+pub(crate) fn continuation_first_turn(cast: &Cast, home: &Path) -> Result<()> {
+    let world = World::new(cast, home, &json!({ "continuation": { "enabled": true } }), rules())?;
+    let session = world.open(&[])?;
+    let old = session.id()?;
+    session.submit("USAGE:900000 SAY:the first bean")?;
+    session.wait_for("I go on with the other half.")?;
+    ensure!(session.id()? != old, "nothing was cleared");
+    let shown = world.shown("Continue from the handoff").context("no prompt came after the handoff")?;
+    ensure!(shown.mentions("The beans are in the jar."), "the new session is not shown the handoff");
+    ensure!(world.errors().is_empty(), "the hooks wrote errors");
+    Ok(())
+}
+
 fn go_on(cast: &Cast, home: &Path, bridge: bool) -> Result<()> {
     let config = json!({ "continuation": { "enabled": true }, "bridge": { "enabled": bridge } });
     let world = World::new(cast, home, &config, rules())?;

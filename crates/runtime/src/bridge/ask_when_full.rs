@@ -1,0 +1,53 @@
+//! The question for a handoff where the context use becomes known only after the turn's Stop.
+
+use longhaul_handoff::bridge::Action;
+use longhaul_handoff::continuation::{Act, Occasion, Plan};
+use longhaul_inject::Terminal;
+use longhaul_store::{Met, NewChain, Store};
+
+use super::Desk;
+use crate::continuation::nonce;
+use crate::{Error, SessionRecord, client, usage};
+
+/// Returns the errand to ask `session` for a handoff, if its context turns out to be nearly full.
+pub(crate) fn measure(session: &str) -> String {
+    format!("measure {session}")
+}
+
+impl Desk<'_> {
+    /// Asks for a handoff where the context is nearly full, which was not known yet at the turn's Stop.
+    pub(super) fn ask_when_full(&self, store: &mut Store) -> Result<Option<Action>, Error> {
+        let fill = self.context().and_then(|context| usage::told_fill(&context));
+        let (Some(course), Some(session), Some(fill)) = (self.course(), &self.session, fill) else { return Ok(None) };
+        let nonce = nonce()?;
+        let occasion = Occasion::Measured { fill, nonce: &nonce };
+        let now = self.env.now;
+        let chain = self.chain(store)?;
+        let plan = chain.as_ref().map_or_else(|| Plan::new(session.as_str(), now), |chain| chain.plan.clone());
+        if course.meet(&plan, &occasion, &[], now).act == Act::Nothing {
+            return Ok(None);
+        }
+        let decide = |plan: &Plan, remaining: &[String]| course.meet(plan, &occasion, remaining, now);
+        let met = match chain {
+            Some(chain) => store.meet(chain.id, now, decide)?,
+            None => {
+                let (project, place) = (self.project(), self.place_name());
+                let new =
+                    NewChain { project_path: &project.path, client_pid: self.client_pid, place: place.as_deref() };
+                store.begin_chain(&new, &plan, now, decide)?
+            }
+        };
+        match met {
+            Some(Met { act: Act::Ask(_), chain, .. }) => self.step(store, &course, &chain),
+            Some(Met { act: Act::Tell(message), .. }) => Ok(Some(Action::Toast(format!("not continued: {message}")))),
+            Some(_) | None => Ok(None),
+        }
+    }
+
+    /// Returns the terminal's name; none inside another client, whose terminal it is.
+    fn place_name(&self) -> Option<String> {
+        let record = self.session.as_ref().and_then(|session| SessionRecord::load(&self.home, session));
+        let terminal = record.and_then(|record| record.terminal).or_else(|| Terminal::detect(self.env).ok());
+        terminal.filter(|_| !client::is_nested(self.env, self.client_pid)).map(|terminal| terminal.lock_name())
+    }
+}
