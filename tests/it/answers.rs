@@ -38,7 +38,7 @@ fn bad_input_is_answered_and_logged() {
         (b"[]", "payload is not a JSON object"),
         (b"null", "payload is not a JSON object"),
         (br#"{"hook_event_name":"Stop"}"#, ""),
-        (br#"{"session_id":"s","hook_event_name":"SomethingNew"}"#, "payload is that of another event"),
+        (br#"{"session_id":"s","hook_event_name":"SomethingNew"}"#, "payload is that of another event: SomethingNew\n"),
         (b"\xff\xfe{\"session_id\"", "payload is not a JSON object"),
         (br#"{"session_id":""}"#, "payload has no session_id"),
         (br#"{"session_id":7}"#, "payload has no session_id"),

@@ -176,7 +176,9 @@ fn nothing_that_is_typed_is_a_syntax_error() {
     }
     assert_eq!(memory(&sandbox, &["search", "lexer", "--json"]).status, Some(0), "a summary has it");
     assert_eq!(memory(&sandbox, &["search", "zebra", "--json"]).stdout, "[]\n");
-    assert_eq!(memory(&sandbox, &["search", "x", "--kind", "nonsense"]).status, Some(2));
+    let unknown = memory(&sandbox, &["search", "x", "--kind", "nonsense"]);
+    assert_eq!(unknown.status, Some(2));
+    assert!(unknown.stderr.contains("[possible values: change, discovery, "), "{unknown:?}");
     let wrong_day = memory(&sandbox, &["search", "x", "--since", "monday"]);
     assert!(wrong_day.stderr.contains("write it as 2026-01-31"), "{wrong_day:?}");
 }
@@ -312,6 +314,10 @@ fn purging_drops_old_raw_text_and_keeps_what_was_made_of_it() {
 #[test]
 fn stats_and_export_tell_the_same() {
     let sandbox = remembering();
+    assert!(memory(&sandbox, &["search", "--help"]).stdout.contains("[possible values: change, discovery, "));
+    assert!(memory(&sandbox, &["export", "--help"]).stdout.contains("--json"));
+    let shown = |args: &[&str]| memory(&sandbox, args).stdout.lines().any(|line| line.starts_with("  observations "));
+    assert!(!shown(&["stats"]) && shown(&["stats", "--tables"]));
     let stats = memory(&sandbox, &["stats", "--json"]).json();
     assert_eq!(stats["rows"]["observations"], 3);
     assert_eq!(stats["projects"][0]["name"], "project");

@@ -114,6 +114,7 @@ fn an_agent_finds_narrows_down_and_reads() {
     assert!(around.contains("\n> O1") && around.contains("P1") && around.contains("S1"), "{around}");
     let whole = client.ok("get_observations", json!({ "ids": ["O1", 1, "P1"] }));
     assert!(whole.contains("fn unquote()") && whole.contains("why does the parser lose quotes?"), "{whole}");
+    assert_eq!(whole.matches("# O1 ").count(), 1, "O1 and 1 are one record: {whole}");
     let saved = client.ok("save_memory", json!({ "text": "quotes are kept since today", "title": "Quotes" }));
     assert_eq!(saved, "saved as O2");
     assert!(client.ok("search", json!({ "kinds": ["note"] })).contains("Quotes"));
@@ -137,6 +138,24 @@ fn what_goes_wrong_is_told_with_its_mend() {
     let unknown = client.request("tools/call", json!({ "name": "nonsense", "arguments": {} }));
     assert!(unknown["error"].is_object() || unknown["result"]["isError"] == true, "{unknown}");
     assert!(client.ok("search", json!({ "query": "unquote" })).starts_with("O1"), "it goes on after errors");
+    assert_eq!(client.end(), Some(0));
+}
+
+#[test]
+fn an_argument_that_no_tool_knows_is_refused_by_its_name() {
+    let sandbox = remembering();
+    let mut client = Client::connected(&sandbox);
+    for (tool, arguments, name, known) in [
+        ("search", json!({ "query": "x", "kind": "fix" }), "kind", "kinds"),
+        ("timeline", json!({ "id": "O1", "before": 3 }), "before", "depth_before"),
+        ("get_observations", json!({ "ids": ["O1"], "full": true }), "full", "ids"),
+        ("save_memory", json!({ "text": "x", "tags": [] }), "tags", "title"),
+    ] {
+        let answer = client.request("tools/call", json!({ "name": tool, "arguments": arguments }));
+        assert!(answer["error"].is_object() || answer["result"]["isError"] == true, "{answer}");
+        let text = answer.to_string();
+        assert!(text.contains(&format!("unknown field `{name}`")) && text.contains(known), "{answer}");
+    }
     assert_eq!(client.end(), Some(0));
 }
 

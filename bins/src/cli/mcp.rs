@@ -160,6 +160,7 @@ fn get(memory: &Memory<'_>, records: &Records) -> Result<String> {
         anyhow::bail!("name 1 to {MOST_RECORDS} ids from `search` or `timeline`, such as [\"O345\", \"S6\"]");
     }
     let wanted = records.ids.iter().map(|id| ids::parse(&id.to_string())).collect::<Result<Vec<RecordId>>>()?;
+    let wanted = ids::distinct(wanted);
     let store = memory.existing()?.context(EMPTY)?;
     let found = store.records(&wanted)?;
     let missing = wanted.iter().filter(|id| !found.iter().any(|record| record.record == **id));

@@ -10,6 +10,7 @@ pub(crate) mod render;
 mod upkeep;
 
 use anyhow::Context;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use longhaul_core::Env;
 use longhaul_memory::{Kind, Query};
 use longhaul_store::{Hit, Record, RecordId, What};
@@ -36,6 +37,9 @@ pub(crate) enum Command {
     Forget(forget::Args),
     /// Show how much is remembered, and how much room it takes
     Stats {
+        /// List the tables of the database that take most of the room
+        #[arg(long)]
+        tables: bool,
         /// Print a JSON object
         #[arg(long)]
         json: bool,
@@ -59,7 +63,7 @@ pub(crate) struct Search {
     #[command(flatten)]
     whose: Whose,
     /// Only observations of a kind; may be given more than once
-    #[arg(long, value_name = "KIND", value_parser = kind)]
+    #[arg(long, value_name = "KIND", value_parser = kinds(), ignore_case = true)]
     kind: Vec<Kind>,
     /// Only observations of a file whose path contains this
     #[arg(long, value_name = "PART")]
@@ -112,8 +116,10 @@ pub(crate) struct Get {
     json: bool,
 }
 
-fn kind(name: &str) -> Result<Kind, String> {
-    find::kind(name).map_err(|error| error.to_string())
+/// Returns the parser of `--kind`, which lists the kinds in the help and in its error.
+fn kinds() -> impl TypedValueParser<Value = Kind> {
+    let kind = |name: String| find::kind(&name).map_err(|error| error.to_string());
+    PossibleValuesParser::new(Kind::ALL.map(Kind::as_str)).try_map(kind)
 }
 
 pub(crate) fn run(env: &Env, command: Command) -> anyhow::Result<Exit> {
@@ -124,7 +130,7 @@ pub(crate) fn run(env: &Env, command: Command) -> anyhow::Result<Exit> {
         Command::Get(args) => get(&memory, &args),
         Command::Save(args) => note::run(&memory, args),
         Command::Forget(args) => forget::run(&memory, &args),
-        Command::Stats { json } => upkeep::stats(&memory, json),
+        Command::Stats { tables, json } => upkeep::stats(&memory, tables, json),
         Command::Export(args) => upkeep::export(&memory, &args),
         Command::Import(args) => import::run(&memory, &args),
         Command::Purge(args) => upkeep::purge(&memory, &args),
@@ -186,7 +192,7 @@ fn print(env: &Env, hits: &[Hit], shown: Shown) -> anyhow::Result<()> {
 
 fn get(memory: &Memory<'_>, args: &Get) -> anyhow::Result<Exit> {
     let asked: Vec<_> = args.ids.iter().map(|id| ids::parse(id)).collect();
-    let wanted: Vec<RecordId> = asked.iter().flatten().copied().collect();
+    let wanted: Vec<RecordId> = ids::distinct(asked.iter().flatten().copied());
     let records = match memory.existing()? {
         Some(store) => store.records(&wanted)?,
         None => Vec::new(),

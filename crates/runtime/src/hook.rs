@@ -138,7 +138,8 @@ impl<E: HookEvent<'static>> Hook<E> {
             }
             let name = wire.hook_event_name.as_deref().map(EventName::from_wire);
             if name.is_some_and(|name| name != E::NAME) {
-                return Err(format!("payload is that of another event: {:?}", wire.hook_event_name));
+                let name = wire.hook_event_name.unwrap_or_default();
+                return Err(format!("payload is that of another event: {name}"));
             }
             let event = E::from_wire(wire).map_err(|error| error.to_string())?;
             let home = Home::of(&env).map_err(|error| error.to_string())?;

@@ -6,6 +6,7 @@ mod processes;
 mod reap;
 mod reconcile;
 mod scan;
+mod script;
 mod state;
 mod status_line;
 

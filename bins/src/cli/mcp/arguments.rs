@@ -1,4 +1,5 @@
-//! What each tool takes. The comments become the descriptions that an agent reads.
+//! What each tool takes. The comments become the descriptions that an agent reads. A name that is not here is refused: an
+//! agent that mistypes one would take the answer for that to its question.
 
 use std::fmt;
 
@@ -9,6 +10,7 @@ use crate::cli::memory::find::{Ordering, Type};
 
 /// What `search` takes.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub(super) struct Words {
     /// Words that all must occur; "a phrase" in quotes, -word for what must not. Any text is valid. Leave it out to list
     /// the newest records that pass the filters.
@@ -37,6 +39,7 @@ pub(super) struct Words {
 
 /// What `timeline` takes.
 #[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub(super) struct Around {
     /// The record, such as O345, P12 or S6.
     pub(super) id: Id,
@@ -48,6 +51,7 @@ pub(super) struct Around {
 
 /// What `get_observations` takes.
 #[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub(super) struct Records {
     /// The records, such as ["O345", "P12", "S6"].
     pub(super) ids: Vec<Id>,
@@ -55,6 +59,7 @@ pub(super) struct Records {
 
 /// What `save_memory` takes.
 #[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub(super) struct Note {
     /// What to remember, whole sentences that make sense on their own.
     pub(super) text: String,

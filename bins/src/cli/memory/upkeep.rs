@@ -33,8 +33,8 @@ pub(crate) struct Export {
     /// Write to this file, which only you can read, instead of standard output
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// Taken, as by every command, and changes nothing: there is no other form
-    #[arg(long, hide = true)]
+    /// Print JSON, a line for each record; the only form there is
+    #[arg(long)]
     json: bool,
 }
 
@@ -55,7 +55,7 @@ pub(crate) struct Purge {
     json: bool,
 }
 
-pub(crate) fn stats(memory: &Memory<'_>, json: bool) -> Result<Exit> {
+pub(crate) fn stats(memory: &Memory<'_>, tables: bool, json: bool) -> Result<Exit> {
     let Some(store) = memory.existing()? else {
         if json {
             out::json(&stats_json(&Stats::default(), &[], &[]))?;
@@ -84,7 +84,7 @@ pub(crate) fn stats(memory: &Memory<'_>, json: bool) -> Result<Exit> {
         out::line(&format!("{:14} {} to {}", "from", when(oldest), when(newest)))?;
     }
     out::line(&format!("{:14} {:>12}, {} of it free", "file", bytes(stats.bytes), bytes(stats.free_bytes)))?;
-    for (table, size) in sizes.iter().filter(|(_, size)| *size >= stats.bytes / 100) {
+    for (table, size) in sizes.iter().filter(|(_, size)| tables && *size >= stats.bytes / 100) {
         out::text(&format!("  {table:30} {:>12}", bytes(*size)))?;
     }
     for project in projects.iter().take(LISTED) {
