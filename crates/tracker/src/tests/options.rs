@@ -6,7 +6,7 @@ use super::options;
 use crate::{OPTIONS, Options};
 
 #[test]
-fn the_defaults_are_those_of_the_spec() {
+fn the_defaults_are_those_that_are_documented() {
     let defaults: Vec<(&str, &str)> = OPTIONS.iter().map(|option| (option.name, option.default)).collect();
     let expected = [
         ("key", "a"),
@@ -17,7 +17,7 @@ fn the_defaults_are_those_of_the_spec() {
         ("color-idle", "black"),
         ("color-working", "black"),
         ("color-completed", "black"),
-        ("color-blocked", "black"),
+        ("color-blocked", "white,bg=red,bold"),
         ("icon-idle", "."),
         ("icon-working", "*"),
         ("icon-completed", "+"),
