@@ -5,7 +5,7 @@ use std::path::Path;
 use longhaul_core::Env;
 use serde_json::Value;
 
-use crate::files;
+use crate::bounded_read;
 
 /// The settings that a project may hold, the one that counts first.
 const PROJECT_SETTINGS: [&str; 2] = [".claude/settings.local.json", ".claude/settings.json"];
@@ -20,13 +20,10 @@ pub(crate) fn is_shown(env: &Env, project: &Path) -> bool {
 }
 
 fn command(settings: &Path) -> Option<String> {
-    let bytes = files::open_plain(settings).ok().and_then(|file| files::tail(&file, MAX_SETTINGS).ok())?.0;
+    let bytes = bounded_read::bytes(settings, bounded_read::LARGE).ok()?;
     let settings: Value = serde_json::from_slice(&bytes).ok()?;
     Some(settings.get("statusLine")?.get("command")?.as_str()?.to_owned())
 }
-
-/// The largest settings file that is read.
-const MAX_SETTINGS: usize = 1024 * 1024;
 
 /// Returns whether a command is our status line alone. What follows `--` is shown in its place.
 fn is_ours(command: &str) -> bool {

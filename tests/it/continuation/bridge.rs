@@ -364,9 +364,13 @@ fn what_our_status_line_shows_is_not_said_under_the_prompt_too() {
         let report = json!({ "session": "a", "reason": "answer", "usage": usage(420_000) });
         tell(&bare.sandbox, pid, "turn", report)
     };
-    let context = json!({ "do": "status", "text": "context 42 %, 580k left" });
-    let nothing = json!({ "do": "status", "text": null });
-    assert_eq!(line("~/.local/bin/longhaul statusline"), [nothing]);
-    assert_eq!(line("~/.local/bin/longhaul statusline -- sh -c 'date'"), [context.clone()], "the user's own is shown");
-    assert_eq!(line("date"), [context]);
+    let status = |text: Value| vec![json!({ "do": "status", "text": text })];
+    let context = "context 42 %, 580k left";
+    assert_eq!(line("~/.local/bin/longhaul statusline"), status(Value::Null));
+    assert_eq!(
+        line("~/.local/bin/longhaul statusline -- sh -c 'date'"),
+        status(json!(context)),
+        "the user's own is shown"
+    );
+    assert_eq!(line("date"), status(json!(context)));
 }
