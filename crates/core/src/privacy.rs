@@ -8,8 +8,8 @@ pub const OPEN: &str = "<longhaul-context>\n";
 /// The end of what [`OPEN`] begins.
 pub const CLOSE: &str = "</longhaul-context>";
 
-/// After this many tags everything that follows is dropped: nobody writes so many by hand.
-const MAX_TAGS: usize = 100;
+/// After this many passages everything that follows is dropped: no person writes so many by hand.
+const MAX_PASSAGES: usize = 100;
 
 /// Returns `text` without what stands in private tags.
 ///
@@ -30,13 +30,15 @@ pub fn leaves_open(text: &str) -> bool {
 /// `false` is certain. A tag that is partly written in escapes cannot be told apart without decoding: that is `true`.
 pub fn may_hold_tag(raw: &str) -> bool {
     let signs = raw.split('<').skip(1).chain(raw.split("\\u003c").skip(1)).chain(raw.split("\\u003C").skip(1));
-    signs.into_iter().any(|after| {
-        let after = after.as_bytes();
-        let name = after.strip_prefix(b"/").unwrap_or(after);
-        TAGS.iter().any(|tag| {
-            let same = name.iter().zip(tag.as_bytes()).take_while(|(a, b)| a.eq_ignore_ascii_case(b)).count();
-            same == tag.len() || name.get(same) == Some(&b'\\')
-        })
+    signs.into_iter().any(|after| may_begin_tag(after.as_bytes()))
+}
+
+/// Returns whether what follows a `<` in the inside of a JSON string may be the rest of one of our tags.
+pub fn may_begin_tag(after: &[u8]) -> bool {
+    let name = after.strip_prefix(b"/").unwrap_or(after);
+    TAGS.iter().any(|tag| {
+        let same = name.iter().zip(tag.as_bytes()).take_while(|(a, b)| a.eq_ignore_ascii_case(b)).count();
+        same == tag.len() || name.get(same) == Some(&b'\\')
     })
 }
 
@@ -54,7 +56,8 @@ pub fn defuse(text: &str) -> String {
 #[derive(Debug, Default)]
 pub struct Stripper {
     depth: usize,
-    tags: usize,
+    /// Opening tags so far. Closing tags are not counted: every passage would count twice.
+    passages: usize,
 }
 
 impl Stripper {
@@ -63,7 +66,7 @@ impl Stripper {
         self.depth > 0 || self.is_spent()
     }
 
-    /// Returns what is not private in the next piece; nothing once there were too many tags.
+    /// Returns what is not private in the next piece; nothing once there were too many passages.
     ///
     /// What is returned holds no tag, not even one whose halves stood before and behind a passage.
     pub fn strip(&mut self, text: &str) -> String {
@@ -96,7 +99,7 @@ impl Stripper {
     }
 
     fn count(&mut self, tag: &Tag) {
-        self.tags += 1;
+        self.passages += usize::from(!matches!(tag.kind, Kind::Closing));
         self.depth = match tag.kind {
             Kind::Opening => self.depth + 1,
             Kind::Closing => self.depth.saturating_sub(1),
@@ -105,7 +108,7 @@ impl Stripper {
     }
 
     fn is_spent(&self) -> bool {
-        self.tags > MAX_TAGS
+        self.passages > MAX_PASSAGES
     }
 }
 

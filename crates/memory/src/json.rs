@@ -1,10 +1,12 @@
 //! JSON text that is read without building a tree, and may have been cut.
 
+use memchr::memchr;
+
 /// Returns where the string whose inside begins at `start` has its closing quote.
 pub(crate) fn string_end(text: &str, start: usize) -> Option<usize> {
     let mut from = start;
     loop {
-        let quote = from + text.get(from..)?.find('"')?;
+        let quote = from + memchr(b'"', text.as_bytes().get(from..)?)?;
         let escapes = text.as_bytes()[start..quote].iter().rev().take_while(|byte| **byte == b'\\').count();
         if escapes % 2 == 0 {
             return Some(quote);

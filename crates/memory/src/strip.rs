@@ -2,8 +2,8 @@
 
 use std::borrow::Cow;
 
-use longhaul_core::privacy::{Stripper, may_hold_tag, strip};
-use memchr::{memchr, memmem};
+use longhaul_core::privacy::{Stripper, may_begin_tag, may_hold_tag, strip};
+use memchr::{memchr, memchr_iter, memmem};
 
 use crate::json::{is_key, string_end, unescape};
 
@@ -13,31 +13,41 @@ const NOTHING: &str = "\"\"";
 /// Returns JSON text without the private passages inside its strings; it stays valid, and no tree is built.
 ///
 /// A passage left open in one string goes on through the following ones, in the order of the document, until it is
-/// closed: a patch has one string for every line. After too many tags every string value is empty. Keys lose only what
+/// closed: a patch has one string for every line. After too many passages every string value is empty. Keys lose only what
 /// is private in themselves. A string without a tag stays as it was written, escapes and all.
 ///
 /// Text without any sign that a tag needs is returned as it is, unread. Text with one that is no JSON becomes `""`.
 pub fn strip_json(raw: &str) -> Cow<'_, str> {
-    if memchr(b'<', raw.as_bytes()).is_none() && memmem::find(raw.as_bytes(), b"\\u003").is_none() {
+    let has_escaped_sign = memmem::find(raw.as_bytes(), b"\\u003").is_some();
+    if !has_escaped_sign && memchr(b'<', raw.as_bytes()).is_none() {
         return Cow::Borrowed(raw);
     }
-    strip_strings(raw).unwrap_or(Cow::Borrowed(NOTHING))
+    let may_hold_tag = |inside: &str| match has_escaped_sign {
+        true => may_hold_tag(inside),
+        // Several times faster, and nearly all text is so.
+        false => memchr_iter(b'<', inside.as_bytes()).any(|at| may_begin_tag(&inside.as_bytes()[at + 1..])),
+    };
+    strip_strings(raw, may_hold_tag).unwrap_or(Cow::Borrowed(NOTHING))
 }
 
 /// Strips every string; `None` where the text is no JSON.
-fn strip_strings(raw: &str) -> Option<Cow<'_, str>> {
+fn strip_strings(raw: &str, may_hold_tag: impl Fn(&str) -> bool) -> Option<Cow<'_, str>> {
     let mut stripper = Stripper::default();
     let mut kept = String::new();
     let mut copied = 0;
     let mut at = 0;
-    while let Some(quote) = raw[at..].find('"').map(|quote| at + quote) {
+    while let Some(quote) = memchr(b'"', &raw.as_bytes()[at..]).map(|quote| at + quote) {
         let start = quote + 1;
         let end = string_end(raw, start)?;
         if !is_structure(&raw[at..quote]) {
             return None;
         }
         let inside = &raw[start..end];
-        let stripped = if is_key(&raw[end + 1..]) { strip_key(inside) } else { strip_value(inside, &mut stripper) };
+        let may_hold_tag = may_hold_tag(inside);
+        let stripped = match is_key(&raw[end + 1..]) {
+            true => strip_key(inside, may_hold_tag),
+            false => strip_value(inside, may_hold_tag, &mut stripper),
+        };
         if let Some(stripped) = stripped {
             kept.push_str(&raw[copied..quote]);
             kept.push_str(&serde_json::to_string(&stripped).ok()?);
@@ -56,8 +66,8 @@ fn strip_strings(raw: &str) -> Option<Cow<'_, str>> {
 }
 
 /// Returns a value without what is private; `None` where nothing of it is.
-fn strip_value(inside: &str, stripper: &mut Stripper) -> Option<String> {
-    if inside.is_empty() || !(stripper.is_open() || may_hold_tag(inside)) {
+fn strip_value(inside: &str, may_hold_tag: bool, stripper: &mut Stripper) -> Option<String> {
+    if inside.is_empty() || !(stripper.is_open() || may_hold_tag) {
         return None;
     }
     let text = unescape(inside);
@@ -65,8 +75,8 @@ fn strip_value(inside: &str, stripper: &mut Stripper) -> Option<String> {
 }
 
 /// Returns a key without what is private in itself; `None` where nothing of it is.
-fn strip_key(inside: &str) -> Option<String> {
-    if !may_hold_tag(inside) {
+fn strip_key(inside: &str, may_hold_tag: bool) -> Option<String> {
+    if !may_hold_tag {
         return None;
     }
     let text = unescape(inside);

@@ -49,9 +49,14 @@ fn other_tags_and_signs_are_text() {
 }
 
 #[test]
-fn after_a_hundred_tags_the_rest_is_dropped() {
-    let text = "<private>x</private>y".repeat(60);
-    assert_eq!(strip(&text), "y".repeat(50));
+fn after_a_hundred_passages_the_rest_is_dropped() {
+    let pair = "<private>x</private>y";
+    for pairs in [50, 51, 99, 100] {
+        assert_eq!(strip(&pair.repeat(pairs)), "y".repeat(pairs));
+    }
+    assert_eq!(strip(&pair.repeat(120)), "y".repeat(100));
+    // A closing tag alone hides nothing.
+    assert_eq!(strip(&"</private>y".repeat(200)), "y".repeat(200));
 }
 
 #[test]
