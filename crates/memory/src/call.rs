@@ -82,22 +82,27 @@ impl Call {
     /// In this order: a secret or a passage that reaches over a cut would lose the half by which it is known.
     pub fn new(raw: &RawCall<'_>) -> Self {
         let (input, response) = (strip_json(raw.input), strip_json(raw.response));
-        let kept = |text: &str, max: usize| match raw.secrets {
-            Secrets::Redact => redacted_ends(text, max),
-            Secrets::Keep => cap(text, max),
-        };
         // From the whole input: two long files may differ only in what is cut. What is long cannot be guessed from a hash.
-        let folded = match raw.secrets {
-            Secrets::Redact if input.len() <= GUESSABLE => redact(&input),
-            Secrets::Redact | Secrets::Keep => Cow::Borrowed(&*input),
+        let (folded, kept_input) = match raw.secrets {
+            Secrets::Redact if input.len() <= GUESSABLE => {
+                let redacted = redact(&input);
+                let kept = cap(&redacted, INPUT_CHARS);
+                (redacted, kept)
+            }
+            Secrets::Redact => (Cow::Borrowed(&*input), redacted_ends(&input, INPUT_CHARS)),
+            Secrets::Keep => (Cow::Borrowed(&*input), cap(&input, INPUT_CHARS)),
+        };
+        let kept_response = match raw.secrets {
+            Secrets::Redact => redacted_ends(&response, RESPONSE_CHARS),
+            Secrets::Keep => cap(&response, RESPONSE_CHARS),
         };
         Self {
             tool_use_id: raw.tool_use_id.to_owned(),
             tool: raw.tool.to_owned(),
             prompt_id: raw.prompt_id.to_owned(),
             fold_key: hash(&[raw.tool, &folded, if raw.is_error { "failed" } else { "" }]),
-            input: kept(&input, INPUT_CHARS),
-            response: kept(&response, RESPONSE_CHARS),
+            input: kept_input,
+            response: kept_response,
             is_error: raw.is_error,
             cwd: raw.cwd.to_owned(),
             at: raw.at,

@@ -6,6 +6,9 @@ pub const INPUT_CHARS: usize = 4_096;
 /// How much of a tool's response is kept, in characters.
 pub const RESPONSE_CHARS: usize = 16_384;
 
+/// How much is kept of a prompt or a reply, in characters, wherever it is stored.
+pub const SAID_CHARS: usize = 16_384;
+
 /// Returns `text` in at most `max` characters, cut in the middle with a note of how many are missing.
 ///
 /// Two thirds of what stays are the beginning. Neither a character nor an escape of JSON is cut.

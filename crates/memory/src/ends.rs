@@ -8,6 +8,9 @@ use crate::redact::redact;
 /// How much is looked at beyond what is kept: a name may stand before its secret.
 const MARGIN: usize = 4 * 1024;
 
+/// How many characters beyond what is kept the shorter way must leave: a secret may reach over the border.
+const SPARE: usize = 2 * 1024;
+
 /// No secret is longer than this; a private key, which is made of lines, is found by other means.
 const LONGEST: usize = 64 * 1024;
 
@@ -18,13 +21,21 @@ const OPENING: &str = "-----BEGIN PRIVATE KEY-----";
 ///
 /// Whatever reaches over a border of what is looked at is looked at whole: a secret would otherwise lose the half by which
 /// it is known.
-pub(crate) fn redacted_ends(text: &str, max: usize) -> String {
-    // No character takes more than four bytes.
-    let reach = 4 * max + MARGIN;
+pub fn redacted_ends(text: &str, max: usize) -> String {
+    // Most text is one byte a character and has few secrets, so that little of it is enough.
+    ends_within(text, max, max + MARGIN, SPARE)
+        // No character takes more than four bytes.
+        .or_else(|| ends_within(text, max, 4 * max + MARGIN, 0))
+        .unwrap_or_else(|| cap(&redact(text), max))
+}
+
+/// Returns the two ends, made of `reach` bytes each; `None` where that is the whole text, or leaves less than `spare`
+/// characters of an end beyond what is kept.
+fn ends_within(text: &str, max: usize, reach: usize, spare: usize) -> Option<String> {
     let head_end = border_after(text, reach);
     let tail_start = text.len().checked_sub(reach).map_or(0, |at| border_before(text, at));
     if head_end >= tail_start {
-        return cap(&redact(text), max);
+        return None;
     }
     let head = redact(&text[..head_end]);
     let tail = &text[tail_start..];
@@ -32,7 +43,8 @@ pub(crate) fn redacted_ends(text: &str, max: usize) -> String {
         true => redact(&format!("{OPENING}{tail}")).into_owned(),
         false => redact(tail).into_owned(),
     };
-    cut(&head, &tail, text[head_end..tail_start].chars().count(), max)
+    let is_enough = |end: &str| spare == 0 || end.chars().nth(max / 3 * 2 + spare).is_some();
+    (is_enough(&head) && is_enough(&tail)).then(|| cut(&head, &tail, text[head_end..tail_start].chars().count(), max))
 }
 
 /// Returns where the run of characters that `at` lies in ends, or some place in it where it is longer than any secret.

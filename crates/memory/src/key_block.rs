@@ -1,37 +1,35 @@
 //! Private key blocks, in plain text and in the strings of a document.
 
+use memchr::memmem;
+
 use crate::json::{is_key, string_end};
 use crate::redact::REDACTED;
 
-const BEGIN: &str = "-----BEGIN ";
-const END: &str = "-----END ";
-const DASHES: &str = "-----";
+const BEGIN: &[u8] = b"-----BEGIN ";
+const END: &[u8] = b"-----END ";
+const DASHES: &[u8] = b"-----";
 
 /// The longest kind of key that a block names: `ENCRYPTED`, `PGP`, `OPENSSH` and their like.
 const LABEL_BYTES: usize = 60;
 
 /// Returns where the private key block that begins at `at` ends: the end of the text where it is not closed.
-pub(crate) fn end(text: &str, at: usize) -> Option<usize> {
+pub(crate) fn end(text: &[u8], at: usize) -> Option<usize> {
     let body = at + header(&text[at..], BEGIN)?;
-    let mut from = body;
-    while let Some(found) = text[from..].find(END) {
-        from += found;
-        if let Some(length) = header(&text[from..], END) {
-            return Some(from + length);
-        }
-        from += END.len();
-    }
-    Some(text.len())
+    let ends = memmem::find_iter(&text[body..], END).map(|found| body + found);
+    let closing = ends.into_iter().find_map(|found| header(&text[found..], END).map(|length| found + length));
+    Some(closing.unwrap_or(text.len()))
 }
 
 /// Returns the length of the line that opens or closes a private key.
-fn header(text: &str, opening: &str) -> Option<usize> {
+fn header(text: &[u8], opening: &[u8]) -> Option<usize> {
     let label = text.strip_prefix(opening)?;
-    let label = &label.as_bytes()[..label.len().min(LABEL_BYTES)];
-    let length =
-        label.iter().take_while(|byte| byte.is_ascii_uppercase() || matches!(byte, b' ' | b'0'..=b'9')).count();
+    let length = label
+        .iter()
+        .take(LABEL_BYTES)
+        .take_while(|byte| byte.is_ascii_uppercase() || matches!(byte, b' ' | b'0'..=b'9'))
+        .count();
     let is_private = [&b"PRIVATE KEY"[..], b"PRIVATE KEY BLOCK"].iter().any(|kind| label[..length].ends_with(kind));
-    let closes = text[opening.len() + length..].starts_with(DASHES);
+    let closes = label[length..].starts_with(DASHES);
     (is_private && closes).then_some(opening.len() + length + DASHES.len())
 }
 

@@ -24,7 +24,8 @@ mod summarize;
 mod text;
 
 pub use crate::call::{Call, RawCall, Secrets, fold_key};
-pub use crate::cap::{INPUT_CHARS, RESPONSE_CHARS, cap};
+pub use crate::cap::{INPUT_CHARS, RESPONSE_CHARS, SAID_CHARS, cap};
+pub use crate::ends::redacted_ends;
 pub use crate::observation::{Kind, MadeBy, Observation, Summary};
 pub use crate::observe::{NARRATIVE_CHARS, TITLE_CHARS, command_key, fix_of, observe};
 pub use crate::page::{Page, PageInput, PageLine, PageSummary, page};

@@ -10,6 +10,8 @@ mod page;
 mod payloads;
 mod query;
 mod redact;
+mod redact_encodings;
+mod redact_names;
 mod skip;
 mod strip;
 mod summarize;

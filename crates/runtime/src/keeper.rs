@@ -2,7 +2,7 @@
 
 use longhaul_core::{Config, privacy};
 use longhaul_handoff::{Action, skeleton};
-use longhaul_memory::{INPUT_CHARS, RESPONSE_CHARS, Secrets, cap, redact, strip_json};
+use longhaul_memory::{INPUT_CHARS, RESPONSE_CHARS, SAID_CHARS, Secrets, cap, redact, redacted_ends, strip_json};
 use longhaul_store::{Clean, Work};
 use longhaul_transcript::DetailKind;
 
@@ -28,6 +28,13 @@ impl Keeper {
         self.without_secrets(privacy::strip(text))
     }
 
+    /// Returns what may be kept of a prompt or a reply, in at most [`SAID_CHARS`] characters.
+    ///
+    /// Prompts are compared with what a transcript brings later, so every one of them goes through here.
+    pub fn capped(self, text: &str) -> String {
+        self.ends(&privacy::strip(text), SAID_CHARS)
+    }
+
     /// Returns what of a text may be kept, as one line of at most `max` characters.
     pub fn line(self, text: &str, max: usize) -> String {
         let text = self.clean(text);
@@ -42,6 +49,13 @@ impl Keeper {
         shortened(text.trim(), max)
     }
 
+    fn ends(self, text: &str, max: usize) -> String {
+        match self.secrets {
+            Secrets::Redact => redacted_ends(text, max),
+            Secrets::Keep => cap(text, max),
+        }
+    }
+
     fn without_secrets(self, text: String) -> String {
         match self.secrets {
             Secrets::Redact => redact(&text).into_owned(),
@@ -52,7 +66,7 @@ impl Keeper {
 
 impl Clean for Keeper {
     fn said(&self, text: &str) -> String {
-        self.clean(text)
+        self.capped(text)
     }
 
     fn leaves_open(&self, text: &str) -> bool {
@@ -66,8 +80,8 @@ impl Clean for Keeper {
     fn detail(&self, kind: DetailKind, text: &str) -> String {
         match kind {
             // JSON can write a tag in other words.
-            DetailKind::ToolInput => cap(&self.without_secrets(strip_json(text).into_owned()), INPUT_CHARS),
-            _ => cap(&self.clean(text), RESPONSE_CHARS),
+            DetailKind::ToolInput => self.ends(&strip_json(text), INPUT_CHARS),
+            _ => self.ends(&privacy::strip(text), RESPONSE_CHARS),
         }
     }
 

@@ -1,0 +1,96 @@
+use std::borrow::Cow;
+
+use super::redact::{HEX, check};
+use crate::redact;
+
+/// What is known by its name: what stands before the secret, the secret, and what stands behind it.
+fn named() -> Vec<(&'static str, String, &'static str)> {
+    let mixed = "aB3dE5gH7jK9mN1pQ3sT5vX7";
+    vec![
+        ("PASSWORD=", "hunter2hunter2".to_owned(), ""),
+        ("export DB_PASSWORD='", "correct-horse-battery".to_owned(), "'"),
+        ("PGPASSWORD=", "p@ss,w;rd&x".to_owned(), " psql"),
+        ("SECRET=", "zUp3rGeh3im99".to_owned(), ""),
+        ("TOKEN=", mixed.to_owned(), ""),
+        ("HEROKU_API_KEY=", "01234567-89ab-cdef-0123-456789abcdef".to_owned(), ""),
+        ("DD_API_KEY=", HEX.repeat(2), ""),
+        ("DD_APP_KEY: ", format!("{}01234567", HEX.repeat(2)), ""),
+        ("TWILIO_AUTH_TOKEN=", HEX.repeat(2), ""),
+        ("\"password\": \"", "hunter2!x".to_owned(), "\","),
+        ("password: ", "hunter2hunter2".to_owned(), "\n"),
+        ("api_key = '", mixed.to_owned(), "'"),
+        ("X-Api-Key: ", mixed.to_owned(), ""),
+        ("--token=", mixed.to_owned(), " run"),
+        ("?access_token=", mixed.to_owned(), "&page=2"),
+        ("Authorization: Basic ", "YXBwOnMzY3IzdFBhc3M=".to_owned(), "\r\n"),
+        ("authorization: bearer ", mixed.to_owned(), "\""),
+        ("\"Authorization\": \"Bearer ", mixed.to_owned(), "\""),
+        ("AccountName=a;AccountKey=", format!("{mixed}/{mixed}+{mixed}=="), ";EndpointSuffix=b"),
+        ("postgres://app:", "s3cr3t".to_owned(), "@db:5432/app"),
+        ("mongodb+srv://app:", "p@ss:wörd".to_owned(), "@cluster.example.net/"),
+        ("redis://:", "longpass9".to_owned(), "@cache:6379"),
+        ("https://build:", mixed.to_owned(), "@example.com/x.git"),
+    ]
+}
+
+#[test]
+fn a_secret_is_known_by_the_name_before_it() {
+    for (before, secret, after) in named() {
+        check(&format!("a\n{before}{secret}{after}"), &format!("a\n{before}[redacted]{after}"));
+        let raw = serde_json::to_string(&format!("a\n{before}{secret}{after}")).unwrap();
+        let expected = serde_json::to_string(&format!("a\n{before}[redacted]{after}")).unwrap();
+        check(&raw, &expected);
+    }
+}
+
+#[test]
+fn what_stands_for_a_value_stays() {
+    let same = [
+        "PASSWORD=changeme",
+        "PASSWORD=$DB_PASSWORD",
+        "PASSWORD=${DB_PASSWORD:-x}",
+        "PASSWORD=",
+        "PASSWORD=\"\"",
+        "TOKEN=$(cat token)",
+        "TOKEN: ${{ secrets.GITHUB_TOKEN }}",
+        "TOKEN={{ .Values.token }}",
+        "TOKEN=<your token>",
+        "API_KEY=YOUR_API_KEY_HERE",
+        "API_KEY=xxxxxxxxxxxxxxxx",
+        "password: str",
+        "password: string;",
+        "password: ********",
+        "token = get_token()",
+        "token = get_token2(a)",
+        "let token = self.token2.clone();",
+        "token: Token::Ident2,",
+        "secret: &'static str",
+        "if token == expected1234 {",
+        "password != other1234",
+        "PWD=/home/user1/project2",
+        "OLDPWD=/home/user1",
+        "SSH_KEY=/home/user1/.ssh/id_ed25519",
+        "key: value1234",
+        "monkey=banana12345678901234",
+        "tokens: 123456789",
+        "token: 1234",
+        "max_token=8192",
+        "\"token\": null, \"password\": true",
+        "Authorization: Bearer $TOKEN",
+        "Authorization: Bearer <token>",
+        "Authorization: Bearer token",
+        "Authorization: Basic",
+        "the password: see below",
+        "postgres://localhost:5432/app",
+        "postgres://user:password@localhost/app",
+        "postgres://user:$PASSWORD@localhost/app",
+        "postgres://user:${PASSWORD}@localhost/app",
+        "http://localhost:8080/a@b",
+        "ssh://git@github.com:22/a",
+        "12:34:56 a token: the lexer's",
+        "use crate::token::Token;",
+    ];
+    for text in same {
+        assert!(matches!(redact(text), Cow::Borrowed(kept) if kept == text), "{text}: {}", redact(text));
+    }
+}
