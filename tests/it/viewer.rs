@@ -1,6 +1,7 @@
 //! The page in a real Chromium, served by the real worker, fed by the real hooks.
 
 mod on_its_way;
+mod opening;
 mod pictures;
 mod scene;
 mod several;

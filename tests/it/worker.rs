@@ -1,6 +1,8 @@
 //! The worker, as the real executable: started, asked over HTTP, and ended.
 
 mod client;
+mod late;
+mod opening;
 mod security;
 mod served;
 

@@ -49,11 +49,11 @@ pub(crate) fn run(env: &Env, command: &Command) -> anyhow::Result<Exit> {
 }
 
 fn open(env: &Env, home: &Home) -> anyhow::Result<Exit> {
-    let url = worker::start(home)?.url();
-    if worker::open_browser(env, &url).is_err() {
+    let worker = worker::start(home)?;
+    if worker::open_browser(env, home, &worker).is_err() {
         out::message("There is no browser that could be opened here; open this address:");
     }
-    out::line(&url)?;
+    out::line(&worker.url())?;
     Ok(Exit::Success)
 }
 

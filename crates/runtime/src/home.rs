@@ -29,10 +29,12 @@ const KNOWN: [&str; 12] = [
 ];
 
 /// What lies in the folder, by how its name begins.
-const BEGINNINGS: [&str; 9] = [
+const BEGINNINGS: [&str; 11] = [
     "longhaul.db",
     "longhaul.log",
     "worker.json",
+    "worker-ticket.",
+    "worker-open.",
     "status.tmp",
     "upkeep.tmp",
     "worker.tmp",
@@ -131,6 +133,16 @@ impl Home {
     /// Returns the file that the worker holds locked for as long as it runs.
     pub fn worker_lock(&self) -> PathBuf {
         self.dir.join("worker.lock")
+    }
+
+    /// Returns the file that holds the ticket for opening the worker's page.
+    pub fn worker_ticket(&self) -> PathBuf {
+        self.dir.join("worker-ticket.json")
+    }
+
+    /// Returns the page that leads a browser to the worker.
+    pub fn worker_entrance(&self) -> PathBuf {
+        self.dir.join("worker-open.html")
     }
 
     /// Returns everything in the folder that the program has put there.

@@ -3,6 +3,8 @@
 //! It holds a lock for as long as it lives, so that there is never a second one, and a file that a killed one has left
 //! behind deceives nobody.
 
+pub mod ticket;
+
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};
@@ -170,8 +172,9 @@ pub fn stop(home: &Home) -> Result<bool, Error> {
     Err(Error::TimedOut { program: EXECUTABLE.to_owned(), ms: PATIENCE.as_millis() as u64 })
 }
 
-/// Opens an address in the user's browser.
-pub fn open_browser(env: &Env, url: &str) -> Result<(), Error> {
+/// Opens the page of a running worker in the user's browser.
+pub fn open_browser(env: &Env, home: &Home, worker: &WorkerFile) -> Result<(), Error> {
     let program = if env.platform == Platform::MacOs { "open" } else { "xdg-open" };
-    process::spawn_detached(program, &[url])
+    let entrance = ticket::issue(home, worker, env.now)?;
+    process::spawn_detached(program, &[&entrance.to_string_lossy()])
 }

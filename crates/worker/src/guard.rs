@@ -10,9 +10,10 @@ use axum::http::header::{self, HeaderName};
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
+use longhaul_runtime::worker::ticket;
 
 use crate::answer::Problem;
-use crate::page::LOCKED;
+use crate::page::{ADMITTED, LOCKED};
 use crate::params::Params;
 use crate::routes::Shared;
 use crate::worker::Worker;
@@ -41,7 +42,7 @@ pub(crate) async fn guard(State(worker): State<Shared>, request: Request, next: 
     let is_api = is_data(request.uri().path());
     let entry = check(&worker, &request);
     // Whoever is refused does not keep it running.
-    if matches!(entry, Ok(Entry::Pass | Entry::Exchange(_))) {
+    if matches!(entry, Ok(Entry::Pass | Entry::Exchange(_) | Entry::Admit(_))) {
         worker.touch();
     }
     let mut response = match entry {
@@ -50,6 +51,7 @@ pub(crate) async fn guard(State(worker): State<Shared>, request: Request, next: 
             Problem::new(StatusCode::REQUEST_TIMEOUT, "this took too long", "ask for less").into_response()
         }),
         Ok(Entry::Exchange(cookie)) => exchange(&cookie),
+        Ok(Entry::Admit(cookie)) => admit(&cookie),
         Ok(Entry::Locked) => locked(),
         Err(problem) => problem.into_response(),
     };
@@ -69,6 +71,8 @@ enum Entry {
     Pass,
     /// It brought the token in its address, and gets this cookie for it.
     Exchange(String),
+    /// It brought a ticket in its address, and gets this cookie for it.
+    Admit(String),
     /// It is for the page, and does not know the token.
     Locked,
 }
@@ -111,9 +115,15 @@ fn is_data(path: &str) -> bool {
 fn enter(worker: &Worker, request: &Request) -> Result<Entry, Problem> {
     let params = Params::of(request.uri());
     let token = params.text("token");
+    let cookie = || format!("{}={}; Path=/; HttpOnly; SameSite=Strict", worker.cookie(), worker.file.token);
     if token.is_some_and(|token| is_same(token, &worker.file.token)) {
-        let cookie = format!("{}={}; Path=/; HttpOnly; SameSite=Strict", worker.cookie(), worker.file.token);
-        return Ok(Entry::Exchange(cookie));
+        return Ok(Entry::Exchange(cookie()));
+    }
+    if let Some(given) = params.text("ticket") {
+        let now = longhaul_runtime::env().now;
+        if ticket::redeem(&worker.home, given, now, is_same) {
+            return Ok(Entry::Admit(cookie()));
+        }
     }
     if knows_token(worker, request.headers()) {
         return Ok(Entry::Pass);
@@ -208,6 +218,19 @@ fn is_same(given: &str, token: &str) -> bool {
 fn exchange(cookie: &str) -> Response {
     let mut response = StatusCode::SEE_OTHER.into_response();
     response.headers_mut().insert(header::LOCATION, HeaderValue::from_static("/"));
+    if let Ok(cookie) = HeaderValue::from_str(cookie) {
+        response.headers_mut().insert(header::SET_COOKIE, cookie);
+    }
+    response
+}
+
+/// Sets the cookie with a page that goes on to the real one.
+///
+/// Not by a redirect: the browser came from a file, which is another site, and would not send the cookie along.
+fn admit(cookie: &str) -> Response {
+    let mut response = (StatusCode::OK, ADMITTED).into_response();
+    let kind = HeaderValue::from_static("text/html; charset=utf-8");
+    response.headers_mut().insert(header::CONTENT_TYPE, kind);
     if let Ok(cookie) = HeaderValue::from_str(cookie) {
         response.headers_mut().insert(header::SET_COOKIE, cookie);
     }

@@ -57,6 +57,10 @@ impl PageFile {
     }
 }
 
+/// What a browser is answered that brings a ticket, before it goes on to the page.
+pub(crate) const ADMITTED: &str = "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><title>Longhaul</title>\
+    <meta http-equiv=\"refresh\" content=\"0;url=/\"><p><a href=\"/\">Open Longhaul</a></p></html>";
+
 /// What somebody sees who opens the page without the token.
 pub(crate) const LOCKED: &str = "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><title>Longhaul</title>\
     <p>This page opens with the address that <code>longhaul worker open</code> prints.</p></html>";

@@ -60,6 +60,11 @@ impl Browser {
         self.command("POST", "url", &json!({ "url": url }));
     }
 
+    /// Removes the cookies of the page's site.
+    pub(super) fn forget_cookies(&self) {
+        self.command("DELETE", "cookie", &Value::Null);
+    }
+
     /// Opens another tab, which is the page from then on; returns how to come back to it.
     pub(super) fn new_tab(&self) -> Value {
         let tab = self.command("POST", "window/new", &json!({ "type": "tab" }))["handle"].clone();
