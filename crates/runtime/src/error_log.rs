@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use longhaul_core::clock::{date_of, time_of};
 use longhaul_core::{Env, Millis};
+use longhaul_memory::redact;
 
 use crate::{Home, files};
 
@@ -33,6 +34,8 @@ impl ErrorLog {
     pub fn write(&self, message: &str) {
         let Some(path) = &self.path else { return };
         let printable = |c: char| if c.is_control() { ' ' } else { c };
+        // A message may quote what a program or a person wrote.
+        let message = redact(message);
         let message: String = message.chars().take(MAX_MESSAGE).map(printable).collect();
         let line = format!("{} {}: {message}\n", utc(self.now), self.who);
         let Ok(mut file) = files::open_append(path) else { return };

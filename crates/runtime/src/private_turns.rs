@@ -14,7 +14,8 @@ use crate::{Error, Home, bounded_read, files};
 pub(crate) struct PrivateTurns {
     prompts: Vec<String>,
     agents: Vec<String>,
-    is_running: bool,
+    /// The prompt of the newest turn where that is private; empty where the client did not say.
+    running: Option<String>,
 }
 
 impl PrivateTurns {
@@ -26,10 +27,10 @@ impl PrivateTurns {
             match line.split_once(' ').unwrap_or((line, "")) {
                 ("+", id) => {
                     turns.prompts.push(id.to_owned());
-                    turns.is_running = true;
+                    turns.running = Some(id.to_owned());
                 }
                 ("@", id) => turns.agents.push(id.to_owned()),
-                ("-", _) => turns.is_running = false,
+                ("-", _) => turns.running = None,
                 _ => {}
             }
         }
@@ -39,11 +40,18 @@ impl PrivateTurns {
     /// Returns whether an event belongs to a private turn: by its prompt, else by whether one is running.
     pub(crate) fn include(&self, common: &Common) -> bool {
         let by_agent = common.agent_id.as_deref().is_some_and(|id| self.agents.iter().any(|listed| listed == id));
-        by_agent
-            || match common.prompt_id.as_deref().filter(|id| !id.is_empty()) {
-                Some(id) => self.has_prompt(id),
-                None => self.is_running,
-            }
+        by_agent || self.include_prompt(common.prompt_id.as_deref())
+    }
+
+    /// Returns whether what was done for a prompt is private: by its id, else by whether a private turn is running.
+    ///
+    /// A call may come late, while a later turn is running.
+    pub(crate) fn include_prompt(&self, prompt_id: Option<&str>) -> bool {
+        match prompt_id.filter(|id| !id.is_empty()) {
+            // A private prompt without an id may be any that is not known.
+            Some(id) => self.has_prompt(id) || self.running.as_deref() == Some(""),
+            None => self.is_running(),
+        }
     }
 
     /// Returns whether the turn of that id is private.
@@ -58,7 +66,7 @@ impl PrivateTurns {
 
     /// Returns whether the newest turn is private.
     pub(crate) fn is_running(&self) -> bool {
-        self.is_running
+        self.running.is_some()
     }
 }
 

@@ -76,7 +76,7 @@ pub fn on_prompt(hook: &mut Hook<UserPromptSubmit>) -> Result<Flow, Error> {
     }
     let mut store = hook.store()?;
     let Some(session) = register(&store, &hook.env, common)? else { return Ok(Flow::Next) };
-    let prompt = hook.keeper().clean(&hook.event.prompt);
+    let prompt = hook.keeper().capped(&hook.event.prompt);
     let kept = Some(prompt.trim()).filter(|prompt| !prompt.is_empty() && !hook.is_private());
     let before = store.count_prompt(&session.session, kept)?;
     // Another bundle may have counted it first.

@@ -62,7 +62,7 @@ pub fn on_session_start(hook: &mut Hook<SessionStart>) -> Result<Flow, Error> {
 
 /// Sees to it, once the answer is out, that raw text which is too old is dropped.
 pub fn drop_old_text(hook: &mut Hook<SessionStart>) -> Result<Flow, Error> {
-    if hook.remembers() && hook.config.memory.retention_days.0 > 0.0 {
+    if hook.remembers() {
         upkeep::begin(&hook.home, hook.env.now)?;
     }
     Ok(Flow::Next)

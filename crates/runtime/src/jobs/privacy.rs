@@ -1,11 +1,11 @@
 //! Turns of which nothing may be kept.
 
-use longhaul_core::SessionId;
 use longhaul_core::event::{HookEvent, SubagentStart, UserPromptSubmit};
 use longhaul_core::guard::{in_subagent, is_task_notification};
+use longhaul_core::{SessionId, privacy};
 
 use crate::private_turns::{self, PrivateTurns};
-use crate::{Error, Flow, Home, Hook, Keeper};
+use crate::{Error, Flow, Home, Hook};
 
 /// Notes whether the prompt begins a private turn.
 ///
@@ -21,7 +21,7 @@ pub fn on_prompt(hook: &mut Hook<UserPromptSubmit>) -> Result<Flow, Error> {
         // What a private turn's subagent brings back is as private as the turn.
         known.are_named_in(prompt)
     } else {
-        is_wholly_private(prompt, hook.keeper())
+        is_wholly_private(prompt)
     };
     mark(&hook.home, &common.session, common.prompt_id.as_deref(), is_private)?;
     Ok(Flow::Next)
@@ -45,8 +45,8 @@ impl<E: HookEvent<'static>> Hook<E> {
 }
 
 /// Returns whether nothing of a prompt may be kept.
-pub(crate) fn is_wholly_private(prompt: &str, keeper: Keeper) -> bool {
-    !prompt.trim().is_empty() && keeper.clean(prompt).trim().is_empty()
+pub(crate) fn is_wholly_private(prompt: &str) -> bool {
+    !prompt.trim().is_empty() && privacy::strip(prompt).trim().is_empty()
 }
 
 /// Notes whether the turn that a prompt begins, or is typed into, is private.
@@ -61,9 +61,9 @@ pub(crate) fn mark(home: &Home, session: &SessionId, prompt_id: Option<&str>, is
     Ok(())
 }
 
-/// Returns whether nothing of a session's running turn may be kept.
-pub(crate) fn is_private(home: &Home, session: &SessionId) -> bool {
-    PrivateTurns::load(home, session).is_running()
+/// Returns whether nothing may be kept of what was done for a prompt, which need not be the running one.
+pub(crate) fn is_private(home: &Home, session: &SessionId, prompt_id: Option<&str>) -> bool {
+    PrivateTurns::load(home, session).include_prompt(prompt_id)
 }
 
 /// Returns whether this very prompt is one that nothing may be kept of.

@@ -15,6 +15,9 @@ use crate::{Error, Flow, Hook};
 /// How much of a prompt is kept to tell sessions apart.
 const SUMMARY_CHARS: usize = 80;
 
+/// How much of the client's message is kept as the reason why it waits.
+const MESSAGE_CHARS: usize = 200;
+
 /// Adds the session.
 pub fn on_session_start(hook: &mut Hook<SessionStart>) -> Result<Flow, Error> {
     hook.track(|hook, tracker| tracker.begin(&hook.event.common, Status::Idle, None))
@@ -27,8 +30,8 @@ pub fn on_prompt(hook: &mut Hook<UserPromptSubmit>) -> Result<Flow, Error> {
     }
     hook.track(|hook, tracker| {
         let prompt = &hook.event.prompt;
-        let summary = (!is_task_notification(prompt))
-            .then(|| summarize(&hook.keeper().clean(prompt)))
+        let summary = (!is_task_notification(prompt) && !hook.is_private())
+            .then(|| summarize(&hook.keeper().capped(prompt)))
             .filter(|summary| !summary.is_empty());
         tracker.prompt(&hook.event.common, summary.as_deref())
     })
@@ -63,7 +66,11 @@ pub fn on_notification(hook: &mut Hook<Notification>) -> Result<Flow, Error> {
         return Ok(Flow::Next);
     }
     hook.track(|hook, tracker| {
-        let (session, message) = (&hook.event.common.session, hook.event.message.as_deref());
+        let session = &hook.event.common.session;
+        // It may quote what the turn is about.
+        let message = hook.event.message.as_deref().filter(|_| !hook.is_private());
+        let message = message.map(|message| hook.keeper().line(message, MESSAGE_CHARS));
+        let message = message.as_deref().filter(|message| !message.is_empty());
         // Only a permission has been told of before, at once.
         if hook.event.kind.as_deref() == Some("elicitation_dialog") {
             tracker.apply(session, Trigger::Notified, message, Told::Nowhere)
@@ -95,7 +102,10 @@ pub fn on_failure(hook: &mut Hook<StopFailure>) -> Result<Flow, Error> {
     if in_subagent(&hook.event.common) {
         return Ok(Flow::Next);
     }
-    hook.track(|hook, tracker| tracker.fail(&hook.event.common.session, hook.event.error.as_deref().unwrap_or("error")))
+    hook.track(|hook, tracker| {
+        let error = hook.keeper().line(hook.event.error.as_deref().unwrap_or_default(), MESSAGE_CHARS);
+        tracker.fail(&hook.event.common.session, if error.is_empty() { "error" } else { &error })
+    })
 }
 
 /// Counts a subagent.

@@ -90,14 +90,15 @@ impl Host<'_> {
         if let Some(number) = store.prompt_number(session.as_str(), prompt.id)? {
             return Ok(Some(number));
         }
-        let said_before = privacy::is_marked(self.home, session, prompt.id);
-        let is_private = privacy::is_wholly_private(prompt.text, self.keeper());
+        if privacy::is_marked(self.home, session, prompt.id) {
+            // Told again, perhaps while a later turn is running, which it must not make private.
+            return Ok(None);
+        }
+        let is_private = privacy::is_wholly_private(prompt.text);
         // Before anything else hears of it: tools may run meanwhile.
         privacy::mark(self.home, session, Some(prompt.id), is_private)?;
-        let kept = clean_prompt(prompt.text, self.keeper()).filter(|_| !privacy::is_private(self.home, session));
-        if !said_before {
-            store.count_prompt(session.as_str(), kept.as_deref())?;
-        }
+        let kept = clean_prompt(prompt.text, self.keeper()).filter(|_| !is_private);
+        store.count_prompt(session.as_str(), kept.as_deref())?;
         match kept {
             Some(text) => Ok(store.remember_prompt(session.as_str(), Some(prompt.id), &text, self.env.now)?),
             None => Ok(None),
@@ -118,7 +119,7 @@ impl Host<'_> {
         if is_skipped(call.tool, &self.config.memory.skip_tools.0) {
             return Ok(Noted::Skipped);
         }
-        if privacy::is_private(self.home, session) {
+        if privacy::is_private(self.home, session, call.prompt_id) {
             return Ok(Noted::Private);
         }
         if store.knows_call(call.id)? {
@@ -138,10 +139,21 @@ impl Host<'_> {
         reply: &str,
     ) -> Result<(), Error> {
         let Some(id) = SessionId::new(&session.session) else { return Ok(()) };
-        if !privacy::is_private(self.home, &id) {
-            keep_last_reply(store, session, prompt_id, reply, self.keeper(), self.env.now)?;
+        if privacy::is_private(self.home, &id, prompt_id) {
+            return self.settle(store, &id);
         }
-        self.settle(store, &id)
+        let asked = match prompt_id {
+            Some(prompt) => store.prompt_text(id.as_str(), prompt)?,
+            None => None,
+        };
+        // A later prompt may be running, even a private one.
+        let session = Session { last_prompt: asked.or_else(|| session.last_prompt.clone()), ..session.clone() };
+        keep_last_reply(store, &session, prompt_id, reply, self.keeper(), self.env.now)?;
+        take_in(store, self.home, &id, self.env, None)?;
+        if has_something_to_say(&session) {
+            sum_up(store, &session, self.env.now)?;
+        }
+        Ok(())
     }
 
     /// Marks a session as completed.

@@ -62,7 +62,7 @@ pub(crate) fn keep_last_reply(
     keeper: Keeper,
     now: Millis,
 ) -> Result<(), Error> {
-    let reply = keeper.clean(reply);
+    let reply = keeper.capped(reply);
     let is_private = session.prompts > 0 && session.last_prompt.is_none();
     if !reply.trim().is_empty() && !is_private {
         let turn = format!("hook:{}", prompt_id.unwrap_or("unknown"));

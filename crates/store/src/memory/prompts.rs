@@ -26,6 +26,16 @@ impl Store {
         Ok(number)
     }
 
+    /// Returns the text of the prompt that has this id in a session, if it is remembered.
+    pub fn prompt_text(&self, session: &str, prompt_id: &str) -> Result<Option<String>, StoreError> {
+        let sql = "SELECT u.prompt FROM user_prompts u JOIN sessions s ON s.id = u.session_id
+                   WHERE s.session_id = ?1 AND u.prompt_id = ?2 ORDER BY u.prompt_number DESC LIMIT 1";
+        self.connection
+            .query_row(sql, (session, prompt_id), |row| row.get(0))
+            .optional()
+            .map_err(cannot("look for the prompt"))
+    }
+
     /// Returns the number of the prompt that has this id in a session, if it is remembered.
     pub fn prompt_number(&self, session: &str, prompt_id: &str) -> Result<Option<i64>, StoreError> {
         let failed = cannot("look for the prompt");
