@@ -1,7 +1,10 @@
 //! Memory by way of the hooks: what is kept, what is shown, and what leaves not one byte.
 
 mod damage;
-mod private;
+mod false_alarms;
+mod long_prompts;
+pub(crate) mod private;
+mod secrets;
 
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -40,17 +40,14 @@ const SUMMED_UP: usize = 40;
 /// How many of a project's newest records a page is made of.
 const PAGE_LINES: usize = 120;
 
-/// How much of a prompt is remembered, in characters.
-const PROMPT_CHARS: usize = 16_384;
-
 /// With less time than this left, the rest is left to the next time.
 const TIME_NEEDED: std::time::Duration = std::time::Duration::from_millis(100);
 
 /// Returns a prompt as it is remembered; `None` where nothing of it may be.
 pub(crate) fn clean_prompt(prompt: &str, keeper: Keeper) -> Option<String> {
-    let prompt = keeper.clean(prompt);
+    let prompt = keeper.capped(prompt);
     let prompt = prompt.trim();
-    (!prompt.is_empty()).then(|| longhaul_memory::cap(prompt, PROMPT_CHARS))
+    (!prompt.is_empty()).then(|| prompt.to_owned())
 }
 
 /// Returns whether a project is not to be remembered.

@@ -4,6 +4,7 @@
 //! is not here but in handoff's `details`, once, under the call's id.
 
 mod forget;
+mod long_texts;
 mod move_in;
 mod names;
 mod notes;

@@ -9,7 +9,7 @@ use super::Session;
 use crate::sandbox::Sandbox;
 
 /// Returns the files below `dir` that hold `needle`, as it is or as a database's full-text index would fold it.
-pub(super) fn holders(dir: &Path, needle: &str) -> Vec<String> {
+pub(crate) fn holders(dir: &Path, needle: &str) -> Vec<String> {
     let mut found = Vec::new();
     for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
         let path = entry.path();
@@ -27,7 +27,7 @@ pub(super) fn holders(dir: &Path, needle: &str) -> Vec<String> {
 
 /// Fails where `needle` is anywhere below the sandbox's data.
 #[track_caller]
-fn assert_nowhere(sandbox: &Sandbox, needle: &str, when: &str) {
+pub(super) fn assert_nowhere(sandbox: &Sandbox, needle: &str, when: &str) {
     assert_eq!(holders(&sandbox.data_dir(), needle), [""; 0], "{needle} {when}");
 }
 
@@ -235,6 +235,56 @@ fn what_a_transcript_tells_of_a_private_turn_is_not_taken_in() {
         assert_nowhere(&sandbox, secret, "at the end");
     }
     assert_ne!(holders(&sandbox.data_dir(), "bratislava"), [""; 0], "what is public is kept");
+}
+
+#[test]
+fn a_notification_says_nothing_of_a_private_turn() {
+    let sandbox = Sandbox::new();
+    let session = Session::new(&sandbox, "s");
+    session.start("startup");
+    session.prompt("<private>where is zanzibar</private>");
+    session.fire("Notification-permission_prompt", json!({ "message": "Claude wants to read kalamazoo" }));
+    let elicitation = json!({ "notification_type": "elicitation_dialog", "message": "Which part of timbuktu?" });
+    session.fire("Notification-permission_prompt", elicitation);
+    for secret in ["zanzibar", "kalamazoo", "timbuktu"] {
+        assert_nowhere(&sandbox, secret, "after a notification");
+    }
+    assert_eq!(super::rows(&sandbox, "SELECT status FROM agents"), ["blocked"], "it waits all the same");
+    // The next turn is public, and a late notice of the private one is not.
+    session.prompt("and where is bratislava");
+    let late = json!({ "prompt_id": "s-1", "message": "Claude wants to read reykjavik" });
+    session.fire("Notification-permission_prompt", late);
+    assert_nowhere(&sandbox, "reykjavik", "after a late notification");
+    let public = Session::new(&sandbox, "public");
+    public.start("startup");
+    public.prompt("where is ljubljana");
+    public.fire("Notification-permission_prompt", json!({ "message": "Claude wants to read montevideo" }));
+    assert_ne!(holders(&sandbox.data_dir(), "montevideo"), [""; 0], "what is public is kept");
+}
+
+#[test]
+fn a_late_tool_call_belongs_to_the_prompt_that_it_names() {
+    let sandbox = Sandbox::new();
+    let session = Session::new(&sandbox, "s");
+    session.start("startup");
+    let call = |prompt: &str, id: &str, word: &str| {
+        let input = json!({ "command": format!("grep {word} map") });
+        let changes = json!({ "prompt_id": prompt, "tool_use_id": id, "tool_name": "Bash", "tool_input": input,
+                              "tool_response": { "stdout": word } });
+        session.fire("PostToolUse", changes);
+    };
+    session.prompt("<private>where is zanzibar</private>");
+    session.prompt("and where is bratislava");
+    call("s-1", "t1", "kalamazoo");
+    session.prompt("<private>where is timbuktu</private>");
+    call("s-2", "t2", "ljubljana");
+    session.stop("It is in ouagadougou.");
+    for secret in ["zanzibar", "kalamazoo", "timbuktu", "ouagadougou"] {
+        assert_nowhere(&sandbox, secret, "at the end");
+    }
+    for word in ["bratislava", "ljubljana"] {
+        assert_ne!(holders(&sandbox.data_dir(), word), [""; 0], "{word}");
+    }
 }
 
 #[test]

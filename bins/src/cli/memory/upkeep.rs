@@ -11,7 +11,7 @@ use longhaul_core::Millis;
 use longhaul_core::clock::DAY_MS;
 use longhaul_runtime::ErrorLog;
 use longhaul_runtime::memory::folder_of;
-use longhaul_runtime::memory::upkeep::drop_old_text;
+use longhaul_runtime::memory::upkeep::{cut_long_texts, drop_old_text};
 use longhaul_store::{KnownProject, Stats, Store};
 use serde_json::{Value, json};
 
@@ -171,6 +171,7 @@ pub(crate) fn purge(memory: &Memory<'_>, args: &Purge) -> Result<Exit> {
         Some(days) => {
             confirm(&format!("Drop raw tool text that is older than {days} days?"), args.yes)?;
             let age = days.saturating_mul(DAY_MS.unsigned_abs());
+            cut_long_texts(&mut store)?;
             format!("{} raw texts", drop_raw(&mut store, Millis(memory.env.now.0.saturating_sub(age)))?)
         }
         None => {

@@ -1,7 +1,10 @@
-//! What is done for the memory once a day, beside the hooks: raw text that is too old goes, and its room is given back.
+//! What is done for the memory once a day, beside the hooks: raw text that is too old goes, and its room is given back;
+//! prompts and replies that are too long are cut.
 
 use longhaul_core::clock::DAY_MS;
 use longhaul_core::{Config, Env, Millis};
+use longhaul_memory::{SAID_CHARS, cap};
+use longhaul_store::Store;
 
 use crate::{Error, Home, bounded_read, files, process};
 
@@ -28,11 +31,32 @@ pub(crate) fn begin(home: &Home, now: Millis) -> Result<(), Error> {
     process::spawn_sibling("longhaul", &args).map(drop)
 }
 
+/// Cuts prompts and replies that were stored before there was a limit; returns how many.
+pub fn cut_long_texts(store: &mut Store) -> Result<usize, Error> {
+    /// So many may be as large as a request may be; each transaction must be short.
+    const LONG_AT_ONCE: usize = 20;
+
+    let mut done = 0;
+    loop {
+        let cut = store.cut_long_texts(SAID_CHARS, LONG_AT_ONCE, |text| cap(text, SAID_CHARS))?;
+        done += cut;
+        if cut < LONG_AT_ONCE {
+            return Ok(done);
+        }
+    }
+}
+
 /// Drops raw text that has been kept long enough; returns how many pieces. It outlives the session that began it.
 pub fn drop_old_text(env: &Env, home: &Home, config: &Config) -> Result<usize, Error> {
     process::leave_session();
     let days = config.memory.retention_days.0;
-    let Some(mut store) = home.existing_store()?.filter(|_| days > 0.0) else { return Ok(0) };
+    let Some(mut store) = home.existing_store()? else { return Ok(0) };
+    if cut_long_texts(&mut store)? > 0 {
+        store.settle_writes()?;
+    }
+    if days <= 0.0 {
+        return Ok(0);
+    }
     let before = Millis(env.now.0.saturating_sub((days * DAY_MS as f64) as u64));
     let mut dropped = 0;
     while dropped < MOST {

@@ -134,8 +134,8 @@ impl<'a> Teller<'a> {
         }
         if is_over {
             let asked = turn.prompt.as_ref().filter(|_| turn.origin.is_person());
-            let asked = asked.map(|asked| self.keeper.clean(&asked.text)).unwrap_or_default();
-            keep_newest(&mut self.said, (asked, self.keeper.clean(&turn.reply())));
+            let asked = asked.map(|asked| self.keeper.capped(&asked.text)).unwrap_or_default();
+            keep_newest(&mut self.said, (asked, self.keeper.capped(&turn.reply())));
         }
         part
     }

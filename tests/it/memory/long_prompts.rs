@@ -1,0 +1,68 @@
+//! Prompts and replies of megabytes: what is stored of them has a limit, and says what was left out.
+
+use rusqlite::Connection;
+use serde_json::json;
+
+use super::{Session, rows};
+use crate::sandbox::Sandbox;
+
+/// Every column that holds what was said.
+const LONGEST: &str = "SELECT max(n) FROM (
+    SELECT max(length(first_user_prompt)) n FROM sessions UNION ALL SELECT max(length(last_prompt)) FROM sessions
+    UNION ALL SELECT max(length(text)) FROM bodies UNION ALL SELECT max(length(prompt)) FROM user_prompts
+    UNION ALL SELECT max(length(pending_reply)) FROM turns UNION ALL SELECT max(length(note)) FROM bookmarks)";
+
+fn longest(sandbox: &Sandbox) -> usize {
+    rows(sandbox, &LONGEST.replacen("max(n)", "CAST(max(n) AS TEXT)", 1))[0].parse().unwrap()
+}
+
+fn long(word: &str) -> String {
+    format!("{word} {}", "lorem ipsum ".repeat(5_000_000 / 12))
+}
+
+#[test]
+fn a_prompt_of_megabytes_is_stored_by_its_two_ends() {
+    let sandbox = Sandbox::new();
+    let session = Session::new(&sandbox, "s");
+    session.start("startup");
+    session.prompt(&format!("{} the last word: montevideo", long("first: reykjavik")));
+    session.stop(&format!("{} ushuaia", long("answer: paramaribo")));
+    session.fire("UserPromptSubmit", json!({ "prompt": format!("· {}", long("note")) }));
+    session.fire("SessionEnd-prompt_input_exit", json!({}));
+    assert!(longest(&sandbox) <= 16_384, "{}", longest(&sandbox));
+    for column in ["first_user_prompt", "last_prompt"] {
+        let kept = rows(&sandbox, &format!("SELECT {column} FROM sessions"));
+        let kept = &kept[0];
+        assert!(kept.contains("reykjavik") && kept.contains("montevideo"), "{column} has both ends");
+        assert!(kept.contains("characters left out"), "{column} says what is missing");
+    }
+    let bytes: u64 = std::fs::metadata(sandbox.data_dir().join("longhaul.db")).unwrap().len();
+    assert!(bytes < 1_000_000, "{bytes}");
+}
+
+/// What a version without a limit has left behind.
+fn store_long(sandbox: &Sandbox) {
+    let session = Session::new(sandbox, "s");
+    session.start("startup");
+    session.prompt("short");
+    session.stop("short, too");
+    let database = Connection::open(sandbox.data_dir().join("longhaul.db")).unwrap();
+    let long = long("zanzibar");
+    database.execute("UPDATE sessions SET first_user_prompt = ?1, last_prompt = ?1", [&long]).unwrap();
+    assert!(database.execute("UPDATE bodies SET text = ?1", [&long]).unwrap() > 0);
+    assert!(database.execute("UPDATE turns SET pending_reply = ?1", [&long]).unwrap() > 0);
+}
+
+#[test]
+fn upkeep_and_purge_cut_what_was_stored_without_a_limit() {
+    for args in [&["memory", "upkeep"][..], &["memory", "purge", "--older-than", "0", "--yes"]] {
+        let sandbox = Sandbox::new();
+        store_long(&sandbox);
+        assert!(longest(&sandbox) > 4_000_000);
+        let outcome = sandbox.longhaul(args);
+        assert_eq!(outcome.status, Some(0), "{outcome:?}");
+        assert!(longest(&sandbox) <= 16_384, "{args:?}: {}", longest(&sandbox));
+        let kept = rows(&sandbox, "SELECT first_user_prompt FROM sessions WHERE session_id = 's'");
+        assert!(kept[0].starts_with("zanzibar") && kept[0].contains("characters left out"), "{args:?}");
+    }
+}
