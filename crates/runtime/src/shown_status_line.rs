@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use longhaul_core::Env;
+use longhaul_core::{Env, json_text};
 use serde_json::Value;
 
 use crate::bounded_read;
@@ -21,7 +21,7 @@ pub(crate) fn is_shown(env: &Env, project: &Path) -> bool {
 
 fn command(settings: &Path) -> Option<String> {
     let bytes = bounded_read::bytes(settings, bounded_read::LARGE).ok()?;
-    let settings: Value = serde_json::from_slice(&bytes).ok()?;
+    let settings: Value = json_text::from_file(&bytes).ok()?;
     Some(settings.get("statusLine")?.get("command")?.as_str()?.to_owned())
 }
 

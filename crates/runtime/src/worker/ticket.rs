@@ -11,7 +11,7 @@ use longhaul_core::Millis;
 use serde::{Deserialize, Serialize};
 
 use super::{WorkerFile, new_token};
-use crate::{Error, Home, files};
+use crate::{Error, Home, bounded_read, files};
 
 /// How long a ticket is good: a browser that has to start first needs some seconds.
 const GOOD_FOR: Duration = Duration::from_secs(60);
@@ -44,7 +44,7 @@ pub fn issue(home: &Home, worker: &WorkerFile, now: Millis) -> Result<PathBuf, E
 ///
 /// A wrong ticket leaves the right one good: otherwise anyone on this machine could void it.
 pub fn redeem(home: &Home, given: &str, now: Millis, is_same: impl Fn(&str, &str) -> bool) -> bool {
-    let Ok(text) = fs::read(home.worker_ticket()) else { return false };
+    let Ok(text) = bounded_read::bytes(&home.worker_ticket(), bounded_read::SMALL) else { return false };
     let Ok(ticket) = serde_json::from_slice::<Ticket>(&text) else { return false };
     if ticket.ticket.is_empty() || !is_same(given, &ticket.ticket) {
         return false;
