@@ -37,6 +37,26 @@ fn broken_settings_are_not_a_plugin_that_is_switched_off() {
 }
 
 #[test]
+fn a_plugin_that_only_the_project_switches_on_is_enabled_there() {
+    let machine = installed();
+    // The client is asked in the root folder, where it calls such a plugin disabled.
+    fs::write(machine.sandbox.path("client/disabled"), "").unwrap();
+    finds(&machine, "hooks", "broken", "is switched off");
+    let folder = machine.sandbox.project().join(".claude");
+    fs::create_dir_all(&folder).unwrap();
+    let switch = |name: &str, is_on: bool| {
+        let settings = json!({ "enabledPlugins": { "longhaul@longhaul": is_on } });
+        fs::write(folder.join(name), settings.to_string()).unwrap();
+    };
+    switch("settings.json", true);
+    let all = machine.longhaul(&["doctor", "--json"]).stdout;
+    assert!(!all.contains("is switched off"), "{all}");
+    // The settings that only this user has for the project come after those of the project.
+    switch("settings.local.json", false);
+    finds(&machine, "hooks", "broken", "is switched off");
+}
+
+#[test]
 fn another_version_on_the_path_than_in_the_plugin_is_found() {
     let machine = installed();
     assert!(!machine.longhaul(&["doctor", "--json"]).stdout.contains("\"versions\""));

@@ -88,7 +88,8 @@ pub(super) fn settings_files(env: &Env, places: &Places, project: &Path) -> (Rea
 
 /// Returns every place that registers hooks of ours.
 pub(super) fn sources(client: &Client, files: &[(PathBuf, Value)]) -> Vec<Source> {
-    let plugins = client.plugins().iter().filter(|plugin| plugin.is_ours()).map(of_plugin);
+    let ours = client.plugins().iter().filter(|plugin| plugin.is_ours());
+    let plugins = ours.map(|plugin| of_plugin(plugin, is_enabled(plugin, files)));
     let settings = files.iter().filter_map(|(path, value)| {
         let hooks = settings::executables_in(value);
         let programs = hooks.iter().map(|(_, command)| PathBuf::from(command)).filter(|path| path.is_absolute());
@@ -111,7 +112,16 @@ pub(super) fn job_of(plugin: &str) -> Option<&str> {
     plugin.strip_prefix(PLUGIN)?.strip_prefix('-')
 }
 
-fn of_plugin(plugin: &Plugin) -> Source {
+/// Returns whether a plugin's hooks run here.
+///
+/// The client is asked in the root folder, so its answer leaves out what the project's settings say. The file that is
+/// listed last has the last word, as in the client.
+fn is_enabled(plugin: &Plugin, files: &[(PathBuf, Value)]) -> bool {
+    let by_settings = files.iter().rev().find_map(|(_, value)| value["enabledPlugins"][&plugin.id].as_bool());
+    by_settings.unwrap_or(plugin.enabled)
+}
+
+fn of_plugin(plugin: &Plugin, is_enabled: bool) -> Source {
     let root = plugin.folder().unwrap_or(Path::new(""));
     let hooks: Value = bounded_read::bytes(&root.join("hooks/hooks.json"), bounded_read::LARGE)
         .ok()
@@ -126,7 +136,7 @@ fn of_plugin(plugin: &Plugin) -> Source {
         id: Some(plugin.id.clone()),
         version: Some(plugin.version.clone()).filter(|version| !version.is_empty()),
         job: job_of(plugin.name()).map(str::to_owned),
-        is_enabled: plugin.enabled,
+        is_enabled,
         events: hooks.len(),
         missing: programs.filter(|path| !is_executable(path)).collect(),
         errors: plugin.errors.clone(),
