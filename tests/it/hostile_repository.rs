@@ -1,7 +1,7 @@
 //! A repository that names a program wherever git would run one: Longhaul runs none of them.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -66,6 +66,11 @@ impl<'a> Hostile<'a> {
         let text = format!("#!/bin/sh\necho \"$0 $*\" >> '{}'\ncat\n", hostile.marker().display());
         fs::write(&script, text).unwrap();
         fs::set_permissions(&script, PermissionsExt::from_mode(0o755)).unwrap();
+        // In place of a browser, which no test may open.
+        fs::create_dir(sandbox.path("browser")).unwrap();
+        for name in ["open", "xdg-open"] {
+            symlink("/bin/true", sandbox.path("browser").join(name)).unwrap();
+        }
         hostile.fill(disguise, &git_dir);
         hostile.arm(disguise, &git_dir, &script);
         hostile
@@ -99,6 +104,13 @@ impl<'a> Hostile<'a> {
                 }
             }
             Disguise::Folder | Disguise::File => fs::rename(made.join(".git"), git_dir).unwrap(),
+        }
+        if let Disguise::Bare = disguise {
+            // The repository around it has a commit, as a clone has: git is started there.
+            let project = self.sandbox.project();
+            git(self.sandbox, &project, &["add", "."]);
+            git(self.sandbox, &project, &["-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "all"]);
+            fs::write(self.cwd.join("tracked.txt"), "ONE!\n").unwrap();
         }
         if let Disguise::File = disguise {
             fs::write(self.cwd.join(".git"), format!("gitdir: {}\n", git_dir.display())).unwrap();
@@ -149,7 +161,8 @@ impl<'a> Hostile<'a> {
         git(self.sandbox, &sub, &["init", "-q"]);
         fs::write(sub.join(".git/config"), config).unwrap();
         // Programs that hooks start, if the current folder is on the search path.
-        for name in ["git", "tmux", "sh", "ps", "claude", "node", "screen", "longhaul", "longhaul-injector"] {
+        for name in ["git", "tmux", "sh", "ps", "claude", "node", "screen", "xdg-open", "longhaul", "longhaul-injector"]
+        {
             let path = self.cwd.join(name);
             fs::copy(script, path).unwrap();
         }
@@ -172,7 +185,8 @@ impl<'a> Hostile<'a> {
         command.current_dir(&self.cwd).env("CLAUDE_PROJECT_DIR", &self.cwd).args(args);
         // Relative folders, an empty one among them, as some people have them.
         let path = std::env::var("PATH").unwrap();
-        command.env("PATH", format!(".:./node_modules/.bin::{path}:"));
+        let browser = self.sandbox.path("browser");
+        command.env("PATH", format!(".:./node_modules/.bin::{}:{path}:", browser.display()));
         // A tmux server that is not there: the program is started all the same.
         command.env("TMUX", format!("{},1,0", self.sandbox.path("no-server").display())).env("TMUX_PANE", "%1");
         let outcome = Outcome::of(&mut command, stdin.as_bytes());
@@ -206,7 +220,7 @@ fn payloads() -> Vec<String> {
 }
 
 /// Every command, with arguments that lead into its work. Those that ask the user for something get an answer.
-const COMMANDS: [&[&str]; 55] = [
+const COMMANDS: [&[&str]; 62] = [
     &["install", "--dry-run"],
     &["install", "--no-tmux", "--no-statusline"],
     &["update"],
@@ -225,6 +239,8 @@ const COMMANDS: [&[&str]; 55] = [
     &["tmux", "refresh"],
     &["tmux", "status-bar"],
     &["tmux", "menu"],
+    &["tmux", "goto", "%1"],
+    &["tmux", "pane-focus", "%1"],
     &["tmux", "scan"],
     &["tmux", "cleanup"],
     &["tmux", "teardown"],
@@ -250,6 +266,7 @@ const COMMANDS: [&[&str]; 55] = [
     &["mcp"],
     &["worker", "start"],
     &["worker", "status"],
+    &["worker", "open"],
     &["worker", "stop"],
     &["import"],
     &["hook", "Stop"],
@@ -258,6 +275,10 @@ const COMMANDS: [&[&str]; 55] = [
     &["config", "path"],
     &["config", "schema"],
     &["config", "check"],
+    &["config", "trust"],
+    &["config", "trust", "--list"],
+    &["config", "untrust"],
+    &["handoff", "show", "--session", "hostile"],
     &["completions", "bash"],
     &["man", "man-pages"],
     &["uninstall", "--dry-run"],
@@ -299,10 +320,8 @@ fn nothing_runs(disguise: Disguise) {
     let bookmarks = hostile.run("longhaul", &["bookmarks", "--json"], "").json();
     let bookmarks = bookmarks.as_array().unwrap();
     assert_eq!(bookmarks.len(), 2, "{bookmarks:?}");
-    // The bare repository is a folder like any other: what counts is the one around it.
-    if !matches!(disguise, Disguise::Bare) {
-        assert!(bookmarks.iter().all(|one| one["git_commit"].is_string() && one["git_dirty"] == true), "{bookmarks:?}");
-    }
+    // git was started in each of them. The bare repository is a folder like any other: the one around it counts.
+    assert!(bookmarks.iter().all(|one| one["git_commit"].is_string() && one["git_dirty"] == true), "{bookmarks:?}");
     let input = json!({ "workspace": { "current_dir": hostile.cwd }, "session_id": "hostile" }).to_string();
     let stop = payload("Stop", json!({ "session_id": "hostile", "cwd": hostile.cwd }));
     for args in COMMANDS {
@@ -336,11 +355,25 @@ fn nothing_runs_of_a_bare_repository_inside_of_another() {
 
 #[test]
 fn every_command_is_run_there() {
-    let sandbox = Sandbox::new();
-    let help = sandbox.longhaul(&["--help"]).stdout;
-    let listed = help.split("Commands:\n").nth(1).unwrap().split("\n\n").next().unwrap();
-    for line in listed.lines().filter(|line| line.starts_with("  ") && !line.starts_with("   ")) {
-        let name = line.trim().split(' ').next().unwrap();
-        assert!(name == "help" || COMMANDS.iter().any(|args| args[0] == name), "{name} is not run");
+    check_all_run(&Sandbox::new(), &mut Vec::new());
+}
+
+/// Checks that each subcommand of the command with these words is among [`COMMANDS`].
+fn check_all_run(sandbox: &Sandbox, words: &mut Vec<String>) {
+    /// It serves until it is ended: `worker start` starts the same server.
+    const SERVES: [&str; 2] = ["worker", "run"];
+
+    let mut args: Vec<&str> = words.iter().map(String::as_str).collect();
+    assert!(args == SERVES || COMMANDS.iter().any(|command| command.starts_with(&args)), "{args:?} is not run");
+    args.push("--help");
+    let help = sandbox.longhaul(&args).stdout;
+    let Some(listed) = help.split("Commands:\n").nth(1) else { return };
+    for line in listed.split("\n\n").next().unwrap().lines() {
+        let Some(name) = line.strip_prefix("  ").and_then(|line| line.split(' ').next()) else { continue };
+        if !matches!(name, "" | "help") {
+            words.push(name.to_owned());
+            check_all_run(sandbox, words);
+            words.pop();
+        }
     }
 }
