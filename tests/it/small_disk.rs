@@ -6,8 +6,14 @@ use std::process::Command;
 
 use crate::sandbox::{Outcome, Sandbox};
 
-/// Where the machine must allow mounting, as in continuous integration, its refusal is a failure.
+/// With this variable, a machine that does not allow mounting fails the tests that need it.
 const REQUIRED: &str = "LONGHAUL_REQUIRE_MOUNT";
+
+/// Says that a test is skipped, and why.
+pub(crate) fn skipped(why: &str) {
+    // Not eprintln!, whose output is not shown for a test that passes.
+    let _ = writeln!(io::stderr(), "SKIPPED: {why}");
+}
 
 /// A small file system of memory; gone when dropped.
 pub(crate) struct Small<'a>(&'a Path);
@@ -23,8 +29,7 @@ impl<'a> Small<'a> {
         if outcome.status != Some(0) {
             let why = format!("a small file system cannot be mounted here: {}", outcome.stderr.trim());
             assert!(std::env::var_os(REQUIRED).is_none(), "{why}");
-            // Not eprintln!, which nobody sees of a test that passes.
-            let _ = writeln!(io::stderr(), "SKIPPED: {why}");
+            skipped(&why);
             return None;
         }
         Some(Self(at))
