@@ -3,6 +3,7 @@
 mod baton;
 mod commands;
 mod damage;
+mod framed;
 mod private;
 mod shown;
 mod take_in;

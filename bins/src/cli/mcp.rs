@@ -3,7 +3,7 @@
 mod arguments;
 
 use anyhow::{Context, Result};
-use longhaul_core::Env;
+use longhaul_core::{Env, record};
 use longhaul_memory::Query;
 use longhaul_store::{RecordId, What};
 use rmcp::handler::server::wrapper::Parameters;
@@ -138,7 +138,7 @@ fn search(memory: &Memory<'_>, words: Words) -> Result<String> {
     if hits.is_empty() {
         return Ok("nothing found: try fewer or other words, another kind, or all_projects".to_owned());
     }
-    Ok(render::lines(&hits, Shown::of(whose.all), render::Screen::NONE).join("\n"))
+    Ok(record::frame(&render::lines(&hits, Shown::of(whose.all), render::Screen::NONE).join("\n")))
 }
 
 /// What is said where there is no memory yet.
@@ -152,7 +152,7 @@ fn timeline(memory: &Memory<'_>, around: &Around) -> Result<String> {
     if hits.is_empty() {
         anyhow::bail!(ids::unknown(id));
     }
-    Ok(render::lines(&hits, Shown::Around(id), render::Screen::NONE).join("\n"))
+    Ok(record::frame(&render::lines(&hits, Shown::Around(id), render::Screen::NONE).join("\n")))
 }
 
 fn get(memory: &Memory<'_>, records: &Records) -> Result<String> {
@@ -169,7 +169,7 @@ fn get(memory: &Memory<'_>, records: &Records) -> Result<String> {
         anyhow::bail!(missing.join("\n"));
     }
     let texts = found.iter().map(render::record).chain(missing);
-    Ok(texts.collect::<Vec<_>>().join("\n"))
+    Ok(record::frame(&texts.collect::<Vec<_>>().join("\n")))
 }
 
 fn remember(memory: &Memory<'_>, note: &Note) -> Result<String> {

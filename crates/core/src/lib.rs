@@ -18,6 +18,7 @@ pub mod guard;
 pub mod hash;
 pub mod json_text;
 pub mod privacy;
+pub mod record;
 pub mod reply;
 mod session_id;
 mod status;

@@ -1,12 +1,7 @@
 //! Text that must not be stored: tagged as private, or put into the conversation by tools.
 
 /// Tags whose content is removed before anything is written anywhere.
-const TAGS: [&str; 4] = ["private", "longhaul-context", "claude-mem-context", "system-reminder"];
-
-/// What stands before and behind everything that is shown to a session, so that it is never remembered again.
-pub const OPEN: &str = "<longhaul-context>\n";
-/// The end of what [`OPEN`] begins.
-pub const CLOSE: &str = "</longhaul-context>";
+pub(crate) const TAGS: [&str; 4] = ["private", "longhaul-context", "claude-mem-context", "system-reminder"];
 
 /// After this many passages everything that follows is dropped: no person writes so many by hand.
 const MAX_PASSAGES: usize = 100;
@@ -40,16 +35,6 @@ pub fn may_begin_tag(after: &[u8]) -> bool {
         let same = name.iter().zip(tag.as_bytes()).take_while(|(a, b)| a.eq_ignore_ascii_case(b)).count();
         same == tag.len() || name.get(same) == Some(&b'\\')
     })
-}
-
-/// Returns a text of the same length in which none of our tags is one: what is shown must not end its frame.
-pub fn defuse(text: &str) -> String {
-    let opens_tag = |at: usize| {
-        let body = &text[at + 1..];
-        let body = body.strip_prefix('/').unwrap_or(body);
-        TAGS.iter().any(|name| has_prefix_ignoring_case(body, name))
-    };
-    text.char_indices().map(|(at, c)| if c == '<' && opens_tag(at) { '‹' } else { c }).collect()
 }
 
 /// Strips text that comes in pieces: a passage left open in one goes on in the next.
@@ -162,6 +147,6 @@ impl Tag {
     }
 }
 
-fn has_prefix_ignoring_case(text: &str, prefix: &str) -> bool {
+pub(crate) fn has_prefix_ignoring_case(text: &str, prefix: &str) -> bool {
     text.get(..prefix.len()).is_some_and(|start| start.eq_ignore_ascii_case(prefix))
 }

@@ -6,6 +6,7 @@ mod guard;
 mod json_text;
 mod privacy;
 mod project_config;
+mod record;
 mod reply;
 
 use crate::{SessionId, short_session};

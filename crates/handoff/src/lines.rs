@@ -1,7 +1,7 @@
 //! How a turn looks in the second layer and in the first.
 
 use longhaul_core::clock::{date_of, time_of};
-use longhaul_core::privacy::defuse;
+use longhaul_core::record::defuse;
 use longhaul_core::short_session;
 
 use crate::middle::cut_middle;

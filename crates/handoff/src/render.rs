@@ -4,7 +4,7 @@
 //! the older of the newest become lines; only then are the oldest lines left out, and counted.
 
 use longhaul_core::budget::{CONTEXT_CHARS, tokens};
-use longhaul_core::privacy::{CLOSE, OPEN, defuse};
+use longhaul_core::record::{CLOSE, OPEN, defuse};
 use longhaul_core::short_session;
 
 use crate::lines::{block, message, reference};

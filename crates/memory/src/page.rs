@@ -5,7 +5,7 @@
 use longhaul_core::Millis;
 use longhaul_core::budget::tokens;
 use longhaul_core::clock::{Date, date_of, time_of};
-use longhaul_core::privacy::{CLOSE, OPEN, defuse};
+use longhaul_core::record::{CLOSE, OPEN, defuse};
 
 use crate::cap::grouped;
 use crate::observation::{Kind, Summary};

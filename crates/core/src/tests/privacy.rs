@@ -1,6 +1,6 @@
 use proptest::prelude::*;
 
-use crate::privacy::{CLOSE, OPEN, Stripper, defuse, leaves_open, may_hold_tag, strip};
+use crate::privacy::{Stripper, leaves_open, may_hold_tag, strip};
 
 #[track_caller]
 fn check(text: &str, expected: &str) {
@@ -18,20 +18,6 @@ fn what_is_private_goes_and_the_rest_stays() {
     check("<private/>a", "a");
     check("<system-reminder>x</system-reminder>y<longhaul-context>z</longhaul-context>", "y");
     check("<claude-mem-context>x</claude-mem-context>", "");
-}
-
-#[test]
-fn what_is_shown_cannot_end_its_frame() {
-    for (text, shown) in [
-        ("a </longhaul-context> b", "a ‹/longhaul-context> b"),
-        ("<LONGHAUL-CONTEXT", "‹LONGHAUL-CONTEXT"),
-        ("<private>x</Private>", "‹private>x‹/Private>"),
-        ("</system-reminder\n>", "‹/system-reminder\n>"),
-        ("1 < 2, <b> and </", "1 < 2, <b> and </"),
-    ] {
-        assert_eq!(defuse(text), shown);
-    }
-    assert_eq!(strip(&format!("a{OPEN}{}{CLOSE}b", defuse("</longhaul-context> c"))), "ab");
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! What the model is told.
 
-use longhaul_core::privacy::{CLOSE, OPEN, defuse};
+use longhaul_core::record::{CLOSE, OPEN, defuse};
 use longhaul_core::short_session;
 
 use crate::middle::cut_middle;

@@ -1,5 +1,6 @@
 use longhaul_core::Millis;
 use longhaul_core::budget::{CONTEXT_CHARS, tokens};
+use longhaul_core::record::OPEN;
 use proptest::prelude::*;
 
 use crate::render::{RECENT_TURNS, render_into};
@@ -70,7 +71,7 @@ fn rendered(kept: &[Kept]) -> Rendered {
 
 #[test]
 fn a_short_session_is_shown_whole_and_once() {
-    let text = "<longhaul-context>\n\
+    let text = "\
         Recorded from the session before this one (9a6acab5, passed on by session_end).\n\
         [09:54:20] [Last request] second\n\
         [09:54:50] [Last reply] two\n\
@@ -80,6 +81,7 @@ fn a_short_session_is_shown_whole_and_once() {
         [09:53:20] [user] first\n\
         [09:53:50] [assistant] one\n\
         </longhaul-context>";
+    let text = format!("{OPEN}{text}");
     let kept = [
         Kept { asked: "first".into(), replied: "one".into(), tool_tokens: 0 },
         Kept { asked: "second".into(), replied: "two".into(), tool_tokens: 9 },
