@@ -8,6 +8,7 @@ mod hanging_tmux;
 mod killed;
 mod payloads;
 mod rewritten;
+mod run_twice;
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -3,6 +3,10 @@
 use serde::Serialize;
 
 use crate::event::EventName;
+use crate::record;
+
+/// What stands between two messages for the user.
+const BETWEEN_MESSAGES: &str = "; ";
 
 /// A hook's answer, with everything that the client accepts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -68,6 +72,17 @@ pub enum Permission {
     Ask,
 }
 
+impl Permission {
+    /// Returns how much it forbids.
+    fn rank(self) -> u8 {
+        match self {
+            Self::Allow => 0,
+            Self::Ask => 1,
+            Self::Deny => 2,
+        }
+    }
+}
+
 impl Default for Reply {
     fn default() -> Self {
         Self {
@@ -111,6 +126,61 @@ impl Reply {
     /// Keeps the model going at Stop, for `reason`.
     pub fn block(reason: impl Into<String>) -> Self {
         Self { decision: Some(Decision::Block), reason: Some(reason.into()), ..Self::default() }
+    }
+
+    /// Gives the model `text` to read, below what it is given already.
+    pub fn add_context(&mut self, event: EventName, text: &str) {
+        let specific = self.hook_specific_output.get_or_insert_with(|| specific(event));
+        specific.additional_context = Some(match specific.additional_context.take() {
+            Some(before) => record::join(&before, text),
+            None => text.to_owned(),
+        });
+    }
+
+    /// Tells the user something, beside what is told already. The same again changes nothing.
+    pub fn add_message(&mut self, message: &str) {
+        let told = self.system_message.get_or_insert_default();
+        // A message may hold what separates two, so they are not taken apart.
+        let whole = |text: &str| format!("{BETWEEN_MESSAGES}{text}{BETWEEN_MESSAGES}");
+        if told.is_empty() {
+            told.push_str(message);
+        } else if !whole(told).contains(&whole(message)) {
+            told.push_str(BETWEEN_MESSAGES);
+            told.push_str(message);
+        }
+    }
+
+    /// Takes over what another reply says.
+    ///
+    /// Context is appended and messages are joined. Of decisions the one that lets less happen wins, and the earlier of
+    /// two equal ones: ending the turn (`continue: false`) before blocking before neither; denying a tool before asking
+    /// before allowing before neither. A reason goes with its decision.
+    pub fn merge(&mut self, other: Self) {
+        if let Some(message) = other.system_message {
+            self.add_message(&message);
+        }
+        self.suppress_output = self.suppress_output.or(other.suppress_output);
+        if self.goes_on && !other.goes_on {
+            (self.goes_on, self.stop_reason) = (false, other.stop_reason);
+            (self.decision, self.reason) = (None, None);
+        }
+        if self.goes_on && self.decision.is_none() {
+            (self.decision, self.reason) = (other.decision, other.reason);
+        }
+        match (&mut self.hook_specific_output, other.hook_specific_output) {
+            (own @ None, other) => *own = other,
+            (Some(own), Some(other)) => {
+                if other.permission_decision.map(Permission::rank) > own.permission_decision.map(Permission::rank) {
+                    own.permission_decision = other.permission_decision;
+                    own.permission_decision_reason = other.permission_decision_reason;
+                }
+                own.additional_context = match (own.additional_context.take(), other.additional_context) {
+                    (Some(before), Some(text)) => Some(record::join(&before, &text)),
+                    (before, text) => before.or(text),
+                };
+            }
+            (Some(_), None) => {}
+        }
     }
 
     /// Returns what the model is given to read.

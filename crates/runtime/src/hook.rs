@@ -1,11 +1,12 @@
 //! The shell around a hook executable: payload in, jobs in their order, one JSON object out, exit 0 whatever happens.
 
+use std::cell::RefCell;
 use std::io::Write;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use longhaul_activity_log::Metrics;
+use longhaul_activity_log::{Line, Metrics};
 use longhaul_core::budget::CONTEXT_CHARS;
 use longhaul_core::catalog::{self, Job};
 use longhaul_core::event::{self, EventName, HookEvent};
@@ -13,7 +14,7 @@ use longhaul_core::{Config, Env, Reply, SessionId, reply};
 use longhaul_store::StoreError;
 
 use crate::shared_store::{SharedStore, Slot};
-use crate::{Deadline, Error, ErrorLog, Home, Keeper, codex, home, stdin, surroundings};
+use crate::{ActivityLog, Deadline, Error, ErrorLog, Home, Keeper, codex, home, stdin, surroundings};
 
 /// One call of one hook, as its jobs see it.
 #[derive(Debug)]
@@ -32,8 +33,10 @@ pub struct Hook<E> {
     pub before: Metrics,
     /// What it amounts to with this event.
     pub after: Metrics,
-    /// What will be answered.
-    pub reply: Reply,
+    /// What will be answered. Jobs only add to it, by [`Hook::answer`], [`Hook::show`] and [`Hook::tell`].
+    reply: Reply,
+    /// The lines that this call has appended to the activity log.
+    appended: RefCell<Vec<Line>>,
     /// The continuation that is to be carried on by typing.
     pub(crate) errand: Option<i64>,
     /// The session whose last words the model has been shown already.
@@ -63,6 +66,17 @@ pub enum Flow {
     Done,
 }
 
+/// What is put back before a job is run again: reply, errand, who was inherited, what was handed over.
+type Progress = (Reply, Option<i64>, Option<String>, Option<String>);
+
+/// Whether a job that has failed is run again.
+enum Retry {
+    /// It is, after the user is told this.
+    Yes(Option<String>),
+    /// It would fail again.
+    No,
+}
+
 /// A job's part in a hook.
 pub type JobFn<E> = fn(&mut Hook<E>) -> Result<Flow, Error>;
 
@@ -82,8 +96,8 @@ const SHORTEST_WAIT: Duration = Duration::from_millis(100);
 /// How long before the client's own limit a hook must be done.
 const MARGIN: Duration = Duration::from_millis(400);
 
-/// What stands between the texts of two jobs.
-const GAP: &str = "\n\n";
+/// What at most stands between the texts of two jobs.
+const GAP: usize = "\n\n".len();
 
 /// Whether the answer has been printed; a panic must not print a second one.
 static REPLIED: AtomicBool = AtomicBool::new(false);
@@ -165,6 +179,7 @@ impl<E: HookEvent<'static>> Hook<E> {
             before: Metrics::default(),
             after: Metrics::default(),
             reply: Reply::default(),
+            appended: RefCell::default(),
             errand: None,
             inherited: None,
             handed_over: None,
@@ -207,33 +222,52 @@ impl<E: HookEvent<'static>> Hook<E> {
 
     /// Returns how many characters the model can still be shown.
     pub(crate) fn room(&self) -> usize {
-        let shown = self.reply.context_text().map_or(0, |text| text.chars().count() + GAP.len());
+        let shown = self.reply.context_text().map_or(0, |text| text.chars().count() + GAP);
         CONTEXT_CHARS.saturating_sub(shown)
     }
 
     /// Shows the model a text, below what earlier jobs show it.
     pub(crate) fn show(&mut self, text: &str) {
-        let text = match self.reply.context_text() {
-            Some(before) => format!("{before}{GAP}{text}"),
-            None => text.to_owned(),
-        };
-        self.reply.hook_specific_output = Reply::context(E::NAME, text).hook_specific_output;
+        self.reply.add_context(E::NAME, text);
+    }
+
+    /// Answers something, beside what earlier jobs answer; see [`Reply::merge`].
+    pub(crate) fn answer(&mut self, reply: Reply) {
+        self.reply.merge(reply);
+    }
+
+    /// Appends lines to the activity log, unless this call has done so: a job that is run again tells nothing twice.
+    pub(crate) fn append_once(&self, log: &ActivityLog, lines: &[Line]) -> Result<(), Error> {
+        let mut appended = self.appended.borrow_mut();
+        let new: Vec<Line> = lines.iter().filter(|line| !appended.contains(line)).copied().collect();
+        if !new.is_empty() {
+            log.append(&new)?;
+            appended.extend(new);
+        }
+        Ok(())
     }
 
     /// Tells the user something, beside what earlier jobs tell.
     pub(crate) fn tell(&mut self, message: &str) {
-        let message = match self.reply.system_message.take() {
-            Some(before) => format!("{before}; {message}"),
-            None => message.to_owned(),
-        };
-        self.reply.system_message = Some(message);
+        self.reply.add_message(message);
     }
 
     fn work(&mut self, jobs: &[JobFn<E>]) {
         for job in jobs {
+            let before = self.progress();
             let mut done = job(self);
             if let Err(error) = done {
-                done = if self.mend(error) { job(self) } else { Ok(Flow::Next) };
+                done = match self.judge(error) {
+                    // What it has shown and planned comes from the database that is gone.
+                    Retry::Yes(damage) => {
+                        self.go_back_to(before);
+                        if let Some(message) = damage {
+                            self.tell(&message);
+                        }
+                        job(self)
+                    }
+                    Retry::No => Ok(Flow::Next),
+                };
             }
             match done {
                 Ok(Flow::Next) => {}
@@ -243,8 +277,18 @@ impl<E: HookEvent<'static>> Hook<E> {
         }
     }
 
-    /// Writes an error down; returns whether the job is worth trying again, with a database in place of a damaged one.
-    fn mend(&mut self, error: Error) -> bool {
+    /// Returns what a job changes in this value and a second run of it would change again.
+    fn progress(&self) -> Progress {
+        let Self { reply, errand, inherited, handed_over, .. } = self;
+        (reply.clone(), *errand, inherited.clone(), handed_over.clone())
+    }
+
+    fn go_back_to(&mut self, before: Progress) {
+        (self.reply, self.errand, self.inherited, self.handed_over) = before;
+    }
+
+    /// Writes an error down; returns whether the job is worth running again, with a database in place of a damaged one.
+    fn judge(&mut self, error: Error) -> Retry {
         let error = match error {
             Error::Store(error) => {
                 // Nobody may hold on to a file that is about to get another name.
@@ -264,11 +308,12 @@ impl<E: HookEvent<'static>> Hook<E> {
         {
             self.tell(&format!("longhaul: {error}"));
         }
-        if let Error::Damaged { .. } = error {
-            self.tell(&format!("longhaul: {error}"));
-            return true;
+        match error {
+            Error::Damaged { .. } => Retry::Yes(Some(format!("longhaul: {error}"))),
+            // It was repaired where it is, or another process has just replaced it.
+            error if error.is_damage() => Retry::Yes(None),
+            _ => Retry::No,
         }
-        false
     }
 
     fn write_error(&self, error: &Error) {

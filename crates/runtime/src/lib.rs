@@ -124,6 +124,11 @@ impl Error {
         matches!(self, Self::Store(error) if error.is_busy())
     }
 
+    /// Returns whether the database is damaged.
+    pub fn is_damage(&self) -> bool {
+        matches!(self, Self::Store(error) if error.is_corrupt())
+    }
+
     /// Returns whether it only means that a file is not there.
     pub fn is_missing_file(&self) -> bool {
         matches!(self, Self::Read { source, .. } if source.kind() == io::ErrorKind::NotFound)

@@ -209,17 +209,20 @@ impl<'a> Tracker<'a> {
     }
 
     /// Tells of a real change: the log, the user's scripts, the display.
+    ///
+    /// The database is read first: where that fails, nothing has been told, and the job may be run again.
     fn announce(&self, change: &Change, told: Told) -> Result<(), Error> {
+        let options = self.options();
+        let text = self.text(&options)?;
         if told == Told::Nowhere
             && let Some(session) = SessionId::new(&change.session)
         {
             let line = Line::Status { at: self.env.now, status: change.to };
             ActivityLog::open(self.home, &session)?.append(&[line])?;
         }
-        let options = self.options();
         let started = self.run_scripts(&options, change);
         let pane = change.pane.as_ref();
-        let looked_at = self.show(&options, pane.map(|pane| (pane, Some(change.to))))?;
+        let looked_at = self.display(&text, pane.map(|pane| (pane, Some(change.to))))?;
         // What is completed before somebody's eyes has been seen.
         match pane.filter(|pane| change.to == Status::Completed && looked_at.contains(pane)) {
             Some(pane) => self.seen(pane).map(drop),
@@ -252,12 +255,20 @@ impl<'a> Tracker<'a> {
 
     /// Shows the counts, and the state of a pane; returns the panes that somebody looks at.
     fn show(&self, options: &Options, pane: Option<(&Pane, Option<Status>)>) -> Result<Vec<Pane>, Error> {
-        let text = render(&self.store.agents()?, options, seconds(self.env.now));
+        self.display(&self.text(options)?, pane)
+    }
+
+    /// Returns the counts as tmux shows them.
+    fn text(&self, options: &Options) -> Result<String, Error> {
+        Ok(render(&self.store.agents()?, options, seconds(self.env.now)))
+    }
+
+    fn display(&self, text: &str, pane: Option<(&Pane, Option<Status>)>) -> Result<Vec<Pane>, Error> {
         files::replace(&self.home.status(), text.as_bytes())?;
         let Some(server) = &self.server else { return Ok(Vec::new()) };
         let state = pane.filter(|(pane, _)| pane.socket == server.socket);
         let state = state.map(|(pane, status)| (pane.id.as_str(), status.map(Status::as_str)));
-        let looked_at = server.set_status(&text, state)?.into_iter();
+        let looked_at = server.set_status(text, state)?.into_iter();
         Ok(looked_at.map(|id| Pane { socket: server.socket.clone(), id }).collect())
     }
 }

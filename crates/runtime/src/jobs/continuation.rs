@@ -57,8 +57,7 @@ pub fn on_turn_end(hook: &mut Hook<Stop>) -> Result<Flow, Error> {
         return hook.seen_already(&course, chain.as_ref());
     };
     if let Act::Ask(question) = met.act {
-        let told = hook.reply.system_message.take();
-        hook.reply = Reply { system_message: told, ..Reply::block(question) };
+        hook.answer(Reply::block(question));
         hook.tell(&format!("longhaul: the context is {share:.0} % full; asked for a handoff"));
         // The turn goes on: to everybody else it has not ended.
         return Ok(Flow::Done);

@@ -16,12 +16,12 @@ pub fn on_agent_launch(hook: &mut Hook<PreToolUse<'static>>) -> Result<Flow, Err
     }
     let pressure = hook.pressure()?;
     if should_deny_agents(&hook.config.guard, pressure) {
-        hook.reply = Reply::deny(format!(
+        hook.answer(Reply::deny(format!(
             "The context window is {:.0} % full, above the limit of {:.0} % for new subagents: what they bring back \
              may not fit. Finishing in the main conversation or compacting first makes room.",
             pressure.0 * 100.0,
             hook.config.guard.deny_percent.0 * 100.0
-        ));
+        )));
     }
     Ok(Flow::Next)
 }
@@ -70,7 +70,11 @@ impl<E: HookEvent<'static>> Hook<E> {
         })?;
         let Ok(ticket) = claim else { return Ok(Flow::Next) };
         if let (Means::Bridge, Some(client_pid)) = (means, client_pid) {
-            self.store()?.leave_errand(client_pid, bridge::COMPACT)?;
+            // The claim stands: a second run of this job would be refused it. The injector types where no module acts.
+            let left = self.store().and_then(|store| Ok(store.leave_errand(client_pid, bridge::COMPACT)?));
+            if let Err(error) = left {
+                self.log.write(&format!("session {}: {}", self.event.common().session, error.chain()));
+            }
         }
         self.spawn_injector("/compact", Receipt::Compaction, ticket)?;
         Ok(Flow::Done)

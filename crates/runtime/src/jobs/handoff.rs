@@ -60,7 +60,7 @@ pub fn on_baton_command(hook: &mut Hook<UserPromptSubmit>) -> Result<Flow, Error
     hook.write_baton(&store, trigger)?;
     match trigger {
         Trigger::Tl => {
-            hook.reply = Reply::end(WRITTEN);
+            hook.answer(Reply::end(WRITTEN));
             Ok(Flow::Done)
         }
         // The client clears by itself.

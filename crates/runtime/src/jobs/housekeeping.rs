@@ -21,7 +21,7 @@ pub fn show_config_warnings(hook: &mut Hook<SessionStart>) -> Result<Flow, Error
     if !hook.config_warnings.is_empty() && hook.event.source != "compact" {
         let list = hook.config_warnings.join("; ");
         hook.log.write(&list);
-        hook.reply.system_message = Some(format!("longhaul: {list}"));
+        hook.tell(&format!("longhaul: {list}"));
     }
     Ok(Flow::Next)
 }

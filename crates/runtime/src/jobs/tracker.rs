@@ -169,7 +169,10 @@ impl<E: HookEvent<'static>> Hook<E> {
         // The tool call's own line already says that the main loop works.
         let told = if self.after.status.is_some() { Told::InLog } else { Told::Nowhere };
         let tracked = self.track(|_, tracker| tracker.tool_used(common, trigger, told));
-        if let (Err(_), Some(status)) = (&tracked, self.before.status) {
+        if let (Err(error), Some(status)) = (&tracked, self.before.status)
+            // Else this is done once more, in a database that has no row yet.
+            && !error.is_damage()
+        {
             // The row is as it was: the log must not say otherwise, or the next call would leave it so.
             self.activity()?.append(&[Line::Status { at: self.env.now, status }])?;
         }

@@ -1,7 +1,7 @@
 //! A submitted prompt: a bookmark that has arrived, or a turn that begins.
 
 use longhaul_activity_log::Line;
-use longhaul_core::event::{EventName, UserPromptSubmit};
+use longhaul_core::event::UserPromptSubmit;
 use longhaul_core::guard::{bookmark_note, in_subagent, is_bookmark_command, is_task_notification};
 use longhaul_core::{Reply, Status};
 use longhaul_store::NewBookmark;
@@ -39,12 +39,12 @@ pub fn on_prompt(hook: &mut Hook<UserPromptSubmit>) -> Result<Flow, Error> {
     // No hook tells of a turn that Esc ended; a prompt outside of the turn has an id of its own.
     let is_running =
         log.metrics()?.is_turn_running() && turn::may_be(&hook.home, &common.session, common.prompt_id.as_deref());
-    log.append(&[Line::Bookmark { at }])?;
-    hook.reply = if is_running && !is_bookmark_command(&hook.event.prompt) {
-        Reply::context(EventName::UserPromptSubmit, MID_TURN)
+    hook.append_once(&log, &[Line::Bookmark { at }])?;
+    if is_running && !is_bookmark_command(&hook.event.prompt) {
+        hook.show(MID_TURN);
     } else {
-        Reply::end(SET)
-    };
+        hook.answer(Reply::end(SET));
+    }
     store(hook, note.as_deref())?;
     Ok(Flow::Done)
 }
