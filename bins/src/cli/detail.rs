@@ -125,7 +125,10 @@ fn print(turn: &Turn, details: &[Detail]) -> anyhow::Result<()> {
     out::text(&format!("[{}] {}", turn.role, turn.asked))?;
     for detail in details {
         let failed = if detail.is_error { " (failed)" } else { "" };
-        out::text(&format!("\n## {} {}{failed}, {}\n{}", detail.kind, detail.name, when(detail.at), detail.text))?;
+        // Thoughts and images have no name of their own.
+        let name = Some(detail.name.as_str()).filter(|name| !name.is_empty() && *name != detail.kind);
+        let title = name.map_or_else(|| detail.kind.clone(), |name| format!("{} {name}", detail.kind));
+        out::text(&format!("\n## {title}{failed}, {}\n{}", when(detail.at), detail.text))?;
     }
     if !turn.replied.is_empty() {
         out::text(&format!("\n[assistant] {}", turn.replied))?;

@@ -1,7 +1,7 @@
 //! `longhaul handoff`.
 
 use anyhow::{Context, bail};
-use longhaul_core::{Env, SessionId, short_session};
+use longhaul_core::{Env, SessionId, counted, short_session};
 use longhaul_handoff::{Trigger, date_of, time_of};
 use longhaul_runtime::handoff::{Handover, Project, catch_up, render_session};
 use longhaul_runtime::{Home, Keeper, utc_offset_seconds};
@@ -52,11 +52,11 @@ pub(crate) fn run(env: &Env, command: Command) -> anyhow::Result<Exit> {
             let rendered = render_session(&store, env, &id, Handover::default(), utc_offset_seconds(env.now))?;
             out::text(&rendered.text)?;
             out::message(&format!(
-                "{} characters, about {} tokens instead of {}; {} turns word for word, {} in a line, {} left out",
+                "{} characters, about {} tokens instead of {}; {} word for word, {} in a line, {} left out",
                 rendered.chars,
                 rendered.tokens,
                 rendered.tokens + rendered.tokens_saved,
-                rendered.word_for_word,
+                counted(rendered.word_for_word, "turn"),
                 rendered.in_a_line,
                 rendered.omitted
             ));
@@ -79,12 +79,18 @@ pub(crate) fn run(env: &Env, command: Command) -> anyhow::Result<Exit> {
     Ok(Exit::Success)
 }
 
-/// Finds the session that is named, else the project's newest that has been prompted.
+/// Finds the session that is named, else the project's newest that has a turn.
 fn find(store: &Store, project: &Project, prefix: Option<&str>) -> anyhow::Result<Session> {
     if let Some(prefix) = prefix {
         return only_one(prefix, store.sessions_like(prefix)?, |session| &session.session);
     }
-    let newest = store.sessions_of(&project.key)?.into_iter().find(|session| session.prompts > 0);
+    let mut newest = None;
+    for session in store.sessions_of(&project.key)? {
+        if session.prompts > 0 || store.has_turns(&session.session)? {
+            newest = Some(session);
+            break;
+        }
+    }
     newest.with_context(|| format!("nothing is kept of a session in {}: name one with --session ID", project.path))
 }
 
@@ -115,7 +121,11 @@ fn show_log(lines: &[Injection], json: bool) -> anyhow::Result<()> {
         let from = line.predecessor.as_deref().map_or("-", short_session);
         let saved = match line.tokens_saved {
             0 => String::new(),
-            saved => format!("  {} turns, {} characters, {saved} tokens saved", line.turns, line.chars),
+            saved => format!(
+                "  {}, {} characters, {saved} tokens saved",
+                counted(usize::try_from(line.turns).unwrap_or(usize::MAX), "turn"),
+                line.chars
+            ),
         };
         let reason = line.reason.as_deref().unwrap_or_default();
         out::text(&format!(

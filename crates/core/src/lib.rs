@@ -12,6 +12,7 @@ pub mod budget;
 pub mod catalog;
 pub mod clock;
 pub mod config;
+mod count;
 mod env;
 pub mod event;
 pub mod guard;
@@ -25,6 +26,7 @@ mod status;
 mod time;
 
 pub use crate::config::Config;
+pub use crate::count::counted;
 pub use crate::env::{Env, Platform};
 pub use crate::reply::Reply;
 pub use crate::session_id::{SessionId, short_session};

@@ -94,9 +94,6 @@ impl Glance {
 }
 
 fn counted(count: u64, what: &str) -> Option<String> {
-    match count {
-        0 => None,
-        1 => Some(format!("1 {what}")),
-        count => Some(format!("{count} {what}s")),
-    }
+    let count = usize::try_from(count).unwrap_or(usize::MAX);
+    (count > 0).then(|| longhaul_core::counted(count, what))
 }

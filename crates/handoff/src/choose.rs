@@ -47,6 +47,12 @@ pub enum NoBaton {
     Expired,
     /// The only one is the session's own, and waits for another.
     SelfHandoff,
+    /// There is none, and the project has no other session that is known.
+    NoSession,
+    /// There is none, and of no other session of the project a turn is known.
+    NoTurns,
+    /// There is none, and every other session of the project is handed over, at work, or no older than this one.
+    NoneFree,
 }
 
 /// What to do with the batons of a project.
@@ -94,6 +100,9 @@ impl NoBaton {
             Self::None => "no_baton",
             Self::Expired => "expired",
             Self::SelfHandoff => "self_handoff",
+            Self::NoSession => "no_baton_no_session",
+            Self::NoTurns => "no_baton_no_turns",
+            Self::NoneFree => "no_baton_none_free",
         }
     }
 }

@@ -5,7 +5,7 @@
 
 use longhaul_core::budget::{CONTEXT_CHARS, tokens};
 use longhaul_core::record::{CLOSE, OPEN, defuse};
-use longhaul_core::short_session;
+use longhaul_core::{counted, short_session};
 
 use crate::lines::{block, message, reference};
 use crate::plan::Plan;
@@ -99,7 +99,8 @@ pub fn render_into(context: &Context<'_>, chars: usize) -> Rendered {
 
 fn notice(omitted: usize, context: &Context<'_>) -> String {
     let session = defuse(short_session(context.session));
-    format!("\n[{omitted} older turns left out for space; by time: longhaul detail HH:MM-HH:MM --session {session}]\n")
+    let turns = counted(omitted, "older turn");
+    format!("\n[{turns} left out for space; by time: longhaul detail HH:MM-HH:MM --session {session}]\n")
 }
 
 /// Where we are: the last request and the last reply.

@@ -27,6 +27,8 @@ pub struct Query {
     pub since: Option<Date>,
     /// Before this day.
     pub before: Option<Date>,
+    /// `since:` and `before:` whose value is no day: name and value. Whoever searches refuses them.
+    pub misread: Vec<(&'static str, String)>,
 }
 
 /// A word, or words in quotes.
@@ -36,13 +38,16 @@ pub struct Term {
     pub text: String,
     /// Whether it stood in quotes.
     pub is_phrase: bool,
+    /// Whether a word that only begins so counts: a star stood behind it.
+    pub is_prefix: bool,
 }
 
 impl Query {
     /// Reads what somebody typed; there is no wrong way to type it.
     ///
     /// `"…"` is a phrase, `-word` must not occur; `file:`, `kind:`, `project:`, `since:` and `before:` narrow the search,
-    /// the last two with a day (`2026-01-31`). One with a value that cannot be is a word like all others.
+    /// the last two with a day (`2026-01-31`). `word*` stands for every word that begins so. A kind that there is none of is
+    /// a word like all others; a day that is none is noted in [`Query::misread`].
     pub fn parse(text: &str) -> Self {
         let mut query = Self::default();
         let mut rest = text.trim_start();
@@ -53,7 +58,7 @@ impl Query {
             };
             let filter = filter_name(piece).filter(|_| !is_excluded);
             let (term, after) = take_term(filter.map_or(piece, |name| &piece[name.len() + 1..]));
-            let taken = filter.is_some_and(|name| query.narrow(name, &term.text));
+            let taken = filter.is_some_and(|name| query.narrow(name, &term));
             if taken {
                 rest = after.trim_start();
                 continue;
@@ -74,7 +79,7 @@ impl Query {
         // One letter begins far too many words; a sign of Chinese may be half of one.
         let goes_on = !last.is_phrase && (last.text.len() > 1) && last.text.ends_with(char::is_alphanumeric);
         let mut expression = joined(&terms, " ");
-        expression.push_str(if goes_on { "*" } else { "" });
+        expression.push_str(if goes_on && !last.is_prefix { "*" } else { "" });
         Some(expression)
     }
 
@@ -93,8 +98,13 @@ impl Query {
     }
 
     /// Sets a filter, and returns whether its value can be one.
-    fn narrow(&mut self, name: &str, value: &str) -> bool {
+    fn narrow(&mut self, name: &'static str, term: &Term) -> bool {
+        let value = term.text.as_str();
         let text = Some(value.to_owned()).filter(|value| !value.is_empty());
+        if matches!(name, "since" | "before") && Date::parse(value).is_none() && text.is_some() && !term.is_phrase {
+            self.misread.push((name, value.to_owned()));
+            return true;
+        }
         match name {
             "file" => set(&mut self.file, text),
             "project" => set(&mut self.project, text),
@@ -133,7 +143,12 @@ fn take_term(text: &str) -> (Term, &str) {
     let after = if is_phrase { after.strip_prefix(is_quote).unwrap_or(after) } else { after };
     // A zero would end the expression in the middle of a string.
     let term: String = term.chars().map(|c| if c.is_control() { ' ' } else { c }).take(TERM_CHARS).collect();
-    (Term { text: term.trim().to_owned(), is_phrase }, after)
+    let text = term.trim();
+    // A star alone is everything, and in quotes it is only a sign.
+    let begun = text.trim_end_matches('*');
+    let is_prefix = !is_phrase && begun.len() < text.len() && begun.ends_with(char::is_alphanumeric);
+    let text = if is_prefix { begun } else { text };
+    (Term { text: text.to_owned(), is_phrase, is_prefix }, after)
 }
 
 /// Returns whether there is anything in a term that an index of words knows.
@@ -143,6 +158,7 @@ fn is_searchable(term: &&Term) -> bool {
 
 /// Returns the terms, each of them a string: no word is an operator then.
 fn joined(terms: &[&Term], operator: &str) -> String {
-    let quoted = |term: &&Term| format!("\"{}\"", term.text.replace('"', "\"\""));
+    let star = |term: &Term| if term.is_prefix { "*" } else { "" };
+    let quoted = |term: &&Term| format!("\"{}\"{}", term.text.replace('"', "\"\""), star(term));
     terms.iter().map(quoted).collect::<Vec<_>>().join(operator)
 }

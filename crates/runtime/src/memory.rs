@@ -19,7 +19,7 @@ use longhaul_memory::{
 };
 use longhaul_store::{NewObservation, Reading, Session, Store};
 
-pub use self::find::{Wanted, find};
+pub use self::find::{BadFilter, Wanted, find};
 pub use self::host::{Host, HostPrompt, Noted};
 pub use self::note::ToldCall;
 pub(crate) use self::note::{keep_last_reply, note};

@@ -277,9 +277,9 @@ impl Place<'_> {
         self.connection
             .prepare_cached(
                 "INSERT INTO bodies (session_id, origin_session_id, turn_number, role, text, token_count, created_at)
-                 -- Nobody reads that count.
-                 VALUES (?1, ?2, ?3, ?4, ?5, 0, ?6)
-                 ON CONFLICT DO UPDATE SET text = excluded.text",
+                 -- Four characters a token, as everywhere.
+                 VALUES (?1, ?2, ?3, ?4, ?5, (length(?5) + 3) / 4, ?6)
+                 ON CONFLICT DO UPDATE SET text = excluded.text, token_count = excluded.token_count",
             )?
             .execute((self.owner, self.origin, self.number, role, text, at))
             .map(drop)
@@ -299,8 +299,9 @@ impl Place<'_> {
         self.connection
             .prepare_cached(
                 "INSERT INTO bodies (session_id, origin_session_id, turn_number, role, text, token_count, created_at)
-                 VALUES (?1, ?2, ?3, 'assistant', ?4, 0, ?5)
-                 ON CONFLICT DO UPDATE SET text = text || char(10) || char(10) || excluded.text",
+                 VALUES (?1, ?2, ?3, 'assistant', ?4, (length(?4) + 3) / 4, ?5)
+                 ON CONFLICT DO UPDATE SET text = text || char(10) || char(10) || excluded.text,
+                                           token_count = (length(text) + 2 + length(excluded.text) + 3) / 4",
             )?
             .execute((self.owner, self.origin, self.number, text, at))
             .map(drop)
@@ -327,13 +328,13 @@ impl Place<'_> {
                  SELECT :owner, :origin, :number,
                          coalesce(nullif(:name, ''), (SELECT tool_name FROM details WHERE session_id = :owner AND origin_session_id = :origin
                                                       AND source_id = replace(:source, ':result', ''))),
-                         :input, :output, 0, :kind, :is_error, :source, :at
+                         :input, :output, (length(coalesce(:input, :output)) + 3) / 4, :kind, :is_error, :source, :at
                  -- What somebody wanted forgotten stays so.
                  WHERE NOT EXISTS (SELECT 1 FROM folded_calls
                                    WHERE tool_use_id = replace(:source, ':result', '') AND observation_id IS NULL)
                  -- Memory may have put it there before the turn was known.
                  ON CONFLICT DO UPDATE SET turn_number = excluded.turn_number, created_at = excluded.created_at,
-                                           input_text = excluded.input_text, output_text = excluded.output_text,
+                                           input_text = excluded.input_text, output_text = excluded.output_text, token_count = excluded.token_count,
                                            is_error = max(is_error, excluded.is_error)")?.execute(named_params! {
                     ":owner": self.owner,
                     ":origin": self.origin,

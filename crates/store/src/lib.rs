@@ -144,6 +144,13 @@ fn is_damage(error: &rusqlite::Error) -> bool {
 #[error("{0}")]
 pub struct SqliteError(rusqlite::Error);
 
+/// How every connection is set up.
+///
+/// A search reads a thousand rows from all over the file; what is not read takes no room. Deleted text is overwritten
+/// wherever the page is written anyway. A WAL that an interrupted import has left is shortened when it is next reset.
+const SETTINGS: &str = "PRAGMA synchronous = normal; PRAGMA wal_autocheckpoint = 100; PRAGMA foreign_keys = on;
+                        PRAGMA secure_delete = fast; PRAGMA cache_size = -16384; PRAGMA journal_size_limit = 4194304;";
+
 /// An open database.
 #[derive(Debug)]
 pub struct Store {
@@ -164,11 +171,7 @@ impl Store {
         // A hook lives for milliseconds. Closing must not copy the WAL back each time; a commit does, now and then, and
         // often enough that the next opening has little to read.
         connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true).map_err(open)?;
-        // A search reads a thousand rows from all over the file; what is not read takes no room.
-        // Deleted text is overwritten wherever the page is written anyway.
-        let settings = "PRAGMA synchronous = normal; PRAGMA wal_autocheckpoint = 100; PRAGMA foreign_keys = on;
-                        PRAGMA secure_delete = fast; PRAGMA cache_size = -16384;";
-        connection.execute_batch(settings).map_err(open)?;
+        connection.execute_batch(SETTINGS).map_err(open)?;
         migrations::run(&mut connection, path)?;
         Ok(Self { connection, line })
     }

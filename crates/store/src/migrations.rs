@@ -20,6 +20,7 @@ pub(crate) const STEPS: &[&str] = &[
     include_str!("migrations/8_bridge.sql"),
     include_str!("migrations/9_moved_in.sql"),
     include_str!("migrations/10_pending_replies.sql"),
+    include_str!("migrations/11_prompts_by_id.sql"),
 ];
 
 /// Brings the schema up to date.

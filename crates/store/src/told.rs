@@ -134,7 +134,7 @@ fn keep(
             )?;
             connection.execute(
                 "INSERT INTO bodies (session_id, origin_session_id, turn_number, role, text, token_count, created_at)
-                 VALUES (?1, ?1, ?2, 'user', ?3, 0, ?4) ON CONFLICT DO NOTHING",
+                 VALUES (?1, ?1, ?2, 'user', ?3, (length(?3) + 3) / 4, ?4) ON CONFLICT DO NOTHING",
                 (session, number, prompt.unwrap_or_default(), at),
             )?;
             number

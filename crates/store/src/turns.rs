@@ -1,6 +1,7 @@
 //! Turns and their details, as they are read back.
 
 use longhaul_core::Millis;
+use longhaul_transcript::{HOOK_RECORDS, is_hook_record};
 use rusqlite::{Row, ToSql};
 
 use crate::{Store, StoreError, cannot, limit};
@@ -78,10 +79,17 @@ const ONCE: &str = "(t.turn_id BETWEEN 'hook:' AND 'hook;' OR NOT EXISTS (
             AND o.session_id = t.session_id AND o.created_at = t.created_at AND o.turn_id = t.turn_id
             AND o.origin_session_id > t.origin_session_id AND o.replaced = 0))";
 
+/// Turns in their order, the newest first: those of the session itself after those that it inherited, each session's in the
+/// order in which they came. Not by time: a clock may step back.
+const NEWEST_FIRST: &str = "t.origin_session_id = t.session_id DESC,
+    (SELECT o.created_at FROM sessions o WHERE o.session_id = t.origin_session_id) DESC,
+    t.origin_session_id DESC, t.turn_number DESC";
+
 const TURNS: &str = "SELECT t.origin_session_id, t.turn_number, t.role, coalesce(u.text, ''), t.created_at,
         trim(coalesce(a.text, '') || iif(t.pending_reply IS NULL, '', char(10) || char(10) || t.pending_reply), char(10)),
         coalesce(a.created_at, t.created_at), coalesce(s.summary, ''),
-        EXISTS (SELECT 1 FROM details d WHERE d.origin_session_id = t.origin_session_id AND d.turn_number = t.turn_number),
+        EXISTS (SELECT 1 FROM details d WHERE d.origin_session_id = t.origin_session_id AND d.turn_number = t.turn_number
+                AND coalesce(d.tool_name, '') NOT IN (HOOK_RECORDS)),
         t.chars
      FROM turns t
      LEFT JOIN bodies u ON u.session_id = t.session_id AND u.origin_session_id = t.origin_session_id
@@ -96,7 +104,7 @@ impl Store {
     /// Returns a session's own newest turns, the oldest first, at a cost that does not grow with how many there are.
     pub fn newest_turns(&self, session: &str, most: usize) -> Result<Vec<Turn>, StoreError> {
         let failed = cannot("read the turns");
-        let sql = format!("{TURNS} AND t.origin_session_id = ?1 ORDER BY t.turn_number DESC {}", limit(most));
+        let sql = format!("{} AND t.origin_session_id = ?1 ORDER BY t.turn_number DESC {}", turns(), limit(most));
         let mut statement = self.connection.prepare(&sql).map_err(&failed)?;
         let rows = statement.query_map([session], read).map_err(&failed)?;
         let mut turns: Vec<Turn> = rows.collect::<Result<_, _>>().map_err(failed)?;
@@ -113,7 +121,14 @@ impl Store {
             "t.session_id = ?1 AND {ONCE}
              AND NOT EXISTS (SELECT 1 FROM turns o WHERE o.origin_session_id = ?2 AND o.turn_id = t.turn_id)"
         );
-        let sql = format!("{TURNS} AND {wanted} ORDER BY t.created_at DESC, t.turn_number DESC {}", limit(most));
+        let sql = format!(
+            "{} AND (t.origin_session_id, t.turn_number) IN (
+                 SELECT t.origin_session_id, t.turn_number FROM turns t WHERE t.replaced = 0 AND {wanted}
+                 ORDER BY {NEWEST_FIRST} {})
+             ORDER BY {NEWEST_FIRST}",
+            turns(),
+            limit(most)
+        );
         let mut statement = self.connection.prepare(&sql).map_err(&failed)?;
         let rows = statement.query_map((session, besides), read).map_err(&failed)?;
         let mut turns: Vec<Turn> = rows.collect::<Result<_, _>>().map_err(&failed)?;
@@ -132,22 +147,28 @@ impl Store {
 
     /// Returns the turns that began between two moments, the oldest first.
     pub fn turns_between(&self, within: Within<'_>, from: Millis, to: Millis) -> Result<Vec<Turn>, StoreError> {
-        let order = "AND t.created_at BETWEEN ?2 AND ?3 ORDER BY t.created_at, t.turn_number";
-        self.list_turns(within, order, &[&(from.0 as i64), &(to.0 as i64)])
+        let order = "AND t.created_at BETWEEN ?2 AND ?3 ORDER BY t.origin_session_id, t.turn_number";
+        self.list_turns(within, order, &[&(from.0 as i64), &(to.0 as i64)]).map(in_order)
     }
 
     /// Returns the turn that ran at a moment: the last that began before it.
     pub fn turn_at(&self, within: Within<'_>, at: Millis) -> Result<Option<Turn>, StoreError> {
-        let order = "AND t.created_at <= ?2 ORDER BY t.created_at DESC, t.turn_number DESC LIMIT 1";
-        self.list_turns(within, order, &[&(at.0 as i64)]).map(|mut turns| turns.pop())
+        let before = "AND t.created_at <= ?2";
+        let latest = format!("{before} ORDER BY t.created_at DESC, t.turn_number DESC LIMIT 1");
+        let Some(latest) = self.list_turns(within, &latest, &[&(at.0 as i64)])?.pop() else { return Ok(None) };
+        // In that session, a later one may have an earlier time.
+        let last = format!("{before} AND t.origin_session_id = ?3 ORDER BY t.turn_number DESC LIMIT 1");
+        self.list_turns(within, &last, &[&(at.0 as i64), &latest.origin]).map(|mut turns| turns.pop())
     }
 
     /// Returns the turns whose id begins so, or whose number it is, the newest first.
     pub fn turns_named(&self, within: Within<'_>, name: &str) -> Result<Vec<Turn>, StoreError> {
         let order = "AND iif(?2 GLOB '[0-9]*' AND length(?2) < 8, CAST(t.turn_number AS TEXT) = ?2,
                              substr(t.turn_id, 1, length(?2)) = ?2)
-                     ORDER BY t.created_at DESC";
-        self.list_turns(within, order, &[&name])
+                     ORDER BY t.origin_session_id, t.turn_number";
+        let mut turns = self.list_turns(within, order, &[&name]).map(in_order)?;
+        turns.reverse();
+        Ok(turns)
     }
 
     fn list_turns(&self, within: Within<'_>, order: &str, values: &[&dyn ToSql]) -> Result<Vec<Turn>, StoreError> {
@@ -155,14 +176,20 @@ impl Store {
         let (condition, place) = within.condition();
         // Who names a session means its turns, wherever else there is a copy.
         let once = if matches!(within, Within::Session(_)) { "1" } else { ONCE };
-        let sql = format!("{TURNS} AND {condition} AND {once} {order}");
+        let sql = format!("{} AND {condition} AND {once} {order}", turns());
         let mut statement = self.connection.prepare(&sql).map_err(&failed)?;
         let all: Vec<&dyn ToSql> = std::iter::once(&place as &dyn ToSql).chain(values.iter().copied()).collect();
         let rows = statement.query_map(all.as_slice(), read).map_err(&failed)?;
         rows.collect::<Result<_, _>>().map_err(failed)
     }
 
-    /// Returns a turn's details, in the order in which they came.
+    /// Returns whether a session has turns of its own.
+    pub fn has_turns(&self, session: &str) -> Result<bool, StoreError> {
+        let sql = "SELECT EXISTS (SELECT 1 FROM turns WHERE origin_session_id = ?1 AND replaced = 0)";
+        self.connection.query_row(sql, [session], |row| row.get(0)).map_err(cannot("look for turns"))
+    }
+
+    /// Returns a turn's details, in the order in which they came, without the client's notes of hooks that ran.
     pub fn details(&self, turn: &Turn) -> Result<Vec<Detail>, StoreError> {
         let failed = cannot("read the details");
         let mut statement = self
@@ -183,8 +210,32 @@ impl Store {
                 })
             })
             .map_err(&failed)?;
-        rows.collect::<Result<_, _>>().map_err(failed)
+        let mut details: Vec<Detail> = rows.collect::<Result<_, _>>().map_err(failed)?;
+        // Earlier versions have stored them.
+        details.retain(|detail| detail.kind != "system" || !is_hook_record(&detail.name, &detail.text));
+        Ok(details)
     }
+}
+
+/// Returns the statement that reads turns, up to its first condition.
+fn turns() -> String {
+    // Names of our own: nothing in them needs quoting.
+    TURNS.replace("HOOK_RECORDS", &format!("'{}'", HOOK_RECORDS.join("','")))
+}
+
+/// Returns turns, which come session by session in their order, by their time: a turn after which the clock stepped back
+/// counts as no later than the one that follows it.
+fn in_order(turns: Vec<Turn>) -> Vec<Turn> {
+    let mut at = Millis(0);
+    let mut origin = String::new();
+    let mut timed: Vec<(Millis, Turn)> = Vec::with_capacity(turns.len());
+    for turn in turns {
+        at = if turn.origin == origin { at.max(turn.at) } else { turn.at };
+        origin.clone_from(&turn.origin);
+        timed.push((at, turn));
+    }
+    timed.sort_by_key(|(at, _)| *at);
+    timed.into_iter().map(|(_, turn)| turn).collect()
 }
 
 fn read(row: &Row<'_>) -> rusqlite::Result<Turn> {

@@ -58,7 +58,9 @@ pub(crate) fn plain(content: Option<&RawValue>) -> String {
 fn plain_part(raw: &RawValue) -> String {
     match read(Some(raw)).and_then(block) {
         Some(Block::Text(text) | Block::Thinking(text)) => text,
-        Some(Block::Image { media }) => format!("[image {media}]"),
+        // Where no media type is given, it is the block's own type.
+        Some(Block::Image { media }) if media.contains('/') => format!("[image {media}]"),
+        Some(Block::Image { media }) => format!("[{media}]"),
         Some(Block::Call { .. } | Block::Output { .. }) | None => raw.get().to_owned(),
     }
 }

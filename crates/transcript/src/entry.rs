@@ -7,6 +7,7 @@ use serde_json::value::RawValue;
 
 use crate::classify::{Origin, Written, classify, is_interrupt, is_reminder};
 use crate::content::{blocks, plain, text_of};
+use crate::hook_record::is_hook_record;
 use crate::timestamp::parse_timestamp;
 use crate::wire::{AttachmentWire, EntryWire, MessageWire, OriginWire, RenderedWire, read};
 
@@ -231,6 +232,9 @@ fn attachment(wire: &EntryWire<'_>) -> (Kind, Vec<Block>) {
         text if text.is_empty() => wire.attachment.map_or_else(String::new, |raw| raw.get().to_owned()),
         text => text,
     };
+    if is_hook_record(&name, &text) {
+        return other;
+    }
     (Kind::Attachment { name: name.into_owned(), text }, Vec::new())
 }
 

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use crate::branch::Link;
 use crate::cursor::Cursor;
-use crate::entry::{Entry, Kind};
+use crate::entry::{Entry, Kind, trim};
 use crate::rollout;
 use crate::turn::Turn;
 
@@ -77,6 +77,17 @@ impl Reader {
         self.calls.clear();
         let cursor = self.batch.cursor.clone();
         std::mem::replace(&mut self.batch, Batch { cursor, ..Batch::default() })
+    }
+
+    /// Takes in a last line that has no newline yet, where it is a whole JSON object; call it at the end of the file.
+    ///
+    /// A client that was killed may have written the object and not what follows it. The newline, should it come later, is
+    /// an empty line of its own.
+    pub fn finish(&mut self) {
+        if self.dropped == 0 && is_object(&self.partial) {
+            let line = std::mem::take(&mut self.partial);
+            self.line(&line);
+        }
     }
 
     /// Returns whether the line that is being read is longer than any that is taken in.
@@ -179,6 +190,12 @@ impl Reader {
 fn line_end(bytes: &[u8]) -> Option<usize> {
     // Asked first because it is many times faster, which a hole of gigabytes needs.
     if bytes.contains(&b'\n') { bytes.iter().position(|byte| *byte == b'\n') } else { None }
+}
+
+/// Returns whether a line without an end is whole all the same: nothing can be added to an object.
+fn is_object(line: &[u8]) -> bool {
+    let line = trim(line);
+    line.first() == Some(&b'{') && line.last() == Some(&b'}') && is_json(line)
 }
 
 /// Returns whether a line is an object that merely has no uuid.

@@ -3,6 +3,7 @@ mod chunks;
 mod compaction;
 mod entry;
 mod fill;
+mod hook_record;
 mod interrupt;
 mod recorded;
 mod rollout;

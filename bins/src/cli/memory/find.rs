@@ -13,6 +13,7 @@ use super::place::{Memory, Whose};
 
 /// Finds it, in the projects that are meant.
 pub(crate) fn search(memory: &Memory<'_>, store: &Store, whose: &Whose, wanted: &Wanted) -> Result<Vec<Hit>> {
+    wanted.check()?;
     let whose = match &wanted.query.project {
         Some(name) if whose.project.is_none() => Whose { project: Some(name.clone()), all: false },
         _ => whose.clone(),

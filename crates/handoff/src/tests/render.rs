@@ -100,7 +100,7 @@ fn two_hundred_large_turns_fit_and_the_rest_is_counted() {
     assert!(rendered.chars > 9000, "{}", rendered.chars);
     let notice = format!("[{} older turns left out for space", rendered.omitted);
     assert!(rendered.text.contains(&notice), "{}", rendered.text);
-    let first = rendered.text.lines().nth(2).unwrap();
+    let first = rendered.text.lines().nth(3).unwrap();
     assert!(first.contains("[Last request] request 199: "), "{first}");
     assert!(rendered.text.contains("characters left out"));
 }

@@ -56,6 +56,8 @@ pub fn catch_up(
         let wanted = piece.len().min(usize::try_from(left).unwrap_or(usize::MAX));
         let read = file.read(&mut piece[..wanted]).map_err(failed)?;
         if read == 0 {
+            reader.finish();
+            keep(store, &mut session, &mut expected, reader.take(), keeper, now)?;
             progress.is_whole = true;
             break;
         }

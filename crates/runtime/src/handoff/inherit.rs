@@ -105,21 +105,32 @@ impl Heir<'_> {
 
     fn fall_back(&self, store: &Store) -> Result<Option<Claim>, Error> {
         let sessions = store.sessions_of(&self.session.project_key)?;
-        // A session that nobody ever prompted has nothing to hand over, and one of another client is not what was cleared.
+        // A session without a turn has nothing to hand over, and one of another client is not what was cleared.
         let is_codex = |session: &Session| SessionId::new(&session.session).is_some_and(|id| id.is_codex());
-        let prompted: Vec<&Session> =
-            sessions.iter().filter(|session| session.prompts > 0 && !is_codex(session)).collect();
+        let others: Vec<&Session> =
+            sessions.iter().filter(|session| session.session != self.session.session && !is_codex(session)).collect();
+        let mut with_turns: Vec<&Session> = Vec::new();
+        for session in &others {
+            if session.prompts > 0 || store.has_turns(&session.session)? {
+                with_turns.push(session);
+            }
+        }
         let own_pid = self.env.client_pid.unwrap_or_default();
         let rows = |own: bool| -> Vec<_> {
             let wanted = |session: &&&Session| !own || session.client_pid == own_pid;
-            prompted.iter().filter(wanted).map(|session| self.row(session)).collect()
+            with_turns.iter().filter(wanted).map(|session| self.row(session)).collect()
         };
         let heir = self.row(self.session);
         // What was in this window goes before what was in any other.
         let own = newest_unmerged(&heir, &rows(own_pid != 0)).cloned();
         let newest = own.or_else(|| newest_unmerged(&heir, &rows(false)).cloned());
         let Some(session) = newest.and_then(|session| SessionId::new(&session.id)) else {
-            self.note(store, "refused", None, NoBaton::None.as_str())?;
+            let missing = match (others.is_empty(), with_turns.is_empty()) {
+                (true, _) => NoBaton::NoSession,
+                (false, true) => NoBaton::NoTurns,
+                (false, false) => NoBaton::NoneFree,
+            };
+            self.note(store, "refused", None, missing.as_str())?;
             return Ok(None);
         };
         Ok(Some(Claim { session, trigger: None }))

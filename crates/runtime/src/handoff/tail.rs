@@ -47,6 +47,7 @@ fn read_tail(path: &str, offset: u64, length: u64) -> io::Result<Batch> {
     let cut = if begin == offset { Some(0) } else { bytes.iter().position(|byte| *byte == b'\n').map(|end| end + 1) };
     let mut reader = Reader::default();
     reader.feed(cut.map_or(&[], |cut| &bytes[cut..]));
+    reader.finish();
     Ok(reader.take())
 }
 

@@ -95,9 +95,12 @@ fn new_turns(session: &Session) -> Result<Vec<Turn>, Error> {
     let mut file = file.take(MOST);
     loop {
         match file.read(&mut piece).map_err(failed)? {
-            0 => return Ok(turns),
+            0 => break,
             read => reader.feed(&piece[..read]),
         }
         absorb(&mut turns, reader.take().turns);
     }
+    reader.finish();
+    absorb(&mut turns, reader.take().turns);
+    Ok(turns)
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use longhaul_core::event::{HookEvent, PreCompact, SessionEnd, SessionStart, Stop, UserPromptSubmit};
 use longhaul_core::guard::{in_subagent, is_task_notification};
-use longhaul_core::{Reply, SessionId, short_session};
+use longhaul_core::{Reply, SessionId, counted, short_session};
 use longhaul_handoff::{Refusal, Rendered, Trigger, baton_command};
 use longhaul_store::{NewInjection, Session, Store, Turn};
 
@@ -139,13 +139,19 @@ pub fn on_session_end(hook: &mut Hook<SessionEnd>) -> Result<Flow, Error> {
     }
     let mut store = hook.store()?;
     let Some(session) = register(&store, &hook.env, &hook.event.common)? else { return Ok(Flow::Next) };
-    // One that was never prompted has nothing to hand over, and must not take the place of one that has.
-    if hook.config.handoff.enabled && hook.event.reason == "clear" && session.prompts > 0 {
+    let hands_over = hook.config.handoff.enabled && hook.event.reason == "clear";
+    // First, where it is certain: there may be no time for the rest.
+    if hands_over && session.prompts > 0 {
         hook.write_baton(&store, Trigger::SessionEnd)?;
     }
     store.complete_session(&session.session, &hook.event.reason, hook.env.now)?;
-    hook.take_in_if_there(&mut store, &session, AT_END)?;
-    Ok(Flow::Next)
+    let taken = hook.take_in_if_there(&mut store, &session, AT_END);
+    // No hook may have seen its prompts, as where it was resumed. One without a turn has nothing to hand over, and must not
+    // take the place of one that has.
+    if hands_over && session.prompts == 0 && store.has_turns(&session.session)? {
+        hook.write_baton(&store, Trigger::SessionEnd)?;
+    }
+    taken.map(|()| Flow::Next)
 }
 
 impl<E: HookEvent<'static>> Hook<E> {
@@ -206,6 +212,24 @@ impl<E: HookEvent<'static>> Hook<E> {
         Ok(())
     }
 
+    /// Takes in what a session of this client, of which no prompt was seen, has in its transcript.
+    ///
+    /// SessionEnd does so; where it did not run or had no time, nobody else would know that there are turns.
+    fn take_in_unprompted(&self, store: &mut Store, heir: &Session) -> Result<(), Error> {
+        let sessions = store.sessions_of(&heir.project_key)?;
+        let is_cleared = |other: &&Session| {
+            other.session != heir.session
+                && other.client_pid == heir.client_pid
+                && other.prompts == 0
+                && other.merged_into.is_none()
+                && other.cursor.offset == 0
+        };
+        match sessions.iter().find(is_cleared) {
+            Some(cleared) => self.take_in_if_there(store, cleared, AT_END),
+            None => Ok(()),
+        }
+    }
+
     /// Takes in what a predecessor's transcript still holds; returns what is at its end where that is too much at once.
     fn complete(&self, store: &mut Store, predecessor: &SessionId, heir: &Session) -> Result<Vec<Turn>, Error> {
         let id = predecessor.as_str();
@@ -234,6 +258,9 @@ impl<E: HookEvent<'static>> Hook<E> {
             return Ok(None);
         }
         let heir = Heir { session, env: &self.env };
+        if cleared {
+            self.or_log(session, self.take_in_unprompted(store, session));
+        }
         let Some(claim) = heir.claim(store, cleared)? else { return Ok(None) };
         // A fork has its origin's turns already.
         self.or_log(session, self.take_in_if_there(store, session, AT_ONCE));
@@ -270,8 +297,11 @@ impl<E: HookEvent<'static>> Hook<E> {
             },
             self.env.now,
         )?;
-        let message =
-            format!("longhaul: went on from session {}, {turns} turns", short_session(claim.session.as_str()));
+        let message = format!(
+            "longhaul: went on from session {}, {}",
+            short_session(claim.session.as_str()),
+            counted(turns, "turn")
+        );
         Ok((rendered.text, message))
     }
 

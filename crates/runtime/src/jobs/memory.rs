@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use longhaul_core::counted;
 use longhaul_core::event::{
     HookEvent, PostToolUse, PostToolUseFailure, SessionEnd, SessionStart, Stop, UserPromptSubmit,
 };
@@ -52,8 +53,7 @@ pub fn on_session_start(hook: &mut Hook<SessionStart>) -> Result<Flow, Error> {
         store.note_shown_records(&session.session, page.shown)?;
         let what = match page.shown {
             0 => "its last summary".to_owned(),
-            1 => "1 record".to_owned(),
-            records => format!("{records} records"),
+            records => counted(records, "record"),
         };
         hook.tell(&format!("longhaul: shown {what} of {}", session.project));
     }

@@ -54,7 +54,10 @@ pub fn on_tool_failure(hook: &mut Hook<PostToolUseFailure<'static>>) -> Result<F
 /// The session waits for an answer, its subagents' dialogs included.
 pub fn on_permission(hook: &mut Hook<PermissionRequest>) -> Result<Flow, Error> {
     hook.track(|hook, tracker| {
-        let reason = format!("permission: {}", hook.event.tool_name);
+        let reason = match hook.event.tool_name.trim() {
+            "" => "permission".to_owned(),
+            tool => format!("permission: {tool}"),
+        };
         tracker.ask_permission(&hook.event.common, &reason)
     })
 }

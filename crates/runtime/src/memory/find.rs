@@ -32,6 +32,24 @@ pub struct Wanted {
     pub offset: usize,
 }
 
+/// A filter among the words that cannot be one.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{name}:{value} is no day: write it as {name}:2026-01-31, or in quotes to look for the words")]
+pub struct BadFilter {
+    /// The filter.
+    pub name: &'static str,
+    /// What stood behind it.
+    pub value: String,
+}
+
+impl Wanted {
+    /// Refuses filters among the words that cannot be ones: what is found without them is not what was asked for.
+    pub fn check(&self) -> Result<(), BadFilter> {
+        let bad = self.query.misread.first();
+        bad.map_or(Ok(()), |(name, value)| Err(BadFilter { name, value: value.clone() }))
+    }
+}
+
 /// Finds it, in the project with this key or in all.
 pub fn find(store: &Store, wanted: &Wanted, project_key: Option<&str>) -> Result<Vec<Hit>, StoreError> {
     let query = &wanted.query;

@@ -62,8 +62,11 @@ impl Store {
             .query_row(
                 "SELECT t.id, s.session_id, t.created_at, t.request, t.investigated, t.learned, t.completed, t.next_steps
                  FROM session_summaries t JOIN sessions s ON s.id = t.session_id
-                 WHERE t.project_id = (SELECT id FROM projects WHERE project_key = ?1)
-                 ORDER BY t.created_at DESC, t.id DESC LIMIT 1",
+                 WHERE t.session_id = (SELECT session_id FROM session_summaries
+                                       WHERE project_id = (SELECT id FROM projects WHERE project_key = ?1)
+                                       ORDER BY created_at DESC, id DESC LIMIT 1)
+                 -- A clock may have stepped back within the session.
+                 ORDER BY t.prompt_number DESC LIMIT 1",
                 [project_key],
                 |row| {
                     Ok(LatestSummary {

@@ -9,13 +9,16 @@ use super::place::Place;
 use super::prompts::remember;
 use super::summaries::write;
 use super::take_in::{Desk, NewObservation, Taken};
-use crate::{Store, StoreError, cannot};
+use crate::{SETTINGS, Store, StoreError, cannot};
 
 /// How far apart the hook's clock and the transcript's may be for one and the same prompt.
 pub(super) const SAME_PROMPT_MS: i64 = 120_000;
 
 /// How many statements are kept ready: all that an import needs.
 const STATEMENTS: usize = 64;
+
+/// How many statements rusqlite keeps ready by itself.
+const FEW_STATEMENTS: usize = 16;
 
 /// What the triggers would do, for everything behind a row at once.
 const INDEXES: [(&str, &str); 4] = [
@@ -83,14 +86,17 @@ impl Store {
     /// Makes the database ready for one who writes much at a time, for as long as the returned value lives.
     pub fn bulk(&mut self) -> Result<Bulk<'_>, StoreError> {
         let failed = cannot("prepare for much text");
-        self.connection.set_prepared_statement_cache_capacity(STATEMENTS);
+        // Dropped, and so undone, also where a later step fails.
+        let bulk = Bulk { store: self };
+        let connection = &bulk.store.connection;
+        connection.set_prepared_statement_cache_capacity(STATEMENTS);
         // The WAL is copied back less often.
         let settings = "PRAGMA wal_autocheckpoint = 16000; PRAGMA cache_size = -65536;";
-        self.connection.execute_batch(settings).map_err(&failed)?;
+        connection.execute_batch(settings).map_err(&failed)?;
         // A plan that depends on what is bound is made again for every call.
-        self.connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true).map_err(&failed)?;
-        self.connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_TRIGGER, false).map_err(failed)?;
-        Ok(Bulk { store: self })
+        connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true).map_err(&failed)?;
+        connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_TRIGGER, false).map_err(failed)?;
+        Ok(bulk)
     }
 }
 
@@ -103,8 +109,15 @@ pub struct Bulk<'a> {
 }
 
 impl Drop for Bulk<'_> {
+    /// Leaves the connection as [`Store::open`] made it, and no WAL behind.
     fn drop(&mut self) {
-        let _ = self.store.connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_TRIGGER, true);
+        let connection = &self.store.connection;
+        let _ = connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_TRIGGER, true);
+        let _ = connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, false);
+        connection.set_prepared_statement_cache_capacity(FEW_STATEMENTS);
+        let _ = connection.execute_batch(SETTINGS);
+        // Where somebody reads at this moment, a later commit copies it back, and `journal_size_limit` shortens it.
+        let _ = connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
     }
 }
 
@@ -241,7 +254,7 @@ fn adopt(connection: &Connection, session: i64, prompt: PastPrompt<'_>) -> rusql
     let told: Option<i64> = connection
         .prepare_cached(
             "SELECT id FROM user_prompts WHERE session_id = ?1 AND prompt_id IS NULL AND trim(prompt) = trim(?2)
-             AND abs(created_at - ?3) < ?4 ORDER BY abs(created_at - ?3) LIMIT 1",
+             AND created_at BETWEEN ?3 - ?4 + 1 AND ?3 + ?4 - 1 ORDER BY abs(created_at - ?3) LIMIT 1",
         )?
         .query_row((session, prompt.text, prompt.at.0 as i64, SAME_PROMPT_MS), |row| row.get(0))
         .optional()?;

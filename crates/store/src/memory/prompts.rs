@@ -60,20 +60,30 @@ pub(super) fn remember(
     }
     let mut prompt_id = prompt_id;
     if let Some(number) = numbered(connection, place.session, prompt_id)? {
-        let sql =
-            "SELECT 1 FROM user_prompts WHERE session_id = ?1 AND prompt = ?2 AND (prompt_id = ?3 OR created_at = ?4)";
-        if connection.prepare_cached(sql)?.exists((place.session, prompt, prompt_id, at))? {
+        let sql = "SELECT 1 FROM user_prompts WHERE session_id = ?1 AND prompt_id = ?2 AND prompt = ?3";
+        let is_same = connection.prepare_cached(sql)?.exists((place.session, prompt_id, prompt))?;
+        if is_same || told(connection, &place, prompt, at)?.is_some() {
             return Ok(Some(number));
         }
         // Another word, typed while the turn ran: it has the turn's id, and a number of its own.
         prompt_id = None;
+    } else if prompt_id.is_none()
+        && let Some(number) = told(connection, &place, prompt, at)?
+    {
+        return Ok(Some(number));
     }
     let taken = connection
         .prepare_cached("SELECT 1 FROM user_prompts WHERE session_id = ?1 AND prompt_number = ?2")?
         .exists((place.session, place.prompts))?;
     let number = if taken || place.prompts == 0 { place.prompts + 1 } else { place.prompts };
     if number != place.prompts {
-        connection.execute("UPDATE sessions SET prompt_counter = ?2 WHERE id = ?1", (place.session, number))?;
+        // Nobody has counted it, nor noted that it was the first or is the last.
+        connection
+            .prepare_cached(
+                "UPDATE sessions SET prompt_counter = ?2, last_prompt = ?3,
+                                     first_user_prompt = coalesce(first_user_prompt, ?3) WHERE id = ?1",
+            )?
+            .execute((place.session, number, prompt))?;
     }
     connection
         .prepare_cached(
@@ -82,6 +92,17 @@ pub(super) fn remember(
         )?
         .execute((place.session, place.project, number, prompt_id, prompt, at))?;
     Ok(Some(number))
+}
+
+/// Returns the number of the prompt without an id that has this text and time: the same one, told again.
+fn told(connection: &Connection, place: &Place, prompt: &str, at: i64) -> rusqlite::Result<Option<i64>> {
+    connection
+        .prepare_cached(
+            "SELECT prompt_number FROM user_prompts
+             WHERE session_id = ?1 AND prompt_id IS NULL AND created_at = ?2 AND prompt = ?3",
+        )?
+        .query_row((place.session, at, prompt), |row| row.get(0))
+        .optional()
 }
 
 /// Returns the number of the prompt that has this id.

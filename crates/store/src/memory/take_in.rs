@@ -255,7 +255,7 @@ impl<'a> Desk<'a> {
         let mut statement = self.connection.prepare_cached(
             "INSERT INTO details (session_id, origin_session_id, turn_number, tool_name, input_text, output_text,
                                   token_count, kind, is_error, source_id, created_at)
-             VALUES (:owner, :origin, :turn, :tool, :input, :output, 0, :kind, :is_error, :source, :at)
+             VALUES (:owner, :origin, :turn, :tool, :input, :output, (length(coalesce(:input, :output)) + 3) / 4, :kind, :is_error, :source, :at)
              ON CONFLICT DO NOTHING",
         )?;
         for (kind, source, input, output, text) in pieces {

@@ -56,7 +56,15 @@ pub struct Counts {
 }
 
 const COLUMNS: &str = "s.id, s.session_id, s.project, s.project_key, s.project_path, s.status, s.end_reason,
-    s.first_user_prompt, s.last_prompt, s.merged_into, s.created_at, s.completed_at,
+    -- What no hook has told is taken from what was imported, or read from the transcript.
+    coalesce(s.first_user_prompt,
+        (SELECT t.prompt FROM user_prompts t WHERE t.session_id = s.id ORDER BY t.prompt_number LIMIT 1),
+        (SELECT b.text FROM turns t JOIN bodies b ON b.session_id = t.session_id AND b.role = 'user'
+             AND b.origin_session_id = t.origin_session_id AND b.turn_number = t.turn_number
+         WHERE t.origin_session_id = s.session_id AND t.replaced = 0 ORDER BY t.turn_number LIMIT 1)),
+    coalesce(s.last_prompt,
+        (SELECT t.prompt FROM user_prompts t WHERE t.session_id = s.id ORDER BY t.prompt_number DESC LIMIT 1)),
+    s.merged_into, s.created_at, s.completed_at,
     (SELECT count(*) FROM user_prompts t WHERE t.session_id = s.id),
     (SELECT count(*) FROM observations t WHERE t.session_id = s.id),
     (SELECT count(*) FROM session_summaries t WHERE t.session_id = s.id),

@@ -16,6 +16,9 @@ use crate::routes::Shared;
 pub(crate) async fn search(State(worker): State<Shared>, request: Request) -> Answer {
     let params = Params::of(request.uri());
     let wanted = wanted(&params)?;
+    wanted
+        .check()
+        .map_err(|bad| Problem::unreadable(format!("{} is {:?}", bad.name, bad.value), "write a day as 2026-01-31"))?;
     let hits = worker.database.ask(move |store| {
         let project = params.text("project").or(wanted.query.project.as_deref());
         let project = project.map(|name| named_project(store, name)).transpose()?;

@@ -82,6 +82,10 @@ fn read(
         let parts = teller.go_on(batch.turns.clone());
         tell(Told::Piece { batch, parts })?;
     }
+    reader.finish();
+    let batch = reader.take();
+    let parts = teller.go_on(batch.turns.clone());
+    tell(Told::Piece { batch, parts })?;
     let (parts, summary) = teller.end();
     tell(Told::Ends { parts, summary, last_at: teller.last_at })
 }
