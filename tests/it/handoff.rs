@@ -7,6 +7,7 @@ mod framed;
 mod private;
 mod shown;
 mod take_in;
+mod unprompted;
 
 use std::cell::{Cell, RefCell};
 use std::fs;

@@ -34,6 +34,7 @@ mod domain_crates;
 mod faults;
 mod handoff;
 mod hostile_repository;
+mod imported_records;
 mod install;
 mod logging;
 mod memory;

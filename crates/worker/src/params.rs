@@ -17,6 +17,18 @@ pub(crate) struct Params {
     values: HashMap<String, String>,
 }
 
+/// Refuses a parameter that a path does not take, by its name: it would be ignored, and the answer be that to another
+/// question.
+pub(crate) fn refuse_unknown(uri: &Uri, known: &[&str]) -> Result<(), Problem> {
+    let mut names = form_urlencoded::parse(uri.query().unwrap_or_default().as_bytes()).map(|(name, _)| name);
+    let Some(unknown) = names.find(|name| !known.contains(&name.as_ref())) else { return Ok(()) };
+    let fix = match known {
+        [] => "leave it out: this path takes no parameters".to_owned(),
+        known => format!("use {}", known.join(", ")),
+    };
+    Err(Problem::unreadable(format!("there is no parameter {unknown:?}"), fix))
+}
+
 impl Params {
     /// Reads what an address holds.
     pub(crate) fn of(uri: &Uri) -> Self {

@@ -3,13 +3,16 @@
 use std::sync::Arc;
 
 use axum::Router;
-use axum::middleware::from_fn_with_state;
+use axum::extract::Request;
+use axum::middleware::{Next, from_fn, from_fn_with_state};
+use axum::response::IntoResponse;
 use axum::routing::{MethodRouter, delete, get, post};
 
 use crate::answer::Problem;
 use crate::api::{forget, health, hosts, records, search, sessions};
 use crate::guard::guard;
 use crate::page::FILES;
+use crate::params::refuse_unknown;
 use crate::stream::stream;
 use crate::worker::Worker;
 
@@ -21,44 +24,72 @@ pub(crate) struct Route {
     #[cfg_attr(not(test), expect(dead_code, reason = "the test that holds the table against openapi.yaml reads it"))]
     pub(crate) method: &'static str,
     pub(crate) path: &'static str,
+    /// The parameters that it takes; of a path under `/api` any other is refused.
+    pub(crate) params: &'static [&'static str],
     handler: MethodRouter<Shared>,
 }
 
 /// Returns every route.
 pub(crate) fn routes() -> Vec<Route> {
-    let route = |method: &'static str, path: &'static str, handler| Route { method, path, handler };
-    let files = FILES.map(|file| route("get", file.path, get(move || async move { file.response() })));
+    let route = |method: &'static str, path: &'static str, params, handler| Route { method, path, params, handler };
+    let files = FILES.map(|file| route("get", file.path, &[], get(move || async move { file.response() })));
     let mut routes = vec![
-        route("get", "/api/health", get(health::health)),
-        route("get", "/api/stats", get(health::stats)),
-        route("get", "/api/projects", get(health::projects)),
-        route("get", "/api/agents", get(sessions::agents)),
-        route("get", "/api/plots", get(health::plots)),
-        route("get", "/api/sessions", get(sessions::sessions)),
-        route("get", "/api/sessions/{id}/timeline", get(sessions::timeline)),
-        route("get", "/api/observations", get(records::observations)),
-        route("get", "/api/prompts", get(records::prompts)),
-        route("get", "/api/summaries", get(records::summaries)),
-        route("post", "/api/observations/batch", post(records::batch)),
-        route("delete", "/api/observations/{id}", delete(forget::observation)),
-        route("delete", "/api/prompts/{id}", delete(forget::prompt)),
-        route("delete", "/api/summaries/{id}", delete(forget::summary)),
-        route("get", "/api/search", get(search::search)),
-        route("get", "/api/timeline", get(search::timeline)),
-        route("get", "/api/context/inject", get(health::context)),
-        route("post", "/api/sessions/init", post(hosts::init)),
-        route("post", "/api/sessions/observations", post(hosts::observations)),
-        route("post", "/api/sessions/summarize", post(hosts::summarize)),
-        route("post", "/api/sessions/complete", post(hosts::complete)),
-        route("get", "/stream", get(stream)),
+        route("get", "/api/health", &[], get(health::health)),
+        route("get", "/api/stats", &["sizes"], get(health::stats)),
+        route("get", "/api/projects", &[], get(health::projects)),
+        route("get", "/api/agents", &[], get(sessions::agents)),
+        route("get", "/api/plots", &["project", "days"], get(health::plots)),
+        route("get", "/api/sessions", &["project", "before", "limit"], get(sessions::sessions)),
+        route("get", "/api/sessions/{id}/timeline", &["before", "limit"], get(sessions::timeline)),
+        route(
+            "get",
+            "/api/observations",
+            &["project", "session", "kind", "before", "limit"],
+            get(records::observations),
+        ),
+        route("get", "/api/prompts", &["project", "session", "before", "limit"], get(records::prompts)),
+        route("get", "/api/summaries", &["project", "session", "before", "limit"], get(records::summaries)),
+        route("post", "/api/observations/batch", &[], post(records::batch)),
+        route("delete", "/api/observations/{id}", &[], delete(forget::observation)),
+        route("delete", "/api/prompts/{id}", &[], delete(forget::prompt)),
+        route("delete", "/api/summaries/{id}", &[], delete(forget::summary)),
+        route(
+            "get",
+            "/api/search",
+            &["q", "project", "session", "kind", "file", "since", "before", "type", "order", "limit", "offset"],
+            get(search::search),
+        ),
+        route("get", "/api/timeline", &["id", "before", "after"], get(search::timeline)),
+        route("get", "/api/context/inject", &["project", "chars"], get(health::context)),
+        route("post", "/api/sessions/init", &[], post(hosts::init)),
+        route("post", "/api/sessions/observations", &[], post(hosts::observations)),
+        route("post", "/api/sessions/summarize", &[], post(hosts::summarize)),
+        route("post", "/api/sessions/complete", &[], post(hosts::complete)),
+        route("get", "/stream", &[], get(stream)),
     ];
     routes.extend(files);
     routes
 }
 
+impl Route {
+    /// Returns what answers, after a look at the parameters. The page's own files are asked for with a token.
+    fn guarded(self) -> MethodRouter<Shared> {
+        if !self.path.starts_with("/api/") {
+            return self.handler;
+        }
+        let params = self.params;
+        self.handler.layer(from_fn(async move |request: Request, next: Next| {
+            match refuse_unknown(request.uri(), params) {
+                Ok(()) => next.run(request).await,
+                Err(problem) => problem.into_response(),
+            }
+        }))
+    }
+}
+
 /// Returns the router, with the guard before it.
 pub(crate) fn router(worker: Shared) -> Router {
-    let router = routes().into_iter().fold(Router::new(), |router, route| router.route(route.path, route.handler));
+    let router = routes().into_iter().fold(Router::new(), |router, route| router.route(route.path, route.guarded()));
     router
         .fallback(async || Problem::no_such_path())
         .method_not_allowed_fallback(async || Problem::wrong_method())

@@ -51,6 +51,31 @@ fn the_file_and_the_router_know_the_same_paths() {
     assert_eq!(told, routed);
 }
 
+#[test]
+fn the_file_and_the_router_know_the_same_parameters() {
+    let operations = Spec::load().operations();
+    for route in routes().into_iter().filter(|route| route.path.starts_with("/api/")) {
+        let told =
+            operations.iter().find(|told| (told.method.as_str(), told.path.as_str()) == (route.method, route.path));
+        assert_eq!(told.unwrap().params, route.params, "{}", route.path);
+    }
+}
+
+#[tokio::test]
+async fn a_parameter_that_a_path_does_not_take_is_refused_by_its_name() {
+    let home = TempDir::new().unwrap();
+    let app = router(worker(&home));
+    let spec = Spec::load();
+    for mut operation in spec.operations().into_iter().filter(|operation| operation.path.starts_with("/api/")) {
+        let sign = if operation.address.contains('?') { '&' } else { '?' };
+        operation.address = format!("{}{sign}query=x", operation.address);
+        let (status, answer) = ask(&app, &operation).await;
+        assert_eq!(status, 400, "{}: {answer}", operation.address);
+        assert!(answer["error"].as_str().unwrap().contains("\"query\""), "{}: {answer}", operation.address);
+        spec.check("Error", &answer, &operation.address);
+    }
+}
+
 #[tokio::test]
 async fn every_answer_has_the_shape_that_the_file_tells() {
     let home = TempDir::new().unwrap();

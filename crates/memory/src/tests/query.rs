@@ -106,3 +106,23 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_star_stands_for_every_word_that_begins_so() {
+    let fts = |text: &str| Query::parse(text).fts();
+    assert_eq!(fts("Pars*").as_deref(), Some("\"Pars\"*"));
+    assert_eq!(fts("Pars* error").as_deref(), Some("\"Pars\"* \"error\"*"));
+    assert_eq!(fts("\"Pars*\"").as_deref(), Some("\"Pars*\""));
+    assert_eq!(fts("*"), None);
+    assert_eq!(Query::parse("-Pars*").without().as_deref(), Some("\"Pars\"*"));
+}
+
+#[test]
+fn a_day_that_is_none_is_noted() {
+    let query = Query::parse("parser since:nonsense before:2026-01-31");
+    assert_eq!(query.misread, [("since", "nonsense".to_owned())]);
+    assert_eq!(query.terms.len(), 1);
+    for text in ["since:2026-01-31", "since: nonsense", "\"since:nonsense\"", "-since:nonsense", "kind:Pod"] {
+        assert_eq!(Query::parse(text).misread, [], "{text}");
+    }
+}

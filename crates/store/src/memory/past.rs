@@ -245,21 +245,76 @@ fn take_in(
     Ok(Some(past))
 }
 
+/// Finds a prompt by its id.
+const KNOWN: &str = "SELECT 1 FROM user_prompts WHERE session_id = ?1 AND prompt_id = ?2";
+
+/// Finds a prompt that a hook has stored without an id.
+const WITHOUT_ID: &str =
+    "SELECT id FROM user_prompts WHERE session_id = ?1 AND prompt_id IS NULL AND trim(prompt) = trim(?2)
+     AND created_at BETWEEN ?3 - ?4 + 1 AND ?3 + ?4 - 1 ORDER BY abs(created_at - ?3) LIMIT 1";
+
 /// Returns whether a prompt is there already; one that a hook has stored without an id gets it.
 fn adopt(connection: &Connection, session: i64, prompt: PastPrompt<'_>) -> rusqlite::Result<bool> {
-    let sql = "SELECT 1 FROM user_prompts WHERE session_id = ?1 AND prompt_id = ?2";
-    if connection.prepare_cached(sql)?.exists((session, prompt.id))? {
+    if connection.prepare_cached(KNOWN)?.exists((session, prompt.id))? {
         return Ok(true);
     }
     let told: Option<i64> = connection
-        .prepare_cached(
-            "SELECT id FROM user_prompts WHERE session_id = ?1 AND prompt_id IS NULL AND trim(prompt) = trim(?2)
-             AND created_at BETWEEN ?3 - ?4 + 1 AND ?3 + ?4 - 1 ORDER BY abs(created_at - ?3) LIMIT 1",
-        )?
+        .prepare_cached(WITHOUT_ID)?
         .query_row((session, prompt.text, prompt.at.0 as i64, SAME_PROMPT_MS), |row| row.get(0))
         .optional()?;
     if let Some(id) = told {
         connection.execute("UPDATE user_prompts SET prompt_id = ?2 WHERE id = ?1", (id, prompt.id))?;
     }
     Ok(told.is_some())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use longhaul_core::Millis;
+    use rusqlite::StatementStatus;
+
+    use super::super::prompts::{BY_ID, TOLD};
+    use super::{KNOWN, PastPrompt, PastTurn, WITHOUT_ID};
+    use crate::{NewSession, Store};
+
+    /// Imports a session of so many prompts; returns the steps that SQLite took to look for them.
+    fn steps(prompts: usize) -> i64 {
+        let folder = tempfile::TempDir::new().unwrap();
+        let mut store = Store::open(&folder.path().join("l.db"), Duration::from_secs(5)).unwrap();
+        let new = NewSession {
+            session: "s",
+            project: "p",
+            project_key: "/p",
+            project_path: "/p",
+            client_pid: 0,
+            transcript: None,
+            at: Millis(1),
+        };
+        store.register_session(&new).unwrap();
+        let ids: Vec<String> = (0..prompts).map(|number| format!("prompt-{number}")).collect();
+        let turns = || -> Vec<PastTurn<'_>> {
+            let prompt = |(id, at): (&String, u64)| PastPrompt {
+                id: id.as_str().to_owned().leak(),
+                text: "go on",
+                at: Millis(at),
+            };
+            ids.iter().zip(1..).map(|one| PastTurn { prompt: Some(prompt(one)), calls: Vec::new() }).collect()
+        };
+        let mut bulk = store.bulk().unwrap();
+        // The second time each is known already.
+        for _ in 0..2 {
+            bulk.take_in_past("s", turns(), 0).unwrap().unwrap();
+        }
+        let connection = &bulk.store.connection;
+        let taken = |sql: &str| i64::from(connection.prepare_cached(sql).unwrap().get_status(StatementStatus::VmStep));
+        [KNOWN, WITHOUT_ID, BY_ID, TOLD].into_iter().map(taken).sum()
+    }
+
+    #[test]
+    fn looking_for_a_prompt_does_not_read_the_whole_session() {
+        let (few, many) = (steps(200), steps(1_600));
+        assert!(few > 200 * 4 && many < few * 10, "eight times the prompts took {many} steps instead of {few}");
+    }
 }

@@ -6,6 +6,14 @@ use rusqlite::{Connection, OptionalExtension, TransactionBehavior};
 use super::place::Place;
 use crate::{Store, StoreError, cannot};
 
+/// Finds a prompt's number by its id.
+pub(super) const BY_ID: &str = "SELECT prompt_number FROM user_prompts WHERE session_id = ?1 AND prompt_id = ?2
+     ORDER BY prompt_number DESC LIMIT 1";
+
+/// Finds a prompt's number by its time and text, where it has no id.
+pub(super) const TOLD: &str = "SELECT prompt_number FROM user_prompts
+     WHERE session_id = ?1 AND prompt_id IS NULL AND created_at = ?2 AND prompt = ?3";
+
 impl Store {
     /// Stores a prompt; returns its number in the session, or `None` where there is no such session or it is to be
     /// forgotten.
@@ -96,13 +104,7 @@ pub(super) fn remember(
 
 /// Returns the number of the prompt without an id that has this text and time: the same one, told again.
 fn told(connection: &Connection, place: &Place, prompt: &str, at: i64) -> rusqlite::Result<Option<i64>> {
-    connection
-        .prepare_cached(
-            "SELECT prompt_number FROM user_prompts
-             WHERE session_id = ?1 AND prompt_id IS NULL AND created_at = ?2 AND prompt = ?3",
-        )?
-        .query_row((place.session, at, prompt), |row| row.get(0))
-        .optional()
+    connection.prepare_cached(TOLD)?.query_row((place.session, at, prompt), |row| row.get(0)).optional()
 }
 
 /// Returns the number of the prompt that has this id.
@@ -112,11 +114,5 @@ pub(super) fn numbered(
     prompt_id: Option<&str>,
 ) -> rusqlite::Result<Option<i64>> {
     let Some(prompt_id) = prompt_id else { return Ok(None) };
-    connection
-        .prepare_cached(
-            "SELECT prompt_number FROM user_prompts WHERE session_id = ?1 AND prompt_id = ?2
-             ORDER BY prompt_number DESC LIMIT 1",
-        )?
-        .query_row((session, prompt_id), |row| row.get(0))
-        .optional()
+    connection.prepare_cached(BY_ID)?.query_row((session, prompt_id), |row| row.get(0)).optional()
 }

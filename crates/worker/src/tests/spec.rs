@@ -14,6 +14,8 @@ pub(super) struct Spec {
 pub(super) struct Operation {
     pub(super) method: String,
     pub(super) path: String,
+    /// The names of its query parameters.
+    pub(super) params: Vec<String>,
     /// The path with everything that it needs.
     pub(super) address: String,
     pub(super) body: Option<Value>,
@@ -54,12 +56,15 @@ impl Spec {
                 format!("{name}={}", example.unwrap_or_else(|| panic!("{path}: {name} has no example")))
             })
             .collect();
+        let params = parameters.iter().map(|parameter| self.follow(parameter)).filter(|one| one["in"] == "query");
+        let params = params.map(|parameter| parameter["name"].as_str().unwrap().to_owned()).collect();
         let id = if path.starts_with("/api/sessions/") { "host-1" } else { "1" };
         let query = if needed.is_empty() { String::new() } else { format!("?{}", needed.join("&")) };
         let answer = self.follow(&told["responses"]["200"]);
         Operation {
             method: method.to_owned(),
             path: path.to_owned(),
+            params,
             address: format!("{}{query}", path.replace("{id}", id)),
             body: told["requestBody"]["content"]["application/json"].get("example").cloned(),
             answer: answer["content"]["application/json"]["schema"].to_string(),
