@@ -79,12 +79,6 @@ const ONCE: &str = "(t.turn_id BETWEEN 'hook:' AND 'hook;' OR NOT EXISTS (
             AND o.session_id = t.session_id AND o.created_at = t.created_at AND o.turn_id = t.turn_id
             AND o.origin_session_id > t.origin_session_id AND o.replaced = 0))";
 
-/// Turns in their order, the newest first: those of the session itself after those that it inherited, each session's in the
-/// order in which they came. Not by time: a clock may step back.
-const NEWEST_FIRST: &str = "t.origin_session_id = t.session_id DESC,
-    (SELECT o.created_at FROM sessions o WHERE o.session_id = t.origin_session_id) DESC,
-    t.origin_session_id DESC, t.turn_number DESC";
-
 const TURNS: &str = "SELECT t.origin_session_id, t.turn_number, t.role, coalesce(u.text, ''), t.created_at,
         trim(coalesce(a.text, '') || iif(t.pending_reply IS NULL, '', char(10) || char(10) || t.pending_reply), char(10)),
         coalesce(a.created_at, t.created_at), coalesce(s.summary, ''),
@@ -121,14 +115,19 @@ impl Store {
             "t.session_id = ?1 AND {ONCE}
              AND NOT EXISTS (SELECT 1 FROM turns o WHERE o.origin_session_id = ?2 AND o.turn_id = t.turn_id)"
         );
-        let sql = format!(
-            "{} AND (t.origin_session_id, t.turn_number) IN (
-                 SELECT t.origin_session_id, t.turn_number FROM turns t WHERE t.replaced = 0 AND {wanted}
-                 ORDER BY {NEWEST_FIRST} {})
-             ORDER BY {NEWEST_FIRST}",
-            turns(),
+        // By their order, and not by time alone, for a clock may step back: a turn counts as no later than any that follows it
+        // in its session.
+        let newest = format!(
+            "SELECT t.origin_session_id AS origin, t.turn_number AS number,
+                    min(t.created_at) OVER (PARTITION BY t.origin_session_id ORDER BY t.turn_number DESC) AS placed
+             FROM turns t WHERE t.replaced = 0 AND {wanted} ORDER BY placed DESC, origin = t.session_id DESC, number DESC {}",
             limit(most)
         );
+        let joined = format!(
+            "FROM ({newest}) k CROSS JOIN turns t ON t.origin_session_id = k.origin AND t.turn_number = k.number"
+        );
+        let order = "ORDER BY k.placed DESC, k.origin = t.session_id DESC, k.number DESC";
+        let sql = format!("{} {order}", turns().replace("FROM turns t", &joined));
         let mut statement = self.connection.prepare(&sql).map_err(&failed)?;
         let rows = statement.query_map((session, besides), read).map_err(&failed)?;
         let mut turns: Vec<Turn> = rows.collect::<Result<_, _>>().map_err(&failed)?;
@@ -223,19 +222,20 @@ fn turns() -> String {
     TURNS.replace("HOOK_RECORDS", &format!("'{}'", HOOK_RECORDS.join("','")))
 }
 
-/// Returns turns, which come session by session in their order, by their time: a turn after which the clock stepped back
-/// counts as no later than the one that follows it.
+/// Returns turns, which come session by session in their order, by their time: a turn counts as no later than any that
+/// follows it in its session, for a clock may step back.
 fn in_order(turns: Vec<Turn>) -> Vec<Turn> {
-    let mut at = Millis(0);
-    let mut origin = String::new();
-    let mut timed: Vec<(Millis, Turn)> = Vec::with_capacity(turns.len());
-    for turn in turns {
-        at = if turn.origin == origin { at.max(turn.at) } else { turn.at };
-        origin.clone_from(&turn.origin);
-        timed.push((at, turn));
+    let mut next: Option<(String, Millis)> = None;
+    let mut placed: Vec<(Millis, Turn)> = Vec::with_capacity(turns.len());
+    for turn in turns.into_iter().rev() {
+        let after = next.take().filter(|(origin, _)| *origin == turn.origin).map_or(turn.at, |(_, at)| at);
+        let at = turn.at.min(after);
+        next = Some((turn.origin.clone(), at));
+        placed.push((at, turn));
     }
-    timed.sort_by_key(|(at, _)| *at);
-    timed.into_iter().map(|(_, turn)| turn).collect()
+    placed.reverse();
+    placed.sort_by_key(|(at, _)| *at);
+    placed.into_iter().map(|(_, turn)| turn).collect()
 }
 
 fn read(row: &Row<'_>) -> rusqlite::Result<Turn> {

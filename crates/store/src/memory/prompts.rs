@@ -8,7 +8,8 @@ use crate::{Store, StoreError, cannot};
 
 /// Finds a prompt's number by its id.
 pub(super) const BY_ID: &str = "SELECT prompt_number FROM user_prompts WHERE session_id = ?1 AND prompt_id = ?2
-     ORDER BY prompt_number DESC LIMIT 1";
+     -- The plus leaves the index by id as the one to use.
+     ORDER BY +prompt_number DESC LIMIT 1";
 
 /// Finds a prompt's number by its time and text, where it has no id.
 pub(super) const TOLD: &str = "SELECT prompt_number FROM user_prompts
