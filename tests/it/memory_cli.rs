@@ -157,7 +157,7 @@ fn nothing_that_is_typed_is_a_syntax_error() {
         ")",
         "a:b:c",
         "kind:nothing",
-        "since:yesterday",
+        "since:",
         "\u{202e}x",
         "%s",
         "\\",
