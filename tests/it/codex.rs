@@ -14,7 +14,7 @@ const SESSION: &str = "01a1de69-9a48-7213-b664-b016f981bf57";
 const TURNS: [&str; 2] = ["01a1de69-9ac4-7953-9d76-6980e9a319d9", "01a1de69-9f67-72f0-a7f6-7273769de274"];
 
 /// What may be nowhere in what is stored.
-const HIDDEN: [&str; 2] = ["4711", "sk-ant-api03-AAAA"];
+const HIDDEN: [&str; 2] = ["quittenmus", "sk-ant-api03-AAAA"];
 
 fn recorded(name: &str) -> Vec<u8> {
     fs::read(Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/codex").join(name)).unwrap()
@@ -162,7 +162,7 @@ fn the_session_is_tracked_and_measured() {
     codex.hook("SessionStart", "session-start", json!({ "source": "startup" }));
     let status = |codex: &Codex| codex.rows("SELECT agent_client || ' ' || session_id || ' ' || status FROM agents");
     assert_eq!(status(&codex), [format!("codex codex:{SESSION} idle")]);
-    codex.prompt(0, "What does hello.txt say? <private>my pin is 4711</private>");
+    codex.prompt(0, "What does hello.txt say? <private>my pin is quittenmus</private>");
     assert_eq!(status(&codex), [format!("codex codex:{SESSION} working")]);
     let call = json!({ "turn_id": TURNS[0], "tool_name": "Bash", "tool_input": { "command": "cat hello.txt" } });
     codex.hook("PermissionRequest", "permission-request", call.clone());
@@ -191,8 +191,8 @@ fn the_session_is_tracked_and_measured() {
 fn nothing_of_a_private_turn_is_kept() {
     let codex = Codex::new();
     let text = String::from_utf8(rollout(1)).unwrap();
-    let private = "<private>What does hello.txt say? my pin is 4711</private>";
-    let text = text.replace("What does hello.txt say? <private>my pin is 4711</private>", private);
+    let private = "<private>What does hello.txt say? my pin is quittenmus</private>";
+    let text = text.replace("What does hello.txt say? <private>my pin is quittenmus</private>", private);
     fs::write(&codex.rollout, text).unwrap();
     codex.prompt(0, private);
     codex.stop(0);

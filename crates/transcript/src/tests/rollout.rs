@@ -34,7 +34,7 @@ fn a_recorded_rollout_is_two_turns() {
     let batch = read(RECORDED.as_bytes());
     assert_eq!((batch.turns.len(), batch.broken_lines), (2, 0));
     let [first, second] = batch.turns.as_slice() else { panic!("two turns") };
-    assert_eq!(first.prompt.as_ref().unwrap().text, "What does hello.txt say? <private>my pin is 4711</private>");
+    assert_eq!(first.prompt.as_ref().unwrap().text, "What does hello.txt say? <private>my pin is quittenmus</private>");
     assert_eq!(first.prompt_id.as_deref(), Some("01a1de69-9ac4-7953-9d76-6980e9a319d9"));
     assert_eq!(first.origin, Origin::Person);
     assert_eq!(first.reply(), "The file says hello from the pane.");
