@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::chord::Chord;
 use crate::inspection::Inspection;
 use crate::pane::{Key, MAX_KEYS, Pane};
 use crate::quote::printable;
@@ -74,6 +75,10 @@ impl Pane for KittyWindow {
 
     fn press(&self, key: Key, count: usize) -> Step {
         self.send(char::from(key.byte()).to_string().repeat(count), &[])
+    }
+
+    fn press_chord(&self, chord: &Chord) -> Step {
+        self.send(chord.text(), &[])
     }
 }
 

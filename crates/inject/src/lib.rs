@@ -9,7 +9,10 @@
 #![doc = include_str!("../examples/look_before_typing.rs")]
 //! ```
 
+mod chord;
+mod keybindings;
 mod means;
+mod submit_key;
 mod terminal;
 
 mod kitty;
@@ -28,7 +31,9 @@ mod inspection;
 mod look;
 mod policy;
 
+pub use crate::chord::Chord;
 pub use crate::inspection::{Inspection, parse_inspection};
+pub use crate::keybindings::{Bound, CONTEXT, Keybindings, STASH, STASH_CHORDS, SUBMIT, SUBMIT_CHORDS, Unusable};
 pub use crate::kitty::KittyWindow;
 pub use crate::look::{EditorMode, Look, Turn, Unsafe, look};
 pub use crate::means::{Errand, Means, means};
@@ -38,6 +43,7 @@ pub use crate::policy::{ClientSays, Decision, Want, Why, may_type};
 pub use crate::quote::{applescript_string, is_printable, printable, shell_single_quote};
 pub use crate::screen::ScreenWindow;
 pub use crate::step::Step;
+pub use crate::submit_key::{Experience, Proof, SubmitChord, SubmitKey, text_for_chord};
 pub use crate::terminal::{NoTerminal, Terminal, file_name_of, tmux_socket};
 pub use crate::tmux::{TmuxPane, protect_semicolon};
 pub use crate::wezterm::WeztermPane;

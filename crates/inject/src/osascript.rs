@@ -2,8 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::chord::Chord;
 use crate::quote::printable;
 use crate::step::Step;
+use crate::submit_key::SubmitChord;
 
 /// Types and submits its second argument if the application named by the first is in front, and fails if it is not.
 ///
@@ -24,6 +26,38 @@ on run argv
 	if not isInFront(appName) then error appName & " is no longer in front" number 2
 	tell application "System Events" to key code 36
 end run"#;
+
+/// The same with chords: stashes a draft by the third argument's letters, types the second, submits by the fourth's.
+///
+/// Each letter is pressed together with Ctrl. Without letters nothing is stashed.
+const CHORD_SCRIPT: &str = r#"on isInFront(appName)
+	tell application "System Events"
+		set frontProcess to first application process whose frontmost is true
+		return {name of frontProcess, displayed name of frontProcess, short name of frontProcess} contains appName
+	end tell
+end isInFront
+
+on press(appName, pressed)
+	if not isInFront(appName) then error appName & " is no longer in front" number 2
+	repeat with letter in characters of pressed
+		tell application "System Events" to keystroke (contents of letter) using control down
+	end repeat
+end press
+
+on run argv
+	set appName to item 1 of argv
+	if not isInFront(appName) then error appName & " is not in front" number 1
+	if (item 3 of argv) is not "" then
+		press(appName, item 3 of argv)
+		delay 0.2
+	end if
+	tell application "System Events" to keystroke (item 2 of argv)
+	delay 0.2
+	press(appName, item 4 of argv)
+end run"#;
+
+/// The application that keeps Ctrl-Q for itself: it opens a list of its own views.
+const KEEPS_CTRL_Q: &str = "Code";
 
 /// `$TERM_PROGRAM` and the application it stands for.
 const APPLICATIONS: [(&str, &str); 9] = [
@@ -51,6 +85,20 @@ impl MacTerminal {
     /// One step for both: between two, another application could come to the front.
     pub fn submit(&self, text: &str) -> Step {
         Step::new(["osascript", "-e", SCRIPT, &self.app, &printable(text)])
+    }
+}
+
+impl MacTerminal {
+    /// Returns the step that stashes a draft, types the printable part of `text` and submits it by a chord.
+    pub fn submit_by_chord(&self, text: &str, chord: &SubmitChord) -> Step {
+        let letters = |chord: &Chord| chord.control_letters().unwrap_or_default().into_iter().collect::<String>();
+        let stash = chord.stash.as_ref().map(letters).unwrap_or_default();
+        Step::new(["osascript", "-e", CHORD_SCRIPT, &self.app, &printable(text), &stash, &letters(&chord.submit)])
+    }
+
+    /// Returns whether the application passes the keys of `chord` on to what runs in it.
+    pub(crate) fn passes(&self, chord: &Chord) -> bool {
+        self.app != KEEPS_CTRL_Q || !chord.control_letters().unwrap_or_default().contains(&'q')
     }
 }
 

@@ -1,11 +1,12 @@
 //! A pane that can be looked at.
 
+use crate::chord::Chord;
 use crate::inspection::{Inspection, parse_inspection};
 use crate::step::Step;
 use crate::tmux::TmuxPane;
 
 /// The longest text, in characters, that goes as key presses; a longer one is pasted.
-pub(crate) const MAX_KEYS: usize = 8;
+pub(crate) const MAX_KEYS: usize = 9;
 
 /// The most that is taken back, so that an argv stays short.
 pub(crate) const MAX_ERASE: usize = 2000;
@@ -49,7 +50,10 @@ pub trait Pane {
     /// Returns the step that presses `key` `count` times.
     fn press(&self, key: Key, count: usize) -> Step;
 
-    /// Returns the step that submits what is in the input.
+    /// Returns the step that presses `chord`, which is of Ctrl and letters.
+    fn press_chord(&self, chord: &Chord) -> Step;
+
+    /// Returns the step that submits what is in the input by Enter.
     fn press_enter(&self) -> Step {
         self.press(Key::Enter, 1)
     }
@@ -88,5 +92,9 @@ impl Pane for TmuxPane {
             Key::Stash => Self::stash_draft(self),
             Key::Backspace => Self::erase(self, count),
         }
+    }
+
+    fn press_chord(&self, chord: &Chord) -> Step {
+        Self::press_chord(self, chord)
     }
 }

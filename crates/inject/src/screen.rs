@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::chord::Chord;
 use crate::quote::printable;
 use crate::step::Step;
 
@@ -31,9 +32,15 @@ impl ScreenWindow {
         chunks.iter().filter(|chunk| !chunk.is_empty()).map(|chunk| self.stuff(chunk)).collect()
     }
 
-    /// Returns the step that submits what is in the input.
+    /// Returns the step that submits what is in the input by Enter.
     pub fn press_enter(&self) -> Step {
         self.stuff("^M")
+    }
+
+    /// Returns the step that presses `chord`, which is of Ctrl and letters.
+    pub fn press_chord(&self, chord: &Chord) -> Step {
+        let letters = chord.control_letters().unwrap_or_default();
+        self.stuff(&letters.iter().map(|letter| format!("^{}", letter.to_ascii_uppercase())).collect::<String>())
     }
 
     fn stuff(&self, escaped: &str) -> Step {

@@ -4,11 +4,13 @@ use longhaul_core::hash::fnv1a;
 use longhaul_core::{Env, Platform};
 use serde::{Deserialize, Serialize};
 
+use crate::chord::Chord;
 use crate::kitty::KittyWindow;
 use crate::osascript::{self, MacTerminal};
 use crate::pane::Pane;
 use crate::screen::ScreenWindow;
 use crate::step::Step;
+use crate::submit_key::{SubmitChord, SubmitKey, text_for_chord};
 use crate::tmux::TmuxPane;
 use crate::wezterm::WeztermPane;
 use crate::zellij::ZellijPane;
@@ -152,7 +154,33 @@ impl Terminal {
         matches!(self, Self::Zellij(_) | Self::Wezterm(_) | Self::Kitty(_))
     }
 
-    /// Returns the steps that type `text` and submit it, without a look in between.
+    /// Returns whether the terminal passes the keys of `chord` on to the client.
+    pub fn passes(&self, chord: &SubmitChord) -> bool {
+        match self {
+            Self::Osascript(terminal) => terminal.passes(&chord.submit),
+            Self::Tmux(_) | Self::Screen(_) | Self::Zellij(_) | Self::Wezterm(_) | Self::Kitty(_) => true,
+        }
+    }
+
+    /// Returns the steps that stash a draft, type `text` and submit it, by `key` and without a look in between.
+    ///
+    /// With Enter, nothing is stashed: see [`Terminal::submit_blindly`].
+    pub fn submit_unseen(&self, text: &str, key: &SubmitKey) -> Vec<Step> {
+        let SubmitKey::Chord(chord) = key else { return self.submit_blindly(text) };
+        let text = text_for_chord(text);
+        if let Self::Osascript(terminal) = self {
+            return vec![terminal.submit_by_chord(&text, chord)];
+        }
+        let (typed, press): (Vec<Step>, Box<dyn Fn(&Chord) -> Step + '_>) = match (self, self.pane()) {
+            (Self::Screen(window), _) => (window.type_text(&text), Box::new(|chord| window.press_chord(chord))),
+            (_, Some(pane)) => (vec![pane.type_text(&text)], Box::new(|chord| pane.press_chord(chord))),
+            (_, None) => return self.submit_blindly(&text),
+        };
+        let stash = chord.stash.iter().map(&press);
+        stash.chain(typed).chain([press(&chord.submit)]).collect()
+    }
+
+    /// Returns the steps that type `text` and submit it by Enter, without a look in between.
     ///
     /// For terminals whose screen cannot be read. Where there is a [`Terminal::pane`], look first and again before Enter.
     pub fn submit_blindly(&self, text: &str) -> Vec<Step> {

@@ -5,4 +5,5 @@ mod panes;
 mod policy;
 mod quote;
 mod robustness;
+mod submit_key;
 mod terminal;

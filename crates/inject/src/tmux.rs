@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::chord::Chord;
 use crate::inspection::FACTS;
 use crate::pane::{MAX_ERASE, MAX_KEYS};
 use crate::quote::printable;
@@ -51,9 +52,16 @@ impl TmuxPane {
         Step { stdin: Some(text), ..self.tmux(&[&load[..], &paste[..]].concat()) }
     }
 
-    /// Returns the step that submits what is in the input.
+    /// Returns the step that submits what is in the input by Enter.
     pub fn press_enter(&self) -> Step {
         self.tmux(&["send-keys", "-t", &self.pane, "Enter"])
+    }
+
+    /// Returns the step that presses `chord`, which is of Ctrl and letters.
+    pub fn press_chord(&self, chord: &Chord) -> Step {
+        let mut step = self.tmux(&["send-keys", "-t", &self.pane]);
+        step.argv.extend(chord.control_letters().unwrap_or_default().iter().map(|letter| format!("C-{letter}")));
+        step
     }
 
     /// Returns the step that makes the client put a draft aside, until after the next submit.

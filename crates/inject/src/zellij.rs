@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::chord::Chord;
 use crate::inspection::Inspection;
 use crate::pane::{Key, MAX_KEYS, Pane};
 use crate::quote::printable;
@@ -50,5 +51,10 @@ impl Pane for ZellijPane {
     fn press(&self, key: Key, count: usize) -> Step {
         let byte = key.byte().to_string();
         self.action("write", &vec![byte.as_str(); count])
+    }
+
+    fn press_chord(&self, chord: &Chord) -> Step {
+        let bytes: Vec<String> = chord.bytes().iter().map(u8::to_string).collect();
+        self.action("write", &bytes.iter().map(String::as_str).collect::<Vec<_>>())
     }
 }

@@ -1,0 +1,147 @@
+use longhaul_core::Millis;
+
+use crate::{
+    Bound, Chord, Experience, Keybindings, MacTerminal, Proof, STASH, STASH_CHORDS, SUBMIT, SUBMIT_CHORDS,
+    ScreenWindow, SubmitKey, Terminal, TmuxPane, Unusable, text_for_chord,
+};
+
+const OURS: &str =
+    r#"{"bindings":[{"context":"Chat","bindings":{"ctrl+x ctrl+q":"chat:submit","ctrl+x ctrl+x":"chat:stash"}}]}"#;
+
+fn with(block: &str) -> String {
+    OURS.replace("}]}", &format!("}},{block}]}}"))
+}
+
+fn bound(text: &str) -> Bound {
+    Keybindings::parse(text).unwrap().bound(SUBMIT, &SUBMIT_CHORDS)
+}
+
+#[track_caller]
+fn is_shadowed(block: &str) {
+    assert!(matches!(bound(&with(block)), Bound::Shadowed { .. }), "{block}");
+}
+
+#[test]
+fn a_chord_is_read_in_every_spelling_of_the_client() {
+    let chord = Chord::parse("ctrl+x ctrl+q").unwrap();
+    for text in ["Control+X  CTRL+q", " ctrl+x ctrl+q ", "CTRL+X Control+Q"] {
+        assert_eq!(Chord::parse(text), Some(chord.clone()), "{text:?}");
+    }
+    assert_eq!(chord.to_string(), "ctrl+x ctrl+q");
+    assert_eq!(chord.bytes(), [0x18, 0x11]);
+    assert_eq!(Chord::parse("ctrl+x a+b"), None);
+    assert_eq!(Chord::parse("ctrl+"), None);
+    assert_eq!(Chord::parse("shift+tab").unwrap().control_letters(), None);
+}
+
+#[test]
+fn our_chords_are_free_in_the_client_and_do_not_interfere_with_each_other() {
+    for chords in [&SUBMIT_CHORDS[..], &STASH_CHORDS[..]] {
+        for chord in chords {
+            assert_eq!(Keybindings::default().free(&[*chord]), Some(*chord));
+            assert!(Chord::parse(chord).unwrap().control_letters().is_some());
+        }
+    }
+    // The client's own, for a task in the foreground.
+    assert_eq!(Keybindings::default().free(&["ctrl+x ctrl+b", "ctrl+x"]), None);
+}
+
+#[test]
+fn the_file_is_read_as_the_client_reads_it() {
+    assert_eq!(bound(OURS), Bound::To(Chord::parse("ctrl+x ctrl+q").unwrap()));
+    assert_eq!(bound(r#"{"bindings":[]}"#), Bound::Missing);
+    for (text, why) in [
+        ("", Unusable::NotJson),
+        ("// mine\n{\"bindings\":[]}", Unusable::NotJson),
+        (r#"{"bindings":[],}"#, Unusable::NotJson),
+        ("\u{feff}{\"bindings\":[]}", Unusable::NotJson),
+        ("[]", Unusable::NoList),
+        ("{}", Unusable::NoList),
+        (r#"{"bindings":[{"context":"Chat"}]}"#, Unusable::BadBlock),
+        (r#"{"bindings":[{"context":"Chat","bindings":{"a":1}}]}"#, Unusable::BadBlock),
+    ] {
+        assert_eq!(Keybindings::parse(text), Err(why), "{text}");
+    }
+}
+
+#[test]
+fn a_line_that_takes_the_chord_away_is_seen() {
+    is_shadowed(r#"{"context":"Chat","bindings":{"ctrl+x ctrl+q":null}}"#);
+    is_shadowed(r#"{"context":"Global","bindings":{"ctrl+x ctrl+q":"app:toggleTodos"}}"#);
+    is_shadowed(r#"{"context":"Chat","bindings":{"ctrl+x ctrl+q ctrl+x":"chat:cancel"}}"#);
+    let other = with(r#"{"context":"Chat","bindings":{"ctrl+x ctrl+y":"chat:undo","ctrl+k":null}}"#);
+    assert!(matches!(bound(&other), Bound::To(_)));
+}
+
+#[test]
+fn a_line_that_lets_one_of_our_keys_answer_a_dialog_is_seen() {
+    is_shadowed(r#"{"context":"Confirmation","bindings":{"ctrl+q":"confirm:yes"}}"#);
+    is_shadowed(r#"{"context":"Select","bindings":{"control+x":"select:accept"}}"#);
+    is_shadowed(r#"{"context":"Confirmation","bindings":{"ctrl+x ctrl+q":"confirm:yes"}}"#);
+}
+
+#[test]
+fn another_chord_is_chosen_where_one_is_taken() {
+    for (block, expected) in [
+        (r#"{}"#, Some("ctrl+x ctrl+q")),
+        (r#"{"ctrl+x ctrl+q":"chat:undo"}"#, Some("ctrl+q ctrl+x")),
+        (r#"{"ctrl+x":"chat:undo"}"#, Some("ctrl+q ctrl+q")),
+        (r#"{"ctrl+x ctrl+q":null,"ctrl+q ctrl+x a":"chat:undo"}"#, Some("ctrl+q ctrl+q")),
+        (r#"{"ctrl+q":"chat:undo"}"#, None),
+    ] {
+        let text = format!(r#"{{"bindings":[{{"context":"Chat","bindings":{block}}}]}}"#);
+        assert_eq!(Keybindings::parse(&text).unwrap().free(&SUBMIT_CHORDS), expected, "{block}");
+    }
+}
+
+#[test]
+fn a_chord_is_believed_after_it_was_received_and_not_after_it_was_ignored() {
+    let (written, now) = (Millis(1_000), Millis(60_000));
+    let choose = |seen: Option<&Experience>, now| SubmitKey::choose(Some((OURS, written)), seen, now);
+    let seen = |proof, Millis(file_written)| Experience { chord: "ctrl+x ctrl+q".to_owned(), file_written, proof };
+    let proven = |key: SubmitKey| key.chord().map(|chord| chord.proven);
+    assert_eq!(proven(choose(None, now)), Some(false));
+    assert_eq!(choose(None, Millis(2_000)), SubmitKey::Enter, "the client has not read the file yet");
+    assert_eq!(proven(choose(Some(&seen(Proof::Received, written)), now)), Some(true));
+    assert_eq!(proven(choose(Some(&seen(Proof::Received, Millis(1))), now)), Some(true));
+    assert_eq!(choose(Some(&seen(Proof::Ignored, written)), now), SubmitKey::Enter);
+    assert_eq!(proven(choose(Some(&seen(Proof::Ignored, Millis(1))), now)), Some(false), "the file has changed since");
+    let other = Experience { chord: "ctrl+q ctrl+q".to_owned(), ..seen(Proof::Received, written) };
+    assert_eq!(proven(choose(Some(&other), now)), Some(false));
+    assert_eq!(SubmitKey::choose(None, None, now), SubmitKey::Enter);
+    assert_eq!(SubmitKey::choose(Some(("{", written)), None, now), SubmitKey::Enter);
+    assert_eq!(
+        Keybindings::parse(OURS).unwrap().bound(STASH, &STASH_CHORDS).clone(),
+        Bound::To(Chord::parse("ctrl+x ctrl+x").unwrap())
+    );
+}
+
+#[test]
+fn each_terminal_gets_the_keys_of_the_chord() {
+    let key = SubmitKey::choose(Some((OURS, Millis(0))), None, Millis(60_000));
+    let argv = |terminal: Terminal, text: &str| {
+        let steps = terminal.submit_unseen(text, &key);
+        steps.into_iter().map(|step| step.argv[1..].join(" ")).collect::<Vec<_>>()
+    };
+    let tmux = Terminal::Tmux(TmuxPane { socket: "/s".to_owned(), pane: "%1".to_owned() });
+    assert_eq!(
+        argv(tmux, "/clear"),
+        ["-S /s send-keys -t %1 C-x C-x", "-S /s send-keys -t %1 -l -- /clear ", "-S /s send-keys -t %1 C-x C-q"]
+    );
+    let screen = Terminal::Screen(ScreenWindow { session: "1.x".to_owned(), window: "2".to_owned() });
+    assert_eq!(argv(screen, "·"), ["-S 1.x -p 2 -X stuff ^X^X", "-S 1.x -p 2 -X stuff ·", "-S 1.x -p 2 -X stuff ^X^Q"]);
+    let mac = |app: &str| Terminal::Osascript(MacTerminal { app: app.to_owned() });
+    let [script] = &argv(mac("iTerm2"), "·")[..] else { panic!("one script") };
+    assert!(script.ends_with("iTerm2 · xx xq"), "{script}");
+    let chord = key.chord().unwrap();
+    assert!(mac("iTerm2").passes(chord) && !mac("Code").passes(chord));
+}
+
+#[test]
+fn a_slash_command_is_typed_with_a_blank_that_closes_its_menu() {
+    for (text, typed) in
+        [("/clear", "/clear "), ("/compact keep this", "/compact keep this"), ("·", "·"), ("· n", "· n")]
+    {
+        assert_eq!(text_for_chord(text), typed);
+    }
+}
