@@ -47,6 +47,7 @@ mod move_in_hostile;
 mod source_rules;
 mod standin_behaves;
 mod statusline;
+mod submit_chord;
 mod tmux_start;
 mod tracker_cli;
 mod tracker_hooks;

@@ -116,6 +116,8 @@ pub(crate) struct Submission {
     pub(crate) text: String,
     /// A turn was running.
     pub(crate) mid_turn: bool,
+    /// It was submitted by a chord, and not by Enter.
+    pub(crate) by_chord: bool,
     /// What UserPromptSubmit answered; `None` until it has.
     pub(crate) prompt_hook_stdout: Option<String>,
     /// A turn began because of it: in the client, a request to the model.
@@ -250,6 +252,11 @@ impl StandIn {
     /// Puts `text` into the input, as if it had been typed there.
     pub(crate) fn draft(&self, text: &str) {
         self.ask(json!({ "do": "draft", "text": text }));
+    }
+
+    /// Lets it ignore keybindings.json, as a client does that does not know it.
+    pub(crate) fn ignore_keybindings(&self) {
+        self.ask(json!({ "do": "ignore_keybindings", "ignored": true }));
     }
 
     /// Lets every redraw come `delay` late.

@@ -14,6 +14,7 @@ use serde_json::{Value, json};
 
 use crate::clearing::Clears;
 use crate::hooks::{self, Hook, Outcome, Source};
+use crate::keybindings::Chords;
 use crate::keys::Key;
 use crate::record::{Log, Record, Status, new_id};
 use crate::script::Reply;
@@ -71,6 +72,8 @@ pub(crate) struct Submission {
     pub(crate) mid_turn: bool,
     /// What UserPromptSubmit answered; `None` until it has, and for the client's own commands.
     pub(crate) prompt_hook_stdout: Option<String>,
+    /// It was submitted by a chord, and not by Enter.
+    pub(crate) by_chord: bool,
     /// A turn began because of it: what would have been a request to the model.
     pub(crate) started_turn: bool,
     /// Its hooks said that no request should follow.
@@ -104,6 +107,7 @@ pub(crate) struct App {
     pub(crate) shown: Vec<Shown>,
     pub(crate) dialog: bool,
     pub(crate) dialog_answers: Vec<&'static str>,
+    pub(crate) chords: Chords,
     pub(crate) draft: String,
     pub(crate) stash: Option<String>,
     pub(crate) conversation: Vec<Said>,
@@ -143,6 +147,7 @@ impl App {
             shown: Vec::new(),
             dialog: false,
             dialog_answers: Vec::new(),
+            chords: Chords::default(),
             draft: String::new(),
             stash: None,
             conversation: Vec::new(),
@@ -198,11 +203,13 @@ impl App {
         match key {
             Key::Enter | Key::Esc if self.dialog => self.answer_dialog(if key == Key::Enter { "1" } else { "esc" }),
             _ if self.dialog => self.log.append("swallowed", json!({})),
+            Key::Ctrl(letter) if self.press_in_chord(letter) => {}
+            Key::Char(_) | Key::Paste(_) | Key::Enter | Key::Backspace | Key::Esc if self.break_chord() => {}
             Key::Char(c) => self.draft.push(c),
             Key::Paste(text) => self.draft.push_str(&text),
             Key::NewLine => self.draft.push('\n'),
             Key::Backspace => drop(self.draft.pop()),
-            Key::Enter => self.submit(),
+            Key::Enter => self.submit_by_enter(),
             Key::Esc if self.phase == Phase::Running => self.interrupt(),
             Key::Ctrl('s') => self.stash_or_restore(),
             Key::Ctrl('u') => self.draft.clear(),

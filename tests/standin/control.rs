@@ -76,6 +76,8 @@ enum Command {
     },
     /// Opens or closes the permission dialog.
     Dialog { open: bool },
+    /// Says whether keybindings.json is ignored, as by a client that does not know it.
+    IgnoreKeybindings { ignored: bool },
     /// Sets the input.
     Draft { text: String },
     /// Fires SessionStart.
@@ -192,6 +194,10 @@ fn perform(app: &mut App, command: Command, answer: Answer) {
         Command::Dialog { open } => {
             app.dialog = open;
             app.log.append("dialog", json!({ "open": open }));
+            answer(app, ok);
+        }
+        Command::IgnoreKeybindings { ignored } => {
+            app.chords.ignored = ignored;
             answer(app, ok);
         }
         Command::Draft { text } => {

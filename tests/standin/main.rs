@@ -22,6 +22,7 @@ mod app;
 mod clearing;
 mod control;
 mod hooks;
+mod keybindings;
 mod keys;
 mod prompts;
 mod record;

@@ -21,8 +21,18 @@ impl App {
         }
     }
 
+    /// Does what Enter does in the input.
+    pub(crate) fn submit_by_enter(&mut self) {
+        self.submit(false);
+    }
+
+    /// Does what a chord does that is bound to chat:submit.
+    pub(crate) fn submit_by_chord(&mut self) {
+        self.submit(true);
+    }
+
     /// Takes the draft as a prompt; a stashed draft comes back in its place.
-    pub(crate) fn submit(&mut self) {
+    fn submit(&mut self, by_chord: bool) {
         if self.draft.trim().is_empty() {
             return;
         }
@@ -35,6 +45,7 @@ impl App {
             session_id: self.session_id.clone(),
             text,
             mid_turn,
+            by_chord,
             prompt_hook_stdout: None,
             started_turn: false,
             keep_only: false,

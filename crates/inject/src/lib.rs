@@ -43,7 +43,7 @@ pub use crate::policy::{ClientSays, Decision, Want, Why, may_type};
 pub use crate::quote::{applescript_string, is_printable, printable, shell_single_quote};
 pub use crate::screen::ScreenWindow;
 pub use crate::step::Step;
-pub use crate::submit_key::{Experience, Proof, SubmitChord, SubmitKey, text_for_chord};
+pub use crate::submit_key::{Experience, KeybindingsFile, Proof, SubmitChord, SubmitKey, text_for_chord};
 pub use crate::terminal::{NoTerminal, Terminal, file_name_of, tmux_socket};
 pub use crate::tmux::{TmuxPane, protect_semicolon};
 pub use crate::wezterm::WeztermPane;

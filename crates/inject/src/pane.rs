@@ -6,7 +6,7 @@ use crate::step::Step;
 use crate::tmux::TmuxPane;
 
 /// The longest text, in characters, that goes as key presses; a longer one is pasted.
-pub(crate) const MAX_KEYS: usize = 9;
+pub(crate) const MAX_KEYS: usize = 8;
 
 /// The most that is taken back, so that an argv stays short.
 pub(crate) const MAX_ERASE: usize = 2000;

@@ -1,6 +1,5 @@
 //! Which key submits: Enter, which also says Yes in every dialog, or a chord that only the chat input knows.
 
-use longhaul_core::Millis;
 use serde::{Deserialize, Serialize};
 
 use crate::chord::Chord;
@@ -8,6 +7,17 @@ use crate::keybindings::{Bound, Keybindings, STASH, STASH_CHORDS, SUBMIT, SUBMIT
 
 /// How long a running client may take to read a changed keybindings.json: up to 4.5 s were seen.
 const RELOAD_MS: u64 = 10_000;
+
+/// keybindings.json, as it was found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct KeybindingsFile<'a> {
+    /// Its text.
+    pub text: &'a str,
+    /// When it was written, in milliseconds since the epoch.
+    pub written: u64,
+    /// How long ago that is, in milliseconds.
+    pub age: u64,
+}
 
 /// What one client process has shown of a chord.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -53,10 +63,10 @@ pub struct SubmitChord {
 impl SubmitKey {
     /// Chooses the key for a client process.
     ///
-    /// `file` is the text of keybindings.json and when it was written, `seen` what the process has shown. A client that has
-    /// ignored the chord is not asked again until the file changes; a file that has just changed is given time to be read.
-    pub fn choose(file: Option<(&str, Millis)>, seen: Option<&Experience>, now: Millis) -> Self {
-        let Some((text, written)) = file else { return Self::Enter };
+    /// `seen` is what the process has shown. A client that has ignored the chord is not tried again until the file
+    /// changes; a file that has just changed is given time to be read.
+    pub fn choose(file: Option<KeybindingsFile<'_>>, seen: Option<&Experience>) -> Self {
+        let Some(KeybindingsFile { text, written, age }) = file else { return Self::Enter };
         let Ok(keybindings) = Keybindings::parse(text) else { return Self::Enter };
         let Bound::To(submit) = keybindings.bound(SUBMIT, &SUBMIT_CHORDS) else { return Self::Enter };
         let stash = match keybindings.bound(STASH, &STASH_CHORDS) {
@@ -64,11 +74,11 @@ impl SubmitKey {
             Bound::Missing | Bound::Shadowed { .. } => None,
         };
         let of_this = seen.filter(|seen| seen.chord == submit.to_string());
-        let proof = of_this.filter(|seen| seen.file_written == written.0 || seen.proof == Proof::Received);
+        let proof = of_this.filter(|seen| seen.file_written == written || seen.proof == Proof::Received);
         match proof.map(|seen| seen.proof) {
             Some(Proof::Received) => Self::Chord(SubmitChord { submit, stash, proven: true }),
             Some(Proof::Ignored) => Self::Enter,
-            None if now.since(written) < RELOAD_MS => Self::Enter,
+            None if age < RELOAD_MS => Self::Enter,
             None => Self::Chord(SubmitChord { submit, stash, proven: false }),
         }
     }

@@ -13,7 +13,8 @@ use crate::{Error, files};
 pub(crate) const PATIENCE: Duration = Duration::from_secs(5);
 
 /// What lies in the folder, by its name.
-const KNOWN: [&str; 12] = [
+const KNOWN: [&str; 13] = [
+    "clients",
     "config.json",
     "git-views",
     "handoffs",
@@ -93,6 +94,16 @@ impl Home {
     /// Returns the folder of git folders of our own, which hold a commit to compare a work tree with.
     pub fn git_views(&self) -> PathBuf {
         self.dir.join("git-views")
+    }
+
+    /// Returns the file of what a client process has shown of its keys.
+    pub fn client_file(&self, pid: u32) -> PathBuf {
+        self.clients().join(format!("{pid}.json"))
+    }
+
+    /// Returns the folder of what client processes have shown of their keys.
+    pub fn clients(&self) -> PathBuf {
+        self.dir.join("clients")
     }
 
     /// Returns the error log.

@@ -16,7 +16,28 @@ const LOOK_EVERY: Duration = Duration::from_millis(50);
 /// The longest that `inject.delay_ms` may hold it back.
 const MAX_DELAY: Duration = Duration::from_secs(60);
 
-/// Runs with the arguments that a hook gives it: session, kind of text, ticket, text; or session, `continuation`, chain.
+/// When the text is to be typed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum When {
+    /// As soon as the client is idle.
+    Idle,
+    /// Into the running turn, where the key that submits can answer no dialog; else as soon as the client is idle.
+    Soon,
+}
+
+impl When {
+    const ALL: [Self; 2] = [Self::Idle, Self::Soon];
+
+    /// Returns the name by which the injector is told.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Idle => "idle",
+            Self::Soon => "soon",
+        }
+    }
+}
+
+/// Runs with the arguments that a hook gives it: session, kind of text, when, ticket, text; or session, `continuation`, chain.
 ///
 /// Nobody waits for it or reads what it prints: what goes wrong is a line in the error log.
 pub fn run(args: impl Iterator<Item = String>) -> ExitCode {
@@ -36,11 +57,13 @@ pub fn run(args: impl Iterator<Item = String>) -> ExitCode {
             }
         };
     }
-    let Some((session, receipt, ticket, text)) = parse(&args) else {
-        log.write("usage: longhaul-injector SESSION bookmark|compaction TICKET TEXT, or SESSION continuation CHAIN");
+    let Some((session, receipt, when, ticket, text)) = parse(&args) else {
+        let usage =
+            "usage: longhaul-injector SESSION bookmark|compaction idle|soon TICKET TEXT, or SESSION continuation CHAIN";
+        log.write(usage);
         return ExitCode::from(2);
     };
-    match type_it(&env, &session, receipt, ticket, text) {
+    match type_it(&env, &session, receipt, when, ticket, text) {
         Ok(Outcome::Confirmed | Outcome::Superseded) => ExitCode::SUCCESS,
         Ok(Outcome::GaveUp(why)) => {
             log.write(&format!("session {session}: {text:?} not typed: {why}"));
@@ -53,13 +76,21 @@ pub fn run(args: impl Iterator<Item = String>) -> ExitCode {
     }
 }
 
-fn parse(args: &[String]) -> Option<(SessionId, Receipt, Ticket, &str)> {
-    let [session, kind, ticket, text] = args else { return None };
+fn parse(args: &[String]) -> Option<(SessionId, Receipt, When, Ticket, &str)> {
+    let [session, kind, when, ticket, text] = args else { return None };
     let receipt = Receipt::ALL.into_iter().find(|receipt| receipt.name() == kind)?;
-    Some((SessionId::new(session)?, receipt, Ticket(ticket.parse().ok()?), text))
+    let when = When::ALL.into_iter().find(|known| known.name() == when)?;
+    Some((SessionId::new(session)?, receipt, when, Ticket(ticket.parse().ok()?), text))
 }
 
-fn type_it(env: &Env, session: &SessionId, receipt: Receipt, ticket: Ticket, text: &str) -> Result<Outcome, Error> {
+fn type_it(
+    env: &Env,
+    session: &SessionId,
+    receipt: Receipt,
+    when: When,
+    ticket: Ticket,
+    text: &str,
+) -> Result<Outcome, Error> {
     let home = Home::of(env)?;
     let (config, _) = home::config(env)?;
     let record = SessionRecord::load(&home, session);
@@ -79,7 +110,9 @@ fn type_it(env: &Env, session: &SessionId, receipt: Receipt, ticket: Ticket, tex
         client_pid,
         text: text.to_owned(),
         want: Want::Idle,
+        want_by_chord: (when == When::Soon).then_some(Want::Either),
         agents_may_ask: false,
+        agents_run: false,
         patience: config.inject.patience(),
         deadline: None,
         allow_blind: config.inject.allow_blind,

@@ -1,5 +1,7 @@
 //! Typing into the session's terminal: look, type, look again, submit, wait for the receipt.
 
+mod by_chord;
+mod client_notes;
 mod typist;
 
 use std::time::{Duration, Instant};
@@ -55,12 +57,16 @@ pub struct Order {
     pub terminal: Terminal,
     /// The client's process, where known.
     pub client_pid: Option<u32>,
-    /// The text, submitted with Enter.
+    /// The text, which is submitted.
     pub text: String,
     /// In what state of the client.
     pub want: Want,
-    /// Whether a running subagent could open a dialog between look and Enter.
+    /// In what other state, where it is submitted by a chord that no dialog knows.
+    pub want_by_chord: Option<Want>,
+    /// Whether a subagent, if one runs, could open a dialog between look and Enter.
     pub agents_may_ask: bool,
+    /// Whether a subagent that could is known to run.
+    pub agents_run: bool,
     /// How long to wait for the client to be in that state.
     pub patience: Duration,
     /// When it must be over, where somebody waits for it.
@@ -103,11 +109,13 @@ pub fn inject(
             }
         }
         if is_received(order, receipt, log, ticket, Duration::from_millis(RECEIPT_MS))? {
+            typist.note_received();
             return Ok(Outcome::Confirmed);
         }
         if is_superseded(env, home, order, log, ticket)? {
             return Ok(Outcome::Superseded);
         }
+        typist.note_not_received();
         log.append(&[Line::Injection { at: surroundings::now(env) }])?;
         ticket = log.ticket()?;
     }

@@ -1,12 +1,16 @@
-use longhaul_core::Millis;
-
 use crate::{
-    Bound, Chord, Experience, Keybindings, MacTerminal, Proof, STASH, STASH_CHORDS, SUBMIT, SUBMIT_CHORDS,
+    Bound, Chord, Experience, Keybindings, KeybindingsFile, MacTerminal, Proof, STASH_CHORDS, SUBMIT, SUBMIT_CHORDS,
     ScreenWindow, SubmitKey, Terminal, TmuxPane, Unusable, text_for_chord,
 };
 
 const OURS: &str =
     r#"{"bindings":[{"context":"Chat","bindings":{"ctrl+x ctrl+q":"chat:submit","ctrl+x ctrl+x":"chat:stash"}}]}"#;
+
+const WRITTEN: u64 = 1_000;
+
+fn file(text: &str, age: u64) -> Option<KeybindingsFile<'_>> {
+    Some(KeybindingsFile { text, written: WRITTEN, age })
+}
 
 fn with(block: &str) -> String {
     OURS.replace("}]}", &format!("}},{block}]}}"))
@@ -96,29 +100,26 @@ fn another_chord_is_chosen_where_one_is_taken() {
 
 #[test]
 fn a_chord_is_believed_after_it_was_received_and_not_after_it_was_ignored() {
-    let (written, now) = (Millis(1_000), Millis(60_000));
-    let choose = |seen: Option<&Experience>, now| SubmitKey::choose(Some((OURS, written)), seen, now);
-    let seen = |proof, Millis(file_written)| Experience { chord: "ctrl+x ctrl+q".to_owned(), file_written, proof };
+    let choose = |seen: Option<&Experience>| SubmitKey::choose(file(OURS, 60_000), seen);
+    let seen = |proof, file_written| Experience { chord: "ctrl+x ctrl+q".to_owned(), file_written, proof };
     let proven = |key: SubmitKey| key.chord().map(|chord| chord.proven);
-    assert_eq!(proven(choose(None, now)), Some(false));
-    assert_eq!(choose(None, Millis(2_000)), SubmitKey::Enter, "the client has not read the file yet");
-    assert_eq!(proven(choose(Some(&seen(Proof::Received, written)), now)), Some(true));
-    assert_eq!(proven(choose(Some(&seen(Proof::Received, Millis(1))), now)), Some(true));
-    assert_eq!(choose(Some(&seen(Proof::Ignored, written)), now), SubmitKey::Enter);
-    assert_eq!(proven(choose(Some(&seen(Proof::Ignored, Millis(1))), now)), Some(false), "the file has changed since");
-    let other = Experience { chord: "ctrl+q ctrl+q".to_owned(), ..seen(Proof::Received, written) };
-    assert_eq!(proven(choose(Some(&other), now)), Some(false));
-    assert_eq!(SubmitKey::choose(None, None, now), SubmitKey::Enter);
-    assert_eq!(SubmitKey::choose(Some(("{", written)), None, now), SubmitKey::Enter);
-    assert_eq!(
-        Keybindings::parse(OURS).unwrap().bound(STASH, &STASH_CHORDS).clone(),
-        Bound::To(Chord::parse("ctrl+x ctrl+x").unwrap())
-    );
+    assert_eq!(proven(choose(None)), Some(false));
+    assert_eq!(SubmitKey::choose(file(OURS, 2_000), None), SubmitKey::Enter, "the client has not read the file yet");
+    assert_eq!(proven(choose(Some(&seen(Proof::Received, WRITTEN)))), Some(true));
+    assert_eq!(proven(choose(Some(&seen(Proof::Received, 1)))), Some(true));
+    assert_eq!(choose(Some(&seen(Proof::Ignored, WRITTEN))), SubmitKey::Enter);
+    assert_eq!(proven(choose(Some(&seen(Proof::Ignored, 1)))), Some(false), "the file has changed since");
+    let other = Experience { chord: "ctrl+q ctrl+q".to_owned(), ..seen(Proof::Received, WRITTEN) };
+    assert_eq!(proven(choose(Some(&other))), Some(false));
+    assert_eq!(SubmitKey::choose(None, None), SubmitKey::Enter);
+    assert_eq!(SubmitKey::choose(file("{", 60_000), None), SubmitKey::Enter);
+    let stash = choose(None).chord().and_then(|chord| chord.stash.clone());
+    assert_eq!(stash, Chord::parse("ctrl+x ctrl+x"));
 }
 
 #[test]
 fn each_terminal_gets_the_keys_of_the_chord() {
-    let key = SubmitKey::choose(Some((OURS, Millis(0))), None, Millis(60_000));
+    let key = SubmitKey::choose(file(OURS, 60_000), None);
     let argv = |terminal: Terminal, text: &str| {
         let steps = terminal.submit_unseen(text, &key);
         steps.into_iter().map(|step| step.argv[1..].join(" ")).collect::<Vec<_>>()

@@ -185,7 +185,9 @@ impl Scene<'_> {
             client_pid,
             text,
             want: Want::Idle,
+            want_by_chord: None,
             agents_may_ask: false,
+            agents_run: false,
             patience: left(until),
             deadline: None,
             allow_blind: self.config.inject.allow_blind,
@@ -200,7 +202,8 @@ impl Scene<'_> {
             std::thread::sleep(LOOK_EVERY);
         }
         let unwanted = || Ok(self.has_moved_on()? || activity.has_begun()? || shows_another_session(env, home, order));
-        match submit_patiently(&Typist::new(env, home, order), &unwanted)? {
+        let typist = Typist::new(env, home, order);
+        match submit_patiently(&typist, &unwanted)? {
             Submitted::Yes => {}
             Submitted::Superseded if self.has_moved_on()? => return Ok(Delivered::MovedOn),
             Submitted::Superseded if activity.has_begun()? => return Ok(Delivered::Overtaken),
@@ -208,7 +211,10 @@ impl Scene<'_> {
             Submitted::No(why) => return Ok(Delivered::No(why)),
         }
         match self.moves_on_before(until)? {
-            true => Ok(Delivered::MovedOn),
+            true => {
+                typist.note_received();
+                Ok(Delivered::MovedOn)
+            }
             false => Ok(Delivered::No(format!("{:?} was typed, and the client did nothing", order.text))),
         }
     }

@@ -9,6 +9,7 @@ use longhaul_core::guard::{in_subagent, is_compaction};
 use longhaul_inject::Terminal;
 
 pub use self::confirm::{add_git_state, on_prompt};
+use crate::injector::When;
 use crate::{Error, Flow, Hook, Receipt, SessionRecord, agents, process};
 
 /// Types a bookmark into the running turn, when enough work has passed.
@@ -47,7 +48,7 @@ pub fn after_agent_return(hook: &mut Hook<SubagentStop>) -> Result<Flow, Error> 
     if is_compaction(&hook.event.common) {
         return Ok(Flow::Next);
     }
-    hook.bookmark_when_idle(Situation::AgentReturn)
+    hook.leave_bookmark(Situation::AgentReturn, When::Soon)
 }
 
 /// Notes which subagents still run.
@@ -61,7 +62,7 @@ pub fn on_turn_end(hook: &mut Hook<Stop>) -> Result<Flow, Error> {
 /// Bookmarks after the turn, if enough work has passed.
 pub fn after_turn(hook: &mut Hook<Stop>) -> Result<Flow, Error> {
     let stop = hook.event.clone();
-    hook.bookmark_when_idle(Situation::Stop(&stop))
+    hook.leave_bookmark(Situation::Stop(&stop), When::Idle)
 }
 
 impl<E: HookEvent<'static>> Hook<E> {
@@ -77,8 +78,8 @@ impl<E: HookEvent<'static>> Hook<E> {
         decide(situation, &self.config.bookmarks, has_terminal, metrics, self.env.now)
     }
 
-    /// Leaves it to the injector to type a bookmark as soon as the client is idle.
-    fn bookmark_when_idle(&self, situation: Situation<'_>) -> Result<Flow, Error> {
+    /// Leaves it to the injector to type a bookmark as soon as the client can be typed into.
+    fn leave_bookmark(&self, situation: Situation<'_>, when: When) -> Result<Flow, Error> {
         if let Verdict::Skip(_) = self.decide(situation, true, &self.after) {
             return Ok(Flow::Next);
         }
@@ -86,15 +87,22 @@ impl<E: HookEvent<'static>> Hook<E> {
         let (terminal, _) = self.place();
         let claim = log.claim(self.env.now, |metrics| self.decide(situation, terminal.is_some(), metrics))?;
         if let Ok(ticket) = claim {
-            self.spawn_injector(self.config.bookmarks.marker.as_str(), Receipt::Bookmark, ticket)?;
+            self.spawn_injector(self.config.bookmarks.marker.as_str(), Receipt::Bookmark, when, ticket)?;
         }
         Ok(Flow::Next)
     }
 
     /// Starts `longhaul-injector`, detached.
-    pub(super) fn spawn_injector(&self, text: &str, receipt: Receipt, ticket: crate::Ticket) -> Result<(), Error> {
+    pub(super) fn spawn_injector(
+        &self,
+        text: &str,
+        receipt: Receipt,
+        when: When,
+        ticket: crate::Ticket,
+    ) -> Result<(), Error> {
         let session = self.event.common().session.to_string();
-        let args = [session, receipt.name().to_owned(), ticket.0.to_string(), text.to_owned()];
+        let (kind, when) = (receipt.name().to_owned(), when.name().to_owned());
+        let args = [session, kind, when, ticket.0.to_string(), text.to_owned()];
         process::spawn_sibling("longhaul-injector", &args).map(drop)
     }
 }

@@ -7,6 +7,7 @@ use longhaul_core::guard::{is_compaction, stopped_by_user};
 use longhaul_inject::{Errand, Means, means};
 use longhaul_transcript::window_tokens;
 
+use crate::injector::When;
 use crate::{Error, Flow, Hook, Receipt, bridge, usage};
 
 /// Denies a new subagent when the context is nearly full.
@@ -76,7 +77,7 @@ impl<E: HookEvent<'static>> Hook<E> {
                 self.log.write(&format!("session {}: {}", self.event.common().session, error.chain()));
             }
         }
-        self.spawn_injector("/compact", Receipt::Compaction, ticket)?;
+        self.spawn_injector("/compact", Receipt::Compaction, When::Idle, ticket)?;
         Ok(Flow::Done)
     }
 }

@@ -28,7 +28,9 @@ pub fn show_config_warnings(hook: &mut Hook<SessionStart>) -> Result<Flow, Error
 
 /// Removes the files of sessions that have been over for a week, and the files of old handoffs.
 pub fn remove_old_files(hook: &mut Hook<SessionStart>) -> Result<Flow, Error> {
-    let dirs = [(hook.home.sessions(), KEEP), (hook.home.locks(), KEEP), (hook.home.handoffs(), KEEP_HANDOFFS)];
+    let home = &hook.home;
+    let week = [home.sessions(), home.locks(), home.clients()].map(|dir| (dir, KEEP));
+    let dirs = week.into_iter().chain([(home.handoffs(), KEEP_HANDOFFS)]);
     for (dir, keep) in dirs {
         for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
             if is_old(&entry.path(), keep, hook.env.now) && !is_locked(&entry.path()) {

@@ -1,16 +1,17 @@
 //! Somebody at the keyboard of one pane.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::fs::File;
 use std::time::{Duration, Instant};
 
 use fs2::FileExt;
 use longhaul_core::Env;
 use longhaul_inject::{
-    ClientSays, Decision, EditorMode, Inspection, Look, Pane, Step, Turn, Want, Why, look, may_type,
+    ClientSays, Decision, EditorMode, Inspection, Look, Pane, Step, SubmitKey, Turn, Unsafe, Want, Why, look, may_type,
+    text_for_chord,
 };
 
-use super::Order;
+use super::{Order, client_notes};
 use crate::{Error, Home, client, files, process};
 
 /// How long one call of tmux, screen or the like may take.
@@ -34,11 +35,40 @@ pub(crate) struct Typist<'a> {
     typed: Cell<bool>,
     /// Whether the pane could not be looked at, and need not be.
     blind: Cell<bool>,
+    /// The key that submits; a chord that turns out to be ignored is replaced by Enter.
+    pub(super) key: RefCell<SubmitKey>,
+    /// A text of ours that an earlier order left in the input.
+    pub(super) left: RefCell<Option<String>>,
 }
 
 impl<'a> Typist<'a> {
     pub(crate) fn new(env: &'a Env, home: &'a Home, order: &'a Order) -> Self {
-        Self { env, home, order, editor: client::editor_mode(env), typed: Cell::new(false), blind: Cell::new(false) }
+        let (key, notes) = client_notes::submit_key(env, home, order.client_pid);
+        let is_passed_on = key.chord().is_none_or(|chord| order.terminal.passes(chord));
+        let key = if is_passed_on { key } else { SubmitKey::Enter };
+        Self {
+            env,
+            home,
+            order,
+            editor: client::editor_mode(env),
+            typed: Cell::new(false),
+            blind: Cell::new(false),
+            key: RefCell::new(key),
+            left: RefCell::new(notes.left),
+        }
+    }
+
+    /// Returns whether a dialog that opens at any moment could be answered by the key that submits.
+    pub(crate) fn could_answer_a_dialog(&self) -> bool {
+        *self.key.borrow() == SubmitKey::Enter
+    }
+
+    /// Returns in what state of the client the text is wanted.
+    pub(super) fn want(&self) -> Want {
+        match self.order.want_by_chord {
+            Some(want) if !self.could_answer_a_dialog() => want,
+            Some(_) | None => self.order.want,
+        }
     }
 
     /// Returns whether any key was sent.
@@ -67,13 +97,14 @@ impl<'a> Typist<'a> {
             }
             look => look?,
         };
-        if self.order.agents_may_ask && matches!(look, Look::Input { agents: true, .. }) {
+        if self.order.agents_may_ask && self.could_answer_a_dialog() && matches!(look, Look::Input { agents: true, .. })
+        {
             return Ok(Decision::Wait(Why::Agents));
         }
-        let decision = may_type(&look, client, self.order.want, &self.order.text);
+        let decision = may_type(&look, client, self.want(), &self.order.text);
         Ok(match decision {
             // The same text, but not from this order: somebody is typing it, or /rewind has left it there.
-            Decision::TypedAlready if !self.has_typed() => match self.order.want {
+            Decision::TypedAlready if !self.has_typed() && !self.was_left() => match self.want() {
                 Want::MidTurn => Decision::Wait(Why::Draft),
                 Want::Idle | Want::Either => Decision::Stash { draft: self.order.text.clone() },
             },
@@ -85,20 +116,33 @@ impl<'a> Typist<'a> {
 
     /// Without a screen to look at, the client's own record is all there is to go by, and its word is needed.
     fn decide_blindly(&self, client: ClientSays) -> Result<Decision, String> {
+        // An unproven chord is tried where somebody waits long enough to see whether the text is received.
+        let is_unproven = self.key.borrow().chord().is_some_and(|chord| !chord.proven);
+        if is_unproven && self.order.deadline.is_some() {
+            self.key.replace(SubmitKey::Enter);
+        }
+        if self.order.agents_run && self.could_answer_a_dialog() {
+            return Ok(Decision::Wait(Why::Agents));
+        }
         let turn = match client {
             ClientSays::Busy | ClientSays::Waiting => Turn::Running,
             ClientSays::Idle => Turn::Idle,
             ClientSays::Unknown => return Err("neither the screen nor the client tells what is open".to_owned()),
         };
         let input = Look::Input { draft: None, turn, stashed: false, agents: false };
-        Ok(may_type(&input, client, self.order.want, &self.order.text))
+        Ok(may_type(&input, client, self.want(), &self.order.text))
     }
 
     fn client(&self) -> ClientSays {
         client::says(self.env, self.order.client_pid)
     }
 
-    fn look(&self, pane: &dyn Pane) -> Result<Look, String> {
+    /// Returns the pane, where it can be looked at.
+    pub(super) fn visible_pane(&self) -> Option<&dyn Pane> {
+        self.order.terminal.pane().filter(|_| !self.blind.get())
+    }
+
+    pub(super) fn look(&self, pane: &dyn Pane) -> Result<Look, String> {
         let outputs: Vec<String> = pane.inspect().iter().map(|step| self.run(step)).collect::<Result<_, _>>()?;
         let inspection = pane.parse(&outputs).ok_or_else(|| format!("{} is gone", pane.name()))?;
         if !inspection.dead && !self.is_in(&inspection) {
@@ -123,15 +167,24 @@ impl<'a> Typist<'a> {
     ///
     /// Between the look and Enter there may be a second in which somebody cancels it, or begins a turn.
     pub(crate) fn submit(&self, decision: &Decision, superseded: Superseded<'_>) -> Result<(), String> {
-        let Some(pane) = self.order.terminal.pane().filter(|_| !self.blind.get()) else {
+        let key = self.key.borrow().clone();
+        let Some(pane) = self.visible_pane() else {
             is_still_wanted(superseded)?;
             self.typed.set(true);
-            let steps = self.order.terminal.submit_blindly(&self.order.text);
+            // What an ignored chord has left in the input only needs to be submitted.
+            let text = if self.was_left() { "" } else { &self.order.text };
+            self.note_none_left();
+            let steps = self.order.terminal.submit_unseen(text, &key);
             return steps.iter().try_for_each(|step| self.run(step).map(drop));
         };
+        let chord = key.chord();
         if *decision != Decision::TypedAlready {
             self.typed.set(true);
-            self.run(&pane.type_text(&self.order.text))?;
+            let text = &self.order.text;
+            self.run(&pane.type_text(&chord.map_or_else(|| text.clone(), |_| text_for_chord(text))))?;
+        }
+        if let Some(chord) = chord {
+            return self.submit_by_chord(pane, chord, superseded);
         }
         let seen =
             self.wait_for_echo(pane).and_then(|()| is_still_wanted(superseded)).and_then(|()| self.is_still_safe());
@@ -142,13 +195,15 @@ impl<'a> Typist<'a> {
         self.run(&pane.press_enter()).map(drop)
     }
 
-    fn wait_for_echo(&self, pane: &dyn Pane) -> Result<(), String> {
+    pub(super) fn wait_for_echo(&self, pane: &dyn Pane) -> Result<(), String> {
         let started = Instant::now();
         while started.elapsed() < ECHO_LIMIT {
             let look = self.look(pane)?;
+            if look == Look::Unsafe(Unsafe::Dialog) && !self.could_answer_a_dialog() {
+                return Err("a dialog opened meanwhile".to_owned());
+            }
             if look.shows_pasted(&self.order.text) {
-                let turn_began =
-                    self.order.want == Want::Idle && matches!(look, Look::Input { turn: Turn::Running, .. });
+                let turn_began = self.want() == Want::Idle && matches!(look, Look::Input { turn: Turn::Running, .. });
                 return if turn_began { Err("a turn began meanwhile".to_owned()) } else { Ok(()) };
             }
             std::thread::sleep(Duration::from_millis(4));
@@ -160,21 +215,30 @@ impl<'a> Typist<'a> {
     fn is_still_safe(&self) -> Result<(), String> {
         match self.client() {
             ClientSays::Waiting => return Err("a dialog opened meanwhile".to_owned()),
-            // What is submitted now would wait for the end of that turn, whatever it came to.
-            ClientSays::Busy if self.order.want == Want::Idle => return Err("a turn began meanwhile".to_owned()),
             ClientSays::Busy | ClientSays::Idle | ClientSays::Unknown => {}
         }
+        self.no_turn_began()?;
         if self.order.deadline.is_some_and(|deadline| deadline.left() < ENTER_MARGIN) {
             return Err("the hook's time is up".to_owned());
         }
         Ok(())
     }
 
+    /// What is submitted while another turn runs would wait for the end of that turn, whatever it came to.
+    pub(super) fn no_turn_began(&self) -> Result<(), String> {
+        match self.client() {
+            ClientSays::Busy if self.want() == Want::Idle => Err("a turn began meanwhile".to_owned()),
+            ClientSays::Busy | ClientSays::Waiting | ClientSays::Idle | ClientSays::Unknown => Ok(()),
+        }
+    }
+
     /// Erases the text where it stands at the end of the input, alone or behind what somebody typed at that moment.
-    fn take_back(&self, pane: &dyn Pane) {
+    pub(super) fn take_back(&self, pane: &dyn Pane) {
+        let text = &self.order.text;
+        let typed = if self.could_answer_a_dialog() { text.clone() } else { text_for_chord(text) };
         if let Ok(Look::Input { draft: Some(draft), .. }) = self.look(pane)
-            && draft.ends_with(&self.order.text)
-            && self.run(&pane.erase(self.order.text.chars().count())).is_ok()
+            && draft.ends_with(text)
+            && self.run(&pane.erase(typed.chars().count())).is_ok()
         {
             self.typed.set(false);
         }
@@ -183,7 +247,11 @@ impl<'a> Typist<'a> {
     /// Puts the draft aside, types, and leaves it to the client to put the draft back after the submit.
     pub(super) fn stash_and_submit(&self, superseded: Superseded<'_>) -> Result<(), String> {
         let Some(pane) = self.order.terminal.pane() else { return Err("the input cannot be seen".to_owned()) };
-        self.run(&pane.stash_draft())?;
+        let stash = match self.key.borrow().chord().and_then(|chord| chord.stash.as_ref()) {
+            Some(chord) => pane.press_chord(chord),
+            None => pane.stash_draft(),
+        };
+        self.run(&stash)?;
         let is_stashed = || matches!(self.look(pane), Ok(Look::Input { draft: None, stashed: true, .. }));
         let started = Instant::now();
         while !is_stashed() {
@@ -199,19 +267,19 @@ impl<'a> Typist<'a> {
         });
         if submitted.is_err() && is_stashed() {
             // Nothing was submitted that would bring the draft back: the same key does.
-            let _ = self.run(&pane.stash_draft());
+            let _ = self.run(&stash);
         }
         submitted
     }
 
-    fn run(&self, step: &Step) -> Result<String, String> {
+    pub(super) fn run(&self, step: &Step) -> Result<String, String> {
         let limit = self.order.deadline.map_or(STEP_LIMIT, |deadline| STEP_LIMIT.min(deadline.left()));
         process::run(step, limit).map_err(|error| error.chain())
     }
 }
 
 /// Who cannot tell whether a text is still wanted does not submit it.
-fn is_still_wanted(superseded: Superseded<'_>) -> Result<(), String> {
+pub(super) fn is_still_wanted(superseded: Superseded<'_>) -> Result<(), String> {
     match superseded() {
         Ok(false) => Ok(()),
         Ok(true) => Err("it is no longer wanted".to_owned()),

@@ -1,7 +1,8 @@
 //! A bookmark typed from inside the PostToolUse hook.
 //!
 //! The client waits for its hooks, so nearly always no dialog of the turn can open between look and Enter. Calls that run
-//! in parallel can open one all the same: hence the second look, and the client's own word, before Enter.
+//! in parallel can open one all the same: hence the second look, and the client's own word, before Enter. Subagents open
+//! dialogs at any moment: while one runs, only a chord that no dialog knows is pressed.
 
 use std::time::Duration;
 
@@ -24,21 +25,28 @@ pub(super) fn bookmark(hook: &Hook<PostToolUse<'static>>, log: &ActivityLog) -> 
     let common = hook.event.common();
     let (Some(terminal), client_pid) = hook.place() else { return Ok(()) };
     let agents_may_ask = !asks_nothing(common.permission_mode.as_deref());
-    if hook.deadline.left() < TIME_NEEDED || (agents_may_ask && agents::any_running(&hook.home, &common.session)) {
+    if hook.deadline.left() < TIME_NEEDED {
         return Ok(());
     }
+    let agents_run = agents_may_ask && agents::any_running(&hook.home, &common.session);
     let order = Order {
         session: common.session.clone(),
         terminal,
         client_pid,
         text: hook.config.bookmarks.marker.as_str().to_owned(),
         want: Want::MidTurn,
+        want_by_chord: None,
         agents_may_ask,
+        agents_run,
         patience: Duration::ZERO,
         deadline: Some(hook.deadline),
         allow_blind: hook.config.inject.allow_blind,
     };
     let typist = Typist::new(&hook.env, &hook.home, &order);
+    let may_submit = || !(agents_run && typist.could_answer_a_dialog());
+    if !may_submit() {
+        return Ok(());
+    }
     let Some(_lock) = typist.lock()? else { return Ok(()) };
     let claim = || log.claim(hook.env.now, |metrics| hook.decide(Situation::ToolCall, true, metrics));
     let decision = match typist.decide() {
@@ -55,12 +63,26 @@ pub(super) fn bookmark(hook: &Hook<PostToolUse<'static>>, log: &ActivityLog) -> 
     };
     turn::begin(&hook.home, &common.session, common.prompt_id.as_deref())?;
     let Ok(ticket) = claim()? else { return Ok(()) };
-    if let Err(problem) = typist.submit(&decision, &|| Ok(false)) {
+    let by_chord = !typist.could_answer_a_dialog();
+    let mut submitted = typist.submit(&decision, &|| Ok(false));
+    if submitted.is_err()
+        && by_chord
+        && typist.could_answer_a_dialog()
+        && may_submit()
+        && let Ok(decision @ Decision::Type) = typist.decide()
+    {
+        // The client has ignored the chord; Enter is what submitted before there was one.
+        submitted = typist.submit(&decision, &|| Ok(false));
+    }
+    if let Err(problem) = submitted {
         if !typist.has_typed() {
             log.append(&[Line::GivenUp { at: hook.env.now }])?;
         }
         hook.log.write(&format!("session {}: no bookmark: {problem}", common.session));
-    } else if !is_received(&order, Receipt::Bookmark, log, ticket, RECEIPT_LIMIT)? {
+    } else if is_received(&order, Receipt::Bookmark, log, ticket, RECEIPT_LIMIT)? {
+        typist.note_received();
+    } else {
+        typist.note_not_received();
         hook.log.write(&format!("session {}: bookmark typed, not yet confirmed", common.session));
     }
     Ok(())

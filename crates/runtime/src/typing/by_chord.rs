@@ -1,0 +1,129 @@
+//! Submitting by a chord that no dialog knows.
+//!
+//! The chord cannot approve anything, so nothing has to be checked between the text and the chord for the sake of a dialog.
+//! What can still happen is that a dialog opens in between and swallows the chord: then the text stays in the input, which
+//! is noted, and the next order submits it.
+
+use std::time::{Duration, Instant};
+
+use longhaul_inject::{Look, Pane, Proof, SubmitChord, SubmitKey, Unsafe};
+
+use super::client_notes;
+use super::typist::{Superseded, Typist, is_still_wanted};
+
+/// How long a client that has not proven the chord yet may take to empty its input.
+const CHORD_LIMIT: Duration = Duration::from_millis(800);
+
+/// How long the input may take to show that the text was taken back.
+const ERASE_LIMIT: Duration = Duration::from_millis(1_000);
+
+impl Typist<'_> {
+    /// Submits the text that was typed, by the chord.
+    ///
+    /// The text is waited for: keys that reach the client together with the text are not taken for a chord.
+    pub(super) fn submit_by_chord(
+        &self,
+        pane: &dyn Pane,
+        chord: &SubmitChord,
+        superseded: Superseded<'_>,
+    ) -> Result<(), String> {
+        let seen =
+            self.wait_for_echo(pane).and_then(|()| is_still_wanted(superseded)).and_then(|()| self.no_turn_began());
+        if let Err(problem) = seen {
+            self.take_back_or_note(pane);
+            return Err(problem);
+        }
+        self.run(&pane.press_chord(&chord.submit))?;
+        if chord.proven { Ok(()) } else { self.see_submitted(pane, chord) }
+    }
+
+    /// Sees that the chord has emptied the input. A client that ignores it is typed at with Enter from now on.
+    fn see_submitted(&self, pane: &dyn Pane, chord: &SubmitChord) -> Result<(), String> {
+        let started = Instant::now();
+        loop {
+            match self.look(pane)? {
+                // The marker may be shown in the input again, as a suggestion or a queued message: only the draft counts.
+                look @ Look::Input { .. } if !look.shows_pasted(&self.order.text) => return Ok(()),
+                Look::Unsafe(Unsafe::Dialog) => {
+                    // Whether it was submitted before the dialog opened, the receipt says.
+                    self.note_left();
+                    return Ok(());
+                }
+                Look::Input { .. } | Look::Unsafe(_) if started.elapsed() < CHORD_LIMIT => {
+                    std::thread::sleep(Duration::from_millis(5));
+                }
+                Look::Input { .. } | Look::Unsafe(_) => break,
+            }
+        }
+        self.note_proof(Proof::Ignored);
+        self.key.replace(SubmitKey::Enter);
+        self.take_back_or_note(pane);
+        let erased = Instant::now();
+        while erased.elapsed() < ERASE_LIMIT && matches!(self.look(pane), Ok(Look::Input { draft: Some(_), .. })) {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        Err(format!("the client ignores {}: Enter is used instead", chord.submit))
+    }
+
+    fn take_back_or_note(&self, pane: &dyn Pane) {
+        self.take_back(pane);
+        if self.has_typed() {
+            self.note_left();
+        }
+    }
+
+    /// Notes that the text was received, which proves the chord.
+    pub(crate) fn note_received(&self) {
+        let is_proven = self.key.borrow().chord().is_none_or(|chord| chord.proven);
+        if !is_proven {
+            self.note_proof(Proof::Received);
+        }
+        self.note_none_left();
+    }
+
+    /// Notes that nothing has shown that the text was received.
+    ///
+    /// A dialog that opened just before the chord has swallowed it: the text is behind that dialog, or in the input again. A
+    /// chord that fails twice so is no longer believed, and where nothing can be seen, neither is an unproven one.
+    pub(crate) fn note_not_received(&self) {
+        let Some(is_proven) = self.key.borrow().chord().map(|chord| chord.proven) else { return };
+        let (is_left, is_ignored) = match self.visible_pane().map(|pane| self.look(pane)) {
+            Some(Ok(Look::Unsafe(Unsafe::Dialog))) => (true, false),
+            Some(Ok(look)) if look.shows_pasted(&self.order.text) => (true, self.was_left() || !is_proven),
+            Some(_) => (false, false),
+            None => (!is_proven, !is_proven),
+        };
+        if is_ignored {
+            self.note_proof(Proof::Ignored);
+        }
+        if is_left {
+            self.note_left();
+        }
+    }
+
+    /// Returns whether the order's text is in the input because an earlier order left it there.
+    pub(super) fn was_left(&self) -> bool {
+        self.left.borrow().as_deref() == Some(self.order.text.as_str())
+    }
+
+    fn note_left(&self) {
+        self.left.replace(Some(self.order.text.clone()));
+        if let Some(pid) = self.order.client_pid {
+            // Without the note the text is taken for a draft, which costs a bookmark and nothing else.
+            let _ = client_notes::note_left(self.home, pid, Some(&self.order.text));
+        }
+    }
+
+    pub(super) fn note_none_left(&self) {
+        if let Some(pid) = self.order.client_pid.filter(|_| self.left.replace(None).is_some()) {
+            let _ = client_notes::note_left(self.home, pid, None);
+        }
+    }
+
+    fn note_proof(&self, proof: Proof) {
+        if let Some(pid) = self.order.client_pid {
+            // Without the note the chord is tried again, with the same care.
+            let _ = client_notes::note_proof(self.env, self.home, pid, &self.key.borrow(), proof);
+        }
+    }
+}

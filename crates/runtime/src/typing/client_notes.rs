@@ -1,0 +1,70 @@
+//! What is noted of a client process: whether the submit chord works in it, and a text that was left in its input.
+
+use longhaul_core::Env;
+use longhaul_inject::{Experience, KeybindingsFile, Proof, SubmitKey};
+use serde::{Deserialize, Serialize};
+
+use crate::{Error, Home, files, process};
+
+/// `clients/<pid>.json`. One file a process: another process has read keybindings.json at another time, or not at all.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub(super) struct ClientNotes {
+    /// When the process began, as the system counts: a pid is used again.
+    start: Option<String>,
+    /// What it has shown of the chord.
+    experience: Option<Experience>,
+    /// A text of ours that is in its input, because a dialog opened before it could be submitted or taken back.
+    pub(super) left: Option<String>,
+}
+
+impl ClientNotes {
+    /// Reads the notes of a client; empty where there are none of this very process.
+    pub(super) fn load(home: &Home, pid: Option<u32>) -> Self {
+        let start = pid.and_then(process::start_ticks);
+        let read = |pid: u32| serde_json::from_slice::<Self>(&std::fs::read(home.client_file(pid)).ok()?).ok();
+        let notes = pid.and_then(read).filter(|notes| notes.start == start);
+        notes.unwrap_or(Self { start, ..Self::default() })
+    }
+
+    fn save(&self, home: &Home, pid: u32) -> Result<(), Error> {
+        files::replace(&home.client_file(pid), &serde_json::to_vec(self).unwrap_or_default())
+    }
+}
+
+/// Returns the key that submits in a client, and what is noted of that.
+pub(super) fn submit_key(env: &Env, home: &Home, pid: Option<u32>) -> (SubmitKey, ClientNotes) {
+    let notes = ClientNotes::load(home, pid);
+    let file = read_keybindings(env);
+    let file = file.as_ref().map(|(text, written, age)| KeybindingsFile { text, written: *written, age: *age });
+    // What a process has shown can only be noted of one that is known.
+    let key = if pid.is_some() { SubmitKey::choose(file, notes.experience.as_ref()) } else { SubmitKey::Enter };
+    (key, notes)
+}
+
+/// Notes what came of the chord.
+pub(super) fn note_proof(env: &Env, home: &Home, pid: u32, key: &SubmitKey, proof: Proof) -> Result<(), Error> {
+    let Some(chord) = key.chord() else { return Ok(()) };
+    let Some((_, file_written, _)) = read_keybindings(env) else { return Ok(()) };
+    let experience = Experience { chord: chord.submit.to_string(), file_written, proof };
+    ClientNotes { experience: Some(experience), ..ClientNotes::load(home, Some(pid)) }.save(home, pid)
+}
+
+/// Notes the text that was left in the input, or that none is.
+pub(super) fn note_left(home: &Home, pid: u32, left: Option<&str>) -> Result<(), Error> {
+    let notes = ClientNotes::load(home, Some(pid));
+    if notes.left.as_deref() == left {
+        return Ok(());
+    }
+    ClientNotes { left: left.map(str::to_owned), ..notes }.save(home, pid)
+}
+
+/// Returns the text of keybindings.json, when it was written, and how long ago that is, in milliseconds.
+fn read_keybindings(env: &Env) -> Option<(String, u64, u64)> {
+    let path = env.client_dir.as_ref()?.join("keybindings.json");
+    let text = String::from_utf8(files::read_without_waiting(&path).ok()?).ok()?;
+    let modified = path.metadata().ok()?.modified().ok()?;
+    // The file's own clock, and not `env`'s, which may stand still.
+    let age = modified.elapsed().map_or(0, |age| age.as_millis() as u64);
+    Some((text, files::since_epoch(modified)?.0, age))
+}
