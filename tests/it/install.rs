@@ -3,6 +3,7 @@
 mod doctor;
 mod doctor_conditions;
 mod hooks_only;
+mod keybindings;
 mod plugin;
 mod umask;
 mod versions;

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
 
-use self::scenarios::{ALL, Scenario};
+use self::scenarios::{ALL, LONG, Scenario};
 use self::world::Cast;
 use crate::stage::{check_interrupts, until, watch_interrupts};
 use crate::workspace::{Profile, Workspace};
@@ -29,6 +29,9 @@ struct Outcome {
 fn list() -> Result<()> {
     for scenario in ALL {
         writeln!(io::stdout(), "{:<16} {}", scenario.name, scenario.about)?;
+    }
+    for scenario in LONG {
+        writeln!(io::stdout(), "{:<16} {} (only by name)", scenario.name, scenario.about)?;
     }
     Ok(())
 }
@@ -82,7 +85,7 @@ fn choose(names: &[String]) -> Result<Vec<&'static Scenario>> {
         return Ok(ALL.iter().collect());
     }
     let find = |name: &String| {
-        let found = ALL.iter().find(|scenario| scenario.name == name);
+        let found = ALL.iter().chain(LONG).find(|scenario| scenario.name == name);
         found.with_context(|| format!("there is no scenario {name:?}; cargo xtask e2e --list names them"))
     };
     names.iter().map(find).collect()

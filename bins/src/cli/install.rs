@@ -14,7 +14,7 @@ use super::{Exit, out};
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// Set Codex up instead: its hooks, and the skill
-    #[arg(long, conflicts_with_all = ["hooks_only", "tmux", "no_tmux", "statusline", "no_statusline"])]
+    #[arg(long, conflicts_with_all = ["hooks_only", "tmux", "no_tmux", "statusline", "no_statusline", "no_keybinding"])]
     codex: bool,
     /// Put hooks into the client's settings.json, instead of installing a plugin
     #[arg(long)]
@@ -31,6 +31,9 @@ pub(crate) struct Args {
     /// Leave the status line alone
     #[arg(long)]
     no_statusline: bool,
+    /// Leave keybindings.json alone: what is typed into a session is submitted by Enter
+    #[arg(long)]
+    no_keybinding: bool,
     /// Do not ask: all of it
     #[arg(long)]
     yes: bool,
@@ -69,6 +72,7 @@ fn wishes(found: &Found, args: &Args) -> anyhow::Result<Wishes> {
         way: if args.hooks_only { Way::Hooks } else { Way::Plugin },
         tmux: wish(args, tmux, "Show every session's state in tmux's status line?")?,
         status_line: wish(args, status_line, "Use our status line in Claude Code, around yours if you have one?")?,
+        keybinding: !args.no_keybinding,
     })
 }
 

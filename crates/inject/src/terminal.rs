@@ -168,16 +168,15 @@ impl Terminal {
     pub fn submit_unseen(&self, text: &str, key: &SubmitKey) -> Vec<Step> {
         let SubmitKey::Chord(chord) = key else { return self.submit_blindly(text) };
         let text = text_for_chord(text);
-        if let Self::Osascript(terminal) = self {
-            return vec![terminal.submit_by_chord(&text, chord)];
-        }
-        let (typed, press): (Vec<Step>, Box<dyn Fn(&Chord) -> Step + '_>) = match (self, self.pane()) {
-            (Self::Screen(window), _) => (window.type_text(&text), Box::new(|chord| window.press_chord(chord))),
-            (_, Some(pane)) => (vec![pane.type_text(&text)], Box::new(|chord| pane.press_chord(chord))),
-            (_, None) => return self.submit_blindly(&text),
+        let submit = |typed: Vec<Step>, press: &dyn Fn(&Chord) -> Step| -> Vec<Step> {
+            chord.stash.iter().map(press).chain(typed).chain([press(&chord.submit)]).collect()
         };
-        let stash = chord.stash.iter().map(&press);
-        stash.chain(typed).chain([press(&chord.submit)]).collect()
+        match (self, self.pane()) {
+            (Self::Osascript(terminal), _) => vec![terminal.submit_by_chord(&text, chord)],
+            (Self::Screen(window), _) => submit(window.type_text(&text), &|chord| window.press_chord(chord)),
+            (_, Some(pane)) => submit(vec![pane.type_text(&text)], &|chord| pane.press_chord(chord)),
+            (_, None) => self.submit_blindly(&text),
+        }
     }
 
     /// Returns the steps that type `text` and submit it by Enter, without a look in between.

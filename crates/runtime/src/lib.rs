@@ -65,7 +65,7 @@ pub use crate::storage::StorageTrouble;
 pub use crate::surroundings::{env, midnight, utc_offset_seconds};
 pub use crate::tracker::Tracker;
 pub use crate::transcript_file::transcript_place;
-pub use crate::typing::{Order, Outcome, Receipt, inject};
+pub use crate::typing::{Order, Outcome, Receipt, ignores_chord, inject};
 pub use crate::usage::how_full;
 
 #[cfg(test)]

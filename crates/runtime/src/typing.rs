@@ -10,6 +10,7 @@ use longhaul_activity_log::{Line, RECEIPT_MS};
 use longhaul_core::{Env, SessionId};
 use longhaul_inject::{Decision, Terminal, Want};
 
+pub use self::client_notes::ignores_chord;
 pub(crate) use self::typist::{Superseded, Typist};
 use crate::deadline::Deadline;
 use crate::{ActivityLog, Error, Home, SessionRecord, Ticket, client, surroundings};

@@ -82,6 +82,11 @@ pub(crate) fn marketplace(client: &Path) -> Result<Option<Marketplace>> {
     Ok(known.into_iter().find(|marketplace| marketplace.name == MARKETPLACE))
 }
 
+/// Asks the client for its version, as it prints it: `2.1.325 (Claude Code)`.
+pub(crate) fn version(client: &Path) -> Result<String> {
+    run(client, &["--version"]).map(|printed| printed.trim().to_owned())
+}
+
 /// Runs the client to its end and returns what it printed.
 pub(crate) fn run(client: &Path, arguments: &[&str]) -> Result<String> {
     start(client, arguments, LIMIT).map_err(|error| failed(arguments, error.chain()))

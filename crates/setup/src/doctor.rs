@@ -3,12 +3,14 @@
 mod conditions;
 mod facts;
 mod judge;
+mod keys;
 mod registered;
 mod sessions;
 mod tmux;
 
 pub use self::facts::{BridgeFacts, Client, Database, Facts, TmuxFacts, Worker};
 pub use self::judge::judge;
+pub use self::keys::KeyFacts;
 pub use self::registered::{Peer, Source};
 pub use self::sessions::{SessionFacts, about};
 

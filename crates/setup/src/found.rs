@@ -1,6 +1,7 @@
 //! What is there now, read once, for the plans.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use longhaul_core::Env;
@@ -53,6 +54,10 @@ pub struct Found {
     pub link: Link,
     /// The text of settings.json, where there is one.
     pub settings: Option<String>,
+    /// The text of keybindings.json, where there is one; `Err` says why it cannot be changed.
+    pub keybindings: std::result::Result<Option<String>, String>,
+    /// What keybindings.json was before us, where there was one.
+    pub keybindings_before: Option<String>,
     /// The tmux.conf files that are there, with their texts.
     pub tmux_confs: Vec<(PathBuf, String)>,
     /// Whether there is a tmux at all.
@@ -108,6 +113,8 @@ impl Found {
             client_trouble,
             link: link(&places),
             settings: shared_file::read(&places.settings)?,
+            keybindings: keybindings(&places.keybindings),
+            keybindings_before: shared_file::read(&backup_of(&places.keybindings)).ok().flatten(),
             tmux_confs,
             has_tmux: !shell.find("tmux").is_empty(),
             tmux_server: tmux_server(env),
@@ -158,9 +165,26 @@ fn orphans(cache: &Path) -> Vec<PathBuf> {
     versions.filter(|copy| copy.join(".orphaned_at").exists()).collect()
 }
 
+/// Reads a file that is left alone where it cannot be changed: everything works without it.
+fn keybindings(path: &Path) -> std::result::Result<Option<String>, String> {
+    if path.symlink_metadata().is_ok() && !path.exists() {
+        return Err("is a link that leads nowhere".to_owned());
+    }
+    if path.metadata().is_ok_and(|metadata| metadata.permissions().mode() & 0o200 == 0) {
+        return Err("is read-only".to_owned());
+    }
+    shared_file::read(path).map_err(|error| error.chain())
+}
+
+/// Returns the copy of a file from before, which lies beside what a link leads to.
+fn backup_of(path: &Path) -> PathBuf {
+    shared_file::backup_of(&fs::canonicalize(path).unwrap_or_else(|_| path.to_owned()))
+}
+
 fn missing_dirs(places: &Places) -> Vec<PathBuf> {
     let above = |path: &Path| path.ancestors().skip(1).map(Path::to_owned).collect::<Vec<_>>();
-    let mut dirs = [above(&places.lib), above(&places.link), above(places.data.dir())].concat();
+    let mut dirs =
+        [above(&places.lib), above(&places.link), above(places.data.dir()), above(&places.keybindings)].concat();
     dirs.retain(|dir| dir.starts_with(&places.home) && !dir.exists());
     dirs.sort();
     dirs.dedup();
@@ -168,12 +192,9 @@ fn missing_dirs(places: &Places) -> Vec<PathBuf> {
 }
 
 fn leftovers(places: &Places) -> Vec<PathBuf> {
-    let changed = places.tmux_confs.iter().chain([&places.settings]);
-    // The copy lies beside the file that was changed, which is where a link leads to.
-    let changed = changed.map(|path| fs::canonicalize(path).unwrap_or_else(|_| path.clone()));
+    let changed = places.tmux_confs.iter().chain([&places.settings, &places.keybindings]);
     let data = places.client_dir.join("plugins/data").join(ID.replace('@', "-"));
-    let all =
-        changed.map(|path| shared_file::backup_of(&path)).chain([places.cache(), data]).chain(server_logs(places));
+    let all = changed.map(|path| backup_of(path)).chain([places.cache(), data]).chain(server_logs(places));
     all.filter(|path| path.exists()).collect()
 }
 

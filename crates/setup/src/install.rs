@@ -17,6 +17,8 @@ pub struct Wishes {
     pub tmux: bool,
     /// Our status line.
     pub status_line: bool,
+    /// The chord that submits what is typed.
+    pub keybinding: bool,
 }
 
 /// What is to be done, and what there is to say about it.
@@ -72,6 +74,9 @@ pub fn plan(found: &Found, bundle: &Bundle, wishes: Wishes, now: u64) -> Result<
         Way::Plugin => as_plugin(found, bundle, &mut plan)?,
         Way::Hooks => as_hooks(found, bundle, &mut plan)?,
     }
+    if wishes.keybinding {
+        bind_chords(found, &mut plan);
+    }
     let wants_server = found.tmux_server == TmuxServer::Plain && wishes.tmux;
     if is_on_path && (wants_server || (found.tmux_server == TmuxServer::SetUp && is_new)) {
         plan.steps.push(Step::SetUpTmux);
@@ -109,6 +114,23 @@ fn record(found: &Found, bundle: &Bundle, way: Way, now: u64) -> Manifest {
             None => found.settings.as_deref().map(settings::names),
         },
         made_dirs: before.map_or_else(|| found.missing_dirs.clone(), |before| before.made_dirs.clone()),
+    }
+}
+
+/// Binds the chord that submits what is typed. A file that cannot be changed is left alone: Enter does as well, with care.
+fn bind_chords(found: &Found, plan: &mut Plan) {
+    let path = &found.places.keybindings;
+    let edited = match &found.keybindings {
+        Ok(text) => Edit::AddChords.apply(text.as_deref()).map_err(|refusal| refusal.to_string()),
+        Err(trouble) => Err(trouble.clone()),
+    };
+    match edited {
+        Ok(Some(_)) => plan.steps.push(Step::Edit(path.clone(), Edit::AddChords)),
+        Ok(None) => {}
+        Err(why) => plan.notes.push(format!(
+            "{} {why}. It is left alone: what is typed into a session is submitted by Enter, and not while subagents run.",
+            path.display()
+        )),
     }
 }
 

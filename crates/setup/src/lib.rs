@@ -11,6 +11,7 @@ mod error;
 mod found;
 pub mod install;
 mod installed_files;
+pub mod keybindings;
 mod manifest;
 mod perform;
 mod places;

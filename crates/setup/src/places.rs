@@ -23,6 +23,8 @@ pub struct Places {
     pub client_dir: PathBuf,
     /// The client's settings of this user.
     pub settings: PathBuf,
+    /// The client's key bindings of this user.
+    pub keybindings: PathBuf,
     /// The files that tmux may read, the one to be written if there is none first.
     pub tmux_confs: [PathBuf; 2],
     /// `LONGHAUL_HOME`.
@@ -39,6 +41,7 @@ impl Places {
             lib: home.join(".local/lib/longhaul"),
             link: home.join(LINK),
             settings: client_dir.join("settings.json"),
+            keybindings: client_dir.join("keybindings.json"),
             client_dir,
             tmux_confs: [home.join(".tmux.conf"), config.join("tmux/tmux.conf")],
             data: Home::of(env)?,

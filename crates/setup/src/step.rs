@@ -7,6 +7,7 @@ use longhaul_runtime::shared_file::Backup;
 
 use crate::bundle::Bundle;
 use crate::codex;
+use crate::keybindings;
 use crate::manifest::Manifest;
 use crate::settings::{self, Refusal};
 use crate::tmux_conf;
@@ -24,6 +25,10 @@ pub enum Edit {
     RemoveStatusLine,
     /// Members away that the client has left behind empty; and the file, where it held nothing else.
     RemoveEmpty(Vec<String>, WhenEmpty),
+    /// Our chords into keybindings.json.
+    AddChords,
+    /// Our chords out of it, which was this before us; and the file, where it was not there.
+    RemoveChords(Option<String>),
     /// Our line into tmux.conf.
     AddTmuxLine,
     /// Our line out of it.
@@ -51,10 +56,11 @@ impl Edit {
     /// Returns whether the file is kept as it was.
     pub(crate) fn backup(&self) -> Backup {
         match self {
-            Self::AddHooks(_) | Self::AddStatusLine(_) | Self::AddTmuxLine => Backup::Keep,
+            Self::AddHooks(_) | Self::AddStatusLine(_) | Self::AddChords | Self::AddTmuxLine => Backup::Keep,
             // Taking ours out again leaves what was there, to the byte; or what is taken out is all ours.
             Self::AddCodexHooks(_) | Self::RemoveCodexHooks | Self::AddSkill | Self::RemoveSkill => Backup::None,
-            Self::RemoveHooks | Self::RemoveStatusLine | Self::RemoveEmpty(..) | Self::RemoveTmuxLine => Backup::None,
+            Self::RemoveHooks | Self::RemoveStatusLine | Self::RemoveChords(_) => Backup::None,
+            Self::RemoveEmpty(..) | Self::RemoveTmuxLine => Backup::None,
         }
     }
 
@@ -64,6 +70,7 @@ impl Edit {
         match self {
             Self::AddHooks(bin) => settings::with_hooks(text, bin),
             Self::AddStatusLine(program) => settings::with_status_line(text, program),
+            Self::AddChords => keybindings::with_chords(text),
             Self::AddTmuxLine => Ok(tmux_conf::with_line(text)),
             Self::AddCodexHooks(program) => codex::with_hooks(text, program),
             Self::AddSkill => codex::with_skill(text),
@@ -71,6 +78,7 @@ impl Edit {
             _ if old.trim().is_empty() => Ok(None),
             Self::RemoveHooks => settings::without_hooks(old),
             Self::RemoveStatusLine => settings::without_status_line(old),
+            Self::RemoveChords(before) => keybindings::without_chords(old, before.as_deref()),
             Self::RemoveTmuxLine => Ok(tmux_conf::without_line(old)),
             Self::RemoveCodexHooks => codex::without_hooks(old),
             Self::RemoveSkill => Ok(codex::without_skill(old)),
@@ -136,6 +144,8 @@ impl fmt::Display for Step {
                     Edit::AddStatusLine(_) => "put our status line into",
                     Edit::RemoveStatusLine => "put the status line back in",
                     Edit::RemoveEmpty(..) => "take what the client leaves behind empty out of",
+                    Edit::AddChords => "bind a chord that submits, and one that stashes, in",
+                    Edit::RemoveChords(_) => "take our chords out of",
                     Edit::AddTmuxLine => "put our line into",
                     Edit::RemoveTmuxLine => "take our line out of",
                     Edit::AddSkill => "put our skill into",

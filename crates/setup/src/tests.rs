@@ -1,3 +1,4 @@
 mod codex;
+mod keybindings;
 mod settings;
 mod tmux_conf;

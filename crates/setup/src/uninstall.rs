@@ -37,6 +37,13 @@ pub fn plan(found: &Found, data: Data) -> Result<Plan> {
     let settings = found.settings.as_deref();
     edit(&mut plan, &places.settings, settings, Edit::RemoveHooks)?;
     edit(&mut plan, &places.settings, settings, Edit::RemoveStatusLine)?;
+    match &found.keybindings {
+        Ok(text) => {
+            let remove = Edit::RemoveChords(found.keybindings_before.clone());
+            edit(&mut plan, &places.keybindings, text.as_deref(), remove)?;
+        }
+        Err(why) => plan.notes.push(format!("{} {why}, and is left alone.", places.keybindings.display())),
+    }
     if let Some(manifest) = &found.manifest {
         let (before, when_empty) = match &manifest.settings_before {
             Some(names) => (names.clone(), WhenEmpty::Keep),

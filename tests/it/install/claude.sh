@@ -11,6 +11,7 @@ copy() {
     rm -f "$claude/plugins/cache/longhaul/longhaul/$1/.orphaned_at"
 }
 case "$*" in
+"--version") cat "$state/version" 2>/dev/null || echo "2.1.325 (Claude Code)" ;;
 "plugin list --json")
     [ -e "$state/plugin" ] || { echo '[]'; exit 0; }
     enabled=true; [ ! -e "$state/disabled" ] || enabled=false

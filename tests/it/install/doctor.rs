@@ -203,3 +203,32 @@ fn it_says_whether_the_clients_own_module_runs() {
     machine.sandbox.write_config(r#"{"bridge":{"enabled":false}}"#);
     finds(&machine, "bridge", "ok", "switched off");
 }
+
+#[test]
+fn it_sees_a_submit_chord_that_is_missing_shadowed_broken_or_ignored() {
+    let machine = installed();
+    let file = machine.sandbox.home().join(".claude/keybindings.json");
+    finds(&machine, "keys", "ok", "ctrl+x ctrl+q submits");
+    fs::write(machine.sandbox.path("client/version"), "2.1.17 (Claude Code)").unwrap();
+    finds(&machine, "keys", "warning", "Claude Code 2.1.17 (Claude Code) does not read");
+    fs::remove_file(machine.sandbox.path("client/version")).unwrap();
+    // A client that runs has ignored it.
+    machine.start_session();
+    let pid = std::process::id();
+    let stat = fs::read_to_string("/proc/self/stat").unwrap();
+    let start = stat.rsplit_once(')').unwrap().1.split_ascii_whitespace().nth(19).unwrap();
+    let notes =
+        json!({ "start": start, "experience": { "chord": "ctrl+x ctrl+q", "file_written": 1, "proof": "ignored" } });
+    fs::create_dir_all(machine.sandbox.data_dir().join("clients")).unwrap();
+    fs::write(machine.sandbox.data_dir().join(format!("clients/{pid}.json")), notes.to_string()).unwrap();
+    finds(&machine, "keys", "warning", "these clients ignore it");
+    machine.end_session();
+    let bound = fs::read_to_string(&file).unwrap();
+    fs::write(&file, bound.replace("\"chat:stash\"", "\"chat:stash\", \"ctrl+q\": \"chat:cancel\"")).unwrap();
+    let mend = finds(&machine, "keys", "warning", "another line gets in its way");
+    assert!(mend.contains("longhaul install"), "{mend}");
+    fs::write(&file, format!("// mine\n{bound}")).unwrap();
+    finds(&machine, "keys", "warning", "is not JSON");
+    fs::remove_file(&file).unwrap();
+    finds(&machine, "keys", "note", "no chord is bound");
+}

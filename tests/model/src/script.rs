@@ -10,7 +10,7 @@ use crate::shown::Shown;
 const SUMMARY: &str = "<analysis>none</analysis>\n<summary>\nA SUMMARY OF THE CONVERSATION.\n</summary>";
 
 /// The words that make a text an order.
-const ORDERS: &[&str] = &["SAY:", "RUN:", "READ:", "WRITE:", "TOOLS:", "TASK:", "TOOL:", "ERR:"];
+const ORDERS: &[&str] = &["SAY:", "RUN:", "READ:", "WRITE:", "WRITES:", "TOOLS:", "TASK:", "TOOL:", "ERR:"];
 
 /// Returns whether `text` orders anything.
 pub(crate) fn is_order(text: &str) -> bool {
@@ -30,6 +30,7 @@ pub struct Rule {
 ///
 /// - `SAY:text` replies with the rest of the order, `SLOW:ms` waits so long after each word and before each tool.
 /// - `RUN:command`, `READ:path`, `WRITE:path` use Bash, Read and Write once; `TOOLS:n` uses Bash n times, one after another.
+/// - `WRITES:n:path` uses Write n times, one after another, for `path.1`, `path.2` and so on.
 /// - `TOOL:Name {json}` uses any tool.
 /// - `TASK:n:prompt` starts n subagents at once, with all that follows as their prompt.
 /// - `USAGE:n` is how many input tokens are reported, `ERR:status` fails with that HTTP status.
@@ -78,6 +79,11 @@ impl<'a> Order<'a> {
         if let Some(count) = self.number("TOOLS:") {
             let bash = |command: String| vec![("Bash", json!({ "command": command, "description": "a step" }))];
             return (1..=count).map(|i| bash(format!("echo step {i}"))).collect();
+        }
+        if let Some(count) = self.number("WRITES:") {
+            let path = self.rest("WRITES:").and_then(|rest| rest.split_once(':')).map_or("", |(_, path)| path);
+            let write = |path: String| vec![("Write", json!({ "file_path": path, "content": "written as ordered\n" }))];
+            return (1..=count).map(|i| write(format!("{path}.{i}"))).collect();
         }
         let call = self.rest("TOOL:").and_then(|rest| rest.split_once(' '));
         let call = call.and_then(|(name, input)| Some((name, serde_json::from_str(input).ok()?)));

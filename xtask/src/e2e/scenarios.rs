@@ -1,6 +1,8 @@
 //! The scenarios, in the order in which they are played.
 
+mod chord;
 mod handover;
+mod inputs;
 mod life;
 mod long;
 mod memory;
@@ -28,7 +30,11 @@ const fn scenario(name: &'static str, about: &'static str, play: fn(&Cast, &Path
     Scenario { name, about, play }
 }
 
-/// All of them.
+/// Those that take long, and are only played by name.
+pub(crate) const LONG: &[Scenario] =
+    &[scenario("chords", "as chord, with 200 of them and what came of each", chord::many)];
+
+/// Those that are played without a name.
 pub(crate) const ALL: &[Scenario] = &[
     scenario("install", "longhaul install, the client's own check, and a first turn", setup::install),
     scenario("bookmark", "a rewind point in the middle of a long turn, without a request", typing::bookmark),
@@ -45,6 +51,11 @@ pub(crate) const ALL: &[Scenario] = &[
         handover::continuation_first_turn,
     ),
     scenario("typed", "the same without the module: typed", handover::continuation_typed),
+    scenario("typed-chord", "the same, submitted by the chord", handover::continuation_by_chord),
+    scenario("chord", "40 chords beside subagents that ask approve nothing; Enter does", chord::few),
+    scenario("cascade", "three subagents of ten calls: bookmarked in the turn, and rewound to", chord::cascade),
+    scenario("inputs", "a draft, menus, searches, views and modes: none of them is typed over", inputs::inputs),
+    scenario("vim", "in vim's insert mode the chord submits, in normal mode nothing is typed", inputs::vim),
     scenario("memory", "what A did is shown to B, and found by it over MCP", memory::memory),
     scenario("exit", "after /exit and SIGKILL the session is gone and remembered", life::exit),
     scenario("resume", "a resumed session goes on under its id, a fork under its own", life::resume),

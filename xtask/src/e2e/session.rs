@@ -18,6 +18,8 @@ pub(crate) struct Session<'a> {
     pub(crate) tmux: &'a Tmux,
     /// Its pane.
     pub(crate) pane: String,
+    /// How the client edits its input.
+    pub(crate) editor: EditorMode,
 }
 
 impl Session<'_> {
@@ -91,7 +93,12 @@ impl Session<'_> {
         let Some(seen) = seen.ok().and_then(|seen| parse_inspection(&seen)) else {
             bail!("pane {} is gone", self.pane);
         };
-        Ok(look(&seen, EditorMode::Normal))
+        Ok(look(&seen, self.editor))
+    }
+
+    /// Leaves or begins tmux's copy-mode.
+    pub(crate) fn copy_mode(&self, on: bool) -> Result<()> {
+        if on { self.tmux.copy_mode(&self.pane) } else { self.press(&["-X", "cancel"]) }
     }
 
     /// Returns whether `text` is on the screen.

@@ -1,5 +1,6 @@
 //! What one scenario runs in: a throwaway home, a tmux server, a model, and the client's settings.
 
+use std::cell::Cell;
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
@@ -7,6 +8,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use longhaul_fake_model::{Model, Rule, Shown};
+use longhaul_inject::EditorMode;
 use serde_json::{Value, json};
 
 use super::client;
@@ -57,6 +59,8 @@ pub(crate) struct World {
     pub(crate) model: Model,
     /// The folder that sessions work in.
     pub(crate) project: PathBuf,
+    /// How the clients that are started edit their input.
+    pub(crate) editor: Cell<EditorMode>,
     command: Vec<String>,
     bundle: PathBuf,
     home: PathBuf,
@@ -77,7 +81,38 @@ impl World {
         let model = Model::start(rules).context("cannot start the model")?;
         let bundle = cast.bundle();
         let command = client::started_as(&cast.client, &bundle);
-        Ok(Self { tmux, model, project, command, bundle, home: home.to_owned() })
+        let editor = Cell::new(EditorMode::Normal);
+        Ok(Self { tmux, model, project, editor, command, bundle, home: home.to_owned() })
+    }
+
+    /// Binds the chord that submits, as `longhaul install` does, so long ago that every client has read the file.
+    pub(crate) fn bind_chord(&self) -> Result<()> {
+        let text = longhaul_setup::keybindings::with_chords(None)?.context("there is no chord to bind")?;
+        let path = self.home.join(".claude/keybindings.json");
+        fs::write(&path, text)?;
+        let written = path.metadata()?.modified()? - Duration::from_secs(60);
+        Ok(fs::File::options().append(true).open(&path)?.set_modified(written)?)
+    }
+
+    /// Adds a member to the client's settings.
+    pub(crate) fn set(&self, name: &str, value: Value) -> Result<()> {
+        let path = self.home.join(".claude/settings.json");
+        let mut settings: Value = serde_json::from_slice(&fs::read(&path)?)?;
+        settings[name] = value;
+        Ok(fs::write(path, settings.to_string())?)
+    }
+
+    /// Returns what is noted of the clients: whether the chord has been received, or ignored.
+    pub(crate) fn chord_proofs(&self) -> Vec<String> {
+        let files = fs::read_dir(self.home.join("longhaul/clients")).into_iter().flatten().flatten();
+        let notes = files.filter_map(|file| serde_json::from_slice::<Value>(&fs::read(file.path()).ok()?).ok());
+        notes.filter_map(|notes| notes["experience"]["proof"].as_str().map(str::to_owned)).collect()
+    }
+
+    /// Returns the prompts that have arrived so far.
+    pub(crate) fn prompts(&self) -> Vec<String> {
+        let prompts = self.events("UserPromptSubmit").into_iter();
+        prompts.filter_map(|prompt| prompt["prompt"].as_str().map(str::to_owned)).collect()
     }
 
     /// Starts the client in a pane, with the plugin, and waits until its input is there.
@@ -93,7 +128,7 @@ impl World {
         let started = self.events("SessionStart").len();
         let words: Vec<&str> = self.command.iter().map(String::as_str).chain(arguments.iter().copied()).collect();
         let pane = self.tmux.open(&words, &self.variables())?;
-        let session = Session { world: self, tmux: &self.tmux, pane };
+        let session = Session { world: self, tmux: &self.tmux, pane, editor: self.editor.get() };
         self.wait("the session to start", || Ok(self.events("SessionStart").len() > started))?;
         self.wait("an empty input", || session.awaits_prompt())?;
         Ok(session)

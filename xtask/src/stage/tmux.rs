@@ -68,6 +68,11 @@ impl Tmux {
         run::output(self.command().args(["send-keys", "-t", pane]).args(keys)).map(drop)
     }
 
+    /// Lets `pane` show its history, and take the keys for that.
+    pub(crate) fn copy_mode(&self, pane: &str) -> Result<()> {
+        run::output(self.command().args(["copy-mode", "-t", pane])).map(drop)
+    }
+
     /// Returns the process that was started in `pane`.
     pub(crate) fn pid(&self, pane: &str) -> Result<String> {
         let pid = run::output(self.command().args(["display-message", "-p", "-t", pane, "#{pane_pid}"]))?;

@@ -42,6 +42,12 @@ pub(super) fn submit_key(env: &Env, home: &Home, pid: Option<u32>) -> (SubmitKey
     (key, notes)
 }
 
+/// Returns whether a client that runs has ignored the submit chord.
+pub fn ignores_chord(home: &Home, pid: u32) -> bool {
+    let experience = ClientNotes::load(home, Some(pid)).experience;
+    experience.is_some_and(|experience| experience.proof == Proof::Ignored)
+}
+
 /// Notes what came of the chord.
 pub(super) fn note_proof(env: &Env, home: &Home, pid: u32, key: &SubmitKey, proof: Proof) -> Result<(), Error> {
     let Some(chord) = key.chord() else { return Ok(()) };

@@ -12,6 +12,7 @@ use longhaul_runtime::tmux::{Server, SetupState};
 use longhaul_runtime::{Shell, StorageTrouble, bounded_read, is_executable, run_program_in, running_clients, worker};
 use longhaul_store::Health;
 
+use super::keys::KeyFacts;
 use super::registered::{self, Peer, Source};
 use crate::client::{self, Plugin};
 use crate::found::names;
@@ -157,13 +158,16 @@ pub struct Facts {
     pub worker: Worker,
     /// The client's own module.
     pub bridge: BridgeFacts,
+    /// The key that submits what is typed.
+    pub keys: KeyFacts,
 }
 
 impl Facts {
     /// Looks, from a session's folder or any other.
     pub fn look(env: &Env, shell: &Shell, exe: &Path, folder: &Path) -> Result<Self> {
         let places = Places::of(env, shell)?;
-        let client = match shell.client().map(|program| client::plugins_within(&program, CLIENT_LIMIT)) {
+        let program = shell.client();
+        let client = match program.as_ref().map(|program| client::plugins_within(program, CLIENT_LIMIT)) {
             None => Client::Missing,
             Some(None) => Client::Hangs,
             Some(Some(Err(error))) => Client::Failed(error.to_string()),
@@ -205,6 +209,7 @@ impl Facts {
             peers: registered::peers(&client, &files, &confs),
             worker: worker_of(&places),
             bridge: bridge(env, &places),
+            keys: KeyFacts::look(env, &places, program.as_deref()),
             client,
             places,
         })

@@ -33,6 +33,7 @@ const CHECKS: &[fn(&Facts) -> Vec<Finding>] = &[
     peers,
     worker,
     bridge,
+    super::keys::keys,
 ];
 
 /// Judges everything.

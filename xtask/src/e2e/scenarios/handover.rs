@@ -46,12 +46,12 @@ pub(crate) fn two_windows(cast: &Cast, home: &Path) -> Result<()> {
 
 /// A full context, with the client's module: it clears and prompts by itself.
 pub(crate) fn continuation(cast: &Cast, home: &Path) -> Result<()> {
-    go_on(cast, home, true)
+    go_on(cast, home, true, false)
 }
 
 /// A full context, without the module: the same, typed.
 pub(crate) fn continuation_typed(cast: &Cast, home: &Path) -> Result<()> {
-    go_on(cast, home, false)
+    go_on(cast, home, false, false)
 }
 
 /// A context that is full after the first turn, which used no tool: its use is known only after its Stop.
@@ -68,9 +68,17 @@ pub(crate) fn continuation_first_turn(cast: &Cast, home: &Path) -> Result<()> {
     Ok(())
 }
 
-fn go_on(cast: &Cast, home: &Path, bridge: bool) -> Result<()> {
+/// The same, with `/clear` and the prompt submitted by the chord.
+pub(crate) fn continuation_by_chord(cast: &Cast, home: &Path) -> Result<()> {
+    go_on(cast, home, false, true)
+}
+
+fn go_on(cast: &Cast, home: &Path, bridge: bool, chord: bool) -> Result<()> {
     let config = json!({ "continuation": { "enabled": true }, "bridge": { "enabled": bridge } });
     let world = World::new(cast, home, &config, rules())?;
+    if chord {
+        world.bind_chord()?;
+    }
     let session = world.open(&[])?;
     let old = session.id()?;
     session.say("SAY:the first bean")?;
@@ -86,7 +94,8 @@ fn go_on(cast: &Cast, home: &Path, bridge: bool) -> Result<()> {
         let steps = world.longhaul_json(&["continuation", "log"])?;
         Ok(steps.as_array().into_iter().flatten().any(|step| step["state"] == "done"))
     })?;
-    ensure!(world.errors().is_empty(), "the hooks wrote errors");
+    ensure!(world.errors().is_empty(), "the hooks wrote errors: {}", world.errors());
+    ensure!(world.chord_proofs().len() == usize::from(chord), "the chord: {:?}", world.chord_proofs());
     Ok(())
 }
 

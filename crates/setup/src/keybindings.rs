@@ -1,0 +1,124 @@
+//! The client's keybindings.json, with our chords in it, or without. Text in, text out.
+
+use longhaul_core::json_text::{Item, JsonFile, List, Object, Unfit};
+use longhaul_inject::{Bound, CONTEXT, Chord, Keybindings, STASH, STASH_CHORDS, SUBMIT, SUBMIT_CHORDS, Unusable};
+use serde_json::{Map, Value, json};
+
+use crate::settings::{Change, Refusal};
+
+const BINDINGS: &str = "bindings";
+
+/// Returns the file with a chord that submits and one that stashes, in a block of their own at the end.
+///
+/// `None` where both are bound, or every chord that could be is taken. Another line of the file is never changed.
+pub fn with_chords(text: Option<&str>) -> Change {
+    let known = match text.map(Keybindings::parse) {
+        None | Some(Err(Unusable::NoList)) => Keybindings::default(),
+        Some(Ok(known)) => known,
+        Some(Err(Unusable::NotJson)) => return Err(Refusal::NotJson),
+        Some(Err(Unusable::BadBlock)) => return Err(Refusal::Shape(BINDINGS.to_owned())),
+    };
+    let mut block = Map::new();
+    for (action, chords) in [(SUBMIT, &SUBMIT_CHORDS[..]), (STASH, &STASH_CHORDS[..])] {
+        let chord = match known.bound(action, chords) {
+            Bound::To(_) => None,
+            Bound::Missing | Bound::Shadowed { .. } => known.free(chords),
+        };
+        if let Some(chord) = chord {
+            block.insert(chord.to_owned(), Value::from(action));
+        }
+    }
+    // A draft is only stashed for the sake of a text that is submitted.
+    let has_submit =
+        block.values().any(|action| action == SUBMIT) || matches!(known.bound(SUBMIT, &SUBMIT_CHORDS), Bound::To(_));
+    if block.is_empty() || !has_submit {
+        return Ok(None);
+    }
+    let mut file = parse(text.unwrap_or_default())?;
+    let mut list = blocks(&file)?;
+    let block = json!({ "context": CONTEXT, BINDINGS: block });
+    list.items.push(Item::new(file.style.write(&block, 2)));
+    let list = list.write(&file.style, 1);
+    file.members.set(BINDINGS, list);
+    Ok(Some(file.write()))
+}
+
+/// Returns the file without our chords, an empty text where it held nothing else and was not there `before`.
+///
+/// What was there before us stays, even a line like ours. A file that nobody has changed since becomes what it was, to the
+/// byte.
+pub fn without_chords(text: &str, before: Option<&str>) -> Change {
+    if before.is_some_and(|before| with_chords(Some(before)).ok().flatten().as_deref() == Some(text)) {
+        return Ok(before.map(str::to_owned));
+    }
+    // A file that the client cannot read has nothing in it that works; what is in it is the user's to repair.
+    let Ok(mut file) = parse(text) else { return Ok(None) };
+    let Ok(list) = blocks(&file) else { return Ok(None) };
+    let theirs = before.and_then(|before| Keybindings::parse(before).ok()).unwrap_or_default();
+    let mut is_changed = false;
+    let mut kept = Vec::new();
+    for item in &list.items {
+        match without_ours(&item.text, &theirs, &file) {
+            None => kept.push(item.clone()),
+            Some(left) => {
+                is_changed = true;
+                kept.extend(left.map(|text| Item { text, ..item.clone() }));
+            }
+        }
+    }
+    if !is_changed {
+        return Ok(None);
+    }
+    let is_all = kept.is_empty() && file.members.names().count() == 1;
+    if is_all && before.is_none() {
+        return Ok(Some(String::new()));
+    }
+    let list = list.with(kept).write(&file.style, 1);
+    file.members.set(BINDINGS, list);
+    Ok(Some(file.write()))
+}
+
+/// Returns what is left of a block: `None` where nothing in it is ours, `Some(None)` where all was.
+fn without_ours(block: &str, theirs: &Keybindings, file: &JsonFile) -> Option<Option<String>> {
+    let mut block = Object::parse(block)?;
+    let context: String = serde_json::from_str(block.get("context").ok()??).ok()?;
+    let mut bindings = Object::parse(block.get(BINDINGS).ok()??)?;
+    let had = bindings.names().count();
+    let is_ours = |chord: &str, action: &str| {
+        let action: Option<String> = serde_json::from_str(action).ok();
+        let of = |name: &str, chords: &[&'static str]| {
+            action.as_deref() == Some(name)
+                && Chord::parse(chord).is_some_and(|chord| is_added(&chord, name, chords, theirs))
+        };
+        of(SUBMIT, &SUBMIT_CHORDS) || of(STASH, &STASH_CHORDS)
+    };
+    bindings.retain(|chord, action| context != CONTEXT || !is_ours(chord, action));
+    match bindings.names().count() {
+        count if count == had => None,
+        0 => Some(None),
+        _ => {
+            block.set(BINDINGS, bindings.write(&file.style, 3));
+            Some(Some(block.write(&file.style, 2)))
+        }
+    }
+}
+
+/// Returns whether `chord` is one of ours, and was not bound to `action` before us.
+fn is_added(chord: &Chord, action: &str, chords: &[&'static str], theirs: &Keybindings) -> bool {
+    let name = chord.to_string();
+    chords.iter().any(|ours| *ours == name) && theirs.bound(action, &[&name]) == Bound::Missing
+}
+
+fn parse(text: &str) -> Result<JsonFile, Refusal> {
+    JsonFile::parse(text).map_err(|unfit| match unfit {
+        Unfit::NotJson => Refusal::NotJson,
+        Unfit::NotObject => Refusal::Shape(BINDINGS.to_owned()),
+    })
+}
+
+fn blocks(file: &JsonFile) -> Result<List, Refusal> {
+    match file.members.get(BINDINGS)? {
+        Some(list) => List::parse(list).ok_or_else(|| Refusal::Shape(BINDINGS.to_owned())),
+        None => Ok(List::default()),
+    }
+}

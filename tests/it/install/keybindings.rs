@@ -1,0 +1,122 @@
+//! keybindings.json, which belongs to somebody else: the chord in it that submits, and what is left without it.
+
+use std::fs::{self, Permissions};
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::PathBuf;
+
+use super::{Machine, succeeds};
+
+const OTHERS: &str =
+    "{\n\t\"bindings\": [ {\"context\": \"Chat\", \"bindings\": {\"ctrl+e\": \"chat:externalEditor\"}} ]\n}\n";
+const TAKEN: &str = r#"{"bindings":[{"context":"Chat","bindings":{"ctrl+x ctrl+q":"chat:undo"}}]}"#;
+
+fn keybindings(machine: &Machine) -> PathBuf {
+    machine.sandbox.home().join(".claude/keybindings.json")
+}
+
+/// Writes the file, with what a client that has been there leaves beside it.
+fn write(machine: &Machine, text: &str) {
+    fs::create_dir_all(machine.sandbox.home().join(".claude")).unwrap();
+    fs::write(keybindings(machine), text).unwrap();
+}
+
+fn text(machine: &Machine) -> String {
+    fs::read_to_string(keybindings(machine)).unwrap_or_default()
+}
+
+#[test]
+fn the_chord_is_bound_once_and_the_file_goes_with_it() {
+    let machine = Machine::new();
+    let installed = machine.install("1.0.0", &[]);
+    succeeds(&installed);
+    assert!(installed.stdout.contains("bind a chord that submits"), "{installed:?}");
+    assert!(text(&machine).contains(r#""ctrl+x ctrl+q": "chat:submit""#), "{}", text(&machine));
+    assert_eq!(fs::metadata(keybindings(&machine)).unwrap().permissions().mode() & 0o777, 0o600);
+    let once = text(&machine);
+    let again = machine.install("1.0.0", &[]);
+    assert!(!again.stdout.contains("chord") && text(&machine) == once, "{again:?}");
+    succeeds(&machine.longhaul(&["uninstall"]));
+    assert!(!keybindings(&machine).exists());
+}
+
+#[test]
+fn every_shape_of_the_file_is_there_again_to_the_byte() {
+    for (theirs, is_changed) in [
+        ("{}", true),
+        ("{\"bindings\": []}\n", true),
+        (OTHERS, true),
+        (TAKEN, true),
+        ("", false),
+        ("// mine\n{\"bindings\": []}\n", false),
+        ("{\"bindings\": [],}", false),
+        ("[1]", false),
+    ] {
+        let machine = Machine::new();
+        write(&machine, theirs);
+        fs::set_permissions(keybindings(&machine), Permissions::from_mode(0o640)).unwrap();
+        let installed = machine.install("1.0.0", &[]);
+        succeeds(&installed);
+        assert_eq!(text(&machine) != theirs, is_changed, "{theirs:?}: {installed:?}");
+        assert_eq!(installed.stderr.contains("It is left alone"), !is_changed, "{theirs:?}: {installed:?}");
+        succeeds(&machine.longhaul(&["uninstall"]));
+        assert_eq!(fs::read(keybindings(&machine)).unwrap(), theirs.as_bytes());
+        assert_eq!(fs::metadata(keybindings(&machine)).unwrap().permissions().mode() & 0o777, 0o640);
+        assert!(!keybindings(&machine).with_extension("json.before-longhaul").exists());
+    }
+}
+
+#[test]
+fn another_chord_is_bound_where_ours_is_taken() {
+    let machine = Machine::new();
+    write(&machine, TAKEN);
+    succeeds(&machine.install("1.0.0", &[]));
+    assert!(text(&machine).contains(r#""ctrl+q ctrl+x":"chat:submit""#), "{}", text(&machine));
+    assert!(text(&machine).contains(r#""ctrl+x ctrl+q":"chat:undo""#), "{}", text(&machine));
+}
+
+#[test]
+fn a_link_stays_one_and_leads_to_what_was_there() {
+    let machine = Machine::new();
+    let real = machine.sandbox.home().join("dotfiles.json");
+    fs::write(&real, OTHERS).unwrap();
+    fs::create_dir_all(machine.sandbox.home().join(".claude")).unwrap();
+    symlink(&real, keybindings(&machine)).unwrap();
+    succeeds(&machine.install("1.0.0", &[]));
+    assert!(fs::read_to_string(&real).unwrap().contains("chat:submit"));
+    succeeds(&machine.longhaul(&["uninstall"]));
+    assert_eq!(fs::read_to_string(&real).unwrap(), OTHERS);
+    assert_eq!(fs::read_link(keybindings(&machine)).unwrap(), real);
+    assert!(!real.with_extension("json.before-longhaul").exists());
+}
+
+#[test]
+fn a_read_only_file_and_a_link_that_leads_nowhere_do_not_keep_it_from_being_installed() {
+    let machine = Machine::new();
+    write(&machine, OTHERS);
+    fs::set_permissions(keybindings(&machine), Permissions::from_mode(0o444)).unwrap();
+    let installed = machine.install("1.0.0", &[]);
+    succeeds(&installed);
+    assert!(installed.stderr.contains("keybindings.json is read-only"), "{installed:?}");
+    succeeds(&machine.longhaul(&["uninstall"]));
+    assert_eq!(text(&machine), OTHERS);
+
+    let machine = Machine::new();
+    fs::create_dir_all(machine.sandbox.home().join(".claude")).unwrap();
+    symlink("/nowhere/at/all", keybindings(&machine)).unwrap();
+    let installed = machine.install("1.0.0", &[]);
+    succeeds(&installed);
+    assert!(installed.stderr.contains("leads nowhere"), "{installed:?}");
+    succeeds(&machine.longhaul(&["uninstall"]));
+    assert!(fs::symlink_metadata(keybindings(&machine)).is_ok());
+}
+
+#[test]
+fn it_can_be_left_out_or_only_shown() {
+    let machine = Machine::new();
+    write(&machine, OTHERS);
+    let shown = machine.install("1.0.0", &["--dry-run"]);
+    assert!(shown.stdout.contains("bind a chord that submits") && text(&machine) == OTHERS, "{shown:?}");
+    let left = machine.install("1.0.0", &["--no-keybinding"]);
+    succeeds(&left);
+    assert!(!left.stdout.contains("chord") && text(&machine) == OTHERS, "{left:?}");
+}

@@ -1,0 +1,165 @@
+//! The chord that submits, beside subagents.
+
+use std::fs;
+use std::io::{self, Write};
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, ensure};
+use serde_json::{Value, json};
+
+use super::super::session::Session;
+use super::super::world::{Cast, World};
+
+/// The keys of the chord, by tmux's names.
+const CHORD: &[&str] = &["C-x", "C-q"];
+const ENTER: &[&str] = &["Enter"];
+
+/// How many shots a dialog gets before it is denied, so that the next one opens.
+const SHOTS_PER_DIALOG: usize = 3;
+
+/// After so many shots without a dialog new subagents are started.
+const SHOTS_WITHOUT: usize = 12;
+
+/// A pause between shots that is a multiple of nothing else.
+const PAUSE: Duration = Duration::from_millis(70);
+
+/// Forty chords, and Enter until it approves.
+pub(crate) fn few(cast: &Cast, home: &Path) -> Result<()> {
+    provoke(cast, home, 40)
+}
+
+/// Two hundred.
+pub(crate) fn many(cast: &Cast, home: &Path) -> Result<()> {
+    provoke(cast, home, 200)
+}
+
+/// What came of a series of shots.
+#[derive(Debug, Default)]
+struct Shots {
+    fired: usize,
+    dialogs: usize,
+    into_dialogs: usize,
+    submitted: usize,
+    approved: usize,
+}
+
+fn provoke(cast: &Cast, home: &Path, count: usize) -> Result<()> {
+    // Nothing but the shots is typed.
+    let config = json!({ "bookmarks": { "midTurn": false, "thresholds": { "cooldownSeconds": 100000 } } });
+    let world = World::new(cast, home, &config, Vec::new())?;
+    world.bind_chord()?;
+    let session = world.open(&[])?;
+    let shots = shoot(&world, &session, CHORD, count, "by-chord")?;
+    writeln!(io::stdout(), "          by the chord: {shots:?}")?;
+    ensure!(shots.dialogs > 0 && shots.into_dialogs > 0, "no chord met a dialog: {shots:?}");
+    ensure!(shots.submitted > 0, "the chord has submitted nothing: {shots:?}");
+    ensure!(shots.approved == 0, "the chord has approved something: {shots:?}");
+    // The same with the key that the chord is in place of: without this, nothing shows that the provocation works.
+    let session = world.open(&[])?;
+    let shots = shoot(&world, &session, ENTER, count, "by-enter")?;
+    writeln!(io::stdout(), "          by Enter:     {shots:?}")?;
+    ensure!(shots.approved > 0, "Enter has approved nothing, so the chords have shown nothing: {shots:?}");
+    Ok(())
+}
+
+/// Fires the marker and `keys` blindly while subagents ask whether they may write; stops at the first approval.
+fn shoot(world: &World, session: &Session<'_>, keys: &[&str], count: usize, name: &str) -> Result<Shots> {
+    let target = world.project.join(name);
+    let order = format!("TASK:2:SLOW:100 WRITES:40:{};;SAY:they are under way", target.display());
+    let prompts = world.prompts().len();
+    let approved = || written(&world.project, name);
+    let mut shots = Shots::default();
+    let (mut in_this, mut without) = (0, SHOTS_WITHOUT);
+    while shots.fired < count && approved() == 0 {
+        if session.in_dialog()? {
+            shots.dialogs += usize::from(in_this == 0);
+            in_this += 1;
+            without = 0;
+            if in_this > SHOTS_PER_DIALOG {
+                session.press(&["Escape"])?;
+                in_this = 0;
+                continue;
+            }
+            shots.into_dialogs += 1;
+        } else {
+            in_this = 0;
+            without += 1;
+            if without > SHOTS_WITHOUT {
+                start_subagents(world, session, &order)?;
+                without = 0;
+            }
+        }
+        session.tmux.type_text(&session.pane, "·")?;
+        session.press(keys)?;
+        shots.fired += 1;
+        std::thread::sleep(PAUSE);
+    }
+    // An approved tool takes a moment to write.
+    let waited = Instant::now();
+    while approved() == 0 && waited.elapsed() < Duration::from_secs(1) {
+        std::thread::sleep(PAUSE);
+    }
+    shots.approved = approved();
+    shots.submitted = world.prompts()[prompts..].iter().filter(|prompt| prompt.contains('·')).count();
+    Ok(shots)
+}
+
+fn start_subagents(world: &World, session: &Session<'_>, order: &str) -> Result<()> {
+    world.wait("an input to start subagents from", || {
+        if session.in_dialog()? {
+            session.press(&["Escape"])?;
+        }
+        session.press(&["C-u"])?;
+        session.tmux.type_text(&session.pane, order)?;
+        session.press(CHORD)?;
+        std::thread::sleep(Duration::from_millis(500));
+        Ok(world.prompts().iter().any(|prompt| prompt.ends_with(order)))
+    })
+}
+
+fn written(folder: &Path, name: &str) -> usize {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    entries.filter(|entry| entry.file_name().to_string_lossy().starts_with(name)).count()
+}
+
+/// Three subagents of ten calls each beside a turn that works, too: a bookmark stands in the turn, /rewind lists it, and
+/// restoring it keeps what was before it.
+pub(crate) fn cascade(cast: &Cast, home: &Path) -> Result<()> {
+    let config =
+        json!({ "bookmarks": { "thresholds": { "minToolCalls": 1000, "minSeconds": 100000, "minTokens": 1000000 } } });
+    let world = World::new(cast, home, &config, Vec::new())?;
+    world.bind_chord()?;
+    let session = world.open(&[])?;
+    session.submit("TASK:3:TOOLS:10;;SLOW:700 TOOLS:25;;SAY:the last word")?;
+    let id = session.id()?;
+    world.wait("a bookmark", || Ok(world.prompts().iter().any(|prompt| prompt == "·")))?;
+    ensure!(world.events("Stop").is_empty(), "the bookmark came after the turn");
+    ensure!(world.log(&id, 'A').len() >= 3, "the bookmark came before the third subagent");
+    world.wait("the end of the turn", || Ok(!world.events("Stop").is_empty()))?;
+    world.wait("an empty input", || session.awaits_prompt())?;
+    ensure!(world.chord_proofs() == ["received"], "the chord: {:?}", world.chord_proofs());
+    let calls = |body: &Value| body.to_string().matches("\"tool_use_id\"").count();
+    let whole = world.model.shown().iter().map(|shown| calls(&shown.body)).max().unwrap_or_default();
+    session.tmux.type_text(&session.pane, "/rewind")?;
+    session.wait_for("/rewind")?;
+    session.press(&["Enter"])?;
+    session.wait_for("(current)")?;
+    // What comes after the bookmark, such as the client's own word of a subagent, is listed below it.
+    world.wait("the bookmark to be chosen", || {
+        session.press(&["Up"])?;
+        std::thread::sleep(Duration::from_millis(200));
+        session.shows("❯ ·")
+    })?;
+    session.press(&["Enter"])?;
+    session.wait_for("Restore conversation")?;
+    session.press(&["Enter"])?;
+    world.wait("the input", || session.drafted("·"))?;
+    session.press(&["C-u"])?;
+    session.say("SAY:after the rewind")?;
+    let shown = world.shown("after the rewind").context("the prompt has not reached the model")?;
+    let kept = calls(&shown.body);
+    ensure!(kept > 3 && kept < whole, "of {whole} calls {kept} were kept");
+    ensure!(shown.mentions("step 1") && !shown.mentions("the last word"), "what was before the bookmark was not kept");
+    Ok(())
+}
