@@ -9,6 +9,7 @@ use serde_json::json;
 use crate::poll::{DEADLINE, wait_until};
 use crate::sandbox::Sandbox;
 use crate::standin::{Launch, Options, StandIn};
+use crate::submit_chord::bind;
 use crate::tmux::Tmux;
 
 const SESSION: &str = "terminal-session";
@@ -109,6 +110,31 @@ fn the_marker_is_seen_and_submitted_in_wezterm() {
 #[test]
 fn the_marker_is_seen_and_submitted_in_kitty() {
     check_marker(KITTY, "kitten @ --to unix:/k send-text --match id:7 --stdin");
+}
+
+#[test]
+fn the_chord_submits_in_each_of_them_seen_or_not() {
+    for (variables, pressed) in [
+        (ZELLIJ, "zellij --session s action write --pane-id terminal_7 24 17"),
+        (WEZTERM, "wezterm cli send-text --pane-id 7 --no-paste"),
+        (KITTY, "kitten @ --to unix:/k send-text --match id:7 --stdin"),
+    ] {
+        for blind in [&[][..], &[("PLAYER_BLIND", "1")]] {
+            let variables: Vec<(&str, &str)> = variables.iter().chain(blind).copied().collect();
+            let stage = stage(&variables, &AFTER_TURN.replace("\"patience_seconds\":1", "\"allow_blind\":true"));
+            bind(&stage.sandbox);
+            stage.standin.turn();
+            stage.standin.tools(3);
+            stage.standin.draft("half typed");
+            stage.standin.stop_with(json!({}));
+            wait_until(DEADLINE, "the bookmark", || stage.sandbox.count_lines(SESSION, "B") == 1);
+            let state = stage.standin.wait_for_state("the draft", |state| state.draft == "half typed");
+            assert_eq!(state.texts(), ["·"], "{variables:?}");
+            assert!(state.submitted[0].by_chord, "{variables:?}");
+            let calls = fs::read_to_string(stage.sandbox.path("player.log")).unwrap();
+            assert!(calls.lines().any(|call| call == pressed), "{calls}");
+        }
+    }
 }
 
 #[test]

@@ -7,6 +7,7 @@ use serde_json::json;
 use crate::poll::{DEADLINE, wait_until};
 use crate::sandbox::{Sandbox, payload};
 use crate::standin::{Options, StandIn};
+use crate::submit_chord::bind;
 use crate::tmux::Tmux;
 
 fn write_transcript(sandbox: &Sandbox, tokens: u64) -> String {
@@ -51,4 +52,22 @@ fn a_full_context_is_compacted_once_after_the_turn() {
     let compactions =
         standin.log().iter().filter(|entry| entry["event"] == "hook" && entry["name"] == "PreCompact").count();
     assert_eq!(compactions, 1, "{:?}", standin.log());
+}
+
+#[test]
+fn compact_is_submitted_by_the_chord_although_commands_open_a_menu() {
+    let sandbox = Sandbox::new();
+    sandbox.write_config(r#"{"guard":{"enabled":true},"bookmarks":{"enabled":false}}"#);
+    bind(&sandbox);
+    let tmux = Tmux::start(&sandbox);
+    let options = Options { session: Some("guard".to_owned()), ..Options::default() };
+    let (standin, _pane) = StandIn::in_tmux(&sandbox, &tmux, &options);
+    standin.session_start("startup");
+    standin.turn();
+    standin.tools(2);
+    standin.stop_with(json!({ "transcript_path": write_transcript(&sandbox, 153_000) }));
+    wait_until(DEADLINE, "the compaction", || sandbox.count_lines("guard", "C") == 1);
+    let state = standin.state();
+    assert_eq!(state.texts(), ["/compact "]);
+    assert!(state.submitted[0].by_chord && state.draft.is_empty(), "{state:?}");
 }

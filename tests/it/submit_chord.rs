@@ -16,7 +16,7 @@ const BOUND: &str =
     r#"{"bindings":[{"context":"Chat","bindings":{"ctrl+x ctrl+q":"chat:submit","ctrl+x ctrl+x":"chat:stash"}}]}"#;
 
 /// Binds the chord, as long ago as the client needs in order to have read the file.
-fn bind(sandbox: &Sandbox) {
+pub(crate) fn bind(sandbox: &Sandbox) {
     let folder = sandbox.home().join(".claude");
     fs::create_dir_all(&folder).unwrap();
     let path = folder.join("keybindings.json");

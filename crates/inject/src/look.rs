@@ -94,7 +94,7 @@ impl Look {
     /// Returns whether the input holds exactly `text`, wrapped or not.
     pub fn holds(&self, text: &str) -> bool {
         match self {
-            Self::Input { draft: Some(draft), .. } => is_wrapped(draft, text),
+            Self::Input { draft: Some(draft), .. } => is_wrapped(draft, text) || is_hinted(draft, text),
             Self::Input { draft: None, .. } | Self::Unsafe(_) => false,
         }
     }
@@ -191,6 +191,16 @@ fn spinner(input: &InputBox<'_>) -> Option<String> {
     let sign = chars.next().is_some_and(|ch| !ch.is_alphanumeric() && !matches!(ch, '❯' | '●' | '⏺' | '⎿' | '!'));
     let verb = text.trim_end().ends_with('…') || text.contains("… (");
     (sign && chars.next() == Some(' ') && verb).then_some(text)
+}
+
+/// Returns whether `draft` is the command `text`, a blank, and what the client shows behind it of its arguments: `[name]`.
+fn is_hinted(draft: &str, text: &str) -> bool {
+    let is_command = text.starts_with('/') && !text.contains(char::is_whitespace);
+    let hint = draft.strip_prefix(text).filter(|rest| rest.starts_with(char::is_whitespace)).map(str::trim);
+    is_command
+        && hint.is_some_and(|hint| {
+            matches!((hint.chars().next(), hint.chars().last()), (Some('['), Some(']')) | (Some('<'), Some('>')))
+        })
 }
 
 /// Returns whether `draft` is `text`, broken into rows at blanks or within words.

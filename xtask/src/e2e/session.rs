@@ -18,8 +18,6 @@ pub(crate) struct Session<'a> {
     pub(crate) tmux: &'a Tmux,
     /// Its pane.
     pub(crate) pane: String,
-    /// How the client edits its input.
-    pub(crate) editor: EditorMode,
 }
 
 impl Session<'_> {
@@ -93,7 +91,7 @@ impl Session<'_> {
         let Some(seen) = seen.ok().and_then(|seen| parse_inspection(&seen)) else {
             bail!("pane {} is gone", self.pane);
         };
-        Ok(look(&seen, self.editor))
+        Ok(look(&seen, EditorMode::Normal))
     }
 
     /// Leaves or begins tmux's copy-mode.

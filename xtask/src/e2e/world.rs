@@ -1,6 +1,5 @@
 //! What one scenario runs in: a throwaway home, a tmux server, a model, and the client's settings.
 
-use std::cell::Cell;
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
@@ -8,7 +7,6 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use longhaul_fake_model::{Model, Rule, Shown};
-use longhaul_inject::EditorMode;
 use serde_json::{Value, json};
 
 use super::client;
@@ -59,8 +57,6 @@ pub(crate) struct World {
     pub(crate) model: Model,
     /// The folder that sessions work in.
     pub(crate) project: PathBuf,
-    /// How the clients that are started edit their input.
-    pub(crate) editor: Cell<EditorMode>,
     command: Vec<String>,
     bundle: PathBuf,
     home: PathBuf,
@@ -81,8 +77,7 @@ impl World {
         let model = Model::start(rules).context("cannot start the model")?;
         let bundle = cast.bundle();
         let command = client::started_as(&cast.client, &bundle);
-        let editor = Cell::new(EditorMode::Normal);
-        Ok(Self { tmux, model, project, editor, command, bundle, home: home.to_owned() })
+        Ok(Self { tmux, model, project, command, bundle, home: home.to_owned() })
     }
 
     /// Binds the chord that submits, as `longhaul install` does, so long ago that every client has read the file.
@@ -128,7 +123,7 @@ impl World {
         let started = self.events("SessionStart").len();
         let words: Vec<&str> = self.command.iter().map(String::as_str).chain(arguments.iter().copied()).collect();
         let pane = self.tmux.open(&words, &self.variables())?;
-        let session = Session { world: self, tmux: &self.tmux, pane, editor: self.editor.get() };
+        let session = Session { world: self, tmux: &self.tmux, pane };
         self.wait("the session to start", || Ok(self.events("SessionStart").len() > started))?;
         self.wait("an empty input", || session.awaits_prompt())?;
         Ok(session)

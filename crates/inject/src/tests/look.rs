@@ -289,3 +289,15 @@ fn tmux_output_is_parsed() {
     }
     assert_eq!(parse_inspection(""), None);
 }
+
+#[test]
+fn a_command_with_the_hint_of_its_arguments_is_that_command() {
+    let input =
+        |draft: &str| Look::Input { draft: Some(draft.to_owned()), turn: Turn::Idle, stashed: false, agents: false };
+    assert!(input("/clear  [name]").holds("/clear"));
+    assert!(input("/compact  <optional custom summarization instructions>").holds("/compact"));
+    for draft in ["/clear now", "/clearing [name]", "/clear [name] x", "clear [name]"] {
+        assert!(!input(draft).holds("/clear"), "{draft}");
+    }
+    assert!(!input("· [x]").holds("·"));
+}

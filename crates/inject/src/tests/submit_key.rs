@@ -1,6 +1,6 @@
 use crate::{
-    Bound, Chord, Experience, Keybindings, KeybindingsFile, MacTerminal, Proof, STASH_CHORDS, SUBMIT, SUBMIT_CHORDS,
-    ScreenWindow, SubmitKey, Terminal, TmuxPane, Unusable, text_for_chord,
+    Bound, Chord, Experience, Keybindings, KeybindingsFile, KittyWindow, MacTerminal, Proof, STASH_CHORDS, SUBMIT,
+    SUBMIT_CHORDS, ScreenWindow, SubmitKey, Terminal, TmuxPane, Unusable, text_for_chord,
 };
 
 const OURS: &str =
@@ -131,6 +131,9 @@ fn each_terminal_gets_the_keys_of_the_chord() {
     );
     let screen = Terminal::Screen(ScreenWindow { session: "1.x".to_owned(), window: "2".to_owned() });
     assert_eq!(argv(screen, "·"), ["-S 1.x -p 2 -X stuff ^X^X", "-S 1.x -p 2 -X stuff ·", "-S 1.x -p 2 -X stuff ^X^Q"]);
+    let kitty = Terminal::Kitty(KittyWindow { socket: "unix:/k".to_owned(), window: "7".to_owned() });
+    let stdin = kitty.submit_unseen("·", &key).into_iter().map(|step| step.stdin).collect::<Vec<_>>();
+    assert_eq!(stdin, ["\u{18}\u{18}", "·", "\u{18}\u{11}"].map(|text| Some(text.to_owned())));
     let mac = |app: &str| Terminal::Osascript(MacTerminal { app: app.to_owned() });
     let [script] = &argv(mac("iTerm2"), "·")[..] else { panic!("one script") };
     assert!(script.ends_with("iTerm2 · xx xq"), "{script}");

@@ -205,7 +205,12 @@ impl Scene<'_> {
         let typist = Typist::new(env, home, order);
         match submit_patiently(&typist, &unwanted)? {
             Submitted::Yes => {}
-            Submitted::Superseded if self.has_moved_on()? => return Ok(Delivered::MovedOn),
+            Submitted::Superseded if self.has_moved_on()? => {
+                if typist.has_pressed_chord() {
+                    typist.note_received();
+                }
+                return Ok(Delivered::MovedOn);
+            }
             Submitted::Superseded if activity.has_begun()? => return Ok(Delivered::Overtaken),
             Submitted::Superseded => return Ok(Delivered::No("the pane shows another session".to_owned())),
             Submitted::No(why) => return Ok(Delivered::No(why)),

@@ -11,8 +11,14 @@ use longhaul_inject::{Look, Pane, Proof, SubmitChord, SubmitKey, Unsafe};
 use super::client_notes;
 use super::typist::{Superseded, Typist, is_still_wanted};
 
-/// How long a client that has not proven the chord yet may take to empty its input.
-const CHORD_LIMIT: Duration = Duration::from_millis(800);
+/// How long a client that has not proven the chord yet may take to empty its input. One that is busy needs its time.
+const CHORD_LIMIT: Duration = Duration::from_millis(3_000);
+
+/// What a hook needs after that, in order to take the text back and to press Enter.
+const TIME_AFTER: Duration = Duration::from_millis(900);
+
+/// A client that was watched for less than this has not shown that it ignores the chord.
+const LEAST_WATCHED: Duration = Duration::from_millis(1_000);
 
 /// How long the input may take to show that the text was taken back.
 const ERASE_LIMIT: Duration = Duration::from_millis(1_000);
@@ -33,6 +39,7 @@ impl Typist<'_> {
             self.take_back_or_note(pane);
             return Err(problem);
         }
+        self.pressed.replace(Some(self.key.borrow().clone()));
         self.run(&pane.press_chord(&chord.submit))?;
         if chord.proven { Ok(()) } else { self.see_submitted(pane, chord) }
     }
@@ -40,6 +47,7 @@ impl Typist<'_> {
     /// Sees that the chord has emptied the input. A client that ignores it is typed at with Enter from now on.
     fn see_submitted(&self, pane: &dyn Pane, chord: &SubmitChord) -> Result<(), String> {
         let started = Instant::now();
+        let limit = self.order.deadline.map_or(CHORD_LIMIT, |deadline| deadline.left().saturating_sub(TIME_AFTER));
         loop {
             match self.look(pane)? {
                 // The marker may be shown in the input again, as a suggestion or a queued message: only the draft counts.
@@ -49,11 +57,15 @@ impl Typist<'_> {
                     self.note_left();
                     return Ok(());
                 }
-                Look::Input { .. } | Look::Unsafe(_) if started.elapsed() < CHORD_LIMIT => {
+                Look::Input { .. } | Look::Unsafe(_) if started.elapsed() < limit => {
                     std::thread::sleep(Duration::from_millis(5));
                 }
                 Look::Input { .. } | Look::Unsafe(_) => break,
             }
+        }
+        if started.elapsed() < LEAST_WATCHED {
+            self.note_left();
+            return Ok(());
         }
         self.note_proof(Proof::Ignored);
         self.key.replace(SubmitKey::Enter);
@@ -74,11 +86,16 @@ impl Typist<'_> {
 
     /// Notes that the text was received, which proves the chord.
     pub(crate) fn note_received(&self) {
-        let is_proven = self.key.borrow().chord().is_none_or(|chord| chord.proven);
-        if !is_proven {
-            self.note_proof(Proof::Received);
+        let is_unproven = |key: &SubmitKey| key.chord().is_some_and(|chord| !chord.proven);
+        if let Some(key) = self.pressed.borrow().as_ref().filter(|key| is_unproven(key)) {
+            self.note_proof_of(key, Proof::Received);
         }
         self.note_none_left();
+    }
+
+    /// Returns whether a chord was pressed, after which a receipt is this order's own.
+    pub(crate) fn has_pressed_chord(&self) -> bool {
+        self.pressed.borrow().as_ref().is_some_and(|key| key.chord().is_some())
     }
 
     /// Notes that nothing has shown that the text was received.
@@ -121,9 +138,13 @@ impl Typist<'_> {
     }
 
     fn note_proof(&self, proof: Proof) {
+        self.note_proof_of(&self.key.borrow(), proof);
+    }
+
+    fn note_proof_of(&self, key: &SubmitKey, proof: Proof) {
         if let Some(pid) = self.order.client_pid {
             // Without the note the chord is tried again, with the same care.
-            let _ = client_notes::note_proof(self.env, self.home, pid, &self.key.borrow(), proof);
+            let _ = client_notes::note_proof(self.env, self.home, pid, key, proof);
         }
     }
 }

@@ -37,6 +37,8 @@ pub(crate) struct Typist<'a> {
     blind: Cell<bool>,
     /// The key that submits; a chord that turns out to be ignored is replaced by Enter.
     pub(super) key: RefCell<SubmitKey>,
+    /// The chord that was pressed, believed or not.
+    pub(super) pressed: RefCell<Option<SubmitKey>>,
     /// A text of ours that an earlier order left in the input.
     pub(super) left: RefCell<Option<String>>,
 }
@@ -54,6 +56,7 @@ impl<'a> Typist<'a> {
             typed: Cell::new(false),
             blind: Cell::new(false),
             key: RefCell::new(key),
+            pressed: RefCell::new(None),
             left: RefCell::new(notes.left),
         }
     }
@@ -174,6 +177,7 @@ impl<'a> Typist<'a> {
             // What an ignored chord has left in the input only needs to be submitted.
             let text = if self.was_left() { "" } else { &self.order.text };
             self.note_none_left();
+            self.pressed.replace(Some(key.clone()));
             let steps = self.order.terminal.submit_unseen(text, &key);
             return steps.iter().try_for_each(|step| self.run(step).map(drop));
         };
@@ -236,8 +240,9 @@ impl<'a> Typist<'a> {
     pub(super) fn take_back(&self, pane: &dyn Pane) {
         let text = &self.order.text;
         let typed = if self.could_answer_a_dialog() { text.clone() } else { text_for_chord(text) };
-        if let Ok(Look::Input { draft: Some(draft), .. }) = self.look(pane)
-            && draft.ends_with(text)
+        let Ok(look) = self.look(pane) else { return };
+        if let Look::Input { draft: Some(draft), .. } = &look
+            && (draft.ends_with(text) || look.holds(text))
             && self.run(&pane.erase(typed.chars().count())).is_ok()
         {
             self.typed.set(false);

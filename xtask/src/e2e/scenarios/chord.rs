@@ -16,10 +16,10 @@ const CHORD: &[&str] = &["C-x", "C-q"];
 const ENTER: &[&str] = &["Enter"];
 
 /// How many shots a dialog gets before it is denied, so that the next one opens.
-const SHOTS_PER_DIALOG: usize = 3;
+const SHOTS_PER_DIALOG: usize = 2;
 
 /// After so many shots without a dialog new subagents are started.
-const SHOTS_WITHOUT: usize = 12;
+const SHOTS_WITHOUT: usize = 30;
 
 /// A pause between shots that is a multiple of nothing else.
 const PAUSE: Duration = Duration::from_millis(70);
@@ -66,7 +66,7 @@ fn provoke(cast: &Cast, home: &Path, count: usize) -> Result<()> {
 /// Fires the marker and `keys` blindly while subagents ask whether they may write; stops at the first approval.
 fn shoot(world: &World, session: &Session<'_>, keys: &[&str], count: usize, name: &str) -> Result<Shots> {
     let target = world.project.join(name);
-    let order = format!("TASK:2:SLOW:100 WRITES:40:{};;SAY:they are under way", target.display());
+    let order = format!("TASK:2:SLOW:1500 WRITES:40:{};;SAY:they are under way", target.display());
     let prompts = world.prompts().len();
     let approved = || written(&world.project, name);
     let mut shots = Shots::default();
@@ -106,6 +106,7 @@ fn shoot(world: &World, session: &Session<'_>, keys: &[&str], count: usize, name
 }
 
 fn start_subagents(world: &World, session: &Session<'_>, order: &str) -> Result<()> {
+    let before = world.prompts().iter().filter(|prompt| prompt.ends_with(order)).count();
     world.wait("an input to start subagents from", || {
         if session.in_dialog()? {
             session.press(&["Escape"])?;
@@ -113,9 +114,10 @@ fn start_subagents(world: &World, session: &Session<'_>, order: &str) -> Result<
         session.press(&["C-u"])?;
         session.tmux.type_text(&session.pane, order)?;
         session.press(CHORD)?;
-        std::thread::sleep(Duration::from_millis(500));
-        Ok(world.prompts().iter().any(|prompt| prompt.ends_with(order)))
-    })
+        std::thread::sleep(Duration::from_millis(1500));
+        Ok(world.prompts().iter().filter(|prompt| prompt.ends_with(order)).count() > before)
+    })?;
+    world.wait("a subagent that asks", || session.in_dialog())
 }
 
 fn written(folder: &Path, name: &str) -> usize {
@@ -160,6 +162,6 @@ pub(crate) fn cascade(cast: &Cast, home: &Path) -> Result<()> {
     let shown = world.shown("after the rewind").context("the prompt has not reached the model")?;
     let kept = calls(&shown.body);
     ensure!(kept > 3 && kept < whole, "of {whole} calls {kept} were kept");
-    ensure!(shown.mentions("step 1") && !shown.mentions("the last word"), "what was before the bookmark was not kept");
+    ensure!(shown.mentions("step 1") && !shown.mentions("step 25"), "what was before the bookmark was not kept");
     Ok(())
 }

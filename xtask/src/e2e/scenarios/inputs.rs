@@ -4,7 +4,6 @@ use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Result, ensure};
-use longhaul_inject::EditorMode;
 use serde_json::json;
 
 use super::super::session::Session;
@@ -45,7 +44,8 @@ pub(crate) fn inputs(cast: &Cast, home: &Path) -> Result<()> {
     session.draft("half a thought")?;
     bookmark(&world, &session, "beside a draft")?;
     world.wait("the draft again", || session.drafted("half a thought"))?;
-    ensure!(world.prompts().last().is_some_and(|prompt| prompt == "· beside a draft"), "{:?}", world.prompts());
+    world
+        .wait("the bookmark alone", || Ok(world.prompts().last().is_some_and(|prompt| prompt == "· beside a draft")))?;
     session.press(&["C-u"])?;
 
     // Somebody types all the while.
@@ -93,7 +93,6 @@ pub(crate) fn inputs(cast: &Cast, home: &Path) -> Result<()> {
 pub(crate) fn vim(cast: &Cast, home: &Path) -> Result<()> {
     let world = world(cast, home)?;
     world.set("editorMode", json!("vim"))?;
-    world.editor.set(EditorMode::Vim);
     let session = world.open(&[])?;
     session.say("SAY:hello")?;
     bookmark(&world, &session, "inserted")?;
