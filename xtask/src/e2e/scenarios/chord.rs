@@ -24,6 +24,9 @@ const SHOTS_WITHOUT: usize = 30;
 /// A pause between shots that is a multiple of nothing else.
 const PAUSE: Duration = Duration::from_millis(70);
 
+/// How long the client takes to tell Escape from the beginning of another key.
+const AFTER_ESCAPE: Duration = Duration::from_millis(300);
+
 /// Forty chords, and Enter until it approves.
 pub(crate) fn few(cast: &Cast, home: &Path) -> Result<()> {
     provoke(cast, home, 40)
@@ -66,7 +69,7 @@ fn provoke(cast: &Cast, home: &Path, count: usize) -> Result<()> {
 /// Fires the marker and `keys` blindly while subagents ask whether they may write; stops at the first approval.
 fn shoot(world: &World, session: &Session<'_>, keys: &[&str], count: usize, name: &str) -> Result<Shots> {
     let target = world.project.join(name);
-    let order = format!("TASK:2:SLOW:1500 WRITES:40:{};;SAY:they are under way", target.display());
+    let order = format!("TASK:2:SLOW:4000 WRITES:40:{};;SAY:they are under way", target.display());
     let prompts = world.prompts().len();
     let approved = || written(&world.project, name);
     let mut shots = Shots::default();
@@ -79,6 +82,8 @@ fn shoot(world: &World, session: &Session<'_>, keys: &[&str], count: usize, name
             if in_this > SHOTS_PER_DIALOG {
                 session.press(&["Escape"])?;
                 in_this = 0;
+                // What follows Escape at once would be taken for a key together with Alt.
+                std::thread::sleep(AFTER_ESCAPE);
                 continue;
             }
             shots.into_dialogs += 1;
@@ -110,6 +115,7 @@ fn start_subagents(world: &World, session: &Session<'_>, order: &str) -> Result<
     world.wait("an input to start subagents from", || {
         if session.in_dialog()? {
             session.press(&["Escape"])?;
+            std::thread::sleep(AFTER_ESCAPE);
         }
         session.press(&["C-u"])?;
         session.tmux.type_text(&session.pane, order)?;
