@@ -82,9 +82,9 @@ pub(crate) fn marketplace(client: &Path) -> Result<Option<Marketplace>> {
     Ok(known.into_iter().find(|marketplace| marketplace.name == MARKETPLACE))
 }
 
-/// Asks the client for its version, as it prints it: `2.1.325 (Claude Code)`.
-pub(crate) fn version(client: &Path) -> Result<String> {
-    run(client, &["--version"]).map(|printed| printed.trim().to_owned())
+/// Asks the client for its version, as it prints it: `2.1.325 (Claude Code)`; `None` when it has not come within `limit`.
+pub(crate) fn version_within(client: &Path, limit: Duration) -> Option<String> {
+    start(client, &["--version"], limit).ok().map(|printed| printed.trim().to_owned())
 }
 
 /// Runs the client to its end and returns what it printed.

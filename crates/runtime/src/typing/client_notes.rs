@@ -4,7 +4,7 @@ use longhaul_core::Env;
 use longhaul_inject::{Experience, KeybindingsFile, Proof, SubmitKey};
 use serde::{Deserialize, Serialize};
 
-use crate::{Error, Home, files, process};
+use crate::{Error, Home, bounded_read, files, process};
 
 /// `clients/<pid>.json`. One file a process: another process has read keybindings.json at another time, or not at all.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -22,7 +22,9 @@ impl ClientNotes {
     /// Reads the notes of a client; empty where there are none of this very process.
     pub(super) fn load(home: &Home, pid: Option<u32>) -> Self {
         let start = pid.and_then(process::start_ticks);
-        let read = |pid: u32| serde_json::from_slice::<Self>(&std::fs::read(home.client_file(pid)).ok()?).ok();
+        let read = |pid: u32| {
+            serde_json::from_slice::<Self>(&bounded_read::bytes(&home.client_file(pid), bounded_read::SMALL).ok()?).ok()
+        };
         let notes = pid.and_then(read).filter(|notes| notes.start == start);
         notes.unwrap_or(Self { start, ..Self::default() })
     }
@@ -68,7 +70,7 @@ pub(super) fn note_left(home: &Home, pid: u32, left: Option<&str>) -> Result<(),
 /// Returns the text of keybindings.json, when it was written, and how long ago that is, in milliseconds.
 fn read_keybindings(env: &Env) -> Option<(String, u64, u64)> {
     let path = env.client_dir.as_ref()?.join("keybindings.json");
-    let text = String::from_utf8(files::read_without_waiting(&path).ok()?).ok()?;
+    let text = bounded_read::text(&path, bounded_read::LARGE).ok()?;
     let modified = path.metadata().ok()?.modified().ok()?;
     // The file's own clock, and not `env`'s, which may stand still.
     let age = modified.elapsed().map_or(0, |age| age.as_millis() as u64);

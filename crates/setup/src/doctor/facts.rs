@@ -209,7 +209,7 @@ impl Facts {
             peers: registered::peers(&client, &files, &confs),
             worker: worker_of(&places),
             bridge: bridge(env, &places),
-            keys: KeyFacts::look(env, &places, program.as_deref()),
+            keys: KeyFacts::look(env, &places, program.as_deref().filter(|_| matches!(client, Client::Found(_)))),
             client,
             places,
         })

@@ -26,12 +26,12 @@ pub struct KeyFacts {
 }
 
 impl KeyFacts {
-    /// Looks.
+    /// Looks; `program` is the client, where it answers.
     pub(super) fn look(env: &Env, places: &Places, program: Option<&Path>) -> Self {
         let running = running_clients(env).into_iter().map(|client| client.pid);
         Self {
             file: shared_file::read(&places.keybindings).map_err(|error| error.chain()).transpose(),
-            client_version: program.and_then(|program| client::version(program).ok()),
+            client_version: program.and_then(|program| client::version_within(program, super::facts::CLIENT_LIMIT)),
             ignored_by: running.filter(|pid| ignores_chord(&places.data, *pid)).collect(),
         }
     }
