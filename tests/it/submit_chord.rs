@@ -86,7 +86,7 @@ fn a_client_that_ignores_the_chord_gets_enter_at_once_and_from_then_on() {
     stage.standin.turn();
     stage.standin.tools(6);
     let state = stage.standin.state();
-    assert_eq!(state.texts(), ["·", "·"]);
+    assert_eq!(state.texts(), ["·", "·"], "{}", stage.sandbox.error_log());
     assert_eq!((stage.by_chord(), state.draft.as_str()), (vec![false, false], ""));
     assert_eq!(stage.notes()["experience"]["proof"], "ignored");
 }

@@ -15,10 +15,10 @@ use super::typist::{Superseded, Typist, is_still_wanted};
 const CHORD_LIMIT: Duration = Duration::from_millis(3_000);
 
 /// What a hook needs after that, in order to take the text back and to press Enter.
-const TIME_AFTER: Duration = Duration::from_millis(900);
+const TIME_AFTER: Duration = Duration::from_millis(1_200);
 
 /// A client that was watched for less than this has not shown that it ignores the chord.
-const LEAST_WATCHED: Duration = Duration::from_millis(1_000);
+const LEAST_WATCHED: Duration = Duration::from_millis(700);
 
 /// How long the input may take to show that the text was taken back.
 const ERASE_LIMIT: Duration = Duration::from_millis(1_000);

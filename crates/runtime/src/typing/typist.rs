@@ -190,6 +190,8 @@ impl<'a> Typist<'a> {
         if let Some(chord) = chord {
             return self.submit_by_chord(pane, chord, superseded);
         }
+        // What is received from here on says nothing of a chord that was pressed before.
+        self.pressed.replace(None);
         let seen =
             self.wait_for_echo(pane).and_then(|()| is_still_wanted(superseded)).and_then(|()| self.is_still_safe());
         if let Err(problem) = seen {
