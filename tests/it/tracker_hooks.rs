@@ -350,3 +350,12 @@ fn a_session_that_no_hook_has_told_of_gets_a_row_from_whichever_comes_first() {
         check(&sandbox, status);
     }
 }
+
+#[test]
+fn a_permission_for_a_tool_without_a_name_is_only_a_permission() {
+    for (tool, reason) in [("Write", "permission: Write"), ("", "permission")] {
+        let sandbox = after(&["SessionStart", "UserPromptSubmit"]);
+        fire(&sandbox, "PermissionRequest", json!({ "tool_name": tool }));
+        assert_eq!(rows(&sandbox)[0]["reason"], reason);
+    }
+}

@@ -5,7 +5,7 @@ use std::io::Write;
 
 use serde_json::json;
 
-use super::{Client, Session, database};
+use super::{Client, Session, context, database};
 use crate::sandbox::Sandbox;
 
 #[test]
@@ -32,8 +32,9 @@ fn so_does_one_whose_end_no_hook_has_seen() {
     let old = Session::new(&sandbox, "old", client.pid());
     old.write_turn("the only request", "out", "the only answer");
     old.start("resume");
-    let shown = Session::new(&sandbox, "new", client.pid()).start("clear");
-    assert!(shown.contains("the only request"), "{shown}");
+    let reply = Session::new(&sandbox, "new", client.pid()).fire("SessionStart", json!({ "source": "clear" }));
+    assert!(context(&reply).contains("the only request"), "{reply}");
+    assert_eq!(reply["systemMessage"], "longhaul: went on from session old, 1 turn");
 }
 
 #[test]
