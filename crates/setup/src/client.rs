@@ -12,6 +12,10 @@ use crate::{Error, MARKETPLACE, Result};
 /// What lists its plugins.
 const PLUGINS: &[&str] = &["plugin", "list", "--json"];
 
+/// Where the client is run: in the current folder it would read a project's settings, and no person has been asked
+/// whether to trust that project.
+pub(crate) const ROOT: &str = "/";
+
 /// How long the client may take, which may have to update itself first.
 const LIMIT: Duration = Duration::from_secs(120);
 
@@ -27,6 +31,8 @@ pub struct Plugin {
     pub scope: String,
     /// Whether its hooks run.
     pub enabled: bool,
+    /// The project that it is installed for, where its scope is `project` or `local`.
+    pub project_path: Option<PathBuf>,
     /// The client's own copy.
     pub install_path: Option<PathBuf>,
     /// Where it is read from instead, for a marketplace that is a folder.
@@ -69,7 +75,7 @@ pub(crate) fn plugins(client: &Path) -> Result<Vec<Plugin>> {
 
 /// Asks the client for its plugins, and waits for the answer no longer than `limit`; `None` when it has not come by then.
 pub(crate) fn plugins_within(client: &Path, limit: Duration) -> Option<Result<Vec<Plugin>>> {
-    let printed = match start(client, PLUGINS, limit) {
+    let printed = match start(client, Path::new(ROOT), PLUGINS, limit) {
         Err(longhaul_runtime::Error::TimedOut { .. }) => return None,
         printed => printed.map_err(|error| failed(PLUGINS, error.chain())),
     };
@@ -84,24 +90,27 @@ pub(crate) fn marketplace(client: &Path) -> Result<Option<Marketplace>> {
 
 /// Asks the client for its version, as it prints it: `2.1.325 (Claude Code)`; `None` when it has not come within `limit`.
 pub(crate) fn version_within(client: &Path, limit: Duration) -> Option<String> {
-    start(client, &["--version"], limit).ok().map(|printed| printed.trim().to_owned())
+    start(client, Path::new(ROOT), &["--version"], limit).ok().map(|printed| printed.trim().to_owned())
 }
 
-/// Runs the client to its end and returns what it printed.
-pub(crate) fn run(client: &Path, arguments: &[&str]) -> Result<String> {
-    start(client, arguments, LIMIT).map_err(|error| failed(arguments, error.chain()))
+/// Runs the client in the folder `dir` to its end.
+pub(crate) fn run(client: &Path, dir: &Path, arguments: &[&str]) -> Result<()> {
+    start(client, dir, arguments, LIMIT).map(drop).map_err(|error| failed(arguments, error.chain()))
 }
 
-/// Runs the client in the root folder: in the current one it would read a project's settings, and no person has been
-/// asked whether to trust that project.
-fn start(client: &Path, arguments: &[&str], limit: Duration) -> std::result::Result<String, longhaul_runtime::Error> {
+fn start(
+    client: &Path,
+    dir: &Path,
+    arguments: &[&str],
+    limit: Duration,
+) -> std::result::Result<String, longhaul_runtime::Error> {
     let words = std::iter::once(client.to_string_lossy().into_owned());
     let argv = words.chain(arguments.iter().map(|&argument| argument.to_owned())).collect();
-    run_program_in(Path::new("/"), &Step { argv, stdin: None }, limit)
+    run_program_in(dir, &Step { argv, stdin: None }, limit)
 }
 
 fn list<T: for<'a> Deserialize<'a>>(client: &Path, arguments: &[&str], limit: Duration) -> Result<Vec<T>> {
-    let printed = start(client, arguments, limit).map_err(|error| failed(arguments, error.chain()))?;
+    let printed = start(client, Path::new(ROOT), arguments, limit).map_err(|error| failed(arguments, error.chain()))?;
     parse(arguments, &printed)
 }
 

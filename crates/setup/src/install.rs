@@ -167,7 +167,7 @@ fn as_plugin(found: &Found, bundle: &Bundle, plan: &mut Plan) -> Result<()> {
     let ours = || found.plugins.iter().filter(|plugin| plugin.is_ours());
     for plugin in ours().filter(|plugin| plugin.id != ID) {
         // The whole does what one job alone did, and the two would answer every event twice.
-        plan.steps.push(Step::client(["plugin", "uninstall", &plugin.id, "--scope", &plugin.scope]));
+        plan.steps.push(Step::uninstall(plugin));
     }
     let folder = found.places.version(&bundle.id);
     let known = found.marketplace.as_ref().and_then(|marketplace| marketplace.path.as_deref());
@@ -208,7 +208,7 @@ fn as_hooks(found: &Found, bundle: &Bundle, plan: &mut Plan) -> Result<()> {
 /// Takes every plugin of ours, and the marketplace, from the client.
 pub(crate) fn unregister(found: &Found, plan: &mut Plan) {
     for plugin in found.plugins.iter().filter(|plugin| plugin.is_ours()) {
-        plan.steps.push(Step::client(["plugin", "uninstall", &plugin.id, "--scope", &plugin.scope]));
+        plan.steps.push(Step::uninstall(plugin));
     }
     if found.marketplace.is_some() {
         plan.steps.push(Step::client(["plugin", "marketplace", "remove", MARKETPLACE]));

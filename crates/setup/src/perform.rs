@@ -55,9 +55,9 @@ pub fn perform(step: &Step, places: &Places, client: Option<&Path>, env: &Env) -
             manifest.save(path)
         }
         Step::Link { link, to } => make_link(link, to),
-        Step::Client(arguments) => {
+        Step::Client { arguments, dir } => {
             let Some(program) = client else { return Ok(()) };
-            client::run(program, &arguments.iter().map(String::as_str).collect::<Vec<_>>()).map(drop)
+            client::run(program, dir, &arguments.iter().map(String::as_str).collect::<Vec<_>>())
         }
         Step::Edit(path, edit) => {
             let refused = |refusal| Error::Refused { path: path.clone(), refusal };

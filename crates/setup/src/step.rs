@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use longhaul_runtime::shared_file::Backup;
 
 use crate::bundle::Bundle;
+use crate::client::{self, Plugin};
 use crate::codex;
 use crate::keybindings;
 use crate::manifest::Manifest;
@@ -104,8 +105,8 @@ pub enum Step {
     Record(PathBuf, Manifest),
     /// Makes a link, or turns one of ours.
     Link { link: PathBuf, to: PathBuf },
-    /// Runs the client.
-    Client(Vec<String>),
+    /// Runs the client in a folder.
+    Client { arguments: Vec<String>, dir: PathBuf },
     /// Changes a file of somebody's.
     Edit(PathBuf, Edit),
     /// Shows the counts in the tmux server that this runs in.
@@ -123,7 +124,13 @@ pub enum Step {
 impl Step {
     /// Returns a step of the client's.
     pub(crate) fn client<const N: usize>(arguments: [&str; N]) -> Self {
-        Self::Client(arguments.map(str::to_owned).to_vec())
+        Self::Client { arguments: arguments.map(str::to_owned).to_vec(), dir: client::ROOT.into() }
+    }
+
+    /// Returns the step that takes a plugin from the client, which knows one of a project in that project's folder only.
+    pub(crate) fn uninstall(plugin: &Plugin) -> Self {
+        let arguments = ["plugin", "uninstall", &plugin.id, "--scope", &plugin.scope].map(str::to_owned).to_vec();
+        Self::Client { arguments, dir: plugin.project_path.clone().unwrap_or_else(|| client::ROOT.into()) }
     }
 }
 
@@ -136,7 +143,10 @@ impl fmt::Display for Step {
             }
             Self::Record(path, _) => write!(f, "note in {} what is installed", show(path)),
             Self::Link { link, to } => write!(f, "link {} to {}", show(link), show(to)),
-            Self::Client(arguments) => write!(f, "claude {}", arguments.join(" ")),
+            Self::Client { arguments, dir } if dir == Path::new(client::ROOT) => {
+                write!(f, "claude {}", arguments.join(" "))
+            }
+            Self::Client { arguments, dir } => write!(f, "claude {} in {}", arguments.join(" "), show(dir)),
             Self::Edit(path, edit) => {
                 let what = match edit {
                     Edit::AddHooks(_) | Edit::AddCodexHooks(_) => "put our hooks into",

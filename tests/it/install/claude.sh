@@ -15,8 +15,14 @@ case "$*" in
 "plugin list --json")
     [ -e "$state/plugin" ] || { echo '[]'; exit 0; }
     enabled=true; [ ! -e "$state/disabled" ] || enabled=false
-    printf '[{"id":"longhaul@longhaul","version":"%s","scope":"user","enabled":%s,"readFromFolder":"%s/longhaul"}]\n' \
-        "$(cat "$state/plugin")" "$enabled" "$(cat "$state/marketplace")" ;;
+    scope='"scope":"user"'
+    # Enabled or not is what the settings of the current folder say.
+    if [ -e "$state/project" ]; then
+        [ "$PWD" = "$(cat "$state/project")" ] || enabled=false
+        scope="\"scope\":\"project\",\"projectPath\":\"$(cat "$state/project")\""
+    fi
+    printf '[{"id":"longhaul@longhaul","version":"%s",%s,"enabled":%s,"readFromFolder":"%s/longhaul"}]\n' \
+        "$(cat "$state/plugin")" "$scope" "$enabled" "$(cat "$state/marketplace")" ;;
 "plugin marketplace list --json")
     [ -e "$state/marketplace" ] || { echo '[]'; exit 0; }
     printf '[{"name":"longhaul","source":"directory","path":"%s"}]\n' "$(cat "$state/marketplace")" ;;
@@ -35,6 +41,9 @@ case "$*" in
 "plugin uninstall longhaul@longhaul --scope user")
     [ -e "$state/plugin" ] || { echo 'not found in installed plugins' >&2; exit 1; }
     touch "$claude/plugins/cache/longhaul/longhaul/$(cat "$state/plugin")/.orphaned_at"
+    rm "$state/plugin" ;;
+"plugin uninstall longhaul@longhaul --scope project")
+    [ -e "$state/plugin" ] && [ "$PWD" = "$(cat "$state/project")" ] || { echo 'is not installed in project scope' >&2; exit 1; }
     rm "$state/plugin" ;;
 "plugin marketplace remove longhaul")
     [ -e "$state/marketplace" ] || { echo "Marketplace 'longhaul' not found" >&2; exit 1; }

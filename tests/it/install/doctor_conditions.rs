@@ -40,7 +40,7 @@ fn broken_settings_are_not_a_plugin_that_is_switched_off() {
 fn a_plugin_that_only_the_project_switches_on_is_enabled_there() {
     let machine = installed();
     // The client is asked in the root folder, where it calls such a plugin disabled.
-    fs::write(machine.sandbox.path("client/disabled"), "").unwrap();
+    fs::write(machine.sandbox.path("client/project"), machine.sandbox.project().to_str().unwrap()).unwrap();
     finds(&machine, "hooks", "broken", "is switched off");
     let folder = machine.sandbox.project().join(".claude");
     fs::create_dir_all(&folder).unwrap();

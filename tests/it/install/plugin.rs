@@ -145,3 +145,17 @@ fn an_executable_outside_of_a_bundle_says_what_to_do() {
     assert_eq!(refused.status, Some(1));
     assert!(refused.stderr.contains("cargo xtask install"), "{refused:?}");
 }
+
+#[test]
+fn a_plugin_of_a_project_is_uninstalled_from_any_folder() {
+    let machine = Machine::new();
+    succeeds(&machine.install("1.0.0", &[]));
+    let project = machine.sandbox.path("other-project");
+    fs::create_dir(&project).unwrap();
+    fs::write(machine.sandbox.path("client/project"), project.to_str().unwrap()).unwrap();
+    let shown = machine.longhaul(&["uninstall", "--dry-run"]).stdout;
+    let step = format!("claude plugin uninstall longhaul@longhaul --scope project in {}", project.display());
+    assert!(shown.contains(&step), "{shown}");
+    succeeds(&machine.longhaul(&["uninstall"]));
+    assert!(!machine.sandbox.path("client/plugin").exists());
+}
