@@ -6,6 +6,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
+use longhaul_inject::Look;
 use serde_json::{Value, json};
 
 use super::super::session::Session;
@@ -80,10 +81,8 @@ fn shoot(world: &World, session: &Session<'_>, keys: &[&str], count: usize, name
             in_this += 1;
             without = 0;
             if in_this > SHOTS_PER_DIALOG {
-                session.press(&["Escape"])?;
+                deny(session)?;
                 in_this = 0;
-                // What follows Escape at once would be taken for a key together with Alt.
-                std::thread::sleep(AFTER_ESCAPE);
                 continue;
             }
             shots.into_dialogs += 1;
@@ -110,20 +109,36 @@ fn shoot(world: &World, session: &Session<'_>, keys: &[&str], count: usize, name
     Ok(shots)
 }
 
+/// Starts subagents, once: the order is typed into a free input, and submitted again only while it is still in it.
 fn start_subagents(world: &World, session: &Session<'_>, order: &str) -> Result<()> {
-    let before = world.prompts().iter().filter(|prompt| prompt.ends_with(order)).count();
-    world.wait("an input to start subagents from", || {
-        if session.in_dialog()? {
-            session.press(&["Escape"])?;
-            std::thread::sleep(AFTER_ESCAPE);
-        }
+    let arrived = || world.prompts().iter().filter(|prompt| prompt.contains(order)).count();
+    let before = arrived();
+    world.wait("a free input", || {
+        deny(session)?;
         session.press(&["C-u"])?;
-        session.tmux.type_text(&session.pane, order)?;
-        session.press(CHORD)?;
-        std::thread::sleep(Duration::from_millis(1500));
-        Ok(world.prompts().iter().filter(|prompt| prompt.ends_with(order)).count() > before)
+        std::thread::sleep(AFTER_ESCAPE);
+        Ok(matches!(session.look()?, Look::Input { draft: None, .. }))
+    })?;
+    session.tmux.type_text(&session.pane, order)?;
+    world.wait("the order to arrive", || {
+        deny(session)?;
+        if matches!(session.look()?, Look::Input { draft: Some(_), .. }) {
+            session.press(CHORD)?;
+        }
+        std::thread::sleep(Duration::from_secs(1));
+        Ok(arrived() > before)
     })?;
     world.wait("a subagent that asks", || session.in_dialog())
+}
+
+/// Denies the dialog that is open, if one is.
+fn deny(session: &Session<'_>) -> Result<()> {
+    if session.in_dialog()? {
+        session.press(&["Escape"])?;
+        // What follows Escape at once would be taken for a key together with Alt.
+        std::thread::sleep(AFTER_ESCAPE);
+    }
+    Ok(())
 }
 
 fn written(folder: &Path, name: &str) -> usize {
