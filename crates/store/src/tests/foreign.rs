@@ -165,10 +165,12 @@ fn what_is_no_such_database_is_refused_by_name() {
     fs::remove_file(&path).unwrap();
     // A page in the middle is gone.
     let connection = database(&path, "delete");
+    connection.execute_batch("BEGIN").unwrap();
     for id in 100..3000 {
         let row = "INSERT INTO observations (id, title, narrative) VALUES (?1, 'x', hex(randomblob(100)))";
         connection.execute(row, [id]).unwrap();
     }
+    connection.execute_batch("COMMIT").unwrap();
     drop(connection);
     let mut bytes = fs::read(&path).unwrap();
     let middle = bytes.len() / 2 / 4096 * 4096;
