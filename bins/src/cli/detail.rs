@@ -1,7 +1,7 @@
 //! `longhaul detail`.
 
 use anyhow::{Context, bail};
-use longhaul_core::{Env, Millis, short_session};
+use longhaul_core::{Env, Millis, record, short_session};
 use longhaul_handoff::{Date, Moment, MomentError, date_of, parse_moment, time_of};
 use longhaul_runtime::handoff::Project;
 use longhaul_runtime::{Home, midnight, utc_offset_seconds};
@@ -62,9 +62,9 @@ pub(crate) fn run(env: &Env, args: &Args) -> anyhow::Result<Exit> {
         let turns: Vec<_> = all.iter().map(|(turn, details)| to_json(turn, details)).collect();
         out::json(&turns)?;
     } else {
-        for (turn, details) in &all {
-            print(turn, details)?;
-        }
+        let text: String = all.iter().map(|(turn, details)| to_text(turn, details)).collect();
+        // A model that asks for an earlier turn is shown it as what it is: a record.
+        if env.run_by_client { out::text(&record::frame(&text))? } else { out::text(&text)? }
     }
     Ok(Exit::Success)
 }
@@ -119,21 +119,22 @@ fn to_json(turn: &Turn, details: &[Detail]) -> serde_json::Value {
     })
 }
 
-fn print(turn: &Turn, details: &[Detail]) -> anyhow::Result<()> {
+fn to_text(turn: &Turn, details: &[Detail]) -> String {
     let session = short_session(&turn.origin);
-    out::text(&format!("# turn {} of session {session}, {}", turn.number, when(turn.at)))?;
-    out::text(&format!("[{}] {}", turn.role, turn.asked))?;
+    let mut text =
+        format!("# turn {} of session {session}, {}\n[{}] {}\n", turn.number, when(turn.at), turn.role, turn.asked);
     for detail in details {
         let failed = if detail.is_error { " (failed)" } else { "" };
         // Thoughts and images have no name of their own.
         let name = Some(detail.name.as_str()).filter(|name| !name.is_empty() && *name != detail.kind);
         let title = name.map_or_else(|| detail.kind.clone(), |name| format!("{} {name}", detail.kind));
-        out::text(&format!("\n## {title}{failed}, {}\n{}", when(detail.at), detail.text))?;
+        text.push_str(&format!("\n## {title}{failed}, {}\n{}\n", when(detail.at), detail.text));
     }
     if !turn.replied.is_empty() {
-        out::text(&format!("\n[assistant] {}", turn.replied))?;
+        text.push_str(&format!("\n[assistant] {}\n", turn.replied));
     }
-    out::line("")
+    text.push('\n');
+    text
 }
 
 fn when(at: Millis) -> String {

@@ -67,6 +67,8 @@ pub struct Env {
     pub client_pid: Option<u32>,
     /// `$CLAUDE_CODE_SESSION_ID`.
     pub client_session: Option<String>,
+    /// `$CLAUDECODE`, set to anything: Claude Code runs this program, and a model may read what it prints.
+    pub run_by_client: bool,
     /// `$NO_COLOR`, set to anything: no colours.
     pub no_color: bool,
     /// `$COLUMNS`: how wide the terminal is, where the program cannot ask it.
@@ -111,6 +113,7 @@ impl Env {
             term_program: var("TERM_PROGRAM"),
             client_pid: var("CLAUDE_PID").and_then(|pid| pid.parse().ok()),
             client_session: var("CLAUDE_CODE_SESSION_ID"),
+            run_by_client: var("CLAUDECODE").is_some(),
             no_color: var("NO_COLOR").is_some(),
             columns: var("COLUMNS").and_then(|columns| columns.parse().ok()).filter(|columns| *columns > 0),
         }
