@@ -112,8 +112,19 @@ pub(crate) fn assigned_value(bytes: &[u8], at: usize) -> Option<(usize, usize)> 
     let end = start + value_length(near, writing);
     let is_called = bytes.get(end).is_some_and(|byte| matches!(byte, b'(' | b'[')) && writing == Writing::Bare;
     // Only a secret is read to its end, and then passed over: otherwise one value might be read again and again.
-    (!is_called && looks_secret(&bytes[start..end], assigned, writing))
-        .then(|| (start, start + value_length(&bytes[start..], writing)))
+    if is_called || !looks_secret(&bytes[start..end], assigned, writing) {
+        return None;
+    }
+    let end = start + value_length(&bytes[start..], writing);
+    // Of a passphrase the first word has decided.
+    Some((start, if quotes > 0 { end + further_words(&bytes[end..]) } else { end }))
+}
+
+/// Returns how far a quoted value goes on behind its first word: up to the next quote, if that is on the same line.
+fn further_words(bytes: &[u8]) -> usize {
+    let near = &bytes[..bytes.len().min(LOOKED_AT)];
+    let end = near.iter().position(|byte| is_quote(*byte) || matches!(byte, b'\n' | b'\r' | b'\\'));
+    end.filter(|end| is_quote(near[*end])).unwrap_or_default()
 }
 
 /// Returns the name that ends before the sign at `at`, and whether a space stands between them.

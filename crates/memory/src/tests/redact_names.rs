@@ -9,6 +9,8 @@ fn named() -> Vec<(&'static str, String, &'static str)> {
     vec![
         ("PASSWORD=", "hunter2hunter2".to_owned(), ""),
         ("export DB_PASSWORD='", "correct-horse-battery".to_owned(), "'"),
+        ("DB_PASSWORD=\"", "correct horse battery staple".to_owned(), "\" run"),
+        ("\"passphrase\": \"", "h0rseback battery staple".to_owned(), "\", \"x\": \"y\""),
         ("PGPASSWORD=", "p@ss,w;rd&x".to_owned(), " psql"),
         ("SECRET=", "zUp3rGeh3im99".to_owned(), ""),
         ("TOKEN=", mixed.to_owned(), ""),
