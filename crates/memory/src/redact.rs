@@ -5,6 +5,7 @@
 mod assignments;
 mod base64_runs;
 mod decoded_view;
+mod escaped_starts;
 mod scanner;
 mod shapes;
 mod values;
@@ -24,14 +25,22 @@ pub(crate) const REDACTED: &str = "[redacted]";
 /// valid JSON stays valid. A private key block that is not closed hides the rest. The time is linear in the text.
 pub fn redact(text: &str) -> Cow<'_, str> {
     let view = DecodedView::of(text);
-    let secrets = secrets_in(view.bytes());
+    let mut secrets = secrets_in(view.bytes());
+    for secret in &mut secrets {
+        (secret.start, secret.end) = (view.start(secret.start), view.end(secret.end));
+    }
+    let escaped = escaped_starts::secrets_in(text.as_bytes());
+    if !escaped.is_empty() {
+        secrets.extend(escaped);
+        secrets.sort_by_key(|secret| secret.start);
+    }
     if secrets.is_empty() {
         return Cow::Borrowed(text);
     }
     let mut kept = String::with_capacity(text.len());
     let mut copied = 0;
     for secret in secrets {
-        let (start, end) = (view.start(secret.start), view.end(secret.end));
+        let (start, end) = (secret.start, secret.end);
         if start < copied {
             continue;
         }

@@ -1,7 +1,7 @@
 //! Finds secrets in decoded text: from one anchor byte to the next, in one pass.
 
 use super::assignments;
-use super::shapes::{AnchorFilter, Body, DASH, DOT, LETTER_Z, Shape, UNDERSCORE};
+use super::shapes::{AnchorFilter, Body, DASH, DOT, LETTER_Z, SHAPES, Shape, UNDERSCORE};
 use crate::key_block;
 
 /// A secret's place in the decoded text.
@@ -111,6 +111,12 @@ fn secret_at(bytes: &[u8], at: usize) -> Option<Secret> {
 /// Returns the token of the table whose anchor is at `at`.
 fn prefixed(filter: &AnchorFilter, bytes: &[u8], at: usize) -> Option<Run> {
     filter.shapes(bytes, at).find_map(|shape| token(shape, bytes, at))
+}
+
+/// Returns the end of the token of the table that begins at `start`.
+pub(crate) fn token_end(bytes: &[u8], start: usize) -> Option<usize> {
+    let fits = |shape: &&Shape| bytes[start..].starts_with(shape.prefix);
+    SHAPES.iter().filter(fits).find_map(|shape| token(shape, bytes, start + shape.anchor)).map(|(_, end)| end)
 }
 
 fn token(shape: &Shape, bytes: &[u8], at: usize) -> Option<Run> {

@@ -206,9 +206,23 @@ fn repeated_beginnings_cost_little() {
     }
 }
 
+#[test]
+fn a_backslash_before_a_secret_does_not_hide_its_first_letter() {
+    for secret in secrets() {
+        for slashes in ["\\", "\\\\"] {
+            let redacted = redact(&format!("C:{slashes}{secret} x")).into_owned();
+            assert!(!redacted.contains(&secret[1..]) && redacted.ends_with("[redacted] x"), "{redacted}");
+            let raw = format!("{{\"a\":\"C:{slashes}{secret}\"}}");
+            let is_valid = |text: &str| serde_json::from_str::<Value>(text).is_ok();
+            let redacted = redact(&raw).into_owned();
+            assert!(!redacted.contains(&secret[1..]) && (!is_valid(&raw) || is_valid(&redacted)), "{redacted}");
+        }
+    }
+}
+
 proptest! {
     #[test]
-    fn a_secret_between_words_never_survives(before in "[^A-Za-z0-9_<-]{0,9}", index in 0..33_usize, after in "[ \",;)]{0,9}") {
+    fn a_secret_between_words_never_survives(before in "[^A-Za-z0-9_<\\\\-]{0,9}", index in 0..33_usize, after in "[ \",;)]{0,9}") {
         let secret = &secrets()[index];
         let redacted = redact(&format!("{before}{secret}{after}")).into_owned();
         prop_assert_eq!(redacted, format!("{before}[redacted]{after}"));
