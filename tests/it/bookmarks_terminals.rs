@@ -23,6 +23,12 @@ fact() { pane display-message -p -t main:1 "$1"; }
 screen() { test -z "$PLAYER_BLIND" || exit 1; pane capture-pane -p -e -t main:1; }
 send() { pane load-buffer -b player - \; paste-buffer -d -r $1 -b player -t main:1; }
 case "$name $*" in
+    "zellij --session s action write --pane-id terminal_7 24 24") ;;
+    "zellij --session s action write"*)
+        # What a dialog swallows that opens after the draft was stashed.
+        test -e "$PLAYER_LOG.lose" && { case "$*" in *" 24 17") rm "$PLAYER_LOG.lose" ;; esac; exit 0; } ;;
+esac
+case "$name $*" in
     zellij-server*) "$@"; exit $? ;;
     "zellij --session s action dump-screen --pane-id terminal_7 --ansi") screen ;;
     "zellij --session s action write-chars --pane-id terminal_7 -- "*) printf %s "$8" | send ;;
@@ -135,6 +141,29 @@ fn the_chord_submits_in_each_of_them_seen_or_not() {
             assert!(calls.lines().any(|call| call == pressed), "{calls}");
         }
     }
+}
+
+#[test]
+fn a_draft_that_was_stashed_unseen_is_not_brought_back_and_sent_by_a_second_try() {
+    let variables: Vec<(&str, &str)> = ZELLIJ.iter().chain(&[("PLAYER_BLIND", "1")]).copied().collect();
+    let config = AFTER_TURN.replace("\"patience_seconds\":1", "\"allow_blind\":true");
+    let stage = stage(&variables, &config.replace("\"minToolCalls\":3", "\"minToolCalls\":3,\"cooldownSeconds\":0"));
+    bind(&stage.sandbox);
+    let work = || {
+        stage.standin.turn();
+        stage.standin.tools(3);
+        stage.standin.draft("half typed");
+    };
+    work();
+    stage.standin.stop();
+    wait_until(DEADLINE, "the first bookmark", || stage.sandbox.count_lines(SESSION, "B") == 1);
+    stage.standin.wait_for_state("the draft", |state| state.draft == "half typed");
+    work();
+    fs::write(stage.sandbox.path("player.log.lose"), "").unwrap();
+    stage.standin.stop();
+    wait_until(DEADLINE, "the reason", || stage.sandbox.error_log().contains("a draft may be stashed"));
+    let state = stage.standin.state();
+    assert_eq!((state.texts(), state.stashed.as_deref()), (vec!["·"], Some("half typed")), "{state:?}");
 }
 
 #[test]

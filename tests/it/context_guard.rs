@@ -71,3 +71,22 @@ fn compact_is_submitted_by_the_chord_although_commands_open_a_menu() {
     assert_eq!(state.texts(), ["/compact "]);
     assert!(state.submitted[0].by_chord && state.draft.is_empty(), "{state:?}");
 }
+
+#[test]
+fn a_client_that_ignores_the_chord_gets_compact_by_enter_and_keeps_nothing_of_the_first_try() {
+    let sandbox = Sandbox::new();
+    sandbox.write_config(r#"{"guard":{"enabled":true},"bookmarks":{"enabled":false}}"#);
+    bind(&sandbox);
+    let tmux = Tmux::start(&sandbox);
+    let options = Options { session: Some("guard".to_owned()), ..Options::default() };
+    let (standin, _pane) = StandIn::in_tmux(&sandbox, &tmux, &options);
+    standin.ignore_keybindings();
+    standin.session_start("startup");
+    standin.turn();
+    standin.tools(2);
+    standin.stop_with(json!({ "transcript_path": write_transcript(&sandbox, 153_000) }));
+    wait_until(DEADLINE, "the compaction", || sandbox.count_lines("guard", "C") == 1);
+    let state = standin.state();
+    assert_eq!(state.texts(), ["/compact"]);
+    assert!(!state.submitted[0].by_chord && state.draft.is_empty(), "{state:?}");
+}

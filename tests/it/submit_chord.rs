@@ -161,6 +161,43 @@ fn a_marker_that_a_dialog_kept_from_being_submitted_is_submitted_later_and_not_d
     assert_eq!(stage.notes()["left"], Value::Null);
 }
 
+/// Returns the injectors that run for this test's data folder.
+#[cfg(target_os = "linux")]
+fn injectors(sandbox: &Sandbox) -> Vec<u32> {
+    let data = sandbox.data_dir().to_string_lossy().into_owned();
+    let holds = |pid: u32, file: &str, text: &str| {
+        let bytes = fs::read(format!("/proc/{pid}/{file}")).unwrap_or_default();
+        String::from_utf8_lossy(&bytes).contains(text)
+    };
+    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
+    let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    pids.filter(|&pid| holds(pid, "cmdline", "longhaul-injector") && holds(pid, "environ", &data)).collect()
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_marker_whose_typist_was_killed_before_the_chord_is_submitted_by_the_next_order() {
+    let stage = stage(&every_third_call());
+    stage.standin.turn();
+    // The chord is not pressed before the marker shows, which it does not.
+    stage.standin.delay(Duration::from_secs(30));
+    stage.return_subagents(3);
+    stage.standin.wait_for_state("the marker in the input", |state| state.draft == "·");
+    for pid in injectors(&stage.sandbox) {
+        let pid = rustix::process::Pid::from_raw(pid as i32).unwrap();
+        rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
+    }
+    wait_until(DEADLINE, "the end of the injector", || injectors(&stage.sandbox).is_empty());
+    stage.standin.delay(Duration::ZERO);
+    wait_until(DEADLINE, "the next bookmark", || {
+        stage.standin.tools(1);
+        stage.sandbox.count_lines(SESSION, "B") == 1
+    });
+    let state = stage.standin.state();
+    assert_eq!((state.texts(), state.draft.as_str()), (vec!["·"], ""));
+    assert_eq!(stage.notes()["left"], Value::Null);
+}
+
 #[test]
 fn a_dialog_that_is_open_is_still_left_alone() {
     let stage = stage(&json!({

@@ -122,6 +122,10 @@ pub fn inject(
             return Ok(Outcome::Superseded);
         }
         typist.note_not_received();
+        if typist.may_have_stashed_unseen() {
+            let why = "was typed and not confirmed, and a draft may be stashed: Ctrl-S brings it back";
+            return Ok(Outcome::GaveUp(format!("{:?} {why}", order.text)));
+        }
         log.append(&[Line::Injection { at: surroundings::now(env) }])?;
         ticket = log.ticket()?;
     }

@@ -81,6 +81,8 @@ impl Typist<'_> {
         self.take_back(pane);
         if self.has_typed() {
             self.note_left();
+        } else {
+            self.note_none_left();
         }
     }
 
@@ -115,7 +117,19 @@ impl Typist<'_> {
         }
         if is_left {
             self.note_left();
+        } else {
+            self.note_none_left();
         }
+    }
+
+    /// Returns whether a draft may have been stashed in a terminal that cannot be read.
+    ///
+    /// If a dialog has swallowed the text and the chord, the stash chord would bring the draft back a second time, and it
+    /// would be submitted together with the text.
+    pub(crate) fn may_have_stashed_unseen(&self) -> bool {
+        let pressed = self.pressed.borrow();
+        let chord = pressed.as_ref().and_then(|key| key.chord());
+        self.visible_pane().is_none() && chord.is_some_and(|chord| chord.proven && chord.stash.is_some())
     }
 
     /// Returns whether the order's text is in the input because an earlier order left it there.
@@ -123,16 +137,26 @@ impl Typist<'_> {
         self.left.borrow().as_deref() == Some(self.order.text.as_str())
     }
 
-    fn note_left(&self) {
-        self.left.replace(Some(self.order.text.clone()));
+    /// Notes, before anything is typed, that the text may be left in the input.
+    ///
+    /// A process that is killed between the text and the chord cannot note it any more, and the next order would take the
+    /// text for a draft.
+    pub(super) fn note_typing(&self) {
+        self.noted.set(true);
         if let Some(pid) = self.order.client_pid {
             // Without the note the text is taken for a draft, which costs a bookmark and nothing else.
             let _ = client_notes::note_left(self.home, pid, Some(&self.order.text));
         }
     }
 
+    fn note_left(&self) {
+        self.left.replace(Some(self.order.text.clone()));
+        self.note_typing();
+    }
+
     pub(super) fn note_none_left(&self) {
-        if let Some(pid) = self.order.client_pid.filter(|_| self.left.replace(None).is_some()) {
+        let is_noted = self.left.replace(None).is_some() | self.noted.replace(false);
+        if let Some(pid) = self.order.client_pid.filter(|_| is_noted) {
             let _ = client_notes::note_left(self.home, pid, None);
         }
     }

@@ -14,7 +14,7 @@ pub(super) struct ClientNotes {
     start: Option<String>,
     /// What it has shown of the chord.
     experience: Option<Experience>,
-    /// A text of ours that is in its input, because a dialog opened before it could be submitted or taken back.
+    /// A text of ours that may be in its input: it is being typed, or could be neither submitted nor taken back.
     pub(super) left: Option<String>,
 }
 

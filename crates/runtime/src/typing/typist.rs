@@ -33,6 +33,8 @@ pub(crate) struct Typist<'a> {
     pub(super) order: &'a Order,
     editor: EditorMode,
     typed: Cell<bool>,
+    /// Whether what is in the input was typed for the chord, with a blank after a command.
+    typed_for_chord: Cell<bool>,
     /// Whether the pane could not be looked at, and need not be.
     blind: Cell<bool>,
     /// The key that submits; a chord that turns out to be ignored is replaced by Enter.
@@ -41,6 +43,8 @@ pub(crate) struct Typist<'a> {
     pub(super) pressed: RefCell<Option<SubmitKey>>,
     /// A text of ours that an earlier order left in the input.
     pub(super) left: RefCell<Option<String>>,
+    /// Whether this order's text is noted as one that may be left in the input.
+    pub(super) noted: Cell<bool>,
 }
 
 impl<'a> Typist<'a> {
@@ -54,10 +58,12 @@ impl<'a> Typist<'a> {
             order,
             editor: client::editor_mode(env),
             typed: Cell::new(false),
+            typed_for_chord: Cell::new(false),
             blind: Cell::new(false),
             key: RefCell::new(key),
             pressed: RefCell::new(None),
             left: RefCell::new(notes.left),
+            noted: Cell::new(false),
         }
     }
 
@@ -182,8 +188,15 @@ impl<'a> Typist<'a> {
             return steps.iter().try_for_each(|step| self.run(step).map(drop));
         };
         let chord = key.chord();
-        if *decision != Decision::TypedAlready {
+        if *decision == Decision::TypedAlready {
+            // Only a text that was typed for the chord is noted as left in the input.
+            self.typed_for_chord.set(self.typed_for_chord.get() || self.was_left());
+        } else {
+            if chord.is_some() {
+                self.note_typing();
+            }
             self.typed.set(true);
+            self.typed_for_chord.set(chord.is_some());
             let text = &self.order.text;
             self.run(&pane.type_text(&chord.map_or_else(|| text.clone(), |_| text_for_chord(text))))?;
         }
@@ -241,7 +254,7 @@ impl<'a> Typist<'a> {
     /// Erases the text where it stands at the end of the input, alone or behind what somebody typed at that moment.
     pub(super) fn take_back(&self, pane: &dyn Pane) {
         let text = &self.order.text;
-        let typed = if self.could_answer_a_dialog() { text.clone() } else { text_for_chord(text) };
+        let typed = if self.typed_for_chord.get() { text_for_chord(text) } else { text.clone() };
         let Ok(look) = self.look(pane) else { return };
         if let Look::Input { draft: Some(draft), .. } = &look
             && (draft.ends_with(text) || look.holds(text))
