@@ -14,7 +14,7 @@ use super::{Exit, out};
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// Set Codex up instead: its hooks, and the skill
-    #[arg(long, conflicts_with_all = ["hooks_only", "tmux", "no_tmux", "statusline", "no_statusline", "no_keybinding"])]
+    #[arg(long, conflicts_with_all = ["hooks_only", "tmux", "no_tmux", "statusline", "no_statusline", "keybinding", "no_keybinding"])]
     codex: bool,
     /// Put hooks into the client's settings.json, instead of installing a plugin
     #[arg(long)]
@@ -31,7 +31,10 @@ pub(crate) struct Args {
     /// Leave the status line alone
     #[arg(long)]
     no_statusline: bool,
-    /// Leave keybindings.json alone: what is typed into a session is submitted by Enter
+    /// Bind the chord that submits in keybindings.json, although an earlier --no-keybinding says otherwise
+    #[arg(long, conflicts_with = "no_keybinding")]
+    keybinding: bool,
+    /// Leave keybindings.json alone, now and in later updates: what is typed into a session is submitted by Enter
     #[arg(long)]
     no_keybinding: bool,
     /// Do not ask: all of it
@@ -72,8 +75,14 @@ fn wishes(found: &Found, args: &Args) -> anyhow::Result<Wishes> {
         way: if args.hooks_only { Way::Hooks } else { Way::Plugin },
         tmux: wish(args, tmux, "Show every session's state in tmux's status line?")?,
         status_line: wish(args, status_line, "Use our status line in Claude Code, around yours if you have one?")?,
-        keybinding: !args.no_keybinding,
+        keybinding: wants_keybinding(found, args),
     })
+}
+
+/// Returns whether the chord is wanted: as the arguments say, or else as they said at the last installation.
+fn wants_keybinding(found: &Found, args: &Args) -> bool {
+    let declined = found.manifest.as_ref().is_some_and(|manifest| manifest.no_keybinding);
+    wanted(args.keybinding, args.no_keybinding).unwrap_or(!declined)
 }
 
 fn wanted(yes: bool, no: bool) -> Option<bool> {

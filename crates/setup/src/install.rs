@@ -6,7 +6,7 @@ use crate::bundle::Bundle;
 use crate::found::{Found, Link, TmuxServer};
 use crate::manifest::{Manifest, Way};
 use crate::step::{Edit, Step};
-use crate::{Error, ID, MARKETPLACE, PLUGIN, PROGRAM, Result, settings, tmux_conf};
+use crate::{Error, ID, MARKETPLACE, PLUGIN, PROGRAM, Result, keybindings, settings, tmux_conf};
 
 /// What the user wants beyond the plugin itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -48,7 +48,7 @@ pub fn plan(found: &Found, bundle: &Bundle, wishes: Wishes, now: u64) -> Result<
     if !found.versions.contains(&bundle.id) {
         plan.steps.push(Step::Copy { bundle: bundle.clone(), to: places.version(&bundle.id) });
     }
-    let manifest = record(found, bundle, wishes.way, now);
+    let manifest = record(found, bundle, wishes, now);
     let is_new = before.is_none_or(|before| before.id != bundle.id);
     if before.is_none_or(|before| Manifest { installed_at: before.installed_at, ..manifest.clone() } != *before) {
         plan.steps.push(Step::Record(places.manifest(), manifest.clone()));
@@ -96,7 +96,7 @@ pub fn plan(found: &Found, bundle: &Bundle, wishes: Wishes, now: u64) -> Result<
 }
 
 /// Returns what is noted of the installation; what was before the first one is kept from there.
-fn record(found: &Found, bundle: &Bundle, way: Way, now: u64) -> Manifest {
+fn record(found: &Found, bundle: &Bundle, wishes: Wishes, now: u64) -> Manifest {
     let before = found.manifest.as_ref();
     let is_own = bundle.folder.starts_with(&found.places.lib);
     let source = if is_own { before.and_then(|before| before.source.clone()) } else { Some(bundle.folder.clone()) };
@@ -108,13 +108,37 @@ fn record(found: &Found, bundle: &Bundle, way: Way, now: u64) -> Manifest {
         previous: replaced.flatten(),
         source,
         installed_at: now,
-        way,
+        way: wishes.way,
+        no_keybinding: !wishes.keybinding,
+        added_chords: added_chords(found, wishes),
         settings_before: match before {
             Some(before) => before.settings_before.clone(),
             None => found.settings.as_deref().map(settings::names),
         },
         made_dirs: before.map_or_else(|| found.missing_dirs.clone(), |before| before.made_dirs.clone()),
     }
+}
+
+/// Returns the chords that this installation and earlier ones have added to keybindings.json.
+///
+/// `None` where an earlier version has recorded nothing and nothing is added: the chords in the file may be from it.
+fn added_chords(found: &Found, wishes: Wishes) -> Option<Vec<String>> {
+    let text = found.keybindings.as_ref().ok().filter(|_| wishes.keybinding);
+    let missing = text.and_then(|text| keybindings::missing_chords(text.as_deref()).ok()).unwrap_or_default();
+    let recorded = match &found.manifest {
+        Some(manifest) => manifest.added_chords.clone(),
+        None => Some(Vec::new()),
+    };
+    if recorded.is_none() && missing.is_empty() {
+        return None;
+    }
+    let mut chords = recorded.unwrap_or_default();
+    for (chord, _) in missing {
+        if !chords.contains(&chord) {
+            chords.push(chord);
+        }
+    }
+    Some(chords)
 }
 
 /// Binds the chord that submits what is typed. A file that cannot be changed is left alone: Enter does as well, with care.

@@ -12,6 +12,21 @@ const BINDINGS: &str = "bindings";
 ///
 /// `None` where both are bound, or every chord that could be is taken. Another line of the file is never changed.
 pub fn with_chords(text: Option<&str>) -> Change {
+    let block = missing_chords(text)?;
+    if block.is_empty() {
+        return Ok(None);
+    }
+    let mut file = parse(text.unwrap_or_default())?;
+    let mut list = blocks(&file)?;
+    let block = json!({ "context": CONTEXT, BINDINGS: block });
+    list.items.push(Item::new(file.style.write(&block, 2)));
+    let list = list.write(&file.style, 1);
+    file.members.set(BINDINGS, list);
+    Ok(Some(file.write()))
+}
+
+/// Returns the chords that [`with_chords`] adds to a file, with their actions.
+pub fn missing_chords(text: Option<&str>) -> Result<Map<String, Value>, Refusal> {
     let known = match text.map(Keybindings::parse) {
         None | Some(Err(Unusable::NoList)) => Keybindings::default(),
         Some(Ok(known)) => known,
@@ -31,23 +46,19 @@ pub fn with_chords(text: Option<&str>) -> Change {
     // A draft is only stashed for the sake of a text that is submitted.
     let has_submit =
         block.values().any(|action| action == SUBMIT) || matches!(known.bound(SUBMIT, &SUBMIT_CHORDS), Bound::To(_));
-    if block.is_empty() || !has_submit {
-        return Ok(None);
-    }
-    let mut file = parse(text.unwrap_or_default())?;
-    let mut list = blocks(&file)?;
-    let block = json!({ "context": CONTEXT, BINDINGS: block });
-    list.items.push(Item::new(file.style.write(&block, 2)));
-    let list = list.write(&file.style, 1);
-    file.members.set(BINDINGS, list);
-    Ok(Some(file.write()))
+    Ok(if has_submit { block } else { Map::new() })
 }
 
 /// Returns the file without our chords, an empty text where it held nothing else and was not there `before`.
 ///
-/// What was there before us stays, even a line like ours. A file that nobody has changed since becomes what it was, to the
-/// byte.
-pub fn without_chords(text: &str, before: Option<&str>) -> Change {
+/// `added` are the chords that were added, where that is recorded. Every other line stays, even one like ours. A file that
+/// was not changed in between becomes what it was, to the byte.
+pub fn without_chords(text: &str, before: Option<&str>, added: Option<&[String]>) -> Change {
+    // A copy that already holds a chord of ours is from a later installation: the file was made by the first.
+    let before = before.filter(|before| !binds_any(before, added.unwrap_or_default()));
+    if added.is_some_and(<[String]>::is_empty) {
+        return Ok(None);
+    }
     if before.is_some_and(|before| with_chords(Some(before)).ok().flatten().as_deref() == Some(text)) {
         return Ok(before.map(str::to_owned));
     }
@@ -58,7 +69,7 @@ pub fn without_chords(text: &str, before: Option<&str>) -> Change {
     let mut is_changed = false;
     let mut kept = Vec::new();
     for item in &list.items {
-        match without_ours(&item.text, &theirs, &file) {
+        match without_ours(&item.text, &theirs, added, &file) {
             None => kept.push(item.clone()),
             Some(left) => {
                 is_changed = true;
@@ -79,7 +90,12 @@ pub fn without_chords(text: &str, before: Option<&str>) -> Change {
 }
 
 /// Returns what is left of a block: `None` where nothing in it is ours, `Some(None)` where all was.
-fn without_ours(block: &str, theirs: &Keybindings, file: &JsonFile) -> Option<Option<String>> {
+fn without_ours(
+    block: &str,
+    theirs: &Keybindings,
+    added: Option<&[String]>,
+    file: &JsonFile,
+) -> Option<Option<String>> {
     let mut block = Object::parse(block)?;
     let context: String = serde_json::from_str(block.get("context").ok()??).ok()?;
     let mut bindings = Object::parse(block.get(BINDINGS).ok()??)?;
@@ -88,7 +104,10 @@ fn without_ours(block: &str, theirs: &Keybindings, file: &JsonFile) -> Option<Op
         let action: Option<String> = serde_json::from_str(action).ok();
         let of = |name: &str, chords: &[&'static str]| {
             action.as_deref() == Some(name)
-                && Chord::parse(chord).is_some_and(|chord| is_added(&chord, name, chords, theirs))
+                && Chord::parse(chord).is_some_and(|chord| match added {
+                    Some(added) => added.contains(&chord.to_string()),
+                    None => is_added(&chord, name, chords, theirs),
+                })
         };
         of(SUBMIT, &SUBMIT_CHORDS) || of(STASH, &STASH_CHORDS)
     };
@@ -107,6 +126,13 @@ fn without_ours(block: &str, theirs: &Keybindings, file: &JsonFile) -> Option<Op
 fn is_added(chord: &Chord, action: &str, chords: &[&'static str], theirs: &Keybindings) -> bool {
     let name = chord.to_string();
     chords.iter().any(|ours| *ours == name) && theirs.bound(action, &[&name]) == Bound::Missing
+}
+
+/// Returns whether one of `chords` is bound to one of our actions in a file.
+fn binds_any(text: &str, chords: &[String]) -> bool {
+    let Ok(keybindings) = Keybindings::parse(text) else { return false };
+    let is_bound = |chord: &String, action| keybindings.bound(action, &[chord.as_str()]) != Bound::Missing;
+    chords.iter().any(|chord| is_bound(chord, SUBMIT) || is_bound(chord, STASH))
 }
 
 fn parse(text: &str) -> Result<JsonFile, Refusal> {

@@ -38,6 +38,10 @@ pub struct Manifest {
     pub way: Way,
     /// The names in settings.json before the first installation; `None` where there was no such file.
     pub settings_before: Option<Vec<String>>,
+    /// Whether our chords are not wanted in keybindings.json.
+    pub no_keybinding: bool,
+    /// The chords that were added to keybindings.json; `None` where an earlier version has not recorded it.
+    pub added_chords: Option<Vec<String>>,
     /// Folders that were not there before the first installation, outermost first.
     pub made_dirs: Vec<PathBuf>,
 }

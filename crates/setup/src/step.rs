@@ -28,8 +28,13 @@ pub enum Edit {
     RemoveEmpty(Vec<String>, WhenEmpty),
     /// Our chords into keybindings.json.
     AddChords,
-    /// Our chords out of it, which was this before us; and the file, where it was not there.
-    RemoveChords(Option<String>),
+    /// Our chords out of it; and the file, where it was not there.
+    RemoveChords {
+        /// The text of the file before us.
+        before: Option<String>,
+        /// The chords that were added, where that is recorded.
+        added: Option<Vec<String>>,
+    },
     /// Our line into tmux.conf.
     AddTmuxLine,
     /// Our line out of it.
@@ -60,7 +65,7 @@ impl Edit {
             Self::AddHooks(_) | Self::AddStatusLine(_) | Self::AddChords | Self::AddTmuxLine => Backup::Keep,
             // Taking ours out again leaves what was there, to the byte; or what is taken out is all ours.
             Self::AddCodexHooks(_) | Self::RemoveCodexHooks | Self::AddSkill | Self::RemoveSkill => Backup::None,
-            Self::RemoveHooks | Self::RemoveStatusLine | Self::RemoveChords(_) => Backup::None,
+            Self::RemoveHooks | Self::RemoveStatusLine | Self::RemoveChords { .. } => Backup::None,
             Self::RemoveEmpty(..) | Self::RemoveTmuxLine => Backup::None,
         }
     }
@@ -79,7 +84,9 @@ impl Edit {
             _ if old.trim().is_empty() => Ok(None),
             Self::RemoveHooks => settings::without_hooks(old),
             Self::RemoveStatusLine => settings::without_status_line(old),
-            Self::RemoveChords(before) => keybindings::without_chords(old, before.as_deref()),
+            Self::RemoveChords { before, added } => {
+                keybindings::without_chords(old, before.as_deref(), added.as_deref())
+            }
             Self::RemoveTmuxLine => Ok(tmux_conf::without_line(old)),
             Self::RemoveCodexHooks => codex::without_hooks(old),
             Self::RemoveSkill => Ok(codex::without_skill(old)),
@@ -155,7 +162,7 @@ impl fmt::Display for Step {
                     Edit::RemoveStatusLine => "put the status line back in",
                     Edit::RemoveEmpty(..) => "take what the client leaves behind empty out of",
                     Edit::AddChords => "bind a chord that submits, and one that stashes, in",
-                    Edit::RemoveChords(_) => "take our chords out of",
+                    Edit::RemoveChords { .. } => "take our chords out of",
                     Edit::AddTmuxLine => "put our line into",
                     Edit::RemoveTmuxLine => "take our line out of",
                     Edit::AddSkill => "put our skill into",

@@ -39,7 +39,8 @@ pub fn plan(found: &Found, data: Data) -> Result<Plan> {
     edit(&mut plan, &places.settings, settings, Edit::RemoveStatusLine)?;
     match &found.keybindings {
         Ok(text) => {
-            let remove = Edit::RemoveChords(found.keybindings_before.clone());
+            let added = found.manifest.as_ref().and_then(|manifest| manifest.added_chords.clone());
+            let remove = Edit::RemoveChords { before: found.keybindings_before.clone(), added };
             edit(&mut plan, &places.keybindings, text.as_deref(), remove)?;
         }
         Err(why) => plan.notes.push(format!("{} {why}, and is left alone.", places.keybindings.display())),

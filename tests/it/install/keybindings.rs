@@ -1,14 +1,20 @@
 //! keybindings.json, which belongs to somebody else: the chord in it that submits, and what is left without it.
 
 use std::fs::{self, Permissions};
-use std::os::unix::fs::{PermissionsExt, symlink};
+use std::os::unix::fs::{FileTypeExt, PermissionsExt, symlink};
 use std::path::PathBuf;
+
+use rustix::fs::{CWD, FileType, Mode, mknodat};
+use serde_json::{Value, json};
 
 use super::{Machine, succeeds};
 
 const OTHERS: &str =
     "{\n\t\"bindings\": [ {\"context\": \"Chat\", \"bindings\": {\"ctrl+e\": \"chat:externalEditor\"}} ]\n}\n";
 const TAKEN: &str = r#"{"bindings":[{"context":"Chat","bindings":{"ctrl+x ctrl+q":"chat:undo"}}]}"#;
+/// What a user has copied from another machine, or written by hand.
+const OURS: &str =
+    r#"{"bindings":[{"context":"Chat","bindings":{"ctrl+x ctrl+q":"chat:submit","ctrl+x ctrl+x":"chat:stash"}}]}"#;
 
 fn keybindings(machine: &Machine) -> PathBuf {
     machine.sandbox.home().join(".claude/keybindings.json")
@@ -50,6 +56,11 @@ fn every_shape_of_the_file_is_there_again_to_the_byte() {
         ("// mine\n{\"bindings\": []}\n", false),
         ("{\"bindings\": [],}", false),
         ("[1]", false),
+        ("{\r\n  \"bindings\": [\r\n    {\"context\": \"Chat\", \"bindings\": {}}\r\n  ]\r\n}\r\n", true),
+        ("\u{feff}{\"bindings\": []}", false),
+        ("{\"bindings\": [], \"bindings\": []}", false),
+        ("null", false),
+        (OURS, false),
     ] {
         let machine = Machine::new();
         write(&machine, theirs);
@@ -57,7 +68,8 @@ fn every_shape_of_the_file_is_there_again_to_the_byte() {
         let installed = machine.install("1.0.0", &[]);
         succeeds(&installed);
         assert_eq!(text(&machine) != theirs, is_changed, "{theirs:?}: {installed:?}");
-        assert_eq!(installed.stderr.contains("It is left alone"), !is_changed, "{theirs:?}: {installed:?}");
+        let is_refused = !is_changed && theirs != OURS;
+        assert_eq!(installed.stderr.contains("It is left alone"), is_refused, "{theirs:?}: {installed:?}");
         succeeds(&machine.longhaul(&["uninstall"]));
         assert_eq!(fs::read(keybindings(&machine)).unwrap(), theirs.as_bytes());
         assert_eq!(fs::metadata(keybindings(&machine)).unwrap().permissions().mode() & 0o777, 0o640);
@@ -119,4 +131,91 @@ fn it_can_be_left_out_or_only_shown() {
     let left = machine.install("1.0.0", &["--no-keybinding"]);
     succeeds(&left);
     assert!(!left.stdout.contains("chord") && text(&machine) == OTHERS, "{left:?}");
+}
+
+/// Updates to another version.
+fn update(machine: &Machine) {
+    machine.bundle("2.0.0");
+    let other = machine.sandbox.path("dist-2.0.0");
+    succeeds(&machine.longhaul(&["update", "--from", other.to_str().unwrap()]));
+}
+
+#[test]
+fn what_was_declined_stays_declined_in_updates() {
+    let machine = Machine::new();
+    write(&machine, OTHERS);
+    succeeds(&machine.install("1.0.0", &["--no-keybinding"]));
+    update(&machine);
+    assert_eq!(text(&machine), OTHERS);
+    succeeds(&machine.install("2.0.0", &["--keybinding"]));
+    assert!(text(&machine).contains("chat:submit"), "{}", text(&machine));
+    succeeds(&machine.longhaul(&["uninstall"]));
+    assert_eq!(text(&machine), OTHERS);
+}
+
+#[test]
+fn an_update_from_a_version_that_bound_nothing_binds_the_chord() {
+    let machine = Machine::new();
+    write(&machine, OTHERS);
+    succeeds(&machine.install("1.0.0", &["--no-keybinding"]));
+    let manifest = machine.sandbox.home().join(".local/lib/longhaul/installed.json");
+    let mut recorded: Value = serde_json::from_slice(&fs::read(&manifest).unwrap()).unwrap();
+    for name in ["no_keybinding", "added_chords"] {
+        recorded.as_object_mut().unwrap().remove(name).unwrap();
+    }
+    fs::write(&manifest, recorded.to_string()).unwrap();
+    update(&machine);
+    assert!(text(&machine).contains("chat:submit"), "{}", text(&machine));
+    succeeds(&machine.longhaul(&["uninstall"]));
+    assert_eq!(text(&machine), OTHERS);
+}
+
+#[test]
+fn a_chord_that_was_bound_because_ours_was_taken_later_goes_with_the_first() {
+    let machine = Machine::new();
+    succeeds(&machine.install("1.0.0", &[]));
+    let user = r#"{"context":"Global","bindings":{"ctrl+x ctrl+q":"app:toggleTodos"}}"#;
+    let edited = text(&machine).replacen('[', &format!("[{user},"), 1);
+    write(&machine, &edited);
+    succeeds(&machine.install("1.0.0", &[]));
+    assert!(text(&machine).contains("ctrl+q ctrl+x"), "{}", text(&machine));
+    succeeds(&machine.longhaul(&["uninstall"]));
+    let left: Value = serde_json::from_str(&text(&machine)).unwrap();
+    assert_eq!(left, json!({ "bindings": [serde_json::from_str::<Value>(user).unwrap()] }));
+}
+
+#[test]
+fn what_the_user_adds_in_between_stays_to_the_byte() {
+    let machine = Machine::new();
+    let theirs = "{\r\n  \"bindings\": [\r\n    {\"context\": \"Chat\", \"bindings\": {\"ctrl+e\": \"chat:undo\"}}\r\n  ]\r\n}\r\n";
+    write(&machine, theirs);
+    succeeds(&machine.install("1.0.0", &[]));
+    let edit = |text: &str| text.replacen("chat:undo", "chat:cancel", 1);
+    write(&machine, &edit(&text(&machine)));
+    succeeds(&machine.longhaul(&["uninstall"]));
+    assert_eq!(text(&machine), edit(theirs));
+}
+
+#[test]
+fn what_is_no_file_or_too_large_is_left_alone_and_not_waited_for() {
+    let machine = Machine::new();
+    fs::create_dir_all(machine.sandbox.home().join(".claude")).unwrap();
+    mknodat(CWD, keybindings(&machine), FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
+    let check = |machine: &Machine| {
+        let installed = machine.install("1.0.0", &[]);
+        succeeds(&installed);
+        assert!(installed.stderr.contains("It is left alone"), "{installed:?}");
+        succeeds(&machine.longhaul(&["uninstall"]));
+    };
+    check(&machine);
+    assert!(fs::symlink_metadata(keybindings(&machine)).unwrap().file_type().is_fifo());
+    fs::remove_file(keybindings(&machine)).unwrap();
+
+    fs::create_dir(keybindings(&machine)).unwrap();
+    check(&machine);
+    fs::remove_dir(keybindings(&machine)).unwrap();
+
+    fs::File::create(keybindings(&machine)).unwrap().set_len(17 << 20).unwrap();
+    check(&machine);
+    assert_eq!(fs::metadata(keybindings(&machine)).unwrap().len(), 17 << 20);
 }

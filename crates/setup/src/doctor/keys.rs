@@ -45,7 +45,10 @@ pub(super) fn keys(facts: &Facts) -> Vec<Finding> {
     let edit = "fix it (/keybindings in Claude Code opens it), then run longhaul install";
     let keybindings = match &facts.keys.file {
         None => {
-            return vec![Finding::note(check, format!("no chord is bound, so {enter}: longhaul install binds one"))];
+            return vec![Finding::note(
+                check,
+                format!("no chord is bound, so {enter}: longhaul install --keybinding binds one"),
+            )];
         }
         Some(Err(why)) => return vec![Finding::warning(check, format!("{path}: {why}; {enter}"), edit)],
         Some(Ok(text)) => match Keybindings::parse(text) {
@@ -58,7 +61,10 @@ pub(super) fn keys(facts: &Facts) -> Vec<Finding> {
     };
     let chord = match keybindings.bound(SUBMIT, &SUBMIT_CHORDS) {
         Bound::Missing => {
-            return vec![Finding::note(check, format!("no chord is bound, so {enter}: longhaul install binds one"))];
+            return vec![Finding::note(
+                check,
+                format!("no chord is bound, so {enter}: longhaul install --keybinding binds one"),
+            )];
         }
         Bound::Shadowed { chord, by } => {
             let what = format!("{chord} is bound in {path} and another line gets in its way: {by}; {enter}");
