@@ -8,6 +8,7 @@ mod decoded_view;
 mod escaped_starts;
 mod scanner;
 mod shapes;
+mod terminal_sequences;
 mod values;
 
 use std::borrow::Cow;
@@ -40,8 +41,9 @@ pub fn redact(text: &str) -> Cow<'_, str> {
     let mut kept = String::with_capacity(text.len());
     let mut copied = 0;
     for secret in secrets {
-        let (start, end) = (secret.start, secret.end);
-        if start < copied {
+        // Two encoded secrets beside each other share a group of characters: the second begins within the first.
+        let (start, end) = (secret.start.max(copied), secret.end);
+        if start >= end {
             continue;
         }
         kept.push_str(&text[copied..start]);

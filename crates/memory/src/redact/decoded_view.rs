@@ -2,15 +2,12 @@
 
 use std::borrow::Cow;
 
-use memchr::{memchr, memchr_iter, memchr2};
+use memchr::{memchr, memchr2_iter, memchr3};
 
-use super::scanner;
+use super::terminal_sequences::{control_sequence_length, sequence_length, spelled_sequence_length};
 
 /// Stands in the view for a character that is no ASCII and was written as an escape.
 const OTHER: u8 = 0xff;
-
-/// A longer title of a terminal, or address of a link, is text like any other.
-const LONGEST_TITLE: usize = 2_048;
 
 /// Text without escapes, terminal sequences, invisible characters and percent encodings.
 pub(crate) struct DecodedView<'a> {
@@ -22,10 +19,14 @@ pub(crate) struct DecodedView<'a> {
 impl<'a> DecodedView<'a> {
     /// Decodes `text`, which may be plain text or JSON. Text that has nothing to decode is borrowed.
     pub(crate) fn of(text: &'a str) -> Self {
-        let bytes = text.as_bytes();
+        Self::of_bytes(text.as_bytes())
+    }
+
+    /// Decodes text that need not be UTF-8.
+    pub(crate) fn of_bytes(bytes: &'a [u8]) -> Self {
         // Positions are kept in 32 bits. What is stored is cut far below that.
         let has_hidden = has_hidden(bytes);
-        if bytes.len() > u32::MAX as usize || (!has_hidden && memchr2(b'\\', b'%', bytes).is_none()) {
+        if bytes.len() > u32::MAX as usize || (!has_hidden && memchr3(b'\\', b'%', b'^', bytes).is_none()) {
             return Self { bytes: Cow::Borrowed(bytes), marks: Vec::new(), original: bytes.len() };
         }
         let in_place = if has_hidden { None } else { decode_in_place(bytes) };
@@ -74,7 +75,7 @@ struct Mark {
 /// The character is repeated over the length of its escape, so that every position stays what it was. That is several
 /// times faster than to keep positions.
 fn decode_in_place(bytes: &[u8]) -> Option<Vec<u8>> {
-    if memchr_iter(b'%', bytes).any(|at| read(bytes, at).is_some()) {
+    if memchr2_iter(b'%', b'^', bytes).any(|at| read(bytes, at).is_some()) {
         return None;
     }
     let mut decoded = bytes.to_vec();
@@ -90,6 +91,7 @@ fn decode_in_place(bytes: &[u8]) -> Option<Vec<u8>> {
             Some(b'"') => b'"',
             Some(b'\'') => b'\'',
             Some(b'n' | b'r' | b'b' | b'f' | b'u' | b'/' | b'\n' | b'\r') => return None,
+            Some(b'x' | b'0' | b'e') if read(bytes, at).is_some() => return None,
             Some(_) | None => {
                 from -= 1;
                 continue;
@@ -182,6 +184,7 @@ fn next_special(bytes: &[u8], from: usize) -> usize {
         }
         table[b'\\' as usize] = true;
         table[b'%' as usize] = true;
+        table[b'^' as usize] = true;
         table[0x7f] = true;
         table[0xc2] = true;
         table[0xe2] = true;
@@ -196,14 +199,26 @@ fn read(bytes: &[u8], at: usize) -> Option<Decoded> {
     let rest = bytes.get(at..)?;
     match rest.first()? {
         b'\\' => read_escape(rest),
-        b'%' => {
-            let byte = hex(rest.get(1..3)?)? as u8;
-            (0x20..0x7f).contains(&byte).then(|| Decoded::byte(byte, 3))
-        }
+        b'%' => read_percent(rest),
+        b'^' => spelled_sequence_length(rest).map(Decoded::nothing),
         0x1b => Some(Decoded::nothing(1 + sequence_length(&rest[1..], b"\\"))),
+        0xc2 if rest.get(1) == Some(&0x9b) => Some(Decoded::nothing(2 + control_sequence_length(&rest[2..]))),
         0..0x20 | 0x7f => Some(Decoded::nothing(1)),
         _ => invisible_length(rest).map(Decoded::nothing),
     }
+}
+
+/// Decodes `%5F`, however often its percent sign was encoded in turn.
+fn read_percent(rest: &[u8]) -> Option<Decoded> {
+    let printable = |at: usize| hex(rest.get(at..at + 2)?).filter(|code| (0x20..0x7f).contains(code));
+    let mut at = 1;
+    let mut code = printable(at)?;
+    while code == u32::from(b'%')
+        && let Some(encoded) = printable(at + 2)
+    {
+        (at, code) = (at + 2, encoded);
+    }
+    Some(Decoded::byte(code as u8, at + 2))
 }
 
 /// Decodes backslashes and what follows them.
@@ -225,6 +240,9 @@ fn read_escape(rest: &[u8]) -> Option<Decoded> {
         b'\n' => Decoded::nothing(length),
         b'\r' if rest.get(length) == Some(&b'\n') => Decoded::nothing(length + 1),
         b'u' => return read_unicode(rest, slashes),
+        b'x' | b'0' | b'e' => {
+            return spelled_sequence_length(&rest[slashes - 1..]).map(|length| Decoded::nothing(slashes - 1 + length));
+        }
         _ => return None,
     })
 }
@@ -234,44 +252,28 @@ fn read_unicode(rest: &[u8], slashes: usize) -> Option<Decoded> {
     let code = hex(rest.get(slashes + 1..length)?)?;
     Some(match code {
         0x1b => Decoded::nothing(length + sequence_length(&rest[length..], b"\\\\")),
+        0x9b => Decoded::nothing(length + control_sequence_length(&rest[length..])),
         0x0a | 0x0d | 0x09 | 0x20..0x7f => Decoded::byte(code as u8, length),
-        0..0x20 | 0x7f..0xa0 | 0xad | 0x200b..=0x200f | 0x202a..=0x202e | 0x2060..=0x2069 | 0xfeff => {
-            Decoded::nothing(length)
-        }
+        0..0x20
+        | 0x7f..0xa0
+        | 0xad
+        | 0x200b..=0x200f
+        | 0x202a..=0x202e
+        | 0x2060..=0x2069
+        | 0xfe00..=0xfe0f
+        | 0xfeff => Decoded::nothing(length),
         _ => Decoded::byte(OTHER, length),
     })
 }
 
-/// Returns the length of a terminal sequence without its escape character; a quote ends it in any case.
-///
-/// `backslash` is how a backslash is written: an escape character and a backslash end a title.
-fn sequence_length(rest: &[u8], backslash: &[u8]) -> usize {
-    match rest.first() {
-        Some(b'[') => {
-            let is_parameter = |byte: &u8| (0x20..0x40).contains(byte) && *byte != b'"';
-            let parameters = rest[1..].iter().take_while(|byte| is_parameter(byte)).count();
-            let last = rest.get(1 + parameters).copied().unwrap_or_default();
-            // Without parameters only what programs really print is a sequence: a word may follow a stray escape.
-            let is_last = if parameters == 0 { b"mKHJ".contains(&last) } else { (0x40..0x7f).contains(&last) };
-            1 + parameters + usize::from(is_last && last != b'\\')
-        }
-        Some(b']') => {
-            let ends = |byte: &u8| matches!(byte, 0x07 | 0x1b | b'\n' | b'"' | b'\\');
-            let title = rest.iter().take(LONGEST_TITLE).position(ends).unwrap_or_default();
-            // A title or a link is stored as well, and may hold a secret itself.
-            if scanner::scan(&rest[..title]).is_empty() { title } else { 0 }
-        }
-        Some(b'(' | b')') => 1 + usize::from(rest.get(1).is_some_and(u8::is_ascii_alphanumeric)),
-        Some(b'\\') if rest.starts_with(backslash) => backslash.len(),
-        _ => 0,
-    }
-}
-
-/// Returns the length of a character that is not seen: soft hyphen, zero width, direction, byte order.
+/// Returns the length of a character that is not seen: soft hyphen, zero width, direction, byte order, style.
 fn invisible_length(rest: &[u8]) -> Option<usize> {
     match rest {
         [0xc2, 0x80..=0x9f | 0xad, ..] => Some(2),
-        [0xe2, 0x80, 0x8b..=0x8f | 0xaa..=0xae, ..] | [0xe2, 0x81, 0xa0..=0xa9, ..] | [0xef, 0xbb, 0xbf, ..] => Some(3),
+        [0xe2, 0x80, 0x8b..=0x8f | 0xaa..=0xae, ..]
+        | [0xe2, 0x81, 0xa0..=0xa9, ..]
+        | [0xef, 0xbb, 0xbf, ..]
+        | [0xef, 0xb8, 0x80..=0x8f, ..] => Some(3),
         _ => None,
     }
 }

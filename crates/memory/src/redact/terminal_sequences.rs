@@ -1,0 +1,48 @@
+//! Sequences that colour a terminal's text or move its cursor, as bytes and as programs spell them.
+
+use super::scanner;
+
+/// A longer title of a terminal, or address of a link, is text like any other.
+const LONGEST_TITLE: usize = 2_048;
+
+/// How programs spell the escape character: `cat -v`, and strings of Python, C and the shell.
+const SPELLINGS: [&[u8]; 6] = [b"^[", b"\\x1b", b"\\x1B", b"\\033", b"\\e", b"\\0033"];
+
+/// Returns the length of a terminal sequence without its escape character; a quote ends it in any case.
+///
+/// `backslash` is how a backslash is written: an escape character and a backslash end a title.
+pub(crate) fn sequence_length(rest: &[u8], backslash: &[u8]) -> usize {
+    match rest.first() {
+        Some(b'[') => 1 + control_sequence_length(&rest[1..]),
+        Some(b']') => {
+            let ends = |byte: &u8| matches!(byte, 0x07 | 0x1b | b'\n' | b'"' | b'\\');
+            let title = rest.iter().take(LONGEST_TITLE).position(ends).unwrap_or_default();
+            // A title or a link is stored as well, and may hold a secret itself.
+            if scanner::scan(&rest[..title]).is_empty() { title } else { 0 }
+        }
+        Some(b'(' | b')') => 1 + usize::from(rest.get(1).is_some_and(u8::is_ascii_alphanumeric)),
+        Some(b'\\') if rest.starts_with(backslash) => backslash.len(),
+        _ => 0,
+    }
+}
+
+/// Returns the length of the parameters and the last letter of a control sequence.
+pub(crate) fn control_sequence_length(rest: &[u8]) -> usize {
+    let is_parameter = |byte: &u8| (0x20..0x40).contains(byte) && *byte != b'"';
+    let parameters = rest.iter().take_while(|byte| is_parameter(byte)).count();
+    let last = rest.get(parameters).copied().unwrap_or_default();
+    // Without parameters only what programs really print is a sequence: a word may follow a stray escape.
+    let is_last = if parameters == 0 { b"mKHJ".contains(&last) } else { (0x40..0x7f).contains(&last) };
+    parameters + usize::from(is_last && last != b'\\')
+}
+
+/// Returns the length of a colour that is spelled out, as `^[[01;31m` or `\x1b[K`.
+///
+/// Only what colours text or clears a line counts: `^[[:alpha:]]` is a pattern.
+pub(crate) fn spelled_sequence_length(rest: &[u8]) -> Option<usize> {
+    let spelling = SPELLINGS.iter().find(|spelling| rest.starts_with(spelling))?;
+    let sequence = rest[spelling.len()..].strip_prefix(b"[")?;
+    let parameters = sequence.iter().take_while(|byte| byte.is_ascii_digit() || **byte == b';').count();
+    let is_colour = matches!(sequence.get(parameters), Some(b'm' | b'K'));
+    is_colour.then_some(spelling.len() + 1 + parameters + 1)
+}
