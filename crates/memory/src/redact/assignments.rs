@@ -17,8 +17,10 @@ const NAMES: &[(&[u8], Assigned)] = &[
     (b"passwd", Assigned::Password),
     (b"passphrase", Assigned::Password),
     (b"pwd", Assigned::Password),
+    (b"pass", Assigned::Key),
     (b"secret", Assigned::Secret),
     (b"secretkey", Assigned::Secret),
+    (b"secretkeybase", Assigned::Secret),
     (b"secretaccesskey", Assigned::Secret),
     (b"privatekey", Assigned::Secret),
     (b"token", Assigned::Key),
@@ -109,6 +111,13 @@ pub(crate) fn assigned_value(bytes: &[u8], at: usize) -> Option<(usize, usize)> 
         (false, false) => Writing::Bare,
     };
     let near = &bytes[start..bytes.len().min(start + LOOKED_AT)];
+    if is_environment
+        && quotes > 0
+        && let Some(length) = quoted_length(near, bytes[start - 1])
+        && looks_secret(&near[..length], assigned, writing)
+    {
+        return Some((start, start + length));
+    }
     let end = start + value_length(near, writing);
     let is_called = bytes.get(end).is_some_and(|byte| matches!(byte, b'(' | b'[')) && writing == Writing::Bare;
     // Only a secret is read to its end, and then passed over: otherwise one value might be read again and again.
@@ -148,8 +157,14 @@ fn kind_of(name: &[u8]) -> Option<Assigned> {
         let mut letters = name.iter().rev().filter(|byte| !matches!(byte, b'_' | b'-'));
         ending.iter().rev().all(|letter| letters.next().is_some_and(|byte| byte.eq_ignore_ascii_case(letter)))
     };
-    let found = NAMES.iter().find(|(ending, _)| ends_with(ending)).map(|(_, assigned)| *assigned)?;
-    (found != Assigned::Signature || name.eq_ignore_ascii_case(b"sig")).then_some(found)
+    let (ending, found) = NAMES.iter().find(|(ending, _)| ends_with(ending))?;
+    let is_name = match *ending {
+        b"sig" => name.eq_ignore_ascii_case(b"sig"),
+        // A compass, and what a test says, end so, too.
+        b"pass" => name.ends_with(b"_PASS"),
+        _ => true,
+    };
+    is_name.then_some(*found)
 }
 
 /// Returns the length of the scheme of an `Authorization` header.
@@ -161,13 +176,18 @@ fn scheme_length(value: &[u8]) -> usize {
     if spaces == 0 { 0 } else { scheme.len() + spaces }
 }
 
+/// Returns how far a value reaches that was opened by `quote` and is closed on the same line.
+///
+/// A value may hold spaces then. It never holds a double quote, which may be the one that ends a JSON string.
+fn quoted_length(bytes: &[u8], quote: u8) -> Option<usize> {
+    let end = bytes.iter().position(|byte| *byte == quote || matches!(byte, b'"' | b'\n' | b'\r'))?;
+    (bytes[end] == quote && end > 0).then_some(end)
+}
+
 /// Returns how far a value reaches. It holds neither quotes nor white space, so that it never reaches out of a string.
 fn value_length(bytes: &[u8], writing: Writing) -> usize {
     let ends = |byte: &u8| {
-        byte.is_ascii_whitespace()
-            || is_quote(*byte)
-            || *byte == b'\\'
-            || (writing == Writing::Bare && b",;&|<>(){}[]".contains(byte))
+        byte.is_ascii_whitespace() || is_quote(*byte) || (writing == Writing::Bare && b"\\,;&|<>(){}[]".contains(byte))
     };
     bytes.iter().position(ends).unwrap_or(bytes.len())
 }

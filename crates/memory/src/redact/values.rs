@@ -108,7 +108,7 @@ fn is_strong(makeup: &Makeup, assigned: Assigned, writing: Writing) -> bool {
 fn is_expression(value: &[u8], writing: Writing, makeup: &Makeup) -> bool {
     let has = |part: &[u8]| value.windows(part.len()).any(|window| window == part);
     let first = value[0];
-    let is_template = b"$[{<(*&!|>".contains(&first) && !(first == b'!' && makeup.is_mixed())
+    let is_template = begins_expression(value, writing, makeup)
         || (first == b'%' && value.ends_with(b"%"))
         || has(b"${")
         || has(b"{{")
@@ -122,6 +122,24 @@ fn is_expression(value: &[u8], writing: Writing, makeup: &Makeup) -> bool {
         && makeup.length < 40
         && (has(b"::") || has(b"->") || has(b"()") || (has(b".") && makeup.digits < 4 && makeup.signs == 0));
     is_template || is_path || is_member
+}
+
+/// Returns whether the first sign of a value makes it an expression.
+///
+/// In an environment file a password may begin with any sign.
+fn begins_expression(value: &[u8], writing: Writing, makeup: &Makeup) -> bool {
+    let may_be_password = writing == Writing::Environment && makeup.is_mixed();
+    let is_name = |name: &[u8]| name.iter().all(|byte| byte.is_ascii_alphanumeric() || *byte == b'_');
+    match value[0] {
+        b'!' => !makeup.is_mixed(),
+        b'$' => !may_be_password || is_name(&value[1..]),
+        b'<' => !may_be_password || value.contains(&b'>'),
+        b'[' => !may_be_password || value.contains(&b']'),
+        b'{' => !may_be_password || value.contains(&b'}'),
+        b'(' => !may_be_password || value.contains(&b')'),
+        b'*' | b'&' | b'|' | b'>' => !may_be_password,
+        _ => false,
+    }
 }
 
 /// Returns whether a value stands for one that the reader fills in, or was taken out already.

@@ -22,6 +22,14 @@ fn a_secret_is_seen_through_what_a_reader_does_not_see() {
             "\\\r\n",
             "\\\\\\n",
             "\\u0000",
+            "\u{fe0f}",
+            "\u{9b}31m",
+            "\\u009b1;31m",
+            "^[[m^[[K",
+            "\\x1b[01;31m",
+            "\\\\x1b[m",
+            "\\033[K",
+            "\\e[0m",
         ] {
             let redacted = redact(&format!("a {head}{between}{tail} b")).into_owned();
             assert_eq!(redacted, "a [redacted] b", "{secret} with {between:?}");
@@ -45,6 +53,8 @@ fn a_secret_is_seen_through_encodings() {
         let hex = |format: fn(char) -> String| secret.chars().map(format).collect::<String>();
         check(&format!("a {} b", hex(|c| format!("\\u{:04x}", u32::from(c)))), "a [redacted] b");
         check(&format!("a {} b", hex(|c| format!("%{:02X}", u32::from(c)))), "a [redacted] b");
+        check(&format!("a {} b", hex(|c| format!("%25{:02x}", u32::from(c)))), "a [redacted] b");
+        check(&format!("a %252525{:02x}{} b", secret.as_bytes()[0], &secret[1..]), "a [redacted] b");
         check(&format!("a %{:02x}{} b", secret.as_bytes()[0], &secret[1..]), "a [redacted] b");
         check(&secret.replace('/', "\\/"), "[redacted]");
     }
@@ -74,10 +84,78 @@ fn a_secret_is_seen_in_base64() {
     }
 }
 
+/// Checks that nothing of `secret` is left where `write` makes a document of the base64 of `plain`.
+#[track_caller]
+fn check_encoded(plain: &[u8], secret: &[u8], write: impl Fn(&str) -> String) {
+    let encoded = base64_of(plain);
+    let start = plain.windows(secret.len()).position(|window| window == secret).unwrap();
+    let inside = &encoded[start.div_ceil(3) * 4..(start + secret.len()) / 3 * 4];
+    let written = write(&encoded);
+    let redacted: String =
+        redact(&written).chars().filter(|c| c.is_ascii_alphanumeric() || "+/[]".contains(*c)).collect();
+    let pieces: Vec<char> = inside.chars().collect();
+    for piece in pieces.windows(12).step_by(4) {
+        let piece: String = piece.iter().collect();
+        assert!(!redacted.contains(&piece), "{piece} of {written}: {redacted}");
+    }
+}
+
+#[test]
+fn a_secret_is_seen_in_base64_that_a_document_wraps() {
+    for secret in secrets() {
+        for (width, line_break) in [(76, "\\n"), (64, "\\r\\n"), (64, "\\\\n"), (64, "\n    "), (76, "\r\n")] {
+            for pad in [20, 30, 40, 44] {
+                let plain = format!("{} {secret}\nand more that follows it", "y".repeat(pad));
+                check_encoded(plain.as_bytes(), secret.as_bytes(), |encoded| {
+                    let lines: Vec<_> = encoded.as_bytes().chunks(width).map(String::from_utf8_lossy).collect();
+                    format!("{{\"stdout\":\"{}\"}}", lines.join(line_break))
+                });
+            }
+        }
+    }
+}
+
+#[test]
+fn a_secret_is_seen_in_base64_of_other_text() {
+    for secret in secrets() {
+        let german = format!("# Schlüssel für A\nx {secret}\n");
+        check_encoded(german.as_bytes(), secret.as_bytes(), str::to_owned);
+        check_encoded(german.as_bytes(), secret.as_bytes(), |encoded| format!("https://a.b/some/path-to/{encoded}"));
+        let wide = |text: &str| text.bytes().flat_map(|byte| [byte, 0]).collect::<Vec<_>>();
+        check_encoded(&wide(&format!("$t = '{secret}'")), &wide(&secret), str::to_owned);
+        // A registry's login.
+        let login = base64(&format!("somebody:{secret}"));
+        let from = "somebody:".len() / 3 * 4;
+        let inner = login[from..from + secret.len() / 3 * 4].to_owned();
+        check_encoded(
+            format!("{{\"auths\":{{\"a.b\":{{\"auth\":\"{login}\"}}}}}}").as_bytes(),
+            inner.as_bytes(),
+            str::to_owned,
+        );
+    }
+}
+
+#[test]
+fn two_secrets_beside_each_other_are_both_seen_in_base64() {
+    for secret in secrets() {
+        for other in secrets() {
+            for pad in ["", "a ", "ab "] {
+                let plain = format!("{pad}{secret} {other} end");
+                check_encoded(plain.as_bytes(), secret.as_bytes(), str::to_owned);
+                check_encoded(plain.as_bytes(), other.as_bytes(), str::to_owned);
+            }
+        }
+    }
+}
+
 fn base64(text: &str) -> String {
+    base64_of(text.as_bytes())
+}
+
+fn base64_of(bytes: &[u8]) -> String {
     const ALPHABET: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let mut encoded = String::new();
-    for group in text.as_bytes().chunks(3) {
+    for group in bytes.chunks(3) {
         let bits = group.iter().chain([0, 0].iter()).take(3).fold(0_u32, |bits, byte| bits << 8 | u32::from(*byte));
         for place in 0..4 {
             let sign = char::from(ALPHABET[(bits >> (18 - 6 * place) & 63) as usize]);
