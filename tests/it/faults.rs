@@ -6,6 +6,7 @@ mod damaged;
 mod disk;
 mod hanging_tmux;
 mod killed;
+mod obstructed_home;
 mod payloads;
 mod rewritten;
 mod run_twice;

@@ -19,6 +19,10 @@ pub enum StorageTrouble {
     ReadOnly,
     /// The folder belongs to another user, or its permissions forbid it.
     Forbidden,
+    /// It is a file, or a link that leads to no folder.
+    NotAFolder,
+    /// Something else stands where a file or a folder of ours belongs.
+    Obstructed,
 }
 
 impl StorageTrouble {
@@ -29,6 +33,8 @@ impl StorageTrouble {
             Self::Full => format!("there is no space left for {dir}"),
             Self::ReadOnly => format!("{dir} is on a read-only file system"),
             Self::Forbidden => format!("{dir} may not be written to by this user"),
+            Self::NotAFolder => format!("{dir} is a file, or a link that leads to no folder"),
+            Self::Obstructed => format!("in {dir} something else stands where a file or a folder of Longhaul belongs"),
         }
     }
 
@@ -38,6 +44,8 @@ impl StorageTrouble {
             Self::Full => "free some space on that disk; nothing that is stored is lost",
             Self::ReadOnly => "mount it writable, or set LONGHAUL_HOME to another folder",
             Self::Forbidden => "give the folder to your user, or set LONGHAUL_HOME to another folder",
+            Self::NotAFolder => "move it away, or set LONGHAUL_HOME to another folder",
+            Self::Obstructed => "move away what longhaul.log in that folder names",
         }
     }
 
@@ -53,15 +61,29 @@ impl StorageTrouble {
     /// Returns why an error happened, where the data folder is the reason.
     pub(crate) fn behind(error: &Error, home: &Home) -> Option<Self> {
         match error {
-            Error::Write { path, source } if path.starts_with(home.dir()) => Self::of(source),
+            Error::Write { path, source } if path.starts_with(home.dir()) => {
+                Self::of(source).or_else(|| Self::not_a_folder(home.dir())).or_else(|| Self::obstructed(source))
+            }
             Error::Store(error) if error.is_disk_full() => Some(Self::Full),
             Error::Store(error) if error.is_disk_trouble() => Self::look(home.dir()),
             _ => None,
         }
     }
 
+    fn not_a_folder(dir: &Path) -> Option<Self> {
+        (dir.symlink_metadata().is_ok() && !dir.is_dir()).then_some(Self::NotAFolder)
+    }
+
+    fn obstructed(error: &io::Error) -> Option<Self> {
+        use io::ErrorKind::{AlreadyExists, IsADirectory, NotADirectory};
+        matches!(error.kind(), AlreadyExists | IsADirectory | NotADirectory).then_some(Self::Obstructed)
+    }
+
     /// Finds out whether anything can be stored in `dir`, which need not exist yet; changes nothing there.
     pub fn look(dir: &Path) -> Option<Self> {
+        if let Some(trouble) = Self::not_a_folder(dir) {
+            return Some(trouble);
+        }
         let existing = dir.ancestors().find(|dir| dir.exists())?;
         write_unnamed(existing).unwrap_or_else(|| by_figures(existing))
     }
@@ -108,6 +130,18 @@ fn by_figures(dir: &Path) -> Option<StorageTrouble> {
 #[cfg(test)]
 mod tests {
     use super::{StorageTrouble, by_figures};
+
+    #[test]
+    fn a_file_and_a_link_that_leads_nowhere_are_no_folders() {
+        let dir = tempfile::tempdir().unwrap();
+        let [file, dangling, looped] = ["file", "dangling", "looped"].map(|name| dir.path().join(name));
+        std::fs::write(&file, "x").unwrap();
+        std::os::unix::fs::symlink("nowhere", &dangling).unwrap();
+        std::os::unix::fs::symlink("looped", &looped).unwrap();
+        for path in [file, dangling, looped] {
+            assert_eq!(StorageTrouble::look(&path), Some(StorageTrouble::NotAFolder), "{}", path.display());
+        }
+    }
 
     #[test]
     fn an_ordinary_folder_can_be_written_to_and_stays_empty() {
