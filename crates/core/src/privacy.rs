@@ -6,6 +6,9 @@ pub(crate) const TAGS: [&str; 4] = ["private", "longhaul-context", "claude-mem-c
 /// After this many passages everything that follows is dropped: no person writes so many by hand.
 const MAX_PASSAGES: usize = 100;
 
+/// How many characters of terminal sequences may stand in a tag whose halves are joined.
+const COLOURS: usize = 64;
+
 /// Returns `text` without what stands in private tags.
 ///
 /// Attributes are allowed, nesting is followed, an unclosed tag hides the rest. One pass, linear in the text.
@@ -99,7 +102,7 @@ impl Stripper {
 
 /// Makes the sign at the end of `kept` that would, with `rest`, open a tag now, a sign that opens none.
 fn part(kept: &mut String, rest: &str) {
-    let longest = TAGS.iter().map(|tag| tag.len()).max().unwrap_or_default() + "</".len();
+    let longest = TAGS.iter().map(|tag| tag.len()).max().unwrap_or_default() + "</".len() + COLOURS;
     let near = kept.len().saturating_sub(longest);
     let Some(at) = kept.as_bytes()[near..].iter().rposition(|byte| *byte == b'<').map(|at| near + at) else {
         return;
@@ -124,11 +127,13 @@ enum Kind {
 
 impl Tag {
     /// Reads one of our tags at the beginning of `text`. One that is not ended hides everything behind it.
+    ///
+    /// A tag may be coloured: `grep --color=always private` puts terminal sequences around the name.
     fn read(text: &str) -> Option<Self> {
-        let body = text.strip_prefix('<')?;
-        let (closing, body) = body.strip_prefix('/').map_or((false, body), |body| (true, body));
+        let body = skip_sequences(text.strip_prefix('<')?);
+        let (closing, body) = body.strip_prefix('/').map_or((false, body), |body| (true, skip_sequences(body)));
         let name = TAGS.iter().find(|name| has_prefix_ignoring_case(body, name))?;
-        let after = &body[name.len()..];
+        let after = skip_sequences(&body[name.len()..]);
         // `<privateer>` is another word.
         if !after.is_empty() && !after.starts_with(['>', '/']) && !after.starts_with(char::is_whitespace) {
             return None;
@@ -145,6 +150,16 @@ impl Tag {
         };
         Some(Self { kind, length })
     }
+}
+
+/// Returns `text` without the terminal sequences at its beginning.
+fn skip_sequences(text: &str) -> &str {
+    let mut text = text;
+    while let Some(sequence) = text.strip_prefix("\u{1b}[") {
+        let rest = sequence.trim_start_matches(|c: char| c.is_ascii_digit() || c == ';');
+        text = rest.strip_prefix(|c: char| c.is_ascii_alphabetic()).unwrap_or(rest);
+    }
+    text
 }
 
 pub(crate) fn has_prefix_ignoring_case(text: &str, prefix: &str) -> bool {

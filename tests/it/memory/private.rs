@@ -6,7 +6,7 @@ use std::path::Path;
 use serde_json::json;
 
 use super::Session;
-use crate::sandbox::Sandbox;
+use crate::sandbox::{Outcome, Sandbox};
 
 /// Returns the files below `dir` that hold `needle`, as it is or as a database's full-text index would fold it.
 pub(crate) fn holders(dir: &Path, needle: &str) -> Vec<String> {
@@ -29,6 +29,22 @@ pub(crate) fn holders(dir: &Path, needle: &str) -> Vec<String> {
 #[track_caller]
 pub(super) fn assert_nowhere(sandbox: &Sandbox, needle: &str, when: &str) {
     assert_eq!(holders(&sandbox.data_dir(), needle), [""; 0], "{needle} {when}");
+}
+
+#[test]
+fn what_grep_prints_in_colour_is_still_private() {
+    let sandbox = Sandbox::new();
+    let session = Session::new(&sandbox, "s");
+    session.start("startup");
+    session.prompt("what is in the notes?");
+    let notes = sandbox.path("notes");
+    fs::write(&notes, "public bratislava <private>zanzibar</private> and montevideo\n").unwrap();
+    let printed = Outcome::of(sandbox.program("grep").args(["--color=always", "private"]).arg(&notes), b"").stdout;
+    assert!(printed.contains("\u{1b}["), "{printed:?}");
+    session.bash("t1", "grep --color=always private notes", &printed);
+    session.stop("It is there.");
+    assert_nowhere(&sandbox, "zanzibar", "after a coloured line");
+    assert_ne!(holders(&sandbox.data_dir(), "montevideo"), [""; 0], "what is public is kept");
 }
 
 #[test]

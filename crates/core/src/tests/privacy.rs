@@ -21,6 +21,16 @@ fn what_is_private_goes_and_the_rest_stays() {
 }
 
 #[test]
+fn a_tag_may_be_coloured() {
+    let (on, off) = ("\u{1b}[01;31m\u{1b}[K", "\u{1b}[m\u{1b}[K");
+    check(&format!("a <{on}private{off}>b</{on}private{off}> c"), "a  c");
+    check(&format!("a {on}<private>{off}b{on}</private>{off}c"), &format!("a {on}{off}c"));
+    check(&format!("a <{on}/private{off}> b"), "a  b");
+    check(&format!("a <{on}privateer{off}>b"), &format!("a <{on}privateer{off}>b"));
+    check(&format!("<<private>x</private>{on}private{off}>b"), &format!("‹{on}private{off}>b"));
+}
+
+#[test]
 fn a_passage_that_is_not_closed_goes_on() {
     assert!(leaves_open("a <private>b"));
     assert!(leaves_open("a <private>b <private>c</private>"));
