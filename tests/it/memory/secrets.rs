@@ -177,6 +177,26 @@ fn every_shape_is_redacted_in_base64() {
     }
 }
 
+#[test]
+fn every_shape_is_redacted_in_base64_that_is_wrapped_and_joined() {
+    // Lines of 76 characters hold 57 bytes; the secret begins 7 bytes before the end of one.
+    let start = |sample: &Sample| if sample.line.find(&sample.secret).unwrap() < 50 { 50 } else { 107 };
+    let encoded = |sample: &Sample| {
+        let pad = start(sample) - 1 - sample.line.find(&sample.secret).unwrap();
+        base64(&format!("{} {}\nend of the file\n", "y".repeat(pad), sample.line))
+    };
+    let write = |sample: &Sample| {
+        let encoded = encoded(sample);
+        let lines: Vec<_> = encoded.as_bytes().chunks(76).map(String::from_utf8_lossy).collect();
+        format!("data/{}", lines.join("\n"))
+    };
+    check(write, |sample, _| {
+        let (encoded, start) = (encoded(sample), start(sample));
+        let (from, wrap) = (start.div_ceil(3) * 4, (start + 7) / 57 * 76);
+        vec![encoded[from..wrap].to_owned(), encoded[wrap..(start + sample.secret.len()) / 3 * 4].to_owned()]
+    });
+}
+
 fn base64(text: &str) -> String {
     const ALPHABET: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let mut encoded = String::new();
