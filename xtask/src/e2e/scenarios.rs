@@ -3,6 +3,7 @@
 mod chord;
 mod handover;
 mod inputs;
+mod inputs_in_turn;
 mod life;
 mod long;
 mod memory;
@@ -56,6 +57,8 @@ pub(crate) const ALL: &[Scenario] = &[
     scenario("cascade", "three subagents of ten calls: bookmarked in the turn, and rewound to", chord::cascade),
     scenario("inputs", "a draft, menus, searches, views and modes: none of them is typed over", inputs::inputs),
     scenario("vim", "in vim's insert mode the chord submits, in normal mode nothing is typed", inputs::vim),
+    scenario("turn-draft", "a draft is there again after a bookmark in the turn", inputs_in_turn::draft_in_turn),
+    scenario("text-field", "nothing is typed into a dialog's text field, or sent from it", inputs_in_turn::text_field),
     scenario("memory", "what A did is shown to B, and found by it over MCP", memory::memory),
     scenario("exit", "after /exit and SIGKILL the session is gone and remembered", life::exit),
     scenario("resume", "a resumed session goes on under its id, a fork under its own", life::resume),

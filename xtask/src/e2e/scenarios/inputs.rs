@@ -11,19 +11,19 @@ use super::super::world::{Cast, World};
 
 const CHORD: &[&str] = &["C-x", "C-q"];
 
-fn world(cast: &Cast, home: &Path) -> Result<World> {
-    let world = World::new(cast, home, &json!({ "inject": { "patience_seconds": 3 } }), Vec::new())?;
+pub(super) fn world(cast: &Cast, home: &Path) -> Result<World> {
+    let world = World::new(cast, home, &json!({ "inject": { "patience_seconds": 6 } }), Vec::new())?;
     world.bind_chord()?;
     Ok(world)
 }
 
 /// Asks for a bookmark by hand, which types it now or says why not.
-fn bookmark(world: &World, session: &Session<'_>, note: &str) -> Result<String> {
+pub(super) fn bookmark(world: &World, session: &Session<'_>, note: &str) -> Result<String> {
     world.longhaul(&["bookmark", "--session", &session.id()?, note])
 }
 
 /// Checks that nothing is typed and that the reason is `why`, and that the chord alone does nothing either.
-fn refused(world: &World, session: &Session<'_>, why: &str) -> Result<()> {
+pub(super) fn refused(world: &World, session: &Session<'_>, why: &str) -> Result<()> {
     let prompts = world.prompts();
     session.press(CHORD)?;
     let answer = bookmark(world, session, "not now");
@@ -78,7 +78,7 @@ pub(crate) fn inputs(cast: &Cast, home: &Path) -> Result<()> {
 
     session.press(&["C-o"])?;
     session.wait_for("detailed transcript")?;
-    refused(&world, &session, "waited 3 s")?;
+    refused(&world, &session, "waited 6 s")?;
     session.press(&["C-o"])?;
     world.wait("an empty input", || session.awaits_prompt())?;
 
