@@ -1,10 +1,12 @@
 //! What may be in the client's input, or in front of it, while a turn runs.
 
 use std::path::Path;
+use std::time::Duration;
 
 use anyhow::{Result, ensure};
+use serde_json::json;
 
-use super::super::world::Cast;
+use super::super::world::{Cast, World};
 use super::inputs::{bookmark, refused, world};
 
 /// A question whose last choice is a text field.
@@ -12,11 +14,15 @@ const QUESTION: &str = r#"TOOL:AskUserQuestion {"questions":[{"question":"Which 
 
 /// A draft is stashed for a bookmark in the running turn, and comes back although the bookmark is only queued.
 pub(crate) fn draft_in_turn(cast: &Cast, home: &Path) -> Result<()> {
-    let world = world(cast, home)?;
+    // A bookmark of its own would take the place of the one that is asked for.
+    let config = json!({ "inject": { "patience_seconds": 6 }, "bookmarks": { "midTurn": false } });
+    let world = World::new(cast, home, &config, Vec::new())?;
+    world.bind_chord()?;
     let session = world.open(&[])?;
     session.say("SAY:hello")?;
+    let id = session.id()?;
     session.submit("SLOW:900 TOOLS:40;;SAY:done")?;
-    world.wait("a tool call", || Ok(!world.events("PostToolUse").is_empty()))?;
+    world.wait("a tool call", || Ok(!world.log(&id, 'T').is_empty()))?;
     session.draft("half a thought")?;
     bookmark(&world, &session, "in the turn")?;
     world.wait("the draft again", || session.drafted("half a thought"))?;
@@ -33,11 +39,19 @@ pub(crate) fn text_field(cast: &Cast, home: &Path) -> Result<()> {
     let session = world.open(&[])?;
     session.say("SAY:hello")?;
     bookmark(&world, &session, "plain")?;
-    session.submit(&format!("{QUESTION};;SAY:answered"))?;
+    // Too long for one row of the input.
+    session.tmux.type_text(&session.pane, &format!("{QUESTION};;SAY:answered"))?;
+    session.wait_for("SAY:answered")?;
+    session.press(&["Enter"])?;
     world.wait("the question", || session.in_dialog())?;
     session.press(&["Down", "Down"])?;
-    session.tmux.type_text(&session.pane, "mine")?;
-    session.wait_for("mine")?;
+    session.wait_for("❯ 3. Type something")?;
+    // The field takes keys a moment after it is shown: what comes earlier is lost.
+    world.wait("a text in the field", || {
+        session.tmux.type_text(&session.pane, "mine")?;
+        std::thread::sleep(Duration::from_millis(700));
+        session.shows("mine")
+    })?;
     refused(&world, &session, "waited 6 s")?;
     ensure!(session.in_dialog()? && session.shows("mine")?, "the question was answered, or the field has changed");
     ensure!(!session.shows("mine·")? && !session.shows("· not now")?, "something was typed into the field");
