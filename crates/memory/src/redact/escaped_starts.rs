@@ -22,12 +22,20 @@ pub(crate) fn secrets_in(bytes: &[u8]) -> Vec<Secret> {
     secrets
 }
 
-/// Returns whether a token may begin here whose first letter is that of an escape. Nearly every escape ends here.
+/// Returns whether a token may begin here whose first letter is that of an escape. Nearly every escape ends here: many
+/// lines begin with a `t` or an `f` behind a line break.
 #[inline]
 pub(crate) fn may_begin(bytes: &[u8]) -> bool {
     matches!(
         bytes,
-        [b'n', b'p' | b'f' | b't', ..] | [b'r', b'k' | b'8' | b'u', ..] | [b't', b's', ..] | [b'f', b'i' | b'm', ..]
+        [b'n', b'p', b'm', ..]
+            | [b'n', b'f', b'p', ..]
+            | [b'n', b't', b'n', ..]
+            | [b'r', b'k' | b'8', b'_', ..]
+            | [b'r', b'u', b'b', ..]
+            | [b't', b's', b'k', ..]
+            | [b'f', b'i', b'g', ..]
+            | [b'f', b'm', b'2', ..]
     )
 }
 
