@@ -16,11 +16,13 @@ mod observation;
 mod observe;
 mod page;
 mod query;
+mod recall;
 mod redact;
 mod reply;
 mod skip;
 mod strip;
 mod summarize;
+mod terms;
 mod text;
 
 pub use crate::call::{Call, RawCall, Secrets, fold_key};
@@ -30,10 +32,12 @@ pub use crate::observation::{Kind, MadeBy, Observation, Summary};
 pub use crate::observe::{NARRATIVE_CHARS, TITLE_CHARS, command_key, fix_of, observe};
 pub use crate::page::{Page, PageInput, PageLine, PageSummary, page};
 pub use crate::query::{Query, Term};
+pub use crate::recall::{Field, Look, Looker, Spot, WEIGHTS, WantedTerm, Weights, spelled_like, wanted_terms};
 pub use crate::redact::redact;
 pub use crate::skip::{is_skipped, matches};
 pub use crate::strip::strip_json;
 pub use crate::summarize::{PART_CHARS, REQUEST_CHARS, TurnText, summarize};
+pub use crate::terms::{Form, Language, Piece, TERMS_VERSION, Terms, fold, forms, is_stop_word, split};
 
 #[cfg(test)]
 mod tests;

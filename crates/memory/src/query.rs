@@ -1,11 +1,17 @@
-//! What somebody looks for, as expressions that SQLite's full-text search always accepts.
+//! What somebody looks for: wanted words, strict parts, and filters.
 
 use longhaul_core::clock::Date;
 
 use crate::observation::Kind;
 
-/// At most this many words and phrases count.
-const TERMS: usize = 32;
+/// At most this many words and phrases are read.
+const TERMS: usize = 1_024;
+
+/// At most this many stand in an expression.
+const IN_EXPRESSION: usize = 32;
+
+/// A longer text is a quotation, such as an error message: nothing in it is an operator.
+const QUOTATION_CHARS: usize = 300;
 
 /// The longest of them, in characters.
 const TERM_CHARS: usize = 200;
@@ -13,7 +19,7 @@ const TERM_CHARS: usize = 200;
 /// What somebody looks for.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Query {
-    /// What must be there, in the order in which it was written.
+    /// What is wanted, and what must be there, in the order in which it was written.
     pub terms: Vec<Term>,
     /// What must not be there.
     pub excluded: Vec<Term>,
@@ -40,21 +46,35 @@ pub struct Term {
     pub is_phrase: bool,
     /// Whether a word that only begins so counts: a star stood behind it.
     pub is_prefix: bool,
+    /// Whether it must be there: it is a phrase, or has a plus before it.
+    pub is_required: bool,
 }
 
 impl Query {
     /// Reads what somebody typed; there is no wrong way to type it.
     ///
-    /// `"…"` is a phrase, `-word` must not occur; `file:`, `kind:`, `project:`, `since:` and `before:` narrow the search,
-    /// the last two with a day (`2026-01-31`). `word*` stands for every word that begins so. A kind that there is none of is
-    /// a word like all others; a day that is none is noted in [`Query::misread`].
+    /// Plain words are wanted, not required. `"…"` is a phrase that must occur, `+word` must occur, `-word` must not;
+    /// `file:`, `kind:`, `project:`, `since:` and `before:` narrow the search, the last two with a day (`2026-01-31`).
+    /// `word*` stands for every word that begins so. A kind that there is none of is a word like all others; a day that is
+    /// none is noted in [`Query::misread`]. A text of several lines, or a long one, is a quotation: all of it is plain words.
     pub fn parse(text: &str) -> Self {
         let mut query = Self::default();
-        let mut rest = text.trim_start();
+        let mut rest = text.trim();
+        if rest.contains('\n') || rest.chars().nth(QUOTATION_CHARS).is_some() {
+            for word in rest.split_whitespace() {
+                let (term, _) = take_term(word.trim_start_matches(is_quote));
+                query.add(Term { is_phrase: false, is_required: false, ..term }, false);
+            }
+            return query;
+        }
         while !rest.is_empty() {
-            let (is_excluded, piece) = match rest.strip_prefix('-') {
-                Some(piece) if !piece.is_empty() && !piece.starts_with(char::is_whitespace) => (true, piece),
-                _ => (false, rest),
+            let operand = |sign: char| {
+                rest.strip_prefix(sign).filter(|piece| piece.starts_with(|c: char| c != sign && !c.is_whitespace()))
+            };
+            let (is_excluded, is_required, piece) = match (operand('-'), operand('+')) {
+                (Some(piece), _) => (true, false, piece),
+                (None, Some(piece)) => (false, true, piece),
+                (None, None) => (false, false, rest),
             };
             let filter = filter_name(piece).filter(|_| !is_excluded);
             let (term, after) = take_term(filter.map_or(piece, |name| &piece[name.len() + 1..]));
@@ -63,7 +83,8 @@ impl Query {
                 rest = after.trim_start();
                 continue;
             }
-            let (term, after) = if filter.is_some() { take_term(piece) } else { (term, after) };
+            let (mut term, after) = if filter.is_some() { take_term(piece) } else { (term, after) };
+            term.is_required |= is_required;
             query.add(term, is_excluded);
             rest = after.trim_start();
         }
@@ -74,7 +95,7 @@ impl Query {
     ///
     /// `None` where no word remains: then there is nothing to look for but the filters.
     pub fn fts(&self) -> Option<String> {
-        let terms: Vec<&Term> = self.terms.iter().filter(is_searchable).collect();
+        let terms: Vec<&Term> = self.terms.iter().filter(is_searchable).take(IN_EXPRESSION).collect();
         let last = terms.last()?;
         // One letter begins far too many words; a sign of Chinese may be half of one.
         let goes_on = !last.is_phrase && (last.text.len() > 1) && last.text.ends_with(char::is_alphanumeric);
@@ -85,8 +106,20 @@ impl Query {
 
     /// Returns an expression for an index of words: any of the terms that must not be there occurs.
     pub fn without(&self) -> Option<String> {
-        let terms: Vec<&Term> = self.excluded.iter().filter(is_searchable).collect();
+        let terms: Vec<&Term> = self.excluded.iter().filter(is_searchable).take(IN_EXPRESSION).collect();
         Some(joined(&terms, " OR ")).filter(|any| !any.is_empty())
+    }
+
+    /// Returns the plain words, as text.
+    pub fn wanted(&self) -> String {
+        let words: Vec<&str> =
+            self.terms.iter().filter(|term| !term.is_required).map(|term| term.text.as_str()).collect();
+        words.join(" ")
+    }
+
+    /// Returns what must be there.
+    pub fn required(&self) -> impl Iterator<Item = &Term> {
+        self.terms.iter().filter(|term| term.is_required)
     }
 
     fn add(&mut self, term: Term, is_excluded: bool) {
@@ -131,7 +164,6 @@ fn filter_name(text: &str) -> Option<&'static str> {
 
 /// Takes a word, or a phrase whose closing quote may be missing, from the beginning of a text.
 fn take_term(text: &str) -> (Term, &str) {
-    let is_quote = |c: char| matches!(c, '"' | '“' | '”' | '„');
     let mut chars = text.chars();
     let is_phrase = chars.next().is_some_and(is_quote);
     let body = if is_phrase { chars.as_str() } else { text };
@@ -148,7 +180,11 @@ fn take_term(text: &str) -> (Term, &str) {
     let begun = text.trim_end_matches('*');
     let is_prefix = !is_phrase && begun.len() < text.len() && begun.ends_with(char::is_alphanumeric);
     let text = if is_prefix { begun } else { text };
-    (Term { text: text.to_owned(), is_phrase, is_prefix }, after)
+    (Term { text: text.to_owned(), is_phrase, is_prefix, is_required: is_phrase }, after)
+}
+
+fn is_quote(c: char) -> bool {
+    matches!(c, '"' | '“' | '”' | '„')
 }
 
 /// Returns whether there is anything in a term that an index of words knows.

@@ -8,6 +8,7 @@ use longhaul_transcript::{Batch, COMPACTED, Cursor, DetailKind, Origin, Turn, ma
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior, named_params};
 
 use self::links::{mark_replaced, store_links};
+use crate::recall::replies;
 use crate::{Session, Store, StoreError, cannot, told};
 
 /// Makes text fit to be stored: what is private is gone, what is too long is cut.
@@ -205,6 +206,7 @@ fn store_turn(
             .query_row((owner, origin, &turn.id, turn.origin.role(), at), |row| row.get(0))?,
     };
     let place = Place { connection, owner, origin, number };
+    let said_before = replies::text(connection, origin, number)?;
     if let Some(asked) = &asked {
         place.put_body("user", asked, at)?;
     }
@@ -258,6 +260,7 @@ fn store_turn(
             !reply.is_empty(),
             clean.leaves_open(&said),
         ))?;
+    replies::reindex(connection, origin, number, &said_before)?;
     place.put_skeleton(clean, at)
 }
 

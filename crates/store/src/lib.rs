@@ -13,6 +13,7 @@ mod line;
 mod memory;
 mod migrations;
 mod model;
+mod recall;
 mod sessions;
 mod told;
 mod turns;
@@ -40,10 +41,10 @@ pub use crate::health::{Health, SCHEMA, bridges_of, health_of, schema_of};
 pub use crate::ingest::{Clean, Work};
 pub use crate::memory::{
     Bulk, Content, Hit, KnownProject, LatestSummary, Moved, MovedCall, MovedIn, MovedTurn, NewNote, NewObservation,
-    Order, Page, PageLine, Past, PastPrompt, PastTurn, Pruned, Reading, Record, RecordId, SearchQuery, Stats, Taken,
-    What,
+    Order, Page, PageLine, Past, PastPrompt, PastTurn, Pruned, Reading, Record, RecordId, Stats, Taken, What,
 };
 pub use crate::model::{Cost, ModelJob, Rest, Retry, Reworded, Spending, Tokens, Trouble, Words};
+pub use crate::recall::{IndexProgress, SearchQuery};
 pub use crate::sessions::{NewSession, Session};
 pub use crate::turns::{Detail, Turn, Within};
 pub use crate::viewer::{Counts, Day, Entry, Moment, MomentId, Newest, Only, SessionRow};

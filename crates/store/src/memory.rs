@@ -15,12 +15,12 @@ mod projects;
 mod prompts;
 mod rank;
 pub(crate) mod records;
-mod search;
 pub(crate) mod shelves;
 mod summaries;
 mod take_in;
 mod timeline;
 mod upkeep;
+pub(crate) mod word_search;
 
 use longhaul_core::Millis;
 use longhaul_core::budget::tokens_of_bytes;
@@ -35,9 +35,9 @@ pub use self::past::{Bulk, Past, PastPrompt, PastTurn};
 pub use self::projects::KnownProject;
 pub(crate) use self::records::observed;
 pub use self::records::{Content, Record};
-pub use self::search::{Order, SearchQuery};
 pub use self::take_in::{NewObservation, Reading, Taken};
 pub use self::upkeep::{Pruned, Stats};
+pub use self::word_search::Order;
 
 /// What a record is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -95,6 +95,12 @@ pub struct Hit {
     pub title: String,
     /// Bytes of the whole record, raw tool text included: what reading it costs.
     pub chars: u64,
+    /// The text around the words that were looked for; empty where there were none.
+    pub snippet: String,
+    /// Whether it has little of what was looked for.
+    pub is_weak: bool,
+    /// Whether a newer record, which comes before it, answers the same.
+    pub is_older: bool,
 }
 
 impl Hit {
@@ -114,6 +120,9 @@ impl Hit {
             "kind": self.kind.map(Kind::as_str),
             "title": self.title,
             "tokens": self.tokens(),
+            "snippet": self.snippet,
+            "weak": self.is_weak,
+            "older": self.is_older,
         })
     }
 }

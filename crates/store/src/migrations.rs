@@ -21,6 +21,7 @@ pub(crate) const STEPS: &[&str] = &[
     include_str!("migrations/9_moved_in.sql"),
     include_str!("migrations/10_pending_replies.sql"),
     include_str!("migrations/11_prompts_by_id.sql"),
+    include_str!("migrations/12_passages.sql"),
 ];
 
 /// Brings the schema up to date.
@@ -47,6 +48,7 @@ pub(crate) fn run(connection: &mut Connection, path: &Path) -> Result<(), StoreE
     for step in STEPS.iter().skip(found as usize) {
         transaction.execute_batch(step).map_err(&failed)?;
     }
+    crate::recall::backlog::finish_if_new(&transaction).map_err(&failed)?;
     transaction.pragma_update(None, "user_version", known).map_err(&failed)?;
     transaction.commit().map_err(failed)?;
     // Every opening reads the WAL: the schema should not stay in it. Where somebody reads, a later commit does it.

@@ -3,6 +3,7 @@
 use longhaul_core::Millis;
 use rusqlite::{Connection, TransactionBehavior};
 
+use crate::recall::replies;
 use crate::{Store, StoreError, cannot, limit};
 
 /// How many turns may lie between a prompt and the reply to it, such as commands that only the client saw.
@@ -140,8 +141,10 @@ fn keep(
             number
         }
     };
+    let before = replies::text(connection, session, number)?;
     let sql = "UPDATE turns SET pending_reply = ?3 WHERE origin_session_id = ?1 AND turn_number = ?2";
-    connection.execute(sql, (session, number, reply)).map(drop)
+    connection.execute(sql, (session, number, reply))?;
+    replies::reindex(connection, session, number, &before)
 }
 
 /// Takes away the turn that a hook told of, now that the transcript has it.
@@ -156,6 +159,7 @@ pub(crate) fn forget_turn(connection: &Connection, owner: &str, origin: &str, as
         statement.query_map([origin], |row| Ok((row.get(0)?, row.get(1)?)))?.collect::<Result<_, _>>()?;
     let asked = squeeze(asked);
     for (number, _) in told.into_iter().filter(|(_, text)| squeeze(text) == asked) {
+        replies::remove(connection, origin, number)?;
         let key = (owner, origin, number);
         connection
             .execute("DELETE FROM bodies WHERE session_id = ?1 AND origin_session_id = ?2 AND turn_number = ?3", key)?;
@@ -184,8 +188,10 @@ pub(crate) fn forget_replies(connection: &Connection, origin: &str, replies: &[S
     for (number, told) in pending {
         let told = squeeze(&told);
         if replies.iter().any(|reply| reply.ends_with(&told)) {
+            let before = replies::text(connection, origin, number)?;
             let sql = "UPDATE turns SET pending_reply = NULL WHERE origin_session_id = ?1 AND turn_number = ?2";
             connection.execute(sql, (origin, number))?;
+            replies::reindex(connection, origin, number, &before)?;
         }
     }
     Ok(())

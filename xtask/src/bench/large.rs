@@ -9,11 +9,13 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
 use longhaul_core::Millis;
+use longhaul_memory::Query;
 use longhaul_store::{Order, SearchQuery, Store};
 use serde_json::json;
 
 pub(super) use self::library::Library;
 use self::library::NOW;
+use self::words::Dice;
 pub(super) use self::words::Words;
 use super::report::{Sample, ms};
 use crate::codegen::pretty;
@@ -165,7 +167,6 @@ pub(super) fn kept(kept: bool) -> &'static str {
 #[derive(Default)]
 struct Asked {
     words: Option<String>,
-    part: Option<String>,
     file: Option<String>,
     project: Option<String>,
     from: Option<Millis>,
@@ -174,14 +175,19 @@ struct Asked {
 }
 
 fn measure(store: &Store, words: &Words, library: &Library) -> Result<Vec<Sample>> {
-    let common = |n: usize| format!("\"{}\"", words.ranked(n));
-    let rare = |n: usize| format!("\"{}\"", words.ranked(words.len() / 2 + n * 97));
-    let middling = |n: usize| format!("\"{}\"", words.ranked(200 + n * 13));
+    let common = |n: usize| words.ranked(n).to_owned();
+    let rare = |n: usize| words.ranked(words.len() / 2 + n * 97).to_owned();
+    let middling = |n: usize| words.ranked(200 + n * 13).to_owned();
+    // As words are in prose: many common ones, some rare.
+    let prose = |n: usize, count: usize| {
+        let mut dice = Dice(n as u64 + 1);
+        words.sentence(&mut dice, count)
+    };
     let file = |n: usize| library.files[n * 7919 % library.files.len()].as_str();
     let project = |n: usize| library.projects[n % library.projects.len()].clone();
     let day = |days: u64| Some(Millis(NOW - days * 86_400_000));
     type Ask<'a> = Box<dyn Fn(usize) -> Asked + 'a>;
-    let rows: [(&'static str, Ask<'_>); 14] = [
+    let rows: [(&'static str, Ask<'_>); 17] = [
         ("one word, common", Box::new(|n| Asked { words: Some(common(n)), ..Asked::default() })),
         ("one word, middling", Box::new(|n| Asked { words: Some(middling(n)), ..Asked::default() })),
         ("one word, rare", Box::new(|n| Asked { words: Some(rare(n)), ..Asked::default() })),
@@ -195,18 +201,20 @@ fn measure(store: &Store, words: &Words, library: &Library) -> Result<Vec<Sample
         ),
         (
             "the first five letters of a word",
-            Box::new(|n| Asked {
-                words: Some(format!("\"{}\"*", &words.ranked(40 + n * 31)[..5])),
-                ..Asked::default()
-            }),
+            Box::new(|n| Asked { words: Some(words.ranked(40 + n * 31)[..5].to_owned()), ..Asked::default() }),
         ),
         (
             "a part of a word",
             Box::new(|n| {
                 let word = words.ranked(n * 41);
-                let part = word[1..].to_owned();
-                Asked { words: Some(format!("\"{part}\"")), part: Some(part), ..Asked::default() }
+                Asked { words: Some(word[1..].to_owned()), ..Asked::default() }
             }),
+        ),
+        ("three words", Box::new(|n| Asked { words: Some(prose(n, 3)), ..Asked::default() })),
+        ("a paragraph of 60 words", Box::new(|n| Asked { words: Some(prose(n, 60)), ..Asked::default() })),
+        (
+            "a paragraph of 60 words in a project",
+            Box::new(|n| Asked { words: Some(prose(n, 60)), project: Some(project(n)), ..Asked::default() }),
         ),
         ("a file", Box::new(|n| Asked { file: Some(file(n).to_owned()), ..Asked::default() })),
         (
@@ -252,10 +260,9 @@ fn measure(store: &Store, words: &Words, library: &Library) -> Result<Vec<Sample
 }
 
 fn search(store: &Store, asked: &Asked) -> Result<usize> {
-    let parts: Vec<&str> = asked.part.as_deref().into_iter().collect();
+    let typed = asked.words.as_deref().map(Query::parse);
     let query = SearchQuery {
-        words: asked.words.as_deref(),
-        parts: &parts,
+        query: typed.as_ref(),
         file: asked.file.as_deref(),
         project_key: asked.project.as_deref(),
         from: asked.from,

@@ -117,8 +117,11 @@ pub(crate) fn record(record: &Record) -> String {
         prompt.unwrap_or_default()
     );
     match &record.content {
-        Content::Prompt(prompt) => {
+        Content::Prompt { prompt, reply } => {
             let _ = write!(text, "prompt\n{place}\n\n{prompt}\n");
+            if !reply.trim().is_empty() {
+                let _ = write!(text, "\n## reply\n{}\n", reply.trim());
+            }
         }
         Content::Observation { observation, made_by, repeats, input, output, .. } => {
             let repeats = Some(*repeats).filter(|repeats| *repeats > 0).map(|times| format!(", {times} times more"));

@@ -61,9 +61,27 @@ fn a_filter_that_cannot_be_is_a_word() {
 }
 
 #[test]
+fn plain_words_are_wanted_and_marked_ones_required() {
+    let query = Query::parse("why +stall \"two words\" -parser importer --flag");
+    assert_eq!(query.wanted(), "why importer --flag");
+    let required: Vec<&str> = query.required().map(|term| term.text.as_str()).collect();
+    assert_eq!(required, ["stall", "two words"]);
+    assert_eq!(query.excluded[0].text, "parser");
+}
+
+#[test]
+fn nothing_in_a_quotation_is_an_operator() {
+    let query = Query::parse("error: cannot open \"x.db\"\n  -parser file:src/a.rs +b");
+    assert_eq!(query.wanted(), "error: cannot open x.db -parser file:src/a.rs +b");
+    assert_eq!((query.excluded.len(), query.file), (0, None));
+    assert_eq!(Query::parse(&format!("-x {}", "word ".repeat(80))).excluded.len(), 0);
+}
+
+#[test]
 fn long_text_is_cut() {
     let query = Query::parse(&"word ".repeat(2_000));
-    assert_eq!(query.terms.len(), 32);
+    assert_eq!(query.terms.len(), 1_024);
+    assert_eq!(query.fts().unwrap().matches("word").count(), 32);
     let long = Query::parse(&"x".repeat(10_000)).fts().unwrap();
     assert_eq!(long.len(), 203);
 }

@@ -53,19 +53,12 @@ impl Wanted {
 /// Finds it, in the project with this key or in all.
 pub fn find(store: &Store, wanted: &Wanted, project_key: Option<&str>) -> Result<Vec<Hit>, StoreError> {
     let query = &wanted.query;
-    let words = query.fts();
-    // A word that no index knows, such as an emoji, is nowhere; a star is everything.
-    if words.is_none() && query.terms.iter().any(|term| term.text != "*") {
-        return Ok(Vec::new());
-    }
-    let without = query.without();
-    let parts: Vec<&str> = query.terms.iter().map(|term| term.text.as_str()).collect();
     let kinds: Vec<Kind> = wanted.kinds.iter().copied().chain(query.kind.filter(|_| wanted.kinds.is_empty())).collect();
     let day_before = |date: Date| Millis(midnight(date).0.saturating_sub(1));
     store.search(&SearchQuery {
-        words: words.as_deref(),
-        parts: &parts,
-        without: without.as_deref(),
+        // A star stands for everything.
+        query: Some(query)
+            .filter(|query| query.terms.iter().any(|term| term.text != "*") || !query.excluded.is_empty()),
         project_key,
         session: wanted.session.as_deref(),
         kinds: &kinds,

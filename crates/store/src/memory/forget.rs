@@ -3,8 +3,10 @@
 use longhaul_core::Millis;
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior};
 
+use super::place::project_number;
 use super::upkeep::give_back;
 use super::{RecordId, What};
+use crate::recall::{index, replies};
 use crate::{Store, StoreError, cannot};
 
 impl Store {
@@ -17,7 +19,10 @@ impl Store {
         self.forgetting(|connection| match id.what {
             What::Prompt => forget_prompt(connection, id.id),
             What::Observation => forget_observation(connection, id.id),
-            What::Summary => Ok(connection.execute("DELETE FROM session_summaries WHERE id = ?1", [id.id])? > 0),
+            What::Summary => {
+                index::remove(connection, What::Summary, id.id)?;
+                Ok(connection.execute("DELETE FROM session_summaries WHERE id = ?1", [id.id])? > 0)
+            }
         })
     }
 
@@ -39,8 +44,10 @@ impl Store {
             for session in &sessions {
                 empty_session(connection, session, at.0 as i64)?;
             }
-            let sql = "DELETE FROM observations WHERE project_id = (SELECT id FROM projects WHERE project_key = ?1)";
-            connection.execute(sql, [project_key])?;
+            if let Some(project) = project_number(connection, project_key)? {
+                index::remove_project(connection, project)?;
+                connection.execute("DELETE FROM observations WHERE project_id = ?1", [project])?;
+            }
             Ok(sessions.len())
         })
     }
@@ -54,6 +61,13 @@ impl Store {
                 .collect::<Result<_, _>>()?;
             for session in &sessions {
                 empty_session(connection, session, at.0 as i64)?;
+            }
+            let projects: Vec<i64> = connection
+                .prepare("SELECT id FROM projects")?
+                .query_map([], |row| row.get(0))?
+                .collect::<Result<_, _>>()?;
+            for project in projects {
+                index::remove_project(connection, project)?;
             }
             connection.execute("DELETE FROM observations", [])?;
             Ok(sessions.len())
@@ -87,6 +101,15 @@ fn forget_prompt(connection: &Connection, id: i64) -> rusqlite::Result<bool> {
         )
         .optional()?;
     let Some((session_row, session, number, prompt)) = found else { return Ok(false) };
+    // The replies are part of what is remembered of the prompt, and go with it.
+    let answered = replies::of_prompt(connection, id)?;
+    index::remove(connection, What::Prompt, id)?;
+    for (origin, turn) in answered {
+        delete_of_turn(connection, "bodies", &origin, turn, "AND role = 'assistant'")?;
+        delete_of_turn(connection, "skeletons", &origin, turn, "")?;
+        let sql = "UPDATE turns SET pending_reply = NULL WHERE origin_session_id = ?1 AND turn_number = ?2";
+        connection.execute(sql, (origin, turn))?;
+    }
     connection.execute("DELETE FROM user_prompts WHERE id = ?1", [id])?;
     drop_summaries(connection, session_row, number)?;
     connection.execute(
@@ -147,6 +170,7 @@ fn forget_observation(connection: &Connection, id: i64) -> rusqlite::Result<bool
             drop_raw(connection, session, call)?;
         }
     }
+    index::remove(connection, What::Observation, id)?;
     connection.execute("DELETE FROM observations WHERE id = ?1", [id])?;
     Ok(true)
 }
@@ -154,8 +178,14 @@ fn forget_observation(connection: &Connection, id: i64) -> rusqlite::Result<bool
 /// Deletes what a rule has made of a session from one of its prompts on: it tells of everything up to there, in the same
 /// words.
 fn drop_summaries(connection: &Connection, session: i64, prompt: i64) -> rusqlite::Result<()> {
-    let sql = "DELETE FROM session_summaries WHERE session_id = ?1 AND prompt_number >= ?2 AND made_by = 'rule'";
-    connection.execute(sql, (session, prompt)).map(drop)
+    let sql = "SELECT id FROM session_summaries WHERE session_id = ?1 AND prompt_number >= ?2 AND made_by = 'rule'";
+    let ids: Vec<i64> =
+        connection.prepare(sql)?.query_map((session, prompt), |row| row.get(0))?.collect::<Result<_, _>>()?;
+    for id in ids {
+        index::remove(connection, What::Summary, id)?;
+        connection.execute("DELETE FROM session_summaries WHERE id = ?1", [id])?;
+    }
+    Ok(())
 }
 
 /// Deletes a call's raw text, and the line of its turn, which may quote it.
@@ -195,6 +225,7 @@ fn empty_session(connection: &Connection, session: &str, at: i64) -> rusqlite::R
         .query_row("SELECT id FROM sessions WHERE session_id = ?1", [session], |row| row.get(0))
         .optional()?;
     let Some(row) = row else { return Ok(false) };
+    index::remove_session(connection, row)?;
     for table in ["user_prompts", "observations", "session_summaries"] {
         connection.execute(&format!("DELETE FROM {table} WHERE session_id = ?1"), [row])?;
     }

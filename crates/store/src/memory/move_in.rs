@@ -6,7 +6,7 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior};
 
 use super::notes::save;
-use super::past::{Last, SAME_PROMPT_MS, SUMMARIES};
+use super::past::{Last, SAME_PROMPT_MS, index_summaries};
 use super::place::Place;
 use super::prompts::remember;
 use super::summaries::write;
@@ -133,7 +133,7 @@ impl Bulk<'_> {
             let summary: i64 = transaction.prepare_cached(sql)?.query_row([], |row| row.get(0))?;
             let done = work(&transaction, summary)?;
             last.index_what_follows(&transaction)?;
-            transaction.prepare_cached(SUMMARIES)?.execute([summary])?;
+            index_summaries(&transaction, summary)?;
             transaction.commit()?;
             Ok(done)
         };

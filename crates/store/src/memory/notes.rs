@@ -4,7 +4,9 @@ use longhaul_core::Millis;
 use longhaul_memory::{Kind, MadeBy};
 use rusqlite::{Connection, TransactionBehavior};
 
+use super::What;
 use super::place::{Place, number_project};
+use crate::recall::index;
 use crate::{Store, StoreError, cannot};
 
 /// A note, to be stored.
@@ -47,7 +49,7 @@ pub(super) fn save(connection: &Connection, note: &NewNote<'_>) -> rusqlite::Res
         Some(place) => (Some(place.session), place.project, place.prompts),
         None => (None, number_project(connection, note.project_key, note.project)?, 0),
     };
-    connection.query_row(
+    let id = connection.query_row(
         "INSERT INTO observations (session_id, project_id, prompt_number, kind, tool_name, title, narrative, facts,
                                    files_read, files_modified, made_by, created_at)
          VALUES (?1, ?2, ?3, ?4, '', ?5, ?6, '[]', '[]', '[]', ?7, ?8) RETURNING id",
@@ -62,5 +64,7 @@ pub(super) fn save(connection: &Connection, note: &NewNote<'_>) -> rusqlite::Res
             note.at.0 as i64,
         ),
         |row| row.get(0),
-    )
+    )?;
+    index::add(connection, What::Observation, id)?;
+    Ok(id)
 }

@@ -9,6 +9,8 @@ use super::place::Place;
 use super::prompts::remember;
 use super::summaries::write;
 use super::take_in::{Desk, NewObservation, Taken};
+use crate::recall::backlog::keeps_words;
+use crate::recall::replies;
 use crate::{SETTINGS, Store, StoreError, cannot};
 
 /// How far apart the hook's clock and the transcript's may be for one and the same prompt.
@@ -45,8 +47,15 @@ const INDEXES: [(&str, &str); 4] = [
     ),
 ];
 
-/// The same for summaries.
-pub(super) const SUMMARIES: &str =
+/// Does for summaries behind `last` what the triggers would do.
+pub(super) fn index_summaries(connection: &Connection, last: i64) -> rusqlite::Result<()> {
+    if keeps_words(connection)? {
+        connection.prepare_cached(SUMMARIES)?.execute([last])?;
+    }
+    Ok(())
+}
+
+const SUMMARIES: &str =
     "INSERT INTO summary_words (rowid, request, investigated, learned, completed, next_steps, scope)
      SELECT id, request, investigated, learned, completed, next_steps, scope FROM session_summaries
      WHERE id > ?1 ORDER BY id";
@@ -148,6 +157,16 @@ impl Bulk<'_> {
         write(&mut self.store.connection).map_err(cannot("take the past session in"))
     }
 
+    /// Adds the replies of a session to the prompts that they answer, where those were stored after them.
+    pub fn link_replies(&mut self, session: &str) -> Result<(), StoreError> {
+        let link = |connection: &mut Connection| {
+            let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+            replies::link_session(&transaction, session)?;
+            transaction.commit()
+        };
+        link(&mut self.store.connection).map_err(cannot("add the replies to the index"))
+    }
+
     /// Writes what a session came to, as [`Store::write_summary`] does by rule.
     pub fn write_past_summary(
         &mut self,
@@ -183,7 +202,7 @@ fn write_new_summary(
     let sql = "SELECT coalesce(max(id), 0) FROM session_summaries";
     let last: i64 = transaction.prepare_cached(sql)?.query_row([], |row| row.get(0))?;
     let written = write(&transaction, session, prompt_number, summary, MadeBy::Rule, at.0 as i64)?;
-    transaction.prepare_cached(SUMMARIES)?.execute([last])?;
+    index_summaries(&transaction, last)?;
     transaction.commit()?;
     Ok(written)
 }
@@ -204,7 +223,8 @@ impl Last {
     }
 
     pub(super) fn index_what_follows(&self, connection: &Connection) -> rusqlite::Result<()> {
-        for (table, sql) in INDEXES {
+        let keeps_words = keeps_words(connection)?;
+        for (table, sql) in INDEXES.into_iter().filter(|(_, sql)| keeps_words || !sql.contains("_words")) {
             let last = if table == "observations" { self.observation } else { self.prompt };
             connection.prepare_cached(sql)?.execute([last])?;
         }

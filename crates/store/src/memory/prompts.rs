@@ -3,7 +3,9 @@
 use longhaul_core::Millis;
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior};
 
+use super::What;
 use super::place::Place;
+use crate::recall::index;
 use crate::{Store, StoreError, cannot};
 
 /// Finds a prompt's number by its id.
@@ -94,12 +96,13 @@ pub(super) fn remember(
             )?
             .execute((place.session, number, prompt))?;
     }
-    connection
+    let id = connection
         .prepare_cached(
             "INSERT INTO user_prompts (session_id, project_id, prompt_number, prompt_id, prompt, created_at)
              VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
         )?
-        .execute((place.session, place.project, number, prompt_id, prompt, at))?;
+        .insert((place.session, place.project, number, prompt_id, prompt, at))?;
+    index::add(connection, What::Prompt, id)?;
     Ok(Some(number))
 }
 

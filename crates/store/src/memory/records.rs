@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use super::shelves::Candidate;
 use super::{Hit, RecordId, What, millis};
 use crate::ingest::owner;
+use crate::recall::replies;
 use crate::{Store, StoreError, cannot, limit};
 
 /// A whole record.
@@ -34,8 +35,8 @@ pub struct Record {
 /// What a record says.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Content {
-    /// What somebody asked.
-    Prompt(String),
+    /// What somebody asked, and what was replied; that is empty where it is not known.
+    Prompt { prompt: String, reply: String },
     /// What a tool call did, or a note.
     Observation {
         observation: Observation,
@@ -65,7 +66,7 @@ impl Record {
             "created_at": self.at.0,
         });
         let rest = match &self.content {
-            Content::Prompt(prompt) => json!({ "prompt": prompt }),
+            Content::Prompt { prompt, reply } => json!({ "prompt": prompt, "reply": reply }),
             Content::Observation { observation, made_by, tool_use_id, repeats, input, output } => json!({
                 "kind": observation.kind.as_str(),
                 "tool_name": observation.tool,
@@ -190,13 +191,16 @@ pub(crate) fn record(connection: &Connection, id: RecordId, raw_text: RawText) -
             prompt_number: row.get(3)?,
             at: millis(row.get(4)?),
             content: match id.what {
-                What::Prompt => Content::Prompt(row.get(5)?),
+                What::Prompt => Content::Prompt { prompt: row.get(5)?, reply: String::new() },
                 What::Observation => observation(row)?,
                 What::Summary => summary(row)?,
             },
         })
     };
     let mut found = connection.prepare_cached(&sql)?.query_row([id.id], read).optional()?;
+    if let Some(Record { content: Content::Prompt { reply, .. }, .. }) = &mut found {
+        *reply = replies::to_prompt(connection, id.id)?;
+    }
     if raw_text == RawText::With
         && let Some(Record { session: Some(session), content, .. }) = &mut found
         && let Content::Observation { tool_use_id: Some(call), input, output, .. } = content
@@ -297,6 +301,9 @@ pub(crate) fn hit(connection: &Connection, one: Candidate) -> rusqlite::Result<H
         kind: Kind::from_name(&one.kind),
         title,
         chars,
+        snippet: String::new(),
+        is_weak: false,
+        is_older: false,
     })
 }
 

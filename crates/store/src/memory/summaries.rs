@@ -2,9 +2,11 @@
 
 use longhaul_core::Millis;
 use longhaul_memory::{MadeBy, Summary};
-use rusqlite::{Connection, TransactionBehavior, named_params};
+use rusqlite::{Connection, OptionalExtension, TransactionBehavior, named_params};
 
+use super::What;
 use super::place::Place;
+use crate::recall::index;
 use crate::{Store, StoreError, cannot};
 
 /// Who may overwrite whom: everybody a rule and their own, a person everybody.
@@ -55,6 +57,14 @@ pub(super) fn write(
         return Ok(false);
     }
     let Summary { request, investigated, learned, completed, next_steps } = summary;
+    let known: Option<i64> = connection
+        .prepare_cached("SELECT id FROM session_summaries WHERE session_id = ?1 AND prompt_number = ?2")?
+        .query_row((place.session, prompt_number), |row| row.get(0))
+        .optional()?;
+    let before = match known {
+        Some(id) => index::before_change(connection, What::Summary, id)?,
+        None => None,
+    };
     // The same words again are no news, and the index need not be told.
     let sql = format!(
         "INSERT INTO session_summaries AS old (session_id, project_id, prompt_number, request, investigated, learned,
@@ -65,22 +75,31 @@ pub(super) fn write(
              completed = excluded.completed, next_steps = excluded.next_steps, made_by = excluded.made_by,
              created_at = excluded.created_at
          WHERE {MAY_OVERWRITE} AND (old.request, old.investigated, old.learned, old.completed, old.next_steps, old.made_by)
-               IS NOT (:request, :investigated, :learned, :completed, :next, :maker)"
+               IS NOT (:request, :investigated, :learned, :completed, :next, :maker)
+         RETURNING id"
     );
-    let rows = connection.execute(
-        &sql,
-        named_params! {
-            ":session": place.session,
-            ":project": place.project,
-            ":prompt": prompt_number,
-            ":request": request,
-            ":investigated": investigated,
-            ":learned": learned,
-            ":completed": completed,
-            ":next": next_steps,
-            ":maker": made_by.as_str(),
-            ":at": at,
-        },
-    )?;
-    Ok(rows > 0)
+    let changed: Option<i64> = connection
+        .prepare_cached(&sql)?
+        .query_row(
+            named_params! {
+                ":session": place.session,
+                ":project": place.project,
+                ":prompt": prompt_number,
+                ":request": request,
+                ":investigated": investigated,
+                ":learned": learned,
+                ":completed": completed,
+                ":next": next_steps,
+                ":maker": made_by.as_str(),
+                ":at": at,
+            },
+            |row| row.get(0),
+        )
+        .optional()?;
+    match (changed, known) {
+        (Some(id), Some(_)) => index::replace(connection, What::Summary, id, before)?,
+        (Some(id), None) => index::add(connection, What::Summary, id)?,
+        (None, _) => {}
+    }
+    Ok(changed.is_some())
 }

@@ -6,9 +6,11 @@ use longhaul_core::Millis;
 use longhaul_memory::{Kind, MadeBy, Observation};
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior, named_params};
 
+use super::What;
 use super::place::Place;
 use super::prompts::numbered;
 use crate::ingest::owner;
+use crate::recall::index;
 use crate::{Store, StoreError, cannot};
 
 /// A tool call, to be remembered. Nothing private is in it any more, and nothing too long.
@@ -217,7 +219,8 @@ impl<'a> Desk<'a> {
     }
 
     fn store(&self, call: &NewObservation<'_>, observation: &Observation, prompt: i64) -> rusqlite::Result<()> {
-        self.connection
+        let id = self
+            .connection
             .prepare_cached(
                 "INSERT INTO observations (session_id, project_id, prompt_number, tool_use_id, kind, tool_name, title,
                                            narrative, facts, files_read, files_modified, command_key, fold_key, made_by,
@@ -225,7 +228,7 @@ impl<'a> Desk<'a> {
                  VALUES (:session, :project, :prompt, :call, :kind, :tool, :title, :narrative, :facts, :read, :modified,
                          :command, :fold, :maker, :at)",
             )?
-            .execute(named_params! {
+            .insert(named_params! {
                 ":session": self.place.session,
                 ":project": self.place.project,
                 ":prompt": prompt,
@@ -241,8 +244,8 @@ impl<'a> Desk<'a> {
                 ":fold": call.fold_key,
                 ":maker": call.made_by.as_str(),
                 ":at": call.at.0 as i64,
-            })
-            .map(drop)
+            })?;
+        index::add(self.connection, What::Observation, id)
     }
 
     /// Stores what went in and came out, unless the transcript has brought it already.

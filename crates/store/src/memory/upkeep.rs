@@ -5,10 +5,17 @@ use rusqlite::{Connection, OptionalExtension, TransactionBehavior};
 
 use super::millis;
 use super::shelves::SHELVES;
+use crate::recall::backlog;
 use crate::{Store, StoreError, cannot};
 
 /// How many free pages one call gives back at most.
 const PAGES: usize = 1_000;
+
+/// The index of passages.
+const PASSAGES: &str = "passage_terms";
+
+/// How many records a rebuilt index takes in at a time.
+const REBUILT_AT_ONCE: usize = 1_000;
 
 /// How much there is.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -99,9 +106,9 @@ impl Store {
 
     /// Writes the whole file anew, without gaps, without anything that was deleted, and able to shrink by itself.
     pub fn vacuum(&mut self) -> Result<(), StoreError> {
-        let indexes = SHELVES.iter().flat_map(|shelf| std::iter::once(shelf.words).chain(shelf.trigrams));
+        let indexes = self.indexes().map_err(cannot("vacuum the database"))?;
         let optimize: String =
-            indexes.map(|index| format!("INSERT INTO {index} ({index}) VALUES ('optimize');")).collect();
+            indexes.iter().map(|index| format!("INSERT INTO {index} ({index}) VALUES ('optimize');")).collect();
         self.connection
             .execute_batch(&format!(
                 "{optimize} PRAGMA auto_vacuum = incremental; VACUUM; PRAGMA wal_checkpoint(TRUNCATE);"
@@ -118,8 +125,10 @@ impl Store {
             .and_then(|mut statement| statement.query_map([], |row| row.get(0))?.collect())
             .map_err(&failed)?;
         problems.retain(|problem| problem != "ok");
-        for index in SHELVES.iter().flat_map(|shelf| std::iter::once(shelf.words).chain(shelf.trigrams)) {
-            let sql = format!("INSERT INTO {index} ({index}, rank) VALUES ('integrity-check', 1)");
+        for index in self.indexes().map_err(&failed)? {
+            // The index of passages has no text to be compared with.
+            let level = if index == PASSAGES { 0 } else { 1 };
+            let sql = format!("INSERT INTO {index} ({index}, rank) VALUES ('integrity-check', {level})");
             match self.connection.execute(&sql, []) {
                 Ok(_) => {}
                 Err(error) if crate::is_damage(&error) => problems.push(format!("{index}: {error}")),
@@ -132,12 +141,29 @@ impl Store {
     /// Builds the search indexes anew from the records.
     pub fn rebuild_indexes(&self) -> Result<(), StoreError> {
         let failed = cannot("rebuild the indexes");
-        for index in SHELVES.iter().flat_map(|shelf| std::iter::once(shelf.words).chain(shelf.trigrams)) {
-            self.connection
-                .execute(&format!("INSERT INTO {index} ({index}) VALUES ('rebuild')"), [])
-                .map_err(&failed)?;
+        let rebuild = || {
+            for index in self.indexes()?.into_iter().filter(|index| *index != PASSAGES) {
+                self.connection.execute(&format!("INSERT INTO {index} ({index}) VALUES ('rebuild')"), [])?;
+            }
+            backlog::begin_again(&self.connection)?;
+            while backlog::build(&self.connection, REBUILT_AT_ONCE)? {}
+            Ok(())
+        };
+        rebuild().map_err(failed)
+    }
+
+    /// Returns the full-text indexes that there are.
+    fn indexes(&self) -> rusqlite::Result<Vec<&'static str>> {
+        let all = SHELVES.iter().flat_map(|shelf| std::iter::once(shelf.words).chain(shelf.trigrams)).chain([PASSAGES]);
+        let sql = "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?1";
+        let mut known = self.connection.prepare(sql)?;
+        let mut there = Vec::new();
+        for index in all {
+            if known.exists([index])? {
+                there.push(index);
+            }
         }
-        Ok(())
+        Ok(there)
     }
 }
 

@@ -6,7 +6,8 @@ use rusqlite::{Connection, OptionalExtension};
 
 use super::at_once;
 use super::budget::{Tokens, spend};
-use crate::{Store, StoreError};
+use crate::recall::index;
+use crate::{Store, StoreError, What};
 
 /// Better words for the records of a prompt. Nothing private is in them any more, and nothing too long.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -109,18 +110,22 @@ fn finish(
     let mut reworded = Reworded::default();
     if let Some((id, summary)) = &words.summary {
         let Summary { request, investigated, learned, completed, next_steps } = summary;
+        let before = index::before_change(connection, What::Summary, *id)?;
         // Its time stays: it is as old as what it tells.
         reworded.summaries = connection.execute(
             "UPDATE session_summaries SET request = ?2, investigated = ?3, learned = ?4, completed = ?5,
                     next_steps = ?6, made_by = 'model' WHERE id = ?1 AND made_by = 'rule'",
             (id, request, investigated, learned, completed, next_steps),
         )?;
+        index::replace(connection, What::Summary, *id, before)?;
     }
     let mut statement = connection.prepare_cached(
         "UPDATE observations SET title = ?2, narrative = ?3, made_by = 'model' WHERE id = ?1 AND made_by = 'rule'",
     )?;
     for (id, title, narrative) in &words.observations {
+        let before = index::before_change(connection, What::Observation, *id)?;
         reworded.observations += statement.execute((id, title, narrative))?;
+        index::replace(connection, What::Observation, *id, before)?;
     }
     put_off(connection, prompt, Retry::Never, at)?;
     connection.execute("DELETE FROM model_trouble", [])?;

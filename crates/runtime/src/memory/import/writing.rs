@@ -62,6 +62,8 @@ impl<'a> Writer<'a> {
     }
 
     pub(super) fn piece(&mut self, bulk: &mut Bulk<'_>, batch: Batch, parts: Vec<Part>) -> Result<(), Error> {
+        // The prompts first: the replies are stored as theirs.
+        self.store(bulk, parts)?;
         if self.turns == Turns::Here && batch.cursor != self.session.cursor {
             let (store, expected) = (bulk.plain(), self.session.cursor.clone());
             let is_ours = store.ingest(&self.session, &expected, &batch, &self.keeper, self.env.now)?;
@@ -71,7 +73,7 @@ impl<'a> Writer<'a> {
                 self.turns = Turns::Apart;
             }
         }
-        self.store(bulk, parts)
+        Ok(())
     }
 
     pub(super) fn end(
@@ -90,6 +92,7 @@ impl<'a> Writer<'a> {
             let session = Session { transcript: self.session.transcript.clone(), ..session };
             catch_up(bulk.plain(), &session, self.keeper, self.env.now, u64::MAX, None)?;
         }
+        bulk.link_replies(&id)?;
         if let Some(summary) = &summary {
             let is_new = bulk.write_past_summary(&id, self.prompt_number, summary, last_at)?;
             imported.summaries += usize::from(is_new);

@@ -1,13 +1,17 @@
-//! Finding records again, in bounded time however many there are.
+//! Finding records by the indexes of words and trigrams, in bounded time however many there are.
+//!
+//! The indexes of words answer until the index of passages is built (see `recall::backlog`); the trigrams answer for parts
+//! of words afterwards, too.
+
+use std::ops::Deref;
 
 use longhaul_core::Millis;
-use longhaul_memory::Kind;
 use rusqlite::{Connection, OptionalExtension, params_from_iter};
 
 use super::place::project_number;
 use super::shelves::{Candidate, SHELVES, Shelf};
 use super::{Hit, What, rank, records};
-use crate::{Store, StoreError, cannot};
+use crate::recall::{Key, SearchQuery};
 
 /// How many matches of a file's name are looked at together with words.
 const MOST_FILES: usize = 10_000;
@@ -21,36 +25,26 @@ const MONTH_MS: i64 = 2_592_000_000;
 /// More months than this are not worth looking up one by one.
 const MOST_MONTHS: i64 = 36;
 
-/// What is looked for.
-#[derive(Debug, Clone, Default)]
-pub struct SearchQuery<'a> {
+/// What is looked for, as the indexes of words are asked.
+#[derive(Debug, Clone)]
+struct WordQuery<'a> {
     /// Words, as an FTS5 expression of quoted strings, such as `"parse" "conf"*`.
-    pub words: Option<&'a str>,
+    words: Option<&'a str>,
     /// Texts that are looked for within words, all of them, where `words` find less than `limit`. Plain text; shorter
     /// than three characters finds nothing.
-    pub parts: &'a [&'a str],
+    parts: &'a [&'a str],
     /// Words that must not be there, as an FTS5 expression of quoted strings.
-    pub without: Option<&'a str>,
-    /// Only this project.
-    pub project_key: Option<&'a str>,
-    /// Only this session.
-    pub session: Option<&'a str>,
-    /// Only observations of these kinds; empty for everything.
-    pub kinds: &'a [Kind],
-    /// Only observations of a file whose path contains this.
-    pub file: Option<&'a str>,
-    /// Nothing older.
-    pub from: Option<Millis>,
-    /// Nothing newer.
-    pub to: Option<Millis>,
-    /// Only these; empty for everything.
-    pub what: &'a [What],
-    /// What comes first.
-    pub order: Order,
-    /// How many at most.
-    pub limit: usize,
-    /// How many to leave out first.
-    pub offset: usize,
+    without: Option<&'a str>,
+    /// The rest.
+    query: &'a SearchQuery<'a>,
+}
+
+impl<'a> Deref for WordQuery<'a> {
+    type Target = SearchQuery<'a>;
+
+    fn deref(&self) -> &SearchQuery<'a> {
+        self.query
+    }
 }
 
 /// What comes first.
@@ -84,22 +78,56 @@ impl Order {
     }
 }
 
-impl Store {
-    /// Returns the records that a query finds, one line each.
-    ///
-    /// Where more than 1,000 observations match, the best are the best of the 1,000 that were stored last; of prompts and
-    /// summaries, which are longer and fewer, of 300.
-    pub fn search(&self, query: &SearchQuery<'_>) -> Result<Vec<Hit>, StoreError> {
-        let found = match find(&self.connection, query) {
-            // The records are whole, and the indexes are made of them.
-            Err(error) if crate::is_damage(&error) && self.rebuild_indexes().is_ok() => find(&self.connection, query),
-            found => found,
-        };
-        found.map_err(cannot("search the memory"))
+/// Returns the records that a query finds, one line each.
+///
+/// Where more than 1,000 observations match, the best are the best of the 1,000 that were stored last; of prompts and
+/// summaries, which are longer and fewer, of 300.
+pub(crate) fn find(connection: &Connection, query: &SearchQuery<'_>) -> rusqlite::Result<Vec<Hit>> {
+    let typed = query.query.cloned().unwrap_or_default();
+    let (words, without) = (typed.fts(), typed.without());
+    // A word that no index knows, such as an emoji, is nowhere; a star is everything.
+    if words.is_none() && typed.terms.iter().any(|term| term.text != "*") {
+        return Ok(Vec::new());
     }
+    let parts: Vec<&str> = typed.terms.iter().map(|term| term.text.as_str()).collect();
+    find_words(connection, &WordQuery { words: words.as_deref(), parts: &parts, without: without.as_deref(), query })
 }
 
-fn find(connection: &Connection, query: &SearchQuery<'_>) -> rusqlite::Result<Vec<Hit>> {
+/// Returns the records whose title, prompt or path has all parts somewhere, the last stored first.
+pub(crate) fn having_parts(
+    connection: &Connection,
+    query: &SearchQuery<'_>,
+    parts: &[String],
+) -> rusqlite::Result<Vec<Key>> {
+    let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
+    let query = WordQuery { words: None, parts: &parts, without: None, query };
+    let Some(filter) = Filter::new(connection, &query)? else { return Ok(Vec::new()) };
+    let mut found = Vec::new();
+    for shelf in SHELVES.iter().filter(|shelf| filter.takes(shelf.what) && !filter.parts.is_empty()) {
+        let all = filter.search_parts(connection, shelf)?;
+        found.extend(all.into_iter().map(|one| Key::new(one.project, one.what, one.id)));
+    }
+    Ok(found)
+}
+
+/// Returns the observations with a path that may contain a text, the last stored first; `None` where the text is too
+/// short to be looked up.
+pub(crate) fn files_like(
+    connection: &Connection,
+    project: Option<i64>,
+    file: &str,
+) -> rusqlite::Result<Option<Vec<i64>>> {
+    let expression = trigram_expression(project, [in_json(file).as_str()]);
+    if trigrams(&in_json(file)).is_empty() {
+        return Ok(None);
+    }
+    let sql = format!(
+        "SELECT rowid FROM observation_trigrams WHERE observation_trigrams MATCH ?1 ORDER BY rowid DESC LIMIT {MOST_FILES}"
+    );
+    connection.prepare_cached(&sql)?.query_map([expression], |row| row.get(0))?.collect::<Result<_, _>>().map(Some)
+}
+
+fn find_words(connection: &Connection, query: &WordQuery<'_>) -> rusqlite::Result<Vec<Hit>> {
     let Some(filter) = Filter::new(connection, query)? else { return Ok(Vec::new()) };
     let wanted = query.limit.saturating_add(query.offset);
     let mut found = Vec::new();
@@ -135,7 +163,7 @@ fn find(connection: &Connection, query: &SearchQuery<'_>) -> rusqlite::Result<Ve
 
 /// A query, as the tables need it.
 struct Filter<'a> {
-    query: &'a SearchQuery<'a>,
+    query: &'a WordQuery<'a>,
     project: Option<i64>,
     session: Option<i64>,
     from: i64,
@@ -149,7 +177,7 @@ struct Filter<'a> {
 
 impl<'a> Filter<'a> {
     /// Returns `None` where nothing can be found.
-    fn new(connection: &Connection, query: &'a SearchQuery<'a>) -> rusqlite::Result<Option<Self>> {
+    fn new(connection: &Connection, query: &'a WordQuery<'a>) -> rusqlite::Result<Option<Self>> {
         let mut project = None;
         if let Some(key) = query.project_key {
             project = project_number(connection, key)?;
@@ -340,14 +368,8 @@ impl<'a> Filter<'a> {
         }
     }
 
-    /// Writes that all trigrams of some texts are there, in the project.
     fn trigram_expression<'t>(&self, texts: impl IntoIterator<Item = &'t str>) -> String {
-        let mark = self.project.map(|project| {
-            let digit = |n: i64| u32::try_from(n).ok().and_then(|n| char::from_u32(0xE000 + n)).unwrap_or('\u{E000}');
-            [digit(0), digit(project / 6400), digit(project % 6400)].iter().collect()
-        });
-        let all = mark.into_iter().chain(texts.into_iter().flat_map(trigrams));
-        all.map(|trigram: String| format!("\"{trigram}\"")).collect::<Vec<_>>().join(" AND ")
+        trigram_expression(self.project, texts)
     }
 
     /// Returns the first and the last month in which something can be found.
@@ -362,6 +384,16 @@ impl<'a> Filter<'a> {
             connection.query_row(&sql, [self.project], |row| Ok((row.get(0)?, row.get(1)?)))?;
         Ok(first.zip(last).map(|(first, last)| (first.max(self.from) / MONTH_MS, last.min(self.to) / MONTH_MS)))
     }
+}
+
+/// Writes that all trigrams of some texts are there, in the project.
+fn trigram_expression<'t>(project: Option<i64>, texts: impl IntoIterator<Item = &'t str>) -> String {
+    let mark = project.map(|project| {
+        let digit = |n: i64| u32::try_from(n).ok().and_then(|n| char::from_u32(0xE000 + n)).unwrap_or('\u{E000}');
+        [digit(0), digit(project / 6400), digit(project % 6400)].iter().collect()
+    });
+    let all = mark.into_iter().chain(texts.into_iter().flat_map(trigrams));
+    all.map(|trigram: String| format!("\"{trigram}\"")).collect::<Vec<_>>().join(" AND ")
 }
 
 /// Returns a text as it stands within a JSON string.

@@ -1,0 +1,9 @@
+//! Recall: which words of a query are wanted, and how well a passage answers them.
+
+mod looking;
+mod wanted;
+mod weights;
+
+pub use self::looking::{Field, Look, Looker, Spot};
+pub use self::wanted::{WantedTerm, spelled_like, wanted_terms};
+pub use self::weights::{WEIGHTS, Weights};

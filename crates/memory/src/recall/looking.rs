@@ -1,0 +1,221 @@
+//! How well a passage answers the wanted terms: which it has, how often, and how close together.
+
+use std::collections::{HashMap, HashSet};
+
+use super::wanted::WantedTerm;
+use super::weights::WEIGHTS;
+use crate::terms::{Form, Language, fold, split};
+
+/// How much of one field is looked at, in bytes. Rarely is there more.
+const LOOKED_AT: usize = 24 * 1024;
+
+/// How many words apart two fields are: words in different fields do not stand together.
+const GAP: usize = 100;
+
+/// How much of the text around the words a snippet shows, in bytes.
+const SNIPPET: usize = 240;
+
+/// A part of a record.
+#[derive(Debug, Clone, Copy)]
+pub struct Field<'a> {
+    /// The text.
+    pub text: &'a str,
+    /// What a word in it weighs.
+    pub weight: f64,
+}
+
+/// Where in a record the wanted words stand together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Spot {
+    /// Which field.
+    pub field: usize,
+    /// From which byte.
+    pub start: usize,
+}
+
+/// How well a record answers.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Look {
+    /// The sum of what its terms weigh, each saturated.
+    pub score: f64,
+    /// The share of the query's weight that it has.
+    pub covered: f64,
+    /// The share of the query's weight that it has in one place.
+    pub near: f64,
+    /// Which terms it has.
+    pub has: Vec<bool>,
+    /// Where that place is.
+    pub spot: Spot,
+    /// Words in it.
+    pub length: usize,
+}
+
+impl Look {
+    /// Returns the score with what coverage and proximity make of it.
+    pub fn total(&self) -> f64 {
+        let coverage = 1.0 - WEIGHTS.coverage + WEIGHTS.coverage * self.covered;
+        let proximity = 1.0 - WEIGHTS.proximity + WEIGHTS.proximity * self.near;
+        self.score * coverage * proximity
+    }
+}
+
+/// Looks at records for one query.
+#[derive(Debug)]
+pub struct Looker {
+    /// What each term weighs, its rarity included.
+    weights: Vec<f64>,
+    total: f64,
+    /// Forms, the term that each belongs to, and how well it fits.
+    forms: HashMap<String, (usize, f64)>,
+    /// Beginnings of words, and the term that each belongs to.
+    prefixes: Vec<(String, usize)>,
+    /// How the forms begin: no other word can have one of them as its stem.
+    beginnings: HashSet<[u8; 2]>,
+    /// Words that have been stemmed.
+    stems: HashMap<(Language, String), Option<usize>>,
+}
+
+impl Looker {
+    /// Returns a looker for some terms, each with its rarity.
+    pub fn new<'t>(terms: impl IntoIterator<Item = (&'t WantedTerm, f64)>) -> Self {
+        let mut looker = Self {
+            weights: Vec::new(),
+            total: 0.0,
+            forms: HashMap::new(),
+            prefixes: Vec::new(),
+            beginnings: HashSet::new(),
+            stems: HashMap::new(),
+        };
+        for (index, (term, rarity)) in terms.into_iter().enumerate() {
+            looker.weights.push(term.weight * rarity);
+            if term.is_prefix {
+                looker.prefixes.push((term.forms[0].clone(), index));
+            }
+            for (number, form) in term.forms.iter().enumerate() {
+                let fits = if number < term.exact { 1.0 } else { WEIGHTS.stem };
+                let known = looker.forms.entry(form.clone()).or_insert((index, fits));
+                if known.1 < fits {
+                    *known = (index, fits);
+                }
+                looker.beginnings.extend(beginning(form));
+            }
+        }
+        looker.total = looker.weights.iter().sum::<f64>().max(f64::MIN_POSITIVE);
+        looker
+    }
+
+    /// Returns the share of the query's weight that some of its terms have.
+    pub fn share(&self, has: &[bool]) -> f64 {
+        let sum: f64 = self.weights.iter().zip(has).filter(|(_, has)| **has).map(|(weight, _)| weight).sum();
+        sum / self.total
+    }
+
+    /// Looks at a record.
+    pub fn look(&mut self, fields: &[Field<'_>]) -> Look {
+        let mut often = vec![0.0; self.weights.len()];
+        // Position, term, field, where.
+        let mut places: Vec<(usize, usize, Spot)> = Vec::new();
+        let mut base = 0;
+        for (number, field) in fields.iter().enumerate() {
+            let text = &field.text[..field.text.floor_char_boundary(LOOKED_AT)];
+            let language = Language::of(&text[..text.floor_char_boundary(600)]);
+            let mut length = 0;
+            split(text, |piece| {
+                length = piece.position + 1;
+                let Some((term, fits)) = self.find(piece.text, piece.form, language) else { return };
+                often[term] += fits * field.weight;
+                places.push((base + piece.position, term, Spot { field: number, start: piece.start }));
+            });
+            base += length + GAP;
+        }
+        let length = base.saturating_sub(fields.len() * GAP);
+        let has: Vec<bool> = often.iter().map(|often| *often > 0.0).collect();
+        let (near, spot) = self.nearest(&places);
+        Look { score: self.score(&often, length), covered: self.share(&has), near, has, spot, length }
+    }
+
+    fn score(&self, often: &[f64], length: usize) -> f64 {
+        let long = 1.0 - WEIGHTS.length + WEIGHTS.length * length as f64 / WEIGHTS.usual_length;
+        let saturated = |often: f64| often * (WEIGHTS.saturation + 1.0) / (often + WEIGHTS.saturation * long.max(0.5));
+        often.iter().zip(&self.weights).map(|(often, weight)| weight * saturated(*often)).sum()
+    }
+
+    /// Returns the largest share of the query that stands within a few words, and where.
+    fn nearest(&self, places: &[(usize, usize, Spot)]) -> (f64, Spot) {
+        let mut best = (0.0, places.first().map(|place| place.2).unwrap_or_default());
+        let mut counts = vec![0_u32; self.weights.len()];
+        let mut sum = 0.0;
+        let mut first = 0;
+        for (position, term, _) in places {
+            counts[*term] += 1;
+            if counts[*term] == 1 {
+                sum += self.weights[*term];
+            }
+            while places[first].0 + WEIGHTS.near < *position {
+                let gone = places[first].1;
+                counts[gone] -= 1;
+                if counts[gone] == 0 {
+                    sum -= self.weights[gone];
+                }
+                first += 1;
+            }
+            if sum > best.0 + 1e-9 {
+                best = (sum, places[first].2);
+            }
+        }
+        (best.0 / self.total, best.1)
+    }
+
+    /// Returns the term that a piece of text is, and how well it fits.
+    fn find(&mut self, text: &str, form: Form, language: Language) -> Option<(usize, f64)> {
+        let folded = fold(text);
+        if !self.beginnings.contains(&beginning(&folded)?) {
+            return None;
+        }
+        if let Some(found) = self.forms.get(folded.as_ref()) {
+            return Some(*found);
+        }
+        if let Some((_, term)) = self.prefixes.iter().find(|(prefix, _)| folded.starts_with(prefix.as_str())) {
+            return Some((*term, WEIGHTS.stem));
+        }
+        if form != Form::Word {
+            return None;
+        }
+        let key = (language, text.to_owned());
+        if let Some(known) = self.stems.get(&key) {
+            return known.map(|term| (term, WEIGHTS.stem));
+        }
+        let by = |language: Language| self.forms.get(fold(&language.stem(text)).as_ref()).map(|found| found.0);
+        let found = by(Language::English).or_else(|| by(language));
+        self.stems.insert(key, found);
+        found.map(|term| (term, WEIGHTS.stem))
+    }
+}
+
+fn beginning(word: &str) -> Option<[u8; 2]> {
+    match word.as_bytes() {
+        [] => None,
+        [one] => Some([*one, 0]),
+        [one, two, ..] => Some([*one, *two]),
+    }
+}
+
+impl Look {
+    /// Returns the text around the place where the words stand together, on one line, cut at words.
+    pub fn snippet(&self, fields: &[Field<'_>]) -> String {
+        let Some(field) = fields.get(self.spot.field) else { return String::new() };
+        let text = field.text;
+        let start = text.floor_char_boundary(self.spot.start.saturating_sub(SNIPPET / 4).min(text.len()));
+        let end = text.floor_char_boundary((start + SNIPPET).min(text.len()));
+        let mut part = &text[start..end];
+        if start > 0 {
+            part = part.find(char::is_whitespace).filter(|at| *at < SNIPPET / 4).map_or(part, |at| &part[at..]);
+        }
+        if end < text.len() {
+            part = part.rfind(char::is_whitespace).filter(|at| *at > SNIPPET / 2).map_or(part, |at| &part[..at]);
+        }
+        let line = crate::text::one_line(part, SNIPPET);
+        let (before, after) = (if start > 0 { "…" } else { "" }, if end < text.len() { "…" } else { "" });
+        format!("{before}{line}{after}")
+    }
+}

@@ -1,0 +1,135 @@
+//! The words of a query that say what is looked for.
+
+use std::collections::HashMap;
+
+use super::weights::WEIGHTS;
+use crate::terms::{Form, fold, forms, is_stop_word, split};
+
+/// More terms than this are not looked up. A stack trace has hundreds, and its longest words say most.
+const MOST: usize = 64;
+
+/// Letters that a word may have been meant to have.
+const LETTERS: &str = "abcdefghijklmnopqrstuvwxyz";
+
+/// A term that a passage should have.
+#[derive(Debug, Clone, PartialEq)]
+pub struct WantedTerm {
+    /// How it may stand in the index: exactly first, then its stems.
+    pub forms: Vec<String>,
+    /// How many of the forms are words as they were typed; those after them are stems.
+    pub exact: usize,
+    /// What it weighs, before its rarity.
+    pub weight: f64,
+    /// Whether it is a word, rather than an identifier as a whole or a pair of characters.
+    pub is_word: bool,
+    /// Whether what begins so is wanted, too.
+    pub is_prefix: bool,
+}
+
+/// Returns the terms that a text asks for, the most telling first where there are too many.
+///
+/// Words that say nothing about a subject are left out, unless there are no others.
+pub fn wanted_terms(text: &str) -> Vec<WantedTerm> {
+    let mut telling = Gathered::default();
+    let mut others = Gathered::default();
+    let mut pieces: Vec<(String, Form, usize)> = Vec::new();
+    split(text, |piece| pieces.push((piece.text.to_owned(), piece.form, piece.position)));
+    // A whole comes after its parts, and begins where the first of them does.
+    let mut in_whole = vec![false; pieces.len()];
+    for (index, (_, form, position)) in pieces.iter().enumerate() {
+        if *form == Form::Whole {
+            for before in (0..index).rev().take_while(|before| pieces[*before].2 >= *position) {
+                in_whole[before] = true;
+            }
+        }
+    }
+    for ((text, form, _), is_part) in pieces.into_iter().zip(in_whole) {
+        let is_stop = is_stop_word(&text) && form != Form::Whole;
+        let gathered = if is_stop && !is_part { &mut others } else { &mut telling };
+        gathered.add(&text, form, is_part && form == Form::Word);
+    }
+    let mut terms = if telling.terms.is_empty() { others.terms } else { telling.terms };
+    if terms.len() > MOST {
+        // A stable sort: of equals, what was written first.
+        let says = |term: &WantedTerm| {
+            let word = &term.forms[0];
+            let is_marked = !term.is_word || word.bytes().any(|byte| byte.is_ascii_digit());
+            (is_marked, word.chars().count().min(12))
+        };
+        terms.sort_by_key(|term| std::cmp::Reverse(says(term)));
+        terms.truncate(MOST);
+    }
+    terms
+}
+
+/// Terms, each once.
+#[derive(Default)]
+struct Gathered {
+    terms: Vec<WantedTerm>,
+    by_form: HashMap<String, usize>,
+}
+
+impl Gathered {
+    fn add(&mut self, text: &str, form: Form, is_part: bool) {
+        let (forms, is_word, weight) = match form {
+            Form::Word => (forms(text), true, if is_part { WEIGHTS.part } else { 1.0 }),
+            Form::Whole => (vec![fold(text).into_owned()], false, 1.0),
+            Form::Pair => (vec![text.to_owned()], false, WEIGHTS.pair),
+        };
+        // `parser` and `parsers` ask for the same.
+        let known = forms.iter().find_map(|form| self.by_form.get(form)).copied();
+        match known {
+            Some(index) => {
+                let term = &mut self.terms[index];
+                term.weight = term.weight.max(weight);
+                if !term.forms[..term.exact].contains(&forms[0]) {
+                    term.forms.retain(|form| *form != forms[0]);
+                    term.forms.insert(term.exact, forms[0].clone());
+                    term.exact += 1;
+                }
+                for form in forms {
+                    if !term.forms.contains(&form) {
+                        term.forms.push(form.clone());
+                    }
+                    self.by_form.entry(form).or_insert(index);
+                }
+            }
+            None => {
+                for form in &forms {
+                    self.by_form.insert(form.clone(), self.terms.len());
+                }
+                // A single character of such a script is in the index as the beginning of pairs.
+                let is_prefix = form == Form::Pair && text.chars().count() == 1;
+                self.terms.push(WantedTerm { forms, exact: 1, weight, is_word, is_prefix });
+            }
+        }
+    }
+}
+
+/// Returns the words that one typing error makes of another: two letters exchanged, one too many, one missing or wrong.
+///
+/// Exchanged letters come first: they are the commonest error.
+pub fn spelled_like(word: &str) -> Vec<String> {
+    let letters: Vec<char> = word.chars().collect();
+    // A short word is like too many others, and a number is not a typing error.
+    if !(5..=24).contains(&letters.len()) || !word.bytes().all(|byte| byte.is_ascii_lowercase()) {
+        return Vec::new();
+    }
+    let join = |parts: [&[char]; 3]| parts.concat().into_iter().collect::<String>();
+    let mut words = Vec::new();
+    for at in 0..letters.len() - 1 {
+        words.push(join([&letters[..at], &[letters[at + 1], letters[at]], &letters[at + 2..]]));
+    }
+    for at in 0..letters.len() {
+        words.push(join([&letters[..at], &[], &letters[at + 1..]]));
+    }
+    for at in 0..=letters.len() {
+        words.extend(LETTERS.chars().map(|letter| join([&letters[..at], &[letter], &letters[at..]])));
+    }
+    for at in 0..letters.len() {
+        words.extend(LETTERS.chars().map(|letter| join([&letters[..at], &[letter], &letters[at + 1..]])));
+    }
+    let mut seen = std::collections::HashSet::new();
+    words.retain(|one| one != word && seen.insert(one.clone()));
+    words
+}

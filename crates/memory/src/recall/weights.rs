@@ -1,0 +1,78 @@
+//! The weights of the order, in one table. They are tuned with `cargo xtask recall`, and only with it.
+
+/// Weights of the order of search results.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Weights {
+    /// A word in another inflection, against 1 for the word itself: `parsers` for `parser`.
+    pub stem: f64,
+    /// A part of an identifier that the query names as a whole, which counts besides.
+    pub part: f64,
+    /// A pair of characters: a word of three characters is two pairs, so each counts less than a word.
+    pub pair: f64,
+    /// A word that was corrected, because the one that was typed is nowhere.
+    pub corrected: f64,
+    /// How soon the same word again counts for nothing more (bm25's k1).
+    pub saturation: f64,
+    /// How much a long passage is at a disadvantage (bm25's b). Small: a reply is long because it explains, and what is
+    /// close together counts separately.
+    pub length: f64,
+    /// The length at which there is neither, in words.
+    pub usual_length: f64,
+    /// What the share of the query that a passage covers decides: two of three words beat one of them twice.
+    pub coverage: f64,
+    /// What the share of the query within [`Weights::near`] words decides: words that stand together belong together.
+    pub proximity: f64,
+    /// How far apart words may be to stand together.
+    pub near: usize,
+    /// What a passage gets of the scores of the passages before and after it: an answer stands beside the words of its
+    /// question.
+    pub neighbour: f64,
+    /// What a prompt gets of the best score of what was done for it.
+    pub done_for_it: f64,
+    /// A prompt with its replies.
+    pub passage: f64,
+    /// A note: somebody wanted it remembered.
+    pub note: f64,
+    /// A decision that was recognised as one.
+    pub decision: f64,
+    /// What a tool did: a mention there is rarely what is looked for.
+    pub tool: f64,
+    /// What a rule quoted from a session: the passage itself says more.
+    pub summary: f64,
+    /// A summary that a model or a person has written.
+    pub written_summary: f64,
+    /// What the newest passage has ahead of the oldest.
+    pub newer: f64,
+    /// Two passages that answer as well as each other within this share answer the same question: the newer is first.
+    pub same_answer: f64,
+    /// What each further result of a session loses, so that several sessions are seen.
+    pub spread: f64,
+    /// Below this share of the query, a result is marked as weak.
+    pub weak: f64,
+}
+
+/// The weights in use.
+pub const WEIGHTS: Weights = Weights {
+    stem: 0.85,
+    part: 0.6,
+    pair: 0.6,
+    corrected: 0.7,
+    saturation: 1.2,
+    length: 0.35,
+    usual_length: 120.0,
+    coverage: 0.7,
+    proximity: 0.5,
+    near: 28,
+    neighbour: 0.3,
+    done_for_it: 0.15,
+    passage: 1.0,
+    note: 1.15,
+    decision: 1.05,
+    tool: 0.6,
+    summary: 0.6,
+    written_summary: 0.95,
+    newer: 0.06,
+    same_answer: 0.12,
+    spread: 0.04,
+    weak: 0.45,
+};

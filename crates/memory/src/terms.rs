@@ -1,0 +1,79 @@
+//! Text as search terms: one function for the index and for the query, so that both always agree.
+//!
+//! A term is a lower-case string without white space. A word gives its exact form and its stem; an identifier, path or
+//! version gives its parts and the whole; Chinese, Japanese, Korean and Thai text gives pairs of characters.
+
+mod language;
+mod split;
+
+use std::collections::{BTreeSet, HashMap};
+
+pub use self::language::{Language, is_stop_word};
+pub use self::split::{Form, Piece, split};
+
+/// How much of one text is indexed, in bytes. The longest replies are far below it.
+const INDEXED_BYTES: usize = 256 * 1024;
+
+/// The version of the terms. Increase it whenever the terms of any text change: rows are removed from the index by the
+/// terms that they were added with.
+pub const TERMS_VERSION: u32 = 1;
+
+/// Makes terms of texts, and remembers the stems of the words that it has seen.
+#[derive(Debug, Default)]
+pub struct Terms {
+    stems: HashMap<(Language, String), String>,
+}
+
+impl Terms {
+    /// Returns the distinct terms of some texts, in order, separated by spaces.
+    pub fn index<'t>(&mut self, texts: impl IntoIterator<Item = &'t str>) -> String {
+        let mut all = BTreeSet::new();
+        for text in texts {
+            let text = &text[..text.floor_char_boundary(INDEXED_BYTES)];
+            let language = Language::of(text);
+            split(text, |piece| {
+                if piece.form == Form::Word {
+                    let stem = self.stem(language, piece.text);
+                    if stem != piece.text {
+                        all.insert(language::fold(stem).into_owned());
+                    }
+                }
+                all.insert(language::fold(piece.text).into_owned());
+            });
+        }
+        let length = all.iter().map(|term| term.len() + 1).sum();
+        let mut joined = String::with_capacity(length);
+        for term in &all {
+            if !joined.is_empty() {
+                joined.push(' ');
+            }
+            joined.push_str(term);
+        }
+        joined
+    }
+
+    /// Returns the stem of a lower-case word.
+    fn stem(&mut self, language: Language, word: &str) -> &str {
+        // A borrowed pair cannot be looked up without building the owned one; stemming costs more than that.
+        let key = (language, word.to_owned());
+        self.stems.entry(key).or_insert_with(|| language.stem(word).into_owned())
+    }
+}
+
+/// Returns the forms under which a word of a query may stand in the index: the word itself first, then its stems in
+/// every language, because a few words do not say which language they are in.
+pub fn forms(word: &str) -> Vec<String> {
+    let mut forms = vec![language::fold(word).into_owned()];
+    for language in Language::ALL {
+        let stem = language::fold(&language.stem(word)).into_owned();
+        if !forms.contains(&stem) {
+            forms.push(stem);
+        }
+    }
+    forms
+}
+
+/// Returns a word without the accents of Latin letters.
+pub fn fold(word: &str) -> std::borrow::Cow<'_, str> {
+    language::fold(word)
+}

@@ -1,0 +1,220 @@
+//! Text split into words, identifiers with their parts, and pairs of characters.
+
+use std::borrow::Cow;
+
+use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfkc_quick};
+
+/// Longer words are data, such as hashes or encoded bytes, and nobody looks for them.
+const LONGEST: usize = 64;
+
+/// What a piece of text is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Form {
+    /// A word, or a part of an identifier.
+    Word,
+    /// An identifier, file name, path or version as a whole, without what separates its parts.
+    Whole,
+    /// A pair of characters of a script that does not separate words.
+    Pair,
+}
+
+/// A piece of text, in lower case.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Piece<'a> {
+    /// The text.
+    pub text: &'a str,
+    /// What it is.
+    pub form: Form,
+    /// Which word of the text it is, from 0. A whole stands where its first part stands.
+    pub position: usize,
+    /// Where it begins in the text, in bytes; only right where the text is in NFKC already, as nearly all is.
+    pub start: usize,
+}
+
+/// Calls `take` with every piece of a text, in order.
+pub fn split(text: &str, mut take: impl FnMut(Piece<'_>)) {
+    let text: Cow<'_, str> = match is_nfkc_quick(text.chars()) {
+        IsNormalized::Yes => text.into(),
+        IsNormalized::No | IsNormalized::Maybe => text.nfkc().collect::<String>().into(),
+    };
+    let mut splitter = Splitter { text: &text, position: 0, take: &mut take, lower: String::new() };
+    let mut rest = 0;
+    while let Some(c) = text[rest..].chars().next() {
+        rest = if is_unspaced(c) {
+            splitter.pairs(rest)
+        } else if is_word(c) {
+            splitter.compound(rest)
+        } else {
+            rest + c.len_utf8()
+        };
+    }
+}
+
+struct Splitter<'t, F> {
+    text: &'t str,
+    position: usize,
+    take: &'t mut F,
+    lower: String,
+}
+
+impl<F: FnMut(Piece<'_>)> Splitter<'_, F> {
+    /// Takes a run of characters that no spaces separate, in pairs; returns where it ends.
+    fn pairs(&mut self, start: usize) -> usize {
+        let run = &self.text[start..];
+        let length = run.find(|c| !is_unspaced(c)).unwrap_or(run.len());
+        let run = &run[..length];
+        let mut before: Option<usize> = None;
+        for (at, c) in run.char_indices() {
+            if let Some(first) = before {
+                let pair = &run[first..at + c.len_utf8()];
+                (self.take)(Piece { text: pair, form: Form::Pair, position: self.position, start: start + first });
+                self.position += 1;
+            } else if c.len_utf8() == run.len() {
+                (self.take)(Piece { text: run, form: Form::Pair, position: self.position, start });
+                self.position += 1;
+            }
+            before = Some(at);
+        }
+        start + length
+    }
+
+    /// Takes a word or several that punctuation joins, such as a path; returns where it ends.
+    fn compound(&mut self, start: usize) -> usize {
+        let mut end = start;
+        let mut components: Vec<Component> = Vec::new();
+        loop {
+            let run = &self.text[end..];
+            let length = run.find(|c| !is_word(c) && c != '-' || is_unspaced(c)).unwrap_or(run.len());
+            let length = run[..length].trim_end_matches('-').len();
+            components.push(self.component(end, end + length));
+            end += length;
+            let joint = joint(&self.text[end..]);
+            if joint == 0 {
+                break;
+            }
+            if let Some(last) = components.last_mut() {
+                last.is_before_dot = self.text[end..].starts_with('.');
+            }
+            end += joint;
+        }
+        self.wholes(start, &components);
+        end
+    }
+
+    /// Takes the parts of one component, `parse_http_url` or `parseHttpUrl`.
+    fn component(&mut self, start: usize, end: usize) -> Component {
+        let first = self.position;
+        let mut whole = String::new();
+        let mut parts = 0;
+        let text = &self.text[start..end];
+        for (from, to) in part_ranges(text) {
+            self.lower.clear();
+            self.lower.extend(text[from..to].chars().flat_map(char::to_lowercase));
+            if self.lower.len() <= LONGEST {
+                let lower = std::mem::take(&mut self.lower);
+                (self.take)(Piece { text: &lower, form: Form::Word, position: self.position, start: start + from });
+                self.lower = lower;
+            }
+            self.position += 1;
+            parts += 1;
+            if whole.len() <= LONGEST {
+                whole.push_str(&self.lower);
+            }
+        }
+        if parts > 1 && whole.len() <= LONGEST {
+            (self.take)(Piece { text: &whole, form: Form::Whole, position: first, start });
+        }
+        Component { whole, first, start, is_before_dot: false }
+    }
+
+    /// Takes what several components are together.
+    fn wholes(&mut self, start: usize, components: &[Component]) {
+        let [.., before, last] = components else { return };
+        let is_number = |one: &Component| one.whole.starts_with(|c: char| c.is_ascii_digit());
+        let version = components.iter().map(|one| one.whole.trim_start_matches('v')).collect::<Vec<_>>();
+        if components.iter().skip(1).all(is_number) && version[0].starts_with(|c: char| c.is_ascii_digit()) {
+            self.whole(&version.join("."), components[0].first, start);
+            return;
+        }
+        if before.is_before_dot {
+            self.whole(&format!("{}{}", before.whole, last.whole), before.first, before.start);
+        }
+        if components.len() > 2 || !before.is_before_dot {
+            let all: String = components.iter().map(|one| one.whole.as_str()).collect();
+            self.whole(&all, components[0].first, start);
+        }
+    }
+
+    fn whole(&mut self, text: &str, position: usize, start: usize) {
+        if text.len() <= LONGEST {
+            (self.take)(Piece { text, form: Form::Whole, position, start });
+        }
+    }
+}
+
+/// A component of a path, a version or a qualified name.
+struct Component {
+    /// Its parts, joined.
+    whole: String,
+    /// The position of its first part.
+    first: usize,
+    start: usize,
+    is_before_dot: bool,
+}
+
+/// Returns the bytes of what joins two words here, 0 where nothing does.
+fn joint(text: &str) -> usize {
+    let length = if text.starts_with("::") || text.starts_with("->") { 2 } else { 1 };
+    let is_joint = text.starts_with(['.', '/', '\\', ':']) || length == 2;
+    let goes_on =
+        text.get(length..).and_then(|rest| rest.chars().next()).is_some_and(|c| is_word(c) && !is_unspaced(c));
+    if is_joint && goes_on { length } else { 0 }
+}
+
+/// Returns where the parts of an identifier begin and end: at `_`, `-`, and where the case changes.
+fn part_ranges(text: &str) -> Vec<(usize, usize)> {
+    let mut ranges = Vec::new();
+    let mut start = 0;
+    let mut chars = text.char_indices().peekable();
+    let mut before: Option<char> = None;
+    while let Some((at, c)) = chars.next() {
+        let next = chars.peek().map(|(_, next)| *next);
+        let is_separator = matches!(c, '_' | '-');
+        let begins = c.is_uppercase()
+            && before.is_some_and(|before| {
+                before.is_lowercase() || (before.is_uppercase() && next.is_some_and(char::is_lowercase))
+            });
+        if (is_separator || begins) && at > start {
+            ranges.push((start, at));
+            start = at;
+        }
+        if is_separator {
+            start = at + c.len_utf8();
+        }
+        before = Some(c);
+    }
+    if start < text.len() {
+        ranges.push((start, text.len()));
+    }
+    ranges
+}
+
+/// Returns whether a character belongs to a word.
+fn is_word(c: char) -> bool {
+    c.is_alphanumeric() || c == '_' || matches!(c, '\u{300}'..='\u{36f}')
+}
+
+/// Returns whether a character belongs to a script that does not separate words by spaces.
+pub(crate) fn is_unspaced(c: char) -> bool {
+    matches!(c,
+        '\u{e00}'..='\u{eff}'           // Thai, Lao
+        | '\u{3005}' | '\u{3007}'
+        | '\u{3040}'..='\u{30ff}'       // Hiragana, Katakana
+        | '\u{31f0}'..='\u{31ff}'
+        | '\u{3400}'..='\u{9fff}'       // Han
+        | '\u{ac00}'..='\u{d7af}'       // Hangul
+        | '\u{f900}'..='\u{faff}'
+        | '\u{20000}'..='\u{3ffff}')
+        && c != '・'
+        && c != '゠'
+}

@@ -1,0 +1,18 @@
+//! Recall: the index of passages, and searching it.
+//!
+//! A passage is a prompt with every reply of its turns. Observations and summaries stand beside it in the same index.
+
+pub(crate) mod backlog;
+mod candidate;
+mod expression;
+pub(crate) mod index;
+mod key;
+mod order;
+mod postings;
+pub(crate) mod replies;
+mod search;
+mod strict;
+
+pub use self::backlog::IndexProgress;
+pub(crate) use self::key::Key;
+pub use self::search::SearchQuery;

@@ -1,0 +1,130 @@
+//! A record that may be what is looked for, with its text.
+
+use longhaul_memory::{Field, Kind, MadeBy, WEIGHTS};
+use rusqlite::{Connection, OptionalExtension, Row};
+
+use super::key::Key;
+use super::replies;
+use crate::What;
+use crate::memory::records::texts;
+
+/// A record that may be what is looked for.
+pub(super) struct Candidate {
+    pub(super) what: What,
+    pub(super) id: i64,
+    pub(super) session: Option<i64>,
+    pub(super) project: i64,
+    /// The number of the prompt that it belongs to.
+    pub(super) prompt_number: i64,
+    pub(super) at: i64,
+    pub(super) kind: String,
+    made_by: MadeBy,
+    pub(super) title: String,
+    /// What it says, each with what a word there weighs.
+    pub(super) fields: Vec<(String, f64)>,
+    /// Paths.
+    files: Vec<String>,
+}
+
+impl Candidate {
+    /// Reads a record; `None` where it is gone.
+    pub(super) fn read(connection: &Connection, key: Key) -> rusqlite::Result<Option<Self>> {
+        let (table, columns) = match key.what() {
+            What::Prompt => ("user_prompts", "'', 'person', prompt"),
+            What::Observation => ("observations", "kind, made_by, title, narrative, facts, files_read, files_modified"),
+            What::Summary => {
+                ("session_summaries", "'', made_by, request, investigated, learned, completed, next_steps")
+            }
+        };
+        let sql =
+            format!("SELECT session_id, project_id, prompt_number, created_at, {columns} FROM {table} WHERE id = ?1");
+        let found = connection.prepare_cached(&sql)?.query_row([key.id()], |row| Self::of(key, row)).optional()?;
+        let Some(mut found) = found else { return Ok(None) };
+        if found.what == What::Prompt {
+            found.fields.push((replies::to_prompt(connection, key.id())?, 1.0));
+        }
+        Ok(Some(found))
+    }
+
+    /// Reads the prompt of a number in a session.
+    pub(super) fn prompt(connection: &Connection, session: i64, number: i64) -> rusqlite::Result<Option<Self>> {
+        let sql = "SELECT id, project_id FROM user_prompts WHERE session_id = ?1 AND prompt_number = ?2";
+        let found: Option<(i64, i64)> = connection
+            .prepare_cached(sql)?
+            .query_row((session, number), |row| Ok((row.get(0)?, row.get(1)?)))
+            .optional()?;
+        match found {
+            Some((id, project)) => Self::read(connection, Key::new(project, What::Prompt, id)),
+            None => Ok(None),
+        }
+    }
+
+    fn of(key: Key, row: &Row<'_>) -> rusqlite::Result<Self> {
+        let text = |column: usize| row.get::<_, String>(column);
+        let mut files = Vec::new();
+        let fields = match key.what() {
+            What::Prompt => vec![(text(6)?, 1.0)],
+            What::Observation => {
+                files = texts(&text(9)?);
+                files.extend(texts(&text(10)?));
+                vec![(text(6)?, 1.3), (text(7)?, 0.9), (texts(&text(8)?).join("\n"), 0.8), (files.join("\n"), 1.0)]
+            }
+            What::Summary => vec![(text(6)?, 0.8), (text(7)?, 0.8), (text(8)?, 1.0), (text(9)?, 1.0), (text(10)?, 0.8)],
+        };
+        Ok(Self {
+            what: key.what(),
+            id: key.id(),
+            session: row.get(0)?,
+            project: row.get(1)?,
+            prompt_number: row.get(2)?,
+            at: row.get(3)?,
+            kind: text(4)?,
+            made_by: MadeBy::from_name(&text(5)?).unwrap_or(MadeBy::Rule),
+            title: fields[0].0.clone(),
+            fields,
+            files,
+        })
+    }
+
+    /// Returns its key.
+    pub(super) fn key(&self) -> Key {
+        Key::new(self.project, self.what, self.id)
+    }
+
+    /// Returns what is looked at.
+    pub(super) fn fields(&self) -> Vec<Field<'_>> {
+        self.fields.iter().map(|(text, weight)| Field { text, weight: *weight }).collect()
+    }
+
+    /// Returns what a record of its kind weighs.
+    pub(super) fn weight(&self) -> f64 {
+        match (self.what, Kind::from_name(&self.kind), self.made_by) {
+            (What::Prompt, ..) => WEIGHTS.passage,
+            (What::Observation, Some(Kind::Note), _) => WEIGHTS.note,
+            (What::Observation, Some(Kind::Decision), _) => WEIGHTS.decision,
+            (What::Observation, ..) => WEIGHTS.tool,
+            (What::Summary, _, MadeBy::Rule) => WEIGHTS.summary,
+            (What::Summary, _, MadeBy::Model | MadeBy::Person) => WEIGHTS.written_summary,
+        }
+    }
+
+    /// Returns whether the path of a file of it contains a text in lower case.
+    pub(super) fn has_file(&self, part: &str) -> bool {
+        self.files.iter().any(|file| file.to_lowercase().contains(part))
+    }
+
+    /// Returns bytes of its text.
+    pub(super) fn chars(&self) -> u64 {
+        self.fields.iter().map(|(text, _)| text.len() as u64).sum()
+    }
+
+    /// Returns what makes two records say the same.
+    pub(super) fn sameness(&self) -> String {
+        let mut same = format!("{:?} {} {} ", self.what, self.project, self.kind);
+        for (text, _) in &self.fields {
+            same.extend(text.chars().filter(|c| !c.is_whitespace()).take(400));
+            same.push('|');
+        }
+        same
+    }
+}

@@ -1,0 +1,182 @@
+//! The strict parts of a query: filters, and what must or must not be there.
+
+use longhaul_memory::{Form, Kind, Query, Term, fold, split};
+use rusqlite::{Connection, OptionalExtension};
+
+use super::SearchQuery;
+use super::candidate::Candidate;
+use super::index::{MONTH_MS, what_term};
+use crate::What;
+use crate::memory::place::project_number;
+
+/// More months than this are not looked up one by one.
+const MOST_MONTHS: i64 = 36;
+
+/// Filters, and what must or must not be there.
+pub(super) struct Strict<'a> {
+    pub(super) project: Option<i64>,
+    session: Option<i64>,
+    kinds: &'a [Kind],
+    what: &'a [What],
+    from: i64,
+    to: i64,
+    /// In lower case.
+    pub(super) file: Option<String>,
+    required: Vec<Phrase>,
+    excluded: Vec<Phrase>,
+}
+
+/// Words that stand in a row.
+struct Phrase {
+    words: Vec<String>,
+    /// Identifiers as a whole, which are rarer than their parts.
+    wholes: Vec<String>,
+}
+
+impl Phrase {
+    fn of(term: &Term) -> Option<Self> {
+        let (mut words, mut wholes) = (Vec::new(), Vec::new());
+        split(&term.text, |piece| match piece.form {
+            Form::Whole => wholes.push(fold(piece.text).into_owned()),
+            Form::Word | Form::Pair => words.push(fold(piece.text).into_owned()),
+        });
+        // The whole of words that a space separates is in no index.
+        if term.text.contains(char::is_whitespace) {
+            wholes.clear();
+        }
+        (!words.is_empty()).then_some(Self { words, wholes })
+    }
+
+    /// Returns whether a text has the words in a row.
+    fn is_in(&self, text: &str) -> bool {
+        let mut run = 0;
+        let mut found = false;
+        split(text, |piece| {
+            if found || piece.form == Form::Whole {
+                return;
+            }
+            let is_same = |at: usize| self.words[at] == fold(piece.text);
+            run = if is_same(run) { run + 1 } else { usize::from(is_same(0)) };
+            if run == self.words.len() {
+                (found, run) = (true, 0);
+            }
+        });
+        found
+    }
+}
+
+impl<'a> Strict<'a> {
+    /// Returns `None` where nothing can be found: there is no such project or session.
+    pub(super) fn new(connection: &Connection, query: &SearchQuery<'a>) -> rusqlite::Result<Option<Self>> {
+        let mut project = None;
+        if let Some(key) = query.project_key {
+            project = project_number(connection, key)?;
+            if project.is_none() {
+                return Ok(None);
+            }
+        }
+        let mut session = None;
+        if let Some(name) = query.session {
+            let sql = "SELECT s.id, p.id FROM sessions s JOIN projects p ON p.project_key = s.project_key
+                       WHERE s.session_id = ?1";
+            let found: Option<(i64, i64)> =
+                connection.query_row(sql, [name], |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
+            let Some((id, of_project)) = found else { return Ok(None) };
+            if project.is_some_and(|project| project != of_project) {
+                return Ok(None);
+            }
+            (session, project) = (Some(id), Some(of_project));
+        }
+        let phrases = |terms: &mut dyn Iterator<Item = &Term>| terms.filter_map(Phrase::of).collect();
+        let (required, excluded) = match query.query {
+            Some(Query { excluded, .. }) => {
+                (phrases(&mut query.query.into_iter().flat_map(Query::required)), phrases(&mut excluded.iter()))
+            }
+            None => (Vec::new(), Vec::new()),
+        };
+        Ok(Some(Self {
+            project,
+            session,
+            kinds: query.kinds,
+            what: query.what,
+            from: query.from.map_or(0, |from| from.0 as i64),
+            to: query.to.map_or(i64::MAX, |to| i64::try_from(to.0).unwrap_or(i64::MAX)),
+            file: query.file.map(str::to_lowercase),
+            required,
+            excluded,
+        }))
+    }
+
+    /// Returns whether anything must be there, apart from filters.
+    pub(super) fn has_required(&self) -> bool {
+        !self.required.is_empty()
+    }
+
+    /// Returns whether records of a type can be wanted.
+    pub(super) fn takes(&self, what: What) -> bool {
+        let is_asked_for = self.what.is_empty() || self.what.contains(&what);
+        // Only observations have a kind and files.
+        let needs_observation = !self.kinds.is_empty() || self.file.is_some();
+        is_asked_for && (what == What::Observation || !needs_observation)
+    }
+
+    /// Returns what the index is asked besides words, as an FTS5 expression; empty where that is nothing.
+    pub(super) fn expression(&self, what: Option<What>, month: Option<i64>) -> String {
+        let mut all: Vec<String> = Vec::new();
+        for phrase in &self.required {
+            all.extend(phrase.words.iter().chain(&phrase.wholes).map(|word| format!("\"{word}\"")));
+        }
+        if let Some(session) = self.session {
+            all.push(format!("\"=s{session}\""));
+        }
+        let any = |terms: Vec<String>| format!("({})", terms.join(" OR "));
+        if !self.kinds.is_empty() {
+            all.push(any(self.kinds.iter().map(|kind| format!("\"=k{kind}\"")).collect()));
+        }
+        // Within a project, a range of rowids says the same.
+        match what {
+            Some(what) if self.project.is_none() => all.push(format!("\"{}\"", what_term(what))),
+            Some(_) => {}
+            None => {
+                let taken: Vec<What> = What::ALL.into_iter().filter(|what| self.takes(*what)).collect();
+                if taken.len() < What::ALL.len() && !taken.is_empty() {
+                    all.push(any(taken.into_iter().map(|what| format!("\"{}\"", what_term(what))).collect()));
+                }
+            }
+        }
+        let (first, last) = (self.from / MONTH_MS, self.to / MONTH_MS);
+        match month {
+            Some(month) => all.push(format!("\"=t{month}\"")),
+            None if last - first < MOST_MONTHS => {
+                all.push(any((first..=last).map(|month| format!("\"=t{month}\"")).collect()));
+            }
+            None => {}
+        }
+        all.join(" AND ")
+    }
+
+    /// Returns whether a record passes.
+    pub(super) fn passes(&self, one: &Candidate) -> bool {
+        let is_there = |phrase: &Phrase| one.fields.iter().any(|(text, _)| phrase.is_in(text));
+        self.takes(one.what)
+            && self.session.is_none_or(|session| one.session == Some(session))
+            && self.project.is_none_or(|project| one.project == project)
+            && (self.from..=self.to).contains(&one.at)
+            && (self.kinds.is_empty() || self.kinds.iter().any(|kind| kind.as_str() == one.kind))
+            && self.file.as_deref().is_none_or(|file| one.has_file(file))
+            && self.required.iter().all(is_there)
+            && !self.excluded.iter().any(is_there)
+    }
+
+    /// Returns the months in which something can be found, of a type of records.
+    pub(super) fn months(&self, connection: &Connection, table: &str) -> rusqlite::Result<Option<(i64, i64)>> {
+        let sql = format!(
+            "SELECT min((SELECT min(created_at) FROM {table} WHERE project_id = p.id)),
+                    max((SELECT max(created_at) FROM {table} WHERE project_id = p.id))
+             FROM projects p WHERE ?1 IS NULL OR p.id = ?1"
+        );
+        let (first, last): (Option<i64>, Option<i64>) =
+            connection.query_row(&sql, [self.project], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        Ok(first.zip(last).map(|(first, last)| (first.max(self.from) / MONTH_MS, last.min(self.to) / MONTH_MS)))
+    }
+}

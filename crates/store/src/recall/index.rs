@@ -1,0 +1,169 @@
+//! Writing the index: adding a record's terms, and removing exactly those.
+//!
+//! The index does not keep the text, so a row is removed by the terms that it was added with. They are made of the record
+//! again, before it changes.
+
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+
+use longhaul_memory::Terms;
+use rusqlite::{Connection, OptionalExtension, Row};
+
+use super::key::Key;
+use super::{backlog, replies};
+use crate::What;
+
+/// Thirty days, as the index counts time.
+pub(crate) const MONTH_MS: i64 = 2_592_000_000;
+
+/// How many words one text may add to the remembered stems before they are dropped.
+const MOST_STEMS: usize = 100_000;
+
+thread_local! {
+    static TERMS: RefCell<(Terms, usize)> = RefCell::default();
+}
+
+/// What the index has of a record.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Indexed {
+    key: Key,
+    terms: String,
+}
+
+/// Adds a record that has just been stored.
+pub(crate) fn add(connection: &Connection, what: What, id: i64) -> rusqlite::Result<()> {
+    match read(connection, what, id)? {
+        Some(new) => insert(connection, new.key.row(0), &new.terms),
+        None => Ok(()),
+    }
+}
+
+/// Returns what the index has of a record, to be handed to [`replace`] after the record has changed.
+pub(crate) fn before_change(connection: &Connection, what: What, id: i64) -> rusqlite::Result<Option<Indexed>> {
+    if backlog::has(connection, what, id)? { Ok(None) } else { read(connection, what, id) }
+}
+
+/// Brings the index up to date after a record has changed.
+pub(crate) fn replace(connection: &Connection, what: What, id: i64, before: Option<Indexed>) -> rusqlite::Result<()> {
+    let Some(before) = before else { return Ok(()) };
+    let after = read(connection, what, id)?.map(|after| after.terms).unwrap_or_default();
+    change(connection, before.key.row(0), &before.terms, &after)
+}
+
+/// Removes a record that is about to be deleted, a prompt with its replies.
+pub(crate) fn remove(connection: &Connection, what: What, id: i64) -> rusqlite::Result<()> {
+    if what == What::Prompt {
+        replies::unlink_all(connection, id)?;
+    }
+    match before_change(connection, what, id)? {
+        Some(old) => delete(connection, old.key.row(0), &old.terms),
+        None => Ok(()),
+    }
+}
+
+/// Removes every record of a session that is about to be emptied.
+pub(crate) fn remove_session(connection: &Connection, session: i64) -> rusqlite::Result<()> {
+    remove_where(connection, "session_id = ?1", session)
+}
+
+/// Removes every record of a project, including notes that no session made.
+pub(crate) fn remove_project(connection: &Connection, project: i64) -> rusqlite::Result<()> {
+    remove_where(connection, "project_id = ?1", project)
+}
+
+fn remove_where(connection: &Connection, condition: &str, value: i64) -> rusqlite::Result<()> {
+    for what in What::ALL {
+        let sql = format!("SELECT id FROM {} WHERE {condition}", table(what));
+        let ids: Vec<i64> =
+            connection.prepare(&sql)?.query_map([value], |row| row.get(0))?.collect::<Result<_, _>>()?;
+        for id in ids {
+            remove(connection, what, id)?;
+        }
+    }
+    Ok(())
+}
+
+/// Returns the table of a type of records.
+pub(crate) fn table(what: What) -> &'static str {
+    match what {
+        What::Prompt => "user_prompts",
+        What::Observation => "observations",
+        What::Summary => "session_summaries",
+    }
+}
+
+/// Returns the terms of some texts with those that say where a row belongs.
+pub(crate) fn terms<'t>(scope: &str, texts: impl IntoIterator<Item = &'t str>) -> String {
+    TERMS.with_borrow_mut(|(terms, made)| {
+        if *made > MOST_STEMS {
+            (*terms, *made) = (Terms::default(), 0);
+        }
+        let made_now = terms.index(texts);
+        *made += made_now.len() / 8;
+        if made_now.is_empty() { scope.to_owned() } else { format!("{scope} {made_now}") }
+    })
+}
+
+/// Returns the terms that say where a row belongs.
+pub(crate) fn scope(what: What, session: i64, at: i64, kind: &str) -> String {
+    let kind = if kind.is_empty() { String::new() } else { format!(" =k{kind}") };
+    format!("{} =s{session} =t{}{kind}", what_term(what), at / MONTH_MS)
+}
+
+/// Returns the term that every record of a type has.
+pub(crate) fn what_term(what: What) -> &'static str {
+    match what {
+        What::Prompt => "=wp",
+        What::Observation => "=wo",
+        What::Summary => "=ws",
+    }
+}
+
+/// Reads a record as the index has it.
+fn read(connection: &Connection, what: What, id: i64) -> rusqlite::Result<Option<Indexed>> {
+    let columns = match what {
+        What::Prompt => "'', prompt",
+        What::Observation => "kind, title || char(10) || narrative, facts, files_read, files_modified",
+        What::Summary => "'', request, investigated, learned, completed, next_steps",
+    };
+    let sql =
+        format!("SELECT project_id, coalesce(session_id, 0), created_at, {columns} FROM {} WHERE id = ?1", table(what));
+    let read = |row: &Row<'_>| {
+        let key = Key::new(row.get(0)?, what, id);
+        let kind: String = row.get(3)?;
+        let scope = scope(what, row.get(1)?, row.get(2)?, &kind);
+        let mut texts: Vec<String> = Vec::new();
+        for column in 4..row.as_ref().column_count() {
+            texts.push(row.get(column)?);
+        }
+        Ok(Indexed { key, terms: terms(&scope, texts.iter().map(String::as_str)) })
+    };
+    connection.prepare_cached(&sql)?.query_row([id], read).optional()
+}
+
+/// Adds and removes what differs between two lists of terms.
+pub(crate) fn change(connection: &Connection, row: i64, before: &str, after: &str) -> rusqlite::Result<()> {
+    if before == after {
+        return Ok(());
+    }
+    let (old, new): (BTreeSet<&str>, BTreeSet<&str>) = (before.split(' ').collect(), after.split(' ').collect());
+    let join = |terms: Vec<&&str>| terms.into_iter().copied().collect::<Vec<_>>().join(" ");
+    let (gone, come) = (join(old.difference(&new).collect()), join(new.difference(&old).collect()));
+    if !gone.is_empty() {
+        delete(connection, row, &gone)?;
+    }
+    if !come.is_empty() {
+        insert(connection, row, &come)?;
+    }
+    Ok(())
+}
+
+pub(crate) fn insert(connection: &Connection, row: i64, terms: &str) -> rusqlite::Result<()> {
+    let sql = "INSERT INTO passage_terms (rowid, terms) VALUES (?1, ?2)";
+    connection.prepare_cached(sql)?.execute((row, terms)).map(drop)
+}
+
+pub(crate) fn delete(connection: &Connection, row: i64, terms: &str) -> rusqlite::Result<()> {
+    let sql = "INSERT INTO passage_terms (passage_terms, rowid, terms) VALUES ('delete', ?1, ?2)";
+    connection.prepare_cached(sql)?.execute((row, terms)).map(drop)
+}

@@ -1,0 +1,170 @@
+//! The order of what was found.
+
+use std::collections::{HashMap, HashSet};
+
+use longhaul_memory::{Look, Looker, WEIGHTS};
+use rusqlite::Connection;
+
+use super::candidate::Candidate;
+use super::expression::Strict;
+use crate::What;
+
+/// Around how many of the best passages the passages before and after them are looked at.
+const WITH_NEIGHBOURS: usize = 16;
+
+/// How many of the best are compared with each other for which is newer.
+const COMPARED: usize = 12;
+
+/// How much of the wanted terms two passages share that answer the same question.
+const SAME_QUESTION: f64 = 0.75;
+
+/// A record with its score.
+pub(super) struct Ranked {
+    pub(super) one: Candidate,
+    pub(super) look: Look,
+    /// What its own text is worth, without its neighbours.
+    own: f64,
+    pub(super) score: f64,
+    /// Whether a newer one answers the same.
+    pub(super) is_older: bool,
+}
+
+impl Ranked {
+    fn new(one: Candidate, looker: &mut Looker) -> Self {
+        let look = looker.look(&one.fields());
+        let own = look.total() * one.weight();
+        Self { own, score: own, ..Self::of(one, look) }
+    }
+
+    /// Returns a record without a score.
+    pub(super) fn of(one: Candidate, look: Look) -> Self {
+        Self { one, look, own: 0.0, score: 0.0, is_older: false }
+    }
+}
+
+/// Returns the records in order, the best first.
+pub(super) fn rank(
+    connection: &Connection,
+    looker: &mut Looker,
+    found: Vec<Candidate>,
+    strict: &Strict<'_>,
+) -> rusqlite::Result<Vec<Ranked>> {
+    let mut ranked: Vec<Ranked> = found.into_iter().map(|one| Ranked::new(one, looker)).collect();
+    sort(&mut ranked);
+    add_neighbours(connection, looker, &mut ranked, strict)?;
+    add_shares(&mut ranked);
+    prefer_newer(&mut ranked);
+    sort(&mut ranked);
+    ranked.retain(|one| one.score > 0.0);
+    fold(&mut ranked);
+    put_newer_first(&mut ranked, looker);
+    Ok(spread(ranked))
+}
+
+fn sort(ranked: &mut [Ranked]) {
+    ranked.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| (b.one.at, b.one.id).cmp(&(a.one.at, a.one.id))));
+}
+
+/// Adds the passages before and after the best: an answer need not have a word of the question.
+fn add_neighbours(
+    connection: &Connection,
+    looker: &mut Looker,
+    ranked: &mut Vec<Ranked>,
+    strict: &Strict<'_>,
+) -> rusqlite::Result<()> {
+    let mut known: HashSet<(i64, i64)> = ranked.iter().filter_map(|ranked| place(&ranked.one)).collect();
+    let best: Vec<(i64, i64)> = ranked.iter().filter_map(|ranked| place(&ranked.one)).take(WITH_NEIGHBOURS).collect();
+    for (session, number) in best {
+        for beside in [number - 1, number + 1] {
+            if known.insert((session, beside))
+                && let Some(one) = Candidate::prompt(connection, session, beside)?
+                && strict.passes(&one)
+            {
+                ranked.push(Ranked::new(one, looker));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Returns where a passage stands.
+fn place(one: &Candidate) -> Option<(i64, i64)> {
+    one.session.filter(|_| one.what == What::Prompt).map(|session| (session, one.prompt_number))
+}
+
+/// Gives every passage a share of its neighbours' scores, and of what was done for it.
+fn add_shares(ranked: &mut [Ranked]) {
+    let passages: HashMap<(i64, i64), f64> =
+        ranked.iter().filter_map(|ranked| Some((place(&ranked.one)?, ranked.own))).collect();
+    let mut done: HashMap<(i64, i64), f64> = HashMap::new();
+    for ranked in ranked.iter().filter(|ranked| ranked.one.what == What::Observation) {
+        if let Some(session) = ranked.one.session {
+            let best = done.entry((session, ranked.one.prompt_number)).or_default();
+            *best = best.max(ranked.own);
+        }
+    }
+    for ranked in ranked {
+        let Some((session, number)) = place(&ranked.one) else { continue };
+        let beside = |number: i64| passages.get(&(session, number)).copied().unwrap_or_default();
+        ranked.score += WEIGHTS.neighbour * (beside(number - 1) + beside(number + 1));
+        ranked.score += WEIGHTS.done_for_it * done.get(&(session, number)).copied().unwrap_or_default();
+    }
+}
+
+fn prefer_newer(ranked: &mut [Ranked]) {
+    let times = || ranked.iter().map(|ranked| ranked.one.at);
+    let (Some(oldest), Some(newest)) = (times().min(), times().max()) else { return };
+    let span = (newest - oldest).max(1) as f64;
+    for ranked in ranked {
+        let age = (newest - ranked.one.at) as f64 / span;
+        ranked.score *= 1.0 - WEIGHTS.newer * age;
+    }
+}
+
+/// Drops what says the same as something before it.
+fn fold(ranked: &mut Vec<Ranked>) {
+    let mut seen = HashSet::new();
+    ranked.retain(|ranked| seen.insert(ranked.one.sameness()));
+}
+
+/// Puts, of two passages that answer the same about as well, the newer one first.
+fn put_newer_first(ranked: &mut [Ranked], looker: &Looker) {
+    let compared = ranked.len().min(COMPARED);
+    for later in 1..compared {
+        let mut at = later;
+        for earlier in (0..later).rev() {
+            let (before, after) = (&ranked[earlier], &ranked[at]);
+            let is_close = after.score >= before.score * (1.0 - WEIGHTS.same_answer);
+            if !is_close {
+                break;
+            }
+            if after.one.at > before.one.at && is_same_question(before, after, looker) {
+                ranked[earlier].is_older = true;
+                ranked[earlier..=at].rotate_right(1);
+                at = earlier;
+            }
+        }
+    }
+}
+
+fn is_same_question(a: &Ranked, b: &Ranked, looker: &Looker) -> bool {
+    let both: Vec<bool> = a.look.has.iter().zip(&b.look.has).map(|(a, b)| *a && *b).collect();
+    let any: Vec<bool> = a.look.has.iter().zip(&b.look.has).map(|(a, b)| *a || *b).collect();
+    a.one.session != b.one.session && looker.share(&both) >= SAME_QUESTION * looker.share(&any)
+}
+
+/// Lets other sessions be seen: every further record of a session counts for less.
+fn spread(ranked: Vec<Ranked>) -> Vec<Ranked> {
+    let mut counts: HashMap<Option<i64>, i32> = HashMap::new();
+    let mut scored: Vec<(f64, Ranked)> = Vec::with_capacity(ranked.len());
+    let mut least = f64::INFINITY;
+    for one in ranked {
+        let before = counts.entry(one.one.session).or_default();
+        // What was put first for another reason stays there.
+        least = least.min(one.score);
+        scored.push((least * (1.0 - WEIGHTS.spread).powi(*before), one));
+        *before += 1;
+    }
+    scored.sort_by(|a, b| b.0.total_cmp(&a.0));
+    scored.into_iter().map(|(_, one)| one).collect()
+}

@@ -1,0 +1,179 @@
+//! The replies of turns, as parts of the prompt that they answer.
+
+use rusqlite::{Connection, OptionalExtension};
+
+use super::index::{change, delete, insert, scope, terms};
+use super::key::{Key, LAST_PART};
+use crate::What;
+
+/// How much later than its turn a hook may have stored a prompt.
+const SAME_PROMPT_MS: i64 = 120_000;
+
+/// How much later a prompt may be stored than the turn that it began, where the texts differ.
+const LAG_MS: i64 = 2_000;
+
+/// How many prompts before a turn may be the one that began it.
+const LOOKED_AT: usize = 8;
+
+/// A turn whose replies are in the index.
+struct Link {
+    key: Key,
+    part: i64,
+    scope: String,
+}
+
+/// Returns what a turn's replies say: what the transcript has, and what a hook has reported since.
+pub(crate) fn text(connection: &Connection, origin: &str, turn: i64) -> rusqlite::Result<String> {
+    let sql = "SELECT b.text, t.pending_reply FROM turns t
+               LEFT JOIN bodies b ON b.session_id = t.session_id AND b.origin_session_id = t.origin_session_id
+                                 AND b.turn_number = t.turn_number AND b.role = 'assistant'
+               WHERE t.origin_session_id = ?1 AND t.turn_number = ?2";
+    let found: Option<(Option<String>, Option<String>)> =
+        connection.prepare_cached(sql)?.query_row((origin, turn), |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
+    let (body, pending) = found.unwrap_or_default();
+    Ok(match (body, pending) {
+        (Some(body), Some(pending)) => format!("{body}\n\n{pending}"),
+        (Some(text), None) | (None, Some(text)) => text,
+        (None, None) => String::new(),
+    })
+}
+
+/// Brings the index up to date after what a turn's replies say has changed from `before`.
+pub(crate) fn reindex(connection: &Connection, origin: &str, turn: i64, before: &str) -> rusqlite::Result<()> {
+    let after = text(connection, origin, turn)?;
+    let Some(link) = link_of(connection, origin, turn)? else { return link(connection, origin, turn, &after) };
+    if after.trim().is_empty() {
+        return unlink(connection, origin, turn, &link, before);
+    }
+    let (old, new) = (terms(&link.scope, [before]), terms(&link.scope, [after.as_str()]));
+    change(connection, link.key.row(link.part), &old, &new)
+}
+
+/// Removes a turn's replies from the index; to be called before the turn is deleted.
+pub(crate) fn remove(connection: &Connection, origin: &str, turn: i64) -> rusqlite::Result<()> {
+    let Some(link) = link_of(connection, origin, turn)? else { return Ok(()) };
+    let before = text(connection, origin, turn)?;
+    unlink(connection, origin, turn, &link, &before)
+}
+
+/// Removes all replies to a prompt from the index.
+pub(super) fn unlink_all(connection: &Connection, prompt: i64) -> rusqlite::Result<()> {
+    for (origin, turn) in of_prompt(connection, prompt)? {
+        remove(connection, &origin, turn)?;
+    }
+    Ok(())
+}
+
+/// Returns the turns that answer a prompt, in order.
+pub(crate) fn of_prompt(connection: &Connection, prompt: i64) -> rusqlite::Result<Vec<(String, i64)>> {
+    connection
+        .prepare_cached("SELECT origin_session_id, turn_number FROM replies WHERE prompt_id = ?1 ORDER BY part")?
+        .query_map([prompt], |row| Ok((row.get(0)?, row.get(1)?)))?
+        .collect()
+}
+
+/// Returns what was replied to a prompt.
+pub(crate) fn to_prompt(connection: &Connection, prompt: i64) -> rusqlite::Result<String> {
+    let mut said = Vec::new();
+    for (origin, turn) in of_prompt(connection, prompt)? {
+        said.push(text(connection, &origin, turn)?);
+    }
+    Ok(said.join("\n\n"))
+}
+
+/// Adds the replies of a session that are not in the index, because their prompts were stored after them.
+pub(crate) fn link_session(connection: &Connection, origin: &str) -> rusqlite::Result<()> {
+    let turns: Vec<i64> = connection
+        .prepare_cached(
+            "SELECT t.turn_number FROM turns t WHERE t.origin_session_id = ?1 AND NOT EXISTS
+                 (SELECT 1 FROM replies r WHERE r.origin_session_id = ?1 AND r.turn_number = t.turn_number)
+             ORDER BY t.turn_number",
+        )?
+        .query_map([origin], |row| row.get(0))?
+        .collect::<Result<_, _>>()?;
+    for turn in turns {
+        let said = text(connection, origin, turn)?;
+        link(connection, origin, turn, &said)?;
+    }
+    Ok(())
+}
+
+/// Adds a turn's replies, where the prompt that it answers is remembered.
+fn link(connection: &Connection, origin: &str, turn: i64, said: &str) -> rusqlite::Result<()> {
+    if said.trim().is_empty() {
+        return Ok(());
+    }
+    let Some(prompt) = prompt_of(connection, origin, turn)? else { return Ok(()) };
+    let part: i64 = connection
+        .prepare_cached("SELECT 1 + coalesce(max(part), 0) FROM replies WHERE prompt_id = ?1")?
+        .query_row([prompt], |row| row.get(0))?;
+    // A prompt that thousands of turns answer is not a passage any more.
+    if part > LAST_PART {
+        return Ok(());
+    }
+    connection
+        .prepare_cached(
+            "INSERT INTO replies (origin_session_id, turn_number, prompt_id, part) VALUES (?1, ?2, ?3, ?4)",
+        )?
+        .execute((origin, turn, prompt, part))?;
+    if let Some(link) = link_of(connection, origin, turn)? {
+        insert(connection, link.key.row(link.part), &terms(&link.scope, [said]))?;
+    }
+    Ok(())
+}
+
+fn unlink(connection: &Connection, origin: &str, turn: i64, link: &Link, before: &str) -> rusqlite::Result<()> {
+    delete(connection, link.key.row(link.part), &terms(&link.scope, [before]))?;
+    connection
+        .prepare_cached("DELETE FROM replies WHERE origin_session_id = ?1 AND turn_number = ?2")?
+        .execute((origin, turn))
+        .map(drop)
+}
+
+fn link_of(connection: &Connection, origin: &str, turn: i64) -> rusqlite::Result<Option<Link>> {
+    connection
+        .prepare_cached(
+            "SELECT p.id, p.project_id, p.session_id, p.created_at, r.part FROM replies r
+             JOIN user_prompts p ON p.id = r.prompt_id WHERE r.origin_session_id = ?1 AND r.turn_number = ?2",
+        )?
+        .query_row((origin, turn), |row| {
+            Ok(Link {
+                key: Key::new(row.get(1)?, What::Prompt, row.get(0)?),
+                part: row.get(4)?,
+                scope: scope(What::Prompt, row.get(2)?, row.get(3)?, ""),
+            })
+        })
+        .optional()
+}
+
+/// Returns the prompt that began a turn: the one with the same text, else the last before it.
+fn prompt_of(connection: &Connection, origin: &str, turn: i64) -> rusqlite::Result<Option<i64>> {
+    let sql = "SELECT s.id, t.created_at, coalesce(b.text, '') FROM turns t JOIN sessions s ON s.session_id = ?1
+               LEFT JOIN bodies b ON b.session_id = t.session_id AND b.origin_session_id = t.origin_session_id
+                                 AND b.turn_number = t.turn_number AND b.role = 'user'
+               WHERE t.origin_session_id = ?1 AND t.turn_number = ?2";
+    let found: Option<(i64, i64, String)> = connection
+        .prepare_cached(sql)?
+        .query_row((origin, turn), |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
+        .optional()?;
+    let Some((session, at, asked)) = found else { return Ok(None) };
+    let sql = format!(
+        "SELECT id, created_at, prompt FROM user_prompts WHERE session_id = ?1 AND created_at <= ?2
+         ORDER BY prompt_number DESC LIMIT {LOOKED_AT}"
+    );
+    let mut statement = connection.prepare_cached(&sql)?;
+    let mut rows = statement.query((session, at + SAME_PROMPT_MS))?;
+    let asked = asked.trim();
+    let mut last = None;
+    while let Some(row) = rows.next()? {
+        let (id, stored): (i64, i64) = (row.get(0)?, row.get(1)?);
+        let prompt = row.get_ref(2)?.as_str()?.trim();
+        if prompt == asked && (stored - at).abs() <= SAME_PROMPT_MS {
+            return Ok(Some(id));
+        }
+        if last.is_none() && stored <= at + LAG_MS {
+            last = Some(id);
+        }
+    }
+    Ok(last)
+}

@@ -1,0 +1,221 @@
+//! Searching the memory.
+
+use longhaul_core::Millis;
+use longhaul_memory::{Field, Kind, Look, Looker, Query, WEIGHTS, WantedTerm, wanted_terms};
+use rusqlite::{Connection, OptionalExtension};
+
+use super::candidate::Candidate;
+use super::expression::Strict;
+use super::key::Key;
+use super::order::{Ranked, rank};
+use super::{backlog, postings, strict};
+use crate::memory::{millis, records, word_search};
+use crate::{Hit, Order, RecordId, Store, StoreError, What, cannot};
+
+/// How many records are read and ranked.
+const CANDIDATES: usize = 200;
+
+/// How many are, where all that match are wanted, such as by time.
+const MOST: usize = 1_000;
+
+/// What is looked for.
+#[derive(Debug, Clone, Default)]
+pub struct SearchQuery<'a> {
+    /// Words, wanted and strict. Its filters do not count: those below do.
+    pub query: Option<&'a Query>,
+    /// Only this project.
+    pub project_key: Option<&'a str>,
+    /// Only this session.
+    pub session: Option<&'a str>,
+    /// Only observations of these kinds; empty for everything.
+    pub kinds: &'a [Kind],
+    /// Only observations of a file whose path contains this.
+    pub file: Option<&'a str>,
+    /// Nothing older.
+    pub from: Option<Millis>,
+    /// Nothing newer.
+    pub to: Option<Millis>,
+    /// Only these; empty for everything.
+    pub what: &'a [What],
+    /// What comes first.
+    pub order: Order,
+    /// How many at most.
+    pub limit: usize,
+    /// How many to leave out first.
+    pub offset: usize,
+}
+
+impl Store {
+    /// Returns the records that a query finds, one line each.
+    ///
+    /// Plain words are wanted: a record need not have them all. The cost is bounded, however many records there are:
+    /// common words rank what rarer ones have found. Until the index of passages is built, the older indexes answer, for
+    /// which every word is required.
+    pub fn search(&self, query: &SearchQuery<'_>) -> Result<Vec<Hit>, StoreError> {
+        let found = match find(&self.connection, query) {
+            // The records are whole, and the indexes are made of them.
+            Err(error) if crate::is_damage(&error) && self.rebuild_indexes().is_ok() => find(&self.connection, query),
+            found => found,
+        };
+        found.map_err(cannot("search the memory"))
+    }
+}
+
+fn find(connection: &Connection, query: &SearchQuery<'_>) -> rusqlite::Result<Vec<Hit>> {
+    if !backlog::is_empty(connection)? {
+        return word_search::find(connection, query);
+    }
+    let Some(strict) = Strict::new(connection, query)? else { return Ok(Vec::new()) };
+    let wanted = query.query.map(|query| wanted_terms(&query.wanted())).unwrap_or_default();
+    // A text without any word, such as an emoji, is nowhere.
+    if wanted.is_empty() && !strict.has_required() && query.query.is_some_and(|query| !query.terms.is_empty()) {
+        return Ok(Vec::new());
+    }
+    let searcher = Searcher { connection, query, strict: &strict, wanted: &wanted };
+    let found = if wanted.is_empty() { searcher.listed()? } else { searcher.ranked()? };
+    found.into_iter().skip(query.offset).take(query.limit).map(|one| hit(connection, &one)).collect()
+}
+
+struct Searcher<'a> {
+    connection: &'a Connection,
+    query: &'a SearchQuery<'a>,
+    strict: &'a Strict<'a>,
+    wanted: &'a [WantedTerm],
+}
+
+impl Searcher<'_> {
+    /// Returns everything that passes, where no words are wanted.
+    fn listed(&self) -> rusqlite::Result<Vec<Ranked>> {
+        let all = self.gather("")?;
+        if self.strict.has_required() && self.query.order == Order::Relevance {
+            let text: Vec<&str> =
+                self.query.query.into_iter().flat_map(Query::required).map(|term| term.text.as_str()).collect();
+            let terms = wanted_terms(&text.join(" "));
+            let mut looker = Looker::new(terms.iter().map(|term| (term, 1.0)));
+            return rank(self.connection, &mut looker, all, self.strict);
+        }
+        Ok(self.by_time(all))
+    }
+
+    /// Returns what answers best.
+    fn ranked(&self) -> rusqlite::Result<Vec<Ranked>> {
+        if self.query.order != Order::Relevance {
+            let all = self.gather(&every(self.wanted))?;
+            if !all.is_empty() {
+                return Ok(self.by_time(all));
+            }
+        }
+        let records = records_in(self.connection, self.strict.project)?;
+        let most = CANDIDATES.max(self.query.limit.saturating_add(self.query.offset).min(MOST));
+        let found = postings::read(self.connection, self.wanted, self.strict, records, most)?;
+        let mut candidates = self.read(&found.records)?;
+        let mut looker = Looker::new(found.terms.iter().map(|(term, rarity)| (term, *rarity)));
+        if candidates.is_empty() && !found.unknown.is_empty() {
+            // Only parts of words are left, which the trigrams of prompts, titles and paths have.
+            let parts = word_search::having_parts(self.connection, self.query, &found.unknown)?;
+            candidates = self.read(&parts)?;
+            return Ok(self.by_time_if_asked(candidates));
+        }
+        let ranked = rank(self.connection, &mut looker, candidates, self.strict)?;
+        if self.query.order != Order::Relevance {
+            return Ok(self.by_time(ranked.into_iter().map(|ranked| ranked.one).collect()));
+        }
+        Ok(ranked)
+    }
+
+    fn gather(&self, words: &str) -> rusqlite::Result<Vec<Candidate>> {
+        let mut all = Vec::new();
+        for what in What::ALL.into_iter().filter(|what| self.strict.takes(*what)) {
+            all.extend(strict::gather(self.connection, self.strict, self.query, what, words)?);
+        }
+        Ok(all)
+    }
+
+    fn read(&self, keys: &[Key]) -> rusqlite::Result<Vec<Candidate>> {
+        let mut found = Vec::with_capacity(keys.len());
+        for key in keys {
+            found.extend(Candidate::read(self.connection, *key)?.filter(|one| self.strict.passes(one)));
+        }
+        Ok(found)
+    }
+
+    fn by_time_if_asked(&self, found: Vec<Candidate>) -> Vec<Ranked> {
+        match self.query.order {
+            Order::Relevance => found.into_iter().map(unranked).collect(),
+            Order::Newest | Order::Oldest => self.by_time(found),
+        }
+    }
+
+    fn by_time(&self, mut found: Vec<Candidate>) -> Vec<Ranked> {
+        let newest = |a: &Candidate, b: &Candidate| (b.at, b.id).cmp(&(a.at, a.id));
+        match self.query.order {
+            Order::Relevance | Order::Newest => found.sort_by(newest),
+            Order::Oldest => found.sort_by(|a, b| newest(b, a)),
+        }
+        found.into_iter().map(unranked).collect()
+    }
+}
+
+fn unranked(one: Candidate) -> Ranked {
+    let covered = 1.0;
+    Ranked::of(one, Look { covered, ..Look::default() })
+}
+
+/// Returns the expression that all wanted terms are there.
+fn every(wanted: &[WantedTerm]) -> String {
+    let any = |term: &WantedTerm| {
+        let forms: Vec<String> = term.forms.iter().map(|form| format!("\"{form}\"")).collect();
+        format!("({})", forms.join(" OR "))
+    };
+    wanted.iter().map(any).collect::<Vec<_>>().join(" AND ")
+}
+
+/// Returns about how many records there are.
+fn records_in(connection: &Connection, project: Option<i64>) -> rusqlite::Result<f64> {
+    let observations: i64 = connection
+        .prepare_cached("SELECT coalesce(sum(observations), 0) FROM projects WHERE ?1 IS NULL OR id = ?1")?
+        .query_row([project], |row| row.get(0))?;
+    let prompts: i64 = connection
+        .prepare_cached("SELECT count(*) FROM user_prompts WHERE ?1 IS NULL OR project_id = ?1")?
+        .query_row([project], |row| row.get(0))?;
+    Ok((observations + prompts).max(1) as f64)
+}
+
+/// Makes a line of a record.
+fn hit(connection: &Connection, ranked: &Ranked) -> rusqlite::Result<Hit> {
+    let one = &ranked.one;
+    let session: Option<String> = match one.session {
+        Some(id) => connection
+            .prepare_cached("SELECT session_id FROM sessions WHERE id = ?1")?
+            .query_row([id], |row| row.get(0))
+            .optional()?,
+        None => None,
+    };
+    let mut chars = one.chars();
+    if one.what == What::Observation
+        && let Some(session) = &session
+    {
+        chars += records::raw_chars(connection, session, one.id)?;
+    }
+    let title = match one.what {
+        What::Prompt => one.title.trim_start().lines().next().unwrap_or_default().to_owned(),
+        What::Observation | What::Summary => one.title.clone(),
+    };
+    let project: Option<String> = connection
+        .prepare_cached("SELECT name FROM projects WHERE id = ?1")?
+        .query_row([one.project], |row| row.get(0))
+        .optional()?;
+    let fields: Vec<Field<'_>> = one.fields();
+    Ok(Hit {
+        record: RecordId { what: one.what, id: one.id },
+        session,
+        project: project.unwrap_or_default(),
+        at: millis(one.at),
+        kind: Kind::from_name(&one.kind),
+        title,
+        chars,
+        snippet: if ranked.look.has.is_empty() { String::new() } else { ranked.look.snippet(&fields) },
+        is_weak: ranked.look.covered < WEIGHTS.weak,
+        is_older: ranked.is_older,
+    })
+}

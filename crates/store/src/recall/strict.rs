@@ -1,0 +1,116 @@
+//! Searching without wanted words: filters, and what must be there. Everything that passes, the newest first.
+
+use std::collections::HashSet;
+
+use rusqlite::Connection;
+
+use super::SearchQuery;
+use super::candidate::Candidate;
+use super::expression::Strict;
+use super::index::table;
+use super::key::{Key, range};
+use super::postings::rows;
+use crate::memory::word_search::files_like;
+use crate::{Order, What};
+
+/// How many records of a type are read at most; of more, the last stored.
+const MOST: usize = 1_000;
+
+/// Returns the records of a type that pass; `words` is an FTS5 expression that they have to match, too.
+pub(super) fn gather(
+    connection: &Connection,
+    strict: &Strict<'_>,
+    query: &SearchQuery<'_>,
+    what: What,
+    words: &str,
+) -> rusqlite::Result<Vec<Candidate>> {
+    let files = match &strict.file {
+        Some(file) => files_like(connection, strict.project, file)?,
+        None => None,
+    };
+    let gatherer = Gatherer { connection, strict, what, words, files };
+    let found = gatherer.month(None)?;
+    let by_time = query.order != Order::Relevance || words.is_empty();
+    if found.len() < MOST || !by_time {
+        return Ok(found);
+    }
+    // What was stored last need not be what happened last: month by month, then.
+    let Some((first, last)) = strict.months(connection, table(what))? else { return Ok(found) };
+    let months: Vec<i64> = match query.order {
+        Order::Oldest => (first..=last).collect(),
+        Order::Relevance | Order::Newest => (first..=last).rev().collect(),
+    };
+    let wanted = query.limit.saturating_add(query.offset);
+    let mut found = Vec::new();
+    for month in months {
+        found.extend(gatherer.month(Some(month))?);
+        if found.len() >= wanted {
+            break;
+        }
+    }
+    Ok(found)
+}
+
+struct Gatherer<'a> {
+    connection: &'a Connection,
+    strict: &'a Strict<'a>,
+    what: What,
+    words: &'a str,
+    /// Observations whose files may be those that are wanted.
+    files: Option<Vec<i64>>,
+}
+
+impl Gatherer<'_> {
+    /// Returns what passes, of a month or of all time.
+    fn month(&self, month: Option<i64>) -> rusqlite::Result<Vec<Candidate>> {
+        let scope = self.strict.expression(Some(self.what), month);
+        let expression = super::postings::and(self.words, &scope);
+        let mut found = Vec::new();
+        match (&self.files, expression.as_str()) {
+            (Some(files), expression) if files.len() < MOST || expression.is_empty() => {
+                for id in files {
+                    self.take(*id, &mut found)?;
+                }
+            }
+            (None, "") => {
+                let sql = format!("SELECT id FROM {} ORDER BY id DESC", table(self.what));
+                let mut statement = self.connection.prepare_cached(&sql)?;
+                let mut all = statement.query([])?;
+                while found.len() < MOST
+                    && let Some(row) = all.next()?
+                {
+                    self.take(row.get(0)?, &mut found)?;
+                }
+            }
+            (files, expression) => {
+                let files: Option<HashSet<&i64>> = files.as_ref().map(|files| files.iter().collect());
+                let range = range(self.strict.project, Some(self.what));
+                // More than are kept: some may not pass.
+                for row in rows(self.connection, expression, range, MOST * 20)? {
+                    let key = Key::of_row(row);
+                    let is_known = found.last().is_some_and(|last: &Candidate| last.key() == key);
+                    if key.what() != self.what || is_known || files.as_ref().is_some_and(|all| !all.contains(&key.id()))
+                    {
+                        continue;
+                    }
+                    self.take(key.id(), &mut found)?;
+                    if found.len() >= MOST {
+                        break;
+                    }
+                }
+            }
+        }
+        // Files are not asked by month.
+        Ok(found)
+    }
+
+    fn take(&self, id: i64, found: &mut Vec<Candidate>) -> rusqlite::Result<()> {
+        if found.len() < MOST
+            && let Some(one) = Candidate::read(self.connection, Key::new(0, self.what, id))?
+            && self.strict.passes(&one)
+        {
+            found.push(one);
+        }
+        Ok(())
+    }
+}
