@@ -46,9 +46,9 @@ fn what_came_over_is_there_once_and_found() {
     assert_eq!((second.prompts, second.observations, second.summaries, second.known), (0, 0, 0, 7));
     assert_eq!(second.prompt_number, 2);
     shelf.is_sound();
-    assert_eq!(shelf.count("SELECT count(*) FROM observation_words WHERE observation_words MATCH 'changed'"), 3);
-    assert_eq!(shelf.count("SELECT count(*) FROM summary_words WHERE summary_words MATCH 'early'"), 0);
-    assert_eq!(shelf.count("SELECT count(*) FROM summary_words WHERE summary_words MATCH 'words'"), 1);
+    assert_eq!(shelf.count("SELECT count(*) FROM passage_terms WHERE passage_terms MATCH 'changed'"), 3);
+    assert_eq!(shelf.count("SELECT count(*) FROM passage_terms WHERE passage_terms MATCH 'early AND \"=ws\"'"), 0);
+    assert_eq!(shelf.count("SELECT count(*) FROM passage_terms WHERE passage_terms MATCH 'words AND \"=ws\"'"), 1);
     assert_eq!(shelf.count("SELECT count(*) FROM observations WHERE made_by = 'model' AND prompt_number = 2"), 1);
 }
 
@@ -61,7 +61,7 @@ fn what_a_hook_or_a_transcript_has_brought_is_not_doubled() {
     let first = move_in(&mut shelf);
     assert_eq!((first.prompts, first.known), (1, 1));
     assert_eq!(shelf.count("SELECT count(*) FROM user_prompts"), 2);
-    assert_eq!(shelf.count("SELECT count(*) FROM summary_words WHERE summary_words MATCH 'wooden'"), 0);
+    assert_eq!(shelf.count("SELECT count(*) FROM passage_terms WHERE passage_terms MATCH 'wooden'"), 0);
     shelf.is_sound();
 }
 
@@ -88,6 +88,6 @@ fn notes_need_no_session() {
         let moved = shelf.store.bulk().unwrap().move_notes_in("claude-mem", "/p", "p", &notes).unwrap();
         assert_eq!(moved.observations, expected);
     }
-    assert_eq!(shelf.count("SELECT count(*) FROM observation_words WHERE observation_words MATCH 'zanzibar'"), 1);
+    assert_eq!(shelf.count("SELECT count(*) FROM passage_terms WHERE passage_terms MATCH 'zanzibar'"), 1);
     shelf.is_sound();
 }
