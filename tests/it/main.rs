@@ -15,6 +15,8 @@ mod mutant;
 mod past;
 mod poll;
 mod predecessors;
+#[path = "../shared/recall_corpus.rs"]
+mod recall_corpus;
 mod sandbox;
 mod screen_session;
 mod small_disk;
@@ -44,6 +46,7 @@ mod memory_mcp;
 mod monitor;
 mod move_in;
 mod move_in_hostile;
+mod recall;
 mod source_rules;
 mod standin_behaves;
 mod statusline;

@@ -102,7 +102,8 @@ pub(crate) struct Corpus {
 impl Corpus {
     /// Reads the subjects in a folder.
     pub(crate) fn read(folder: &Path) -> io::Result<Self> {
-        let mut files: Vec<PathBuf> = fs::read_dir(folder)?.map(|entry| Ok(entry?.path())).collect::<io::Result<_>>()?;
+        let mut files: Vec<PathBuf> =
+            fs::read_dir(folder)?.map(|entry| Ok(entry?.path())).collect::<io::Result<_>>()?;
         files.retain(|path| path.extension().is_some_and(|extension| extension == "txt"));
         files.sort();
         let mut corpus = Self::default();
@@ -210,8 +211,7 @@ fn crowd(session: &mut Session, words: &[String], dice: &mut Dice) {
             let source: String = (0..15).map(|_| format!("// {}\n", some(6, " "))).collect();
             let reply = format!("Done. All checks pass; I touched {file}, and {} is as it was.", some(2, " "));
             let prompt = dice.pick(&SMALL_TALK).to_owned();
-            let calls =
-                vec![("Bash".to_owned(), "make check".to_owned(), tests), ("Read".to_owned(), file, source)];
+            let calls = vec![("Bash".to_owned(), "make check".to_owned(), tests), ("Read".to_owned(), file, source)];
             turns.push(Turn { prompt, calls, reply, number: 0 });
         }
     }
@@ -220,9 +220,9 @@ fn crowd(session: &mut Session, words: &[String], dice: &mut Dice) {
 
 /// Returns the id of a session, as the client's ids look.
 pub(crate) fn id_of(name: &str) -> String {
-    let hash = name.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-    });
+    let hash = name
+        .bytes()
+        .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3));
     format!("{:08x}-{:04x}-4000-8000-{:012x}", hash >> 32, (hash >> 16) & 0xffff, hash & 0xffff_ffff_ffff)
 }
 

@@ -12,6 +12,9 @@ mod install;
 #[path = "../../tests/shared/mutant.rs"]
 mod mutant;
 mod pictures;
+mod recall;
+#[path = "../../tests/shared/recall_corpus.rs"]
+mod recall_corpus;
 mod release;
 mod run;
 mod soak;
@@ -118,6 +121,18 @@ enum Task {
         #[arg(long, conflicts_with_all = ["large", "worker", "json"])]
         report: bool,
     },
+    /// Measure how well the memory answers: import the corpus of tests/recall, ask its questions, and print the figures
+    Recall {
+        /// Print JSON instead of a table
+        #[arg(long)]
+        json: bool,
+        /// Use the dev profile: the figures are the same, the times are not
+        #[arg(long)]
+        quick: bool,
+        /// Print every question whose answer is not the first result
+        #[arg(long)]
+        misses: bool,
+    },
     /// Run many sessions at once, and count what is lost: log lines, observations, writes
     Soak {
         /// How many sessions
@@ -178,6 +193,10 @@ fn start(task: Task) -> Result<()> {
         Task::Demo { keep } => demo::run(&workspace, keep),
         Task::E2e(args) => e2e::run(&workspace, &args),
         Task::Test { arguments } => test::run(&workspace, &arguments),
+        Task::Recall { json, quick, misses } => {
+            let profile = if quick { Profile::Dev } else { Profile::Release };
+            recall::run(&workspace, profile, recall::Output { json, misses })
+        }
         Task::Soak { sessions, hooks, quick } => {
             let profile = if quick { Profile::Dev } else { Profile::Release };
             soak::run(&workspace, profile, soak::Crowd { sessions, hooks })

@@ -136,9 +136,11 @@ fn search(memory: &Memory<'_>, words: Words) -> Result<String> {
     let whose = Whose { project: words.project, all: words.all_projects.unwrap_or_default() };
     let hits = find::search(memory, &store, &whose, &wanted)?;
     if hits.is_empty() {
-        return Ok("nothing found: try fewer or other words, another kind, or all_projects".to_owned());
+        return Ok(format!("{}; try other words, another kind, or all_projects", find::nothing_found(&wanted.query)));
     }
-    Ok(record::frame(&render::lines(&hits, Shown::of(whose.all), render::Screen::NONE).join("\n")))
+    let lines = render::lines(&hits, Shown::of(whose.all), render::Screen::NONE).join("\n");
+    let weak = if hits[0].is_weak { "\n(weak matches: no record has most of these words)" } else { "" };
+    Ok(record::frame(&lines) + weak)
 }
 
 /// What is said where there is no memory yet.

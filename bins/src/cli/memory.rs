@@ -57,8 +57,8 @@ pub(crate) enum Command {
 
 #[derive(clap::Args)]
 pub(crate) struct Search {
-    /// Words, "phrases", -not, file:PART, kind:KIND, since:DATE, before:DATE; nothing for the newest
-    #[arg(value_name = "QUERY", allow_hyphen_values = false)]
+    /// Words to find, +required, "a phrase", -excluded, file:PART, kind:KIND, since:DATE, before:DATE; nothing for the newest
+    #[arg(value_name = "QUERY", allow_hyphen_values = true)]
     query: Vec<String>,
     #[command(flatten)]
     whose: Whose,
@@ -140,7 +140,7 @@ pub(crate) fn run(env: &Env, command: Command) -> anyhow::Result<Exit> {
 
 fn search(memory: &Memory<'_>, args: Search) -> anyhow::Result<Exit> {
     let wanted = Wanted {
-        query: Query::parse(&args.query.join(" ")),
+        query: Query::parse(&find::typed(&args.query)),
         kinds: args.kind,
         file: args.file,
         since: args.since.as_deref().map(find::day).transpose()?,
@@ -161,8 +161,11 @@ fn search(memory: &Memory<'_>, args: Search) -> anyhow::Result<Exit> {
         print(memory.env, &hits, Shown::of(args.whose.all))?;
     }
     if hits.is_empty() {
-        out::message("nothing found");
+        out::message(&find::nothing_found(&wanted.query));
         return Ok(Exit::Problem);
+    }
+    if !args.json && hits[0].is_weak {
+        out::message("Only weak matches: no record has most of these words.");
     }
     Ok(Exit::Success)
 }

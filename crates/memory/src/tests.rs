@@ -15,4 +15,5 @@ mod redact_names;
 mod skip;
 mod strip;
 mod summarize;
+mod terms;
 mod text;

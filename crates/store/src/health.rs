@@ -7,6 +7,7 @@ use rusqlite::{Connection, OpenFlags};
 
 use crate::bridges::{Bridge, all};
 use crate::migrations::STEPS;
+use crate::recall::{IndexProgress, backlog};
 
 /// The schema that this version knows.
 pub const SCHEMA: u32 = STEPS.len() as u32;
@@ -45,6 +46,11 @@ pub fn health_of(path: &Path) -> Health {
         Err(error) if crate::is_damage(&error) => Health::Damaged(vec![error.to_string()]),
         Err(error) => Health::Unreadable(error.to_string()),
     }
+}
+
+/// Returns how far the search index of the database at `path` is built; `None` where it cannot be read.
+pub fn index_progress_of(path: &Path) -> Option<IndexProgress> {
+    open(path).and_then(|connection| backlog::progress(&connection)).ok()
 }
 
 /// Returns the clients that have told of their module, in the database at `path`; none where it cannot be read.

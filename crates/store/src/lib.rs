@@ -37,7 +37,7 @@ pub use crate::foreign::{
     ClaudeMem, ForeignHead, ForeignObservation, ForeignRecords, ForeignSession, ForeignSummary, OldDetail, OldSession,
     OldTurn, OldTurnSize, Sitting, Throughline,
 };
-pub use crate::health::{Health, SCHEMA, bridges_of, health_of, schema_of};
+pub use crate::health::{Health, SCHEMA, bridges_of, health_of, index_progress_of, schema_of};
 pub use crate::ingest::{Clean, Work};
 pub use crate::memory::{
     Bulk, Content, Hit, KnownProject, LatestSummary, Moved, MovedCall, MovedIn, MovedTurn, NewNote, NewObservation,

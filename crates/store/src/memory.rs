@@ -87,6 +87,8 @@ pub struct Hit {
     pub session: Option<String>,
     /// The project's name.
     pub project: String,
+    /// The number of the prompt in the session.
+    pub prompt_number: i64,
     /// When.
     pub at: Millis,
     /// What an observation is about.
@@ -116,6 +118,7 @@ impl Hit {
             "type": self.record.what.as_str(),
             "session_id": self.session,
             "project": self.project,
+            "prompt_number": self.prompt_number,
             "created_at": self.at.0,
             "kind": self.kind.map(Kind::as_str),
             "title": self.title,

@@ -12,8 +12,8 @@ use crate::cli::memory::find::{Ordering, Type};
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Words {
-    /// Words that all must occur; "a phrase" in quotes, -word for what must not. Any text is valid. Leave it out to list
-    /// the newest records that pass the filters.
+    /// A question, an error message or words: the more of them a record has, the better it ranks. "A phrase" in quotes and
+    /// +word must occur, -word must not. Any text is valid. Leave it out to list the newest records that pass the filters.
     pub(super) query: Option<String>,
     /// Only observations of these kinds: change, discovery, command, problem, fix, decision, delegation, note.
     pub(super) kinds: Option<Vec<String>>,

@@ -3,7 +3,7 @@
 use anyhow::{Context, Result, anyhow};
 use clap::ValueEnum;
 use longhaul_core::clock::Date;
-use longhaul_memory::Kind;
+use longhaul_memory::{Kind, Query, wanted_terms};
 pub(crate) use longhaul_runtime::memory::Wanted;
 use longhaul_store::{Hit, Order, Store, What};
 use rmcp::schemars::{self, JsonSchema};
@@ -20,6 +20,40 @@ pub(crate) fn search(memory: &Memory<'_>, store: &Store, whose: &Whose, wanted: 
     };
     let project_key = memory.key(store, &whose)?;
     Ok(longhaul_runtime::memory::find(store, wanted, project_key.as_deref())?)
+}
+
+/// Joins the arguments of a search to the text of its query.
+///
+/// A single argument is the whole query. Among several, one with spaces was quoted in the shell: it is a phrase.
+pub(crate) fn typed(arguments: &[String]) -> String {
+    let [first, second, ..] = arguments else { return arguments.concat() };
+    let quoted = |argument: &String| {
+        if !argument.trim().contains(char::is_whitespace) || argument.contains('"') {
+            return argument.clone();
+        }
+        let filter = ["file:", "kind:", "project:", "since:", "before:", "-", "+"];
+        let sign = filter.into_iter().find(|sign| argument.starts_with(sign)).unwrap_or_default();
+        format!("{sign}\"{}\"", &argument[sign.len()..])
+    };
+    let rest = arguments[2..].iter().map(quoted);
+    [quoted(first), quoted(second)].into_iter().chain(rest).collect::<Vec<_>>().join(" ")
+}
+
+/// Says that nothing was found, and what was looked for.
+pub(crate) fn nothing_found(query: &Query) -> String {
+    let any: Vec<String> =
+        wanted_terms(&query.wanted()).into_iter().take(12).map(|mut term| term.forms.swap_remove(0)).collect();
+    let all: Vec<&str> = query.required().map(|term| term.text.as_str()).collect();
+    let tried = match (any.as_slice(), all.as_slice()) {
+        ([], []) => return "nothing found".to_owned(),
+        (any, []) => format!("any of {}, or a word spelled like them", any.join(", ")),
+        ([], all) => format!("all of {}", all.join(", ")),
+        (any, all) => format!("all of {}, or any of {}", all.join(", "), any.join(", ")),
+    };
+    let Query { terms: _, excluded, file, kind, project: _, since, before } = query;
+    let is_narrowed = !excluded.is_empty() || file.is_some() || kind.is_some() || since.is_some() || before.is_some();
+    let passing = if is_narrowed { "that passes the filters " } else { "" };
+    format!("nothing found: no record {passing}has {tried}")
 }
 
 /// Reads a day.
@@ -77,7 +111,17 @@ mod tests {
     use clap::ValueEnum;
     use longhaul_store::{Order, What};
 
-    use super::{Ordering, Type};
+    use super::{Ordering, Type, typed};
+
+    #[test]
+    fn arguments_do_what_they_look_like() {
+        let join = |arguments: &[&str]| typed(&arguments.iter().map(|one| (*one).to_owned()).collect::<Vec<_>>());
+        assert_eq!(join(&["why did the importer stall"]), "why did the importer stall");
+        assert_eq!(join(&["why", "did", "it", "-parser"]), "why did it -parser");
+        assert_eq!(join(&["importer", "two words"]), "importer \"two words\"");
+        assert_eq!(join(&["importer", "-two words", "file:my app"]), "importer -\"two words\" file:\"my app\"");
+        assert_eq!(join(&[]), "");
+    }
 
     /// The command line, MCP and the worker's API say the same.
     #[test]

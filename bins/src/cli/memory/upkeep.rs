@@ -11,8 +11,8 @@ use longhaul_core::Millis;
 use longhaul_core::clock::DAY_MS;
 use longhaul_runtime::ErrorLog;
 use longhaul_runtime::memory::folder_of;
-use longhaul_runtime::memory::upkeep::{cut_long_texts, drop_old_text};
-use longhaul_store::{KnownProject, Stats, Store};
+use longhaul_runtime::memory::upkeep::{build_index, cut_long_texts, drop_old_text};
+use longhaul_store::{IndexProgress, KnownProject, Stats, Store};
 use serde_json::{Value, json};
 
 use super::place::{Memory, Whose};
@@ -58,15 +58,16 @@ pub(crate) struct Purge {
 pub(crate) fn stats(memory: &Memory<'_>, tables: bool, json: bool) -> Result<Exit> {
     let Some(store) = memory.existing()? else {
         if json {
-            out::json(&stats_json(&Stats::default(), &[], &[]))?;
+            out::json(&stats_json(&Stats::default(), &[], &[], IndexProgress::default()))?;
         } else {
             out::message("Nothing is remembered yet. `longhaul memory import` reads every past session.");
         }
         return Ok(Exit::Success);
     };
     let (stats, sizes, projects) = (store.stats()?, store.sizes()?, store.projects()?);
+    let index = store.index_progress()?;
     if json {
-        out::json(&stats_json(&stats, &sizes, &projects))?;
+        out::json(&stats_json(&stats, &sizes, &projects, index))?;
         return Ok(Exit::Success);
     }
     let rows = [
@@ -84,6 +85,12 @@ pub(crate) fn stats(memory: &Memory<'_>, tables: bool, json: bool) -> Result<Exi
         out::line(&format!("{:14} {} to {}", "from", when(oldest), when(newest)))?;
     }
     out::line(&format!("{:14} {:>12}, {} of it free", "file", bytes(stats.bytes), bytes(stats.free_bytes)))?;
+    if !index.is_complete() {
+        let IndexProgress { done, total } = index;
+        out::line(&format!("{:14} {:>11}%, {done} of {total} records", "search index", index.percent()))?;
+        out::message("The search index is being built. Until then, a search finds only records with every word of it.");
+        out::message("`longhaul memory upkeep` completes it now; every session that begins continues it, too.");
+    }
     for (table, size) in sizes.iter().filter(|(_, size)| tables && *size >= stats.bytes / 100) {
         out::text(&format!("  {table:30} {:>12}", bytes(*size)))?;
     }
@@ -97,7 +104,7 @@ pub(crate) fn stats(memory: &Memory<'_>, tables: bool, json: bool) -> Result<Exi
     Ok(Exit::Success)
 }
 
-fn stats_json(stats: &Stats, sizes: &[(String, u64)], projects: &[KnownProject]) -> Value {
+fn stats_json(stats: &Stats, sizes: &[(String, u64)], projects: &[KnownProject], index: IndexProgress) -> Value {
     let project = |project: &KnownProject| {
         json!({
             "name": project.name,
@@ -120,6 +127,7 @@ fn stats_json(stats: &Stats, sizes: &[(String, u64)], projects: &[KnownProject])
         "newest": stats.newest.map(|at| at.0),
         "bytes": stats.bytes,
         "free_bytes": stats.free_bytes,
+        "search_index": { "complete": index.is_complete(), "done": index.done, "total": index.total },
     })
 }
 
@@ -192,8 +200,13 @@ pub(crate) fn purge(memory: &Memory<'_>, args: &Purge) -> Result<Exit> {
     Ok(Exit::Success)
 }
 
-/// Nobody watches it: what goes wrong goes to the error log.
+/// Runs in the background: what goes wrong goes to the error log.
 pub(crate) fn keep_up(memory: &Memory<'_>) -> Result<Exit> {
+    match build_index(&memory.home) {
+        Ok(Some(_)) => out::message("The search index is complete."),
+        Ok(None) => out::message("Another process is building the search index."),
+        Err(error) => ErrorLog::new(memory.env, "upkeep").write(&error.chain()),
+    }
     match drop_old_text(memory.env, &memory.home, &memory.config) {
         Ok(dropped) => out::message(&format!("Dropped {dropped} raw texts.")),
         Err(error) => ErrorLog::new(memory.env, "upkeep").write(&error.chain()),

@@ -60,10 +60,11 @@ pub fn on_session_start(hook: &mut Hook<SessionStart>) -> Result<Flow, Error> {
     Ok(Flow::Next)
 }
 
-/// Sees to it, once the answer is out, that raw text which is too old is dropped.
+/// Sees to it, once the answer is out, that raw text which is too old is dropped and the search index completed.
 pub fn drop_old_text(hook: &mut Hook<SessionStart>) -> Result<Flow, Error> {
     if hook.remembers() {
-        upkeep::begin(&hook.home, hook.env.now)?;
+        let is_indexed = hook.store()?.index_progress()?.is_complete();
+        upkeep::begin(&hook.home, hook.env.now, is_indexed)?;
     }
     Ok(Flow::Next)
 }

@@ -1,6 +1,7 @@
-//! What is done for the memory once a day, beside the hooks: raw text that is too old goes, and its room is given back;
-//! prompts and replies that are too long are cut.
+//! What is done for the memory beside the hooks: once a day, raw text that is too old is deleted and its room given back, and
+//! prompts and replies that are too long are cut; and the search index takes in what was there before it.
 
+use fs2::FileExt;
 use longhaul_core::clock::DAY_MS;
 use longhaul_core::{Config, Env, Millis};
 use longhaul_memory::{SAID_CHARS, cap};
@@ -14,8 +15,15 @@ const AT_ONCE: usize = 500;
 /// How many are dropped in a day, several times what a busy one brings.
 const MOST: usize = 20_000;
 
-/// Starts it in a process of its own, where the last time was a day ago.
-pub(crate) fn begin(home: &Home, now: Millis) -> Result<(), Error> {
+/// How many records the search index takes in at a time.
+const INDEXED_AT_ONCE: usize = 200;
+
+/// Starts it in a process of its own, where the last time was a day ago or the search index is not complete.
+pub(crate) fn begin(home: &Home, now: Millis, is_indexed: bool) -> Result<(), Error> {
+    if !is_indexed {
+        let args = ["memory", "upkeep"].map(str::to_owned);
+        return process::spawn_sibling("longhaul", &args).map(drop);
+    }
     let path = home.upkeep();
     let last = bounded_read::text(&path, bounded_read::SMALL).ok().and_then(|text| text.trim().parse::<u64>().ok());
     // A clock that was far ahead once must not put it off for years.
@@ -44,6 +52,25 @@ pub fn cut_long_texts(store: &mut Store) -> Result<usize, Error> {
             return Ok(done);
         }
     }
+}
+
+/// Completes the search index, in small transactions; returns whether it is complete, and `None` where another process is at
+/// it already.
+///
+/// It may be ended at any moment, and goes on there the next time.
+pub fn build_index(home: &Home) -> Result<Option<bool>, Error> {
+    let Some(mut store) = home.existing_store()? else { return Ok(Some(true)) };
+    if store.index_progress()?.is_complete() && !store.build_index(INDEXED_AT_ONCE)? {
+        return Ok(Some(true));
+    }
+    let lock = files::open_append(&home.locks().join("upkeep"))?;
+    if lock.try_lock_exclusive().is_err() {
+        return Ok(None);
+    }
+    process::leave_session();
+    while store.build_index(INDEXED_AT_ONCE)? {}
+    store.settle_writes()?;
+    Ok(Some(true))
 }
 
 /// Drops raw text that has been kept long enough; returns how many pieces. It outlives the session that began it.

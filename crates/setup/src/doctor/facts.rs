@@ -63,6 +63,8 @@ pub enum Database {
         schema: Option<u32>,
         /// Whether it is damaged.
         health: Health,
+        /// How far its search index is built, where that can be read.
+        index: Option<longhaul_store::IndexProgress>,
     },
 }
 
@@ -323,7 +325,11 @@ fn database(path: &Path) -> Database {
     if !path.exists() {
         return Database::Missing;
     }
-    Database::Found { schema: longhaul_store::schema_of(path), health: longhaul_store::health_of(path) }
+    Database::Found {
+        schema: longhaul_store::schema_of(path),
+        health: longhaul_store::health_of(path),
+        index: longhaul_store::index_progress_of(path),
+    }
 }
 
 fn bridge(env: &Env, places: &Places) -> BridgeFacts {

@@ -222,6 +222,18 @@ fn database(facts: &Facts) -> Vec<Finding> {
             let what = format!("written by a newer version: schema {schema}, this one knows {SCHEMA}");
             vec![Finding::broken(check, what, "install the newer version again; nothing is lost")]
         }
+        Database::Found { schema, index: Some(index), .. } if !index.is_complete() => {
+            let schema = schema.unwrap_or_default();
+            let what = format!(
+                "sound, schema {schema}; the search index is built to {} %, until then a search needs every word",
+                index.percent()
+            );
+            vec![Finding::warning(
+                check,
+                what,
+                "longhaul memory upkeep completes it; so does every session that begins",
+            )]
+        }
         Database::Found { schema, .. } => {
             let schema = schema.unwrap_or_default();
             let until = if schema < SCHEMA { ", brought up to date by the next session" } else { "" };

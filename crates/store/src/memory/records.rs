@@ -297,6 +297,7 @@ pub(crate) fn hit(connection: &Connection, one: Candidate) -> rusqlite::Result<H
         record: RecordId { what: one.what, id: one.id },
         session,
         project: project.unwrap_or_default(),
+        prompt_number: one.prompt_number,
         at: millis(one.at),
         kind: Kind::from_name(&one.kind),
         title,

@@ -31,7 +31,7 @@ pub(crate) const SHELVES: [Shelf; 3] = [
         texts: "{prompt}",
         trigrams: Some("prompt_trigrams"),
         most: 300,
-        columns: "t.id, t.session_id, t.project_id, t.created_at, '', t.prompt, '', ''",
+        columns: "t.id, t.session_id, t.project_id, t.prompt_number, t.created_at, '', t.prompt, '', ''",
     },
     Shelf {
         what: What::Observation,
@@ -40,7 +40,7 @@ pub(crate) const SHELVES: [Shelf; 3] = [
         texts: "{title narrative facts files_read files_modified}",
         trigrams: Some("observation_trigrams"),
         most: 1_000,
-        columns: "t.id, t.session_id, t.project_id, t.created_at, t.kind, t.title, t.narrative || ' ' || t.facts,
+        columns: "t.id, t.session_id, t.project_id, t.prompt_number, t.created_at, t.kind, t.title, t.narrative || ' ' || t.facts,
                   t.files_read || ' ' || t.files_modified",
     },
     Shelf {
@@ -50,7 +50,7 @@ pub(crate) const SHELVES: [Shelf; 3] = [
         texts: "{request investigated learned completed next_steps}",
         trigrams: None,
         most: 300,
-        columns: "t.id, t.session_id, t.project_id, t.created_at, '', t.request,
+        columns: "t.id, t.session_id, t.project_id, t.prompt_number, t.created_at, '', t.request,
                   t.investigated || ' ' || t.learned || ' ' || t.completed || ' ' || t.next_steps, ''",
     },
 ];
@@ -70,6 +70,7 @@ pub(crate) struct Candidate {
     pub(crate) id: i64,
     pub(crate) session: Option<i64>,
     pub(crate) project: i64,
+    pub(crate) prompt_number: i64,
     pub(crate) at: i64,
     pub(crate) kind: String,
     pub(crate) title: String,
@@ -87,11 +88,12 @@ impl Candidate {
             id: row.get(0)?,
             session: row.get(1)?,
             project: row.get(2)?,
-            at: row.get(3)?,
-            kind: row.get(4)?,
-            title: row.get(5)?,
-            text: row.get(6)?,
-            files: row.get(7)?,
+            prompt_number: row.get(3)?,
+            at: row.get(4)?,
+            kind: row.get(5)?,
+            title: row.get(6)?,
+            text: row.get(7)?,
+            files: row.get(8)?,
             score: 0.0,
         })
     }

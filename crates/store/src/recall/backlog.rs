@@ -115,7 +115,7 @@ pub(crate) fn begin_again(connection: &Connection) -> rusqlite::Result<()> {
     Ok(())
 }
 
-fn progress(connection: &Connection) -> rusqlite::Result<IndexProgress> {
+pub(crate) fn progress(connection: &Connection) -> rusqlite::Result<IndexProgress> {
     let sql = "SELECT coalesce(sum(total - todo), 0), coalesce(sum(total), 0) FROM passage_backlog";
     connection.query_row(sql, [], |row| {
         let read = |column: usize| row.get::<_, i64>(column).map(i64::unsigned_abs);

@@ -210,6 +210,7 @@ fn hit(connection: &Connection, ranked: &Ranked) -> rusqlite::Result<Hit> {
         record: RecordId { what: one.what, id: one.id },
         session,
         project: project.unwrap_or_default(),
+        prompt_number: one.prompt_number,
         at: millis(one.at),
         kind: Kind::from_name(&one.kind),
         title,

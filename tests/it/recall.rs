@@ -1,0 +1,196 @@
+//! Recall: questions are answered from what was asked and replied, in the words of whoever asks.
+
+mod index_moves;
+mod quality;
+
+use std::fs;
+use std::path::PathBuf;
+
+use serde_json::{Value, json};
+
+use crate::past::{Past, holding};
+use crate::sandbox::{Outcome, Sandbox, payload};
+
+fn sandbox() -> Sandbox {
+    Sandbox::new().at(1_794_707_999_000).with_env("TZ", "UTC")
+}
+
+fn memory(sandbox: &Sandbox, args: &[&str]) -> Outcome {
+    sandbox.longhaul(&[&["memory"], args].concat())
+}
+
+fn import(sandbox: &Sandbox) {
+    assert_eq!(memory(sandbox, &["import", "--quiet"]).status, Some(0));
+}
+
+/// Some sessions about different things.
+fn remembering() -> Sandbox {
+    let sandbox = sandbox();
+    Past::new(&sandbox, "aaaa-1111")
+        .prompt("why does the importer stall?")
+        .bash("tail importer.log", "waiting for lock")
+        .reply("The exchange rates hold the lock while they wait for an answer; chunks of 500 rows cured it.")
+        .prompt("where is the address of a feed taken apart?")
+        .edit("src/net/feed.rs", "a", "b")
+        .reply("In `parseHttpUrl`, which src/net/feed.rs calls.");
+    Past::new(&sandbox, "bbbb-2222")
+        .prompt("支払期日を読み取れない")
+        .reply("和暦で書かれていたためです。元号表を追加しました。")
+        .prompt("三号样地的坐标不对")
+        .reply("经纬度抄错了一位，已经改正。")
+        .prompt("Warum überhitzen die Heizmatten?")
+        .reply("Der Regler rechnet mit Fahrenheit. Die Einheit steht jetzt fest auf Celsius.");
+    Past::new(&sandbox, "cccc-3333").prompt("it dies at night").reply(
+        "The trace says:\nthread 'main' panicked at src/importer/swift.rs:212:34:\ncalled `Option::unwrap()` on a \
+             `None` value\nField 86 has no subfields for card payments; the raw text is kept now.",
+    );
+    import(&sandbox);
+    sandbox
+}
+
+/// Asks as somebody types it, and returns the first result.
+#[track_caller]
+fn first(sandbox: &Sandbox, typed: &[&str]) -> Value {
+    let found = memory(sandbox, &[&["search", "--json"], typed].concat());
+    assert_eq!(found.status, Some(0), "{typed:?}: {found:?}");
+    found.json()[0].clone()
+}
+
+#[track_caller]
+fn check(typed: &[&str], expected_title: &str) {
+    let sandbox = remembering();
+    let found = first(&sandbox, typed);
+    assert_eq!(found["title"], expected_title, "{typed:?}: {found}");
+}
+
+#[test]
+fn a_question_in_other_words_is_answered() {
+    check(&["why", "did", "the", "importers", "stall"], "why does the importer stall?");
+    check(&["why did the importer stall"], "why does the importer stall?");
+    check(&["could you please tell me what was holding a lock"], "why does the importer stall?");
+}
+
+#[test]
+fn replies_are_searched_and_read() {
+    let sandbox = remembering();
+    let found = first(&sandbox, &["fahrenheit"]);
+    assert_eq!((&found["type"], &found["title"]), (&json!("prompt"), &json!("Warum überhitzen die Heizmatten?")));
+    assert!(found["snippet"].as_str().unwrap().contains("Fahrenheit"), "{found}");
+    let id = found["id"].as_str().unwrap();
+    let read = memory(&sandbox, &["get", id]).stdout;
+    assert!(read.contains("## reply\nDer Regler rechnet mit Fahrenheit."), "{read}");
+    assert!(memory(&sandbox, &["get", id, "--json"]).json()[0]["reply"].as_str().unwrap().contains("Celsius"));
+}
+
+#[test]
+fn japanese_is_found_by_a_word_of_two_characters() {
+    check(&["期日"], "支払期日を読み取れない");
+    check(&["元号"], "支払期日を読み取れない");
+    check(&["日"], "支払期日を読み取れない");
+}
+
+#[test]
+fn chinese_is_found_within_a_sentence() {
+    check(&["样地的坐标"], "三号样地的坐标不对");
+    check(&["经纬度"], "三号样地的坐标不对");
+}
+
+#[test]
+fn german_is_found_in_another_inflection() {
+    check(&["Heizmatte"], "Warum überhitzen die Heizmatten?");
+    check(&["warum wurde die heizmatte ueberhitzt, einheiten"], "Warum überhitzen die Heizmatten?");
+}
+
+#[test]
+fn a_stack_trace_is_a_query() {
+    let trace = "thread 'main' panicked at src/importer/swift.rs:212:34:\ncalled `Option::unwrap()` on a `None` value\n\
+                 stack backtrace:\n   0: rust_begin_unwind\n   1: core::panicking::panic_fmt\n   2: -foo file:bar +baz";
+    check(&[trace], "it dies at night");
+}
+
+#[test]
+fn an_identifier_is_found_whole_and_by_its_parts() {
+    for typed in ["parseHttpUrl", "parse_http_url", "http url", "HttpUrl"] {
+        check(&[typed], "where is the address of a feed taken apart?");
+    }
+}
+
+#[test]
+fn a_typing_error_is_corrected() {
+    check(&["improter"], "why does the importer stall?");
+    check(&["fahrenhiet"], "Warum überhitzen die Heizmatten?");
+}
+
+#[test]
+fn signs_do_what_they_look_like_without_more_quotes() {
+    let sandbox = remembering();
+    let titles = |typed: &[&str]| {
+        let found = memory(&sandbox, &[&["search", "--json", "--type", "prompts"], typed].concat()).json();
+        found.as_array().unwrap().iter().map(|hit| hit["title"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(titles(&["importer", "-stall"]), ["it dies at night"]);
+    assert_eq!(titles(&["importer", "exchange rates"]), ["why does the importer stall?"]);
+    assert_eq!(titles(&["importer", "+subfields"]), ["it dies at night"]);
+    assert_eq!(titles(&["-stall", "importer"]), ["it dies at night"]);
+}
+
+#[test]
+fn nothing_found_says_what_was_tried() {
+    let sandbox = remembering();
+    let none = memory(&sandbox, &["search", "what", "about", "the", "zeppelins"]);
+    assert_eq!(none.status, Some(1));
+    assert!(none.stderr.contains("has any of zeppelins"), "{none:?}");
+    let weak = memory(&sandbox, &["search", "zeppelin captain uniform importer colours"]);
+    assert_eq!(weak.status, Some(0));
+    assert!(weak.stderr.contains("weak"), "{weak:?}");
+}
+
+/// The last reply reaches the hook before the transcript has it.
+#[test]
+fn a_reply_is_found_as_soon_as_its_turn_is_over() {
+    let sandbox = sandbox();
+    let project = sandbox.project();
+    let fire = |executable: &str, name: &str, changes: Value| {
+        let mut all = json!({ "session_id": "dddd-4444", "cwd": project, "prompt_id": "p1",
+                              "transcript_path": "/nowhere.jsonl" });
+        all.as_object_mut().unwrap().extend(changes.as_object().unwrap().clone());
+        let outcome = Outcome::of(&mut sandbox.executable(executable), payload(name, all).as_bytes());
+        assert_eq!(outcome.status, Some(0), "{outcome:?}");
+    };
+    fire("longhaul-user-prompt-submit", "UserPromptSubmit", json!({ "prompt": "which broker do we take?" }));
+    fire("longhaul-stop", "Stop", json!({ "last_assistant_message": "Mosquitto, on the machine in the greenhouse." }));
+    assert_eq!(first(&sandbox, &["mosquitto greenhouses"])["title"], "which broker do we take?");
+}
+
+#[test]
+fn what_is_forgotten_leaves_no_term_of_its_replies() {
+    let sandbox = sandbox();
+    Past::new(&sandbox, "aaaa-1111")
+        .prompt("where to?")
+        .reply("To zanzibar, by dirigible, in the rainy seasons.")
+        .prompt("and then?")
+        .reply("Back home, past kilimanjaro.");
+    import(&sandbox);
+    let none = Vec::<PathBuf>::new();
+    assert_eq!(first(&sandbox, &["dirigibles"])["id"], "P1");
+    assert_ne!(holding(&sandbox.data_dir(), "dirig"), none);
+    assert_eq!(memory(&sandbox, &["forget", "P1", "--yes"]).status, Some(0));
+    for gone in ["zanzibar", "dirig", "rainy"] {
+        assert_eq!(holding(&sandbox.data_dir(), gone), none, "{gone}");
+    }
+    assert_eq!(first(&sandbox, &["kilimanjaro"])["id"], "P2");
+    assert_eq!(memory(&sandbox, &["forget", "--session", "aaaa", "--yes"]).status, Some(0));
+    assert_eq!(holding(&sandbox.data_dir(), "kilimanjar"), none);
+}
+
+#[test]
+fn private_text_of_a_reply_is_in_no_index() {
+    let sandbox = sandbox();
+    Past::new(&sandbox, "aaaa-1111")
+        .prompt("plan?")
+        .reply("Take the ferry. <private>The safe is behind gauguin.</private>");
+    import(&sandbox);
+    assert_eq!(first(&sandbox, &["ferries"])["id"], "P1");
+    assert_eq!(holding(&sandbox.data_dir(), "gauguin"), Vec::<PathBuf>::new());
+    assert!(fs::exists(sandbox.data_dir().join("longhaul.db")).unwrap());
+}

@@ -1,0 +1,42 @@
+//! A floor for how well questions are answered, with a part of the corpus. `cargo xtask recall` measures all of it.
+
+use std::fs;
+use std::path::Path;
+
+use super::{import, memory, sandbox};
+use crate::recall_corpus::{Corpus, Half, id_of};
+
+#[test]
+fn most_questions_of_a_sample_are_answered() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/recall");
+    let mut corpus = Corpus::read(&folder).unwrap();
+    let is_sampled = |name: &str| ["ledger", "compiler"].iter().any(|subject| name.starts_with(subject));
+    corpus.sessions.retain(|(_, session)| is_sampled(&session.name));
+    let ids: Vec<String> = corpus.sessions.iter().map(|(_, session)| id_of(&session.name)).collect();
+    corpus.questions.retain(|one| one.answer.as_ref().is_some_and(|(session, _)| ids.contains(session)));
+    assert!(corpus.questions.iter().all(|one| one.half == Half::Tuning) && corpus.questions.len() > 60);
+    let sandbox = sandbox();
+    let project = sandbox.project();
+    let transcripts = sandbox.home().join(".claude/projects").join(project.to_string_lossy().replace(['/', '.'], "-"));
+    fs::create_dir_all(&transcripts).unwrap();
+    for (_, session) in &corpus.sessions {
+        let file = transcripts.join(format!("{}.jsonl", id_of(&session.name)));
+        fs::write(file, session.transcript(&project)).unwrap();
+    }
+    import(&sandbox);
+    // Every third: starting a program for each takes time.
+    let asked: Vec<_> = corpus.questions.iter().step_by(3).collect();
+    let mut missed = Vec::new();
+    let mut first = 0;
+    for question in &asked {
+        let (session, prompt) = question.answer.clone().unwrap();
+        let found = memory(&sandbox, &["search", "--json", "--limit", "10", "--", &question.text]).json();
+        let is_it = |hit: &serde_json::Value| hit["session_id"] == session.as_str() && hit["prompt_number"] == prompt;
+        match found.as_array().unwrap().iter().position(is_it) {
+            Some(place) => first += usize::from(place == 0),
+            None => missed.push(&question.text),
+        }
+    }
+    assert!(missed.len() * 10 <= asked.len() * 2, "{} of {}: {missed:#?}", missed.len(), asked.len());
+    assert!(first * 10 >= asked.len() * 6, "only {first} of {} come first", asked.len());
+}

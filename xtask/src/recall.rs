@@ -1,0 +1,141 @@
+//! `cargo xtask recall`: how well the memory answers questions.
+//!
+//! The corpus in tests/recall is imported by the real program as past sessions, and every question is asked as a user asks
+//! it. One half of the corpus may be used for tuning the order of results; the other only reports.
+
+mod figures;
+
+use std::fs;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail, ensure};
+use serde_json::Value;
+
+use self::figures::Figures;
+use crate::recall_corpus::{Corpus, Half, Question, id_of};
+use crate::run;
+use crate::stage::{check_interrupts, watch_interrupts};
+use crate::workspace::{PACKAGE, Profile, Workspace};
+
+/// How many results are asked for.
+const RESULTS: &str = "10";
+
+/// What is printed.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Output {
+    pub(crate) json: bool,
+    pub(crate) misses: bool,
+}
+
+/// What became of a question.
+pub(crate) struct Answer<'a> {
+    pub(crate) question: &'a Question,
+    /// The place of the right answer among the results, from 1.
+    pub(crate) rank: Option<usize>,
+    /// The place of the answer that is no longer right.
+    pub(crate) older: Option<usize>,
+    pub(crate) results: usize,
+    /// Whether the first result is marked as weak, or there is none.
+    pub(crate) is_weak: bool,
+    pub(crate) took: Duration,
+}
+
+/// Builds the program, imports the corpus, asks everything and prints the figures.
+pub(crate) fn run(workspace: &Workspace, profile: Profile, output: Output) -> Result<()> {
+    let program = workspace.build(PACKAGE, &["--bin", "longhaul"], profile, None)?.join("longhaul");
+    let corpus = Corpus::read(&workspace.root.join("tests/recall")).context("cannot read tests/recall")?;
+    ensure!(!corpus.questions.is_empty(), "tests/recall has no questions");
+    watch_interrupts()?;
+    let folder = tempfile::Builder::new().prefix("longhaul-recall-").tempdir()?;
+    let scene = Scene { program, home: folder.path().to_owned() };
+    scene.import(&corpus)?;
+    let mut answers = Vec::new();
+    for question in &corpus.questions {
+        check_interrupts()?;
+        answers.push(scene.ask(question).with_context(|| format!("cannot ask {:?}", question.text))?);
+    }
+    if output.misses {
+        print_misses(&answers)?;
+    }
+    let figures = Figures::of(&answers, corpus.sessions.len());
+    if output.json { figures.print_json() } else { figures.print_table() }
+}
+
+fn print_misses(answers: &[Answer<'_>]) -> Result<()> {
+    let mut out = io::stderr();
+    for Answer { question, rank, older, results, is_weak, .. } in answers {
+        let is_missed = if question.answer.is_some() { *rank != Some(1) } else { !is_weak };
+        if is_missed {
+            let rank = rank.map_or_else(|| "-".to_owned(), |rank| rank.to_string());
+            let older = older.map(|older| format!(", older {older}")).unwrap_or_default();
+            let Question { half, category, text, .. } = question;
+            writeln!(out, "{} {category}: {rank} of {results}{older}: {text}", half.name())?;
+        }
+    }
+    Ok(())
+}
+
+struct Scene {
+    program: PathBuf,
+    home: PathBuf,
+}
+
+impl Scene {
+    fn project(&self, half: Half) -> PathBuf {
+        self.home.join("work").join(half.name())
+    }
+
+    fn import(&self, corpus: &Corpus) -> Result<()> {
+        for (half, session) in &corpus.sessions {
+            let project = self.project(*half);
+            let folder = self.home.join(".claude/projects").join(project.to_string_lossy().replace(['/', '.'], "-"));
+            write(&folder, &format!("{}.jsonl", id_of(&session.name)), &session.transcript(&project))?;
+            fs::create_dir_all(&project).with_context(|| format!("cannot create {}", project.display()))?;
+        }
+        self.longhaul(&self.home, &["memory", "import"]).map(drop)
+    }
+
+    fn ask<'a>(&self, question: &'a Question) -> Result<Answer<'a>> {
+        let began = Instant::now();
+        let project = self.project(question.half);
+        let json =
+            self.longhaul(&project, &["memory", "search", "--json", "--limit", RESULTS, "--", &question.text])?;
+        let took = began.elapsed();
+        let results: Vec<Value> = serde_json::from_str(&json).context("the results are no JSON array")?;
+        let place = |wanted: &Option<(String, usize)>| {
+            let (session, prompt) = wanted.as_ref()?;
+            let is_it = |hit: &Value| {
+                hit["type"] == "prompt" && hit["session_id"] == session.as_str() && hit["prompt_number"] == *prompt
+            };
+            results.iter().position(is_it).map(|place| place + 1)
+        };
+        Ok(Answer {
+            question,
+            rank: place(&question.answer),
+            older: place(&question.older),
+            results: results.len(),
+            is_weak: results.first().is_none_or(|hit| hit["weak"] == true),
+            took,
+        })
+    }
+
+    /// Runs the program; to find nothing is no failure.
+    fn longhaul(&self, folder: &Path, arguments: &[&str]) -> Result<String> {
+        let mut command = run::program(&self.program);
+        command.args(arguments).current_dir(folder).env_clear().env("HOME", &self.home);
+        command.env("LONGHAUL_HOME", self.home.join("data"));
+        let output = command.output().with_context(|| format!("cannot start {}", self.program.display()))?;
+        if !matches!(output.status.code(), Some(0 | 1)) {
+            bail!("longhaul ended with {}: {}", output.status, String::from_utf8_lossy(&output.stderr).trim());
+        }
+        Ok(String::from_utf8(output.stdout)?)
+    }
+}
+
+fn write(folder: &Path, name: &str, text: &str) -> Result<()> {
+    let failed = || format!("cannot write {}", folder.join(name).display());
+    fs::create_dir_all(folder).with_context(failed)?;
+    fs::write(folder.join(name), text).with_context(failed)
+}
