@@ -193,7 +193,7 @@ fn question(text: &str, half: Half, session: &str, turn: usize) -> Question {
 fn words_of(sessions: &[Session]) -> Vec<String> {
     let texts = sessions.iter().flat_map(|session| &session.turns).flat_map(|turn| [&turn.prompt, &turn.reply]);
     let words = texts.flat_map(|text| text.split(|c: char| !c.is_alphanumeric() && c != '_'));
-    words.filter(|word| word.len() > 3).map(str::to_owned).collect()
+    words.filter(|word| word.len() > 3 && word.chars().all(|c| c < '\u{3000}')).map(str::to_owned).collect()
 }
 
 /// Puts turns between those that are written, with output of tools that has the same words.

@@ -106,8 +106,9 @@ impl Scene {
         let results: Vec<Value> = serde_json::from_str(&json).context("the results are no JSON array")?;
         let place = |wanted: &Option<(String, usize)>| {
             let (session, prompt) = wanted.as_ref()?;
+            // What was done for a prompt is part of its turn; a summary is of the whole session.
             let is_it = |hit: &Value| {
-                hit["type"] == "prompt" && hit["session_id"] == session.as_str() && hit["prompt_number"] == *prompt
+                hit["type"] != "summary" && hit["session_id"] == session.as_str() && hit["prompt_number"] == *prompt
             };
             results.iter().position(is_it).map(|place| place + 1)
         };

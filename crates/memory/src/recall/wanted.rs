@@ -30,6 +30,17 @@ pub struct WantedTerm {
 ///
 /// Words that say nothing about a subject are left out, unless there are no others.
 pub fn wanted_terms(text: &str) -> Vec<WantedTerm> {
+    let (telling, others) = gather(text);
+    if telling.is_empty() { others } else { telling }
+}
+
+/// Returns the terms of a text that say nothing about a subject.
+pub fn common_terms(text: &str) -> Vec<WantedTerm> {
+    gather(text).1
+}
+
+/// Returns the terms that say something about a subject, and the others.
+fn gather(text: &str) -> (Vec<WantedTerm>, Vec<WantedTerm>) {
     let mut telling = Gathered::default();
     let mut others = Gathered::default();
     let mut pieces: Vec<(String, Form, usize)> = Vec::new();
@@ -48,7 +59,10 @@ pub fn wanted_terms(text: &str) -> Vec<WantedTerm> {
         let gathered = if is_stop && !is_part { &mut others } else { &mut telling };
         gathered.add(&text, form, is_part && form == Form::Word);
     }
-    let mut terms = if telling.terms.is_empty() { others.terms } else { telling.terms };
+    (most_telling(telling.terms), most_telling(others.terms))
+}
+
+fn most_telling(mut terms: Vec<WantedTerm>) -> Vec<WantedTerm> {
     if terms.len() > MOST {
         // A stable sort: of equals, what was written first.
         let says = |term: &WantedTerm| {

@@ -43,8 +43,14 @@ pub struct Weights {
     pub written_summary: f64,
     /// What the newest passage has ahead of the oldest.
     pub newer: f64,
-    /// Two passages that answer as well as each other within this share answer the same question: the newer is first.
+    /// Of two passages about the same, the newer comes first where its score is at least this share of the other's.
     pub same_answer: f64,
+    /// The same where the newer one says that something was decided anew.
+    pub amended_answer: f64,
+    /// How much of what either of two passages has of the query both must have to be about the same.
+    pub same_question: f64,
+    /// What a passage without any word of the query gets of its neighbours' scores, in proportion to others.
+    pub silent_neighbour: f64,
     /// What each further result of a session loses, so that several sessions are seen.
     pub spread: f64,
     /// Below this share of the query, a result is marked as weak.
@@ -64,15 +70,18 @@ pub const WEIGHTS: Weights = Weights {
     proximity: 0.5,
     near: 28,
     neighbour: 0.3,
-    done_for_it: 0.15,
+    done_for_it: 0.3,
     passage: 1.0,
     note: 1.15,
     decision: 1.05,
-    tool: 0.6,
+    tool: 0.5,
     summary: 0.6,
     written_summary: 0.95,
     newer: 0.06,
-    same_answer: 0.12,
+    same_answer: 0.9,
+    amended_answer: 0.45,
+    same_question: 0.6,
+    silent_neighbour: 0.7,
     spread: 0.04,
     weak: 0.45,
 };

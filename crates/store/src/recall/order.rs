@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use longhaul_memory::{Look, Looker, WEIGHTS};
+use longhaul_memory::{Look, Looker, WEIGHTS, amends};
 use rusqlite::Connection;
 
 use super::candidate::Candidate;
@@ -14,9 +14,6 @@ const WITH_NEIGHBOURS: usize = 16;
 
 /// How many of the best are compared with each other for which is newer.
 const COMPARED: usize = 12;
-
-/// How much of the wanted terms two passages share that answer the same question.
-const SAME_QUESTION: f64 = 0.75;
 
 /// A record with its score.
 pub(super) struct Ranked {
@@ -106,7 +103,8 @@ fn add_shares(ranked: &mut [Ranked]) {
     for ranked in ranked {
         let Some((session, number)) = place(&ranked.one) else { continue };
         let beside = |number: i64| passages.get(&(session, number)).copied().unwrap_or_default();
-        ranked.score += WEIGHTS.neighbour * (beside(number - 1) + beside(number + 1));
+        let share = WEIGHTS.neighbour * if ranked.own > 0.0 { 1.0 } else { WEIGHTS.silent_neighbour };
+        ranked.score += share * (beside(number - 1) + beside(number + 1));
         ranked.score += WEIGHTS.done_for_it * done.get(&(session, number)).copied().unwrap_or_default();
     }
 }
@@ -127,30 +125,32 @@ fn fold(ranked: &mut Vec<Ranked>) {
     ranked.retain(|ranked| seen.insert(ranked.one.sameness()));
 }
 
-/// Puts, of two passages that answer the same about as well, the newer one first.
+/// Puts, of two passages about the same that answer about as well, the newer one first.
 fn put_newer_first(ranked: &mut [Ranked], looker: &Looker) {
     let compared = ranked.len().min(COMPARED);
     for later in 1..compared {
-        let mut at = later;
-        for earlier in (0..later).rev() {
-            let (before, after) = (&ranked[earlier], &ranked[at]);
-            let is_close = after.score >= before.score * (1.0 - WEIGHTS.same_answer);
-            if !is_close {
-                break;
-            }
-            if after.one.at > before.one.at && is_same_question(before, after, looker) {
-                ranked[earlier].is_older = true;
-                ranked[earlier..=at].rotate_right(1);
-                at = earlier;
-            }
+        let newer = &ranked[later];
+        // A tool's output decides nothing.
+        if newer.one.what == What::Observation {
+            continue;
         }
+        let says_so = newer.one.fields.iter().any(|(text, _)| amends(text));
+        let share = if says_so { WEIGHTS.amended_answer } else { WEIGHTS.same_answer };
+        let overtakes = |older: &Ranked| {
+            let is_close = newer.score >= older.score * share;
+            is_close && newer.one.at > older.one.at && is_same_question(older, newer, looker)
+        };
+        // What stands between them, of its own session or about something else, does not keep it from overtaking.
+        let Some(first) = (0..later).find(|earlier| overtakes(&ranked[*earlier])) else { continue };
+        ranked[first].is_older = true;
+        ranked[first..=later].rotate_right(1);
     }
 }
 
 fn is_same_question(a: &Ranked, b: &Ranked, looker: &Looker) -> bool {
     let both: Vec<bool> = a.look.has.iter().zip(&b.look.has).map(|(a, b)| *a && *b).collect();
     let any: Vec<bool> = a.look.has.iter().zip(&b.look.has).map(|(a, b)| *a || *b).collect();
-    a.one.session != b.one.session && looker.share(&both) >= SAME_QUESTION * looker.share(&any)
+    a.one.session != b.one.session && looker.share(&both) >= WEIGHTS.same_question * looker.share(&any)
 }
 
 /// Lets other sessions be seen: every further record of a session counts for less.

@@ -17,14 +17,14 @@ const ROWS: usize = 24_000;
 /// How many of them one term reads, at least and at most.
 const ROWS_OF_TERM: (usize, usize) = (300, 3_000);
 
-/// How many words that are nowhere are corrected; each costs some hundred look-ups.
-const MOST_CORRECTED: usize = 3;
+/// How many words that are nowhere are corrected; each is looked up in hundreds of forms.
+const MOST_CORRECTED: usize = 4;
 
 /// A longer query is a quotation: its words are as they are.
 const CORRECTED_AMONG: usize = 12;
 
-/// How many corrections of a word are taken.
-const CORRECTIONS: usize = 4;
+/// A shorter word is the beginning of too many others.
+const SHORTEST_BEGINNING: usize = 4;
 
 /// What the index says of a query.
 pub(super) struct Postings {
@@ -125,28 +125,25 @@ impl Index<'_> {
         Ok(List { keys, is_cut })
     }
 
-    /// Looks for words that begin so, and for words that a typing error may have made this one of.
+    /// Looks for words that a typing error may have made this one of, then for words that begin so.
     fn correct(&self, term: &mut WantedTerm, limit: usize) -> rusqlite::Result<List> {
-        let typed = term.forms[0].clone();
-        let mut meant = Vec::new();
-        for word in spelled_like(&typed) {
-            if !rows(self.connection, &and(&format!("\"{word}\""), self.scope), self.range, 1)?.is_empty() {
-                meant.push(word);
-                if meant.len() == CORRECTIONS {
-                    break;
-                }
+        let like = spelled_like(&term.forms[0]);
+        if !like.is_empty() {
+            // All at once: which of them it is will be seen in the text.
+            let meant =
+                WantedTerm { exact: like.len(), forms: like, weight: term.weight * WEIGHTS.corrected, ..term.clone() };
+            let list = self.list(&meant, limit)?;
+            if !list.keys.is_empty() {
+                *term = meant;
+                return Ok(list);
             }
         }
-        if !meant.is_empty() {
-            term.weight *= WEIGHTS.corrected;
-            term.exact = meant.len();
-            term.forms = meant;
-            return self.list(term, limit);
-        }
-        if typed.chars().count() < 3 {
+        // The stem begins compounds, too.
+        let stems = term.forms.iter().filter(|form| form.chars().count() >= SHORTEST_BEGINNING);
+        let Some(beginning) = stems.min_by_key(|form| form.len()).cloned() else {
             return Ok(List { keys: Vec::new(), is_cut: false });
-        }
-        term.is_prefix = true;
+        };
+        *term = WantedTerm { forms: vec![beginning], exact: 1, is_prefix: true, ..term.clone() };
         self.list(term, limit)
     }
 }

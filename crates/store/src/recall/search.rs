@@ -1,7 +1,7 @@
 //! Searching the memory.
 
 use longhaul_core::Millis;
-use longhaul_memory::{Field, Kind, Look, Looker, Query, WEIGHTS, WantedTerm, wanted_terms};
+use longhaul_memory::{Field, Kind, Look, Looker, Query, WEIGHTS, WantedTerm, common_terms, wanted_terms};
 use rusqlite::{Connection, OptionalExtension};
 
 use super::candidate::Candidate;
@@ -72,7 +72,16 @@ fn find(connection: &Connection, query: &SearchQuery<'_>) -> rusqlite::Result<Ve
         return Ok(Vec::new());
     }
     let searcher = Searcher { connection, query, strict: &strict, wanted: &wanted };
-    let found = if wanted.is_empty() { searcher.listed()? } else { searcher.ranked()? };
+    let mut found = if wanted.is_empty() { searcher.listed()? } else { searcher.ranked()? };
+    let text = query.query.map(Query::wanted).unwrap_or_default();
+    if found.is_empty() && !wanted.is_empty() {
+        // Better a weak answer than none, as long as any word of the query is there.
+        let common = common_terms(&text);
+        if !common.is_empty() {
+            found = Searcher { wanted: &common, ..searcher }.ranked()?;
+            found.iter_mut().for_each(|one| one.look.covered = 0.0);
+        }
+    }
     found.into_iter().skip(query.offset).take(query.limit).map(|one| hit(connection, &one)).collect()
 }
 

@@ -1,0 +1,78 @@
+//! Whether a text says that something was decided anew.
+
+/// Words and beginnings of words that say so, in lower case, in the languages of [`crate::Language`] and some others.
+const SAYS_SO: [&str; 62] = [
+    "abolished",
+    "abweichend",
+    "amend",
+    "anymore",
+    "any more",
+    "aufgehoben",
+    "cambiad",
+    "cambiat",
+    "change of plan",
+    "changed",
+    "changement",
+    "discard",
+    "doch lieber",
+    "dropped",
+    "ersetzt",
+    "from now on",
+    "geändert",
+    "gewijzigd",
+    "instead of",
+    "is gone",
+    "is off",
+    "moved to",
+    "new date",
+    "new plan",
+    "new programme",
+    "nicht mehr",
+    "no longer",
+    "not any more",
+    "now on",
+    "now per",
+    "nur noch",
+    "obsolete",
+    "on second thought",
+    "overrule",
+    "planänderung",
+    "postponed",
+    "regret",
+    "remplac",
+    "replaced",
+    "replaces",
+    "rescheduled",
+    "revers",
+    "revise",
+    "revisit",
+    "rewritten",
+    "scrap",
+    "sostituit",
+    "statt",
+    "supersede",
+    "switch",
+    "umgestellt",
+    "updated",
+    "verschoben",
+    "we move to",
+    "изменен",
+    "заменен",
+    "不再",
+    "取消",
+    "变更",
+    "変更",
+    "改为",
+    "改成",
+];
+
+/// How much of a text is looked at, in bytes.
+const LOOKED_AT: usize = 4_096;
+
+/// Returns whether a text says that something is not any more as it was decided before.
+///
+/// A hint, no proof: it decides only which of two passages about the same comes first.
+pub fn amends(text: &str) -> bool {
+    let text = text[..text.floor_char_boundary(LOOKED_AT)].to_lowercase();
+    SAYS_SO.iter().any(|words| text.contains(words))
+}
