@@ -5,7 +5,7 @@ mod looking;
 mod wanted;
 mod weights;
 
-pub use self::amends::amends;
+pub use self::amends::{amends, decides};
 pub use self::looking::{Field, Look, Looker, Spot};
 pub use self::wanted::{WantedTerm, common_terms, spelled_like, wanted_terms};
 pub use self::weights::{WEIGHTS, Weights};

@@ -1,4 +1,4 @@
-//! Whether a text says that something was decided anew.
+//! Whether a text says that something was decided, or decided anew.
 
 /// Words and beginnings of words that say so, in lower case, in the languages of [`crate::Language`] and some others.
 const SAYS_SO: [&str; 62] = [
@@ -68,6 +68,42 @@ const SAYS_SO: [&str; 62] = [
 
 /// How much of a text is looked at, in bytes.
 const LOOKED_AT: usize = 4_096;
+
+/// Words and beginnings of words that say that something was decided.
+const DECIDES: [&str; 26] = [
+    "agreed",
+    "concluded",
+    "decided",
+    "decision",
+    "noted:",
+    "recorded as",
+    "settled",
+    "set:",
+    "we will use",
+    "we use",
+    "we go with",
+    "beschlossen",
+    "entschieden",
+    "festgelegt",
+    "wir nehmen",
+    "décidé",
+    "retenu",
+    "decidido",
+    "acordado",
+    "deciso",
+    "besloten",
+    "решен",
+    "决定",
+    "決定",
+    "決め",
+    "採用",
+];
+
+/// Returns whether a text says that something was decided.
+pub fn decides(text: &str) -> bool {
+    let text = text[..text.floor_char_boundary(LOOKED_AT)].to_lowercase();
+    DECIDES.iter().chain(&SAYS_SO).any(|words| text.contains(words))
+}
 
 /// Returns whether a text says that something is not any more as it was decided before.
 ///

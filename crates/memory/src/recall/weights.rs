@@ -27,6 +27,8 @@ pub struct Weights {
     /// What a passage gets of the scores of the passages before and after it: an answer stands beside the words of its
     /// question.
     pub neighbour: f64,
+    /// What it gets of those beyond them: a short remark often stands in between.
+    pub second_neighbour: f64,
     /// What a prompt gets of the best score of what was done for it.
     pub done_for_it: f64,
     /// A prompt with its replies.
@@ -35,6 +37,8 @@ pub struct Weights {
     pub note: f64,
     /// A decision that was recognised as one.
     pub decision: f64,
+    /// A passage whose reply says that something was decided: the answer counts more than the question.
+    pub decides: f64,
     /// What a tool did: a mention there is rarely what is looked for.
     pub tool: f64,
     /// What a rule quoted from a session: the passage itself says more.
@@ -70,18 +74,20 @@ pub const WEIGHTS: Weights = Weights {
     proximity: 0.5,
     near: 28,
     neighbour: 0.3,
+    second_neighbour: 0.12,
     done_for_it: 0.3,
     passage: 1.0,
     note: 1.15,
     decision: 1.05,
+    decides: 1.12,
     tool: 0.5,
-    summary: 0.6,
+    summary: 0.45,
     written_summary: 0.95,
     newer: 0.06,
     same_answer: 0.9,
-    amended_answer: 0.45,
-    same_question: 0.6,
-    silent_neighbour: 0.7,
+    amended_answer: 0.4,
+    same_question: 0.45,
+    silent_neighbour: 0.5,
     spread: 0.04,
     weak: 0.45,
 };

@@ -1,6 +1,6 @@
 //! A record that may be what is looked for, with its text.
 
-use longhaul_memory::{Field, Kind, MadeBy, WEIGHTS};
+use longhaul_memory::{Field, Kind, MadeBy, WEIGHTS, decides};
 use rusqlite::{Connection, OptionalExtension, Row};
 
 use super::key::Key;
@@ -99,6 +99,8 @@ impl Candidate {
     /// Returns what a record of its kind weighs.
     pub(super) fn weight(&self) -> f64 {
         match (self.what, Kind::from_name(&self.kind), self.made_by) {
+            // The reply decides, what was asked only asks.
+            (What::Prompt, ..) if self.fields.get(1).is_some_and(|(reply, _)| decides(reply)) => WEIGHTS.decides,
             (What::Prompt, ..) => WEIGHTS.passage,
             (What::Observation, Some(Kind::Note), _) => WEIGHTS.note,
             (What::Observation, Some(Kind::Decision), _) => WEIGHTS.decision,

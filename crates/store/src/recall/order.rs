@@ -72,7 +72,7 @@ fn add_neighbours(
     let mut known: HashSet<(i64, i64)> = ranked.iter().filter_map(|ranked| place(&ranked.one)).collect();
     let best: Vec<(i64, i64)> = ranked.iter().filter_map(|ranked| place(&ranked.one)).take(WITH_NEIGHBOURS).collect();
     for (session, number) in best {
-        for beside in [number - 1, number + 1] {
+        for beside in [number - 1, number + 1, number - 2, number + 2] {
             if known.insert((session, beside))
                 && let Some(one) = Candidate::prompt(connection, session, beside)?
                 && strict.passes(&one)
@@ -103,8 +103,10 @@ fn add_shares(ranked: &mut [Ranked]) {
     for ranked in ranked {
         let Some((session, number)) = place(&ranked.one) else { continue };
         let beside = |number: i64| passages.get(&(session, number)).copied().unwrap_or_default();
-        let share = WEIGHTS.neighbour * if ranked.own > 0.0 { 1.0 } else { WEIGHTS.silent_neighbour };
-        ranked.score += share * (beside(number - 1) + beside(number + 1));
+        let share = if ranked.own > 0.0 { 1.0 } else { WEIGHTS.silent_neighbour };
+        let near = WEIGHTS.neighbour * (beside(number - 1) + beside(number + 1));
+        let far = WEIGHTS.second_neighbour * (beside(number - 2) + beside(number + 2));
+        ranked.score += share * (near + far);
         ranked.score += WEIGHTS.done_for_it * done.get(&(session, number)).copied().unwrap_or_default();
     }
 }

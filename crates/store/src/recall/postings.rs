@@ -18,7 +18,7 @@ const ROWS: usize = 24_000;
 const ROWS_OF_TERM: (usize, usize) = (300, 3_000);
 
 /// How many words that are nowhere are corrected; each is looked up in hundreds of forms.
-const MOST_CORRECTED: usize = 4;
+const MOST_CORRECTED: usize = 2;
 
 /// A longer query is a quotation: its words are as they are.
 const CORRECTED_AMONG: usize = 12;
