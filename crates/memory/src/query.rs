@@ -3,6 +3,7 @@
 use longhaul_core::clock::Date;
 
 use crate::observation::Kind;
+use crate::recall::{WantedTerm, wanted_terms};
 
 /// At most this many words and phrases are read.
 const TERMS: usize = 1_024;
@@ -110,11 +111,26 @@ impl Query {
         Some(joined(&terms, " OR ")).filter(|any| !any.is_empty())
     }
 
-    /// Returns the plain words, as text.
+    /// Returns the plain words, as text; those that only begin what is wanted are [`Query::beginnings`].
     pub fn wanted(&self) -> String {
-        let words: Vec<&str> =
-            self.terms.iter().filter(|term| !term.is_required).map(|term| term.text.as_str()).collect();
-        words.join(" ")
+        let plain = self.terms.iter().filter(|term| !term.is_required && !term.is_prefix);
+        plain.map(|term| term.text.as_str()).collect::<Vec<_>>().join(" ")
+    }
+
+    /// Returns what words begin with that are wanted.
+    pub fn beginnings(&self) -> impl Iterator<Item = &str> {
+        self.terms.iter().filter(|term| !term.is_required && term.is_prefix).map(|term| term.text.as_str())
+    }
+
+    /// Returns the terms of everything that is wanted.
+    pub fn wanted_terms(&self) -> Vec<WantedTerm> {
+        let begun = self.beginnings().flat_map(wanted_terms).map(|mut term| {
+            term.forms.truncate(1);
+            WantedTerm { is_prefix: true, ..term }
+        });
+        let plain = self.wanted();
+        let plain = if plain.is_empty() { Vec::new() } else { wanted_terms(&plain) };
+        plain.into_iter().chain(begun).collect()
     }
 
     /// Returns what must be there.

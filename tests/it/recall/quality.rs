@@ -10,6 +10,9 @@ use crate::recall_corpus::{Corpus, Half, id_of};
 fn most_questions_of_a_sample_are_answered() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/recall");
     let mut corpus = Corpus::read(&folder).unwrap();
+    for half in Half::ALL {
+        assert!(corpus.sessions.iter().any(|(of, _)| *of == half), "{} has no sessions", half.name());
+    }
     let is_sampled = |name: &str| ["ledger", "compiler"].iter().any(|subject| name.starts_with(subject));
     corpus.sessions.retain(|(_, session)| is_sampled(&session.name));
     let ids: Vec<String> = corpus.sessions.iter().map(|(_, session)| id_of(&session.name)).collect();
@@ -34,7 +37,7 @@ fn most_questions_of_a_sample_are_answered() {
         let is_it = |hit: &serde_json::Value| hit["session_id"] == session.as_str() && hit["prompt_number"] == prompt;
         match found.as_array().unwrap().iter().position(is_it) {
             Some(place) => first += usize::from(place == 0),
-            None => missed.push(&question.text),
+            None => missed.push((&question.category, &question.text)),
         }
     }
     assert!(missed.len() * 10 <= asked.len() * 2, "{} of {}: {missed:#?}", missed.len(), asked.len());

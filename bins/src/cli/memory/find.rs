@@ -3,7 +3,7 @@
 use anyhow::{Context, Result, anyhow};
 use clap::ValueEnum;
 use longhaul_core::clock::Date;
-use longhaul_memory::{Kind, Query, wanted_terms};
+use longhaul_memory::{Kind, Query};
 pub(crate) use longhaul_runtime::memory::Wanted;
 use longhaul_store::{Hit, Order, Store, What};
 use rmcp::schemars::{self, JsonSchema};
@@ -42,7 +42,7 @@ pub(crate) fn typed(arguments: &[String]) -> String {
 /// Says that nothing was found, and what was looked for.
 pub(crate) fn nothing_found(query: &Query) -> String {
     let any: Vec<String> =
-        wanted_terms(&query.wanted()).into_iter().take(12).map(|mut term| term.forms.swap_remove(0)).collect();
+        query.wanted_terms().into_iter().take(12).map(|mut term| term.forms.swap_remove(0)).collect();
     let all: Vec<&str> = query.required().map(|term| term.text.as_str()).collect();
     let tried = match (any.as_slice(), all.as_slice()) {
         ([], []) => return "nothing found".to_owned(),
@@ -50,7 +50,7 @@ pub(crate) fn nothing_found(query: &Query) -> String {
         ([], all) => format!("all of {}", all.join(", ")),
         (any, all) => format!("all of {}, or any of {}", all.join(", "), any.join(", ")),
     };
-    let Query { terms: _, excluded, file, kind, project: _, since, before } = query;
+    let Query { excluded, file, kind, since, before, .. } = query;
     let is_narrowed = !excluded.is_empty() || file.is_some() || kind.is_some() || since.is_some() || before.is_some();
     let passing = if is_narrowed { "that passes the filters " } else { "" };
     format!("nothing found: no record {passing}has {tried}")

@@ -2,15 +2,31 @@
 
 use rusqlite::{Connection, TransactionBehavior};
 
+use crate::recall::replies;
 use crate::{Store, StoreError, cannot};
 
 /// Where what was said is kept, beside the prompts that can be searched, which always had a limit.
-const COLUMNS: [(&str, &str, &str); 4] = [
-    ("sessions", "rowid", "first_user_prompt"),
-    ("sessions", "rowid", "last_prompt"),
-    ("bodies", "rowid", "text"),
-    ("turns", "origin_session_id || char(10) || turn_id", "pending_reply"),
+const COLUMNS: [Column; 4] = [
+    Column { table: "sessions", key: "rowid", name: "first_user_prompt", turn: "'', 0" },
+    Column { table: "sessions", key: "rowid", name: "last_prompt", turn: "'', 0" },
+    Column { table: "bodies", key: "rowid", name: "text", turn: "origin_session_id, turn_number" },
+    Column {
+        table: "turns",
+        key: "origin_session_id || char(10) || turn_id",
+        name: "pending_reply",
+        turn: "origin_session_id, turn_number",
+    },
 ];
+
+/// A column of texts.
+struct Column {
+    table: &'static str,
+    /// What tells the rows apart.
+    key: &'static str,
+    name: &'static str,
+    /// The turn whose replies the search index has to be told of.
+    turn: &'static str,
+}
 
 impl Store {
     /// Cuts texts that are longer than `chars` characters, at most `most` of them; returns how many there were.
@@ -25,8 +41,8 @@ impl Store {
         let failed = cannot("cut long texts");
         let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(&failed)?;
         let mut done = 0;
-        for (table, key, column) in COLUMNS {
-            done += cut_column(&transaction, (table, key, column), chars, most - done, &cut).map_err(&failed)?;
+        for column in COLUMNS {
+            done += cut_column(&transaction, &column, chars, most - done, &cut).map_err(&failed)?;
         }
         transaction.commit().map_err(failed)?;
         Ok(done)
@@ -35,22 +51,24 @@ impl Store {
 
 fn cut_column(
     connection: &Connection,
-    (table, key, column): (&str, &str, &str),
+    Column { table, key, name, turn }: &Column,
     chars: usize,
     most: usize,
     cut: impl Fn(&str) -> String,
 ) -> rusqlite::Result<usize> {
     // The length in bytes is known without reading a text, and no text has more characters than bytes.
     let sql = format!(
-        "SELECT {key}, {column} FROM {table} WHERE octet_length({column}) > ?1 AND length({column}) > ?1 LIMIT ?2"
+        "SELECT {key}, {name}, {turn} FROM {table} WHERE octet_length({name}) > ?1 AND length({name}) > ?1 LIMIT ?2"
     );
-    let found: Vec<(rusqlite::types::Value, String)> = connection
+    let found: Vec<(rusqlite::types::Value, String, String, i64)> = connection
         .prepare(&sql)?
-        .query_map((chars as i64, most as i64), |row| Ok((row.get(0)?, row.get(1)?)))?
+        .query_map((chars as i64, most as i64), |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)))?
         .collect::<Result<_, _>>()?;
-    let mut update = connection.prepare(&format!("UPDATE {table} SET {column} = ?2 WHERE {key} = ?1"))?;
-    for (key, text) in &found {
+    let mut update = connection.prepare(&format!("UPDATE {table} SET {name} = ?2 WHERE {key} = ?1"))?;
+    for (key, text, origin, turn) in &found {
+        let before = replies::text(connection, origin, *turn)?;
         update.execute((key, cut(text)))?;
+        replies::reindex(connection, origin, *turn, &before)?;
     }
     Ok(found.len())
 }

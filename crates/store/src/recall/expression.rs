@@ -31,6 +31,8 @@ struct Phrase {
     words: Vec<String>,
     /// Identifiers as a whole, which are rarer than their parts.
     wholes: Vec<String>,
+    /// Whether the last word may go on.
+    is_prefix: bool,
 }
 
 impl Phrase {
@@ -41,10 +43,10 @@ impl Phrase {
             Form::Word | Form::Pair => words.push(fold(piece.text).into_owned()),
         });
         // The whole of words that a space separates is in no index.
-        if term.text.contains(char::is_whitespace) {
+        if term.text.contains(char::is_whitespace) || term.is_prefix {
             wholes.clear();
         }
-        (!words.is_empty()).then_some(Self { words, wholes })
+        (!words.is_empty()).then_some(Self { words, wholes, is_prefix: term.is_prefix })
     }
 
     /// Returns whether a text has the words in a row.
@@ -55,7 +57,10 @@ impl Phrase {
             if found || piece.form == Form::Whole {
                 return;
             }
-            let is_same = |at: usize| self.words[at] == fold(piece.text);
+            let is_same = |at: usize| {
+                let (word, found) = (&self.words[at], fold(piece.text));
+                *word == found || (self.is_prefix && at + 1 == self.words.len() && found.starts_with(word.as_str()))
+            };
             run = if is_same(run) { run + 1 } else { usize::from(is_same(0)) };
             if run == self.words.len() {
                 (found, run) = (true, 0);
@@ -124,7 +129,10 @@ impl<'a> Strict<'a> {
     pub(super) fn expression(&self, what: Option<What>, month: Option<i64>) -> String {
         let mut all: Vec<String> = Vec::new();
         for phrase in &self.required {
-            all.extend(phrase.words.iter().chain(&phrase.wholes).map(|word| format!("\"{word}\"")));
+            let last = phrase.words.len() - 1;
+            let star = |at: usize| if phrase.is_prefix && at == last { "*" } else { "" };
+            all.extend(phrase.words.iter().enumerate().map(|(at, word)| format!("\"{word}\"{}", star(at))));
+            all.extend(phrase.wholes.iter().map(|word| format!("\"{word}\"")));
         }
         if let Some(session) = self.session {
             all.push(format!("\"=s{session}\""));

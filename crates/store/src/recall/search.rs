@@ -66,7 +66,7 @@ fn find(connection: &Connection, query: &SearchQuery<'_>) -> rusqlite::Result<Ve
         return word_search::find(connection, query);
     }
     let Some(strict) = Strict::new(connection, query)? else { return Ok(Vec::new()) };
-    let wanted = query.query.map(|query| wanted_terms(&query.wanted())).unwrap_or_default();
+    let wanted = query.query.map(Query::wanted_terms).unwrap_or_default();
     // A text without any word, such as an emoji, is nowhere.
     if wanted.is_empty() && !strict.has_required() && query.query.is_some_and(|query| !query.terms.is_empty()) {
         return Ok(Vec::new());
@@ -173,7 +173,8 @@ fn unranked(one: Candidate) -> Ranked {
 /// Returns the expression that all wanted terms are there.
 fn every(wanted: &[WantedTerm]) -> String {
     let any = |term: &WantedTerm| {
-        let forms: Vec<String> = term.forms.iter().map(|form| format!("\"{form}\"")).collect();
+        let star = if term.is_prefix { "*" } else { "" };
+        let forms: Vec<String> = term.forms.iter().map(|form| format!("\"{form}\"{star}")).collect();
         format!("({})", forms.join(" OR "))
     };
     wanted.iter().map(any).collect::<Vec<_>>().join(" AND ")
