@@ -86,6 +86,9 @@ pub(crate) struct Search {
     /// How many to leave out first
     #[arg(long, value_name = "N", default_value_t = 0)]
     offset: usize,
+    /// Print below each result the text that matched and the parts of its score
+    #[arg(long)]
+    explain: bool,
     /// Print a JSON array
     #[arg(long)]
     json: bool,
@@ -157,6 +160,12 @@ fn search(memory: &Memory<'_>, args: Search) -> anyhow::Result<Exit> {
     };
     if args.json {
         out::json(&hits.iter().map(Hit::to_json).collect::<Vec<Value>>())?;
+    } else if args.explain {
+        let lines = render::lines(&hits, Shown::of(args.whose.all), render::Screen::of(memory.env));
+        for (hit, line) in hits.iter().zip(lines) {
+            out::line(&line)?;
+            render::explained(hit).iter().try_for_each(|line| out::text(&format!("    {line}")))?;
+        }
     } else {
         print(memory.env, &hits, Shown::of(args.whose.all))?;
     }

@@ -41,7 +41,7 @@ pub use crate::health::{Health, SCHEMA, bridges_of, health_of, index_progress_of
 pub use crate::ingest::{Clean, Work};
 pub use crate::memory::{
     Bulk, Content, Hit, KnownProject, LatestSummary, Moved, MovedCall, MovedIn, MovedTurn, NewNote, NewObservation,
-    Order, Page, PageLine, Past, PastPrompt, PastTurn, Pruned, Reading, Record, RecordId, Stats, Taken, What,
+    Order, Page, PageLine, Past, PastPrompt, PastTurn, Pruned, Reading, Record, RecordId, Score, Stats, Taken, What,
 };
 pub use crate::model::{Cost, ModelJob, Rest, Retry, Reworded, Spending, Tokens, Trouble, Words};
 pub use crate::recall::{IndexProgress, SearchQuery};

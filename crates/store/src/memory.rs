@@ -99,10 +99,23 @@ pub struct Hit {
     pub chars: u64,
     /// The text around the words that were looked for; empty where there were none.
     pub snippet: String,
+    /// How well it answers, where words were looked for.
+    pub score: Score,
     /// Whether it has little of what was looked for.
     pub is_weak: bool,
     /// Whether a newer record, which comes before it, answers the same.
     pub is_older: bool,
+}
+
+/// How well a record answers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Score {
+    /// What it is ordered by, in thousandths. It compares with others of the same search only.
+    pub thousandths: u64,
+    /// How much of the query's weight it has, in percent.
+    pub covered: u8,
+    /// How much of it stands close together, in percent.
+    pub near: u8,
 }
 
 impl Hit {
@@ -124,6 +137,9 @@ impl Hit {
             "title": self.title,
             "tokens": self.tokens(),
             "snippet": self.snippet,
+            "score": self.score.thousandths as f64 / 1_000.0,
+            "covered": f64::from(self.score.covered) / 100.0,
+            "near": f64::from(self.score.near) / 100.0,
             "weak": self.is_weak,
             "older": self.is_older,
         })

@@ -7,7 +7,7 @@ use longhaul_core::clock::{date_of, time_of};
 use longhaul_core::{Env, Millis, short_session};
 use longhaul_memory::{Kind, MadeBy, Observation, Summary};
 use longhaul_runtime::utc_offset_seconds;
-use longhaul_store::{Content, Hit, Record, RecordId};
+use longhaul_store::{Content, Hit, Record, RecordId, Score};
 
 use crate::cli::paint::{self, Colours, Span, Tone, fit, fit_line, harmless, width};
 
@@ -88,6 +88,17 @@ pub(crate) fn lines(hits: &[Hit], shown: Shown, screen: Screen) -> Vec<String> {
         paint::render(&line, screen.colours)
     };
     hits.iter().map(line).collect()
+}
+
+/// Returns what a record was found by: the text around the words, and the parts of its score.
+pub(crate) fn explained(hit: &Hit) -> Vec<String> {
+    let Score { thousandths, covered, near } = hit.score;
+    let weak = if hit.is_weak { ", weak" } else { "" };
+    let older = if hit.is_older { ", older than a result above that answers the same" } else { "" };
+    let score = thousandths as f64 / 1_000.0;
+    let parts = format!("score {score:.3}: has {covered} % of the words' weight, {near} % close together{weak}{older}");
+    let snippet = harmless(&one_line(&hit.snippet));
+    [snippet, parts].into_iter().filter(|line| !line.is_empty()).collect()
 }
 
 /// Returns the project's name, as much of it as a line has room for.

@@ -129,15 +129,18 @@ impl<F: FnMut(Piece<'_>)> Splitter<'_, F> {
 
     /// Takes what several components are together.
     fn wholes(&mut self, start: usize, components: &[Component]) {
-        let [.., before, last] = components else { return };
+        let [.., before, _] = components else { return };
         let is_number = |one: &Component| one.whole.starts_with(|c: char| c.is_ascii_digit());
         let version = components.iter().map(|one| one.whole.trim_start_matches('v')).collect::<Vec<_>>();
         if components.iter().skip(1).all(is_number) && version[0].starts_with(|c: char| c.is_ascii_digit()) {
             self.whole(&version.join("."), components[0].first, start);
             return;
         }
-        if before.is_before_dot {
-            self.whole(&format!("{}{}", before.whole, last.whole), before.first, before.start);
+        for pair in components.windows(2) {
+            let [name, extension] = pair else { continue };
+            if name.is_before_dot {
+                self.whole(&format!("{}{}", name.whole, extension.whole), name.first, name.start);
+            }
         }
         if components.len() > 2 || !before.is_before_dot {
             let all: String = components.iter().map(|one| one.whole.as_str()).collect();

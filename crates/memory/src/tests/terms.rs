@@ -17,7 +17,7 @@ fn words_give_themselves_and_their_stems() {
 
 #[test]
 fn identifiers_are_kept_whole_and_split() {
-    check("parseHttpUrl", "http parse parsehttpurl pars url");
+    check("parseHttpUrl", "http pars parse parsehttpurl url");
     check("parse_http_url", "http pars parse parsehttpurl url");
     check("HTTPServer", "http httpserver server");
     check("std::fmt", "fmt std stdfmt");
@@ -51,7 +51,7 @@ fn the_language_of_a_text_decides_its_stems() {
 
 #[test]
 fn accents_do_not_matter() {
-    check("Überprüfung", "uberpruf uberprufung");
+    check("Überprüfung", "uberprufung");
 }
 
 #[test]

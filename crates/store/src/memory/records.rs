@@ -8,7 +8,7 @@ use rusqlite::{Connection, OptionalExtension, Row};
 use serde_json::{Value, json};
 
 use super::shelves::Candidate;
-use super::{Hit, RecordId, What, millis};
+use super::{Hit, RecordId, Score, What, millis};
 use crate::ingest::owner;
 use crate::recall::replies;
 use crate::{Store, StoreError, cannot, limit};
@@ -303,6 +303,7 @@ pub(crate) fn hit(connection: &Connection, one: Candidate) -> rusqlite::Result<H
         title,
         chars,
         snippet: String::new(),
+        score: Score::default(),
         is_weak: false,
         is_older: false,
     })

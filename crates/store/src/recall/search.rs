@@ -10,7 +10,7 @@ use super::key::Key;
 use super::order::{Ranked, rank};
 use super::{backlog, postings, strict};
 use crate::memory::{millis, records, word_search};
-use crate::{Hit, Order, RecordId, Store, StoreError, What, cannot};
+use crate::{Hit, Order, RecordId, Score, Store, StoreError, What, cannot};
 
 /// How many records are read and ranked.
 const CANDIDATES: usize = 200;
@@ -191,6 +191,10 @@ fn records_in(connection: &Connection, project: Option<i64>) -> rusqlite::Result
     Ok((observations + prompts).max(1) as f64)
 }
 
+fn percent(share: f64) -> u8 {
+    (share * 100.0).round().clamp(0.0, 100.0) as u8
+}
+
 /// Makes a line of a record.
 fn hit(connection: &Connection, ranked: &Ranked) -> rusqlite::Result<Hit> {
     let one = &ranked.one;
@@ -226,6 +230,11 @@ fn hit(connection: &Connection, ranked: &Ranked) -> rusqlite::Result<Hit> {
         title,
         chars,
         snippet: if ranked.look.has.is_empty() { String::new() } else { ranked.look.snippet(&fields) },
+        score: Score {
+            thousandths: (ranked.score.max(0.0) * 1_000.0) as u64,
+            covered: percent(ranked.look.covered),
+            near: percent(ranked.look.near),
+        },
         is_weak: ranked.look.covered < WEIGHTS.weak,
         is_older: ranked.is_older,
     })
