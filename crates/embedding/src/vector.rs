@@ -1,0 +1,81 @@
+//! Vectors of one byte per dimension.
+
+/// A vector of length 1, rounded to one byte per dimension.
+///
+/// Vectors of the same model compare by [`similarity`], with no division per vector.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Vector(Vec<i8>);
+
+impl Vector {
+    /// Rounds a vector of any length other than zero; `None` where it has none, or is not finite.
+    pub fn new(values: &[f32]) -> Option<Self> {
+        let length = values.iter().map(|value| f64::from(*value).powi(2)).sum::<f64>().sqrt();
+        if !length.is_finite() || length == 0.0 {
+            return None;
+        }
+        let scale = f64::from(scale(values.len())) / length;
+        Some(Self(values.iter().map(|value| (f64::from(*value) * scale).round() as i8).collect()))
+    }
+
+    /// Takes a vector that was stored.
+    pub fn from_bytes(bytes: &[u8]) -> Self {
+        Self(bytes.iter().map(|byte| *byte as i8).collect())
+    }
+
+    /// Returns it as it is stored.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        self.0.iter().map(|value| *value as u8).collect()
+    }
+
+    /// Returns the number of dimensions.
+    pub fn dims(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Returns how similar two vectors of the same model are: 1 the same, 0 unrelated.
+    pub fn similarity(&self, other: &Self) -> f32 {
+        similarity(dot(self, &other.to_bytes()), self.dims())
+    }
+}
+
+/// Returns the dot product with a stored vector.
+pub fn dot(vector: &Vector, stored: &[u8]) -> i32 {
+    // Products of bytes fit 16 bits, and compilers make vector instructions of exactly this.
+    vector.0.iter().zip(stored).map(|(a, b)| i32::from(i16::from(*a) * i16::from(*b as i8))).sum()
+}
+
+/// Returns the similarity that a dot product of vectors with so many dimensions stands for.
+pub fn similarity(dot: i32, dims: usize) -> f32 {
+    dot as f32 / scale(dims).powi(2)
+}
+
+/// Returns what 1 is in a vector with so many dimensions.
+///
+/// Values are small where there are many dimensions, so that they would use few of a byte's values. The few that are
+/// too large for a byte are cut.
+fn scale(dims: usize) -> f32 {
+    (127.0 * (dims as f32).sqrt() / 6.0).max(127.0)
+}
+
+/// The mean of token vectors.
+#[derive(Debug, Clone)]
+pub struct Mean(Vec<f32>);
+
+impl Mean {
+    /// Returns the mean of nothing.
+    pub fn new(dims: usize) -> Self {
+        Self(vec![0.0; dims])
+    }
+
+    /// Adds a token's vector, as the model file has it.
+    pub fn add(&mut self, row: &[u8], scale: f32) {
+        for (sum, value) in self.0.iter_mut().zip(row) {
+            *sum += f32::from(*value as i8) * scale;
+        }
+    }
+
+    /// Returns the mean, at length 1; `None` where nothing was added.
+    pub fn finish(&self) -> Option<Vector> {
+        Vector::new(&self.0)
+    }
+}
