@@ -17,6 +17,7 @@ mod recall;
 mod sessions;
 mod told;
 mod turns;
+mod vectors;
 mod viewer;
 
 use std::path::{Path, PathBuf};
@@ -47,6 +48,7 @@ pub use crate::model::{Cost, ModelJob, Rest, Retry, Reworded, Spending, Tokens, 
 pub use crate::recall::{IndexProgress, SearchQuery};
 pub use crate::sessions::{NewSession, Session};
 pub use crate::turns::{Detail, Turn, Within};
+pub use crate::vectors::{Passage, VectorModel, VectorStats, Waiting};
 pub use crate::viewer::{Counts, Day, Entry, Moment, MomentId, Newest, Only, SessionRow};
 
 #[cfg(test)]

@@ -7,6 +7,7 @@ mod ingest;
 mod line;
 mod memory;
 mod model;
+mod vectors;
 
 use std::path::Path;
 use std::time::Duration;

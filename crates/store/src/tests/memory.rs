@@ -57,6 +57,14 @@ impl Shelf {
     }
 }
 
+/// Stores so many tool calls of a session.
+pub(super) fn add_calls(store: &mut Store, session: &str, count: u64) {
+    let ids: Vec<String> = (0..count).map(|n| format!("many{n}")).collect();
+    let calls: Vec<_> =
+        ids.iter().zip(100..).map(|(id, at)| call(id, Kind::Command, &format!("Ran {id}"), at)).collect();
+    store.take_in(session, &calls, None).unwrap();
+}
+
 fn read_to(to: u64) -> Reading<'static> {
     Reading { from: 0, to, is_current: &|| true }
 }

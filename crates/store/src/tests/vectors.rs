@@ -1,0 +1,272 @@
+use longhaul_core::Millis;
+use longhaul_embedding::Vector;
+use longhaul_memory::{MadeBy, Summary};
+
+use super::{folder, open};
+use crate::{NewNote, NewSession, RecordId, Store, VectorModel, What};
+
+const DIMS: usize = 16;
+const DAY: u64 = 24 * 3_600_000;
+
+/// Computes a vector by which texts are alike that share letters: good enough to be told apart.
+fn embed(text: &str) -> Option<Vector> {
+    let mut values = [0.0_f32; DIMS];
+    for byte in text.bytes().filter(u8::is_ascii_alphabetic) {
+        values[usize::from(byte) * 7 % DIMS] += 1.0;
+    }
+    Vector::new(&values)
+}
+
+/// Computes all vectors that are missing; returns how many there were.
+fn catch_up(store: &mut Store, model: &VectorModel, now: u64) -> usize {
+    let mut stored = 0;
+    loop {
+        let waiting = store.waiting_for_vectors(model, Millis(now)).unwrap();
+        if waiting.is_empty() {
+            return stored;
+        }
+        let vectors: Vec<_> =
+            waiting.passages.iter().map(|passage| passage.parts.iter().map(|part| embed(part)).collect()).collect();
+        stored += store.put_vectors(model, &waiting, &vectors).unwrap();
+    }
+}
+
+struct Memory {
+    folder: tempfile::TempDir,
+    store: Store,
+    model: VectorModel,
+}
+
+impl Memory {
+    fn new() -> Self {
+        let folder = folder();
+        let mut store = open(&folder.path().join("l.db")).unwrap();
+        let model = store.vector_model("test", DIMS).unwrap();
+        let memory = Self { folder, store, model };
+        memory.session("s1", "/p");
+        memory
+    }
+
+    fn session(&self, session: &str, key: &str) {
+        let new = NewSession {
+            session,
+            project: key,
+            project_key: key,
+            project_path: key,
+            client_pid: 0,
+            transcript: None,
+            at: Millis(1),
+        };
+        self.store.register_session(&new).unwrap();
+    }
+
+    fn prompt(&mut self, session: &str, text: &str, at: u64) -> RecordId {
+        self.store.count_prompt(session, Some(text)).unwrap();
+        let number = self.store.remember_prompt(session, Some(&format!("{session}-{at}")), text, Millis(at)).unwrap();
+        let sql = "SELECT u.id FROM user_prompts u JOIN sessions s ON s.id = u.session_id
+                   WHERE s.session_id = ?1 AND u.prompt_number = ?2";
+        let id = self.store.connection.query_row(sql, (session, number), |row| row.get(0)).unwrap();
+        RecordId { what: What::Prompt, id }
+    }
+
+    fn catch_up(&mut self, now: u64) -> usize {
+        catch_up(&mut self.store, &self.model, now)
+    }
+
+    fn nearest(&self, project: Option<&str>, text: &str) -> Vec<RecordId> {
+        let found = self.store.nearest(&self.model, project, &embed(text).unwrap(), 5).unwrap();
+        found.into_iter().map(|(record, _)| record).collect()
+    }
+
+    fn count(&self, sql: &str) -> i64 {
+        self.store.connection.query_row(sql, [], |row| row.get(0)).unwrap()
+    }
+
+    /// Returns whether the file or its WAL has the bytes of a vector.
+    fn has_on_disk(&self, vector: &Vector) -> bool {
+        ["", "-wal"].iter().any(|end| {
+            let bytes = std::fs::read(self.folder.path().join(format!("l.db{end}"))).unwrap_or_default();
+            bytes.windows(DIMS).any(|window| window == vector.to_bytes())
+        })
+    }
+}
+
+#[test]
+fn records_are_found_by_their_vectors_within_a_project() {
+    let mut memory = Memory::new();
+    memory.session("s2", "/q");
+    let login = memory.prompt("s1", "zzz login login", 10);
+    let cache = memory.prompt("s1", "the cache is stale", 20);
+    let other = memory.prompt("s2", "zzz login login", 30);
+    assert_eq!(memory.catch_up(2 * DAY), 3);
+    assert_eq!(memory.catch_up(2 * DAY), 0);
+    assert_eq!(memory.nearest(Some("/p"), "zzz login login")[0], login);
+    assert_eq!(memory.nearest(Some("/q"), "the cache is stale"), [other]);
+    assert_eq!(memory.nearest(None, "the cache is stale")[0], cache);
+    assert_eq!(memory.nearest(Some("/nowhere"), "zzz"), []);
+    let (_, similarity) =
+        memory.store.nearest(&memory.model, None, &embed("the cache is stale").unwrap(), 1).unwrap()[0];
+    assert!((similarity - 1.0).abs() < 0.02, "{similarity}");
+}
+
+#[test]
+fn notes_and_last_summaries_have_vectors_and_what_tools_did_has_none() {
+    let mut memory = Memory::new();
+    memory.prompt("s1", "first", 10);
+    let summary = |request: &str| Summary { request: request.to_owned(), ..Summary::default() };
+    for (number, request) in [(1, "older words"), (2, "newer words")] {
+        memory.store.write_summary("s1", number, &summary(request), MadeBy::Rule, Millis(20)).unwrap();
+    }
+    super::memory::add_calls(&mut memory.store, "s1", 300);
+    let (title, text) = ("quux", "quux jumps");
+    let note = NewNote { session: None, project_key: "/p", project: "p", title, text, at: Millis(40) };
+    let note = memory.store.save_note(&note).unwrap();
+    memory.catch_up(2 * DAY);
+    let kinds = "SELECT group_concat(what || ':' || record_id) FROM (SELECT * FROM vector_slots ORDER BY what)";
+    let kept: String = memory.store.connection.query_row(kinds, [], |row| row.get(0)).unwrap();
+    assert_eq!(kept, format!("0:1,1:{note},2:2"));
+}
+
+#[test]
+fn a_forgotten_record_leaves_no_byte_of_its_vector() {
+    let mut memory = Memory::new();
+    let text = "zyqx xylophone jazz quiz";
+    let vector = embed(text).unwrap();
+    for n in 0..200_u64 {
+        memory.prompt("s1", &format!("prompt number {} of many", "abcdefghij".repeat(n as usize % 7)), 10 + n);
+    }
+    let secret = memory.prompt("s1", text, 300);
+    let last = memory.prompt("s1", "one more after it", 301);
+    memory.catch_up(2 * DAY);
+    memory.store.settle_writes().unwrap();
+    assert!(memory.has_on_disk(&vector));
+    assert_eq!(memory.nearest(None, text)[0], secret);
+
+    assert!(memory.store.forget(secret).unwrap());
+    assert!(!memory.has_on_disk(&vector));
+    assert!(!memory.nearest(None, text).contains(&secret));
+    assert_eq!(memory.count("SELECT count(*) FROM vector_slots"), 201);
+    // Those around it still have theirs.
+    assert_eq!(memory.nearest(None, "one more after it")[0], last);
+    assert_eq!(memory.catch_up(2 * DAY), 0);
+
+    memory.store.forget_everything(Millis(3 * DAY)).unwrap();
+    assert_eq!(memory.count("SELECT count(*) FROM vector_slots"), 0);
+    assert_eq!(memory.nearest(None, "one more after it"), []);
+    assert!(!memory.has_on_disk(&embed("one more after it").unwrap()));
+    assert_eq!(memory.store.integrity_check().unwrap(), [""; 0]);
+}
+
+#[test]
+fn a_record_that_is_forgotten_while_its_vector_is_computed_gets_none() {
+    let mut memory = Memory::new();
+    let secret = memory.prompt("s1", "xylophone", 10);
+    let waiting = memory.store.waiting_for_vectors(&memory.model, Millis(DAY)).unwrap();
+    memory.store.forget(secret).unwrap();
+    let vectors = vec![vec![embed("xylophone")]];
+    assert_eq!(memory.store.put_vectors(&memory.model, &waiting, &vectors).unwrap(), 0);
+    assert_eq!(memory.nearest(None, "xylophone"), []);
+}
+
+#[test]
+fn a_reply_that_comes_later_is_part_of_the_vector() {
+    let mut memory = Memory::new();
+    let prompt = memory.prompt("s1", "what is it", 1_000);
+    assert_eq!(memory.catch_up(2_000), 1);
+    // Nothing new, and nothing is computed again.
+    assert_eq!(memory.catch_up(2_000), 0);
+    let reply = "a zigzag puzzle of jazz ".repeat(100);
+    memory
+        .store
+        .connection
+        .execute_batch(&format!(
+            "INSERT INTO turns (session_id, origin_session_id, turn_number, turn_id, role, created_at)
+             VALUES ('s1', 's1', 1, 'u1', 'user', 1001);
+             INSERT INTO bodies (session_id, origin_session_id, turn_number, role, text, token_count, created_at)
+             VALUES ('s1', 's1', 1, 'assistant', '{reply}', 1, 1005);"
+        ))
+        .unwrap();
+    assert_eq!(memory.catch_up(3_000), 3);
+    assert_eq!(memory.nearest(None, &reply), [prompt]);
+    let found = memory.store.nearest(&memory.model, None, &embed(&reply).unwrap(), 5).unwrap();
+    assert!(found[0].1 > 0.95, "{found:?}");
+    assert_eq!(memory.count("SELECT count(*) FROM vector_redo"), 1);
+    // A day later no reply is to come any more.
+    assert_eq!(memory.catch_up(3 * DAY), 0);
+    assert_eq!(memory.count("SELECT count(*) FROM vector_redo"), 0);
+}
+
+#[test]
+fn a_summary_in_other_words_is_computed_again() {
+    let mut memory = Memory::new();
+    memory.prompt("s1", "first", 10);
+    let summary = |request: &str| Summary { request: request.to_owned(), ..Summary::default() };
+    memory.store.write_summary("s1", 1, &summary("older words"), MadeBy::Rule, Millis(20)).unwrap();
+    memory.catch_up(2 * DAY);
+    memory.store.write_summary("s1", 1, &summary("zigzag jazz"), MadeBy::Rule, Millis(30)).unwrap();
+    assert_eq!(memory.catch_up(2 * DAY), 1);
+    assert_eq!(memory.nearest(None, "zigzag jazz")[0], RecordId { what: What::Summary, id: 1 });
+    assert_eq!(memory.count("SELECT count(*) FROM vector_slots WHERE what = 2"), 1);
+}
+
+#[test]
+fn new_records_come_first_and_an_interruption_loses_nothing() {
+    let mut memory = Memory::new();
+    for n in 0..300 {
+        memory.prompt("s1", &format!("prompt {n}"), 10 + n);
+    }
+    let first = memory.store.waiting_for_vectors(&memory.model, Millis(DAY)).unwrap();
+    assert_eq!(first.passages.last().map(|passage| passage.record.id), Some(300));
+    // Interrupted: nothing was given back, and the same comes again.
+    assert_eq!(memory.store.waiting_for_vectors(&memory.model, Millis(DAY)).unwrap(), first);
+    let vectors: Vec<_> = first.passages.iter().map(|passage| vec![embed(&passage.parts[0])]).collect();
+    memory.store.put_vectors(&memory.model, &first, &vectors).unwrap();
+    memory.prompt("s1", "the newest", 900);
+    let next = memory.store.waiting_for_vectors(&memory.model, Millis(DAY)).unwrap();
+    assert!(next.passages.iter().any(|passage| passage.record.id == 301));
+    // Given back twice, by two processes that looked at the same moment.
+    let again: Vec<_> = next.passages.iter().map(|passage| vec![embed(&passage.parts[0])]).collect();
+    memory.store.put_vectors(&memory.model, &next, &again).unwrap();
+    memory.store.put_vectors(&memory.model, &next, &again).unwrap();
+    memory.catch_up(2 * DAY);
+    assert_eq!(memory.count("SELECT count(*) FROM vector_slots"), 301);
+    assert_eq!(memory.count("SELECT count(DISTINCT slot) FROM vector_slots"), 301);
+    let stats = memory.store.vector_stats().unwrap();
+    assert_eq!((stats[0].vectors, stats[0].looked_at, stats[0].records), (301, 301, 301));
+}
+
+#[test]
+fn a_model_with_other_dimensions_begins_anew_and_models_do_not_mix() {
+    let mut memory = Memory::new();
+    memory.prompt("s1", "zigzag", 10);
+    memory.catch_up(2 * DAY);
+    let other = memory.store.vector_model("other", DIMS).unwrap();
+    assert_eq!(memory.store.nearest(&other, None, &embed("zigzag").unwrap(), 5).unwrap(), []);
+    assert_eq!(catch_up(&mut memory.store, &other, 2 * DAY), 1);
+    assert_eq!(memory.store.nearest(&other, None, &embed("zigzag").unwrap(), 5).unwrap().len(), 1);
+    memory.model = memory.store.vector_model("test", 4).unwrap();
+    assert_eq!(memory.count("SELECT count(*) FROM vector_slots"), 1);
+    assert_eq!(memory.store.nearest(&memory.model, None, &embed("zigzag").unwrap(), 5).unwrap(), []);
+}
+
+#[test]
+fn vectors_take_at_most_a_share_of_the_file() {
+    let mut memory = Memory::new();
+    let large = memory.store.vector_model("large", 4_000).unwrap();
+    for n in 0..600 {
+        memory.prompt("s1", &format!("p{n}"), 10 + n);
+    }
+    let mut steps = 0;
+    loop {
+        let waiting = memory.store.waiting_for_vectors(&large, Millis(DAY)).unwrap();
+        if waiting.is_empty() {
+            break;
+        }
+        steps += 1;
+        let vector = Vector::new(&[1.0; 4_000]);
+        let vectors: Vec<_> = waiting.passages.iter().map(|_| vec![vector.clone()]).collect();
+        memory.store.put_vectors(&large, &waiting, &vectors).unwrap();
+    }
+    assert!(steps < 3, "{steps}");
+    assert!(memory.count("SELECT count(*) FROM vector_slots") < 400);
+}

@@ -1,0 +1,163 @@
+//! Vectors of records: computed later than the record is stored, found by comparing them all, gone with the record.
+//!
+//! Vectors stand side by side in blocks of 128. A scan reads blocks, and no row per vector. `vector_slots` says where a
+//! record's vectors stand; a trigger overwrites them when the record is deleted.
+
+mod blocks;
+mod passages;
+mod waiting;
+
+use longhaul_embedding::Vector;
+use rusqlite::OptionalExtension;
+
+pub use self::passages::Passage;
+pub use self::waiting::Waiting;
+use crate::{RecordId, Store, StoreError, What, cannot};
+
+/// The largest part of the database's file that vectors may take.
+const SHARE: f64 = 0.15;
+
+/// A model whose vectors are stored.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct VectorModel {
+    pub(crate) id: i64,
+    /// Its name. Vectors of different names do not compare.
+    pub name: String,
+    /// The dimensions of its vectors.
+    pub dims: usize,
+}
+
+/// How many vectors there are.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct VectorStats {
+    /// The model.
+    pub model: String,
+    /// Vectors of it.
+    pub vectors: u64,
+    /// Bytes that they take.
+    pub bytes: u64,
+    /// Records that have been looked at, of those that there are.
+    pub looked_at: u64,
+    /// Records that there are.
+    pub records: u64,
+}
+
+impl Store {
+    /// Returns a model by its name, and adds it where it is new.
+    ///
+    /// A model whose vectors have other dimensions than before is another one: the vectors that it had are deleted.
+    pub fn vector_model(&mut self, name: &str, dims: usize) -> Result<VectorModel, StoreError> {
+        if let Some(model) = self.known_vector_model(name)? {
+            if model.dims == dims {
+                return Ok(model);
+            }
+            self.drop_vectors(&model)?;
+        }
+        let sql = "INSERT INTO vector_models (name, dims) VALUES (?1, ?2) ON CONFLICT DO NOTHING";
+        self.connection.execute(sql, (name, dims as i64)).map_err(cannot("add the model"))?;
+        let found = self.known_vector_model(name)?.filter(|model| model.dims == dims);
+        found.ok_or_else(|| cannot("add the model")(rusqlite::Error::QueryReturnedNoRows))
+    }
+
+    /// Returns a model that has been added.
+    pub fn known_vector_model(&self, name: &str) -> Result<Option<VectorModel>, StoreError> {
+        let found = self.vector_models()?;
+        Ok(found.into_iter().find(|model| model.name == name))
+    }
+
+    /// Returns every model that has vectors, or has had.
+    pub fn vector_models(&self) -> Result<Vec<VectorModel>, StoreError> {
+        let failed = cannot("read the models");
+        let mut statement =
+            self.connection.prepare_cached("SELECT id, name, dims FROM vector_models ORDER BY id").map_err(&failed)?;
+        let rows = statement.query_map([], |row| {
+            Ok(VectorModel { id: row.get(0)?, name: row.get(1)?, dims: row.get::<_, i64>(2)?.unsigned_abs() as usize })
+        });
+        rows.map_err(&failed)?.collect::<Result<_, _>>().map_err(failed)
+    }
+
+    /// Deletes a model with all its vectors.
+    pub fn drop_vectors(&mut self, model: &VectorModel) -> Result<(), StoreError> {
+        let failed = cannot("delete the vectors");
+        let transaction = self.connection.transaction().map_err(&failed)?;
+        // Blocks first: then there is nothing left to overwrite for each slot.
+        for sql in [
+            "DELETE FROM vector_blocks WHERE model_id = ?1",
+            "DELETE FROM vector_slots WHERE model_id = ?1",
+            "DELETE FROM vector_models WHERE id = ?1",
+        ] {
+            transaction.execute(sql, [model.id]).map_err(&failed)?;
+        }
+        transaction.commit().map_err(failed)
+    }
+
+    /// Returns the records whose vectors are nearest to `query`, at most `most`, the most similar first.
+    ///
+    /// `project` is a project's key; `None` looks in all. A record appears once, with its most similar part. Every
+    /// vector is compared: about 50 ms for a million.
+    pub fn nearest(
+        &self,
+        model: &VectorModel,
+        project: Option<&str>,
+        query: &Vector,
+        most: usize,
+    ) -> Result<Vec<(RecordId, f32)>, StoreError> {
+        let failed = cannot("compare the vectors");
+        let project = match project {
+            None => None,
+            Some(key) => {
+                let sql = "SELECT id FROM projects WHERE project_key = ?1";
+                let id: Option<i64> =
+                    self.connection.query_row(sql, [key], |row| row.get(0)).optional().map_err(&failed)?;
+                let Some(id) = id else { return Ok(Vec::new()) };
+                Some(id)
+            }
+        };
+        if query.dims() != model.dims {
+            return Ok(Vec::new());
+        }
+        blocks::nearest(&self.connection, model, project, query, most).map_err(failed)
+    }
+
+    /// Returns how many vectors there are, for each model.
+    pub fn vector_stats(&self) -> Result<Vec<VectorStats>, StoreError> {
+        let failed = cannot("count the vectors");
+        let number = |sql: &str, model: i64| {
+            let read = |row: &rusqlite::Row<'_>| row.get::<_, i64>(0);
+            self.connection.query_row(sql, [model], read).map(i64::unsigned_abs).map_err(&failed)
+        };
+        let one = |model: VectorModel| {
+            let slots = "SELECT count(*) FROM vector_slots WHERE model_id = ?1";
+            Ok(VectorStats {
+                vectors: number(slots, model.id)?,
+                bytes: blocks::bytes(&self.connection, &model).map_err(&failed)?,
+                looked_at: number(waiting::LOOKED_AT, model.id)?,
+                records: number(waiting::RECORDS, model.id)?,
+                model: model.name,
+            })
+        };
+        self.vector_models()?.into_iter().map(one).collect()
+    }
+
+    /// Returns whether vectors take as much room as they may.
+    pub(crate) fn is_full_of_vectors(&self) -> Result<bool, StoreError> {
+        let failed = cannot("measure the vectors");
+        let models = self.vector_models()?;
+        let mut taken = 0;
+        for model in &models {
+            taken += blocks::bytes(&self.connection, model).map_err(&failed)?;
+        }
+        let number = |sql: &str| self.connection.query_row(sql, [], |row| row.get::<_, i64>(0)).map_err(&failed);
+        let file = number("PRAGMA page_size")? * number("PRAGMA page_count")?;
+        Ok(taken as f64 > SHARE * file as f64)
+    }
+}
+
+/// Returns the number that stands for a kind of record in the tables.
+pub(crate) fn number_of(what: What) -> u8 {
+    match what {
+        What::Prompt => 0,
+        What::Observation => 1,
+        What::Summary => 2,
+    }
+}

@@ -1,0 +1,133 @@
+//! The text of a record that a vector is computed from.
+
+use longhaul_memory::Kind;
+use rusqlite::{Connection, OptionalExtension};
+
+use crate::memory::records::texts;
+use crate::{RecordId, What};
+
+/// Characters of a part. A mean over more says little of each sentence in it.
+const PART: usize = 1_200;
+
+/// The most parts of a record.
+const PARTS: usize = 8;
+
+/// A record whose vectors are to be computed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Passage {
+    /// Which.
+    pub record: RecordId,
+    /// Its text, in parts. A vector belongs to each.
+    pub parts: Vec<String>,
+    pub(crate) project: i64,
+    /// Whether more of it may come: the reply to a prompt.
+    pub(crate) is_open: bool,
+}
+
+impl Passage {
+    /// Returns the bytes of its text: more text has more of them.
+    pub(super) fn bytes(&self) -> i64 {
+        self.parts.iter().map(String::len).sum::<usize>() as i64
+    }
+}
+
+/// The kinds of observations that say something in words of their own: the others tell what a tool did.
+pub(super) const KINDS: [Kind; 2] = [Kind::Note, Kind::Decision];
+
+/// Reads the text of a record; `None` where there is no such record.
+pub(super) fn passage(connection: &Connection, record: RecordId, open_since: i64) -> rusqlite::Result<Option<Passage>> {
+    let found = match record.what {
+        What::Prompt => prompt(connection, record.id, open_since)?,
+        What::Observation => connection
+            .prepare_cached("SELECT project_id, title, narrative, facts FROM observations WHERE id = ?1")?
+            .query_row([record.id], |row| {
+                let facts = texts(&row.get::<_, String>(3)?).join("\n");
+                let text = [row.get::<_, String>(1)?, row.get(2)?, facts].join("\n");
+                Ok((row.get(0)?, text, false))
+            })
+            .optional()?,
+        What::Summary => connection
+            .prepare_cached(
+                "SELECT project_id, request, investigated, learned, completed, next_steps FROM session_summaries
+                 WHERE id = ?1",
+            )?
+            .query_row([record.id], |row| {
+                let texts = (1..=5).map(|column| row.get::<_, String>(column)).collect::<Result<Vec<_>, _>>()?;
+                Ok((row.get(0)?, texts.join("\n"), false))
+            })
+            .optional()?,
+    };
+    Ok(found.map(|(project, text, is_open)| Passage { record, parts: parts(&text), project, is_open }))
+}
+
+/// What was asked, and every reply up to the next prompt of the session.
+fn prompt(connection: &Connection, id: i64, open_since: i64) -> rusqlite::Result<Option<(i64, String, bool)>> {
+    let sql = "SELECT u.project_id, u.prompt, u.created_at, s.session_id,
+                      (SELECT n.created_at FROM user_prompts n
+                       WHERE n.session_id = u.session_id AND n.prompt_number > u.prompt_number
+                       ORDER BY n.prompt_number LIMIT 1)
+               FROM user_prompts u JOIN sessions s ON s.id = u.session_id WHERE u.id = ?1";
+    type Row = (i64, String, i64, String, Option<i64>);
+    let read = |row: &rusqlite::Row<'_>| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?));
+    let found: Option<Row> = connection.prepare_cached(sql)?.query_row([id], read).optional()?;
+    let Some((project, prompt, at, session, next)) = found else { return Ok(None) };
+    // A reply is never older than its prompt, whichever clock has told when.
+    let sql = "SELECT b.text FROM turns t
+               JOIN bodies b ON b.session_id = t.session_id AND b.origin_session_id = t.origin_session_id
+                            AND b.turn_number = t.turn_number AND b.role = 'assistant'
+               WHERE t.origin_session_id = ?1 AND t.replaced = 0 AND b.created_at >= ?2 AND b.created_at < ?3
+               ORDER BY t.turn_number LIMIT 8";
+    let mut statement = connection.prepare_cached(sql)?;
+    let replies = statement.query_map((session, at, next.unwrap_or(i64::MAX)), |row| row.get::<_, String>(0))?;
+    let mut text = prompt;
+    for reply in replies {
+        text.push('\n');
+        text.push_str(&reply?);
+    }
+    Ok(Some((project, text, next.is_none() && at >= open_since)))
+}
+
+/// Cuts a text into parts, at the end of a line, a sentence or a word.
+fn parts(text: &str) -> Vec<String> {
+    let mut parts = Vec::new();
+    let mut rest = text.trim();
+    while !rest.is_empty() && parts.len() < PARTS {
+        let end = rest.char_indices().nth(PART).map_or(rest.len(), |(at, _)| at);
+        let head = &rest[..end];
+        let cut = if end == rest.len() {
+            end
+        } else {
+            let late = |at: &usize| *at > end / 2;
+            let found = head.rfind('\n').filter(late).or_else(|| head.rfind(". ").filter(late));
+            found.or_else(|| head.rfind(' ').filter(late)).map_or(end, |at| at + 1)
+        };
+        parts.push(rest[..cut].trim().to_owned());
+        rest = rest[cut..].trim_start();
+    }
+    parts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{PART, PARTS, parts};
+
+    #[test]
+    fn a_short_text_is_one_part() {
+        assert_eq!(parts(" asked\nanswered "), ["asked\nanswered"]);
+        assert_eq!(parts("  "), [""; 0]);
+    }
+
+    #[test]
+    fn a_long_text_is_cut_between_sentences() {
+        let sentence = "The cache was not invalidated after a write. ";
+        let cut = parts(&sentence.repeat(60));
+        assert!(cut.len() > 2 && cut.iter().all(|part| part.ends_with('.') && part.chars().count() <= PART));
+        assert_eq!(cut.join(" "), sentence.repeat(60).trim());
+    }
+
+    #[test]
+    fn a_text_without_an_end_is_cut_all_the_same() {
+        let cut = parts(&"長".repeat(100_000));
+        assert_eq!((cut.len(), cut[0].chars().count()), (PARTS, PART));
+    }
+}

@@ -1,0 +1,191 @@
+//! Which records have no vector yet, and taking in those that have been computed.
+
+use longhaul_core::Millis;
+use longhaul_embedding::Vector;
+use rusqlite::{Connection, OptionalExtension, TransactionBehavior};
+
+use super::blocks::Writer;
+use super::passages::{KINDS, Passage, passage};
+use super::{VectorModel, number_of};
+use crate::{RecordId, Store, StoreError, What, cannot};
+
+/// Records that one look brings at most.
+const AT_ONCE: i64 = 128;
+
+/// Numbers that one look goes through at most: most observations get no vector.
+const STRIDE: i64 = 20_000;
+
+/// A prompt that is older gets no reply any more.
+const OPEN_MS: u64 = 24 * 3_600_000;
+
+/// How many records a model has looked at.
+pub(super) const LOOKED_AT: &str =
+    "SELECT coalesce(sum(highest - lowest + 1), 0) FROM vector_ranges WHERE model_id = ?1";
+
+/// How many records there are, by their numbers; the argument changes nothing.
+pub(super) const RECORDS: &str = "SELECT coalesce(sum(seq), 0) FROM sqlite_sequence
+     WHERE name IN ('user_prompts', 'observations', 'session_summaries') AND ?1 = ?1";
+
+/// Records whose vectors are to be computed, to be given back to [`Store::put_vectors`].
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Waiting {
+    /// The records.
+    pub passages: Vec<Passage>,
+    /// What has been looked at: what, from, to.
+    looked_at: Option<(What, i64, i64)>,
+    /// Records that need not be looked at again: they are gone, or no reply is to come any more.
+    settled: Vec<RecordId>,
+}
+
+impl Waiting {
+    /// Returns whether nothing is left to be done.
+    pub fn is_empty(&self) -> bool {
+        self.passages.is_empty() && self.looked_at.is_none() && self.settled.is_empty()
+    }
+}
+
+impl Store {
+    /// Returns the next records without vectors of `model`: first those that have changed, then new ones, then older
+    /// ones, the newest first. Empty where nothing is left, or vectors take as much room as they may.
+    pub fn waiting_for_vectors(&self, model: &VectorModel, now: Millis) -> Result<Waiting, StoreError> {
+        if self.is_full_of_vectors()? {
+            return Ok(Waiting::default());
+        }
+        let open_since = now.0.saturating_sub(OPEN_MS) as i64;
+        next(&self.connection, model, open_since).map_err(cannot("look for records without vectors"))
+    }
+
+    /// Takes in vectors: for every passage of `waiting` one for each part, or `None` for a part that has none.
+    ///
+    /// One transaction. A record that has been forgotten meanwhile gets none. Returns how many vectors were stored.
+    pub fn put_vectors(
+        &mut self,
+        model: &VectorModel,
+        waiting: &Waiting,
+        vectors: &[Vec<Option<Vector>>],
+    ) -> Result<usize, StoreError> {
+        let failed = cannot("store the vectors");
+        let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(&failed)?;
+        let stored = put(&transaction, model, waiting, vectors).map_err(&failed)?;
+        transaction.commit().map_err(failed)?;
+        Ok(stored)
+    }
+}
+
+fn next(connection: &Connection, model: &VectorModel, open_since: i64) -> rusqlite::Result<Waiting> {
+    let mut waiting = Waiting::default();
+    for (record, bytes) in to_redo(connection, model)? {
+        match passage(connection, record, open_since)? {
+            Some(passage) if bytes != Some(passage.bytes()) => waiting.passages.push(passage),
+            Some(passage) if passage.is_open => {}
+            Some(_) | None => waiting.settled.push(record),
+        }
+    }
+    for what in What::ALL {
+        let Some((from, to)) = stretch(connection, model, what)? else { continue };
+        for id in eligible(connection, what, from, to)? {
+            waiting.passages.extend(passage(connection, RecordId { what, id }, open_since)?);
+        }
+        waiting.looked_at = Some((what, from, to));
+        break;
+    }
+    Ok(waiting)
+}
+
+/// Returns records that have vectors already, with the bytes that these were computed from.
+fn to_redo(connection: &Connection, model: &VectorModel) -> rusqlite::Result<Vec<(RecordId, Option<i64>)>> {
+    // The newest: what is open and old is settled soon.
+    let sql = "SELECT what, record_id, bytes FROM vector_redo WHERE model_id = ?1 ORDER BY record_id DESC LIMIT ?2";
+    let mut statement = connection.prepare_cached(sql)?;
+    let rows = statement.query_map((model.id, AT_ONCE), |row| Ok((row.get::<_, u8>(0)?, row.get(1)?, row.get(2)?)))?;
+    let mut records = Vec::new();
+    for row in rows {
+        let (number, id, bytes) = row?;
+        let what = What::ALL.into_iter().find(|what| number_of(*what) == number);
+        records.extend(what.map(|what| (RecordId { what, id }, bytes)));
+    }
+    Ok(records)
+}
+
+/// Returns the next numbers to look at: behind those that have been, else before them.
+fn stretch(connection: &Connection, model: &VectorModel, what: What) -> rusqlite::Result<Option<(i64, i64)>> {
+    let newest: i64 = connection
+        .prepare_cached(&format!("SELECT coalesce(max(id), 0) FROM {}", table(what)))?
+        .query_row([], |row| row.get(0))?;
+    let sql = "SELECT lowest, highest FROM vector_ranges WHERE model_id = ?1 AND what = ?2";
+    let range: Option<(i64, i64)> = connection
+        .prepare_cached(sql)?
+        .query_row((model.id, number_of(what)), |row| Ok((row.get(0)?, row.get(1)?)))
+        .optional()?;
+    let size = if what == What::Observation { STRIDE } else { AT_ONCE };
+    Ok(match range {
+        None if newest == 0 => None,
+        None => Some(((newest - size + 1).max(1), newest)),
+        Some((_, highest)) if highest < newest => Some((highest + 1, newest.min(highest + size))),
+        Some((lowest, _)) if lowest > 1 => Some(((lowest - size).max(1), lowest - 1)),
+        Some(_) => None,
+    })
+}
+
+/// Returns the records of a stretch that get vectors.
+fn eligible(connection: &Connection, what: What, from: i64, to: i64) -> rusqlite::Result<Vec<i64>> {
+    let condition = match what {
+        What::Prompt => "TRUE".to_owned(),
+        What::Observation => format!("kind IN ('{}', '{}')", KINDS[0].as_str(), KINDS[1].as_str()),
+        // A later one of the same session says the same, and more.
+        What::Summary => "NOT EXISTS (SELECT 1 FROM session_summaries l
+                          WHERE l.session_id = t.session_id AND l.prompt_number > t.prompt_number)"
+            .to_owned(),
+    };
+    let sql = format!("SELECT id FROM {} t WHERE id BETWEEN ?1 AND ?2 AND {condition} ORDER BY id", table(what));
+    connection.prepare_cached(&sql)?.query_map((from, to), |row| row.get(0))?.collect()
+}
+
+fn table(what: What) -> &'static str {
+    crate::memory::shelves::shelf(what).table
+}
+
+fn put(
+    connection: &Connection,
+    model: &VectorModel,
+    waiting: &Waiting,
+    vectors: &[Vec<Option<Vector>>],
+) -> rusqlite::Result<usize> {
+    // Before the writer reads the last block: the trigger changes it.
+    for passage in &waiting.passages {
+        let RecordId { what, id } = passage.record;
+        let sql = "DELETE FROM vector_slots WHERE what = ?1 AND record_id = ?2 AND model_id = ?3";
+        connection.prepare_cached(sql)?.execute((number_of(what), id, model.id))?;
+    }
+    for RecordId { what, id } in waiting.passages.iter().map(|passage| passage.record).chain(waiting.settled.clone()) {
+        let sql = "DELETE FROM vector_redo WHERE what = ?1 AND record_id = ?2 AND model_id = ?3";
+        connection.prepare_cached(sql)?.execute((number_of(what), id, model.id))?;
+    }
+    let mut stored = 0;
+    let mut writer = Writer::open(connection, model)?;
+    for (passage, vectors) in waiting.passages.iter().zip(vectors) {
+        let RecordId { what, id } = passage.record;
+        let sql = format!("SELECT 1 FROM {} WHERE id = ?1", table(what));
+        if !connection.prepare_cached(&sql)?.exists([id])? {
+            continue;
+        }
+        for (part, vector) in vectors.iter().enumerate() {
+            if let Some(vector) = vector.as_ref().filter(|vector| vector.dims() == model.dims) {
+                writer.add(passage.record, part, passage.project, vector)?;
+                stored += 1;
+            }
+        }
+        if passage.is_open {
+            let sql = "INSERT INTO vector_redo (model_id, what, record_id, bytes) VALUES (?1, ?2, ?3, ?4)";
+            connection.prepare_cached(sql)?.execute((model.id, number_of(what), id, passage.bytes()))?;
+        }
+    }
+    writer.write()?;
+    if let Some((what, from, to)) = waiting.looked_at {
+        let sql = "INSERT INTO vector_ranges (model_id, what, lowest, highest) VALUES (?1, ?2, ?3, ?4)
+                   ON CONFLICT DO UPDATE SET lowest = min(lowest, excluded.lowest),
+                                             highest = max(highest, excluded.highest)";
+        connection.prepare_cached(sql)?.execute((model.id, number_of(what), from, to))?;
+    }
+    Ok(stored)
+}
