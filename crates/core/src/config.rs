@@ -1,5 +1,6 @@
 //! Configuration: partial JSON over defaults, each bad value replaced by its default with a warning that names the key.
 
+mod embeddings;
 mod glance;
 mod model;
 mod numbers;
@@ -15,6 +16,7 @@ use serde_json::{Map, Value, json};
 
 use crate::json_text::without_byte_order_mark;
 
+pub use self::embeddings::{FilePath, Url};
 pub use self::glance::{Part, Parts};
 pub use self::model::{ModelId, Via};
 pub use self::numbers::{Amount, Limits, Range, Share};
@@ -105,6 +107,19 @@ settings! {
         retention_days: Amount = Amount(365.0), "retention_days", "Days after which raw tool input and output are dropped; what was made of them stays; 0 keeps them for ever", Range::new(0.0, 36_500.0);
         page: bool = true, "page", "Show a new session the project's last summary and newest records";
         model: Model = Model::default(), "model", "Better words from a model, in the worker";
+        embeddings: Embeddings = Embeddings::default(), "embeddings", "Records found by what they mean";
+    }
+}
+
+settings! {
+    /// Records found by what they mean, in whatever words.
+    pub struct Embeddings {
+        enabled: bool = true, "enabled", "Find records by meaning, too, where a model is there: the bundle's, or an endpoint's";
+        file: FilePath = FilePath::default(), "file", "A model file, in place of the one in the bundle";
+        endpoint: Url = Url::default(), "endpoint", "An address that answers like OpenAI's `/v1/embeddings`, such as `http://127.0.0.1:11434` for Ollama; asked by the worker, while it runs";
+        model: ModelId = ModelId::default(), "model", "The endpoint's model, which must be named";
+        timeout_seconds: Amount = Amount(30.0), "timeout_seconds", "How long the endpoint may take to answer", Range::new(1.0, 3_600.0);
+        batch: Amount = Amount(32.0), "batch", "How many texts are sent to the endpoint at a time", Range::whole(1, 1_024);
     }
 }
 

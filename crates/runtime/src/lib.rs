@@ -113,6 +113,9 @@ pub enum Error {
     /// Another job of the same hook has waited for the database in vain.
     #[error("the database is in use by another process")]
     Busy,
+    /// A model file cannot be used.
+    #[error("cannot use the model {}: {problem}; make it again, or remove it", path.display())]
+    Model { path: PathBuf, problem: longhaul_embedding::FormatError },
     /// The database said no.
     #[error(transparent)]
     Store(#[from] longhaul_store::StoreError),

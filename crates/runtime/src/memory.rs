@@ -3,6 +3,7 @@
 mod find;
 mod host;
 pub mod import;
+pub mod meaning;
 mod note;
 mod project;
 mod spool;

@@ -1,0 +1,159 @@
+//! Finds records by what they mean: loads the model, computes the vectors that are missing, compares.
+//!
+//! For a search:
+//!
+//! ```ignore
+//! let near = match Meaning::open(env, &home, &config)? {
+//!     Some(meaning) => {
+//!         meaning.catch_up(&mut store, env.now, Effort::Search)?;
+//!         meaning.nearest(&store, Some(project_key), question, 50)?   // Vec<(RecordId, f32)>
+//!     }
+//!     None => Vec::new(),                                             // no model: words alone
+//! };
+//! let fused = longhaul_embedding::fuse(&word_hits, &near, WEIGHT);
+//! ```
+//!
+//! `word_hits` are [`longhaul_embedding::WordHit`]s in the order in which words alone rank them. A hook that has no time
+//! to write leaves out `catch_up`. Opening reads the head of the model file, about 350 KB, and `nearest` a few rows.
+
+mod model_file;
+
+use std::time::{Duration, Instant};
+
+use longhaul_core::{Config, Env, Millis};
+use longhaul_embedding::Vector;
+use longhaul_store::{RecordId, Store, VectorModel};
+
+use self::model_file::ModelFile;
+use crate::worker;
+use crate::{Error, Home};
+
+/// How long a search may take for vectors that are missing.
+const SEARCH: Duration = Duration::from_millis(40);
+
+/// How many times upkeep looks for records without vectors: 128 records each time, a day's work.
+const UPKEEP: usize = 2_000;
+
+/// How long the worker may take to compute the vector of a question.
+const ASK: Duration = Duration::from_secs(3);
+
+/// How much is computed of what is missing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Effort {
+    /// The newest, in a fraction of a second; the rest is for upkeep.
+    Search,
+    /// Everything.
+    Upkeep,
+}
+
+/// What a model makes of texts.
+#[derive(Debug)]
+pub struct Meaning {
+    file: Option<ModelFile>,
+    /// The endpoint's model, where the user has set one.
+    endpoint: Option<String>,
+    home: Home,
+}
+
+impl Meaning {
+    /// Opens the model; `None` where there is none, or the user does not want it.
+    pub fn open(env: &Env, home: &Home, config: &Config) -> Result<Option<Self>, Error> {
+        let embeddings = &config.memory.embeddings;
+        if !config.memory.enabled || !embeddings.enabled {
+            return Ok(None);
+        }
+        let file = ModelFile::find(env, embeddings)?;
+        let endpoint = embeddings.endpoint.get().and(embeddings.model.get()).map(endpoint_model);
+        let is_there = file.is_some() || endpoint.is_some();
+        Ok(is_there.then(|| Self { file, endpoint, home: home.clone() }))
+    }
+
+    /// Computes vectors of the bundle's model that are missing; returns how many. Those of an endpoint are computed by
+    /// the worker.
+    pub fn catch_up(&self, store: &mut Store, now: Millis, effort: Effort) -> Result<usize, Error> {
+        let Some(file) = &self.file else { return Ok(0) };
+        let vectors = store.vector_model(file.id(), file.dims())?;
+        let begun = Instant::now();
+        let (mut stored, mut model) = (0, None);
+        for _ in 0..UPKEEP {
+            let is_over = effort == Effort::Search && (begun.elapsed() > SEARCH || store.is_crowded());
+            let waiting = store.waiting_for_vectors(&vectors, now)?;
+            if waiting.is_empty() || is_over {
+                break;
+            }
+            if model.is_none() {
+                model = Some(file.load()?);
+            }
+            let Some(model) = &model else { break };
+            let computed: Vec<Vec<Option<Vector>>> = waiting
+                .passages
+                .iter()
+                .map(|passage| passage.parts.iter().map(|part| model.embed(part)).collect())
+                .collect();
+            stored += store.put_vectors(&vectors, &waiting, &computed)?;
+        }
+        Ok(stored)
+    }
+
+    /// Returns the records that mean nearly the same as `text`, at most `most`, the most similar first.
+    ///
+    /// `project_key` names a project; `None` looks in all. Where an endpoint is set and the worker runs, its vectors are
+    /// compared, else those of the bundle's model. A similarity below 0.25 says nothing.
+    pub fn nearest(
+        &self,
+        store: &Store,
+        project_key: Option<&str>,
+        text: &str,
+        most: usize,
+    ) -> Result<Vec<(RecordId, f32)>, Error> {
+        let Some((model, query)) = self.question(store, text)? else { return Ok(Vec::new()) };
+        Ok(store.nearest(&model, project_key, &query, most)?)
+    }
+
+    /// Computes the vector of a question, by the best model that has vectors.
+    fn question(&self, store: &Store, text: &str) -> Result<Option<(VectorModel, Vector)>, Error> {
+        if let Some(name) = &self.endpoint
+            && let Some(model) = store.known_vector_model(name)?
+            && let Some(query) = self.ask_worker(text).filter(|query| query.dims() == model.dims)
+        {
+            return Ok(Some((model, query)));
+        }
+        let Some(file) = &self.file else { return Ok(None) };
+        let Some(model) = store.known_vector_model(file.id())? else { return Ok(None) };
+        Ok(file.embed(text)?.filter(|query| query.dims() == model.dims).map(|query| (model, query)))
+    }
+
+    /// Asks the worker, which alone speaks to the endpoint; `None` where it does not run, or cannot say.
+    fn ask_worker(&self, text: &str) -> Option<Vector> {
+        let worker = worker::running(&self.home)?;
+        let answer = worker.ask(&format!("/api/embedding?text={}", percent_encoded(text)), ASK)?;
+        let values: Vec<i8> = serde_json::from_str::<serde_json::Value>(&answer)
+            .ok()
+            .and_then(|answer| serde_json::from_value(answer.get("vector")?.clone()).ok())?;
+        Some(Vector::from_bytes(&values.iter().map(|value| *value as u8).collect::<Vec<u8>>()))
+    }
+}
+
+/// Returns the name under which an endpoint's vectors are stored.
+pub fn endpoint_model(model: &str) -> String {
+    format!("endpoint:{model}")
+}
+
+/// The longest question that is sent to the worker, in bytes.
+const MAX_QUESTION: usize = 2_000;
+
+/// Writes a text so that it can stand in an address.
+fn percent_encoded(text: &str) -> String {
+    let mut end = text.len().min(MAX_QUESTION);
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    let mut encoded = String::new();
+    for byte in text[..end].bytes() {
+        match byte {
+            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' => encoded.push(char::from(byte)),
+            _ => encoded.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    encoded
+}

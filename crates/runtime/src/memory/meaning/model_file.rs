@@ -1,0 +1,93 @@
+//! The file of the static model: its head in memory, its rows read when they are needed.
+
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+
+use longhaul_core::{Env, config};
+use longhaul_embedding::{MAX_BYTES, Mean, Model, Shape, Vector, Vocabulary};
+
+use crate::{Error, files};
+
+/// Where the model stands in a bundle, beside `bin/`.
+const IN_BUNDLE: &str = "model/static.lhvec";
+
+/// A model file that has been opened.
+#[derive(Debug)]
+pub(super) struct ModelFile {
+    path: PathBuf,
+    file: File,
+    vocabulary: Vocabulary,
+}
+
+impl ModelFile {
+    /// Opens the file that the user names, else the bundle's; `None` where there is none.
+    pub(super) fn find(env: &Env, embeddings: &config::Embeddings) -> Result<Option<Self>, Error> {
+        match embeddings.file.resolve(env.home_dir.as_deref()) {
+            Some(path) => Self::open(&path).map(Some),
+            None => match in_bundle() {
+                Some(path) => Self::open(&path).map(Some),
+                None => Ok(None),
+            },
+        }
+    }
+
+    fn open(path: &Path) -> Result<Self, Error> {
+        let unread = |source| Error::Read { path: path.to_owned(), source };
+        let unfit = |problem| Error::Model { path: path.to_owned(), problem };
+        let file = files::open_plain(path).map_err(unread)?;
+        let mut beginning = [0; Shape::BYTES];
+        let read = file.read_at(&mut beginning, 0).map_err(unread)?;
+        let shape = Shape::parse(&beginning[..read]).map_err(unfit)?;
+        let mut head = vec![0; shape.head_bytes()];
+        file.read_exact_at(&mut head, 0).map_err(unread)?;
+        let vocabulary = Vocabulary::parse(head).map_err(unfit)?;
+        Ok(Self { path: path.to_owned(), file, vocabulary })
+    }
+
+    /// Returns the model's id.
+    pub(super) fn id(&self) -> &str {
+        self.vocabulary.id()
+    }
+
+    /// Returns the dimensions of its vectors.
+    pub(super) fn dims(&self) -> usize {
+        self.vocabulary.shape().dims
+    }
+
+    /// Computes the vector of one short text, reading the rows that it needs.
+    pub(super) fn embed(&self, text: &str) -> Result<Option<Vector>, Error> {
+        let shape = self.vocabulary.shape();
+        let mut mean = Mean::new(shape.dims);
+        let (mut row, mut scale) = (vec![0; shape.dims], [0; 4]);
+        for token in self.vocabulary.tokens(text) {
+            self.read_at(&mut scale, shape.scale_offset(token))?;
+            self.read_at(&mut row, shape.row_offset(token))?;
+            mean.add(&row, f32::from_le_bytes(scale));
+        }
+        Ok(mean.finish())
+    }
+
+    /// Reads the whole model, for many texts.
+    pub(super) fn load(&self) -> Result<Model, Error> {
+        let length = self.file.metadata().map_err(|source| self.unread(source))?.len().min(MAX_BYTES);
+        let mut bytes = vec![0; usize::try_from(length).unwrap_or_default()];
+        self.read_at(&mut bytes, 0)?;
+        Model::parse(bytes).map_err(|problem| Error::Model { path: self.path.clone(), problem })
+    }
+
+    fn read_at(&self, bytes: &mut [u8], offset: usize) -> Result<(), Error> {
+        self.file.read_exact_at(bytes, offset as u64).map_err(|source| self.unread(source))
+    }
+
+    fn unread(&self, source: std::io::Error) -> Error {
+        Error::Read { path: self.path.clone(), source }
+    }
+}
+
+/// Returns the model of the bundle that this executable lies in.
+fn in_bundle() -> Option<PathBuf> {
+    let executable = std::fs::canonicalize(std::env::current_exe().ok()?).ok()?;
+    let bin = executable.parent().filter(|folder| folder.ends_with("bin"))?;
+    Some(bin.parent()?.join(IN_BUNDLE)).filter(|path| path.is_file())
+}
