@@ -7,6 +7,7 @@ mod import;
 mod note;
 pub(crate) mod place;
 pub(crate) mod render;
+mod similar;
 mod upkeep;
 
 use anyhow::Context;
@@ -27,6 +28,8 @@ pub(crate) use self::note::{NewText, save};
 pub(crate) enum Command {
     /// Find what was asked, done and concluded; exit 1 if nothing is found
     Search(Search),
+    /// Find records that mean nearly the same as a text, in whatever words; exit 1 if nothing is found
+    Similar(similar::Args),
     /// Show what happened around a record
     Timeline(Timeline),
     /// Print whole records, raw tool input and output included
@@ -50,7 +53,7 @@ pub(crate) enum Command {
     Import(import::Args),
     /// Drop old raw text, or everything, and give the room back
     Purge(upkeep::Purge),
-    /// Drop raw text that is too old; begun once a day, by the day's first session
+    /// Drop raw text that is too old, and compute vectors that are missing; begun once a day, by the day's first session
     #[command(hide = true)]
     Upkeep,
 }
@@ -129,6 +132,7 @@ pub(crate) fn run(env: &Env, command: Command) -> anyhow::Result<Exit> {
     let memory = Memory::of(env)?;
     match command {
         Command::Search(args) => search(&memory, args),
+        Command::Similar(args) => similar::run(&memory, &args),
         Command::Timeline(args) => timeline(&memory, &args),
         Command::Get(args) => get(&memory, &args),
         Command::Save(args) => note::run(&memory, args),

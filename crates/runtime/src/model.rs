@@ -16,6 +16,8 @@ pub struct ModelAccess {
     pub api_key: Option<String>,
     /// `ANTHROPIC_BASE_URL`.
     pub base_url: String,
+    /// `LONGHAUL_EMBEDDINGS_KEY`, for an endpoint that wants one.
+    pub embeddings_key: Option<String>,
     /// The client: `CLAUDE_BIN`, or `claude` on the path.
     pub claude: String,
 }
@@ -28,6 +30,7 @@ impl ModelAccess {
         Self {
             api_key: var("ANTHROPIC_API_KEY"),
             base_url: var("ANTHROPIC_BASE_URL").unwrap_or_else(|| BASE_URL.to_owned()),
+            embeddings_key: var("LONGHAUL_EMBEDDINGS_KEY"),
             claude: var("CLAUDE_BIN").unwrap_or_else(|| "claude".to_owned()),
         }
     }

@@ -1,5 +1,6 @@
 //! What the paths under `/api` do.
 
+pub(crate) mod embedding;
 pub(crate) mod forget;
 pub(crate) mod health;
 pub(crate) mod hosts;

@@ -6,6 +6,7 @@ mod answer;
 mod api;
 mod bucket;
 mod database;
+mod embeddings;
 mod guard;
 mod ids;
 mod model;

@@ -11,7 +11,7 @@
 //! **Invariant:** a failure, of whatever kind and at whatever moment, leaves the words of the rules as they are.
 
 mod answer;
-mod api;
+pub(crate) mod api;
 mod ask;
 mod claude;
 mod run;
@@ -59,8 +59,7 @@ impl Summarizer {
 
 impl Drop for Summarizer {
     fn drop(&mut self) {
-        self.stop.state().stopped = true;
-        self.stop.changed.notify_all();
+        self.stop.end();
         let deadline = Instant::now() + AT_END;
         while self.thread.as_ref().is_some_and(|thread| !thread.is_finished()) && Instant::now() < deadline {
             if self.stop.state().cannot_stop {
@@ -91,12 +90,18 @@ impl Stop {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn is_wanted(&self) -> bool {
+    pub(crate) fn is_wanted(&self) -> bool {
         !self.state().stopped
     }
 
+    /// Ends what waits for it.
+    pub(crate) fn end(&self) {
+        self.state().stopped = true;
+        self.changed.notify_all();
+    }
+
     /// Waits, unless it is told to end.
-    fn wait(&self, time: Duration) {
+    pub(crate) fn wait(&self, time: Duration) {
         let state = self.state();
         drop(self.changed.wait_timeout_while(state, time, |state| !state.stopped));
     }

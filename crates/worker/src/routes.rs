@@ -9,7 +9,7 @@ use axum::response::IntoResponse;
 use axum::routing::{MethodRouter, delete, get, post};
 
 use crate::answer::Problem;
-use crate::api::{forget, health, hosts, records, search, sessions};
+use crate::api::{embedding, forget, health, hosts, records, search, sessions};
 use crate::guard::guard;
 use crate::page::FILES;
 use crate::params::refuse_unknown;
@@ -60,6 +60,7 @@ pub(crate) fn routes() -> Vec<Route> {
             get(search::search),
         ),
         route("get", "/api/timeline", &["id", "before", "after"], get(search::timeline)),
+        route("get", "/api/embedding", &["text"], get(embedding::embedding)),
         route("get", "/api/context/inject", &["project", "chars"], get(health::context)),
         route("post", "/api/sessions/init", &[], post(hosts::init)),
         route("post", "/api/sessions/observations", &[], post(hosts::observations)),

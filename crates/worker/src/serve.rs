@@ -17,6 +17,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::Semaphore;
 
+use crate::embeddings;
 use crate::model::{self, Summarizer};
 use crate::routes::router;
 use crate::watch::watch;
@@ -102,6 +103,7 @@ fn run() -> Result<Ended, Error> {
         make_database(&state);
         tokio::spawn(watch(Arc::clone(&state)));
         let model = model::start(&home);
+        let _embedder = embeddings::start(&home);
         serve(listener, state, &model, idle(&config.worker)).await.map_err(failed)
     });
     // What still runs is a read of the database, or nobody's.

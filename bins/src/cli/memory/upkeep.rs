@@ -13,6 +13,9 @@ use longhaul_runtime::ErrorLog;
 use longhaul_runtime::memory::folder_of;
 use longhaul_runtime::memory::upkeep::{build_index, cut_long_texts, drop_old_text};
 use longhaul_store::{IndexProgress, KnownProject, Stats, Store};
+use longhaul_runtime::memory::meaning::{Effort, Meaning};
+use longhaul_runtime::memory::upkeep::{cut_long_texts, drop_old_text};
+use longhaul_store::{KnownProject, Stats, Store, VectorStats};
 use serde_json::{Value, json};
 
 use super::place::{Memory, Whose};
@@ -59,6 +62,7 @@ pub(crate) fn stats(memory: &Memory<'_>, tables: bool, json: bool) -> Result<Exi
     let Some(store) = memory.existing()? else {
         if json {
             out::json(&stats_json(&Stats::default(), &[], &[], IndexProgress::default()))?;
+            out::json(&stats_json(&Stats::default(), &[], &[], &[]))?;
         } else {
             out::message("Nothing is remembered yet. `longhaul memory import` reads every past session.");
         }
@@ -68,6 +72,9 @@ pub(crate) fn stats(memory: &Memory<'_>, tables: bool, json: bool) -> Result<Exi
     let index = store.index_progress()?;
     if json {
         out::json(&stats_json(&stats, &sizes, &projects, index))?;
+    let vectors = store.vector_stats()?;
+    if json {
+        out::json(&stats_json(&stats, &sizes, &projects, &vectors))?;
         return Ok(Exit::Success);
     }
     let rows = [
@@ -94,6 +101,10 @@ pub(crate) fn stats(memory: &Memory<'_>, tables: bool, json: bool) -> Result<Exi
     for (table, size) in sizes.iter().filter(|(_, size)| tables && *size >= stats.bytes / 100) {
         out::text(&format!("  {table:30} {:>12}", bytes(*size)))?;
     }
+    for VectorStats { model, vectors, looked_at, records, .. } in &vectors {
+        let share = 100.0 * *looked_at as f64 / (*records).max(1) as f64;
+        out::text(&format!("{:14} {vectors:>12} of {model}, {share:.0} % of the records looked at", "vectors"))?;
+    }
     for project in projects.iter().take(LISTED) {
         let KnownProject { key, name, sessions, observations } = project;
         out::text(&format!("  {name}: {observations} observations, {sessions} sessions, {}", folder_of(key)))?;
@@ -105,6 +116,16 @@ pub(crate) fn stats(memory: &Memory<'_>, tables: bool, json: bool) -> Result<Exi
 }
 
 fn stats_json(stats: &Stats, sizes: &[(String, u64)], projects: &[KnownProject], index: IndexProgress) -> Value {
+fn stats_json(stats: &Stats, sizes: &[(String, u64)], projects: &[KnownProject], vectors: &[VectorStats]) -> Value {
+    let vector = |model: &VectorStats| {
+        json!({
+            "model": model.model,
+            "vectors": model.vectors,
+            "bytes": model.bytes,
+            "records_looked_at": model.looked_at,
+            "records": model.records,
+        })
+    };
     let project = |project: &KnownProject| {
         json!({
             "name": project.name,
@@ -128,6 +149,7 @@ fn stats_json(stats: &Stats, sizes: &[(String, u64)], projects: &[KnownProject],
         "bytes": stats.bytes,
         "free_bytes": stats.free_bytes,
         "search_index": { "complete": index.is_complete(), "done": index.done, "total": index.total },
+        "vectors": vectors.iter().map(vector).collect::<Vec<Value>>(),
     })
 }
 
@@ -207,11 +229,28 @@ pub(crate) fn keep_up(memory: &Memory<'_>) -> Result<Exit> {
         Ok(None) => out::message("Another process is building the search index."),
         Err(error) => ErrorLog::new(memory.env, "upkeep").write(&error.chain()),
     }
+    let log = |error: &longhaul_runtime::Error| ErrorLog::new(memory.env, "upkeep").write(&error.chain());
     match drop_old_text(memory.env, &memory.home, &memory.config) {
         Ok(dropped) => out::message(&format!("Dropped {dropped} raw texts.")),
-        Err(error) => ErrorLog::new(memory.env, "upkeep").write(&error.chain()),
+        Err(error) => log(&error),
+    }
+    match compute_vectors(memory) {
+        Ok(Some(computed)) => out::message(&format!("Computed {computed} vectors.")),
+        Ok(None) => {}
+        Err(error) => log(&error),
     }
     Ok(Exit::Success)
+}
+
+/// Computes the vectors that are missing; returns how many, `None` where there is no model.
+fn compute_vectors(memory: &Memory<'_>) -> Result<Option<usize>, longhaul_runtime::Error> {
+    let Some(meaning) = Meaning::open(memory.env, &memory.home, &memory.config)? else { return Ok(None) };
+    let Some(mut store) = memory.home.existing_store()? else { return Ok(None) };
+    let computed = meaning.catch_up(&mut store, memory.env.now, Effort::Upkeep)?;
+    if computed > 0 {
+        store.settle_writes()?;
+    }
+    Ok(Some(computed))
 }
 
 fn drop_raw(store: &mut Store, before: Millis) -> Result<usize> {

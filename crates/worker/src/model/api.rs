@@ -72,7 +72,7 @@ fn body(request: &Request, model: &str) -> Value {
 }
 
 /// Returns whether the key may be sent there: over TLS, or to this machine.
-pub(super) fn is_safe(url: &str) -> bool {
+pub(crate) fn is_safe(url: &str) -> bool {
     let Some(rest) = url.strip_prefix("http://") else { return url.starts_with("https://") };
     let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
     let host = match authority.strip_prefix('[') {

@@ -1,0 +1,70 @@
+//! `longhaul memory similar`: records found by their meaning alone.
+
+use anyhow::{Result, bail};
+use longhaul_runtime::memory::meaning::{Effort, Meaning};
+use longhaul_store::{Content, Record, RecordId};
+use serde_json::{Value, json};
+
+use super::place::{Memory, Whose};
+use crate::cli::{Exit, out};
+
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// What it is about, in your own words
+    #[arg(required = true, value_name = "TEXT")]
+    text: Vec<String>,
+    #[command(flatten)]
+    whose: Whose,
+    /// How many at most
+    #[arg(long, value_name = "N", default_value_t = 10)]
+    limit: usize,
+    /// Print a JSON array
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) fn run(memory: &Memory<'_>, args: &Args) -> Result<Exit> {
+    let Some(meaning) = Meaning::open(memory.env, &memory.home, &memory.config)? else {
+        bail!(
+            "there is no model to compare meanings with: install a bundle that has one (`cargo xtask model` makes it), \
+             or set memory.embeddings.endpoint; memory.embeddings.enabled must be true"
+        )
+    };
+    let Some(mut store) = memory.existing()? else {
+        out::message("nothing found");
+        return Ok(Exit::Problem);
+    };
+    let project = memory.key(&store, &args.whose)?;
+    meaning.catch_up(&mut store, memory.env.now, Effort::Search)?;
+    let near = meaning.nearest(&store, project.as_deref(), &args.text.join(" "), args.limit)?;
+    let ids: Vec<RecordId> = near.iter().map(|(record, _)| *record).collect();
+    let records = store.records(&ids)?;
+    let similarity = |record: &Record| near.iter().find(|(id, _)| *id == record.record).map_or(0.0, |(_, near)| *near);
+    if args.json {
+        let with_similarity = |record: &Record| {
+            let mut json = record.to_json();
+            json["similarity"] = json!(similarity(record));
+            json
+        };
+        out::json(&records.iter().map(with_similarity).collect::<Vec<Value>>())?;
+    } else {
+        for record in &records {
+            out::text(&format!("{:>6}  {:.2}  {}", record.record.to_string(), similarity(record), title(record)))?;
+        }
+    }
+    if records.is_empty() {
+        out::message("nothing found");
+        return Ok(Exit::Problem);
+    }
+    Ok(Exit::Success)
+}
+
+/// Returns a record's first line.
+fn title(record: &Record) -> &str {
+    let text = match &record.content {
+        Content::Prompt(prompt) => prompt,
+        Content::Observation { observation, .. } => &observation.title,
+        Content::Summary { summary, .. } => &summary.request,
+    };
+    text.trim_start().lines().next().unwrap_or_default()
+}

@@ -1,0 +1,139 @@
+//! An endpoint that answers like OpenAI's `/v1/embeddings`.
+
+use std::time::Duration;
+
+use longhaul_core::Config;
+use longhaul_embedding::Vector;
+use longhaul_runtime::ModelAccess;
+use longhaul_runtime::memory::meaning::endpoint_model;
+use serde_json::{Value, json};
+
+use crate::model::api::is_safe;
+
+/// The longest reply.
+const MAX_REPLY: u64 = 64 * 1024 * 1024;
+
+/// The most dimensions of a vector.
+const MAX_DIMS: usize = 4_096;
+
+/// Where texts are sent, and which model answers.
+pub(crate) struct Endpoint {
+    url: String,
+    model: String,
+    name: String,
+    key: Option<String>,
+    limit: Duration,
+}
+
+impl Endpoint {
+    /// Returns the endpoint that the user has set; `None` where there is none.
+    pub(crate) fn of(config: &Config) -> Option<Self> {
+        let embeddings = &config.memory.embeddings;
+        let base = embeddings.endpoint.get()?.trim_end_matches('/');
+        let model = embeddings.model.get()?;
+        if !config.memory.enabled || !embeddings.enabled {
+            return None;
+        }
+        let url = match () {
+            () if base.ends_with("/embeddings") => base.to_owned(),
+            () if base.ends_with("/v1") => format!("{base}/embeddings"),
+            () => format!("{base}/v1/embeddings"),
+        };
+        let seconds = embeddings.timeout_seconds.seconds_as_millis().clamp(1_000, 3_600_000);
+        Some(Self {
+            // A key goes over TLS, or to this machine, and nowhere else.
+            key: ModelAccess::read().embeddings_key.filter(|_| is_safe(&url)),
+            url,
+            model: model.to_owned(),
+            name: endpoint_model(model),
+            limit: Duration::from_millis(seconds),
+        })
+    }
+
+    /// Returns the name under which its vectors are stored.
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Asks how many dimensions its vectors have.
+    pub(crate) fn dims(&self) -> Result<usize, String> {
+        let vector = self.embed(&["dimensions".to_owned()])?.into_iter().next().flatten();
+        vector.map(|vector| vector.dims()).ok_or_else(|| format!("{} gave no vector", self.url))
+    }
+
+    /// Computes the vectors of texts, in one request; `None` for a text that has none.
+    pub(crate) fn embed(&self, texts: &[String]) -> Result<Vec<Option<Vector>>, String> {
+        let agent: ureq::Agent = ureq::Agent::config_builder()
+            .timeout_global(Some(self.limit))
+            .http_status_as_error(false)
+            // The texts are for this endpoint, wherever it would lead.
+            .max_redirects(0)
+            .max_redirects_will_error(false)
+            .build()
+            .into();
+        let mut request = agent.post(&self.url).header("content-type", "application/json");
+        if let Some(key) = &self.key {
+            request = request.header("authorization", format!("Bearer {key}"));
+        }
+        // Some servers refuse an empty text.
+        let input: Vec<&str> = texts.iter().map(|text| if text.is_empty() { " " } else { text }).collect();
+        let body = json!({ "model": self.model, "input": input, "encoding_format": "float" }).to_string();
+        let mut response = request.send(body).map_err(|error| format!("cannot ask {}: {error}", self.url))?;
+        let status = response.status().as_u16();
+        let text = response.body_mut().with_config().limit(MAX_REPLY).read_to_string();
+        let text = text.map_err(|error| format!("no whole reply from {}: {error}", self.url))?;
+        if status != 200 {
+            let said: String = text.chars().filter(|c| !c.is_control()).take(300).collect();
+            return Err(format!("{} answered {status}: {said}", self.url));
+        }
+        read(&text, texts.len()).ok_or_else(|| {
+            format!("{} did not answer with {} vectors: is it an embeddings endpoint?", self.url, texts.len())
+        })
+    }
+}
+
+/// Reads the vectors of a reply, in the order of the texts; `None` where there are not as many.
+fn read(reply: &str, count: usize) -> Option<Vec<Option<Vector>>> {
+    let reply: Value = serde_json::from_str(reply).ok()?;
+    let data = reply.get("data")?.as_array()?;
+    let mut vectors: Vec<Option<Option<Vector>>> = vec![None; count];
+    for (place, one) in data.iter().enumerate() {
+        let index = one.get("index").and_then(Value::as_u64).map_or(place, |index| index as usize);
+        let values = one.get("embedding")?.as_array()?;
+        if values.is_empty() || values.len() > MAX_DIMS {
+            return None;
+        }
+        let values: Option<Vec<f32>> = values.iter().map(|value| value.as_f64().map(|value| value as f32)).collect();
+        *vectors.get_mut(index)? = Some(Vector::new(&values?));
+    }
+    vectors.into_iter().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::read;
+
+    #[test]
+    fn vectors_are_put_in_the_order_of_the_texts() {
+        let reply = r#"{"data":[{"index":1,"embedding":[0.0,2.0]},{"index":0,"embedding":[3.0,0]}]}"#;
+        let vectors = read(reply, 2).unwrap();
+        let first: Vec<u8> = vectors[0].as_ref().unwrap().to_bytes();
+        assert_eq!(first, [127, 0]);
+        assert_eq!(vectors[1].as_ref().unwrap().to_bytes(), [0, 127]);
+    }
+
+    #[test]
+    fn a_reply_that_does_not_fit_is_refused() {
+        for reply in [
+            "",
+            "{}",
+            r#"{"data":[]}"#,
+            r#"{"data":[{"embedding":[1]}]}"#,
+            r#"{"data":[{"embedding":[1]},{"embedding":"base64"}]}"#,
+            r#"{"data":[{"embedding":[1]},{"embedding":[]}]}"#,
+            r#"{"data":[{"index":7,"embedding":[1]},{"embedding":[1]}]}"#,
+        ] {
+            assert_eq!(read(reply, 2), None, "{reply}");
+        }
+    }
+}
