@@ -165,4 +165,39 @@ mod tests {
             assert!(names.contains(&format!("longhaul-1/{name}")), "{name} is missing in {names:?}");
         }
     }
+
+    /// A model that was made before is in the bundles with a memory; where there is none, nothing is missing.
+    #[test]
+    fn a_model_that_was_made_is_in_the_bundles_that_search() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut workspace = Workspace::load().unwrap();
+        workspace.target = folder.path().join("target");
+        let made = workspace.target.join("model/made");
+        let built = folder.path().join("built");
+        fs::create_dir_all(&built).unwrap();
+        for name in &workspace.executables {
+            let script = "#!/bin/sh\nif [ \"$1\" = man ]; then mkdir -p \"$2\"; echo page > \"$2/longhaul.1\"; else echo \"$@\"; fi\n";
+            fs::write(built.join(name), script).unwrap();
+            fs::set_permissions(built.join(name), Permissions::from_mode(0o700)).unwrap();
+        }
+        let triple = Workspace::host_triple().unwrap();
+        let marketplace = |name: &str| {
+            let marketplace = folder.path().join(name);
+            lay_out(&workspace, &built, &built.join("longhaul"), &triple, &marketplace).unwrap();
+            marketplace
+        };
+        let without = marketplace("without");
+        assert!(!without.join("longhaul/model").exists());
+        fs::create_dir_all(&made).unwrap();
+        for name in ["static.lhvec", "LICENSE", "PROVENANCE.md"] {
+            fs::write(made.join(name), name).unwrap();
+        }
+        let with = marketplace("with");
+        for bundle in ["longhaul", "longhaul-memory"] {
+            for name in ["static.lhvec", "LICENSE", "PROVENANCE.md"] {
+                assert_eq!(fs::read_to_string(with.join(bundle).join("model").join(name)).unwrap(), name);
+            }
+        }
+        assert!(!with.join("longhaul-tracker/model").exists());
+    }
 }

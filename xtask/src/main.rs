@@ -9,6 +9,7 @@ mod dist;
 mod e2e;
 mod fuzz;
 mod install;
+mod model;
 #[path = "../../tests/shared/mutant.rs"]
 mod mutant;
 mod pictures;
@@ -68,6 +69,8 @@ enum Task {
         #[arg(long, requires = "quick")]
         archive: bool,
     },
+    /// Make the static model that finds records by meaning, with Python; the bundle has it from then on
+    Model(model::Args),
     /// Check that everything says the same version, or print what a release says of itself
     Release {
         /// Check the manifests, the changelog and what is generated
@@ -188,6 +191,7 @@ fn start(task: Task) -> Result<()> {
             };
             dist::run(&workspace, profile, target.as_deref(), packing)
         }
+        Task::Model(args) => model::run(&workspace, args),
         Task::Release { notes: true, .. } => release::notes(&workspace),
         Task::Release { notes: false, tag, .. } => release::check(&workspace, tag.as_deref()),
         Task::Demo { keep } => demo::run(&workspace, keep),

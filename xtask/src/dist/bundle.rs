@@ -10,6 +10,7 @@ use longhaul_core::catalog::{self, Job};
 
 use super::{manifest, put};
 use crate::codegen::{self, hooks};
+use crate::model;
 use crate::workspace::{PACKAGE, Workspace};
 
 /// Something that is shipped beside the hooks, and the jobs that need it.
@@ -108,6 +109,11 @@ impl Bundle {
                 put(&to, &text.replace("/longhaul:", &format!("/{}:", self.name())))?;
             } else {
                 copy(&from, &to, 0o644)?;
+            }
+        }
+        if self.job().is_none_or(|job| job == Job::Memory) {
+            for path in model::files(workspace) {
+                copy(&path, &folder.join("model").join(path.file_name().unwrap_or_default()), 0o644)?;
             }
         }
         copy(&workspace.root.join("LICENSE"), &folder.join("LICENSE"), 0o644)?;

@@ -1,0 +1,113 @@
+//! `cargo xtask model`: makes the static model by which records are found by meaning.
+//!
+//! Python does it, in an environment of its own below `target/model`. The first time downloads a few gigabytes, because
+//! the model that is distilled needs PyTorch. Nothing else of this workspace needs Python or the model.
+
+use std::fs;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result, bail};
+use longhaul_embedding::Model;
+
+use crate::run;
+use crate::workspace::Workspace;
+
+/// The model's file, as a bundle has it.
+const FILE: &str = "static.lhvec";
+
+/// What stands beside it.
+const BESIDE: [&str; 2] = ["LICENSE", "PROVENANCE.md"];
+
+const SCRIPT: &str = include_str!("model/distil.py");
+const REQUIREMENTS: &str = include_str!("model/requirements.txt");
+const PAIRS: &str = include_str!("model/paraphrases.tsv");
+const LICENSE: &str = include_str!("model/LICENSE");
+
+/// What is asked for.
+#[derive(Debug, Clone, Copy, clap::Args)]
+pub(crate) struct Args {
+    /// Dimensions of the vectors: more are better, and take more room in the memory
+    #[arg(long, default_value_t = 128, value_name = "N")]
+    dims: usize,
+    /// Sentences, of the installed packages' documentation, by which it learns from the large model
+    #[arg(long, default_value_t = 4096, value_name = "N")]
+    sentences: usize,
+}
+
+/// Makes the model, checks it, and puts it where `dist` and `install` look for it.
+pub(crate) fn run(workspace: &Workspace, args: Args) -> Result<()> {
+    let folder = workspace.target.join("model");
+    fs::create_dir_all(&folder).with_context(|| format!("cannot create {}", folder.display()))?;
+    let python = environment(&folder)?;
+    for (name, text) in [("distil.py", SCRIPT), ("paraphrases.tsv", PAIRS)] {
+        fs::write(folder.join(name), text).with_context(|| format!("cannot write {name}"))?;
+    }
+    let new = folder.join("new");
+    if new.exists() {
+        fs::remove_dir_all(&new).with_context(|| format!("cannot remove {}", new.display()))?;
+    }
+    fs::create_dir_all(&new)?;
+    let mut distil = offline(&python);
+    distil.arg(folder.join("distil.py")).arg("--out").arg(&new).arg("--pairs").arg(folder.join("paraphrases.tsv"));
+    distil.args(["--dims", &args.dims.to_string(), "--sentences", &args.sentences.to_string()]);
+    run::aloud(&mut distil)?;
+    let bytes = fs::read(new.join(FILE)).context("distil.py wrote no model")?;
+    let size = bytes.len() as f64 / 1e6;
+    let model = Model::parse(bytes).context("distil.py wrote a model that cannot be read")?;
+    fs::write(new.join("LICENSE"), LICENSE)?;
+    let done = made(workspace);
+    if done.exists() {
+        fs::remove_dir_all(&done).with_context(|| format!("cannot remove {}", done.display()))?;
+    }
+    fs::rename(&new, &done).with_context(|| format!("cannot put {} in place", done.display()))?;
+    writeln!(io::stdout(), "{} ({size:.1} MB, {})", done.join(FILE).display(), model.id())?;
+    writeln!(io::stdout(), "`cargo xtask dist` and `cargo xtask install` put it into the bundle.")?;
+    Ok(())
+}
+
+/// Returns the files of the model that has been made, as they are laid out in a bundle; none where there is none.
+pub(crate) fn files(workspace: &Workspace) -> Vec<PathBuf> {
+    let folder = made(workspace);
+    if !folder.join(FILE).is_file() {
+        return Vec::new();
+    }
+    let all = BESIDE.into_iter().chain([FILE]).map(|name| folder.join(name));
+    all.filter(|path| path.is_file()).collect()
+}
+
+fn made(workspace: &Workspace) -> PathBuf {
+    workspace.target.join("model/made")
+}
+
+/// Makes the Python environment, where it is not there as it should be; returns its Python.
+fn environment(folder: &Path) -> Result<PathBuf> {
+    let venv = folder.join("venv");
+    let (python, stamp) = (venv.join("bin/python"), venv.join("requirements.txt"));
+    if fs::read_to_string(&stamp).is_ok_and(|installed| installed == REQUIREMENTS) {
+        return Ok(python);
+    }
+    let Some(system) = run::find("python3") else {
+        bail!("the model is made by Python: install python3 (3.10 or newer, with venv and pip). {WITHOUT}")
+    };
+    run::aloud(run::program(system).args(["-m", "venv"]).arg(&venv)).context(MISSING_VENV)?;
+    let list = folder.join("requirements.txt");
+    fs::write(&list, REQUIREMENTS)?;
+    let install = ["-m", "pip", "install", "--no-cache-dir", "--disable-pip-version-check", "-q", "-r"];
+    run::aloud(run::program(&python).args(install).arg(&list)).with_context(|| {
+        format!("the packages could not be installed: is a package index within reach? {WITHOUT}")
+    })?;
+    fs::write(stamp, REQUIREMENTS)?;
+    Ok(python)
+}
+
+const WITHOUT: &str = "Everything else works without the model";
+const MISSING_VENV: &str = "python3 cannot make an environment: install its venv module (python3-venv)";
+
+/// Returns a command for the environment's Python, which must load nothing from elsewhere.
+fn offline(python: &Path) -> Command {
+    let mut command = run::program(python);
+    command.env("HF_HUB_OFFLINE", "1").env("TRANSFORMERS_VERBOSITY", "error").env("PYTHONNOUSERSITE", "1");
+    command
+}
