@@ -42,6 +42,7 @@ mod logging;
 mod memory;
 mod memory_cli;
 mod memory_import;
+mod memory_meaning;
 mod memory_mcp;
 mod monitor;
 mod move_in;

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use longhaul_core::{Env, config};
 use longhaul_embedding::{MAX_BYTES, Mean, Model, Shape, Vector, Vocabulary};
 
-use crate::{Error, files};
+use crate::{Error, bounded_read};
 
 /// Where the model stands in a bundle, beside `bin/`.
 const IN_BUNDLE: &str = "model/static.lhvec";
@@ -35,7 +35,7 @@ impl ModelFile {
     fn open(path: &Path) -> Result<Self, Error> {
         let unread = |source| Error::Read { path: path.to_owned(), source };
         let unfit = |problem| Error::Model { path: path.to_owned(), problem };
-        let file = files::open_plain(path).map_err(unread)?;
+        let file = bounded_read::open(path).map_err(unread)?;
         let mut beginning = [0; Shape::BYTES];
         let read = file.read_at(&mut beginning, 0).map_err(unread)?;
         let shape = Shape::parse(&beginning[..read]).map_err(unfit)?;
