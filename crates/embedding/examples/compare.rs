@@ -1,5 +1,4 @@
 #![expect(clippy::print_stdout, reason = "an example shows what comes out")]
-#![expect(clippy::disallowed_methods, reason = "an example reads a file")]
 
 use longhaul_embedding::Model;
 

@@ -34,10 +34,12 @@ impl Endpoint {
         if !config.memory.enabled || !embeddings.enabled {
             return None;
         }
-        let url = match () {
-            () if base.ends_with("/embeddings") => base.to_owned(),
-            () if base.ends_with("/v1") => format!("{base}/embeddings"),
-            () => format!("{base}/v1/embeddings"),
+        let url = if base.ends_with("/embeddings") {
+            base.to_owned()
+        } else if base.ends_with("/v1") {
+            format!("{base}/embeddings")
+        } else {
+            format!("{base}/v1/embeddings")
         };
         let seconds = embeddings.timeout_seconds.seconds_as_millis().clamp(1_000, 3_600_000);
         Some(Self {
