@@ -254,6 +254,7 @@ const COMMANDS: [&[&str]; 62] = [
     &["continuation", "cancel"],
     &["continuation", "log"],
     &["memory", "search", "one"],
+    &["memory", "similar", "one"],
     &["memory", "timeline", "P1"],
     &["memory", "get", "P1"],
     &["memory", "save", "note"],
