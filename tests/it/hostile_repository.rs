@@ -220,7 +220,7 @@ fn payloads() -> Vec<String> {
 }
 
 /// Every command, with arguments that lead into its work. Those that ask the user for something get an answer.
-const COMMANDS: [&[&str]; 62] = [
+const COMMANDS: [&[&str]; 63] = [
     &["install", "--dry-run"],
     &["install", "--no-tmux", "--no-statusline"],
     &["update"],
