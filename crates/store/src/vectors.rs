@@ -94,7 +94,7 @@ impl Store {
     /// Returns the records whose vectors are nearest to `query`, at most `most`, the most similar first.
     ///
     /// `project` is a project's key; `None` looks in all. A record appears once, with its most similar part. Every
-    /// vector is compared: about 50 ms for a million.
+    /// vector is compared: about 0.1 s for a million of 128 dimensions.
     pub fn nearest(
         &self,
         model: &VectorModel,
