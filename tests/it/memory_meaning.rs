@@ -145,7 +145,11 @@ fn endpoint() -> String {
             let mut reader = BufReader::new(stream.try_clone().unwrap());
             let (mut head, mut length) = (String::new(), 0_usize);
             while !head.ends_with("\r\n\r\n") && reader.read_line(&mut head).is_ok_and(|read| read > 0) {
-                if let Some(value) = head.lines().last().and_then(|line| line.to_lowercase().strip_prefix("content-length:").map(str::to_owned)) {
+                if let Some(value) = head
+                    .lines()
+                    .last()
+                    .and_then(|line| line.to_lowercase().strip_prefix("content-length:").map(str::to_owned))
+                {
                     length = value.trim().parse().unwrap();
                 }
             }
@@ -190,8 +194,7 @@ fn the_worker_asks_the_endpoint_and_a_search_asks_the_worker() {
     turn(&sandbox, "c", "and the cache again", "Emptied it.");
     assert_eq!(count(&sandbox, "SELECT count(*) FROM vector_models"), 0, "nobody but the worker asks");
     let mut command = sandbox.executable("longhaul-worker");
-    let _worker =
-        Worker(command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap());
+    let _worker = Worker(command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap());
     wait_until(DEADLINE, "the vectors", || count(&sandbox, "SELECT count(*) FROM vector_slots WHERE what = 0") == 3);
     wait_until(DEADLINE, "the worker", || Path::new(&sandbox.data_dir().join("worker.json")).exists());
     let found = sandbox.longhaul(&["memory", "similar", "login", "--json"]);

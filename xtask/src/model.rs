@@ -95,9 +95,8 @@ fn environment(folder: &Path) -> Result<PathBuf> {
     let list = folder.join("requirements.txt");
     fs::write(&list, REQUIREMENTS)?;
     let install = ["-m", "pip", "install", "--no-cache-dir", "--disable-pip-version-check", "-q", "-r"];
-    run::aloud(run::program(&python).args(install).arg(&list)).with_context(|| {
-        format!("the packages could not be installed: is a package index within reach? {WITHOUT}")
-    })?;
+    run::aloud(run::program(&python).args(install).arg(&list))
+        .with_context(|| format!("the packages could not be installed: is a package index within reach? {WITHOUT}"))?;
     fs::write(stamp, REQUIREMENTS)?;
     Ok(python)
 }

@@ -62,7 +62,7 @@ pub(crate) fn run(memory: &Memory<'_>, args: &Args) -> Result<Exit> {
 /// Returns a record's first line.
 fn title(record: &Record) -> &str {
     let text = match &record.content {
-        Content::Prompt(prompt) => prompt,
+        Content::Prompt { prompt, .. } => prompt,
         Content::Observation { observation, .. } => &observation.title,
         Content::Summary { summary, .. } => &summary.request,
     };

@@ -11,11 +11,9 @@ use longhaul_core::Millis;
 use longhaul_core::clock::DAY_MS;
 use longhaul_runtime::ErrorLog;
 use longhaul_runtime::memory::folder_of;
-use longhaul_runtime::memory::upkeep::{build_index, cut_long_texts, drop_old_text};
-use longhaul_store::{IndexProgress, KnownProject, Stats, Store};
 use longhaul_runtime::memory::meaning::{Effort, Meaning};
-use longhaul_runtime::memory::upkeep::{cut_long_texts, drop_old_text};
-use longhaul_store::{KnownProject, Stats, Store, VectorStats};
+use longhaul_runtime::memory::upkeep::{build_index, cut_long_texts, drop_old_text};
+use longhaul_store::{IndexProgress, KnownProject, Stats, Store, VectorStats};
 use serde_json::{Value, json};
 
 use super::place::{Memory, Whose};
@@ -61,20 +59,16 @@ pub(crate) struct Purge {
 pub(crate) fn stats(memory: &Memory<'_>, tables: bool, json: bool) -> Result<Exit> {
     let Some(store) = memory.existing()? else {
         if json {
-            out::json(&stats_json(&Stats::default(), &[], &[], IndexProgress::default()))?;
-            out::json(&stats_json(&Stats::default(), &[], &[], &[]))?;
+            out::json(&stats_json(&Stats::default(), &[], &[], IndexProgress::default(), &[]))?;
         } else {
             out::message("Nothing is remembered yet. `longhaul memory import` reads every past session.");
         }
         return Ok(Exit::Success);
     };
     let (stats, sizes, projects) = (store.stats()?, store.sizes()?, store.projects()?);
-    let index = store.index_progress()?;
+    let (index, vectors) = (store.index_progress()?, store.vector_stats()?);
     if json {
-        out::json(&stats_json(&stats, &sizes, &projects, index))?;
-    let vectors = store.vector_stats()?;
-    if json {
-        out::json(&stats_json(&stats, &sizes, &projects, &vectors))?;
+        out::json(&stats_json(&stats, &sizes, &projects, index, &vectors))?;
         return Ok(Exit::Success);
     }
     let rows = [
@@ -115,8 +109,13 @@ pub(crate) fn stats(memory: &Memory<'_>, tables: bool, json: bool) -> Result<Exi
     Ok(Exit::Success)
 }
 
-fn stats_json(stats: &Stats, sizes: &[(String, u64)], projects: &[KnownProject], index: IndexProgress) -> Value {
-fn stats_json(stats: &Stats, sizes: &[(String, u64)], projects: &[KnownProject], vectors: &[VectorStats]) -> Value {
+fn stats_json(
+    stats: &Stats,
+    sizes: &[(String, u64)],
+    projects: &[KnownProject],
+    index: IndexProgress,
+    vectors: &[VectorStats],
+) -> Value {
     let vector = |model: &VectorStats| {
         json!({
             "model": model.model,

@@ -25,7 +25,6 @@ pub(crate) async fn embedding(State(worker): State<Shared>, request: Request) ->
             None
         }
     };
-    let values: Option<Vec<i8>> =
-        vector.map(|vector| vector.to_bytes().into_iter().map(|byte| byte as i8).collect());
+    let values: Option<Vec<i8>> = vector.map(|vector| vector.to_bytes().into_iter().map(|byte| byte as i8).collect());
     Ok(json(&json!({ "model": values.as_ref().map(|_| name), "vector": values })))
 }
