@@ -108,7 +108,7 @@ enum Exit {
 
 /// Runs the command that was asked for: exit 0 on success, 1 on a problem, 2 on a wrong call.
 pub(crate) fn main() -> ExitCode {
-    let cli = Cli::parse();
+    let cli = Cli::parse_from(memory::find::with_excluded_words(std::env::args_os().collect()));
     let env = longhaul_runtime::env();
     let result = match cli.command {
         Command::Install(args) => install::run(&env, &args),

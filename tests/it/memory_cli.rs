@@ -43,9 +43,9 @@ fn what_was_done_is_found_read_and_put_into_its_place() {
     let sandbox = remembering();
     assert_snapshot!(show(&sandbox, &["search", "parser"]), @r"
     exit 0
+    P1  2026-11-01 00:00  prompt      why does the parser lose quotes?  ~22 tokens
     O2  2026-11-01 00:03  change      Edited src/parser.rs  ~54 tokens
     S1  2026-11-01 00:07  summary     why does the parser lose quotes?  ~36 tokens
-    P1  2026-11-01 00:00  prompt      why does the parser lose quotes?  ~8 tokens
     O1  2026-11-01 00:01  problem     Failed: `cargo test` (exit status 101)  ~57 tokens
     --
     ");
@@ -108,8 +108,8 @@ fn every_line_of_all_projects_says_which() {
     assert_eq!(memory(&sandbox, &["import", "--quiet"]).status, Some(0));
     assert_snapshot!(show(&sandbox, &["search", "--all", "--type", "prompts", "--order", "oldest", "parser"]), @r"
     exit 0
-    P1  2026-11-01 00:00  prompt      project                   why does the parser lose quotes?  ~8 tokens
-    P2  2026-11-01 00:00  prompt      a-project-with-a-name-t…  does the other parser lose them too?  ~9 tokens
+    P1  2026-11-01 00:00  prompt      project                   why does the parser lose quotes?  ~22 tokens
+    P2  2026-11-01 00:00  prompt      a-project-with-a-name-t…  does the other parser lose them too?  ~10 tokens
     --
     ");
     let found = memory(&sandbox, &["search", "--all", "--json", "other"]).json();

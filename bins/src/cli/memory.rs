@@ -61,7 +61,7 @@ pub(crate) enum Command {
 #[derive(clap::Args)]
 pub(crate) struct Search {
     /// Words to find, +required, "a phrase", -excluded, file:PART, kind:KIND, since:DATE, before:DATE; nothing for the newest
-    #[arg(value_name = "QUERY", allow_hyphen_values = true)]
+    #[arg(value_name = "QUERY")]
     query: Vec<String>,
     #[command(flatten)]
     whose: Whose,

@@ -1,5 +1,7 @@
 //! What somebody looks for, and in which project.
 
+use std::ffi::OsString;
+
 use anyhow::{Context, Result, anyhow};
 use clap::ValueEnum;
 use longhaul_core::clock::Date;
@@ -22,11 +24,30 @@ pub(crate) fn search(memory: &Memory<'_>, store: &Store, whose: &Whose, wanted: 
     Ok(longhaul_runtime::memory::find(store, wanted, project_key.as_deref())?)
 }
 
+/// Stands for the minus of an excluded word, which the command line's parser would take for an option.
+const EXCLUDED: char = '\u{e02d}';
+
+/// Returns a command line in which the words that a search excludes are no options: `longhaul memory search importer -parser`.
+///
+/// A single letter after the minus is an option, such as `-h`.
+pub(crate) fn with_excluded_words(mut arguments: Vec<OsString>) -> Vec<OsString> {
+    let is_search = arguments.get(1..3).is_some_and(|words| words[0] == "memory" && words[1] == "search");
+    let end = arguments.iter().position(|argument| argument == "--").unwrap_or(arguments.len());
+    for argument in arguments.iter_mut().take(end).skip(3).filter(|_| is_search) {
+        let word = argument.to_str().and_then(|text| text.strip_prefix('-')).filter(|word| !word.starts_with('-'));
+        if let Some(word) = word.filter(|word| word.chars().count() > 1) {
+            *argument = format!("{EXCLUDED}{word}").into();
+        }
+    }
+    arguments
+}
+
 /// Joins the arguments of a search to the text of its query.
 ///
 /// A single argument is the whole query. Among several, one with spaces was quoted in the shell: it is a phrase.
 pub(crate) fn typed(arguments: &[String]) -> String {
-    let [first, second, ..] = arguments else { return arguments.concat() };
+    let arguments: Vec<String> = arguments.iter().map(|argument| argument.replacen(EXCLUDED, "-", 1)).collect();
+    let [first, second, ..] = arguments.as_slice() else { return arguments.concat() };
     let quoted = |argument: &String| {
         if !argument.trim().contains(char::is_whitespace) || argument.contains('"') {
             return argument.clone();
@@ -111,7 +132,22 @@ mod tests {
     use clap::ValueEnum;
     use longhaul_store::{Order, What};
 
-    use super::{Ordering, Type, typed};
+    use super::{Ordering, Type, typed, with_excluded_words};
+
+    #[test]
+    fn a_word_after_a_minus_is_excluded_and_options_stay() {
+        let typed_line = |line: &str| {
+            let line = with_excluded_words(line.split(' ').map(Into::into).collect());
+            let line: Vec<String> = line.into_iter().map(|word| word.into_string().unwrap()).collect();
+            line.join(" ").replace(super::EXCLUDED, "NOT ")
+        };
+        assert_eq!(
+            typed_line("longhaul memory search a -parser --json -h"),
+            "longhaul memory search a NOT parser --json -h"
+        );
+        assert_eq!(typed_line("longhaul memory search -- -parser"), "longhaul memory search -- -parser");
+        assert_eq!(typed_line("longhaul memory get -parser"), "longhaul memory get -parser");
+    }
 
     #[test]
     fn arguments_do_what_they_look_like() {

@@ -280,6 +280,9 @@ pub(crate) fn hit(connection: &Connection, one: Candidate) -> rusqlite::Result<H
         None => None,
     };
     let mut chars = (one.title.len() + one.text.len() + one.files.len()) as u64;
+    if one.what == What::Prompt {
+        chars += replies::bytes(connection, one.id)?;
+    }
     if one.what == What::Observation
         && let Some(session) = &session
     {

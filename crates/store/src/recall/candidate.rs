@@ -24,6 +24,8 @@ pub(super) struct Candidate {
     pub(super) fields: Vec<(String, f64)>,
     /// Paths.
     files: Vec<String>,
+    /// Bytes of its text, as it is stored.
+    chars: u64,
 }
 
 impl Candidate {
@@ -41,7 +43,9 @@ impl Candidate {
         let found = connection.prepare_cached(&sql)?.query_row([key.id()], |row| Self::of(key, row)).optional()?;
         let Some(mut found) = found else { return Ok(None) };
         if found.what == What::Prompt {
-            found.fields.push((replies::to_prompt(connection, key.id())?, 1.0));
+            let replied = replies::to_prompt(connection, key.id())?;
+            found.chars += replied.len() as u64;
+            found.fields.push((replied, 1.0));
         }
         Ok(Some(found))
     }
@@ -62,6 +66,16 @@ impl Candidate {
     fn of(key: Key, row: &Row<'_>) -> rusqlite::Result<Self> {
         let text = |column: usize| row.get::<_, String>(column);
         let mut files = Vec::new();
+        let mut chars = 0;
+        for column in 6..row.as_ref().column_count() {
+            chars += row.get_ref(column)?.as_bytes()?.len() as u64;
+        }
+        // As a line of the timeline counts it, with what separates the columns.
+        chars += match key.what() {
+            What::Prompt => 0,
+            What::Observation => 2,
+            What::Summary => 3,
+        };
         let fields = match key.what() {
             What::Prompt => vec![(text(6)?, 1.0)],
             What::Observation => {
@@ -83,6 +97,7 @@ impl Candidate {
             title: fields[0].0.clone(),
             fields,
             files,
+            chars,
         })
     }
 
@@ -117,7 +132,7 @@ impl Candidate {
 
     /// Returns bytes of its text.
     pub(super) fn chars(&self) -> u64 {
-        self.fields.iter().map(|(text, _)| text.len() as u64).sum()
+        self.chars
     }
 
     /// Returns what makes two records say the same.

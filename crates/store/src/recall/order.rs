@@ -15,6 +15,15 @@ const WITH_NEIGHBOURS: usize = 16;
 /// How many of the best are compared with each other for which is newer.
 const COMPARED: usize = 12;
 
+/// What somebody asks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Asked {
+    /// A word or two: what does not have them is not meant.
+    Words,
+    /// More: the answer may stand beside what has the words.
+    Question,
+}
+
 /// A record with its score.
 pub(super) struct Ranked {
     pub(super) one: Candidate,
@@ -45,10 +54,13 @@ pub(super) fn rank(
     looker: &mut Looker,
     found: Vec<Candidate>,
     strict: &Strict<'_>,
+    asked: Asked,
 ) -> rusqlite::Result<Vec<Ranked>> {
     let mut ranked: Vec<Ranked> = found.into_iter().map(|one| Ranked::new(one, looker)).collect();
     sort(&mut ranked);
-    add_neighbours(connection, looker, &mut ranked, strict)?;
+    if asked == Asked::Question {
+        add_neighbours(connection, looker, &mut ranked, strict)?;
+    }
     add_shares(&mut ranked);
     prefer_newer(&mut ranked);
     sort(&mut ranked);
@@ -137,13 +149,19 @@ fn put_newer_first(ranked: &mut [Ranked], looker: &Looker) {
             continue;
         }
         let says_so = newer.one.fields.iter().any(|(text, _)| amends(text));
-        let share = if says_so { WEIGHTS.amended_answer } else { WEIGHTS.same_answer };
-        let overtakes = |older: &Ranked| {
-            let is_close = newer.score >= older.score * share;
-            is_close && newer.one.at > older.one.at && is_same_question(older, newer, looker)
+        let overtaken = |older: &Ranked| newer.one.at > older.one.at && is_same_question(older, newer, looker);
+        // Whoever amends what a session decided answers the question that the session began with, too.
+        let sessions: HashSet<Option<i64>> = ranked[..compared]
+            .iter()
+            .filter(|older| says_so && overtaken(older))
+            .map(|older| older.one.session)
+            .collect();
+        let comes_first = |older: &Ranked| match says_so {
+            true => newer.score >= older.score * WEIGHTS.amended_answer && sessions.contains(&older.one.session),
+            false => newer.score >= older.score * WEIGHTS.same_answer && overtaken(older),
         };
         // What stands between them, of its own session or about something else, does not keep it from overtaking.
-        let Some(first) = (0..later).find(|earlier| overtakes(&ranked[*earlier])) else { continue };
+        let Some(first) = (0..later).find(|earlier| comes_first(&ranked[*earlier])) else { continue };
         ranked[first].is_older = true;
         ranked[first..=later].rotate_right(1);
     }

@@ -6,14 +6,11 @@ use super::index::{change, delete, insert, scope, terms};
 use super::key::{Key, LAST_PART};
 use crate::What;
 
-/// How much later than its turn a hook may have stored a prompt.
+/// How far apart the clocks of a turn and of its prompt may be.
 const SAME_PROMPT_MS: i64 = 120_000;
 
 /// How much later a prompt may be stored than the turn that it began, where the texts differ.
 const LAG_MS: i64 = 2_000;
-
-/// How many prompts before a turn may be the one that began it.
-const LOOKED_AT: usize = 8;
 
 /// A turn whose replies are in the index.
 struct Link {
@@ -79,6 +76,11 @@ pub(crate) fn to_prompt(connection: &Connection, prompt: i64) -> rusqlite::Resul
         said.push(text(connection, &origin, turn)?);
     }
     Ok(said.join("\n\n"))
+}
+
+/// Returns the bytes of what was replied to a prompt.
+pub(crate) fn bytes(connection: &Connection, prompt: i64) -> rusqlite::Result<u64> {
+    Ok(to_prompt(connection, prompt)?.len() as u64)
 }
 
 /// Adds the replies of a session that are not in the index, because their prompts were stored after them.
@@ -157,23 +159,13 @@ fn prompt_of(connection: &Connection, origin: &str, turn: i64) -> rusqlite::Resu
         .query_row((origin, turn), |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
         .optional()?;
     let Some((session, at, asked)) = found else { return Ok(None) };
-    let sql = format!(
-        "SELECT id, created_at, prompt FROM user_prompts WHERE session_id = ?1 AND created_at <= ?2
-         ORDER BY prompt_number DESC LIMIT {LOOKED_AT}"
-    );
-    let mut statement = connection.prepare_cached(&sql)?;
-    let mut rows = statement.query((session, at + SAME_PROMPT_MS))?;
-    let asked = asked.trim();
-    let mut last = None;
-    while let Some(row) = rows.next()? {
-        let (id, stored): (i64, i64) = (row.get(0)?, row.get(1)?);
-        let prompt = row.get_ref(2)?.as_str()?.trim();
-        if prompt == asked && (stored - at).abs() <= SAME_PROMPT_MS {
-            return Ok(Some(id));
-        }
-        if last.is_none() && stored <= at + LAG_MS {
-            last = Some(id);
-        }
+    let sql = "SELECT id FROM user_prompts WHERE session_id = ?1 AND created_at BETWEEN ?2 - ?4 AND ?2 + ?4
+               AND trim(prompt) = trim(?3) ORDER BY abs(created_at - ?2) LIMIT 1";
+    let same: Option<i64> =
+        connection.prepare_cached(sql)?.query_row((session, at, asked, SAME_PROMPT_MS), |row| row.get(0)).optional()?;
+    if same.is_some() {
+        return Ok(same);
     }
-    Ok(last)
+    let sql = "SELECT id FROM user_prompts WHERE session_id = ?1 AND created_at <= ?2 ORDER BY created_at DESC LIMIT 1";
+    connection.prepare_cached(sql)?.query_row((session, at + LAG_MS), |row| row.get(0)).optional()
 }

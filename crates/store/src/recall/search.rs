@@ -7,7 +7,7 @@ use rusqlite::{Connection, OptionalExtension};
 use super::candidate::Candidate;
 use super::expression::Strict;
 use super::key::Key;
-use super::order::{Ranked, rank};
+use super::order::{Asked, Ranked, rank};
 use super::{backlog, postings, strict};
 use crate::memory::{millis, records, word_search};
 use crate::{Hit, Order, RecordId, Score, Store, StoreError, What, cannot};
@@ -17,6 +17,9 @@ const CANDIDATES: usize = 200;
 
 /// How many are, where all that match are wanted, such as by time.
 const MOST: usize = 1_000;
+
+/// So many wanted terms are a question, fewer are words to be found.
+const QUESTION: usize = 3;
 
 /// What is looked for.
 #[derive(Debug, Clone, Default)]
@@ -101,7 +104,7 @@ impl Searcher<'_> {
                 self.query.query.into_iter().flat_map(Query::required).map(|term| term.text.as_str()).collect();
             let terms = wanted_terms(&text.join(" "));
             let mut looker = Looker::new(terms.iter().map(|term| (term, 1.0)));
-            return rank(self.connection, &mut looker, all, self.strict);
+            return rank(self.connection, &mut looker, all, self.strict, Asked::Words);
         }
         Ok(self.by_time(all))
     }
@@ -125,7 +128,8 @@ impl Searcher<'_> {
             candidates = self.read(&parts)?;
             return Ok(self.by_time_if_asked(candidates));
         }
-        let ranked = rank(self.connection, &mut looker, candidates, self.strict)?;
+        let asked = if self.wanted.len() < QUESTION { Asked::Words } else { Asked::Question };
+        let ranked = rank(self.connection, &mut looker, candidates, self.strict, asked)?;
         if self.query.order != Order::Relevance {
             return Ok(self.by_time(ranked.into_iter().map(|ranked| ranked.one).collect()));
         }
