@@ -209,7 +209,7 @@ fn search_finds_a_record_opens_and_leads_to_the_timeline_by_keys_alone() {
 
     page.browser.press("/");
     assert_eq!(page.browser.run("return document.activeElement.id"), "q", "/ leads to the search");
-    page.browser.press("442 her");
+    page.browser.press("vuvuzela");
     page.wait_for("nothing found", "document.querySelector('#main').innerText.includes('Nothing matches')");
     page.browser.press(ESCAPE);
     page.wait_for_line("ls scores");
