@@ -132,6 +132,7 @@ fn search(memory: &Memory<'_>, words: Words) -> Result<String> {
         limit: words.limit.unwrap_or(20).clamp(1, MOST_LINES),
         offset: words.offset.unwrap_or_default(),
         session: None,
+        without_session: None,
     };
     let whose = Whose { project: words.project, all: words.all_projects.unwrap_or_default() };
     let hits = find::search(memory, &store, &whose, &wanted)?;

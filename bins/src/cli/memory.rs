@@ -157,6 +157,7 @@ fn search(memory: &Memory<'_>, args: Search) -> anyhow::Result<Exit> {
         limit: args.limit,
         offset: args.offset,
         session: None,
+        without_session: None,
     };
     let hits = match memory.existing()? {
         Some(store) => find::search(memory, &store, &args.whose, &wanted)?,

@@ -33,7 +33,9 @@ pub use crate::observe::{NARRATIVE_CHARS, TITLE_CHARS, command_key, fix_of, obse
 pub use crate::page::{Page, PageInput, PageLine, PageSummary, page};
 pub use crate::query::{Query, Term};
 pub use crate::recall::{
-    Field, Look, Looker, Spot, WEIGHTS, WantedTerm, Weights, amends, common_terms, decides, spelled_like, wanted_terms,
+    Answer, AnswerLimits, AnswerLine, AnswerPassage, AnswerSession, Field, FoundPassage, LinePart, Look, Looker,
+    MarkedText, PassageKind, Spot, WEIGHTS, WantedTerm, Weights, WordMarker, WordMatch, amends, common_terms, decides,
+    spelled_like, wanted_terms,
 };
 pub use crate::redact::redact;
 pub use crate::skip::{is_skipped, matches};

@@ -62,11 +62,7 @@ impl Query {
         let mut query = Self::default();
         let mut rest = text.trim();
         if rest.contains('\n') || rest.chars().nth(QUOTATION_CHARS).is_some() {
-            for word in rest.split_whitespace() {
-                let (term, _) = take_term(word.trim_start_matches(is_quote));
-                query.add(Term { is_phrase: false, is_required: false, ..term }, false);
-            }
-            return query;
+            return Self::of_words(rest);
         }
         while !rest.is_empty() {
             let operand = |sign: char| {
@@ -88,6 +84,16 @@ impl Query {
             term.is_required |= is_required;
             query.add(term, is_excluded);
             rest = after.trim_start();
+        }
+        query
+    }
+
+    /// Takes all of a text as plain words: nothing in it is an operator or a filter.
+    pub fn of_words(text: &str) -> Self {
+        let mut query = Self::default();
+        for word in text.split_whitespace() {
+            let (term, _) = take_term(word.trim_start_matches(is_quote));
+            query.add(Term { is_phrase: false, is_required: false, ..term }, false);
         }
         query
     }

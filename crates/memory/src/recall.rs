@@ -1,11 +1,20 @@
-//! Recall: which words of a query are wanted, and how well a passage answers them.
+//! Recall: which words of a query are wanted, how well a passage answers them, and the answer that passages make.
 
 mod amends;
+mod answer;
+mod answer_text;
+mod excerpt;
 mod looking;
+mod marked_text;
+mod matched_words;
 mod wanted;
 mod weights;
 
 pub use self::amends::{amends, decides};
+pub use self::answer::{Answer, AnswerLimits, AnswerPassage, AnswerSession, FoundPassage, PassageKind};
+pub use self::answer_text::{AnswerLine, LinePart};
 pub use self::looking::{Field, Look, Looker, Spot};
+pub use self::marked_text::MarkedText;
+pub use self::matched_words::{WordMarker, WordMatch};
 pub use self::wanted::{WantedTerm, common_terms, spelled_like, wanted_terms};
 pub use self::weights::{WEIGHTS, Weights};

@@ -1,3 +1,4 @@
+mod answer;
 mod call;
 mod cap;
 mod command;
@@ -5,6 +6,7 @@ mod decision;
 mod ends;
 mod fields;
 mod json;
+mod matched_words;
 mod observe;
 mod page;
 mod payloads;

@@ -6,6 +6,7 @@ pub mod import;
 pub mod meaning;
 mod note;
 mod project;
+mod recall;
 mod spool;
 pub mod upkeep;
 
@@ -25,6 +26,7 @@ pub use self::host::{Host, HostPrompt, Noted};
 pub use self::note::ToldCall;
 pub(crate) use self::note::{keep_last_reply, note};
 pub use self::project::{NamedError, folder_of, named_project};
+pub use self::recall::{ANSWER_TOKENS, ANSWER_TOKENS_RANGE, Recall, answer_json, recall};
 use self::spool::Notes;
 pub(crate) use self::spool::Spool;
 use crate::handoff::Project;

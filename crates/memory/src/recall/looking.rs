@@ -167,7 +167,7 @@ impl Looker {
     }
 
     /// Returns the term that a piece of text is, and how well it fits.
-    fn find(&mut self, text: &str, form: Form, language: Language) -> Option<(usize, f64)> {
+    pub(super) fn find(&mut self, text: &str, form: Form, language: Language) -> Option<(usize, f64)> {
         let folded = fold(text);
         if !self.beginnings.contains(&beginning(&folded)?) {
             return None;

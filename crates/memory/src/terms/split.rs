@@ -1,6 +1,7 @@
 //! Text split into words, identifiers with their parts, and pairs of characters.
 
 use std::borrow::Cow;
+use std::ops::Range;
 
 use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfkc_quick};
 
@@ -27,8 +28,10 @@ pub struct Piece<'a> {
     pub form: Form,
     /// Which word of the text it is, from 0. A whole stands where its first part stands.
     pub position: usize,
-    /// Where it begins in the text, in bytes; only right where the text is in NFKC already, as nearly all is.
+    /// Where it begins in the text, in bytes; only right where the text is in NFKC already.
     pub start: usize,
+    /// Where it ends, likewise.
+    pub end: usize,
 }
 
 /// Calls `take` with every piece of a text, in order.
@@ -67,10 +70,13 @@ impl<F: FnMut(Piece<'_>)> Splitter<'_, F> {
         for (at, c) in run.char_indices() {
             if let Some(first) = before {
                 let pair = &run[first..at + c.len_utf8()];
-                (self.take)(Piece { text: pair, form: Form::Pair, position: self.position, start: start + first });
+                let (form, from) = (Form::Pair, start + first);
+                let end = from + pair.len();
+                (self.take)(Piece { text: pair, form, position: self.position, start: from, end });
                 self.position += 1;
             } else if c.len_utf8() == run.len() {
-                (self.take)(Piece { text: run, form: Form::Pair, position: self.position, start });
+                let end = start + run.len();
+                (self.take)(Piece { text: run, form: Form::Pair, position: self.position, start, end });
                 self.position += 1;
             }
             before = Some(at);
@@ -112,7 +118,8 @@ impl<F: FnMut(Piece<'_>)> Splitter<'_, F> {
             self.lower.extend(text[from..to].chars().flat_map(char::to_lowercase));
             if self.lower.len() <= LONGEST {
                 let lower = std::mem::take(&mut self.lower);
-                (self.take)(Piece { text: &lower, form: Form::Word, position: self.position, start: start + from });
+                let (start, end) = (start + from, start + to);
+                (self.take)(Piece { text: &lower, form: Form::Word, position: self.position, start, end });
                 self.lower = lower;
             }
             self.position += 1;
@@ -122,35 +129,37 @@ impl<F: FnMut(Piece<'_>)> Splitter<'_, F> {
             }
         }
         if parts > 1 && whole.len() <= LONGEST {
-            (self.take)(Piece { text: &whole, form: Form::Whole, position: first, start });
+            (self.take)(Piece { text: &whole, form: Form::Whole, position: first, start, end });
         }
-        Component { whole, first, start, is_before_dot: false }
+        Component { whole, first, start, end, is_before_dot: false }
     }
 
     /// Takes what several components are together.
     fn wholes(&mut self, start: usize, components: &[Component]) {
-        let [.., before, _] = components else { return };
+        let [.., before, last] = components else { return };
+        let end = last.end;
         let is_number = |one: &Component| one.whole.starts_with(|c: char| c.is_ascii_digit());
         let version = components.iter().map(|one| one.whole.trim_start_matches('v')).collect::<Vec<_>>();
         if components.iter().skip(1).all(is_number) && version[0].starts_with(|c: char| c.is_ascii_digit()) {
-            self.whole(&version.join("."), components[0].first, start);
+            self.whole(&version.join("."), components[0].first, start..end);
             return;
         }
         for pair in components.windows(2) {
             let [name, extension] = pair else { continue };
             if name.is_before_dot {
-                self.whole(&format!("{}{}", name.whole, extension.whole), name.first, name.start);
+                let whole = format!("{}{}", name.whole, extension.whole);
+                self.whole(&whole, name.first, name.start..extension.end);
             }
         }
         if components.len() > 2 || !before.is_before_dot {
             let all: String = components.iter().map(|one| one.whole.as_str()).collect();
-            self.whole(&all, components[0].first, start);
+            self.whole(&all, components[0].first, start..end);
         }
     }
 
-    fn whole(&mut self, text: &str, position: usize, start: usize) {
+    fn whole(&mut self, text: &str, position: usize, Range { start, end }: Range<usize>) {
         if text.len() <= LONGEST {
-            (self.take)(Piece { text, form: Form::Whole, position, start });
+            (self.take)(Piece { text, form: Form::Whole, position, start, end });
         }
     }
 }
@@ -162,6 +171,7 @@ struct Component {
     /// The position of its first part.
     first: usize,
     start: usize,
+    end: usize,
     is_before_dot: bool,
 }
 

@@ -22,6 +22,8 @@ pub struct Wanted {
     pub before: Option<Date>,
     /// Of this session.
     pub session: Option<String>,
+    /// Nothing of this session.
+    pub without_session: Option<String>,
     /// Records of these types; empty for all.
     pub what: Vec<What>,
     /// What comes first.
@@ -61,6 +63,7 @@ pub fn find(store: &Store, wanted: &Wanted, project_key: Option<&str>) -> Result
             .filter(|query| query.terms.iter().any(|term| term.text != "*") || !query.excluded.is_empty()),
         project_key,
         session: wanted.session.as_deref(),
+        without_session: wanted.without_session.as_deref(),
         kinds: &kinds,
         file: wanted.file.as_deref().or(query.file.as_deref()),
         from: wanted.since.or(query.since).map(midnight),

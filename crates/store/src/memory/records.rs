@@ -104,6 +104,12 @@ impl Store {
         ids.iter().filter_map(read).collect::<Result<_, _>>().map_err(cannot("read the records"))
     }
 
+    /// Returns records without raw tool text, in the order asked for; those that are not there are left out.
+    pub fn passages(&self, ids: &[RecordId]) -> Result<Vec<Record>, StoreError> {
+        let read = |id: &RecordId| record(&self.connection, *id, RawText::Without).transpose();
+        ids.iter().filter_map(read).collect::<Result<_, _>>().map_err(cannot("read the records"))
+    }
+
     /// Returns a session's newest observations, at most `most`, the oldest of them first.
     pub fn observations_of(&self, session: &str, most: usize) -> Result<Vec<Observation>, StoreError> {
         let failed = cannot("read the session's observations");

@@ -16,6 +16,7 @@ const MOST_MONTHS: i64 = 36;
 pub(super) struct Strict<'a> {
     pub(super) project: Option<i64>,
     session: Option<i64>,
+    without_session: Option<i64>,
     kinds: &'a [Kind],
     what: &'a [What],
     from: i64,
@@ -92,6 +93,13 @@ impl<'a> Strict<'a> {
             }
             (session, project) = (Some(id), Some(of_project));
         }
+        let mut without_session = None;
+        if let Some(name) = query.without_session {
+            without_session = connection
+                .prepare_cached("SELECT id FROM sessions WHERE session_id = ?1")?
+                .query_row([name], |row| row.get(0))
+                .optional()?;
+        }
         let phrases = |terms: &mut dyn Iterator<Item = &Term>| terms.filter_map(Phrase::of).collect();
         let (required, excluded) = match query.query {
             Some(Query { excluded, .. }) => {
@@ -102,6 +110,7 @@ impl<'a> Strict<'a> {
         Ok(Some(Self {
             project,
             session,
+            without_session,
             kinds: query.kinds,
             what: query.what,
             from: query.from.map_or(0, |from| from.0 as i64),
@@ -163,11 +172,20 @@ impl<'a> Strict<'a> {
         all.join(" AND ")
     }
 
+    /// Returns an expression that finds nothing of the session that is left out.
+    pub(super) fn without_session(&self, expression: String) -> String {
+        match self.without_session {
+            Some(session) if !expression.is_empty() => format!("({expression}) NOT \"=s{session}\""),
+            Some(_) | None => expression,
+        }
+    }
+
     /// Returns whether a record passes.
     pub(super) fn passes(&self, one: &Candidate) -> bool {
         let is_there = |phrase: &Phrase| one.fields.iter().any(|(text, _)| phrase.is_in(text));
         self.takes(one.what)
             && self.session.is_none_or(|session| one.session == Some(session))
+            && (self.without_session.is_none() || one.session != self.without_session)
             && self.project.is_none_or(|project| one.project == project)
             && (self.from..=self.to).contains(&one.at)
             && (self.kinds.is_empty() || self.kinds.iter().any(|kind| kind.as_str() == one.kind))

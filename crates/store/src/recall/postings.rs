@@ -53,7 +53,7 @@ pub(super) fn read(
     let scope = strict.expression(None, None);
     let range = range(strict.project, None);
     let limit = (ROWS / wanted.len().max(1)).clamp(ROWS_OF_TERM.0, ROWS_OF_TERM.1);
-    let index = Index { connection, scope: &scope, range };
+    let index = Index { connection, strict, scope: &scope, range };
     let (mut terms, mut lists, mut unknown) = (Vec::new(), Vec::new(), Vec::new());
     for term in wanted {
         let mut term = term.clone();
@@ -105,6 +105,7 @@ fn select(lists: &[List], terms: &[WantedTerm], rarity: &[f64], most: usize) -> 
 
 struct Index<'a> {
     connection: &'a Connection,
+    strict: &'a Strict<'a>,
     scope: &'a str,
     range: (i64, i64),
 }
@@ -117,7 +118,7 @@ impl Index<'_> {
     }
 
     fn read(&self, any: &str, limit: usize) -> rusqlite::Result<List> {
-        let keys = rows(self.connection, &and(any, self.scope), self.range, limit)?;
+        let keys = rows(self.connection, &self.strict.without_session(and(any, self.scope)), self.range, limit)?;
         let is_cut = keys.len() == limit;
         let mut keys: Vec<Key> = keys.into_iter().map(Key::of_row).collect();
         // The parts of a record are neighbours.

@@ -30,6 +30,8 @@ pub struct SearchQuery<'a> {
     pub project_key: Option<&'a str>,
     /// Only this session.
     pub session: Option<&'a str>,
+    /// Nothing of this session.
+    pub without_session: Option<&'a str>,
     /// Only observations of these kinds; empty for everything.
     pub kinds: &'a [Kind],
     /// Only observations of a file whose path contains this.

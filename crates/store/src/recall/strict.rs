@@ -64,7 +64,7 @@ impl Gatherer<'_> {
     /// Returns what passes, of a month or of all time.
     fn month(&self, month: Option<i64>) -> rusqlite::Result<Vec<Candidate>> {
         let scope = self.strict.expression(Some(self.what), month);
-        let expression = super::postings::and(self.words, &scope);
+        let expression = self.strict.without_session(super::postings::and(self.words, &scope));
         let mut found = Vec::new();
         match (&self.files, expression.as_str()) {
             (Some(files), expression) if files.len() < MOST || expression.is_empty() => {

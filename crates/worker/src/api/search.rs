@@ -36,6 +36,7 @@ fn wanted(params: &Params) -> Result<Wanted, Problem> {
         since: params.day("since")?,
         before: params.day("before")?,
         session: text("session"),
+        without_session: None,
         what: params.types()?,
         order: order(params)?,
         limit: params.limit(200, 20)?,

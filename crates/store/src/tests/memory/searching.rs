@@ -53,6 +53,7 @@ const WORDS: SearchQuery<'_> = SearchQuery {
     query: None,
     project_key: None,
     session: None,
+    without_session: None,
     kinds: &[],
     file: None,
     from: None,
@@ -121,6 +122,11 @@ fn filters_narrow() {
     check(SearchQuery { project_key: Some("/q"), ..words.clone() }, &["Edited src/parser.rs"]);
     check(SearchQuery { project_key: Some("/nowhere"), ..words.clone() }, &[]);
     check(SearchQuery { session: Some("s2"), ..words.clone() }, &[]);
+    check(
+        SearchQuery { without_session: Some("s1"), project_key: Some("/q"), ..words.clone() },
+        &["Edited src/parser.rs"],
+    );
+    check(SearchQuery { without_session: Some("s3"), project_key: Some("/q"), ..words.clone() }, &[]);
     check(SearchQuery { session: Some("s3"), project_key: Some("/p"), ..words.clone() }, &[]);
     check(
         SearchQuery { what: &[What::Prompt, What::Summary], ..words.clone() },

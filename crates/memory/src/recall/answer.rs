@@ -1,0 +1,323 @@
+//! The answer to a question: the best passages, cut around the words, grouped by session, within a budget.
+
+use longhaul_core::Millis;
+
+use super::amends::decides;
+use super::answer_text;
+use super::excerpt::excerpt;
+use super::marked_text::MarkedText;
+use super::matched_words::{WordMarker, WordMatch};
+use crate::query::Query;
+use crate::text::clean;
+
+/// A passage with less room than this says nothing, in characters.
+const LEAST_CHARS: usize = 350;
+
+/// How many passages are shown where none answers well.
+const MOST_WEAK: usize = 3;
+
+/// Passages that score less than this share of the best are left out.
+const LEAST_SCORE: f64 = 0.12;
+
+/// Passages with at least this share of the best score answer about as well as it does.
+const AS_GOOD: f64 = 0.6;
+
+/// How many prompts away from a good answer a passage may be to belong to it.
+const BESIDE: i64 = 2;
+
+/// How much of a text is read, in bytes.
+const READ_BYTES: usize = 24 * 1024;
+
+/// A record that was found, with what it says.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct FoundPassage {
+    /// The id by which the whole record is fetched.
+    pub id: String,
+    /// The session; none for a note that no session made.
+    pub session: Option<String>,
+    /// The project's name.
+    pub project: String,
+    /// The number of the prompt in the session.
+    pub prompt_number: i64,
+    /// When.
+    pub at: Millis,
+    /// The day, in local time.
+    pub date: String,
+    /// The time of day, in local time.
+    pub time: String,
+    /// What it is.
+    pub kind: PassageKind,
+    /// What was asked; the title of what is no prompt.
+    pub asked: String,
+    /// What was answered; the text of what is no prompt.
+    pub answered: String,
+    /// How well it answers, in comparison with others of the same search. 0 where that is not known.
+    pub score: f64,
+    /// Whether it has little of what was asked.
+    pub is_weak: bool,
+    /// Whether a newer one answers the same.
+    pub is_older: bool,
+}
+
+/// What a passage is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum PassageKind {
+    /// A prompt with its replies.
+    #[default]
+    Exchange,
+    /// A note.
+    Note,
+    /// A decision that was recognised as one.
+    Decision,
+    /// What a tool call did.
+    Work,
+    /// What a session came to.
+    Summary,
+}
+
+impl PassageKind {
+    /// Returns its name.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Exchange => "exchange",
+            Self::Note => "note",
+            Self::Decision => "decision",
+            Self::Work => "work",
+            Self::Summary => "summary",
+        }
+    }
+}
+
+/// How much an answer may hold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct AnswerLimits {
+    /// Characters of the text of [`Answer::text`].
+    pub chars: usize,
+    /// Passages.
+    pub passages: usize,
+}
+
+/// The answer to a question.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Answer {
+    /// Passages by session. Of sessions that decide something, the newest comes first.
+    pub sessions: Vec<AnswerSession>,
+    /// Whether no passage has most of what was asked.
+    pub is_weak: bool,
+    /// How many passages were found besides.
+    pub left_out: usize,
+}
+
+/// The passages of one session.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct AnswerSession {
+    /// The session; none for notes that no session made.
+    pub session: Option<String>,
+    /// The project's name.
+    pub project: String,
+    /// The day of the first passage, in local time.
+    pub date: String,
+    /// The passages, the oldest first.
+    pub passages: Vec<AnswerPassage>,
+}
+
+/// A passage, cut around the words that were asked for.
+#[derive(Debug, Clone, PartialEq)]
+pub struct AnswerPassage {
+    /// The record, without its texts.
+    pub found: FoundPassage,
+    /// What was asked, or the title.
+    pub asked: MarkedText,
+    /// What was answered, or the text.
+    pub answered: MarkedText,
+}
+
+impl Answer {
+    /// Chooses, cuts and groups passages, which are given the best first.
+    ///
+    /// [`Answer::text`] of the result has at most `limits.chars` characters, unless that is too little for one passage.
+    pub fn compose(query: &Query, found: Vec<FoundPassage>, limits: AnswerLimits) -> Self {
+        let total = found.len();
+        let mut chosen = choose(found, limits);
+        let texts: Vec<[String; 2]> = chosen.iter().map(|one| [tidy(&one.asked), tidy(&one.answered)]).collect();
+        let mut marker = WordMarker::new(query, texts.iter().flatten().map(String::as_str));
+        let matches: Vec<[Vec<WordMatch>; 2]> =
+            texts.iter().map(|[asked, answered]| [marker.matches(asked), marker.matches(answered)]).collect();
+        let weights = weights(&marker, &matches);
+        let mut room = limits.chars;
+        loop {
+            let shares = shares(&texts[..chosen.len()], room);
+            let cut = |(index, found): (usize, &FoundPassage)| {
+                let ([asked, answered], [in_asked, in_answered]) = (&texts[index], &matches[index]);
+                let (for_asked, for_answered) = split_share(asked, answered, shares[index]);
+                AnswerPassage {
+                    asked: excerpt(asked, in_asked, &weights, for_asked),
+                    answered: excerpt(answered, in_answered, &weights, for_answered),
+                    found: FoundPassage { asked: String::new(), answered: String::new(), ..found.clone() },
+                }
+            };
+            let passages: Vec<AnswerPassage> = chosen.iter().enumerate().map(cut).collect();
+            let is_weak = passages.first().is_some_and(|best| best.found.is_weak);
+            let answer = Self { sessions: group(passages), is_weak, left_out: total - chosen.len() };
+            let over = answer.text().chars().count().saturating_sub(limits.chars);
+            if over == 0 || chosen.is_empty() {
+                return answer;
+            }
+            // Headings take room, too. Where passages become too short by that, there are too many.
+            if room > over && (room - over) / chosen.len() >= LEAST_CHARS / 2 {
+                room -= over;
+            } else if chosen.len() > 1 {
+                chosen.pop();
+                room = limits.chars;
+            } else if room > over {
+                room -= over;
+            } else {
+                return answer;
+            }
+        }
+    }
+
+    /// Returns whether nothing was found.
+    pub fn is_empty(&self) -> bool {
+        self.sessions.is_empty()
+    }
+
+    /// Returns the passages in the order in which they are shown.
+    pub fn passages(&self) -> impl Iterator<Item = &AnswerPassage> {
+        self.sessions.iter().flat_map(|session| &session.passages)
+    }
+
+    /// Returns the answer as text.
+    pub fn text(&self) -> String {
+        answer_text::text(self)
+    }
+}
+
+/// Returns the passages that are worth their room.
+fn choose(mut found: Vec<FoundPassage>, limits: AnswerLimits) -> Vec<FoundPassage> {
+    let is_weak = found.first().is_some_and(|best| best.is_weak);
+    let room = (limits.chars / LEAST_CHARS).clamp(1, limits.passages.max(1));
+    let most = if is_weak { room.min(MOST_WEAK) } else { room };
+    let best = found.iter().map(|one| one.score).fold(0.0, f64::max);
+    found.retain(|one| one.score >= best * LEAST_SCORE || one.score == 0.0);
+    // A question to which no answer is known says the least.
+    found.sort_by_key(|one| one.kind == PassageKind::Exchange && one.answered.trim().is_empty());
+    let mut chosen: Vec<FoundPassage> = Vec::new();
+    for one in found {
+        let is_said = |other: &FoundPassage| {
+            let is_same_turn = other.prompt_number == one.prompt_number;
+            let is_told = match one.kind {
+                PassageKind::Work => is_same_turn,
+                PassageKind::Summary => true,
+                PassageKind::Exchange | PassageKind::Note | PassageKind::Decision => false,
+            };
+            is_told && other.session == one.session && other.kind == PassageKind::Exchange
+        };
+        if chosen.len() < most && !chosen.iter().any(is_said) {
+            chosen.push(one);
+        }
+    }
+    let strong: Vec<(Option<String>, i64)> =
+        chosen.iter().filter(|one| !one.is_weak).map(|one| (one.session.clone(), one.prompt_number)).collect();
+    for one in &mut chosen {
+        // An answer stands beside the words of its question, and need not have them.
+        let is_beside = |(session, number): &(Option<String>, i64)| {
+            *session == one.session && (number - one.prompt_number).abs() <= BESIDE
+        };
+        one.is_weak &= !strong.iter().any(is_beside);
+    }
+    chosen
+}
+
+/// Returns a text without control characters and without empty lines.
+fn tidy(text: &str) -> String {
+    let text = clean(&text[..text.floor_char_boundary(READ_BYTES)]);
+    let lines = text.lines().map(str::trim_end).filter(|line| !line.is_empty());
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+/// Returns what each term weighs: a term that all passages have tells them apart least.
+fn weights(marker: &WordMarker, matches: &[[Vec<WordMatch>; 2]]) -> Vec<f64> {
+    let passages = matches.len() as f64;
+    let rarity = |(term, weight): (usize, f64)| {
+        let has = |words: &&[Vec<WordMatch>; 2]| words.iter().flatten().any(|found| found.term == term);
+        let having = matches.iter().filter(has).count() as f64;
+        weight * (1.0 + (passages - having + 0.5) / (having + 0.5)).ln()
+    };
+    marker.weights().enumerate().map(rarity).collect()
+}
+
+/// Distributes the room: the better a passage, the more of it; what one does not need goes to the others.
+fn shares(texts: &[[String; 2]], room: usize) -> Vec<usize> {
+    let needs: Vec<usize> = texts.iter().map(|[asked, answered]| count(asked) + count(answered)).collect();
+    let weight = |index: usize| 1.0 / ((index + 1) as f64).sqrt();
+    let mut shares = vec![0; needs.len()];
+    let mut left = room;
+    let mut waiting: Vec<usize> = (0..needs.len()).collect();
+    while !waiting.is_empty() {
+        let sum: f64 = waiting.iter().map(|index| weight(*index)).sum();
+        let share = |index: usize| (left as f64 * weight(index) / sum) as usize;
+        let (content, others): (Vec<usize>, Vec<usize>) =
+            waiting.iter().partition(|index| needs[**index] <= share(**index));
+        if content.is_empty() {
+            others.iter().for_each(|index| shares[*index] = share(*index));
+            break;
+        }
+        for index in content {
+            shares[index] = needs[index];
+            left -= needs[index];
+        }
+        waiting = others;
+    }
+    shares
+}
+
+/// Returns how much of a passage's room is for what was asked, and for what was answered.
+fn split_share(asked: &str, answered: &str, share: usize) -> (usize, usize) {
+    let (asked, answered) = (count(asked), count(answered));
+    let for_answered = answered.min(share.saturating_sub(asked.min(share / 4)));
+    (share - for_answered, for_answered)
+}
+
+fn count(text: &str) -> usize {
+    text.chars().count()
+}
+
+/// Groups passages by session, the best session first; of those that decide something, the newest comes first.
+fn group(passages: Vec<AnswerPassage>) -> Vec<AnswerSession> {
+    let best = passages.iter().map(|one| one.found.score).fold(0.0, f64::max);
+    let mut groups: Vec<(AnswerSession, Option<Millis>)> = Vec::new();
+    for passage in passages {
+        let found = &passage.found;
+        let is_decision =
+            matches!(found.kind, PassageKind::Note | PassageKind::Decision) || decides(&passage.answered.text);
+        let counts = is_decision && !found.is_older && !found.is_weak && found.score >= best * AS_GOOD && best > 0.0;
+        let decided = counts.then_some(found.at);
+        let known =
+            groups.iter_mut().find(|(group, _)| group.session == found.session && group.project == found.project);
+        match known {
+            Some((group, at)) => {
+                *at = (*at).max(decided);
+                group.passages.push(passage);
+            }
+            None => {
+                let (session, project) = (found.session.clone(), found.project.clone());
+                let group = AnswerSession { session, project, date: String::new(), passages: vec![passage] };
+                groups.push((group, decided));
+            }
+        }
+    }
+    // Sessions that decide something change places among themselves only.
+    let places: Vec<usize> = (0..groups.len()).filter(|at| groups[*at].1.is_some()).collect();
+    let mut newest = places.clone();
+    newest.sort_by_key(|at| std::cmp::Reverse(groups[*at].1));
+    let mut order: Vec<usize> = (0..groups.len()).collect();
+    places.iter().zip(newest).for_each(|(place, group)| order[*place] = group);
+    let mut groups: Vec<Option<AnswerSession>> = groups.into_iter().map(|(group, _)| Some(group)).collect();
+    let mut sessions: Vec<AnswerSession> = order.into_iter().filter_map(|at| groups[at].take()).collect();
+    for session in &mut sessions {
+        session.passages.sort_by(|a, b| (a.found.at, a.found.prompt_number).cmp(&(b.found.at, b.found.prompt_number)));
+        session.date = session.passages.first().map(|first| first.found.date.clone()).unwrap_or_default();
+    }
+    sessions
+}

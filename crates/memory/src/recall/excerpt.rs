@@ -1,0 +1,184 @@
+//! The part of a long text that has the words, within a number of characters.
+
+use std::ops::Range;
+
+use super::marked_text::MarkedText;
+use super::matched_words::WordMatch;
+
+/// A longer sentence is taken in parts, in bytes.
+const LONGEST: usize = 320;
+
+/// Stands for what was left out.
+const GAP: &str = " … ";
+
+/// A sentence or a line.
+struct Sentence {
+    range: Range<usize>,
+    chars: usize,
+    /// What the terms in it weigh.
+    weight: f64,
+}
+
+/// Returns what a text says about the words, in at most `chars` characters.
+///
+/// Sentences that have the words come first, then those after and before them. A text without any of the words is cut at
+/// its end. `weights` says what each term weighs.
+pub(super) fn excerpt(text: &str, matches: &[WordMatch], weights: &[f64], chars: usize) -> MarkedText {
+    if text.chars().count() <= chars {
+        return joined(text, std::slice::from_ref(&(0..text.len())), matches);
+    }
+    let sentences: Vec<Sentence> =
+        sentences(text).into_iter().map(|range| weigh(text, range, matches, weights)).collect();
+    let mut order: Vec<usize> = (0..sentences.len()).filter(|at| sentences[*at].weight > 0.0).collect();
+    order.sort_by(|a, b| sentences[*b].weight.total_cmp(&sentences[*a].weight));
+    if order.is_empty() {
+        order.extend((!sentences.is_empty()).then_some(0));
+    }
+    let Some(best) = order.first().copied() else { return MarkedText::default() };
+    let gap = GAP.chars().count();
+    let mut is_taken = vec![false; sentences.len()];
+    // Every sentence may stand alone, between two gaps.
+    let mut left = chars.saturating_sub(2 * gap);
+    let take = |at: usize, left: &mut usize, is_taken: &mut Vec<bool>| {
+        let cost = sentences[at].chars + gap;
+        let fits = !is_taken[at] && cost <= *left;
+        if fits {
+            is_taken[at] = true;
+            *left -= cost;
+        }
+        fits
+    };
+    for at in &order {
+        take(*at, &mut left, &mut is_taken);
+    }
+    if !is_taken.contains(&true) {
+        return cut_sentence(text, &sentences[best], matches, chars);
+    }
+    // What follows a sentence explains it, and what stands before it leads to it.
+    for seed in order.iter().copied().filter(|at| is_taken[*at]).collect::<Vec<_>>() {
+        for after in seed + 1..sentences.len() {
+            if is_taken[after] || !take(after, &mut left, &mut is_taken) {
+                break;
+            }
+        }
+        for before in (0..seed).rev() {
+            if is_taken[before] || !take(before, &mut left, &mut is_taken) {
+                break;
+            }
+        }
+    }
+    let mut ranges: Vec<Range<usize>> = Vec::new();
+    let mut last = None;
+    for (at, sentence) in sentences.iter().enumerate().filter(|(at, _)| is_taken[*at]) {
+        match ranges.last_mut() {
+            Some(range) if last == at.checked_sub(1) => range.end = sentence.range.end,
+            _ => ranges.push(sentence.range.clone()),
+        }
+        last = Some(at);
+    }
+    joined(text, &ranges, matches)
+}
+
+/// Returns the part of one sentence around its first word, where not even a sentence fits.
+fn cut_sentence(text: &str, sentence: &Sentence, matches: &[WordMatch], chars: usize) -> MarkedText {
+    let chars = chars.saturating_sub(2 * GAP.chars().count());
+    let first = matches.iter().map(|found| found.range.start).find(|at| sentence.range.contains(at));
+    let mut start = first.unwrap_or(sentence.range.start);
+    // A quarter stands before the word.
+    for (at, c) in text[sentence.range.start..start].char_indices().rev().take(chars / 4) {
+        if c.is_whitespace() || at == 0 {
+            start = sentence.range.start + at + if at == 0 { 0 } else { c.len_utf8() };
+        }
+    }
+    let part = &text[start..sentence.range.end];
+    let mut end = part.char_indices().nth(chars).map_or(part.len(), |(at, _)| at);
+    if end < part.len()
+        && let Some(space) = part[..end].rfind(char::is_whitespace).filter(|space| *space > end / 2)
+    {
+        end = space;
+    }
+    joined(text, std::slice::from_ref(&(start..start + end)), matches)
+}
+
+/// Returns the sentences and lines of a text, without the space around them.
+fn sentences(text: &str) -> Vec<Range<usize>> {
+    let mut all = Vec::new();
+    let mut start = 0;
+    let mut add = |start: usize, end: usize| {
+        let part = &text[start..end];
+        // Indentation belongs to a line.
+        let begins_line = start == 0 || text[..start].ends_with('\n');
+        let trimmed = if begins_line { part.trim_start_matches('\n') } else { part.trim_start() };
+        let begin = start + part.len() - trimmed.len();
+        let trimmed = text[begin.min(end)..end].trim_end();
+        if !trimmed.is_empty() {
+            all.push(begin..begin + trimmed.len());
+        }
+    };
+    let mut chars = text.char_indices().peekable();
+    let mut space = None;
+    while let Some((at, c)) = chars.next() {
+        let next = at + c.len_utf8();
+        let is_followed = chars.peek().is_none_or(|(_, next)| next.is_whitespace());
+        let is_end = match c {
+            '\n' | '。' | '！' | '？' => true,
+            '.' | '!' | '?' => is_followed,
+            _ => false,
+        };
+        if c.is_whitespace() {
+            space = Some(next);
+        }
+        if is_end {
+            add(start, next);
+            (start, space) = (next, None);
+        } else if next - start >= LONGEST {
+            let end = space.unwrap_or(next);
+            add(start, end);
+            (start, space) = (end, None);
+        }
+    }
+    add(start, text.len());
+    all
+}
+
+fn weigh(text: &str, range: Range<usize>, matches: &[WordMatch], weights: &[f64]) -> Sentence {
+    let first = matches.partition_point(|found| found.range.start < range.start);
+    let inside = matches[first..].iter().take_while(|found| found.range.start < range.end);
+    let mut terms: Vec<usize> = inside.map(|found| found.term).collect();
+    let often = terms.len();
+    terms.sort_unstable();
+    terms.dedup();
+    let weight: f64 = terms.iter().map(|term| weights.get(*term).copied().unwrap_or_default()).sum();
+    // Of two sentences with the same terms, the one that repeats them is about them.
+    Sentence { chars: text[range.clone()].chars().count(), weight: weight + 0.01 * often as f64 * weight, range }
+}
+
+/// Joins parts of a text, with a sign wherever something was left out, and marks the words.
+fn joined(text: &str, ranges: &[Range<usize>], matches: &[WordMatch]) -> MarkedText {
+    let mut out = MarkedText::default();
+    let mut at = 0;
+    for range in ranges {
+        if !text[at..range.start].trim().is_empty() {
+            let is_first = out.text.is_empty();
+            let gap = if text[at..range.start].contains('\n') && !is_first { "\n… " } else { GAP };
+            out.text.push_str(if is_first { gap.trim_start() } else { gap });
+        } else if !out.text.is_empty() {
+            out.text.push_str(&text[at..range.start]);
+        }
+        let offset = out.text.len();
+        out.text.push_str(&text[range.clone()]);
+        let first = matches.partition_point(|found| found.range.start < range.start);
+        for found in matches[first..].iter().take_while(|found| found.range.start < range.end) {
+            let mark = found.range.start - range.start + offset..found.range.end.min(range.end) - range.start + offset;
+            match out.marks.last_mut() {
+                Some(last) if mark.start <= last.end => last.end = last.end.max(mark.end),
+                _ => out.marks.push(mark),
+            }
+        }
+        at = range.end;
+    }
+    if !text[at..].trim().is_empty() {
+        out.text.push_str(GAP.trim_end());
+    }
+    out
+}

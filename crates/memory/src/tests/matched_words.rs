@@ -1,0 +1,61 @@
+use proptest::prelude::*;
+
+use crate::{MarkedText, Query, WordMarker};
+
+#[track_caller]
+fn check(typed: &str, text: &str, expected: &[&str]) {
+    let marks = WordMarker::new(&Query::parse(typed), [text]).marks(text);
+    let found: Vec<&str> = marks.into_iter().map(|mark| &text[mark]).collect();
+    assert_eq!(found, expected, "{typed:?} in {text:?}");
+}
+
+#[test]
+fn words_are_marked_in_every_form_in_which_they_are_found() {
+    check("why did the importer stall", "Importers stalled: why?", &["Importers", "stalled"]);
+    check("Heizmatte", "Die Heizmatten glühen.", &["Heizmatten"]);
+    check("http url", "see parseHttpUrl()", &["HttpUrl"]);
+    check("parseHttpUrl", "parse_http_url, parseHttpUrl", &["parse_http_url", "parseHttpUrl"]);
+    check("src/http/url.rs", "in src/http/url.rs now", &["src/http/url.rs"]);
+    check("\"exchange rates\" +cache -parser", "exchange rates, cache, parser", &["exchange", "rates", "cache"]);
+    check("impor*", "the importer imports", &["importer", "imports"]);
+    check("zeppelin", "nothing of it", &[]);
+    check("", "nothing", &[]);
+}
+
+#[test]
+fn pairs_of_characters_become_words() {
+    check("支払期日", "新しい支払期日です", &["支払期日"]);
+}
+
+#[test]
+fn a_typing_error_marks_what_was_meant() {
+    check("improter", "the importer", &["importer"]);
+    check("improter", "the improter and the importer", &["improter"]);
+}
+
+#[test]
+fn places_are_right_in_texts_that_are_not_normalised() {
+    check("importer", "½ of … it: ﬁrst the importer™ waits", &["importer"]);
+    check("cafe", "le cafe\u{301} noir", &["cafe\u{301}"]);
+    check("first", "the ﬁrst one", &["ﬁrst"]);
+    check("full width", "\u{301}Ｆｕｌｌ　ｗｉｄｔｈ", &["Ｆｕｌｌ", "ｗｉｄｔｈ"]);
+}
+
+#[test]
+fn marks_are_counted_in_characters_for_other_languages() {
+    let text = MarkedText { text: "é日x importer".to_owned(), marks: vec![7..15] };
+    assert_eq!(text.marks_in_chars(), [[4, 12]]);
+    assert_eq!(text.pieces(), [("é日x ", false), ("importer", true)]);
+}
+
+proptest! {
+    #[test]
+    fn marks_are_apart_and_on_characters(typed in "\\PC{0,30}", text in ".{0,80}") {
+        let mut last = 0;
+        for mark in WordMarker::new(&Query::parse(&typed), [text.as_str()]).marks(&text) {
+            prop_assert!(mark.start >= last && mark.start <= mark.end);
+            prop_assert!(text.get(mark.clone()).is_some());
+            last = mark.end;
+        }
+    }
+}

@@ -1,0 +1,159 @@
+//! The answer to a question, made of the best passages: one function for command, MCP server, worker and hook.
+
+use longhaul_core::clock::{date_of, time_of};
+use longhaul_memory::{Answer, AnswerLimits, AnswerPassage, FoundPassage, Kind, MarkedText, PassageKind};
+use longhaul_store::{Content, Hit, Record, RecordId, Store, StoreError};
+use serde_json::{Value, json};
+
+use super::find::{Wanted, find};
+use crate::utc_offset_seconds;
+
+/// How many results of the search are read. More do not fit into an answer.
+const READ: usize = 24;
+
+/// The tokens of an answer, unless somebody wants more or less.
+pub const ANSWER_TOKENS: usize = 1_500;
+
+/// The tokens that an answer can have. Less is too little for one passage.
+pub const ANSWER_TOKENS_RANGE: std::ops::RangeInclusive<usize> = 100..=20_000;
+
+/// How many passages an answer has at most.
+const PASSAGES: usize = 12;
+
+/// Characters of a token, about.
+const TOKEN_CHARS: usize = 4;
+
+/// What is asked, and how much may be answered.
+#[derive(Debug, Clone)]
+pub struct Recall<'a> {
+    /// The question with its filters. Its order, limit and offset do not count.
+    pub wanted: Wanted,
+    /// Only this project; `None` for all.
+    pub project_key: Option<&'a str>,
+    /// The session that asks: a prompt of it that has no reply yet is the question itself, and left out.
+    pub asking_session: Option<&'a str>,
+    /// Records that are left out, such as those that were shown before.
+    pub without: &'a [RecordId],
+    /// How much the answer may hold.
+    pub limits: AnswerLimits,
+}
+
+impl<'a> Recall<'a> {
+    /// Returns a question that may be answered in so many tokens.
+    pub fn new(wanted: Wanted, project_key: Option<&'a str>, tokens: usize) -> Self {
+        let limits = AnswerLimits { chars: tokens.saturating_mul(TOKEN_CHARS), passages: PASSAGES };
+        Self { wanted, project_key, asking_session: None, without: &[], limits }
+    }
+}
+
+/// Answers a question with the best passages.
+///
+/// The cost is bounded, however many records there are: one search, and a fixed number of records by their ids.
+pub fn recall(store: &Store, recall: &Recall<'_>) -> Result<Answer, StoreError> {
+    let wanted = Wanted { limit: READ, offset: 0, order: Default::default(), ..recall.wanted.clone() };
+    let mut hits = find(store, &wanted, recall.project_key)?;
+    let is_left_out = |hit: &Hit| {
+        recall.without.contains(&hit.record)
+            || (hit.session.is_some() && hit.session.as_deref() == wanted.without_session.as_deref())
+    };
+    hits.retain(|hit| !is_left_out(hit));
+    let ids: Vec<RecordId> = hits.iter().map(|hit| hit.record).collect();
+    let records = store.passages(&ids)?;
+    let mut found: Vec<FoundPassage> = Vec::with_capacity(records.len());
+    for record in records {
+        let Some(hit) = hits.iter().find(|hit| hit.record == record.record) else { continue };
+        let passage = passage(hit, record);
+        let is_question = passage.kind == PassageKind::Exchange && passage.answered.trim().is_empty();
+        if !(is_question && passage.session.is_some() && passage.session.as_deref() == recall.asking_session) {
+            found.push(passage);
+        }
+    }
+    Ok(Answer::compose(&wanted.query, found, recall.limits))
+}
+
+fn passage(hit: &Hit, record: Record) -> FoundPassage {
+    let offset = utc_offset_seconds(hit.at);
+    let (kind, asked, answered) = content(record.content);
+    FoundPassage {
+        id: hit.record.to_string(),
+        session: hit.session.clone(),
+        project: hit.project.clone(),
+        prompt_number: hit.prompt_number,
+        at: hit.at,
+        date: date_of(hit.at, offset).to_string(),
+        time: time_of(hit.at, offset)[..5].to_owned(),
+        kind,
+        asked,
+        answered,
+        score: hit.score.thousandths as f64 / 1_000.0,
+        is_weak: hit.is_weak,
+        is_older: hit.is_older,
+    }
+}
+
+fn content(content: Content) -> (PassageKind, String, String) {
+    match content {
+        Content::Prompt { prompt, reply } => (PassageKind::Exchange, prompt, reply),
+        Content::Observation { observation, .. } => {
+            let kind = match observation.kind {
+                Kind::Note => PassageKind::Note,
+                Kind::Decision => PassageKind::Decision,
+                Kind::Change | Kind::Discovery | Kind::Command | Kind::Problem | Kind::Fix | Kind::Delegation => {
+                    PassageKind::Work
+                }
+            };
+            let mut lines = observation.facts;
+            // Whoever notes one line has it as title and as text.
+            lines.extend(Some(observation.narrative).filter(|text| text.trim() != observation.title.trim()));
+            (kind, observation.title, lines.join("\n"))
+        }
+        Content::Summary { summary, .. } => {
+            let parts = [
+                ("looked at", summary.investigated),
+                ("learned", summary.learned),
+                ("done", summary.completed),
+                ("left", summary.next_steps),
+            ];
+            let parts = parts.into_iter().filter(|(_, text)| !text.trim().is_empty());
+            let lines: Vec<String> = parts.map(|(label, text)| format!("{label}: {}", text.trim())).collect();
+            (PassageKind::Summary, summary.request, lines.join("\n"))
+        }
+    }
+}
+
+/// Returns an answer as JSON. Marks are pairs of character offsets.
+pub fn answer_json(answer: &Answer) -> Value {
+    let marked = |text: &MarkedText| json!({ "text": text.text, "marks": text.marks_in_chars() });
+    let passage = |one: &AnswerPassage| {
+        let found = &one.found;
+        json!({
+            "id": found.id,
+            "kind": found.kind.as_str(),
+            "created_at": found.at.0,
+            "prompt_number": found.prompt_number,
+            "asked": marked(&one.asked),
+            "answered": marked(&one.answered),
+            "score": found.score,
+            "weak": found.is_weak,
+            "older": found.is_older,
+        })
+    };
+    let sessions: Vec<Value> = answer
+        .sessions
+        .iter()
+        .map(|session| {
+            json!({
+                "session_id": session.session,
+                "project": session.project,
+                "date": session.date,
+                "passages": session.passages.iter().map(passage).collect::<Vec<Value>>(),
+            })
+        })
+        .collect();
+    json!({
+        "sessions": sessions,
+        "weak": answer.is_weak,
+        "left_out": answer.left_out,
+        "tokens": answer.text().chars().count().div_ceil(TOKEN_CHARS),
+    })
+}
