@@ -1,9 +1,9 @@
 //! `cargo xtask codegen`: writes, from the tables in code, what users and the client read of them.
 
 pub(crate) mod hooks;
-mod readme;
+mod tables;
 
-pub(crate) use self::readme::hook_table;
+pub(crate) use self::tables::hook_table;
 
 use std::fs;
 use std::io::{self, ErrorKind, Write};
@@ -15,9 +15,6 @@ use serde_json::Value;
 
 use crate::dist::manifest;
 use crate::workspace::Workspace;
-
-/// The page about a project's own configuration.
-const PROJECT_CONFIG: &str = "docs/project-configuration.md";
 
 /// What to do about a file that is out of date.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,14 +29,13 @@ pub(crate) enum Mode {
 pub(crate) fn run(workspace: &Workspace, mode: Mode) -> Result<()> {
     let read =
         |name: &str| fs::read_to_string(workspace.root.join(name)).with_context(|| format!("cannot read {name}"));
-    let files = [
+    let mut files = vec![
         ("plugin/hooks/hooks.json", hooks::json(None)?),
         ("plugin/hooks/codex.json", hooks::codex_json()?),
         ("plugin/.codex-plugin/plugin.json", manifest::codex_plugin(workspace)?),
         ("plugin/config.schema.json", config_schema()?),
-        ("README.md", readme::fill(&read("README.md")?)?),
-        (PROJECT_CONFIG, readme::fill_project_config(&read(PROJECT_CONFIG)?)?),
     ];
+    files.extend(tables::pages(read)?);
     let mut stale = Vec::new();
     for (name, text) in &files {
         if !is_current(&workspace.root.join(name), text)? {
@@ -53,7 +49,7 @@ pub(crate) fn run(workspace: &Workspace, mode: Mode) -> Result<()> {
     match (stale.as_slice(), mode) {
         ([], _) => writeln!(stdout, "{} generated files are up to date", files.len())?,
         (written, Mode::Write) => writeln!(stdout, "wrote {}", written.join(", "))?,
-        (stale, Mode::Check) => bail!("out of date: {}\nto mend: cargo xtask codegen", stale.join(", ")),
+        (stale, Mode::Check) => bail!("out of date: {}\nto fix it: cargo xtask codegen", stale.join(", ")),
     }
     Ok(())
 }

@@ -42,7 +42,7 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Task {
-    /// Write hooks.json, the config's schema and the README's tables from the tables in code
+    /// Write hooks.json, the config's schema and the tables in docs/ from the tables in code
     Codegen {
         /// Write nothing; fail if something is out of date
         #[arg(long)]

@@ -1,6 +1,6 @@
 //! Which hook events the plugin registers, with what executable, matcher and time limits.
 //!
-//! The one table behind hooks.json, the bundles and the README's hook table: `cargo xtask codegen` writes them from here.
+//! The one table behind hooks.json, the bundles and the hook table of docs/: `cargo xtask codegen` writes them from here.
 
 mod bundles;
 mod codex;
@@ -70,7 +70,7 @@ pub struct Registration {
     pub stdin_deadline: Duration,
     /// The jobs that need the event.
     pub jobs: &'static [Job],
-    /// What happens on it, for the README.
+    /// What happens on it, for the documentation.
     pub about: &'static str,
 }
 

@@ -16,7 +16,7 @@ pub struct CodexRegistration {
     pub argument: &'static str,
     /// Codex ends the hook after this many seconds.
     pub timeout_seconds: u64,
-    /// What happens on it, for the README.
+    /// What happens on it, for the documentation.
     pub about: &'static str,
 }
 

@@ -1,22 +1,31 @@
-//! The tables in README.md and in a page of docs/, each between two comments that a reader does not see.
+//! The tables in the pages of docs/, each between two comments that a reader does not see.
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 use longhaul_core::Config;
 use longhaul_core::catalog::{CODEX_REGISTRATIONS, Job, registrations};
 use longhaul_tracker::OPTIONS;
 
-/// Returns `readme` with all of its tables written afresh.
-pub(crate) fn fill(readme: &str) -> Result<String> {
-    let readme = replace(readme, "hooks", &hook_table(None))?;
-    let readme = replace(&readme, "options", &option_table())?;
-    let readme = replace(&readme, "codex", &codex_table())?;
-    replace(&readme, "config", &config_table())
+/// The pages with a table that is generated, each with the table's name.
+const PAGES: [(&str, &str, fn() -> String); 5] = [
+    ("docs/hooks.md", "hooks", || hook_table(None)),
+    ("docs/tracker.md", "options", option_table),
+    ("docs/codex.md", "codex", codex_table),
+    ("docs/configuration.md", "config", config_table),
+    ("docs/project-configuration.md", "project-keys", project_key_table),
+];
+
+/// Returns every page with its table written anew.
+pub(crate) fn pages(read: impl Fn(&str) -> Result<String>) -> Result<Vec<(&'static str, String)>> {
+    let page = |(path, name, table): (&'static str, &str, fn() -> String)| {
+        let filled = replace(&read(path)?, name, &table()).with_context(|| path.to_owned())?;
+        Ok((path, filled))
+    };
+    PAGES.into_iter().map(page).collect()
 }
 
-/// Returns the page about a project's own configuration with its table written afresh.
-pub(crate) fn fill_project_config(page: &str) -> Result<String> {
+fn project_key_table() -> String {
     let rows = Config::project_keys().map(|(path, without, with)| [code(path), without.to_owned(), with.to_owned()]);
-    replace(page, "project-keys", &table(["Key", "Without consent it may be", "With consent it may be"], rows))
+    table(["Key", "Without consent it may be", "With consent it may be"], rows)
 }
 
 /// Returns the table of what happens on which event, for `job` or for all of them.
