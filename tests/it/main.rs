@@ -49,6 +49,7 @@ mod monitor;
 mod move_in;
 mod move_in_hostile;
 mod recall;
+mod search_by_meaning;
 mod source_rules;
 mod standin_behaves;
 mod statusline;

@@ -77,6 +77,11 @@ pub(crate) fn files(workspace: &Workspace) -> Vec<PathBuf> {
     all.filter(|path| path.is_file()).collect()
 }
 
+/// Returns the model's file, where it has been made.
+pub(crate) fn file(workspace: &Workspace) -> Option<PathBuf> {
+    Some(made(workspace).join(FILE)).filter(|path| path.is_file())
+}
+
 fn made(workspace: &Workspace) -> PathBuf {
     workspace.target.join("model/made")
 }

@@ -1,7 +1,8 @@
 //! `cargo xtask recall`: how well the memory answers questions.
 //!
 //! The corpus in tests/recall is imported by the real program as past sessions, and every question is asked as a user asks
-//! it. One half of the corpus may be used for tuning the order of results; the other only reports.
+//! it: by words alone and, where `cargo xtask model` has made a model, by words and meaning. One half of the corpus may be
+//! used for tuning the order of results; the other only reports.
 
 mod figures;
 
@@ -11,9 +12,11 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use self::figures::Figures;
+use crate::codegen::pretty;
+use crate::model;
 use crate::recall_corpus::{Corpus, Half, Question, id_of};
 use crate::run;
 use crate::stage::{check_interrupts, watch_interrupts};
@@ -42,6 +45,23 @@ pub(crate) struct Answer<'a> {
     pub(crate) took: Duration,
 }
 
+/// How questions are answered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Search {
+    Words,
+    WordsAndMeaning,
+}
+
+impl Search {
+    /// Returns the name of the configuration for it.
+    fn config(self) -> &'static str {
+        match self {
+            Self::Words => "words.json",
+            Self::WordsAndMeaning => "meaning.json",
+        }
+    }
+}
+
 /// Builds the program, imports the corpus, asks everything and prints the figures.
 pub(crate) fn run(workspace: &Workspace, profile: Profile, output: Output) -> Result<()> {
     let program = workspace.build(PACKAGE, &["--bin", "longhaul"], profile, None)?.join("longhaul");
@@ -50,17 +70,33 @@ pub(crate) fn run(workspace: &Workspace, profile: Profile, output: Output) -> Re
     watch_interrupts()?;
     let folder = tempfile::Builder::new().prefix("longhaul-recall-").tempdir()?;
     let scene = Scene { program, home: folder.path().to_owned() };
+    let model = model::file(workspace);
+    scene.configure(model.as_deref())?;
     scene.import(&corpus)?;
-    let mut answers = Vec::new();
-    for question in &corpus.questions {
-        check_interrupts()?;
-        answers.push(scene.ask(question).with_context(|| format!("cannot ask {:?}", question.text))?);
+    let by_words = scene.ask_all(&corpus, Search::Words, output)?;
+    let with_model = match &model {
+        Some(_) => Some(scene.ask_all(&corpus, Search::WordsAndMeaning, output)?),
+        None => None,
+    };
+    let (sessions, questions) = (corpus.sessions.len(), corpus.questions.len());
+    let mut out = io::stdout();
+    if output.json {
+        let halves = with_model.as_ref().map(Figures::to_json);
+        let all = json!({
+            "sessions": sessions, "questions": questions, "halves": by_words.to_json(),
+            "with_model": halves.map(|halves| json!({ "halves": halves })),
+        });
+        return Ok(write!(out, "{}", pretty(&all)?)?);
     }
-    if output.misses {
-        print_misses(&answers)?;
+    writeln!(out, "{sessions} sessions, {questions} questions\n\nBy words alone:\n")?;
+    by_words.print_table()?;
+    match with_model {
+        Some(figures) => {
+            writeln!(out, "\nBy words and meaning:\n")?;
+            figures.print_table()
+        }
+        None => Ok(writeln!(out, "\nBy words and meaning: not measured. `cargo xtask model` makes the model first.")?),
     }
-    let figures = Figures::of(&answers, corpus.sessions.len());
-    if output.json { figures.print_json() } else { figures.print_table() }
 }
 
 fn print_misses(answers: &[Answer<'_>]) -> Result<()> {
@@ -83,6 +119,32 @@ struct Scene {
 }
 
 impl Scene {
+    /// Writes a configuration for each way to search.
+    fn configure(&self, model: Option<&Path>) -> Result<()> {
+        let embeddings = |search: Search| match (search, model) {
+            (Search::WordsAndMeaning, Some(file)) => json!({ "file": file }),
+            (Search::WordsAndMeaning | Search::Words, _) => json!({ "enabled": false }),
+        };
+        for search in [Search::Words, Search::WordsAndMeaning] {
+            let config = json!({ "memory": { "embeddings": embeddings(search) } });
+            write(&self.home, search.config(), &config.to_string())?;
+        }
+        Ok(())
+    }
+
+    fn ask_all(&self, corpus: &Corpus, search: Search, output: Output) -> Result<Figures> {
+        let mut answers = Vec::new();
+        for question in &corpus.questions {
+            check_interrupts()?;
+            let answer = self.ask(question, search).with_context(|| format!("cannot ask {:?}", question.text))?;
+            answers.push(answer);
+        }
+        if output.misses {
+            print_misses(&answers)?;
+        }
+        Ok(Figures::of(&answers))
+    }
+
     fn project(&self, half: Half) -> PathBuf {
         self.home.join("work").join(half.name())
     }
@@ -94,14 +156,15 @@ impl Scene {
             write(&folder, &format!("{}.jsonl", id_of(&session.name)), &session.transcript(&project))?;
             fs::create_dir_all(&project).with_context(|| format!("cannot create {}", project.display()))?;
         }
-        self.longhaul(&self.home, &["memory", "import"]).map(drop)
+        // With the model, where there is one: importing computes the vectors.
+        self.longhaul(&self.home, Search::WordsAndMeaning, &["memory", "import"]).map(drop)
     }
 
-    fn ask<'a>(&self, question: &'a Question) -> Result<Answer<'a>> {
+    fn ask<'a>(&self, question: &'a Question, search: Search) -> Result<Answer<'a>> {
         let began = Instant::now();
         let project = self.project(question.half);
-        let json =
-            self.longhaul(&project, &["memory", "search", "--json", "--limit", RESULTS, "--", &question.text])?;
+        let asked = ["memory", "search", "--json", "--limit", RESULTS, "--", &question.text];
+        let json = self.longhaul(&project, search, &asked)?;
         let took = began.elapsed();
         let results: Vec<Value> = serde_json::from_str(&json).context("the results are no JSON array")?;
         let place = |wanted: &Option<(String, usize)>| {
@@ -123,10 +186,11 @@ impl Scene {
     }
 
     /// Runs the program; to find nothing is no failure.
-    fn longhaul(&self, folder: &Path, arguments: &[&str]) -> Result<String> {
+    fn longhaul(&self, folder: &Path, search: Search, arguments: &[&str]) -> Result<String> {
         let mut command = run::program(&self.program);
         command.args(arguments).current_dir(folder).env_clear().env("HOME", &self.home);
         command.env("LONGHAUL_HOME", self.home.join("data"));
+        command.env("LONGHAUL_CONFIG", self.home.join(search.config()));
         let output = command.output().with_context(|| format!("cannot start {}", self.program.display()))?;
         if !matches!(output.status.code(), Some(0 | 1)) {
             bail!("longhaul ended with {}: {}", output.status, String::from_utf8_lossy(&output.stderr).trim());

@@ -120,7 +120,7 @@ impl ServerHandler for Server {
 }
 
 fn search(memory: &Memory<'_>, words: Words) -> Result<String> {
-    let Some(store) = memory.existing()? else { return Ok(EMPTY.to_owned()) };
+    let Some(store) = find::open(memory)? else { return Ok(EMPTY.to_owned()) };
     let wanted = Wanted {
         query: Query::parse(&words.query.unwrap_or_default()),
         kinds: words.kinds.iter().flatten().map(|name| find::kind(name)).collect::<Result<_>>()?,

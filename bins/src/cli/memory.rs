@@ -159,7 +159,7 @@ fn search(memory: &Memory<'_>, args: Search) -> anyhow::Result<Exit> {
         session: None,
         without_session: None,
     };
-    let hits = match memory.existing()? {
+    let hits = match find::open(memory)? {
         Some(store) => find::search(memory, &store, &args.whose, &wanted)?,
         None => Vec::new(),
     };

@@ -9,14 +9,12 @@
 //! ```
 
 mod format;
-mod fuse;
 mod model;
 mod normalize;
 mod vector;
 mod vocabulary;
 
 pub use crate::format::{FormatError, MAX_BYTES, Shape};
-pub use crate::fuse::{Fused, WordHit, fuse};
 pub use crate::model::Model;
 pub use crate::vector::{Mean, Vector, dot, similarity};
 pub use crate::vocabulary::{MAX_TOKENS, Vocabulary};

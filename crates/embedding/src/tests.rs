@@ -1,5 +1,4 @@
 mod format;
-mod fuse;
 mod reference;
 mod tokens;
 

@@ -33,9 +33,9 @@ pub use crate::observe::{NARRATIVE_CHARS, TITLE_CHARS, command_key, fix_of, obse
 pub use crate::page::{Page, PageInput, PageLine, PageSummary, page};
 pub use crate::query::{Query, Term};
 pub use crate::recall::{
-    Answer, AnswerLimits, AnswerLine, AnswerPassage, AnswerSession, Field, FoundPassage, LinePart, Look, Looker,
-    MarkedText, PassageKind, Spot, WEIGHTS, WantedTerm, Weights, WordMarker, WordMatch, amends, common_terms, decides,
-    spelled_like, wanted_terms,
+    Answer, AnswerLimits, AnswerLine, AnswerPassage, AnswerSession, FIRST_RESULTS, Field, FoundPassage, LinePart, Look,
+    Looker, MarkedText, MeaningScale, PassageKind, Spot, WEIGHTS, WantedTerm, Weights, WordMarker, WordMatch, amends,
+    common_terms, decides, keep_among_first, spelled_like, wanted_terms,
 };
 pub use crate::redact::redact;
 pub use crate::skip::{is_skipped, matches};

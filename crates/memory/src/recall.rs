@@ -7,6 +7,7 @@ mod excerpt;
 mod looking;
 mod marked_text;
 mod matched_words;
+mod similarity;
 mod wanted;
 mod weights;
 
@@ -16,5 +17,6 @@ pub use self::answer_text::{AnswerLine, LinePart};
 pub use self::looking::{Field, Look, Looker, Spot};
 pub use self::marked_text::MarkedText;
 pub use self::matched_words::{WordMarker, WordMatch};
+pub use self::similarity::{FIRST_RESULTS, MeaningScale, keep_among_first};
 pub use self::wanted::{WantedTerm, common_terms, spelled_like, wanted_terms};
 pub use self::weights::{WEIGHTS, Weights};

@@ -116,6 +116,8 @@ pub struct Score {
     pub covered: u8,
     /// How much of it stands close together, in percent.
     pub near: u8,
+    /// How similar its meaning is to the query's, in percent, where it is among the most similar.
+    pub similarity: Option<u8>,
 }
 
 impl Hit {
@@ -140,6 +142,7 @@ impl Hit {
             "score": self.score.thousandths as f64 / 1_000.0,
             "covered": f64::from(self.score.covered) / 100.0,
             "near": f64::from(self.score.near) / 100.0,
+            "similarity": self.score.similarity.map(|percent| f64::from(percent) / 100.0),
             "weak": self.is_weak,
             "older": self.is_older,
         })

@@ -7,6 +7,7 @@ mod candidate;
 mod expression;
 pub(crate) mod index;
 mod key;
+mod meaning;
 mod order;
 mod postings;
 pub(crate) mod replies;
@@ -15,4 +16,5 @@ mod strict;
 
 pub use self::backlog::IndexProgress;
 pub(crate) use self::key::Key;
+pub use self::meaning::NEAREST;
 pub use self::search::SearchQuery;

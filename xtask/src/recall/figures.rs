@@ -9,7 +9,6 @@ use serde_json::{Value, json};
 
 use super::Answer;
 use crate::bench::report::ms;
-use crate::codegen::pretty;
 use crate::recall_corpus::Half;
 
 /// The line of everything that has an answer.
@@ -60,12 +59,10 @@ impl Group {
 /// The figures.
 pub(crate) struct Figures {
     groups: BTreeMap<(Half, String), Group>,
-    sessions: usize,
-    questions: usize,
 }
 
 impl Figures {
-    pub(crate) fn of(answers: &[Answer<'_>], sessions: usize) -> Self {
+    pub(crate) fn of(answers: &[Answer<'_>]) -> Self {
         let mut groups: BTreeMap<(Half, String), Group> = BTreeMap::new();
         for answer in answers {
             let half = answer.question.half;
@@ -74,25 +71,23 @@ impl Figures {
                 groups.entry((half, ALL.to_owned())).or_default().count(answer);
             }
         }
-        Self { groups, sessions, questions: answers.len() }
+        Self { groups }
     }
 
-    pub(crate) fn print_json(&self) -> Result<()> {
+    /// Returns them by half and category.
+    pub(crate) fn to_json(&self) -> Value {
         let half = |half: Half| -> Value {
             let own = self.groups.iter().filter(|((of, _), _)| *of == half);
             own.map(|((_, category), group)| (category.clone(), to_json(group)))
                 .collect::<serde_json::Map<_, _>>()
                 .into()
         };
-        let halves: serde_json::Map<String, Value> =
-            Half::ALL.into_iter().map(|of| (of.name().to_owned(), half(of))).collect();
-        let all = json!({ "sessions": self.sessions, "questions": self.questions, "halves": halves });
-        Ok(write!(io::stdout(), "{}", pretty(&all)?)?)
+        let halves = Half::ALL.into_iter().map(|of| (of.name().to_owned(), half(of)));
+        halves.collect::<serde_json::Map<_, _>>().into()
     }
 
     pub(crate) fn print_table(&self) -> Result<()> {
         let mut out = io::stdout();
-        writeln!(out, "{} sessions, {} questions\n", self.sessions, self.questions)?;
         writeln!(out, "| half | questions | number | hit@1 | R@5 | R@10 | empty | weak | newer first | p95 |")?;
         writeln!(out, "| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |")?;
         for ((half, category), group) in &self.groups {

@@ -7,6 +7,7 @@ use clap::ValueEnum;
 use longhaul_core::clock::Date;
 use longhaul_memory::{Kind, Query};
 pub(crate) use longhaul_runtime::memory::Wanted;
+use longhaul_runtime::memory::meaning;
 use longhaul_store::{Hit, Order, Store, What};
 use rmcp::schemars::{self, JsonSchema};
 use serde::Deserialize;
@@ -21,7 +22,16 @@ pub(crate) fn search(memory: &Memory<'_>, store: &Store, whose: &Whose, wanted: 
         _ => whose.clone(),
     };
     let project_key = memory.key(store, &whose)?;
-    Ok(longhaul_runtime::memory::find(store, wanted, project_key.as_deref())?)
+    Ok(meaning::search(memory.env, &memory.home, &memory.config, store, wanted, project_key.as_deref())?)
+}
+
+/// Opens what there is, with the newest vectors; `None` where there is nothing yet.
+pub(crate) fn open(memory: &Memory<'_>) -> Result<Option<Store>> {
+    let mut found = memory.existing()?;
+    if let Some(store) = &mut found {
+        meaning::catch_up(memory.env, &memory.home, &memory.config, store);
+    }
+    Ok(found)
 }
 
 /// Stands for the minus of an excluded word, which the command line's parser would take for an option.

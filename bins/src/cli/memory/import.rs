@@ -3,11 +3,12 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
+use longhaul_runtime::ErrorLog;
 use longhaul_runtime::memory::import::{Imported, Outcome, Source, import, sources};
 use serde_json::json;
 
 use super::place::Memory;
-use super::upkeep::bytes;
+use super::upkeep::{bytes, compute_vectors};
 use crate::cli::progress::Bar;
 use crate::cli::{Exit, out};
 
@@ -39,6 +40,11 @@ pub(crate) fn run(memory: &Memory<'_>, args: &Args) -> Result<Exit> {
     let imported = imported?;
     for (path, error) in &imported.failed {
         out::message(&format!("longhaul: {}: {error}", path.display()));
+    }
+    drop(store);
+    // Sessions of years may have come: a search would not compute their vectors in time.
+    if let Err(error) = compute_vectors(memory) {
+        ErrorLog::new(memory.env, "import").write(&error.chain());
     }
     if args.json {
         out::json(&to_json(&imported))?;

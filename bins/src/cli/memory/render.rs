@@ -92,11 +92,19 @@ pub(crate) fn lines(hits: &[Hit], shown: Shown, screen: Screen) -> Vec<String> {
 
 /// Returns what a record was found by: the text around the words, and the parts of its score.
 pub(crate) fn explained(hit: &Hit) -> Vec<String> {
-    let Score { thousandths, covered, near } = hit.score;
+    let Score { thousandths, covered, near, similarity } = hit.score;
     let weak = if hit.is_weak { ", weak" } else { "" };
     let older = if hit.is_older { ", older than a result above that answers the same" } else { "" };
     let score = thousandths as f64 / 1_000.0;
-    let parts = format!("score {score:.3}: has {covered} % of the words' weight, {near} % close together{weak}{older}");
+    let words = format!("has {covered} % of the words' weight, {near} % close together");
+    let found_by = match similarity {
+        Some(percent) if covered == 0 => {
+            format!("found by meaning alone, similarity {:.2}", f64::from(percent) / 100.0)
+        }
+        Some(percent) => format!("{words}, similarity {:.2}", f64::from(percent) / 100.0),
+        None => words,
+    };
+    let parts = format!("score {score:.3}: {found_by}{weak}{older}");
     let snippet = harmless(&one_line(&hit.snippet));
     [snippet, parts].into_iter().filter(|line| !line.is_empty()).collect()
 }

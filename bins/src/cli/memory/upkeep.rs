@@ -242,7 +242,7 @@ pub(crate) fn keep_up(memory: &Memory<'_>) -> Result<Exit> {
 }
 
 /// Computes the vectors that are missing; returns how many, `None` where there is no model.
-fn compute_vectors(memory: &Memory<'_>) -> Result<Option<usize>, longhaul_runtime::Error> {
+pub(super) fn compute_vectors(memory: &Memory<'_>) -> Result<Option<usize>, longhaul_runtime::Error> {
     let Some(meaning) = Meaning::open(memory.env, &memory.home, &memory.config)? else { return Ok(None) };
     let Some(mut store) = memory.home.existing_store()? else { return Ok(None) };
     let computed = meaning.catch_up(&mut store, memory.env.now, Effort::Upkeep)?;

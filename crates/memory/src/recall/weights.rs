@@ -59,6 +59,15 @@ pub struct Weights {
     pub spread: f64,
     /// Below this share of the query, a result is marked as weak.
     pub weak: f64,
+    /// What a record that means the same adds, as a share of the best score by words, where the words cover nothing of
+    /// the query. At equal weight, results became worse than by words alone.
+    pub meaning: f64,
+    /// How much of [`Weights::meaning`] is left where a record has every word: there, words know best.
+    pub meaning_when_covered: f64,
+    /// The similarity up to which two texts have nothing to do with each other.
+    pub unrelated: f64,
+    /// The similarity from which two texts have something to do with each other, whatever the model.
+    pub related: f64,
 }
 
 /// The weights in use.
@@ -90,4 +99,8 @@ pub const WEIGHTS: Weights = Weights {
     silent_neighbour: 0.5,
     spread: 0.04,
     weak: 0.45,
+    meaning: 1.2,
+    meaning_when_covered: 0.1,
+    unrelated: 0.25,
+    related: 0.6,
 };

@@ -1,22 +1,10 @@
 //! Finds records by what they mean: loads the model, computes the vectors that are missing, compares.
 //!
-//! For a search:
-//!
-//! ```ignore
-//! let near = match Meaning::open(env, &home, &config)? {
-//!     Some(meaning) => {
-//!         meaning.catch_up(&mut store, env.now, Effort::Search)?;
-//!         meaning.nearest(&store, Some(project_key), question, 50)?   // Vec<(RecordId, f32)>
-//!     }
-//!     None => Vec::new(),                                             // no model: words alone
-//! };
-//! let fused = longhaul_embedding::fuse(&word_hits, &near, WEIGHT);
-//! ```
-//!
-//! `word_hits` are [`longhaul_embedding::WordHit`]s in the order in which words alone rank them. A hook that has no time
-//! to write leaves out `catch_up`. Opening reads the head of the model file, about 350 KB, and `nearest` a few rows.
+//! [`search`] is what commands and the worker call: words and meaning together. Opening the model reads the head of its
+//! file, about 350 KB, and a query reads a few of its rows.
 
 mod model_file;
+mod search;
 
 use std::time::{Duration, Instant};
 
@@ -25,6 +13,7 @@ use longhaul_embedding::Vector;
 use longhaul_store::{RecordId, Store, VectorModel};
 
 use self::model_file::ModelFile;
+pub use self::search::{catch_up, search};
 use crate::worker;
 use crate::{Error, Home};
 

@@ -29,14 +29,17 @@ pub(super) struct Ranked {
     pub(super) one: Candidate,
     pub(super) look: Look,
     /// What its own text is worth, without its neighbours.
-    own: f64,
+    pub(super) own: f64,
     pub(super) score: f64,
     /// Whether a newer one answers the same.
     pub(super) is_older: bool,
+    /// How similar its meaning is to the query's, where it is among the most similar.
+    pub(super) similarity: Option<f32>,
 }
 
 impl Ranked {
-    fn new(one: Candidate, looker: &mut Looker) -> Self {
+    /// Returns a record with the score of its own text.
+    pub(super) fn new(one: Candidate, looker: &mut Looker) -> Self {
         let look = looker.look(&one.fields());
         let own = look.total() * one.weight();
         Self { own, score: own, ..Self::of(one, look) }
@@ -44,7 +47,7 @@ impl Ranked {
 
     /// Returns a record without a score.
     pub(super) fn of(one: Candidate, look: Look) -> Self {
-        Self { one, look, own: 0.0, score: 0.0, is_older: false }
+        Self { one, look, own: 0.0, score: 0.0, is_older: false, similarity: None }
     }
 }
 
@@ -61,13 +64,18 @@ pub(super) fn rank(
     if asked == Asked::Question {
         add_neighbours(connection, looker, &mut ranked, strict)?;
     }
+    Ok(arrange(ranked, looker))
+}
+
+/// Orders records by what their own texts are worth, and by what stands around them.
+pub(super) fn arrange(mut ranked: Vec<Ranked>, looker: &Looker) -> Vec<Ranked> {
     add_shares(&mut ranked);
     prefer_newer(&mut ranked);
     sort(&mut ranked);
     ranked.retain(|one| one.score > 0.0);
     fold(&mut ranked);
     put_newer_first(&mut ranked, looker);
-    Ok(spread(ranked))
+    spread(ranked)
 }
 
 fn sort(ranked: &mut [Ranked]) {
@@ -170,7 +178,8 @@ fn put_newer_first(ranked: &mut [Ranked], looker: &Looker) {
 fn is_same_question(a: &Ranked, b: &Ranked, looker: &Looker) -> bool {
     let both: Vec<bool> = a.look.has.iter().zip(&b.look.has).map(|(a, b)| *a && *b).collect();
     let any: Vec<bool> = a.look.has.iter().zip(&b.look.has).map(|(a, b)| *a || *b).collect();
-    a.one.session != b.one.session && looker.share(&both) >= WEIGHTS.same_question * looker.share(&any)
+    let shared = looker.share(&both);
+    a.one.session != b.one.session && shared > 0.0 && shared >= WEIGHTS.same_question * looker.share(&any)
 }
 
 /// Lets other sessions be seen: every further record of a session counts for less.

@@ -8,7 +8,7 @@ use super::candidate::Candidate;
 use super::expression::Strict;
 use super::key::Key;
 use super::order::{Asked, Ranked, rank};
-use super::{backlog, postings, strict};
+use super::{backlog, meaning, postings, strict};
 use crate::memory::{millis, records, word_search};
 use crate::{Hit, Order, RecordId, Score, Store, StoreError, What, cannot};
 
@@ -26,6 +26,8 @@ const QUESTION: usize = 3;
 pub struct SearchQuery<'a> {
     /// Words, wanted and strict. Its filters do not count: those below do.
     pub query: Option<&'a Query>,
+    /// Records whose meaning is similar to the query's, with the similarity. They join what words find.
+    pub near: &'a [(RecordId, f32)],
     /// Only this project.
     pub project_key: Option<&'a str>,
     /// Only this session.
@@ -128,10 +130,13 @@ impl Searcher<'_> {
             // Only parts of words are left, which the trigrams of prompts, titles and paths have.
             let parts = word_search::having_parts(self.connection, self.query, &found.unknown)?;
             candidates = self.read(&parts)?;
-            return Ok(self.by_time_if_asked(candidates));
+            if !candidates.is_empty() || self.query.near.is_empty() {
+                return Ok(self.by_time_if_asked(candidates));
+            }
         }
         let asked = if self.wanted.len() < QUESTION { Asked::Words } else { Asked::Question };
         let ranked = rank(self.connection, &mut looker, candidates, self.strict, asked)?;
+        let ranked = meaning::join(self.connection, &mut looker, ranked, self.query.near, self.strict)?;
         if self.query.order != Order::Relevance {
             return Ok(self.by_time(ranked.into_iter().map(|ranked| ranked.one).collect()));
         }
@@ -240,6 +245,7 @@ fn hit(connection: &Connection, ranked: &Ranked) -> rusqlite::Result<Hit> {
             thousandths: (ranked.score.max(0.0) * 1_000.0) as u64,
             covered: percent(ranked.look.covered),
             near: percent(ranked.look.near),
+            similarity: ranked.similarity.map(|similarity| percent(similarity.into())),
         },
         is_weak: ranked.look.covered < WEIGHTS.weak,
         is_older: ranked.is_older,

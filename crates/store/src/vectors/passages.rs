@@ -4,6 +4,7 @@ use longhaul_memory::Kind;
 use rusqlite::{Connection, OptionalExtension};
 
 use crate::memory::records::texts;
+use crate::recall::replies;
 use crate::{RecordId, What};
 
 /// Characters of a part. A mean over more says little of each sentence in it.
@@ -71,7 +72,12 @@ fn prompt(connection: &Connection, id: i64, open_since: i64) -> rusqlite::Result
     let read = |row: &rusqlite::Row<'_>| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?));
     let found: Option<Row> = connection.prepare_cached(sql)?.query_row([id], read).optional()?;
     let Some((project, prompt, at, session, next)) = found else { return Ok(None) };
-    // A reply is never older than its prompt, whichever clock has told when.
+    let is_open = next.is_none() && at >= open_since;
+    let replied = replies::to_prompt(connection, id)?;
+    if !replied.is_empty() {
+        return Ok(Some((project, format!("{prompt}\n{replied}"), is_open)));
+    }
+    // Until the index of passages is built, a memory of an earlier version has no links from prompts to replies. A reply is never older than its prompt, whichever clock has told when.
     let sql = "SELECT b.text FROM turns t
                JOIN bodies b ON b.session_id = t.session_id AND b.origin_session_id = t.origin_session_id
                             AND b.turn_number = t.turn_number AND b.role = 'assistant'
@@ -84,7 +90,7 @@ fn prompt(connection: &Connection, id: i64, open_since: i64) -> rusqlite::Result
         text.push('\n');
         text.push_str(&reply?);
     }
-    Ok(Some((project, text, next.is_none() && at >= open_since)))
+    Ok(Some((project, text, is_open)))
 }
 
 /// Cuts a text into parts, at the end of a line, a sentence or a word.

@@ -2,7 +2,7 @@
 
 use axum::extract::{Request, State};
 use longhaul_memory::Query;
-use longhaul_runtime::memory::{Wanted, find};
+use longhaul_runtime::memory::{Wanted, meaning};
 use longhaul_store::{Hit, Order};
 use serde_json::Value;
 
@@ -19,10 +19,12 @@ pub(crate) async fn search(State(worker): State<Shared>, request: Request) -> An
     wanted
         .check()
         .map_err(|bad| Problem::unreadable(format!("{} is {:?}", bad.name, bad.value), "write a day as 2026-01-31"))?;
+    let ((env, config), home) = (worker.now()?, worker.home.clone());
     let hits = worker.database.ask(move |store| {
         let project = params.text("project").or(wanted.query.project.as_deref());
         let project = project.map(|name| named_project(store, name)).transpose()?;
-        Ok(find(store, &wanted, project.as_ref().map(|project| project.key.as_str()))?)
+        let key = project.as_ref().map(|project| project.key.as_str());
+        Ok(meaning::search(&env, &home, &config, store, &wanted, key)?)
     });
     Ok(json(&hits.await?.iter().map(Hit::to_json).collect::<Vec<Value>>()))
 }

@@ -50,6 +50,7 @@ fn check_words(typed: &str, query: SearchQuery<'_>, expected: &[&str]) {
 }
 
 const WORDS: SearchQuery<'_> = SearchQuery {
+    near: &[],
     query: None,
     project_key: None,
     session: None,

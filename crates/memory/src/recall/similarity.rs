@@ -1,0 +1,108 @@
+//! What similar meaning adds to the score by words.
+
+use super::weights::WEIGHTS;
+
+/// A record that has every word of the query and is among so many first results by words stays among them.
+pub const FIRST_RESULTS: usize = 10;
+
+/// What a similarity adds to a record's score, in one search.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct MeaningScale {
+    /// What a similarity of 1 adds.
+    full: f64,
+    /// The similarity up to which nothing is added.
+    floor: f64,
+}
+
+impl MeaningScale {
+    /// Returns the scale for a search in which the best record has `best_score` by words, and the share `covered` of the
+    /// query.
+    ///
+    /// `least` is the smallest similarity of the nearest records, where more records were compared than these. It is the
+    /// similarity of something unrelated: what that is differs from model to model, and from query to query. Many records
+    /// may be about the same, so what is similar in every model counts in any case.
+    pub fn new(best_score: f64, covered: f64, least: Option<f32>) -> Self {
+        let left = 1.0 - (1.0 - WEIGHTS.meaning_when_covered) * covered.clamp(0.0, 1.0);
+        // Without any word there is nothing to compare with: similarity alone orders.
+        let best = if best_score > 0.0 { best_score } else { 1.0 };
+        let floor = least.map_or(0.0, f64::from).clamp(WEIGHTS.unrelated, WEIGHTS.related);
+        Self { full: WEIGHTS.meaning * left * best, floor }
+    }
+
+    /// Returns what a similarity adds to the score.
+    pub fn part(self, similarity: f32) -> f64 {
+        let above = (f64::from(similarity) - self.floor) / (1.0 - self.floor).max(f64::MIN_POSITIVE);
+        self.full * above.clamp(0.0, 1.0)
+    }
+}
+
+/// Moves what is protected and stands behind the first results to their end. The order is otherwise kept.
+pub fn keep_among_first<T>(order: Vec<T>, is_protected: impl Fn(&T) -> bool) -> Vec<T> {
+    let protected = order.iter().filter(|one| is_protected(one)).count();
+    let mut room = FIRST_RESULTS.saturating_sub(protected);
+    let (mut first, mut rest) = (Vec::new(), Vec::new());
+    for one in order {
+        let is_first = is_protected(&one) || room > 0;
+        if is_first && !is_protected(&one) {
+            room -= 1;
+        }
+        if is_first { first.push(one) } else { rest.push(one) }
+    }
+    first.extend(rest);
+    first
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::{FIRST_RESULTS, MeaningScale, keep_among_first};
+
+    #[test]
+    fn meaning_adds_most_where_words_cover_least() {
+        let part = |covered: f64| MeaningScale::new(4.0, covered, None).part(0.8);
+        assert!(part(0.0) > part(0.5) && part(0.5) > part(1.0) && part(1.0) > 0.0);
+    }
+
+    #[test]
+    fn what_is_unrelated_adds_nothing() {
+        assert_eq!(MeaningScale::new(4.0, 0.0, None).part(0.1), 0.0);
+        // Of a model for which everything is similar, only what is more similar than the rest counts.
+        let scale = MeaningScale::new(4.0, 0.0, Some(0.5));
+        assert_eq!(scale.part(0.5), 0.0);
+        assert!(scale.part(0.6) > 0.0);
+        // Of many records that mean the same, each counts.
+        assert!(MeaningScale::new(4.0, 0.0, Some(1.0)).part(1.0) > 0.0);
+    }
+
+    #[test]
+    fn without_words_similarity_orders() {
+        let scale = MeaningScale::new(0.0, 0.0, None);
+        assert!(scale.part(0.9) > scale.part(0.6) && scale.part(0.6) > 0.0);
+    }
+
+    #[test]
+    fn what_is_protected_moves_to_the_end_of_the_first() {
+        let order: Vec<u32> = (0..20).collect();
+        let kept = keep_among_first(order, |one| *one == 15);
+        assert_eq!(kept[..11], [0, 1, 2, 3, 4, 5, 6, 7, 8, 15, 9]);
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_is_lost_and_what_is_protected_is_among_the_first(
+            order in prop::collection::btree_set(0_u32..60, 0..40),
+            protected in prop::collection::btree_set(0_u32..60, 0..FIRST_RESULTS),
+        ) {
+            let order: Vec<u32> = order.into_iter().collect();
+            let kept = keep_among_first(order.clone(), |one| protected.contains(one));
+            for one in &protected {
+                let place = kept.iter().position(|other| other == one);
+                prop_assert!(place.is_none_or(|place| place < FIRST_RESULTS));
+            }
+            let mut sorted = kept;
+            sorted.sort_unstable();
+            prop_assert_eq!(sorted, order);
+        }
+    }
+}

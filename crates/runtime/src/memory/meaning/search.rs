@@ -1,0 +1,66 @@
+//! Searching by words and by meaning.
+
+use longhaul_core::{Config, Env};
+use longhaul_memory::Query;
+use longhaul_store::{Hit, NEAREST, Order, RecordId, Store, StoreError};
+
+use super::{Effort, Meaning};
+use crate::memory::find::{Wanted, find_with};
+use crate::{Error, ErrorLog, Home};
+
+/// Finds it by words and, where there is a model, by meaning, in the project with this key or in all.
+///
+/// A model that cannot be used is a line in the log: words answer alone.
+pub fn search(
+    env: &Env,
+    home: &Home,
+    config: &Config,
+    store: &Store,
+    wanted: &Wanted,
+    project_key: Option<&str>,
+) -> Result<Vec<Hit>, StoreError> {
+    let near = near(env, home, config, store, wanted, project_key).unwrap_or_else(|error| {
+        ErrorLog::new(env, "search").write(&error.chain());
+        Vec::new()
+    });
+    find_with(store, wanted, project_key, &near)
+}
+
+/// Computes the newest vectors that are missing, before a search, in a fraction of a second.
+///
+/// What fails is a line in the log: the search works without them.
+pub fn catch_up(env: &Env, home: &Home, config: &Config, store: &mut Store) {
+    let computed = match Meaning::open(env, home, config) {
+        Ok(Some(meaning)) => meaning.catch_up(store, env.now, Effort::Search),
+        Ok(None) => return,
+        // The search names the problem.
+        Err(_) => return,
+    };
+    if let Err(error) = computed {
+        ErrorLog::new(env, "search").write(&error.chain());
+    }
+}
+
+/// Returns the records that are near in meaning to the words that are wanted.
+fn near(
+    env: &Env,
+    home: &Home,
+    config: &Config,
+    store: &Store,
+    wanted: &Wanted,
+    project_key: Option<&str>,
+) -> Result<Vec<(RecordId, f32)>, Error> {
+    let text = wanted_text(&wanted.query);
+    // What is ordered by time, or has to have certain words, is a list and no question.
+    if text.is_empty() || wanted.order != Order::Relevance {
+        return Ok(Vec::new());
+    }
+    let Some(meaning) = Meaning::open(env, home, config)? else { return Ok(Vec::new()) };
+    meaning.nearest(store, project_key, &text, NEAREST)
+}
+
+/// Returns the plain words of a query; a star stands for everything, and has no meaning.
+fn wanted_text(query: &Query) -> String {
+    let text = query.wanted();
+    if text.trim() == "*" { String::new() } else { text }
+}

@@ -1,0 +1,190 @@
+//! `memory search` with a model: meaning adds to what words find, and never hides what has every word.
+
+use std::fs;
+
+use serde_json::{Value, json};
+
+use crate::past::Past;
+use crate::sandbox::Sandbox;
+
+/// Dimensions of the made-up model: enough for a vector's bytes to be recognised in a file.
+const DIMS: usize = 48;
+
+/// Tokens, and what they mean: those of the same number mean the same.
+const TOKENS: [(&str, u64); 9] = [
+    ("authentication", 1),
+    ("broken", 2),
+    ("cache", 3),
+    ("entries", 4),
+    ("fails", 2),
+    ("login", 1),
+    ("outdated", 4),
+    ("page", 5),
+    ("stale", 4),
+];
+
+/// Returns the vector of a meaning: the same each time, and unlike the others.
+fn row(meaning: u64) -> Vec<u8> {
+    let mut state = meaning.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    let mut next = || {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        (state >> 32) as u8
+    };
+    (0..DIMS).map(|_| next()).collect()
+}
+
+/// Writes the model and names it in the configuration.
+fn with_model(sandbox: &Sandbox) {
+    let text: String = TOKENS.iter().map(|(token, _)| *token).collect();
+    let mut bytes = b"LHVEC\0\0\x01".to_vec();
+    for number in [DIMS, TOKENS.len(), 4, text.len()] {
+        bytes.extend((number as u32).to_le_bytes());
+    }
+    bytes.extend(b"tiny");
+    let mut offset = 0_u32;
+    bytes.extend(offset.to_le_bytes());
+    for (token, _) in TOKENS {
+        offset += token.len() as u32;
+        bytes.extend(offset.to_le_bytes());
+    }
+    bytes.extend(text.as_bytes());
+    bytes.extend(TOKENS.iter().flat_map(|_| 0.01_f32.to_le_bytes()));
+    bytes.extend(TOKENS.iter().flat_map(|(_, meaning)| row(*meaning)));
+    let path = sandbox.path("tiny.lhvec");
+    fs::write(&path, bytes).unwrap();
+    sandbox.write_config(&json!({ "memory": { "embeddings": { "file": path } } }).to_string());
+}
+
+fn sandbox() -> Sandbox {
+    Sandbox::new().at(1_794_707_999_000).with_env("TZ", "UTC")
+}
+
+fn import(sandbox: &Sandbox) {
+    let imported = sandbox.longhaul(&["memory", "import", "--quiet"]);
+    assert_eq!((imported.status, imported.stderr.as_str()), (Some(0), ""), "{imported:?}");
+}
+
+fn search(sandbox: &Sandbox, words: &[&str]) -> Vec<Value> {
+    let found = sandbox.longhaul(&[&["memory", "search", "--json"], words].concat());
+    assert!(matches!(found.status, Some(0 | 1)), "{found:?}");
+    found.json().as_array().unwrap().clone()
+}
+
+fn titles(found: &[Value]) -> Vec<&str> {
+    found.iter().filter(|hit| hit["type"] == "prompt").map(|hit| hit["title"].as_str().unwrap()).collect()
+}
+
+/// Some sessions, of which one says in other words what is asked for below.
+fn remembering(sandbox: &Sandbox) {
+    Past::new(sandbox, "aaaa-1111").prompt("authentication fails").reply("Since the update.");
+    Past::new(sandbox, "bbbb-2222").prompt("the page is green").reply("Repainted.");
+    Past::new(sandbox, "cccc-3333").prompt("cache entries").reply("Emptied.");
+    import(sandbox);
+}
+
+#[test]
+fn a_record_without_any_of_the_words_is_found_and_marked() {
+    let sandbox = sandbox();
+    remembering(&sandbox);
+    assert_eq!(search(&sandbox, &["login", "broken"]), [Value::Null; 0], "words alone find nothing");
+    with_model(&sandbox);
+    // The vectors of what was there before the model are computed by the search.
+    let found = search(&sandbox, &["login", "broken"]);
+    assert_eq!(titles(&found), ["authentication fails"], "{found:#?}");
+    assert!(found[0]["similarity"].as_f64().unwrap() > 0.9, "{found:#?}");
+    assert_eq!((&found[0]["covered"], &found[0]["weak"]), (&json!(0.0), &json!(true)));
+    let explained = sandbox.longhaul(&["memory", "search", "--explain", "login", "broken"]);
+    assert!(explained.stdout.contains("found by meaning alone, similarity "), "{explained:?}");
+    // A question that its words answer says how similar it is, too.
+    let found = search(&sandbox, &["authentication"]);
+    assert_eq!(titles(&found)[0], "authentication fails");
+    assert!(found[0]["similarity"].as_f64().unwrap() > 0.5, "{found:#?}");
+    let explained = sandbox.longhaul(&["memory", "search", "--explain", "authentication"]);
+    assert!(explained.stdout.contains("of the words' weight") && explained.stdout.contains(", similarity 0."));
+}
+
+#[test]
+fn filters_and_required_words_hold_for_what_meaning_finds() {
+    let sandbox = sandbox();
+    with_model(&sandbox);
+    remembering(&sandbox);
+    assert_eq!(titles(&search(&sandbox, &["login broken"])), ["authentication fails"]);
+    for strict in [&["login", "broken", "-fails"][..], &["login", "+green"], &["login", "broken", "since:2027-01-01"]] {
+        let found = search(&sandbox, strict);
+        assert!(!titles(&found).contains(&"authentication fails"), "{strict:?}: {found:#?}");
+    }
+    // A query with strict parts only is answered by words only.
+    assert_eq!(search(&sandbox, &["+login"]), [Value::Null; 0]);
+}
+
+#[test]
+fn what_has_every_word_stays_before_what_means_the_same() {
+    let sandbox = sandbox();
+    with_model(&sandbox);
+    // Its vector says cache and page, and not what it is searched by.
+    let exact = "page cache page cache: when the login form is broken, page cache page cache entries stay";
+    Past::new(&sandbox, "eeee-0000").prompt(exact).reply("Noted.");
+    for number in 0..30 {
+        let session = format!("ffff-{number:04}");
+        Past::new(&sandbox, &session).prompt(&format!("authentication fails {number}")).reply("Looked into it.");
+    }
+    import(&sandbox);
+    let found = search(&sandbox, &["--limit", "40", "login", "broken"]);
+    assert_eq!(titles(&found)[0], exact, "{:#?}", titles(&found));
+    assert!(titles(&found).len() > 20, "what means the same is found as well: {:#?}", titles(&found));
+}
+
+#[test]
+fn meaning_puts_the_right_one_of_equals_first() {
+    let sandbox = sandbox();
+    // The newer of two equals comes first by words alone.
+    Past::new(&sandbox, "aaaa-1111").prompt("report 17 about outdated cache").reply("Emptied.");
+    Past::new(&sandbox, "bbbb-2222").prompt("report 17 about printed paper").reply("Refilled.");
+    import(&sandbox);
+    let newer_first = ["report 17 about printed paper", "report 17 about outdated cache"];
+    assert_eq!(titles(&search(&sandbox, &["stale report 17"])), newer_first);
+    with_model(&sandbox);
+    let found = search(&sandbox, &["stale report 17"]);
+    assert_eq!(titles(&found)[0], "report 17 about outdated cache", "{found:#?}");
+}
+
+#[test]
+fn a_damaged_model_leaves_the_search_by_words() {
+    let sandbox = sandbox();
+    remembering(&sandbox);
+    let path = sandbox.path("broken.lhvec");
+    fs::write(&path, "LHVEC is not enough").unwrap();
+    sandbox.write_config(&json!({ "memory": { "embeddings": { "file": path } } }).to_string());
+    assert_eq!(titles(&search(&sandbox, &["green", "page"])), ["the page is green"]);
+    let log = sandbox.error_log();
+    assert!(log.contains("broken.lhvec") && log.lines().count() == 1, "{log}");
+}
+
+#[test]
+fn no_byte_of_a_forgotten_vector_is_left() {
+    let sandbox = sandbox();
+    with_model(&sandbox);
+    remembering(&sandbox);
+    // A text of tokens with one meaning has a vector that is known byte for byte.
+    let stored: Vec<u8> = {
+        let path = sandbox.data_dir().join("longhaul.db");
+        let database = rusqlite::Connection::open(path).unwrap();
+        let sql = "SELECT b.keys, b.vectors, s.slot FROM vector_blocks b JOIN vector_slots s ON s.slot / 128 = b.block
+                   JOIN user_prompts u ON u.id = s.record_id AND s.what = 0 WHERE u.prompt = 'authentication fails'";
+        let (vectors, slot): (Vec<u8>, usize) =
+            database.query_row(sql, [], |row| Ok((row.get(1)?, row.get::<_, i64>(2)? as usize))).unwrap();
+        vectors[slot % 128 * DIMS..][..DIMS].to_vec()
+    };
+    let is_on_disk = || {
+        let files = ["longhaul.db", "longhaul.db-wal"].map(|name| fs::read(sandbox.data_dir().join(name)));
+        files.into_iter().flatten().any(|bytes| bytes.windows(DIMS).any(|window| window == stored))
+    };
+    assert!(is_on_disk());
+    let id = search(&sandbox, &["login broken"])[0]["id"].as_str().unwrap().to_owned();
+    let forgotten = sandbox.longhaul(&["memory", "forget", &id, "--yes"]);
+    assert_eq!(forgotten.status, Some(0), "{forgotten:?}");
+    assert!(!is_on_disk(), "the vector of {id} is still in the database");
+    assert_eq!(search(&sandbox, &["login broken"]), [Value::Null; 0]);
+}
