@@ -39,7 +39,7 @@ pub fn defuse(text: &str) -> String {
     text.char_indices().map(|(at, c)| if c == '<' && opens_tag(at) { '‹' } else { c }).collect()
 }
 
-/// Zero-width characters and marks of direction.
-fn is_invisible(c: char) -> bool {
-    matches!(c, '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2064}' | '\u{feff}')
+/// Returns whether a character takes no room and changes how others are read: zero-width characters and marks of direction.
+pub fn is_invisible(c: char) -> bool {
+    matches!(c, '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}')
 }
