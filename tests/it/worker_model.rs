@@ -62,7 +62,7 @@ fn with_api(api: &Api, settings: Value) -> Sandbox {
     sandbox(settings).with_env("ANTHROPIC_BASE_URL", api.url())
 }
 
-/// Lets a session fire a hook.
+/// Lets a session fire a hook, with a configuration in which there is no model: these tests start the worker themselves.
 fn fire(sandbox: &Sandbox, id: &str, event: &str, changes: Value) {
     let executable = match event {
         "UserPromptSubmit" => "longhaul-user-prompt-submit",
@@ -73,7 +73,10 @@ fn fire(sandbox: &Sandbox, id: &str, event: &str, changes: Value) {
         "session_id": id, "cwd": sandbox.project(), "prompt_id": format!("{id}-1"), "transcript_path": "/nowhere",
     });
     all.as_object_mut().unwrap().extend(changes.as_object().unwrap().clone());
-    let outcome = sandbox.hook(executable, payload(event, all));
+    let config = sandbox.path("without-a-model.json");
+    std::fs::write(&config, "{}").unwrap();
+    let outcome =
+        Outcome::of(sandbox.executable(executable).env("LONGHAUL_CONFIG", config), payload(event, all).as_bytes());
     assert_eq!((outcome.status, outcome.stderr.as_str()), (Some(0), ""), "{outcome:?}");
 }
 
@@ -130,14 +133,20 @@ fn summaries_and_observations_get_better_words_once() {
     assert_eq!(body["tool_choice"]["type"], "tool");
     let told: Value = serde_json::from_str(body["messages"][0]["content"].as_str().unwrap()).unwrap();
     assert_eq!(
-        (&told["prompts"][0], &told["replies"][0]),
+        (&told["prompts"][0], &told["turns"][0]["replied"]),
         (&json!("make two faster"), &json!("two is twice as fast."))
     );
     drop(worker);
-    // A turn that goes on, and a worker that starts anew: what a model has said stays said.
+    // A turn that goes on, and a worker that starts anew: of records, what a model has said stays said. The turn's line was
+    // made of another turn, and is made again.
     fire(&sandbox, "one", "Stop", json!({ "last_assistant_message": "Three times as fast." }));
     let _worker = Worker::start(&sandbox, NOW + DAY);
-    assert!(!becomes_true(A_WHILE, || api.requests().len() > 2));
+    wait_until(DEADLINE, "another line", || api.requests().len() == 3);
+    assert!(!becomes_true(A_WHILE, || api.requests().len() > 3));
+    let told: Value = serde_json::from_str(api.requests()[2]["messages"][0]["content"].as_str().unwrap()).unwrap();
+    assert_eq!((&told["observations"], &told["summary"]), (&json!([]), &Value::Null));
+    let line = "SELECT summary FROM skeletons WHERE role = 'model' AND origin_session_id = 'one'";
+    assert_eq!(rows(&sandbox, line), ["Line for: Three times as fast."]);
     assert_eq!(count(&sandbox, "rule"), 0);
     assert_eq!(sandbox.error_log(), "");
 }

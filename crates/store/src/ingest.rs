@@ -8,6 +8,7 @@ use longhaul_transcript::{Batch, COMPACTED, Cursor, DetailKind, Origin, Turn, ma
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior, named_params};
 
 use self::links::{mark_replaced, store_links};
+use crate::model::lines;
 use crate::recall::replies;
 use crate::{Session, Store, StoreError, cannot, told};
 
@@ -207,6 +208,7 @@ fn store_turn(
     };
     let place = Place { connection, owner, origin, number };
     let said_before = replies::text(connection, origin, number)?;
+    let line_before = lines::before_change(connection, origin, number)?;
     if let Some(asked) = &asked {
         place.put_body("user", asked, at)?;
     }
@@ -261,6 +263,7 @@ fn store_turn(
             clean.leaves_open(&said),
         ))?;
     replies::reindex(connection, origin, number, &said_before)?;
+    lines::after_change(connection, origin, number, line_before)?;
     place.put_skeleton(clean, at)
 }
 

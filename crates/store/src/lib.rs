@@ -44,7 +44,7 @@ pub use crate::memory::{
     Bulk, Content, Hit, KnownProject, LatestSummary, Moved, MovedCall, MovedIn, MovedTurn, NewNote, NewObservation,
     Order, Page, PageLine, Past, PastPrompt, PastTurn, Pruned, Reading, Record, RecordId, Score, Stats, Taken, What,
 };
-pub use crate::model::{Cost, ModelJob, Rest, Retry, Reworded, Spending, Tokens, Trouble, Words};
+pub use crate::model::{Cost, JobTurn, ModelJob, Rest, Retry, Reworded, Spending, Tokens, Trouble, Words};
 pub use crate::recall::{IndexProgress, NEAREST, SearchQuery};
 pub use crate::sessions::{NewSession, Session};
 pub use crate::turns::{Detail, Turn, Within};

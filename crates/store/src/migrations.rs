@@ -23,6 +23,7 @@ pub(crate) const STEPS: &[&str] = &[
     include_str!("migrations/11_prompts_by_id.sql"),
     include_str!("migrations/12_passages.sql"),
     include_str!("migrations/13_vectors.sql"),
+    include_str!("migrations/14_model_batches.sql"),
 ];
 
 /// Brings the schema up to date.

@@ -3,6 +3,7 @@
 use longhaul_core::Millis;
 use rusqlite::{Connection, TransactionBehavior};
 
+use crate::model::lines;
 use crate::recall::replies;
 use crate::{Store, StoreError, cannot, limit};
 
@@ -142,9 +143,11 @@ fn keep(
         }
     };
     let before = replies::text(connection, session, number)?;
+    let line = lines::before_change(connection, session, number)?;
     let sql = "UPDATE turns SET pending_reply = ?3 WHERE origin_session_id = ?1 AND turn_number = ?2";
     connection.execute(sql, (session, number, reply))?;
-    replies::reindex(connection, session, number, &before)
+    replies::reindex(connection, session, number, &before)?;
+    lines::after_change(connection, session, number, line)
 }
 
 /// Takes away the turn that a hook told of, now that the transcript has it.
@@ -159,6 +162,7 @@ pub(crate) fn forget_turn(connection: &Connection, owner: &str, origin: &str, as
         statement.query_map([origin], |row| Ok((row.get(0)?, row.get(1)?)))?.collect::<Result<_, _>>()?;
     let asked = squeeze(asked);
     for (number, _) in told.into_iter().filter(|(_, text)| squeeze(text) == asked) {
+        lines::drop_line(connection, origin, number)?;
         replies::remove(connection, origin, number)?;
         let key = (owner, origin, number);
         connection
@@ -189,15 +193,17 @@ pub(crate) fn forget_replies(connection: &Connection, origin: &str, replies: &[S
         let told = squeeze(&told);
         if replies.iter().any(|reply| reply.ends_with(&told)) {
             let before = replies::text(connection, origin, number)?;
+            let line = lines::before_change(connection, origin, number)?;
             let sql = "UPDATE turns SET pending_reply = NULL WHERE origin_session_id = ?1 AND turn_number = ?2";
             connection.execute(sql, (origin, number))?;
             replies::reindex(connection, origin, number, &before)?;
+            lines::after_change(connection, origin, number, line)?;
         }
     }
     Ok(())
 }
 
 /// Returns a text without its spaces and line ends, which the hook and the transcript set differently.
-fn squeeze(text: &str) -> String {
+pub(crate) fn squeeze(text: &str) -> String {
     text.chars().filter(|c| !c.is_whitespace()).collect()
 }

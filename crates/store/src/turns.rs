@@ -23,7 +23,7 @@ pub struct Turn {
     pub replied: String,
     /// When.
     pub replied_at: Millis,
-    /// The turn in one line.
+    /// The turn in one line: by a model where one was asked, else by rule.
     pub skeleton: String,
     /// Whether there is more: tool calls, attachments, thoughts.
     pub has_detail: bool,
@@ -81,7 +81,7 @@ const ONCE: &str = "(t.turn_id BETWEEN 'hook:' AND 'hook;' OR NOT EXISTS (
 
 const TURNS: &str = "SELECT t.origin_session_id, t.turn_number, t.role, coalesce(u.text, ''), t.created_at,
         trim(coalesce(a.text, '') || iif(t.pending_reply IS NULL, '', char(10) || char(10) || t.pending_reply), char(10)),
-        coalesce(a.created_at, t.created_at), coalesce(s.summary, ''),
+        coalesce(a.created_at, t.created_at), coalesce(nullif(m.summary, ''), s.summary, ''),
         EXISTS (SELECT 1 FROM details d WHERE d.origin_session_id = t.origin_session_id AND d.turn_number = t.turn_number
                 AND coalesce(d.tool_name, '') NOT IN (HOOK_RECORDS)),
         t.chars
@@ -92,6 +92,8 @@ const TURNS: &str = "SELECT t.origin_session_id, t.turn_number, t.role, coalesce
                        AND a.turn_number = t.turn_number AND a.role = 'assistant'
      LEFT JOIN skeletons s ON s.session_id = t.session_id AND s.origin_session_id = t.origin_session_id
                           AND s.turn_number = t.turn_number AND s.role = 'turn'
+     LEFT JOIN skeletons m ON m.session_id = t.session_id AND m.origin_session_id = t.origin_session_id
+                          AND m.turn_number = t.turn_number AND m.role = 'model'
      WHERE t.replaced = 0";
 
 impl Store {

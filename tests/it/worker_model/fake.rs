@@ -90,7 +90,17 @@ pub(super) fn ids(body: &Value) -> Vec<i64> {
     told["observations"].as_array().unwrap().iter().map(|seen| seen["id"].as_i64().unwrap()).collect()
 }
 
-/// Returns better words for everything that a request asks for, and for one thing that it does not.
+/// Returns a line for each turn that a request asks for.
+fn lines(body: &Value) -> Vec<Value> {
+    let told: Value = serde_json::from_str(body["messages"][0]["content"].as_str().unwrap()).unwrap();
+    let line = |turn: &Value| {
+        let replied: String = turn["replied"].as_str().unwrap().chars().take(40).collect();
+        json!({ "id": turn["id"], "line": format!("Line for: {replied}") })
+    };
+    told["turns"].as_array().unwrap().iter().map(line).collect()
+}
+
+/// Returns better words for everything that a request asks for.
 pub(super) fn good(body: &Value) -> Said {
     let seen = |id: &i64| {
         json!({
@@ -100,6 +110,7 @@ pub(super) fn good(body: &Value) -> Said {
     let answer = json!({
         "request": "Better request", "investigated": "", "learned": "Better lesson", "completed": "", "next_steps": "",
         "observations": ids(body).iter().map(seen).collect::<Vec<_>>(),
+        "turns": lines(body),
     });
     self::answer(&answer, "tool_use")
 }

@@ -6,6 +6,7 @@ use rusqlite::{Connection, OptionalExtension, TransactionBehavior};
 use super::place::project_number;
 use super::upkeep::give_back;
 use super::{RecordId, What};
+use crate::model::lines;
 use crate::recall::{index, replies};
 use crate::{Store, StoreError, cannot};
 
@@ -13,8 +14,8 @@ impl Store {
     /// Deletes one record and every other trace of its text; returns whether there was one.
     ///
     /// With an observation go its raw text and its turn's line; the call is not remembered again, and not taken from the
-    /// transcript either. With a prompt goes what handoff has kept of it. With both go the summaries that a rule made
-    /// since: they may quote it.
+    /// transcript either. With a prompt goes what handoff has kept of it. With both go the summaries that a rule or a model
+    /// made since, and the lines of the prompt's turns: they may quote it.
     pub fn forget(&mut self, id: RecordId) -> Result<bool, StoreError> {
         self.forgetting(|connection| match id.what {
             What::Prompt => forget_prompt(connection, id.id),
@@ -110,8 +111,8 @@ fn forget_prompt(connection: &Connection, id: i64) -> rusqlite::Result<bool> {
         let sql = "UPDATE turns SET pending_reply = NULL WHERE origin_session_id = ?1 AND turn_number = ?2";
         connection.execute(sql, (origin, turn))?;
     }
-    connection.execute("DELETE FROM user_prompts WHERE id = ?1", [id])?;
     drop_summaries(connection, session_row, number)?;
+    connection.execute("DELETE FROM user_prompts WHERE id = ?1", [id])?;
     connection.execute(
         &format!(
             "UPDATE sessions SET first_user_prompt = iif({}, NULL, first_user_prompt),
@@ -157,6 +158,7 @@ fn forget_observation(connection: &Connection, id: i64) -> rusqlite::Result<bool
     let place: Option<(i64, i64)> = connection.query_row(sql, [id], |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
     if let Some((session, prompt)) = place {
         drop_summaries(connection, session, prompt)?;
+        lines::delete_of_prompt(connection, session, prompt)?;
     }
     let mut calls: Vec<String> = connection
         .prepare("SELECT tool_use_id FROM folded_calls WHERE observation_id = ?1")?
@@ -175,10 +177,13 @@ fn forget_observation(connection: &Connection, id: i64) -> rusqlite::Result<bool
     Ok(true)
 }
 
-/// Deletes what a rule has made of a session from one of its prompts on: it tells of everything up to there, in the same
-/// words.
+/// Deletes what a rule, or the model that was asked for better words, has made of a session from one of its prompts on: it
+/// tells of everything up to there. What another program's model has made is a record of its own.
 fn drop_summaries(connection: &Connection, session: i64, prompt: i64) -> rusqlite::Result<()> {
-    let sql = "SELECT id FROM session_summaries WHERE session_id = ?1 AND prompt_number >= ?2 AND made_by = 'rule'";
+    let sql = "SELECT id FROM session_summaries s WHERE session_id = ?1 AND prompt_number >= ?2
+               AND (made_by = 'rule' OR (made_by = 'model' AND EXISTS
+                   (SELECT 1 FROM user_prompts p WHERE p.session_id = s.session_id
+                    AND p.prompt_number <= s.prompt_number AND p.model_at IS NOT NULL)))";
     let ids: Vec<i64> =
         connection.prepare(sql)?.query_map((session, prompt), |row| row.get(0))?.collect::<Result<_, _>>()?;
     for id in ids {

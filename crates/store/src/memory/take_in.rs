@@ -179,6 +179,13 @@ impl<'a> Desk<'a> {
         }
         self.store(call, fix.unwrap_or(&call.observation), prompt)?;
         self.put_raw(call)?;
+        // A model that is done with the prompt has not seen this one.
+        self.connection
+            .prepare_cached(
+                "UPDATE user_prompts SET model_at = NULL
+                 WHERE session_id = ?1 AND prompt_number = ?2 AND model_at IS NOT NULL",
+            )?
+            .execute((self.place.session, prompt))?;
         Ok(Outcome::Stored)
     }
 

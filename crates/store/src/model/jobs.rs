@@ -4,12 +4,22 @@ use longhaul_core::Millis;
 use longhaul_memory::{Observation, Summary};
 use rusqlite::{Connection, OptionalExtension, named_params};
 
-use super::at_once;
+use super::{at_once, lines};
 use crate::memory::{millis, observed};
-use crate::{Store, StoreError, cannot};
+use crate::recall::replies;
+use crate::{Store, StoreError, cannot, limit};
 
-/// How many of a prompt's observations are put into better words, those that tell most first.
+/// How many of a prompt's observations one request is about; the first request is about those that tell most.
 const OBSERVATIONS: usize = 16;
+
+/// How many of a prompt's turns one request is about.
+const TURNS: usize = 8;
+
+/// By how much a prompt may be older than another and still be asked about before the other's further requests.
+///
+/// What most prompts need most is in their first request, and one prompt with hundreds of records would use up the budget of
+/// days. Compared with the whole past, though, the records of today come first.
+const FIRST_WITHIN_MS: u64 = 24 * 3_600_000;
 
 /// How many prompts before it are told along, to know what it was about.
 const PROMPTS: usize = 3;
@@ -44,11 +54,30 @@ pub struct ModelJob {
     pub summary: Option<(i64, Summary)>,
     /// What rules have noted for the prompt, oldest first.
     pub observations: Vec<(i64, Observation)>,
+    /// The prompt's turns that no model has put into a line yet, oldest first.
+    pub turns: Vec<JobTurn>,
     /// How often it has failed.
     pub attempts: u32,
+    /// Where more is left for a further request: observations up to this number have been asked about.
+    pub more_after: Option<i64>,
+    /// The newest of the prompt's observations when this was read.
+    pub newest: i64,
 }
 
-/// A prompt that no model has been asked about.
+/// A turn that is to be told in one line.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct JobTurn {
+    /// The session that it was in at first.
+    pub origin: String,
+    /// Its number there.
+    pub number: i64,
+    /// What was replied.
+    pub replied: String,
+    /// A fingerprint of what the line is made of.
+    pub basis: u64,
+}
+
+/// A prompt that a model is to be asked about.
 struct Candidate {
     prompt: i64,
     session: i64,
@@ -58,6 +87,8 @@ struct Candidate {
     project: String,
     path: String,
     attempts: u32,
+    /// The observations up to this number were asked about; `None` before the first request.
+    asked_to: Option<i64>,
 }
 
 impl Store {
@@ -66,21 +97,31 @@ impl Store {
     /// Prompts of which rules have made nothing are set down as dealt with, so that they are not looked at each time.
     pub fn next_model_job(&self, rest: Rest, may_ask: impl Fn(&str) -> bool) -> Result<Option<ModelJob>, StoreError> {
         let failed = cannot("look for something to put into better words");
-        let (found, empty) = look(&self.connection, rest, may_ask).map_err(&failed)?;
+        let (first, mut empty) = look(&self.connection, AT_REST, rest, &may_ask).map_err(&failed)?;
+        let (further, done) = look(&self.connection, FURTHER, rest, &may_ask).map_err(&failed)?;
+        empty.extend(done);
         if !empty.is_empty() {
             at_once(self, "set prompts down as dealt with", |connection| {
-                let mut statement = connection.prepare("UPDATE user_prompts SET model_at = ?2 WHERE id = ?1")?;
-                empty.iter().try_for_each(|prompt| statement.execute((prompt, rest.now.0 as i64)).map(drop))
+                let mut dealt_with = connection.prepare("UPDATE user_prompts SET model_at = ?2 WHERE id = ?1")?;
+                let mut settled = connection.prepare("DELETE FROM model_failures WHERE prompt_id = ?1")?;
+                empty.iter().try_for_each(|prompt| {
+                    dealt_with.execute((prompt, rest.now.0 as i64))?;
+                    settled.execute([prompt]).map(drop)
+                })
             })?;
         }
-        Ok(found)
+        let is_first_sooner = |first: &ModelJob, further: &ModelJob| further.at.since(first.at) <= FIRST_WITHIN_MS;
+        Ok(match (first, further) {
+            (Some(first), Some(further)) if !is_first_sooner(&first, &further) => Some(further),
+            (first, further) => first.or(further),
+        })
     }
 }
 
 /// A turn has ended where a summary of it was written, or the next has begun.
 const AT_REST: &str =
     "SELECT p.id, p.session_id, p.prompt_number, p.created_at, s.session_id, s.project, s.project_path,
-            coalesce(f.attempts, 0)
+            coalesce(f.attempts, 0), NULL
      FROM user_prompts p JOIN sessions s ON s.id = p.session_id
      LEFT JOIN model_failures f ON f.prompt_id = p.id
      WHERE p.model_at IS NULL AND p.created_at <= :quiet AND coalesce(f.next_at, 0) <= :now
@@ -96,13 +137,23 @@ const AT_REST: &str =
                              WHERE o.session_id = p.session_id AND o.created_at > :silent))
      ORDER BY p.created_at DESC, p.id DESC";
 
-/// Returns the first job, and the prompts before it that have nothing in them.
+/// Prompts that were too much for one request, and are not done. What was observed for them does not change any more.
+const FURTHER: &str =
+    "SELECT p.id, p.session_id, p.prompt_number, p.created_at, s.session_id, s.project, s.project_path,
+            f.attempts, f.asked_to
+     FROM model_failures f JOIN user_prompts p ON p.id = f.prompt_id JOIN sessions s ON s.id = p.session_id
+     WHERE f.asked_to IS NOT NULL AND p.model_at IS NOT NULL AND f.next_at <= :now
+     AND p.created_at <= max(:quiet, :silent)
+     ORDER BY p.created_at DESC, p.id DESC";
+
+/// Returns the first job that `sql` leads to, and the prompts before it that have nothing in them.
 fn look(
     connection: &Connection,
+    sql: &str,
     rest: Rest,
     may_ask: impl Fn(&str) -> bool,
 ) -> rusqlite::Result<(Option<ModelJob>, Vec<i64>)> {
-    let mut statement = connection.prepare_cached(AT_REST)?;
+    let mut statement = connection.prepare_cached(sql)?;
     let mut rows = statement.query(named_params! {
         ":now": rest.now.0 as i64,
         ":quiet": rest.quiet_since.0 as i64,
@@ -119,6 +170,7 @@ fn look(
             project: row.get(5)?,
             path: row.get(6)?,
             attempts: row.get(7)?,
+            asked_to: row.get(8)?,
         };
         if !may_ask(&candidate.path) {
             continue;
@@ -135,17 +187,66 @@ fn look(
 /// Reads what there is to put into better words.
 fn job(connection: &Connection, candidate: Candidate) -> rusqlite::Result<Option<ModelJob>> {
     let summary = summary(connection, &candidate)?;
-    let observations = observations(connection, &candidate)?;
-    if summary.is_none() && observations.is_empty() {
+    let mut observations = observations(connection, &candidate)?;
+    let mut turns = turns(connection, candidate.prompt)?;
+    if summary.is_none() && observations.is_empty() && turns.is_empty() {
         return Ok(None);
     }
+    let is_more = observations.len() > OBSERVATIONS || turns.len() > TURNS;
+    observations.truncate(OBSERVATIONS);
+    turns.truncate(TURNS);
+    // By their numbers only after the first request, which is about those that tell most.
+    let last = observations.last().map(|(id, _)| *id);
+    let asked_to = candidate.asked_to.map_or(0, |before| last.unwrap_or(before));
+    let more_after = is_more.then_some(asked_to);
+    observations.sort_by_key(|(id, _)| *id);
     let sql = "SELECT min(created_at) FROM user_prompts WHERE session_id = ?1 AND prompt_number > ?2";
     let until: Option<i64> =
         connection.prepare_cached(sql)?.query_row((candidate.session, candidate.number), |row| row.get(0))?;
     let prompts = prompts(connection, &candidate)?;
+    let sql = "SELECT coalesce(max(id), 0) FROM observations WHERE session_id = ?1 AND prompt_number = ?2";
+    let newest = connection.prepare_cached(sql)?.query_row((candidate.session, candidate.number), |row| row.get(0))?;
     let Candidate { prompt, at, name: session, project, attempts, .. } = candidate;
     let (at, until) = (millis(at), until.map(millis));
-    Ok(Some(ModelJob { prompt, session, project, prompts, at, until, summary, observations, attempts }))
+    Ok(Some(ModelJob {
+        prompt,
+        session,
+        project,
+        prompts,
+        at,
+        until,
+        summary,
+        observations,
+        turns,
+        attempts,
+        more_after,
+        newest,
+    }))
+}
+
+/// Returns the turns that answer a prompt and have no line by a model, up to one more than a request is about.
+fn turns(connection: &Connection, prompt: i64) -> rusqlite::Result<Vec<JobTurn>> {
+    let sql = format!(
+        "SELECT t.origin_session_id, t.turn_number FROM replies r
+         JOIN turns t ON t.origin_session_id = r.origin_session_id AND t.turn_number = r.turn_number
+         WHERE r.prompt_id = ?1 AND t.replaced = 0 AND NOT EXISTS
+             (SELECT 1 FROM skeletons k WHERE k.session_id = t.session_id AND k.origin_session_id = t.origin_session_id
+              AND k.turn_number = t.turn_number AND k.role = 'model')
+         ORDER BY r.part {}",
+        limit(TURNS + 1)
+    );
+    let found: Vec<(String, i64)> = connection
+        .prepare_cached(&sql)?
+        .query_map([prompt], |row| Ok((row.get(0)?, row.get(1)?)))?
+        .collect::<Result<_, _>>()?;
+    let mut turns = Vec::with_capacity(found.len());
+    for (origin, number) in found {
+        if let Some(basis) = lines::basis(connection, &origin, number)? {
+            let replied = replies::text(connection, &origin, number)?;
+            turns.push(JobTurn { origin, number, replied, basis });
+        }
+    }
+    Ok(turns)
 }
 
 fn prompts(connection: &Connection, candidate: &Candidate) -> rusqlite::Result<Vec<String>> {
@@ -180,17 +281,25 @@ fn summary(connection: &Connection, candidate: &Candidate) -> rusqlite::Result<O
         .optional()
 }
 
+/// Returns what rules have noted for the prompt, up to one more than a request is about.
+///
 /// A line that a rule has made of reading a file can hardly be told better; it comes last.
 fn observations(connection: &Connection, candidate: &Candidate) -> rusqlite::Result<Vec<(i64, Observation)>> {
-    let sql = "SELECT kind, tool_name, title, narrative, facts, files_read, files_modified, id FROM observations
-               WHERE session_id = ?1 AND prompt_number = ?2 AND created_at >= ?3 AND made_by = 'rule'
-               ORDER BY CASE kind WHEN 'decision' THEN 0 WHEN 'problem' THEN 0 WHEN 'fix' THEN 0 WHEN 'delegation' THEN 1
-                                  WHEN 'change' THEN 2 WHEN 'command' THEN 3 ELSE 4 END, created_at DESC, id DESC
-               LIMIT ?4";
-    let mut statement = connection.prepare_cached(sql)?;
-    let values = (candidate.session, candidate.number, candidate.at, OBSERVATIONS as i64);
+    let order = match candidate.asked_to {
+        None => {
+            "CASE kind WHEN 'decision' THEN 0 WHEN 'problem' THEN 0 WHEN 'fix' THEN 0 WHEN 'delegation' THEN 1
+                       WHEN 'change' THEN 2 WHEN 'command' THEN 3 ELSE 4 END, created_at DESC, id DESC"
+        }
+        Some(_) => "id",
+    };
+    let sql = format!(
+        "SELECT kind, tool_name, title, narrative, facts, files_read, files_modified, id FROM observations
+         WHERE session_id = ?1 AND prompt_number = ?2 AND created_at >= ?3 AND made_by = 'rule' AND id > ?4
+         ORDER BY {order} {}",
+        limit(OBSERVATIONS + 1)
+    );
+    let mut statement = connection.prepare_cached(&sql)?;
+    let values = (candidate.session, candidate.number, candidate.at, candidate.asked_to.unwrap_or_default());
     let rows = statement.query_map(values, |row| Ok((row.get(7)?, observed(row, 0)?)))?;
-    let mut found: Vec<(i64, Observation)> = rows.collect::<Result<_, _>>()?;
-    found.sort_by_key(|(id, _)| *id);
-    Ok(found)
+    rows.collect()
 }

@@ -4,8 +4,8 @@ use longhaul_core::Millis;
 use longhaul_memory::Summary;
 use rusqlite::{Connection, OptionalExtension};
 
-use super::at_once;
 use super::budget::{Tokens, spend};
+use super::{JobTurn, ModelJob, at_once, lines};
 use crate::recall::index;
 use crate::{Store, StoreError, What};
 
@@ -16,6 +16,8 @@ pub struct Words {
     pub summary: Option<(i64, Summary)>,
     /// Observations' numbers, titles and narratives.
     pub observations: Vec<(i64, String, String)>,
+    /// A line for each turn of the job, in the job's order; empty where the model gave none that can be used.
+    pub lines: Vec<String>,
 }
 
 /// How many records were put into other words.
@@ -25,6 +27,8 @@ pub struct Reworded {
     pub summaries: usize,
     /// Observations.
     pub observations: usize,
+    /// Turns that were put into a line.
+    pub turns: usize,
 }
 
 /// What a request that came to nothing has cost.
@@ -48,17 +52,18 @@ pub enum Retry {
 }
 
 impl Store {
-    /// Stores an answer, what it has cost, and that the prompt has been dealt with: all of it or nothing.
+    /// Stores an answer, what it has cost, and what is left of the prompt: all of it or nothing.
     ///
     /// Only what still says what a rule has said is changed. What was forgotten meanwhile does not come back.
     pub fn finish_model_job(
         &self,
         reservation: i64,
+        job: &ModelJob,
         words: &Words,
         cost: Tokens,
         at: Millis,
     ) -> Result<Reworded, StoreError> {
-        at_once(self, "store the model's words", |connection| finish(connection, reservation, words, cost, at))
+        at_once(self, "store the model's words", |connection| finish(connection, reservation, job, words, cost, at))
     }
 
     /// Notes that a request came to nothing, what it has cost, and when it is tried again.
@@ -100,6 +105,7 @@ impl Store {
 fn finish(
     connection: &Connection,
     reservation: i64,
+    job: &ModelJob,
     words: &Words,
     cost: Tokens,
     at: Millis,
@@ -127,7 +133,24 @@ fn finish(
         reworded.observations += statement.execute((id, title, narrative))?;
         index::replace(connection, What::Observation, *id, before)?;
     }
+    let mut has_changed = false;
+    for (turn, line) in job.turns.iter().zip(&words.lines) {
+        let JobTurn { origin, number, basis, .. } = turn;
+        let is_stored = lines::put(connection, prompt, (origin, *number), *basis, line)?;
+        reworded.turns += usize::from(is_stored && !line.is_empty());
+        has_changed |= !is_stored;
+    }
     put_off(connection, prompt, Retry::Never, at)?;
+    if let Some(asked_to) = job.more_after {
+        let sql = "INSERT INTO model_failures (prompt_id, attempts, next_at, asked_to)
+                   SELECT id, 0, 0, ?2 FROM user_prompts WHERE id = ?1";
+        connection.execute(sql, (prompt, asked_to))?;
+    }
+    // What has come since the model was asked, or has changed, is asked about again.
+    let sql = "UPDATE user_prompts AS p SET model_at = NULL WHERE p.id = ?1 AND (?2 OR EXISTS
+                   (SELECT 1 FROM observations o WHERE o.session_id = p.session_id AND o.prompt_number = p.prompt_number
+                    AND o.made_by = 'rule' AND o.id > ?3))";
+    connection.execute(sql, (prompt, has_changed, job.newest))?;
     connection.execute("DELETE FROM model_trouble", [])?;
     Ok(reworded)
 }

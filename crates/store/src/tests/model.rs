@@ -1,8 +1,11 @@
+mod batches;
+mod lines;
+
 use longhaul_core::Millis;
 use longhaul_memory::{Kind, MadeBy, Observation, Summary};
 
 use super::{folder, open};
-use crate::{Cost, NewObservation, NewSession, RecordId, Rest, Retry, Store, Tokens, What, Words};
+use crate::{Cost, ModelJob, NewObservation, NewSession, RecordId, Rest, Retry, Store, Tokens, What, Words};
 
 const LATER: Rest = Rest { now: Millis(9_000), quiet_since: Millis(8_000), silent_since: Millis(7_000) };
 
@@ -55,7 +58,26 @@ fn next(store: &Store, rest: Rest) -> Option<String> {
 
 fn words() -> Words {
     let summary = Summary { request: "by model".to_owned(), ..Summary::default() };
-    Words { summary: Some((1, summary)), observations: vec![(1, "by model".to_owned(), String::new())] }
+    let observations = vec![(1, "by model".to_owned(), String::new())];
+    Words { summary: Some((1, summary)), observations, lines: Vec::new() }
+}
+
+/// A job of which only the number of its prompt matters.
+fn plain_job(prompt: i64) -> ModelJob {
+    ModelJob {
+        prompt,
+        session: String::new(),
+        project: String::new(),
+        prompts: Vec::new(),
+        at: Millis(0),
+        until: None,
+        summary: None,
+        observations: Vec::new(),
+        turns: Vec::new(),
+        attempts: 0,
+        more_after: None,
+        newest: i64::MAX,
+    }
 }
 
 #[test]
@@ -93,11 +115,15 @@ fn an_answer_changes_what_rules_have_said_and_nothing_else() {
     let person = Summary { request: "by person".to_owned(), ..Summary::default() };
     store.write_summary("s", 1, &person, MadeBy::Person, Millis(1_002)).unwrap();
     let reservation = store.reserve_tokens(1, "d", 100, 100).unwrap().unwrap();
-    let done = store.finish_model_job(reservation, &words(), Tokens { input: 5, output: 6 }, Millis(9)).unwrap();
+    let done = store
+        .finish_model_job(reservation, &plain_job(1), &words(), Tokens { input: 5, output: 6 }, Millis(9))
+        .unwrap();
     assert_eq!((done.summaries, done.observations), (0, 1));
     assert_eq!(store.model_spending("d").unwrap().total(), 11);
     // The same again, as by a worker that does not know that it has been settled.
-    let done = store.finish_model_job(reservation, &words(), Tokens { input: 5, output: 6 }, Millis(9)).unwrap();
+    let done = store
+        .finish_model_job(reservation, &plain_job(1), &words(), Tokens { input: 5, output: 6 }, Millis(9))
+        .unwrap();
     assert_eq!((done.summaries, done.observations, store.model_spending("d").unwrap().total()), (0, 0, 11));
     assert_eq!(store.integrity_check().unwrap(), [""; 0]);
     let job = store.next_model_job(LATER, |_| true).unwrap().unwrap();
@@ -114,7 +140,7 @@ fn what_was_forgotten_meanwhile_does_not_come_back() {
     for id in ids {
         store.forget(id).unwrap();
     }
-    let done = store.finish_model_job(reservation, &words(), Tokens::default(), Millis(9)).unwrap();
+    let done = store.finish_model_job(reservation, &plain_job(1), &words(), Tokens::default(), Millis(9)).unwrap();
     assert_eq!((done.summaries, done.observations), (0, 0));
     assert!(store.records(&ids).unwrap().is_empty());
     let reservation = store.reserve_tokens(1, "d", 100, 100).unwrap().unwrap();

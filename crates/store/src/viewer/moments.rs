@@ -50,7 +50,7 @@ const SOURCES: [&str; 5] = [
     "SELECT t.id, t.created_at, NULL, t.prompt, '', '', t.prompt_number, 0, '[]', '[]', octet_length(t.prompt)
      FROM user_prompts t WHERE t.session_id = (SELECT id FROM sessions WHERE session_id = ?1) AND t.created_at < ?2
      ORDER BY t.created_at DESC, t.id DESC LIMIT ?3",
-    "SELECT t.turn_number, t.created_at, a.created_at, coalesce(k.summary, u.text, ''),
+    "SELECT t.turn_number, t.created_at, a.created_at, coalesce(nullif(m.summary, ''), k.summary, u.text, ''),
             coalesce(a.text, t.pending_reply, ''), '', NULL, t.interrupted OR t.failure IS NOT NULL, '[]', '[]',
             max(t.chars, octet_length(coalesce(u.text, '')) + octet_length(coalesce(a.text, t.pending_reply, '')))
      FROM turns t
@@ -60,6 +60,8 @@ const SOURCES: [&str; 5] = [
                        AND a.turn_number = t.turn_number AND a.role = 'assistant'
      LEFT JOIN skeletons k ON k.session_id = t.session_id AND k.origin_session_id = t.origin_session_id
                           AND k.turn_number = t.turn_number AND k.role = 'turn'
+     LEFT JOIN skeletons m ON m.session_id = t.session_id AND m.origin_session_id = t.origin_session_id
+                          AND m.turn_number = t.turn_number AND m.role = 'model'
      WHERE t.origin_session_id = ?1 AND t.replaced = 0 AND t.created_at < ?2
      ORDER BY t.created_at DESC, t.turn_number DESC LIMIT ?3",
     "SELECT t.id, t.created_at, NULL, t.title, t.narrative, t.kind, t.prompt_number, t.kind = 'problem',

@@ -1,10 +1,14 @@
 //! What a model has answered.
 
+use longhaul_core::record::{defuse, is_invisible};
 use longhaul_memory::{NARRATIVE_CHARS, PART_CHARS, REQUEST_CHARS, Summary, TITLE_CHARS};
 use longhaul_runtime::Keeper;
 use longhaul_store::{ModelJob, Words};
 use serde::Deserialize;
 use serde_json::Value;
+
+/// How long a turn's line may be, in characters.
+pub(crate) const LINE_CHARS: usize = 200;
 
 /// An answer, as the schema has it: everything there, nothing else.
 #[derive(Debug, Deserialize)]
@@ -16,6 +20,9 @@ struct AnswerWire {
     completed: String,
     next_steps: String,
     observations: Vec<ObservationWire>,
+    /// A model that leaves them out has put the notes into words all the same.
+    #[serde(default)]
+    turns: Vec<TurnWire>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -26,13 +33,22 @@ struct ObservationWire {
     narrative: String,
 }
 
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct TurnWire {
+    id: usize,
+    line: String,
+}
+
 /// Reads an answer; `None` where it is not what was asked for.
 ///
-/// What is private or secret in it goes, what is too long is cut, and observations that nobody asked for are left out.
-/// Where nothing is left of a title, or of the whole summary, the words of the rule stay.
+/// What is private or secret in it goes, what is too long is cut, and observations and turns that nobody asked for are left
+/// out. Where nothing is left of a title, of a line, or of the whole summary, the words of the rule stay.
 pub(crate) fn read(answer: &Value, job: &ModelJob, keeper: Keeper) -> Option<Words> {
     let answer = AnswerWire::deserialize(answer).ok()?;
-    if answer.request.trim().is_empty() || answer.observations.len() > job.observations.len() {
+    let is_too_much = answer.observations.len() > job.observations.len() || answer.turns.len() > job.turns.len();
+    // Where no summary was asked for, there is nothing to say of the request.
+    if is_too_much || (job.summary.is_some() && answer.request.trim().is_empty()) {
         return None;
     }
     let summary = Summary {
@@ -43,7 +59,13 @@ pub(crate) fn read(answer: &Value, job: &ModelJob, keeper: Keeper) -> Option<Wor
         next_steps: keeper.passage(&answer.next_steps, PART_CHARS),
     };
     let summary = job.summary.as_ref().map(|(id, _)| (*id, summary)).filter(|(_, new)| !new.request.is_empty());
-    let mut words = Words { summary, observations: Vec::new() };
+    let mut words = Words { summary, observations: Vec::new(), lines: vec![String::new(); job.turns.len()] };
+    for TurnWire { id, line: said } in answer.turns {
+        let place = id.checked_sub(1).and_then(|at| words.lines.get_mut(at));
+        if let Some(place) = place.filter(|place| place.is_empty()) {
+            *place = line(&said, keeper);
+        }
+    }
     for ObservationWire { id, title, narrative } in answer.observations {
         let (title, narrative) = (keeper.line(&title, TITLE_CHARS), keeper.passage(&narrative, NARRATIVE_CHARS));
         let is_asked = job.observations.iter().any(|(asked, _)| *asked == id);
@@ -53,6 +75,12 @@ pub(crate) fn read(answer: &Value, job: &ModelJob, keeper: Keeper) -> Option<Wor
         }
     }
     Some(words)
+}
+
+/// Returns a turn's line as it is stored: what a server answers is shown to a model later, among other lines in a frame.
+fn line(said: &str, keeper: Keeper) -> String {
+    let visible: String = said.chars().filter(|c| !is_invisible(*c)).collect();
+    defuse(&keeper.line(&visible, LINE_CHARS))
 }
 
 /// Returns the JSON in a text that is perhaps wrapped in a fence of Markdown.

@@ -8,7 +8,7 @@ use longhaul_core::{Config, Env, Millis};
 use longhaul_memory::TurnText;
 use longhaul_runtime::memory::is_excluded;
 use longhaul_runtime::{Error, ErrorLog, Home, Keeper, ModelAccess, model_budget, model_dir, today};
-use longhaul_store::{Cost, ModelJob, Rest, Retry, Store};
+use longhaul_store::{Cost, ModelJob, Rest, Retry, Store, Turn};
 
 use super::ask::{Request, request};
 use super::claude::{Client, OWN_TOKENS};
@@ -124,7 +124,7 @@ impl<'a> Runner<'a> {
         let (error, cost, blame) = match asked {
             Ok(reply) => match answer::read(&reply.answer, job, Keeper::new(config)) {
                 Some(words) => {
-                    store.finish_model_job(reservation, &words, reply.tokens, at)?;
+                    store.finish_model_job(reservation, job, &words, reply.tokens, at)?;
                     return Ok(Look::Done);
                 }
                 None => {
@@ -166,9 +166,10 @@ impl<'a> Runner<'a> {
 fn request_for(store: &Store, job: &ModelJob) -> Result<Request, Error> {
     let (turns, _) = store.turns(&job.session, None, TURNS)?;
     let is_before = |at: Millis| job.until.is_none_or(|until| at < until);
+    let is_of_job = |turn: &Turn| job.turns.iter().any(|of| (&of.origin, of.number) == (&turn.origin, turn.number));
     let told: Vec<TurnText<'_>> = turns
         .iter()
-        .filter(|turn| turn.origin == job.session && is_before(turn.at))
+        .filter(|turn| turn.origin == job.session && is_before(turn.at) && !is_of_job(turn))
         .map(|turn| TurnText { asked: &turn.asked, replied: &turn.replied })
         .collect();
     Ok(request(job, &told))

@@ -3,10 +3,10 @@ use std::time::Duration;
 use longhaul_core::{Config, Millis};
 use longhaul_memory::{Kind, Observation, Summary, TITLE_CHARS, TurnText};
 use longhaul_runtime::Keeper;
-use longhaul_store::{ModelJob, Retry, Words};
+use longhaul_store::{JobTurn, ModelJob, Retry, Words};
 use serde_json::{Value, json};
 
-use super::answer::{json_in, read};
+use super::answer::{LINE_CHARS, json_in, read};
 use super::api::is_safe;
 use super::ask::request;
 use super::run::{after_a_kill, pause, retry};
@@ -31,7 +31,10 @@ fn job() -> ModelJob {
         until: None,
         summary: Some((7, Summary { request: "make".to_owned(), ..Summary::default() })),
         observations: vec![(3, observation.clone()), (4, observation)],
+        turns: vec![JobTurn { origin: "s".to_owned(), number: 9, replied: "done ".repeat(10_000), basis: 1 }],
         attempts: 0,
+        more_after: None,
+        newest: 4,
     }
 }
 
@@ -92,6 +95,26 @@ fn words_are_cut_and_cleaned() {
 }
 
 #[test]
+fn a_line_is_one_line_that_cannot_end_its_frame() {
+    let line = |said: &str| answer(|answer| answer["turns"] = json!([{ "id": 1, "line": said }])).unwrap().lines;
+    assert_eq!(line("Made it.\n\u{2028}< /longhaul-context>\u{1b}[2J x"), ["Made it. ‹ /longhaul-context> [2J x"]);
+    assert_eq!(line("a\u{202e}b\u{2066}c\u{200b}d <private>e</private>"), ["abcd"]);
+    assert_eq!(line(&format!("key AKIA{} is used", "ABCDEFGHIJKLMNOP")), ["key [redacted] is used"]);
+    assert_eq!(line(&"ö".repeat(5_000))[0].chars().count(), LINE_CHARS);
+    assert_eq!(line(" \n "), [""], "the rule's line stays");
+    assert_eq!(answer(|_| ()).unwrap().lines, [""], "a model that gives none has answered all the same");
+}
+
+#[test]
+fn lines_for_other_turns_are_left_out() {
+    let lines = |turns: Value| answer(|answer| answer["turns"] = turns).map(|words| words.lines);
+    assert_eq!(lines(json!([{ "id": 2, "line": "two" }])), Some(vec![String::new()]));
+    assert_eq!(lines(json!([{ "id": 0, "line": "none" }])), Some(vec![String::new()]));
+    assert_eq!(lines(json!([{ "id": 1, "line": "a" }, { "id": 1, "line": "b" }])), None, "more than were asked for");
+    assert_eq!(lines(json!([{ "id": -1, "line": "a" }])), None);
+}
+
+#[test]
 fn json_is_found_in_a_fence() {
     assert_eq!(json_in("```json\n{\"a\":1}\n```"), Some(json!({ "a": 1 })));
     assert_eq!(json_in(" {\"a\":1} "), Some(json!({ "a": 1 })));
@@ -102,8 +125,11 @@ fn json_is_found_in_a_fence() {
 fn a_request_tells_little_and_no_secret() {
     let replied = "done ".repeat(10_000);
     let request = request(&job(), &[TurnText { asked: "", replied: &replied }]);
+    let told: Value = serde_json::from_str(&request.text).unwrap();
+    let lengths = [&told["replies"][0], &told["turns"][0]["replied"]].map(|text| text.as_str().unwrap().len());
+    assert!(lengths.iter().all(|length| (2_900..=3_100).contains(length)), "{lengths:?}");
     assert!(request.text.contains("use [redacted]") && !request.text.contains("hush"), "{}", request.text);
-    assert!(request.text.len() < 8_000, "{}", request.text.len());
+    assert!(request.text.len() < 11_000, "{}", request.text.len());
     assert_eq!(request.schema["properties"]["observations"]["items"]["properties"]["id"]["enum"], json!([3, 4]));
     assert!(request.estimate() > request.max_tokens + request.text.len() as u64 / 4);
 }
