@@ -1,5 +1,6 @@
 //! Better words from a model: paid for within the budget, asked once, and never in the way.
 
+mod by_itself;
 mod child;
 mod fake;
 

@@ -39,7 +39,7 @@ fn main() {
                 jobs::memory::on_session_end,
                 jobs::tracker::on_session_end,
             ],
-            &[],
+            &[jobs::model::start_worker],
         ),
         // The one that has to be there: a hook that was set up by hand need not say more than whose it is.
         Some(_) | None => Hook::<Stop>::run_codex(
@@ -51,7 +51,7 @@ fn main() {
                 jobs::activity::on_turn_end,
                 jobs::tracker::on_turn_end,
             ],
-            &[],
+            &[jobs::model::start_worker],
         ),
     }
 }

@@ -4,10 +4,13 @@ use longhaul_core::event::SessionEnd;
 use longhaul_runtime::{Hook, jobs};
 
 fn main() {
-    Hook::<SessionEnd>::run(&[
-        jobs::handoff::on_session_end,
-        jobs::memory::on_session_end,
-        jobs::tracker::on_session_end,
-        jobs::continuation::on_session_end,
-    ]);
+    Hook::<SessionEnd>::run_then(
+        &[
+            jobs::handoff::on_session_end,
+            jobs::memory::on_session_end,
+            jobs::tracker::on_session_end,
+            jobs::continuation::on_session_end,
+        ],
+        &[jobs::model::start_worker],
+    );
 }

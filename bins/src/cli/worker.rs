@@ -69,6 +69,7 @@ fn status(env: &Env, home: &Home, as_json: bool) -> anyhow::Result<Exit> {
             "port": file.as_ref().map(|file| file.port),
             "url": file.as_ref().map(WorkerFile::url),
             "started": file.as_ref().map(|file| file.started),
+            "started_by": file.as_ref().map(WorkerFile::started_by),
             "clients": health.as_ref().map(|health| health["clients"].clone()),
             "model": model.as_ref().map(ModelStatus::to_json),
         }))?;
@@ -76,7 +77,9 @@ fn status(env: &Env, home: &Home, as_json: bool) -> anyhow::Result<Exit> {
         match (&file, &health) {
             (Some(file), Some(health)) => {
                 let clients = health["clients"].as_u64().unwrap_or_default();
-                out::line(&format!("{} (process {}, {clients} pages open)", file.url(), file.pid))?;
+                let until =
+                    if file.for_model { "; started by a hook, ends when the model has nothing to do" } else { "" };
+                out::line(&format!("{} (process {}, {clients} pages open{until})", file.url(), file.pid))?;
             }
             (Some(file), None) => out::message(&format!("Process {} runs and does not answer.", file.pid)),
             (None, _) => out::message("No worker runs. `longhaul worker open` starts one and opens the page."),
@@ -93,7 +96,7 @@ fn status(env: &Env, home: &Home, as_json: bool) -> anyhow::Result<Exit> {
 fn model(env: &Env, home: &Home) -> anyhow::Result<Option<ModelStatus>> {
     let (config, _) = longhaul_runtime::config(env)?;
     let Some(store) = home.existing_store()? else { return Ok(None) };
-    Ok(Some(model_status(&store, &config, env.now)?))
+    Ok(Some(model_status(&store, home, &config, env.now)?))
 }
 
 fn health(file: &WorkerFile) -> Option<Value> {

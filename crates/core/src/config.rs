@@ -126,7 +126,7 @@ settings! {
 settings! {
     /// Better words from a model, which cost money.
     pub struct Model {
-        enabled: bool = false, "enabled", "Let a model put into better words what rules have noted, while the worker runs; this costs tokens";
+        enabled: bool = false, "enabled", "Let a model put into better words what rules have noted, in the worker, which hooks then start; this costs tokens";
         via: Via = Via::Claude, "via", "`claude` asks through `claude -p`, `api` asks the Anthropic API with `ANTHROPIC_API_KEY`";
         model: ModelId = ModelId::default(), "model", "The model's id; left empty, a small one over the API, and with `claude` the one that the client would use";
         daily_token_budget: Amount = Amount(100_000.0), "daily_token_budget", "Tokens a day, of requests and answers together; no request is begun that could cost more than is left", COUNT;

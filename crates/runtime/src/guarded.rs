@@ -29,7 +29,7 @@ const PAUSE: Duration = Duration::from_millis(50);
 const AT_END: Duration = Duration::from_secs(5);
 
 /// Variables of a session or a terminal that this process may have been started from: the program belongs to neither.
-const NOT_PASSED_ON: [&str; 13] = [
+pub(crate) const NOT_PASSED_ON: [&str; 13] = [
     "CLAUDECODE",
     "CLAUDE_CODE_ENTRYPOINT",
     "CLAUDE_CODE_SESSION_ID",

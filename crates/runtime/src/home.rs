@@ -30,12 +30,13 @@ const KNOWN: [&str; 13] = [
 ];
 
 /// What lies in the folder, by how its name begins.
-const BEGINNINGS: [&str; 11] = [
+const BEGINNINGS: [&str; 12] = [
     "longhaul.db",
     "longhaul.log",
     "worker.json",
     "worker-ticket.",
     "worker-open.",
+    "worker-pause.",
     "status.tmp",
     "upkeep.tmp",
     "worker.tmp",
@@ -144,6 +145,11 @@ impl Home {
     /// Returns the file that the worker holds locked for as long as it runs.
     pub fn worker_lock(&self) -> PathBuf {
         self.dir.join("worker.lock")
+    }
+
+    /// Returns the file that says until when hooks do not start the worker.
+    pub fn worker_pause(&self) -> PathBuf {
+        self.dir.join("worker-pause.json")
     }
 
     /// Returns the file that holds the ticket for opening the worker's page.

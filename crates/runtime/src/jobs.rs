@@ -8,6 +8,7 @@ pub mod guard;
 pub mod handoff;
 pub mod housekeeping;
 pub mod memory;
+pub mod model;
 pub mod privacy;
 pub mod project_file;
 pub mod tracker;

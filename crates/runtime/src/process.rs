@@ -1,6 +1,7 @@
 //! Other programs: started, waited for, and found.
 
 use std::ffi::{OsStr, OsString};
+use std::fs::File;
 use std::io::Write;
 use std::os::fd::OwnedFd;
 use std::os::unix::process::CommandExt;
@@ -15,6 +16,7 @@ use rustix::io::Errno;
 use rustix::time::Timespec;
 
 use crate::Error;
+use crate::guarded::NOT_PASSED_ON;
 
 /// Where programs are looked for if `PATH` names no absolute folder.
 const USUAL_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
@@ -150,6 +152,20 @@ pub(crate) fn spawn_sibling(name: &str, args: &[String]) -> Result<Child, Error>
     let mut command = command(&program);
     command.args(args).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     command.spawn().map_err(failed)
+}
+
+/// Starts one of our own executables in the folder `dir` and leaves it to itself, with `stdin` as its standard input.
+///
+/// It belongs to no session and no terminal: it knows nothing of the one whose hook this is. It calls [`leave_session`] itself.
+pub(crate) fn spawn_apart(name: &str, args: &[&str], stdin: File, dir: &Path) -> Result<(), Error> {
+    let failed = |source| Error::Start { program: name.to_owned(), source };
+    let program = sibling(name).map_err(failed)?;
+    let mut command = command(&program);
+    command.args(args).current_dir(dir).stdin(stdin).stdout(Stdio::null()).stderr(Stdio::null());
+    for variable in NOT_PASSED_ON {
+        command.env_remove(variable);
+    }
+    command.spawn().map(drop).map_err(failed)
 }
 
 /// Becomes one of our own executables; returns only where that fails.

@@ -3,6 +3,8 @@
 //! It holds a lock for as long as it lives, so that there is never a second one, and a file that a killed one has left
 //! behind deceives nobody.
 
+mod for_model;
+mod model_pause;
 pub mod ticket;
 
 use std::fs::{self, File};
@@ -16,6 +18,8 @@ use longhaul_core::{Env, Platform};
 use rustix::process::{Pid, Signal, kill_process};
 use serde::{Deserialize, Serialize};
 
+pub use self::for_model::{FOR_MODEL, start_for_model};
+pub use self::model_pause::ModelPause;
 use crate::{Error, Home, bounded_read, files, process};
 
 /// The executable.
@@ -40,6 +44,9 @@ pub struct WorkerFile {
     pub token: String,
     /// When it started, in milliseconds.
     pub started: u64,
+    /// Whether a hook has started it, for a model: it ends when that has nothing left to do.
+    #[serde(default)]
+    pub for_model: bool,
 }
 
 impl WorkerFile {
@@ -48,14 +55,29 @@ impl WorkerFile {
         format!("http://127.0.0.1:{}/?token={}", self.port, self.token)
     }
 
+    /// Returns who has started it: `user` or `hook`.
+    pub fn started_by(&self) -> &'static str {
+        if self.for_model { "hook" } else { "user" }
+    }
+
     /// Asks the worker for a path; returns the body of its answer, `None` where there is none within `limit`.
     pub fn ask(&self, path: &str, limit: Duration) -> Option<String> {
+        self.request("GET", path, limit)
+    }
+
+    /// Lets the worker stay although a model has nothing to do; returns whether it does.
+    fn keep(&self, limit: Duration) -> bool {
+        !self.for_model || self.request("POST", "/api/keep", limit).is_some()
+    }
+
+    fn request(&self, method: &str, path: &str, limit: Duration) -> Option<String> {
         let address = SocketAddr::from((Ipv4Addr::LOCALHOST, self.port));
         let mut stream = TcpStream::connect_timeout(&address, limit).ok()?;
         stream.set_read_timeout(Some(limit)).ok()?;
         let (port, token) = (self.port, &self.token);
         let request = format!(
-            "GET {path} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nAuthorization: Bearer {token}\r\nConnection: close\r\n\r\n"
+            "{method} {path} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nAuthorization: Bearer {token}\r\n\
+             Content-Type: application/json\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
         );
         stream.write_all(request.as_bytes()).ok()?;
         let mut answer = String::new();
@@ -86,6 +108,22 @@ impl Claim {
                 }
                 Err(_) if Instant::now() < end => std::thread::sleep(PAUSE),
                 Err(_) => return Ok(None),
+            }
+        }
+    }
+
+    /// Takes the right for a worker of the user's own: one that a hook has started is ended. `None` where the user has another.
+    pub fn take_for_user(home: &Home) -> Result<Option<Self>, Error> {
+        let end = Instant::now() + PATIENCE;
+        loop {
+            if let Some(claim) = Self::take(home)? {
+                return Ok(Some(claim));
+            }
+            match running(home) {
+                Some(worker) if worker.for_model => drop(stop(home)?),
+                // One that has just been started does not say yet where it is, and one that ends does not say so any more.
+                None if Instant::now() < end => {}
+                Some(_) | None => return Ok(None),
             }
         }
     }
@@ -122,7 +160,7 @@ fn is_held(home: &Home) -> bool {
     bounded_read::open(&home.worker_lock()).is_ok_and(|lock| FileExt::try_lock_shared(&lock).is_err())
 }
 
-/// Starts the worker where none runs, and waits until it answers.
+/// Starts the worker where none runs, and waits until it answers. One that a hook has started stays from then on.
 pub fn start(home: &Home) -> Result<WorkerFile, Error> {
     let mut started: Option<Child> = None;
     let end = Instant::now() + PATIENCE;
@@ -130,7 +168,9 @@ pub fn start(home: &Home) -> Result<WorkerFile, Error> {
         // One that came second leaves the place to the first.
         let has_ended = started.as_mut().is_some_and(|child| child.try_wait().is_ok_and(|ended| ended.is_some()));
         match (running(home), &started) {
-            (Some(worker), _) if worker.ask("/api/health", PATIENCE).is_some() => return Ok(worker),
+            (Some(worker), _) if worker.ask("/api/health", PATIENCE).is_some() && worker.keep(PATIENCE) => {
+                return Ok(worker);
+            }
             (None, None) if !is_held(home) => {
                 started = Some(process::spawn_sibling(EXECUTABLE, &["--detached".to_owned()])?);
             }

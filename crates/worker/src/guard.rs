@@ -44,6 +44,10 @@ pub(crate) async fn guard(State(worker): State<Shared>, request: Request, next: 
     // Whoever is refused does not keep it running.
     if matches!(entry, Ok(Entry::Pass | Entry::Exchange(_) | Entry::Admit(_))) {
         worker.touch();
+        // `longhaul worker status` and `longhaul doctor` ask only this, and want nothing of it.
+        if request.uri().path() != "/api/health" {
+            worker.keep();
+        }
     }
     let mut response = match entry {
         Ok(Entry::Pass) if request.uri().path() == "/stream" => next.run(request).await,

@@ -35,6 +35,7 @@ pub(crate) fn routes() -> Vec<Route> {
     let files = FILES.map(|file| route("get", file.path, &[], get(move || async move { file.response() })));
     let mut routes = vec![
         route("get", "/api/health", &[], get(health::health)),
+        route("post", "/api/keep", &[], post(health::health)),
         route("get", "/api/stats", &["sizes"], get(health::stats)),
         route("get", "/api/projects", &[], get(health::projects)),
         route("get", "/api/agents", &[], get(sessions::agents)),

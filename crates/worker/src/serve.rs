@@ -18,7 +18,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::Semaphore;
 
 use crate::embeddings;
-use crate::model::{self, Summarizer};
+use crate::model::{self, For, Summarizer};
 use crate::routes::router;
 use crate::watch::watch;
 use crate::worker::Worker;
@@ -38,6 +38,12 @@ const HEADERS: Duration = Duration::from_secs(10);
 /// How much it may take to say so.
 const HEADER_BYTES: usize = 32 * 1024;
 
+/// How long a worker that a hook has started stays when a model has nothing left to do: another hook may come soon.
+const LINGER: Duration = Duration::from_secs(5);
+
+/// How often such a worker looks whether it can end.
+const LINGER_PAUSE: Duration = Duration::from_millis(250);
+
 /// How long running answers are waited for at the end.
 const AT_END: Duration = Duration::from_secs(1);
 
@@ -50,8 +56,9 @@ pub fn main(args: impl Iterator<Item = String>) -> ExitCode {
     if args.iter().any(|arg| arg == "--detached") {
         worker::detach();
     }
+    let started = if args.iter().any(|arg| arg == worker::FOR_MODEL) { For::Hook } else { For::User };
     let env = longhaul_runtime::env();
-    match run() {
+    match run(started) {
         Ok(Ended::Asked | Ended::Idle) => ExitCode::SUCCESS,
         Ok(Ended::Another(file)) => {
             let place = file.map_or_else(String::new, |file| format!(" at {}", file.url()));
@@ -59,7 +66,11 @@ pub fn main(args: impl Iterator<Item = String>) -> ExitCode {
             ExitCode::FAILURE
         }
         Err(error) => {
-            ErrorLog::new(&env, "worker").write(&error.chain());
+            let log = ErrorLog::new(&env, "worker");
+            log.write(&error.chain());
+            if started == For::Hook {
+                model::note_failed_start(&env).unwrap_or_else(|error| log.write(&error.chain()));
+            }
             say(&format!("longhaul: {}", error.chain()));
             ExitCode::FAILURE
         }
@@ -75,17 +86,21 @@ fn say(text: &str) {
 enum Ended {
     /// Somebody wanted that.
     Asked,
-    /// Nobody has needed it for long.
+    /// Nobody has needed it for long, or what a hook has started it for is done.
     Idle,
     /// It never ran: there is one already.
     Another(Option<WorkerFile>),
 }
 
-fn run() -> Result<Ended, Error> {
+fn run(started: For) -> Result<Ended, Error> {
     let env = longhaul_runtime::env();
     let home = Home::of(&env)?;
     let (config, _) = longhaul_runtime::config(&env)?;
-    let Some(claim) = Claim::take(&home)? else { return Ok(Ended::Another(worker::running(&home))) };
+    let claim = match started {
+        For::User => Claim::take_for_user(&home)?,
+        For::Hook => Claim::take_over(&home)?,
+    };
+    let Some(claim) = claim else { return Ok(Ended::Another(worker::running(&home))) };
     let failed = |source| Error::Start { program: "the worker's server".to_owned(), source };
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
@@ -96,19 +111,23 @@ fn run() -> Result<Ended, Error> {
         let listener = listen(&config.worker).await.map_err(failed)?;
         let port = listener.local_addr().map_err(failed)?.port();
         let token = worker::new_token()?;
-        let file = WorkerFile { pid: std::process::id(), port, token, started: env.now.0 };
+        let for_model = started == For::Hook;
+        let file = WorkerFile { pid: std::process::id(), port, token, started: env.now.0, for_model };
         let state = Arc::new(Worker::new(&env, file.clone())?);
         claim.publish(&file)?;
         say(&format!("longhaul: {}", file.url()));
         make_database(&state);
         tokio::spawn(watch(Arc::clone(&state)));
-        let model = model::start(&home);
+        let model = model::start(&home, started);
         let _embedder = embeddings::start(&home);
-        serve(listener, state, &model, idle(&config.worker)).await.map_err(failed)
+        serve(listener, state, &model, &claim, idle(&config.worker)).await.map_err(failed)
     });
     // What still runs is a read of the database, or nobody's.
     runtime.shutdown_timeout(AT_END);
     drop(claim);
+    if started == For::Hook && matches!(ended, Ok(Ended::Idle)) && model::is_work_waiting(&home)? {
+        worker::start_for_model(&home, longhaul_runtime::env().now)?;
+    }
     ended
 }
 
@@ -145,6 +164,7 @@ async fn serve(
     listener: TcpListener,
     worker: Arc<Worker>,
     model: &Summarizer,
+    claim: &Claim,
     idle: Option<Duration>,
 ) -> io::Result<Ended> {
     let mut asked = [signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?, signal(SignalKind::hangup())?];
@@ -162,7 +182,7 @@ async fn serve(
             _ = terminate.recv() => break Ended::Asked,
             _ = interrupt.recv() => break Ended::Asked,
             _ = hangup.recv() => break Ended::Asked,
-            () = unused(&worker, model, idle) => break Ended::Idle,
+            () = unused(&worker, model, claim, idle) => break Ended::Idle,
         }
     };
     worker.hub.close();
@@ -186,8 +206,20 @@ fn take(stream: TcpStream, router: &Router, connections: &Arc<Semaphore>) {
     });
 }
 
-/// Waits until nobody has needed the worker for long.
-async fn unused(worker: &Worker, model: &Summarizer, idle: Option<Duration>) {
+/// Waits until nobody has needed the worker for long, or until what a hook has started it for is done.
+async fn unused(worker: &Worker, model: &Summarizer, claim: &Claim, idle: Option<Duration>) {
+    while !worker.is_kept() {
+        if model.idle_for() >= LINGER {
+            return;
+        }
+        tokio::time::sleep(LINGER_PAUSE).await;
+    }
+    if worker.file.for_model {
+        // It is the user's from now on, also for one who would end it if it were not.
+        let file = WorkerFile { for_model: false, ..worker.file.clone() };
+        let published = claim.publish(&file);
+        published.unwrap_or_else(|error| ErrorLog::new(&longhaul_runtime::env(), "worker").write(&error.chain()));
+    }
     let Some(idle) = idle else { return std::future::pending().await };
     loop {
         // What is being asked is paid for: the answer is waited for.

@@ -26,7 +26,7 @@ const PORT: u16 = 37_777;
 fn worker(home: &TempDir) -> Arc<Worker> {
     let dir = home.path().to_str().unwrap().to_owned();
     let env = Env::new(Millis(1), Platform::Unix, |name| (name == "LONGHAUL_HOME").then(|| dir.clone()));
-    let file = WorkerFile { pid: 1, port: PORT, token: "t".to_owned(), started: 1 };
+    let file = WorkerFile { pid: 1, port: PORT, token: "t".to_owned(), started: 1, for_model: false };
     Arc::new(Worker::new(&env, file).unwrap())
 }
 

@@ -1,5 +1,6 @@
 //! What every request sees.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
@@ -30,6 +31,7 @@ pub(crate) struct Worker {
     pub(crate) requests: Bucket,
     pub(crate) strangers: Bucket,
     used: Mutex<Instant>,
+    is_kept: AtomicBool,
 }
 
 impl Worker {
@@ -40,6 +42,7 @@ impl Worker {
             database: Arc::new(Database::open(&home)?),
             home,
             env: env.clone(),
+            is_kept: AtomicBool::new(!file.for_model),
             file,
             hub: Hub::default(),
             eyes: Mutex::default(),
@@ -52,6 +55,16 @@ impl Worker {
     /// Notes that somebody uses it.
     pub(crate) fn touch(&self) {
         *lock(&self.used) = Instant::now();
+    }
+
+    /// Notes that a person wants it: one that a hook has started stays from now on as if the user had started it.
+    pub(crate) fn keep(&self) {
+        self.is_kept.store(true, Ordering::Relaxed);
+    }
+
+    /// Returns whether a person wants it, so that it stays while a model has nothing to do.
+    pub(crate) fn is_kept(&self) -> bool {
+        self.is_kept.load(Ordering::Relaxed)
     }
 
     /// Returns for how long nobody has used it.

@@ -7,7 +7,8 @@ use longhaul_core::{Config, Millis};
 use longhaul_store::{Spending, Store, StoreError, Trouble};
 use serde_json::{Value, json};
 
-use crate::utc_offset_seconds;
+use crate::worker::ModelPause;
+use crate::{Home, utc_offset_seconds};
 
 /// What was spent today, what is left, and what went wrong last.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,10 +23,14 @@ pub struct ModelStatus {
     pub spending: Spending,
     /// What went wrong last, if nothing has gone well since.
     pub trouble: Option<Trouble>,
+    /// Until when hooks do not start the worker, and why.
+    pub pause: Option<ModelPause>,
+    /// When all this was looked at.
+    pub now: Millis,
 }
 
 /// Returns what better words have cost today, for `longhaul worker status` and `/api/stats`.
-pub fn model_status(store: &Store, config: &Config, now: Millis) -> Result<ModelStatus, StoreError> {
+pub fn model_status(store: &Store, home: &Home, config: &Config, now: Millis) -> Result<ModelStatus, StoreError> {
     let model = &config.memory.model;
     Ok(ModelStatus {
         enabled: model.enabled && config.memory.enabled,
@@ -33,6 +38,8 @@ pub fn model_status(store: &Store, config: &Config, now: Millis) -> Result<Model
         budget: model_budget(config),
         spending: store.model_spending(&today(now))?,
         trouble: store.model_trouble()?,
+        pause: ModelPause::in_force(home, now),
+        now,
     })
 }
 
@@ -65,6 +72,7 @@ impl ModelStatus {
             "reserved_tokens": self.spending.reserved,
             "spent_tokens": self.spending.total(),
             "left_tokens": self.left(),
+            "paused_until": self.pause.as_ref().map(|pause| pause.until),
             "last_error": self.trouble.as_ref().map(|trouble| json!({ "at": trouble.at.0, "error": trouble.error })),
         })
     }
@@ -77,6 +85,10 @@ impl fmt::Display for ModelStatus {
         }
         let (spent, left, requests) = (self.spending.total(), self.left(), self.spending.requests);
         write!(f, "model summaries: {spent} tokens spent today in {requests} requests, {left} left")?;
+        if let Some(pause) = &self.pause {
+            let minutes = pause.until.saturating_sub(self.now.0).div_ceil(60_000);
+            write!(f, "; hooks start the worker again in {minutes} min ({})", pause.reason)?;
+        }
         match &self.trouble {
             Some(trouble) => write!(f, "; last error: {}", trouble.error),
             None => Ok(()),

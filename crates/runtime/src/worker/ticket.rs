@@ -73,7 +73,7 @@ mod tests {
     }
 
     fn issued(home: &Home) -> String {
-        let worker = WorkerFile { pid: 1, port: 4, token: "key".to_owned(), started: 0 };
+        let worker = WorkerFile { pid: 1, port: 4, token: "key".to_owned(), started: 0, for_model: false };
         let path = issue(home, &worker, Millis(1_000)).unwrap();
         assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
         let page = fs::read_to_string(path).unwrap();

@@ -20,7 +20,7 @@ use crate::shapes;
 /// The smallest page that is worth rendering.
 const SMALLEST_PAGE: i64 = 600;
 
-/// Says that the worker is up.
+/// Says that the worker is up. A request to keep it has been noted by the guard.
 pub(crate) async fn health(State(worker): State<Shared>) -> Answer {
     let now = longhaul_runtime::env().now;
     Ok(json(&json!({
@@ -31,6 +31,7 @@ pub(crate) async fn health(State(worker): State<Shared>) -> Answer {
         "started": worker.file.started,
         "uptime_ms": now.since(Millis(worker.file.started)),
         "clients": worker.hub.clients(),
+        "started_by": if worker.is_kept() { "user" } else { "hook" },
     })))
 }
 
@@ -38,6 +39,7 @@ pub(crate) async fn health(State(worker): State<Shared>) -> Answer {
 pub(crate) async fn stats(State(worker): State<Shared>, request: Request) -> Answer {
     let wants_sizes = Params::of(request.uri()).number("sizes", 0..=1, 0)? == 1;
     let (env, config) = worker.now()?;
+    let home = worker.home.clone();
     let stats = worker.database.ask(move |store| {
         let (stats, projects) = (store.stats()?, store.projects()?);
         let sizes = if wants_sizes { store.sizes()? } else { Vec::new() };
@@ -55,7 +57,7 @@ pub(crate) async fn stats(State(worker): State<Shared>, request: Request) -> Ans
             "newest": stats.newest.map(|at| at.0),
             "bytes": stats.bytes,
             "free_bytes": stats.free_bytes,
-            "model": model_status(store, &config, env.now)?.to_json(),
+            "model": model_status(store, &home, &config, env.now)?.to_json(),
         }))
     });
     Ok(json(&stats.await?))

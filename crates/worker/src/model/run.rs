@@ -7,13 +7,15 @@ use longhaul_core::config::Via;
 use longhaul_core::{Config, Env, Millis};
 use longhaul_memory::TurnText;
 use longhaul_runtime::memory::is_excluded;
+use longhaul_runtime::worker::ModelPause;
 use longhaul_runtime::{Error, ErrorLog, Home, Keeper, ModelAccess, model_budget, model_dir, today};
 use longhaul_store::{Cost, ModelJob, Rest, Retry, Store, Turn};
 
 use super::ask::{Request, request};
 use super::claude::{Client, OWN_TOKENS};
+use super::outlook::{horizon, is_due_soon};
 use super::way::{Blame, Failure, Reply};
-use super::{Stop, answer, api};
+use super::{For, Stop, answer, api};
 
 /// How often it looks for something to do.
 const LOOK: Duration = Duration::from_secs(2);
@@ -24,6 +26,9 @@ const CACHE: u32 = 512;
 /// How long everything waits after a failure; twice as long after the next, up to the most.
 const PAUSE: Duration = Duration::from_secs(5);
 const LONGEST_PAUSE: Duration = Duration::from_secs(30 * 60);
+
+/// How long hooks leave the worker alone when the day's budget is spent. The user may raise it at any time.
+const SPENT_PAUSE: Duration = Duration::from_secs(30 * 60);
 
 /// How long a prompt waits after its first failure; four times as long after each that follows.
 const PUT_OFF_MS: u64 = 60_000;
@@ -42,26 +47,36 @@ const TURNS: usize = 40;
 enum Look {
     /// Something was put into better words: there may be more.
     Done,
-    /// There is nothing to do, or nothing left to spend.
+    /// There is nothing to do.
     Nothing,
+    /// There is nothing to do yet, but there will be soon.
+    Waiting,
+    /// There is nothing left to spend.
+    Spent,
     /// It has failed.
     Failed,
     /// The worker ends.
     Stopped,
 }
 
-/// The loop's own memory, which does not outlive it.
+/// The loop's own memory. Of it, only how often it has failed outlives the process.
 pub(super) struct Runner<'a> {
     home: &'a Home,
     stop: &'a Stop,
+    started: For,
     settled: bool,
     client: Option<Client>,
     failures: u32,
 }
 
 impl<'a> Runner<'a> {
-    pub(super) fn new(home: &'a Home, stop: &'a Stop) -> Self {
-        Self { home, stop, settled: false, client: None, failures: 0 }
+    pub(super) fn new(home: &'a Home, stop: &'a Stop, started: For) -> Self {
+        // The user who starts it wants it to be tried now.
+        let failures = match started {
+            For::User => 0,
+            For::Hook => ModelPause::read(home).map_or(0, |pause| pause.failures),
+        };
+        Self { home, stop, started, settled: false, client: None, failures }
     }
 
     /// Goes on until it is stopped.
@@ -75,16 +90,47 @@ impl<'a> Runner<'a> {
             });
             let pause = match look {
                 Look::Done => Duration::ZERO,
-                Look::Nothing => LOOK,
+                Look::Nothing | Look::Waiting | Look::Spent => LOOK,
                 Look::Failed => pause(self.failures),
                 Look::Stopped => return,
             };
             match look {
                 Look::Failed => self.failures = self.failures.saturating_add(1),
                 Look::Done => self.failures = 0,
-                Look::Nothing | Look::Stopped => {}
+                Look::Nothing | Look::Waiting | Look::Spent | Look::Stopped => {}
             }
+            let is_idle = self.note_pause(&look, pause).unwrap_or_else(|error| {
+                ErrorLog::new(&longhaul_runtime::env(), "worker").write(&format!("model: {}", error.chain()));
+                true
+            });
+            self.stop.set_idle(is_idle);
             self.stop.wait(pause);
+        }
+    }
+
+    /// Notes for hooks until when the worker need not be started again; returns whether there is nothing to stay for.
+    fn note_pause(&self, look: &Look, pause: Duration) -> Result<bool, Error> {
+        let env = longhaul_runtime::env();
+        match look {
+            Look::Done => {
+                ModelPause::clear(self.home);
+                Ok(false)
+            }
+            Look::Waiting | Look::Stopped => Ok(false),
+            Look::Nothing => Ok(true),
+            // The user's own worker is there, and looks again by itself.
+            Look::Spent if self.started == For::User => Ok(true),
+            Look::Spent => {
+                let reason = "the day's token budget is spent";
+                ModelPause::write(self.home, env.now, SPENT_PAUSE, self.failures, reason)?;
+                Ok(true)
+            }
+            Look::Failed => {
+                let (config, _) = longhaul_runtime::config(&env)?;
+                let reason = "the model could not be asked, or its answer could not be used";
+                ModelPause::write(self.home, env.now, pause, self.failures, reason)?;
+                Ok(pause > horizon(&config))
+            }
         }
     }
 
@@ -101,11 +147,16 @@ impl<'a> Runner<'a> {
             self.settled = true;
         }
         if store.model_spending(&today(env.now))?.total() >= model_budget(&config) {
-            return Ok(Look::Nothing);
+            return Ok(Look::Spent);
         }
         let may_ask = |project: &str| !is_excluded(&config.memory, &env, Path::new(project));
-        let Some(job) = store.next_model_job(rest(&config, env.now), may_ask)? else { return Ok(Look::Nothing) };
-        self.work(store, &job, &env, &config)
+        match store.next_model_job(rest(&config, env.now), may_ask)? {
+            Some(job) => self.work(store, &job, &env, &config),
+            // The user ends the worker that he has started: it does not matter to it what will be.
+            None if self.started == For::User => Ok(Look::Nothing),
+            None if is_due_soon(&store, &env, &config)? => Ok(Look::Waiting),
+            None => Ok(Look::Nothing),
+        }
     }
 
     fn work(&mut self, store: Store, job: &ModelJob, env: &Env, config: &Config) -> Result<Look, Error> {
@@ -116,7 +167,7 @@ impl<'a> Runner<'a> {
         };
         let reserved =
             store.reserve_tokens(job.prompt, &today(env.now), request.estimate() + own, model_budget(config))?;
-        let Some(reservation) = reserved else { return Ok(Look::Nothing) };
+        let Some(reservation) = reserved else { return Ok(Look::Spent) };
         // Nobody needs a connection while a model thinks.
         drop(store);
         let asked = self.ask(&request, config);
@@ -175,8 +226,13 @@ fn request_for(store: &Store, job: &ModelJob) -> Result<Request, Error> {
     Ok(request(job, &told))
 }
 
+/// Returns how long a session must have rested, in milliseconds.
+pub(super) fn quiet_ms(config: &Config) -> u64 {
+    (config.memory.model.quiet_minutes.0 * 60_000.0) as u64
+}
+
 fn rest(config: &Config, now: Millis) -> Rest {
-    let quiet = (config.memory.model.quiet_minutes.0 * 60_000.0) as u64;
+    let quiet = quiet_ms(config);
     let ago = |ms: u64| Millis(now.0.saturating_sub(ms));
     Rest { now, quiet_since: ago(quiet), silent_since: ago(quiet.max(SILENCE_MS)) }
 }
