@@ -4,6 +4,7 @@ mod conditions;
 mod facts;
 mod judge;
 mod keys;
+mod model;
 mod registered;
 mod sessions;
 mod tmux;
@@ -11,6 +12,7 @@ mod tmux;
 pub use self::facts::{BridgeFacts, Client, Database, Facts, TmuxFacts, Worker};
 pub use self::judge::judge;
 pub use self::keys::KeyFacts;
+pub use self::model::ModelFacts;
 pub use self::registered::{Peer, Source};
 pub use self::sessions::{SessionFacts, about};
 

@@ -129,3 +129,17 @@ fn a_read_only_folder_is_found() {
     assert!(!all.contains("is damaged"), "{all}");
     small.remount(&machine.sandbox, "rw");
 }
+
+#[test]
+fn a_model_that_hooks_cannot_ask_is_found_and_why() {
+    let machine = installed();
+    assert!(!machine.longhaul(&["doctor", "--json"]).stdout.contains("\"model\""), "no model is wanted");
+    machine.sandbox.write_config(r#"{"memory":{"model":{"enabled":true}}}"#);
+    finds(&machine, "model", "ok", "hooks start the worker");
+    machine.sandbox.write_config(r#"{"memory":{"model":{"enabled":true,"via":"api"}}}"#);
+    let advice = finds(&machine, "model", "warning", "ANTHROPIC_API_KEY is not set");
+    assert!(advice.contains("memory.model.via"), "{advice}");
+    let worker = fs::canonicalize(machine.link()).unwrap().with_file_name("longhaul-worker");
+    fs::remove_file(worker).unwrap();
+    finds(&machine, "model", "warning", "longhaul-worker is not beside");
+}

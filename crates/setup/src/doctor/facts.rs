@@ -13,6 +13,7 @@ use longhaul_runtime::{Shell, StorageTrouble, bounded_read, is_executable, run_p
 use longhaul_store::Health;
 
 use super::keys::KeyFacts;
+use super::model::ModelFacts;
 use super::registered::{self, Peer, Source};
 use crate::client::{self, Plugin};
 use crate::found::names;
@@ -158,6 +159,8 @@ pub struct Facts {
     pub peers: Vec<Peer>,
     /// The worker.
     pub worker: Worker,
+    /// The model that puts records into words; `None` where none is wanted.
+    pub model: Option<ModelFacts>,
     /// The client's own module.
     pub bridge: BridgeFacts,
     /// The key that submits what is typed.
@@ -210,6 +213,7 @@ impl Facts {
             stale: super::sessions::stale(&places),
             peers: registered::peers(&client, &files, &confs),
             worker: worker_of(&places),
+            model: ModelFacts::look(env, &places, exe, program.as_deref()),
             bridge: bridge(env, &places),
             keys: KeyFacts::look(env, &places, program.as_deref().filter(|_| matches!(client, Client::Found(_)))),
             client,

@@ -32,6 +32,7 @@ const CHECKS: &[fn(&Facts) -> Vec<Finding>] = &[
     transcripts,
     peers,
     worker,
+    super::model::model,
     bridge,
     super::keys::keys,
 ];
