@@ -8,6 +8,7 @@ mod reply;
 mod script;
 mod server;
 mod shown;
+mod words;
 
 pub use crate::reply::Reply;
 pub use crate::script::{Rule, Script};

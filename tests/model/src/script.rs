@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use crate::reply::{Block, Reply};
 use crate::shown::Shown;
+use crate::words;
 
 const SUMMARY: &str = "<analysis>none</analysis>\n<summary>\nA SUMMARY OF THE CONVERSATION.\n</summary>";
 
@@ -112,6 +113,9 @@ pub(crate) fn answer(shown: &Shown, rules: &[Rule]) -> Reply {
 
 fn blocks(shown: &Shown, script: Script<'_>, rounds: usize, rules: &[Rule]) -> Vec<Block> {
     let text = script.0;
+    if shown.offers(words::TOOL) {
+        return vec![Block::Call { name: words::TOOL.to_owned(), input: words::answer(shown) }];
+    }
     if shown.tools().is_empty() && shown.body["system"].to_string().contains("title") {
         return say("{\"title\": \"A session\"}");
     }

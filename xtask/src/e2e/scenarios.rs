@@ -7,6 +7,7 @@ mod inputs_in_turn;
 mod life;
 mod long;
 mod memory;
+mod model;
 mod setup;
 mod states;
 mod typing;
@@ -60,6 +61,7 @@ pub(crate) const ALL: &[Scenario] = &[
     scenario("turn-draft", "a draft is there again after a bookmark in the turn", inputs_in_turn::draft_in_turn),
     scenario("text-field", "nothing is typed into a dialog's text field, or sent from it", inputs_in_turn::text_field),
     scenario("memory", "what A did is shown to B, and found by it over MCP", memory::memory),
+    scenario("model", "hooks alone let a model put a turn into words, after the client is gone", model::model),
     scenario("exit", "after /exit and SIGKILL the session is gone and remembered", life::exit),
     scenario("resume", "a resumed session goes on under its id, a fork under its own", life::resume),
     scenario("compact", "/compact is noted, and the session goes on", life::compact),
