@@ -3,6 +3,8 @@
 //! A term is a lower-case string without white space. A word gives its exact form and its stem; an identifier, path or
 //! version gives its parts and the whole; Chinese, Japanese, Korean and Thai text gives pairs of characters.
 
+mod common_words;
+mod irregular;
 mod language;
 mod split;
 
@@ -61,13 +63,18 @@ impl Terms {
 }
 
 /// Returns the forms under which a word of a query may stand in the index: the word itself first, then its stems in
-/// every language, because a few words do not say which language they are in.
+/// every language, because a few words do not say which language they are in, then irregular inflections.
 pub fn forms(word: &str) -> Vec<String> {
     let mut forms = vec![language::fold(word).into_owned()];
     for language in Language::ALL {
         let stem = language::fold(&language.stem(word)).into_owned();
         if !forms.contains(&stem) {
             forms.push(stem);
+        }
+    }
+    for other in irregular::other_forms(word) {
+        if !forms.iter().any(|form| form == other) {
+            forms.push((*other).to_owned());
         }
     }
     forms
