@@ -174,6 +174,8 @@ impl Store {
         // A hook lives for milliseconds. Closing must not copy the WAL back each time; a commit does, now and then, and
         // often enough that the next opening has little to read.
         connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true).map_err(open)?;
+        // Otherwise binding a value makes SQLite plan a statement again, those of a full-text index included.
+        connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true).map_err(open)?;
         connection.execute_batch(SETTINGS).map_err(open)?;
         migrations::run(&mut connection, path)?;
         Ok(Self { connection, line })

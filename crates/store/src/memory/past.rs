@@ -102,8 +102,6 @@ impl Store {
         // The WAL is copied back less often.
         let settings = "PRAGMA wal_autocheckpoint = 16000; PRAGMA cache_size = -65536;";
         connection.execute_batch(settings).map_err(&failed)?;
-        // A plan that depends on what is bound is made again for every call.
-        connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true).map_err(&failed)?;
         connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_TRIGGER, false).map_err(failed)?;
         Ok(bulk)
     }
@@ -122,7 +120,6 @@ impl Drop for Bulk<'_> {
     fn drop(&mut self) {
         let connection = &self.store.connection;
         let _ = connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_TRIGGER, true);
-        let _ = connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, false);
         connection.set_prepared_statement_cache_capacity(FEW_STATEMENTS);
         let _ = connection.execute_batch(SETTINGS);
         // Where somebody reads at this moment, a later commit copies it back, and `journal_size_limit` shortens it.
