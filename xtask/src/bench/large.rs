@@ -1,6 +1,7 @@
 //! `cargo xtask bench --large`: how the memory does with a million observations in it.
 
 mod library;
+mod spoken;
 mod words;
 
 use std::io::{self, Write};

@@ -6,9 +6,10 @@ use std::time::Instant;
 use anyhow::Result;
 use longhaul_core::Millis;
 use longhaul_memory::{Kind, MadeBy, Observation, Summary};
-use longhaul_store::{NewObservation, NewSession, RecordId, Store, What};
+use longhaul_store::{Bulk, NewObservation, NewSession, RecordId, Store, What};
 
 use super::super::report::Sample;
+use super::spoken::{self, Spoken};
 use super::words::{Dice, Words};
 use crate::stage::check_interrupts;
 
@@ -58,7 +59,7 @@ impl Library {
     }
 
     fn fill_projects(store: &mut Store, words: &Words, count: usize, projects: Vec<String>) -> Result<Self> {
-        store.expect_many_writes()?;
+        let mut bulk = store.bulk()?;
         let mut dice = Dice(0x9e37_79b9_7f4a_7c15);
         let all: Vec<String> = (0..PROJECTS * FILES)
             .map(|_| format!("src/{}/{}_{}.rs", words.any(&mut dice), words.any(&mut dice), words.any(&mut dice)))
@@ -70,11 +71,12 @@ impl Library {
         for session in 0..sessions {
             check_interrupts()?;
             let at = NOW - SPAN + SPAN * session as u64 / sessions as u64;
-            library.play(store, &mut hand, session, at, CALLS.min(count - session * CALLS))?;
+            library.play(&mut bulk, &mut hand, session, at, CALLS.min(count - session * CALLS))?;
             if session % 500 == 499 {
                 writeln!(io::stderr(), "{} of {count}", (session + 1) * CALLS)?;
             }
         }
+        drop(bulk);
         store.settle_writes()?;
         Ok(library)
     }
@@ -110,24 +112,21 @@ impl Library {
         ])
     }
 
-    fn play(&mut self, store: &mut Store, hand: &mut Hand<'_>, number: usize, at: u64, calls: usize) -> Result<()> {
+    /// Plays a session, as an import of its transcript stores it: in few transactions.
+    fn play(&mut self, bulk: &mut Bulk<'_>, hand: &mut Hand<'_>, number: usize, at: u64, calls: usize) -> Result<()> {
         let project = hand.dice.log_uniform(1, self.projects.len()) - 1;
         // As the client's are, in no order.
         let session = format!("{:08x}-{number:04x}-4000-8000-{project:012x}", hand.dice.below(1 << 32));
         let key = self.projects[project].clone();
-        register(store, &session, &key, at)?;
-        for prompt in 0..calls.div_ceil(PER_PROMPT) {
-            let at = at + (prompt * PER_PROMPT) as u64 * 10_000;
-            let length = hand.dice.log_uniform(4, 400);
-            let text = hand.words.sentence(&mut hand.dice, length);
-            self.text += text.len() as u64;
-            store.remember_prompt(&session, Some(&format!("prompt-{number}-{prompt}")), &text, Millis(at))?;
-        }
+        register(bulk.plain(), &session, &key, at)?;
+        let turns: Vec<Spoken> = (0..calls.div_ceil(PER_PROMPT))
+            .map(|prompt| Spoken::new(hand, format!("{number}-{prompt}"), at + (prompt * PER_PROMPT) as u64 * 10_000))
+            .collect();
+        self.text += turns.iter().map(Spoken::text).sum::<u64>();
         let made: Vec<Made> = (0..calls).map(|call| hand.call(project, number, call)).collect();
-        let new = new_observations(&made, at);
         self.files.extend(made.iter().find_map(Made::file).cloned());
-        store.take_in(&session, &new, None)?;
         self.text += made.iter().map(Made::text).sum::<u64>();
+        spoken::store(bulk, &session, &turns, new_observations(&made, at), PER_PROMPT)?;
         let summary = Summary {
             request: hand.words.sentence(&mut hand.dice, 20),
             investigated: hand.words.sentence(&mut hand.dice, 40),
@@ -138,8 +137,8 @@ impl Library {
         let Summary { request, investigated, learned, completed, next_steps } = &summary;
         self.text +=
             [request, investigated, learned, completed, next_steps].iter().map(|t| t.len() as u64).sum::<u64>();
-        store.write_summary(&session, 1, &summary, MadeBy::Rule, Millis(at + CALLS as u64 * 10_000))?;
-        store.complete_session(&session, "other", Millis(at + CALLS as u64 * 10_000))?;
+        bulk.write_past_summary(&session, 1, &summary, Millis(at + CALLS as u64 * 10_000))?;
+        bulk.plain().complete_session(&session, "other", Millis(at + CALLS as u64 * 10_000))?;
         Ok(())
     }
 }
@@ -177,9 +176,9 @@ fn new_observations<'a>(made: &'a [Made<'_>], at: u64) -> Vec<NewObservation<'a>
 }
 
 /// What makes tool calls.
-struct Hand<'a> {
-    words: &'a Words,
-    dice: Dice,
+pub(super) struct Hand<'a> {
+    pub(super) words: &'a Words,
+    pub(super) dice: Dice,
     raw: &'a str,
     files: &'a [String],
 }

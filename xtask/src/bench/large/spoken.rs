@@ -1,0 +1,96 @@
+//! What is said in a session: prompts, and the replies to them.
+
+use anyhow::Result;
+use longhaul_core::Millis;
+use longhaul_store::{Bulk, Clean, NewObservation, PastPrompt, PastTurn, Work};
+use longhaul_transcript::{Batch, Cursor, DetailKind, Said, Turn};
+
+use super::library::Hand;
+
+/// A prompt and the reply to it.
+pub(super) struct Spoken {
+    id: String,
+    prompt: String,
+    reply: String,
+    at: u64,
+}
+
+impl Spoken {
+    pub(super) fn new(hand: &mut Hand<'_>, id: String, at: u64) -> Self {
+        let (asked, said) = (hand.dice.log_uniform(4, 400), hand.dice.log_uniform(20, 800));
+        let prompt = hand.words.sentence(&mut hand.dice, asked);
+        let reply = hand.words.sentence(&mut hand.dice, said);
+        Self { id, prompt, reply, at }
+    }
+
+    /// Returns bytes of what was said. The prompt is stored twice: for the memory and for the handoff.
+    pub(super) fn text(&self) -> u64 {
+        (2 * self.prompt.len() + self.reply.len()) as u64
+    }
+
+    fn turn(&self) -> Turn {
+        let said = |text: &String, source: &str| Said {
+            source: format!("{}-{source}", self.id),
+            at: Some(Millis(self.at)),
+            text: text.clone(),
+        };
+        Turn {
+            id: format!("turn-{}", self.id),
+            begins: true,
+            at: Some(Millis(self.at)),
+            prompt: Some(said(&self.prompt, "asked")),
+            replies: vec![said(&self.reply, "said")],
+            ..Turn::default()
+        }
+    }
+}
+
+/// Stores the turns of a session, with `per_prompt` of the calls for each.
+pub(super) fn store(
+    bulk: &mut Bulk<'_>,
+    session: &str,
+    turns: &[Spoken],
+    calls: Vec<NewObservation<'_>>,
+    per_prompt: usize,
+) -> Result<()> {
+    let batch = Batch { turns: turns.iter().map(Spoken::turn).collect(), ..Batch::default() };
+    if let Some(stored) = bulk.plain().session(session)? {
+        bulk.plain().ingest(&stored, &Cursor::default(), &batch, &AsItIs, stored.created_at)?;
+    }
+    let mut calls = calls.into_iter();
+    let past = turns
+        .iter()
+        .map(|turn| PastTurn {
+            prompt: Some(PastPrompt { id: &turn.id, text: &turn.prompt, at: Millis(turn.at) }),
+            calls: calls.by_ref().take(per_prompt).collect(),
+        })
+        .collect();
+    bulk.take_in_past(session, past, 0)?;
+    bulk.link_replies(session)?;
+    Ok(())
+}
+
+/// Stores text as it is: there is nothing private in it.
+struct AsItIs;
+
+impl Clean for AsItIs {
+    fn said(&self, text: &str) -> String {
+        text.to_owned()
+    }
+
+    fn leaves_open(&self, _: &str) -> bool {
+        false
+    }
+
+    fn reopened(&self, text: &str) -> String {
+        text.to_owned()
+    }
+
+    fn detail(&self, _: DetailKind, text: &str) -> String {
+        text.to_owned()
+    }
+
+    fn skeleton(&self, work: &Work) -> String {
+        work.asked.chars().take(120).collect()
+    }
+}
