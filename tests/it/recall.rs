@@ -175,12 +175,83 @@ fn what_is_forgotten_leaves_no_term_of_its_replies() {
     assert_eq!(first(&sandbox, &["dirigibles"])["id"], "P1");
     assert_ne!(holding(&sandbox.data_dir(), "dirig"), none);
     assert_eq!(memory(&sandbox, &["forget", "P1", "--yes"]).status, Some(0));
-    for gone in ["zanzibar", "dirig", "rainy"] {
+    // An index writes of a word what differs from the word before it.
+    for gone in ["zanzibar", "anzibar", "dirig", "irigibl", "rainy", "ainy"] {
         assert_eq!(holding(&sandbox.data_dir(), gone), none, "{gone}");
     }
+    assert_eq!(
+        indexed(&sandbox, &["zanzibar", "dirig", "dirigible", "raini", "rainy", "season", "seasons"]),
+        none_of()
+    );
+    assert_ne!(indexed(&sandbox, &["kilimanjaro"]), none_of());
     assert_eq!(first(&sandbox, &["kilimanjaro"])["id"], "P2");
     assert_eq!(memory(&sandbox, &["forget", "--session", "aaaa", "--yes"]).status, Some(0));
     assert_eq!(holding(&sandbox.data_dir(), "kilimanjar"), none);
+    assert_eq!(indexed(&sandbox, &["kilimanjaro", "home", "past"]), none_of());
+}
+
+fn none_of() -> Vec<String> {
+    Vec::new()
+}
+
+/// Returns those of some terms that a full-text index has, with the index.
+fn indexed(sandbox: &Sandbox, terms: &[&str]) -> Vec<String> {
+    let database = rusqlite::Connection::open(sandbox.data_dir().join("longhaul.db")).unwrap();
+    let sql = "SELECT name FROM sqlite_schema WHERE sql LIKE '%USING fts5%'";
+    let mut statement = database.prepare(sql).unwrap();
+    let tables: Vec<String> = statement.query_map([], |row| row.get(0)).unwrap().collect::<Result<_, _>>().unwrap();
+    assert!(tables.iter().any(|table| table == "passage_terms"), "{tables:?}");
+    let mut found = Vec::new();
+    for table in tables {
+        let sql = format!("CREATE VIRTUAL TABLE temp.{table}_terms USING fts5vocab(main, {table}, row)");
+        database.execute_batch(&sql).unwrap();
+        for term in terms {
+            let sql = format!("SELECT 1 FROM temp.{table}_terms WHERE term = ?1");
+            if database.prepare(&sql).unwrap().exists([term]).unwrap() {
+                found.push(format!("{table}: {term}"));
+            }
+        }
+    }
+    found
+}
+
+/// Long text is longer than an argument may be, so this is as long as one may be.
+#[test]
+fn any_text_is_a_query() {
+    let sandbox = remembering();
+    let words = (0..15_000).map(|n| format!("w{n:x}q")).collect::<Vec<_>>().join(" ");
+    for typed in
+        ["\"importer", "importer AND OR NOT (", "😀 importer", "“importer„", "importer \u{202e}\u{300}", "* importer"]
+    {
+        assert_eq!(first(&sandbox, &[typed])["title"], "why does the importer stall?", "{typed}");
+    }
+    for typed in [words.as_str(), "AND OR NOT", "\"", "😀", "+ - *", "NEAR(", "'; --"] {
+        let found = memory(&sandbox, &["search", "--", typed]);
+        assert!(matches!(found.status, Some(0 | 1)), "{found:?}");
+        assert!(!found.stderr.contains("SQL") && !found.stderr.contains("fts5"), "{found:?}");
+    }
+}
+
+#[test]
+fn a_question_names_a_person_and_a_day() {
+    let sandbox = sandbox();
+    for (id, day) in [("aaaa-1111", "2023-05-08"), ("bbbb-2222", "2023-08-20")] {
+        let mut past = Past::new(&sandbox, id);
+        let mut say = |kind: &str, text: &str, minute: u32| {
+            let more = json!({ "timestamp": format!("{day}T10:{minute:02}:00.000Z"), "origin": { "kind": "human" } });
+            past.write(kind, json!(text), more);
+        };
+        say("user", "Ingrid: I went to a support group yesterday and it was so powerful.", 1);
+        say("assistant", "Kwame: That is great, Ingrid! What did you take away from it?", 2);
+        say("user", "Ingrid: That I want to buy a telescope.", 3);
+        say("assistant", "Kwame: Do it!", 4);
+    }
+    import(&sandbox);
+    let found = first(&sandbox, &["Which support group did Ingrid go to in May 2023?"]);
+    assert_eq!(found["session_id"], "aaaa-1111", "{found}");
+    let found = first(&sandbox, &["Which support group did Ingrid go to on 19 August 2023?"]);
+    assert_eq!((&found["session_id"], &found["prompt_number"]), (&json!("bbbb-2222"), &json!(1)), "{found}");
+    assert_eq!(first(&sandbox, &["what has Ingrid bought"])["prompt_number"], 2);
 }
 
 #[test]

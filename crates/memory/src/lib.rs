@@ -34,8 +34,8 @@ pub use crate::page::{Page, PageInput, PageLine, PageSummary, page};
 pub use crate::query::{Query, Term};
 pub use crate::recall::{
     Answer, AnswerLimits, AnswerLine, AnswerPassage, AnswerSession, FIRST_RESULTS, Field, FoundPassage, LinePart, Look,
-    Looker, MarkedText, MeaningScale, PassageKind, Spot, WEIGHTS, WantedTerm, Weights, WordMarker, WordMatch, amends,
-    common_terms, decides, keep_among_first, spelled_like, wanted_terms,
+    Looker, MarkedText, MeaningScale, NamedDate, PassageKind, Spot, Subject, Subjects, WEIGHTS, WantedTerm, Weights,
+    WordMarker, WordMatch, amends, common_terms, dates_in, decides, keep_among_first, spelled_like, wanted_terms,
 };
 pub use crate::redact::redact;
 pub use crate::skip::{is_skipped, matches};

@@ -3,20 +3,24 @@
 mod amends;
 mod answer;
 mod answer_text;
+mod dates;
 mod excerpt;
 mod looking;
 mod marked_text;
 mod matched_words;
 mod similarity;
+mod subject;
 mod wanted;
 mod weights;
 
 pub use self::amends::{amends, decides};
 pub use self::answer::{Answer, AnswerLimits, AnswerPassage, AnswerSession, FoundPassage, PassageKind};
 pub use self::answer_text::{AnswerLine, LinePart};
+pub use self::dates::{NamedDate, dates_in};
 pub use self::looking::{Field, Look, Looker, Spot};
 pub use self::marked_text::MarkedText;
 pub use self::matched_words::{WordMarker, WordMatch};
 pub use self::similarity::{FIRST_RESULTS, MeaningScale, keep_among_first};
+pub use self::subject::{Subject, Subjects};
 pub use self::wanted::{WantedTerm, common_terms, spelled_like, wanted_terms};
 pub use self::weights::{WEIGHTS, Weights};

@@ -1,19 +1,24 @@
 //! A memory from before the index of passages: searched as before, indexed in the background, then searched anew.
 
+use std::collections::HashSet;
 use std::path::Path;
+use std::process::Stdio;
+use std::time::Duration;
 
 use rusqlite::Connection;
 use serde_json::json;
 
 use super::{first, memory, sandbox};
+use crate::dice::Dice;
 use crate::poll;
 use crate::sandbox::{Outcome, Sandbox, payload};
+use crate::small_disk::Small;
 
 /// How many prompts the old memory has.
 const PROMPTS: i64 = 900;
 
 /// The schema of the version before the index.
-const OLD_SCHEMA: [&str; 10] = [
+const OLD_SCHEMA: [&str; 11] = [
     include_str!("../../../crates/store/src/migrations/1_bookmarks.sql"),
     include_str!("../../../crates/store/src/migrations/2_agents.sql"),
     include_str!("../../../crates/store/src/migrations/3_context.sql"),
@@ -24,6 +29,7 @@ const OLD_SCHEMA: [&str; 10] = [
     include_str!("../../../crates/store/src/migrations/8_bridge.sql"),
     include_str!("../../../crates/store/src/migrations/9_moved_in.sql"),
     include_str!("../../../crates/store/src/migrations/10_pending_replies.sql"),
+    include_str!("../../../crates/store/src/migrations/11_prompts_by_id.sql"),
 ];
 
 /// Writes a memory as the version before had it: a session whose replies no index has.
@@ -33,7 +39,7 @@ fn old_memory(sandbox: &Sandbox) {
     database.pragma_update(None, "auto_vacuum", "incremental").unwrap();
     database.pragma_update(None, "journal_mode", "wal").unwrap();
     OLD_SCHEMA.iter().for_each(|step| database.execute_batch(step).unwrap());
-    database.pragma_update(None, "user_version", 10).unwrap();
+    database.pragma_update(None, "user_version", 11).unwrap();
     let project = sandbox.project();
     let project = project.to_str().unwrap();
     database.execute("INSERT INTO projects (project_key, name) VALUES (?1, 'project')", [project]).unwrap();
@@ -90,6 +96,86 @@ fn an_old_memory_is_searched_as_before_and_then_by_its_replies() {
     let sql = "SELECT count(*) FROM sqlite_schema WHERE name LIKE '%\\_words%' ESCAPE '\\'";
     assert_eq!(database.query_row(sql, [], |row| row.get::<_, i64>(0)).unwrap(), 0, "the old indexes are gone");
     assert_eq!(sandbox.longhaul(&["doctor"]).stdout.find("search index is built"), None);
+}
+
+/// Returns how many records the index has of those that were there before it.
+fn done(sandbox: &Sandbox) -> (u64, bool) {
+    let index = memory(sandbox, &["stats", "--json"]).json()["search_index"].clone();
+    (index["done"].as_u64().unwrap(), index["complete"] == true)
+}
+
+/// Checks that the index has everything once, and that the old one is gone.
+#[track_caller]
+fn check_moved(sandbox: &Sandbox) {
+    assert!(done(sandbox).1);
+    assert_eq!(first(sandbox, &["exchange rates"])["id"], "P77");
+    let found = memory(sandbox, &["search", "--json", "--limit", "1000", "+question"]).json();
+    let ids: HashSet<String> = found.as_array().unwrap().iter().map(|hit| hit["id"].to_string()).collect();
+    assert_eq!((ids.len(), found.as_array().unwrap().len()), (899, 899));
+    let database = open(&sandbox.data_dir().join("longhaul.db"));
+    let sql = "INSERT INTO passage_terms (passage_terms) VALUES ('integrity-check')";
+    database.execute(sql, []).unwrap();
+    let sql = "SELECT count(*) FROM sqlite_schema WHERE name LIKE '%\\_words%' ESCAPE '\\'";
+    assert_eq!(database.query_row(sql, [], |row| row.get::<_, i64>(0)).unwrap(), 0, "the old indexes are gone");
+}
+
+#[test]
+fn killed_at_any_moment_the_building_goes_on() {
+    let sandbox = sandbox();
+    old_memory(&sandbox);
+    let mut dice = Dice(17);
+    let mut last = 0;
+    let mut kills = 0;
+    loop {
+        let mut child =
+            sandbox.executable("longhaul").args(["memory", "upkeep"]).stdout(Stdio::null()).spawn().unwrap();
+        // The moment is what is tried here, so it is left to chance and not waited for.
+        std::thread::sleep(Duration::from_micros(dice.roll(60_000)));
+        child.kill().unwrap();
+        let has_ended = child.wait().unwrap().success();
+        let (now, is_complete) = done(&sandbox);
+        assert!(now >= last, "{last} records were in the index, and now {now}");
+        if !is_complete {
+            // Searched as before, all of the time.
+            assert_eq!(first(&sandbox, &["importer stall"])["id"], "P77");
+        }
+        (last, kills) = (now, kills + 1);
+        if has_ended || is_complete || kills == 40 {
+            break;
+        }
+    }
+    assert_eq!(memory(&sandbox, &["upkeep"]).status, Some(0));
+    check_moved(&sandbox);
+}
+
+#[test]
+fn a_full_disk_delays_the_building_and_loses_nothing() {
+    let sandbox = sandbox();
+    let data = sandbox.data_dir();
+    let Some(small) = Small::mount(&sandbox, &data, "64m") else { return };
+    old_memory(&sandbox);
+    assert_eq!(first(&sandbox, &["importer stall"])["id"], "P77");
+    // Room for some of it, and then for no more.
+    let used = fs_used(&data);
+    for room in [0, 96, 512] {
+        small.remount(&sandbox, &format!("size={}k", used / 1024 + 64 + room));
+        let upkeep = memory(&sandbox, &["upkeep"]);
+        if upkeep.status != Some(0) {
+            assert!(upkeep.stderr.contains("full") || upkeep.stderr.contains("space"), "{upkeep:?}");
+        }
+        let (_, is_complete) = done(&sandbox);
+        let asked = if is_complete { "exchange rates" } else { "importer stall" };
+        assert_eq!(first(&sandbox, &[asked])["id"], "P77", "with {room} KB of room");
+    }
+    small.remount(&sandbox, "size=64m");
+    assert_eq!(memory(&sandbox, &["upkeep"]).status, Some(0));
+    check_moved(&sandbox);
+}
+
+/// Returns the bytes of the files in a folder.
+fn fs_used(folder: &Path) -> u64 {
+    let entries = std::fs::read_dir(folder).unwrap().flatten();
+    entries.filter_map(|entry| entry.metadata().ok()).filter(|file| file.is_file()).map(|file| file.len()).sum()
 }
 
 #[test]

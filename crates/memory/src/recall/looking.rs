@@ -2,6 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
+use super::dates::NamedDate;
 use super::wanted::WantedTerm;
 use super::weights::WEIGHTS;
 use crate::terms::{Form, Language, fold, split};
@@ -71,6 +72,8 @@ pub struct Looker {
     prefixes: Vec<(String, usize)>,
     /// How the forms begin: no other word can have one of them as its stem.
     beginnings: HashSet<[u8; 2]>,
+    /// Days, months and years that the query names.
+    pub dates: Vec<NamedDate>,
     /// Words that have been stemmed.
     stems: HashMap<(Language, String), Option<usize>>,
 }
@@ -84,6 +87,7 @@ impl Looker {
             forms: HashMap::new(),
             prefixes: Vec::new(),
             beginnings: HashSet::new(),
+            dates: Vec::new(),
             stems: HashMap::new(),
         };
         for (index, (term, rarity)) in terms.into_iter().enumerate() {

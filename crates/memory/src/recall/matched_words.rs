@@ -104,7 +104,7 @@ impl WordMarker {
         let mut is_changed = false;
         for index in missing.take(MOST_CORRECTED).collect::<Vec<_>>() {
             let term = &self.terms[index];
-            let like = spelled_like(&term.forms[0]);
+            let like = spelled_like(&term.forms[0]).concat();
             let spelled = WantedTerm { exact: like.len(), forms: like, ..term.clone() };
             let stems = term.forms.iter().filter(|form| form.chars().count() >= SHORTEST_BEGINNING);
             let begun = stems.min_by_key(|form| form.len()).map(|form| WantedTerm {

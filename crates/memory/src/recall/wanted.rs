@@ -120,30 +120,31 @@ impl Gathered {
     }
 }
 
-/// Returns the words that one typing error makes of another: two letters exchanged, one too many, one missing or wrong.
-///
-/// Exchanged letters come first: they are the commonest error.
-pub fn spelled_like(word: &str) -> Vec<String> {
+/// Returns the words that one typing error makes of another, in two groups: first those by two letters exchanged or one too
+/// many, which are few; then those by a letter missing or wrong, which are hundreds.
+pub fn spelled_like(word: &str) -> [Vec<String>; 2] {
     let letters: Vec<char> = word.chars().collect();
     // A short word is like too many others, and a number is not a typing error.
     if !(5..=24).contains(&letters.len()) || !word.bytes().all(|byte| byte.is_ascii_lowercase()) {
-        return Vec::new();
+        return [Vec::new(), Vec::new()];
     }
     let join = |parts: [&[char]; 3]| parts.concat().into_iter().collect::<String>();
-    let mut words = Vec::new();
+    let (mut few, mut many) = (Vec::new(), Vec::new());
     for at in 0..letters.len() - 1 {
-        words.push(join([&letters[..at], &[letters[at + 1], letters[at]], &letters[at + 2..]]));
+        few.push(join([&letters[..at], &[letters[at + 1], letters[at]], &letters[at + 2..]]));
     }
     for at in 0..letters.len() {
-        words.push(join([&letters[..at], &[], &letters[at + 1..]]));
+        few.push(join([&letters[..at], &[], &letters[at + 1..]]));
     }
     for at in 0..=letters.len() {
-        words.extend(LETTERS.chars().map(|letter| join([&letters[..at], &[letter], &letters[at..]])));
+        many.extend(LETTERS.chars().map(|letter| join([&letters[..at], &[letter], &letters[at..]])));
     }
     for at in 0..letters.len() {
-        words.extend(LETTERS.chars().map(|letter| join([&letters[..at], &[letter], &letters[at + 1..]])));
+        many.extend(LETTERS.chars().map(|letter| join([&letters[..at], &[letter], &letters[at + 1..]])));
     }
     let mut seen = std::collections::HashSet::new();
-    words.retain(|one| one != word && seen.insert(one.clone()));
-    words
+    [few, many].map(|mut words| {
+        words.retain(|one| one != word && seen.insert(one.clone()));
+        words
+    })
 }

@@ -47,10 +47,20 @@ pub struct Weights {
     pub written_summary: f64,
     /// What the newest passage has ahead of the oldest.
     pub newer: f64,
-    /// Of two passages about the same, the newer comes first where its score is at least this share of the other's.
+    /// What a record of a day, month or year that the query names has ahead of others: what happened then was said then.
+    pub dated: f64,
+    /// Of two passages that have the same of the query, the newer comes first where its score is at least this share of
+    /// the other's.
     pub same_answer: f64,
-    /// The same where the newer one says that something was decided anew.
+    /// The same where the newer one says that something was decided anew. A hint from a list of words, so a gentle one.
     pub amended_answer: f64,
+    /// The same where both are about the same subject, whatever was asked.
+    pub same_subject_answer: f64,
+    /// The same where they are, and the newer one says that something was decided anew: an amendment names what it changes
+    /// and need not repeat the words of the question.
+    pub amended_subject_answer: f64,
+    /// How much two passages share that are about the same subject.
+    pub same_subject: f64,
     /// How much of what either of two passages has of the query both must have to be about the same.
     pub same_question: f64,
     /// What a passage without any word of the query gets of its neighbours' scores, in proportion to others.
@@ -93,8 +103,12 @@ pub const WEIGHTS: Weights = Weights {
     summary: 0.45,
     written_summary: 0.95,
     newer: 0.06,
+    dated: 0.3,
     same_answer: 0.9,
-    amended_answer: 0.4,
+    amended_answer: 0.75,
+    same_subject_answer: 0.7,
+    amended_subject_answer: 0.2,
+    same_subject: 0.2,
     same_question: 0.45,
     silent_neighbour: 0.5,
     spread: 0.04,

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use longhaul_memory::{Look, Looker, WEIGHTS, amends};
+use longhaul_memory::{Look, Looker, NamedDate, Subject, Subjects, WEIGHTS, amends};
 use rusqlite::Connection;
 
 use super::candidate::Candidate;
@@ -13,7 +13,7 @@ use crate::What;
 const WITH_NEIGHBOURS: usize = 16;
 
 /// How many of the best are compared with each other for which is newer.
-const COMPARED: usize = 12;
+const COMPARED: usize = 16;
 
 /// What somebody asks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -71,6 +71,7 @@ pub(super) fn rank(
 pub(super) fn arrange(mut ranked: Vec<Ranked>, looker: &Looker) -> Vec<Ranked> {
     add_shares(&mut ranked);
     prefer_newer(&mut ranked);
+    prefer_dates(&mut ranked, &looker.dates);
     sort(&mut ranked);
     ranked.retain(|one| one.score > 0.0);
     fold(&mut ranked);
@@ -141,6 +142,14 @@ fn prefer_newer(ranked: &mut [Ranked]) {
     }
 }
 
+/// Prefers what is of a time that the query names.
+fn prefer_dates(ranked: &mut [Ranked], dates: &[NamedDate]) {
+    for ranked in ranked {
+        let close = dates.iter().map(|date| date.closeness(ranked.one.at)).fold(0.0, f64::max);
+        ranked.score *= 1.0 + WEIGHTS.dated * close;
+    }
+}
+
 /// Drops what says the same as something before it.
 fn fold(ranked: &mut Vec<Ranked>) {
     let mut seen = HashSet::new();
@@ -150,6 +159,10 @@ fn fold(ranked: &mut Vec<Ranked>) {
 /// Puts, of two passages about the same that answer about as well, the newer one first.
 fn put_newer_first(ranked: &mut [Ranked], looker: &Looker) {
     let compared = ranked.len().min(COMPARED);
+    let subject = |ranked: &Ranked| Subject::of(ranked.one.fields.iter().map(|(text, _)| text.as_str()));
+    let subjects = Subjects::new(ranked[..compared].iter().map(subject).collect());
+    // Where each of them stood before anything was moved.
+    let mut places: Vec<usize> = (0..compared).collect();
     for later in 1..compared {
         let newer = &ranked[later];
         // A tool's output decides nothing.
@@ -157,21 +170,34 @@ fn put_newer_first(ranked: &mut [Ranked], looker: &Looker) {
             continue;
         }
         let says_so = newer.one.fields.iter().any(|(text, _)| amends(text));
-        let overtaken = |older: &Ranked| newer.one.at > older.one.at && is_same_question(older, newer, looker);
+        let enough = |(earlier, older): (usize, &Ranked)| {
+            let is_other = newer.one.at > older.one.at && newer.one.session != older.one.session;
+            let by_subject = subjects.likeness(places[earlier], places[later]) >= WEIGHTS.same_subject;
+            let by_question = is_same_question(older, newer, looker);
+            match (is_other, by_subject, by_question, says_so) {
+                (true, true, _, true) => Some(WEIGHTS.amended_subject_answer),
+                (true, true, _, false) => Some(WEIGHTS.same_subject_answer),
+                (true, false, true, true) => Some(WEIGHTS.amended_answer),
+                (true, false, true, false) => Some(WEIGHTS.same_answer),
+                (false, ..) | (true, false, false, _) => None,
+            }
+        };
         // Whoever amends what a session decided answers the question that the session began with, too.
-        let sessions: HashSet<Option<i64>> = ranked[..compared]
+        let amended: HashMap<Option<i64>, f64> = ranked[..compared]
             .iter()
-            .filter(|older| says_so && overtaken(older))
-            .map(|older| older.one.session)
+            .enumerate()
+            .filter(|_| says_so)
+            .filter_map(|one| Some((one.1.one.session, enough(one)?)))
             .collect();
-        let comes_first = |older: &Ranked| match says_so {
-            true => newer.score >= older.score * WEIGHTS.amended_answer && sessions.contains(&older.one.session),
-            false => newer.score >= older.score * WEIGHTS.same_answer && overtaken(older),
+        let comes_first = |(earlier, older): &(usize, &Ranked)| {
+            let enough = enough((*earlier, older)).or_else(|| amended.get(&older.one.session).copied());
+            enough.is_some_and(|share| newer.score >= older.score * share)
         };
         // What stands between them, of its own session or about something else, does not keep it from overtaking.
-        let Some(first) = (0..later).find(|earlier| comes_first(&ranked[*earlier])) else { continue };
+        let Some((first, _)) = ranked[..later].iter().enumerate().find(comes_first) else { continue };
         ranked[first].is_older = true;
         ranked[first..=later].rotate_right(1);
+        places[first..=later].rotate_right(1);
     }
 }
 
@@ -179,7 +205,7 @@ fn is_same_question(a: &Ranked, b: &Ranked, looker: &Looker) -> bool {
     let both: Vec<bool> = a.look.has.iter().zip(&b.look.has).map(|(a, b)| *a && *b).collect();
     let any: Vec<bool> = a.look.has.iter().zip(&b.look.has).map(|(a, b)| *a || *b).collect();
     let shared = looker.share(&both);
-    a.one.session != b.one.session && shared > 0.0 && shared >= WEIGHTS.same_question * looker.share(&any)
+    shared > 0.0 && shared >= WEIGHTS.same_question * looker.share(&any)
 }
 
 /// Lets other sessions be seen: every further record of a session counts for less.

@@ -9,7 +9,9 @@ use longhaul_memory::{WEIGHTS, WantedTerm, spelled_like};
 use rusqlite::Connection;
 
 use super::expression::Strict;
+use super::index::table;
 use super::key::{Key, range};
+use crate::What;
 
 /// How many rows all terms of a query read together.
 const ROWS: usize = 24_000;
@@ -17,11 +19,17 @@ const ROWS: usize = 24_000;
 /// How many of them one term reads, at least and at most.
 const ROWS_OF_TERM: (usize, usize) = (300, 3_000);
 
+/// How many of a hundred candidates need not be passages: they weigh less, and there are many more of them.
+const OTHERS: usize = 40;
+
 /// How many words that are nowhere are corrected; each is looked up in hundreds of forms.
 const MOST_CORRECTED: usize = 2;
 
 /// A longer query is a quotation: its words are as they are.
 const CORRECTED_AMONG: usize = 12;
+
+/// Among more words than this, only the commonest typing errors are corrected.
+const LOOKED_FOR_CLOSELY: usize = 4;
 
 /// A shorter word is the beginning of too many others.
 const SHORTEST_BEGINNING: usize = 4;
@@ -36,10 +44,27 @@ pub(super) struct Postings {
     pub(super) unknown: Vec<String>,
 }
 
-/// A term's records.
+/// The records that have a term, of one class: passages, or everything else.
+#[derive(Default)]
 struct List {
     keys: Vec<Key>,
+    /// Whether there may be more.
     is_cut: bool,
+}
+
+/// The records that have a term.
+///
+/// Passages are read apart from the others: a word that tools print a thousand times may be in few conversations.
+#[derive(Default)]
+struct Lists {
+    passages: List,
+    others: List,
+}
+
+impl Lists {
+    fn is_empty(&self) -> bool {
+        self.passages.keys.is_empty() && self.others.keys.is_empty()
+    }
 }
 
 /// Reads the records of the wanted terms.
@@ -50,91 +75,148 @@ pub(super) fn read(
     records: f64,
     most: usize,
 ) -> rusqlite::Result<Postings> {
-    let scope = strict.expression(None, None);
-    let range = range(strict.project, None);
     let limit = (ROWS / wanted.len().max(1)).clamp(ROWS_OF_TERM.0, ROWS_OF_TERM.1);
-    let index = Index { connection, strict, scope: &scope, range };
+    let scope = strict.expression(None, None);
+    let index =
+        Index { connection, strict, scope: &scope, wanted: wanted.len(), limit, last: LastIds::read(connection)? };
     let (mut terms, mut lists, mut unknown) = (Vec::new(), Vec::new(), Vec::new());
     for term in wanted {
         let mut term = term.clone();
-        let mut list = index.list(&term, limit)?;
-        if list.keys.is_empty() && term.is_word && wanted.len() <= CORRECTED_AMONG && unknown.len() < MOST_CORRECTED {
+        let mut list = index.lists(&term)?;
+        if list.is_empty() && term.is_word && wanted.len() <= CORRECTED_AMONG && unknown.len() < MOST_CORRECTED {
             unknown.push(term.forms[0].clone());
-            list = index.correct(&mut term, limit)?;
+            list = index.correct(&mut term)?;
         }
         terms.push(term);
         lists.push(list);
     }
-    let rarity: Vec<f64> = lists.iter().map(|list| rarity(list, limit, records)).collect();
-    let best = select(&lists, &terms, &rarity, most);
-    Ok(Postings { terms: terms.into_iter().zip(rarity).collect(), records: best, unknown })
+    let rarity: Vec<f64> = lists.iter().map(|list| rarity(index.having(list, records), records)).collect();
+    let weights: Vec<f64> = rarity.iter().zip(&terms).map(|(rarity, term)| rarity * term.weight).collect();
+    let mut passages = select(lists.iter().map(|lists| &lists.passages), &weights);
+    let mut others = select(lists.iter().map(|lists| &lists.others), &weights);
+    // What the one class does not need, the other may have.
+    let for_others = (most * OTHERS / 100).max(most.saturating_sub(passages.len()));
+    others.truncate(for_others);
+    passages.truncate(most - others.len());
+    passages.append(&mut others);
+    Ok(Postings { terms: terms.into_iter().zip(rarity).collect(), records: passages, unknown })
 }
 
-/// Returns how rare a term is among the records.
-fn rarity(list: &List, limit: usize, records: f64) -> f64 {
-    // Where the list was cut, the term has at least so many; how many more does not matter for a common word.
-    let having = if list.is_cut { (limit as f64 * 2.0).max(records / 8.0) } else { list.keys.len() as f64 };
+/// Returns how rare a term is that so many records have.
+fn rarity(having: f64, records: f64) -> f64 {
     let records = records.max(having);
     (1.0 + (records - having + 0.5) / (having + 0.5)).ln()
 }
 
-/// Returns the records whose terms weigh most together.
-fn select(lists: &[List], terms: &[WantedTerm], rarity: &[f64], most: usize) -> Vec<Key> {
-    let mut order: Vec<usize> = (0..lists.len()).filter(|index| !lists[*index].keys.is_empty()).collect();
-    order.sort_by(|a, b| rarity[*b].total_cmp(&rarity[*a]));
-    let selects_any = order.iter().any(|index| !lists[*index].is_cut);
-    let mut weights: HashMap<Key, f64> = HashMap::new();
-    for (place, index) in order.iter().enumerate() {
-        let list = &lists[*index];
-        let weight = rarity[*index] * terms[*index].weight;
+/// Returns the records whose terms weigh most together, the best first.
+fn select<'l>(lists: impl Iterator<Item = &'l List>, weights: &[f64]) -> Vec<Key> {
+    let mut order: Vec<(&List, f64)> =
+        lists.zip(weights.iter().copied()).filter(|(list, _)| !list.keys.is_empty()).collect();
+    order.sort_by(|a, b| b.1.total_cmp(&a.1));
+    let selects_any = order.iter().any(|(list, _)| !list.is_cut);
+    let mut sums: HashMap<Key, f64> = HashMap::new();
+    for (place, (list, weight)) in order.iter().enumerate() {
         // Where every word is common, the rarest of them selects.
         let selects = !list.is_cut || (!selects_any && place == 0);
         for key in &list.keys {
             if selects {
-                *weights.entry(*key).or_default() += weight;
-            } else if let Some(sum) = weights.get_mut(key) {
+                *sums.entry(*key).or_default() += weight;
+            } else if let Some(sum) = sums.get_mut(key) {
                 *sum += weight;
             }
         }
     }
-    let mut best: Vec<(Key, f64)> = weights.into_iter().collect();
+    let mut best: Vec<(Key, f64)> = sums.into_iter().collect();
     best.sort_by(|a, b| b.1.total_cmp(&a.1).then_with(|| b.0.cmp(&a.0)));
-    best.truncate(most);
     best.into_iter().map(|(key, _)| key).collect()
+}
+
+/// The last ids that were given, by which the records that a cut list leaves out are estimated.
+struct LastIds {
+    prompt: i64,
+    observation: i64,
+}
+
+impl LastIds {
+    fn read(connection: &Connection) -> rusqlite::Result<Self> {
+        let last = |what: What| {
+            let sql = format!("SELECT coalesce(max(id), 0) FROM {}", table(what));
+            connection.prepare_cached(&sql)?.query_row([], |row| row.get(0))
+        };
+        Ok(Self { prompt: last(What::Prompt)?, observation: last(What::Observation)? })
+    }
 }
 
 struct Index<'a> {
     connection: &'a Connection,
     strict: &'a Strict<'a>,
     scope: &'a str,
-    range: (i64, i64),
+    /// How many terms are wanted.
+    wanted: usize,
+    /// How many rows of a class are read for a term.
+    limit: usize,
+    last: LastIds,
 }
 
 impl Index<'_> {
-    fn list(&self, term: &WantedTerm, limit: usize) -> rusqlite::Result<List> {
+    fn lists(&self, term: &WantedTerm) -> rusqlite::Result<Lists> {
         let star = if term.is_prefix { "*" } else { "" };
         let any: Vec<String> = term.forms.iter().map(|form| format!("\"{form}\"{star}")).collect();
-        self.read(&any.join(" OR "), limit)
+        let any = any.join(" OR ");
+        let project = self.strict.project;
+        let (keys, is_cut) = self.read(&any, self.scope, range(project, None))?;
+        let (passages, others): (Vec<Key>, Vec<Key>) = keys.into_iter().partition(|key| key.what() == What::Prompt);
+        // Within a project, passages come last.
+        let has_all_others = !is_cut || (project.is_some() && !passages.is_empty());
+        let others = List { keys: others, is_cut: !has_all_others };
+        if !is_cut || has_all_others || !self.strict.takes(What::Prompt) {
+            return Ok(Lists { passages: List { keys: passages, is_cut }, others });
+        }
+        let scope = self.strict.expression(Some(What::Prompt), None);
+        let (keys, is_cut) = self.read(&any, &scope, range(project, Some(What::Prompt)))?;
+        Ok(Lists { passages: List { keys, is_cut }, others })
     }
 
-    fn read(&self, any: &str, limit: usize) -> rusqlite::Result<List> {
-        let keys = rows(self.connection, &self.strict.without_session(and(any, self.scope)), self.range, limit)?;
-        let is_cut = keys.len() == limit;
-        let mut keys: Vec<Key> = keys.into_iter().map(Key::of_row).collect();
+    fn read(&self, any: &str, scope: &str, range: (i64, i64)) -> rusqlite::Result<(Vec<Key>, bool)> {
+        let rows = rows(self.connection, &self.strict.without_session(and(any, scope)), range, self.limit)?;
+        let is_cut = rows.len() == self.limit;
+        let mut keys: Vec<Key> = rows.into_iter().map(Key::of_row).collect();
         // The parts of a record are neighbours.
         keys.dedup();
-        Ok(List { keys, is_cut })
+        Ok((keys, is_cut))
+    }
+
+    /// Returns about how many records have a term.
+    fn having(&self, lists: &Lists, records: f64) -> f64 {
+        self.estimate(&lists.passages, self.last.prompt, records)
+            + self.estimate(&lists.others, self.last.observation, records)
+    }
+
+    fn estimate(&self, list: &List, last: i64, records: f64) -> f64 {
+        let read = list.keys.len() as f64;
+        match (list.keys.last(), self.strict.project) {
+            (Some(oldest), Some(_)) if list.is_cut => {
+                // Ids are given in order, so what was read covers this share of the time.
+                let share = (last - oldest.id() + 1).max(1) as f64 / last.max(1) as f64;
+                read / share.min(1.0)
+            }
+            // Across projects, rows are not in the order of time.
+            (Some(_), None) if list.is_cut => (read * 2.0).max(records / 8.0),
+            _ => read,
+        }
     }
 
     /// Looks for words that a typing error may have made this one of, then for words that begin so.
-    fn correct(&self, term: &mut WantedTerm, limit: usize) -> rusqlite::Result<List> {
-        let like = spelled_like(&term.forms[0]);
-        if !like.is_empty() {
+    fn correct(&self, term: &mut WantedTerm) -> rusqlite::Result<Lists> {
+        let [few, many] = spelled_like(&term.forms[0]);
+        // Hundreds of words to look up are worth it only where few others say what is meant.
+        let many = if self.wanted <= LOOKED_FOR_CLOSELY { many } else { Vec::new() };
+        for like in [few, many].into_iter().filter(|like| !like.is_empty()) {
             // All at once: which of them it is will be seen in the text.
             let meant =
                 WantedTerm { exact: like.len(), forms: like, weight: term.weight * WEIGHTS.corrected, ..term.clone() };
-            let list = self.list(&meant, limit)?;
-            if !list.keys.is_empty() {
+            let list = self.lists(&meant)?;
+            if !list.is_empty() {
                 *term = meant;
                 return Ok(list);
             }
@@ -142,10 +224,10 @@ impl Index<'_> {
         // The stem begins compounds, too.
         let stems = term.forms.iter().filter(|form| form.chars().count() >= SHORTEST_BEGINNING);
         let Some(beginning) = stems.min_by_key(|form| form.len()).cloned() else {
-            return Ok(List { keys: Vec::new(), is_cut: false });
+            return Ok(Lists::default());
         };
         *term = WantedTerm { forms: vec![beginning], exact: 1, is_prefix: true, ..term.clone() };
-        self.list(term, limit)
+        self.lists(term)
     }
 }
 

@@ -1,7 +1,7 @@
 //! Searching the memory.
 
 use longhaul_core::Millis;
-use longhaul_memory::{Field, Kind, Look, Looker, Query, WEIGHTS, WantedTerm, common_terms, wanted_terms};
+use longhaul_memory::{Field, Kind, Look, Looker, Query, WEIGHTS, WantedTerm, common_terms, dates_in, wanted_terms};
 use rusqlite::{Connection, OptionalExtension};
 
 use super::candidate::Candidate;
@@ -17,6 +17,9 @@ const CANDIDATES: usize = 200;
 
 /// How many are, where all that match are wanted, such as by time.
 const MOST: usize = 1_000;
+
+/// How many prompts of a project are counted. How rare a word is among more hardly changes.
+const COUNTED_PROMPTS: usize = 20_000;
 
 /// So many wanted terms are a question, fewer are words to be found.
 const QUESTION: usize = 3;
@@ -135,6 +138,7 @@ impl Searcher<'_> {
             }
         }
         let asked = if self.wanted.len() < QUESTION { Asked::Words } else { Asked::Question };
+        looker.dates = dates_in(&self.query.query.map(Query::wanted).unwrap_or_default());
         let ranked = rank(self.connection, &mut looker, candidates, self.strict, asked)?;
         let ranked = meaning::join(self.connection, &mut looker, ranked, self.query.near, self.strict)?;
         if self.query.order != Order::Relevance {
@@ -191,14 +195,16 @@ fn every(wanted: &[WantedTerm]) -> String {
     wanted.iter().map(any).collect::<Vec<_>>().join(" AND ")
 }
 
-/// Returns about how many records there are.
+/// Returns about how many records there are, without counting all of them.
 fn records_in(connection: &Connection, project: Option<i64>) -> rusqlite::Result<f64> {
-    let observations: i64 = connection
-        .prepare_cached("SELECT coalesce(sum(observations), 0) FROM projects WHERE ?1 IS NULL OR id = ?1")?
-        .query_row([project], |row| row.get(0))?;
-    let prompts: i64 = connection
-        .prepare_cached("SELECT count(*) FROM user_prompts WHERE ?1 IS NULL OR project_id = ?1")?
-        .query_row([project], |row| row.get(0))?;
+    let count = |sql: &str| connection.prepare_cached(sql)?.query_row([project], |row| row.get::<_, i64>(0));
+    let observations = count("SELECT coalesce(sum(observations), 0) FROM projects WHERE ?1 IS NULL OR id = ?1")?;
+    let prompts = match project {
+        Some(_) => count(&format!(
+            "SELECT count(*) FROM (SELECT 1 FROM user_prompts WHERE project_id = ?1 LIMIT {COUNTED_PROMPTS})"
+        ))?,
+        None => count("SELECT coalesce((SELECT max(id) FROM user_prompts), 0) WHERE ?1 IS NULL")?,
+    };
     Ok((observations + prompts).max(1) as f64)
 }
 

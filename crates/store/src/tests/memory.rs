@@ -1,5 +1,6 @@
 mod forgetting;
 mod moving_in;
+mod recalling;
 mod searching;
 mod upgrade;
 
