@@ -59,6 +59,11 @@ pub struct Weights {
     /// The same where they are, and the newer one says that something was decided anew: an amendment names what it changes
     /// and need not repeat the words of the question.
     pub amended_subject_answer: f64,
+    /// How much of what the older passage has of the query the newer must have, to come first for its subject: a question
+    /// in the words of the older one asks for it.
+    pub same_coverage: f64,
+    /// The same where the newer one says that something was decided anew.
+    pub amended_coverage: f64,
     /// How much two passages share that are about the same subject.
     pub same_subject: f64,
     /// How much of what either of two passages has of the query both must have to be about the same.
@@ -108,6 +113,8 @@ pub const WEIGHTS: Weights = Weights {
     amended_answer: 0.75,
     same_subject_answer: 0.7,
     amended_subject_answer: 0.2,
+    same_coverage: 0.75,
+    amended_coverage: 0.4,
     same_subject: 0.2,
     same_question: 0.45,
     silent_neighbour: 0.5,

@@ -172,7 +172,9 @@ fn put_newer_first(ranked: &mut [Ranked], looker: &Looker) {
         let says_so = newer.one.fields.iter().any(|(text, _)| amends(text));
         let enough = |(earlier, older): (usize, &Ranked)| {
             let is_other = newer.one.at > older.one.at && newer.one.session != older.one.session;
-            let by_subject = subjects.likeness(places[earlier], places[later]) >= WEIGHTS.same_subject;
+            let coverage = if says_so { WEIGHTS.amended_coverage } else { WEIGHTS.same_coverage };
+            let by_subject = newer.look.covered >= coverage * older.look.covered
+                && subjects.likeness(places[earlier], places[later]) >= WEIGHTS.same_subject;
             let by_question = is_same_question(older, newer, looker);
             match (is_other, by_subject, by_question, says_so) {
                 (true, true, _, true) => Some(WEIGHTS.amended_subject_answer),
