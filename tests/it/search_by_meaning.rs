@@ -188,3 +188,14 @@ fn no_byte_of_a_forgotten_vector_is_left() {
     assert!(!is_on_disk(), "the vector of {id} is still in the database");
     assert_eq!(search(&sandbox, &["login broken"]), [Value::Null; 0]);
 }
+
+#[test]
+fn a_question_in_other_words_is_answered_by_its_meaning() {
+    let sandbox = sandbox();
+    with_model(&sandbox);
+    Past::new(&sandbox, "aaaa-1111").prompt("authentication fails").reply("The clock of the server was wrong.");
+    Past::new(&sandbox, "bbbb-2222").prompt("outdated cache entries").reply("Emptied.");
+    import(&sandbox);
+    let answer = sandbox.longhaul(&["memory", "recall", "login broken"]);
+    assert!(answer.stdout.contains("answered: The clock of the server was wrong."), "{answer:?}");
+}

@@ -2,6 +2,7 @@
 
 mod amends;
 mod answer;
+mod answer_choice;
 mod answer_text;
 mod dates;
 mod excerpt;

@@ -3,6 +3,7 @@
 mod find;
 mod host;
 pub mod import;
+mod marked_hits;
 pub mod meaning;
 mod note;
 mod project;
@@ -23,10 +24,11 @@ use longhaul_store::{NewObservation, Reading, Session, Store};
 
 pub use self::find::{BadFilter, Wanted, find};
 pub use self::host::{Host, HostPrompt, Noted};
+pub use self::marked_hits::{marked_hits, marker};
 pub use self::note::ToldCall;
 pub(crate) use self::note::{keep_last_reply, note};
 pub use self::project::{NamedError, folder_of, named_project};
-pub use self::recall::{ANSWER_TOKENS, ANSWER_TOKENS_RANGE, Recall, answer_json, recall};
+pub use self::recall::{ANSWER_TOKENS, ANSWER_TOKENS_RANGE, NoWords, Recall, answer_json, question, recall};
 use self::spool::Notes;
 pub(crate) use self::spool::Spool;
 use crate::handoff::Project;

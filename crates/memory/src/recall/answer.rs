@@ -3,6 +3,7 @@
 use longhaul_core::Millis;
 
 use super::amends::decides;
+use super::answer_choice::{choose, mark_older};
 use super::answer_text;
 use super::excerpt::excerpt;
 use super::marked_text::MarkedText;
@@ -11,19 +12,10 @@ use crate::query::Query;
 use crate::text::clean;
 
 /// A passage with less room than this says nothing, in characters.
-const LEAST_CHARS: usize = 350;
-
-/// How many passages are shown where none answers well.
-const MOST_WEAK: usize = 3;
-
-/// Passages that score less than this share of the best are left out.
-const LEAST_SCORE: f64 = 0.12;
+pub(super) const LEAST_CHARS: usize = 350;
 
 /// Passages with at least this share of the best score answer about as well as it does.
-const AS_GOOD: f64 = 0.6;
-
-/// How many prompts away from a good answer a passage may be to belong to it.
-const BESIDE: i64 = 2;
+pub(super) const AS_GOOD: f64 = 0.6;
 
 /// How much of a text is read, in bytes.
 const READ_BYTES: usize = 24 * 1024;
@@ -57,6 +49,13 @@ pub struct FoundPassage {
     pub is_weak: bool,
     /// Whether a newer one answers the same.
     pub is_older: bool,
+}
+
+impl FoundPassage {
+    /// Returns whether something was decided in it.
+    pub(super) fn decides(&self) -> bool {
+        matches!(self.kind, PassageKind::Note | PassageKind::Decision) || decides(&self.answered)
+    }
 }
 
 /// What a passage is.
@@ -144,6 +143,7 @@ impl Answer {
         let matches: Vec<[Vec<WordMatch>; 2]> =
             texts.iter().map(|[asked, answered]| [marker.matches(asked), marker.matches(answered)]).collect();
         let weights = weights(&marker, &matches);
+        mark_older(&mut chosen, &matches, &weights);
         let mut room = limits.chars;
         loop {
             let shares = shares(&texts[..chosen.len()], room);
@@ -191,42 +191,6 @@ impl Answer {
     pub fn text(&self) -> String {
         answer_text::text(self)
     }
-}
-
-/// Returns the passages that are worth their room.
-fn choose(mut found: Vec<FoundPassage>, limits: AnswerLimits) -> Vec<FoundPassage> {
-    let is_weak = found.first().is_some_and(|best| best.is_weak);
-    let room = (limits.chars / LEAST_CHARS).clamp(1, limits.passages.max(1));
-    let most = if is_weak { room.min(MOST_WEAK) } else { room };
-    let best = found.iter().map(|one| one.score).fold(0.0, f64::max);
-    found.retain(|one| one.score >= best * LEAST_SCORE || one.score == 0.0);
-    // A question to which no answer is known says the least.
-    found.sort_by_key(|one| one.kind == PassageKind::Exchange && one.answered.trim().is_empty());
-    let mut chosen: Vec<FoundPassage> = Vec::new();
-    for one in found {
-        let is_said = |other: &FoundPassage| {
-            let is_same_turn = other.prompt_number == one.prompt_number;
-            let is_told = match one.kind {
-                PassageKind::Work => is_same_turn,
-                PassageKind::Summary => true,
-                PassageKind::Exchange | PassageKind::Note | PassageKind::Decision => false,
-            };
-            is_told && other.session == one.session && other.kind == PassageKind::Exchange
-        };
-        if chosen.len() < most && !chosen.iter().any(is_said) {
-            chosen.push(one);
-        }
-    }
-    let strong: Vec<(Option<String>, i64)> =
-        chosen.iter().filter(|one| !one.is_weak).map(|one| (one.session.clone(), one.prompt_number)).collect();
-    for one in &mut chosen {
-        // An answer stands beside the words of its question, and need not have them.
-        let is_beside = |(session, number): &(Option<String>, i64)| {
-            *session == one.session && (number - one.prompt_number).abs() <= BESIDE
-        };
-        one.is_weak &= !strong.iter().any(is_beside);
-    }
-    chosen
 }
 
 /// Returns a text without control characters and without empty lines.
@@ -291,7 +255,7 @@ fn group(passages: Vec<AnswerPassage>) -> Vec<AnswerSession> {
         let found = &passage.found;
         let is_decision =
             matches!(found.kind, PassageKind::Note | PassageKind::Decision) || decides(&passage.answered.text);
-        let counts = is_decision && !found.is_older && !found.is_weak && found.score >= best * AS_GOOD && best > 0.0;
+        let counts = is_decision && !found.is_weak && found.score >= best * AS_GOOD && best > 0.0;
         let decided = counts.then_some(found.at);
         let known =
             groups.iter_mut().find(|(group, _)| group.session == found.session && group.project == found.project);
@@ -316,7 +280,7 @@ fn group(passages: Vec<AnswerPassage>) -> Vec<AnswerSession> {
     let mut groups: Vec<Option<AnswerSession>> = groups.into_iter().map(|(group, _)| Some(group)).collect();
     let mut sessions: Vec<AnswerSession> = order.into_iter().filter_map(|at| groups[at].take()).collect();
     for session in &mut sessions {
-        session.passages.sort_by(|a, b| (a.found.at, a.found.prompt_number).cmp(&(b.found.at, b.found.prompt_number)));
+        session.passages.sort_by_key(|one| (one.found.at, one.found.prompt_number));
         session.date = session.passages.first().map(|first| first.found.date.clone()).unwrap_or_default();
     }
     sessions

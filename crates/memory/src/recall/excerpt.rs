@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use super::amends::decides;
 use super::marked_text::MarkedText;
 use super::matched_words::WordMatch;
 
@@ -10,6 +11,12 @@ const LONGEST: usize = 320;
 
 /// Stands for what was left out.
 const GAP: &str = " … ";
+
+/// What a sentence that decides something has ahead of others with the same words.
+const DECIDES: f64 = 1.25;
+
+/// What such a sentence weighs without any of the words.
+const LEAST: f64 = 0.001;
 
 /// A sentence or a line.
 struct Sentence {
@@ -21,8 +28,8 @@ struct Sentence {
 
 /// Returns what a text says about the words, in at most `chars` characters.
 ///
-/// Sentences that have the words come first, then those after and before them. A text without any of the words is cut at
-/// its end. `weights` says what each term weighs.
+/// Sentences that have the words come first, then those after and before them. Of a text without any of the words, its
+/// beginning and what it decides are kept. `weights` says what each term weighs.
 pub(super) fn excerpt(text: &str, matches: &[WordMatch], weights: &[f64], chars: usize) -> MarkedText {
     if text.chars().count() <= chars {
         return joined(text, std::slice::from_ref(&(0..text.len())), matches);
@@ -31,8 +38,8 @@ pub(super) fn excerpt(text: &str, matches: &[WordMatch], weights: &[f64], chars:
         sentences(text).into_iter().map(|range| weigh(text, range, matches, weights)).collect();
     let mut order: Vec<usize> = (0..sentences.len()).filter(|at| sentences[*at].weight > 0.0).collect();
     order.sort_by(|a, b| sentences[*b].weight.total_cmp(&sentences[*a].weight));
-    if order.is_empty() {
-        order.extend((!sentences.is_empty()).then_some(0));
+    if matches.is_empty() && !sentences.is_empty() && !order.contains(&0) {
+        order.push(0);
     }
     let Some(best) = order.first().copied() else { return MarkedText::default() };
     let gap = GAP.chars().count();
@@ -150,7 +157,9 @@ fn weigh(text: &str, range: Range<usize>, matches: &[WordMatch], weights: &[f64]
     terms.dedup();
     let weight: f64 = terms.iter().map(|term| weights.get(*term).copied().unwrap_or_default()).sum();
     // Of two sentences with the same terms, the one that repeats them is about them.
-    Sentence { chars: text[range.clone()].chars().count(), weight: weight + 0.01 * often as f64 * weight, range }
+    let weight = weight * (1.0 + 0.01 * often as f64);
+    let weight = if decides(&text[range.clone()]) { weight * DECIDES + LEAST } else { weight };
+    Sentence { chars: text[range.clone()].chars().count(), weight, range }
 }
 
 /// Joins parts of a text, with a sign wherever something was left out, and marks the words.

@@ -36,6 +36,8 @@ pub struct WordMatch {
 #[derive(Debug)]
 pub struct WordMarker {
     terms: Vec<WantedTerm>,
+    /// The terms as they were typed.
+    typed: Vec<String>,
     looker: Looker,
 }
 
@@ -54,9 +56,15 @@ impl WordMarker {
                     .map(|wanted| WantedTerm { is_prefix: is_prefix(&wanted), ..wanted }),
             );
         }
-        let mut marker = Self { looker: looker(&terms), terms };
+        let typed = terms.iter().map(|term| term.forms[0].clone()).collect();
+        let mut marker = Self { looker: looker(&terms), terms, typed };
         marker.correct(texts);
         marker
+    }
+
+    /// Returns the terms of the query as they were typed, in lower case.
+    pub fn typed(&self) -> impl Iterator<Item = &str> {
+        self.typed.iter().map(String::as_str)
     }
 
     /// Returns what each term weighs before its rarity.
@@ -115,7 +123,8 @@ impl WordMarker {
             });
             let spelled = Some(spelled).filter(|spelled| !spelled.forms.is_empty());
             let meant = [spelled, begun].into_iter().flatten().find(|meant| {
-                let mut alone = Self { looker: looker(std::slice::from_ref(meant)), terms: Vec::new() };
+                let mut alone =
+                    Self { looker: looker(std::slice::from_ref(meant)), terms: Vec::new(), typed: Vec::new() };
                 texts.clone().into_iter().any(|text| !alone.matches(text).is_empty())
             });
             if let Some(meant) = meant {

@@ -42,7 +42,7 @@ fn passages_are_grouped_by_session_and_the_newest_decision_comes_first() {
     P9  14:03  asked: broker again?
       answered: Decided: Mosquitto.
     2026-11-01, session aaaaaaaa:
-    P1  14:03  asked: which broker?
+    P1  14:03 (older: a newer one answers the same)  asked: which broker?
       answered: We decided on RabbitMQ.
     P2  14:03  asked: broker port?
       answered: 5672.
@@ -81,6 +81,15 @@ fn a_passage_without_the_words_is_shown_from_its_beginning() {
     let found = vec![exchange("P1", "a", 1, "?", &reply)];
     let answer = compose("zeppelin", found, AnswerLimits { chars: 400, passages: 3 });
     assert!(answer.passages().next().unwrap().answered.text.starts_with("First this."), "{answer:?}");
+}
+
+#[test]
+fn what_a_reply_decides_is_kept_where_only_the_question_has_the_words() {
+    let reply = "Let me look. ".repeat(60) + "So we decided on Mosquitto. " + &"It goes on. ".repeat(60);
+    let found = vec![exchange("P1", "a", 1, "which broker?", &reply)];
+    let answer = compose("broker", found, AnswerLimits { chars: 400, passages: 3 });
+    let text = &answer.passages().next().unwrap().answered.text;
+    assert!(text.starts_with("Let me look.") && text.contains("So we decided on Mosquitto."), "{text}");
 }
 
 #[test]
@@ -130,6 +139,28 @@ fn work_and_summaries_are_left_out_where_the_passage_says_it() {
 }
 
 #[test]
+fn a_passage_takes_the_place_of_its_summary() {
+    let summary = FoundPassage { kind: PassageKind::Summary, ..exchange("S1", "a", 1, "importer", "done: all") };
+    let found = vec![summary, exchange("P7", "b", 1, "importer", "No."), exchange("P1", "a", 1, "importer?", "Yes.")];
+    assert_eq!(ids(&compose("importer", found, AnswerLimits { chars: 400, passages: 1 })), ["P1"]);
+}
+
+#[test]
+fn of_two_decisions_about_the_same_the_older_one_is_marked() {
+    let marked = |newer: &str, question: &str| {
+        let found = vec![
+            exchange("P9", "b", 9, "the broker for sensors in Leipzig", newer),
+            exchange("P1", "a", 1, "which broker for sensors?", "We decided on RabbitMQ."),
+        ];
+        compose(question, found, LIMITS).passages().map(|one| one.found.is_older).collect::<Vec<_>>()
+    };
+    assert_eq!(marked("Decided: Mosquitto.", "broker of the sensors"), [false, true]);
+    assert_eq!(marked("Mosquitto replaces RabbitMQ.", "broker of the sensors"), [false, true]);
+    assert_eq!(marked("It runs.", "broker of the sensors"), [false, false], "nothing was decided anew");
+    assert_eq!(marked("Decided: Mosquitto.", "broker in Leipzig"), [false, false], "not the same question");
+}
+
+#[test]
 fn a_question_without_an_answer_comes_last() {
     let found =
         vec![exchange("P9", "b", 9, "why does the importer stall?", ""), exchange("P1", "a", 1, "stall", "Lock.")];
@@ -138,9 +169,9 @@ fn a_question_without_an_answer_comes_last() {
 
 #[test]
 fn a_corrected_word_is_marked() {
-    let answer = compose("improter", vec![exchange("P1", "a", 1, "the importer", "works")], LIMITS);
+    let answer = compose("improter", vec![exchange("P1", "a", 1, "the importer, the importer", "works")], LIMITS);
     let passage = answer.passages().next().unwrap();
-    assert_eq!(passage.asked.marks, [4..12]);
+    assert_eq!(passage.asked.marks, [4..12, 18..26]);
 }
 
 #[test]

@@ -43,9 +43,9 @@ fn places_are_right_in_texts_that_are_not_normalised() {
 
 #[test]
 fn marks_are_counted_in_characters_for_other_languages() {
-    let text = MarkedText { text: "é日x importer".to_owned(), marks: vec![7..15] };
-    assert_eq!(text.marks_in_chars(), [[4, 12]]);
-    assert_eq!(text.pieces(), [("é日x ", false), ("importer", true)]);
+    let text = MarkedText { text: "é日x importer, lock".to_owned(), marks: vec![7..15, 17..21] };
+    assert_eq!(text.marks_in_chars(), [[4, 12], [14, 18]]);
+    assert_eq!(text.pieces(), [("é日x ", false), ("importer", true), (", ", false), ("lock", true)]);
 }
 
 proptest! {

@@ -13,7 +13,7 @@ use longhaul_embedding::Vector;
 use longhaul_store::{RecordId, Store, VectorModel};
 
 use self::model_file::ModelFile;
-pub use self::search::{catch_up, search};
+pub use self::search::{catch_up, near, search};
 use crate::worker;
 use crate::{Error, Home};
 

@@ -1,11 +1,11 @@
 //! The answer to a question, made of the best passages: one function for command, MCP server, worker and hook.
 
 use longhaul_core::clock::{date_of, time_of};
-use longhaul_memory::{Answer, AnswerLimits, AnswerPassage, FoundPassage, Kind, MarkedText, PassageKind};
+use longhaul_memory::{Answer, AnswerLimits, AnswerPassage, FoundPassage, Kind, MarkedText, PassageKind, Query};
 use longhaul_store::{Content, Hit, Record, RecordId, Store, StoreError};
 use serde_json::{Value, json};
 
-use super::find::{Wanted, find};
+use super::find::{Wanted, find_with};
 use crate::utc_offset_seconds;
 
 /// How many results of the search are read. More do not fit into an answer.
@@ -34,6 +34,8 @@ pub struct Recall<'a> {
     pub asking_session: Option<&'a str>,
     /// Records that are left out, such as those that were shown before.
     pub without: &'a [RecordId],
+    /// Records that are near in meaning to the question, as [`super::meaning::near`] returns them.
+    pub near: &'a [(RecordId, f32)],
     /// How much the answer may hold.
     pub limits: AnswerLimits,
 }
@@ -42,8 +44,20 @@ impl<'a> Recall<'a> {
     /// Returns a question that may be answered in so many tokens.
     pub fn new(wanted: Wanted, project_key: Option<&'a str>, tokens: usize) -> Self {
         let limits = AnswerLimits { chars: tokens.saturating_mul(TOKEN_CHARS), passages: PASSAGES };
-        Self { wanted, project_key, asking_session: None, without: &[], limits }
+        Self { wanted, project_key, asking_session: None, without: &[], near: &[], limits }
     }
+}
+
+/// A question that no passage can answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("the question has no words to search for: ask in a sentence, such as \"why did the importer stall\"")]
+pub struct NoWords;
+
+/// Reads a question as somebody typed it.
+pub fn question(text: &str) -> Result<Query, NoWords> {
+    let query = Query::parse(text);
+    let has_words = query.required().any(|term| term.text.chars().any(char::is_alphanumeric));
+    if has_words || !query.wanted_terms().is_empty() { Ok(query) } else { Err(NoWords) }
 }
 
 /// Answers a question with the best passages.
@@ -51,7 +65,7 @@ impl<'a> Recall<'a> {
 /// The cost is bounded, however many records there are: one search, and a fixed number of records by their ids.
 pub fn recall(store: &Store, recall: &Recall<'_>) -> Result<Answer, StoreError> {
     let wanted = Wanted { limit: READ, offset: 0, order: Default::default(), ..recall.wanted.clone() };
-    let mut hits = find(store, &wanted, recall.project_key)?;
+    let mut hits = find_with(store, &wanted, recall.project_key, recall.near)?;
     let is_left_out = |hit: &Hit| {
         recall.without.contains(&hit.record)
             || (hit.session.is_some() && hit.session.as_deref() == wanted.without_session.as_deref())

@@ -54,6 +54,21 @@ pub enum Content {
 }
 
 impl Record {
+    /// Returns the texts in which words are searched for: raw tool text is not among them.
+    pub fn texts(&self) -> Vec<&str> {
+        match &self.content {
+            Content::Prompt { prompt, reply } => vec![prompt, reply],
+            Content::Observation { observation, .. } => {
+                let lists = [&observation.facts, &observation.files_read, &observation.files_modified];
+                let lists = lists.into_iter().flatten().map(String::as_str);
+                [observation.title.as_str(), &observation.narrative].into_iter().chain(lists).collect()
+            }
+            Content::Summary { summary, .. } => {
+                vec![&summary.request, &summary.investigated, &summary.learned, &summary.completed, &summary.next_steps]
+            }
+        }
+    }
+
     /// Returns it as JSON.
     pub fn to_json(&self) -> Value {
         let mut value = json!({

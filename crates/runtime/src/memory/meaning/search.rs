@@ -19,11 +19,24 @@ pub fn search(
     wanted: &Wanted,
     project_key: Option<&str>,
 ) -> Result<Vec<Hit>, StoreError> {
-    let near = near(env, home, config, store, wanted, project_key).unwrap_or_else(|error| {
+    find_with(store, wanted, project_key, &near(env, home, config, store, wanted, project_key))
+}
+
+/// Returns the records that are near in meaning to the words that are wanted; none where there is no model.
+///
+/// A model that cannot be used is a line in the log.
+pub fn near(
+    env: &Env,
+    home: &Home,
+    config: &Config,
+    store: &Store,
+    wanted: &Wanted,
+    project_key: Option<&str>,
+) -> Vec<(RecordId, f32)> {
+    try_near(env, home, config, store, wanted, project_key).unwrap_or_else(|error| {
         ErrorLog::new(env, "search").write(&error.chain());
         Vec::new()
-    });
-    find_with(store, wanted, project_key, &near)
+    })
 }
 
 /// Computes the newest vectors that are missing, before a search, in a fraction of a second.
@@ -41,8 +54,7 @@ pub fn catch_up(env: &Env, home: &Home, config: &Config, store: &mut Store) {
     }
 }
 
-/// Returns the records that are near in meaning to the words that are wanted.
-fn near(
+fn try_near(
     env: &Env,
     home: &Home,
     config: &Config,

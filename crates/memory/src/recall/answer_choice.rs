@@ -1,0 +1,87 @@
+//! Which of the passages that were found go into an answer, and which of them a newer one has overtaken.
+
+use super::amends::amends;
+use super::answer::{AS_GOOD, AnswerLimits, FoundPassage, LEAST_CHARS, PassageKind};
+use super::matched_words::WordMatch;
+use super::weights::WEIGHTS;
+
+/// How many passages are shown where none answers well.
+const MOST_WEAK: usize = 3;
+
+/// Passages that score less than this share of the best are left out.
+const LEAST_SCORE: f64 = 0.12;
+
+/// How much of what two decisions have of the question both must have to be about the same, where the newer one does not say
+/// that it changes anything.
+const SAME_QUESTION: f64 = 0.8;
+
+/// How many prompts away from a good answer a passage may be to belong to it.
+const BESIDE: i64 = 2;
+
+/// Returns the passages that are worth their room.
+pub(super) fn choose(mut found: Vec<FoundPassage>, limits: AnswerLimits) -> Vec<FoundPassage> {
+    let is_weak = found.first().is_some_and(|best| best.is_weak);
+    let room = (limits.chars / LEAST_CHARS).clamp(1, limits.passages.max(1));
+    let most = if is_weak { room.min(MOST_WEAK) } else { room };
+    let best = found.iter().map(|one| one.score).fold(0.0, f64::max);
+    found.retain(|one| one.score >= best * LEAST_SCORE || one.score == 0.0);
+    // A question to which no answer is known says the least.
+    found.sort_by_key(|one| one.kind == PassageKind::Exchange && one.answered.trim().is_empty());
+    let mut order: Vec<usize> = Vec::new();
+    for (index, one) in found.iter().enumerate() {
+        // The passage itself says more than what a tool did for it, or what a summary makes of it.
+        let says_it = |other: &FoundPassage| {
+            let is_told = match one.kind {
+                PassageKind::Work => other.prompt_number == one.prompt_number,
+                PassageKind::Summary => true,
+                PassageKind::Exchange | PassageKind::Note | PassageKind::Decision => false,
+            };
+            is_told && other.session == one.session && other.kind == PassageKind::Exchange
+        };
+        let index = found.iter().position(says_it).unwrap_or(index);
+        if !order.contains(&index) && order.len() < most {
+            order.push(index);
+        }
+    }
+    let mut found: Vec<Option<FoundPassage>> = found.into_iter().map(Some).collect();
+    let mut chosen: Vec<FoundPassage> = order.into_iter().filter_map(|index| found[index].take()).collect();
+    let strong: Vec<(Option<String>, i64)> =
+        chosen.iter().filter(|one| !one.is_weak).map(|one| (one.session.clone(), one.prompt_number)).collect();
+    for one in &mut chosen {
+        // An answer stands beside the words of its question, and need not have them.
+        let is_beside = |(session, number): &(Option<String>, i64)| {
+            *session == one.session && (number - one.prompt_number).abs() <= BESIDE
+        };
+        one.is_weak &= !strong.iter().any(is_beside);
+    }
+    chosen
+}
+
+/// Marks decisions that a newer session has made anew.
+pub(super) fn mark_older(chosen: &mut [FoundPassage], matches: &[[Vec<WordMatch>; 2]], weights: &[f64]) {
+    let has = |words: &[Vec<WordMatch>; 2], term: usize| words.iter().flatten().any(|found| found.term == term);
+    let share = |a: usize, b: usize| {
+        let sum = |counts: &dyn Fn(bool, bool) -> bool| -> f64 {
+            let terms = weights.iter().enumerate();
+            terms.filter(|(term, _)| counts(has(&matches[a], *term), has(&matches[b], *term))).map(|(_, one)| one).sum()
+        };
+        let any = sum(&|a, b| a || b);
+        if any > 0.0 { sum(&|a, b| a && b) / any } else { 0.0 }
+    };
+    let is_overtaken = |older: usize| {
+        let one = &chosen[older];
+        (0..chosen.len()).any(|newer| {
+            let other = &chosen[newer];
+            let needed = if amends(&other.answered) { WEIGHTS.same_question } else { SAME_QUESTION };
+            other.at > one.at
+                && other.session != one.session
+                && !other.is_weak
+                && other.score >= one.score * AS_GOOD
+                && one.decides()
+                && other.decides()
+                && share(older, newer) >= needed
+        })
+    };
+    let overtaken: Vec<usize> = (0..chosen.len()).filter(|older| is_overtaken(*older)).collect();
+    overtaken.into_iter().for_each(|older| chosen[older].is_older = true);
+}
