@@ -47,6 +47,7 @@ fn what_was_done_is_found_read_and_put_into_its_place() {
     O2  2026-11-01 00:03  change      Edited src/parser.rs  ~54 tokens
     S1  2026-11-01 00:07  summary     why does the parser lose quotes?  ~36 tokens
     O1  2026-11-01 00:01  problem     Failed: `cargo test` (exit status 101)  ~57 tokens
+        $ cargo test Error: Exit code 101 test parser::quotes ... FAILED
     --
     ");
     assert_snapshot!(show(&sandbox, &["search", "--kind", "fix"]), @r"
@@ -125,7 +126,8 @@ fn days_that_no_clock_reaches_are_days_like_others() {
         assert!(outcome.stderr.starts_with("nothing found: no record that passes the filters"), "{outcome:?}");
     }
     for typed in [["before:9999-12-31", "parser"], ["since:0000-01-01", "parser"]] {
-        assert_eq!(memory(&sandbox, &[&["search"], &typed[..]].concat()).stdout.lines().count(), 4, "{typed:?}");
+        let found = memory(&sandbox, &[&["search", "--json"], &typed[..]].concat()).json();
+        assert_eq!(found.as_array().unwrap().len(), 4, "{typed:?}");
     }
 }
 

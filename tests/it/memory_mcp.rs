@@ -101,7 +101,7 @@ fn an_agent_finds_narrows_down_and_reads() {
     let tools = tools["result"]["tools"].as_array().unwrap();
     let mut names: Vec<&str> = tools.iter().map(|tool| tool["name"].as_str().unwrap()).collect();
     names.sort_unstable();
-    assert_eq!(names, ["get_observations", "save_memory", "search", "timeline"]);
+    assert_eq!(names, ["get_observations", "recall", "save_memory", "search", "timeline"]);
     for tool in tools {
         assert_eq!(tool["inputSchema"]["type"], "object", "{tool}");
         assert!(tool["description"].as_str().unwrap().len() > 80, "{tool}");
@@ -120,6 +120,29 @@ fn an_agent_finds_narrows_down_and_reads() {
     assert_eq!(saved, "saved as O2");
     assert!(client.ok("search", json!({ "kinds": ["note"] })).contains("Quotes"));
     assert!(client.ok("search", json!({ "query": "zebra NEAR( \"" })).starts_with("nothing found"));
+    assert_eq!(client.end(), Some(0));
+}
+
+#[test]
+fn one_call_answers_a_question() {
+    let sandbox = remembering();
+    let mut client = Client::connected(&sandbox);
+    let answer = client.ok("recall", json!({ "question": "why did our parsers lose the quotes?" }));
+    let expected = "2026-11-01, session aaaa-111:\nP1  00:00  asked: why does the parser lose quotes?\n  answered: The \
+                    lexer dropped them.";
+    assert!(answer.starts_with(&format!("{OPEN}{expected}")), "{answer}");
+    assert!(answer.ends_with(CLOSE), "{answer}");
+    let short = client.ok("recall", json!({ "question": "parser quotes", "tokens": 100 }));
+    assert!(short.contains("P1") && short.chars().count() <= 400, "{short}");
+    assert!(client.ok("recall", json!({ "question": "zeppelin" })).starts_with("nothing found"));
+    let weak = client.ok("recall", json!({ "question": "zeppelin captains wear parser uniforms" }));
+    assert!(weak.contains("Weak matches"), "{weak}");
+    assert!(client.error("recall", json!({ "question": " ?! " })).contains("no words"));
+    assert!(client.error("recall", json!({ "question": "x", "tokens": 0 })).contains("100 to 20000"));
+    assert!(
+        client.error("recall", json!({ "question": "x", "project": "nonsense" })).contains("longhaul memory stats")
+    );
+    assert!(client.error("recall", json!({ "question": "x", "since": "monday" })).contains("2026-01-31"));
     assert_eq!(client.end(), Some(0));
 }
 
@@ -147,6 +170,7 @@ fn an_argument_that_no_tool_knows_is_refused_by_its_name() {
     let sandbox = remembering();
     let mut client = Client::connected(&sandbox);
     for (tool, arguments, name, known) in [
+        ("recall", json!({ "question": "x", "limit": 3 }), "limit", "tokens"),
         ("search", json!({ "query": "x", "kind": "fix" }), "kind", "kinds"),
         ("timeline", json!({ "id": "O1", "before": 3 }), "before", "depth_before"),
         ("get_observations", json!({ "ids": ["O1"], "full": true }), "full", "ids"),
@@ -165,6 +189,7 @@ fn it_works_before_there_is_a_memory_and_says_when_it_is_off() {
     let sandbox = Sandbox::new();
     let mut client = Client::connected(&sandbox);
     assert!(client.ok("search", json!({ "query": "x" })).contains("nothing is remembered yet"));
+    assert!(client.ok("recall", json!({ "question": "x" })).contains("nothing is remembered yet"));
     assert!(client.error("timeline", json!({ "id": "1" })).contains("nothing is remembered yet"));
     assert!(!sandbox.data_dir().exists());
     assert_eq!(client.ok("save_memory", json!({ "text": "zanzibar" })), "saved as O1");
@@ -206,6 +231,7 @@ fn what_an_agent_reads_is_a_record_and_cannot_end_its_frame() {
     assert_eq!(sandbox.longhaul(&["memory", "import", "--quiet"]).status, Some(0));
     let mut client = Client::connected(&sandbox);
     for (tool, arguments) in [
+        ("recall", json!({ "question": "what did we ignore?" })),
         ("search", json!({ "query": "ignore" })),
         ("timeline", json!({ "id": "O1" })),
         ("get_observations", json!({ "ids": ["O1", "P1", "S1"] })),

@@ -1,6 +1,8 @@
 //! Recall: questions are answered from what was asked and replied, in the words of whoever asks.
 
+mod answering;
 mod index_moves;
+mod marked_words;
 mod quality;
 
 use std::fs;

@@ -1,19 +1,21 @@
-//! `longhaul mcp`: the memory for an agent, in three layers, so that it pays only for what it reads.
+//! `longhaul mcp`: the memory for an agent, as answers to questions and in layers, so that it pays only for what it reads.
 
 mod arguments;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, anyhow};
 use longhaul_core::{Env, record};
 use longhaul_memory::Query;
+use longhaul_runtime::memory::ANSWER_TOKENS;
 use longhaul_store::{RecordId, What};
 use rmcp::handler::server::wrapper::Parameters;
 use rmcp::model::{CallToolResult, ContentBlock, Implementation, ServerCapabilities, ServerConfig};
 use rmcp::{ServerHandler, ServiceExt, tool, tool_handler, tool_router};
 
-use self::arguments::{Around, Note, Records, Words};
+use self::arguments::{Around, Note, Question, Records, Words};
 use super::Exit;
 use super::memory::find::{self, Wanted};
 use super::memory::place::{Memory, Whose};
+use super::memory::recall::{answer, within};
 use super::memory::render::Shown;
 use super::memory::{NewText, ids, render, save};
 
@@ -24,10 +26,10 @@ const MOST_RECORDS: usize = 50;
 const MOST_LINES: usize = 200;
 
 /// What an agent is told before it has asked anything.
-const INSTRUCTIONS: &str = "Memory of past sessions in this project. Work in three layers and pay only for what you \
-    read: `search` gives one line per record with its id and token cost; `timeline` shows what happened around an id; \
-    `get_observations` returns whole records for the few ids that matter. `save_memory` keeps what the user wants \
-    remembered.";
+const INSTRUCTIONS: &str = "Memory of past sessions in this project. `recall` answers a question with the passages \
+    themselves: use it first. `search` lists records, one line each with its id and token cost, and filters them; \
+    `timeline` shows what happened around an id; `get_observations` returns whole records for the few ids that matter. \
+    `save_memory` keeps what the user wants remembered.";
 
 /// Serves until the client closes its end.
 pub(crate) fn run(env: &Env) -> Result<Exit> {
@@ -54,9 +56,22 @@ struct Server {
 #[tool_router]
 impl Server {
     #[tool(
-        description = "Step 1 of 3. Search past sessions of this project: prompts, observations (what tool calls did) and \
-            session summaries. Returns one line per record: id, time, kind, title, tokens that reading it costs. Use it \
-            first, then `timeline` around an interesting id, then `get_observations` for the few ids worth their tokens.",
+        description = "Answer a question from past sessions of this project: what was decided, why, how something was \
+            fixed, what the user wants. Returns the best passages themselves (what was asked, what was answered), cut \
+            around the words that match, grouped by session with its date, each with its id. Use it first for any \
+            question, in plain words or with a pasted error message; one call is usually enough. Passages marked as \
+            older were overtaken by a newer one. `get_observations` returns a passage whole.",
+        annotations(title = "Recall from memory", read_only_hint = true, open_world_hint = false)
+    )]
+    fn recall(&self, Parameters(question): Parameters<Question>) -> CallToolResult {
+        self.answer(|memory| recall(memory, question))
+    }
+
+    #[tool(
+        description = "List records of past sessions of this project: prompts, observations (what tool calls did) and \
+            session summaries. Returns one line per record: id, time, kind, title, tokens that reading it costs. Use it to \
+            list or filter by file, kind or day; for a question use `recall`. Then `timeline` around an interesting id, \
+            or `get_observations` for the few ids worth their tokens.",
         annotations(title = "Search memory", read_only_hint = true, open_world_hint = false)
     )]
     fn search(&self, Parameters(words): Parameters<Words>) -> CallToolResult {
@@ -64,8 +79,8 @@ impl Server {
     }
 
     #[tool(
-        description = "Step 2 of 3. What happened around a record, one line each, oldest first; the record is marked with \
-            `>`. Cheap: use it to see the context of a search result before reading whole records.",
+        description = "What happened around a record, one line each, oldest first; the record is marked with \
+            `>`. Cheap: use it to see what led to a result of `recall` or `search`, and what came of it.",
         annotations(title = "Memory timeline", read_only_hint = true, open_world_hint = false)
     )]
     fn timeline(&self, Parameters(around): Parameters<Around>) -> CallToolResult {
@@ -73,7 +88,7 @@ impl Server {
     }
 
     #[tool(
-        description = "Step 3 of 3. Whole records for ids from `search` or `timeline`, raw tool input and output included. \
+        description = "Whole records for ids from `recall`, `search` or `timeline`, raw tool input and output included. \
             Ask for all ids you need in one call, and only for those: each costs the tokens that its line says.",
         annotations(title = "Read memory records", read_only_hint = true, open_world_hint = false)
     )]
@@ -143,6 +158,30 @@ fn search(memory: &Memory<'_>, words: Words) -> Result<String> {
     let weak = if hits[0].is_weak { "\n(weak matches: no record has most of these words)" } else { "" };
     Ok(record::frame(&lines) + weak)
 }
+
+fn recall(memory: &Memory<'_>, asked: Question) -> Result<String> {
+    let wanted = Wanted {
+        query: longhaul_runtime::memory::question(&asked.question)?,
+        since: asked.since.as_deref().map(find::day).transpose()?,
+        before: asked.before.as_deref().map(find::day).transpose()?,
+        ..Wanted::default()
+    };
+    let tokens =
+        asked.tokens.map(|tokens| within(tokens).map_err(|problem| anyhow!("tokens: {problem}"))).transpose()?;
+    let Some(store) = find::open(memory)? else { return Ok(EMPTY.to_owned()) };
+    let whose = Whose { project: asked.project, all: asked.all_projects.unwrap_or_default() };
+    let query = wanted.query.clone();
+    // The frame counts, too.
+    let room = tokens.unwrap_or(ANSWER_TOKENS).saturating_sub(FRAME_TOKENS);
+    let answer = answer(memory, &store, &whose, wanted, room)?;
+    if answer.is_empty() {
+        return Ok(format!("{}; try other words, or all_projects", find::nothing_found(&query)));
+    }
+    Ok(record::frame(&answer.text()))
+}
+
+/// The tokens of the frame around an answer.
+const FRAME_TOKENS: usize = (record::OPEN.len() + record::CLOSE.len() + 1).div_ceil(4);
 
 /// What is said where there is no memory yet.
 const EMPTY: &str = "nothing is remembered yet: the user can run `longhaul memory import` to read past sessions";

@@ -6,6 +6,7 @@ pub(crate) mod ids;
 mod import;
 mod note;
 pub(crate) mod place;
+pub(crate) mod recall;
 pub(crate) mod render;
 mod similar;
 mod upkeep;
@@ -26,7 +27,9 @@ pub(crate) use self::note::{NewText, save};
 
 #[derive(clap::Subcommand)]
 pub(crate) enum Command {
-    /// Find what was asked, done and concluded; exit 1 if nothing is found
+    /// Answer a question with the best passages of past sessions; exit 1 if nothing is found
+    Recall(recall::Args),
+    /// List what was asked, done and concluded; exit 1 if nothing is found
     Search(Search),
     /// Find records that mean nearly the same as a text, in whatever words; exit 1 if nothing is found
     Similar(similar::Args),
@@ -89,7 +92,7 @@ pub(crate) struct Search {
     /// How many to leave out first
     #[arg(long, value_name = "N", default_value_t = 0)]
     offset: usize,
-    /// Print below each result the text that matched and the parts of its score
+    /// Print below each result the parts of its score, and which of the words it has
     #[arg(long)]
     explain: bool,
     /// Print a JSON array
@@ -131,6 +134,7 @@ fn kinds() -> impl TypedValueParser<Value = Kind> {
 pub(crate) fn run(env: &Env, command: Command) -> anyhow::Result<Exit> {
     let memory = Memory::of(env)?;
     match command {
+        Command::Recall(args) => recall::run(&memory, &args),
         Command::Search(args) => search(&memory, args),
         Command::Similar(args) => similar::run(&memory, &args),
         Command::Timeline(args) => timeline(&memory, &args),
@@ -159,20 +163,26 @@ fn search(memory: &Memory<'_>, args: Search) -> anyhow::Result<Exit> {
         session: None,
         without_session: None,
     };
-    let hits = match find::open(memory)? {
-        Some(store) => find::search(memory, &store, &args.whose, &wanted)?,
+    let store = find::open(memory)?;
+    let hits = match &store {
+        Some(store) => find::search(memory, store, &args.whose, &wanted)?,
         None => Vec::new(),
     };
     if args.json {
-        out::json(&hits.iter().map(Hit::to_json).collect::<Vec<Value>>())?;
-    } else if args.explain {
-        let lines = render::lines(&hits, Shown::of(args.whose.all), render::Screen::of(memory.env));
+        out::json(&longhaul_runtime::memory::marked_hits(&wanted.query, &hits))?;
+    } else {
+        let mut marker = longhaul_runtime::memory::marker(&wanted.query, &hits);
+        let (shown, screen) = (Shown::of(args.whose.all), render::Screen::of(memory.env));
+        let lines = render::marked_lines(&hits, shown, screen, &mut |text| marker.marks(text));
         for (hit, line) in hits.iter().zip(lines) {
             out::line(&line)?;
-            render::explained(hit).iter().try_for_each(|line| out::text(&format!("    {line}")))?;
+            let snippet = render::snippet(hit, screen, &mut |text| marker.marks(text));
+            snippet.iter().try_for_each(|line| out::line(line))?;
+            if let (true, Some(store)) = (args.explain, &store) {
+                let words = find::words_of(store, hit.record, &wanted.query)?;
+                render::explained(hit, &words).iter().try_for_each(|line| out::line(line))?;
+            }
         }
-    } else {
-        print(memory.env, &hits, Shown::of(args.whose.all))?;
     }
     if hits.is_empty() {
         out::message(&find::nothing_found(&wanted.query));

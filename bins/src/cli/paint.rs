@@ -12,6 +12,8 @@ pub(crate) enum Tone {
     Good,
     Warn,
     Bad,
+    /// A word that was searched for.
+    Found,
 }
 
 /// A piece of text in one tone. Its text is harmless: it comes from [`Span::new`].
@@ -141,6 +143,7 @@ fn code(tone: Tone) -> Option<&'static str> {
         Tone::Good => Some("32"),
         Tone::Warn => Some("33"),
         Tone::Bad => Some("31"),
+        Tone::Found => Some("1;33"),
     }
 }
 

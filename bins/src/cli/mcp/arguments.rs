@@ -8,6 +8,24 @@ use serde::Deserialize;
 
 use crate::cli::memory::find::{Ordering, Type};
 
+/// What `recall` takes.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Question {
+    /// The question, in a sentence, or an error message. "A phrase" in quotes and +word must occur, -word must not.
+    pub(super) question: String,
+    /// How long the answer may be in tokens, 1500 unless said otherwise, from 100 to 20000.
+    pub(super) tokens: Option<usize>,
+    /// Nothing from before this day, YYYY-MM-DD.
+    pub(super) since: Option<String>,
+    /// Only what is from before this day, YYYY-MM-DD.
+    pub(super) before: Option<String>,
+    /// Another project than this session's: its name, or a folder in it.
+    pub(super) project: Option<String>,
+    /// Ask every project.
+    pub(super) all_projects: Option<bool>,
+}
+
 /// What `search` takes.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]

@@ -5,10 +5,10 @@ use std::ffi::OsString;
 use anyhow::{Context, Result, anyhow};
 use clap::ValueEnum;
 use longhaul_core::clock::Date;
-use longhaul_memory::{Kind, Query};
+use longhaul_memory::{Kind, Query, WordMarker, WordMatch};
 pub(crate) use longhaul_runtime::memory::Wanted;
 use longhaul_runtime::memory::meaning;
-use longhaul_store::{Hit, Order, Store, What};
+use longhaul_store::{Hit, Order, Record, RecordId, Store, What};
 use rmcp::schemars::{self, JsonSchema};
 use serde::Deserialize;
 
@@ -17,11 +17,7 @@ use super::place::{Memory, Whose};
 /// Finds it, in the projects that are meant.
 pub(crate) fn search(memory: &Memory<'_>, store: &Store, whose: &Whose, wanted: &Wanted) -> Result<Vec<Hit>> {
     wanted.check()?;
-    let whose = match &wanted.query.project {
-        Some(name) if whose.project.is_none() => Whose { project: Some(name.clone()), all: false },
-        _ => whose.clone(),
-    };
-    let project_key = memory.key(store, &whose)?;
+    let project_key = project_key(memory, store, whose, wanted)?;
     Ok(meaning::search(memory.env, &memory.home, &memory.config, store, wanted, project_key.as_deref())?)
 }
 
@@ -34,14 +30,39 @@ pub(crate) fn open(memory: &Memory<'_>) -> Result<Option<Store>> {
     Ok(found)
 }
 
+/// Returns the key of the project that is meant, which may be named among the words; `None` for every project.
+pub(crate) fn project_key(
+    memory: &Memory<'_>,
+    store: &Store,
+    whose: &Whose,
+    wanted: &Wanted,
+) -> Result<Option<String>> {
+    match &wanted.query.project {
+        Some(name) if whose.project.is_none() => memory.key(store, &Whose { project: Some(name.clone()), all: false }),
+        Some(_) | None => memory.key(store, whose),
+    }
+}
+
+/// Returns the words of a query as they were typed, each with whether a record has it.
+pub(crate) fn words_of(store: &Store, record: RecordId, query: &Query) -> Result<Vec<(String, bool)>> {
+    let records = store.passages(&[record])?;
+    let texts: Vec<&str> = records.iter().flat_map(Record::texts).collect();
+    let mut marker = WordMarker::new(query, texts.iter().copied());
+    let found: Vec<WordMatch> = texts.iter().flat_map(|text| marker.matches(text)).collect();
+    let typed = marker.typed().enumerate();
+    Ok(typed.map(|(term, word)| (word.to_owned(), found.iter().any(|found| found.term == term))).collect())
+}
+
 /// Stands for the minus of an excluded word, which the command line's parser would take for an option.
 const EXCLUDED: char = '\u{e02d}';
 
-/// Returns a command line in which the words that a search excludes are no options: `longhaul memory search importer -parser`.
+/// Returns a command line in which the words that a search or a question excludes are no options: `longhaul memory search
+/// importer -parser`.
 ///
 /// A single letter after the minus is an option, such as `-h`.
 pub(crate) fn with_excluded_words(mut arguments: Vec<OsString>) -> Vec<OsString> {
-    let is_search = arguments.get(1..3).is_some_and(|words| words[0] == "memory" && words[1] == "search");
+    let is_search =
+        arguments.get(1..3).is_some_and(|words| words[0] == "memory" && (words[1] == "search" || words[1] == "recall"));
     let end = arguments.iter().position(|argument| argument == "--").unwrap_or(arguments.len());
     for argument in arguments.iter_mut().take(end).skip(3).filter(|_| is_search) {
         let word = argument.to_str().and_then(|text| text.strip_prefix('-')).filter(|word| !word.starts_with('-'));
@@ -156,6 +177,7 @@ mod tests {
             "longhaul memory search a NOT parser --json -h"
         );
         assert_eq!(typed_line("longhaul memory search -- -parser"), "longhaul memory search -- -parser");
+        assert_eq!(typed_line("longhaul memory recall why -parser"), "longhaul memory recall why NOT parser");
         assert_eq!(typed_line("longhaul memory get -parser"), "longhaul memory get -parser");
     }
 

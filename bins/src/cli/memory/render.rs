@@ -2,10 +2,11 @@
 
 use std::fmt::Write as _;
 use std::io::{self, IsTerminal};
+use std::ops::Range;
 
 use longhaul_core::clock::{date_of, time_of};
 use longhaul_core::{Env, Millis, short_session};
-use longhaul_memory::{Kind, MadeBy, Observation, Summary};
+use longhaul_memory::{Kind, MadeBy, MarkedText, Observation, Summary};
 use longhaul_runtime::utc_offset_seconds;
 use longhaul_store::{Content, Hit, Record, RecordId, Score};
 
@@ -13,6 +14,9 @@ use crate::cli::paint::{self, Colours, Span, Tone, fit, fit_line, harmless, widt
 
 /// How much of a project's name a line shows.
 const PROJECT_COLUMNS: usize = 24;
+
+/// Before what belongs to the line above.
+const INDENT: &str = "    ";
 
 /// Where lines are shown.
 #[derive(Debug, Clone, Copy)]
@@ -36,7 +40,15 @@ impl Screen {
             colours: if env.no_color { Colours::No } else { Colours::Yes },
         }
     }
+
+    /// Returns whether lines are coloured.
+    pub(crate) fn colours(self) -> Colours {
+        self.colours
+    }
 }
+
+/// Where in a text the words stand that were searched for.
+pub(crate) type Marks<'a> = &'a mut dyn FnMut(&str) -> Vec<Range<usize>>;
 
 /// How lines are shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -58,9 +70,14 @@ impl Shown {
 
 /// Returns records in a line each: id, time, kind, title, and the tokens that reading it costs.
 pub(crate) fn lines(hits: &[Hit], shown: Shown, screen: Screen) -> Vec<String> {
+    marked_lines(hits, shown, screen, &mut |_| Vec::new())
+}
+
+/// Returns the same with the words marked in the titles.
+pub(crate) fn marked_lines(hits: &[Hit], shown: Shown, screen: Screen, marks: Marks<'_>) -> Vec<String> {
     let widest = hits.iter().map(|hit| hit.record.to_string().len()).max().unwrap_or_default();
     let widest_project = hits.iter().map(|hit| width(&project(hit))).max().unwrap_or_default();
-    let line = |hit: &Hit| {
+    let mut line = |hit: &Hit| {
         let mark = match shown {
             Shown::Around(middle) if middle == hit.record => "> ",
             Shown::Around(_) => "  ",
@@ -79,7 +96,7 @@ pub(crate) fn lines(hits: &[Hit], shown: Shown, screen: Screen) -> Vec<String> {
         }
         let taken = start.iter().map(Span::width).sum::<usize>() + cost.chars().count();
         let mut line = start;
-        let title = [Span::new(one_line(&hit.title), Tone::Plain)];
+        let title = marked(&one_line(&hit.title), Tone::Plain, marks);
         match screen.columns {
             Some(columns) => line.extend(fit_line(&title, columns.saturating_sub(taken))),
             None => line.extend(title),
@@ -87,26 +104,54 @@ pub(crate) fn lines(hits: &[Hit], shown: Shown, screen: Screen) -> Vec<String> {
         line.push(Span::new(cost, Tone::Dim));
         paint::render(&line, screen.colours)
     };
-    hits.iter().map(line).collect()
+    hits.iter().map(&mut line).collect()
 }
 
-/// Returns what a record was found by: the text around the words, and the parts of its score.
-pub(crate) fn explained(hit: &Hit) -> Vec<String> {
+/// Returns a text as spans, the words in it marked.
+fn marked(text: &str, tone: Tone, marks: Marks<'_>) -> Vec<Span> {
+    let text = MarkedText { marks: marks(text), text: text.to_owned() };
+    let span = |(piece, is_found): (&str, bool)| Span::new(piece, if is_found { Tone::Found } else { tone });
+    text.pieces().into_iter().map(span).collect()
+}
+
+/// Returns the text around the words, in one line; `None` where the title says as much.
+pub(crate) fn snippet(hit: &Hit, screen: Screen, marks: Marks<'_>) -> Option<String> {
+    let snippet = one_line(&hit.snippet);
+    let said = snippet.trim_matches(['…', ' ']);
+    if said.is_empty() || one_line(&hit.title).contains(said) {
+        return None;
+    }
+    let spans = [vec![Span::new(INDENT, Tone::Plain)], marked(&snippet, Tone::Dim, marks)].concat();
+    let spans = screen.columns.map_or(spans.clone(), |columns| fit_line(&spans, columns));
+    Some(paint::render(&spans, screen.colours))
+}
+
+/// Returns the parts of a record's score, and which words it has.
+pub(crate) fn explained(hit: &Hit, words: &[(String, bool)]) -> Vec<String> {
     let Score { thousandths, covered, near, similarity } = hit.score;
     let weak = if hit.is_weak { ", weak" } else { "" };
     let older = if hit.is_older { ", older than a result above that answers the same" } else { "" };
     let score = thousandths as f64 / 1_000.0;
-    let words = format!("has {covered} % of the words' weight, {near} % close together");
+    let by_words = format!("has {covered} % of the words' weight, {near} % close together");
     let found_by = match similarity {
         Some(percent) if covered == 0 => {
             format!("found by meaning alone, similarity {:.2}", f64::from(percent) / 100.0)
         }
-        Some(percent) => format!("{words}, similarity {:.2}", f64::from(percent) / 100.0),
-        None => words,
+        Some(percent) => format!("{by_words}, similarity {:.2}", f64::from(percent) / 100.0),
+        None => by_words,
     };
     let parts = format!("score {score:.3}: {found_by}{weak}{older}");
-    let snippet = harmless(&one_line(&hit.snippet));
-    [snippet, parts].into_iter().filter(|line| !line.is_empty()).collect()
+    let listed = |has: bool| {
+        let some: Vec<&str> = words.iter().filter(|word| word.1 == has).map(|word| word.0.as_str()).collect();
+        some.join(", ")
+    };
+    let lines = match (listed(true), listed(false)) {
+        (has, lacks) if has.is_empty() && lacks.is_empty() => vec![parts],
+        (has, lacks) if lacks.is_empty() => vec![parts, format!("words: {has}")],
+        (has, lacks) if has.is_empty() => vec![parts, format!("none of the words: {lacks}")],
+        (has, lacks) => vec![parts, format!("words: {has}; missing: {lacks}")],
+    };
+    lines.iter().map(|line| format!("{INDENT}{}", harmless(line))).collect()
 }
 
 /// Returns the project's name, as much of it as a line has room for.

@@ -73,9 +73,9 @@ fn style(tone: Tone, env: &Env) -> Style {
         Tone::Plain => style,
         Tone::Dim => style.add_modifier(Modifier::DIM),
         Tone::Bold => style.add_modifier(Modifier::BOLD),
-        Tone::Good | Tone::Warn | Tone::Bad if env.no_color => style,
+        Tone::Good | Tone::Warn | Tone::Bad | Tone::Found if env.no_color => style,
         Tone::Good => style.fg(Color::Green),
-        Tone::Warn => style.fg(Color::Yellow),
+        Tone::Warn | Tone::Found => style.fg(Color::Yellow),
         Tone::Bad => style.fg(Color::Red),
     }
 }

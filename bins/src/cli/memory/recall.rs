@@ -1,0 +1,99 @@
+//! `longhaul memory recall`: the passages that answer a question.
+
+use anyhow::{Result, bail};
+use longhaul_memory::{Answer, AnswerLine, LinePart};
+use longhaul_runtime::memory::{ANSWER_TOKENS, ANSWER_TOKENS_RANGE, Recall, Wanted, answer_json, meaning, question};
+use longhaul_store::Store;
+
+use super::find;
+use super::place::{Memory, Whose};
+use super::render::Screen;
+use crate::cli::paint::{self, Span, Tone};
+use crate::cli::{Exit, out};
+
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// What you want to know, in a sentence; +required, "a phrase", -excluded and filters as in a search
+    #[arg(required = true, value_name = "QUESTION")]
+    question: Vec<String>,
+    #[command(flatten)]
+    whose: Whose,
+    /// How long the answer may be, in tokens of about four characters
+    #[arg(long, value_name = "N", default_value_t = ANSWER_TOKENS, value_parser = tokens)]
+    tokens: usize,
+    /// Nothing from before this day, as YYYY-MM-DD
+    #[arg(long, value_name = "DATE")]
+    since: Option<String>,
+    /// Only what is from before this day
+    #[arg(long, value_name = "DATE")]
+    before: Option<String>,
+    /// Print a JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+/// Reads a number of tokens.
+fn tokens(text: &str) -> Result<usize, String> {
+    text.parse().map_err(|_| format!("{text:?} is not a number")).and_then(within)
+}
+
+/// Refuses a number of tokens in which nothing can be answered, or that would fill a reader's context.
+pub(crate) fn within(tokens: usize) -> Result<usize, String> {
+    let (least, most) = (ANSWER_TOKENS_RANGE.start(), ANSWER_TOKENS_RANGE.end());
+    if ANSWER_TOKENS_RANGE.contains(&tokens) {
+        return Ok(tokens);
+    }
+    Err(format!("{tokens} is out of range: use {least} to {most} tokens"))
+}
+
+pub(crate) fn run(memory: &Memory<'_>, args: &Args) -> Result<Exit> {
+    let wanted = Wanted {
+        query: question(&find::typed(&args.question))?,
+        since: args.since.as_deref().map(find::day).transpose()?,
+        before: args.before.as_deref().map(find::day).transpose()?,
+        ..Wanted::default()
+    };
+    let Some(store) = find::open(memory)? else {
+        bail!("nothing is remembered yet: run `longhaul memory import` to read past sessions")
+    };
+    let query = wanted.query.clone();
+    let answer = answer(memory, &store, &args.whose, wanted, args.tokens)?;
+    if args.json {
+        out::json(&answer_json(&answer))?;
+    } else {
+        let screen = Screen::of(memory.env);
+        answer.lines().into_iter().try_for_each(|line| out::line(&painted(line, screen)))?;
+    }
+    if answer.is_empty() {
+        out::message(&find::nothing_found(&query));
+        return Ok(Exit::Problem);
+    }
+    Ok(Exit::Success)
+}
+
+/// Answers a question of the session in which this process runs.
+pub(crate) fn answer(
+    memory: &Memory<'_>,
+    store: &Store,
+    whose: &Whose,
+    wanted: Wanted,
+    tokens: usize,
+) -> Result<Answer> {
+    wanted.check()?;
+    let key = find::project_key(memory, store, whose, &wanted)?;
+    let asking_session = memory.env.client_session.as_deref();
+    let near = meaning::near(memory.env, &memory.home, &memory.config, store, &wanted, key.as_deref());
+    let recall = Recall { asking_session, near: &near, ..Recall::new(wanted, key.as_deref(), tokens) };
+    Ok(longhaul_runtime::memory::recall(store, &recall)?)
+}
+
+fn painted(line: AnswerLine, screen: Screen) -> String {
+    let tone = |part: LinePart| match part {
+        LinePart::Text => Tone::Plain,
+        LinePart::Word => Tone::Found,
+        LinePart::Id => Tone::Bold,
+        LinePart::Label => Tone::Dim,
+    };
+    let spans: Vec<Span> = line.into_iter().map(|(text, part)| Span::new(text, tone(part))).collect();
+    paint::render(&spans, screen.colours())
+}

@@ -1,0 +1,149 @@
+//! `longhaul memory recall`: the passages that answer a question.
+
+use serde_json::json;
+
+use super::{import, memory, remembering, sandbox};
+use crate::past::Past;
+use crate::sandbox::{Outcome, payload};
+
+#[test]
+fn a_question_is_answered_with_the_passage_itself() {
+    let sandbox = remembering();
+    let answer = memory(&sandbox, &["recall", "why", "did", "importers", "stall"]);
+    assert_eq!((answer.status, answer.stderr.as_str()), (Some(0), ""), "{answer:?}");
+    let expected = "2026-11-01, session aaaa-111:\nP1  00:00  asked: why does the importer stall?\n  answered: The exchange \
+                    rates hold the lock while they wait for an answer; chunks of 500 rows cured it.\n";
+    assert!(answer.stdout.starts_with(expected), "{}", answer.stdout);
+}
+
+#[test]
+fn of_two_decisions_the_newer_one_comes_first() {
+    let sandbox = sandbox();
+    Past::new(&sandbox, "aaaa-1111")
+        .prompt("which broker do we take for the sensors?")
+        .reply("We decided on RabbitMQ for the sensors, because the team knows it.");
+    let mut later = Past::new(&sandbox, "bbbb-2222");
+    for number in 0..30 {
+        later.prompt(&format!("step {number}")).reply("Done.");
+    }
+    later
+        .prompt("the broker for the sensors again: which do we take?")
+        .reply("Decided anew: Mosquitto instead of RabbitMQ for the sensors.");
+    import(&sandbox);
+    let answer = memory(&sandbox, &["recall", "which broker did we take for the sensors"]).stdout;
+    let (newer, older) = (answer.find("Mosquitto instead").unwrap(), answer.find("We decided on RabbitMQ").unwrap());
+    assert!(newer < older, "{answer}");
+    assert!(answer.contains("(older: a newer one answers the same)"), "{answer}");
+}
+
+#[test]
+fn an_answer_keeps_to_its_budget_and_is_cut_around_the_words() {
+    let sandbox = sandbox();
+    let filler = "This says nothing about it at all. ".repeat(120);
+    for number in 0..8 {
+        Past::new(&sandbox, &format!("aaaa-{number}"))
+            .prompt(&format!("why did importer {number} stall?"))
+            .reply(&format!("{filler}Importer {number} stalled because of the lock on table {number}. {filler}"));
+    }
+    import(&sandbox);
+    for tokens in [100_usize, 300, 1_500] {
+        let answer = memory(&sandbox, &["recall", "why do importers stall", "--tokens", &tokens.to_string()]);
+        let length = answer.stdout.trim_end().chars().count();
+        assert!(length <= tokens * 4, "{length} characters in {tokens} tokens: {}", answer.stdout);
+        assert!(answer.stdout.contains("stalled because of the lock on table"), "{}", answer.stdout);
+    }
+    let passages = |tokens: &str| {
+        let answer = memory(&sandbox, &["recall", "why do importers stall", "--json", "--tokens", tokens]).json();
+        answer["sessions"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|one| one["passages"].as_array().unwrap().len())
+            .sum::<usize>()
+    };
+    assert!(passages("100") == 1 && passages("1500") >= 6, "a larger budget holds more passages");
+}
+
+#[test]
+fn programs_get_the_passages_with_the_places_of_the_words() {
+    let sandbox = remembering();
+    let answer = memory(&sandbox, &["recall", "importers stalled", "--json"]).json();
+    let passage = &answer["sessions"][0]["passages"][0];
+    assert_eq!((&passage["id"], &passage["kind"], &answer["weak"]), (&json!("P1"), &json!("exchange"), &json!(false)));
+    assert_eq!(passage["asked"], json!({ "text": "why does the importer stall?", "marks": [[13, 21], [22, 27]] }));
+    assert_eq!(answer["sessions"][0]["session_id"], "aaaa-1111");
+}
+
+#[test]
+fn what_cannot_be_asked_is_refused_with_what_to_do() {
+    let sandbox = remembering();
+    for (arguments, status, said) in [
+        (vec!["recall"], 2, "<QUESTION>"),
+        (vec!["recall", ""], 1, "the question has no words"),
+        (vec!["recall", "?!"], 1, "the question has no words"),
+        (vec!["recall", "x", "--tokens", "0"], 2, "use 100 to 20000 tokens"),
+        (vec!["recall", "x", "--tokens", "many"], 2, "\"many\" is not a number"),
+        (vec!["recall", "x", "--project", "nowhere"], 1, "no project \"nowhere\" is remembered"),
+        (vec!["recall", "x", "--since", "monday"], 1, "2026-01-31"),
+        (vec!["recall", "x", "since:monday"], 1, "2026-01-31"),
+        (vec!["recall", "zeppelin"], 1, "nothing found: no record has any of zeppelin"),
+    ] {
+        let outcome = memory(&sandbox, &arguments);
+        assert_eq!((outcome.status, outcome.stdout.as_str()), (Some(status), ""), "{arguments:?}: {outcome:?}");
+        assert!(outcome.stderr.contains(said), "{arguments:?}: {}", outcome.stderr);
+    }
+    let empty = super::sandbox();
+    let outcome = memory(&empty, &["recall", "importer"]);
+    assert!(outcome.stderr.contains("longhaul memory import"), "{outcome:?}");
+    assert!(!empty.data_dir().exists(), "asking makes no database");
+}
+
+#[test]
+fn a_weak_answer_is_said_to_be_weak() {
+    let sandbox = remembering();
+    let weak = memory(&sandbox, &["recall", "zeppelin captain uniform importer colours"]);
+    assert_eq!(weak.status, Some(0));
+    assert!(weak.stdout.starts_with("Weak matches: no passage has most of these words."), "{}", weak.stdout);
+    assert_eq!(memory(&sandbox, &["recall", "zeppelin captain uniform importer", "--json"]).json()["weak"], true);
+}
+
+#[test]
+fn filters_and_signs_do_what_they_do_in_a_search() {
+    let sandbox = remembering();
+    let recall = |arguments: &[&str]| memory(&sandbox, &[&["recall"], arguments].concat()).stdout;
+    assert!(!recall(&["importer", "-stall"]).contains("P1 "), "{}", recall(&["importer", "-stall"]));
+    assert!(recall(&["importer", "exchange rates"]).contains("P1 "));
+    assert!(!recall(&["importer", "exchange rates"]).contains("it dies at night"));
+    assert_eq!(recall(&["importer", "--since", "2026-11-02"]), "");
+    assert!(recall(&["importer", "--before", "2026-11-02"]).contains("P1 "));
+    let elsewhere = Outcome::of(
+        sandbox.executable("longhaul").args(["memory", "recall", "importer stall"]).current_dir(sandbox.home()),
+        b"",
+    );
+    assert_eq!((elsewhere.status, elsewhere.stdout.as_str()), (Some(1), ""), "{elsewhere:?}");
+    let all = Outcome::of(
+        sandbox
+            .executable("longhaul")
+            .args(["memory", "recall", "importer stall", "--all"])
+            .current_dir(sandbox.home()),
+        b"",
+    );
+    assert!(all.stdout.contains("P1 "), "{all:?}");
+}
+
+/// The prompt that asks is in the memory before it is answered.
+#[test]
+fn a_session_is_not_answered_with_its_own_question() {
+    let sandbox = remembering();
+    let prompt = json!({
+        "session_id": "eeee-5555", "cwd": sandbox.project(), "prompt_id": "p1", "transcript_path": "/nowhere.jsonl",
+        "prompt": "why did the importer stall, and what cured it?",
+    });
+    let outcome = sandbox.hook("longhaul-user-prompt-submit", payload("UserPromptSubmit", prompt));
+    assert_eq!(outcome.status, Some(0), "{outcome:?}");
+    let question = ["recall", "why did the importer stall, and what cured it?"];
+    assert!(memory(&sandbox, &question).stdout.contains("what cured it?"), "another session may see it");
+    let sandbox = sandbox.with_env("CLAUDE_CODE_SESSION_ID", "eeee-5555");
+    let answer = memory(&sandbox, &question).stdout;
+    assert!(answer.contains("chunks of 500 rows") && !answer.contains("what cured it?"), "{answer}");
+}

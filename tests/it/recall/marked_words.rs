@@ -1,0 +1,75 @@
+//! The words that were searched for, marked on a terminal and nowhere else.
+
+use serde_json::json;
+
+use super::{memory, remembering};
+use crate::poll::{DEADLINE, wait_until};
+use crate::sandbox::bin_dir;
+use crate::tmux::Tmux;
+
+/// Runs a command in a real terminal, and returns its screen with the colours.
+fn screen(tmux: &Tmux, arguments: &str, variables: &[(String, String)]) -> String {
+    let line = format!("{} memory {arguments}; echo ended; sleep 3600", bin_dir().join("longhaul").display());
+    let pane = tmux.pane(&["sh", "-c", &line], variables);
+    wait_until(DEADLINE, "the command's end", || tmux.capture(&pane).contains("ended"));
+    tmux.capture_colours(&pane)
+}
+
+/// Returns whether a word is on the screen in the colour of marks.
+fn has_marked(screen: &str, word: &str) -> bool {
+    let in_colour = screen.split("\u{1b}[33m").skip(1);
+    in_colour.map(|text| text.trim_start_matches("\u{1b}[49m")).any(|text| text.starts_with(word))
+}
+
+#[test]
+fn words_are_marked_on_a_terminal() {
+    let sandbox = remembering();
+    let tmux = Tmux::start(&sandbox);
+    let search = screen(&tmux, "search why did importers stall at the lock", &[]);
+    assert!(has_marked(&search, "importer") && has_marked(&search, "stall"), "the title: {search:?}");
+    assert!(has_marked(&search, "lock"), "the text below it: {search:?}");
+    assert!(!has_marked(&search, "why"), "{search:?}");
+    let recall = screen(&tmux, "recall why did importers stall", &[]);
+    assert!(has_marked(&recall, "importer") && recall.contains("answered"), "{recall:?}");
+}
+
+#[test]
+fn nothing_is_coloured_where_the_user_or_a_pipe_does_not_want_it() {
+    let sandbox = remembering();
+    let plain = screen(&Tmux::start(&sandbox), "search importers", &[("NO_COLOR".to_owned(), "1".to_owned())]);
+    assert!(plain.contains("importer") && !plain.contains('\u{1b}'), "{plain:?}");
+    for arguments in [["search", "importers stall at the lock"], ["recall", "importers stall at the lock"]] {
+        let piped = memory(&sandbox, &arguments);
+        assert!(piped.stdout.contains("lock") && !piped.stdout.contains('\u{1b}'), "{piped:?}");
+    }
+}
+
+#[test]
+fn a_result_shows_the_text_around_the_words_where_the_title_does_not() {
+    let sandbox = remembering();
+    let found = memory(&sandbox, &["search", "fahrenheit celsius"]).stdout;
+    let lines: Vec<&str> = found.lines().collect();
+    assert!(lines[0].contains("Warum überhitzen die Heizmatten?"), "{found}");
+    assert_eq!(lines[1], "    Der Regler rechnet mit Fahrenheit. Die Einheit steht jetzt fest auf Celsius.");
+    let titled = memory(&sandbox, &["search", "Heizmatten", "--type", "prompts"]).stdout;
+    assert_eq!(titled.lines().count(), 1, "the title says it already: {titled}");
+}
+
+#[test]
+fn an_explanation_names_the_words_that_a_result_has() {
+    let sandbox = remembering();
+    let found = memory(&sandbox, &["search", "importers stalled zeppelin", "--explain"]).stdout;
+    assert!(found.contains("    words: importers, stalled; missing: zeppelin"), "{found}");
+    assert!(found.contains("    score ") && found.contains("% close together"), "{found}");
+}
+
+#[test]
+fn programs_get_the_places_of_the_words() {
+    let sandbox = remembering();
+    let found = memory(&sandbox, &["search", "importers", "--json", "--type", "prompts"]).json();
+    assert_eq!(
+        (&found[0]["title"], &found[0]["title_marks"]),
+        (&json!("why does the importer stall?"), &json!([[13, 21]]))
+    );
+    assert!(found[0]["snippet_marks"].is_array(), "{found}");
+}
