@@ -1,5 +1,6 @@
 //! The page in a real Chromium, served by the real worker, fed by the real hooks.
 
+mod asking;
 mod on_its_way;
 mod opening;
 mod pictures;

@@ -1,5 +1,6 @@
 //! The worker, as the real executable: started, asked over HTTP, and ended.
 
+mod asking;
 mod client;
 mod late;
 mod opening;

@@ -4,6 +4,7 @@ import { get } from "./ask.js";
 import { $, debounce, empty, h, put, redraw, trouble } from "./dom.js";
 import { cleared, filterForm, fits, isFolded, isNarrowed, NARROWING } from "./filters.js";
 import { count, day } from "./format.js";
+import { passagesPanel } from "./passages.js";
 import { hitOf, markOpen, openOnClick, row } from "./rows.js";
 import { slip, withParams } from "./route.js";
 
@@ -17,6 +18,7 @@ export function feedView(say) {
   const view = { items: [], pending: new Map(), meanwhile: null, asked: null, stop: null, more: false };
   const list = h("div", { class: "list", onclick: openOnClick });
   const head = h("p", { class: "count", role: "status" });
+  const passages = passagesPanel();
   const foot = h("div", { class: "foot" });
   const change = (changes) => slip(withParams(changes));
   const typed = debounce(180, change);
@@ -85,7 +87,10 @@ export function feedView(say) {
   /** Puts what has waited on top. */
   function flush() {
     if (!view.pending.size) return;
-    if (view.asked.q) return load(view.asked);
+    if (view.asked.q) {
+      passages.again();
+      return load(view.asked);
+    }
     const fresh = [...view.pending.values()].reverse();
     const ids = new Set(fresh.map((hit) => hit.id));
     view.items = [...fresh, ...view.items.filter((hit) => !ids.has(hit.id))].sort((a, b) => b.created_at - a.created_at);
@@ -114,13 +119,14 @@ export function feedView(say) {
 
   return {
     mount(main) {
-      put(main, h("div", { class: "bar-line" }, h("h1", {}, "Feed"), head, toggle), filters, list, foot);
+      put(main, h("div", { class: "bar-line" }, h("h1", {}, "Feed"), head, toggle), filters, passages.panel, list, foot);
       showFilters(false);
       addEventListener("scroll", scrolled, { passive: true });
       $("pill").addEventListener("click", lift);
     },
     unmount() {
       view.stop?.abort();
+      passages.leave();
       removeEventListener("scroll", scrolled);
       $("pill").removeEventListener("click", lift);
       $("pill").hidden = true;
@@ -134,6 +140,7 @@ export function feedView(say) {
       }
       if (!view.asked && isFolded(params)) showFilters(true);
       view.asked = params;
+      passages.ask(params);
       load(params);
     },
     rows: takeRows,
@@ -166,7 +173,7 @@ function days(items, params) {
 
 function nothing(params, change) {
   if (isNarrowed(params)) {
-    return empty("Nothing matches", h("p", {}, "Use fewer words or filters. Words are whole, except for the last one; -word leaves out."),
+    return empty("Nothing matches", h("p", {}, "None of the words is there. Try others, or fewer filters; +word and \"phrases\" must occur, -word leaves out."),
       h("button", { type: "button", onclick: () => change({ ...cleared(), project: "" }) }, "Clear all filters"));
   }
   return empty("Nothing is remembered yet",

@@ -95,7 +95,10 @@ function facts(record) {
 
 const ago = (ms) => (Date.now() - ms < 172_800_000 ? `${span(Date.now() - ms)} ago` : dayTime(ms).replace(/ \d\d:\d\d$/, ""));
 
-const promptBody = (record) => h("p", { class: "text" }, record.prompt);
+const promptBody = (record) => [
+  h("p", { class: "text" }, record.prompt),
+  record.reply && h("section", {}, h("h3", {}, "Reply"), h("p", { class: "text" }, record.reply)),
+];
 
 function observationBody(record) {
   return [

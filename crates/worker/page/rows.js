@@ -1,9 +1,10 @@
 // Records in a line each.
 
-import { h, ticked } from "./dom.js";
+import { h } from "./dom.js";
 import { clock, cost, dayTime, firstLine, stamp } from "./format.js";
 import { mark } from "./marks.js";
 import { address, here, withParams, go } from "./route.js";
+import { marked } from "./words.js";
 
 /** Returns the line of a record. `when` is `clock` where a heading says the day. */
 export function row(hit, when = "clock") {
@@ -13,11 +14,18 @@ export function row(hit, when = "clock") {
       h("time", { datetime: at.toISOString(), title: stamp(hit.created_at) },
         when === "clock" ? clock(hit.created_at) : dayTime(hit.created_at)),
       mark(hit),
-      h("span", { class: "title" }, ticked(hit.title || "(no title)")),
+      h("span", { class: "title" }, hit.title ? marked(hit.title, hit.title_marks) : "(no title)"),
       h("span", { class: "where" }, hit.project),
       h("span", { class: "cost num", title: `Reading it costs about ${hit.tokens} tokens` },
         cost(hit.tokens), h("span", { class: "unit" }, " tokens")),
-      h("span", { class: "id num" }, hit.id)));
+      h("span", { class: "id num" }, hit.id),
+      saysMore(hit) && h("span", { class: "snippet" }, marked(hit.snippet, hit.snippet_marks))));
+}
+
+/** Returns whether the text around the words says more than the title. */
+function saysMore({ snippet, title }) {
+  const said = (snippet ?? "").replace(/^[…\s]+|[…\s]+$/g, "");
+  return said !== "" && !title.replace(/\s+/g, " ").includes(said);
 }
 
 /** Returns the line of a record that came whole. */

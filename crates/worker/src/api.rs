@@ -4,6 +4,7 @@ pub(crate) mod embedding;
 pub(crate) mod forget;
 pub(crate) mod health;
 pub(crate) mod hosts;
+pub(crate) mod recall;
 pub(crate) mod records;
 pub(crate) mod search;
 pub(crate) mod sessions;

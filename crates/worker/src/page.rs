@@ -15,7 +15,7 @@ pub(crate) struct PageFile {
 }
 
 /// All of them, the page itself first.
-pub(crate) const FILES: [PageFile; 23] = [
+pub(crate) const FILES: [PageFile; 25] = [
     PageFile { path: "/", kind: "text/html; charset=utf-8", content: include_bytes!("../page/index.html") },
     PageFile { path: "/style.css", kind: "text/css; charset=utf-8", content: include_bytes!("../page/style.css") },
     PageFile { path: "/favicon.svg", kind: "image/svg+xml", content: include_bytes!("../page/favicon.svg") },
@@ -31,6 +31,7 @@ pub(crate) const FILES: [PageFile; 23] = [
     script("/live.js", include_bytes!("../page/live.js")),
     script("/marks.js", include_bytes!("../page/marks.js")),
     script("/numbers.js", include_bytes!("../page/numbers.js")),
+    script("/passages.js", include_bytes!("../page/passages.js")),
     script("/plot.js", include_bytes!("../page/plot.js")),
     script("/record.js", include_bytes!("../page/record.js")),
     script("/route.js", include_bytes!("../page/route.js")),
@@ -39,6 +40,7 @@ pub(crate) const FILES: [PageFile; 23] = [
     script("/sessions.js", include_bytes!("../page/sessions.js")),
     script("/theme.js", include_bytes!("../page/theme.js")),
     script("/timeline.js", include_bytes!("../page/timeline.js")),
+    script("/words.js", include_bytes!("../page/words.js")),
 ];
 
 const fn script(path: &'static str, content: &'static [u8]) -> PageFile {

@@ -9,7 +9,7 @@ use axum::response::IntoResponse;
 use axum::routing::{MethodRouter, delete, get, post};
 
 use crate::answer::Problem;
-use crate::api::{embedding, forget, health, hosts, records, search, sessions};
+use crate::api::{embedding, forget, health, hosts, recall, records, search, sessions};
 use crate::guard::guard;
 use crate::page::FILES;
 use crate::params::refuse_unknown;
@@ -60,6 +60,7 @@ pub(crate) fn routes() -> Vec<Route> {
             &["q", "project", "session", "kind", "file", "since", "before", "type", "order", "limit", "offset"],
             get(search::search),
         ),
+        route("get", "/api/recall", &["q", "project", "since", "before", "tokens"], get(recall::recall)),
         route("get", "/api/timeline", &["id", "before", "after"], get(search::timeline)),
         route("get", "/api/embedding", &["text"], get(embedding::embedding)),
         route("get", "/api/context/inject", &["project", "chars"], get(health::context)),

@@ -2,7 +2,7 @@
 
 use axum::extract::{Request, State};
 use longhaul_memory::Query;
-use longhaul_runtime::memory::{Wanted, meaning};
+use longhaul_runtime::memory::{BadFilter, Wanted, marked_hits, meaning};
 use longhaul_store::{Hit, Order};
 use serde_json::Value;
 
@@ -16,9 +16,8 @@ use crate::routes::Shared;
 pub(crate) async fn search(State(worker): State<Shared>, request: Request) -> Answer {
     let params = Params::of(request.uri());
     let wanted = wanted(&params)?;
-    wanted
-        .check()
-        .map_err(|bad| Problem::unreadable(format!("{} is {:?}", bad.name, bad.value), "write a day as 2026-01-31"))?;
+    check(&wanted)?;
+    let query = wanted.query.clone();
     let ((env, config), home) = (worker.now()?, worker.home.clone());
     let hits = worker.database.ask(move |store| {
         let project = params.text("project").or(wanted.query.project.as_deref());
@@ -26,7 +25,14 @@ pub(crate) async fn search(State(worker): State<Shared>, request: Request) -> An
         let key = project.as_ref().map(|project| project.key.as_str());
         Ok(meaning::search(&env, &home, &config, store, &wanted, key)?)
     });
-    Ok(json(&hits.await?.iter().map(Hit::to_json).collect::<Vec<Value>>()))
+    Ok(json(&marked_hits(&query, &hits.await?)))
+}
+
+/// Refuses filters among the words that cannot be ones.
+pub(super) fn check(wanted: &Wanted) -> Result<(), Problem> {
+    let refused =
+        |bad: BadFilter| Problem::unreadable(format!("{} is {:?}", bad.name, bad.value), "write a day as 2026-01-31");
+    wanted.check().map_err(refused)
 }
 
 fn wanted(params: &Params) -> Result<Wanted, Problem> {
