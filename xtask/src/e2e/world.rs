@@ -26,7 +26,14 @@ const GOODBYE: Duration = Duration::from_secs(10);
 const KEY: &str = "sk-ant-dummy";
 
 /// The tools that ask nobody; all others open a dialog.
-const ALLOWED: &[&str] = &["Bash", "Read", "Agent", "Task", "mcp__plugin_longhaul_longhaul__search"];
+const ALLOWED: &[&str] = &[
+    "Bash",
+    "Read",
+    "Agent",
+    "Task",
+    "mcp__plugin_longhaul_longhaul__recall",
+    "mcp__plugin_longhaul_longhaul__search",
+];
 
 /// The events that are written down beside what the plugin makes of them.
 const WITNESSED: &[&str] =
