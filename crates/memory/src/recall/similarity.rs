@@ -66,7 +66,7 @@ mod tests {
 
     #[test]
     fn what_is_unrelated_adds_nothing() {
-        assert_eq!(MeaningScale::new(4.0, 0.0, None).part(0.1), 0.0);
+        assert_eq!(MeaningScale::new(4.0, 0.0, None).part(0.05), 0.0);
         // Of a model for which everything is similar, only what is more similar than the rest counts.
         let scale = MeaningScale::new(4.0, 0.0, Some(0.5));
         assert_eq!(scale.part(0.5), 0.0);

@@ -81,6 +81,8 @@ pub struct Weights {
     pub meaning_when_covered: f64,
     /// The similarity up to which two texts have nothing to do with each other.
     pub unrelated: f64,
+    /// The similarity that a record without any word of the query must have to be a result at all.
+    pub found_alone: f64,
     /// The similarity from which two texts have something to do with each other, whatever the model.
     pub related: f64,
 }
@@ -120,8 +122,9 @@ pub const WEIGHTS: Weights = Weights {
     silent_neighbour: 0.5,
     spread: 0.04,
     weak: 0.45,
-    meaning: 1.2,
-    meaning_when_covered: 0.1,
-    unrelated: 0.25,
+    meaning: 6.0,
+    meaning_when_covered: 0.05,
+    unrelated: 0.1,
+    found_alone: 0.25,
     related: 0.6,
 };

@@ -140,7 +140,7 @@ impl Searcher<'_> {
         let asked = if self.wanted.len() < QUESTION { Asked::Words } else { Asked::Question };
         looker.dates = dates_in(&self.query.query.map(Query::wanted).unwrap_or_default());
         let ranked = rank(self.connection, &mut looker, candidates, self.strict, asked)?;
-        let ranked = meaning::join(self.connection, &mut looker, ranked, self.query.near, self.strict)?;
+        let ranked = meaning::join(self.connection, &mut looker, ranked, self.query.near, self.strict, asked)?;
         if self.query.order != Order::Relevance {
             return Ok(self.by_time(ranked.into_iter().map(|ranked| ranked.one).collect()));
         }
