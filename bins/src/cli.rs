@@ -66,7 +66,7 @@ enum Command {
     /// Show the sessions in tmux
     #[command(subcommand)]
     Tmux(tmux::Command),
-    /// Show, word for word, what happened at a time: what was said, and what tools did
+    /// Show what happened at a time: what was said, and what tools did
     Detail(detail::Args),
     /// Show, write or drop what a session hands over
     #[command(subcommand)]

@@ -52,11 +52,11 @@ pub(crate) fn run(env: &Env, command: Command) -> anyhow::Result<Exit> {
             let rendered = render_session(&store, env, &id, Handover::default(), utc_offset_seconds(env.now))?;
             out::text(&rendered.text)?;
             out::message(&format!(
-                "{} characters, about {} tokens instead of {}; {} word for word, {} in a line, {} left out",
+                "{} characters, about {} tokens instead of {}; {} quoted, {} in a line, {} left out",
                 rendered.chars,
                 rendered.tokens,
                 rendered.tokens + rendered.tokens_saved,
-                counted(rendered.word_for_word, "turn"),
+                counted(rendered.quoted, "turn"),
                 rendered.in_a_line,
                 rendered.omitted
             ));

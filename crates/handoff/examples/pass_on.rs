@@ -15,7 +15,6 @@ fn main() {
     ];
     let rendered = render(&Context {
         session: "first",
-        trigger: None,
         turns: &turns,
         older_turns: 0,
         now: Millis(15 * 60_000),

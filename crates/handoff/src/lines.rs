@@ -1,8 +1,8 @@
 //! How a turn looks in the second layer and in the first.
 
+use longhaul_core::Millis;
 use longhaul_core::clock::{date_of, time_of};
 use longhaul_core::record::defuse;
-use longhaul_core::short_session;
 
 use crate::middle::cut_middle;
 use crate::skeleton::one_line;
@@ -17,10 +17,10 @@ const CLIENT_CHARS: usize = 200;
 /// Returns a text under its time and label, cut to `cap` characters.
 pub(crate) fn message(label: &str, said: Said<'_>, context: &Context<'_>, cap: usize) -> String {
     let text = defuse(&cut_middle(said.text.trim(), cap));
-    format!("[{}] [{label}] {text}\n", time_of(said.at, context.offset_seconds))
+    format!("[{}] [{label}] {text}\n", stamp(said.at, context))
 }
 
-/// Returns the turn word for word, its messages cut to `cap` characters, with how to fetch the rest.
+/// Returns what was said in a turn, its messages cut to `cap` characters.
 pub(crate) fn block(turn: &TurnView<'_>, context: &Context<'_>, cap: usize) -> String {
     let mut text = String::new();
     if turn.asked.says_something() {
@@ -29,25 +29,27 @@ pub(crate) fn block(turn: &TurnView<'_>, context: &Context<'_>, cap: usize) -> S
     if turn.replied.says_something() {
         text.push_str(&message("assistant", turn.replied, context, cap));
     }
-    if turn.has_detail {
-        text.push_str(&format!("  ({})\n", reference(turn, context)));
-    }
     text
+}
+
+/// Returns whether [`block`] cuts any message of a turn.
+pub(crate) fn is_cut(turn: &TurnView<'_>, cap: usize) -> bool {
+    let is_long = |said: Said<'_>, cap: usize| said.text.trim().chars().nth(cap).is_some();
+    is_long(turn.asked, asked_cap(turn, cap)) || is_long(turn.replied, cap)
 }
 
 /// Returns at most how many characters a turn's block takes, for any cap, without building it.
 pub(crate) fn block_size(turn: &TurnView<'_>, context: &Context<'_>) -> impl Fn(usize) -> usize {
-    let empty = Said { text: "", ..turn.asked };
-    let frame = |label: &str| message(label, empty, context, 0).chars().count();
-    let measure =
-        |said: Said<'_>, label: &str| said.says_something().then(|| (frame(label), said.text.trim().chars().count()));
+    let frame = |said: Said<'_>, label: &str| message(label, Said { text: "", ..said }, context, 0).chars().count();
+    let measure = |said: Said<'_>, label: &str| {
+        said.says_something().then(|| (frame(said, label), said.text.trim().chars().count()))
+    };
     let asked = measure(turn.asked, turn.role);
     let replied = measure(turn.replied, "assistant");
-    let detail = if turn.has_detail { reference(turn, context).chars().count() + 5 } else { 0 };
     let most = asked_cap(turn, usize::MAX);
     move |cap| {
         let size = |part: Option<(usize, usize)>, cap: usize| part.map_or(0, |(frame, text)| frame + text.min(cap));
-        size(asked, cap.min(most)) + size(replied, cap) + detail
+        size(asked, cap.min(most)) + size(replied, cap)
     }
 }
 
@@ -58,7 +60,7 @@ fn asked_cap(turn: &TurnView<'_>, cap: usize) -> usize {
     }
 }
 
-/// Returns the turn as one line of the first layer, with how to fetch the rest.
+/// Returns the turn as one line of the first layer.
 pub(crate) fn line(turn: &TurnView<'_>, context: &Context<'_>) -> String {
     let summary = match turn.skeleton {
         "" if turn.asked.says_something() => turn.asked.text,
@@ -66,14 +68,12 @@ pub(crate) fn line(turn: &TurnView<'_>, context: &Context<'_>) -> String {
         skeleton => skeleton,
     };
     let summary = defuse(&one_line(summary, SKELETON_CHARS));
-    format!("[{}] {summary} ({})\n", time_of(turn.at(), context.offset_seconds), reference(turn, context))
+    format!("[{}] {summary}\n", stamp(turn.at(), context))
 }
 
-/// Returns the command that shows everything of a turn.
-pub(crate) fn reference(turn: &TurnView<'_>, context: &Context<'_>) -> String {
-    let date = date_of(turn.at(), context.offset_seconds);
-    let today = date_of(context.now, context.offset_seconds);
-    let time = time_of(turn.at(), context.offset_seconds);
-    let day = if date == today { String::new() } else { format!(" --date {date}") };
-    format!("longhaul detail {time}{day} --session {}", defuse(short_session(turn.session)))
+/// Returns a time in the form that `longhaul detail` takes, with its date where that is not today.
+fn stamp(at: Millis, context: &Context<'_>) -> String {
+    let time = time_of(at, context.offset_seconds);
+    let date = date_of(at, context.offset_seconds);
+    if date == date_of(context.now, context.offset_seconds) { time } else { format!("{date} {time}") }
 }

@@ -1,10 +1,10 @@
-//! Which turns are shown word for word, which in a line, and which not at all.
+//! Which turns are quoted, which are shown in a line, and which not at all.
 
 use crate::lines::{block_size, line};
 use crate::render::RECENT_TURNS;
 use crate::view::{Context, TurnView};
 
-/// How many turns stay word for word, shortened, even where that leaves the oldest lines out.
+/// How many turns stay quoted, shortened, even where that leaves the oldest lines out.
 const FLOOR_TURNS: usize = 3;
 
 /// What a message is cut to: the largest that lets enough turns in.
@@ -16,7 +16,7 @@ const WORTH_QUOTING: usize = 500;
 /// Which turns are shown how.
 #[derive(Debug)]
 pub(crate) struct Plan {
-    /// How many of the newest are shown word for word.
+    /// How many of the newest are quoted.
     pub(crate) recent: usize,
     /// How long their messages may be.
     pub(crate) cap: usize,
@@ -44,7 +44,7 @@ impl Plan {
             lines.push(line);
         }
 
-        // Every turn fits in a line: now as many of the newest as possible word for word instead, as long as possible.
+        // Every turn fits in a line: now as many of the newest as possible are quoted instead, as long as possible.
         let saved: Vec<usize> = lines.iter().map(|line| line.chars().count()).collect();
         let fits = |count: usize, cap: usize| cost(count, cap) + saved[count - floor..].iter().sum::<usize>() <= room;
         let caps = CAPS.into_iter().filter(|cap| *cap >= WORTH_QUOTING);

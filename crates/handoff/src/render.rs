@@ -1,17 +1,18 @@
 //! A session's memory as text, within a number of characters.
 //!
-//! Where we are comes first. Then the newest turns word for word, then older ones in a line each. When space runs out,
-//! the older of the newest become lines; only then are the oldest lines left out, and counted.
+//! Where we are comes first. Then the newest turns as they were said, long messages cut in the middle, then older ones in
+//! a line each. When space runs out, the older of the newest become lines; only then are the oldest lines left out, and
+//! counted. The command that fetches the rest of a turn stands once, at the end.
 
 use longhaul_core::budget::{CONTEXT_CHARS, tokens};
 use longhaul_core::record::{CLOSE, OPEN, defuse};
 use longhaul_core::{counted, short_session};
 
-use crate::lines::{block, message, reference};
+use crate::lines::{block, is_cut, message};
 use crate::plan::Plan;
 use crate::view::{Context, Said, TurnView};
 
-/// How many turns are shown word for word, where there is space.
+/// How many turns are quoted, where there is space.
 pub(crate) const RECENT_TURNS: usize = 20;
 
 /// How much of the last request, and of the last reply, is shown first.
@@ -20,7 +21,8 @@ const WHERE_CHARS: usize = 600;
 /// What a short session may always take.
 const SMALLEST_CHARS: usize = 3000;
 
-const RECENT: &str = "\nRecent turns, word for word:\n";
+const RECENT: &str = "\nRecent turns:\n";
+const RECENT_CUT: &str = "\nRecent turns, long messages cut in the middle:\n";
 const OLDER: &str = "\nOlder turns, one line each:\n";
 
 /// What came out.
@@ -28,8 +30,8 @@ const OLDER: &str = "\nOlder turns, one line each:\n";
 pub struct Rendered {
     /// The text; empty where there is nothing to say.
     pub text: String,
-    /// Turns shown word for word, the ones at the top included.
-    pub word_for_word: usize,
+    /// Turns of which the messages are quoted, the ones at the top included. Long messages are cut.
+    pub quoted: usize,
     /// Turns shown in a line.
     pub in_a_line: usize,
     /// Turns left out for space.
@@ -61,7 +63,9 @@ pub fn allowance(context: &Context<'_>) -> usize {
 /// Renders into `chars` characters at most; nothing where not even the beginning fits.
 pub fn render_into(context: &Context<'_>, chars: usize) -> Rendered {
     let turns: Vec<&TurnView<'_>> = context.turns.iter().filter(|turn| turn.is_worth_showing()).collect();
-    let frame = OPEN.len() + CLOSE.len() + RECENT.len() + OLDER.len() + notice(usize::MAX, context).chars().count();
+    let fetch = fetch(context, &turns);
+    let frame =
+        [OPEN, CLOSE, RECENT_CUT, OLDER, &notice(usize::MAX), &fetch].iter().map(|text| text.len()).sum::<usize>();
     let top = [WHERE_CHARS, 300, 150, 60].into_iter().map(|cap| Top::new(context, &turns, cap));
     let fitting = top.map(|top| (top.text.chars().count() + frame, top)).find(|(used, _)| *used <= chars);
     let (Some((used, top)), false) = (fitting, turns.is_empty()) else {
@@ -72,22 +76,27 @@ pub fn render_into(context: &Context<'_>, chars: usize) -> Rendered {
     let omitted = listed.len() - plan.recent - plan.lines.len() + context.older_turns;
 
     let mut text = format!("{OPEN}{}", top.text);
-    if plan.recent > 0 {
-        text.push_str(RECENT);
-        let blocks = listed[listed.len() - plan.recent..].iter().map(|turn| block(turn, context, plan.cap));
-        text.extend(blocks);
+    let recent = &listed[listed.len() - plan.recent..];
+    let has_cuts = recent.iter().any(|turn| is_cut(turn, plan.cap));
+    if !recent.is_empty() {
+        text.push_str(if has_cuts { RECENT_CUT } else { RECENT });
+        text.extend(recent.iter().map(|turn| block(turn, context, plan.cap)));
     }
     if !plan.lines.is_empty() {
         text.push_str(OLDER);
         text.extend(plan.lines.iter().rev().map(String::as_str));
     }
     if omitted > 0 {
-        text.push_str(&notice(omitted, context));
+        text.push_str(&notice(omitted));
+    }
+    let has_more = has_cuts || top.is_cut || !plan.lines.is_empty() || omitted > 0;
+    if has_more || turns.iter().any(|turn| turn.has_detail) {
+        text.push_str(&fetch);
     }
     text.push_str(CLOSE);
     let tokens = tokens(&text);
     Rendered {
-        word_for_word: turns.len() - listed.len() + plan.recent,
+        quoted: turns.len() - listed.len() + plan.recent,
         in_a_line: plan.lines.len(),
         omitted,
         chars: text.chars().count(),
@@ -97,10 +106,18 @@ pub fn render_into(context: &Context<'_>, chars: usize) -> Rendered {
     }
 }
 
-fn notice(omitted: usize, context: &Context<'_>) -> String {
-    let session = defuse(short_session(context.session));
-    let turns = counted(omitted, "older turn");
-    format!("\n[{turns} left out for space; by time: longhaul detail HH:MM-HH:MM --session {session}]\n")
+fn notice(omitted: usize) -> String {
+    format!("\n[{} left out for space]\n", counted(omitted, "older turn"))
+}
+
+/// Returns the command that shows everything of a turn, given its time as it is shown.
+///
+/// It names the session where that has all the turns; those of several sessions are found by time in the project.
+fn fetch(context: &Context<'_>, turns: &[&TurnView<'_>]) -> String {
+    let session = turns.first().map_or(context.session, |turn| turn.session);
+    let is_one = context.older_turns == 0 && turns.iter().all(|turn| turn.session == session);
+    let within = if is_one { format!(" --session {}", defuse(short_session(session))) } else { String::new() };
+    format!("\nTool calls, thoughts and full texts: longhaul detail TIME{within} (a time from above, or HH:MM-HH:MM)\n")
 }
 
 /// Where we are: the last request and the last reply.
@@ -117,9 +134,8 @@ impl<'a> Top<'a> {
         let asked = newest(|turn| turn.role == "user" && turn.asked.says_something())
             .or_else(|| newest(|turn| turn.asked.says_something()));
         let replied = newest(|turn| turn.replied.says_something());
-        let by = context.trigger.map_or_else(String::new, |trigger| format!(", passed on by {trigger}"));
         let mut text =
-            format!("Recorded from the session before this one ({}{by}).\n", defuse(short_session(context.session)));
+            format!("Recorded from the session before this one ({}).\n", defuse(short_session(context.session)));
         for (label, said) in
             [("Last request", asked.map(|turn| turn.asked)), ("Last reply", replied.map(|turn| turn.replied))]
         {
@@ -128,9 +144,6 @@ impl<'a> Top<'a> {
         }
         let long = |said: Said<'_>| said.text.trim().chars().nth(cap).is_some();
         let is_cut = asked.is_some_and(|turn| long(turn.asked)) || replied.is_some_and(|turn| long(turn.replied));
-        if let Some(turn) = replied.or(asked).filter(|turn| turn.has_detail) {
-            text.push_str(&format!("Tool calls and thoughts of that turn: {}\n", reference(turn, context)));
-        }
         Self { text, asked, replied, is_cut }
     }
 

@@ -2,14 +2,11 @@
 
 use longhaul_core::Millis;
 
-use crate::baton::Trigger;
 /// A session's memory, to be shown to the one that inherits it.
 #[derive(Debug, Clone, Default)]
 pub struct Context<'a> {
     /// The session that passed the baton.
     pub session: &'a str,
-    /// Why it did; `None` where there was no baton.
-    pub trigger: Option<Trigger>,
     /// Its turns, oldest first, those that it inherited itself included. What a rewind took back is not among them.
     pub turns: &'a [TurnView<'a>],
     /// Turns older than these, which the caller did not load.

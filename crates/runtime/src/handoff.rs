@@ -9,7 +9,7 @@ use std::path::Path;
 use longhaul_core::budget::{CONTEXT_CHARS, tokens_of_bytes};
 use longhaul_core::event::Common;
 use longhaul_core::{Env, Millis, SessionId};
-use longhaul_handoff::{Context, Rendered, Said, Trigger, TurnView, allowance, render_into};
+use longhaul_handoff::{Context, Rendered, Said, TurnView, allowance, render_into};
 use longhaul_store::{NewSession, Session, Store, Turn};
 
 pub(crate) use self::ingest::resume;
@@ -87,8 +87,6 @@ pub(crate) fn register(store: &Store, env: &Env, common: &Common) -> Result<Opti
 pub struct Handover<'a> {
     /// Who gets it; what it has already is not shown again.
     pub heir: Option<&'a str>,
-    /// What passed it on, where that was a baton.
-    pub trigger: Option<Trigger>,
     /// Turns that are not stored yet, newer than those that are.
     pub unread: Vec<Turn>,
     /// The handoff that the heir has been shown already; it is the end of the last reply.
@@ -99,7 +97,7 @@ pub struct Handover<'a> {
 
 impl Default for Handover<'_> {
     fn default() -> Self {
-        Self { heir: None, trigger: None, unread: Vec::new(), shown: None, room: CONTEXT_CHARS }
+        Self { heir: None, unread: Vec::new(), shown: None, room: CONTEXT_CHARS }
     }
 }
 
@@ -120,7 +118,6 @@ pub fn render_session(
     let said = |turn: &Turn| tokens_of_bytes((turn.asked.len() + turn.replied.len()) as u64);
     let context = Context {
         session: session.as_str(),
-        trigger: handover.trigger,
         turns: &views,
         older_turns,
         now: env.now,

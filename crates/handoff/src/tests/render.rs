@@ -4,7 +4,7 @@ use longhaul_core::record::OPEN;
 use proptest::prelude::*;
 
 use crate::render::{RECENT_TURNS, render_into};
-use crate::{Context, Rendered, Said, Trigger, TurnView, render};
+use crate::{Context, Rendered, Said, TurnView, render};
 
 const SESSION: &str = "9a6acab5-6b83-4ba7-8147-66b36e6dfed0";
 const START: u64 = 1_794_650_000_000;
@@ -50,7 +50,6 @@ fn with_context<T>(kept: &[Kept], then: impl FnOnce(&Context<'_>) -> T) -> T {
     let said_tokens = kept.iter().map(|turn| tokens(&turn.asked) + tokens(&turn.replied)).sum::<u64>();
     then(&Context {
         session: SESSION,
-        trigger: Some(Trigger::SessionEnd),
         turns: &turns,
         now: at(kept.len(), 0),
         said_tokens,
@@ -64,7 +63,7 @@ fn rendered(kept: &[Kept]) -> Rendered {
     let rendered = with_context(kept, render);
     assert_eq!(rendered.chars, rendered.text.chars().count());
     assert!(rendered.chars <= CONTEXT_CHARS, "{}", rendered.chars);
-    assert_eq!(rendered.word_for_word + rendered.in_a_line + rendered.omitted, kept.len());
+    assert_eq!(rendered.quoted + rendered.in_a_line + rendered.omitted, kept.len());
     assert!(rendered.text.starts_with("<longhaul-context>\n") && rendered.text.ends_with("</longhaul-context>"));
     rendered
 }
@@ -72,14 +71,15 @@ fn rendered(kept: &[Kept]) -> Rendered {
 #[test]
 fn a_short_session_is_shown_whole_and_once() {
     let text = "\
-        Recorded from the session before this one (9a6acab5, passed on by session_end).\n\
+        Recorded from the session before this one (9a6acab5).\n\
         [09:54:20] [Last request] second\n\
         [09:54:50] [Last reply] two\n\
-        Tool calls and thoughts of that turn: longhaul detail 09:54:20 --session 9a6acab5\n\
         \n\
-        Recent turns, word for word:\n\
+        Recent turns:\n\
         [09:53:20] [user] first\n\
         [09:53:50] [assistant] one\n\
+        \n\
+        Tool calls, thoughts and full texts: longhaul detail TIME --session 9a6acab5 (a time from above, or HH:MM-HH:MM)\n\
         </longhaul-context>";
     let text = format!("{OPEN}{text}");
     let kept = [
@@ -88,13 +88,13 @@ fn a_short_session_is_shown_whole_and_once() {
     ];
     let rendered = rendered(&kept);
     assert_eq!(rendered.text, text);
-    assert_eq!((rendered.word_for_word, rendered.in_a_line, rendered.omitted), (2, 0, 0));
+    assert_eq!((rendered.quoted, rendered.in_a_line, rendered.omitted), (2, 0, 0));
 }
 
 #[test]
 fn two_hundred_large_turns_fit_and_the_rest_is_counted() {
     let rendered = rendered(&session(200, 500, 20_000, 0));
-    assert!(rendered.word_for_word >= 3, "{rendered:?}");
+    assert!(rendered.quoted >= 3, "{rendered:?}");
     assert!(rendered.in_a_line >= 30, "{rendered:?}");
     assert!(rendered.omitted > 100);
     assert!(rendered.chars > 9000, "{}", rendered.chars);
@@ -103,6 +103,19 @@ fn two_hundred_large_turns_fit_and_the_rest_is_counted() {
     let first = rendered.text.lines().nth(3).unwrap();
     assert!(first.contains("[Last request] request 199: "), "{first}");
     assert!(rendered.text.contains("characters left out"));
+    assert!(rendered.text.contains("Recent turns, long messages cut in the middle:\n"), "{}", rendered.text);
+}
+
+/// What is stored has been stripped and redacted, and what is shown may be cut.
+#[test]
+fn nothing_is_said_to_be_verbatim_and_the_command_stands_once() {
+    for kept in
+        [session(2, 20, 20, 0), session(3, 20, 20, 40), session(30, 600, 1200, 4000), session(200, 500, 9000, 0)]
+    {
+        let text = rendered(&kept).text;
+        assert!(!text.contains("word for word") && !text.contains("passed on"), "{text}");
+        assert!(text.matches("longhaul detail").count() <= 1, "{text}");
+    }
 }
 
 #[test]
@@ -113,9 +126,10 @@ fn the_order_is_where_we_are_recent_older() {
     assert!(at("Last reply") < at("Recent turns") && at("Recent turns") < at("Older turns"));
     assert!(at("request 27: ") < at("request 28: "));
     assert_eq!(rendered.omitted, 0);
-    assert_eq!((rendered.word_for_word, rendered.in_a_line), (RECENT_TURNS + 1, 30 - RECENT_TURNS - 1));
+    assert_eq!((rendered.quoted, rendered.in_a_line), (RECENT_TURNS + 1, 30 - RECENT_TURNS - 1));
     let older: Vec<&str> = rendered.text.split_once("Older turns, one line each:\n").unwrap().1.lines().collect();
-    assert!(older[..9].iter().all(|line| line.contains("(longhaul detail ") && line.contains("--session 9a6acab5)")));
+    assert!(older[..9].iter().all(|line| !line.contains("longhaul detail")));
+    assert_eq!(rendered.text.matches("longhaul detail TIME --session 9a6acab5").count(), 1);
     assert!(older[0].contains("asked 0 →") && older[8].contains("asked 8 →"));
 }
 
@@ -123,7 +137,7 @@ fn the_order_is_where_we_are_recent_older() {
 fn older_words_become_lines_before_anything_is_left_out() {
     let rendered = rendered(&session(50, 600, 1200, 20_000));
     assert_eq!(rendered.omitted, 0, "{}", rendered.text);
-    assert!(rendered.word_for_word < RECENT_TURNS && rendered.word_for_word >= 3, "{rendered:?}");
+    assert!(rendered.quoted < RECENT_TURNS && rendered.quoted >= 3, "{rendered:?}");
 }
 
 #[test]
@@ -156,7 +170,7 @@ fn bookmarks_and_local_commands_are_not_shown() {
     let rendered = render(&Context { session: SESSION, turns: &turns, now: Millis(START), ..Context::default() });
     assert!(rendered.text.contains("[Last request] do it\n") && rendered.text.contains("[Last reply] noted\n"));
     assert!(!rendered.text.contains('·') && !rendered.text.contains("/model"));
-    assert_eq!((rendered.word_for_word, rendered.in_a_line, rendered.omitted), (2, 0, 0));
+    assert_eq!((rendered.quoted, rendered.in_a_line, rendered.omitted), (2, 0, 0));
     let nothing = render(&Context { session: SESSION, turns: &turns[1..3], ..Context::default() });
     assert_eq!(nothing, Rendered::default());
 }
@@ -173,7 +187,19 @@ fn turns_of_another_day_say_which() {
         ..TurnView::default()
     }];
     let rendered = render(&Context { session: SESSION, turns: &turns, now: Millis(START), ..Context::default() });
-    assert!(rendered.text.contains(" --date 2026-11-13 --session codex:01234567\n"), "{}", rendered.text);
+    assert!(rendered.text.contains("\n[2026-11-13 09:53:20] [Last request] words\n"), "{}", rendered.text);
+    assert!(rendered.text.contains("longhaul detail TIME --session codex:01234567 ("), "{}", rendered.text);
+}
+
+#[test]
+fn turns_of_several_sessions_are_fetched_by_time_alone() {
+    let turn = |session: &'static str, at: u64| {
+        let said = Said { at: Millis(at), text: "words" };
+        TurnView { session, role: "user", asked: said, replied: said, has_detail: true, ..TurnView::default() }
+    };
+    let turns = [turn("first", START), turn(SESSION, START + 1000)];
+    let rendered = render(&Context { session: SESSION, turns: &turns, now: Millis(START), ..Context::default() });
+    assert!(rendered.text.contains("longhaul detail TIME (a time"), "{}", rendered.text);
 }
 
 #[test]
@@ -208,9 +234,9 @@ proptest! {
         let rendered = with_context(&kept, |context| render_into(context, chars));
         prop_assert!(rendered.text.chars().count() <= chars);
         prop_assert_eq!(rendered.text.chars().count(), rendered.chars);
-        prop_assert!(rendered.word_for_word + rendered.in_a_line + rendered.omitted <= kept.len());
+        prop_assert!(rendered.quoted + rendered.in_a_line + rendered.omitted <= kept.len());
         let said = kept.iter().filter(|turn| turn.asked.chars().chain(turn.replied.chars()).any(char::is_alphanumeric)).count();
-        prop_assert_eq!(rendered.word_for_word + rendered.in_a_line + rendered.omitted, said);
+        prop_assert_eq!(rendered.quoted + rendered.in_a_line + rendered.omitted, said);
         prop_assert!(with_context(&kept, render).chars <= CONTEXT_CHARS);
     }
 }

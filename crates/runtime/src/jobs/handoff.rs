@@ -266,7 +266,7 @@ impl<E: HookEvent<'static>> Hook<E> {
         self.or_log(session, self.take_in_if_there(store, session, AT_ONCE));
         let unread = self.or_log(session, self.complete(store, &claim.session, session));
         let (shown, room) = (self.handed_over.as_deref(), self.room());
-        let handover = Handover { heir: Some(&session.session), trigger: claim.trigger, unread, shown, room };
+        let handover = Handover { heir: Some(&session.session), unread, shown, room };
         let offset = surroundings::utc_offset_seconds(self.env.now);
         let rendered = render_session(store, &self.env, &claim.session, handover, offset)?;
         if rendered.text.is_empty() {
@@ -284,7 +284,7 @@ impl<E: HookEvent<'static>> Hook<E> {
         claim: &Claim,
         rendered: Rendered,
     ) -> Result<(String, String), Error> {
-        let turns = rendered.word_for_word + rendered.in_a_line;
+        let turns = rendered.quoted + rendered.in_a_line;
         store.log_injection(
             &NewInjection {
                 session: &session.session,
