@@ -8,6 +8,7 @@
 
 mod call;
 mod cap;
+mod conclusions;
 mod ends;
 mod fields;
 mod json;

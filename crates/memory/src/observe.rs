@@ -6,9 +6,10 @@ mod decision;
 mod files;
 mod others;
 
+pub(crate) use self::check::is_check;
 pub(crate) use self::command::normalized;
 pub use self::command::{command_key, fix_of};
-pub(crate) use self::decision::decisions;
+pub(crate) use self::decision::{decisions, is_decision};
 
 use crate::call::Call;
 use crate::fields::Fields;

@@ -1,13 +1,10 @@
-//! What a reply says first, and what it leaves to be done.
+//! What a reply leaves to be done.
 
 use crate::text::one_line;
 
 /// The longest item, and how many of them.
 const ITEM_CHARS: usize = 160;
 const ITEMS: usize = 8;
-
-/// How much of a reply its first sentences may be.
-const SENTENCES_CHARS: usize = 400;
 
 /// Headings under which a reply lists what is left.
 const HEADINGS: [&str; 9] = [
@@ -21,29 +18,6 @@ const HEADINGS: [&str; 9] = [
     "still to do",
     "open questions",
 ];
-
-/// Returns the first sentences of a reply's first paragraph that is text: no heading, no code, no list.
-pub(crate) fn first_sentences(reply: &str, sentences: usize) -> String {
-    let mut in_code = false;
-    let mut paragraph = String::new();
-    for line in reply.lines() {
-        let line = line.trim();
-        if line.starts_with("```") {
-            in_code = !in_code;
-        }
-        let is_text = !in_code && !line.is_empty() && !line.starts_with(['#', '|', '`', '>', '-']);
-        match (is_text, paragraph.is_empty()) {
-            (true, _) => paragraph = format!("{paragraph} {line}"),
-            (false, false) => break,
-            (false, true) => {}
-        }
-    }
-    let paragraph = one_line(&paragraph, SENTENCES_CHARS);
-    let mut ends = [". ", "! ", "? "].iter().flat_map(|end| paragraph.match_indices(end)).collect::<Vec<_>>();
-    ends.sort_unstable();
-    let end = sentences.checked_sub(1).and_then(|last| ends.get(last)).map_or(paragraph.len(), |(at, _)| at + 1);
-    paragraph[..end].to_owned()
-}
 
 /// Returns what a reply leaves to be done: items not ticked, and what stands under a heading such as `Next steps`.
 pub(crate) fn left_to_do(reply: &str) -> Vec<String> {
@@ -72,7 +46,7 @@ pub(crate) fn left_to_do(reply: &str) -> Vec<String> {
 }
 
 /// Returns what follows on the line of a heading that announces what is left.
-fn heading(line: &str) -> Option<&str> {
+pub(crate) fn heading(line: &str) -> Option<&str> {
     let bare = line.trim_start_matches(['#', '*', '_', ' ']);
     let end = bare.find([':', '*']).unwrap_or(bare.len());
     let title = bare[..end].trim().replace('’', "'").to_lowercase();
@@ -91,14 +65,21 @@ fn is_ticked(line: &str) -> bool {
 }
 
 /// Returns whether a line is an item of a list, by mark or by number.
-fn is_item(line: &str) -> bool {
+pub(crate) fn is_item(line: &str) -> bool {
     let digits = line.bytes().take_while(u8::is_ascii_digit).count();
     let is_numbered = digits > 0 && line[digits..].starts_with(['.', ')']);
     is_numbered || ["- ", "* ", "+ ", "• "].iter().any(|mark| line.starts_with(mark))
 }
 
-/// Returns an item without its mark.
+/// Returns an item without its mark, cut to its length.
 fn item(line: &str) -> String {
-    let line = if is_item(line) { line.trim_start_matches(|c: char| c.is_ascii_digit()) } else { line };
-    one_line(line.trim_start_matches(['-', '*', '+', '•', '.', ')', ' ']), ITEM_CHARS)
+    one_line(unmarked(line).trim_start_matches(['-', '*', '+', '•', '.', ')', ' ']), ITEM_CHARS)
+}
+
+/// Returns a line without the mark or the number of an item.
+pub(crate) fn unmarked(line: &str) -> &str {
+    if !is_item(line) {
+        return line;
+    }
+    line.trim_start_matches(|c: char| c.is_ascii_digit()).trim_start_matches(['-', '*', '+', '•', '.', ')', ' '])
 }

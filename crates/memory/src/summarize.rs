@@ -1,8 +1,9 @@
-//! A session in five short parts, told by rule.
+//! A session in five short parts, made by rules.
 
+use crate::conclusions::{Conclusions, conclusions, first_sentence, joined};
 use crate::observation::{Kind, Observation, Summary};
 use crate::observe::{decisions, normalized};
-use crate::reply::{first_sentences, left_to_do};
+use crate::reply::left_to_do;
 use crate::text::{first_lines, one_line, passage};
 
 /// How long the request may be, and every other part.
@@ -16,6 +17,12 @@ const TELLING_CHARS: usize = 40;
 /// At most this many prompts make a request, and this many items a part.
 const PROMPTS: usize = 3;
 const ITEMS: usize = 12;
+
+/// At most this many decisions are learned.
+const DECISIONS: usize = 4;
+
+/// What begins the list of commands that have succeeded, which is the last part of what was completed.
+const RAN: &str = "Ran ";
 
 /// What was said in a turn.
 #[derive(Debug, Clone, Copy, Default)]
@@ -31,11 +38,12 @@ pub struct TurnText<'a> {
 /// Nothing is made up: a part for which there is nothing is empty.
 pub fn summarize(turns: &[TurnText<'_>], observations: &[Observation]) -> Summary {
     let reply = turns.iter().rev().map(|turn| turn.replied).find(|reply| !reply.trim().is_empty()).unwrap_or_default();
+    let concluded = conclusions(turns.iter().map(|turn| turn.replied));
     Summary {
         request: request(turns),
         investigated: investigated(observations),
-        learned: learned(reply, observations),
-        completed: completed(observations),
+        learned: learned(turns, &concluded, observations),
+        completed: completed(&concluded, observations),
         next_steps: next_steps(reply, observations),
     }
 }
@@ -60,24 +68,53 @@ fn investigated(observations: &[Observation]) -> String {
     part(&[("Read ", newest(read)), ("", newest(others))])
 }
 
-fn learned(reply: &str, observations: &[Observation]) -> String {
+/// Returns decisions, the newest first, and then whatever else the replies conclude.
+fn learned(turns: &[TurnText<'_>], concluded: &Conclusions, observations: &[Observation]) -> String {
+    let said = turns.iter().flat_map(|turn| decisions(turn.replied)).map(|decision| {
+        let sentence = first_sentence(&decision.narrative);
+        sentence.trim_end_matches('.').to_owned()
+    });
     let recorded = observations.iter().filter(|seen| seen.kind == Kind::Decision).map(|seen| seen.title.clone());
-    let decided = recorded.chain(decisions(reply).into_iter().map(|decision| decision.title));
-    part(&[("Decided: ", newest(decided)), ("", vec![first_sentences(reply, 3)])])
+    let mut decided = newest(recorded.chain(said));
+    decided.reverse();
+    decided.truncate(DECISIONS);
+    let decided = part(&[("Decided: ", decided)]);
+    let decided = if decided.is_empty() { decided } else { format!("{}.", decided.trim_end_matches('.')) };
+    let room = PART_CHARS.saturating_sub(decided.chars().count() + 1);
+    let rest = joined(&concluded.learned, room);
+    passage(format!("{decided} {rest}").trim(), PART_CHARS)
 }
 
-fn completed(observations: &[Observation]) -> String {
+fn completed(concluded: &Conclusions, observations: &[Observation]) -> String {
     let of = |kind: Kind| observations.iter().filter(move |seen| seen.kind == kind);
     let changed = of(Kind::Change).flat_map(|seen| seen.files_modified.iter().cloned());
     let passed = of(Kind::Command).filter_map(|seen| command(&seen.title).filter(|_| has_passed(seen)));
     let titles = |kind: Kind| newest(of(kind).map(|seen| seen.title.clone()));
+    let reported = joined(&concluded.reported, PART_CHARS / 2);
     part(&[
+        ("", vec![reported.trim_end_matches('.').to_owned()]),
         ("Changed ", newest(changed)),
         ("", titles(Kind::Fix)),
-        ("Ran ", newest(passed)),
         ("", titles(Kind::Delegation)),
         ("Noted: ", titles(Kind::Note)),
+        (RAN, newest(passed)),
     ])
+}
+
+/// Returns what was completed without the list of commands that were run.
+pub(crate) fn without_commands(completed: &str) -> &str {
+    let list = format!("{RAN}`");
+    let end =
+        if completed.starts_with(&list) { Some(0) } else { completed.find(&format!(". {list}")).map(|at| at + 1) };
+    completed[..end.unwrap_or(completed.len())].trim()
+}
+
+/// Returns what is left to do without the commands that have failed, which may have succeeded since.
+pub(crate) fn without_failures(next_steps: &str) -> &str {
+    let list = "Failed: `";
+    let end =
+        if next_steps.starts_with(list) { Some(0) } else { next_steps.find(&format!(". {list}")).map(|at| at + 1) };
+    next_steps[..end.unwrap_or(next_steps.len())].trim()
 }
 
 fn next_steps(reply: &str, observations: &[Observation]) -> String {

@@ -2,6 +2,7 @@ mod answer;
 mod call;
 mod cap;
 mod command;
+mod conclusions;
 mod decision;
 mod ends;
 mod fields;

@@ -83,7 +83,7 @@ const SUBCOMMANDS: [(&str, &[&str]); 17] = [
 const SCRIPTS: [&str; 9] = ["test", "tests", "build", "check", "lint", "typecheck", "tsc", "ci", "e2e"];
 
 /// Returns whether a command line tests or builds something.
-pub(super) fn is_check(command: &str) -> bool {
+pub(crate) fn is_check(command: &str) -> bool {
     command.split(['\n', ';', '|', '&', '(', ')']).any(|simple| checks(simple.split_whitespace()))
 }
 

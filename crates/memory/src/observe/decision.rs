@@ -52,6 +52,11 @@ fn observation(what: &str) -> Observation {
     }
 }
 
+/// Returns whether a line states a decision under a label of its own.
+pub(crate) fn is_decision(line: &str) -> bool {
+    decision(line).is_some()
+}
+
 /// Returns what a line decides.
 fn decision(line: &str) -> Option<&str> {
     let line = line.trim().trim_start_matches(['-', '#', '>', ' ']);

@@ -1,6 +1,7 @@
 use proptest::prelude::*;
 
-use crate::reply::{first_sentences, left_to_do};
+use crate::reply::left_to_do;
+use crate::summarize::{without_commands, without_failures};
 use crate::{Kind, Observation, Summary, TurnText, summarize};
 
 fn seen(kind: Kind, tool: &str, title: &str, read: &[&str], modified: &[&str]) -> Observation {
@@ -40,7 +41,7 @@ fn a_session_is_told_in_five_parts() {
     let expected = Summary {
         request: "go on (before: Fix the login It fails on Mondays.)".to_owned(),
         investigated: "Read src/auth.rs. Searched for `now`: 2 files".to_owned(),
-        learned: "Decided: one clock. The clock was read twice. It is read once now. So it works.".to_owned(),
+        learned: "Decided: one clock. The clock was read twice. It is read once now.".to_owned(),
         completed: "Changed src/auth.rs. Fixed: `cargo test` passes again. Ran `git status`".to_owned(),
         next_steps: "test on Monday; tell Ann. Failed: `make` (exit status 2)".to_owned(),
     };
@@ -70,15 +71,42 @@ fn what_is_left_is_found_under_its_heading() {
 }
 
 #[test]
-fn the_first_sentences_are_text() {
-    for (reply, first) in [
-        ("One. Two. Three.", "One. Two."),
-        ("# Title\n\n```\ncode. code.\n```\n- item\n\nText\nhere. And. More.", "Text here. And."),
-        ("No end", "No end"),
+fn what_was_decided_in_any_turn_is_learned_and_the_newest_comes_first() {
+    let turns = [
+        TurnText {
+            asked: "how do we store amounts?",
+            replied: "Decided: cents as i64, one column. I wrote it into docs/amounts.md.",
+        },
+        TurnText { asked: "and yen?", replied: "Decided: the currency's minor unit. The scale travels with it." },
+        TurnText { asked: "note it", replied: "Added to CHANGELOG.md." },
+    ];
+    let summary = summarize(&turns, &[]);
+    assert_eq!(
+        summary.learned,
+        "Decided: the currency's minor unit, cents as i64, one column. The scale travels with it."
+    );
+    assert_eq!(summary.completed, "");
+}
+
+#[test]
+fn a_report_is_no_conclusion() {
+    let turns = [TurnText { asked: "note it", replied: "Added to CHANGELOG.md. All tests pass." }];
+    assert_eq!(summarize(&turns, &[]).learned, "");
+}
+
+#[test]
+fn the_list_of_commands_can_be_left_out() {
+    for (completed, expected) in [
+        ("Changed a.rs. Ran `x`, `y`", "Changed a.rs."),
+        ("Ran `x`", ""),
+        ("Changed a.rs", "Changed a.rs"),
+        ("I Ran `x` myself", "I Ran `x` myself"),
         ("", ""),
     ] {
-        assert_eq!(first_sentences(reply, 2), first, "{reply}");
+        assert_eq!(without_commands(completed), expected);
     }
+    assert_eq!(without_failures("test it. Failed: `make` (exit status 2)"), "test it.");
+    assert_eq!(without_failures("Failed: `make`"), "");
 }
 
 proptest! {

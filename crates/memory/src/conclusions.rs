@@ -1,0 +1,193 @@
+//! What a session found out: the sentences of its replies that state a decision, a cause or a finding.
+//!
+//! Reports of edits ("Added to CHANGELOG.md.") are kept apart, because they say what was done. Plans, questions and
+//! courtesies are dropped. The rules are tables of words, so a sentence in a language without them counts as a finding.
+
+mod cues;
+mod sentences;
+
+use self::cues::{
+    CAUSE, CONSEQUENCE, COURTESIES, DECISION, DECISION_START, DOING_START, PASSIVE_REPORT, PROPOSAL_START, REPORT_END,
+    REPORT_VERBS, SUBJECTS, TALK_START, TEST_RESULT,
+};
+use self::sentences::sentences;
+use crate::observe::is_decision;
+use crate::text::one_line;
+
+/// How much of all replies is read, and of one, in bytes. It bounds the cost of every summary.
+const READ_BYTES: usize = 32_768;
+const REPLY_BYTES: usize = 12_288;
+
+/// The longest sentence that is kept, in characters.
+const SENTENCE_CHARS: usize = 240;
+
+/// How many conclusions a session has at most, and how many plain findings one reply adds to them.
+const CONCLUSIONS: usize = 6;
+const FINDINGS_OF_REPLY: usize = 2;
+
+/// How many reports of what was done are kept.
+const REPORTS: usize = 2;
+
+/// A sentence with fewer words or characters is a remark. Languages that are written without spaces have few words.
+const FINDING_WORDS: usize = 4;
+const FINDING_CHARS: usize = 20;
+const WIDE_FINDING_CHARS: usize = 8;
+
+/// What a sentence does. The order is the order in which conclusions are listed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Statement {
+    /// It says what was decided.
+    Decision,
+    /// It says why something is so.
+    Cause,
+    /// It says what is so.
+    Finding,
+    /// A remark that says little alone, such as a short answer.
+    Remark,
+    /// It says what the model has done.
+    Report,
+    /// A plan, a question, a courtesy.
+    Talk,
+}
+
+/// What the replies of a session say.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct Conclusions {
+    /// Decisions, the newest first, then causes and findings: those of the first reply, which answers what the session was
+    /// begun for, and then the newest.
+    pub(crate) learned: Vec<String>,
+    /// What the newest reply that says so reports as done.
+    pub(crate) reported: Vec<String>,
+}
+
+struct Found {
+    statement: Statement,
+    /// How many replies came after its own.
+    age: usize,
+    /// Whether its reply is the first.
+    is_first: bool,
+    text: String,
+}
+
+impl Found {
+    /// Returns by what conclusions are ordered; within a reply the order is its own.
+    fn order(&self) -> (Statement, usize) {
+        let is_answer = self.is_first && self.statement != Statement::Decision;
+        (self.statement, if is_answer { 0 } else { self.age + 1 })
+    }
+}
+
+/// Returns what `replies`, oldest first, conclude and report.
+pub(crate) fn conclusions<'a>(replies: impl Iterator<Item = &'a str>) -> Conclusions {
+    let replies: Vec<&str> = replies.filter(|reply| !reply.trim().is_empty()).collect();
+    let Some(last) = replies.len().checked_sub(1) else { return Conclusions::default() };
+    let mut found: Vec<Found> = Vec::new();
+    let mut left = READ_BYTES;
+    // The newest, the first, then the others from the newest on, as far as there is time.
+    let ends = if last > 0 { vec![last, 0] } else { vec![0] };
+    for index in ends.into_iter().chain((1..last).rev()) {
+        let (reply, age, is_first) = (replies[index], last - index, index == 0);
+        let read = &reply[..reply.floor_char_boundary(left.min(REPLY_BYTES))];
+        left -= read.len();
+        let mut said = sentences(read);
+        if read.len() < reply.len() {
+            // The last one is cut.
+            said.pop();
+        }
+        let mut findings = 0;
+        // What is labelled as a decision is found by its label.
+        for sentence in said.into_iter().filter(|sentence| !is_decision(sentence)) {
+            let statement = statement(&sentence);
+            findings += usize::from(statement == Statement::Finding);
+            let is_one_more = statement == Statement::Finding && findings > FINDINGS_OF_REPLY;
+            if statement != Statement::Talk && !is_one_more {
+                found.push(Found { statement, age, is_first, text: one_line(&sentence, SENTENCE_CHARS) });
+            }
+        }
+        if left == 0 {
+            break;
+        }
+    }
+    found.sort_by_key(Found::order);
+    let of = |wanted: fn(&Found) -> bool, most: usize| {
+        let mut texts: Vec<String> = Vec::new();
+        for one in found.iter().filter(|one| wanted(one)) {
+            if texts.len() < most && !texts.contains(&one.text) {
+                texts.push(one.text.clone());
+            }
+        }
+        texts
+    };
+    let mut learned = of(|one| one.statement <= Statement::Finding, CONCLUSIONS);
+    if learned.is_empty() {
+        learned = of(|one| one.statement == Statement::Remark && one.age == 0, 1);
+    }
+    let newest = found.iter().filter(|one| one.statement == Statement::Report).map(|one| one.age).min();
+    let reports = found.iter().filter(|one| one.statement == Statement::Report && Some(one.age) == newest);
+    let reported = reports.filter(|one| is_telling(&one.text)).take(REPORTS).map(|one| one.text.clone()).collect();
+    Conclusions { learned, reported }
+}
+
+/// Returns a text without the sentences that report edits or announce something.
+pub(crate) fn without_reports(text: &str) -> String {
+    let kept = sentences(text).into_iter().filter(|sentence| statement(sentence) < Statement::Report);
+    kept.collect::<Vec<_>>().join(" ")
+}
+
+/// Returns the first sentence of a text, cut to its length.
+pub(crate) fn first_sentence(text: &str) -> String {
+    one_line(sentences(text).first().map_or(text, String::as_str), SENTENCE_CHARS)
+}
+
+/// Returns as many of the first `sentences` as fit into `chars` characters, as one text.
+pub(crate) fn joined(sentences: &[String], chars: usize) -> String {
+    let mut text = String::new();
+    let mut left = chars;
+    for sentence in sentences {
+        let gap = usize::from(!text.is_empty());
+        let Some(rest) = left.checked_sub(sentence.chars().count() + gap) else { break };
+        left = rest;
+        text.push_str(if gap > 0 { " " } else { "" });
+        text.push_str(sentence);
+    }
+    text
+}
+
+fn statement(sentence: &str) -> Statement {
+    let lower = sentence.to_lowercase().replace('’', "'");
+    let has = |cues: &[&str]| cues.iter().any(|cue| lower.contains(cue));
+    let starts = |cues: &[&str]| cues.iter().any(|cue| lower.starts_with(cue));
+    let bare = lower.trim_end_matches(['.', '!', '。', '！', ' ']);
+    let is_plan = starts(&TALK_START) || (starts(&DOING_START) && !has(&CAUSE));
+    if lower.ends_with(['?', '？', ':', '：']) || is_plan || COURTESIES.contains(&bare) {
+        Statement::Talk
+    } else if starts(&DECISION_START) || has(&DECISION) {
+        Statement::Decision
+    } else if has(&CAUSE) {
+        Statement::Cause
+    } else if is_report(&lower, bare) {
+        Statement::Report
+    } else if has(&CONSEQUENCE) {
+        Statement::Cause
+    } else if is_telling(sentence) && !starts(&PROPOSAL_START) {
+        Statement::Finding
+    } else {
+        Statement::Remark
+    }
+}
+
+/// Returns whether a sentence, in lower case, says what the model has done, or that tests pass.
+fn is_report(lower: &str, bare: &str) -> bool {
+    let subject = SUBJECTS.iter().find_map(|subject| lower.strip_prefix(subject)).unwrap_or(lower);
+    let verb = subject.split(|c: char| !c.is_alphabetic()).next().unwrap_or_default();
+    REPORT_VERBS.contains(&verb)
+        || PASSIVE_REPORT.iter().chain(&TEST_RESULT).any(|cue| lower.contains(cue))
+        || REPORT_END.iter().any(|end| bare.ends_with(end))
+}
+
+/// Returns whether a sentence is long enough to be understood without those around it.
+fn is_telling(sentence: &str) -> bool {
+    let (chars, words) = (sentence.chars().count(), sentence.split_whitespace().count());
+    let is_wide = |c: char| matches!(c, '\u{2e80}'..='\u{9fff}' | '\u{ac00}'..='\u{d7af}' | '\u{f900}'..='\u{faff}');
+    (words >= FINDING_WORDS && chars >= FINDING_CHARS) || (chars >= WIDE_FINDING_CHARS && sentence.chars().any(is_wide))
+}

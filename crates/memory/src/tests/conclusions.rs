@@ -1,0 +1,124 @@
+use crate::conclusions::{conclusions, without_reports};
+
+fn learned(reply: &str) -> Vec<String> {
+    conclusions([reply].into_iter()).learned
+}
+
+fn reported(reply: &str) -> Vec<String> {
+    conclusions([reply].into_iter()).reported
+}
+
+#[test]
+fn a_cause_a_decision_and_a_finding_are_conclusions() {
+    for sentence in [
+        "The importer stalls because batch.rs opens a write transaction per row.",
+        "The 31st is counted twice, so the balance is off by a day.",
+        "Settled: originals older than 18 months move to the cold bucket.",
+        "Decision 0004 is amended: amounts are i64 in the currency's minor unit.",
+        "From now on Mosquitto on the Pi is the broker.",
+        "On the copy of production it drops from 3.4 s to 2 ms.",
+        "Der Regler rechnet mit Fahrenheit, weil die Einheit nirgends steht.",
+        "日付が和暦で書かれているため、一致していませんでした。",
+        "`elem_shift` looks at the rounded size of the array.",
+        "It turned out that St. Michael is closed until 1.5 hours before, e.g. on Sundays.",
+    ] {
+        assert_eq!(learned(sentence), [sentence]);
+    }
+}
+
+#[test]
+fn reports_plans_questions_and_courtesies_are_none() {
+    for reply in [
+        "Added to CHANGELOG.md.",
+        "I added the entry to CHANGELOG.md and updated the tests.",
+        "I've also renamed the module.",
+        "The README has been updated to match.",
+        "Pushed as fix/accrual-range, CI is green.",
+        "All 14 tests pass.",
+        "Let me look at the log first.",
+        "I'll fix that now.",
+        "Looking at the importer.",
+        "Shall I also clean up the old migration?",
+        "Would you like me to continue?",
+        "Done.",
+        "I switched to the zstd crate, so no program is needed.",
+        "Great, that works.",
+        "Here is what I found:",
+        "元号表を追加しました。",
+        "",
+    ] {
+        assert_eq!(learned(reply), [""; 0], "{reply}");
+    }
+}
+
+#[test]
+fn code_tables_headings_and_what_is_left_are_not_read() {
+    let reply = "# Why it failed because of x\n\n```\nfails because = 1\n```\n| a | because |\n> quoted because\n\n\
+                 The lock is held while the rates are fetched.\n\n\
+                 - The rate service times out after fifteen minutes.\n- [ ] tell support because they asked\n\n\
+                 ## Next steps\n- fetch the rates first, because that is cheap\n\nDecision: one transaction per file\n";
+    assert_eq!(
+        learned(reply),
+        ["The lock is held while the rates are fetched.", "The rate service times out after fifteen minutes."]
+    );
+}
+
+#[test]
+fn decisions_come_first_then_the_answer_to_the_first_prompt() {
+    let replies = [
+        "The probe reads 100 because GPIO2 is on ADC2. The wiring table names it.",
+        "Settled: twenty minutes of rest per valve.",
+        "They chattered because the threshold has no hysteresis. Now I run the simulation.",
+        "Changed: thirty minutes of rest per valve. I edited src/control/valve.cpp and the table.",
+    ];
+    let found = conclusions(replies.into_iter());
+    assert_eq!(
+        found.learned,
+        [
+            "Changed: thirty minutes of rest per valve.",
+            "Settled: twenty minutes of rest per valve.",
+            "The probe reads 100 because GPIO2 is on ADC2.",
+            "They chattered because the threshold has no hysteresis.",
+            "The wiring table names it.",
+        ]
+    );
+    assert_eq!(found.reported, ["I edited src/control/valve.cpp and the table."]);
+}
+
+#[test]
+fn a_short_answer_or_a_proposal_counts_where_there_is_nothing_else() {
+    let proposal = "I suggest that we fetch the rates first.";
+    assert_eq!(learned(proposal), [proposal]);
+    assert_eq!(learned(&format!("{proposal} The lock is held for minutes.")), ["The lock is held for minutes."]);
+    assert_eq!(learned("42 beans."), ["42 beans."]);
+    assert_eq!(
+        learned("42 beans. They are counted twice because the belt stops."),
+        ["They are counted twice because the belt stops."]
+    );
+    assert_eq!(conclusions(["42 beans.", "Done."].into_iter()).learned, [""; 0]);
+}
+
+#[test]
+fn what_was_done_is_reported_apart() {
+    let reply =
+        "The bank sends field 86 without subfields. I replaced the unwrap by a fallback that keeps the raw text.";
+    assert_eq!(learned(reply), ["The bank sends field 86 without subfields."]);
+    assert_eq!(reported(reply), ["I replaced the unwrap by a fallback that keeps the raw text."]);
+    assert_eq!(reported("Done."), [""; 0]);
+}
+
+#[test]
+fn summaries_of_earlier_versions_lose_their_reports() {
+    let old = "Added to CHANGELOG.md. The clock was read twice. All tests pass.";
+    assert_eq!(without_reports(old), "The clock was read twice.");
+    assert_eq!(without_reports("It flies."), "It flies.");
+    let new = "Decided: one clock, no cache. It failed because of the zone.";
+    assert_eq!(without_reports(new), new);
+}
+
+#[test]
+fn a_long_session_is_read_up_to_a_limit() {
+    let long = "The lock is held because nobody lets go. ".repeat(4_000);
+    let found = conclusions([long.as_str(), long.as_str()].into_iter());
+    assert_eq!(found.learned, ["The lock is held because nobody lets go."]);
+}
