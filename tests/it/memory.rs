@@ -3,6 +3,7 @@
 mod damage;
 mod false_alarms;
 mod long_prompts;
+mod page;
 pub(crate) mod private;
 mod secrets;
 
@@ -108,10 +109,10 @@ fn the_next_session_is_shown_what_the_last_one_came_to() {
 
     let reply = Session::new(&sandbox, "bbbbbbbb-second").fire("SessionStart", json!({ "source": "startup" }));
     let shown = reply["hookSpecificOutput"]["additionalContext"].as_str().unwrap();
-    assert!(shown.contains("make the parser faster") && shown.contains("Edited src/parser.rs"), "{shown}");
-    assert!(shown.contains("twice as fast") && shown.contains("cargo bench"), "{shown}");
+    assert!(shown.contains("make the parser faster → The parser is twice as fast. Changed src/parser.rs"), "{shown}");
+    assert!(!shown.contains("cargo bench"), "which commands ran says nothing: {shown}");
     assert!(shown.chars().count() <= 9_500);
-    assert!(reply["systemMessage"].as_str().unwrap().contains("3 records"), "{reply}");
+    assert!(reply["systemMessage"].as_str().unwrap().contains("shown 1 session of"), "{reply}");
     let session = rows(&sandbox, "SELECT status || ' ' || end_reason FROM sessions WHERE session_id LIKE 'aaaa%'");
     assert_eq!(session, ["completed prompt_input_exit"]);
     assert_eq!(sandbox.error_log(), "");
@@ -146,10 +147,11 @@ fn calls_are_kept_once_however_often_they_are_taken_in() {
 fn what_no_stop_took_in_the_next_start_does() {
     let sandbox = Sandbox::new();
     let killed = Session::new(&sandbox, "killed");
-    killed.prompt("go");
+    killed.prompt("build the thing");
     killed.bash("t1", "make the-thing", "made");
     let shown = Session::new(&sandbox, "next").start("startup");
-    assert!(shown.contains("make the-thing"), "{shown}");
+    assert!(shown.contains("build the thing"), "{shown}");
+    assert_eq!(titles(&sandbox), ["command: Ran `make the-thing`"]);
 }
 
 #[test]

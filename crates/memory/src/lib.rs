@@ -31,7 +31,7 @@ pub use crate::cap::{INPUT_CHARS, RESPONSE_CHARS, SAID_CHARS, cap};
 pub use crate::ends::redacted_ends;
 pub use crate::observation::{Kind, MadeBy, Observation, Summary};
 pub use crate::observe::{NARRATIVE_CHARS, TITLE_CHARS, command_key, fix_of, observe};
-pub use crate::page::{Page, PageInput, PageLine, PageSummary, page};
+pub use crate::page::{Page, PageInput, PageRecord, PageSession, page};
 pub use crate::query::{Query, Term};
 pub use crate::recall::{
     Answer, AnswerLimits, AnswerLine, AnswerPassage, AnswerSession, FIRST_RESULTS, Field, FoundPassage, LinePart, Look,

@@ -1,22 +1,33 @@
 //! What a new session is shown of this project's past, within a number of characters.
 //!
-//! The most recent summary comes first, then the newest records, grouped by day and file. It states facts.
+//! One line per session, newest first: what was asked and what came of it. Then what is left to do, which checks failed
+//! when they were last run, and decisions and notes. It states facts.
+
+mod failing;
+mod left_to_do;
+mod session_line;
 
 use longhaul_core::Millis;
 use longhaul_core::budget::tokens;
-use longhaul_core::clock::{Date, date_of, time_of};
+use longhaul_core::clock::{date_of, time_of};
+use longhaul_core::counted;
 use longhaul_core::record::{CLOSE, OPEN, defuse};
 
+use self::failing::failing;
+use self::left_to_do::left_to_do;
+use self::session_line::session_line;
 use crate::cap::grouped;
-use crate::observation::{Kind, Summary};
+use crate::observation::{Kind, MadeBy, Summary};
 use crate::observe::TITLE_CHARS;
-use crate::text::{one_line, passage};
+use crate::text::one_line;
 
-/// How much of a file's or a project's name is shown.
+/// How much of a project's name is shown.
 const NAME_CHARS: usize = 100;
 
-/// How long each part of a summary may be: in full, and shorter where there is no space for that.
-const PART_CHARS: [usize; 4] = [600, 300, 150, 60];
+/// How many lines the sections below the sessions have at most.
+const LEFT_LINES: usize = 5;
+const FAILING_LINES: usize = 5;
+const KEPT_LINES: usize = 12;
 
 /// What there is to show.
 #[derive(Debug, Clone, Copy, Default)]
@@ -27,28 +38,34 @@ pub struct PageInput<'a> {
     pub now: Millis,
     /// Local time, in seconds east of UTC.
     pub offset_seconds: i32,
-    /// The most recent summary.
-    pub summary: Option<PageSummary<'a>>,
-    /// The newest records, newest first.
-    pub lines: &'a [PageLine],
-    /// How many records there are besides.
-    pub older: usize,
+    /// The newest sessions, newest first.
+    pub sessions: &'a [PageSession],
+    /// The newest records that may say something: problems and other commands, decisions, notes; newest first.
+    pub records: &'a [PageRecord],
+    /// How many records the project has.
+    pub total_records: u64,
 }
 
-/// A summary, and where it is from.
-#[derive(Debug, Clone, Copy)]
-pub struct PageSummary<'a> {
-    /// It.
-    pub summary: &'a Summary,
-    /// The session, short.
-    pub session: &'a str,
-    /// When it was written.
-    pub at: Millis,
-}
-
-/// A record, in a line.
+/// A session, as it is shown in a line.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PageLine {
+pub struct PageSession {
+    /// The id of the record by which it is fetched.
+    pub record: String,
+    /// When something last happened in it.
+    pub at: Millis,
+    /// Whether it is the session that reads the page.
+    pub is_reader: bool,
+    /// Its first prompt.
+    pub first_prompt: String,
+    /// What it came to.
+    pub summary: Summary,
+    /// Who put that into words.
+    pub made_by: MadeBy,
+}
+
+/// A record, as it is shown in a line.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PageRecord {
     /// The id by which the whole record is fetched.
     pub id: i64,
     /// When.
@@ -57,10 +74,8 @@ pub struct PageLine {
     pub kind: Kind,
     /// It in one line.
     pub title: String,
-    /// The file that it is about.
-    pub file: Option<String>,
-    /// What reading the whole record costs.
-    pub tokens: u64,
+    /// What makes two runs of a command the same; only of runs that ended.
+    pub command_key: Option<String>,
 }
 
 /// What came out.
@@ -68,145 +83,119 @@ pub struct PageLine {
 pub struct Page {
     /// The text; empty where there is nothing to say.
     pub text: String,
-    /// Records shown.
-    pub shown: usize,
-    /// Records left out.
+    /// Sessions shown.
+    pub sessions: usize,
+    /// Records shown besides.
+    pub records: usize,
+    /// Sessions and records that were worth a line and had no space.
     pub omitted: usize,
     /// Tokens that the text costs, about.
     pub tokens: u64,
 }
 
-/// Renders what is known of a project into at most `chars` characters; nothing where there is nothing to say.
-pub fn page(input: &PageInput<'_>, chars: usize) -> Page {
-    let total = input.lines.len() + input.older;
-    let nothing = Page { omitted: total, ..Page::default() };
-    let top = format!("{OPEN}Memory of {}, {}\n", name(input.project), date_of(input.now, input.offset_seconds));
-    // The numbers are not known yet: assume the longest.
-    let frame = count(&top) + count(&bottom(usize::MAX, usize::MAX, u64::MAX, u64::MAX));
-    let Some(room) = chars.checked_sub(frame) else { return nothing };
-    let summary = summary(input, room);
-    let days = Days::new(input, room - count(&summary));
-    if summary.is_empty() && days.shown == 0 {
-        return nothing;
-    }
-    let omitted = total - days.shown;
-    let behind = days.tokens;
-    let body = format!("{top}{summary}{}", days.text());
-    let text = |cost: u64| format!("{body}{}", bottom(days.shown, omitted, cost, behind));
-    let text = text(tokens(&text(0)));
-    Page { shown: days.shown, omitted, tokens: tokens(&text), text }
+/// Lines under a heading.
+struct Section {
+    heading: &'static str,
+    lines: Vec<String>,
 }
 
-fn bottom(shown: usize, omitted: usize, cost: u64, behind: u64) -> String {
-    let left_out = if omitted > 0 { format!("; {} left out", grouped(omitted as u64)) } else { String::new() };
-    let behind = if shown > 0 { format!("; the records shown hold about {}", grouped(behind)) } else { String::new() };
+impl Section {
+    fn size(&self) -> usize {
+        if self.lines.is_empty() {
+            0
+        } else {
+            count(self.heading) + self.lines.iter().map(|line| count(line)).sum::<usize>()
+        }
+    }
+
+    /// Returns the first lines that fit into `room` characters, and how many they are.
+    fn fitting(&self, room: usize) -> (String, usize) {
+        let Some(mut left) = room.checked_sub(count(self.heading)) else { return (String::new(), 0) };
+        let fits = |line: &&String| left.checked_sub(count(line)).map(|rest| left = rest).is_some();
+        let lines: Vec<&String> = self.lines.iter().take_while(fits).collect();
+        if lines.is_empty() {
+            return (String::new(), 0);
+        }
+        let text = lines.iter().fold(self.heading.to_owned(), |text, line| text + line);
+        (text, lines.len())
+    }
+}
+
+/// Renders what is known of a project into at most `chars` characters; nothing where there is nothing to say.
+pub fn page(input: &PageInput<'_>, chars: usize) -> Page {
+    let top = format!("{OPEN}Memory of {}, {}\n", name(input.project), date_of(input.now, input.offset_seconds));
+    // The numbers are not known yet: assume the longest.
+    let frame = count(&top) + count(&bottom(usize::MAX, usize::MAX, usize::MAX, u64::MAX, u64::MAX));
+    let Some(room) = chars.checked_sub(frame) else { return Page::default() };
+    let sections = sections(input, room);
+    // The sections below the sessions are sure of their share; what one of them does not need is the others'.
+    let shares = [0, room / 5, room / 8, room / 5];
+    let reserved: Vec<usize> = sections.iter().zip(shares).map(|(section, share)| section.size().min(share)).collect();
+    let (mut left, mut body, mut shown) = (room, String::new(), Vec::new());
+    for (index, section) in sections.iter().enumerate() {
+        let later: usize = reserved[index + 1..].iter().sum();
+        let (text, lines) = section.fitting(left.saturating_sub(later));
+        left -= count(&text);
+        body.push_str(&text);
+        shown.push(lines);
+    }
+    if body.is_empty() {
+        return Page::default();
+    }
+    // What is left to do belongs to sessions that have lines of their own.
+    let (sessions, records) = (shown[0], shown[2] + shown[3]);
+    let all = [0, 2, 3].iter().map(|index| sections[*index].lines.len()).sum::<usize>();
+    let omitted = all - sessions - records;
+    let text = |cost: u64| format!("{top}{body}{}", bottom(sessions, records, omitted, input.total_records, cost));
+    let text = text(tokens(&text(0)));
+    Page { sessions, records, omitted, tokens: tokens(&text), text }
+}
+
+fn sections(input: &PageInput<'_>, room: usize) -> [Section; 4] {
+    let each = room * 6 / 10 / input.sessions.len().max(1);
+    let longest = |first: bool| if first { (room / 8).clamp(200, 800) } else { each.clamp(160, 440) };
+    let mut sessions = Vec::new();
+    for session in input.sessions {
+        sessions.extend(session_line(session, input, longest(sessions.is_empty())));
+    }
+    let failed = failing(input.records).into_iter().take(FAILING_LINES).map(|record| {
+        let what = record.title.strip_prefix("Failed: ").unwrap_or(&record.title);
+        record_line(record, "", what, input)
+    });
+    let is_kept = |record: &&PageRecord| matches!(record.kind, Kind::Decision | Kind::Note);
+    let kept = input.records.iter().filter(is_kept).take(KEPT_LINES);
+    let kept = kept.map(|record| record_line(record, &format!("[{}] ", record.kind), &record.title, input));
+    [
+        Section { heading: "\nSessions, newest first (what was asked → what came of it):\n", lines: sessions },
+        Section { heading: "\nLeft to do, as each session ended:\n", lines: left_to_do(input.sessions, LEFT_LINES) },
+        Section { heading: "\nFailed when last run:\n", lines: failed.collect() },
+        Section { heading: "\nDecisions and notes:\n", lines: kept.collect() },
+    ]
+}
+
+fn record_line(record: &PageRecord, mark: &str, text: &str, input: &PageInput<'_>) -> String {
+    let text = defuse(&one_line(text, TITLE_CHARS));
+    format!("- #{} {} {mark}{text}\n", record.id, date_of(record.at, input.offset_seconds))
+}
+
+fn bottom(sessions: usize, records: usize, omitted: usize, total: u64, cost: u64) -> String {
+    let left_out =
+        if omitted > 0 { format!("; {} more lines had no space", grouped(omitted as u64)) } else { String::new() };
+    let held = if total == 1 { "1 record".to_owned() } else { format!("{} records", grouped(total)) };
     format!(
-        "\nRecords: {} shown{left_out}. Reading this costs about {} tokens{behind}.\n\
-         More: `longhaul memory search WORDS`, `longhaul memory get ID`, or the MCP tools search and get_observations.\n{CLOSE}",
-        grouped(shown as u64),
+        "\nShown: {} and {}{left_out}. The memory of this project holds {held}. Reading this costs about {} tokens.\n\
+         To ask for more: `longhaul memory recall QUESTION` or the MCP tool recall; to read a session or record above: \
+         `longhaul memory get ID` or get_observations.\n{CLOSE}",
+        counted(sessions, "session"),
+        counted(records, "record"),
         grouped(cost),
     )
 }
 
-/// Returns the summary, as long as it may be.
-fn summary(input: &PageInput<'_>, room: usize) -> String {
-    let Some(PageSummary { summary, session, at }) = input.summary else { return String::new() };
-    let parts = [
-        ("Request", &summary.request),
-        ("Investigated", &summary.investigated),
-        ("Learned", &summary.learned),
-        ("Completed", &summary.completed),
-        ("Next steps", &summary.next_steps),
-    ];
-    if parts.iter().all(|(_, part)| part.trim().is_empty()) {
-        return String::new();
-    }
-    let date = date_of(at, input.offset_seconds);
-    let top = format!("\nMost recent session ({}, {date} {}):\n", name(session), minute(at, input.offset_seconds));
-    let written = |chars: usize| {
-        let parts = parts.iter().filter(|(_, part)| !part.trim().is_empty());
-        let parts = parts.map(|(label, part)| format!("{label}: {}\n", defuse(&passage(part, chars))));
-        format!("{top}{}", parts.collect::<String>())
-    };
-    PART_CHARS.into_iter().map(written).find(|text| count(text) <= room).unwrap_or_default()
-}
-
-/// The records that fit, newest first, by day and by file.
-struct Days {
-    days: Vec<(Date, Vec<Group>)>,
-    shown: usize,
-    tokens: u64,
-}
-
-struct Group {
-    file: Option<String>,
-    lines: Vec<String>,
-}
-
-impl Days {
-    fn new(input: &PageInput<'_>, room: usize) -> Self {
-        let mut days = Self { days: Vec::new(), shown: 0, tokens: 0 };
-        let mut left = room;
-        for line in input.lines {
-            let Some(rest) = left.checked_sub(days.add(line, input, left)) else { break };
-            left = rest;
-            days.shown += 1;
-            days.tokens = days.tokens.saturating_add(line.tokens);
-        }
-        days
-    }
-
-    /// Adds a line where it fits into `left` characters, and returns how many it takes with the headings it needs.
-    fn add(&mut self, line: &PageLine, input: &PageInput<'_>, left: usize) -> usize {
-        let date = date_of(line.at, input.offset_seconds);
-        let file = line.file.as_deref().filter(|file| !file.trim().is_empty()).map(name);
-        let indent = if file.is_some() { "  " } else { "" };
-        let time = minute(line.at, input.offset_seconds);
-        let title = defuse(&one_line(&line.title, TITLE_CHARS));
-        let text = format!("{indent}#{} {time} [{}] {title}\n", line.id, line.kind);
-
-        let day = self.days.iter().position(|(day, _)| *day == date);
-        let group = day.and_then(|day| self.days[day].1.iter().position(|group| group.file == file));
-        let day_heading = if day.is_none() { count(&day_heading(date)) } else { 0 };
-        let file_heading = file.as_deref().filter(|_| group.is_none()).map_or(0, |file| count(file) + 1);
-        let cost = count(&text) + day_heading + file_heading;
-        if cost > left {
-            return cost;
-        }
-        let day = day.unwrap_or_else(|| {
-            self.days.push((date, Vec::new()));
-            self.days.len() - 1
-        });
-        let groups = &mut self.days[day].1;
-        match group {
-            Some(group) => groups[group].lines.push(text),
-            None => groups.push(Group { file, lines: vec![text] }),
-        }
-        cost
-    }
-
-    fn text(&self) -> String {
-        let mut text = String::new();
-        for (date, groups) in &self.days {
-            text.push_str(&day_heading(*date));
-            for group in groups {
-                if let Some(file) = &group.file {
-                    text.push_str(&format!("{file}\n"));
-                }
-                text.extend(group.lines.iter().map(String::as_str));
-            }
-        }
-        text
-    }
-}
-
-fn day_heading(date: Date) -> String {
-    format!("\n{date}\n")
-}
-
-/// Returns the local time as `HH:MM`.
-fn minute(at: Millis, offset_seconds: i32) -> String {
-    time_of(at, offset_seconds).chars().take("HH:MM".len()).collect()
+/// Returns the local date and time as `YYYY-MM-DD HH:MM`.
+fn moment(at: Millis, offset_seconds: i32) -> String {
+    let minute: String = time_of(at, offset_seconds).chars().take("HH:MM".len()).collect();
+    format!("{} {minute}", date_of(at, offset_seconds))
 }
 
 fn name(text: &str) -> String {

@@ -6,6 +6,7 @@ pub mod import;
 mod marked_hits;
 pub mod meaning;
 mod note;
+mod page;
 mod project;
 mod recall;
 mod spool;
@@ -13,12 +14,10 @@ pub mod upkeep;
 
 use std::path::Path;
 
-use longhaul_core::budget::tokens_of_bytes;
 use longhaul_core::event::Common;
-use longhaul_core::{Env, Millis, SessionId, config, short_session};
+use longhaul_core::{Env, Millis, SessionId, config};
 use longhaul_memory::{
-    Call, MadeBy, Observation, Page, PageInput, PageLine, PageSummary, Summary, TurnText, command_key, fix_of,
-    fold_key, matches, observe, page, summarize,
+    Call, MadeBy, Observation, Summary, TurnText, command_key, fix_of, fold_key, matches, observe, summarize,
 };
 use longhaul_store::{NewObservation, Reading, Session, Store};
 
@@ -27,6 +26,7 @@ pub use self::host::{Host, HostPrompt, Noted};
 pub use self::marked_hits::{marked_hits, marker};
 pub use self::note::ToldCall;
 pub(crate) use self::note::{keep_last_reply, note};
+pub use self::page::{Reader, render_page};
 pub use self::project::{NamedError, folder_of, named_project};
 pub use self::recall::{ANSWER_TOKENS, ANSWER_TOKENS_RANGE, NoWords, Recall, answer_json, question, recall};
 use self::spool::Notes;
@@ -41,9 +41,6 @@ const PROMPT: &str = "prompt:";
 
 /// How many of a session's newest turns and observations its summary is made of.
 const SUMMED_UP: usize = 40;
-
-/// How many of a project's newest records a page is made of.
-const PAGE_LINES: usize = 120;
 
 /// With less time than this left, the rest is left to the next time.
 const TIME_NEEDED: std::time::Duration = std::time::Duration::from_millis(100);
@@ -220,7 +217,16 @@ fn register(store: &Store, session: &SessionId, call: &Call) -> Result<String, E
 
 /// Sums up, by rule, what a session has come to, where there is anything new to say.
 pub(crate) fn sum_up(store: &mut Store, session: &Session, now: Millis) -> Result<(), Error> {
-    let turns = store.newest_turns(&session.session, SUMMED_UP)?;
+    let summary = summary_of(store, &session.session)?;
+    if summary != Summary::default() {
+        store.write_summary(&session.session, i64::from(session.prompts), &summary, MadeBy::Rule, now)?;
+    }
+    Ok(())
+}
+
+/// Returns what a session has come to, by rule.
+fn summary_of(store: &Store, session: &str) -> Result<Summary, Error> {
+    let turns = store.newest_turns(session, SUMMED_UP)?;
     let own: Vec<TurnText<'_>> = turns
         .iter()
         // What the client wrote itself asks for nothing.
@@ -229,53 +235,8 @@ pub(crate) fn sum_up(store: &mut Store, session: &Session, now: Millis) -> Resul
             _ => TurnText { asked: "", replied: &turn.replied },
         })
         .collect();
-    let observations = store.observations_of(&session.session, SUMMED_UP)?;
-    let summary = summarize(&own, &observations);
-    if summary != Summary::default() {
-        store.write_summary(&session.session, i64::from(session.prompts), &summary, MadeBy::Rule, now)?;
-    }
-    Ok(())
-}
-
-/// Whose past is rendered, for whom.
-#[derive(Debug, Clone, Copy)]
-pub struct Reader<'a> {
-    /// What tells projects apart.
-    pub project_key: &'a str,
-    /// The project's name.
-    pub project: &'a str,
-    /// The session whose last words the reader has seen already.
-    pub has_seen: Option<&'a str>,
-    /// Now.
-    pub now: Millis,
-    /// Local time, in seconds east of UTC.
-    pub offset_seconds: i32,
-}
-
-/// Renders what a new session is shown of its project's past, in at most `chars` characters.
-pub fn render_page(store: &Store, reader: Reader<'_>, chars: usize) -> Result<Page, Error> {
-    let Reader { project_key, project, has_seen, now, offset_seconds } = reader;
-    let stored = store.page_lines(project_key, PAGE_LINES)?;
-    let latest = store.latest_summary(project_key)?.filter(|latest| Some(latest.session.as_str()) != has_seen);
-    let lines: Vec<PageLine> = stored
-        .lines
-        .into_iter()
-        .map(|line| PageLine {
-            id: line.id,
-            at: line.at,
-            kind: line.kind,
-            title: if line.repeats > 0 { format!("{} (×{})", line.title, line.repeats + 1) } else { line.title },
-            file: line.file,
-            tokens: tokens_of_bytes(line.chars),
-        })
-        .collect();
-    let summary = latest.as_ref().map(|latest| PageSummary {
-        summary: &latest.summary,
-        session: short_session(&latest.session),
-        at: latest.at,
-    });
-    let older = usize::try_from(stored.older).unwrap_or(usize::MAX);
-    Ok(page(&PageInput { project, now, offset_seconds, summary, lines: &lines, older }, chars))
+    let observations = store.observations_of(session, SUMMED_UP)?;
+    Ok(summarize(&own, &observations))
 }
 
 #[cfg(test)]

@@ -41,8 +41,8 @@ pub use crate::foreign::{
 pub use crate::health::{Health, SCHEMA, bridges_of, health_of, index_progress_of, schema_of};
 pub use crate::ingest::{Clean, Work};
 pub use crate::memory::{
-    Bulk, Content, Hit, KnownProject, LatestSummary, Moved, MovedCall, MovedIn, MovedTurn, NewNote, NewObservation,
-    Order, Page, PageLine, Past, PastPrompt, PastTurn, Pruned, Reading, Record, RecordId, Score, Stats, Taken, What,
+    Bulk, Content, Hit, KnownProject, Moved, MovedCall, MovedIn, MovedTurn, NewNote, NewObservation, Order, PageRecord,
+    PageSession, Past, PastPrompt, PastTurn, Pruned, Reading, Record, RecordId, Score, Stats, Taken, What,
 };
 pub use crate::model::{Cost, JobTurn, ModelJob, Rest, Retry, Reworded, Spending, Tokens, Trouble, Words};
 pub use crate::recall::{IndexProgress, NEAREST, SearchQuery};

@@ -30,7 +30,7 @@ use serde_json::{Value, json};
 pub use self::move_in::{Moved, MovedCall, MovedIn, MovedTurn};
 pub use self::names::RecordId;
 pub use self::notes::NewNote;
-pub use self::page::{LatestSummary, Page, PageLine};
+pub use self::page::{PageRecord, PageSession};
 pub use self::past::{Bulk, Past, PastPrompt, PastTurn};
 pub use self::projects::KnownProject;
 pub(crate) use self::records::observed;

@@ -30,6 +30,10 @@ fn a_handoff_and_the_page_below_it_share_one_frame() {
     let sandbox = Sandbox::new();
     sandbox.write_config("{}");
     let client = Client::new(&sandbox);
+    // The handoff shows the last session, the page those before it.
+    let before = Session::new(&sandbox, "before", 0);
+    before.start("startup");
+    before.turn(&format!("zeroth {HOSTILE}"), HOSTILE, &format!("none {HOSTILE}"));
     let old = Session::new(&sandbox, "old", client.pid());
     old.start("startup");
     old.turn(&format!("first {HOSTILE}"), HOSTILE, &format!("one {HOSTILE}"));

@@ -38,7 +38,7 @@ const RECALL_MS: f64 = 100.0;
 const SIZE: f64 = 1.5;
 
 /// What showing a session its project's past may cost, in empty programs.
-const PAGE: f64 = 15.0;
+const PAGE: f64 = 10.0;
 
 /// How often a session is begun.
 const STARTS: usize = 40;
@@ -259,10 +259,9 @@ fn measure(store: &Store, words: &Words, library: &Library) -> Result<Vec<Sample
     for (name, ask) in rows {
         samples.push(time(name, |n| search(store, &ask(n)))?);
     }
-    samples.push(time("what a session is shown (50 lines)", |n| {
+    samples.push(time("what a session is shown", |n| {
         let key = project(n);
-        let lines = store.page_lines(&key, 50)?.lines.len();
-        Ok(lines + usize::from(store.latest_summary(&key)?.is_some()))
+        Ok(store.page_sessions(&key, 24)?.len() + store.page_records(&key, 300, 12)?.len())
     })?);
     Ok(samples)
 }

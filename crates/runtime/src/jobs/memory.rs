@@ -43,6 +43,7 @@ pub fn on_session_start(hook: &mut Hook<SessionStart>) -> Result<Flow, Error> {
     let reader = Reader {
         project_key: &session.project_key,
         project: &session.project,
+        session: Some(&session.session),
         has_seen: hook.inherited.as_deref(),
         now: hook.env.now,
         offset_seconds: offset,
@@ -50,10 +51,11 @@ pub fn on_session_start(hook: &mut Hook<SessionStart>) -> Result<Flow, Error> {
     let page = render_page(&store, reader, room)?;
     if !page.text.is_empty() {
         hook.show(&page.text);
-        store.note_shown_records(&session.session, page.shown)?;
-        let what = match page.shown {
-            0 => "its last summary".to_owned(),
-            records => counted(records, "record"),
+        store.note_shown_records(&session.session, page.sessions + page.records)?;
+        let what = match (page.sessions, page.records) {
+            (sessions, 0) => counted(sessions, "session"),
+            (0, records) => counted(records, "record"),
+            (sessions, records) => format!("{} and {}", counted(sessions, "session"), counted(records, "record")),
         };
         hook.tell(&format!("longhaul: shown {what} of {}", session.project));
     }

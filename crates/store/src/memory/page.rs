@@ -1,26 +1,48 @@
 //! What a session is shown of its project when it begins.
+//!
+//! Everything is read by an index and up to a limit, so that it costs the same however much a project holds.
+
+use std::collections::HashSet;
 
 use longhaul_core::Millis;
-use longhaul_memory::{Kind, Summary};
-use rusqlite::{Connection, OptionalExtension};
+use longhaul_memory::{Kind, MadeBy, Summary};
+use rusqlite::{Connection, OptionalExtension, Row};
 
-use super::millis;
 use super::place::project_number;
-use super::records::{raw_chars, texts};
+use super::records::maker;
+use super::{RecordId, What, millis};
 use crate::{Store, StoreError, cannot, limit};
 
-/// A project's newest observations.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Page {
-    /// The newest first.
-    pub lines: Vec<PageLine>,
-    /// How many older ones there are.
-    pub older: u64,
+/// How many sessions are looked at for each that is returned: many begin and are never prompted.
+const SESSIONS_FOR_EACH: usize = 4;
+
+/// How many of the newest summaries are looked at for sessions that began long ago and still go on.
+const SUMMARIES: usize = 60;
+
+/// How many of all projects' newest notes are looked at for those of one project.
+const NOTES: usize = 200;
+
+/// How much of a first prompt is read, in characters.
+const PROMPT_CHARS: usize = 1_000;
+
+/// A session with what it came to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PageSession {
+    /// The session.
+    pub session: String,
+    /// The record by which it is fetched: its last summary, else its first prompt.
+    pub record: RecordId,
+    /// When that summary, or the last prompt, was stored.
+    pub at: Millis,
+    /// The beginning of its first prompt.
+    pub first_prompt: String,
+    /// What it came to, and who put that into words; `None` where no turn of it has ended.
+    pub summary: Option<(Summary, MadeBy)>,
 }
 
 /// An observation in one line.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PageLine {
+pub struct PageRecord {
     /// Its number.
     pub id: i64,
     /// When.
@@ -29,99 +51,172 @@ pub struct PageLine {
     pub kind: Kind,
     /// It in one line.
     pub title: String,
-    /// The first file that was changed, else read.
-    pub file: Option<String>,
-    /// How often it came again.
-    pub repeats: i64,
-    /// Bytes of the whole record: what reading it costs.
-    pub chars: u64,
-}
-
-/// What a project's last session came to.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct LatestSummary {
-    /// Its number.
-    pub id: i64,
-    /// The session.
-    pub session: String,
-    /// When.
-    pub at: Millis,
-    /// What it says.
-    pub summary: Summary,
+    /// What makes two runs of a command the same.
+    pub command_key: Option<String>,
 }
 
 impl Store {
-    /// Returns a project's newest observations, at most `most`, and how many there are older.
-    pub fn page_lines(&self, project_key: &str, most: usize) -> Result<Page, StoreError> {
-        lines(&self.connection, project_key, most).map_err(cannot("read the newest observations"))
+    /// Returns a project's newest sessions that were prompted, by when something last happened in them, at most `most`.
+    pub fn page_sessions(&self, project_key: &str, most: usize) -> Result<Vec<PageSession>, StoreError> {
+        sessions(&self.connection, project_key, most).map_err(cannot("read the newest sessions"))
     }
 
-    /// Returns the newest summary of a project.
-    pub fn latest_summary(&self, project_key: &str) -> Result<Option<LatestSummary>, StoreError> {
-        self.connection
-            .query_row(
-                "SELECT t.id, s.session_id, t.created_at, t.request, t.investigated, t.learned, t.completed, t.next_steps
-                 FROM session_summaries t JOIN sessions s ON s.id = t.session_id
-                 WHERE t.session_id = (SELECT session_id FROM session_summaries
-                                       WHERE project_id = (SELECT id FROM projects WHERE project_key = ?1)
-                                       ORDER BY created_at DESC, id DESC LIMIT 1)
-                 -- A clock may have stepped back within the session.
-                 ORDER BY t.prompt_number DESC LIMIT 1",
-                [project_key],
-                |row| {
-                    Ok(LatestSummary {
-                        id: row.get(0)?,
-                        session: row.get(1)?,
-                        at: millis(row.get(2)?),
-                        summary: Summary {
-                            request: row.get(3)?,
-                            investigated: row.get(4)?,
-                            learned: row.get(5)?,
-                            completed: row.get(6)?,
-                            next_steps: row.get(7)?,
-                        },
-                    })
-                },
-            )
-            .optional()
-            .map_err(cannot("read the newest summary"))
+    /// Returns, of a project's `newest` records, those that a page may show: commands, decisions and notes, and up to
+    /// `notes` older notes besides. The newest come first.
+    pub fn page_records(&self, project_key: &str, newest: usize, notes: usize) -> Result<Vec<PageRecord>, StoreError> {
+        records(&self.connection, project_key, newest, notes).map_err(cannot("read the newest records"))
+    }
+
+    /// Returns how many observations a project has.
+    pub fn count_records(&self, project_key: &str) -> Result<u64, StoreError> {
+        let sql = "SELECT observations FROM projects WHERE project_key = ?1";
+        let count = self.connection.query_row(sql, [project_key], |row| row.get::<_, i64>(0)).optional();
+        Ok(count.map_err(cannot("count the records"))?.unwrap_or_default().unsigned_abs())
     }
 }
 
-fn lines(connection: &Connection, project_key: &str, most: usize) -> rusqlite::Result<Page> {
-    let Some(project) = project_number(connection, project_key)? else { return Ok(Page::default()) };
-    let sql = format!(
-        "SELECT o.id, o.created_at, o.kind, o.title, o.files_modified, o.files_read, o.repeats,
-                octet_length(o.title) + octet_length(o.narrative) + octet_length(o.facts), s.session_id
-         FROM observations o LEFT JOIN sessions s ON s.id = o.session_id
-         WHERE o.project_id = ?1 ORDER BY o.created_at DESC, o.id DESC {}",
-        limit(most)
-    );
-    let mut statement = connection.prepare_cached(&sql)?;
-    let rows = statement.query_map([project], |row| {
-        let (modified, read): (String, String) = (row.get(4)?, row.get(5)?);
-        let session: Option<String> = row.get(8)?;
-        let line = PageLine {
+fn sessions(connection: &Connection, project_key: &str, most: usize) -> rusqlite::Result<Vec<PageSession>> {
+    let Some(project) = project_number(connection, project_key)? else { return Ok(Vec::new()) };
+    let mut found = Vec::new();
+    let mut seen = HashSet::new();
+    let lists = [
+        (
+            format!(
+                "SELECT DISTINCT session_id FROM (SELECT session_id FROM session_summaries
+                 WHERE project_id = (SELECT id FROM projects WHERE project_key = ?1) ORDER BY created_at DESC {})",
+                limit(SUMMARIES)
+            ),
+            most,
+        ),
+        (
+            format!(
+                "SELECT id FROM sessions WHERE project_key = ?1 ORDER BY created_at DESC {}",
+                limit(most.saturating_mul(SESSIONS_FOR_EACH))
+            ),
+            most.saturating_mul(2),
+        ),
+    ];
+    for (sql, enough) in lists {
+        let ids: Vec<i64> =
+            connection.prepare_cached(&sql)?.query_map([project_key], |row| row.get(0))?.collect::<Result<_, _>>()?;
+        for id in ids {
+            if found.len() < enough && seen.insert(id) {
+                found.extend(session(connection, project, id)?);
+            }
+        }
+    }
+    found.sort_by_key(|session: &PageSession| std::cmp::Reverse((session.at, session.record)));
+    found.truncate(most);
+    Ok(found)
+}
+
+/// Reads a session; `None` where nothing is known of it but that it began.
+fn session(connection: &Connection, project: i64, id: i64) -> rusqlite::Result<Option<PageSession>> {
+    let (session, first): (String, Option<String>) = connection
+        .prepare_cached("SELECT session_id, substr(first_user_prompt, 1, ?2) FROM sessions WHERE id = ?1")?
+        .query_row((id, PROMPT_CHARS as i64), |row| Ok((row.get(0)?, row.get(1)?)))?;
+    let summary = connection
+        .prepare_cached(
+            // A clock may have stepped back within the session: the number of the prompt says which is the last.
+            "SELECT id, created_at, request, investigated, learned, completed, next_steps, made_by FROM session_summaries
+             WHERE session_id = ?1 AND project_id = ?2 ORDER BY prompt_number DESC LIMIT 1",
+        )?
+        .query_row((id, project), |row| Ok((row.get(0)?, millis(row.get(1)?), summary(row)?, maker(row, 7)?)))
+        .optional()?;
+    let of_prompt = |end: &str| {
+        let sql = format!(
+            "SELECT id, created_at, substr(prompt, 1, ?2) FROM user_prompts WHERE session_id = ?1
+             ORDER BY prompt_number {end} LIMIT 1"
+        );
+        let read = |row: &Row<'_>| Ok((row.get::<_, i64>(0)?, millis(row.get(1)?), row.get::<_, String>(2)?));
+        connection.prepare_cached(&sql)?.query_row((id, PROMPT_CHARS as i64), read).optional()
+    };
+    // What no hook has reported is known from what was imported.
+    let prompt = if summary.is_none() || first.is_none() { of_prompt("ASC")? } else { None };
+    let first_prompt = first.or_else(|| prompt.as_ref().map(|(_, _, text)| text.clone())).unwrap_or_default();
+    Ok(match (summary, prompt) {
+        (Some((id, at, summary, made_by)), _) => {
+            let record = RecordId { what: What::Summary, id };
+            Some(PageSession { session, record, at, first_prompt, summary: Some((summary, made_by)) })
+        }
+        (None, Some((id, at, _))) => {
+            let record = RecordId { what: What::Prompt, id };
+            let at = of_prompt("DESC")?.map_or(at, |(_, last, _)| last);
+            Some(PageSession { session, record, at, first_prompt, summary: None })
+        }
+        (None, None) => None,
+    })
+}
+
+fn summary(row: &Row<'_>) -> rusqlite::Result<Summary> {
+    Ok(Summary {
+        request: row.get(2)?,
+        investigated: row.get(3)?,
+        learned: row.get(4)?,
+        completed: row.get(5)?,
+        next_steps: row.get(6)?,
+    })
+}
+
+fn records(
+    connection: &Connection,
+    project_key: &str,
+    newest: usize,
+    notes: usize,
+) -> rusqlite::Result<Vec<PageRecord>> {
+    let Some(project) = project_number(connection, project_key)? else { return Ok(Vec::new()) };
+    let read = |row: &Row<'_>| {
+        Ok(PageRecord {
             id: row.get(0)?,
             at: millis(row.get(1)?),
             kind: Kind::from_name(&row.get::<_, String>(2)?).unwrap_or(Kind::Note),
             title: row.get(3)?,
-            file: texts(&modified).into_iter().chain(texts(&read)).next(),
-            repeats: row.get(6)?,
-            chars: row.get::<_, i64>(7)?.unsigned_abs() + (modified.len() + read.len()) as u64,
-        };
-        Ok((line, session))
-    })?;
-    let mut lines = Vec::new();
-    for row in rows {
-        let (mut line, session) = row?;
-        if let Some(session) = session {
-            line.chars += raw_chars(connection, &session, line.id)?;
-        }
-        lines.push(line);
+            command_key: row.get(4)?,
+        })
+    };
+    let sql = format!(
+        "SELECT * FROM (SELECT id, created_at, kind, title, command_key FROM observations
+                        WHERE project_id = ?1 ORDER BY created_at DESC, id DESC {})
+         WHERE kind IN ('decision', 'note') OR command_key IS NOT NULL",
+        limit(newest)
+    );
+    let mut found: Vec<PageRecord> =
+        connection.prepare_cached(&sql)?.query_map([project], read)?.collect::<Result<_, _>>()?;
+    let sql = format!("{} {}", older_notes(), limit(notes));
+    let older: Vec<PageRecord> =
+        connection.prepare_cached(&sql)?.query_map([project], read)?.collect::<Result<_, _>>()?;
+    let known: HashSet<i64> = found.iter().map(|record| record.id).collect();
+    found.extend(older.into_iter().filter(|note| !known.contains(&note.id)));
+    found.sort_by_key(|record| std::cmp::Reverse((record.at, record.id)));
+    Ok(found)
+}
+
+/// Returns the statement that reads notes. They are the records without a call, which the index of calls has side by side.
+fn older_notes() -> String {
+    format!(
+        "SELECT id, created_at, kind, title, command_key FROM
+             (SELECT id, created_at, kind, title, command_key, project_id FROM observations
+              WHERE tool_use_id IS NULL ORDER BY id DESC {})
+         WHERE project_id = ?1 AND kind = 'note'",
+        limit(NOTES)
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::older_notes;
+    use crate::Store;
+
+    #[test]
+    fn notes_are_found_by_an_index() {
+        let folder = tempfile::TempDir::new().unwrap();
+        let store = Store::open(&folder.path().join("l.db"), Duration::from_secs(5)).unwrap();
+        let sql = format!("EXPLAIN QUERY PLAN {}", older_notes());
+        let mut statement = store.connection.prepare(&sql).unwrap();
+        let plan: Vec<String> = statement.query_map([1], |row| row.get(3)).unwrap().collect::<Result<_, _>>().unwrap();
+        let plan = plan.join("\n");
+        assert!(plan.contains("SEARCH observations USING INDEX") && !plan.contains("TEMP B-TREE"), "{plan}");
     }
-    let all: i64 =
-        connection.query_row("SELECT observations FROM projects WHERE id = ?1", [project], |row| row.get(0))?;
-    let older = all.unsigned_abs().saturating_sub(lines.len() as u64);
-    Ok(Page { lines, older })
 }

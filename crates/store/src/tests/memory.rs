@@ -1,5 +1,6 @@
 mod forgetting;
 mod moving_in;
+mod page;
 mod recalling;
 mod searching;
 mod upgrade;
@@ -224,7 +225,8 @@ fn a_rule_never_overwrites_better_words() {
     assert!(!write("rule three", MadeBy::Rule));
     assert!(write("person", MadeBy::Person));
     assert!(!write("model again", MadeBy::Model));
-    assert_eq!(shelf.store.latest_summary("/p").unwrap().unwrap().summary.request, "person");
+    let shown = shelf.store.page_sessions("/p", 1).unwrap().remove(0);
+    assert_eq!(shown.summary, Some((summary("person"), MadeBy::Person)));
     shelf.is_sound();
 }
 
@@ -277,24 +279,17 @@ fn a_note_needs_no_session() {
     let records = shelf.store.records(&[id, in_session].map(|id| RecordId { what: What::Observation, id })).unwrap();
     assert_eq!((records[0].session.as_deref(), records[0].project_key.as_str()), (None, "/q"));
     assert_eq!((records[1].session.as_deref(), records[1].project_key.as_str()), (Some("s1"), "/p"));
-    assert_eq!(shelf.store.page_lines("/q", 5).unwrap().lines[0].kind, Kind::Note);
+    assert_eq!(shelf.store.page_records("/q", 5, 5).unwrap()[0].kind, Kind::Note);
     assert!(shelf.store.sessions_of("/q").unwrap().is_empty());
     shelf.is_sound();
 }
 
 #[test]
-fn the_page_has_the_newest_and_counts_the_rest() {
+fn statistics_count_what_is_stored() {
     let mut shelf = Shelf::new();
-    let ids: Vec<String> = (0..10).map(|n| format!("t{n}")).collect();
-    // Taken in late, as an import does.
-    for (n, id) in ids.iter().enumerate().rev() {
-        shelf.take("s1", &[call(id, Kind::Change, &format!("Edited {n}.rs"), 100 + n as u64)]);
+    for n in 0..10 {
+        shelf.take("s1", &[call(&format!("t{n}"), Kind::Change, "Edited a.rs", 100 + n)]);
     }
-    let page = shelf.store.page_lines("/p", 3).unwrap();
-    let titles: Vec<&str> = page.lines.iter().map(|line| line.title.as_str()).collect();
-    assert_eq!((titles, page.older), (vec!["Edited 9.rs", "Edited 8.rs", "Edited 7.rs"], 7));
-    assert!(page.lines[0].chars > "raw inputraw output".len() as u64);
-    assert_eq!(shelf.store.page_lines("/nowhere", 3).unwrap().lines.len(), 0);
     let stats = shelf.store.stats().unwrap();
     assert_eq!((stats.observations, stats.oldest, stats.newest), (10, Some(Millis(100)), Some(Millis(109))));
     assert!(shelf.store.sizes().unwrap().iter().any(|(table, bytes)| table == "observations" && *bytes > 0));

@@ -113,13 +113,13 @@ pub(crate) async fn context(State(worker): State<Shared>, request: Request) -> A
     let page = worker.database.ask(move |store| {
         let KnownProject { key, name, .. } = named_project(store, &name)?;
         let offset_seconds = utc_offset_seconds(now);
-        let reader = Reader { project_key: &key, project: &name, has_seen: None, now, offset_seconds };
+        let reader = Reader { project_key: &key, project: &name, session: None, has_seen: None, now, offset_seconds };
         let page = render_page(store, reader, usize::try_from(chars).unwrap_or(CONTEXT_CHARS))?;
         Ok(json!({
             "project": name,
             "project_key": key,
             "text": page.text,
-            "shown": page.shown,
+            "shown": page.sessions + page.records,
             "omitted": page.omitted,
             "tokens": page.tokens,
         }))

@@ -99,8 +99,8 @@ impl Library {
             let began = Instant::now();
             store.take_in(session, &new, None)?;
             turns.push(began.elapsed());
-            let page = store.page_lines(&self.projects[1 + n % 20], 50)?;
-            let Some(id) = page.lines.last().map(|line| line.id) else { continue };
+            let records = store.page_records(&self.projects[1 + n % 20], 50, 0)?;
+            let Some(id) = records.last().map(|record| record.id) else { continue };
             let began = Instant::now();
             store.forget(RecordId { what: What::Observation, id })?;
             forgets.push(began.elapsed());

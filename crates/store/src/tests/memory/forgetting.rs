@@ -170,9 +170,9 @@ fn old_raw_text_goes_and_what_is_remembered_stays() {
 fn a_vacuum_changes_nothing_that_is_stored() {
     let mut shelf = Shelf::new();
     fill(&mut shelf);
-    let page = shelf.store.page_lines("/p", 500).unwrap();
+    let page = shelf.store.page_records("/p", 500, 0).unwrap();
     shelf.store.vacuum().unwrap();
-    assert_eq!(shelf.store.page_lines("/p", 500).unwrap(), page);
+    assert_eq!(shelf.store.page_records("/p", 500, 0).unwrap(), page);
     shelf.store.rebuild_indexes().unwrap();
     shelf.is_sound();
 }
