@@ -1,12 +1,14 @@
 //! Searching the memory.
 
+use std::collections::HashSet;
+
 use longhaul_core::Millis;
 use longhaul_memory::{Field, Kind, Look, Looker, Query, WEIGHTS, WantedTerm, common_terms, dates_in, wanted_terms};
 use rusqlite::{Connection, OptionalExtension};
 
 use super::candidate::Candidate;
 use super::expression::Strict;
-use super::key::Key;
+use super::key::{Key, range};
 use super::order::{Asked, Ranked, rank};
 use super::{backlog, meaning, postings, strict};
 use crate::memory::{millis, records, word_search};
@@ -128,6 +130,9 @@ impl Searcher<'_> {
         let most = CANDIDATES.max(self.query.limit.saturating_add(self.query.offset).min(MOST));
         let found = postings::read(self.connection, self.wanted, self.strict, records, most)?;
         let mut candidates = self.read(&found.records)?;
+        if self.strict.has_required() && self.strict.takes(What::Prompt) {
+            self.add_passages_with_required(&mut candidates)?;
+        }
         let mut looker = Looker::new(found.terms.iter().map(|(term, rarity)| (term, *rarity)));
         if candidates.is_empty() && !found.unknown.is_empty() {
             // Only parts of words are left, which the trigrams of prompts, titles and paths have.
@@ -145,6 +150,19 @@ impl Searcher<'_> {
             return Ok(self.by_time(ranked.into_iter().map(|ranked| ranked.one).collect()));
         }
         Ok(ranked)
+    }
+
+    /// Adds passages that have what is required in another row than the wanted words: a prompt and its replies are rows of
+    /// their own.
+    fn add_passages_with_required(&self, candidates: &mut Vec<Candidate>) -> rusqlite::Result<()> {
+        let expression = self.strict.without_session(self.strict.expression(Some(What::Prompt), None));
+        let range = range(self.strict.project, Some(What::Prompt));
+        let known: HashSet<Key> = candidates.iter().map(Candidate::key).collect();
+        let rows = postings::rows(self.connection, &expression, range, CANDIDATES)?;
+        let mut keys: Vec<Key> = rows.into_iter().map(Key::of_row).filter(|key| !known.contains(key)).collect();
+        keys.dedup();
+        candidates.extend(self.read(&keys)?);
+        Ok(())
     }
 
     fn gather(&self, words: &str) -> rusqlite::Result<Vec<Candidate>> {
