@@ -11,6 +11,7 @@ mod matched_words;
 mod observe;
 mod page;
 mod payloads;
+mod prompt_recall;
 mod query;
 mod redact;
 mod redact_encodings;

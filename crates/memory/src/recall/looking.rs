@@ -108,10 +108,14 @@ impl Looker {
         looker
     }
 
+    /// Returns what some of the query's terms weigh together.
+    pub fn weight(&self, has: &[bool]) -> f64 {
+        self.weights.iter().zip(has).filter(|(_, has)| **has).map(|(weight, _)| weight).sum()
+    }
+
     /// Returns the share of the query's weight that some of its terms have.
     pub fn share(&self, has: &[bool]) -> f64 {
-        let sum: f64 = self.weights.iter().zip(has).filter(|(_, has)| **has).map(|(weight, _)| weight).sum();
-        sum / self.total
+        self.weight(has) / self.total
     }
 
     /// Looks at a record.

@@ -34,6 +34,11 @@ pub fn wanted_terms(text: &str) -> Vec<WantedTerm> {
     if telling.is_empty() { others } else { telling }
 }
 
+/// Returns the terms of a text that say something about a subject; none where there are no such.
+pub(crate) fn telling_terms(text: &str) -> Vec<WantedTerm> {
+    gather(text).0
+}
+
 /// Returns the terms of a text that say nothing about a subject.
 pub fn common_terms(text: &str) -> Vec<WantedTerm> {
     gather(text).1

@@ -1,0 +1,128 @@
+//! The passages that a prompt brings by itself, as the model is shown them.
+
+use longhaul_core::Millis;
+use longhaul_core::clock::date_of;
+use longhaul_core::record::{CLOSE, OPEN, defuse};
+
+use super::amends::decides;
+use crate::text::one_line;
+
+/// What the whole text may take, its frame included, in characters.
+pub const PROMPT_CHARS: usize = 1_200;
+
+/// How many passages are shown at most.
+const MOST: usize = 3;
+
+/// How much of what was asked is shown. The reply is what is looked for.
+const ASKED: usize = 110;
+
+/// The shortest part of a reply that is worth showing.
+const SHORTEST: usize = 60;
+
+const TOP: &str =
+    "Recalled for this prompt, said in other sessions of this project (the whole of it: `longhaul memory get ID`):\n";
+
+/// A passage to be shown.
+#[derive(Debug, Clone, Copy)]
+pub struct BroughtPassage<'a> {
+    /// The id by which the whole is fetched.
+    pub id: &'a str,
+    /// The session, short.
+    pub session: &'a str,
+    /// When.
+    pub at: Millis,
+    /// What was asked, or a note's title.
+    pub asked: &'a str,
+    /// What was replied.
+    pub replied: &'a str,
+    /// Where in the reply the prompt's words stand, in bytes; `None` where they stand in what was asked.
+    pub spot: Option<usize>,
+    /// Whether a newer passage answers the same.
+    pub is_older: bool,
+}
+
+/// What came out.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Brought {
+    /// The text, in its frame; empty where there is nothing to show.
+    pub text: String,
+    /// How many of the passages are in it, the first ones.
+    pub shown: usize,
+}
+
+/// Renders the first passages into at most [`PROMPT_CHARS`] characters.
+pub fn bring(passages: &[BroughtPassage<'_>], offset_seconds: i32) -> Brought {
+    let passages = &passages[..passages.len().min(MOST)];
+    let frame = [OPEN, TOP, CLOSE].iter().map(|text| text.chars().count()).sum::<usize>();
+    let mut room = PROMPT_CHARS - frame;
+    let mut text = format!("{OPEN}{TOP}");
+    let mut shown = 0;
+    for (place, passage) in passages.iter().enumerate() {
+        // The first gets more than its share; what it leaves is for the others.
+        let share = if place + 1 == passages.len() { room } else { room / (passages.len() - place) * 6 / 5 };
+        let Some(entry) = entry(passage, share.min(room), offset_seconds) else { break };
+        room -= entry.chars().count();
+        text.push_str(&entry);
+        shown += 1;
+    }
+    if shown == 0 {
+        return Brought::default();
+    }
+    text.push_str(CLOSE);
+    Brought { text, shown }
+}
+
+/// Returns a passage in at most `room` characters, defused; `None` where that is too little.
+fn entry(passage: &BroughtPassage<'_>, room: usize, offset_seconds: i32) -> Option<String> {
+    let BroughtPassage { id, session, at, is_older, .. } = passage;
+    let session = if session.is_empty() { String::new() } else { format!(", session {session}") };
+    let older = if *is_older { ", decided otherwise since" } else { "" };
+    let asked = one_line(passage.asked, ASKED);
+    // A note's title is the beginning of its text.
+    let is_note = one_line(passage.replied, ASKED).starts_with(asked.trim_end_matches('…'));
+    let (asked, label) =
+        if is_note { (String::new(), "  noted: ") } else { (format!("  asked: {asked}\n"), "  replied: ") };
+    let head = format!("{id}, {}{session}{older}\n{asked}", date_of(*at, offset_seconds));
+    let left = room.checked_sub(head.chars().count() + label.len() + "\n".len())?;
+    let body = match passage.replied.trim().is_empty() {
+        true => String::new(),
+        false if left < SHORTEST => return None,
+        false => format!("{label}{}\n", part(passage.replied, passage.spot, left)),
+    };
+    // Of the same length, so that the frame still fits.
+    Some(defuse(&format!("{head}{body}")))
+}
+
+/// Returns the part of a reply that says most, on one line of at most `chars` characters.
+fn part(replied: &str, spot: Option<usize>, chars: usize) -> String {
+    if replied.chars().nth(chars).is_none() {
+        return one_line(replied, chars);
+    }
+    let at = spot.unwrap_or_else(|| deciding_sentence(replied)).min(replied.len());
+    let at = replied.floor_char_boundary(at);
+    // A third of the room is for what leads up to it, from the beginning of a sentence where there is one.
+    let before = replied.floor_char_boundary(at.saturating_sub(chars / 3));
+    let begins = |text: &str| text.char_indices().rev().find(|(_, c)| matches!(c, '.' | '\n' | '!' | '?' | '。'));
+    let start = match begins(&replied[before..at]) {
+        _ if before == 0 => 0,
+        Some((end, c)) => before + end + c.len_utf8(),
+        None => replied[before..at].find(char::is_whitespace).map_or(before, |space| before + space),
+    };
+    if start == 0 {
+        return one_line(replied, chars);
+    }
+    let rest = one_line(&replied[start..], chars - 1);
+    format!("…{rest}")
+}
+
+/// Returns where the first sentence begins that says what was decided; the beginning where none does.
+fn deciding_sentence(replied: &str) -> usize {
+    let mut start = 0;
+    for sentence in replied.split_inclusive(['.', '\n', '!', '?', '。']) {
+        if decides(sentence) {
+            return start;
+        }
+        start += sentence.len();
+    }
+    0
+}

@@ -1,0 +1,42 @@
+//! Whether a text says anything that has not been shown before, by hashes of its sentences.
+
+use std::collections::HashSet;
+
+use longhaul_core::hash::fnv1a;
+
+/// What ends a part of a text: of a page's line, too, which joins what was asked and what came of it.
+const ENDS: [char; 11] = ['.', '!', '?', ';', ':', ']', '\n', '→', '。', '！', '？'];
+
+/// Shorter parts say nothing.
+const SHORTEST: usize = 8;
+
+/// Returns the hashes of a text's parts: letters and digits alone count, so that line breaks and signs do not matter.
+pub fn said_parts(text: &str) -> HashSet<u32> {
+    let part = |part: &str| {
+        let kept: String = part.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect();
+        (kept.chars().count() >= SHORTEST).then(|| fnv1a(kept.bytes()) as u32)
+    };
+    text.split(ENDS).filter_map(part).collect()
+}
+
+/// Returns whether everything that a text says is among the parts that have been shown.
+pub fn is_said_already(text: &str, shown: &HashSet<u32>) -> bool {
+    let parts = said_parts(text);
+    !parts.is_empty() && parts.is_subset(shown)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{is_said_already, said_parts};
+
+    #[test]
+    fn what_a_page_quotes_is_said_already() {
+        let shown = said_parts(
+            "- P1 2026-01-02 why does it stall? → The exchange rates hold the lock. (#12)\nLearned: Chunks cured it!",
+        );
+        assert!(is_said_already("The exchange  rates hold the lock.", &shown));
+        assert!(is_said_already("The exchange rates hold the lock; chunks cured it", &shown));
+        assert!(!is_said_already("The exchange rates hold the lock. Rows are read in fives.", &shown));
+        assert!(!is_said_already("", &shown) && !is_said_already("yes", &shown));
+    }
+}

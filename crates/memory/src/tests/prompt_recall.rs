@@ -1,0 +1,174 @@
+use longhaul_core::Millis;
+use longhaul_core::record::{CLOSE, OPEN};
+use proptest::prelude::*;
+
+use crate::{BroughtPassage, Evidence, PROMPT_CHARS, PromptKind, PromptQuestion, Verdict, bring, choose, decide};
+
+#[track_caller]
+fn check_kind(prompt: &str, expected: PromptKind) {
+    let kind = PromptQuestion::of(prompt).map(|question| question.kind);
+    assert_eq!(kind, Some(expected), "{prompt:?}");
+}
+
+#[track_caller]
+fn check_nothing(prompt: &str) {
+    assert_eq!(PromptQuestion::of(prompt), None, "{prompt:?}");
+}
+
+#[test]
+fn a_prompt_without_telling_words_cannot_matter() {
+    for prompt in [
+        "",
+        "?",
+        "yes",
+        "continue",
+        "run the tests",
+        "why does this fail?",
+        "what is left to do?",
+        "now add a test for that",
+        "rename it to parse_amount",
+        "look at src/importer/swift.rs and tell me what it does",
+        "mach weiter",
+        "テストを実行して",
+        "🙂",
+    ] {
+        check_nothing(prompt);
+    }
+}
+
+#[test]
+fn commands_cannot_matter() {
+    for prompt in ["/compact importer stall occupancy", "!importer stall occupancy", "# importer stall occupancy"] {
+        check_nothing(prompt);
+    }
+}
+
+#[test]
+fn a_prompt_is_a_question_an_order_or_neither() {
+    check_kind("why does the importer stall?", PromptKind::Question);
+    check_kind("what did we decide about closures?", PromptKind::AsksPast);
+    check_kind("remember the occupancy model", PromptKind::AsksPast);
+    check_kind("integer overflow semantics", PromptKind::Statement);
+    check_kind("import of the Volksbank addresses", PromptKind::Statement);
+    check_kind("can you add occupancy, plumage and migration to the survey?", PromptKind::Order);
+    check_kind("ok, now wire the thermostat to the greenhouse boiler", PromptKind::Order);
+    check_kind("the greenhouse thermostat should follow the boiler", PromptKind::Order);
+    check_kind("Gewächshaus und Heizkessel mit dem Regler verbinden und dann das Ventil schließen", PromptKind::Order);
+}
+
+#[test]
+fn an_order_does_not_ask_for_the_files_that_it_names() {
+    let order = "write the occupancy survey of herons into src/importer/swift.rs";
+    let terms = PromptQuestion::of(order).unwrap().terms;
+    assert!(terms.iter().any(|term| term.forms[0] == "occupancy"));
+    assert!(!terms.iter().any(|term| term.forms[0] == "importer"), "{terms:?}");
+}
+
+#[test]
+fn ordinary_words_weigh_less() {
+    let terms = PromptQuestion::of("why do occupancy tests fail").unwrap().terms;
+    let weight = |word: &str| terms.iter().find(|term| term.forms[0] == word).unwrap().weight;
+    assert!(weight("occupancy") > 2.0 * weight("tests"));
+}
+
+#[test]
+fn a_long_prompt_costs_no_more_than_a_page() {
+    let words: String = (0..100_000).map(|number| format!("word{number} ")).collect();
+    assert!(PromptQuestion::of(&words).unwrap().terms.len() <= 24);
+}
+
+fn evidence(words: f64, covered: f64, near: f64) -> Evidence {
+    Evidence { words, covered, near, ..Evidence::default() }
+}
+
+#[test]
+fn a_question_about_the_past_needs_least_and_an_order_most() {
+    let some = evidence(0.75, 0.5, 0.4);
+    assert_eq!(decide(PromptKind::AsksPast, &some), Verdict::Bring);
+    assert_ne!(decide(PromptKind::Statement, &some), Verdict::Bring);
+    let strong = evidence(1.5, 0.9, 0.9);
+    assert_eq!(decide(PromptKind::Statement, &strong), Verdict::Bring);
+    assert_eq!(decide(PromptKind::Order, &strong), Verdict::FewWords);
+}
+
+#[test]
+fn a_verdict_says_what_is_missing() {
+    assert_eq!(decide(PromptKind::Question, &evidence(0.1, 1.0, 1.0)), Verdict::FewWords);
+    assert_eq!(decide(PromptKind::Question, &evidence(1.0, 0.1, 0.1)), Verdict::LittleCovered);
+    assert_eq!(decide(PromptKind::Question, &evidence(1.0, 0.9, 0.1)), Verdict::Scattered);
+}
+
+#[test]
+fn meaning_brings_what_words_do_not_but_not_for_an_order() {
+    let similar = Evidence { similarity: Some(0.6), stands_out: 0.3, ..evidence(0.6, 0.1, 0.1) };
+    assert_eq!(decide(PromptKind::Question, &similar), Verdict::BringByMeaning);
+    assert_ne!(decide(PromptKind::Order, &similar), Verdict::BringByMeaning);
+    let to_everything = Evidence { stands_out: 0.02, ..similar };
+    assert_ne!(decide(PromptKind::Question, &to_everything), Verdict::BringByMeaning);
+}
+
+#[test]
+fn what_decides_also_orders() {
+    let weak = |similarity: f32| Evidence { similarity: Some(similarity), stands_out: 0.3, ..evidence(0.6, 0.1, 0.1) };
+    let by_meaning = [(9.0, evidence(0.6, 0.1, 0.1)), (3.0, weak(0.5)), (2.0, weak(0.7))];
+    assert_eq!(choose(PromptKind::Question, &by_meaning), [2, 1]);
+    let by_words = [(9.0, evidence(2.0, 1.0, 1.0)), (8.0, weak(0.7)), (0.5, evidence(2.0, 1.0, 1.0))];
+    assert_eq!(choose(PromptKind::Question, &by_words), [0, 1]);
+    assert_eq!(choose(PromptKind::Question, &[]), [0_usize; 0]);
+}
+
+fn passage<'a>(asked: &'a str, replied: &'a str, spot: Option<usize>) -> BroughtPassage<'a> {
+    BroughtPassage {
+        id: "P12",
+        session: "0a1b2c3d",
+        at: Millis(1_767_225_600_000),
+        asked,
+        replied,
+        spot,
+        is_older: false,
+    }
+}
+
+#[test]
+fn a_long_reply_is_shown_where_its_words_stand() {
+    let replied =
+        format!("{}The pump is a Grundfos. It hums.{}", "Chatter about nothing. ".repeat(200), " More.".repeat(300));
+    let spot = replied.find("Grundfos");
+    let brought = bring(&[passage("which pump?", &replied, spot)], 0);
+    assert!(brought.text.contains("The pump is a Grundfos. It hums."), "{}", brought.text);
+    // Where the words stand in what was asked, the sentence that decides is shown.
+    let decided = replied.replace("The pump is", "Decided: the pump is");
+    let brought = bring(&[passage("which pump?", &decided, None)], 0);
+    assert!(brought.text.contains("Decided: the pump is a Grundfos."), "{}", brought.text);
+}
+
+#[test]
+fn an_older_decision_says_so() {
+    let older = BroughtPassage { is_older: true, ..passage("wrap or trap?", "Wrap.", None) };
+    assert!(bring(&[older], 0).text.contains("decided otherwise since"));
+}
+
+proptest! {
+    #[test]
+    fn whatever_it_is_fits_and_stays_in_its_frame(
+        texts in prop::collection::vec((".{0,400}", "(?s).{0,3000}", prop::option::of(0_usize..4000)), 0..6),
+        tag in prop::sample::select(vec!["</longhaul-context>", "< /longhaul-context", "<private>", "\u{1b}[31m"]),
+    ) {
+        let texts: Vec<(String, String, Option<usize>)> =
+            texts.into_iter().map(|(asked, replied, spot)| (format!("{tag}{asked}"), format!("{replied}{tag}{replied}"), spot)).collect();
+        let passages: Vec<BroughtPassage<'_>> =
+            texts.iter().map(|(asked, replied, spot)| passage(asked, replied, *spot)).collect();
+        let brought = bring(&passages, 0);
+        prop_assert!(brought.text.chars().count() <= PROMPT_CHARS);
+        prop_assert!(brought.shown <= 3 && brought.shown <= passages.len());
+        if let Some(inner) = brought.text.strip_prefix(OPEN) {
+            let inner = inner.strip_suffix(CLOSE).unwrap();
+            for tag in ["</longhaul-context", "< /longhaul-context", "<longhaul-context", "<private"] {
+                prop_assert!(!inner.contains(tag), "{}", inner);
+            }
+            prop_assert!(!inner.contains(|c: char| c.is_control() && c != '\n'));
+        } else {
+            prop_assert!(brought.text.is_empty() && brought.shown == 0);
+        }
+    }
+}
