@@ -45,7 +45,7 @@ pub use crate::memory::{
     PageSession, Past, PastPrompt, PastTurn, Pruned, Reading, Record, RecordId, Score, Stats, Taken, What,
 };
 pub use crate::model::{Cost, JobTurn, ModelJob, Rest, Retry, Reworded, Spending, Tokens, Trouble, Words};
-pub use crate::recall::{IndexProgress, NEAREST, SearchQuery};
+pub use crate::recall::{IndexProgress, NEAREST, PromptPassage, PromptSearch, SearchQuery};
 pub use crate::sessions::{NewSession, Session};
 pub use crate::turns::{Detail, Turn, Within};
 pub use crate::vectors::{Passage, VectorModel, VectorStats, Waiting};

@@ -17,6 +17,9 @@ use crate::{RecordId, Store, StoreError, What, cannot};
 /// The largest part of the database's file that vectors may take.
 const SHARE: f64 = 0.15;
 
+/// How many of the newest blocks are compared where a person waits: 8,192 vectors.
+const NEWEST_BLOCKS: usize = 64;
+
 /// A model whose vectors are stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct VectorModel {
@@ -102,6 +105,28 @@ impl Store {
         query: &Vector,
         most: usize,
     ) -> Result<Vec<(RecordId, f32)>, StoreError> {
+        self.nearest_in(model, project, query, most, None)
+    }
+
+    /// Returns the same among the newest vectors of a project only, which takes a fraction of a millisecond.
+    pub fn nearest_of_newest(
+        &self,
+        model: &VectorModel,
+        project: &str,
+        query: &Vector,
+        most: usize,
+    ) -> Result<Vec<(RecordId, f32)>, StoreError> {
+        self.nearest_in(model, Some(project), query, most, Some(NEWEST_BLOCKS))
+    }
+
+    fn nearest_in(
+        &self,
+        model: &VectorModel,
+        project: Option<&str>,
+        query: &Vector,
+        most: usize,
+        blocks: Option<usize>,
+    ) -> Result<Vec<(RecordId, f32)>, StoreError> {
         let failed = cannot("compare the vectors");
         let project = match project {
             None => None,
@@ -116,7 +141,7 @@ impl Store {
         if query.dims() != model.dims {
             return Ok(Vec::new());
         }
-        blocks::nearest(&self.connection, model, project, query, most).map_err(failed)
+        blocks::nearest(&self.connection, model, project, query, most, blocks).map_err(failed)
     }
 
     /// Returns how many vectors there are, for each model.

@@ -12,6 +12,9 @@ use crate::What;
 /// Around how many of the best passages the passages before and after them are looked at.
 const WITH_NEIGHBOURS: usize = 16;
 
+/// The same where a prompt waits for it.
+const WITH_NEIGHBOURS_AT_PROMPT: usize = 3;
+
 /// How many of the best are compared with each other for which is newer.
 const COMPARED: usize = 16;
 
@@ -22,6 +25,19 @@ pub(super) enum Asked {
     Words,
     /// More: the answer may stand beside what has the words.
     Question,
+    /// Nothing: somebody has written a prompt, and waits. Few neighbours are read.
+    Prompt,
+}
+
+impl Asked {
+    /// Returns around how many of the best passages the passages before and after them are looked at.
+    fn with_neighbours(self) -> usize {
+        match self {
+            Self::Words => 0,
+            Self::Question => WITH_NEIGHBOURS,
+            Self::Prompt => WITH_NEIGHBOURS_AT_PROMPT,
+        }
+    }
 }
 
 /// A record with its score.
@@ -61,9 +77,7 @@ pub(super) fn rank(
 ) -> rusqlite::Result<Vec<Ranked>> {
     let mut ranked: Vec<Ranked> = found.into_iter().map(|one| Ranked::new(one, looker)).collect();
     sort(&mut ranked);
-    if asked == Asked::Question {
-        add_neighbours(connection, looker, &mut ranked, strict)?;
-    }
+    add_neighbours(connection, looker, &mut ranked, strict, asked.with_neighbours())?;
     Ok(arrange(ranked, looker))
 }
 
@@ -89,9 +103,10 @@ fn add_neighbours(
     looker: &mut Looker,
     ranked: &mut Vec<Ranked>,
     strict: &Strict<'_>,
+    most: usize,
 ) -> rusqlite::Result<()> {
     let mut known: HashSet<(i64, i64)> = ranked.iter().filter_map(|ranked| place(&ranked.one)).collect();
-    let best: Vec<(i64, i64)> = ranked.iter().filter_map(|ranked| place(&ranked.one)).take(WITH_NEIGHBOURS).collect();
+    let best: Vec<(i64, i64)> = ranked.iter().filter_map(|ranked| place(&ranked.one)).take(most).collect();
     for (session, number) in best {
         for beside in [number - 1, number + 1, number - 2, number + 2] {
             if known.insert((session, beside))

@@ -112,16 +112,18 @@ impl Key {
     }
 }
 
-/// Compares every vector of a model with `query`.
+/// Compares the vectors of a model's newest `blocks` with `query`, all of them where that is `None`.
 pub(super) fn nearest(
     connection: &Connection,
     model: &VectorModel,
     project: Option<i64>,
     query: &Vector,
     most: usize,
+    blocks: Option<usize>,
 ) -> rusqlite::Result<Vec<(RecordId, f32)>> {
-    let mut statement = connection.prepare_cached("SELECT keys, vectors FROM vector_blocks WHERE model_id = ?1")?;
-    let mut rows = statement.query([model.id])?;
+    let sql = "SELECT keys, vectors FROM vector_blocks WHERE model_id = ?1 ORDER BY block DESC LIMIT ?2";
+    let mut statement = connection.prepare_cached(sql)?;
+    let mut rows = statement.query((model.id, blocks.map_or(-1, |blocks| blocks as i64)))?;
     let room = most.saturating_mul(PARTS);
     let mut best: BinaryHeap<Reverse<(i32, RecordId)>> = BinaryHeap::with_capacity(room + 1);
     let mut least = 0;

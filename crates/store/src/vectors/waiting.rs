@@ -55,6 +55,13 @@ impl Store {
         next(&self.connection, model, open_since).map_err(cannot("look for records without vectors"))
     }
 
+    /// Returns whether prompts have come since vectors of `model` were computed last, and there is room for more.
+    pub fn has_new_without_vectors(&self, model: &VectorModel) -> Result<bool, StoreError> {
+        let newer =
+            stretch(&self.connection, model, What::Prompt).map_err(cannot("look for records without vectors"))?;
+        Ok(newer.is_some() && !self.is_full_of_vectors()?)
+    }
+
     /// Takes in vectors: for every passage of `waiting` one for each part, or `None` for a part that has none.
     ///
     /// One transaction. A record that has been forgotten meanwhile gets none. Returns how many vectors were stored.

@@ -1,0 +1,302 @@
+//! Searching for a prompt that did not ask: bounded far below a search, because a person waits for the client.
+
+use std::collections::HashMap;
+
+use longhaul_core::Millis;
+use longhaul_memory::{Evidence, Looker, PromptQuestion, Spot, WEIGHTS, WantedTerm};
+use rusqlite::{Connection, OptionalExtension};
+
+use super::candidate::Candidate;
+use super::expression::Strict;
+use super::key::{Key, range};
+use super::order::{Asked, Ranked, rank};
+use super::postings::rows;
+use super::{SearchQuery, backlog, meaning};
+use crate::memory::millis;
+use crate::memory::place::project_number;
+use crate::{RecordId, Store, StoreError, What, cannot};
+
+/// How many rows of the index all terms read together.
+const ROWS: usize = 3_000;
+
+/// How many of them one term reads, at least and at most.
+const ROWS_OF_TERM: (usize, usize) = (100, 500);
+
+/// How many passages are read and compared.
+const CANDIDATES: usize = 16;
+
+/// How many notes and decisions are among them at most.
+const NOTES: usize = 4;
+
+/// How many tool calls are read for an identifier that they name.
+const CALLS: usize = 12;
+
+/// How many passages of a project are counted: how rare a word is does not depend on more.
+const COUNTED: i64 = 4_000;
+
+/// How many passages are returned.
+const RETURNED: usize = 10;
+
+/// The record at this place among the nearest has nothing to do with the prompt: few have.
+const RELATED: usize = 9;
+
+/// How many of the records that are near in meaning join those that words find: each is read.
+const NEAR: usize = 8;
+
+/// What a word in a tool call weighs for the prompt that the call was made for.
+const IN_CALL: f64 = 0.5;
+
+/// What is looked for with a prompt.
+#[derive(Debug, Clone, Copy)]
+pub struct PromptSearch<'a> {
+    /// What the prompt asks for.
+    pub question: &'a PromptQuestion,
+    /// The project.
+    pub project_key: &'a str,
+    /// The session of the prompt: its own passages are not looked at.
+    pub session: &'a str,
+    /// What the session has been shown already.
+    pub shown: &'a [RecordId],
+    /// Records that are near in meaning, the most similar first; none where there is no model.
+    pub near: &'a [(RecordId, f32)],
+}
+
+/// A passage that answers a prompt, or may.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PromptPassage {
+    /// Which record.
+    pub record: RecordId,
+    /// Its session; empty where none made it.
+    pub session: String,
+    /// When.
+    pub at: Millis,
+    /// What was asked, or a note's title.
+    pub asked: String,
+    /// What was replied.
+    pub replied: String,
+    /// Where in the reply the prompt's words stand together, in bytes; `None` where they stand elsewhere.
+    pub spot: Option<usize>,
+    /// What there is for it to answer the prompt, with the passages beside it.
+    pub evidence: Evidence,
+    /// What it is ordered by.
+    pub score: f64,
+    /// Whether a newer passage answers the same.
+    pub is_older: bool,
+}
+
+impl Store {
+    /// Returns the passages of other sessions that answer a prompt best, the best first.
+    ///
+    /// Nothing until the index of passages is complete.
+    pub fn passages_for_prompt(&self, search: &PromptSearch<'_>) -> Result<Vec<PromptPassage>, StoreError> {
+        find(&self.connection, search).map_err(cannot("look for passages that the prompt is about"))
+    }
+}
+
+fn find(connection: &Connection, search: &PromptSearch<'_>) -> rusqlite::Result<Vec<PromptPassage>> {
+    if !backlog::is_empty(connection)? {
+        return Ok(Vec::new());
+    }
+    let Some(project) = project_number(connection, search.project_key)? else { return Ok(Vec::new()) };
+    let own: Option<i64> = connection
+        .prepare_cached("SELECT id FROM sessions WHERE session_id = ?1")?
+        .query_row([search.session], |row| row.get(0))
+        .optional()?;
+    let index = Index { connection, project, own };
+    let found = index.read(&search.question.terms)?;
+    let near = &search.near[..search.near.len().min(NEAR)];
+    if found.records.is_empty() && near.is_empty() {
+        return Ok(Vec::new());
+    }
+    let query = SearchQuery {
+        project_key: Some(search.project_key),
+        without_session: own.and(Some(search.session)),
+        what: &[What::Prompt, What::Observation],
+        ..SearchQuery::default()
+    };
+    let Some(strict) = Strict::new(connection, &query)? else { return Ok(Vec::new()) };
+    let is_shown = |one: &Candidate| search.shown.contains(&RecordId { what: one.what, id: one.id });
+    let mut looker = Looker::new(found.terms.iter().map(|(term, rarity)| (term, *rarity)));
+    let ranked = rank(connection, &mut looker, found.records, &strict, Asked::Prompt)?;
+    let mut ranked = meaning::join(connection, &mut looker, ranked, near, &strict, Asked::Prompt)?;
+    // A prompt without a reply answers nothing.
+    let says_something = |one: &Candidate| {
+        one.what == What::Observation || one.fields.get(1).is_some_and(|(reply, _)| !reply.trim().is_empty())
+    };
+    ranked.retain(|ranked| {
+        let one = &ranked.one;
+        one.what != What::Summary && says_something(one) && (own.is_none() || one.session != own)
+    });
+    let unrelated = search.near.get(RELATED).map_or(WEIGHTS.unrelated as f32, |(_, similarity)| *similarity);
+    let mut passages = Vec::new();
+    for (place, one) in ranked.iter().enumerate().filter(|(_, ranked)| !is_shown(&ranked.one)).take(RETURNED) {
+        let mut evidence = evidence(&looker, &ranked, place, found.most);
+        evidence.stands_out = evidence.similarity.map_or(0.0, |similarity| similarity - unrelated);
+        passages.push(passage(connection, one, evidence)?);
+    }
+    Ok(passages)
+}
+
+/// Returns what a passage has of the prompt, with what the passages beside it have.
+fn evidence(looker: &Looker, ranked: &[Ranked], place: usize, most: f64) -> Evidence {
+    let one = &ranked[place];
+    let mut has = one.look.has.clone();
+    let mut near = one.look.near;
+    let is_beside = |other: &&Ranked| {
+        other.one.session == one.one.session
+            && one.one.session.is_some()
+            && other.one.prompt_number.abs_diff(one.one.prompt_number) <= 1
+    };
+    for other in ranked.iter().filter(is_beside) {
+        near = near.max(other.look.near);
+        has.iter_mut().zip(&other.look.has).for_each(|(has, other)| *has |= other);
+    }
+    Evidence {
+        words: looker.weight(&has) / most,
+        covered: looker.share(&has),
+        near,
+        similarity: one.similarity,
+        stands_out: 0.0,
+    }
+}
+
+fn passage(connection: &Connection, ranked: &Ranked, evidence: Evidence) -> rusqlite::Result<PromptPassage> {
+    let one = &ranked.one;
+    let session: Option<String> = match one.session {
+        Some(id) => connection
+            .prepare_cached("SELECT session_id FROM sessions WHERE id = ?1")?
+            .query_row([id], |row| row.get(0))
+            .optional()?,
+        None => None,
+    };
+    let Spot { field, start } = ranked.look.spot;
+    let text = |field: usize| one.fields.get(field).map(|(text, _)| text.clone()).unwrap_or_default();
+    Ok(PromptPassage {
+        record: RecordId { what: one.what, id: one.id },
+        session: session.unwrap_or_default(),
+        at: millis(one.at),
+        asked: text(0),
+        replied: text(1),
+        spot: (field == 1 && ranked.look.near > 0.0).then_some(start),
+        evidence,
+        score: ranked.score,
+        is_older: ranked.is_older,
+    })
+}
+
+/// What the index says of a prompt.
+struct Found {
+    /// The terms, each with its rarity.
+    terms: Vec<(WantedTerm, f64)>,
+    /// The rarity of a word that one passage has.
+    most: f64,
+    records: Vec<Candidate>,
+}
+
+struct Index<'a> {
+    connection: &'a Connection,
+    project: i64,
+    /// The session of the prompt.
+    own: Option<i64>,
+}
+
+impl Index<'_> {
+    fn read(&self, wanted: &[WantedTerm]) -> rusqlite::Result<Found> {
+        let passages = self.passages()?;
+        let limit = (ROWS / wanted.len().max(1)).clamp(ROWS_OF_TERM.0, ROWS_OF_TERM.1);
+        let prompts = range(Some(self.project), Some(What::Prompt));
+        let (mut terms, mut weights) = (Vec::new(), HashMap::new());
+        let mut lists: Vec<(f64, Vec<Key>)> = Vec::new();
+        for term in wanted {
+            let keys = self.keys(&any(term), prompts, limit)?;
+            // Where the list is cut, the term has at least so many: it is a common one.
+            let is_cut = keys.len() >= limit;
+            let having = if is_cut { (limit as f64 * 2.0).max(passages / 8.0) } else { keys.len() as f64 };
+            let rarity = rarity(having, passages);
+            // A common word ranks what rarer ones have found.
+            lists.push((term.weight * rarity, if is_cut { Vec::new() } else { keys }));
+            terms.push((term.clone(), rarity));
+        }
+        for (weight, keys) in lists {
+            keys.into_iter().for_each(|key| *weights.entry(key).or_insert(0.0) += weight);
+        }
+        let called = self.called(&terms)?;
+        for (key, _, weight) in &called {
+            *weights.entry(*key).or_insert(0.0) += weight * IN_CALL;
+        }
+        let mut best: Vec<(Key, f64)> = weights.into_iter().collect();
+        best.sort_by(|a, b| b.1.total_cmp(&a.1).then_with(|| b.0.cmp(&a.0)));
+        best.truncate(CANDIDATES);
+        let mut records = Vec::new();
+        for key in best.into_iter().map(|(key, _)| key).chain(self.notes(wanted)?) {
+            let Some(mut one) = Candidate::read(self.connection, key)? else { continue };
+            // What was done for a prompt names files that nobody has spoken of.
+            one.fields.extend(called.iter().filter(|(of, ..)| *of == key).map(|(_, text, _)| (text.clone(), IN_CALL)));
+            records.push(one);
+        }
+        Ok(Found { terms, most: rarity(1.0, passages), records })
+    }
+
+    /// Returns how many passages the project has, or as many as are counted.
+    fn passages(&self) -> rusqlite::Result<f64> {
+        let sql = "SELECT count(*) FROM (SELECT 1 FROM user_prompts WHERE project_id = ?1 LIMIT ?2)";
+        let count: i64 = self.connection.prepare_cached(sql)?.query_row((self.project, COUNTED), |row| row.get(0))?;
+        Ok(count.max(1) as f64)
+    }
+
+    /// Returns the records of other sessions that an expression finds, the last stored first.
+    fn keys(&self, expression: &str, range: (i64, i64), limit: usize) -> rusqlite::Result<Vec<Key>> {
+        let expression = match self.own {
+            Some(own) => format!("({expression}) NOT \"=s{own}\""),
+            None => expression.to_owned(),
+        };
+        let mut keys: Vec<Key> =
+            rows(self.connection, &expression, range, limit)?.into_iter().map(Key::of_row).collect();
+        // The parts of a record are neighbours.
+        keys.dedup();
+        Ok(keys)
+    }
+
+    /// Returns notes and decisions that have any of the terms.
+    fn notes(&self, wanted: &[WantedTerm]) -> rusqlite::Result<Vec<Key>> {
+        let any: Vec<String> = wanted.iter().map(any).collect();
+        let expression = format!("({}) AND (\"=knote\" OR \"=kdecision\")", any.join(" OR "));
+        self.keys(&expression, range(Some(self.project), Some(What::Observation)), NOTES)
+    }
+
+    /// Returns the prompts for which tool calls were made that name an identifier, with the names and their weight.
+    fn called(&self, terms: &[(WantedTerm, f64)]) -> rusqlite::Result<Vec<(Key, String, f64)>> {
+        let mut found = Vec::new();
+        let calls = range(Some(self.project), Some(What::Observation));
+        let sql = "SELECT p.id, o.title || char(10) || o.files_read || char(10) || o.files_modified
+                   FROM observations o
+                   JOIN user_prompts p ON p.session_id = o.session_id AND p.prompt_number = o.prompt_number
+                   WHERE o.id = ?1";
+        let mut statement = self.connection.prepare_cached(sql)?;
+        // Pairs of characters are no identifiers.
+        let is_identifier = |term: &&(WantedTerm, f64)| !term.0.is_word && term.0.forms[0].is_ascii();
+        for (term, rarity) in terms.iter().filter(is_identifier) {
+            for key in self.keys(&any(term), calls, CALLS)? {
+                let call = statement.query_row([key.id()], |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
+                let Some((id, text)): Option<(i64, String)> = call else { continue };
+                found.push((Key::new(self.project, What::Prompt, id), text, term.weight * rarity));
+            }
+        }
+        Ok(found)
+    }
+}
+
+/// Returns the expression that a term is there, in any form.
+fn any(term: &WantedTerm) -> String {
+    let star = if term.is_prefix { "*" } else { "" };
+    let forms: Vec<String> = term.forms.iter().map(|form| format!("\"{form}\"{star}")).collect();
+    forms.join(" OR ")
+}
+
+/// Returns how rare a word is that so many of the passages have.
+fn rarity(having: f64, passages: f64) -> f64 {
+    // A word that is nowhere is not rarer than the rarest: else words that only the prompt has would decide.
+    let having = having.max(1.0);
+    let passages = passages.max(having);
+    (1.0 + (passages - having + 0.5) / (having + 0.5)).ln()
+}
