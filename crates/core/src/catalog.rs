@@ -111,7 +111,7 @@ pub const REGISTRATIONS: &[Registration] = &[
         EventName::UserPromptSubmit,
         "longhaul-user-prompt-submit",
         ALL,
-        "Confirms a bookmark, writes a baton (`/tl`), or notes that a turn begins: working; remembers the prompt",
+        "Confirms a bookmark, writes a baton (`/tl`), or notes that a turn begins: working; remembers the prompt, and adds what other sessions said about it",
     ),
     Registration {
         matcher: Some("Agent|Task"),

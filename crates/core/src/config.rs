@@ -106,6 +106,7 @@ settings! {
         exclude: Names = Names::default(), "exclude", "Folders of projects that are not remembered at all, such as `~/private/*`; `*` stands for any characters";
         retention_days: Amount = Amount(365.0), "retention_days", "Days after which raw tool input and output are dropped; what was made of them stays; 0 keeps them for ever", Range::new(0.0, 36_500.0);
         page: bool = true, "page", "Show a new session what the project's last sessions came to, and what is left to do";
+        recall_on_prompt: bool = true, "recall_on_prompt", "Add passages of other sessions of the project to a prompt that they strongly match, 1,200 characters at most; most prompts bring nothing";
         model: Model = Model::default(), "model", "Better words from a model, in the worker";
         embeddings: Embeddings = Embeddings::default(), "embeddings", "Records found by what they mean";
     }

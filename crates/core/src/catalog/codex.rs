@@ -32,7 +32,12 @@ const fn register(
 /// Every event of Codex that is registered, in the order of a session's life.
 pub const CODEX_REGISTRATIONS: &[CodexRegistration] = &[
     register(EventName::SessionStart, "session-start", 5, "Adds the session; shows what its project came to"),
-    register(EventName::UserPromptSubmit, "user-prompt-submit", 3, "A turn begins: working; remembers the prompt"),
+    register(
+        EventName::UserPromptSubmit,
+        "user-prompt-submit",
+        3,
+        "A turn begins: working; remembers the prompt, and adds what other sessions said about it",
+    ),
     register(EventName::PermissionRequest, "permission-request", 3, "The session waits for an answer: blocked"),
     register(EventName::PostToolUse, "post-tool-use", 3, "It has its answer: working"),
     register(

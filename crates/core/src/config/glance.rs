@@ -11,7 +11,7 @@ pub enum Part {
     Context,
     /// The bookmarks since the last prompt.
     Bookmarks,
-    /// What the session was shown at its start.
+    /// What the session was shown of earlier ones, at its start and for its prompts.
     Memory,
     /// Whether a handoff waits.
     Handoff,
