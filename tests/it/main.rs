@@ -48,6 +48,7 @@ mod memory_meaning;
 mod monitor;
 mod move_in;
 mod move_in_hostile;
+mod prompt_recall;
 mod recall;
 mod search_by_meaning;
 mod source_rules;

@@ -13,6 +13,7 @@ fn main() {
             jobs::continuation::on_session_start,
             jobs::handoff::on_session_start, // what was said comes after what was handed over on purpose
             jobs::memory::on_session_start,  // and the project's past gets the room that is left
+            jobs::prompt_recall::on_session_start, // what all of them show is not shown again
         ],
         &[jobs::housekeeping::remove_old_files, jobs::continuation::carry_on, jobs::memory::drop_old_text],
     );

@@ -13,6 +13,7 @@ fn main() {
             jobs::tracker::on_prompt,
             jobs::handoff::on_prompt,
             jobs::memory::on_prompt,
+            jobs::prompt_recall::on_prompt, // last: whatever it finds, the prompt is stored
         ],
         &[jobs::bookmarks::add_git_state, jobs::continuation::carry_on],
     );

@@ -66,6 +66,8 @@ pub struct Glance {
     pub turns: u64,
     /// Records of memory that it was shown.
     pub records: u64,
+    /// Records that its prompts have brought by themselves.
+    pub recalled: u64,
     /// Whether a handoff waits for `/clear`.
     pub handoff_waits: bool,
 }
@@ -84,10 +86,15 @@ impl Glance {
                 format!("context {:.0} %, {left} left", fill.share() * 100.0)
             }),
             Part::Bookmarks => counted(self.bookmarks, "bookmark"),
-            Part::Memory => match (counted(self.turns, "turn"), counted(self.records, "record")) {
-                (Some(turns), Some(records)) => Some(format!("began with {turns} and {records}")),
-                (turns, records) => turns.or(records).map(|shown| format!("began with {shown}")),
-            },
+            Part::Memory => {
+                let began = match (counted(self.turns, "turn"), counted(self.records, "record")) {
+                    (Some(turns), Some(records)) => Some(format!("began with {turns} and {records}")),
+                    (turns, records) => turns.or(records).map(|shown| format!("began with {shown}")),
+                };
+                let recalled = counted(self.recalled, "passage").map(|passages| format!("recalled {passages}"));
+                let said: Vec<String> = began.into_iter().chain(recalled).collect();
+                (!said.is_empty()).then(|| said.join(", "))
+            }
             Part::Handoff => self.handoff_waits.then(|| "a handoff waits for /clear".to_owned()),
         }
     }

@@ -362,6 +362,7 @@ impl<'a> Desk<'a> {
             bookmarks: ActivityLog::bookmarks_since_prompt(&self.home, session),
             turns: shown.turns,
             records: shown.records,
+            recalled: crate::shown_records::ShownRecords::load(&self.home, session).recalled.len() as u64,
             handoff_waits: batons.iter().any(|(waiting, ..)| waiting == session.as_str()),
         };
         Ok(vec![Action::Status(glance.line(&parts))])

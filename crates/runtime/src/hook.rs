@@ -226,6 +226,11 @@ impl<E: HookEvent<'static>> Hook<E> {
         CONTEXT_CHARS.saturating_sub(shown)
     }
 
+    /// Returns what the model is shown by the jobs so far.
+    pub(crate) fn shown_so_far(&self) -> &str {
+        self.reply.context_text().unwrap_or_default()
+    }
+
     /// Shows the model a text, below what earlier jobs show it.
     pub(crate) fn show(&mut self, text: &str) {
         self.reply.add_context(E::NAME, text);

@@ -11,4 +11,5 @@ pub mod memory;
 pub mod model;
 pub mod privacy;
 pub mod project_file;
+pub mod prompt_recall;
 pub mod tracker;

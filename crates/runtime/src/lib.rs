@@ -32,6 +32,7 @@ mod session;
 pub mod shared_file;
 mod shared_store;
 mod shell;
+mod shown_records;
 mod shown_status_line;
 mod stdin;
 mod storage;

@@ -49,6 +49,7 @@ fn the_line_says_what_is_wanted_and_there() {
         bookmarks: 3,
         turns: 12,
         records: 1,
+        recalled: 0,
         handoff_waits: true,
     };
     assert_eq!(
@@ -56,6 +57,9 @@ fn the_line_says_what_is_wanted_and_there() {
         "context 42 %, 580k left · 3 bookmarks · began with 12 turns and 1 record · a handoff waits for /clear"
     );
     assert_eq!(glance.line(&[Part::Bookmarks]).unwrap(), "3 bookmarks");
+    let recalled = Glance { recalled: 2, ..glance.clone() };
+    assert_eq!(recalled.line(&[Part::Memory]).unwrap(), "began with 12 turns and 1 record, recalled 2 passages");
+    assert_eq!(Glance { recalled: 1, ..Glance::default() }.line(&Part::ALL).unwrap(), "recalled 1 passage");
     assert_eq!(glance.line(&[]), None);
     assert_eq!(Glance::default().line(&[Part::Context, Part::Memory]), None);
 }

@@ -11,6 +11,7 @@ use longhaul_memory::is_skipped;
 use longhaul_store::Session;
 
 use crate::handoff::register;
+use crate::memory::meaning::lacks_vectors;
 use crate::memory::{
     Reader, Spool, ToldCall, clean_prompt, is_excluded, note, noted_prompt, render_page, sum_up, take_in, take_in_all,
     upkeep,
@@ -62,11 +63,14 @@ pub fn on_session_start(hook: &mut Hook<SessionStart>) -> Result<Flow, Error> {
     Ok(Flow::Next)
 }
 
-/// Sees to it, once the answer is out, that raw text which is too old is dropped and the search index completed.
+/// Sees to it, once the answer is out, that raw text which is too old is dropped, and that the search index and the vectors are
+/// completed: the first prompt may be about what the last session said.
 pub fn drop_old_text(hook: &mut Hook<SessionStart>) -> Result<Flow, Error> {
     if hook.remembers() {
-        let is_indexed = hook.store()?.index_progress()?.is_complete();
-        upkeep::begin(&hook.home, hook.env.now, is_indexed)?;
+        let store = hook.store()?;
+        let is_complete =
+            store.index_progress()?.is_complete() && !lacks_vectors(&hook.env, &hook.home, &hook.config, &store)?;
+        upkeep::begin(&hook.home, hook.env.now, is_complete)?;
     }
     Ok(Flow::Next)
 }

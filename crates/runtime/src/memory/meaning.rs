@@ -4,6 +4,7 @@
 //! file, about 350 KB, and a query reads a few of its rows.
 
 mod model_file;
+mod prompt;
 mod search;
 
 use std::time::{Duration, Instant};
@@ -13,6 +14,7 @@ use longhaul_embedding::Vector;
 use longhaul_store::{RecordId, Store, VectorModel};
 
 use self::model_file::ModelFile;
+pub(crate) use self::prompt::{lacks_vectors, near_prompt};
 pub use self::search::{catch_up, near, search};
 use crate::worker;
 use crate::{Error, Home};

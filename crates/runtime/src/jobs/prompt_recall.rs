@@ -1,0 +1,108 @@
+//! Passages of earlier sessions that a prompt brings by itself.
+
+use longhaul_core::event::{SessionStart, UserPromptSubmit};
+use longhaul_core::guard::{in_subagent, is_task_notification};
+use longhaul_core::{counted, privacy, short_session};
+use longhaul_memory::{Brought, BroughtPassage, Evidence, PromptQuestion, bring, choose, is_said_already, said_parts};
+use longhaul_store::{PromptPassage, PromptSearch, RecordId};
+
+use crate::memory::meaning::near_prompt;
+use crate::shown_records::{ShownRecords, note_recalled, note_said};
+use crate::{Error, Flow, Hook, surroundings};
+
+/// How much of a prompt is looked at, in bytes: a pasted file of megabytes costs no more than a page.
+const LOOKED_AT: usize = 8_192;
+
+/// Notes what the session is shown at its start: it is not recalled for its prompts.
+pub fn on_session_start(hook: &mut Hook<SessionStart>) -> Result<Flow, Error> {
+    if hook.config.memory.recall_on_prompt && hook.remembers() {
+        note_said(&hook.home, &hook.event.common.session, hook.shown_so_far())?;
+    }
+    Ok(Flow::Next)
+}
+
+/// Shows the model what other sessions of the project have said about what the prompt is about, where that is certain enough.
+///
+/// Most prompts bring nothing, and their words alone say so. It waits for nothing and starts nothing: where the database
+/// cannot be read at once, or its index is being built, there is nothing to show.
+pub fn on_prompt(hook: &mut Hook<UserPromptSubmit>) -> Result<Flow, Error> {
+    let common = &hook.event.common;
+    let prompt = &hook.event.prompt;
+    if !hook.config.memory.recall_on_prompt
+        || !hook.remembers()
+        || in_subagent(common)
+        || is_task_notification(prompt)
+        || prompt.trim() == hook.config.continuation.prompt.as_str()
+    {
+        return Ok(Flow::Next);
+    }
+    // What is private is not even looked for. A tag that the cut leaves open hides the rest.
+    let text = privacy::strip(&prompt[..prompt.floor_char_boundary(LOOKED_AT)]);
+    let Some(question) = PromptQuestion::of(&text).filter(|_| !hook.is_private()) else { return Ok(Flow::Next) };
+    // Whoever came before has reported that the database is locked.
+    let Ok(store) = hook.store() else { return Ok(Flow::Next) };
+    let session = common.session.clone();
+    let Some(known) = store.session(session.as_str())? else { return Ok(Flow::Next) };
+    let mut shown = ShownRecords::load(&hook.home, &session);
+    // The handoff may have come with this very prompt.
+    shown.said.extend(said_parts(hook.shown_so_far()));
+    let near = near_prompt(&hook.env, &hook.home, &hook.config, &store, &known.project_key, &text);
+    let near = near.unwrap_or_else(|error| {
+        hook.log.write(&format!("session {session}: {}", error.chain()));
+        Vec::new()
+    });
+    let search = PromptSearch {
+        near: &near,
+        question: &question,
+        project_key: &known.project_key,
+        session: session.as_str(),
+        shown: &shown.recalled,
+    };
+    let passages = match store.passages_for_prompt(&search) {
+        Ok(mut passages) => {
+            passages.retain(|passage| !is_said_already(&passage.replied, &shown.said));
+            strong(&question, passages)
+        }
+        Err(error) => {
+            // The prompt needs no answer from here, and the database no repair: others see to that.
+            hook.log.write(&format!("session {session}: {}", Error::from(error).chain()));
+            return Ok(Flow::Next);
+        }
+    };
+    drop(store);
+    let brought = render(&passages, surroundings::utc_offset_seconds(hook.env.now));
+    let records: Vec<RecordId> = passages.iter().take(brought.shown).map(|passage| passage.record).collect();
+    if records.is_empty() || brought.text.chars().count() > hook.room() {
+        return Ok(Flow::Next);
+    }
+    note_recalled(&hook.home, &session, &records)?;
+    let ids: Vec<String> = records.iter().map(ToString::to_string).collect();
+    hook.show(&brought.text);
+    let passages = counted(records.len(), "passage");
+    hook.tell(&format!("longhaul: recalled {passages} of earlier sessions ({})", ids.join(", ")));
+    Ok(Flow::Next)
+}
+
+/// Returns the passages that are shown, the best first.
+fn strong(question: &PromptQuestion, passages: Vec<PromptPassage>) -> Vec<PromptPassage> {
+    let found: Vec<(f64, Evidence)> = passages.iter().map(|passage| (passage.score, passage.evidence)).collect();
+    choose(question.kind, &found).into_iter().map(|place| passages[place].clone()).collect()
+}
+
+fn render(passages: &[PromptPassage], offset_seconds: i32) -> Brought {
+    let ids: Vec<String> = passages.iter().map(|passage| passage.record.to_string()).collect();
+    let brought: Vec<BroughtPassage<'_>> = passages
+        .iter()
+        .zip(&ids)
+        .map(|(passage, id)| BroughtPassage {
+            id,
+            session: short_session(&passage.session),
+            at: passage.at,
+            asked: &passage.asked,
+            replied: &passage.replied,
+            spot: passage.spot,
+            is_older: passage.is_older,
+        })
+        .collect();
+    bring(&brought, offset_seconds)
+}
