@@ -5,6 +5,7 @@
 //! used for tuning the order of results; the other only reports.
 
 mod figures;
+mod prompts;
 
 use std::fs;
 use std::io::{self, Write};
@@ -64,7 +65,9 @@ impl Search {
 
 /// Builds the program, imports the corpus, asks everything and prints the figures.
 pub(crate) fn run(workspace: &Workspace, profile: Profile, output: Output) -> Result<()> {
-    let program = workspace.build(PACKAGE, &["--bin", "longhaul"], profile, None)?.join("longhaul");
+    let program = workspace
+        .build(PACKAGE, &["--bin", "longhaul", "--bin", "longhaul-user-prompt-submit"], profile, None)?
+        .join("longhaul");
     let corpus = Corpus::read(&workspace.root.join("tests/recall")).context("cannot read tests/recall")?;
     ensure!(!corpus.questions.is_empty(), "tests/recall has no questions");
     watch_interrupts()?;
@@ -78,12 +81,15 @@ pub(crate) fn run(workspace: &Workspace, profile: Profile, output: Output) -> Re
         Some(_) => Some(scene.ask_all(&corpus, Search::WordsAndMeaning, output)?),
         None => None,
     };
+    let prompts =
+        prompts::measure(&scene, &corpus, &workspace.root.join("tests/recall"), model.is_some(), output.misses)?;
     let (sessions, questions) = (corpus.sessions.len(), corpus.questions.len());
     let mut out = io::stdout();
     if output.json {
         let halves = with_model.as_ref().map(Figures::to_json);
         let all = json!({
             "sessions": sessions, "questions": questions, "halves": by_words.to_json(),
+            "prompt_recall": prompts.iter().map(|figures| (figures.name(), figures.to_json())).collect::<serde_json::Map<_, _>>(),
             "with_model": halves.map(|halves| json!({ "halves": halves })),
         });
         return Ok(write!(out, "{}", pretty(&all)?)?);
@@ -93,10 +99,11 @@ pub(crate) fn run(workspace: &Workspace, profile: Profile, output: Output) -> Re
     match with_model {
         Some(figures) => {
             writeln!(out, "\nBy words and meaning:\n")?;
-            figures.print_table()
+            figures.print_table()?;
         }
-        None => Ok(writeln!(out, "\nBy words and meaning: not measured. `cargo xtask model` makes the model first.")?),
+        None => writeln!(out, "\nBy words and meaning: not measured. `cargo xtask model` makes the model first.")?,
     }
+    prompts.iter().try_for_each(prompts::PromptFigures::print_table)
 }
 
 fn print_misses(answers: &[Answer<'_>]) -> Result<()> {
@@ -149,6 +156,10 @@ impl Scene {
         self.home.join("work").join(half.name())
     }
 
+    fn data(&self) -> PathBuf {
+        self.home.join("data")
+    }
+
     fn import(&self, corpus: &Corpus) -> Result<()> {
         for (half, session) in &corpus.sessions {
             let project = self.project(*half);
@@ -189,7 +200,7 @@ impl Scene {
     fn longhaul(&self, folder: &Path, search: Search, arguments: &[&str]) -> Result<String> {
         let mut command = run::program(&self.program);
         command.args(arguments).current_dir(folder).env_clear().env("HOME", &self.home);
-        command.env("LONGHAUL_HOME", self.home.join("data"));
+        command.env("LONGHAUL_HOME", self.data());
         command.env("LONGHAUL_CONFIG", self.home.join(search.config()));
         let output = command.output().with_context(|| format!("cannot start {}", self.program.display()))?;
         if !matches!(output.status.code(), Some(0 | 1)) {

@@ -1,0 +1,229 @@
+//! What prompts bring by themselves, through the real hook: the right passage for questions, nothing for everyday prompts.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::{self, Write};
+use std::path::Path;
+use std::time::Duration;
+
+use anyhow::{Context, Result, ensure};
+use serde_json::{Value, json};
+
+use super::{Scene, Search};
+use crate::recall_corpus::{Corpus, Half, Question};
+use crate::run;
+use crate::stage::check_interrupts;
+
+/// The line of all questions that have an answer.
+const ALL: &str = "all with an answer";
+
+/// The line of the prompts that need nothing.
+const EVERYDAY: &str = "everyday prompts";
+
+/// Counts of some prompts.
+#[derive(Default)]
+struct Group {
+    prompts: usize,
+    /// Those that brought the passage that answers.
+    right: usize,
+    /// Those that brought anything.
+    any: usize,
+    /// Characters of what was brought.
+    chars: usize,
+    slowest: Duration,
+}
+
+/// What a prompt brought.
+struct Brought {
+    text: String,
+    took: Duration,
+}
+
+/// The figures of all prompts, by half and kind.
+pub(super) struct PromptFigures {
+    search: Search,
+    groups: BTreeMap<(Half, String), Group>,
+}
+
+/// Asks every question and every everyday prompt as the first prompt of a new session, without the model and with it.
+pub(super) fn measure(
+    scene: &Scene,
+    corpus: &Corpus,
+    folder: &Path,
+    has_model: bool,
+    misses: bool,
+) -> Result<Vec<PromptFigures>> {
+    // The hook stores prompts; each is asked of the memory as it was imported.
+    let imported = scene.home.join("imported");
+    scene.longhaul(&scene.home, Search::WordsAndMeaning, &["memory", "upkeep"])?;
+    fs::rename(scene.data(), &imported).context("cannot move the imported memory")?;
+    let everyday = everyday(&folder.join("everyday.prompts"))?;
+    let searches = [Search::Words, Search::WordsAndMeaning];
+    let searches = searches.into_iter().filter(|search| has_model || *search == Search::Words);
+    searches.map(|search| ask_all(scene, &imported, corpus, &everyday, search, misses)).collect()
+}
+
+fn ask_all(
+    scene: &Scene,
+    imported: &Path,
+    corpus: &Corpus,
+    everyday: &[(Half, String)],
+    search: Search,
+    misses: bool,
+) -> Result<PromptFigures> {
+    let mut figures = PromptFigures { search, groups: BTreeMap::new() };
+    for question in &corpus.questions {
+        check_interrupts()?;
+        let brought = prompt(scene, imported, search, question.half, &question.text)?;
+        let right = match &question.answer {
+            Some((session, number)) => brought.text.contains(&format!("{}, ", id(scene, session, *number)?)),
+            None => false,
+        };
+        figures.count(question, &brought, right);
+        let is_missed = if question.answer.is_some() { !right } else { !brought.text.is_empty() };
+        if misses && is_missed {
+            let Question { half, category, text, .. } = question;
+            writeln!(io::stderr(), "prompt {} {category}: brings {} for: {text}", half.name(), first(&brought.text))?;
+        }
+    }
+    for (half, text) in everyday {
+        let brought = prompt(scene, imported, search, *half, text)?;
+        if misses && !brought.text.is_empty() {
+            writeln!(io::stderr(), "prompt {} everyday: brings {} for: {text}", half.name(), first(&brought.text))?;
+        }
+        figures.groups.entry((*half, EVERYDAY.to_owned())).or_default().count(&brought, false);
+    }
+    Ok(figures)
+}
+
+/// Returns the first passage in a text, in short.
+fn first(text: &str) -> String {
+    let lines: Vec<&str> = text.lines().skip(3).take(2).map(str::trim).collect();
+    if lines.is_empty() { "nothing".to_owned() } else { lines.join(" ") }
+}
+
+/// Returns the id of the prompt of that number in a session.
+fn id(scene: &Scene, session: &str, number: usize) -> Result<String> {
+    let sql = format!(
+        "SELECT 'P' || p.id FROM user_prompts p JOIN sessions s ON s.id = p.session_id
+         WHERE s.session_id = '{session}' AND p.prompt_number = {number}"
+    );
+    Ok(run::output(run::program("sqlite3").arg(scene.data().join("longhaul.db")).arg(sql))?.trim().to_owned())
+}
+
+/// Starts the hook for a prompt of a new session.
+fn prompt(scene: &Scene, imported: &Path, search: Search, half: Half, text: &str) -> Result<Brought> {
+    copy(imported, &scene.data())?;
+    let project = scene.project(half);
+    let payload = json!({
+        "hook_event_name": "UserPromptSubmit", "session_id": "5e550000-0000-4000-8000-000000000001", "cwd": project,
+        "transcript_path": project.join("none.jsonl"), "prompt": text, "prompt_id": "5e550000-0000-4000-8000-0000000000aa",
+    });
+    let mut command = run::program(scene.program.with_file_name("longhaul-user-prompt-submit"));
+    command.current_dir(&project).env_clear().env("HOME", &scene.home).env("LONGHAUL_HOME", scene.data());
+    command.env("LONGHAUL_CONFIG", scene.home.join(search.config()));
+    let began = std::time::Instant::now();
+    let answer = run::feed(&mut command, payload.to_string().as_bytes())?;
+    let took = began.elapsed();
+    let answer: Value = serde_json::from_str(&answer).context("the hook's answer is no JSON")?;
+    ensure!(answer["continue"] == true, "the hook ends the turn: {answer}");
+    let text = answer["hookSpecificOutput"]["additionalContext"].as_str().unwrap_or_default();
+    Ok(Brought { text: text.to_owned(), took })
+}
+
+fn copy(from: &Path, to: &Path) -> Result<()> {
+    if to.exists() {
+        fs::remove_dir_all(to)?;
+    }
+    fs::create_dir_all(to)?;
+    for entry in fs::read_dir(from)? {
+        let entry = entry?;
+        if entry.file_type()?.is_file() {
+            fs::copy(entry.path(), to.join(entry.file_name()))?;
+        }
+    }
+    Ok(())
+}
+
+/// Reads the prompts that need nothing.
+fn everyday(path: &Path) -> Result<Vec<(Half, String)>> {
+    let text = fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
+    let mut half = Half::Tuning;
+    let mut prompts: Vec<(Half, String)> = Vec::new();
+    for line in text.lines() {
+        if let Some(name) = line.strip_prefix("== ") {
+            half = Half::ALL.into_iter().find(|half| half.name() == name).context("no such half")?;
+        } else if let Some(prompt) = line.strip_prefix("> ") {
+            prompts.push((half, prompt.to_owned()));
+        } else if let (Some(more), Some((_, prompt))) = (line.strip_prefix("  "), prompts.last_mut()) {
+            prompt.push('\n');
+            prompt.push_str(more);
+        }
+    }
+    Ok(prompts)
+}
+
+impl Group {
+    fn count(&mut self, brought: &Brought, right: bool) {
+        self.prompts += 1;
+        self.right += usize::from(right);
+        self.any += usize::from(!brought.text.is_empty());
+        self.chars += brought.text.chars().count();
+        self.slowest = self.slowest.max(brought.took);
+    }
+
+    fn share(&self, count: usize) -> f64 {
+        count as f64 / self.prompts.max(1) as f64
+    }
+}
+
+impl PromptFigures {
+    fn count(&mut self, question: &Question, brought: &Brought, right: bool) {
+        self.groups.entry((question.half, question.category.clone())).or_default().count(brought, right);
+        if question.answer.is_some() {
+            self.groups.entry((question.half, ALL.to_owned())).or_default().count(brought, right);
+        }
+    }
+
+    /// Returns how passages were found.
+    pub(super) fn name(&self) -> String {
+        match self.search {
+            Search::Words => "words".to_owned(),
+            Search::WordsAndMeaning => "words_and_meaning".to_owned(),
+        }
+    }
+
+    /// Prints a table.
+    pub(super) fn print_table(&self) -> Result<()> {
+        let mut out = io::stdout();
+        let by = if self.search == Search::Words { "words alone" } else { "words and meaning" };
+        writeln!(out, "\nWhat prompts bring by themselves, by {by}:\n")?;
+        writeln!(out, "| half | prompts | number | bring the answer | bring anything | characters |")?;
+        writeln!(out, "| --- | --- | ---: | ---: | ---: | ---: |")?;
+        for ((half, name), group) in &self.groups {
+            let right = match name.as_str() {
+                EVERYDAY | "none" => String::new(),
+                _ => format!("{:.2}", group.share(group.right)),
+            };
+            let (number, any) = (group.prompts, group.share(group.any));
+            let chars = group.chars / group.any.max(1);
+            writeln!(out, "| {} | {name} | {number} | {right} | {any:.2} | {chars} |", half.name())?;
+        }
+        Ok(())
+    }
+
+    /// Returns them for programs.
+    pub(super) fn to_json(&self) -> Value {
+        let half = |half: Half| -> Value {
+            let own = self.groups.iter().filter(|((of, _), _)| *of == half);
+            let one = |group: &Group| {
+                json!({
+                    "prompts": group.prompts, "bring_answer": group.share(group.right),
+                    "bring_anything": group.share(group.any), "characters": group.chars / group.any.max(1),
+                })
+            };
+            own.map(|((_, name), group)| (name.clone(), one(group))).collect::<serde_json::Map<_, _>>().into()
+        };
+        Half::ALL.into_iter().map(|of| (of.name().to_owned(), half(of))).collect::<serde_json::Map<_, _>>().into()
+    }
+}
