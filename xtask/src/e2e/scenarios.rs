@@ -8,6 +8,7 @@ mod life;
 mod long;
 mod memory;
 mod model;
+mod prompt_recall;
 mod recall;
 mod setup;
 mod states;
@@ -64,6 +65,11 @@ pub(crate) const ALL: &[Scenario] = &[
     scenario("memory", "what A did is shown to B, and found by it over MCP", memory::memory),
     scenario("model", "hooks alone let a model put a turn into words, after the client is gone", model::model),
     scenario("recall", "a question in words that A did not use is answered from A over MCP", recall::recall),
+    scenario(
+        "prompt-recall",
+        "a question in other words brings what another session replied, by itself",
+        prompt_recall::prompt_recall,
+    ),
     scenario("exit", "after /exit and SIGKILL the session is gone and remembered", life::exit),
     scenario("resume", "a resumed session goes on under its id, a fork under its own", life::resume),
     scenario("compact", "/compact is noted, and the session goes on", life::compact),
