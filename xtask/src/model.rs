@@ -21,6 +21,7 @@ const FILE: &str = "static.lhvec";
 const BESIDE: [&str; 2] = ["LICENSE", "PROVENANCE.md"];
 
 const SCRIPT: &str = include_str!("model/distil.py");
+const TEXTS: &str = include_str!("model/training_texts.py");
 const REQUIREMENTS: &str = include_str!("model/requirements.txt");
 const PAIRS: &str = include_str!("model/paraphrases.tsv");
 const LICENSE: &str = include_str!("model/LICENSE");
@@ -31,17 +32,18 @@ pub(crate) struct Args {
     /// Dimensions of the vectors: more are better, and take more room in the memory
     #[arg(long, default_value_t = 128, value_name = "N")]
     dims: usize,
-    /// Sentences, of the installed packages' documentation, by which it learns from the large model
-    #[arg(long, default_value_t = 4096, value_name = "N")]
-    sentences: usize,
+    /// Sentences by which it learns from the large model: more are better, and take longer
+    #[arg(long, default_value_t = 50_000, value_name = "N")]
+    texts: usize,
 }
 
 /// Makes the model, checks it, and puts it where `dist` and `install` look for it.
 pub(crate) fn run(workspace: &Workspace, args: Args) -> Result<()> {
     let folder = workspace.target.join("model");
     fs::create_dir_all(&folder).with_context(|| format!("cannot create {}", folder.display()))?;
+    writeln!(io::stdout(), "{HOW_LONG}")?;
     let python = environment(&folder)?;
-    for (name, text) in [("distil.py", SCRIPT), ("paraphrases.tsv", PAIRS)] {
+    for (name, text) in [("distil.py", SCRIPT), ("training_texts.py", TEXTS), ("paraphrases.tsv", PAIRS)] {
         fs::write(folder.join(name), text).with_context(|| format!("cannot write {name}"))?;
     }
     let new = folder.join("new");
@@ -51,7 +53,8 @@ pub(crate) fn run(workspace: &Workspace, args: Args) -> Result<()> {
     fs::create_dir_all(&new)?;
     let mut distil = offline(&python);
     distil.arg(folder.join("distil.py")).arg("--out").arg(&new).arg("--pairs").arg(folder.join("paraphrases.tsv"));
-    distil.args(["--dims", &args.dims.to_string(), "--sentences", &args.sentences.to_string()]);
+    distil.arg("--cache").arg(folder.join("teacher"));
+    distil.args(["--dims", &args.dims.to_string(), "--texts", &args.texts.to_string()]);
     run::aloud(&mut distil)?;
     let bytes = fs::read(new.join(FILE)).context("distil.py wrote no model")?;
     let size = bytes.len() as f64 / 1e6;
@@ -94,7 +97,7 @@ fn environment(folder: &Path) -> Result<PathBuf> {
         return Ok(python);
     }
     let Some(system) = run::find("python3") else {
-        bail!("the model is made by Python: install python3 (3.10 or newer, with venv and pip). {WITHOUT}")
+        bail!("the model is made by Python: install python3 (3.11 or newer, with venv and pip). {WITHOUT}")
     };
     run::aloud(run::program(system).args(["-m", "venv"]).arg(&venv)).context(MISSING_VENV)?;
     let list = folder.join("requirements.txt");
@@ -105,6 +108,10 @@ fn environment(folder: &Path) -> Result<PathBuf> {
     fs::write(stamp, REQUIREMENTS)?;
     Ok(python)
 }
+
+/// Said before anything is downloaded.
+const HOW_LONG: &str = "This downloads about 3 GB the first time and computes for about ten minutes. \
+    Interrupted, it goes on where it was.";
 
 const WITHOUT: &str = "Everything else works without the model";
 const MISSING_VENV: &str = "python3 cannot make an environment: install its venv module (python3-venv)";
