@@ -3,7 +3,9 @@
 use longhaul_core::event::{SessionStart, UserPromptSubmit};
 use longhaul_core::guard::{in_subagent, is_task_notification};
 use longhaul_core::{counted, privacy, short_session};
-use longhaul_memory::{Brought, BroughtPassage, Evidence, PromptQuestion, bring, choose, is_said_already, said_parts};
+use longhaul_memory::{
+    Brought, BroughtPassage, Evidence, PromptQuestion, Verdict, bring, choose, decide, is_said_already, said_parts,
+};
 use longhaul_store::{PromptPassage, PromptSearch, RecordId};
 
 use crate::memory::meaning::near_prompt;
@@ -51,18 +53,10 @@ pub fn on_prompt(hook: &mut Hook<UserPromptSubmit>) -> Result<Flow, Error> {
         hook.log.write(&format!("session {session}: {}", error.chain()));
         Vec::new()
     });
-    let search = PromptSearch {
-        near: &near,
-        question: &question,
-        project_key: &known.project_key,
-        session: session.as_str(),
-        shown: &shown.recalled,
-    };
+    let search =
+        PromptSearch { near: &near, question: &question, project_key: &known.project_key, session: session.as_str() };
     let passages = match store.passages_for_prompt(&search) {
-        Ok(mut passages) => {
-            passages.retain(|passage| !is_said_already(&passage.replied, &shown.said));
-            strong(&question, passages)
-        }
+        Ok(passages) => strong(&question, passages, &shown),
         Err(error) => {
             // The prompt needs no answer from here, and the database no repair: others see to that.
             hook.log.write(&format!("session {session}: {}", Error::from(error).chain()));
@@ -84,9 +78,21 @@ pub fn on_prompt(hook: &mut Hook<UserPromptSubmit>) -> Result<Flow, Error> {
 }
 
 /// Returns the passages that are shown, the best first.
-fn strong(question: &PromptQuestion, passages: Vec<PromptPassage>) -> Vec<PromptPassage> {
+///
+/// Where the best is known to the session already, what stands beside it is not news: another passage then has to be strong
+/// by itself.
+fn strong(question: &PromptQuestion, passages: Vec<PromptPassage>, shown: &ShownRecords) -> Vec<PromptPassage> {
     let found: Vec<(f64, Evidence)> = passages.iter().map(|passage| (passage.score, passage.evidence)).collect();
-    choose(question.kind, &found).into_iter().map(|place| passages[place].clone()).collect()
+    let chosen = choose(question.kind, &found);
+    let is_known = |place: usize| {
+        let passage = &passages[place];
+        shown.recalled.contains(&passage.record) || is_said_already(&passage.replied, &shown.said)
+    };
+    let is_best_known = chosen.first().is_some_and(|best| is_known(*best));
+    let brings =
+        |place: usize| matches!(decide(question.kind, &passages[place].own), Verdict::Bring | Verdict::BringByMeaning);
+    let new = chosen.into_iter().filter(|place| !is_known(*place) && (!is_best_known || brings(*place)));
+    new.map(|place| passages[place].clone()).collect()
 }
 
 fn render(passages: &[PromptPassage], offset_seconds: i32) -> Brought {

@@ -55,8 +55,6 @@ pub struct PromptSearch<'a> {
     pub project_key: &'a str,
     /// The session of the prompt: its own passages are not looked at.
     pub session: &'a str,
-    /// What the session has been shown already.
-    pub shown: &'a [RecordId],
     /// Records that are near in meaning, the most similar first; none where there is no model.
     pub near: &'a [(RecordId, f32)],
 }
@@ -78,6 +76,8 @@ pub struct PromptPassage {
     pub spot: Option<usize>,
     /// What there is for it to answer the prompt, with the passages beside it.
     pub evidence: Evidence,
+    /// The same without them.
+    pub own: Evidence,
     /// What it is ordered by.
     pub score: f64,
     /// Whether a newer passage answers the same.
@@ -115,7 +115,6 @@ fn find(connection: &Connection, search: &PromptSearch<'_>) -> rusqlite::Result<
         ..SearchQuery::default()
     };
     let Some(strict) = Strict::new(connection, &query)? else { return Ok(Vec::new()) };
-    let is_shown = |one: &Candidate| search.shown.contains(&RecordId { what: one.what, id: one.id });
     let mut looker = Looker::new(found.terms.iter().map(|(term, rarity)| (term, *rarity)));
     let ranked = rank(connection, &mut looker, found.records, &strict, Asked::Prompt)?;
     let mut ranked = meaning::join(connection, &mut looker, ranked, near, &strict, Asked::Prompt)?;
@@ -128,22 +127,33 @@ fn find(connection: &Connection, search: &PromptSearch<'_>) -> rusqlite::Result<
         one.what != What::Summary && says_something(one) && (own.is_none() || one.session != own)
     });
     let unrelated = search.near.get(RELATED).map_or(WEIGHTS.unrelated as f32, |(_, similarity)| *similarity);
-    let mut passages = Vec::new();
-    for (place, one) in ranked.iter().enumerate().filter(|(_, ranked)| !is_shown(&ranked.one)).take(RETURNED) {
-        let mut evidence = evidence(&looker, &ranked, place, found.most);
-        evidence.stands_out = evidence.similarity.map_or(0.0, |similarity| similarity - unrelated);
-        passages.push(passage(connection, one, evidence)?);
-    }
-    Ok(passages)
+    let evidence = |place: usize, beside: Beside| {
+        let evidence = evidence(&looker, &ranked, place, found.most, beside);
+        let stands_out = evidence.similarity.map_or(0.0, |similarity| similarity - unrelated);
+        Evidence { stands_out, ..evidence }
+    };
+    let best = ranked.iter().enumerate().take(RETURNED);
+    best.map(|(place, one)| {
+        passage(connection, one, evidence(place, Beside::Counted), evidence(place, Beside::LeftOut))
+    })
+    .collect()
 }
 
-/// Returns what a passage has of the prompt, with what the passages beside it have.
-fn evidence(looker: &Looker, ranked: &[Ranked], place: usize, most: f64) -> Evidence {
+/// Whether what stands beside a passage counts for it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Beside {
+    Counted,
+    LeftOut,
+}
+
+/// Returns what a passage has of the prompt.
+fn evidence(looker: &Looker, ranked: &[Ranked], place: usize, most: f64, beside: Beside) -> Evidence {
     let one = &ranked[place];
     let mut has = one.look.has.clone();
     let mut near = one.look.near;
     let is_beside = |other: &&Ranked| {
-        other.one.session == one.one.session
+        beside == Beside::Counted
+            && other.one.session == one.one.session
             && one.one.session.is_some()
             && other.one.prompt_number.abs_diff(one.one.prompt_number) <= 1
     };
@@ -160,7 +170,12 @@ fn evidence(looker: &Looker, ranked: &[Ranked], place: usize, most: f64) -> Evid
     }
 }
 
-fn passage(connection: &Connection, ranked: &Ranked, evidence: Evidence) -> rusqlite::Result<PromptPassage> {
+fn passage(
+    connection: &Connection,
+    ranked: &Ranked,
+    evidence: Evidence,
+    own: Evidence,
+) -> rusqlite::Result<PromptPassage> {
     let one = &ranked.one;
     let session: Option<String> = match one.session {
         Some(id) => connection
@@ -179,6 +194,7 @@ fn passage(connection: &Connection, ranked: &Ranked, evidence: Evidence) -> rusq
         replied: text(1),
         spot: (field == 1 && ranked.look.near > 0.0).then_some(start),
         evidence,
+        own,
         score: ranked.score,
         is_older: ranked.is_older,
     })
