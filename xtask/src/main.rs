@@ -132,9 +132,12 @@ enum Task {
         /// Use the dev profile: the figures are the same, the times are not
         #[arg(long)]
         quick: bool,
-        /// Print every question whose answer is not the first result
+        /// Print every question of the tuning half whose answer is not the first result
         #[arg(long)]
         misses: bool,
+        /// Write the figures to docs/benchmarks.md
+        #[arg(long, conflicts_with = "json")]
+        report: bool,
     },
     /// Run many sessions at once, and count what is lost: log lines, observations, writes
     Soak {
@@ -197,9 +200,9 @@ fn start(task: Task) -> Result<()> {
         Task::Demo { keep } => demo::run(&workspace, keep),
         Task::E2e(args) => e2e::run(&workspace, &args),
         Task::Test { arguments } => test::run(&workspace, &arguments),
-        Task::Recall { json, quick, misses } => {
+        Task::Recall { json, quick, misses, report } => {
             let profile = if quick { Profile::Dev } else { Profile::Release };
-            recall::run(&workspace, profile, recall::Output { json, misses })
+            recall::run(&workspace, profile, recall::Output { json, misses, report })
         }
         Task::Soak { sessions, hooks, quick } => {
             let profile = if quick { Profile::Dev } else { Profile::Release };

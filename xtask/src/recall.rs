@@ -5,6 +5,7 @@
 //! used for tuning the order of results; the other only reports.
 
 mod figures;
+pub(crate) mod page;
 mod prompts;
 
 use std::fs;
@@ -30,7 +31,10 @@ const RESULTS: &str = "10";
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Output {
     pub(crate) json: bool,
+    /// Prints the questions of the tuning half that are not answered first. Those of the other half are not looked at.
     pub(crate) misses: bool,
+    /// Writes the tables to docs/benchmarks.md instead of printing them.
+    pub(crate) report: bool,
 }
 
 /// What became of a question.
@@ -94,15 +98,16 @@ pub(crate) fn run(workspace: &Workspace, profile: Profile, output: Output) -> Re
         });
         return Ok(write!(out, "{}", pretty(&all)?)?);
     }
-    writeln!(out, "{sessions} sessions, {questions} questions\n\nBy words alone:\n")?;
-    by_words.print_table()?;
-    match with_model {
-        Some(figures) => {
-            writeln!(out, "\nBy words and meaning:\n")?;
-            figures.print_table()?;
-        }
-        None => writeln!(out, "\nBy words and meaning: not measured. `cargo xtask model` makes the model first.")?,
+    let with_model = match with_model {
+        Some(figures) => format!("By words and meaning:\n\n{}", figures.table()),
+        None => "By words and meaning: not measured. `cargo xtask model` makes the model first.\n".to_owned(),
+    };
+    let tables = by_words.table();
+    let text = format!("{sessions} sessions, {questions} questions.\n\nBy words alone:\n\n{tables}\n{with_model}");
+    if output.report {
+        return page::write(&workspace.root.join("docs/benchmarks.md"), &text);
     }
+    write!(out, "{text}")?;
     prompts.iter().try_for_each(prompts::PromptFigures::print_table)
 }
 
@@ -110,7 +115,7 @@ fn print_misses(answers: &[Answer<'_>]) -> Result<()> {
     let mut out = io::stderr();
     for Answer { question, rank, older, results, is_weak, .. } in answers {
         let is_missed = if question.answer.is_some() { *rank != Some(1) } else { !is_weak };
-        if is_missed {
+        if is_missed && question.half == Half::Tuning {
             let rank = rank.map_or_else(|| "-".to_owned(), |rank| rank.to_string());
             let older = older.map(|older| format!(", older {older}")).unwrap_or_default();
             let Question { half, category, text, .. } = question;

@@ -24,6 +24,7 @@ cargo xtask bench             # the table, as text; --json for programs
 cargo xtask bench --report    # the table and the plots: writes this page
 cargo run --release -p xtask -- bench --large    # a million observations: search, size
 cargo xtask bench --worker    # the worker: how soon it answers, how much room it takes
+cargo xtask recall --report   # how well questions are answered: writes that section of this page
 ```
 
 tmux and sqlite3 must be there, and node for the row in node. The reference hooks do the least that such a hook must: one in bash
@@ -64,7 +65,16 @@ pub(crate) fn write(docs: &Path, empty: &Sample, samples: &[Sample]) -> Result<(
         put(&folder.join(&file), &plot::draw(series.title, series.along, &points))?;
         let _ = write!(page, "\n![{}](benchmarks/{file})\n", series.title);
     }
-    put(&docs.join("benchmarks.md"), &page)
+    let path = docs.join("benchmarks.md");
+    // Another task measures that, and takes minutes: what it has written stays.
+    let before = fs::read_to_string(&path).unwrap_or_default();
+    match crate::recall::page::section(&before) {
+        "" => {}
+        section => {
+            let _ = write!(page, "\n{section}\n");
+        }
+    }
+    put(&path, &page)
 }
 
 fn put(path: &Path, text: &str) -> Result<()> {

@@ -1,10 +1,9 @@
 //! The figures, by half and category.
 
 use std::collections::BTreeMap;
-use std::io::{self, Write};
+use std::fmt::Write;
 use std::time::Duration;
 
-use anyhow::Result;
 use serde_json::{Value, json};
 
 use super::Answer;
@@ -86,16 +85,17 @@ impl Figures {
         halves.collect::<serde_json::Map<_, _>>().into()
     }
 
-    pub(crate) fn print_table(&self) -> Result<()> {
-        let mut out = io::stdout();
-        writeln!(out, "| half | questions | number | hit@1 | R@5 | R@10 | empty | weak | newer first | p95 |")?;
-        writeln!(out, "| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |")?;
+    /// Returns them as a table.
+    pub(crate) fn table(&self) -> String {
+        let mut out = "| half | questions | number | hit@1 | R@5 | R@10 | empty | weak | newer first | p95 |\n\
+                       | --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n"
+            .to_owned();
         for ((half, category), group) in &self.groups {
             let newer = match group.amended {
                 0 => String::new(),
                 amended => format!("{:.2}", group.newer_first as f64 / amended as f64),
             };
-            writeln!(
+            let _ = writeln!(
                 out,
                 "| {} | {category} | {} | {:.2} | {:.2} | {:.2} | {:.2} | {:.2} | {newer} | {:.1} ms |",
                 half.name(),
@@ -106,9 +106,9 @@ impl Figures {
                 group.share(group.empty),
                 group.share(group.weak),
                 group.p95()
-            )?;
+            );
         }
-        Ok(())
+        out
     }
 }
 
