@@ -220,7 +220,7 @@ fn payloads() -> Vec<String> {
 }
 
 /// Every command, with arguments that lead into its work. Those that ask the user for something get an answer.
-const COMMANDS: [&[&str]; 63] = [
+const COMMANDS: [&[&str]; 64] = [
     &["install", "--dry-run"],
     &["install", "--no-tmux", "--no-statusline"],
     &["update"],
@@ -255,6 +255,7 @@ const COMMANDS: [&[&str]; 63] = [
     &["continuation", "log"],
     &["memory", "search", "one"],
     &["memory", "similar", "one"],
+    &["memory", "recall", "one"],
     &["memory", "timeline", "P1"],
     &["memory", "get", "P1"],
     &["memory", "save", "note"],

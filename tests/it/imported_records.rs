@@ -107,7 +107,12 @@ fn a_search_explains_a_day_that_is_none_and_takes_a_star() {
         "{nonsense:?}"
     );
     assert!(search("Pars*").stdout.contains("the Parser drops quotes"), "{:?}", search("Pars*"));
-    assert_eq!(search("Pars*").stdout, search("Parse").stdout);
+    // Without the snippets, which show other words for each.
+    let records = |query: &str| -> Vec<String> {
+        let found = search(query).stdout;
+        found.lines().filter(|line| !line.starts_with(' ')).map(str::to_owned).collect()
+    };
+    assert_eq!(records("Pars*"), records("Parse"));
     assert!(search("pars* quotes").stdout.contains("the Parser drops quotes"));
     assert!(search("quotes since:2026-10-01").stdout.contains("the Parser drops quotes"));
 }
