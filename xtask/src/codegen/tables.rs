@@ -5,8 +5,11 @@ use longhaul_core::Config;
 use longhaul_core::catalog::{CODEX_REGISTRATIONS, Job, registrations};
 use longhaul_tracker::OPTIONS;
 
+/// A page, the name of the table in it, and what makes the table.
+type Page = (&'static str, &'static str, fn() -> String);
+
 /// The pages with a table that is generated, each with the table's name.
-const PAGES: [(&str, &str, fn() -> String); 5] = [
+const PAGES: [Page; 5] = [
     ("docs/hooks.md", "hooks", || hook_table(None)),
     ("docs/tracker.md", "options", option_table),
     ("docs/codex.md", "codex", codex_table),
@@ -16,7 +19,7 @@ const PAGES: [(&str, &str, fn() -> String); 5] = [
 
 /// Returns every page with its table written anew.
 pub(crate) fn pages(read: impl Fn(&str) -> Result<String>) -> Result<Vec<(&'static str, String)>> {
-    let page = |(path, name, table): (&'static str, &str, fn() -> String)| {
+    let page = |(path, name, table): Page| {
         let filled = replace(&read(path)?, name, &table()).with_context(|| path.to_owned())?;
         Ok((path, filled))
     };
