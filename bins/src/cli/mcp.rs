@@ -156,7 +156,7 @@ fn search(memory: &Memory<'_>, words: Words) -> Result<String> {
     }
     let lines = render::lines(&hits, Shown::of(whose.all), render::Screen::NONE).join("\n");
     let weak = if hits[0].is_weak { "\n(weak matches: no record has most of these words)" } else { "" };
-    Ok(record::frame(&lines) + weak)
+    Ok(framed(&lines) + weak)
 }
 
 fn recall(memory: &Memory<'_>, asked: Question) -> Result<String> {
@@ -177,7 +177,7 @@ fn recall(memory: &Memory<'_>, asked: Question) -> Result<String> {
     if answer.is_empty() {
         return Ok(format!("{}; try other words, or all_projects", find::nothing_found(&query)));
     }
-    Ok(record::frame(&answer.text()))
+    Ok(framed(&answer.text()))
 }
 
 /// The tokens of the frame around an answer.
@@ -194,7 +194,7 @@ fn timeline(memory: &Memory<'_>, around: &Around) -> Result<String> {
     if hits.is_empty() {
         anyhow::bail!(ids::unknown(id));
     }
-    Ok(record::frame(&render::lines(&hits, Shown::Around(id), render::Screen::NONE).join("\n")))
+    Ok(framed(&render::lines(&hits, Shown::Around(id), render::Screen::NONE).join("\n")))
 }
 
 fn get(memory: &Memory<'_>, records: &Records) -> Result<String> {
@@ -211,7 +211,7 @@ fn get(memory: &Memory<'_>, records: &Records) -> Result<String> {
         anyhow::bail!(missing.join("\n"));
     }
     let texts = found.iter().map(render::record).chain(missing);
-    Ok(record::frame(&texts.collect::<Vec<_>>().join("\n")))
+    Ok(framed(&texts.collect::<Vec<_>>().join("\n")))
 }
 
 fn remember(memory: &Memory<'_>, note: &Note) -> Result<String> {
@@ -220,8 +220,18 @@ fn remember(memory: &Memory<'_>, note: &Note) -> Result<String> {
     Ok(format!("saved as {id}"))
 }
 
-/// Returns text of several lines without what could drive a terminal that shows it.
+/// Returns what is remembered in its frame.
+///
+/// What cannot be printed is removed first: afterwards, it could leave a tag behind that ends the frame.
+fn framed(text: &str) -> String {
+    record::frame(&printable(text))
+}
+
+/// Returns text of several lines without what could drive a terminal that shows it, and without what only a model sees.
 fn printable(text: &str) -> String {
-    let lines = text.lines().map(|line| longhaul_inject::printable(&line.replace('\t', "    ")));
+    let lines = text.lines().map(|line| {
+        let line = longhaul_inject::printable(&line.replace('\t', "    "));
+        line.replace(record::is_tag_character, "")
+    });
     lines.collect::<Vec<_>>().join("\n")
 }

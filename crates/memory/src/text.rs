@@ -1,5 +1,7 @@
 //! Text for people: one line, or a few, without control characters.
 
+use longhaul_core::record::is_tag_character;
+
 use crate::cap::cap;
 
 /// Returns a text without control characters and terminal sequences; line breaks and tabs stay.
@@ -19,9 +21,10 @@ pub(crate) fn clean(text: &str) -> String {
     cleaned
 }
 
-/// Returns whether a character turns the direction of what follows, or marks the order of bytes.
+/// Returns whether a character only hides something, or turns the direction of what follows. Joiners stay: words and emoji
+/// need them.
 fn is_invisible(c: char) -> bool {
-    matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
+    matches!(c, '\u{200b}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}') || is_tag_character(c)
 }
 
 /// Skips what follows the escape character of a colour, a title, or a moved cursor.
