@@ -1,6 +1,7 @@
 //! Recall: questions are answered from what was asked and replied, in the words of whoever asks.
 
 mod answering;
+mod index_damage;
 mod index_moves;
 mod marked_words;
 mod quality;

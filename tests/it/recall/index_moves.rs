@@ -10,6 +10,7 @@ use serde_json::json;
 
 use super::{first, memory, sandbox};
 use crate::dice::Dice;
+use crate::past::holding;
 use crate::poll;
 use crate::sandbox::{Outcome, Sandbox, payload};
 use crate::small_disk::Small;
@@ -179,16 +180,43 @@ fn fs_used(folder: &Path) -> u64 {
 }
 
 #[test]
+fn a_prompt_forgotten_before_it_is_indexed_takes_its_reply_along() {
+    let sandbox = sandbox();
+    old_memory(&sandbox);
+    assert_eq!(memory(&sandbox, &["forget", "P77", "--yes"]).status, Some(0));
+    assert!(holding(&sandbox.data_dir(), "exchange rates").is_empty());
+    assert_eq!(memory(&sandbox, &["upkeep"]).status, Some(0));
+    let found = memory(&sandbox, &["search", "exchange rates"]);
+    assert_eq!(found.status, Some(1), "{found:?}");
+}
+
+#[test]
 fn a_session_that_begins_has_the_index_built() {
     let sandbox = sandbox();
     old_memory(&sandbox);
+    begin_and_wait(&sandbox);
+}
+
+#[test]
+fn a_damaged_model_does_not_keep_the_index_from_being_built() {
+    let sandbox = sandbox();
+    old_memory(&sandbox);
+    let path = sandbox.path("broken.lhvec");
+    std::fs::write(&path, "LHVEC is not enough").unwrap();
+    sandbox.write_config(&json!({ "memory": { "embeddings": { "file": path } } }).to_string());
+    begin_and_wait(&sandbox);
+    assert!(sandbox.error_log().contains("broken.lhvec"), "{}", sandbox.error_log());
+}
+
+/// Begins a session, and waits until the index is complete.
+fn begin_and_wait(sandbox: &Sandbox) {
     let all = json!({ "session_id": "new", "cwd": sandbox.project(), "transcript_path": "/nowhere.jsonl",
                       "source": "startup" });
     let outcome =
         Outcome::of(&mut sandbox.executable("longhaul-session-start"), payload("SessionStart", all).as_bytes());
     assert_eq!(outcome.status, Some(0), "{outcome:?}");
     poll::wait_until(poll::DEADLINE, "the index to be complete", || {
-        memory(&sandbox, &["stats", "--json"]).json()["search_index"]["complete"] == true
+        memory(sandbox, &["stats", "--json"]).json()["search_index"]["complete"] == true
     });
-    assert_eq!(first(&sandbox, &["exchange rates"])["id"], "P77");
+    assert_eq!(first(sandbox, &["exchange rates"])["id"], "P77");
 }

@@ -102,7 +102,9 @@ fn forget_prompt(connection: &Connection, id: i64) -> rusqlite::Result<bool> {
         )
         .optional()?;
     let Some((session_row, session, number, prompt)) = found else { return Ok(false) };
-    // The replies are part of what is remembered of the prompt, and go with it.
+    // The replies are part of what is remembered of the prompt, and go with it. Those that are in no index yet would be taken
+    // for replies to the prompt before.
+    replies::link_session(connection, &session)?;
     let answered = replies::of_prompt(connection, id)?;
     index::remove(connection, What::Prompt, id)?;
     for (origin, turn) in answered {

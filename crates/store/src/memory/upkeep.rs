@@ -1,7 +1,7 @@
 //! How much there is, keeping it small, and whether it is sound.
 
 use longhaul_core::Millis;
-use rusqlite::{Connection, OptionalExtension, TransactionBehavior};
+use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior};
 
 use super::millis;
 use super::shelves::SHELVES;
@@ -139,17 +139,28 @@ impl Store {
     }
 
     /// Builds the search indexes anew from the records.
+    ///
+    /// Interrupted at any moment, it leaves what [`Store::build_index`] can complete: emptying the index and queueing the
+    /// records for it is one transaction, and each step of the building is another.
     pub fn rebuild_indexes(&self) -> Result<(), StoreError> {
         let failed = cannot("rebuild the indexes");
-        let rebuild = || {
+        let begin = || Transaction::new_unchecked(&self.connection, TransactionBehavior::Immediate);
+        let empty = || {
+            let transaction = begin()?;
             for index in self.indexes()?.into_iter().filter(|index| *index != PASSAGES) {
-                self.connection.execute(&format!("INSERT INTO {index} ({index}) VALUES ('rebuild')"), [])?;
+                transaction.execute(&format!("INSERT INTO {index} ({index}) VALUES ('rebuild')"), [])?;
             }
-            backlog::begin_again(&self.connection)?;
-            while backlog::build(&self.connection, REBUILT_AT_ONCE)? {}
-            Ok(())
+            backlog::begin_again(&transaction)?;
+            transaction.commit()
         };
-        rebuild().map_err(failed)
+        let build = || {
+            let transaction = begin()?;
+            let more = backlog::build(&transaction, REBUILT_AT_ONCE)?;
+            transaction.commit().map(|()| more)
+        };
+        empty().map_err(&failed)?;
+        while build().map_err(&failed)? {}
+        Ok(())
     }
 
     /// Returns the full-text indexes that there are.

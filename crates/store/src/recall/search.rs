@@ -74,7 +74,8 @@ impl Store {
 }
 
 fn find(connection: &Connection, query: &SearchQuery<'_>) -> rusqlite::Result<Vec<Hit>> {
-    if !backlog::is_empty(connection)? {
+    // While a damaged index is built again there are no older ones: what it has already is searched.
+    if !backlog::is_empty(connection)? && backlog::keeps_words(connection)? {
         return word_search::find(connection, query);
     }
     let Some(strict) = Strict::new(connection, query)? else { return Ok(Vec::new()) };
