@@ -3,6 +3,7 @@
 mod asking;
 mod client;
 mod late;
+mod lying_endpoint;
 mod opening;
 mod security;
 mod served;

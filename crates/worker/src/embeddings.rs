@@ -5,6 +5,7 @@
 
 mod endpoint;
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
@@ -92,14 +93,22 @@ fn look(home: &Home) -> Result<Look, String> {
         return Ok(Look::Nothing);
     }
     let vectors = compute(&endpoint, &waiting, &config)?;
-    let dims = vectors.iter().flatten().flatten().map(Vector::dims).find(|dims| *dims != model.dims);
-    if let Some(dims) = dims {
-        // The endpoint has another model under the same name now.
-        store.vector_model(endpoint.name(), dims).map_err(stored)?;
-        return Ok(Look::More);
+    let dims: BTreeSet<usize> = vectors.iter().flatten().flatten().map(Vector::dims).collect();
+    let other = dims.iter().copied().find(|dims| *dims != model.dims);
+    match other {
+        None => {
+            put(&mut store, home, &model, &waiting, &vectors).map_err(told)?;
+            Ok(Look::More)
+        }
+        Some(_) if dims.len() > 1 => Err(format!("{} answered with vectors of different lengths", endpoint.url())),
+        Some(other) => {
+            // The endpoint has another model under the same name now. That counts as a failure, so that an endpoint which
+            // changes its mind all the time is not asked without a pause.
+            store.vector_model(endpoint.name(), other).map_err(stored)?;
+            let (url, before) = (endpoint.url(), model.dims);
+            Err(format!("{url} answers with {other} dimensions instead of {before}: all vectors are computed again"))
+        }
     }
-    put(&mut store, home, &model, &waiting, &vectors).map_err(told)?;
-    Ok(Look::More)
 }
 
 /// Computes the vectors of all parts, a few texts at a time.

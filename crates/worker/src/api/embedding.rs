@@ -1,30 +1,67 @@
 //! The vector of a question, by the endpoint's model: only the worker speaks to the endpoint.
+//!
+//! An endpoint that is slow or gone must not hold up anything else. It is asked on threads of its own, not on those that
+//! read the database, and after a failure it is left alone for a while.
+
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use axum::extract::{Request, State};
+use longhaul_embedding::Vector;
 use longhaul_runtime::ErrorLog;
 use serde_json::json;
+use tokio::sync::{Semaphore, oneshot};
 
-use crate::answer::{Answer, Problem, json};
+use crate::answer::{Answer, json};
 use crate::embeddings::Endpoint;
 use crate::params::Params;
 use crate::routes::Shared;
+
+/// How long whoever asks waits for an answer.
+const PATIENCE: Duration = Duration::from_secs(3);
+
+/// How long the endpoint is left alone after it has not answered a question.
+const PAUSE: Duration = Duration::from_secs(10);
+
+/// How many questions are with the endpoint at once. Any others are answered without it.
+static ASKED: Semaphore = Semaphore::const_new(4);
+
+/// Until when the endpoint is left alone.
+static PAUSED: Mutex<Option<Instant>> = Mutex::new(None);
 
 /// Returns the vector of a text.
 pub(crate) async fn embedding(State(worker): State<Shared>, request: Request) -> Answer {
     let text = Params::of(request.uri()).needed("text")?.to_owned();
     let (env, config) = worker.now()?;
-    let Some(endpoint) = Endpoint::of(&config) else {
-        return Ok(json(&json!({ "model": null, "vector": null })));
+    let found = match Endpoint::of(&config) {
+        Some(endpoint) if !is_paused() => ask(endpoint.within(PATIENCE), text, ErrorLog::new(&env, "worker")).await,
+        Some(_) | None => None,
     };
-    let asked = tokio::task::spawn_blocking(move || (endpoint.embed(&[text]), endpoint.name().to_owned())).await;
-    let (answer, name) = asked.map_err(|_| Problem::internal("the endpoint could not be asked"))?;
-    let vector = match answer {
-        Ok(vectors) => vectors.into_iter().next().flatten(),
-        Err(error) => {
-            ErrorLog::new(&env, "worker").write(&format!("embeddings: {error}"));
-            None
-        }
-    };
+    let (name, vector) = found.unzip();
     let values: Option<Vec<i8>> = vector.map(|vector| vector.to_bytes().into_iter().map(|byte| byte as i8).collect());
-    Ok(json(&json!({ "model": values.as_ref().map(|_| name), "vector": values })))
+    Ok(json(&json!({ "model": name, "vector": values })))
+}
+
+/// Asks the endpoint; `None` where it does not answer, or enough others ask it at the moment.
+async fn ask(endpoint: Endpoint, text: String, log: ErrorLog) -> Option<(String, Vector)> {
+    let permit = ASKED.try_acquire().ok()?;
+    let (answer, answered) = oneshot::channel();
+    let work = move || {
+        let asked = endpoint.embed(&[text]);
+        if let Err(error) = &asked {
+            *PAUSED.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now() + PAUSE);
+            log.write(&format!("embeddings: {error}"));
+        }
+        drop(permit);
+        let vector = asked.ok().and_then(|vectors| vectors.into_iter().next().flatten());
+        // Whoever has asked may be gone.
+        let _ = answer.send(vector.map(|vector| (endpoint.name().to_owned(), vector)));
+    };
+    thread::Builder::new().name("question".to_owned()).spawn(work).ok()?;
+    answered.await.ok().flatten()
+}
+
+fn is_paused() -> bool {
+    PAUSED.lock().unwrap_or_else(PoisonError::into_inner).is_some_and(|until| Instant::now() < until)
 }

@@ -10,11 +10,15 @@ use serde_json::{Value, json};
 
 use crate::model::api::is_safe;
 
-/// The longest reply.
-const MAX_REPLY: u64 = 64 * 1024 * 1024;
-
 /// The most dimensions of a vector.
 const MAX_DIMS: usize = 4_096;
+
+/// The bytes that a number of a vector may take in a reply.
+const NUMBER_BYTES: usize = 32;
+
+/// The bytes that a reply may have besides its numbers, and those that no reply may exceed.
+const OTHER_BYTES: usize = 64 * 1024;
+const MAX_REPLY: usize = 64 * 1024 * 1024;
 
 /// Where texts are sent, and which model answers.
 pub(crate) struct Endpoint {
@@ -52,6 +56,16 @@ impl Endpoint {
         })
     }
 
+    /// Returns the same endpoint, asked for at most `limit`.
+    pub(crate) fn within(self, limit: Duration) -> Self {
+        Self { limit: self.limit.min(limit), ..self }
+    }
+
+    /// Returns the address that texts are sent to.
+    pub(crate) fn url(&self) -> &str {
+        &self.url
+    }
+
     /// Returns the name under which its vectors are stored.
     pub(crate) fn name(&self) -> &str {
         &self.name
@@ -82,7 +96,7 @@ impl Endpoint {
         let body = json!({ "model": self.model, "input": input, "encoding_format": "float" }).to_string();
         let mut response = request.send(body).map_err(|error| format!("cannot ask {}: {error}", self.url))?;
         let status = response.status().as_u16();
-        let text = response.body_mut().with_config().limit(MAX_REPLY).read_to_string();
+        let text = response.body_mut().with_config().limit(longest_reply(texts.len())).read_to_string();
         let text = text.map_err(|error| format!("no whole reply from {}: {error}", self.url))?;
         if status != 200 {
             let said: String = text.chars().filter(|c| !c.is_control()).take(300).collect();
@@ -92,6 +106,12 @@ impl Endpoint {
             format!("{} did not answer with {} vectors: is it an embeddings endpoint?", self.url, texts.len())
         })
     }
+}
+
+/// Returns how long the reply to so many texts may be: a parsed number takes many times the memory of its digits.
+fn longest_reply(texts: usize) -> u64 {
+    let numbers = texts.saturating_mul(MAX_DIMS * NUMBER_BYTES);
+    numbers.saturating_add(OTHER_BYTES).min(MAX_REPLY) as u64
 }
 
 /// Reads the vectors of a reply, in the order of the texts; `None` where there are not as many.

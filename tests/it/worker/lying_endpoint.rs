@@ -1,0 +1,115 @@
+//! An embeddings endpoint that does not answer as it should.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpListener;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rusqlite::Connection;
+use serde_json::{Value, json};
+
+use super::served::Served;
+use crate::past::Past;
+use crate::poll::{DEADLINE, wait_until};
+use crate::sandbox::Sandbox;
+
+/// An endpoint on loopback. `reply` gets the number of a request, from 0, and how many texts it has; where it returns `None`,
+/// the request is never answered. Returns the address, and how many requests there were.
+fn endpoint(reply: impl Fn(usize, usize) -> Option<String> + Send + 'static) -> (String, Arc<AtomicUsize>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = format!("http://{}", listener.local_addr().unwrap());
+    let requests = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&requests);
+    thread::spawn(move || {
+        let mut unanswered = Vec::new();
+        for mut stream in listener.incoming().flatten() {
+            let mut reader = BufReader::new(stream.try_clone().unwrap());
+            let (mut line, mut length) = (String::new(), 0);
+            while reader.read_line(&mut line).is_ok_and(|read| read > 2) {
+                let header = line.to_lowercase();
+                length = header.strip_prefix("content-length:").map_or(length, |value| value.trim().parse().unwrap());
+                line.clear();
+            }
+            let mut body = vec![0; length];
+            reader.read_exact(&mut body).unwrap();
+            let body: Value = serde_json::from_slice(&body).unwrap();
+            let number = counted.fetch_add(1, Ordering::SeqCst);
+            match reply(number, body["input"].as_array().unwrap().len()) {
+                Some(text) => {
+                    let length = text.len();
+                    let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n");
+                    let _ = stream.write_all(head.as_bytes()).and_then(|()| stream.write_all(text.as_bytes()));
+                }
+                None => unanswered.push(stream),
+            }
+        }
+    });
+    (address, requests)
+}
+
+/// Returns a reply with so many vectors of so many dimensions.
+fn vectors(count: usize, dims: usize) -> String {
+    let data: Vec<Value> = (0..count).map(|index| json!({ "index": index, "embedding": vec![1.0; dims] })).collect();
+    json!({ "data": data }).to_string()
+}
+
+/// A memory with a conversation, and the endpoint in its configuration.
+fn remembering(endpoint: &str) -> Sandbox {
+    let sandbox = Sandbox::new();
+    let embeddings = json!({ "endpoint": endpoint, "model": "liar" });
+    sandbox.write_config(&json!({ "worker": { "port": 0 }, "memory": { "embeddings": embeddings } }).to_string());
+    Past::new(&sandbox, "aaaa-1111").prompt("why does the importer stall?").reply("The rates hold the lock.");
+    assert_eq!(sandbox.longhaul(&["memory", "import", "--quiet"]).status, Some(0));
+    sandbox
+}
+
+fn wait_for_log(sandbox: &Sandbox, text: &str) {
+    wait_until(DEADLINE, &format!("{text:?} in the log"), || sandbox.error_log().contains(text));
+}
+
+#[test]
+fn an_endpoint_whose_dimensions_change_is_not_asked_without_a_pause() {
+    let (address, requests) = endpoint(|number, texts| Some(vectors(texts, 3 + number % 2)));
+    let sandbox = remembering(&address);
+    let _served = Served::new(&sandbox);
+    wait_for_log(&sandbox, "answers with 4 dimensions instead of 3");
+    let asked = requests.load(Ordering::SeqCst);
+    assert!(asked <= 3, "{asked} requests");
+}
+
+#[test]
+fn a_reply_that_is_far_too_long_is_not_read_to_its_end() {
+    let (address, _) = endpoint(|_, texts| Some(vectors(texts, 3) + &" ".repeat(8 << 20)));
+    let sandbox = remembering(&address);
+    let _served = Served::new(&sandbox);
+    wait_for_log(&sandbox, "no whole reply");
+    let database = Connection::open(sandbox.data_dir().join("longhaul.db")).unwrap();
+    let models: i64 = database.query_row("SELECT count(*) FROM vector_models", [], |row| row.get(0)).unwrap();
+    assert_eq!(models, 0);
+}
+
+#[test]
+fn an_endpoint_that_never_answers_holds_up_nothing_else() {
+    let (address, requests) = endpoint(|_, _| None);
+    let sandbox = remembering(&address);
+    let served = Served::new(&sandbox);
+    thread::scope(|scope| {
+        let questions: Vec<_> = (0..6).map(|_| scope.spawn(|| served.get("/api/embedding?text=importer"))).collect();
+        // One of them is the worker's own.
+        wait_until(DEADLINE, "the questions", || requests.load(Ordering::SeqCst) >= 4);
+        let begun = Instant::now();
+        let stats = served.get("/api/stats");
+        assert_eq!(stats.status, 200, "{stats:?}");
+        assert!(begun.elapsed() < Duration::from_secs(10), "{:?}", begun.elapsed());
+        for question in questions {
+            assert_eq!(question.join().unwrap().json(), json!({ "model": null, "vector": null }));
+        }
+    });
+    // Words answer alone, and the endpoint is not waited for again.
+    let begun = Instant::now();
+    let answer = served.get("/api/recall?q=why+did+importers+stall").json();
+    assert_eq!(answer["sessions"][0]["passages"][0]["answered"]["text"], "The rates hold the lock.");
+    assert!(begun.elapsed() < Duration::from_secs(10), "{:?}", begun.elapsed());
+}
