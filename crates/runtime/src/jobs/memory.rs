@@ -68,8 +68,12 @@ pub fn on_session_start(hook: &mut Hook<SessionStart>) -> Result<Flow, Error> {
 pub fn drop_old_text(hook: &mut Hook<SessionStart>) -> Result<Flow, Error> {
     if hook.remembers() {
         let store = hook.store()?;
-        let is_complete =
-            store.index_progress()?.is_complete() && !lacks_vectors(&hook.env, &hook.home, &hook.config, &store)?;
+        // A model that cannot be used must not keep the rest from being done.
+        let lacks_vectors = lacks_vectors(&hook.env, &hook.home, &hook.config, &store).unwrap_or_else(|error| {
+            hook.log.write(&format!("session {}: {}", hook.event.common.session, error.chain()));
+            false
+        });
+        let is_complete = store.index_progress()?.is_complete() && !lacks_vectors;
         upkeep::begin(&hook.home, hook.env.now, is_complete)?;
     }
     Ok(Flow::Next)
