@@ -186,6 +186,28 @@ fn nothing_that_is_typed_is_a_syntax_error() {
     assert!(wrong_day.stderr.contains("write it as 2026-01-31"), "{wrong_day:?}");
 }
 
+/// Filters are named as a reason wherever they were given, and a search that can have no result is refused.
+#[test]
+fn a_search_without_a_result_names_the_reason() {
+    let sandbox = remembering();
+    let why = |args: &[&str]| {
+        let outcome = memory(&sandbox, args);
+        assert_ne!(outcome.status, Some(0), "{args:?}: {outcome:?}");
+        outcome.stderr
+    };
+    let filtered = "nothing found: no record that passes the filters has any of parser";
+    for filter in [["--since", "2026-11-02"], ["--file", "nowhere.rs"], ["--kind", "note"]] {
+        let said = why(&["search", "parser", filter[0], filter[1]]);
+        assert!(said.starts_with(filtered), "{filter:?}: {said}");
+    }
+    assert!(why(&["recall", "parser", "--since", "2026-11-02"]).starts_with(filtered));
+    assert_eq!(why(&["search", "--kind", "note"]), "nothing found: no record passes the filters\n");
+    assert_eq!(why(&["search", "parser", "--offset", "500"]), "nothing found: there are at most 500 results\n");
+    for command in ["search", "similar"] {
+        assert!(why(&[command, "parser", "--limit", "0"]).contains("0 is not in 1.."), "{command}");
+    }
+}
+
 #[test]
 fn days_bound_a_search() {
     let sandbox = remembering();
@@ -205,7 +227,7 @@ fn without_a_memory_every_command_says_so_and_makes_nothing() {
     assert_snapshot!(show(&sandbox, &["search", "x"]), @r"
     exit 1
     --
-    nothing found: no record has any of x, or a word spelled like them
+    nothing is remembered yet: run `longhaul memory import` to read past sessions
     ");
     assert_snapshot!(show(&sandbox, &["stats"]), @r"
     exit 0

@@ -17,7 +17,7 @@ use super::memory::find::{self, Wanted};
 use super::memory::place::{Memory, Whose};
 use super::memory::recall::{answer, within};
 use super::memory::render::Shown;
-use super::memory::{NewText, ids, render, save};
+use super::memory::{NewText, ids, nothing_found, render, save};
 
 /// How many records one call may ask for: more would fill the reader's context before it knew.
 const MOST_RECORDS: usize = 50;
@@ -152,7 +152,7 @@ fn search(memory: &Memory<'_>, words: Words) -> Result<String> {
     let whose = Whose { project: words.project, all: words.all_projects.unwrap_or_default() };
     let hits = find::search(memory, &store, &whose, &wanted)?;
     if hits.is_empty() {
-        return Ok(format!("{}; try other words, another kind, or all_projects", find::nothing_found(&wanted.query)));
+        return Ok(format!("{}; try other words, another kind, or all_projects", nothing_found::message(&store, &wanted)));
     }
     let lines = render::lines(&hits, Shown::of(whose.all), render::Screen::NONE).join("\n");
     let weak = if hits[0].is_weak { "\n(weak matches: no record has most of these words)" } else { "" };
@@ -170,12 +170,11 @@ fn recall(memory: &Memory<'_>, asked: Question) -> Result<String> {
         asked.tokens.map(|tokens| within(tokens).map_err(|problem| anyhow!("tokens: {problem}"))).transpose()?;
     let Some(store) = find::open(memory)? else { return Ok(EMPTY.to_owned()) };
     let whose = Whose { project: asked.project, all: asked.all_projects.unwrap_or_default() };
-    let query = wanted.query.clone();
     // The frame counts, too.
     let room = tokens.unwrap_or(ANSWER_TOKENS).saturating_sub(FRAME_TOKENS);
-    let answer = answer(memory, &store, &whose, wanted, room)?;
+    let answer = answer(memory, &store, &whose, wanted.clone(), room)?;
     if answer.is_empty() {
-        return Ok(format!("{}; try other words, or all_projects", find::nothing_found(&query)));
+        return Ok(format!("{}; try other words, or all_projects", nothing_found::message(&store, &wanted)));
     }
     Ok(framed(&answer.text()))
 }

@@ -5,6 +5,7 @@ mod forget;
 pub(crate) mod ids;
 mod import;
 mod note;
+pub(crate) mod nothing_found;
 pub(crate) mod place;
 pub(crate) mod recall;
 pub(crate) mod render;
@@ -12,7 +13,7 @@ mod similar;
 mod upkeep;
 
 use anyhow::Context;
-use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::builder::{PossibleValuesParser, RangedU64ValueParser, TypedValueParser};
 use longhaul_core::Env;
 use longhaul_memory::{Kind, Query};
 use longhaul_store::{Hit, Record, RecordId, What};
@@ -87,7 +88,7 @@ pub(crate) struct Search {
     #[arg(long, value_enum, default_value_t)]
     order: Ordering,
     /// How many at most
-    #[arg(long, value_name = "N", default_value_t = 20)]
+    #[arg(long, value_name = "N", default_value_t = 20, value_parser = at_least_one())]
     limit: usize,
     /// How many to leave out first
     #[arg(long, value_name = "N", default_value_t = 0)]
@@ -129,6 +130,11 @@ pub(crate) struct Get {
 fn kinds() -> impl TypedValueParser<Value = Kind> {
     let kind = |name: String| find::kind(&name).map_err(|error| error.to_string());
     PossibleValuesParser::new(Kind::ALL.map(Kind::as_str)).try_map(kind)
+}
+
+/// Returns the parser of `--limit`: no results at all would be reported as nothing found.
+fn at_least_one() -> impl TypedValueParser<Value = usize> {
+    RangedU64ValueParser::new().range(1..)
 }
 
 pub(crate) fn run(env: &Env, command: Command) -> anyhow::Result<Exit> {
@@ -185,7 +191,8 @@ fn search(memory: &Memory<'_>, args: Search) -> anyhow::Result<Exit> {
         }
     }
     if hits.is_empty() {
-        out::message(&find::nothing_found(&wanted.query));
+        let message = store.as_ref().map(|store| nothing_found::message(store, &wanted));
+        out::message(message.as_deref().unwrap_or(nothing_found::EMPTY));
         return Ok(Exit::Problem);
     }
     if !args.json && hits[0].is_weak {

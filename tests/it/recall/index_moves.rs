@@ -77,7 +77,11 @@ fn an_old_memory_is_searched_as_before_and_then_by_its_replies() {
     old_memory(&sandbox);
     // As before: every word is required, and replies are not searched.
     assert_eq!(first(&sandbox, &["importer stall"])["id"], "P77");
-    assert_eq!(memory(&sandbox, &["search", "exchange rates"]).status, Some(1));
+    for command in ["search", "recall"] {
+        let none = memory(&sandbox, &[command, "exchange rates"]);
+        assert_eq!(none.status, Some(1), "{none:?}");
+        assert!(none.stderr.contains("it is built to 0 %, and `longhaul memory upkeep` completes it"), "{none:?}");
+    }
     let stats = memory(&sandbox, &["stats", "--json"]).json();
     assert_eq!(stats["search_index"], json!({ "complete": false, "done": 0, "total": 901 }));
     assert!(memory(&sandbox, &["stats"]).stdout.contains("search index"));

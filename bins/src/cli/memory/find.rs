@@ -91,23 +91,6 @@ pub(crate) fn typed(arguments: &[String]) -> String {
     [quoted(first), quoted(second)].into_iter().chain(rest).collect::<Vec<_>>().join(" ")
 }
 
-/// Says that nothing was found, and what was looked for.
-pub(crate) fn nothing_found(query: &Query) -> String {
-    let any: Vec<String> =
-        query.wanted_terms().into_iter().take(12).map(|mut term| term.forms.swap_remove(0)).collect();
-    let all: Vec<&str> = query.required().map(|term| term.text.as_str()).collect();
-    let tried = match (any.as_slice(), all.as_slice()) {
-        ([], []) => return "nothing found".to_owned(),
-        (any, []) => format!("any of {}, or a word spelled like them", any.join(", ")),
-        ([], all) => format!("all of {}", all.join(", ")),
-        (any, all) => format!("all of {}, or any of {}", all.join(", "), any.join(", ")),
-    };
-    let Query { excluded, file, kind, since, before, .. } = query;
-    let is_narrowed = !excluded.is_empty() || file.is_some() || kind.is_some() || since.is_some() || before.is_some();
-    let passing = if is_narrowed { "that passes the filters " } else { "" };
-    format!("nothing found: no record {passing}has {tried}")
-}
-
 /// Reads a day.
 pub(crate) fn day(text: &str) -> Result<Date> {
     Date::parse(text).with_context(|| format!("{text:?} is no day: write it as 2026-01-31"))

@@ -5,7 +5,7 @@ use longhaul_memory::{Answer, AnswerLine, LinePart};
 use longhaul_runtime::memory::{ANSWER_TOKENS, ANSWER_TOKENS_RANGE, Recall, Wanted, answer_json, meaning, question};
 use longhaul_store::Store;
 
-use super::find;
+use super::{find, nothing_found};
 use super::place::{Memory, Whose};
 use super::render::Screen;
 use crate::cli::paint::{self, Span, Tone};
@@ -54,10 +54,9 @@ pub(crate) fn run(memory: &Memory<'_>, args: &Args) -> Result<Exit> {
         ..Wanted::default()
     };
     let Some(store) = find::open(memory)? else {
-        bail!("nothing is remembered yet: run `longhaul memory import` to read past sessions")
+        bail!(nothing_found::EMPTY)
     };
-    let query = wanted.query.clone();
-    let answer = answer(memory, &store, &args.whose, wanted, args.tokens)?;
+    let answer = answer(memory, &store, &args.whose, wanted.clone(), args.tokens)?;
     if args.json {
         out::json(&answer_json(&answer))?;
     } else {
@@ -65,7 +64,7 @@ pub(crate) fn run(memory: &Memory<'_>, args: &Args) -> Result<Exit> {
         answer.lines().into_iter().try_for_each(|line| out::line(&painted(line, screen)))?;
     }
     if answer.is_empty() {
-        out::message(&find::nothing_found(&query));
+        out::message(&nothing_found::message(&store, &wanted));
         return Ok(Exit::Problem);
     }
     Ok(Exit::Success)

@@ -16,7 +16,7 @@ pub(crate) struct Args {
     #[command(flatten)]
     whose: Whose,
     /// How many at most
-    #[arg(long, value_name = "N", default_value_t = 10)]
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = super::at_least_one())]
     limit: usize,
     /// Print a JSON array
     #[arg(long)]
@@ -31,7 +31,7 @@ pub(crate) fn run(memory: &Memory<'_>, args: &Args) -> Result<Exit> {
         )
     };
     let Some(mut store) = memory.existing()? else {
-        out::message("nothing found");
+        out::message(super::nothing_found::EMPTY);
         return Ok(Exit::Problem);
     };
     let project = memory.key(&store, &args.whose)?;

@@ -1,0 +1,45 @@
+//! The message of a search or a question without a result.
+
+use longhaul_memory::Query;
+use longhaul_runtime::memory::Wanted;
+use longhaul_store::Store;
+
+/// The message where there is no memory yet.
+pub(crate) const EMPTY: &str = "nothing is remembered yet: run `longhaul memory import` to read past sessions";
+
+/// Returns a message that says what was searched for, and whether filters or an incomplete index may be the reason.
+pub(crate) fn message(store: &Store, wanted: &Wanted) -> String {
+    let passing = if is_narrowed(wanted) { "that passes the filters " } else { "" };
+    let index = store.index_progress().ok().filter(|index| !index.is_complete());
+    if let Some(index) = index {
+        return format!(
+            "nothing found: no record {passing}has every word, which is required until the search index is complete; it \
+             is built to {} %, and `longhaul memory upkeep` completes it",
+            index.percent()
+        );
+    }
+    if wanted.offset > 0 {
+        return format!("nothing found: there are at most {} results", wanted.offset);
+    }
+    let query = &wanted.query;
+    let any: Vec<String> =
+        query.wanted_terms().into_iter().take(12).map(|mut term| term.forms.swap_remove(0)).collect();
+    let all: Vec<&str> = query.required().map(|term| term.text.as_str()).collect();
+    let tried = match (any.as_slice(), all.as_slice()) {
+        ([], []) if is_narrowed(wanted) => return "nothing found: no record passes the filters".to_owned(),
+        ([], []) => return "nothing found".to_owned(),
+        (any, []) => format!("any of {}, or a word spelled like them", any.join(", ")),
+        ([], all) => format!("all of {}", all.join(", ")),
+        (any, all) => format!("all of {}, or any of {}", all.join(", "), any.join(", ")),
+    };
+    format!("nothing found: no record {passing}has {tried}")
+}
+
+/// Returns whether anything but words was required, among the words or beside them.
+fn is_narrowed(wanted: &Wanted) -> bool {
+    let Query { excluded, file, kind, since, before, .. } = &wanted.query;
+    let by_query = !excluded.is_empty() || file.is_some() || kind.is_some() || since.is_some() || before.is_some();
+    let Wanted { kinds, file, since, before, session, what, .. } = wanted;
+    let by_lists = !kinds.is_empty() || !what.is_empty();
+    by_query || by_lists || file.is_some() || since.is_some() || before.is_some() || session.is_some()
+}
