@@ -152,7 +152,10 @@ fn search(memory: &Memory<'_>, words: Words) -> Result<String> {
     let whose = Whose { project: words.project, all: words.all_projects.unwrap_or_default() };
     let hits = find::search(memory, &store, &whose, &wanted)?;
     if hits.is_empty() {
-        return Ok(format!("{}; try other words, another kind, or all_projects", nothing_found::message(&store, &wanted)));
+        return Ok(format!(
+            "{}; try other words, another kind, or all_projects",
+            nothing_found::message(&store, &wanted)
+        ));
     }
     let lines = render::lines(&hits, Shown::of(whose.all), render::Screen::NONE).join("\n");
     let weak = if hits[0].is_weak { "\n(weak matches: no record has most of these words)" } else { "" };

@@ -5,9 +5,9 @@ use longhaul_memory::{Answer, AnswerLine, LinePart};
 use longhaul_runtime::memory::{ANSWER_TOKENS, ANSWER_TOKENS_RANGE, Recall, Wanted, answer_json, meaning, question};
 use longhaul_store::Store;
 
-use super::{find, nothing_found};
 use super::place::{Memory, Whose};
 use super::render::Screen;
+use super::{find, nothing_found};
 use crate::cli::paint::{self, Span, Tone};
 use crate::cli::{Exit, out};
 
@@ -53,9 +53,7 @@ pub(crate) fn run(memory: &Memory<'_>, args: &Args) -> Result<Exit> {
         before: args.before.as_deref().map(find::day).transpose()?,
         ..Wanted::default()
     };
-    let Some(store) = find::open(memory)? else {
-        bail!(nothing_found::EMPTY)
-    };
+    let Some(store) = find::open(memory)? else { bail!(nothing_found::EMPTY) };
     let answer = answer(memory, &store, &args.whose, wanted.clone(), args.tokens)?;
     if args.json {
         out::json(&answer_json(&answer))?;
