@@ -7,13 +7,17 @@ use crate::sandbox::Sandbox;
 const HOLD: &str = "
     const ask = window.fetch;
     const held = [];
+    let isHolding = true;
     window.fetch = async (url, options) => {
         const answer = await ask(url, options);
-        if (String(url).startsWith('/api/search')) await new Promise((resolve) => held.push(resolve));
+        const isHeld = isHolding && String(url).startsWith('/api/search');
+        if (isHeld) await new Promise((resolve) => held.push(resolve));
         return answer;
     };
     window.isHeld = () => held.length > 0;
     window.letGo = () => {
+        // What was asked before and is answered only now, too.
+        isHolding = false;
         window.fetch = ask;
         held.forEach((resolve) => resolve());
     };";
