@@ -108,10 +108,15 @@ impl Browser {
     #[track_caller]
     pub(super) fn click(&self, selector: &str) {
         let find = json!({ "using": "css selector", "value": selector });
-        let element = poll::wait_for(DEADLINE, selector, || {
-            self.try_command("POST", "element", &find).ok()?[ELEMENT].as_str().map(str::to_owned)
+        poll::wait_for(DEADLINE, selector, || {
+            let element = self.try_command("POST", "element", &find).ok()?[ELEMENT].as_str()?.to_owned();
+            match self.try_command("POST", &format!("element/{element}/click"), &json!({})) {
+                Ok(_) => Some(()),
+                // The page was drawn anew in between: another element is in its place.
+                Err(error) if error.contains("stale element") => None,
+                Err(error) => panic!("cannot click {selector}: {error}"),
+            }
         });
-        self.command("POST", &format!("element/{element}/click"), &json!({}));
     }
 
     /// Presses keys, one after the other.
