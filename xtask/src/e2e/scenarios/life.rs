@@ -51,7 +51,7 @@ pub(crate) fn resume(cast: &Cast, home: &Path) -> Result<()> {
     ensure!(fork != id, "a fork has the same id");
     world.wait_for_state(fork, "completed")?;
     ensure!(world.state(&id)?.is_none(), "the session that was forked is tracked as if it ran");
-    let found = world.longhaul_json(&["memory", "search", "before-the-break", "--type", "observations"])?;
+    let found = world.longhaul_json(&["memory", "search", "+before-the-break", "--type", "observations"])?;
     ensure!(found.as_array().is_some_and(|found| found.len() == 1), "it is remembered more than once: {found}");
     Ok(())
 }
