@@ -81,15 +81,14 @@ fn ask_all(
         };
         figures.count(question, &brought, right);
         let is_missed = if question.answer.is_some() { !right } else { !brought.text.is_empty() };
-        // Whoever reads the other half's misses tunes with it.
-        if misses && is_missed && question.half == Half::Tuning {
+        if misses && is_missed {
             let Question { half, category, text, .. } = question;
             writeln!(io::stderr(), "prompt {} {category}: brings {} for: {text}", half.name(), first(&brought.text))?;
         }
     }
     for (half, text) in everyday {
         let brought = prompt(scene, imported, search, *half, text)?;
-        if misses && *half == Half::Tuning && !brought.text.is_empty() {
+        if misses && !brought.text.is_empty() {
             writeln!(io::stderr(), "prompt {} everyday: brings {} for: {text}", half.name(), first(&brought.text))?;
         }
         figures.groups.entry((*half, EVERYDAY.to_owned())).or_default().count(&brought, false);
