@@ -1,5 +1,9 @@
 //! Whether a text says that something was decided, or decided anew.
 
+use std::sync::LazyLock;
+
+use memchr::memmem::Finder;
+
 /// Words and beginnings of words that say so, in lower case, in the languages of [`crate::Language`] and some others.
 const SAYS_SO: [&str; 62] = [
     "abolished",
@@ -101,14 +105,25 @@ const DECIDES: [&str; 26] = [
 
 /// Returns whether a text says that something was decided.
 pub fn decides(text: &str) -> bool {
-    let text = text[..text.floor_char_boundary(LOOKED_AT)].to_lowercase();
-    DECIDES.iter().chain(&SAYS_SO).any(|words| text.contains(words))
+    has_any(text, &DECIDES_FINDERS) || amends(text)
 }
 
 /// Returns whether a text says that something is not any more as it was decided before.
 ///
 /// A hint, no proof: it decides only which of two passages about the same comes first.
 pub fn amends(text: &str) -> bool {
+    has_any(text, &SAYS_SO_FINDERS)
+}
+
+/// Every passage that is ranked is asked, so what can be prepared for it is prepared once.
+static DECIDES_FINDERS: LazyLock<Vec<Finder<'static>>> = LazyLock::new(|| DECIDES.iter().map(finder).collect());
+static SAYS_SO_FINDERS: LazyLock<Vec<Finder<'static>>> = LazyLock::new(|| SAYS_SO.iter().map(finder).collect());
+
+fn finder(words: &&'static str) -> Finder<'static> {
+    Finder::new(*words)
+}
+
+fn has_any(text: &str, finders: &[Finder<'_>]) -> bool {
     let text = text[..text.floor_char_boundary(LOOKED_AT)].to_lowercase();
-    SAYS_SO.iter().any(|words| text.contains(words))
+    finders.iter().any(|finder| finder.find(text.as_bytes()).is_some())
 }

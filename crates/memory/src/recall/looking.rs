@@ -1,6 +1,6 @@
 //! How well a passage answers the wanted terms: which it has, how often, and how close together.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use super::dates::NamedDate;
 use super::wanted::WantedTerm;
@@ -71,11 +71,11 @@ pub struct Looker {
     /// Beginnings of words, and the term that each belongs to.
     prefixes: Vec<(String, usize)>,
     /// How the forms begin: no other word can have one of them as its stem.
-    beginnings: HashSet<[u8; 2]>,
+    beginnings: Beginnings,
     /// Days, months and years that the query names.
     pub dates: Vec<NamedDate>,
-    /// Words that have been stemmed.
-    stems: HashMap<(Language, String), Option<usize>>,
+    /// Words that have been stemmed, by language.
+    stems: HashMap<Language, HashMap<String, Option<usize>>>,
 }
 
 impl Looker {
@@ -86,7 +86,7 @@ impl Looker {
             total: 0.0,
             forms: HashMap::new(),
             prefixes: Vec::new(),
-            beginnings: HashSet::new(),
+            beginnings: Beginnings::default(),
             dates: Vec::new(),
             stems: HashMap::new(),
         };
@@ -101,7 +101,7 @@ impl Looker {
                 if known.1 < fits {
                     *known = (index, fits);
                 }
-                looker.beginnings.extend(beginning(form));
+                looker.beginnings.add(form);
             }
         }
         looker.total = looker.weights.iter().sum::<f64>().max(f64::MIN_POSITIVE);
@@ -177,7 +177,7 @@ impl Looker {
     /// Returns the term that a piece of text is, and how well it fits.
     pub(super) fn find(&mut self, text: &str, form: Form, language: Language) -> Option<(usize, f64)> {
         let folded = fold(text);
-        if !self.beginnings.contains(&beginning(&folded)?) {
+        if !self.beginnings.has(&folded) {
             return None;
         }
         if let Some(found) = self.forms.get(folded.as_ref()) {
@@ -189,22 +189,41 @@ impl Looker {
         if form != Form::Word {
             return None;
         }
-        let key = (language, text.to_owned());
-        if let Some(known) = self.stems.get(&key) {
+        if let Some(known) = self.stems.get(&language).and_then(|stems| stems.get(text)) {
             return known.map(|term| (term, WEIGHTS.stem));
         }
         let by = |language: Language| self.forms.get(fold(&language.stem(text)).as_ref()).map(|found| found.0);
         let found = by(Language::English).or_else(|| by(language));
-        self.stems.insert(key, found);
+        self.stems.entry(language).or_default().insert(text.to_owned(), found);
         found.map(|term| (term, WEIGHTS.stem))
     }
 }
 
-fn beginning(word: &str) -> Option<[u8; 2]> {
-    match word.as_bytes() {
-        [] => None,
-        [one] => Some([*one, 0]),
-        [one, two, ..] => Some([*one, *two]),
+/// The first two bytes of words, a bit for each. Nearly every word of every text is passed over by it.
+#[derive(Debug)]
+struct Beginnings(Box<[u64; 1024]>);
+
+impl Default for Beginnings {
+    fn default() -> Self {
+        Self(Box::new([0; 1024]))
+    }
+}
+
+impl Beginnings {
+    fn add(&mut self, word: &str) {
+        let (at, bit) = Self::place(word);
+        self.0[at] |= bit;
+    }
+
+    fn has(&self, word: &str) -> bool {
+        let (at, bit) = Self::place(word);
+        self.0[at] & bit != 0
+    }
+
+    fn place(word: &str) -> (usize, u64) {
+        let byte = |at: usize| word.as_bytes().get(at).copied().unwrap_or_default();
+        let beginning = usize::from(u16::from_be_bytes([byte(0), byte(1)]));
+        (beginning / 64, 1 << (beginning % 64))
     }
 }
 

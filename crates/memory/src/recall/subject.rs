@@ -1,73 +1,93 @@
 //! Whether two passages are about the same subject, whatever was asked.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
-use crate::terms::{Form, Language, fold, is_stop_word, split};
+use crate::terms::{Form, fold, is_stop_word, split};
 
-/// How much of a passage is read, in bytes.
-const READ: usize = 8 * 1024;
+/// How much of a text of a passage is read, in bytes.
+const READ: usize = 4 * 1024;
 
 /// Fewer terms than this say nothing: `yes, do that` is like any other such answer.
 const FEWEST: usize = 5;
 
-/// The terms of a passage that say what it is about.
+/// How many letters of a word are its stem. Roughly, but two words need not be stemmed for it.
+const STEM: usize = 6;
+
+/// The terms of a passage that say what it is about, as numbers in ascending order.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Subject(HashSet<String>);
+pub struct Subject(Vec<u64>);
 
 impl Subject {
     /// Returns the subject of a passage that consists of some texts.
     pub fn of<'t>(texts: impl IntoIterator<Item = &'t str>) -> Self {
-        let mut terms = HashSet::new();
+        let mut terms = Vec::new();
         for text in texts {
-            let text = &text[..text.floor_char_boundary(READ)];
-            let language = Language::of(text);
-            split(text, |piece| {
-                if piece.text.chars().count() < 2 || is_stop_word(piece.text) {
+            split(&text[..text.floor_char_boundary(READ)], |piece| {
+                if piece.text.len() < 2 || is_stop_word(piece.text) {
                     return;
                 }
+                let term = fold(piece.text);
                 let stem = match piece.form {
-                    Form::Word => fold(&language.stem(piece.text)).into_owned(),
-                    Form::Whole | Form::Pair => fold(piece.text).into_owned(),
+                    Form::Word => term.char_indices().nth(STEM).map_or(term.as_ref(), |(end, _)| &term[..end]),
+                    Form::Whole | Form::Pair => term.as_ref(),
                 };
-                terms.insert(stem);
+                terms.push(number(stem));
             });
         }
+        terms.sort_unstable();
+        terms.dedup();
         Self(terms)
     }
+}
+
+/// FNV-1a. Two terms with the same number would only make two passages a little more alike.
+fn number(term: &str) -> u64 {
+    let step = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+    term.bytes().fold(0xcbf2_9ce4_8422_2325, step)
 }
 
 /// Subjects of passages that were found together.
 #[derive(Debug)]
 pub struct Subjects {
-    all: Vec<Subject>,
-    /// In how many of them each term is.
-    counts: HashMap<String, usize>,
+    /// The terms of each with what they weigh, in ascending order, and the sum of that.
+    all: Vec<(Vec<(u64, f64)>, f64)>,
 }
 
 impl Subjects {
     /// Returns the subjects of passages.
     pub fn new(all: Vec<Subject>) -> Self {
-        let mut counts: HashMap<String, usize> = HashMap::new();
+        let mut counts: HashMap<u64, usize> = HashMap::new();
         for term in all.iter().flat_map(|subject| &subject.0) {
-            *counts.entry(term.clone()).or_default() += 1;
+            *counts.entry(*term).or_default() += 1;
         }
-        Self { all, counts }
+        let weight = |term: u64| {
+            let having = counts.get(&term).copied().unwrap_or(1) as f64;
+            // A term that two passages have is worth what a term of one is: this is what is looked for.
+            (1.0 + all.len() as f64 / having.max(2.0)).ln()
+        };
+        let weighed = |subject: &Subject| {
+            let terms: Vec<(u64, f64)> = subject.0.iter().map(|term| (*term, weight(*term))).collect();
+            let sum = terms.iter().map(|(_, weight)| weight).sum();
+            (terms, sum)
+        };
+        Self { all: all.iter().map(weighed).collect() }
     }
 
     /// Returns how much two of them share, from 0 to 1. Terms that most passages have count for little.
     pub fn likeness(&self, a: usize, b: usize) -> f64 {
-        let (Some(a), Some(b)) = (self.all.get(a), self.all.get(b)) else { return 0.0 };
-        if a.0.len().min(b.0.len()) < FEWEST {
+        let (Some((a, sum_a)), Some((b, sum_b))) = (self.all.get(a), self.all.get(b)) else { return 0.0 };
+        if a.len().min(b.len()) < FEWEST {
             return 0.0;
         }
-        let weight = |term: &String| {
-            let having = self.counts.get(term).copied().unwrap_or(1) as f64;
-            // A term that two passages have is worth what a term of one is: this is what is looked for.
-            (1.0 + self.all.len() as f64 / having.max(2.0)).ln()
-        };
-        let sum = |subject: &Subject| subject.0.iter().map(weight).sum::<f64>();
-        let shared: f64 = a.0.intersection(&b.0).map(weight).sum();
-        shared / (sum(a) * sum(b)).sqrt()
+        let mut others = b.iter().peekable();
+        let mut shared = 0.0;
+        for (term, weight) in a {
+            while others.next_if(|(other, _)| other < term).is_some() {}
+            if others.peek().is_some_and(|(other, _)| other == term) {
+                shared += weight;
+            }
+        }
+        shared / (sum_a * sum_b).sqrt()
     }
 }
 

@@ -117,7 +117,7 @@ pub const WEIGHTS: Weights = Weights {
     amended_subject_answer: 0.2,
     same_coverage: 0.75,
     amended_coverage: 0.4,
-    same_subject: 0.2,
+    same_subject: 0.15,
     same_question: 0.45,
     silent_neighbour: 0.5,
     spread: 0.04,

@@ -35,15 +35,22 @@ pub struct Piece<'a> {
 }
 
 /// Calls `take` with every piece of a text, in order.
-pub fn split(text: &str, mut take: impl FnMut(Piece<'_>)) {
-    let text: Cow<'_, str> = match is_nfkc_quick(text.chars()) {
-        IsNormalized::Yes => text.into(),
-        IsNormalized::No | IsNormalized::Maybe => text.nfkc().collect::<String>().into(),
+pub fn split(text: &str, take: impl FnMut(Piece<'_>)) {
+    split_with(text, take, plain_word);
+}
+
+/// The same; `plain_word` finds words that need no further look, and may find none.
+fn split_with(text: &str, mut take: impl FnMut(Piece<'_>), plain_word: impl Fn(&[u8], usize) -> Option<usize>) {
+    let text: Cow<'_, str> = match text.is_ascii() || is_nfkc_quick(text.chars()) == IsNormalized::Yes {
+        true => text.into(),
+        false => text.nfkc().collect::<String>().into(),
     };
     let mut splitter = Splitter { text: &text, position: 0, take: &mut take, lower: String::new() };
     let mut rest = 0;
     while let Some(c) = text[rest..].chars().next() {
-        rest = if is_unspaced(c) {
+        rest = if let Some(end) = plain_word(text.as_bytes(), rest) {
+            splitter.plain(rest, end)
+        } else if is_unspaced(c) {
             splitter.pairs(rest)
         } else if is_word(c) {
             splitter.compound(rest)
@@ -51,6 +58,26 @@ pub fn split(text: &str, mut take: impl FnMut(Piece<'_>)) {
             rest + c.len_utf8()
         };
     }
+}
+
+/// Returns where a word ends that is nothing but one: ASCII letters and digits, at most the first in upper case, and nothing
+/// behind it that would join it with more.
+///
+/// Most of a text is such words, which need none of the work for identifiers and paths.
+fn plain_word(text: &[u8], start: usize) -> Option<usize> {
+    let rest = &text[start..];
+    if !rest.first()?.is_ascii_alphanumeric() {
+        return None;
+    }
+    let is_plain = |byte: &u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
+    let length = 1 + rest[1..].iter().take_while(|byte| is_plain(byte)).count();
+    let ends = match (rest.get(length), rest.get(length + 1)) {
+        (None, _) => true,
+        (Some(b'.' | b'/' | b'\\' | b':'), next) => next.is_none_or(u8::is_ascii_whitespace),
+        (Some(b'_' | b'-'), _) => false,
+        (Some(byte), _) => byte.is_ascii() && !byte.is_ascii_alphanumeric(),
+    };
+    (ends && length <= LONGEST).then_some(start + length)
 }
 
 struct Splitter<'t, F> {
@@ -61,6 +88,24 @@ struct Splitter<'t, F> {
 }
 
 impl<F: FnMut(Piece<'_>)> Splitter<'_, F> {
+    /// Takes a word that [`plain_word`] has found; returns where it ends.
+    fn plain(&mut self, start: usize, end: usize) -> usize {
+        let word = &self.text[start..end];
+        let (form, position) = (Form::Word, self.position);
+        if word.as_bytes()[0].is_ascii_uppercase() {
+            self.lower.clear();
+            self.lower.push_str(word);
+            self.lower.make_ascii_lowercase();
+            let lower = std::mem::take(&mut self.lower);
+            (self.take)(Piece { text: &lower, form, position, start, end });
+            self.lower = lower;
+        } else {
+            (self.take)(Piece { text: word, form, position, start, end });
+        }
+        self.position += 1;
+        end
+    }
+
     /// Takes a run of characters that no spaces separate, in pairs; returns where it ends.
     fn pairs(&mut self, start: usize) -> usize {
         let run = &self.text[start..];
@@ -230,4 +275,28 @@ pub(crate) fn is_unspaced(c: char) -> bool {
         | '\u{20000}'..='\u{3ffff}')
         && c != '・'
         && c != '゠'
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::{plain_word, split_with};
+
+    proptest! {
+        /// Rows are removed from the index by the terms that they were added with, so the terms must not change.
+        #[test]
+        fn a_plain_word_is_what_a_closer_look_makes_of_it(
+            text in "([a-zA-Z0-9]{1,6}|[ .,:/\\\\_'>é\u{301}あ\n-]){0,24}"
+        ) {
+            let pieces = |plain: fn(&[u8], usize) -> Option<usize>| {
+                let mut all = Vec::new();
+                split_with(&text, |piece| {
+                    all.push((piece.text.to_owned(), piece.form, piece.position, piece.start, piece.end));
+                }, plain);
+                all
+            };
+            prop_assert_eq!(pieces(plain_word), pieces(|_, _| None));
+        }
+    }
 }

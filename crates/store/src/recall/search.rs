@@ -17,6 +17,9 @@ use crate::{Hit, Order, RecordId, Score, Store, StoreError, What, cannot};
 /// How many records are read and ranked.
 const CANDIDATES: usize = 200;
 
+/// How much text of passages is read and ranked, in bytes.
+const PASSAGE_BYTES: u64 = 512 * 1024;
+
 /// How many are, where all that match are wanted, such as by time.
 const MOST: usize = 1_000;
 
@@ -174,10 +177,20 @@ impl Searcher<'_> {
         Ok(all)
     }
 
+    /// Reads records, the best first. Of passages, those that are behind so much text already are left out: the longest
+    /// replies would otherwise cost as much as a hundred.
     fn read(&self, keys: &[Key]) -> rusqlite::Result<Vec<Candidate>> {
         let mut found = Vec::with_capacity(keys.len());
+        let mut text = 0;
         for key in keys {
-            found.extend(Candidate::read(self.connection, *key)?.filter(|one| self.strict.passes(one)));
+            if key.what() == What::Prompt && text > PASSAGE_BYTES {
+                continue;
+            }
+            let Some(one) = Candidate::read(self.connection, *key)?.filter(|one| self.strict.passes(one)) else {
+                continue;
+            };
+            text += if one.what == What::Prompt { one.chars() } else { 0 };
+            found.push(one);
         }
         Ok(found)
     }
