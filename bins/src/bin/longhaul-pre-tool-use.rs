@@ -4,5 +4,5 @@ use longhaul_core::event::PreToolUse;
 use longhaul_runtime::{Hook, jobs};
 
 fn main() {
-    Hook::<PreToolUse<'static>>::run(&[jobs::guard::on_agent_launch]);
+    Hook::<PreToolUse<'static>>::run(&[jobs::context_guard::on_agent_launch]);
 }

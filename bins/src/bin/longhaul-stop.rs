@@ -13,7 +13,7 @@ fn main() {
             jobs::bookmarks::on_turn_end,
             jobs::tracker::on_turn_end,
             jobs::continuation::carry_on, // when it clears, a bookmark would only be in its way
-            jobs::guard::on_turn_end,     // when it compacts, a bookmark would only be in its way
+            jobs::context_guard::on_turn_end, // when it compacts, a bookmark would only be in its way
             jobs::bookmarks::after_turn,
         ],
         &[jobs::model::start_worker],

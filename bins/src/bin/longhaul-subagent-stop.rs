@@ -8,7 +8,7 @@ fn main() {
         jobs::activity::on_agent_return,
         jobs::bookmarks::on_agent_return,
         jobs::tracker::on_agent_return,
-        jobs::guard::on_agent_return, // when it compacts, a bookmark would only be in its way
+        jobs::context_guard::on_agent_return, // when it compacts, a bookmark would only be in its way
         jobs::bookmarks::after_agent_return,
     ]);
 }

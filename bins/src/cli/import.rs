@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use anyhow::{Result, bail};
 use longhaul_core::Env;
 use longhaul_runtime::Home;
-use longhaul_runtime::move_in::{Mode, Move, Origin, Report, Step};
+use longhaul_runtime::import_from::{Mode, Move, Origin, Report, Step};
 use serde_json::{Value, json};
 
 use super::progress::Bar;

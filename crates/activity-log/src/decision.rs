@@ -2,9 +2,10 @@
 
 use std::fmt;
 
+use longhaul_core::Millis;
 use longhaul_core::config::{Bookmarks, Thresholds};
 use longhaul_core::event::Stop;
-use longhaul_core::{Millis, guard};
+use longhaul_core::event::predicates;
 
 use crate::Metrics;
 
@@ -90,10 +91,10 @@ pub fn decide(
         return Verdict::Skip(Skip::NoTerminal);
     }
     if let Situation::Stop(stop) = situation {
-        if guard::stopped_at_context_limit(stop) {
+        if predicates::stopped_at_context_limit(stop) {
             return Verdict::Skip(Skip::ContextLimit);
         }
-        if guard::stopped_by_user(stop) {
+        if predicates::stopped_by_user(stop) {
             return Verdict::Skip(Skip::UserAbort);
         }
     }

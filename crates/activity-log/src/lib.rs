@@ -8,18 +8,18 @@
 #![doc = include_str!("../examples/worth_a_bookmark.rs")]
 //! ```
 
-mod compaction;
+mod context_guard;
 mod decision;
+mod json_chars;
 mod line;
 mod since_prompt;
-mod size;
 mod window;
 
-pub use crate::compaction::{Pressure, should_compact, should_deny_agents};
+pub use crate::context_guard::{Pressure, should_compact, should_deny_agents};
 pub use crate::decision::{RECEIPT_MS, Reason, Situation, Skip, Verdict, decide, meets_any_threshold};
+pub use crate::json_chars::chars_of_json;
 pub use crate::line::Line;
 pub use crate::since_prompt::bookmarks_since_prompt;
-pub use crate::size::chars_of_json;
 pub use crate::window::{MAX_TAIL, Metrics, Reach, measure, reaches_far_enough};
 
 #[cfg(test)]

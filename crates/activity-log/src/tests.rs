@@ -1,6 +1,6 @@
 mod barriers;
 mod decision;
+mod json_chars;
 mod line;
 mod since_prompt;
-mod size;
 mod window;

@@ -3,7 +3,7 @@
 #![expect(clippy::print_stdout, reason = "an example shows what comes out")]
 
 use longhaul_core::event::{Event, EventName};
-use longhaul_core::{Config, Reply, privacy};
+use longhaul_core::{Config, Reply, private_tags};
 
 fn main() {
     let (config, warnings) = Config::from_json(r#"{"bookmarks": {"thresholds": {"minTokens": "many"}}}"#);
@@ -14,7 +14,7 @@ fn main() {
                       "prompt": "deploy with <private>hunter2</private>", "a_field_of_tomorrow": 1}"#;
     let reply = match Event::parse(payload) {
         Ok(Event::UserPromptSubmit(event)) if config.memory.enabled => {
-            let kept = privacy::strip(&event.prompt);
+            let kept = private_tags::strip(&event.prompt);
             Reply::context(EventName::UserPromptSubmit, format!("The user said: {kept}"))
         }
         Ok(_) => Reply::default(),

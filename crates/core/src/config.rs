@@ -1,12 +1,12 @@
 //! Configuration: partial JSON over defaults, each bad value replaced by its default with a warning that names the key.
 
 mod embeddings;
-mod glance;
 mod model;
 mod numbers;
 mod origin;
 mod project;
 mod setting;
+mod status_parts;
 mod suggestion;
 
 use std::collections::BTreeMap;
@@ -17,13 +17,13 @@ use serde_json::{Map, Value, json};
 use crate::json_text::without_byte_order_mark;
 
 pub use self::embeddings::{FilePath, Url};
-pub use self::glance::{Part, Parts};
 pub use self::model::{ModelId, Via};
 pub use self::numbers::{Amount, Limits, Range, Share};
 pub use self::origin::{Explained, Explanation, Origin, explain};
 pub use self::project::{ProjectReading, ProjectValue, Trust, Verdict};
 use self::setting::settings;
 pub use self::setting::{Key, Line, Names, Setting, Warning};
+pub use self::status_parts::{Part, Parts};
 
 /// Counts that may be set so high that they are never reached.
 const COUNT: Range = Range::new(0.0, 1e12);

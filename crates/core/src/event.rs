@@ -2,6 +2,7 @@
 
 mod background;
 mod name;
+pub mod predicates;
 mod typed;
 mod wire;
 

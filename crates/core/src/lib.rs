@@ -1,4 +1,4 @@
-//! What every job shares: hook events in, hook replies out, configuration, session ids, guards, a text budget, `Env`.
+//! What every job shares: hook events in, hook replies out, configuration, session ids, event predicates, a text budget, `Env`.
 //!
 //! Pure: nothing here reads a file, a clock or the environment.
 //!
@@ -15,10 +15,10 @@ pub mod config;
 mod count;
 mod env;
 pub mod event;
-pub mod guard;
+
 pub mod hash;
 pub mod json_text;
-pub mod privacy;
+pub mod private_tags;
 pub mod record;
 pub mod reply;
 mod session_id;

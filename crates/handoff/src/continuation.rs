@@ -5,7 +5,7 @@
 //! that something has happened ([`Plan::meet`]), never because some time has passed in the hope that it has.
 
 mod document;
-mod found;
+mod find_handoff;
 mod occasion;
 mod plan;
 mod sections;
@@ -13,7 +13,7 @@ mod state;
 mod words;
 
 pub use self::document::{Document, Malformed};
-pub use self::found::{MARKER_FILE, Written, WrittenAs, find_handoff};
+pub use self::find_handoff::{MARKER_FILE, Written, WrittenAs, find_handoff};
 pub use self::occasion::{Fill, Occasion, TurnEnd};
 pub use self::plan::{ATTEMPTS, Act, EXPIRES_MS, HELD_UP_MS, LIFTS, Outcome, Plan, Rules};
 pub use self::state::State;

@@ -13,25 +13,25 @@ mod baton;
 pub mod bridge;
 mod choose;
 pub mod continuation;
-mod lines;
+mod layout;
 mod middle;
-mod moment;
-mod plan;
 mod predecessor;
 mod render;
+mod render_input;
 mod skeleton;
-mod view;
+mod time_query;
+mod turn_text;
 
 pub use longhaul_core::clock::{Date, date_of, time_of};
 
 pub use crate::baton::{Baton, Trigger, baton_command};
 pub use crate::choose::{Client, NoBaton, Offer, Pick, Taker, choose};
 pub use crate::middle::cut_middle;
-pub use crate::moment::{Moment, MomentError, Span, parse_moment};
 pub use crate::predecessor::{ChainError, MAX_MERGES, Refusal, Session, follow, newest_unmerged, predecessor};
 pub use crate::render::{Rendered, allowance, render, render_into};
+pub use crate::render_input::{Context, Said, TurnView};
 pub use crate::skeleton::{Action, Work, skeleton};
-pub use crate::view::{Context, Said, TurnView};
+pub use crate::time_query::{Moment, MomentError, Span, parse_moment};
 
 #[cfg(test)]
 mod tests;

@@ -8,9 +8,9 @@ use longhaul_core::budget::{CONTEXT_CHARS, tokens};
 use longhaul_core::record::{CLOSE, OPEN, defuse};
 use longhaul_core::{counted, short_session};
 
-use crate::lines::{block, is_cut, message};
-use crate::plan::Plan;
-use crate::view::{Context, Said, TurnView};
+use crate::layout::Plan;
+use crate::render_input::{Context, Said, TurnView};
+use crate::turn_text::{block, is_cut, message};
 
 /// How many turns are quoted, where there is space.
 pub(crate) const RECENT_TURNS: usize = 20;

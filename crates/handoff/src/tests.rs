@@ -5,7 +5,7 @@ mod continuation_any;
 mod continuation_document;
 mod continuation_plan;
 mod middle;
-mod moment;
 mod predecessor;
 mod render;
 mod skeleton;
+mod time_query;

@@ -15,11 +15,11 @@ mod means;
 mod submit_key;
 mod terminal;
 
+mod gnu_screen;
 mod kitty;
 mod osascript;
 mod pane;
 mod quote;
-mod screen;
 mod step;
 mod tmux;
 mod wezterm;
@@ -32,6 +32,7 @@ mod look;
 mod policy;
 
 pub use crate::chord::Chord;
+pub use crate::gnu_screen::ScreenWindow;
 pub use crate::inspection::{Inspection, parse_inspection};
 pub use crate::keybindings::{Bound, CONTEXT, Keybindings, STASH, STASH_CHORDS, SUBMIT, SUBMIT_CHORDS, Unusable};
 pub use crate::kitty::KittyWindow;
@@ -41,7 +42,6 @@ pub use crate::osascript::MacTerminal;
 pub use crate::pane::{Key, Pane};
 pub use crate::policy::{ClientSays, Decision, Want, Why, may_type};
 pub use crate::quote::{applescript_string, is_printable, printable, shell_single_quote};
-pub use crate::screen::ScreenWindow;
 pub use crate::step::Step;
 pub use crate::submit_key::{Experience, KeybindingsFile, Proof, SubmitChord, SubmitKey, text_for_chord};
 pub use crate::terminal::{NoTerminal, Terminal, file_name_of, tmux_socket};

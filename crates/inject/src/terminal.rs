@@ -5,10 +5,10 @@ use longhaul_core::{Env, Platform};
 use serde::{Deserialize, Serialize};
 
 use crate::chord::Chord;
+use crate::gnu_screen::ScreenWindow;
 use crate::kitty::KittyWindow;
 use crate::osascript::{self, MacTerminal};
 use crate::pane::Pane;
-use crate::screen::ScreenWindow;
 use crate::step::Step;
 use crate::submit_key::{SubmitChord, SubmitKey, text_for_chord};
 use crate::tmux::TmuxPane;

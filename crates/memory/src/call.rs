@@ -7,8 +7,8 @@ use longhaul_core::hash::fnv1a;
 use serde::{Deserialize, Serialize};
 
 use crate::cap::{INPUT_CHARS, RESPONSE_CHARS, cap};
-use crate::ends::redacted_ends;
 use crate::redact::redact;
+use crate::redacted_ends::redacted_ends;
 use crate::strip::strip_json;
 
 /// A text of up to this many bytes could be tried out against its hash.

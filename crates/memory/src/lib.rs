@@ -9,9 +9,8 @@
 mod call;
 mod cap;
 mod conclusions;
-mod ends;
-mod fields;
 mod json;
+mod json_fields;
 mod key_block;
 mod observation;
 mod observe;
@@ -19,7 +18,8 @@ mod page;
 mod query;
 mod recall;
 mod redact;
-mod reply;
+mod redacted_ends;
+mod reply_sentences;
 mod skip;
 mod strip;
 mod summarize;
@@ -28,7 +28,6 @@ mod text;
 
 pub use crate::call::{Call, RawCall, Secrets, fold_key};
 pub use crate::cap::{INPUT_CHARS, RESPONSE_CHARS, SAID_CHARS, cap};
-pub use crate::ends::redacted_ends;
 pub use crate::observation::{Kind, MadeBy, Observation, Summary};
 pub use crate::observe::{NARRATIVE_CHARS, TITLE_CHARS, command_key, fix_of, observe};
 pub use crate::page::{Page, PageInput, PageRecord, PageSession, page};
@@ -41,6 +40,7 @@ pub use crate::recall::{
     decides, is_said_already, keep_among_first, said_parts, spelled_like, wanted_terms,
 };
 pub use crate::redact::redact;
+pub use crate::redacted_ends::redacted_ends;
 pub use crate::skip::{is_skipped, matches};
 pub use crate::strip::strip_json;
 pub use crate::summarize::{PART_CHARS, REQUEST_CHARS, TurnText, summarize};

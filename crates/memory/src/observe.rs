@@ -12,7 +12,7 @@ pub use self::command::{command_key, fix_of};
 pub(crate) use self::decision::{decisions, is_decision};
 
 use crate::call::Call;
-use crate::fields::Fields;
+use crate::json_fields::Fields;
 use crate::observation::{Kind, Observation};
 use crate::text::{one_line, passage};
 

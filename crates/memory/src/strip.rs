@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use longhaul_core::privacy::{Stripper, may_begin_tag, may_hold_tag, strip};
+use longhaul_core::private_tags::{Stripper, may_begin_tag, may_hold_tag, strip};
 use memchr::{memchr, memchr_iter, memmem};
 
 use crate::json::{is_key, string_end, unescape};

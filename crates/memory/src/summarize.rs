@@ -3,7 +3,7 @@
 use crate::conclusions::{Conclusions, conclusions, first_sentence, joined};
 use crate::observation::{Kind, Observation, Summary};
 use crate::observe::{decisions, normalized};
-use crate::reply::left_to_do;
+use crate::reply_sentences::left_to_do;
 use crate::text::{first_lines, one_line, passage};
 
 /// How long the request may be, and every other part.

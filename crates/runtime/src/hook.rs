@@ -14,7 +14,7 @@ use longhaul_core::{Config, Env, Reply, SessionId, reply};
 use longhaul_store::StoreError;
 
 use crate::shared_store::{SharedStore, Slot};
-use crate::{ActivityLog, Deadline, Error, ErrorLog, Home, Keeper, codex, home, stdin, surroundings};
+use crate::{ActivityLog, Deadline, Error, ErrorLog, Home, Keeper, clock_and_env, codex, home, stdin};
 
 /// One call of one hook, as its jobs see it.
 #[derive(Debug)]
@@ -123,8 +123,8 @@ impl<E: HookEvent<'static>> Hook<E> {
     fn run_for(client: Client, jobs: &[JobFn<E>], afterwards: &[JobFn<E>]) {
         let deadline = Deadline::after(catalog::time_allowed(E::NAME).saturating_sub(MARGIN));
         let env = match client {
-            Client::Claude => surroundings::env(),
-            Client::Codex => codex::env(surroundings::env()),
+            Client::Claude => clock_and_env::env(),
+            Client::Codex => codex::env(clock_and_env::env()),
         };
         let log = ErrorLog::new(&env, E::NAME.as_str());
         answer_even_after_a_panic(log.clone());

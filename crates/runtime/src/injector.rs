@@ -8,7 +8,7 @@ use longhaul_core::{Env, SessionId};
 use longhaul_inject::{Terminal, Want};
 
 use crate::{ActivityLog, Error, ErrorLog, Home, Order, Outcome, Receipt, SessionRecord, Ticket, home, inject};
-use crate::{continuation, process, surroundings};
+use crate::{clock_and_env, continuation, process};
 
 /// How often it is looked whether the client's module has done its errand.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
@@ -42,7 +42,7 @@ impl When {
 /// Nobody waits for it or reads what it prints: what goes wrong is a line in the error log.
 pub fn run(args: impl Iterator<Item = String>) -> ExitCode {
     process::leave_session();
-    let env = surroundings::env();
+    let env = clock_and_env::env();
     let log = ErrorLog::new(&env, "injector");
     let args: Vec<String> = args.collect();
     if let [session, kind, chain] = args.as_slice()

@@ -3,8 +3,8 @@
 pub mod activity;
 pub mod bookmarks;
 pub mod codex;
+pub mod context_guard;
 pub mod continuation;
-pub mod guard;
 pub mod handoff;
 pub mod housekeeping;
 pub mod memory;

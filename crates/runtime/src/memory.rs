@@ -1,7 +1,7 @@
 //! What every session did: noted by the hooks in a spool, and taken in where somebody wants to know.
 
 mod find;
-mod host;
+mod http_sessions;
 pub mod import;
 mod marked_hits;
 pub mod meaning;
@@ -22,7 +22,7 @@ use longhaul_memory::{
 use longhaul_store::{NewObservation, Reading, Session, Store};
 
 pub use self::find::{BadFilter, Wanted, find};
-pub use self::host::{Host, HostPrompt, Noted};
+pub use self::http_sessions::{Host, HostPrompt, Noted};
 pub use self::marked_hits::{marked_hits, marker};
 pub use self::note::ToldCall;
 pub(crate) use self::note::{keep_last_reply, note};

@@ -16,7 +16,7 @@ use rustix::io::Errno;
 use rustix::time::Timespec;
 
 use crate::Error;
-use crate::guarded::NOT_PASSED_ON;
+use crate::tied_child::NOT_PASSED_ON;
 
 /// Where programs are looked for if `PATH` names no absolute folder.
 const USUAL_PATH: &str = "/usr/local/bin:/usr/bin:/bin";

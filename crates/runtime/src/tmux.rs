@@ -2,8 +2,8 @@
 //!
 //! Every method is one invocation of tmux, unless it says otherwise: starting tmux costs more than what it then does.
 
-mod act;
-mod fit;
+mod commands;
+mod fit_label;
 mod look;
 mod menu;
 mod setup;

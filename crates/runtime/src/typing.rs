@@ -13,7 +13,7 @@ use longhaul_inject::{Decision, Terminal, Want};
 pub use self::client_notes::ignores_chord;
 pub(crate) use self::typist::{Superseded, Typist};
 use crate::deadline::Deadline;
-use crate::{ActivityLog, Error, Home, SessionRecord, Ticket, client, surroundings};
+use crate::{ActivityLog, Error, Home, SessionRecord, Ticket, client, clock_and_env};
 
 /// How often a pane that cannot be typed into is looked at again.
 const RETRY_EVERY: Duration = Duration::from_millis(150);
@@ -109,7 +109,7 @@ pub fn inject(
             Submitted::Superseded => return Ok(Outcome::Superseded),
             Submitted::No(why) => {
                 if !typist.has_typed() {
-                    log.append(&[Line::GivenUp { at: surroundings::now(env) }])?;
+                    log.append(&[Line::GivenUp { at: clock_and_env::now(env) }])?;
                 }
                 return Ok(Outcome::GaveUp(why));
             }
@@ -126,7 +126,7 @@ pub fn inject(
             let why = "was typed and not confirmed, and a draft may be stashed: Ctrl-S brings it back";
             return Ok(Outcome::GaveUp(format!("{:?} {why}", order.text)));
         }
-        log.append(&[Line::Injection { at: surroundings::now(env) }])?;
+        log.append(&[Line::Injection { at: clock_and_env::now(env) }])?;
         ticket = log.ticket()?;
     }
     Ok(Outcome::GaveUp(format!("{:?} was typed twice and never confirmed", order.text)))

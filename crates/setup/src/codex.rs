@@ -14,7 +14,7 @@ use longhaul_core::Env;
 use longhaul_runtime::{bounded_read, shared_file};
 
 use crate::install::{Plan, edit};
-use crate::places::{LINK, lasting};
+use crate::paths::{LINK, lasting};
 use crate::step::{Edit, Step};
 use crate::{Error, Result};
 

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use crate::bundle::Bundle;
-use crate::found::{Found, Link, TmuxServer};
+use crate::current_state::{Found, Link, TmuxServer};
 use crate::manifest::{Manifest, Way};
 use crate::step::{Edit, Step};
 use crate::{Error, ID, MARKETPLACE, PLUGIN, PROGRAM, Result, keybindings, settings, tmux_conf};

@@ -6,15 +6,15 @@
 mod bundle;
 mod client;
 mod codex;
+mod current_state;
 pub mod doctor;
 mod error;
-mod found;
 pub mod install;
 mod installed_files;
 pub mod keybindings;
 mod manifest;
+mod paths;
 mod perform;
-mod places;
 pub mod settings;
 mod step;
 pub mod tmux_conf;
@@ -23,11 +23,11 @@ pub mod uninstall;
 pub use crate::bundle::Bundle;
 pub use crate::client::Plugin;
 pub use crate::codex::Codex;
+pub use crate::current_state::{Found, Link, TmuxServer};
 pub use crate::error::{Error, Result};
-pub use crate::found::{Found, Link, TmuxServer};
 pub use crate::manifest::{Manifest, Way};
+pub use crate::paths::{Places, lasting};
 pub use crate::perform::{Turn, check, perform, wait_for_turn};
-pub use crate::places::{Places, lasting};
 pub use crate::step::{Edit, Step, WhenEmpty};
 
 #[cfg(test)]

@@ -13,7 +13,7 @@ use longhaul_runtime::shared_file::{self, NewFile};
 use longhaul_runtime::tmux::Server;
 use longhaul_runtime::{bounded_read, run_program, worker};
 
-use crate::places::Places;
+use crate::paths::Places;
 use crate::step::Step;
 use crate::{Error, Result, client, installed_files};
 

@@ -1,6 +1,6 @@
 //! What an uninstallation changes: all that an installation ever did, whether or not it was noted.
 
-use crate::found::{Found, Link, TmuxServer};
+use crate::current_state::{Found, Link, TmuxServer};
 use crate::install::{Plan, edit, no_client, unregister};
 use crate::step::{Edit, Step, WhenEmpty};
 use crate::{ID, MARKETPLACE, Result, tmux_conf};

@@ -10,7 +10,7 @@ use rusqlite::{Connection, OptionalExtension, TransactionBehavior, named_params}
 use self::links::{mark_replaced, store_links};
 use crate::model::lines;
 use crate::recall::replies;
-use crate::{Session, Store, StoreError, cannot, told};
+use crate::{Session, Store, StoreError, cannot, pending_replies};
 
 /// Makes text fit to be stored: what is private is gone, what is too long is cut.
 pub trait Clean {
@@ -99,7 +99,7 @@ fn take_in(
     }
     let replies: Vec<String> =
         batch.turns.iter().map(|turn| clean.said(&turn.reply())).filter(|reply| !reply.trim().is_empty()).collect();
-    told::forget_replies(connection, id, &replies)?;
+    pending_replies::forget_replies(connection, id, &replies)?;
     store_links(connection, id, session.cursor.offset, &batch.links)?;
     if may_rewind(session.cursor.tip.as_deref(), &batch.links) {
         mark_replaced(connection, id)?;
@@ -192,7 +192,7 @@ fn store_turn(
         .query_row((origin, &turn.id), |row| row.get(0))
         .optional()?;
     if let Some(asked) = asked.as_deref().filter(|_| turn.begins && known.is_none()) {
-        told::forget_turn(connection, owner, origin, asked)?;
+        pending_replies::forget_turn(connection, owner, origin, asked)?;
     }
     let number = match known {
         Some(number) => number,

@@ -9,13 +9,13 @@ mod continuations;
 mod foreign;
 mod health;
 mod ingest;
-mod line;
+mod lock_queue;
 mod memory;
 mod migrations;
 mod model;
+mod pending_replies;
 mod recall;
 mod sessions;
-mod told;
 mod turns;
 mod vectors;
 mod viewer;
@@ -26,7 +26,7 @@ use std::time::Duration;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, Transaction, TransactionBehavior};
 
-use crate::line::Line;
+use crate::lock_queue::Line;
 
 pub use crate::agents::{Change, Sighting};
 pub use crate::batons::{Injection, NewInjection, StoredBaton};

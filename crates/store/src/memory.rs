@@ -4,19 +4,19 @@
 //! is not here but in handoff's `details`, once, under the call's id.
 
 mod forget;
+mod import;
+mod import_from;
 mod long_texts;
-mod move_in;
-mod names;
 mod notes;
 mod page;
-mod past;
-pub(crate) mod place;
 mod projects;
 mod prompts;
 mod rank;
+mod record_id;
 pub(crate) mod records;
-pub(crate) mod shelves;
+pub(crate) mod session_row;
 mod summaries;
+pub(crate) mod tables;
 mod take_in;
 mod timeline;
 mod upkeep;
@@ -27,12 +27,12 @@ use longhaul_core::budget::tokens_of_bytes;
 use longhaul_memory::Kind;
 use serde_json::{Value, json};
 
-pub use self::move_in::{Moved, MovedCall, MovedIn, MovedTurn};
-pub use self::names::RecordId;
+pub use self::import::{Bulk, Past, PastPrompt, PastTurn};
+pub use self::import_from::{Moved, MovedCall, MovedIn, MovedTurn};
 pub use self::notes::NewNote;
 pub use self::page::{PageRecord, PageSession};
-pub use self::past::{Bulk, Past, PastPrompt, PastTurn};
 pub use self::projects::KnownProject;
+pub use self::record_id::RecordId;
 pub(crate) use self::records::observed;
 pub use self::records::{Content, Record};
 pub use self::take_in::{NewObservation, Reading, Taken};

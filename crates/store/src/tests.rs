@@ -4,7 +4,7 @@ mod bridges;
 mod context;
 mod foreign;
 mod ingest;
-mod line;
+mod lock_queue;
 mod memory;
 mod model;
 mod vectors;

@@ -17,7 +17,7 @@ pub use self::days::Day;
 pub use self::entries::{Entry, Newest, Only};
 pub use self::moments::{Moment, MomentId};
 pub use self::sessions::{Counts, SessionRow};
-use crate::line::Line;
+use crate::lock_queue::Line;
 use crate::{Store, StoreError, cannot};
 
 impl Store {

@@ -1,6 +1,6 @@
 //! Who wrote a user entry: a person, or the client in a person's name.
 
-use longhaul_core::guard::is_task_notification;
+use longhaul_core::event::predicates::is_task_notification;
 
 /// How the client marks a turn that the user stopped.
 const INTERRUPTED: &str = "[Request interrupted by user";

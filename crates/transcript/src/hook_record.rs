@@ -1,7 +1,7 @@
 //! What the client notes of every hook that ran. It describes the tooling, not the work, and most of it is about our own
 //! hooks.
 
-use longhaul_core::privacy::strip;
+use longhaul_core::private_tags::strip;
 
 /// Attachments that only say that a hook ran and how it ended. What a hook told the model or blocked is not among them.
 pub const HOOK_RECORDS: [&str; 8] = [

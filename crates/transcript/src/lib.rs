@@ -13,10 +13,10 @@
 mod branch;
 mod classify;
 mod content;
+mod context_fill;
 mod cursor;
 mod detail;
 mod entry;
-mod fill;
 mod hook_record;
 mod interrupt;
 mod reader;
@@ -28,10 +28,10 @@ mod wire;
 
 pub use crate::branch::{Link, may_rewind, replaced_turns};
 pub use crate::classify::Origin;
+pub use crate::context_fill::{Filled, Listener, Told, WindowFrom, fill};
 pub use crate::cursor::Cursor;
 pub use crate::detail::{Detail, DetailKind};
 pub use crate::entry::{Block, Entry, Kind};
-pub use crate::fill::{Filled, Listener, Told, WindowFrom, fill};
 pub use crate::hook_record::{HOOK_RECORDS, is_hook_record};
 pub use crate::interrupt::ends_in_interrupt;
 pub use crate::reader::{Batch, Reader};

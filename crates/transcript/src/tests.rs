@@ -1,8 +1,8 @@
 mod branch;
 mod chunks;
 mod compaction;
+mod context_fill;
 mod entry;
-mod fill;
 mod hook_record;
 mod interrupt;
 mod recorded;

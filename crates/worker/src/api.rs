@@ -3,10 +3,10 @@
 pub(crate) mod embedding;
 pub(crate) mod forget;
 pub(crate) mod health;
-pub(crate) mod hosts;
 pub(crate) mod recall;
 pub(crate) mod records;
 pub(crate) mod search;
+pub(crate) mod session_events;
 pub(crate) mod sessions;
 
 use std::path::Path;
@@ -19,9 +19,9 @@ use longhaul_runtime::memory::{self, NamedError};
 use longhaul_store::{KnownProject, Store};
 use serde::de::DeserializeOwned;
 
-use crate::answer::Problem;
-use crate::guard::{BODY, too_large};
 use crate::params::Params;
+use crate::request_checks::{BODY, too_large};
+use crate::response::Problem;
 
 /// How long a body may take to come.
 const BODY_TIME: Duration = Duration::from_secs(10);

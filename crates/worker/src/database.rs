@@ -8,7 +8,7 @@ use std::time::Duration;
 use longhaul_runtime::{Error, Home};
 use longhaul_store::Store;
 
-use crate::answer::Problem;
+use crate::response::Problem;
 
 /// How long a request waits for others' writes.
 const PATIENCE: Duration = Duration::from_secs(3);

@@ -2,7 +2,7 @@
 
 use longhaul_store::{RecordId, What};
 
-use crate::answer::Problem;
+use crate::response::Problem;
 
 /// Reads a name; a number alone is an observation.
 pub(crate) fn parse(text: &str) -> Result<RecordId, Problem> {

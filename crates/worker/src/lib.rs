@@ -2,17 +2,17 @@
 //!
 //! It reads what hooks have stored and notices by itself when there is more. Nothing waits for it, nothing needs it.
 
-mod answer;
 mod api;
-mod bucket;
 mod database;
 mod embeddings;
-mod guard;
 mod ids;
 mod model;
 mod observed;
 mod page;
 mod params;
+mod rate_limit;
+mod request_checks;
+mod response;
 mod routes;
 mod serve;
 mod shapes;

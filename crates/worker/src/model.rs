@@ -16,8 +16,8 @@ pub(crate) mod api;
 mod ask;
 mod claude;
 mod outlook;
+mod provider;
 mod run;
-mod way;
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};

@@ -9,7 +9,7 @@ use longhaul_core::clock::Date;
 use longhaul_memory::Kind;
 use longhaul_store::What;
 
-use crate::answer::Problem;
+use crate::response::Problem;
 
 /// The parameters of a request. Of one that is given twice the last counts; an empty one is not given.
 #[derive(Debug, Default)]

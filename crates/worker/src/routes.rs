@@ -8,11 +8,11 @@ use axum::middleware::{Next, from_fn, from_fn_with_state};
 use axum::response::IntoResponse;
 use axum::routing::{MethodRouter, delete, get, post};
 
-use crate::answer::Problem;
-use crate::api::{embedding, forget, health, hosts, recall, records, search, sessions};
-use crate::guard::guard;
+use crate::api::{embedding, forget, health, recall, records, search, session_events, sessions};
 use crate::page::FILES;
 use crate::params::refuse_unknown;
+use crate::request_checks::guard;
+use crate::response::Problem;
 use crate::stream::stream;
 use crate::worker::Worker;
 
@@ -64,10 +64,10 @@ pub(crate) fn routes() -> Vec<Route> {
         route("get", "/api/timeline", &["id", "before", "after"], get(search::timeline)),
         route("get", "/api/embedding", &["text"], get(embedding::embedding)),
         route("get", "/api/context/inject", &["project", "chars"], get(health::context)),
-        route("post", "/api/sessions/init", &[], post(hosts::init)),
-        route("post", "/api/sessions/observations", &[], post(hosts::observations)),
-        route("post", "/api/sessions/summarize", &[], post(hosts::summarize)),
-        route("post", "/api/sessions/complete", &[], post(hosts::complete)),
+        route("post", "/api/sessions/init", &[], post(session_events::init)),
+        route("post", "/api/sessions/observations", &[], post(session_events::observations)),
+        route("post", "/api/sessions/summarize", &[], post(session_events::summarize)),
+        route("post", "/api/sessions/complete", &[], post(session_events::complete)),
         route("get", "/stream", &[], get(stream)),
     ];
     routes.extend(files);

@@ -16,8 +16,8 @@ use longhaul_store::Newest;
 use serde::Serialize;
 use tokio::sync::{Notify, mpsc};
 
-use crate::answer::{Answer, Problem};
 use crate::database::lock;
+use crate::response::{Answer, Problem};
 use crate::routes::Shared;
 
 /// How many may listen.

@@ -12,8 +12,8 @@ use longhaul_runtime::{Error, ErrorLog, Home, today};
 use longhaul_store::{Entry, Newest, Store, What};
 use serde_json::{Value, json};
 
-use crate::answer::Problem;
 use crate::database::{blocking, lock};
+use crate::response::Problem;
 use crate::stream::{Joining, event};
 use crate::worker::Worker;
 use crate::{observed, shapes};

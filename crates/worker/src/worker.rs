@@ -8,9 +8,9 @@ use longhaul_core::{Config, Env};
 use longhaul_runtime::worker::WorkerFile;
 use longhaul_runtime::{Error, Home};
 
-use crate::bucket::Bucket;
 use crate::database::{Database, lock};
 use crate::observed::Eyes;
+use crate::rate_limit::Bucket;
 use crate::stream::Hub;
 
 /// Requests that are answered at once, and a second after that.

@@ -1,6 +1,6 @@
 //! What a later session is shown of an earlier one is a record, and stays inside its frame.
 
-use longhaul_core::privacy::strip;
+use longhaul_core::private_tags::strip;
 use longhaul_core::record::{CLOSE, OPEN};
 use serde_json::json;
 

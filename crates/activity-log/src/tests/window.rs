@@ -50,7 +50,7 @@ fn injections_are_unconfirmed_until_a_bookmark_or_a_prompt() {
 
 #[test]
 fn five_returns_in_ten_seconds_are_a_burst() {
-    let burst = |log: &[u8]| crate::compaction::is_agent_burst(&measure(log, Reach::Whole));
+    let burst = |log: &[u8]| crate::context_guard::is_agent_burst(&measure(log, Reach::Whole));
     assert!(burst(b"A 1 1\nA 2 1\nA 3 1\nA 4 1\nT 5 1\nA 9000 1\n"));
     assert!(!burst(b"A 1 1\nA 2 1\nA 3 1\nA 4 1\nA 30000 1\n"));
 }

@@ -2,8 +2,8 @@ use std::path::Path;
 
 use proptest::prelude::*;
 
+use crate::event::predicates;
 use crate::event::{Event, EventError, EventName, utf8};
-use crate::guard;
 
 macro_rules! payload {
     ($name:literal) => {
@@ -43,17 +43,17 @@ fn fields_reach_the_typed_event() {
     assert!(tasks.len() == 2 && tasks.iter().all(|task| task.may_ask()));
 
     let Ok(Event::PostToolUse(call)) = Event::parse(payload!("PostToolUse-in-subagent")) else { panic!("not a call") };
-    assert!(guard::in_subagent(&call.common));
+    assert!(predicates::in_subagent(&call.common));
     assert_eq!(call.tool_name, "Bash");
     assert!(call.tool_response.is_some_and(|raw| raw.get().contains("\"stdout\": \"sub\"")));
 
     let Ok(Event::SubagentStop(stop)) = Event::parse(payload!("SubagentStop-compaction")) else { panic!("not a stop") };
-    assert!(guard::is_compaction(&stop.common));
+    assert!(predicates::is_compaction(&stop.common));
 
     let Ok(Event::UserPromptSubmit(prompt)) = Event::parse(payload!("UserPromptSubmit-task-notification")) else {
         panic!("not a prompt")
     };
-    assert!(guard::is_task_notification(&prompt.prompt));
+    assert!(predicates::is_task_notification(&prompt.prompt));
 }
 
 #[test]
@@ -71,7 +71,7 @@ fn what_is_new_or_odd_is_harmless() {
 fn the_same_thing_under_two_names_is_harmless() {
     let both = r#"{"session_id":"s","hook_event_name":"Stop","stop_reason":"end_turn","stopReason":"x","reason":"max_tokens"}"#;
     let Ok(Event::Stop(stop)) = Event::parse(both) else { panic!("not a stop") };
-    assert!(guard::stopped_at_context_limit(&stop));
+    assert!(predicates::stopped_at_context_limit(&stop));
 }
 
 #[test]

@@ -1,6 +1,6 @@
 use proptest::prelude::*;
 
-use crate::privacy::strip;
+use crate::private_tags::strip;
 use crate::record::{CLOSE, OPEN, defuse, frame, join};
 
 #[test]

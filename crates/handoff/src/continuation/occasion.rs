@@ -1,6 +1,6 @@
 //! What can happen to a plan.
 
-use super::found::Written;
+use super::find_handoff::Written;
 
 /// How full a context is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -7,7 +7,7 @@ use longhaul_core::Millis;
 use crate::baton::TTL_MS;
 
 use super::document::Document;
-use super::found::{find_handoff, says_to_go_on};
+use super::find_handoff::{find_handoff, says_to_go_on};
 use super::occasion::{Occasion, TurnEnd};
 use super::state::State;
 use super::words;

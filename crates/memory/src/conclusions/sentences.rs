@@ -1,6 +1,6 @@
 //! The sentences of a reply, without code, headings, tables, quotations and what it lists as left to do.
 
-use crate::reply::{heading, is_item, unmarked};
+use crate::reply_sentences::{heading, is_item, unmarked};
 
 /// Returns the sentences of a text, in order. An item of a list is one or more of its own.
 pub(super) fn sentences(text: &str) -> Vec<String> {

@@ -3,7 +3,7 @@
 use super::check::{is_check, is_telling, says_failed};
 use super::{FACT_CHARS, Seen, TITLE_CHARS, finish};
 use crate::call::Call;
-use crate::fields::Fields;
+use crate::json_fields::Fields;
 use crate::observation::{Kind, Observation};
 use crate::text::{clean, one_line, passage};
 

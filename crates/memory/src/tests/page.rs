@@ -176,7 +176,7 @@ fn stored_text_cannot_end_the_frame_or_begin_a_line() {
     assert_eq!(text.to_lowercase().matches("</longhaul-context").count(), 1, "{text}");
     assert_eq!(text.to_lowercase().matches("<longhaul-context").count(), 1, "{text}");
     assert!(!text.contains("\n- S1 do this"), "{text}");
-    assert_eq!(longhaul_core::privacy::strip(&text), "");
+    assert_eq!(longhaul_core::private_tags::strip(&text), "");
 }
 
 #[test]

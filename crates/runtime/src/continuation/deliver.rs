@@ -14,7 +14,7 @@ use longhaul_store::{Chain, StepTaker, Store};
 use super::{Course, lock, settings};
 use crate::typing::{Submitted, Typist, shows_another_session, submit_patiently};
 use crate::{
-    ActivityLog, Error, ErrorLog, Home, Order, SessionRecord, Ticket, bridge, client, home, process, surroundings,
+    ActivityLog, Error, ErrorLog, Home, Order, SessionRecord, Ticket, bridge, client, clock_and_env, home, process,
 };
 
 /// How the injector is told what it is started for.
@@ -48,9 +48,9 @@ pub(crate) fn deliver(env: &Env, log: &ErrorLog, id: i64) -> Result<(), Error> {
         let course = Course { settings, can_type: true };
         if env.disabled || !course.settings.enabled {
             let switched_off = |plan: &Plan, remaining: &[String]| {
-                course.meet(plan, &Occasion::SwitchedOff, remaining, surroundings::now(env))
+                course.meet(plan, &Occasion::SwitchedOff, remaining, clock_and_env::now(env))
             };
-            return store.meet(id, surroundings::now(env), switched_off).map(drop).map_err(Error::from);
+            return store.meet(id, clock_and_env::now(env), switched_off).map(drop).map_err(Error::from);
         }
         if chain.plan.paused {
             match wait_for_limit(env, &mut store, &course, &chain)? {
@@ -64,7 +64,7 @@ pub(crate) fn deliver(env: &Env, log: &ErrorLog, id: i64) -> Result<(), Error> {
         let why = match scene.deliver(&activity, text)? {
             Delivered::MovedOn => return Ok(()),
             Delivered::Overtaken => {
-                let now = surroundings::now(env);
+                let now = clock_and_env::now(env);
                 let met =
                     store.meet(id, now, |plan, remaining| course.meet(plan, &Occasion::Overtaken, remaining, now))?;
                 let reason = met.map(|met| met.chain.plan.reason).unwrap_or_default();
@@ -75,7 +75,7 @@ pub(crate) fn deliver(env: &Env, log: &ErrorLog, id: i64) -> Result<(), Error> {
             Delivered::No(_) if chain.client_pid != 0 && !process::is_alive(chain.client_pid) => return Ok(()),
             Delivered::No(why) => why,
         };
-        let now = surroundings::now(env);
+        let now = clock_and_env::now(env);
         let occasion = Occasion::Undelivered { why: &why };
         let same = |plan: &Plan| is_same_step(plan, &chain.plan);
         let met = store.meet(id, now, |plan, remaining| match same(plan) {
@@ -159,7 +159,7 @@ impl Scene<'_> {
         let is_nested = client_pid.is_some_and(|pid| client::is_nested(env, pid));
         let terminal = record.and_then(|record| record.terminal).or_else(here).filter(|_| !is_nested);
         // The wall clock may be set back meanwhile.
-        let until = Instant::now() + Duration::from_millis(chain.plan.deadline.since(surroundings::now(env)));
+        let until = Instant::now() + Duration::from_millis(chain.plan.deadline.since(clock_and_env::now(env)));
         let has_bridge = bridge::is_there(self.config, self.store, client_pid)?;
         let errand = if chain.plan.state == State::Clearing { Errand::Clear } else { Errand::Prompt };
         match means(errand, has_bridge, terminal.as_ref()) {
@@ -293,7 +293,7 @@ fn wait_for_limit(env: &Env, store: &mut Store, course: &Course, chain: &Chain) 
         if !store.chain(chain.id)?.is_some_and(|now| now.plan.paused) {
             return Ok(false);
         }
-        let now = surroundings::now(env);
+        let now = clock_and_env::now(env);
         if now >= lifted {
             let resumed = |plan: &Plan, remaining: &[String]| course.meet(plan, &Occasion::Lifted, remaining, now);
             return Ok(store.meet(chain.id, now, resumed)?.is_some_and(|met| met.act == Act::TypeAgain));

@@ -1,8 +1,8 @@
 //! The activity log, which every job reads: one line per event, written before the jobs look at it.
 
 use longhaul_activity_log::{Line, chars_of_json};
+use longhaul_core::event::predicates::{in_subagent, is_compaction};
 use longhaul_core::event::{HookEvent, PostToolUse, PreCompact, SessionStart, Stop, SubagentStop};
-use longhaul_core::guard::{in_subagent, is_compaction};
 use longhaul_core::{Config, Status};
 
 use crate::{ActivityLog, Error, Flow, Hook, SessionRecord};

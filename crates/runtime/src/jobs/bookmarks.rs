@@ -4,8 +4,8 @@ mod confirm;
 mod mid_turn;
 
 use longhaul_activity_log::{Metrics, Situation, Verdict, decide};
+use longhaul_core::event::predicates::{in_subagent, is_compaction};
 use longhaul_core::event::{HookEvent, PostToolUse, Stop, SubagentStart, SubagentStop};
-use longhaul_core::guard::{in_subagent, is_compaction};
 use longhaul_inject::Terminal;
 
 pub use self::confirm::{add_git_state, on_prompt};

@@ -4,14 +4,14 @@ use std::io::Read;
 use std::path::Path;
 
 use longhaul_core::SessionId;
+use longhaul_core::event::predicates::in_subagent;
 use longhaul_core::event::{HookEvent, Stop};
-use longhaul_core::guard::in_subagent;
 use longhaul_memory::Call;
 use longhaul_store::{Session, Store};
 use longhaul_transcript::{Turn, absorb};
 
 use crate::handoff::{register, resume};
-use crate::memory::import::teller::told_call;
+use crate::memory::import::turns_to_records::told_call;
 use crate::memory::{clean_prompt, store_calls};
 use crate::transcript_file::TranscriptFile;
 use crate::{Error, Flow, Hook};

@@ -2,8 +2,8 @@
 
 use longhaul_core::Reply;
 use longhaul_core::catalog::Job;
+use longhaul_core::event::predicates::{in_subagent, is_task_notification, stopped_at_context_limit, stopped_by_user};
 use longhaul_core::event::{HookEvent, Notification, SessionEnd, SessionStart, Stop, StopFailure, UserPromptSubmit};
-use longhaul_core::guard::{in_subagent, is_task_notification, stopped_at_context_limit, stopped_by_user};
 use longhaul_handoff::Trigger;
 use longhaul_handoff::continuation::{Act, EXPIRES_MS, Occasion, Plan, State, TurnEnd, page};
 use longhaul_store::{Chain, Met, NewChain, Store};

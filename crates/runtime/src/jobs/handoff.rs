@@ -2,15 +2,15 @@
 
 use std::time::Duration;
 
+use longhaul_core::event::predicates::{in_subagent, is_task_notification};
 use longhaul_core::event::{HookEvent, PreCompact, SessionEnd, SessionStart, Stop, UserPromptSubmit};
-use longhaul_core::guard::{in_subagent, is_task_notification};
 use longhaul_core::{Reply, SessionId, counted, short_session};
 use longhaul_handoff::{Refusal, Rendered, Trigger, baton_command};
 use longhaul_store::{NewInjection, Session, Store, Turn};
 
 use crate::handoff::{Claim, Handover, Heir, Progress, Project, catch_up, register, render_session, unread_turns};
 use crate::memory::keep_last_reply;
-use crate::{Deadline, Error, Flow, Hook, surroundings};
+use crate::{Deadline, Error, Flow, Hook, clock_and_env};
 
 /// What SessionEnd takes in at most: it has 1.5 s for all plugins together, and the next start catches up.
 const AT_END: u64 = 1024 * 1024;
@@ -267,7 +267,7 @@ impl<E: HookEvent<'static>> Hook<E> {
         let unread = self.or_log(session, self.complete(store, &claim.session, session));
         let (shown, room) = (self.handed_over.as_deref(), self.room());
         let handover = Handover { heir: Some(&session.session), unread, shown, room };
-        let offset = surroundings::utc_offset_seconds(self.env.now);
+        let offset = clock_and_env::utc_offset_seconds(self.env.now);
         let rendered = render_session(store, &self.env, &claim.session, handover, offset)?;
         if rendered.text.is_empty() {
             heir.note(store, "refused", Some(claim.session.as_str()), "nothing_to_say")?;

@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use longhaul_core::counted;
+use longhaul_core::event::predicates::{in_subagent, is_task_notification};
 use longhaul_core::event::{
     HookEvent, PostToolUse, PostToolUseFailure, SessionEnd, SessionStart, Stop, UserPromptSubmit,
 };
-use longhaul_core::guard::{in_subagent, is_task_notification};
 use longhaul_memory::is_skipped;
 use longhaul_store::Session;
 
@@ -16,7 +16,7 @@ use crate::memory::{
     Reader, Spool, ToldCall, clean_prompt, is_excluded, note, noted_prompt, render_page, sum_up, take_in, take_in_all,
     upkeep,
 };
-use crate::{Deadline, Error, Flow, Hook, surroundings};
+use crate::{Deadline, Error, Flow, Hook, clock_and_env};
 
 /// The least room in which a page is worth showing.
 const SMALLEST_PAGE: usize = 600;
@@ -40,7 +40,7 @@ pub fn on_session_start(hook: &mut Hook<SessionStart>) -> Result<Flow, Error> {
     if !hook.config.memory.page || room < SMALLEST_PAGE {
         return Ok(Flow::Next);
     }
-    let offset = surroundings::utc_offset_seconds(hook.env.now);
+    let offset = clock_and_env::utc_offset_seconds(hook.env.now);
     let reader = Reader {
         project_key: &session.project_key,
         project: &session.project,

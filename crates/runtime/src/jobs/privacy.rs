@@ -1,8 +1,8 @@
 //! Turns of which nothing may be kept.
 
+use longhaul_core::event::predicates::{in_subagent, is_task_notification};
 use longhaul_core::event::{HookEvent, SubagentStart, UserPromptSubmit};
-use longhaul_core::guard::{in_subagent, is_task_notification};
-use longhaul_core::{SessionId, privacy};
+use longhaul_core::{SessionId, private_tags};
 
 use crate::private_turns::{self, PrivateTurns};
 use crate::{Error, Flow, Home, Hook};
@@ -46,7 +46,7 @@ impl<E: HookEvent<'static>> Hook<E> {
 
 /// Returns whether nothing of a prompt may be kept.
 pub(crate) fn is_wholly_private(prompt: &str) -> bool {
-    !prompt.trim().is_empty() && privacy::strip(prompt).trim().is_empty()
+    !prompt.trim().is_empty() && private_tags::strip(prompt).trim().is_empty()
 }
 
 /// Notes whether the turn that a prompt begins, or is typed into, is private.

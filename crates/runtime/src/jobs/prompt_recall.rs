@@ -1,8 +1,8 @@
 //! Passages of earlier sessions that a prompt brings by itself.
 
+use longhaul_core::event::predicates::{in_subagent, is_task_notification};
 use longhaul_core::event::{SessionStart, UserPromptSubmit};
-use longhaul_core::guard::{in_subagent, is_task_notification};
-use longhaul_core::{counted, privacy, short_session};
+use longhaul_core::{counted, private_tags, short_session};
 use longhaul_memory::{
     Brought, BroughtPassage, Evidence, PromptQuestion, Verdict, bring, choose, decide, is_said_already, said_parts,
 };
@@ -10,7 +10,7 @@ use longhaul_store::{PromptPassage, PromptSearch, RecordId};
 
 use crate::memory::meaning::near_prompt;
 use crate::shown_records::{ShownRecords, note_recalled, note_said};
-use crate::{Error, Flow, Hook, surroundings};
+use crate::{Error, Flow, Hook, clock_and_env};
 
 /// How much of a prompt is looked at, in bytes: a pasted file of megabytes costs no more than a page.
 const LOOKED_AT: usize = 8_192;
@@ -39,7 +39,7 @@ pub fn on_prompt(hook: &mut Hook<UserPromptSubmit>) -> Result<Flow, Error> {
         return Ok(Flow::Next);
     }
     // What is private is not even looked for. A tag that the cut leaves open hides the rest.
-    let text = privacy::strip(&prompt[..prompt.floor_char_boundary(LOOKED_AT)]);
+    let text = private_tags::strip(&prompt[..prompt.floor_char_boundary(LOOKED_AT)]);
     let Some(question) = PromptQuestion::of(&text).filter(|_| !hook.is_private()) else { return Ok(Flow::Next) };
     // Whoever came before has reported that the database is locked.
     let Ok(store) = hook.store() else { return Ok(Flow::Next) };
@@ -64,7 +64,7 @@ pub fn on_prompt(hook: &mut Hook<UserPromptSubmit>) -> Result<Flow, Error> {
         }
     };
     drop(store);
-    let brought = render(&passages, surroundings::utc_offset_seconds(hook.env.now));
+    let brought = render(&passages, clock_and_env::utc_offset_seconds(hook.env.now));
     let records: Vec<RecordId> = passages.iter().take(brought.shown).map(|passage| passage.record).collect();
     if records.is_empty() || brought.text.chars().count() > hook.room() {
         return Ok(Flow::Next);

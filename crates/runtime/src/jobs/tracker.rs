@@ -2,11 +2,11 @@
 
 use longhaul_activity_log::Line;
 use longhaul_core::Status;
+use longhaul_core::event::predicates::{in_subagent, is_compaction, is_task_notification};
 use longhaul_core::event::{
     HookEvent, Notification, PermissionRequest, PostToolUse, PostToolUseFailure, SessionEnd, SessionStart, Stop,
     StopFailure, SubagentStart, SubagentStop, TaskCompleted, TeammateIdle, UserPromptSubmit,
 };
-use longhaul_core::guard::{in_subagent, is_compaction, is_task_notification};
 use longhaul_tracker::Trigger;
 
 use crate::tracker::{Told, Tracker};

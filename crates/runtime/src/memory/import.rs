@@ -6,7 +6,7 @@
 mod head;
 mod ledger;
 mod reading;
-pub(crate) mod teller;
+pub(crate) mod turns_to_records;
 mod writing;
 
 use std::fs;
@@ -20,7 +20,7 @@ use longhaul_store::{Bulk, NewSession, Session, Store};
 use self::head::Head;
 use self::ledger::Ledger;
 use self::reading::{Told, WAITING, read_all};
-pub(crate) use self::teller::{Part, Teller};
+pub(crate) use self::turns_to_records::{Part, Teller};
 use self::writing::Writer;
 pub(crate) use self::writing::past_turn;
 use crate::handoff::Project;

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use longhaul_tracker::{Item, Menu};
 
-use super::fit::fit;
+use super::fit_label::fit;
 use super::{Server, words};
 use crate::{Error, process};
 

@@ -7,7 +7,7 @@ use longhaul_core::{Env, Millis, Platform};
 use longhaul_tracker::{Item, Menu, Options, Pane};
 use tempfile::TempDir;
 
-use super::fit::fit;
+use super::fit_label::fit;
 use super::status_right::{with_status, without_status};
 use super::{Server, command, words};
 use crate::Home;

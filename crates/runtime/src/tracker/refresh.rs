@@ -149,7 +149,7 @@ impl Tracker<'_> {
         let path = self.home.dir().join("tmux").join(format!("reaped-{server}"));
         let last = files::modified(&path).unwrap_or_default();
         // The file's time is the machine's: a fixed clock must not make it wait for ever.
-        let due = crate::surroundings::clock().0.abs_diff(last.0) >= REAP_EVERY.as_millis() as u64;
+        let due = crate::clock_and_env::clock().0.abs_diff(last.0) >= REAP_EVERY.as_millis() as u64;
         due && files::replace(&path, b"").is_ok()
     }
 

@@ -16,9 +16,9 @@ use super::keys::KeyFacts;
 use super::model::ModelFacts;
 use super::registered::{self, Peer, Source};
 use crate::client::{self, Plugin};
-use crate::found::names;
+use crate::current_state::names;
 use crate::manifest::Manifest;
-use crate::places::Places;
+use crate::paths::Places;
 use crate::{PLUGIN, Result, tmux_conf};
 
 /// How long the client may take to list its plugins. It starts within a second or two, and a person waits.

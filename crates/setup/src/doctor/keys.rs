@@ -9,7 +9,7 @@ use longhaul_runtime::{ignores_chord, running_clients, shared_file};
 use super::Finding;
 use super::facts::Facts;
 use crate::client;
-use crate::places::Places;
+use crate::paths::Places;
 
 /// The first version of the client that reads keybindings.json.
 const SINCE: [u32; 3] = [2, 1, 18];

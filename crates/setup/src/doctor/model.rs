@@ -11,7 +11,7 @@ use longhaul_store::Store;
 
 use super::Finding;
 use super::facts::Facts;
-use crate::places::Places;
+use crate::paths::Places;
 
 /// How long the database is waited for.
 const PATIENCE: Duration = Duration::from_secs(1);

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::facts::Client;
 use crate::client::Plugin;
-use crate::places::Places;
+use crate::paths::Places;
 use crate::{PLUGIN, settings};
 
 /// Programs that do what one of our jobs does.

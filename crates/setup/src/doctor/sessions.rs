@@ -8,7 +8,7 @@ use longhaul_runtime::{Home, SessionRecord, bounded_read, transcript_place};
 use super::facts::written;
 use super::judge::ago;
 use super::{Finding, Level};
-use crate::places::Places;
+use crate::paths::Places;
 
 /// What is known of one session.
 #[derive(Debug, Clone)]

@@ -3,7 +3,7 @@
 use longhaul_core::Millis;
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior};
 
-use super::place::project_number;
+use super::session_row::project_number;
 use super::upkeep::give_back;
 use super::{RecordId, What};
 use crate::model::lines;

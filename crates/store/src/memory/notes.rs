@@ -5,7 +5,7 @@ use longhaul_memory::{Kind, MadeBy};
 use rusqlite::{Connection, TransactionBehavior};
 
 use super::What;
-use super::place::{Place, number_project};
+use super::session_row::{Place, number_project};
 use crate::recall::index;
 use crate::{Store, StoreError, cannot};
 

@@ -8,8 +8,8 @@ use longhaul_core::Millis;
 use longhaul_memory::{Kind, MadeBy, Summary};
 use rusqlite::{Connection, OptionalExtension, Row};
 
-use super::place::project_number;
 use super::records::maker;
+use super::session_row::project_number;
 use super::{RecordId, What, millis};
 use crate::{Store, StoreError, cannot, limit};
 

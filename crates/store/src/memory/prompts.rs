@@ -4,7 +4,7 @@ use longhaul_core::Millis;
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior};
 
 use super::What;
-use super::place::Place;
+use super::session_row::Place;
 use crate::recall::index;
 use crate::{Store, StoreError, cannot};
 

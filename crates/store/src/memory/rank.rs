@@ -3,7 +3,7 @@
 //! FTS5's own bm25 counts every match of every word in the whole index, which for a common word among a million records
 //! takes longer than the rest of the search. Here only the candidates are looked at, of which there is a bounded number.
 
-use super::shelves::Candidate;
+use super::tables::Candidate;
 
 /// What a word weighs in a title, in the path of a file, and elsewhere.
 const WEIGHTS: [f64; 3] = [10.0, 4.0, 1.0];

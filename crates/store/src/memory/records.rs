@@ -7,7 +7,7 @@ use longhaul_memory::{Kind, MadeBy, Observation, Summary};
 use rusqlite::{Connection, OptionalExtension, Row};
 use serde_json::{Value, json};
 
-use super::shelves::Candidate;
+use super::tables::Candidate;
 use super::{Hit, RecordId, Score, What, millis};
 use crate::ingest::owner;
 use crate::recall::replies;
@@ -150,7 +150,7 @@ impl Store {
         mut take: impl FnMut(Record) -> ControlFlow<()>,
     ) -> Result<(), StoreError> {
         let failed = cannot("export the memory");
-        for shelf in &super::shelves::SHELVES {
+        for shelf in &super::tables::SHELVES {
             // In the order of the table: the index by project would be sorted anew for every piece.
             let sql = format!(
                 "SELECT t.id FROM {} t WHERE t.id > ?1

@@ -5,7 +5,7 @@ use longhaul_memory::{MadeBy, Summary};
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior, named_params};
 
 use super::What;
-use super::place::Place;
+use super::session_row::Place;
 use crate::recall::index;
 use crate::{Store, StoreError, cannot};
 

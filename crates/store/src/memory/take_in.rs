@@ -7,8 +7,8 @@ use longhaul_memory::{Kind, MadeBy, Observation};
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior, named_params};
 
 use super::What;
-use super::place::Place;
 use super::prompts::numbered;
+use super::session_row::Place;
 use crate::ingest::owner;
 use crate::recall::index;
 use crate::{Store, StoreError, cannot};

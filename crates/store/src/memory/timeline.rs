@@ -2,7 +2,7 @@
 
 use rusqlite::{Connection, OptionalExtension};
 
-use super::shelves::{Candidate, SHELVES, Shelf, shelf};
+use super::tables::{Candidate, SHELVES, Shelf, shelf};
 use super::{Hit, RecordId, records};
 use crate::{Store, StoreError, cannot};
 

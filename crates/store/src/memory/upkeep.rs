@@ -4,7 +4,7 @@ use longhaul_core::Millis;
 use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior};
 
 use super::millis;
-use super::shelves::SHELVES;
+use super::tables::SHELVES;
 use crate::recall::backlog;
 use crate::{Store, StoreError, cannot};
 

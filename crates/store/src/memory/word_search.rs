@@ -8,8 +8,8 @@ use std::ops::Deref;
 use longhaul_core::Millis;
 use rusqlite::{Connection, OptionalExtension, params_from_iter};
 
-use super::place::project_number;
-use super::shelves::{Candidate, SHELVES, Shelf};
+use super::session_row::project_number;
+use super::tables::{Candidate, SHELVES, Shelf};
 use super::{Hit, What, rank, records};
 use crate::recall::{Key, SearchQuery};
 

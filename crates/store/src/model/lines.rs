@@ -11,7 +11,7 @@ use std::hash::{Hash, Hasher};
 
 use rusqlite::{Connection, OptionalExtension};
 
-use crate::told::squeeze;
+use crate::pending_replies::squeeze;
 
 /// Which row of `skeletons` a turn's line is.
 const LINE: &str = "origin_session_id = ?1 AND turn_number = ?2 AND role = 'model' AND session_id =

@@ -7,7 +7,7 @@ use super::SearchQuery;
 use super::candidate::Candidate;
 use super::index::{MONTH_MS, what_term};
 use crate::What;
-use crate::memory::place::project_number;
+use crate::memory::session_row::project_number;
 
 /// More months than this are not looked up one by one.
 const MOST_MONTHS: i64 = 36;

@@ -13,7 +13,7 @@ use super::order::{Asked, Ranked, rank};
 use super::postings::rows;
 use super::{SearchQuery, backlog, meaning};
 use crate::memory::millis;
-use crate::memory::place::project_number;
+use crate::memory::session_row::project_number;
 use crate::{RecordId, Store, StoreError, What, cannot};
 
 /// How many rows of the index all terms read together.

@@ -1,5 +1,5 @@
 mod forgetting;
-mod moving_in;
+mod import_from;
 mod page;
 mod recalling;
 mod searching;

@@ -149,7 +149,7 @@ fn eligible(connection: &Connection, what: What, from: i64, to: i64) -> rusqlite
 }
 
 fn table(what: What) -> &'static str {
-    crate::memory::shelves::shelf(what).table
+    crate::memory::tables::shelf(what).table
 }
 
 fn put(

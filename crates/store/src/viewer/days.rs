@@ -4,7 +4,7 @@ use longhaul_core::Millis;
 use longhaul_core::clock::DAY_MS;
 use rusqlite::Connection;
 
-use crate::memory::place::project_number;
+use crate::memory::session_row::project_number;
 use crate::{Store, StoreError, cannot};
 
 /// What came in a day.

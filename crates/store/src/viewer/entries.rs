@@ -6,7 +6,7 @@ use rusqlite::types::Value;
 use rusqlite::{Connection, OptionalExtension, params_from_iter};
 
 use crate::memory::records::{RawText, hit, record};
-use crate::memory::shelves::{Candidate, shelf};
+use crate::memory::tables::{Candidate, shelf};
 use crate::{Record, RecordId, Store, StoreError, What, cannot};
 
 /// A record, and what it costs.

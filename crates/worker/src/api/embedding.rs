@@ -13,9 +13,9 @@ use longhaul_runtime::ErrorLog;
 use serde_json::json;
 use tokio::sync::{Semaphore, oneshot};
 
-use crate::answer::{Answer, json};
 use crate::embeddings::Endpoint;
 use crate::params::Params;
+use crate::response::{Answer, json};
 use crate::routes::Shared;
 
 /// How long whoever asks waits for an answer.

@@ -5,8 +5,8 @@ use axum::response::Response;
 use longhaul_store::What;
 use serde_json::json;
 
-use crate::answer::{Answer, Problem, json};
 use crate::ids;
+use crate::response::{Answer, Problem, json};
 use crate::routes::Shared;
 use crate::stream::event;
 

@@ -12,8 +12,8 @@ use longhaul_store::KnownProject;
 use serde_json::{Map, Value, json};
 
 use super::{named_project, wanted_project};
-use crate::answer::{Answer, Problem, json};
 use crate::params::Params;
+use crate::response::{Answer, Problem, json};
 use crate::routes::Shared;
 use crate::shapes;
 

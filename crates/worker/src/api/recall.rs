@@ -5,8 +5,8 @@ use longhaul_runtime::memory::{self, ANSWER_TOKENS, ANSWER_TOKENS_RANGE, Recall,
 
 use super::named_project;
 use super::search::check;
-use crate::answer::{Answer, Problem, json};
 use crate::params::Params;
+use crate::response::{Answer, Problem, json};
 use crate::routes::Shared;
 
 /// Answers a question with the best passages.

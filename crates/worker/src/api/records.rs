@@ -7,8 +7,8 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{body, wanted_project};
-use crate::answer::{Answer, Problem, json};
 use crate::params::Params;
+use crate::response::{Answer, Problem, json};
 use crate::routes::Shared;
 use crate::{ids, shapes};
 

@@ -7,9 +7,9 @@ use longhaul_store::{Hit, Order};
 use serde_json::Value;
 
 use super::named_project;
-use crate::answer::{Answer, Problem, json};
 use crate::ids;
 use crate::params::Params;
+use crate::response::{Answer, Problem, json};
 use crate::routes::Shared;
 
 /// Finds records.

@@ -7,9 +7,9 @@ use longhaul_store::{SessionRow, Store};
 use serde_json::{Value, json};
 
 use super::wanted_project;
-use crate::answer::{Answer, Problem, json};
 use crate::database::lock;
 use crate::params::Params;
+use crate::response::{Answer, Problem, json};
 use crate::routes::Shared;
 use crate::worker::Worker;
 use crate::{observed, shapes};

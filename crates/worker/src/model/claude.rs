@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::answer::json_in;
 use super::ask::Request;
-use super::way::{Failure, Reply, cost, usage};
+use super::provider::{Failure, Reply, cost, usage};
 
 /// What the client adds to a request on its own, at most: its own words, and a second turn for the structured answer.
 pub(crate) const OWN_TOKENS: u64 = 8_000;

@@ -9,8 +9,8 @@ use serde_json::{Value, json};
 use super::answer::{LINE_CHARS, json_in, read};
 use super::api::is_safe;
 use super::ask::request;
+use super::provider::Blame;
 use super::run::{after_a_kill, pause, retry};
-use super::way::Blame;
 
 fn job() -> ModelJob {
     let observation = Observation {

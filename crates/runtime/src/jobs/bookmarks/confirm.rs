@@ -2,11 +2,11 @@
 
 use longhaul_activity_log::Line;
 use longhaul_core::event::UserPromptSubmit;
-use longhaul_core::guard::{bookmark_note, in_subagent, is_bookmark_command, is_task_notification};
+use longhaul_core::event::predicates::{bookmark_note, in_subagent, is_bookmark_command, is_task_notification};
 use longhaul_core::{Reply, Status};
 use longhaul_store::NewBookmark;
 
-use crate::{Error, Flow, Hook, git, turn, usage};
+use crate::{Error, Flow, Hook, git, turn_file, usage};
 
 /// What the model is told of a marker in the middle of its turn.
 const MID_TURN: &str = "This message is an automatic bookmark set by the user's tooling as a rewind point. It asks \
@@ -31,14 +31,14 @@ pub fn on_prompt(hook: &mut Hook<UserPromptSubmit>) -> Result<Flow, Error> {
             Line::Prompt { at }
         };
         log.append(&[line])?;
-        turn::begin(&hook.home, &hook.event.common.session, hook.event.common.prompt_id.as_deref())?;
+        turn_file::begin(&hook.home, &hook.event.common.session, hook.event.common.prompt_id.as_deref())?;
         return Ok(Flow::Next);
     };
     let note = note.map(|note| hook.keeper().capped(note)).filter(|note| !note.trim().is_empty());
     let common = &hook.event.common;
     // No hook tells of a turn that Esc ended; a prompt outside of the turn has an id of its own.
     let is_running =
-        log.metrics()?.is_turn_running() && turn::may_be(&hook.home, &common.session, common.prompt_id.as_deref());
+        log.metrics()?.is_turn_running() && turn_file::may_be(&hook.home, &common.session, common.prompt_id.as_deref());
     hook.append_once(&log, &[Line::Bookmark { at }])?;
     if is_running && !is_bookmark_command(&hook.event.prompt) {
         hook.show(MID_TURN);

@@ -7,12 +7,12 @@
 use std::time::Duration;
 
 use longhaul_activity_log::{Line, Situation};
+use longhaul_core::event::predicates::asks_nothing;
 use longhaul_core::event::{HookEvent, PostToolUse};
-use longhaul_core::guard::asks_nothing;
 use longhaul_inject::{Decision, Want};
 
 use crate::typing::{Typist, is_received};
-use crate::{ActivityLog, Error, Hook, Order, Receipt, agents, turn};
+use crate::{ActivityLog, Error, Hook, Order, Receipt, agents, turn_file};
 
 /// How long the hook waits for the receipt, so that the next tool call finds the bookmark in the log.
 const RECEIPT_LIMIT: Duration = Duration::from_millis(800);
@@ -61,7 +61,7 @@ pub(super) fn bookmark(hook: &Hook<PostToolUse<'static>>, log: &ActivityLog) -> 
             return Ok(());
         }
     };
-    turn::begin(&hook.home, &common.session, common.prompt_id.as_deref())?;
+    turn_file::begin(&hook.home, &common.session, common.prompt_id.as_deref())?;
     let Ok(ticket) = claim()? else { return Ok(()) };
     let by_chord = !typist.could_answer_a_dialog();
     let mut submitted = typist.submit(&decision, &|| Ok(false));

@@ -9,7 +9,7 @@ use longhaul_transcript::{Batch, Reader};
 
 use super::super::is_excluded;
 use super::head::Head;
-use super::teller::{Part, Teller};
+use super::turns_to_records::{Part, Teller};
 use super::{Source, Task};
 use crate::Error;
 use crate::transcript_file::TranscriptFile;

@@ -7,7 +7,7 @@ use longhaul_transcript::{Batch, Cursor};
 
 use super::super::new_observation;
 use super::head::Head;
-use super::teller::{Done, Part};
+use super::turns_to_records::{Done, Part};
 use super::{Imported, Task, register};
 use crate::handoff::catch_up;
 use crate::{Error, Keeper};

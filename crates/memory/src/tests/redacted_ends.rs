@@ -1,8 +1,8 @@
 use proptest::prelude::*;
 
 use crate::cap::cap;
-use crate::ends::redacted_ends;
 use crate::redact::redact;
+use crate::redacted_ends::redacted_ends;
 
 const KEY: &str = "sk-ant-api03-abcdefghijklmnopqrstuvwxyz0123456789";
 

@@ -1,6 +1,6 @@
 //! What of a text may be kept: nothing private, no secret, not too much.
 
-use longhaul_core::{Config, privacy};
+use longhaul_core::{Config, private_tags};
 use longhaul_handoff::{Action, skeleton};
 use longhaul_memory::{INPUT_CHARS, RESPONSE_CHARS, SAID_CHARS, Secrets, cap, redact, redacted_ends, strip_json};
 use longhaul_store::{Clean, Work};
@@ -25,14 +25,14 @@ impl Keeper {
 
     /// Returns what of a text may be kept.
     pub fn clean(self, text: &str) -> String {
-        self.without_secrets(privacy::strip(text))
+        self.without_secrets(private_tags::strip(text))
     }
 
     /// Returns what may be kept of a prompt or a reply, in at most [`SAID_CHARS`] characters.
     ///
     /// Prompts are compared with what a transcript brings later, so every one of them goes through here.
     pub fn capped(self, text: &str) -> String {
-        self.ends(&privacy::strip(text), SAID_CHARS)
+        self.ends(&private_tags::strip(text), SAID_CHARS)
     }
 
     /// Returns what of a text may be kept, as one line of at most `max` characters.
@@ -70,7 +70,7 @@ impl Clean for Keeper {
     }
 
     fn leaves_open(&self, text: &str) -> bool {
-        privacy::leaves_open(text)
+        private_tags::leaves_open(text)
     }
 
     fn reopened(&self, text: &str) -> String {
@@ -81,7 +81,7 @@ impl Clean for Keeper {
         match kind {
             // JSON can write a tag in other words.
             DetailKind::ToolInput => self.ends(&strip_json(text), INPUT_CHARS),
-            _ => self.ends(&privacy::strip(text), RESPONSE_CHARS),
+            _ => self.ends(&private_tags::strip(text), RESPONSE_CHARS),
         }
     }
 

@@ -1,6 +1,6 @@
 //! claude-mem's records as ours: nothing private, nothing secret, nothing too long.
 
-use longhaul_core::guard::bookmark_note;
+use longhaul_core::event::predicates::bookmark_note;
 use longhaul_core::{Config, Millis};
 use longhaul_memory::{
     Kind, NARRATIVE_CHARS, Observation, PART_CHARS, REQUEST_CHARS, Summary, TITLE_CHARS, is_skipped,

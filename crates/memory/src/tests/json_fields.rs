@@ -2,7 +2,7 @@ use proptest::prelude::*;
 use serde_json::json;
 
 use crate::cap;
-use crate::fields::Fields;
+use crate::json_fields::Fields;
 
 #[test]
 fn fields_are_found_at_the_top_only() {

@@ -2,8 +2,8 @@
 
 use longhaul_activity_log::{Pressure, Reason, Skip, Verdict, should_compact, should_deny_agents};
 use longhaul_core::Reply;
+use longhaul_core::event::predicates::{is_compaction, stopped_by_user};
 use longhaul_core::event::{HookEvent, PreToolUse, Stop, SubagentStop};
-use longhaul_core::guard::{is_compaction, stopped_by_user};
 use longhaul_inject::{Errand, Means, means};
 use longhaul_transcript::window_tokens;
 

@@ -5,8 +5,8 @@ use longhaul_memory::{MadeBy, Summary};
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior};
 
-use super::place::Place;
 use super::prompts::remember;
+use super::session_row::Place;
 use super::summaries::write;
 use super::take_in::{Desk, NewObservation, Taken};
 use crate::recall::backlog::keeps_words;

@@ -1,8 +1,8 @@
 //! Which turns are quoted, which are shown in a line, and which not at all.
 
-use crate::lines::{block_size, line};
 use crate::render::RECENT_TURNS;
-use crate::view::{Context, TurnView};
+use crate::render_input::{Context, TurnView};
+use crate::turn_text::{block_size, line};
 
 /// How many turns stay quoted, shortened, even where that leaves the oldest lines out.
 const FLOOR_TURNS: usize = 3;

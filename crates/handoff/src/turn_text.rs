@@ -5,8 +5,8 @@ use longhaul_core::clock::{date_of, time_of};
 use longhaul_core::record::defuse;
 
 use crate::middle::cut_middle;
+use crate::render_input::{Context, Said, TurnView};
 use crate::skeleton::one_line;
-use crate::view::{Context, Said, TurnView};
 
 /// The longest one-line summary that is shown.
 const SKELETON_CHARS: usize = 260;

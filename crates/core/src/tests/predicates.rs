@@ -1,4 +1,4 @@
-use crate::guard::bookmark_note;
+use crate::event::predicates::bookmark_note;
 
 #[test]
 fn only_the_marker_alone_or_with_a_note_is_a_bookmark() {

@@ -5,10 +5,10 @@ use longhaul_memory::{Kind, MadeBy, Observation, Summary};
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior};
 
+use super::import::{Last, SAME_PROMPT_MS, index_summaries};
 use super::notes::save;
-use super::past::{Last, SAME_PROMPT_MS, index_summaries};
-use super::place::Place;
 use super::prompts::remember;
+use super::session_row::Place;
 use super::summaries::write;
 use super::take_in::{Desk, NewObservation, Taken};
 use super::{Bulk, NewNote};

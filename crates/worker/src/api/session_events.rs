@@ -12,7 +12,7 @@ use serde_json::json;
 use serde_json::value::RawValue;
 
 use super::body;
-use crate::answer::{Answer, Problem, json};
+use crate::response::{Answer, Problem, json};
 use crate::routes::Shared;
 use crate::shapes;
 use crate::worker::Worker;

@@ -71,7 +71,7 @@ impl Host<'_> {
 
     /// Notes that a session is there; returns it.
     pub fn begin(&self, store: &Store, session: &SessionId, cwd: &Path) -> Result<Option<Session>, Error> {
-        // The worker's own surroundings are not the host's.
+        // The worker's own clock_and_env are not the host's.
         let env = Env { client_pid: None, project_dir: Some(cwd.to_owned()), ..self.env.clone() };
         let common = Common {
             session: session.clone(),

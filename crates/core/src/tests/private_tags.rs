@@ -1,6 +1,6 @@
 use proptest::prelude::*;
 
-use crate::privacy::{Stripper, leaves_open, may_hold_tag, strip};
+use crate::private_tags::{Stripper, leaves_open, may_hold_tag, strip};
 
 #[track_caller]
 fn check(text: &str, expected: &str) {

@@ -12,9 +12,9 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use longhaul_runtime::worker::ticket;
 
-use crate::answer::Problem;
 use crate::page::{ADMITTED, LOCKED};
 use crate::params::Params;
+use crate::response::Problem;
 use crate::routes::Shared;
 use crate::worker::Worker;
 

@@ -10,7 +10,7 @@ use longhaul_runtime::{Shell, bounded_read, running_clients, shared_file, worker
 
 use crate::client::{self, Marketplace, Plugin};
 use crate::manifest::Manifest;
-use crate::places::Places;
+use crate::paths::Places;
 use crate::{ID, PLUGIN, Result};
 
 /// What stands where `longhaul` is to be on the path.

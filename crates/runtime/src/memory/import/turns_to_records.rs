@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
-use longhaul_core::guard::bookmark_note;
+use longhaul_core::event::predicates::bookmark_note;
 use longhaul_core::{Config, Millis};
 use longhaul_memory::{
     Call, Kind, Observation, RawCall, Summary, TurnText, command_key, fix_of, is_skipped, observe, summarize,
