@@ -137,6 +137,9 @@ impl Searcher<'_> {
         if self.strict.has_required() && self.strict.takes(What::Prompt) {
             self.add_passages_with_required(&mut candidates)?;
         }
+        if let Some(file) = &self.strict.file {
+            self.add_observations_of_file(&mut candidates, file)?;
+        }
         let mut looker = Looker::new(found.terms.iter().map(|(term, rarity)| (term, *rarity)));
         if candidates.is_empty() && !found.unknown.is_empty() {
             // Only parts of words are left, which the trigrams of prompts, titles and paths have.
@@ -166,6 +169,16 @@ impl Searcher<'_> {
         let mut keys: Vec<Key> = rows.into_iter().map(Key::of_row).filter(|key| !known.contains(key)).collect();
         keys.dedup();
         candidates.extend(self.read(&keys)?);
+        Ok(())
+    }
+
+    /// Adds the observations of a file. The records with a common word are only read up to a limit, and the file may be in
+    /// none of those.
+    fn add_observations_of_file(&self, candidates: &mut Vec<Candidate>, file: &str) -> rusqlite::Result<()> {
+        let known: HashSet<Key> = candidates.iter().map(Candidate::key).collect();
+        let ids = word_search::files_like(self.connection, self.strict.project, file)?.unwrap_or_default();
+        let keys: Vec<Key> = ids.into_iter().take(MOST).map(|id| Key::new(0, What::Observation, id)).collect();
+        candidates.extend(self.read(&keys)?.into_iter().filter(|one| !known.contains(&one.key())));
         Ok(())
     }
 

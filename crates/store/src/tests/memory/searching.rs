@@ -226,3 +226,19 @@ fn a_timeline_crosses_into_the_sessions_beside_it() {
     assert_eq!(titles(What::Prompt, 1, 3, 1), ["make the Parser faster", "Edited src/parser.rs"]);
     assert_eq!(titles(What::Observation, 99, 3, 3), [""; 0]);
 }
+
+#[test]
+fn a_file_is_found_however_many_other_records_have_the_word() {
+    let mut shelf = library();
+    let ids: Vec<String> = (0..3_100).map(|n| format!("later-{n}")).collect();
+    let later: Vec<NewObservation<'_>> =
+        ids.iter().map(|id| call(id, Kind::Change, "Edited src/other.rs", 200 * DAY)).collect();
+    shelf.take("s2", &later);
+    let query = Query::parse("edited");
+    let hits = shelf
+        .store
+        .search(&SearchQuery { query: Some(&query), file: Some("parser.rs"), limit: 20, ..SearchQuery::default() })
+        .unwrap();
+    let titles: Vec<&str> = hits.iter().map(|hit| hit.title.as_str()).collect();
+    assert_eq!(titles, ["Edited src/parser.rs", "Edited src/parser.rs"]);
+}
