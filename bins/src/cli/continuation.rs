@@ -6,7 +6,7 @@ use longhaul_handoff::continuation::State;
 use longhaul_handoff::{date_of, time_of};
 use longhaul_runtime::continuation::decide_by_hand;
 use longhaul_runtime::{Home, utc_offset_seconds};
-use longhaul_store::{Chain, Step, Store};
+use longhaul_store::{Chain, ChainStep, Store};
 use serde_json::{Value, json};
 
 use super::{Exit, out};
@@ -61,8 +61,11 @@ pub(crate) fn run(env: &Env, command: Command) -> anyhow::Result<Exit> {
             let fit = |chain: &Chain| chain.plan.is_stuck() || chain.plan.waits_for_typing();
             let before = find(store, which.session.as_deref(), fit, "can be carried on")?;
             let chain = decide_by_hand(env, true, before.id)?.context("the chain is gone")?;
-            let by_hand =
-                if chain.place.is_none() { "; there is no terminal to type into: type /clear there" } else { "" };
+            let by_hand = if chain.terminal_lock.is_none() {
+                "; there is no terminal to type into: type /clear there"
+            } else {
+                ""
+            };
             out::message(&format!(
                 "Session {}: {} again{by_hand}.",
                 short_session(&chain.plan.session),
@@ -135,12 +138,12 @@ fn chain_json(chain: &Chain) -> Value {
     })
 }
 
-fn log(steps: &[Step], json: bool) -> anyhow::Result<()> {
+fn log(steps: &[ChainStep], json: bool) -> anyhow::Result<()> {
     if json {
-        let row = |step: &Step| {
+        let row = |step: &ChainStep| {
             json!({
                 "at_ms": step.at.0,
-                "chain": step.chain,
+                "chain": step.chain.0,
                 "session": step.session,
                 "round": step.round,
                 "state": step.state,

@@ -4,7 +4,7 @@ use anyhow::{Context, bail};
 use longhaul_core::{Env, SessionId, counted, short_session};
 use longhaul_handoff::{Trigger, date_of, time_of};
 use longhaul_runtime::handoff::{Handover, Project, catch_up, render_session};
-use longhaul_runtime::{Home, Keeper, utc_offset_seconds};
+use longhaul_runtime::{Home, Sanitizer, utc_offset_seconds};
 use longhaul_store::{Injection, Session, Store};
 use serde_json::json;
 
@@ -38,14 +38,14 @@ pub(crate) struct Which {
 }
 
 pub(crate) fn run(env: &Env, command: Command) -> anyhow::Result<Exit> {
-    let Some(mut store) = Home::of(env)?.existing_store()? else { bail!("nothing has been kept yet") };
+    let Some(store) = Home::of(env)?.existing_store()? else { bail!("nothing has been kept yet") };
     let (config, _) = longhaul_runtime::config(env)?;
     let here = std::env::current_dir().ok();
     let project = Project::of(env, here.as_deref());
     match command {
         Command::Show(which) => {
             let session = find(&store, &project, which.session.as_deref())?;
-            if let Err(error) = catch_up(&mut store, &session, Keeper::new(&config), env.now, u64::MAX, None) {
+            if let Err(error) = catch_up(&store, &session, Sanitizer::new(&config), env.now, u64::MAX, None) {
                 out::message(&format!("longhaul: {}", error.chain()));
             }
             let id = SessionId::new(&session.session).context("the session has no id")?;

@@ -16,7 +16,7 @@ use longhaul_core::catalog::Job;
 use longhaul_core::{Config, Env, SessionId};
 use longhaul_handoff::bridge::{Action, Glance, answer, step, step_name};
 use longhaul_handoff::continuation::{Act, Occasion, Plan, State};
-use longhaul_store::{Chain, ContextUse, Met, NewChain, StepTaker, Store};
+use longhaul_store::{Chain, ChainUpdate, ContextUse, NewChain, StepTaker, Store};
 use longhaul_tracker::turn_ended;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -161,7 +161,7 @@ impl<'a> Desk<'a> {
             }
             return Ok(Vec::new());
         }
-        let mut store = self.home.store(STORE_PATIENCE)?;
+        let store = self.home.store(STORE_PATIENCE)?;
         let plugin = self.report.plugin.as_deref().unwrap_or("longhaul");
         match event {
             BridgeEvent::Start => {
@@ -172,15 +172,15 @@ impl<'a> Desk<'a> {
         }
         match event {
             BridgeEvent::Start => self.glance(&store),
-            BridgeEvent::Turn => self.turn(&mut store),
+            BridgeEvent::Turn => self.turn(&store),
             BridgeEvent::Cleared => {
                 self.forget_errand(&store)?;
                 self.await_start(&store)?;
-                self.carry_on(&mut store)
+                self.carry_on(&store)
             }
-            BridgeEvent::End => self.end(&mut store),
-            BridgeEvent::Failed => self.failed(&mut store),
-            BridgeEvent::Overtaken => self.overtaken(&mut store),
+            BridgeEvent::End => self.end(&store),
+            BridgeEvent::Failed => self.failed(&store),
+            BridgeEvent::Overtaken => self.overtaken(&store),
             BridgeEvent::Trouble => {
                 self.note_trouble(&store)?;
                 Ok(Vec::new())
@@ -188,7 +188,7 @@ impl<'a> Desk<'a> {
         }
     }
 
-    fn turn(&self, store: &mut Store) -> Result<Vec<Action>, Error> {
+    fn turn(&self, store: &Store) -> Result<Vec<Action>, Error> {
         if let Some(context) = self.context() {
             store.record_context(&context)?;
         }
@@ -206,10 +206,10 @@ impl<'a> Desk<'a> {
     }
 
     /// Returns what the plan waits for, else what was left to be done, and the line.
-    fn carry_on(&self, store: &mut Store) -> Result<Vec<Action>, Error> {
+    fn carry_on(&self, store: &Store) -> Result<Vec<Action>, Error> {
         let mut actions = self.glance(store)?;
-        if let Some(word) = self.word(store)? {
-            actions.push(Action::Toast(word));
+        if let Some(message) = self.pending_message(store)? {
+            actions.push(Action::Toast(message));
         }
         if let Some(course) = self.course()
             && let Some(chain) = self.chain(store)?
@@ -240,7 +240,7 @@ impl<'a> Desk<'a> {
 
     /// Returns the chain that is under way in this client, whatever session it has come to.
     fn open_chain(&self, store: &Store) -> Result<Option<Chain>, Error> {
-        let here = NewChain { project_path: &self.project().path, client_pid: self.client_pid, place: None };
+        let here = NewChain { project_path: &self.project().path, client_pid: self.client_pid, terminal_lock: None };
         store.open_chain_at(&here).map_err(Error::from)
     }
 
@@ -249,7 +249,7 @@ impl<'a> Desk<'a> {
         store.take_errand(self.client_pid).map(drop).map_err(Error::from)
     }
 
-    fn end(&mut self, store: &mut Store) -> Result<Vec<Action>, Error> {
+    fn end(&mut self, store: &Store) -> Result<Vec<Action>, Error> {
         self.forget_errand(store)?;
         match self.report.reason.as_deref() {
             // Whoever has cleared, the user by hand or the module, the chain goes on.
@@ -268,7 +268,7 @@ impl<'a> Desk<'a> {
     }
 
     /// Tries a step once more that the client has refused, or gives it up.
-    fn failed(&self, store: &mut Store) -> Result<Vec<Action>, Error> {
+    fn failed(&self, store: &Store) -> Result<Vec<Action>, Error> {
         let why = self.note_trouble(store)?;
         let Some(course) = self.course() else { return Ok(Vec::new()) };
         let Some(met) = self.meet(store, &course, &Occasion::Undelivered { why: &why })? else { return Ok(Vec::new()) };
@@ -283,7 +283,7 @@ impl<'a> Desk<'a> {
     }
 
     /// Gives up a step before which the user has begun something else.
-    fn overtaken(&self, store: &mut Store) -> Result<Vec<Action>, Error> {
+    fn overtaken(&self, store: &Store) -> Result<Vec<Action>, Error> {
         if let Some(course) = self.course()
             && let Some(met) = self.meet(store, &course, &Occasion::Overtaken)?
         {
@@ -294,7 +294,7 @@ impl<'a> Desk<'a> {
     }
 
     /// Lets the chain meet what has become of the step that was to be done, if it was one.
-    fn meet(&self, store: &mut Store, course: &Course, occasion: &Occasion<'_>) -> Result<Option<Met>, Error> {
+    fn meet(&self, store: &Store, course: &Course, occasion: &Occasion<'_>) -> Result<Option<ChainUpdate>, Error> {
         let is_step = matches!(self.report.action.as_deref(), Some("clear" | "submit"));
         let Some(chain) = self.chain(store)?.filter(|chain| is_step && chain.plan.state.is_open()) else {
             return Ok(None);
@@ -342,12 +342,12 @@ impl<'a> Desk<'a> {
         Ok(is_ours.then_some(action))
     }
 
-    /// Returns what the user is yet to be told.
-    fn word(&self, store: &Store) -> Result<Option<String>, Error> {
+    /// Takes the message that no hook could show the user yet.
+    fn pending_message(&self, store: &Store) -> Result<Option<String>, Error> {
         let Some(session) = &self.session else { return Ok(None) };
-        let Some(word) = store.word_for(session.as_str(), self.client_pid, None)? else { return Ok(None) };
-        let is_ours = word.client_pid == self.client_pid && store.take_word(word.chain)?;
-        Ok(is_ours.then(|| format!("not continued: {}", word.message)))
+        let Some(pending) = store.pending_message(session.as_str(), self.client_pid, None)? else { return Ok(None) };
+        let is_ours = pending.client_pid == self.client_pid && store.take_message(pending.chain)?;
+        Ok(is_ours.then(|| format!("not continued: {}", pending.message)))
     }
 
     /// Returns the line under the prompt, unless none is wanted.
@@ -363,7 +363,7 @@ impl<'a> Desk<'a> {
             turns: shown.turns,
             records: shown.records,
             recalled: crate::shown_records::ShownRecords::load(&self.home, session).recalled.len() as u64,
-            handoff_waits: batons.iter().any(|(waiting, ..)| waiting == session.as_str()),
+            handoff_waits: batons.iter().any(|baton| baton.session == session.as_str()),
         };
         Ok(vec![Action::Status(glance.line(&parts))])
     }

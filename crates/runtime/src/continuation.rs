@@ -8,10 +8,10 @@ use std::path::Path;
 use fs2::FileExt;
 use longhaul_core::{Config, Env, Millis, config};
 use longhaul_handoff::continuation::{Act, Document, MARKER_FILE, Occasion, Outcome, Plan, Rules, Written, WrittenAs};
-use longhaul_store::Chain;
+use longhaul_store::{Chain, ChainId};
 
 pub(crate) use self::deliver::{KIND, deliver};
-use crate::{Error, Home, Keeper, files, process, project_file};
+use crate::{Error, Home, Sanitizer, files, process, project_file};
 
 /// Where the model may have written a handoff unasked.
 const PROJECT_DIR: &str = ".claude";
@@ -48,13 +48,13 @@ impl Course {
 }
 
 /// Returns the handoffs that stand in the project's files, without what is private.
-pub(crate) fn written(project: Option<&Path>, keeper: Keeper) -> Vec<Written> {
+pub(crate) fn written(project: Option<&Path>, sanitizer: Sanitizer) -> Vec<Written> {
     let Some(dir) = project.map(|dir| dir.join(PROJECT_DIR)) else { return Vec::new() };
     [(HANDOFF_FILE, WrittenAs::Handoff), (MARKER_FILE, WrittenAs::Marker)]
         .into_iter()
         .filter_map(|(name, kind)| {
             let (text, modified) = files::read_foreign(&dir.join(name))?;
-            Some(Written { kind, modified: files::since_epoch(modified)?, text: keeper.clean(&text) })
+            Some(Written { kind, modified: files::since_epoch(modified)?, text: sanitizer.clean(&text) })
         })
         .collect()
 }
@@ -73,14 +73,14 @@ pub fn start_injector(chain: &Chain) -> Result<(), Error> {
 }
 
 /// Carries on, or ends, a chain on a person's word; returns what it is now.
-pub fn decide_by_hand(env: &Env, resume: bool, id: i64) -> Result<Option<Chain>, Error> {
+pub fn decide_by_hand(env: &Env, resume: bool, id: ChainId) -> Result<Option<Chain>, Error> {
     let home = Home::of(env)?;
     let (config, _) = crate::config(env)?;
-    let mut store = home.store(crate::home::PATIENCE)?;
+    let store = home.store(crate::home::PATIENCE)?;
     let Some(chain) = store.chain(id)? else { return Ok(None) };
     let settings = settings(&config, &home, Some(Path::new(&chain.project_path)));
     // The client's module cannot be called: it comes at the end of a turn, which would end the chain.
-    let course = Course { settings, can_type: chain.place.is_some() };
+    let course = Course { settings, can_type: chain.terminal_lock.is_some() };
     let occasion = if resume { Occasion::Resumed } else { Occasion::Cancelled };
     let met = store.meet(id, env.now, |plan, remaining| course.meet(plan, &occasion, remaining, env.now))?;
     let Some(met) = met else { return Ok(None) };
@@ -98,7 +98,7 @@ pub(crate) fn keep_file(home: &Home, session: &str, handoff: &Document) -> Resul
 /// Takes the lock of whoever types for a chain, which is given back when the file is dropped.
 ///
 /// `None` while somebody has it: whoever was killed has not.
-pub(crate) fn lock(home: &Home, id: i64) -> Result<Option<File>, Error> {
+pub(crate) fn lock(home: &Home, id: ChainId) -> Result<Option<File>, Error> {
     let file = files::open_append(&home.locks().join(format!("continuation-{id}")))?;
     Ok(file.try_lock_exclusive().is_ok().then_some(file))
 }

@@ -3,6 +3,7 @@
 use std::cell::RefCell;
 use std::io::Write;
 use std::path::PathBuf;
+use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
@@ -11,10 +12,10 @@ use longhaul_core::budget::CONTEXT_CHARS;
 use longhaul_core::catalog::{self, Job};
 use longhaul_core::event::{self, EventName, HookEvent};
 use longhaul_core::{Config, Env, Reply, SessionId, reply};
-use longhaul_store::StoreError;
+use longhaul_store::{ChainId, Store, StoreError};
 
-use crate::shared_store::{SharedStore, Slot};
-use crate::{ActivityLog, Deadline, Error, ErrorLog, Home, Keeper, clock_and_env, codex, home, stdin};
+use crate::shared_store::SharedStore;
+use crate::{ActivityLog, Deadline, Error, ErrorLog, Home, Sanitizer, clock_and_env, codex, home, stdin};
 
 /// One call of one hook, as its jobs see it.
 #[derive(Debug)]
@@ -38,7 +39,7 @@ pub struct Hook<E> {
     /// The lines that this call has appended to the activity log.
     appended: RefCell<Vec<Line>>,
     /// The continuation that is to be carried on by typing.
-    pub(crate) errand: Option<i64>,
+    pub(crate) errand: Option<ChainId>,
     /// The session whose last words the model has been shown already.
     pub(crate) inherited: Option<String>,
     /// The handoff that the model has been shown already.
@@ -49,8 +50,8 @@ pub struct Hook<E> {
     is_locked_out: bool,
     /// The jobs that this bundle serves, where it is not the whole.
     only: Vec<String>,
-    /// The database, while no job uses it.
-    slot: Slot,
+    /// The database. No job that does without it opens it.
+    store: SharedStore,
     /// When it must have answered.
     pub deadline: Deadline,
     /// Where failures go.
@@ -67,7 +68,7 @@ pub enum Flow {
 }
 
 /// What is put back before a job is run again: reply, errand, who was inherited, what was handed over.
-type Progress = (Reply, Option<i64>, Option<String>, Option<String>);
+type Progress = (Reply, Option<ChainId>, Option<String>, Option<String>);
 
 /// Whether a job that has failed is run again.
 enum Retry {
@@ -186,20 +187,20 @@ impl<E: HookEvent<'static>> Hook<E> {
             has_told_of_storage: false,
             is_locked_out: false,
             only,
-            slot: Slot::default(),
+            store: SharedStore::default(),
             deadline,
             log: log.clone(),
         })
     }
 
     /// Returns the database; it waits for another process's write no longer than there is time.
-    pub(crate) fn store(&self) -> Result<SharedStore, Error> {
+    pub(crate) fn store(&self) -> Result<Rc<Store>, Error> {
         let left = self.deadline.left();
         if self.is_locked_out {
             return Err(Error::Busy);
         }
         let patience = left.saturating_sub(FOR_TMUX.min(left / 4)).max(SHORTEST_WAIT);
-        let store = SharedStore::take(&self.slot, || self.home.store(patience))?;
+        let store = self.store.get_or_open(|| self.home.store(patience))?;
         // An earlier job may have spent most of the time.
         store.set_patience(patience);
         Ok(store)
@@ -211,8 +212,8 @@ impl<E: HookEvent<'static>> Hook<E> {
     }
 
     /// Returns what decides what of a text may be kept.
-    pub(crate) fn keeper(&self) -> Keeper {
-        Keeper::new(&self.config)
+    pub(crate) fn sanitizer(&self) -> Sanitizer {
+        Sanitizer::new(&self.config)
     }
 
     /// Returns the folder of the project.
@@ -296,8 +297,8 @@ impl<E: HookEvent<'static>> Hook<E> {
     fn judge(&mut self, error: Error) -> Retry {
         let error = match error {
             Error::Store(error) => {
-                // Nobody may hold on to a file that is about to get another name.
-                drop(self.slot.borrow_mut().take());
+                // The file may be damaged, and is then renamed: no connection to it may stay open.
+                self.store.close();
                 self.home.judge(error)
             }
             error => error,

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use longhaul_activity_log::RECEIPT_MS;
 use longhaul_core::{Env, SessionId};
 use longhaul_inject::{Terminal, Want};
+use longhaul_store::ChainId;
 
 use crate::{ActivityLog, Error, ErrorLog, Home, Order, Outcome, Receipt, SessionRecord, Ticket, home, inject};
 use crate::{clock_and_env, continuation, process};
@@ -49,7 +50,7 @@ pub fn run(args: impl Iterator<Item = String>) -> ExitCode {
         && kind == continuation::KIND
         && let Ok(chain) = chain.parse()
     {
-        return match continuation::deliver(&env, &log, chain) {
+        return match continuation::deliver(&env, &log, ChainId(chain)) {
             Ok(()) => ExitCode::SUCCESS,
             Err(error) => {
                 log.write(&format!("session {session}: {}", error.chain()));

@@ -25,7 +25,6 @@ mod model;
 mod private_turns;
 mod process;
 pub mod project_file;
-mod sanitizer;
 mod session_file;
 mod session_snapshot;
 pub mod shared_file;
@@ -48,6 +47,8 @@ pub mod worker;
 
 pub use crate::activity::{ActivityLog, Ticket};
 pub use crate::client::records as running_clients;
+pub use longhaul_store::Sanitizer;
+
 pub use crate::clock_and_env::{env, midnight, utc_offset_seconds};
 pub use crate::deadline::Deadline;
 pub use crate::error_log::ErrorLog;
@@ -56,7 +57,6 @@ pub use crate::home::{Home, config, config_text};
 pub use crate::hook::{Flow, Hook, JobFn};
 pub use crate::model::{ModelAccess, ModelStatus, model_budget, model_dir, model_status, today};
 pub use crate::process::{run as run_program, run_in as run_program_in};
-pub use crate::sanitizer::Keeper;
 pub use crate::session_file::SessionRecord;
 pub use crate::session_snapshot::{Observation, Observed, Observer, Transcript, agent_json};
 pub use crate::shell::{Shell, is_executable};

@@ -34,7 +34,7 @@ pub(crate) use self::spool::Spool;
 use crate::handoff::Project;
 use crate::model::is_model_dir;
 use crate::private_turns::PrivateTurns;
-use crate::{Deadline, Error, Home, Keeper};
+use crate::{Deadline, Error, Home, Sanitizer};
 
 /// What stands for the tool where the spool keeps a prompt.
 const PROMPT: &str = "prompt:";
@@ -46,8 +46,8 @@ const SUMMED_UP: usize = 40;
 const TIME_NEEDED: std::time::Duration = std::time::Duration::from_millis(100);
 
 /// Returns a prompt as it is remembered; `None` where nothing of it may be.
-pub(crate) fn clean_prompt(prompt: &str, keeper: Keeper) -> Option<String> {
-    let prompt = keeper.capped(prompt);
+pub(crate) fn clean_prompt(prompt: &str, sanitizer: Sanitizer) -> Option<String> {
+    let prompt = sanitizer.capped(prompt);
     let prompt = prompt.trim();
     (!prompt.is_empty()).then(|| prompt.to_owned())
 }
@@ -74,7 +74,7 @@ pub fn is_excluded(memory: &config::Memory, env: &Env, project: &Path) -> bool {
 /// Takes in everything that hooks have noted and nobody has taken in yet: before anything is looked for.
 ///
 /// Returns what went wrong; one spool that cannot be read keeps no other from being taken in.
-pub fn take_in_all(store: &mut Store, home: &Home, env: &Env, deadline: Option<Deadline>) -> Vec<Error> {
+pub fn take_in_all(store: &Store, home: &Home, env: &Env, deadline: Option<Deadline>) -> Vec<Error> {
     let mut problems = Vec::new();
     for session in Spool::sessions(home) {
         if deadline.is_some_and(|deadline| deadline.left().is_zero()) {
@@ -96,7 +96,7 @@ pub fn is_private_now(env: &Env, home: &Home) -> bool {
 /// One transaction for every few megabytes; the place reached is stored with them, so that nothing is lost or doubled
 /// whenever it ends.
 pub(crate) fn take_in(
-    store: &mut Store,
+    store: &Store,
     home: &Home,
     session: &SessionId,
     env: &Env,
@@ -121,7 +121,7 @@ pub(crate) fn take_in(
 }
 
 /// Takes in everything, and leaves no spool behind: what is forgotten must not lie there either.
-pub fn empty_spools(store: &mut Store, home: &Home, env: &Env) -> Result<(), Error> {
+pub fn empty_spools(store: &Store, home: &Home, env: &Env) -> Result<(), Error> {
     if let Some(problem) = take_in_all(store, home, env, None).into_iter().next() {
         return Err(problem);
     }
@@ -132,11 +132,11 @@ pub fn empty_spools(store: &mut Store, home: &Home, env: &Env) -> Result<(), Err
     Ok(())
 }
 
-fn empty(store: &mut Store, spool: &Spool, session: &SessionId, position: u64) -> Result<bool, Error> {
+fn empty(store: &Store, spool: &Spool, session: &SessionId, position: u64) -> Result<bool, Error> {
     spool.empty(position, || Ok(store.reset_spool(session.as_str(), position)?))
 }
 
-fn store_notes(store: &mut Store, session: &SessionId, notes: &Notes, from: u64) -> Result<bool, Error> {
+fn store_notes(store: &Store, session: &SessionId, notes: &Notes, from: u64) -> Result<bool, Error> {
     let calls = &notes.calls;
     let root = match (store.session(session.as_str())?, calls.first()) {
         (Some(known), _) => known.project_path,
@@ -154,7 +154,7 @@ fn store_notes(store: &mut Store, session: &SessionId, notes: &Notes, from: u64)
 
 /// Stores what is remembered of calls, each once however often it is told of; returns whether anything was new.
 pub(crate) fn store_calls(
-    store: &mut Store,
+    store: &Store,
     session: &SessionId,
     calls: &[&Call],
     root: &str,
@@ -216,7 +216,7 @@ fn register(store: &Store, session: &SessionId, call: &Call) -> Result<String, E
 }
 
 /// Sums up, by rule, what a session has come to, where there is anything new to say.
-pub(crate) fn sum_up(store: &mut Store, session: &Session, now: Millis) -> Result<(), Error> {
+pub(crate) fn sum_up(store: &Store, session: &Session, now: Millis) -> Result<(), Error> {
     let summary = summary_of(store, &session.session)?;
     if summary != Summary::default() {
         store.write_summary(&session.session, i64::from(session.prompts), &summary, MadeBy::Rule, now)?;
@@ -269,14 +269,14 @@ mod tests {
         let home = Home::of(&env).unwrap();
         let session = SessionId::new("s").unwrap();
         let spool = Spool::of(&home, &session);
-        let mut store = home.store(Duration::from_secs(1)).unwrap();
+        let store = home.store(Duration::from_secs(1)).unwrap();
         spool.append(&call("a")).unwrap();
         let slow = spool.read(0).unwrap();
-        assert!(take_in(&mut store, &home, &session, &env, None).unwrap());
-        assert!(empty(&mut store, &spool, &session, slow.position).unwrap());
+        assert!(take_in(&store, &home, &session, &env, None).unwrap());
+        assert!(empty(&store, &spool, &session, slow.position).unwrap());
         spool.append(&call("b")).unwrap();
-        assert!(!store_notes(&mut store, &session, &slow, 0).unwrap());
-        assert!(take_in(&mut store, &home, &session, &env, None).unwrap());
+        assert!(!store_notes(&store, &session, &slow, 0).unwrap());
+        assert!(take_in(&store, &home, &session, &env, None).unwrap());
         assert!(store.knows_call("b").unwrap());
     }
 }

@@ -1,51 +1,56 @@
-//! One connection for all jobs of a hook: opening it is most of what a small statement costs.
+//! The database of a hook: opened when the first job needs it, once, and shared by the jobs after it.
+//!
+//! Opening it is most of what a small statement costs, and most calls of most hooks need it never.
 
-use std::cell::RefCell;
-use std::ops::{Deref, DerefMut};
 use std::rc::Rc;
 
 use longhaul_store::Store;
+use once_cell::unsync::OnceCell;
 
-/// Where the connection rests while no job uses it.
-pub(crate) type Slot = Rc<RefCell<Option<Store>>>;
+use crate::Error;
 
-/// A connection in use; it goes back to where it came from.
-#[derive(Debug)]
-pub(crate) struct SharedStore {
-    store: Option<Store>,
-    slot: Slot,
-}
+/// A database that is opened at its first use.
+#[derive(Debug, Default)]
+pub(crate) struct SharedStore(OnceCell<Rc<Store>>);
 
 impl SharedStore {
-    /// Takes the connection that rests in `slot`, or the one that `open` makes.
-    pub(crate) fn take<E>(slot: &Slot, open: impl FnOnce() -> Result<Store, E>) -> Result<Self, E> {
-        let resting = slot.borrow_mut().take();
-        let store = resting.map_or_else(open, Ok)?;
-        Ok(Self { store: Some(store), slot: Rc::clone(slot) })
+    /// Returns the database, which `open` opens if it is not open yet. After an error, the next call tries again.
+    pub(crate) fn get_or_open(&self, open: impl FnOnce() -> Result<Store, Error>) -> Result<Rc<Store>, Error> {
+        self.0.get_or_try_init(|| open().map(Rc::new)).map(Rc::clone)
     }
 
-    /// Uses a connection that nobody else wants.
-    pub(crate) fn own(store: Store) -> Self {
-        Self { store: Some(store), slot: Slot::default() }
-    }
-}
-
-impl Deref for SharedStore {
-    type Target = Store;
-
-    fn deref(&self) -> &Store {
-        self.store.as_ref().expect("a connection in use is there until it is dropped")
+    /// Closes the database, as soon as no job holds it any more. The next call of [`SharedStore::get_or_open`] opens it
+    /// again: the file may be another one then.
+    pub(crate) fn close(&mut self) {
+        self.0.take();
     }
 }
 
-impl DerefMut for SharedStore {
-    fn deref_mut(&mut self) -> &mut Store {
-        self.store.as_mut().expect("a connection in use is there until it is dropped")
-    }
-}
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+    use std::time::Duration;
 
-impl Drop for SharedStore {
-    fn drop(&mut self) {
-        *self.slot.borrow_mut() = self.store.take();
+    use longhaul_store::Store;
+
+    use super::SharedStore;
+    use crate::Error;
+
+    #[test]
+    fn the_database_is_opened_once_and_again_after_it_was_closed() {
+        let folder = tempfile::TempDir::new().unwrap();
+        let (mut shared, opened) = (SharedStore::default(), Cell::new(0));
+        let open = || {
+            opened.set(opened.get() + 1);
+            Store::open(&folder.path().join("longhaul.db"), Duration::from_secs(5)).map_err(Error::from)
+        };
+        assert!(matches!(shared.get_or_open(|| Err(Error::Busy)), Err(Error::Busy)));
+        let first = shared.get_or_open(open).unwrap();
+        assert!(std::rc::Rc::ptr_eq(&first, &shared.get_or_open(open).unwrap()));
+        assert_eq!(opened.get(), 1);
+        drop(first);
+        shared.close();
+        shared.get_or_open(open).unwrap();
+        assert_eq!(opened.get(), 2);
     }
 }

@@ -4,16 +4,16 @@ mod options_cache;
 mod refresh;
 
 use std::path::Path;
+use std::rc::Rc;
 
 use longhaul_activity_log::Line;
 use longhaul_core::event::Common;
 use longhaul_core::{Env, Millis, SessionId, Status};
 use longhaul_inject::Terminal;
-use longhaul_store::{Bridge, Change, Sighting};
+use longhaul_store::{Bridge, Change, Sighting, Store};
 use longhaul_tracker::{Agent, Options, Pane, Script, Trigger, plain, render, transition};
 
 use crate::home::PATIENCE;
-use crate::shared_store::SharedStore;
 use crate::tmux::Server;
 use crate::{ActivityLog, Deadline, Error, Home, files, git, process};
 
@@ -31,23 +31,18 @@ pub(crate) enum Told {
 pub struct Tracker<'a> {
     env: &'a Env,
     home: &'a Home,
-    store: SharedStore,
+    store: Rc<Store>,
     server: Option<Server>,
 }
 
 impl<'a> Tracker<'a> {
     /// Opens the database, for a command.
     pub fn open(env: &'a Env, home: &'a Home) -> Result<Self, Error> {
-        Ok(Self {
-            env,
-            home,
-            store: SharedStore::own(home.store(PATIENCE)?),
-            server: Server::of(env).map(Server::patient),
-        })
+        Ok(Self { env, home, store: Rc::new(home.store(PATIENCE)?), server: Server::of(env).map(Server::patient) })
     }
 
     /// Uses a database that is open, in a hook that must be done by `deadline`.
-    pub(crate) fn with(env: &'a Env, home: &'a Home, store: SharedStore, deadline: Deadline) -> Self {
+    pub(crate) fn with(env: &'a Env, home: &'a Home, store: Rc<Store>, deadline: Deadline) -> Self {
         let server = Server::of(env).map(|server| Server { deadline: Some(deadline), ..server });
         Self { env, home, store, server }
     }

@@ -7,7 +7,7 @@ mod upkeep;
 use longhaul_core::{Millis, Status};
 use longhaul_tracker::{Agent, Pane, Transition};
 use rusqlite::types::Type;
-use rusqlite::{OptionalExtension, Row, TransactionBehavior, named_params};
+use rusqlite::{Connection, OptionalExtension, Row, named_params};
 
 use crate::{Store, StoreError, cannot};
 
@@ -62,85 +62,54 @@ const CHANGED: &str =
     "RETURNING previous, status, session_id, project_name, prompt_summary, tmux_socket, tmux_pane, reason";
 
 impl Store {
-    /// Adds a session that begins, or brings what is known of it up to date without touching its status.
+    /// Adds a session that begins, or updates where a known one runs without touching its status.
     ///
-    /// Whatever else was in its pane is gone: `/clear` changes the session in the same pane. Returns whether a row was
+    /// Any other session in its pane is removed: `/clear` changes the session in the same pane. Returns whether a row was
     /// added or removed.
-    pub fn add_agent(&mut self, seen: &Sighting<'_>, status: Status, reason: Option<&str>) -> Result<bool, StoreError> {
-        let failed = cannot("add the session");
-        let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(&failed)?;
-        let evicted = evict(&transaction, seen).map_err(&failed)?;
-        let added = insert(&transaction, seen, status, reason).map_err(&failed)?;
-        if added == 0 {
-            place(&transaction, seen).map_err(&failed)?;
-        }
-        transaction.commit().map_err(failed)?;
-        Ok(added + evicted > 0)
+    pub fn add_agent(&self, seen: &Sighting<'_>, status: Status, reason: Option<&str>) -> Result<bool, StoreError> {
+        self.write("add the session", |tx| {
+            let evicted = evict(tx, seen)?;
+            let added = NewRow { seen, status, reason, summary: None }.insert(tx, "DO NOTHING")?.is_some();
+            if !added {
+                update_place(tx, seen)?;
+            }
+            Ok(added || evicted > 0)
+        })
     }
 
-    /// Adds a session that was found running, unless a hook has told of one in its pane meanwhile.
-    pub fn add_found_agent(
-        &mut self,
-        seen: &Sighting<'_>,
-        status: Status,
-        reason: Option<&str>,
-    ) -> Result<(), StoreError> {
-        let failed = cannot("add the session that was found");
-        let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(&failed)?;
-        let taken = "SELECT count(*) FROM agents WHERE tmux_socket = ?1 AND tmux_pane = ?2";
-        let taken: u32 = match seen.pane {
-            Some(pane) => transaction.query_row(taken, (&pane.socket, &pane.id), |row| row.get(0)).map_err(&failed)?,
-            None => 0,
-        };
-        if taken == 0 {
-            insert(&transaction, seen, status, reason).map_err(&failed)?;
-        }
-        transaction.commit().map_err(failed)
+    /// Adds a session that was found running, unless a hook has recorded one in its pane meanwhile.
+    pub fn add_found_agent(&self, seen: &Sighting<'_>, status: Status, reason: Option<&str>) -> Result<(), StoreError> {
+        self.write("add the session that was found", |tx| {
+            let sql = "SELECT 1 FROM agents WHERE tmux_socket = ?1 AND tmux_pane = ?2";
+            let is_taken = match seen.pane {
+                Some(pane) => tx.prepare(sql)?.exists((&pane.socket, &pane.id))?,
+                None => false,
+            };
+            if !is_taken {
+                NewRow { seen, status, reason, summary: None }.insert(tx, "DO NOTHING")?;
+            }
+            Ok(())
+        })
     }
 
-    /// Notes a prompt: the session works, whatever it did before, and exists from now on.
+    /// Records a prompt: the session is working, whatever its status was, and is added if it is not known.
     ///
-    /// `summary` is `None` where no person wrote it. Returns the change, if the status was another.
-    pub fn note_prompt(&mut self, seen: &Sighting<'_>, summary: Option<&str>) -> Result<Option<Change>, StoreError> {
-        let failed = cannot("note the prompt");
-        let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(&failed)?;
-        evict(&transaction, seen).map_err(&failed)?;
-        let change = transaction
-            .query_row(
-                &format!(
-                    "INSERT INTO agents (session_id, status, cwd, project_name, git_branch, agent_type, tmux_socket, tmux_pane,
-                                         tmux_target, agent_client, pid, prompt_summary, started_at, updated_at, touched_ms)
-                     VALUES (:session, 'working', :cwd, :project, :branch, :agent_type, :socket, :pane, :target, :client,
-                             :pid, :summary, :now, :now, :ms)
-                     ON CONFLICT (session_id) DO UPDATE SET
-                         previous = status, status = 'working', reason = NULL, stopped = 0, failed = 0,
-                         asked_by = NULL, task_count = 0,
-                         prompt_summary = coalesce(:summary, prompt_summary),
-                         cwd = coalesce(:cwd, cwd), project_name = :project, git_branch = :branch,
-                         updated_at = iif(status = 'working', updated_at, :now), touched_ms = :ms
-                     {CHANGED}"
-                ),
-                named_params! {
-                    ":session": seen.session,
-                    ":cwd": seen.cwd,
-                    ":project": seen.project,
-                    ":branch": seen.branch,
-                    ":agent_type": seen.agent_type,
-                    ":socket": seen.pane.map(|pane| &pane.socket),
-                    ":pane": seen.pane.map(|pane| &pane.id),
-                    ":target": seen.target,
-                    ":client": seen.client,
-                    ":pid": seen.pid,
-                    ":summary": summary,
-                    ":now": seconds(seen.at),
-                    ":ms": seen.at.0 as i64,
-                },
-                change,
-            )
-            .map_err(&failed)?;
-        place(&transaction, seen).map_err(&failed)?;
-        transaction.commit().map_err(failed)?;
-        Ok((change.from != Some(Status::Working)).then_some(change))
+    /// `summary` is `None` if no person wrote the prompt. Returns the change, if the status was another.
+    pub fn note_prompt(&self, seen: &Sighting<'_>, summary: Option<&str>) -> Result<Option<Change>, StoreError> {
+        self.write("record the prompt", |tx| {
+            evict(tx, seen)?;
+            let change = NewRow { seen, status: Status::Working, reason: None, summary }.insert(
+                tx,
+                "DO UPDATE SET
+                     previous = status, status = :status, reason = :reason, stopped = 0, failed = 0,
+                     asked_by = NULL, task_count = 0,
+                     prompt_summary = coalesce(:summary, prompt_summary),
+                     cwd = coalesce(:cwd, cwd), project_name = :project, git_branch = :branch,
+                     updated_at = iif(status = :status, updated_at, :now), touched_ms = :ms",
+            )?;
+            update_place(tx, seen)?;
+            Ok(change.filter(|change| change.from != Some(change.to)))
+        })
     }
 
     /// Changes a session's status if the transition's guard holds; returns the change, if there was one.
@@ -244,7 +213,7 @@ impl Store {
 
     /// Notes that a session asks for permission, and changes its status if the transition's guard holds.
     pub fn ask_permission(
-        &mut self,
+        &self,
         session: &str,
         transition: &Transition,
         asked_by: Option<&str>,
@@ -252,7 +221,7 @@ impl Store {
         at: Millis,
     ) -> Result<Option<Change>, StoreError> {
         // Both in one: a commit is what costs.
-        self.immediately(|store| {
+        self.transaction("note the question for permission", |store| {
             let sql = "UPDATE agents SET permission_at = ?2, asked_by = ?3 WHERE session_id = ?1";
             store.update(sql, (session, seconds(at), asked_by))?;
             store.change_status(session, transition, Some(reason), at)
@@ -260,40 +229,55 @@ impl Store {
     }
 }
 
-/// Adds a row, if there is none of that session; returns how many were added.
-fn insert(
-    connection: &rusqlite::Connection,
-    seen: &Sighting<'_>,
+/// A row of `agents`, to be added.
+struct NewRow<'a> {
+    seen: &'a Sighting<'a>,
     status: Status,
-    reason: Option<&str>,
-) -> rusqlite::Result<usize> {
-    connection.execute(
-        "INSERT INTO agents (session_id, status, reason, cwd, project_name, git_branch, agent_type, tmux_socket,
-                                     tmux_pane, tmux_target, agent_client, pid, started_at, updated_at, touched_ms)
-                 VALUES (:session, :status, :reason, :cwd, :project, :branch, :agent_type, :socket, :pane, :target,
-                         :client, :pid, :now, :now, :ms)
-                 ON CONFLICT (session_id) DO NOTHING",
-        named_params! {
-            ":session": seen.session,
-            ":status": status.as_str(),
-            ":reason": reason,
-            ":cwd": seen.cwd,
-            ":project": seen.project,
-            ":branch": seen.branch,
-            ":agent_type": seen.agent_type,
-            ":socket": seen.pane.map(|pane| &pane.socket),
-            ":pane": seen.pane.map(|pane| &pane.id),
-            ":target": seen.target,
-            ":client": seen.client,
-            ":pid": seen.pid,
-            ":now": seconds(seen.at),
-            ":ms": seen.at.0 as i64,
-        },
-    )
+    reason: Option<&'a str>,
+    summary: Option<&'a str>,
 }
 
-/// Removes what else is said to be in the pane.
-fn evict(connection: &rusqlite::Connection, seen: &Sighting<'_>) -> rusqlite::Result<usize> {
+impl NewRow<'_> {
+    /// Adds the row; `on_conflict` is what is done if the session has one. Returns the row that was added or changed.
+    fn insert(&self, connection: &Connection, on_conflict: &str) -> rusqlite::Result<Option<Change>> {
+        let Sighting { session, cwd, project, branch, agent_type, pane, target, client, pid, at } = self.seen;
+        let sql = format!(
+            "INSERT INTO agents (session_id, status, reason, cwd, project_name, git_branch, agent_type, tmux_socket,
+                                 tmux_pane, tmux_target, agent_client, pid, prompt_summary, started_at, updated_at,
+                                 touched_ms)
+             VALUES (:session, :status, :reason, :cwd, :project, :branch, :agent_type, :socket, :pane, :target,
+                     :client, :pid, :summary, :now, :now, :ms)
+             ON CONFLICT (session_id) {on_conflict}
+             {CHANGED}"
+        );
+        connection
+            .query_row(
+                &sql,
+                named_params! {
+                    ":session": session,
+                    ":status": self.status.as_str(),
+                    ":reason": self.reason,
+                    ":cwd": cwd,
+                    ":project": project,
+                    ":branch": branch,
+                    ":agent_type": agent_type,
+                    ":socket": pane.map(|pane| &pane.socket),
+                    ":pane": pane.map(|pane| &pane.id),
+                    ":target": target,
+                    ":client": client,
+                    ":pid": pid,
+                    ":summary": self.summary,
+                    ":now": seconds(*at),
+                    ":ms": at.0 as i64,
+                },
+                change,
+            )
+            .optional()
+    }
+}
+
+/// Removes the other sessions that are recorded in the pane; returns how many.
+fn evict(connection: &Connection, seen: &Sighting<'_>) -> rusqlite::Result<usize> {
     let Some(pane) = seen.pane else { return Ok(0) };
     connection.execute(
         "DELETE FROM agents WHERE tmux_socket = ?1 AND tmux_pane = ?2 AND session_id <> ?3",
@@ -301,8 +285,8 @@ fn evict(connection: &rusqlite::Connection, seen: &Sighting<'_>) -> rusqlite::Re
     )
 }
 
-/// Brings up to date where a session runs.
-fn place(connection: &rusqlite::Connection, seen: &Sighting<'_>) -> rusqlite::Result<()> {
+/// Updates the pane and the process in which a session runs.
+fn update_place(connection: &Connection, seen: &Sighting<'_>) -> rusqlite::Result<()> {
     connection
         .execute(
             "UPDATE agents SET tmux_socket = coalesce(?2, tmux_socket), tmux_pane = coalesce(?3, tmux_pane),

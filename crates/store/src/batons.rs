@@ -1,26 +1,28 @@
-//! Batons, merges, and the log of what was handed over.
+//! Batons, merges, and the log of handoffs.
 
 use longhaul_core::Millis;
-use rusqlite::TransactionBehavior;
 
-use crate::{Store, StoreError, cannot};
+use rusqlite::Row;
+
+use crate::row_ids::Time;
+use crate::{Store, StoreError, cannot, limit, newest_last};
 
 /// A line of the handoff log, to be written.
 #[derive(Debug, Clone, Default)]
 pub struct NewInjection<'a> {
     /// The session that was to inherit.
     pub session: &'a str,
-    /// What happened: `injected`, `merged`, `refused`, `discarded`.
+    /// What happened: `injected`, `merged`, `refused` or `discarded`.
     pub event: &'a str,
     /// The session that was, or was not, inherited.
     pub predecessor: Option<&'a str>,
-    /// Why not, or by what.
+    /// Why it was refused, or by what the handoff came.
     pub reason: Option<&'a str>,
     /// How many turns were shown.
     pub turns: usize,
     /// How many characters that took.
     pub chars: usize,
-    /// Tokens that the whole transcript would have cost beyond that.
+    /// Tokens that the whole transcript would have taken beyond that.
     pub tokens_saved: u64,
 }
 
@@ -33,23 +35,36 @@ pub struct Injection {
     pub event: String,
     /// The session that was, or was not, inherited.
     pub predecessor: Option<String>,
-    /// Why not, or by what.
+    /// Why it was refused, or by what the handoff came.
     pub reason: Option<String>,
     /// How many turns were shown.
     pub turns: u64,
     /// How many characters that took.
     pub chars: u64,
-    /// Tokens that the whole transcript would have cost beyond that.
+    /// Tokens that the whole transcript would have taken beyond that.
     pub tokens_saved: u64,
-    /// When.
+    /// When it happened.
     pub at: Millis,
 }
 
-/// A stored baton: session, client, trigger, time.
-pub type StoredBaton = (String, u32, String, Millis);
+/// A stored baton.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StoredBaton {
+    /// The session that it offers for a handoff.
+    pub session: String,
+    /// The client's process, 0 if unknown.
+    pub client_pid: u32,
+    /// What wrote it, by its stored name.
+    pub trigger: String,
+    /// When it was written.
+    pub at: Millis,
+}
 
 impl Store {
-    /// Writes a baton; the last one of a project and client wins. That a session ended says less than why it did.
+    /// Writes a baton; the last one of a project and client wins.
+    ///
+    /// `session_end` does not replace the trigger of a baton that names the same session: the earlier trigger says why the
+    /// session ended.
     pub fn write_baton(
         &self,
         project_path: &str,
@@ -66,7 +81,7 @@ impl Store {
                      trigger = iif(session_id = excluded.session_id AND excluded.trigger = 'session_end',
                                    trigger, excluded.trigger),
                      session_id = excluded.session_id, created_at = excluded.created_at",
-                (project_path, client_pid, session, trigger, at.0 as i64),
+                (project_path, client_pid, session, trigger, Time(at)),
             )
             .map(drop)
             .map_err(cannot("write the baton"))
@@ -81,7 +96,12 @@ impl Store {
             .map_err(&failed)?;
         let rows = statement
             .query_map([project_path], |row| {
-                Ok((row.get(0)?, row.get(1)?, row.get(2)?, Millis(row.get::<_, i64>(3)?.unsigned_abs())))
+                Ok(StoredBaton {
+                    session: row.get("session_id")?,
+                    client_pid: row.get("client_pid")?,
+                    trigger: row.get("trigger")?,
+                    at: row.get::<_, Time>("created_at")?.into(),
+                })
             })
             .map_err(&failed)?;
         rows.collect::<Result<_, _>>().map_err(failed)
@@ -99,43 +119,36 @@ impl Store {
         self.connection.execute(sql, (project_path, client_pid)).map(drop).map_err(cannot("drop the baton"))
     }
 
-    /// Notes whom a session would inherit, until its first prompt.
+    /// Records which session another one would inherit, until its first prompt.
     pub fn set_heir(&self, heir: &str, predecessor: Option<&str>) -> Result<(), StoreError> {
         let sql = "UPDATE sessions SET inherits = ?2 WHERE session_id = ?1";
-        self.connection.execute(sql, (heir, predecessor)).map(drop).map_err(cannot("note the predecessor"))
+        self.connection.execute(sql, (heir, predecessor)).map(drop).map_err(cannot("record the predecessor"))
     }
 
-    /// Gives all turns of `predecessor` to `heir`, and drops the batons that name it; in one transaction.
+    /// Gives all turns of `predecessor` to `heir` and removes the batons that name the predecessor, in one transaction.
     ///
-    /// Returns whether it was still to be had: of two that ask at the same moment, one gets it.
-    pub fn merge(&mut self, predecessor: &str, heir: &str) -> Result<bool, StoreError> {
-        let failed = cannot("merge the sessions");
-        let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(&failed)?;
-        let merged = transaction
-            .execute(
-                "UPDATE sessions SET merged_into = ?2 WHERE session_id = ?1 AND merged_into IS NULL",
-                (predecessor, heir),
-            )
-            .map_err(&failed)?;
-        if merged > 0 {
-            for table in ["turns", "bodies", "skeletons", "details"] {
-                let sql = format!("UPDATE OR IGNORE {table} SET session_id = ?2 WHERE session_id = ?1");
-                transaction.execute(&sql, (predecessor, heir)).map_err(&failed)?;
+    /// Returns whether the predecessor was still free: if two sessions ask at the same moment, one of them gets it.
+    pub fn merge(&self, predecessor: &str, heir: &str) -> Result<bool, StoreError> {
+        self.write("merge the sessions", |tx| {
+            let sql = "UPDATE sessions SET merged_into = ?2 WHERE session_id = ?1 AND merged_into IS NULL";
+            let is_merged = tx.execute(sql, (predecessor, heir))? > 0;
+            if is_merged {
+                for table in ["turns", "bodies", "skeletons", "details"] {
+                    let sql = format!("UPDATE OR IGNORE {table} SET session_id = ?2 WHERE session_id = ?1");
+                    tx.execute(&sql, (predecessor, heir))?;
+                }
             }
-        }
-        // Also the one that was left to this client, whomever on the way here it names.
-        transaction
-            .execute(
+            // The baton that was left to this client goes too, whichever session of the chain it names.
+            tx.execute(
                 "DELETE FROM handoff_batons
                  WHERE session_id = ?1
                     OR (session_id <> ?2 AND (project_path, client_pid) IN
                         (SELECT project_path, client_pid FROM sessions WHERE session_id = ?2 AND client_pid <> 0))",
                 (predecessor, heir),
-            )
-            .map_err(&failed)?;
-        transaction.execute("UPDATE sessions SET inherits = NULL WHERE session_id = ?1", [heir]).map_err(&failed)?;
-        transaction.commit().map_err(failed)?;
-        Ok(merged > 0)
+            )?;
+            tx.execute("UPDATE sessions SET inherits = NULL WHERE session_id = ?1", [heir])?;
+            Ok(is_merged)
+        })
     }
 
     /// Writes a line of the handoff log.
@@ -153,40 +166,30 @@ impl Store {
                     new.turns as i64,
                     new.chars as i64,
                     new.tokens_saved as i64,
-                    at.0 as i64,
+                    Time(at),
                 ),
             )
             .map(drop)
             .map_err(cannot("write the handoff log"))
     }
 
-    /// Returns the newest lines of the handoff log, the oldest of them first.
+    /// Returns the newest lines of the handoff log, at most `most`, the oldest of them first.
     pub fn injections(&self, most: usize) -> Result<Vec<Injection>, StoreError> {
-        let failed = cannot("read the handoff log");
-        let mut statement = self
-            .connection
-            .prepare(
-                "SELECT session_id, event_type, predecessor, reason, turns_injected, chars, tokens_saved, created_at
-                 FROM injection_log ORDER BY id DESC LIMIT ?1",
-            )
-            .map_err(&failed)?;
-        let rows = statement
-            .query_map([most as i64], |row| {
-                let unsigned = |column: usize| row.get::<_, i64>(column).map(i64::unsigned_abs);
-                Ok(Injection {
-                    session: row.get(0)?,
-                    event: row.get(1)?,
-                    predecessor: row.get(2)?,
-                    reason: row.get(3)?,
-                    turns: unsigned(4)?,
-                    chars: unsigned(5)?,
-                    tokens_saved: unsigned(6)?,
-                    at: Millis(unsigned(7)?),
-                })
-            })
-            .map_err(&failed)?;
-        let mut lines: Vec<Injection> = rows.collect::<Result<_, _>>().map_err(failed)?;
-        lines.reverse();
-        Ok(lines)
+        let sql = format!("SELECT * FROM injection_log ORDER BY id DESC {}", limit(most));
+        newest_last(&self.connection, &sql, [], read_injection).map_err(cannot("read the handoff log"))
     }
+}
+
+fn read_injection(row: &Row<'_>) -> rusqlite::Result<Injection> {
+    let unsigned = |column: &str| row.get::<_, i64>(column).map(i64::unsigned_abs);
+    Ok(Injection {
+        session: row.get("session_id")?,
+        event: row.get("event_type")?,
+        predecessor: row.get("predecessor")?,
+        reason: row.get("reason")?,
+        turns: unsigned("turns_injected")?,
+        chars: unsigned("chars")?,
+        tokens_saved: unsigned("tokens_saved")?,
+        at: row.get::<_, Time>("created_at")?.into(),
+    })
 }

@@ -1,32 +1,33 @@
-//! Clients that run our module, and what they are to do.
+//! Clients that run the bridge module, and the errands that are left for it.
 
 use longhaul_core::Millis;
 use rusqlite::{Connection, OptionalExtension, Row};
 
+use crate::row_ids::{ChainId, Time};
 use crate::{Store, StoreError, cannot};
 
-/// A client that runs our module.
+/// A client that runs the bridge module.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Bridge {
     /// The client's process.
     pub client_pid: u32,
-    /// The plugin that brought the module.
+    /// The plugin that the module belongs to.
     pub plugin: String,
-    /// What it could not do last.
+    /// The last error of the module, if its last action failed.
     pub trouble: Option<String>,
 }
 
-/// Who is at a step of a chain.
+/// Who takes a step of a chain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StepTaker {
-    /// The client's module.
+    /// The bridge module in the client.
     Bridge,
-    /// Whoever types.
+    /// A process that types into the terminal.
     Typist,
 }
 
 impl StepTaker {
-    fn of(self, step: &str) -> String {
+    fn stored(self, step: &str) -> String {
         let name = match self {
             Self::Bridge => "bridge",
             Self::Typist => "typist",
@@ -35,7 +36,7 @@ impl StepTaker {
     }
 }
 
-/// What a session was shown when it began.
+/// How much a session was shown when it began.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Shown {
     /// Turns of the session before.
@@ -45,53 +46,53 @@ pub struct Shown {
 }
 
 impl Store {
-    /// Notes that a client's module was heard of.
+    /// Records that the module of a client has called.
     pub fn hear_bridge(&self, client_pid: u32, plugin: &str, at: Millis) -> Result<(), StoreError> {
         let sql = "INSERT INTO bridges (client_pid, plugin, heard_ms) VALUES (?1, ?2, ?3)
                    ON CONFLICT DO UPDATE SET plugin = excluded.plugin, heard_ms = max(heard_ms, excluded.heard_ms)";
-        self.connection.execute(sql, (client_pid, plugin, at.0 as i64)).map(drop).map_err(cannot("note the bridge"))
+        self.connection.execute(sql, (client_pid, plugin, Time(at))).map(drop).map_err(cannot("record the bridge"))
     }
 
-    /// Notes that a client's module begins: whatever was left of another client with that number is gone.
+    /// Records that the module of a client starts. What another client with the same process id has left is removed.
     pub fn begin_bridge(&self, client_pid: u32, plugin: &str, at: Millis) -> Result<(), StoreError> {
         let sql = "INSERT OR REPLACE INTO bridges (client_pid, plugin, heard_ms) VALUES (?1, ?2, ?3)";
-        self.connection.execute(sql, (client_pid, plugin, at.0 as i64)).map(drop).map_err(cannot("note the bridge"))
+        self.connection.execute(sql, (client_pid, plugin, Time(at))).map(drop).map_err(cannot("record the bridge"))
     }
 
-    /// Notes that a client's module is gone.
+    /// Removes the module of a client that is gone.
     pub fn drop_bridge(&self, client_pid: u32) -> Result<(), StoreError> {
         let sql = "DELETE FROM bridges WHERE client_pid = ?1";
-        self.connection.execute(sql, [client_pid]).map(drop).map_err(cannot("drop the bridge"))
+        self.connection.execute(sql, [client_pid]).map(drop).map_err(cannot("remove the bridge"))
     }
 
-    /// Returns the module of a client.
+    /// Returns the bridge of a client.
     pub fn bridge(&self, client_pid: u32) -> Result<Option<Bridge>, StoreError> {
         let sql = "SELECT client_pid, plugin, trouble FROM bridges WHERE client_pid = ?1";
         self.connection.query_row(sql, [client_pid], read).optional().map_err(cannot("read the bridge"))
     }
 
-    /// Returns every client that runs the module, whether it still lives or not.
+    /// Returns every client that is recorded to run the module, whether its process is alive or not.
     pub fn bridges(&self) -> Result<Vec<Bridge>, StoreError> {
         all(&self.connection).map_err(cannot("list the bridges"))
     }
 
-    /// Notes what a client's module could not do.
+    /// Records an error of a client's module.
     pub fn note_bridge_trouble(&self, client_pid: u32, trouble: &str) -> Result<(), StoreError> {
         let sql = "UPDATE bridges SET trouble = ?2 WHERE client_pid = ?1";
-        self.connection.execute(sql, (client_pid, trouble)).map(drop).map_err(cannot("note the bridge's trouble"))
+        self.connection.execute(sql, (client_pid, trouble)).map(drop).map_err(cannot("record the bridge's error"))
     }
 
-    /// Leaves an errand for a client's module; returns whether there is one to leave it for.
+    /// Leaves an errand for a client's module; returns whether the client runs one.
     pub fn leave_errand(&self, client_pid: u32, errand: &str) -> Result<bool, StoreError> {
         let sql = "UPDATE bridges SET errand = ?2 WHERE client_pid = ?1";
         let left = self.connection.execute(sql, (client_pid, errand));
         left.map(|rows| rows > 0).map_err(cannot("leave the errand"))
     }
 
-    /// Takes the errand that was left for a client's module: whoever takes it does it, and nobody else.
+    /// Takes the errand that was left for a client's module. An errand is returned once.
     pub fn take_errand(&self, client_pid: u32) -> Result<Option<String>, StoreError> {
         let failed = cannot("take the errand");
-        self.immediately(|store| {
+        self.transaction("take the errand", |store| {
             let sql = "SELECT errand FROM bridges WHERE client_pid = ?1";
             let errand: Option<Option<String>> =
                 store.connection.query_row(sql, [client_pid], |row| row.get(0)).optional().map_err(&failed)?;
@@ -101,21 +102,21 @@ impl Store {
         })
     }
 
-    /// Takes a step of a chain upon oneself; returns whether the other has not.
+    /// Takes a step of a chain, so that only one of module and typist does it; returns whether the other has not taken it.
     ///
-    /// The module takes a step once: what it was told it does. Whoever types may be killed, and another goes on for it.
-    pub fn take_step(&self, chain: i64, step: &str, by: StepTaker) -> Result<bool, StoreError> {
-        let (bridge, typist) = (StepTaker::Bridge.of(step), StepTaker::Typist.of(step));
+    /// The module takes a step once. A typist may take it again: the process that took it before may have been killed.
+    pub fn take_step(&self, chain: ChainId, step: &str, by: StepTaker) -> Result<bool, StoreError> {
+        let (bridge, typist) = (StepTaker::Bridge.stored(step), StepTaker::Typist.stored(step));
         let other = if by == StepTaker::Bridge { &typist } else { &bridge };
         let sql = "UPDATE continuations SET taken = ?2 WHERE id = ?1 AND taken IS NOT ?3 AND taken IS NOT ?4";
-        let taken = self.connection.execute(sql, (chain, by.of(step), other, &bridge));
+        let taken = self.connection.execute(sql, (chain, by.stored(step), other, &bridge));
         taken.map(|rows| rows > 0).map_err(cannot("take the continuation's step"))
     }
 
     /// Returns whether the client's module has taken a step of a chain.
-    pub fn is_with_bridge(&self, chain: i64, step: &str) -> Result<bool, StoreError> {
+    pub fn is_with_bridge(&self, chain: ChainId, step: &str) -> Result<bool, StoreError> {
         let sql = "SELECT EXISTS (SELECT 1 FROM continuations WHERE id = ?1 AND taken = ?2)";
-        let taken = StepTaker::Bridge.of(step);
+        let taken = StepTaker::Bridge.stored(step);
         self.connection.query_row(sql, (chain, taken), |row| row.get(0)).map_err(cannot("read the continuation's step"))
     }
 
@@ -125,13 +126,13 @@ impl Store {
         self.connection.query_row(sql, [client_pid], |row| row.get(0)).map_err(cannot("look for the errand"))
     }
 
-    /// Notes how many records of memory a session began with.
+    /// Records how many records of the memory a session was shown when it began.
     pub fn note_shown_records(&self, session: &str, records: usize) -> Result<(), StoreError> {
         let sql = "UPDATE sessions SET shown_records = ?2 WHERE session_id = ?1";
-        self.connection.execute(sql, (session, records as i64)).map(drop).map_err(cannot("note what was shown"))
+        self.connection.execute(sql, (session, records as i64)).map(drop).map_err(cannot("record what was shown"))
     }
 
-    /// Returns what a session was shown when it began.
+    /// Returns how much a session was shown when it began.
     pub fn shown_to(&self, session: &str) -> Result<Shown, StoreError> {
         let sql = "SELECT coalesce((SELECT turns_injected FROM injection_log
                                     WHERE session_id = ?1 AND event_type = 'injected' ORDER BY id DESC LIMIT 1), 0),
@@ -143,7 +144,7 @@ impl Store {
     }
 }
 
-/// Returns every client that is noted.
+/// Returns every client that is recorded.
 pub(crate) fn all(connection: &Connection) -> rusqlite::Result<Vec<Bridge>> {
     let mut statement = connection.prepare("SELECT client_pid, plugin, trouble FROM bridges ORDER BY heard_ms DESC")?;
     let rows = statement.query_map((), read)?;

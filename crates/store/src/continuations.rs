@@ -1,10 +1,11 @@
-//! Chains of sessions that carry one task on.
+//! Chains of sessions that continue one task: their plans, steps and handoffs.
 
 use longhaul_core::Millis;
 use longhaul_handoff::continuation::{Act, Outcome, Plan, State};
-use rusqlite::{Connection, OptionalExtension, Row, TransactionBehavior, named_params};
+use rusqlite::{Connection, OptionalExtension, Row, named_params};
 
-use crate::{Store, StoreError, cannot};
+use crate::row_ids::{ChainId, Time};
+use crate::{Store, StoreError, cannot, limit, newest_last};
 
 /// Where a chain runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -13,76 +14,76 @@ pub struct NewChain<'a> {
     pub project_path: &'a str,
     /// The client's process, 0 where unknown.
     pub client_pid: u32,
-    /// The terminal, by the name of its lock.
-    pub place: Option<&'a str>,
+    /// The name of the terminal's lock, by which a terminal is identified; `None` outside of any.
+    pub terminal_lock: Option<&'a str>,
 }
 
 /// A chain, as it is stored.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Chain {
     /// Its number.
-    pub id: i64,
-    /// Where it stands.
+    pub id: ChainId,
+    /// Its state, and the step that it waits for.
     pub plan: Plan,
     /// The project's folder.
     pub project_path: String,
     /// The client's process, 0 where unknown.
     pub client_pid: u32,
-    /// The terminal, by the name of its lock.
-    pub place: Option<String>,
+    /// The name of the terminal's lock, by which a terminal is identified; `None` outside of any.
+    pub terminal_lock: Option<String>,
     /// When it began.
     pub created_at: Millis,
 }
 
-/// One step of a chain.
+/// A step that a chain has taken.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Step {
+pub struct ChainStep {
     /// The chain.
-    pub chain: i64,
-    /// The session that it had come to.
+    pub chain: ChainId,
+    /// The session in which the chain was then.
     pub session: String,
     /// The round.
     pub round: u32,
-    /// The state that it came into.
+    /// The state after the step.
     pub state: String,
-    /// The how-manieth try it was.
+    /// Attempt number of this step, from 1.
     pub attempt: u32,
-    /// Why.
+    /// Why the step was taken.
     pub reason: String,
-    /// When.
+    /// When it was taken.
     pub at: Millis,
-    /// By when the next should have followed.
+    /// When the next step had to follow at the latest.
     pub deadline: Millis,
 }
 
-/// What a round handed over.
+/// The handoff of a round.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Handoff {
     /// The session that wrote it.
     pub session: String,
     /// The round.
     pub round: u32,
-    /// What it says.
+    /// Its text.
     pub body: String,
 }
 
-/// Something that the user is yet to be told.
+/// A message for the user that no hook could show yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Word {
+pub struct PendingMessage {
     /// The chain that it is about.
-    pub chain: i64,
+    pub chain: ChainId,
     /// That chain's client, 0 where unknown.
     pub client_pid: u32,
-    /// What is to be told.
+    /// The message.
     pub message: String,
 }
 
-/// What came of an occasion, and to which chain.
+/// What a chain makes of an occasion.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Met {
-    /// The chain as it is now.
+pub struct ChainUpdate {
+    /// The chain after it.
     pub chain: Chain,
-    /// What is to be done.
+    /// What the caller has to do.
     pub act: Act,
 }
 
@@ -91,20 +92,20 @@ const COLUMNS: &str =
                        deadline, paused, stuck_in, reason, created_at, lifts, by_prompt";
 
 impl Store {
-    /// Returns the chain that has come to `session`.
+    /// Returns the chain that is in `session` now.
     pub fn chain_of(&self, session: &str) -> Result<Option<Chain>, StoreError> {
         let sql = format!("SELECT {COLUMNS} FROM continuations WHERE session_id = ?1 ORDER BY since DESC LIMIT 1");
         self.connection.query_row(&sql, [session], read).optional().map_err(cannot("read the continuation"))
     }
 
-    /// Returns the chain of that number.
-    pub fn chain(&self, id: i64) -> Result<Option<Chain>, StoreError> {
+    /// Returns a chain by its number.
+    pub fn chain(&self, id: ChainId) -> Result<Option<Chain>, StoreError> {
         find(&self.connection, id).map_err(cannot("read the continuation"))
     }
 
     /// Returns the newest chain under way in that client or terminal, whatever its session is.
     ///
-    /// Where neither is known, nor was when it began, the project has to do.
+    /// If neither is known, now or when the chain began, a chain of the same project is returned.
     pub fn open_chain_at(&self, at: &NewChain<'_>) -> Result<Option<Chain>, StoreError> {
         let sql = format!(
             "SELECT {COLUMNS} FROM continuations
@@ -113,73 +114,63 @@ impl Store {
                     OR (?1 = 0 AND ?2 IS NULL AND client_pid = 0 AND place IS NULL AND project_path = ?3))
              ORDER BY since DESC LIMIT 1"
         );
-        let found = self.connection.query_row(&sql, (at.client_pid, at.place, at.project_path), read).optional();
+        let found =
+            self.connection.query_row(&sql, (at.client_pid, at.terminal_lock, at.project_path), read).optional();
         found.map_err(cannot("find the continuation"))
     }
 
     /// Returns the newest chains, the newest first.
     pub fn chains(&self, most: usize) -> Result<Vec<Chain>, StoreError> {
         let failed = cannot("list the continuations");
-        let sql = format!("SELECT {COLUMNS} FROM continuations ORDER BY since DESC, id DESC LIMIT ?1");
+        let sql = format!("SELECT {COLUMNS} FROM continuations ORDER BY since DESC, id DESC {}", limit(most));
         let mut statement = self.connection.prepare(&sql).map_err(&failed)?;
-        let rows = statement.query_map([most as i64], read).map_err(&failed)?;
+        let rows = statement.query_map([], read).map_err(&failed)?;
         rows.collect::<Result<_, _>>().map_err(failed)
     }
 
-    /// Begins a chain with its first step, in one transaction; returns what `decide` made of it.
+    /// Begins a chain with its first step, in one transaction; returns what `decide` makes of it.
     ///
-    /// Where another hook has begun it meanwhile, that one is met instead.
+    /// If another hook has begun a chain of the session meanwhile, that one is updated instead.
     pub fn begin_chain(
-        &mut self,
+        &self,
         new: &NewChain<'_>,
         plan: &Plan,
         now: Millis,
         decide: impl FnOnce(&Plan, &[String]) -> Outcome,
-    ) -> Result<Option<Met>, StoreError> {
-        let failed = cannot("begin the continuation");
-        let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(&failed)?;
-        transaction
-            .execute(
+    ) -> Result<Option<ChainUpdate>, StoreError> {
+        self.write("begin the continuation", |tx| {
+            tx.execute(
                 "INSERT INTO continuations (session_id, project_path, client_pid, place, state, since, created_at)
                  SELECT ?1, ?2, ?3, ?4, 'armed', ?5, ?5
                  WHERE NOT EXISTS (SELECT 1 FROM continuations WHERE session_id = ?1)",
-                (&plan.session, new.project_path, new.client_pid, new.place, now.0 as i64),
-            )
-            .map_err(&failed)?;
-        let id = transaction
-            .query_row(
-                "SELECT id FROM continuations WHERE session_id = ?1 ORDER BY since DESC LIMIT 1",
-                [&plan.session],
-                |row| row.get(0),
-            )
-            .map_err(&failed)?;
-        let met = step(&transaction, id, now, decide).map_err(&failed)?;
-        transaction.commit().map_err(failed)?;
-        Ok(met)
+                (&plan.session, new.project_path, new.client_pid, new.terminal_lock, Time(now)),
+            )?;
+            let sql = "SELECT id FROM continuations WHERE session_id = ?1 ORDER BY since DESC LIMIT 1";
+            let id = tx.query_row(sql, [&plan.session], |row| row.get(0))?;
+            step(tx, id, now, decide)
+        })
     }
 
-    /// Lets a chain meet an occasion: it is read, decided on and written in one transaction.
+    /// Updates a chain by what `decide` makes of its plan and of what each of its rounds left to do.
+    ///
+    /// It is read, decided on and written in one transaction. Returns `None` if there is no such chain.
     pub fn meet(
-        &mut self,
-        id: i64,
+        &self,
+        id: ChainId,
         now: Millis,
         decide: impl FnOnce(&Plan, &[String]) -> Outcome,
-    ) -> Result<Option<Met>, StoreError> {
-        let failed = cannot("carry on the continuation");
-        let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(&failed)?;
-        let met = step(&transaction, id, now, decide).map_err(&failed)?;
-        transaction.commit().map_err(failed)?;
-        Ok(met)
+    ) -> Result<Option<ChainUpdate>, StoreError> {
+        self.write("carry on the continuation", |tx| step(tx, id, now, decide))
     }
 
-    /// Notes in which client and terminal a chain goes on.
-    pub fn move_chain(&self, id: i64, client_pid: u32, place: Option<&str>) -> Result<(), StoreError> {
+    /// Records in which client and terminal a chain goes on.
+    pub fn move_chain(&self, id: ChainId, client_pid: u32, terminal_lock: Option<&str>) -> Result<(), StoreError> {
         let sql = "UPDATE continuations SET client_pid = ?2, place = coalesce(?3, place) WHERE id = ?1";
-        self.connection.execute(sql, (id, client_pid, place)).map(drop).map_err(cannot("move the continuation"))
+        self.connection.execute(sql, (id, client_pid, terminal_lock)).map(drop).map_err(cannot("move the continuation"))
     }
 
     /// Returns the handoff of a chain's newest round.
-    pub fn newest_handoff(&self, chain: i64) -> Result<Option<Handoff>, StoreError> {
+    pub fn newest_handoff(&self, chain: ChainId) -> Result<Option<Handoff>, StoreError> {
         self.connection
             .query_row(
                 "SELECT session_id, round, body FROM continuation_handoffs WHERE continuation_id = ?1
@@ -191,80 +182,59 @@ impl Store {
             .map_err(cannot("read the handoff"))
     }
 
-    /// Keeps something that nobody could tell the user yet.
-    pub fn leave_word(&self, chain: i64, message: &str) -> Result<(), StoreError> {
+    /// Stores a message for the user, to be shown by the next hook that can.
+    pub fn leave_message(&self, chain: ChainId, message: &str) -> Result<(), StoreError> {
         let sql = "UPDATE continuations SET untold = ?2 WHERE id = ?1";
-        self.connection.execute(sql, (chain, message)).map(drop).map_err(cannot("leave word"))
+        self.connection.execute(sql, (chain, message)).map(drop).map_err(cannot("store the message for the user"))
     }
 
-    /// Returns what the user is yet to be told in this session, client or terminal.
-    pub fn word_for(&self, session: &str, client_pid: u32, place: Option<&str>) -> Result<Option<Word>, StoreError> {
+    /// Returns the newest message that is still to be shown in this session, client or terminal.
+    pub fn pending_message(
+        &self,
+        session: &str,
+        client_pid: u32,
+        terminal_lock: Option<&str>,
+    ) -> Result<Option<PendingMessage>, StoreError> {
         self.connection
             .query_row(
                 "SELECT id, client_pid, untold FROM continuations
                  WHERE untold IS NOT NULL AND (session_id = ?1 OR (?2 <> 0 AND client_pid = ?2) OR place = ?3)
                  ORDER BY since DESC LIMIT 1",
-                (session, client_pid, place),
-                |row| Ok(Word { chain: row.get(0)?, client_pid: row.get(1)?, message: row.get(2)? }),
+                (session, client_pid, terminal_lock),
+                |row| Ok(PendingMessage { chain: row.get(0)?, client_pid: row.get(1)?, message: row.get(2)? }),
             )
             .optional()
-            .map_err(cannot("look for word"))
+            .map_err(cannot("look for a message to the user"))
     }
 
-    /// Notes that the user was told; returns whether nobody else has done so before.
-    pub fn take_word(&self, chain: i64) -> Result<bool, StoreError> {
+    /// Takes a chain's message, to show it; returns whether no other hook has taken it before.
+    pub fn take_message(&self, chain: ChainId) -> Result<bool, StoreError> {
         let sql = "UPDATE continuations SET untold = NULL WHERE id = ?1 AND untold IS NOT NULL";
-        self.connection.execute(sql, [chain]).map(|told| told > 0).map_err(cannot("pass word on"))
+        self.connection.execute(sql, [chain]).map(|taken| taken > 0).map_err(cannot("take the message for the user"))
     }
 
-    /// Returns the newest steps of all chains, the oldest of them first.
-    pub fn steps(&self, most: usize) -> Result<Vec<Step>, StoreError> {
-        let failed = cannot("read the continuation's log");
-        let mut statement = self
-            .connection
-            .prepare(
-                "SELECT continuation_id, session_id, round, state, attempt, reason, at, deadline
-                 FROM continuation_steps ORDER BY id DESC LIMIT ?1",
-            )
-            .map_err(&failed)?;
-        let rows = statement
-            .query_map([most as i64], |row| {
-                Ok(Step {
-                    chain: row.get(0)?,
-                    session: row.get(1)?,
-                    round: row.get(2)?,
-                    state: row.get(3)?,
-                    attempt: row.get(4)?,
-                    reason: row.get(5)?,
-                    at: millis(row, 6)?,
-                    deadline: millis(row, 7)?,
-                })
-            })
-            .map_err(&failed)?;
-        let mut steps: Vec<Step> = rows.collect::<Result<_, _>>().map_err(failed)?;
-        steps.reverse();
-        Ok(steps)
+    /// Returns the newest steps of all chains, at most `most`, the oldest of them first.
+    pub fn steps(&self, most: usize) -> Result<Vec<ChainStep>, StoreError> {
+        let sql = format!("SELECT * FROM continuation_steps ORDER BY id DESC {}", limit(most));
+        newest_last(&self.connection, &sql, [], read_step).map_err(cannot("read the continuation's log"))
     }
 }
 
-fn find(connection: &Connection, id: i64) -> rusqlite::Result<Option<Chain>> {
+fn find(connection: &Connection, id: ChainId) -> rusqlite::Result<Option<Chain>> {
     let sql = format!("SELECT {COLUMNS} FROM continuations WHERE id = ?1");
     connection.query_row(&sql, [id], read).optional()
 }
 
 fn step(
     connection: &Connection,
-    id: i64,
+    id: ChainId,
     now: Millis,
     decide: impl FnOnce(&Plan, &[String]) -> Outcome,
-) -> rusqlite::Result<Option<Met>> {
+) -> rusqlite::Result<Option<ChainUpdate>> {
     let Some(chain) = find(connection, id)? else { return Ok(None) };
-    // Of the rounds since a person's last prompt, which are those that the plan counts.
-    let mut statement = connection
-        .prepare("SELECT remaining FROM continuation_handoffs WHERE continuation_id = ?1 ORDER BY id DESC LIMIT ?2")?;
-    let rows = statement.query_map((id, chain.plan.round), |row| row.get(0))?;
-    let mut remaining: Vec<String> = rows.collect::<Result<_, _>>()?;
-    remaining.reverse();
+    // The plan counts the rounds since a person's last prompt; so many handoffs are read.
+    let sql = "SELECT remaining FROM continuation_handoffs WHERE continuation_id = ?1 ORDER BY id DESC LIMIT ?2";
+    let remaining: Vec<String> = newest_last(connection, sql, (id, chain.plan.round), |row| row.get(0))?;
     let Outcome { plan, act } = decide(&chain.plan, &remaining);
     if plan != chain.plan {
         write(connection, id, &plan)?;
@@ -280,8 +250,8 @@ fn step(
                 if plan.paused { "paused" } else { plan.state.as_str() },
                 plan.attempt,
                 &plan.reason,
-                now.0 as i64,
-                plan.deadline.0 as i64,
+                Time(now),
+                Time(plan.deadline),
             ),
         )?;
     }
@@ -289,19 +259,19 @@ fn step(
         connection.execute(
             "INSERT INTO continuation_handoffs (continuation_id, round, session_id, front, body, remaining, at)
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
-            (id, plan.round, &plan.session, &handoff.front, &handoff.body, handoff.remaining(), now.0 as i64),
+            (id, plan.round, &plan.session, &handoff.front, &handoff.body, handoff.remaining(), Time(now)),
         )?;
     }
-    Ok(Some(Met { chain: Chain { plan, ..chain }, act }))
+    Ok(Some(ChainUpdate { chain: Chain { plan, ..chain }, act }))
 }
 
-/// A plan can change without a step, as when the count of its rounds begins anew.
+/// Returns whether a change of a plan is a step. The count of its rounds, for example, is reset without one.
 fn is_step(before: &Plan, after: &Plan) -> bool {
     (before.state, before.attempt, before.paused, before.since, &before.session)
         != (after.state, after.attempt, after.paused, after.since, &after.session)
 }
 
-fn write(connection: &Connection, id: i64, plan: &Plan) -> rusqlite::Result<()> {
+fn write(connection: &Connection, id: ChainId, plan: &Plan) -> rusqlite::Result<()> {
     connection.execute(
         "UPDATE continuations SET session_id = :session, state = :state, round = :round, nonce = :nonce,
              asked_at = :asked, fired = :fired, attempt = :attempt, since = :since, deadline = :deadline,
@@ -313,11 +283,11 @@ fn write(connection: &Connection, id: i64, plan: &Plan) -> rusqlite::Result<()> 
             ":state": plan.state.as_str(),
             ":round": plan.round,
             ":nonce": plan.nonce,
-            ":asked": plan.asked_at.0 as i64,
+            ":asked": Time(plan.asked_at),
             ":fired": serde_json::to_string(&plan.fired).unwrap_or_default(),
             ":attempt": plan.attempt,
-            ":since": plan.since.0 as i64,
-            ":deadline": plan.deadline.0 as i64,
+            ":since": Time(plan.since),
+            ":deadline": Time(plan.deadline),
             ":paused": plan.paused,
             ":lifts": plan.lifts,
             ":by_prompt": plan.by_prompt,
@@ -328,40 +298,50 @@ fn write(connection: &Connection, id: i64, plan: &Plan) -> rusqlite::Result<()> 
     Ok(())
 }
 
-fn millis(row: &Row<'_>, column: usize) -> rusqlite::Result<Millis> {
-    Ok(Millis(row.get::<_, i64>(column)?.unsigned_abs()))
-}
-
-/// Reads a count; one that cannot be is the nearest that can.
-fn count(row: &Row<'_>, column: usize) -> rusqlite::Result<u32> {
+/// Reads a count; one that is out of range is read as the nearest that is in it.
+fn count(row: &Row<'_>, column: &str) -> rusqlite::Result<u32> {
     Ok(u32::try_from(row.get::<_, i64>(column)?.max(0)).unwrap_or(u32::MAX))
 }
 
 fn read(row: &Row<'_>) -> rusqlite::Result<Chain> {
-    let state = |column: usize| -> rusqlite::Result<Option<State>> {
+    let state = |column: &str| -> rusqlite::Result<Option<State>> {
         Ok(row.get::<_, Option<String>>(column)?.and_then(|state| State::from_stored(&state)))
     };
+    let time = |column: &str| row.get::<_, Time>(column).map(Millis::from);
     Ok(Chain {
-        id: row.get(0)?,
-        project_path: row.get(2)?,
-        client_pid: count(row, 3)?,
-        place: row.get(4)?,
+        id: row.get("id")?,
+        project_path: row.get("project_path")?,
+        client_pid: count(row, "client_pid")?,
+        terminal_lock: row.get("place")?,
         plan: Plan {
-            session: row.get(1)?,
-            state: state(5)?.unwrap_or_default(),
-            round: count(row, 6)?,
-            nonce: row.get(7)?,
-            asked_at: millis(row, 8)?,
-            fired: serde_json::from_str(&row.get::<_, String>(9)?).unwrap_or_default(),
-            attempt: count(row, 10)?,
-            since: millis(row, 11)?,
-            deadline: millis(row, 12)?,
-            paused: row.get(13)?,
-            lifts: count(row, 17)?,
-            by_prompt: row.get(18)?,
-            stuck_in: state(14)?,
-            reason: row.get(15)?,
+            session: row.get("session_id")?,
+            state: state("state")?.unwrap_or_default(),
+            round: count(row, "round")?,
+            nonce: row.get("nonce")?,
+            asked_at: time("asked_at")?,
+            fired: serde_json::from_str(&row.get::<_, String>("fired")?).unwrap_or_default(),
+            attempt: count(row, "attempt")?,
+            since: time("since")?,
+            deadline: time("deadline")?,
+            paused: row.get("paused")?,
+            lifts: count(row, "lifts")?,
+            by_prompt: row.get("by_prompt")?,
+            stuck_in: state("stuck_in")?,
+            reason: row.get("reason")?,
         },
-        created_at: millis(row, 16)?,
+        created_at: time("created_at")?,
+    })
+}
+
+fn read_step(row: &Row<'_>) -> rusqlite::Result<ChainStep> {
+    Ok(ChainStep {
+        chain: row.get("continuation_id")?,
+        session: row.get("session_id")?,
+        round: row.get("round")?,
+        state: row.get("state")?,
+        attempt: row.get("attempt")?,
+        reason: row.get("reason")?,
+        at: row.get::<_, Time>("at")?.into(),
+        deadline: row.get::<_, Time>("deadline")?.into(),
     })
 }

@@ -15,6 +15,8 @@ mod migrations;
 mod model;
 mod pending_replies;
 mod recall;
+mod row_ids;
+mod sanitizer;
 mod sessions;
 mod turns;
 mod vectors;
@@ -24,7 +26,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use rusqlite::config::DbConfig;
-use rusqlite::{Connection, ErrorCode, Transaction, TransactionBehavior};
+use rusqlite::{Connection, ErrorCode, Params, Row, Transaction, TransactionBehavior};
 
 use crate::lock_queue::Line;
 
@@ -33,19 +35,20 @@ pub use crate::batons::{Injection, NewInjection, StoredBaton};
 pub use crate::bookmarks::{Bookmark, NewBookmark};
 pub use crate::bridges::{Bridge, Shown, StepTaker};
 pub use crate::context::ContextUse;
-pub use crate::continuations::{Chain, Handoff, Met, NewChain, Step, Word};
+pub use crate::continuations::{Chain, ChainStep, ChainUpdate, Handoff, NewChain, PendingMessage};
 pub use crate::foreign::{
     ClaudeMem, ForeignHead, ForeignObservation, ForeignRecords, ForeignSession, ForeignSummary, OldDetail, OldSession,
     OldTurn, OldTurnSize, Sitting, Throughline,
 };
 pub use crate::health::{Health, SCHEMA, bridges_of, health_of, index_progress_of, schema_of};
-pub use crate::ingest::{Clean, Work};
 pub use crate::memory::{
     Bulk, Content, Hit, KnownProject, Moved, MovedCall, MovedIn, MovedTurn, NewNote, NewObservation, Order, PageRecord,
     PageSession, Past, PastPrompt, PastTurn, Pruned, Reading, Record, RecordId, Score, Stats, Taken, What,
 };
 pub use crate::model::{Cost, JobTurn, ModelJob, Rest, Retry, Reworded, Spending, Tokens, Trouble, Words};
 pub use crate::recall::{IndexProgress, NEAREST, PromptPassage, PromptSearch, SearchQuery};
+pub use crate::row_ids::ChainId;
+pub use crate::sanitizer::Sanitizer;
 pub use crate::sessions::{NewSession, Session};
 pub use crate::turns::{Detail, Turn, Within};
 pub use crate::vectors::{Passage, VectorModel, VectorStats, Waiting};
@@ -193,22 +196,50 @@ impl Store {
         self.line.is_long()
     }
 
-    /// Does `work` in one immediate transaction: nobody writes between what it reads and what it writes.
+    /// Runs `work` in one transaction and commits it. If `work` returns an error, nothing of it is stored.
     ///
-    /// Where it fails, nothing of it is stored. `work` must not begin a transaction of its own.
-    pub fn immediately<T, E: From<StoreError>>(&self, work: impl FnOnce(&Self) -> Result<T, E>) -> Result<T, E> {
-        let failed = cannot("begin or end a transaction");
+    /// The transaction holds the write lock from its beginning: no other process writes between what `work` reads and what it
+    /// writes. `action` names the operation in an error of the transaction itself. `work` may call methods of the store, but
+    /// only those that begin no transaction; SQLite refuses a second one.
+    pub fn transaction<T, E: From<StoreError>>(
+        &self,
+        action: &'static str,
+        work: impl FnOnce(&Self) -> Result<T, E>,
+    ) -> Result<T, E> {
+        let failed = cannot(action);
         let begun = Transaction::new_unchecked(&self.connection, TransactionBehavior::Immediate);
         let transaction = begun.map_err(&failed)?;
         let done = work(self)?;
         transaction.commit().map_err(failed)?;
         Ok(done)
     }
+
+    /// Runs statements in one transaction and commits it: [`Store::transaction`] for code that uses the connection itself.
+    fn write<T>(
+        &self,
+        action: &'static str,
+        work: impl FnOnce(&Connection) -> rusqlite::Result<T>,
+    ) -> Result<T, StoreError> {
+        self.transaction(action, |store| work(&store.connection).map_err(cannot(action)))
+    }
 }
 
 /// Returns a limit, written out: one that is bound makes SQLite prepare the statement twice.
 fn limit(most: usize) -> String {
     format!("LIMIT {}", i64::try_from(most).unwrap_or(i64::MAX))
+}
+
+/// Returns the rows of a statement that selects the newest first, in the opposite order: the newest last.
+fn newest_last<T>(
+    connection: &Connection,
+    sql: &str,
+    values: impl Params,
+    read: impl FnMut(&Row<'_>) -> rusqlite::Result<T>,
+) -> rusqlite::Result<Vec<T>> {
+    let mut statement = connection.prepare_cached(sql)?;
+    let mut found: Vec<T> = statement.query_map(values, read)?.collect::<Result<_, _>>()?;
+    found.reverse();
+    Ok(found)
 }
 
 /// Names the operation in an error.

@@ -3,6 +3,7 @@
 //! A record belongs to a project and, unless it is a note that somebody made outside of any, to a session. Raw tool text
 //! is not here but in handoff's `details`, once, under the call's id.
 
+mod bulk;
 mod forget;
 mod import;
 mod import_from;
@@ -17,8 +18,8 @@ pub(crate) mod records;
 pub(crate) mod session_row;
 mod summaries;
 pub(crate) mod tables;
-mod take_in;
 mod timeline;
+mod tool_calls;
 mod upkeep;
 pub(crate) mod word_search;
 
@@ -27,7 +28,8 @@ use longhaul_core::budget::tokens_of_bytes;
 use longhaul_memory::Kind;
 use serde_json::{Value, json};
 
-pub use self::import::{Bulk, Past, PastPrompt, PastTurn};
+pub use self::bulk::Bulk;
+pub use self::import::{Past, PastPrompt, PastTurn};
 pub use self::import_from::{Moved, MovedCall, MovedIn, MovedTurn};
 pub use self::notes::NewNote;
 pub use self::page::{PageRecord, PageSession};
@@ -35,7 +37,7 @@ pub use self::projects::KnownProject;
 pub use self::record_id::RecordId;
 pub(crate) use self::records::observed;
 pub use self::records::{Content, Record};
-pub use self::take_in::{NewObservation, Reading, Taken};
+pub use self::tool_calls::{NewObservation, Reading, Taken};
 pub use self::upkeep::{Pruned, Stats};
 pub use self::word_search::Order;
 

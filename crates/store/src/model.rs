@@ -11,18 +11,6 @@ mod jobs;
 pub(crate) mod lines;
 mod outcome;
 
-use rusqlite::Connection;
-
 pub use self::budget::{Spending, Tokens, Trouble};
 pub use self::jobs::{JobTurn, ModelJob, Rest};
 pub use self::outcome::{Cost, Retry, Reworded, Words};
-use crate::{Store, StoreError, cannot};
-
-/// Does `work` in one transaction, and says what it was where that fails.
-fn at_once<T>(
-    store: &Store,
-    action: &'static str,
-    work: impl FnOnce(&Connection) -> rusqlite::Result<T>,
-) -> Result<T, StoreError> {
-    store.immediately(|store| work(&store.connection).map_err(cannot(action)))
-}

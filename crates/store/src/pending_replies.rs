@@ -1,7 +1,7 @@
 //! What a hook told of a turn, kept until the transcript has it.
 
 use longhaul_core::Millis;
-use rusqlite::{Connection, TransactionBehavior};
+use rusqlite::Connection;
 
 use crate::model::lines;
 use crate::recall::replies;
@@ -16,22 +16,19 @@ impl Store {
     /// Where no turn is there that `prompt` began, because the transcript lags or cannot be read, the two make a turn of
     /// their own, named by `turn`; [`Store::ingest`] takes it away when the real one comes.
     pub fn keep_reply(
-        &mut self,
+        &self,
         session: &str,
         turn: &str,
         prompt: Option<&str>,
         reply: &str,
         at: Millis,
     ) -> Result<(), StoreError> {
-        let failed = cannot("keep the reply");
         // Stop may fire again, and the transcript may have it already: a look costs less than a commit.
-        let newest = newest(&self.connection, session).map_err(&failed)?;
+        let newest = newest(&self.connection, session).map_err(cannot("keep the reply"))?;
         if place(&newest, prompt, reply) == Place::There {
             return Ok(());
         }
-        let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(&failed)?;
-        keep(&transaction, session, turn, prompt, reply, at.0 as i64).map_err(&failed)?;
-        transaction.commit().map_err(failed)
+        self.write("keep the reply", |tx| keep(tx, session, turn, prompt, reply, at.0 as i64))
     }
 }
 

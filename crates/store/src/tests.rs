@@ -12,9 +12,10 @@ mod vectors;
 use std::path::Path;
 use std::time::Duration;
 
+use longhaul_core::Millis;
 use tempfile::TempDir;
 
-use crate::{NewBookmark, Store, StoreError};
+use crate::{NewBookmark, NewSession, Store, StoreError};
 
 fn open(path: &Path) -> Result<Store, StoreError> {
     Store::open(path, Duration::from_secs(5))
@@ -22,6 +23,19 @@ fn open(path: &Path) -> Result<Store, StoreError> {
 
 fn folder() -> TempDir {
     TempDir::new().unwrap()
+}
+
+/// Returns a session of the project `/p`, to be registered.
+fn new_session(id: &str) -> NewSession<'_> {
+    NewSession {
+        session: id,
+        project: "p",
+        project_key: "/p",
+        project_path: "/p",
+        client_pid: 0,
+        transcript: None,
+        at: Millis(1),
+    }
 }
 
 #[test]

@@ -49,7 +49,7 @@ impl Store {
     /// Returns a model by its name, and adds it where it is new.
     ///
     /// A model whose vectors have other dimensions than before is another one: the vectors that it had are deleted.
-    pub fn vector_model(&mut self, name: &str, dims: usize) -> Result<VectorModel, StoreError> {
+    pub fn vector_model(&self, name: &str, dims: usize) -> Result<VectorModel, StoreError> {
         if let Some(model) = self.known_vector_model(name)? {
             if model.dims == dims {
                 return Ok(model);
@@ -80,18 +80,18 @@ impl Store {
     }
 
     /// Deletes a model with all its vectors.
-    pub fn drop_vectors(&mut self, model: &VectorModel) -> Result<(), StoreError> {
-        let failed = cannot("delete the vectors");
-        let transaction = self.connection.transaction().map_err(&failed)?;
-        // Blocks first: then there is nothing left to overwrite for each slot.
-        for sql in [
-            "DELETE FROM vector_blocks WHERE model_id = ?1",
-            "DELETE FROM vector_slots WHERE model_id = ?1",
-            "DELETE FROM vector_models WHERE id = ?1",
-        ] {
-            transaction.execute(sql, [model.id]).map_err(&failed)?;
-        }
-        transaction.commit().map_err(failed)
+    pub fn drop_vectors(&self, model: &VectorModel) -> Result<(), StoreError> {
+        self.write("delete the vectors", |tx| {
+            // Blocks first: the trigger then finds no block to overwrite for each slot.
+            for sql in [
+                "DELETE FROM vector_blocks WHERE model_id = ?1",
+                "DELETE FROM vector_slots WHERE model_id = ?1",
+                "DELETE FROM vector_models WHERE id = ?1",
+            ] {
+                tx.execute(sql, [model.id])?;
+            }
+            Ok(())
+        })
     }
 
     /// Returns the records whose vectors are nearest to `query`, at most `most`, the most similar first.

@@ -74,7 +74,7 @@ impl Database {
     pub(crate) async fn change<T, F>(self: &Arc<Self>, work: F) -> Result<T, Problem>
     where
         T: Send + 'static,
-        F: FnOnce(&mut Store) -> Result<T, Problem> + Send + 'static,
+        F: FnOnce(&Store) -> Result<T, Problem> + Send + 'static,
     {
         let database = Arc::clone(self);
         blocking(move || database.write(work)).await
@@ -98,7 +98,7 @@ impl Database {
     }
 
     /// Writes; one after the other.
-    pub(crate) fn write<T, E: From<Error>>(&self, work: impl FnOnce(&mut Store) -> Result<T, E>) -> Result<T, E> {
+    pub(crate) fn write<T, E: From<Error>>(&self, work: impl FnOnce(&Store) -> Result<T, E>) -> Result<T, E> {
         let mut writer = lock(&self.writer);
         let file = self.file();
         let mut resting = match writer.take().filter(|resting| resting.file == file) {

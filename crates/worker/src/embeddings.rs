@@ -79,7 +79,7 @@ fn look(home: &Home) -> Result<Look, String> {
     let env = longhaul_runtime::env();
     let (config, _) = longhaul_runtime::config(&env).map_err(told)?;
     let Some(endpoint) = Endpoint::of(&config) else { return Ok(Look::Nothing) };
-    let Some(mut store) = home.existing_store().map_err(told)? else { return Ok(Look::Nothing) };
+    let Some(store) = home.existing_store().map_err(told)? else { return Ok(Look::Nothing) };
     let stored = |error| told(Error::from(error));
     let model = match store.known_vector_model(endpoint.name()).map_err(stored)? {
         Some(model) => model,
@@ -97,7 +97,7 @@ fn look(home: &Home) -> Result<Look, String> {
     let other = dims.iter().copied().find(|dims| *dims != model.dims);
     match other {
         None => {
-            put(&mut store, home, &model, &waiting, &vectors).map_err(told)?;
+            put(&store, home, &model, &waiting, &vectors).map_err(told)?;
             Ok(Look::More)
         }
         Some(_) if dims.len() > 1 => Err(format!("{} answered with vectors of different lengths", endpoint.url())),
@@ -124,7 +124,7 @@ fn compute(endpoint: &Endpoint, waiting: &Waiting, config: &Config) -> Result<Ve
 }
 
 fn put(
-    store: &mut Store,
+    store: &Store,
     home: &Home,
     model: &longhaul_store::VectorModel,
     waiting: &Waiting,

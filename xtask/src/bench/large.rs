@@ -62,7 +62,7 @@ pub(crate) fn run(workspace: &Workspace, count: usize, json: bool) -> Result<()>
     drop(store);
 
     let began = Instant::now();
-    let mut store = Store::open(&path, Duration::from_secs(5))?;
+    let store = Store::open(&path, Duration::from_secs(5))?;
     let opened = began.elapsed();
     let stats = store.stats()?;
     ensure!(stats.observations as usize == count, "{count} observations went in, {} are there", stats.observations);
@@ -70,7 +70,7 @@ pub(crate) fn run(workspace: &Workspace, count: usize, json: bool) -> Result<()>
     let mut samples = measure(&store, &words, &library)?;
     let searches = samples.len();
     samples.extend(measure_recall(&store, &words, &library)?);
-    let writes = library.measure_writes(&mut store, &words)?;
+    let writes = library.measure_writes(&store, &words)?;
     let ratio = size as f64 / library.text as f64;
     let sizes = store.sizes()?;
     let hooks = HookTimes::measure(&Hooks { bin: &bin, home: folder.path(), project: &project }, &words, count)?;

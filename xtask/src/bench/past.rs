@@ -81,7 +81,7 @@ fn turn(number: usize) -> String {
 
 /// Fills a database with a thousand sessions, the newest of which leaves a baton to the client `pid`.
 pub(crate) fn write_sessions(data: &Path, project: &Path, pid: u32, now: Millis) -> Result<()> {
-    let mut store = Store::open(&data.join("longhaul.db"), Duration::from_secs(5))?;
+    let store = Store::open(&data.join("longhaul.db"), Duration::from_secs(5))?;
     let transcript = data.join("past.jsonl");
     write_transcript(&transcript, 300 * 1024)?;
     let project = project.to_string_lossy();
@@ -100,9 +100,9 @@ pub(crate) fn write_sessions(data: &Path, project: &Path, pid: u32, now: Millis)
         if number % 10 == 0 || number + 1 == SESSIONS {
             let session = store.session(&name(number))?.context("the session was just written")?;
             longhaul_runtime::handoff::catch_up(
-                &mut store,
+                &store,
                 &session,
-                longhaul_runtime::Keeper::default(),
+                longhaul_runtime::Sanitizer::default(),
                 now,
                 u64::MAX,
                 None,

@@ -32,8 +32,8 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(memory: &Memory<'_>, args: &Args) -> Result<Exit> {
-    let Some(mut store) = memory.existing()? else { bail!("nothing is remembered yet") };
-    memory.empty_spools(&mut store)?;
+    let Some(store) = memory.existing()? else { bail!("nothing is remembered yet") };
+    memory.empty_spools(&store)?;
     if let Some(prefix) = &args.session {
         let id = only_one(prefix, store.sessions_like(prefix)?, |session| &session.session)?.session;
         confirm(&format!("Forget everything that session {id} said and did?"), args.yes)?;
@@ -51,10 +51,10 @@ pub(crate) fn run(memory: &Memory<'_>, args: &Args) -> Result<Exit> {
         let what = json!({ "project": project.key, "sessions": sessions });
         return said(args, &format!("Forgot {folder}: {sessions} sessions."), &what);
     }
-    records(&mut store, args)
+    records(&store, args)
 }
 
-fn records(store: &mut Store, args: &Args) -> Result<Exit> {
+fn records(store: &Store, args: &Args) -> Result<Exit> {
     let wanted = args.ids.iter().map(|id| ids::parse(id)).collect::<Result<Vec<RecordId>>>()?;
     let there: Vec<RecordId> = store.records(&wanted)?.iter().map(|record| record.record).collect();
     let names = |ids: &[RecordId]| ids.iter().map(RecordId::to_string).collect::<Vec<_>>();

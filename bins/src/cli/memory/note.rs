@@ -4,7 +4,7 @@ use std::io::Read;
 
 use anyhow::{Context, Result, bail};
 use longhaul_memory::{RESPONSE_CHARS, TITLE_CHARS, cap};
-use longhaul_runtime::Keeper;
+use longhaul_runtime::Sanitizer;
 use longhaul_runtime::memory::is_excluded;
 use longhaul_store::{NewNote, RecordId, What};
 use serde_json::json;
@@ -55,19 +55,19 @@ pub(crate) fn run(memory: &Memory<'_>, args: Args) -> Result<Exit> {
 pub(crate) fn save(memory: &Memory<'_>, new: &NewText<'_>) -> Result<RecordId> {
     memory.must_be_on()?;
     memory.must_be_public()?;
-    let keeper = Keeper::new(&memory.config);
-    let text = keeper.clean(new.text);
+    let sanitizer = Sanitizer::new(&memory.config);
+    let text = sanitizer.clean(new.text);
     let text = text.trim();
     if text.is_empty() {
         bail!("there is nothing to save: what is private is left out, and nothing else is there");
     }
-    let title = new.title.map(|title| keeper.clean(title)).filter(|title| !title.trim().is_empty());
+    let title = new.title.map(|title| sanitizer.clean(title)).filter(|title| !title.trim().is_empty());
     let title = one_line(title.as_deref().unwrap_or(text));
     let here = memory.here();
     if new.project.is_none() && is_excluded(&memory.config.memory, memory.env, here.path.as_ref()) {
         bail!("{} is not to be remembered: memory.exclude in the config says so", here.path);
     }
-    let mut store = memory.store()?;
+    let store = memory.store()?;
     let named = new.project.map(|name| memory.named(&store, name)).transpose()?;
     let (project_key, project) = match &named {
         Some(project) => (&project.key, &project.name),

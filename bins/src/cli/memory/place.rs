@@ -45,19 +45,19 @@ impl<'a> Memory<'a> {
     pub(crate) fn existing(&self) -> Result<Option<Store>> {
         // Hooks on the hot path write to the spool only, and may have been the only ones so far.
         let has_notes = std::fs::read_dir(self.home.spool()).is_ok_and(|mut notes| notes.next().is_some());
-        let mut store = match self.home.existing_store()? {
+        let store = match self.home.existing_store()? {
             Some(store) => store,
             None if has_notes => self.home.store(PATIENCE)?,
             None => return Ok(None),
         };
-        for problem in take_in_all(&mut store, &self.home, self.env, None) {
+        for problem in take_in_all(&store, &self.home, self.env, None) {
             out::message(&format!("longhaul: {}", problem.chain()));
         }
         Ok(Some(store))
     }
 
     /// Leaves nothing in the spools: what is to be forgotten may lie there, too.
-    pub(crate) fn empty_spools(&self, store: &mut Store) -> Result<()> {
+    pub(crate) fn empty_spools(&self, store: &Store) -> Result<()> {
         Ok(empty_spools(store, &self.home, self.env)?)
     }
 

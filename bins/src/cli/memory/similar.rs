@@ -30,12 +30,12 @@ pub(crate) fn run(memory: &Memory<'_>, args: &Args) -> Result<Exit> {
              or set memory.embeddings.endpoint; memory.embeddings.enabled must be true"
         )
     };
-    let Some(mut store) = memory.existing()? else {
+    let Some(store) = memory.existing()? else {
         out::message(super::nothing_found::EMPTY);
         return Ok(Exit::Problem);
     };
     let project = memory.key(&store, &args.whose)?;
-    meaning.catch_up(&mut store, memory.env.now, Effort::Search)?;
+    meaning.catch_up(&store, memory.env.now, Effort::Search)?;
     let near = meaning.nearest(&store, project.as_deref(), &args.text.join(" "), args.limit)?;
     let ids: Vec<RecordId> = near.iter().map(|(record, _)| *record).collect();
     let records = store.records(&ids)?;

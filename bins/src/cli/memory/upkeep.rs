@@ -193,15 +193,15 @@ fn write(memory: &Memory<'_>, store: Option<&Store>, whose: &Whose, mut to: impl
 }
 
 pub(crate) fn purge(memory: &Memory<'_>, args: &Purge) -> Result<Exit> {
-    let Some(mut store) = memory.existing()? else { bail!("nothing is remembered yet") };
-    memory.empty_spools(&mut store)?;
+    let Some(store) = memory.existing()? else { bail!("nothing is remembered yet") };
+    memory.empty_spools(&store)?;
     let before = store.stats()?.bytes;
     let what = match args.older_than {
         Some(days) => {
             confirm(&format!("Drop raw tool text that is older than {days} days?"), args.yes)?;
             let age = days.saturating_mul(DAY_MS.unsigned_abs());
-            cut_long_texts(&mut store)?;
-            format!("{} raw texts", drop_raw(&mut store, Millis(memory.env.now.0.saturating_sub(age)))?)
+            cut_long_texts(&store)?;
+            format!("{} raw texts", drop_raw(&store, Millis(memory.env.now.0.saturating_sub(age)))?)
         }
         None => {
             let projects = store.projects()?;
@@ -244,15 +244,15 @@ pub(crate) fn keep_up(memory: &Memory<'_>) -> Result<Exit> {
 /// Computes the vectors that are missing; returns how many, `None` where there is no model.
 pub(super) fn compute_vectors(memory: &Memory<'_>) -> Result<Option<usize>, longhaul_runtime::Error> {
     let Some(meaning) = Meaning::open(memory.env, &memory.home, &memory.config)? else { return Ok(None) };
-    let Some(mut store) = memory.home.existing_store()? else { return Ok(None) };
-    let computed = meaning.catch_up(&mut store, memory.env.now, Effort::Upkeep)?;
+    let Some(store) = memory.home.existing_store()? else { return Ok(None) };
+    let computed = meaning.catch_up(&store, memory.env.now, Effort::Upkeep)?;
     if computed > 0 {
         store.settle_writes()?;
     }
     Ok(Some(computed))
 }
 
-fn drop_raw(store: &mut Store, before: Millis) -> Result<usize> {
+fn drop_raw(store: &Store, before: Millis) -> Result<usize> {
     let mut dropped = 0;
     loop {
         let pruned = store.prune(before, PRUNED_AT_ONCE)?;

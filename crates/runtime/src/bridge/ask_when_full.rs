@@ -3,7 +3,7 @@
 use longhaul_handoff::bridge::Action;
 use longhaul_handoff::continuation::{Act, Occasion, Plan};
 use longhaul_inject::Terminal;
-use longhaul_store::{Met, NewChain, Store};
+use longhaul_store::{ChainUpdate, NewChain, Store};
 
 use super::Desk;
 use crate::continuation::nonce;
@@ -16,7 +16,7 @@ pub(crate) fn measure(session: &str) -> String {
 
 impl Desk<'_> {
     /// Asks for a handoff where the context is nearly full, which was not known yet at the turn's Stop.
-    pub(super) fn ask_when_full(&self, store: &mut Store) -> Result<Option<Action>, Error> {
+    pub(super) fn ask_when_full(&self, store: &Store) -> Result<Option<Action>, Error> {
         let fill = self.context().and_then(|context| usage::told_fill(&context));
         let (Some(course), Some(session), Some(fill)) = (self.course(), &self.session, fill) else { return Ok(None) };
         let nonce = nonce()?;
@@ -31,21 +31,26 @@ impl Desk<'_> {
         let met = match chain {
             Some(chain) => store.meet(chain.id, now, decide)?,
             None => {
-                let (project, place) = (self.project(), self.place_name());
-                let new =
-                    NewChain { project_path: &project.path, client_pid: self.client_pid, place: place.as_deref() };
+                let (project, terminal_lock) = (self.project(), self.terminal_lock());
+                let new = NewChain {
+                    project_path: &project.path,
+                    client_pid: self.client_pid,
+                    terminal_lock: terminal_lock.as_deref(),
+                };
                 store.begin_chain(&new, &plan, now, decide)?
             }
         };
         match met {
-            Some(Met { act: Act::Ask(_), chain, .. }) => self.step(store, &course, &chain),
-            Some(Met { act: Act::Tell(message), .. }) => Ok(Some(Action::Toast(format!("not continued: {message}")))),
+            Some(ChainUpdate { act: Act::Ask(_), chain, .. }) => self.step(store, &course, &chain),
+            Some(ChainUpdate { act: Act::Tell(message), .. }) => {
+                Ok(Some(Action::Toast(format!("not continued: {message}"))))
+            }
             Some(_) | None => Ok(None),
         }
     }
 
     /// Returns the terminal's name; none inside another client, whose terminal it is.
-    fn place_name(&self) -> Option<String> {
+    fn terminal_lock(&self) -> Option<String> {
         let record = self.session.as_ref().and_then(|session| SessionRecord::load(&self.home, session));
         let terminal = record.and_then(|record| record.terminal).or_else(|| Terminal::detect(self.env).ok());
         terminal.filter(|_| !client::is_nested(self.env, self.client_pid)).map(|terminal| terminal.lock_name())

@@ -9,7 +9,7 @@ use longhaul_core::{Config, Env, Millis, SessionId};
 use longhaul_handoff::bridge::step_name;
 use longhaul_handoff::continuation::{Act, Occasion, Plan, State};
 use longhaul_inject::{Errand, Means, Terminal, Want, means};
-use longhaul_store::{Chain, StepTaker, Store};
+use longhaul_store::{Chain, ChainId, StepTaker, Store};
 
 use super::{Course, lock, settings};
 use crate::typing::{Submitted, Typist, shows_another_session, submit_patiently};
@@ -33,27 +33,28 @@ const BRIDGE_COMES: Duration = Duration::from_secs(8);
 /// How long the lock is tried for: a hook has it for a moment to see whether anybody is there.
 const LOCK_LIMIT: Duration = Duration::from_millis(500);
 
-/// Types what the chain waits for, once more if nothing comes of it, until it has moved on.
+/// Types what the chain waits for, again if nothing comes of it, until the chain has moved on.
 ///
-/// Where somebody is at it already, nothing is done.
-pub(crate) fn deliver(env: &Env, log: &ErrorLog, id: i64) -> Result<(), Error> {
+/// Does nothing while another process types for the chain.
+pub(crate) fn deliver(env: &Env, log: &ErrorLog, id: ChainId) -> Result<(), Error> {
     let home = Home::of(env)?;
     let Some(_lock) = lock_patiently(&home, id)? else { return Ok(()) };
-    let mut store = home.store(home::PATIENCE)?;
+    let store = home.store(home::PATIENCE)?;
     let mut since = None;
     loop {
         let Some(chain) = store.chain(id)? else { return Ok(()) };
         let (config, _) = home::config(env)?;
         let settings = settings(&config, &home, Some(Path::new(&chain.project_path)));
         let course = Course { settings, can_type: true };
+        let update = |occasion: &Occasion<'_>| {
+            let now = clock_and_env::now(env);
+            store.meet(id, now, |plan, remaining| course.meet(plan, occasion, remaining, now))
+        };
         if env.disabled || !course.settings.enabled {
-            let switched_off = |plan: &Plan, remaining: &[String]| {
-                course.meet(plan, &Occasion::SwitchedOff, remaining, clock_and_env::now(env))
-            };
-            return store.meet(id, clock_and_env::now(env), switched_off).map(drop).map_err(Error::from);
+            return update(&Occasion::SwitchedOff).map(drop).map_err(Error::from);
         }
         if chain.plan.paused {
-            match wait_for_limit(env, &mut store, &course, &chain)? {
+            match wait_for_limit(env, &store, &course, &chain)? {
                 true => continue,
                 false => return Ok(()),
             }
@@ -64,33 +65,16 @@ pub(crate) fn deliver(env: &Env, log: &ErrorLog, id: i64) -> Result<(), Error> {
         let why = match scene.deliver(&activity, text)? {
             Delivered::MovedOn => return Ok(()),
             Delivered::Overtaken => {
-                let now = clock_and_env::now(env);
-                let met =
-                    store.meet(id, now, |plan, remaining| course.meet(plan, &Occasion::Overtaken, remaining, now))?;
-                let reason = met.map(|met| met.chain.plan.reason).unwrap_or_default();
+                let reason = update(&Occasion::Overtaken)?.map(|update| update.chain.plan.reason).unwrap_or_default();
                 log.write(&format!("session {}: not continued: {reason}", chain.plan.session));
                 return Ok(());
             }
-            // Whoever starts in its place goes on, or finds it expired.
+            // The client that starts in its place goes on with the chain, or finds it expired.
             Delivered::No(_) if chain.client_pid != 0 && !process::is_alive(chain.client_pid) => return Ok(()),
             Delivered::No(why) => why,
         };
-        let now = clock_and_env::now(env);
-        let occasion = Occasion::Undelivered { why: &why };
-        let same = |plan: &Plan| is_same_step(plan, &chain.plan);
-        let met = store.meet(id, now, |plan, remaining| match same(plan) {
-            true => course.meet(plan, &occasion, remaining, now),
-            // It has moved on at the last moment: whatever was wrong is no longer of interest.
-            false => course.meet(plan, &Occasion::Passed, remaining, now),
-        })?;
-        match met.map(|met| met.act) {
-            Some(Act::TypeAgain) => {}
-            Some(Act::Tell(message)) => {
-                log.write(&format!("session {}: continuation failed: {message}", chain.plan.session));
-                store.leave_word(id, &message)?;
-                return Ok(());
-            }
-            _ => return Ok(()),
+        if !scene.tries_again(log, &course, &why)? {
+            return Ok(());
         }
     }
 }
@@ -153,9 +137,9 @@ impl Scene<'_> {
             return Ok(Delivered::No("the client answers a program".to_owned()));
         }
         // `resume` may be run in another terminal.
-        let is_its_place =
-            |terminal: &Terminal| chain.place.as_ref().is_none_or(|place| *place == terminal.lock_name());
-        let here = || Terminal::detect(env).ok().filter(is_its_place);
+        let is_of_chain =
+            |terminal: &Terminal| chain.terminal_lock.as_ref().is_none_or(|lock| *lock == terminal.lock_name());
+        let here = || Terminal::detect(env).ok().filter(is_of_chain);
         let is_nested = client_pid.is_some_and(|pid| client::is_nested(env, pid));
         let terminal = record.and_then(|record| record.terminal).or_else(here).filter(|_| !is_nested);
         // The wall clock may be set back meanwhile.
@@ -224,6 +208,29 @@ impl Scene<'_> {
         }
     }
 
+    /// Records that the step could not be delivered; returns whether it is to be tried again.
+    ///
+    /// When it is given up, the user is left a message.
+    fn tries_again(&self, log: &ErrorLog, course: &Course, why: &str) -> Result<bool, Error> {
+        let Self { env, store, chain, .. } = *self;
+        let now = clock_and_env::now(env);
+        let occasion = Occasion::Undelivered { why };
+        let update = store.meet(chain.id, now, |plan, remaining| match is_same_step(plan, &chain.plan) {
+            true => course.meet(plan, &occasion, remaining, now),
+            // The chain has moved on at the last moment, so the failure does not matter any more.
+            false => course.meet(plan, &Occasion::Passed, remaining, now),
+        })?;
+        match update.map(|update| update.act) {
+            Some(Act::TypeAgain) => Ok(true),
+            Some(Act::Tell(message)) => {
+                log.write(&format!("session {}: continuation failed: {message}", chain.plan.session));
+                store.leave_message(chain.id, &message)?;
+                Ok(false)
+            }
+            _ => Ok(false),
+        }
+    }
+
     /// Leaves the step to the client's module; `None` where that has not come for it in time, and shall not any more.
     fn leave_to_bridge(&self, patience: Duration, until: Instant) -> Result<Option<Delivered>, Error> {
         let step = step_name(&self.chain.plan);
@@ -265,7 +272,7 @@ fn left(until: Instant) -> Duration {
     until.saturating_duration_since(Instant::now())
 }
 
-fn lock_patiently(home: &Home, id: i64) -> Result<Option<File>, Error> {
+fn lock_patiently(home: &Home, id: ChainId) -> Result<Option<File>, Error> {
     let started = Instant::now();
     loop {
         let locked = lock(home, id)?;
@@ -284,7 +291,7 @@ fn is_same_step(one: &Plan, other: &Plan) -> bool {
 /// Waits until the account's limit is lifted, and resumes the plan; returns whether that is so.
 ///
 /// No event tells of it: the client's status line has said when it will be.
-fn wait_for_limit(env: &Env, store: &mut Store, course: &Course, chain: &Chain) -> Result<bool, Error> {
+fn wait_for_limit(env: &Env, store: &Store, course: &Course, chain: &Chain) -> Result<bool, Error> {
     let limits = store.context(&chain.plan.session)?.and_then(|context| context.rate_limits);
     // A time that had passed when the limit struck is an older limit's: nobody knows when this one is lifted.
     let is_meant = |lifted: &Millis| course.settings.after_rate_limit && *lifted > chain.plan.since;

@@ -8,7 +8,7 @@ use longhaul_store::{Session, Store};
 use longhaul_transcript::{Batch, Cursor, Reader};
 
 use crate::transcript_file::TranscriptFile;
-use crate::{Deadline, Error, Keeper};
+use crate::{Deadline, Error, Sanitizer};
 
 /// How much is read at a time, and stored in one transaction.
 const PIECE: usize = 1024 * 1024;
@@ -30,9 +30,9 @@ pub struct Progress {
 /// Cost follows what is new, not how large the file is. A line that is too long is read to its end whatever `most` says,
 /// and never again.
 pub fn catch_up(
-    store: &mut Store,
+    store: &Store,
     session: &Session,
-    keeper: Keeper,
+    sanitizer: Sanitizer,
     now: Millis,
     most: u64,
     deadline: Option<Deadline>,
@@ -57,37 +57,37 @@ pub fn catch_up(
         let read = file.read(&mut piece[..wanted]).map_err(failed)?;
         if read == 0 {
             reader.finish();
-            keep(store, &mut session, &mut expected, reader.take(), keeper, now)?;
+            keep(store, &mut session, &mut expected, reader.take(), sanitizer, now)?;
             progress.is_whole = true;
             break;
         }
         total += read as u64;
         reader.feed(&piece[..read]);
-        if !keep(store, &mut session, &mut expected, reader.take(), keeper, now)? {
+        if !keep(store, &mut session, &mut expected, reader.take(), sanitizer, now)? {
             // Another hook reads the same at this moment, and has come further.
             return Ok(progress);
         }
     }
     if reader.is_in_long_line() {
         progress.passed_over = reader.pass_over();
-        keep(store, &mut session, &mut expected, reader.take(), keeper, now)?;
+        keep(store, &mut session, &mut expected, reader.take(), sanitizer, now)?;
     }
     Ok(progress)
 }
 
 /// Stores what a piece brought; returns whether it was this reading's to store.
 fn keep(
-    store: &mut Store,
+    store: &Store,
     session: &mut Session,
     expected: &mut Cursor,
     batch: Batch,
-    keeper: Keeper,
+    sanitizer: Sanitizer,
     now: Millis,
 ) -> Result<bool, Error> {
     if batch.cursor == session.cursor {
         return Ok(true);
     }
-    let is_stored = store.ingest(session, expected, &batch, &keeper, now)?;
+    let is_stored = store.ingest(session, expected, &batch, sanitizer, now)?;
     expected.clone_from(&batch.cursor);
     session.cursor = batch.cursor;
     Ok(is_stored)

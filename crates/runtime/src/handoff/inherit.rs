@@ -40,7 +40,7 @@ impl Heir<'_> {
         if !cleared && store.batons(&self.session.project_path)?.is_empty() {
             return Ok(None);
         }
-        store.immediately(|store| {
+        store.transaction("claim the handoff", |store| {
             let claim = self.find(store, cleared)?;
             if let Some(claim) = &claim {
                 store.set_heir(&self.session.session, Some(claim.session.as_str()))?;
@@ -152,7 +152,7 @@ impl Heir<'_> {
 
     /// Returns the project's batons, and what their clients are doing.
     fn offers(&self, store: &Store) -> Result<Vec<Offer>, Error> {
-        let offer = |(session, client_pid, trigger, at): StoredBaton| {
+        let offer = |StoredBaton { session, client_pid, trigger, at }: StoredBaton| {
             let trigger = Trigger::from_stored(&trigger)?;
             Some(Offer { baton: Baton { session, client_pid, trigger, at }, client: client(client_pid) })
         };

@@ -3,10 +3,10 @@
 use std::collections::HashSet;
 use std::io::{self, Read, Seek, SeekFrom};
 
-use longhaul_store::{Clean, Session, Store, Turn};
+use longhaul_store::{Session, Store, Turn};
 use longhaul_transcript::{Batch, Reader, replaced_turns};
 
-use crate::{Error, Keeper, bounded_read};
+use crate::{Error, Sanitizer, bounded_read};
 
 /// How much of the end is read; the more where the less has no prompt in it.
 const TAILS: [u64; 2] = [512 * 1024, 4 * 1024 * 1024];
@@ -14,7 +14,12 @@ const TAILS: [u64; 2] = [512 * 1024, 4 * 1024 * 1024];
 /// Returns the turns at the end of a session's transcript that neither it nor its `heir` has stored, the oldest first.
 ///
 /// They are for showing only. What is stored comes from reading the file in its order, so that nothing is stored twice.
-pub(crate) fn unread_turns(store: &Store, session: &Session, heir: &str, keeper: Keeper) -> Result<Vec<Turn>, Error> {
+pub(crate) fn unread_turns(
+    store: &Store,
+    session: &Session,
+    heir: &str,
+    sanitizer: Sanitizer,
+) -> Result<Vec<Turn>, Error> {
     let Some(path) = session.transcript.as_deref() else { return Ok(Vec::new()) };
     let mut batch = Batch::default();
     for length in TAILS {
@@ -28,11 +33,11 @@ pub(crate) fn unread_turns(store: &Store, session: &Session, heir: &str, keeper:
     let mut turns = Vec::new();
     for turn in batch.turns.iter().filter(|turn| !replaced.contains(turn.id.as_str())) {
         if !store.has_turn(&session.session, &turn.id)? && !store.has_turn(heir, &turn.id)? {
-            turns.extend(shown(session, turn, keeper));
+            turns.extend(shown(session, turn, sanitizer));
         }
     }
     if !turns.iter().any(|turn| turn.role == "user") {
-        turns.splice(..0, running(session, &batch, keeper));
+        turns.splice(..0, running(session, &batch, sanitizer));
     }
     Ok(turns)
 }
@@ -52,21 +57,21 @@ fn read_tail(path: &str, offset: u64, length: u64) -> io::Result<Batch> {
 }
 
 /// Returns a turn as it would be stored; `None` where its prompt is not there, or not to be kept.
-fn shown(session: &Session, turn: &longhaul_transcript::Turn, keeper: Keeper) -> Option<Turn> {
-    let asked = keeper.said(&turn.prompt.as_ref()?.text);
-    let replied = keeper.said(&turn.reply());
+fn shown(session: &Session, turn: &longhaul_transcript::Turn, sanitizer: Sanitizer) -> Option<Turn> {
+    let asked = sanitizer.capped(&turn.prompt.as_ref()?.text);
+    let replied = sanitizer.capped(&turn.reply());
     (!asked.trim().is_empty()).then(|| view(session, turn, turn.origin.role(), asked, replied))
 }
 
 /// Returns the turn that was running when the end of the file began: its prompt is known from the hook that saw it.
-fn running(session: &Session, batch: &Batch, keeper: Keeper) -> Option<Turn> {
+fn running(session: &Session, batch: &Batch, sanitizer: Sanitizer) -> Option<Turn> {
     let asked = session.last_prompt.clone()?;
     let nothing = longhaul_transcript::Turn::default();
     let turn = batch.turns.first().filter(|turn| turn.prompt.is_none()).unwrap_or(&nothing);
     let reply = turn.reply();
     // Where a private passage ends in it, nobody knows where that began.
     let ends_private = reply.to_ascii_lowercase().contains("</private");
-    let replied = keeper.said(&if ends_private { keeper.reopened(&reply) } else { reply });
+    let replied = sanitizer.capped(&if ends_private { sanitizer.reopened(&reply) } else { reply });
     Some(view(session, turn, "user", asked, replied))
 }
 

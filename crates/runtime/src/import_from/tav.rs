@@ -148,7 +148,7 @@ fn bookmarks(
                 store.note_moved_in(origin, [key.as_str()])?;
                 store.add_bookmark(&new)
             };
-            store.immediately(add).map_err(ours)?;
+            store.transaction("import the bookmark", add).map_err(ours)?;
         }
     }
     report.brings("bookmarks", brought);

@@ -9,7 +9,7 @@ use longhaul_transcript::{Attachment, Batch, Call, Cursor, Said, Turn};
 
 use super::folders::Folders;
 use super::{Mode, Move, Origin, Report, Sink, Step, Trouble, ours, register, theirs};
-use crate::Keeper;
+use crate::Sanitizer;
 use crate::memory::import::{Part, Teller, past_turn};
 use crate::memory::is_excluded;
 
@@ -103,7 +103,7 @@ impl House<'_, '_> {
     ) -> Result<(), Trouble> {
         let Sink::Store(bulk) = &mut self.sink else { return Ok(()) };
         let (env, config) = (self.mover.env, self.mover.config);
-        let keeper = Keeper::new(config);
+        let sanitizer = Sanitizer::new(config);
         let project = self.folders.in_folder(old.folder.as_ref());
         let first = new.first().copied().unwrap_or_default();
         let turns = self.database.turns(&old.id, first.saturating_sub(1), first).map_err(theirs)?;
@@ -112,7 +112,7 @@ impl House<'_, '_> {
         let Some(session) = bulk.plain().session(id.as_str()).map_err(ours)? else { return Ok(()) };
         let mut teller = Teller::new(config, project.path, at);
         let (mut prompt_number, mut prompts, mut observations) = (0, 0, 0);
-        let mut take_in = |bulk: &mut Bulk<'_>, mut parts: Vec<Part>| {
+        let mut take_in = |bulk: &Bulk<'_>, mut parts: Vec<Part>| {
             let past = parts.iter_mut().map(|part| past_turn(part, false)).collect();
             let past = bulk.take_in_past(id.as_str(), past, prompt_number).map_err(ours)?.unwrap_or_default();
             prompt_number = past.prompt_number;
@@ -128,7 +128,7 @@ impl House<'_, '_> {
             turns.retain(|turn| new.contains(&turn.number));
             let told: Vec<Turn> = turns.into_iter().map(|turn| translate(id, &turn)).collect();
             let batch = Batch { cursor: session.cursor.clone(), turns: told, ..Batch::default() };
-            bulk.plain().ingest(&session, &session.cursor, &batch, &keeper, env.now).map_err(ours)?;
+            bulk.plain().ingest(&session, &session.cursor, &batch, sanitizer, env.now).map_err(ours)?;
             take_in(bulk, teller.go_on(batch.turns))?;
         }
         let (rest, summary) = teller.end();

@@ -32,7 +32,7 @@ pub fn remember_turns(hook: &mut Hook<Stop>) -> Result<Flow, Error> {
     if !hook.remembers() {
         return Ok(Flow::Next);
     }
-    let mut store = hook.store()?;
+    let store = hook.store()?;
     let Some(session) = register(&store, &hook.env, &hook.event.common)? else { return Ok(Flow::Next) };
     let turns = match new_turns(&session) {
         Err(error) if error.is_missing_file() => return Ok(Flow::Next),
@@ -40,29 +40,23 @@ pub fn remember_turns(hook: &mut Hook<Stop>) -> Result<Flow, Error> {
     };
     let mut calls = Vec::new();
     for turn in turns {
-        if hook.remember_prompt(&mut store, &session, &turn)? {
+        if hook.remember_prompt(&store, &session, &turn)? {
             calls.extend(hook.told_calls(&session, turn));
         }
     }
-    store_calls(
-        &mut store,
-        &hook.event.common.session,
-        &calls.iter().collect::<Vec<_>>(),
-        &session.project_path,
-        None,
-    )?;
+    store_calls(&store, &hook.event.common.session, &calls.iter().collect::<Vec<_>>(), &session.project_path, None)?;
     Ok(Flow::Next)
 }
 
 impl Hook<Stop> {
     /// Remembers what was asked; returns whether anything of the turn may be kept.
-    fn remember_prompt(&self, store: &mut Store, session: &Session, turn: &Turn) -> Result<bool, Error> {
+    fn remember_prompt(&self, store: &Store, session: &Session, turn: &Turn) -> Result<bool, Error> {
         let id = session.session.as_str();
         let Some(prompt) = turn.prompt.as_ref().filter(|_| turn.origin.is_person()) else {
             // What goes on from an earlier reading is kept where that was.
             return Ok(turn.begins || store.has_turn(id, &turn.id)?);
         };
-        let kept = clean_prompt(&prompt.text, self.keeper());
+        let kept = clean_prompt(&prompt.text, self.sanitizer());
         let prompt_id = turn.prompt_id.as_deref().unwrap_or(&turn.id);
         let is_private = SessionId::new(id).is_some_and(|id| super::privacy::is_marked(&self.home, &id, prompt_id));
         let Some(kept) = kept.filter(|_| !is_private) else { return Ok(false) };
@@ -79,7 +73,7 @@ impl Hook<Stop> {
     fn told_calls(&self, session: &Session, mut turn: Turn) -> Vec<Call> {
         let calls = std::mem::take(&mut turn.calls);
         let (root, now) = (session.project_path.as_str(), self.env.now);
-        calls.into_iter().filter_map(|call| told_call(call, &turn, root, now, &self.config, self.keeper())).collect()
+        calls.into_iter().filter_map(|call| told_call(call, &turn, root, now, &self.config, self.sanitizer())).collect()
     }
 }
 

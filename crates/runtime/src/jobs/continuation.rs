@@ -6,7 +6,7 @@ use longhaul_core::event::predicates::{in_subagent, is_task_notification, stoppe
 use longhaul_core::event::{HookEvent, Notification, SessionEnd, SessionStart, Stop, StopFailure, UserPromptSubmit};
 use longhaul_handoff::Trigger;
 use longhaul_handoff::continuation::{Act, EXPIRES_MS, Occasion, Plan, State, TurnEnd, page};
-use longhaul_store::{Chain, Met, NewChain, Store};
+use longhaul_store::{Chain, ChainUpdate, NewChain, Store};
 
 use crate::continuation::{Course, keep_file, lock, nonce, settings, start_injector, written};
 use crate::handoff::Project;
@@ -22,20 +22,20 @@ const SAME_STOP_MS: u64 = 5_000;
 pub fn on_turn_end(hook: &mut Hook<Stop>) -> Result<Flow, Error> {
     let Some(course) = hook.course() else { return Ok(Flow::Next) };
     let stop = hook.event.clone();
-    let keeper = hook.keeper();
+    let sanitizer = hook.sanitizer();
     if in_subagent(&stop.common) || stopped_at_context_limit(&stop) || hook.is_private() {
         return Ok(Flow::Next);
     }
-    let mut store = hook.store()?;
-    hook.pass_word_on(&store)?;
+    let store = hook.store()?;
+    hook.show_pending_message(&store)?;
     let session = &stop.common.session;
     let chain = store.chain_of(session.as_str())?;
     let is_asked = chain.as_ref().is_some_and(|chain| chain.plan.state == State::Asked);
-    let files = if is_asked { written(hook.project_dir().as_deref(), keeper) } else { Vec::new() };
+    let files = if is_asked { written(hook.project_dir().as_deref(), sanitizer) } else { Vec::new() };
     // What is private goes first: what is left of a handoff then must still be one.
     let reply = stop.last_assistant_message.as_deref().unwrap_or_default();
     let is_open = chain.as_ref().is_some_and(|chain| chain.plan.state.is_open());
-    let reply = if is_open { keeper.clean(reply) } else { String::new() };
+    let reply = if is_open { sanitizer.clean(reply) } else { String::new() };
     let nonce = if is_asked { String::new() } else { nonce()? };
     let running = || agents::any_running(&hook.home, session);
     let turn = TurnEnd {
@@ -49,7 +49,7 @@ pub fn on_turn_end(hook: &mut Hook<Stop>) -> Result<Flow, Error> {
     };
     let share = turn.fill.map_or(0.0, |fill| fill.share() * 100.0);
     let may_ask_later = !is_open && !turn.again && !turn.others_run && !turn.by_user;
-    let Some(met) = hook.meet(&mut store, &course, chain.clone(), &Occasion::TurnEnded(turn))? else {
+    let Some(met) = hook.meet(&store, &course, chain.clone(), &Occasion::TurnEnded(turn))? else {
         if may_ask_later && let Some(client_pid) = hook.env.client_pid {
             // The figures of this turn are not known yet. The client's module reports them in a moment.
             store.leave_errand(client_pid, &bridge::measure(session.as_str()))?;
@@ -73,8 +73,8 @@ pub fn on_session_start(hook: &mut Hook<SessionStart>) -> Result<Flow, Error> {
         // Nobody else has written down where the session runs.
         SessionRecord::of(hook).save(&hook.home, &hook.event.common.session)?;
     }
-    let mut store = hook.store()?;
-    hook.pass_word_on(&store)?;
+    let store = hook.store()?;
+    hook.show_pending_message(&store)?;
     let Some(chain) = hook.chain(&store)? else { return Ok(Flow::Next) };
     let session = hook.event.common.session.clone();
     let shown = client::shown_session(&hook.env, hook.env.client_pid);
@@ -90,18 +90,18 @@ pub fn on_session_start(hook: &mut Hook<SessionStart>) -> Result<Flow, Error> {
         _ => Occasion::Passed,
     };
     let id = chain.id;
-    let Some(met) = hook.meet(&mut store, &course, Some(chain.clone()), &occasion)? else {
+    let Some(met) = hook.meet(&store, &course, Some(chain.clone()), &occasion)? else {
         // It may go on in another client and terminal than before.
         if chain.plan.session == session.as_str() {
             let client_pid = hook.env.client_pid.unwrap_or_default();
-            store.move_chain(id, client_pid, hook.own_place_name().as_deref())?;
+            store.move_chain(id, client_pid, hook.own_terminal_lock().as_deref())?;
             hook.take_over(&course, &Chain { client_pid, ..chain })?;
         }
         return Ok(Flow::Next);
     };
     if met.act == Act::Show {
-        let (place, client) = (hook.own_place_name(), hook.env.client_pid.unwrap_or_default());
-        store.move_chain(id, client, place.as_deref())?;
+        let (terminal_lock, client) = (hook.own_terminal_lock(), hook.env.client_pid.unwrap_or_default());
+        store.move_chain(id, client, terminal_lock.as_deref())?;
         if let Some(handoff) = store.newest_handoff(id)? {
             let room = hook.room().min(HANDOFF_CHARS);
             let file = hook.home.handoff_file(&handoff.session);
@@ -188,18 +188,18 @@ impl<E: HookEvent<'static>> Hook<E> {
             return None;
         }
         // A module is each client's own, a terminal may be another's.
-        let can_type = self.own_place_name().is_some();
+        let can_type = self.own_terminal_lock().is_some();
         let can_ask = || self.store().and_then(|store| bridge::is_there(&self.config, &store, Some(client)));
         Some(Course { settings, can_type: can_type || can_ask().unwrap_or_default() })
     }
 
     /// Returns the terminal's name; none inside another client, whose terminal it is.
-    fn own_place_name(&self) -> Option<String> {
+    fn own_terminal_lock(&self) -> Option<String> {
         let is_nested = || self.env.client_pid.is_some_and(|client| client::is_nested(&self.env, client));
-        self.place_name().filter(|_| !is_nested())
+        self.terminal_lock().filter(|_| !is_nested())
     }
 
-    fn place_name(&self) -> Option<String> {
+    fn terminal_lock(&self) -> Option<String> {
         self.place().0.map(|terminal| terminal.lock_name())
     }
 
@@ -209,8 +209,9 @@ impl<E: HookEvent<'static>> Hook<E> {
             return Ok(Some(chain));
         }
         let own = self.env.client_pid.unwrap_or_default();
-        let (project, place) = (Project::of(&self.env, self.event.common().cwd.as_deref()), self.place_name());
-        let here = NewChain { project_path: &project.path, client_pid: own, place: place.as_deref() };
+        let (project, terminal_lock) =
+            (Project::of(&self.env, self.event.common().cwd.as_deref()), self.terminal_lock());
+        let here = NewChain { project_path: &project.path, client_pid: own, terminal_lock: terminal_lock.as_deref() };
         let found = store.open_chain_at(&here)?;
         let is_over = |chain: &Chain| self.env.now.since(chain.plan.since) > EXPIRES_MS;
         // Another project may be worked on in the same terminal; it only finds what has expired.
@@ -218,12 +219,13 @@ impl<E: HookEvent<'static>> Hook<E> {
         Ok(found.filter(|chain| self.is_left_to(chain.client_pid) && (chain.client_pid == own || fits(chain))))
     }
 
-    /// Tells the user what happened while nobody could tell.
-    fn pass_word_on(&mut self, store: &Store) -> Result<(), Error> {
+    /// Shows the user a message that no hook could show before.
+    fn show_pending_message(&mut self, store: &Store) -> Result<(), Error> {
         let (session, client) = (self.event.common().session.clone(), self.env.client_pid.unwrap_or_default());
-        let Some(word) = store.word_for(session.as_str(), client, self.place_name().as_deref())? else { return Ok(()) };
-        if self.is_left_to(word.client_pid) && store.take_word(word.chain)? {
-            let message = word.message;
+        let pending = store.pending_message(session.as_str(), client, self.terminal_lock().as_deref())?;
+        let Some(pending) = pending else { return Ok(()) };
+        if self.is_left_to(pending.client_pid) && store.take_message(pending.chain)? {
+            let message = pending.message;
             self.tell(&format!("longhaul: not continued: {message}; `longhaul continuation resume` tries again"));
         }
         Ok(())
@@ -239,10 +241,10 @@ impl<E: HookEvent<'static>> Hook<E> {
     /// Lets the chain of this session or terminal, if any, meet an occasion.
     fn happened(&mut self, occasion: &Occasion<'_>) -> Result<Flow, Error> {
         let Some(course) = self.course() else { return Ok(Flow::Next) };
-        let mut store = self.store()?;
-        self.pass_word_on(&store)?;
+        let store = self.store()?;
+        self.show_pending_message(&store)?;
         let Some(chain) = self.chain(&store)? else { return Ok(Flow::Next) };
-        match self.meet(&mut store, &course, Some(chain.clone()), occasion)? {
+        match self.meet(&store, &course, Some(chain.clone()), occasion)? {
             Some(met) => self.act(&store, &course, &met)?,
             None => self.take_over(&course, &chain)?,
         }
@@ -268,11 +270,11 @@ impl<E: HookEvent<'static>> Hook<E> {
     /// Lets a chain meet an occasion; `None` where nothing comes of it, which costs no write.
     fn meet(
         &mut self,
-        store: &mut Store,
+        store: &Store,
         course: &Course,
         chain: Option<Chain>,
         occasion: &Occasion<'_>,
-    ) -> Result<Option<Met>, Error> {
+    ) -> Result<Option<ChainUpdate>, Error> {
         let now = self.env.now;
         let session = self.event.common().session.as_str();
         let plan = chain.as_ref().map_or_else(|| Plan::new(session, now), |chain| chain.plan.clone());
@@ -286,9 +288,9 @@ impl<E: HookEvent<'static>> Hook<E> {
             None => {
                 let project = Project::of(&self.env, self.event.common().cwd.as_deref());
                 // A terminal that is another client's must not lead to this chain.
-                let place = self.own_place_name();
+                let terminal_lock = self.own_terminal_lock();
                 let client_pid = self.env.client_pid.unwrap_or_default();
-                let new = NewChain { project_path: &project.path, client_pid, place: place.as_deref() };
+                let new = NewChain { project_path: &project.path, client_pid, terminal_lock: terminal_lock.as_deref() };
                 store.begin_chain(&new, &plan, now, decide)?
             }
         };
@@ -303,7 +305,7 @@ impl<E: HookEvent<'static>> Hook<E> {
     }
 
     /// Does what is to be done.
-    fn act(&mut self, store: &Store, course: &Course, met: &Met) -> Result<(), Error> {
+    fn act(&mut self, store: &Store, course: &Course, met: &ChainUpdate) -> Result<(), Error> {
         // First, so that it is carried on whatever fails below.
         if course.can_type && met.chain.plan.waits_for_typing() && met.act != Act::Nothing {
             self.errand = Some(met.chain.id);

@@ -34,13 +34,13 @@ pub fn on_session_start(hook: &mut Hook<SessionStart>) -> Result<Flow, Error> {
     if !hook.config.handoff.enabled {
         return Ok(Flow::Next);
     }
-    let mut store = hook.store()?;
+    let store = hook.store()?;
     let Some(session) = register(&store, &hook.env, &hook.event.common)? else { return Ok(Flow::Next) };
     if hook.event.source == "compact" || session.prompts > 0 {
         return Ok(Flow::Next);
     }
     let cleared = hook.event.source == "clear";
-    if let Some((text, message)) = hook.inherit(&mut store, &session, cleared)? {
+    if let Some((text, message)) = hook.inherit(&store, &session, cleared)? {
         hook.show(&text);
         hook.tell(&message);
         hook.inherited = store.session(&session.session)?.and_then(|session| session.inherits);
@@ -52,10 +52,10 @@ pub fn on_session_start(hook: &mut Hook<SessionStart>) -> Result<Flow, Error> {
 pub fn on_baton_command(hook: &mut Hook<UserPromptSubmit>) -> Result<Flow, Error> {
     let command = baton_command(&hook.event.prompt).filter(|_| hook.config.handoff.enabled);
     let Some(trigger) = command else { return Ok(Flow::Next) };
-    let mut store = hook.store()?;
+    let store = hook.store()?;
     if let Some(session) = register(&store, &hook.env, &hook.event.common)? {
         // What it was shown is its own from now on, and goes with it.
-        hook.settle(&mut store, &session)?;
+        hook.settle(&store, &session)?;
     }
     hook.write_baton(&store, trigger)?;
     match trigger {
@@ -74,9 +74,9 @@ pub fn on_prompt(hook: &mut Hook<UserPromptSubmit>) -> Result<Flow, Error> {
     if !hook.keeps_turns() || in_subagent(common) || is_task_notification(&hook.event.prompt) {
         return Ok(Flow::Next);
     }
-    let mut store = hook.store()?;
+    let store = hook.store()?;
     let Some(session) = register(&store, &hook.env, common)? else { return Ok(Flow::Next) };
-    let prompt = hook.keeper().capped(&hook.event.prompt);
+    let prompt = hook.sanitizer().capped(&hook.event.prompt);
     let kept = Some(prompt.trim()).filter(|prompt| !prompt.is_empty() && !hook.is_private());
     let before = store.count_prompt(&session.session, kept)?;
     // Another bundle may have counted it first.
@@ -86,13 +86,13 @@ pub fn on_prompt(hook: &mut Hook<UserPromptSubmit>) -> Result<Flow, Error> {
     }
     if session.inherits.is_none() {
         // Another session of this client was shown the memory and never lived: this one is shown it now.
-        if let Some((text, message)) = hook.inherit(&mut store, &session, false)? {
+        if let Some((text, message)) = hook.inherit(&store, &session, false)? {
             hook.show(&text);
             hook.tell(&message);
         }
     }
     if let Some(session) = store.session(&session.session)? {
-        hook.settle(&mut store, &session)?;
+        hook.settle(&store, &session)?;
     }
     Ok(Flow::Next)
 }
@@ -102,18 +102,18 @@ pub fn on_turn_end(hook: &mut Hook<Stop>) -> Result<Flow, Error> {
     if !hook.keeps_turns() {
         return Ok(Flow::Next);
     }
-    let mut store = hook.store()?;
+    let store = hook.store()?;
     let Some(session) = register(&store, &hook.env, &hook.event.common)? else { return Ok(Flow::Next) };
-    let read = hook.take_in(&mut store, &session, AT_ONCE);
+    let read = hook.take_in(&store, &session, AT_ONCE);
     if read.as_ref().is_err_and(Error::is_busy) {
         // The next Stop reads it all; waiting once more would take the others' time.
         return read.map(|_| Flow::Next);
     }
     if let Some(reply) = hook.event.last_assistant_message.as_deref().filter(|_| !hook.is_private()) {
         let prompt_id = hook.event.common.prompt_id.as_deref();
-        keep_last_reply(&mut store, &session, prompt_id, reply, hook.keeper(), hook.env.now)?;
+        keep_last_reply(&store, &session, prompt_id, reply, hook.sanitizer(), hook.env.now)?;
     }
-    hook.complete_predecessors(&mut store, &session)?;
+    hook.complete_predecessors(&store, &session)?;
     match read {
         // A session that has only begun has none yet.
         Err(error) if error.is_missing_file() => Ok(Flow::Next),
@@ -124,9 +124,9 @@ pub fn on_turn_end(hook: &mut Hook<Stop>) -> Result<Flow, Error> {
 /// Takes the conversation in before it is compacted.
 pub fn on_compact(hook: &mut Hook<PreCompact>) -> Result<Flow, Error> {
     if hook.keeps_turns() {
-        let mut store = hook.store()?;
+        let store = hook.store()?;
         if let Some(session) = register(&store, &hook.env, &hook.event.common)? {
-            hook.take_in_if_there(&mut store, &session, AT_ONCE)?;
+            hook.take_in_if_there(&store, &session, AT_ONCE)?;
         }
     }
     Ok(Flow::Next)
@@ -137,7 +137,7 @@ pub fn on_session_end(hook: &mut Hook<SessionEnd>) -> Result<Flow, Error> {
     if !hook.keeps_turns() {
         return Ok(Flow::Next);
     }
-    let mut store = hook.store()?;
+    let store = hook.store()?;
     let Some(session) = register(&store, &hook.env, &hook.event.common)? else { return Ok(Flow::Next) };
     let hands_over = hook.config.handoff.enabled && hook.event.reason == "clear";
     // First, where it is certain: there may be no time for the rest.
@@ -145,7 +145,7 @@ pub fn on_session_end(hook: &mut Hook<SessionEnd>) -> Result<Flow, Error> {
         hook.write_baton(&store, Trigger::SessionEnd)?;
     }
     store.complete_session(&session.session, &hook.event.reason, hook.env.now)?;
-    let taken = hook.take_in_if_there(&mut store, &session, AT_END);
+    let taken = hook.take_in_if_there(&store, &session, AT_END);
     // No hook may have seen its prompts, as where it was resumed. One without a turn has nothing to hand over, and must not
     // take the place of one that has.
     if hands_over && session.prompts == 0 && store.has_turns(&session.session)? {
@@ -168,25 +168,25 @@ impl<E: HookEvent<'static>> Hook<E> {
     }
 
     /// Takes in what there is; a session that was never prompted has no transcript.
-    fn take_in_if_there(&self, store: &mut Store, session: &Session, most: u64) -> Result<(), Error> {
+    fn take_in_if_there(&self, store: &Store, session: &Session, most: u64) -> Result<(), Error> {
         match self.take_in(store, session, most) {
             Err(error) if error.is_missing_file() => Ok(()),
             read => read.map(drop),
         }
     }
 
-    fn take_in(&self, store: &mut Store, session: &Session, most: u64) -> Result<Progress, Error> {
+    fn take_in(&self, store: &Store, session: &Session, most: u64) -> Result<Progress, Error> {
         self.take_in_until(self.deadline, store, session, most)
     }
 
     fn take_in_until(
         &self,
         deadline: Deadline,
-        store: &mut Store,
+        store: &Store,
         session: &Session,
         most: u64,
     ) -> Result<Progress, Error> {
-        let progress = catch_up(store, session, self.keeper(), self.env.now, most, Some(deadline))?;
+        let progress = catch_up(store, session, self.sanitizer(), self.env.now, most, Some(deadline))?;
         if progress.passed_over > 0 {
             let (id, length) = (&session.session, progress.passed_over);
             self.log.write(&format!("session {id}: passed over a line of {length} bytes in its transcript"));
@@ -195,7 +195,7 @@ impl<E: HookEvent<'static>> Hook<E> {
     }
 
     /// Takes in what was too much at the start: of the sessions that were handed over, what their transcripts still hold.
-    fn complete_predecessors(&self, store: &mut Store, session: &Session) -> Result<(), Error> {
+    fn complete_predecessors(&self, store: &Store, session: &Session) -> Result<(), Error> {
         for predecessor in store.merged_sessions(&session.project_key)? {
             let path = predecessor.transcript.as_deref().unwrap_or_default();
             if !std::fs::metadata(path).is_ok_and(|file| file.len() > predecessor.cursor.offset) {
@@ -215,7 +215,7 @@ impl<E: HookEvent<'static>> Hook<E> {
     /// Takes in what a session of this client, of which no prompt was seen, has in its transcript.
     ///
     /// SessionEnd does so; where it did not run or had no time, nobody else would know that there are turns.
-    fn take_in_unprompted(&self, store: &mut Store, heir: &Session) -> Result<(), Error> {
+    fn take_in_unprompted(&self, store: &Store, heir: &Session) -> Result<(), Error> {
         let sessions = store.sessions_of(&heir.project_key)?;
         let is_cleared = |other: &&Session| {
             other.session != heir.session
@@ -231,14 +231,14 @@ impl<E: HookEvent<'static>> Hook<E> {
     }
 
     /// Takes in what a predecessor's transcript still holds; returns what is at its end where that is too much at once.
-    fn complete(&self, store: &mut Store, predecessor: &SessionId, heir: &Session) -> Result<Vec<Turn>, Error> {
+    fn complete(&self, store: &Store, predecessor: &SessionId, heir: &Session) -> Result<Vec<Turn>, Error> {
         let id = predecessor.as_str();
         let Some(session) = store.session(id)? else { return Ok(Vec::new()) };
         if self.take_in(store, &session, AT_ONCE)?.is_whole {
             return Ok(Vec::new());
         }
         let session = store.session(id)?.unwrap_or(session);
-        unread_turns(store, &session, &heir.session, self.keeper())
+        unread_turns(store, &session, &heir.session, self.sanitizer())
     }
 
     /// Returns what came out; a failure is written down, and what was taken in before is still worth showing.
@@ -252,7 +252,7 @@ impl<E: HookEvent<'static>> Hook<E> {
     }
 
     /// Claims whom the session inherits, and returns what the session is shown, and the user told.
-    fn inherit(&self, store: &mut Store, session: &Session, cleared: bool) -> Result<Option<(String, String)>, Error> {
+    fn inherit(&self, store: &Store, session: &Session, cleared: bool) -> Result<Option<(String, String)>, Error> {
         // A baton is for the next session of the client that it was written in.
         if self.event.common().session.is_codex() {
             return Ok(None);
@@ -306,7 +306,7 @@ impl<E: HookEvent<'static>> Hook<E> {
     }
 
     /// Makes an inheritance final: the predecessor's turns are the session's own from now on.
-    fn settle(&self, store: &mut Store, session: &Session) -> Result<(), Error> {
+    fn settle(&self, store: &Store, session: &Session) -> Result<(), Error> {
         let Some(wanted) = session.inherits.as_deref() else { return Ok(()) };
         let heir = Heir { session, env: &self.env };
         let refusal = match heir.judge(store, wanted)? {

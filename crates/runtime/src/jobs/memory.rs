@@ -29,11 +29,11 @@ pub fn on_session_start(hook: &mut Hook<SessionStart>) -> Result<Flow, Error> {
     if !hook.remembers() {
         return Ok(Flow::Next);
     }
-    let mut store = hook.store()?;
+    let store = hook.store()?;
     let Some(session) = register(&store, &hook.env, &hook.event.common)? else { return Ok(Flow::Next) };
     // What a killed session has left behind is what the next one wants to know most.
     let time = FOR_BACKLOG.min(hook.deadline.left() / 2);
-    for error in take_in_all(&mut store, &hook.home, &hook.env, Some(Deadline::after(time))) {
+    for error in take_in_all(&store, &hook.home, &hook.env, Some(Deadline::after(time))) {
         hook.log.write(&format!("session {}: {}", session.session, error.chain()));
     }
     let room = hook.room();
@@ -85,9 +85,9 @@ pub fn on_prompt(hook: &mut Hook<UserPromptSubmit>) -> Result<Flow, Error> {
     if !hook.remembers() || in_subagent(common) || is_task_notification(&hook.event.prompt) {
         return Ok(Flow::Next);
     }
-    let kept = clean_prompt(&hook.event.prompt, hook.keeper());
+    let kept = clean_prompt(&hook.event.prompt, hook.sanitizer());
     let Some(prompt) = kept.filter(|_| !hook.is_private()) else { return Ok(Flow::Next) };
-    let stored = hook.store().and_then(|mut store| {
+    let stored = hook.store().and_then(|store| {
         register(&store, &hook.env, common)?;
         store.remember_prompt(common.session.as_str(), common.prompt_id.as_deref(), &prompt, hook.env.now)?;
         Ok(())
@@ -166,7 +166,7 @@ impl<E: HookEvent<'static>> Hook<E> {
             && !self.is_private();
         if is_wanted {
             let common = self.event.common();
-            note(&self.home, &common.session, common.cwd.as_deref(), call, self.keeper(), self.env.now)?;
+            note(&self.home, &common.session, common.cwd.as_deref(), call, self.sanitizer(), self.env.now)?;
         }
         Ok(Flow::Next)
     }
@@ -178,15 +178,15 @@ impl<E: HookEvent<'static>> Hook<E> {
         if !self.remembers() {
             return Ok(Flow::Next);
         }
-        let mut store = self.store()?;
+        let store = self.store()?;
         let Some(session) = register(&store, &self.env, self.event.common())? else { return Ok(Flow::Next) };
         let id = self.event.common().session.clone();
         // In a crowd what was noted stays noted, and the next one who comes takes it in.
-        let taken = !store.is_crowded() && take_in(&mut store, &self.home, &id, &self.env, Some(self.deadline))?;
+        let taken = !store.is_crowded() && take_in(&store, &self.home, &id, &self.env, Some(self.deadline))?;
         if has_something_to_say(&session)
             && (taken || again || !store.has_summary(id.as_str(), i64::from(session.prompts))?)
         {
-            sum_up(&mut store, &session, self.env.now)?;
+            sum_up(&store, &session, self.env.now)?;
         }
         Ok(Flow::Next)
     }

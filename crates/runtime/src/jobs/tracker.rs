@@ -31,7 +31,7 @@ pub fn on_prompt(hook: &mut Hook<UserPromptSubmit>) -> Result<Flow, Error> {
     hook.track(|hook, tracker| {
         let prompt = &hook.event.prompt;
         let summary = (!is_task_notification(prompt) && !hook.is_private())
-            .then(|| summarize(&hook.keeper().capped(prompt)))
+            .then(|| summarize(&hook.sanitizer().capped(prompt)))
             .filter(|summary| !summary.is_empty());
         tracker.prompt(&hook.event.common, summary.as_deref())
     })
@@ -72,7 +72,7 @@ pub fn on_notification(hook: &mut Hook<Notification>) -> Result<Flow, Error> {
         let session = &hook.event.common.session;
         // It may quote what the turn is about.
         let message = hook.event.message.as_deref().filter(|_| !hook.is_private());
-        let message = message.map(|message| hook.keeper().line(message, MESSAGE_CHARS));
+        let message = message.map(|message| hook.sanitizer().line(message, MESSAGE_CHARS));
         let message = message.as_deref().filter(|message| !message.is_empty());
         // Only a permission has been told of before, at once.
         if hook.event.kind.as_deref() == Some("elicitation_dialog") {
@@ -106,7 +106,7 @@ pub fn on_failure(hook: &mut Hook<StopFailure>) -> Result<Flow, Error> {
         return Ok(Flow::Next);
     }
     hook.track(|hook, tracker| {
-        let error = hook.keeper().line(hook.event.error.as_deref().unwrap_or_default(), MESSAGE_CHARS);
+        let error = hook.sanitizer().line(hook.event.error.as_deref().unwrap_or_default(), MESSAGE_CHARS);
         tracker.fail(&hook.event.common.session, if error.is_empty() { "error" } else { &error })
     })
 }

@@ -13,7 +13,7 @@ use super::{ToldCall, clean_prompt, is_excluded, keep_last_reply, sum_up, take_i
 use crate::handoff::register;
 use crate::jobs::memory::has_something_to_say;
 use crate::jobs::privacy;
-use crate::{Error, Home, Keeper};
+use crate::{Error, Home, Sanitizer};
 
 /// A host's way to the memory.
 #[derive(Debug)]
@@ -86,7 +86,7 @@ impl Host<'_> {
     }
 
     /// Remembers a prompt of a session that is there; returns its number, or `None` where nothing of it may be kept.
-    pub fn prompt(&self, store: &mut Store, session: &SessionId, prompt: HostPrompt<'_>) -> Result<Option<i64>, Error> {
+    pub fn prompt(&self, store: &Store, session: &SessionId, prompt: HostPrompt<'_>) -> Result<Option<i64>, Error> {
         if let Some(number) = store.prompt_number(session.as_str(), prompt.id)? {
             return Ok(Some(number));
         }
@@ -97,7 +97,7 @@ impl Host<'_> {
         let is_private = privacy::is_wholly_private(prompt.text);
         // Before anything else hears of it: tools may run meanwhile.
         privacy::mark(self.home, session, Some(prompt.id), is_private)?;
-        let kept = clean_prompt(prompt.text, self.keeper()).filter(|_| !is_private);
+        let kept = clean_prompt(prompt.text, self.sanitizer()).filter(|_| !is_private);
         store.count_prompt(session.as_str(), kept.as_deref())?;
         match kept {
             Some(text) => Ok(store.remember_prompt(session.as_str(), Some(prompt.id), &text, self.env.now)?),
@@ -106,13 +106,7 @@ impl Host<'_> {
     }
 
     /// Notes a tool call, and takes it in at once.
-    pub fn note(
-        &self,
-        store: &mut Store,
-        session: &SessionId,
-        cwd: &Path,
-        call: &ToldCall<'_>,
-    ) -> Result<Noted, Error> {
+    pub fn note(&self, store: &Store, session: &SessionId, cwd: &Path, call: &ToldCall<'_>) -> Result<Noted, Error> {
         if self.excludes(cwd) {
             return Ok(Noted::Excluded);
         }
@@ -125,7 +119,7 @@ impl Host<'_> {
         if store.knows_call(call.id)? {
             return Ok(Noted::Known);
         }
-        super::note(self.home, session, Some(cwd), call, self.keeper(), self.env.now)?;
+        super::note(self.home, session, Some(cwd), call, self.sanitizer(), self.env.now)?;
         take_in(store, self.home, session, self.env, None)?;
         Ok(if store.knows_call(call.id)? { Noted::Stored } else { Noted::Skipped })
     }
@@ -133,7 +127,7 @@ impl Host<'_> {
     /// Keeps how a turn ended, and sums up what the session has come to.
     pub fn end_turn(
         &self,
-        store: &mut Store,
+        store: &Store,
         session: &Session,
         prompt_id: Option<&str>,
         reply: &str,
@@ -148,7 +142,7 @@ impl Host<'_> {
         };
         // A later prompt may be running, even a private one.
         let session = Session { last_prompt: asked.or_else(|| session.last_prompt.clone()), ..session.clone() };
-        keep_last_reply(store, &session, prompt_id, reply, self.keeper(), self.env.now)?;
+        keep_last_reply(store, &session, prompt_id, reply, self.sanitizer(), self.env.now)?;
         take_in(store, self.home, &id, self.env, None)?;
         if has_something_to_say(&session) {
             sum_up(store, &session, self.env.now)?;
@@ -157,12 +151,12 @@ impl Host<'_> {
     }
 
     /// Marks a session as completed.
-    pub fn complete(&self, store: &mut Store, session: &SessionId, reason: &str) -> Result<(), Error> {
+    pub fn complete(&self, store: &Store, session: &SessionId, reason: &str) -> Result<(), Error> {
         store.complete_session(session.as_str(), reason, self.env.now)?;
         self.settle(store, session)
     }
 
-    fn settle(&self, store: &mut Store, session: &SessionId) -> Result<(), Error> {
+    fn settle(&self, store: &Store, session: &SessionId) -> Result<(), Error> {
         take_in(store, self.home, session, self.env, None)?;
         if let Some(session) = store.session(session.as_str())?.filter(has_something_to_say) {
             sum_up(store, &session, self.env.now)?;
@@ -170,7 +164,7 @@ impl Host<'_> {
         Ok(())
     }
 
-    fn keeper(&self) -> Keeper {
-        Keeper::new(self.config)
+    fn sanitizer(&self) -> Sanitizer {
+        Sanitizer::new(self.config)
     }
 }

@@ -180,7 +180,7 @@ pub fn import(
 ) -> Result<Imported, Error> {
     let mut ledger = Ledger::open(home)?;
     let tasks = tasks(store, sources, &ledger)?;
-    let mut bulk = store.bulk()?;
+    let bulk = store.bulk()?;
     let mut imported = Imported::default();
     thread::scope(|scope| {
         let (to, from) = sync_channel(WAITING);
@@ -189,7 +189,7 @@ pub fn import(
         for task in tasks {
             let outcome = match task.is_unchanged {
                 true => Outcome::Unchanged,
-                false => write(&mut bulk, env, config, task, &from, &mut imported)?,
+                false => write(&bulk, env, config, task, &from, &mut imported)?,
             };
             imported.count(task.source, outcome);
             if outcome == Outcome::Read {
@@ -216,7 +216,7 @@ fn tasks<'a>(store: &Store, sources: &'a [Source], ledger: &Ledger) -> Result<Ve
 
 /// Stores what the reader tells of one transcript.
 fn write(
-    bulk: &mut Bulk<'_>,
+    bulk: &Bulk<'_>,
     env: &Env,
     config: &Config,
     task: &Task<'_>,

@@ -61,7 +61,7 @@ impl Meaning {
 
     /// Computes vectors of the bundle's model that are missing; returns how many. Those of an endpoint are computed by
     /// the worker.
-    pub fn catch_up(&self, store: &mut Store, now: Millis, effort: Effort) -> Result<usize, Error> {
+    pub fn catch_up(&self, store: &Store, now: Millis, effort: Effort) -> Result<usize, Error> {
         let Some(file) = &self.file else { return Ok(0) };
         let vectors = store.vector_model(file.id(), file.dims())?;
         let begun = Instant::now();

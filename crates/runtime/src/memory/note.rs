@@ -7,7 +7,7 @@ use longhaul_memory::{Call, RawCall};
 use longhaul_store::{Session, Store};
 
 use super::Spool;
-use crate::{Error, Home, Keeper};
+use crate::{Error, Home, Sanitizer};
 
 /// A tool call, as it is told of.
 #[derive(Debug, Clone, Copy)]
@@ -34,7 +34,7 @@ pub(crate) fn note(
     session: &SessionId,
     cwd: Option<&Path>,
     call: &ToldCall<'_>,
-    keeper: Keeper,
+    sanitizer: Sanitizer,
     at: Millis,
 ) -> Result<(), Error> {
     let cwd = cwd.map(|cwd| cwd.to_string_lossy()).unwrap_or_default();
@@ -48,21 +48,21 @@ pub(crate) fn note(
         cwd: &cwd,
         at,
         duration_ms: call.duration_ms,
-        secrets: keeper.secrets(),
+        secrets: sanitizer.secrets(),
     });
     Spool::of(home, session).append(&noted)
 }
 
 /// Keeps the reply that ended a turn, until the transcript has it; not of a session whose prompt may not be kept.
 pub(crate) fn keep_last_reply(
-    store: &mut Store,
+    store: &Store,
     session: &Session,
     prompt_id: Option<&str>,
     reply: &str,
-    keeper: Keeper,
+    sanitizer: Sanitizer,
     now: Millis,
 ) -> Result<(), Error> {
-    let reply = keeper.capped(reply);
+    let reply = sanitizer.capped(reply);
     let is_private = session.prompts > 0 && session.last_prompt.is_none();
     if !reply.trim().is_empty() && !is_private {
         let turn = format!("hook:{}", prompt_id.unwrap_or("unknown"));

@@ -40,7 +40,7 @@ pub(crate) fn begin(home: &Home, now: Millis, is_indexed: bool) -> Result<(), Er
 }
 
 /// Cuts prompts and replies that were stored before there was a limit; returns how many.
-pub fn cut_long_texts(store: &mut Store) -> Result<usize, Error> {
+pub fn cut_long_texts(store: &Store) -> Result<usize, Error> {
     /// So many may be as large as a request may be; each transaction must be short.
     const LONG_AT_ONCE: usize = 20;
 
@@ -77,8 +77,8 @@ pub fn build_index(home: &Home) -> Result<Option<bool>, Error> {
 pub fn drop_old_text(env: &Env, home: &Home, config: &Config) -> Result<usize, Error> {
     process::leave_session();
     let days = config.memory.retention_days.0;
-    let Some(mut store) = home.existing_store()? else { return Ok(0) };
-    if cut_long_texts(&mut store)? > 0 {
+    let Some(store) = home.existing_store()? else { return Ok(0) };
+    if cut_long_texts(&store)? > 0 {
         store.settle_writes()?;
     }
     if days <= 0.0 {

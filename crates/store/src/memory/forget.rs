@@ -1,22 +1,23 @@
-//! Forgetting: what somebody wants gone is gone from the file.
+//! Forgetting: deleting records so that nothing of their text is left in the file.
 
 use longhaul_core::Millis;
-use rusqlite::{Connection, OptionalExtension, TransactionBehavior};
+use rusqlite::{Connection, OptionalExtension};
 
-use super::session_row::project_number;
+use super::session_row::{project_row, session_row};
 use super::upkeep::give_back;
 use super::{RecordId, What};
 use crate::model::lines;
 use crate::recall::{index, replies};
+use crate::row_ids::{ProjectRow, SessionRow, Time};
 use crate::{Store, StoreError, cannot};
 
 impl Store {
     /// Deletes one record and every other trace of its text; returns whether there was one.
     ///
-    /// With an observation go its raw text and its turn's line; the call is not remembered again, and not taken from the
-    /// transcript either. With a prompt goes what handoff has kept of it. With both go the summaries that a rule or a model
-    /// made since, and the lines of the prompt's turns: they may quote it.
-    pub fn forget(&mut self, id: RecordId) -> Result<bool, StoreError> {
+    /// An observation's raw text and its turn's line are deleted too; the call is never stored again, whether it comes from
+    /// the spool or from the transcript. Of a prompt, what the handoff has stored is deleted too. With both go the summaries
+    /// that a rule or a model has made since, and the lines of the prompt's turns: they may quote it.
+    pub fn forget(&self, id: RecordId) -> Result<bool, StoreError> {
         self.forgetting(|connection| match id.what {
             What::Prompt => forget_prompt(connection, id.id),
             What::Observation => forget_observation(connection, id.id),
@@ -27,48 +28,48 @@ impl Store {
         })
     }
 
-    /// Deletes everything that a session has said and done, up to `at`; returns whether there is such a session.
+    /// Deletes everything stored of a session up to `at`; returns whether there is such a session.
     ///
-    /// Its row stays, emptied. It tells how far the transcript has been read, and up to when nothing is to be remembered:
-    /// otherwise the next turn, or an import, would bring everything back.
-    pub fn forget_session(&mut self, session: &str, at: Millis) -> Result<bool, StoreError> {
-        self.forgetting(|connection| empty_session(connection, session, at.0 as i64))
+    /// Its row stays, emptied: it records how far the transcript has been read, and up to when nothing is to be stored again.
+    /// Otherwise the next turn, or an import, would bring everything back.
+    pub fn forget_session(&self, session: &str, at: Millis) -> Result<bool, StoreError> {
+        self.forgetting(|connection| empty_session(connection, session, at))
     }
 
-    /// Deletes everything of a project, its notes included; returns how many sessions that were.
-    pub fn forget_project(&mut self, project_key: &str, at: Millis) -> Result<usize, StoreError> {
+    /// Deletes everything stored of a project, its notes included; returns how many sessions it had.
+    pub fn forget_project(&self, project_key: &str, at: Millis) -> Result<usize, StoreError> {
         self.forgetting(|connection| {
             let sessions: Vec<String> = connection
                 .prepare("SELECT session_id FROM sessions WHERE project_key = ?1")?
                 .query_map([project_key], |row| row.get(0))?
                 .collect::<Result<_, _>>()?;
             for session in &sessions {
-                empty_session(connection, session, at.0 as i64)?;
+                empty_session(connection, session, at)?;
             }
-            if let Some(project) = project_number(connection, project_key)? {
-                index::remove_project(connection, project)?;
+            if let Some(project) = project_row(connection, project_key)? {
+                index::remove_project(connection, project.0)?;
                 connection.execute("DELETE FROM observations WHERE project_id = ?1", [project])?;
             }
             Ok(sessions.len())
         })
     }
 
-    /// Deletes everything of every project; returns how many sessions that were.
-    pub fn forget_everything(&mut self, at: Millis) -> Result<usize, StoreError> {
+    /// Deletes everything stored of every project; returns how many sessions there were.
+    pub fn forget_everything(&self, at: Millis) -> Result<usize, StoreError> {
         self.forgetting(|connection| {
             let sessions: Vec<String> = connection
                 .prepare("SELECT session_id FROM sessions")?
                 .query_map([], |row| row.get(0))?
                 .collect::<Result<_, _>>()?;
             for session in &sessions {
-                empty_session(connection, session, at.0 as i64)?;
+                empty_session(connection, session, at)?;
             }
-            let projects: Vec<i64> = connection
+            let projects: Vec<ProjectRow> = connection
                 .prepare("SELECT id FROM projects")?
                 .query_map([], |row| row.get(0))?
                 .collect::<Result<_, _>>()?;
             for project in projects {
-                index::remove_project(connection, project)?;
+                index::remove_project(connection, project.0)?;
             }
             connection.execute("DELETE FROM observations", [])?;
             Ok(sessions.len())
@@ -76,14 +77,12 @@ impl Store {
     }
 
     /// Runs a deletion that overwrites what it deletes, in one transaction.
-    fn forgetting<T>(&mut self, delete: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> Result<T, StoreError> {
+    fn forgetting<T>(&self, delete: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> Result<T, StoreError> {
         let failed = cannot("forget");
         self.connection.execute_batch("PRAGMA secure_delete = on;").map_err(&failed)?;
-        let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(&failed)?;
-        let done = delete(&transaction).map_err(&failed)?;
-        transaction.commit().map_err(&failed)?;
-        // Pages that others have freed may still hold old text, and so may the WAL. Where somebody reads at this moment,
-        // the WAL is copied back by a later commit.
+        let done = self.write("forget", delete)?;
+        // Pages that were freed before may still hold old text, and so may the WAL. While another process reads, the WAL is
+        // copied back by a later commit.
         give_back(&self.connection, None).map_err(&failed)?;
         self.connection
             .execute_batch("PRAGMA wal_checkpoint(TRUNCATE); PRAGMA secure_delete = fast;")
@@ -93,7 +92,7 @@ impl Store {
 }
 
 fn forget_prompt(connection: &Connection, id: i64) -> rusqlite::Result<bool> {
-    let found: Option<(i64, String, i64, String)> = connection
+    let found: Option<(SessionRow, String, i64, String)> = connection
         .query_row(
             "SELECT s.id, s.session_id, u.prompt_number, u.prompt FROM user_prompts u
              JOIN sessions s ON s.id = u.session_id WHERE u.id = ?1",
@@ -102,8 +101,8 @@ fn forget_prompt(connection: &Connection, id: i64) -> rusqlite::Result<bool> {
         )
         .optional()?;
     let Some((session_row, session, number, prompt)) = found else { return Ok(false) };
-    // The replies are part of what is remembered of the prompt, and go with it. Those that are in no index yet would be taken
-    // for replies to the prompt before.
+    // The replies are part of the record, and are deleted with it. Those that are in no index yet would be linked to the
+    // prompt before.
     replies::link_session(connection, &session)?;
     let answered = replies::of_prompt(connection, id)?;
     index::remove(connection, What::Prompt, id)?;
@@ -142,7 +141,7 @@ fn forget_prompt(connection: &Connection, id: i64) -> rusqlite::Result<bool> {
     Ok(true)
 }
 
-/// Returns the condition that a text is the prompt `?2`, which may be the two ends of it.
+/// Returns the condition that a text is the prompt `?2`, of which only the two ends may be stored.
 fn is_same(column: &str) -> String {
     format!(
         "(trim({column}) = trim(?2)
@@ -157,8 +156,9 @@ fn forget_observation(connection: &Connection, id: i64) -> rusqlite::Result<bool
         connection.query_row(sql, [id], |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
     let Some((call, session)) = found else { return Ok(false) };
     let sql = "SELECT session_id, prompt_number FROM observations WHERE id = ?1 AND session_id IS NOT NULL";
-    let place: Option<(i64, i64)> = connection.query_row(sql, [id], |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
-    if let Some((session, prompt)) = place {
+    let of_prompt: Option<(SessionRow, i64)> =
+        connection.query_row(sql, [id], |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
+    if let Some((session, prompt)) = of_prompt {
         drop_summaries(connection, session, prompt)?;
         lines::delete_of_prompt(connection, session, prompt)?;
     }
@@ -179,9 +179,9 @@ fn forget_observation(connection: &Connection, id: i64) -> rusqlite::Result<bool
     Ok(true)
 }
 
-/// Deletes what a rule, or the model that was asked for better words, has made of a session from one of its prompts on: it
-/// tells of everything up to there. What another program's model has made is a record of its own.
-fn drop_summaries(connection: &Connection, session: i64, prompt: i64) -> rusqlite::Result<()> {
+/// Deletes the summaries of a session from one of its prompts on, made by a rule or by the model that was asked to reword
+/// them: they cover everything up to there. A summary that another program's model has made is a record of its own.
+fn drop_summaries(connection: &Connection, session: SessionRow, prompt: i64) -> rusqlite::Result<()> {
     let sql = "SELECT id FROM session_summaries s WHERE session_id = ?1 AND prompt_number >= ?2
                AND (made_by = 'rule' OR (made_by = 'model' AND EXISTS
                    (SELECT 1 FROM user_prompts p WHERE p.session_id = s.session_id
@@ -195,7 +195,7 @@ fn drop_summaries(connection: &Connection, session: i64, prompt: i64) -> rusqlit
     Ok(())
 }
 
-/// Deletes a call's raw text, and the line of its turn, which may quote it.
+/// Deletes a call's raw text and the line of its turn, which may quote it.
 fn drop_raw(connection: &Connection, session: &str, call: &str) -> rusqlite::Result<()> {
     let turns: Vec<i64> = connection
         .prepare(
@@ -210,9 +210,7 @@ fn drop_raw(connection: &Connection, session: &str, call: &str) -> rusqlite::Res
     Ok(())
 }
 
-/// Deletes what a table has of a turn.
-///
-/// Whoever owns the turn now: the index of these tables begins with that.
+/// Deletes what a table has of a turn, whichever session owns the turn now: the index of these tables begins with the owner.
 fn delete_of_turn(
     connection: &Connection,
     table: &str,
@@ -227,12 +225,9 @@ fn delete_of_turn(
     connection.execute(&sql, (session, turn)).map(drop)
 }
 
-fn empty_session(connection: &Connection, session: &str, at: i64) -> rusqlite::Result<bool> {
-    let row: Option<i64> = connection
-        .query_row("SELECT id FROM sessions WHERE session_id = ?1", [session], |row| row.get(0))
-        .optional()?;
-    let Some(row) = row else { return Ok(false) };
-    index::remove_session(connection, row)?;
+fn empty_session(connection: &Connection, session: &str, at: Millis) -> rusqlite::Result<bool> {
+    let Some(row) = session_row(connection, session)? else { return Ok(false) };
+    index::remove_session(connection, row.0)?;
     for table in ["user_prompts", "observations", "session_summaries"] {
         connection.execute(&format!("DELETE FROM {table} WHERE session_id = ?1"), [row])?;
     }
@@ -249,7 +244,7 @@ fn empty_session(connection: &Connection, session: &str, at: i64) -> rusqlite::R
     connection.execute(
         "UPDATE sessions SET first_user_prompt = NULL, last_prompt = NULL, forgotten_at = max(?2, coalesce(forgotten_at, 0))
          WHERE id = ?1",
-        (row, at),
+        (row, Time(at)),
     )?;
     Ok(true)
 }

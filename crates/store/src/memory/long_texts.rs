@@ -1,9 +1,9 @@
 //! Cutting prompts and replies that a version without a limit has stored whole.
 
-use rusqlite::{Connection, TransactionBehavior};
+use rusqlite::Connection;
 
 use crate::recall::replies;
-use crate::{Store, StoreError, cannot};
+use crate::{Store, StoreError};
 
 /// Where what was said is kept, beside the prompts that can be searched, which always had a limit.
 const COLUMNS: [Column; 4] = [
@@ -32,20 +32,14 @@ impl Store {
     /// Cuts texts that are longer than `chars` characters, at most `most` of them; returns how many there were.
     ///
     /// To be called again until that is none: each call is a transaction of its own, so that hooks write in between.
-    pub fn cut_long_texts(
-        &mut self,
-        chars: usize,
-        most: usize,
-        cut: impl Fn(&str) -> String,
-    ) -> Result<usize, StoreError> {
-        let failed = cannot("cut long texts");
-        let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(&failed)?;
-        let mut done = 0;
-        for column in COLUMNS {
-            done += cut_column(&transaction, &column, chars, most - done, &cut).map_err(&failed)?;
-        }
-        transaction.commit().map_err(failed)?;
-        Ok(done)
+    pub fn cut_long_texts(&self, chars: usize, most: usize, cut: impl Fn(&str) -> String) -> Result<usize, StoreError> {
+        self.write("cut long texts", |tx| {
+            let mut done = 0;
+            for column in COLUMNS {
+                done += cut_column(tx, &column, chars, most - done, &cut)?;
+            }
+            Ok(done)
+        })
     }
 }
 

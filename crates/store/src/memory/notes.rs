@@ -1,68 +1,56 @@
-//! What somebody wanted remembered.
+//! Notes: records that a person, or a model on request, has written.
 
 use longhaul_core::Millis;
 use longhaul_memory::{Kind, MadeBy};
-use rusqlite::{Connection, TransactionBehavior};
+use rusqlite::Connection;
 
 use super::What;
-use super::session_row::{Place, number_project};
+use super::session_row::{MemorySession, add_project};
 use crate::recall::index;
-use crate::{Store, StoreError, cannot};
+use crate::row_ids::Time;
+use crate::{Store, StoreError};
 
 /// A note, to be stored.
 ///
-/// It belongs to a project. It needs no session, and no row is made up for one: a made-up session would be offered for
-/// handing over like any other.
+/// It belongs to a project, and to a session only if it was made in one: no session is invented for it, because an invented
+/// one would be offered for a handoff like any other.
 #[derive(Debug, Clone)]
 pub struct NewNote<'a> {
-    /// The session in which it was made, if any; its project is then the note's.
+    /// The session in which it was made, if any; the note then belongs to the session's project.
     pub session: Option<&'a str>,
-    /// What tells projects apart.
+    /// The key of the project.
     pub project_key: &'a str,
     /// The project's name.
     pub project: &'a str,
-    /// It in one line.
+    /// The note in one line.
     pub title: &'a str,
-    /// All of it.
+    /// The whole note.
     pub text: &'a str,
-    /// When.
+    /// When it was made.
     pub at: Millis,
 }
 
 impl Store {
     /// Stores a note; returns its number among the observations.
-    pub fn save_note(&mut self, note: &NewNote<'_>) -> Result<i64, StoreError> {
-        let failed = cannot("save the note");
-        let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(&failed)?;
-        let id = save(&transaction, note).map_err(&failed)?;
-        transaction.commit().map_err(failed)?;
-        Ok(id)
+    pub fn save_note(&self, note: &NewNote<'_>) -> Result<i64, StoreError> {
+        self.write("save the note", |tx| save(tx, note))
     }
 }
 
 pub(super) fn save(connection: &Connection, note: &NewNote<'_>) -> rusqlite::Result<i64> {
-    let place = match note.session {
-        Some(session) => Place::find(connection, session)?,
+    let session = match note.session {
+        Some(session) => MemorySession::find(connection, session)?,
         None => None,
     };
-    let (session, project, prompt) = match place {
-        Some(place) => (Some(place.session), place.project, place.prompts),
-        None => (None, number_project(connection, note.project_key, note.project)?, 0),
+    let (session, project, prompt) = match session {
+        Some(session) => (Some(session.row), session.project, session.prompts),
+        None => (None, add_project(connection, note.project_key, note.project)?, 0),
     };
     let id = connection.query_row(
         "INSERT INTO observations (session_id, project_id, prompt_number, kind, tool_name, title, narrative, facts,
                                    files_read, files_modified, made_by, created_at)
          VALUES (?1, ?2, ?3, ?4, '', ?5, ?6, '[]', '[]', '[]', ?7, ?8) RETURNING id",
-        (
-            session,
-            project,
-            prompt,
-            Kind::Note.as_str(),
-            note.title,
-            note.text,
-            MadeBy::Person.as_str(),
-            note.at.0 as i64,
-        ),
+        (session, project, prompt, Kind::Note.as_str(), note.title, note.text, MadeBy::Person.as_str(), Time(note.at)),
         |row| row.get(0),
     )?;
     index::add(connection, What::Observation, id)?;

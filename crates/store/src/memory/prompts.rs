@@ -1,43 +1,39 @@
-//! What was asked.
+//! The prompts of a session.
 
 use longhaul_core::Millis;
-use rusqlite::{Connection, OptionalExtension, TransactionBehavior};
+use rusqlite::{Connection, OptionalExtension};
 
 use super::What;
-use super::session_row::Place;
+use super::session_row::{MemorySession, session_row};
 use crate::recall::index;
+use crate::row_ids::{SessionRow, Time};
 use crate::{Store, StoreError, cannot};
 
-/// Finds a prompt's number by its id.
+/// Finds the number of a prompt by its id.
 pub(super) const BY_ID: &str = "SELECT prompt_number FROM user_prompts WHERE session_id = ?1 AND prompt_id = ?2
-     -- The plus leaves the index by id as the one to use.
+     -- The plus keeps SQLite from using another index than the one by id.
      ORDER BY +prompt_number DESC LIMIT 1";
 
-/// Finds a prompt's number by its time and text, where it has no id.
-pub(super) const TOLD: &str = "SELECT prompt_number FROM user_prompts
+/// Finds the number of a prompt without an id by its time and text.
+pub(super) const BY_TEXT: &str = "SELECT prompt_number FROM user_prompts
      WHERE session_id = ?1 AND prompt_id IS NULL AND created_at = ?2 AND prompt = ?3";
 
 impl Store {
-    /// Stores a prompt; returns its number in the session, or `None` where there is no such session or it is to be
-    /// forgotten.
+    /// Stores a prompt; returns its number in the session, or `None` if there is no such session or the prompt was forgotten.
     ///
-    /// The number is the session's prompt counter. [`Store::count_prompt`] has counted it; where nobody has, because the
-    /// prompt comes from a transcript, it is counted here. The same text with the same `prompt_id` again changes nothing.
+    /// The number is the session's prompt counter. A hook has counted the prompt by [`Store::count_prompt`]; one that comes
+    /// from a transcript is counted here. Storing the same text with the same `prompt_id` again changes nothing.
     pub fn remember_prompt(
-        &mut self,
+        &self,
         session: &str,
         prompt_id: Option<&str>,
         prompt: &str,
         at: Millis,
     ) -> Result<Option<i64>, StoreError> {
-        let failed = cannot("remember the prompt");
-        let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(&failed)?;
-        let number = remember(&transaction, session, prompt_id, prompt, at.0 as i64).map_err(&failed)?;
-        transaction.commit().map_err(failed)?;
-        Ok(number)
+        self.write("remember the prompt", |tx| remember(tx, session, prompt_id, prompt, at))
     }
 
-    /// Returns the text of the prompt that has this id in a session, if it is remembered.
+    /// Returns the text of the prompt with this id in a session, if it is stored.
     pub fn prompt_text(&self, session: &str, prompt_id: &str) -> Result<Option<String>, StoreError> {
         let sql = "SELECT u.prompt FROM user_prompts u JOIN sessions s ON s.id = u.session_id
                    WHERE s.session_id = ?1 AND u.prompt_id = ?2 ORDER BY u.prompt_number DESC LIMIT 1";
@@ -47,14 +43,11 @@ impl Store {
             .map_err(cannot("look for the prompt"))
     }
 
-    /// Returns the number of the prompt that has this id in a session, if it is remembered.
+    /// Returns the number of the prompt with this id in a session, if it is stored.
     pub fn prompt_number(&self, session: &str, prompt_id: &str) -> Result<Option<i64>, StoreError> {
         let failed = cannot("look for the prompt");
-        let sql = "SELECT id FROM sessions WHERE session_id = ?1";
-        let session: Option<i64> =
-            self.connection.query_row(sql, [session], |row| row.get(0)).optional().map_err(&failed)?;
-        let Some(session) = session else { return Ok(None) };
-        numbered(&self.connection, session, Some(prompt_id)).map_err(failed)
+        let Some(session) = session_row(&self.connection, session).map_err(&failed)? else { return Ok(None) };
+        number_by_id(&self.connection, session, Some(prompt_id)).map_err(failed)
     }
 }
 
@@ -63,58 +56,68 @@ pub(super) fn remember(
     session: &str,
     prompt_id: Option<&str>,
     prompt: &str,
-    at: i64,
+    at: Millis,
 ) -> rusqlite::Result<Option<i64>> {
-    let Some(place) = Place::find(connection, session)? else { return Ok(None) };
-    if at <= place.forgotten {
+    let Some(session) = MemorySession::find(connection, session)? else { return Ok(None) };
+    if session.is_forgotten(at) {
         return Ok(None);
     }
     let mut prompt_id = prompt_id;
-    if let Some(number) = numbered(connection, place.session, prompt_id)? {
+    if let Some(number) = number_by_id(connection, session.row, prompt_id)? {
         let sql = "SELECT 1 FROM user_prompts WHERE session_id = ?1 AND prompt_id = ?2 AND prompt = ?3";
-        let is_same = connection.prepare_cached(sql)?.exists((place.session, prompt_id, prompt))?;
-        if is_same || told(connection, &place, prompt, at)?.is_some() {
+        let is_same = connection.prepare_cached(sql)?.exists((session.row, prompt_id, prompt))?;
+        if is_same || number_by_text(connection, session.row, prompt, at)?.is_some() {
             return Ok(Some(number));
         }
-        // Another word, typed while the turn ran: it has the turn's id, and a number of its own.
+        // Another message, typed while the turn ran: it has the turn's id, and a number of its own.
         prompt_id = None;
     } else if prompt_id.is_none()
-        && let Some(number) = told(connection, &place, prompt, at)?
+        && let Some(number) = number_by_text(connection, session.row, prompt, at)?
     {
         return Ok(Some(number));
     }
-    let taken = connection
-        .prepare_cached("SELECT 1 FROM user_prompts WHERE session_id = ?1 AND prompt_number = ?2")?
-        .exists((place.session, place.prompts))?;
-    let number = if taken || place.prompts == 0 { place.prompts + 1 } else { place.prompts };
-    if number != place.prompts {
-        // Nobody has counted it, nor noted that it was the first or is the last.
-        connection
-            .prepare_cached(
-                "UPDATE sessions SET prompt_counter = ?2, last_prompt = ?3,
-                                     first_user_prompt = coalesce(first_user_prompt, ?3) WHERE id = ?1",
-            )?
-            .execute((place.session, number, prompt))?;
-    }
+    let number = next_number(connection, &session, prompt)?;
     let id = connection
         .prepare_cached(
             "INSERT INTO user_prompts (session_id, project_id, prompt_number, prompt_id, prompt, created_at)
              VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
         )?
-        .insert((place.session, place.project, number, prompt_id, prompt, at))?;
+        .insert((session.row, session.project, number, prompt_id, prompt, Time(at)))?;
     index::add(connection, What::Prompt, id)?;
     Ok(Some(number))
 }
 
-/// Returns the number of the prompt without an id that has this text and time: the same one, told again.
-fn told(connection: &Connection, place: &Place, prompt: &str, at: i64) -> rusqlite::Result<Option<i64>> {
-    connection.prepare_cached(TOLD)?.query_row((place.session, at, prompt), |row| row.get(0)).optional()
+/// Returns the number of a prompt that is to be stored. One that no hook has counted is counted here.
+fn next_number(connection: &Connection, session: &MemorySession, prompt: &str) -> rusqlite::Result<i64> {
+    let sql = "SELECT 1 FROM user_prompts WHERE session_id = ?1 AND prompt_number = ?2";
+    let is_taken = connection.prepare_cached(sql)?.exists((session.row, session.prompts))?;
+    if !is_taken && session.prompts > 0 {
+        return Ok(session.prompts);
+    }
+    let number = session.prompts + 1;
+    connection
+        .prepare_cached(
+            "UPDATE sessions SET prompt_counter = ?2, last_prompt = ?3,
+                                 first_user_prompt = coalesce(first_user_prompt, ?3) WHERE id = ?1",
+        )?
+        .execute((session.row, number, prompt))?;
+    Ok(number)
 }
 
-/// Returns the number of the prompt that has this id.
-pub(super) fn numbered(
+/// Returns the number of the prompt without an id that has this text and time: the same one, stored before.
+fn number_by_text(
     connection: &Connection,
-    session: i64,
+    session: SessionRow,
+    prompt: &str,
+    at: Millis,
+) -> rusqlite::Result<Option<i64>> {
+    connection.prepare_cached(BY_TEXT)?.query_row((session, Time(at), prompt), |row| row.get(0)).optional()
+}
+
+/// Returns the number of the prompt with this id.
+pub(super) fn number_by_id(
+    connection: &Connection,
+    session: SessionRow,
     prompt_id: Option<&str>,
 ) -> rusqlite::Result<Option<i64>> {
     let Some(prompt_id) = prompt_id else { return Ok(None) };

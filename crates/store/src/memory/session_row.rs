@@ -1,47 +1,66 @@
-//! Where a session's memory goes.
+//! The rows of a session and its project, which every record of the memory refers to.
 
+use longhaul_core::Millis;
 use rusqlite::{Connection, OptionalExtension};
 
-/// A session, as memory needs it.
-pub(crate) struct Place {
-    /// Its row.
-    pub(crate) session: i64,
-    /// Its project.
-    pub(crate) project: i64,
+use crate::row_ids::{ProjectRow, SessionRow, Time};
+
+/// A session, as the memory needs it.
+pub(crate) struct MemorySession {
+    /// The session's row.
+    pub(crate) row: SessionRow,
+    /// The row of its project.
+    pub(crate) project: ProjectRow,
     /// How many prompts it has had.
     pub(crate) prompts: i64,
-    /// What is as old as this is not to be remembered again.
-    pub(crate) forgotten: i64,
+    /// When the user had the session forgotten last. Nothing up to then is remembered again.
+    forgotten_at: Option<Millis>,
 }
 
-impl Place {
-    /// Finds a session, and numbers its project where that is new.
+impl MemorySession {
+    /// Finds a session by its id. Its project gets a row if it has none.
     pub(crate) fn find(connection: &Connection, session: &str) -> rusqlite::Result<Option<Self>> {
-        let sql = "SELECT s.id, p.id, s.prompt_counter, coalesce(s.forgotten_at, -1), s.project_key, s.project
+        let sql = "SELECT s.id, p.id, s.prompt_counter, s.forgotten_at, s.project_key, s.project
                    FROM sessions s LEFT JOIN projects p ON p.project_key = s.project_key WHERE s.session_id = ?1";
-        let found: Option<(i64, Option<i64>, i64, i64, String, String)> = connection
+        let found: Option<(SessionRow, Option<ProjectRow>, i64, Option<Time>, String, String)> = connection
             .prepare_cached(sql)?
             .query_row([session], |row| {
                 Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?, row.get(5)?))
             })
             .optional()?;
-        let Some((session, project, prompts, forgotten, key, name)) = found else { return Ok(None) };
+        let Some((row, project, prompts, forgotten_at, key, name)) = found else { return Ok(None) };
         let project = match project {
             Some(project) => project,
-            None => number_project(connection, &key, &name)?,
+            None => add_project(connection, &key, &name)?,
         };
-        Ok(Some(Self { session, project, prompts, forgotten }))
+        Ok(Some(Self { row, project, prompts, forgotten_at: forgotten_at.map(Millis::from) }))
+    }
+
+    /// Returns whether what happened at a time was forgotten, and must not come back.
+    pub(crate) fn is_forgotten(&self, at: Millis) -> bool {
+        self.forgotten_at.is_some_and(|forgotten_at| at <= forgotten_at)
     }
 }
 
-/// Returns a project's number, giving it one where it has none.
-pub(crate) fn number_project(connection: &Connection, key: &str, name: &str) -> rusqlite::Result<i64> {
+/// Returns a session's row, if there is such a session.
+pub(crate) fn session_row(connection: &Connection, session: &str) -> rusqlite::Result<Option<SessionRow>> {
+    let sql = "SELECT id FROM sessions WHERE session_id = ?1";
+    connection.prepare_cached(sql)?.query_row([session], |row| row.get(0)).optional()
+}
+
+/// Returns a project's row, adding it if there is none.
+pub(crate) fn add_project(connection: &Connection, key: &str, name: &str) -> rusqlite::Result<ProjectRow> {
     let sql = "INSERT INTO projects (project_key, name) VALUES (?1, ?2) ON CONFLICT DO NOTHING";
     connection.execute(sql, (key, name))?;
     connection.query_row("SELECT id FROM projects WHERE project_key = ?1", [key], |row| row.get(0))
 }
 
-/// Returns a project's number, if it has one.
-pub(crate) fn project_number(connection: &Connection, key: &str) -> rusqlite::Result<Option<i64>> {
+/// Returns a project's row, if it has one.
+pub(crate) fn project_row(connection: &Connection, key: &str) -> rusqlite::Result<Option<ProjectRow>> {
     connection.query_row("SELECT id FROM projects WHERE project_key = ?1", [key], |row| row.get(0)).optional()
+}
+
+/// Returns the number of a project's row, if it has one.
+pub(crate) fn project_number(connection: &Connection, key: &str) -> rusqlite::Result<Option<i64>> {
+    Ok(project_row(connection, key)?.map(|row| row.0))
 }

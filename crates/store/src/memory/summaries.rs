@@ -1,37 +1,34 @@
-//! What a session came to.
+//! Summaries of sessions.
 
 use longhaul_core::Millis;
 use longhaul_memory::{MadeBy, Summary};
-use rusqlite::{Connection, OptionalExtension, TransactionBehavior, named_params};
+use rusqlite::{Connection, OptionalExtension, named_params};
 
 use super::What;
-use super::session_row::Place;
+use super::session_row::MemorySession;
 use crate::recall::index;
+use crate::row_ids::Time;
 use crate::{Store, StoreError, cannot};
 
-/// Who may overwrite whom: everybody a rule and their own, a person everybody.
+/// Whether a summary may be overwritten: one made by a rule by anyone, one made by a model by a model, any by a person.
 const MAY_OVERWRITE: &str = "(old.made_by = 'rule' OR old.made_by = :maker OR :maker = 'person')";
 
 impl Store {
-    /// Stores what a session came to, up to one of its prompts; returns whether that changed anything.
+    /// Stores the summary of a session up to one of its prompts; returns whether that changed anything.
     ///
-    /// A rule never overwrites what a model or a person has written, nor a model what a person has.
+    /// A rule never overwrites what a model or a person has written, and a model never what a person has written.
     pub fn write_summary(
-        &mut self,
+        &self,
         session: &str,
         prompt_number: i64,
         summary: &Summary,
         made_by: MadeBy,
         at: Millis,
     ) -> Result<bool, StoreError> {
-        let failed = cannot("write the summary");
-        let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(&failed)?;
-        let changed = write(&transaction, session, prompt_number, summary, made_by, at.0 as i64).map_err(&failed)?;
-        transaction.commit().map_err(failed)?;
-        Ok(changed)
+        self.write("write the summary", |tx| write_summary(tx, session, prompt_number, summary, made_by, at))
     }
 
-    /// Returns whether it is stored what a session came to up to that prompt.
+    /// Returns whether a summary of a session up to that prompt is stored.
     pub fn has_summary(&self, session: &str, prompt_number: i64) -> Result<bool, StoreError> {
         self.connection
             .query_row(
@@ -44,28 +41,29 @@ impl Store {
     }
 }
 
-pub(super) fn write(
+/// Stores a summary; see [`Store::write_summary`].
+pub(super) fn write_summary(
     connection: &Connection,
     session: &str,
     prompt_number: i64,
     summary: &Summary,
     made_by: MadeBy,
-    at: i64,
+    at: Millis,
 ) -> rusqlite::Result<bool> {
-    let Some(place) = Place::find(connection, session)? else { return Ok(false) };
-    if at <= place.forgotten {
+    let Some(session) = MemorySession::find(connection, session)? else { return Ok(false) };
+    if session.is_forgotten(at) {
         return Ok(false);
     }
     let Summary { request, investigated, learned, completed, next_steps } = summary;
     let known: Option<i64> = connection
         .prepare_cached("SELECT id FROM session_summaries WHERE session_id = ?1 AND prompt_number = ?2")?
-        .query_row((place.session, prompt_number), |row| row.get(0))
+        .query_row((session.row, prompt_number), |row| row.get(0))
         .optional()?;
     let before = match known {
         Some(id) => index::before_change(connection, What::Summary, id)?,
         None => None,
     };
-    // The same words again are no news, and the index need not be told.
+    // Storing the same words again changes nothing, and the index stays as it is.
     let sql = format!(
         "INSERT INTO session_summaries AS old (session_id, project_id, prompt_number, request, investigated, learned,
                                                completed, next_steps, made_by, created_at)
@@ -82,8 +80,8 @@ pub(super) fn write(
         .prepare_cached(&sql)?
         .query_row(
             named_params! {
-                ":session": place.session,
-                ":project": place.project,
+                ":session": session.row,
+                ":project": session.project,
                 ":prompt": prompt_number,
                 ":request": request,
                 ":investigated": investigated,
@@ -91,7 +89,7 @@ pub(super) fn write(
                 ":completed": completed,
                 ":next": next_steps,
                 ":maker": made_by.as_str(),
-                ":at": at,
+                ":at": Time(at),
             },
             |row| row.get(0),
         )

@@ -1,7 +1,7 @@
 //! How much there is, keeping it small, and whether it is sound.
 
 use longhaul_core::Millis;
-use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior};
+use rusqlite::{Connection, OptionalExtension};
 
 use super::millis;
 use super::tables::SHELVES;
@@ -77,13 +77,11 @@ impl Store {
     /// Deletes raw text from before `before`, at most `most` pieces, and gives some free room back.
     ///
     /// What is remembered of the calls stays. To be called again, now and then, while there is more.
-    pub fn prune(&mut self, before: Millis, most: usize) -> Result<Pruned, StoreError> {
-        let failed = cannot("delete old raw text");
-        let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(&failed)?;
-        let rows = prune(&transaction, before.0 as i64, most).map_err(&failed)?;
-        transaction.commit().map_err(&failed)?;
+    pub fn prune(&self, before: Millis, most: usize) -> Result<Pruned, StoreError> {
+        let action = "delete old raw text";
+        let rows = self.write(action, |tx| prune(tx, before.0 as i64, most))?;
         if rows > 0 {
-            give_back(&self.connection, Some(PAGES)).map_err(failed)?;
+            give_back(&self.connection, Some(PAGES)).map_err(cannot(action))?;
         }
         Ok(Pruned { rows, more: rows == most })
     }
@@ -105,7 +103,7 @@ impl Store {
     }
 
     /// Writes the whole file anew, without gaps, without anything that was deleted, and able to shrink by itself.
-    pub fn vacuum(&mut self) -> Result<(), StoreError> {
+    pub fn vacuum(&self) -> Result<(), StoreError> {
         let indexes = self.indexes().map_err(cannot("vacuum the database"))?;
         let optimize: String =
             indexes.iter().map(|index| format!("INSERT INTO {index} ({index}) VALUES ('optimize');")).collect();
@@ -143,23 +141,14 @@ impl Store {
     /// Interrupted at any moment, it leaves what [`Store::build_index`] can complete: emptying the index and queueing the
     /// records for it is one transaction, and each step of the building is another.
     pub fn rebuild_indexes(&self) -> Result<(), StoreError> {
-        let failed = cannot("rebuild the indexes");
-        let begin = || Transaction::new_unchecked(&self.connection, TransactionBehavior::Immediate);
-        let empty = || {
-            let transaction = begin()?;
+        let action = "rebuild the indexes";
+        self.write(action, |tx| {
             for index in self.indexes()?.into_iter().filter(|index| *index != PASSAGES) {
-                transaction.execute(&format!("INSERT INTO {index} ({index}) VALUES ('rebuild')"), [])?;
+                tx.execute(&format!("INSERT INTO {index} ({index}) VALUES ('rebuild')"), [])?;
             }
-            backlog::begin_again(&transaction)?;
-            transaction.commit()
-        };
-        let build = || {
-            let transaction = begin()?;
-            let more = backlog::build(&transaction, REBUILT_AT_ONCE)?;
-            transaction.commit().map(|()| more)
-        };
-        empty().map_err(&failed)?;
-        while build().map_err(&failed)? {}
+            backlog::begin_again(tx)
+        })?;
+        while self.write(action, |tx| backlog::build(tx, REBUILT_AT_ONCE))? {}
         Ok(())
     }
 

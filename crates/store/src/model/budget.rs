@@ -3,7 +3,6 @@
 use longhaul_core::Millis;
 use rusqlite::{Connection, OptionalExtension};
 
-use super::at_once;
 use crate::{Store, StoreError, cannot};
 
 /// What a request cost, as the reply reports it.
@@ -47,7 +46,7 @@ pub struct Trouble {
 impl Store {
     /// Sets tokens aside for a request; returns the reservation, or `None` where the day's budget has not that much left.
     pub fn reserve_tokens(&self, prompt: i64, day: &str, tokens: u64, budget: u64) -> Result<Option<i64>, StoreError> {
-        at_once(self, "set tokens aside", |connection| {
+        self.write("set tokens aside", |connection| {
             if spending(connection, day)?.total().saturating_add(tokens) > budget {
                 return Ok(None);
             }

@@ -4,7 +4,7 @@ use longhaul_core::Millis;
 use longhaul_memory::{Observation, Summary};
 use rusqlite::{Connection, OptionalExtension, named_params};
 
-use super::{at_once, lines};
+use super::lines;
 use crate::memory::{millis, observed};
 use crate::recall::replies;
 use crate::{Store, StoreError, cannot, limit};
@@ -101,7 +101,7 @@ impl Store {
         let (further, done) = look(&self.connection, FURTHER, rest, &may_ask).map_err(&failed)?;
         empty.extend(done);
         if !empty.is_empty() {
-            at_once(self, "set prompts down as dealt with", |connection| {
+            self.write("set prompts down as dealt with", |connection| {
                 let mut dealt_with = connection.prepare("UPDATE user_prompts SET model_at = ?2 WHERE id = ?1")?;
                 let mut settled = connection.prepare("DELETE FROM model_failures WHERE prompt_id = ?1")?;
                 empty.iter().try_for_each(|prompt| {

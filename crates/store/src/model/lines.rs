@@ -12,6 +12,7 @@ use std::hash::{Hash, Hasher};
 use rusqlite::{Connection, OptionalExtension};
 
 use crate::pending_replies::squeeze;
+use crate::row_ids::SessionRow;
 
 /// Which row of `skeletons` a turn's line is.
 const LINE: &str = "origin_session_id = ?1 AND turn_number = ?2 AND role = 'model' AND session_id =
@@ -74,7 +75,7 @@ pub(crate) fn drop_line(connection: &Connection, origin: &str, turn: i64) -> rus
 }
 
 /// Deletes the lines of all turns that answer a prompt: they may tell of what is to be forgotten.
-pub(crate) fn delete_of_prompt(connection: &Connection, session: i64, number: i64) -> rusqlite::Result<()> {
+pub(crate) fn delete_of_prompt(connection: &Connection, session: SessionRow, number: i64) -> rusqlite::Result<()> {
     let sql = "DELETE FROM skeletons WHERE role = 'model' AND (session_id, origin_session_id, turn_number) IN
                (SELECT t.session_id, t.origin_session_id, t.turn_number FROM user_prompts p
                 JOIN replies r ON r.prompt_id = p.id

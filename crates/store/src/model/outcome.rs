@@ -5,7 +5,7 @@ use longhaul_memory::Summary;
 use rusqlite::{Connection, OptionalExtension};
 
 use super::budget::{Tokens, spend};
-use super::{JobTurn, ModelJob, at_once, lines};
+use super::{JobTurn, ModelJob, lines};
 use crate::recall::index;
 use crate::{Store, StoreError, What};
 
@@ -63,7 +63,7 @@ impl Store {
         cost: Tokens,
         at: Millis,
     ) -> Result<Reworded, StoreError> {
-        at_once(self, "store the model's words", |connection| finish(connection, reservation, job, words, cost, at))
+        self.write("store the model's words", |connection| finish(connection, reservation, job, words, cost, at))
     }
 
     /// Notes that a request came to nothing, what it has cost, and when it is tried again.
@@ -75,7 +75,7 @@ impl Store {
         error: &str,
         at: Millis,
     ) -> Result<(), StoreError> {
-        at_once(self, "note the model's failure", |connection| {
+        self.write("note the model's failure", |connection| {
             let Some(prompt) = settle(connection, reservation, cost)? else { return Ok(()) };
             put_off(connection, prompt, retry, at)?;
             let sql = "INSERT INTO model_trouble (id, at, error) VALUES (1, ?1, ?2)
@@ -89,7 +89,7 @@ impl Store {
     /// `retry` says, by how often a prompt has failed before, when it is tried again: a request that ends its worker
     /// each time must not be begun for ever.
     pub fn settle_left_over(&self, at: Millis, retry: impl Fn(u32) -> Retry) -> Result<usize, StoreError> {
-        at_once(self, "settle what was left behind", |connection| {
+        self.write("settle what was left behind", |connection| {
             let mut statement = connection.prepare("SELECT id FROM model_reservations ORDER BY id")?;
             let left: Vec<i64> = statement.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?;
             for reservation in &left {

@@ -28,7 +28,7 @@ fn pane(id: &str) -> Pane {
 #[test]
 fn the_guard_says_what_the_machine_says() {
     let folder = folder();
-    let mut store = open(&folder.path().join("l.db")).unwrap();
+    let store = open(&folder.path().join("l.db")).unwrap();
     for status in Status::ALL {
         for trigger in Trigger::ALL {
             store.remove_agent("s").unwrap();
@@ -46,7 +46,7 @@ fn the_guard_says_what_the_machine_says() {
 #[test]
 fn a_session_that_starts_again_keeps_its_status() {
     let folder = folder();
-    let mut store = open(&folder.path().join("l.db")).unwrap();
+    let store = open(&folder.path().join("l.db")).unwrap();
     assert!(store.add_agent(&sighting("s", None), Status::Working, None).unwrap());
     assert!(!store.add_agent(&sighting("s", None), Status::Idle, None).unwrap());
     assert_eq!(store.agents().unwrap()[0].status, Status::Working);
@@ -55,7 +55,7 @@ fn a_session_that_starts_again_keeps_its_status() {
 #[test]
 fn a_pane_holds_one_session() {
     let folder = folder();
-    let mut store = open(&folder.path().join("l.db")).unwrap();
+    let store = open(&folder.path().join("l.db")).unwrap();
     let (one, two) = (pane("%1"), pane("%2"));
     let elsewhere = Pane { socket: "/tmp/other".to_owned(), id: "%1".to_owned() };
     store.add_agent(&sighting("old", Some(&one)), Status::Working, None).unwrap();
@@ -70,7 +70,7 @@ fn a_pane_holds_one_session() {
 #[test]
 fn a_prompt_makes_it_work_whatever_it_did() {
     let folder = folder();
-    let mut store = open(&folder.path().join("l.db")).unwrap();
+    let store = open(&folder.path().join("l.db")).unwrap();
     let change = store.note_prompt(&sighting("s", None), Some("it's \"quoted\" #{x}")).unwrap().unwrap();
     assert_eq!((change.from, change.to), (None, Status::Working));
     assert_eq!(change.summary.as_deref(), Some("it's \"quoted\" #{x}"));
@@ -81,7 +81,7 @@ fn a_prompt_makes_it_work_whatever_it_did() {
 #[test]
 fn a_notification_after_the_answer_is_ignored() {
     let folder = folder();
-    let mut store = open(&folder.path().join("l.db")).unwrap();
+    let store = open(&folder.path().join("l.db")).unwrap();
     store.add_agent(&sighting("s", None), Status::Working, None).unwrap();
     let requested = transition(Trigger::PermissionRequested).unwrap();
     assert!(store.ask_permission("s", &requested, None, "Write", NOW).unwrap().is_some());
@@ -96,7 +96,7 @@ fn a_notification_after_the_answer_is_ignored() {
 #[test]
 fn looking_at_a_pane_changes_only_what_is_in_it() {
     let folder = folder();
-    let mut store = open(&folder.path().join("l.db")).unwrap();
+    let store = open(&folder.path().join("l.db")).unwrap();
     let (one, two) = (pane("%1"), pane("%2"));
     store.add_agent(&sighting("a", Some(&one)), Status::Completed, None).unwrap();
     store.add_agent(&sighting("b", Some(&two)), Status::Completed, None).unwrap();
@@ -110,7 +110,7 @@ fn looking_at_a_pane_changes_only_what_is_in_it() {
 #[test]
 fn subagents_never_count_below_zero() {
     let folder = folder();
-    let mut store = open(&folder.path().join("l.db")).unwrap();
+    let store = open(&folder.path().join("l.db")).unwrap();
     store.add_agent(&sighting("s", None), Status::Working, None).unwrap();
     store.count_subagent("s", 1).unwrap();
     store.count_subagent("s", -1).unwrap();
@@ -121,7 +121,7 @@ fn subagents_never_count_below_zero() {
 #[test]
 fn what_was_found_running_does_not_push_out_what_a_hook_told() {
     let folder = folder();
-    let mut store = open(&folder.path().join("l.db")).unwrap();
+    let store = open(&folder.path().join("l.db")).unwrap();
     let one = pane("%1");
     store.note_prompt(&sighting("real", Some(&one)), None).unwrap();
     store.add_found_agent(&sighting("scan-1", Some(&one)), Status::Idle, None).unwrap();

@@ -1,23 +1,15 @@
 use longhaul_core::Millis;
 
-use super::{folder, open};
+use super::{folder, new_session, open};
 use crate::{NewSession, Store, StoreError};
 
 fn register(store: &Store, id: &str, client_pid: u32) {
-    let new = NewSession {
-        session: id,
-        project: "p",
-        project_key: "/p",
-        project_path: "/p",
-        client_pid,
-        transcript: None,
-        at: Millis(1),
-    };
+    let new = NewSession { client_pid, ..new_session(id) };
     store.register_session(&new).unwrap();
 }
 
 fn names(store: &Store) -> Vec<String> {
-    let mut names: Vec<String> = store.batons("/p").unwrap().into_iter().map(|baton| baton.0).collect();
+    let mut names: Vec<String> = store.batons("/p").unwrap().into_iter().map(|baton| baton.session).collect();
     names.sort();
     names
 }
@@ -60,7 +52,7 @@ fn of_two_heirs_one_gets_the_predecessor() {
 #[test]
 fn a_merge_drops_the_batons_that_led_to_it() {
     let folder = folder();
-    let mut store = open(&folder.path().join("l.db")).unwrap();
+    let store = open(&folder.path().join("l.db")).unwrap();
     register(&store, "old", 1);
     register(&store, "heir", 2);
     store.set_heir("heir", Some("old")).unwrap();
@@ -76,12 +68,13 @@ fn a_merge_drops_the_batons_that_led_to_it() {
 fn what_fails_half_way_stores_nothing() {
     let folder = folder();
     let store = open(&folder.path().join("l.db")).unwrap();
-    let failed: Result<(), StoreError> = store.immediately(|store| {
+    let failed: Result<(), StoreError> = store.transaction("write", |store| {
         store.write_baton("/p", 1, "a", "tl", Millis(1))?;
-        store.session("a; nobody").and_then(|_| store.immediately(|_| Ok(())))
+        // SQLite refuses a transaction within a transaction.
+        store.transaction("write", |_| Ok(()))
     });
     assert!(failed.is_err());
     assert_eq!(names(&store), Vec::<String>::new());
-    store.immediately(|store| store.write_baton("/p", 1, "a", "tl", Millis(1))).unwrap();
+    store.transaction("write", |store| store.write_baton("/p", 1, "a", "tl", Millis(1))).unwrap();
     assert_eq!(names(&store), ["a"]);
 }

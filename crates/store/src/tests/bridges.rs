@@ -35,13 +35,13 @@ fn an_errand_is_done_by_one() {
 #[test]
 fn a_step_is_taken_by_the_module_or_typed_never_both() {
     let folder = folder();
-    let mut store = open(&folder.path().join("l.db")).unwrap();
+    let store = open(&folder.path().join("l.db")).unwrap();
     let plan = Plan::new("s", Millis(1));
     let decide = |plan: &Plan, _: &[String]| Outcome {
         plan: Plan { state: State::Clearing, ..plan.clone() },
         act: Act::Nothing,
     };
-    let new = NewChain { project_path: "/p", client_pid: 7, place: None };
+    let new = NewChain { project_path: "/p", client_pid: 7, terminal_lock: None };
     let id = store.begin_chain(&new, &plan, Millis(1), decide).unwrap().unwrap().chain.id;
     let take = |step: &str, by| store.take_step(id, step, by).unwrap();
     assert!(take("one", StepTaker::Bridge) && store.is_with_bridge(id, "one").unwrap());

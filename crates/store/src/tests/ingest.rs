@@ -1,45 +1,12 @@
 use longhaul_core::Millis;
-use longhaul_transcript::{Cursor, DetailKind, Reader};
+use longhaul_transcript::{Cursor, Reader};
 use serde_json::{Value, json};
 
-use super::{folder, open};
-use crate::{Clean, NewSession, Store, Turn, Within, Work};
-
-/// Keeps everything as it is.
-struct Plain;
-
-impl Clean for Plain {
-    fn said(&self, text: &str) -> String {
-        text.to_owned()
-    }
-
-    fn leaves_open(&self, _: &str) -> bool {
-        false
-    }
-
-    fn reopened(&self, text: &str) -> String {
-        text.to_owned()
-    }
-
-    fn detail(&self, _: DetailKind, text: &str) -> String {
-        text.to_owned()
-    }
-
-    fn skeleton(&self, work: &Work) -> String {
-        work.asked.clone()
-    }
-}
+use super::{folder, new_session, open};
+use crate::{NewSession, Sanitizer, Store, Turn, Within};
 
 fn register(store: &Store, id: &str, project_key: &str) {
-    let new = NewSession {
-        session: id,
-        project: "p",
-        project_key,
-        project_path: project_key,
-        client_pid: 0,
-        transcript: None,
-        at: Millis(1),
-    };
+    let new = NewSession { project_key, project_path: project_key, ..new_session(id) };
     store.register_session(&new).unwrap();
 }
 
@@ -63,11 +30,11 @@ fn turn_after(before: Option<&str>, asked: &str, replied: &str, minute: u32) -> 
 }
 
 /// Reads `text` as the beginning of a session's transcript.
-fn take_in(store: &mut Store, id: &str, text: &str) -> bool {
+fn take_in(store: &Store, id: &str, text: &str) -> bool {
     let session = store.session(id).unwrap().unwrap();
     let mut reader = Reader::default();
     reader.feed(text.as_bytes());
-    store.ingest(&session, &Cursor::default(), &reader.take(), &Plain, Millis(5)).unwrap()
+    store.ingest(&session, &Cursor::default(), &reader.take(), Sanitizer::default(), Millis(5)).unwrap()
 }
 
 fn said(turns: &[Turn]) -> Vec<(&str, &str)> {
@@ -77,11 +44,11 @@ fn said(turns: &[Turn]) -> Vec<(&str, &str)> {
 #[test]
 fn what_another_has_read_meanwhile_is_not_stored_again() {
     let folder = folder();
-    let mut store = open(&folder.path().join("l.db")).unwrap();
+    let store = open(&folder.path().join("l.db")).unwrap();
     register(&store, "s", "/p");
     let text = turn("ask", "yes", 1);
-    assert!(take_in(&mut store, "s", &text));
-    assert!(!take_in(&mut store, "s", &text));
+    assert!(take_in(&store, "s", &text));
+    assert!(!take_in(&store, "s", &text));
     assert_eq!(said(&store.turns("s", None, 10).unwrap().0), [("ask", "yes")]);
     assert!(store.has_turn("s", "ask").unwrap() && !store.has_turn("s", "other").unwrap());
 }
@@ -89,11 +56,11 @@ fn what_another_has_read_meanwhile_is_not_stored_again() {
 #[test]
 fn what_is_read_of_a_session_that_was_handed_over_is_its_heirs() {
     let folder = folder();
-    let mut store = open(&folder.path().join("l.db")).unwrap();
+    let store = open(&folder.path().join("l.db")).unwrap();
     register(&store, "old", "/p");
     register(&store, "heir", "/p");
     assert!(store.merge("old", "heir").unwrap());
-    assert!(take_in(&mut store, "old", &turn("ask", "yes", 1)));
+    assert!(take_in(&store, "old", &turn("ask", "yes", 1)));
     assert_eq!(said(&store.turns("heir", None, 10).unwrap().0), [("ask", "yes")]);
     assert_eq!(store.turns("old", None, 10).unwrap().0, []);
     let merged: Vec<String> = store.merged_sessions("/p").unwrap().into_iter().map(|row| row.session).collect();
@@ -103,13 +70,13 @@ fn what_is_read_of_a_session_that_was_handed_over_is_its_heirs() {
 #[test]
 fn a_turn_that_a_fork_copied_counts_once() {
     let folder = folder();
-    let mut store = open(&folder.path().join("l.db")).unwrap();
+    let store = open(&folder.path().join("l.db")).unwrap();
     for id in ["origin", "fork", "heir"] {
         register(&store, id, "/p");
     }
     let copied = turn("copied", "yes", 1);
-    assert!(take_in(&mut store, "origin", &(copied.clone() + &turn_after(Some("copied"), "in the origin", "yes", 2))));
-    assert!(take_in(&mut store, "fork", &(copied + &turn_after(Some("copied"), "in the fork", "yes", 3))));
+    assert!(take_in(&store, "origin", &(copied.clone() + &turn_after(Some("copied"), "in the origin", "yes", 2))));
+    assert!(take_in(&store, "fork", &(copied + &turn_after(Some("copied"), "in the fork", "yes", 3))));
     let asked = |store: &Store, session: &str, besides: Option<&str>| -> Vec<String> {
         let (turns, older) = store.turns(session, besides, 10).unwrap();
         assert_eq!(older, 0);
@@ -130,10 +97,10 @@ fn a_turn_that_a_fork_copied_counts_once() {
 #[test]
 fn turns_are_looked_for_where_one_asks() {
     let folder = folder();
-    let mut store = open(&folder.path().join("l.db")).unwrap();
+    let store = open(&folder.path().join("l.db")).unwrap();
     for (id, project, minute) in [("one", "/p", 1), ("two", "/q", 2)] {
         register(&store, id, project);
-        assert!(take_in(&mut store, id, &turn(&format!("asked in {id}"), "yes", minute)));
+        assert!(take_in(&store, id, &turn(&format!("asked in {id}"), "yes", minute)));
     }
     let end = Millis(u64::from(u32::MAX) * 1000);
     let found = |within: Within<'_>| -> Vec<String> {
@@ -152,11 +119,11 @@ fn turns_are_looked_for_where_one_asks() {
 #[test]
 fn a_reply_that_a_hook_told_is_kept_once() {
     let folder = folder();
-    let mut store = open(&folder.path().join("l.db")).unwrap();
+    let store = open(&folder.path().join("l.db")).unwrap();
     register(&store, "s", "/p");
     store.keep_reply("s", "hook:1", Some("ask\n\nme"), "one\ntwo", Millis(9)).unwrap();
     assert_eq!(said(&store.turns("s", None, 10).unwrap().0), [("ask\n\nme", "one\ntwo")]);
-    assert!(take_in(&mut store, "s", &turn("ask\nme", "one\n\ntwo", 1)));
+    assert!(take_in(&store, "s", &turn("ask\nme", "one\n\ntwo", 1)));
     store.keep_reply("s", "hook:1", Some("ask me"), "one two", Millis(9)).unwrap();
     assert_eq!(said(&store.turns("s", None, 10).unwrap().0), [("ask\nme", "one\n\ntwo")]);
 }
@@ -164,10 +131,10 @@ fn a_reply_that_a_hook_told_is_kept_once() {
 #[test]
 fn a_reply_goes_to_what_was_asked_and_not_to_a_command_in_between() {
     let folder = folder();
-    let mut store = open(&folder.path().join("l.db")).unwrap();
+    let store = open(&folder.path().join("l.db")).unwrap();
     register(&store, "s", "/p");
     let shell = entry("user", "shell", Some("ask"), 2, &json!("<bash-input>ls</bash-input>"));
-    assert!(take_in(&mut store, "s", &(entry("user", "ask", None, 1, &json!("ask")) + &shell)));
+    assert!(take_in(&store, "s", &(entry("user", "ask", None, 1, &json!("ask")) + &shell)));
     for _ in 0..2 {
         store.keep_reply("s", "hook:1", Some("ask"), "told", Millis(9)).unwrap();
         assert_eq!(said(&store.turns("s", None, 10).unwrap().0), [("ask", "told"), ("!ls", "")]);

@@ -31,7 +31,7 @@ fn write_while_held(path: &Path, patience: Duration, until: impl FnOnce()) -> (S
             (waiting, written)
         });
         holder
-            .immediately(|_| {
+            .transaction("hold the database", |_| {
                 held.send(()).unwrap();
                 until();
                 Ok::<_, StoreError>(())
@@ -73,7 +73,7 @@ fn waiting_ends() {
     let path = folder.path().join("l.db");
     let holder = open(&path).unwrap();
     let waiting = Store::open(&path, Duration::from_millis(50)).unwrap();
-    let refused = holder.immediately(|_| Ok::<_, StoreError>(write(&waiting))).unwrap();
+    let refused = holder.transaction("hold the database", |_| Ok::<_, StoreError>(write(&waiting))).unwrap();
     assert!(refused.unwrap_err().is_busy());
     write(&waiting).unwrap();
 }

@@ -11,7 +11,7 @@ use longhaul_core::Millis;
 use longhaul_memory::{Kind, MadeBy, Observation, Summary};
 use tempfile::TempDir;
 
-use super::{folder, open};
+use super::{folder, new_session, open};
 use crate::{Content, NewNote, NewObservation, NewSession, Reading, RecordId, Store, Taken, What};
 
 struct Shelf {
@@ -33,19 +33,12 @@ impl Shelf {
     }
 
     fn session(&self, session: &str, key: &str, at: u64) {
-        let new = NewSession {
-            session,
-            project: key.trim_start_matches('/'),
-            project_key: key,
-            project_path: key,
-            client_pid: 0,
-            transcript: None,
-            at: Millis(at),
-        };
+        let project = key.trim_start_matches('/');
+        let new = NewSession { project, project_key: key, project_path: key, at: Millis(at), ..new_session(session) };
         self.store.register_session(&new).unwrap();
     }
 
-    fn take(&mut self, session: &str, calls: &[NewObservation<'_>]) -> Taken {
+    fn take(&self, session: &str, calls: &[NewObservation<'_>]) -> Taken {
         self.store.take_in(session, calls, None).unwrap().unwrap()
     }
 
@@ -60,7 +53,7 @@ impl Shelf {
 }
 
 /// Stores so many tool calls of a session.
-pub(super) fn add_calls(store: &mut Store, session: &str, count: u64) {
+pub(super) fn add_calls(store: &Store, session: &str, count: u64) {
     let ids: Vec<String> = (0..count).map(|n| format!("many{n}")).collect();
     let calls: Vec<_> =
         ids.iter().zip(100..).map(|(id, at)| call(id, Kind::Command, &format!("Ran {id}"), at)).collect();
@@ -304,7 +297,7 @@ fn two_that_take_the_same_in_at_once_do_it_once() {
         let threads: Vec<_> = (0..4)
             .map(|_| {
                 scope.spawn(|| {
-                    let mut store = open(&path).unwrap();
+                    let store = open(&path).unwrap();
                     // Two by two the same, as a loop that waits for something.
                     let calls: Vec<_> = ids.iter().zip(0..).map(|(id, n)| run(id, Kind::Command, n / 2, 5)).collect();
                     let halves = [&calls[..20], &calls[20..]];

@@ -4,22 +4,14 @@ mod lines;
 use longhaul_core::Millis;
 use longhaul_memory::{Kind, MadeBy, Observation, Summary};
 
-use super::{folder, open};
+use super::{folder, new_session, open};
 use crate::{Cost, ModelJob, NewObservation, NewSession, RecordId, Rest, Retry, Store, Tokens, What, Words};
 
 const LATER: Rest = Rest { now: Millis(9_000), quiet_since: Millis(8_000), silent_since: Millis(7_000) };
 
 /// A session with a prompt and a tool call, and, unless `is_running`, a summary.
-fn session(store: &mut Store, session: &str, at: u64, is_running: bool) {
-    let new = NewSession {
-        session,
-        project: "p",
-        project_key: "/p",
-        project_path: "/p",
-        client_pid: 0,
-        transcript: None,
-        at: Millis(at),
-    };
+fn session(store: &Store, session: &str, at: u64, is_running: bool) {
+    let new = NewSession { at: Millis(at), ..new_session(session) };
     store.register_session(&new).unwrap();
     let number = store.remember_prompt(session, None, "go", Millis(at)).unwrap().unwrap();
     let observation = Observation {
@@ -83,24 +75,24 @@ fn plain_job(prompt: i64) -> ModelJob {
 #[test]
 fn the_newest_prompt_at_rest_comes_first() {
     let folder = folder();
-    let mut store = open(&folder.path().join("l.db")).unwrap();
-    session(&mut store, "old", 1_000, false);
-    session(&mut store, "new", 2_000, false);
-    session(&mut store, "fresh", 7_999, false);
-    session(&mut store, "running", 7_500, true);
+    let store = open(&folder.path().join("l.db")).unwrap();
+    session(&store, "old", 1_000, false);
+    session(&store, "new", 2_000, false);
+    session(&store, "fresh", 7_999, false);
+    session(&store, "running", 7_500, true);
     assert_eq!(next(&store, LATER).as_deref(), Some("new"), "what was written a moment ago, or runs, is left alone");
     assert!(store.next_model_job(LATER, |_| false).unwrap().is_none());
     let rest = Rest { quiet_since: Millis(8_500), silent_since: Millis(8_000), ..LATER };
     assert_eq!(next(&store, rest).as_deref(), Some("fresh"));
-    session(&mut store, "new", 8_400, false);
+    session(&store, "new", 8_400, false);
     assert_eq!(next(&store, LATER).as_deref(), Some("old"), "a session that goes on is left alone as a whole");
 }
 
 #[test]
 fn a_turn_without_an_end_is_told_after_a_long_silence() {
     let folder = folder();
-    let mut store = open(&folder.path().join("l.db")).unwrap();
-    session(&mut store, "killed", 1_000, true);
+    let store = open(&folder.path().join("l.db")).unwrap();
+    session(&store, "killed", 1_000, true);
     assert_eq!(next(&store, Rest { silent_since: Millis(1_000), ..LATER }), None);
     let job = store.next_model_job(LATER, |_| true).unwrap().unwrap();
     assert_eq!((job.summary, job.observations.len()), (None, 1));
@@ -109,9 +101,9 @@ fn a_turn_without_an_end_is_told_after_a_long_silence() {
 #[test]
 fn an_answer_changes_what_rules_have_said_and_nothing_else() {
     let folder = folder();
-    let mut store = open(&folder.path().join("l.db")).unwrap();
-    session(&mut store, "s", 1_000, false);
-    session(&mut store, "s", 2_000, false);
+    let store = open(&folder.path().join("l.db")).unwrap();
+    session(&store, "s", 1_000, false);
+    session(&store, "s", 2_000, false);
     let person = Summary { request: "by person".to_owned(), ..Summary::default() };
     store.write_summary("s", 1, &person, MadeBy::Person, Millis(1_002)).unwrap();
     let reservation = store.reserve_tokens(1, "d", 100, 100).unwrap().unwrap();
@@ -133,8 +125,8 @@ fn an_answer_changes_what_rules_have_said_and_nothing_else() {
 #[test]
 fn what_was_forgotten_meanwhile_does_not_come_back() {
     let folder = folder();
-    let mut store = open(&folder.path().join("l.db")).unwrap();
-    session(&mut store, "s", 1_000, false);
+    let store = open(&folder.path().join("l.db")).unwrap();
+    session(&store, "s", 1_000, false);
     let reservation = store.reserve_tokens(1, "d", 100, 100).unwrap().unwrap();
     let ids = [(What::Summary, 1), (What::Observation, 1), (What::Prompt, 1)].map(|(what, id)| RecordId { what, id });
     for id in ids {
@@ -151,8 +143,8 @@ fn what_was_forgotten_meanwhile_does_not_come_back() {
 #[test]
 fn what_is_set_aside_is_not_there_for_others() {
     let folder = folder();
-    let mut store = open(&folder.path().join("l.db")).unwrap();
-    session(&mut store, "s", 1_000, false);
+    let store = open(&folder.path().join("l.db")).unwrap();
+    session(&store, "s", 1_000, false);
     let first = store.reserve_tokens(1, "d", 60, 100).unwrap().unwrap();
     assert_eq!(store.reserve_tokens(1, "d", 41, 100).unwrap(), None);
     assert!(store.reserve_tokens(1, "e", 41, 100).unwrap().is_some(), "another day");

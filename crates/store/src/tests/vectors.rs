@@ -2,7 +2,7 @@ use longhaul_core::Millis;
 use longhaul_embedding::Vector;
 use longhaul_memory::{MadeBy, Summary};
 
-use super::{folder, open};
+use super::{folder, new_session, open};
 use crate::{NewNote, NewSession, RecordId, Store, VectorModel, What};
 
 const DIMS: usize = 16;
@@ -18,7 +18,7 @@ fn embed(text: &str) -> Option<Vector> {
 }
 
 /// Computes all vectors that are missing; returns how many there were.
-fn catch_up(store: &mut Store, model: &VectorModel, now: u64) -> usize {
+fn catch_up(store: &Store, model: &VectorModel, now: u64) -> usize {
     let mut stored = 0;
     loop {
         let waiting = store.waiting_for_vectors(model, Millis(now)).unwrap();
@@ -40,7 +40,7 @@ struct Memory {
 impl Memory {
     fn new() -> Self {
         let folder = folder();
-        let mut store = open(&folder.path().join("l.db")).unwrap();
+        let store = open(&folder.path().join("l.db")).unwrap();
         let model = store.vector_model("test", DIMS).unwrap();
         let memory = Self { folder, store, model };
         memory.session("s1", "/p");
@@ -48,15 +48,7 @@ impl Memory {
     }
 
     fn session(&self, session: &str, key: &str) {
-        let new = NewSession {
-            session,
-            project: key,
-            project_key: key,
-            project_path: key,
-            client_pid: 0,
-            transcript: None,
-            at: Millis(1),
-        };
+        let new = NewSession { project: key, project_key: key, project_path: key, ..new_session(session) };
         self.store.register_session(&new).unwrap();
     }
 
@@ -70,7 +62,7 @@ impl Memory {
     }
 
     fn catch_up(&mut self, now: u64) -> usize {
-        catch_up(&mut self.store, &self.model, now)
+        catch_up(&self.store, &self.model, now)
     }
 
     fn nearest(&self, project: Option<&str>, text: &str) -> Vec<RecordId> {

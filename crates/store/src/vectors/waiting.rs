@@ -2,7 +2,7 @@
 
 use longhaul_core::Millis;
 use longhaul_embedding::Vector;
-use rusqlite::{Connection, OptionalExtension, TransactionBehavior};
+use rusqlite::{Connection, OptionalExtension};
 
 use super::blocks::Writer;
 use super::passages::{KINDS, Passage, passage};
@@ -66,16 +66,12 @@ impl Store {
     ///
     /// One transaction. A record that has been forgotten meanwhile gets none. Returns how many vectors were stored.
     pub fn put_vectors(
-        &mut self,
+        &self,
         model: &VectorModel,
         waiting: &Waiting,
         vectors: &[Vec<Option<Vector>>],
     ) -> Result<usize, StoreError> {
-        let failed = cannot("store the vectors");
-        let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(&failed)?;
-        let stored = put(&transaction, model, waiting, vectors).map_err(&failed)?;
-        transaction.commit().map_err(failed)?;
-        Ok(stored)
+        self.write("store the vectors", |tx| put(tx, model, waiting, vectors))
     }
 }
 

@@ -2,7 +2,7 @@
 
 use longhaul_core::record::{defuse, is_invisible};
 use longhaul_memory::{NARRATIVE_CHARS, PART_CHARS, REQUEST_CHARS, Summary, TITLE_CHARS};
-use longhaul_runtime::Keeper;
+use longhaul_runtime::Sanitizer;
 use longhaul_store::{ModelJob, Words};
 use serde::Deserialize;
 use serde_json::Value;
@@ -44,7 +44,7 @@ struct TurnWire {
 ///
 /// What is private or secret in it goes, what is too long is cut, and observations and turns that nobody asked for are left
 /// out. Where nothing is left of a title, of a line, or of the whole summary, the words of the rule stay.
-pub(crate) fn read(answer: &Value, job: &ModelJob, keeper: Keeper) -> Option<Words> {
+pub(crate) fn read(answer: &Value, job: &ModelJob, sanitizer: Sanitizer) -> Option<Words> {
     let answer = AnswerWire::deserialize(answer).ok()?;
     let is_too_much = answer.observations.len() > job.observations.len() || answer.turns.len() > job.turns.len();
     // Where no summary was asked for, there is nothing to say of the request.
@@ -52,22 +52,22 @@ pub(crate) fn read(answer: &Value, job: &ModelJob, keeper: Keeper) -> Option<Wor
         return None;
     }
     let summary = Summary {
-        request: keeper.line(&answer.request, REQUEST_CHARS),
-        investigated: keeper.passage(&answer.investigated, PART_CHARS),
-        learned: keeper.passage(&answer.learned, PART_CHARS),
-        completed: keeper.passage(&answer.completed, PART_CHARS),
-        next_steps: keeper.passage(&answer.next_steps, PART_CHARS),
+        request: sanitizer.line(&answer.request, REQUEST_CHARS),
+        investigated: sanitizer.passage(&answer.investigated, PART_CHARS),
+        learned: sanitizer.passage(&answer.learned, PART_CHARS),
+        completed: sanitizer.passage(&answer.completed, PART_CHARS),
+        next_steps: sanitizer.passage(&answer.next_steps, PART_CHARS),
     };
     let summary = job.summary.as_ref().map(|(id, _)| (*id, summary)).filter(|(_, new)| !new.request.is_empty());
     let mut words = Words { summary, observations: Vec::new(), lines: vec![String::new(); job.turns.len()] };
     for TurnWire { id, line: said } in answer.turns {
         let place = id.checked_sub(1).and_then(|at| words.lines.get_mut(at));
         if let Some(place) = place.filter(|place| place.is_empty()) {
-            *place = line(&said, keeper);
+            *place = line(&said, sanitizer);
         }
     }
     for ObservationWire { id, title, narrative } in answer.observations {
-        let (title, narrative) = (keeper.line(&title, TITLE_CHARS), keeper.passage(&narrative, NARRATIVE_CHARS));
+        let (title, narrative) = (sanitizer.line(&title, TITLE_CHARS), sanitizer.passage(&narrative, NARRATIVE_CHARS));
         let is_asked = job.observations.iter().any(|(asked, _)| *asked == id);
         let is_new = words.observations.iter().all(|(known, ..)| *known != id);
         if is_asked && is_new && !title.is_empty() {
@@ -78,9 +78,9 @@ pub(crate) fn read(answer: &Value, job: &ModelJob, keeper: Keeper) -> Option<Wor
 }
 
 /// Returns a turn's line as it is stored: what a server answers is shown to a model later, among other lines in a frame.
-fn line(said: &str, keeper: Keeper) -> String {
+fn line(said: &str, sanitizer: Sanitizer) -> String {
     let visible: String = said.chars().filter(|c| !is_invisible(*c)).collect();
-    defuse(&keeper.line(&visible, LINE_CHARS))
+    defuse(&sanitizer.line(&visible, LINE_CHARS))
 }
 
 /// Returns the JSON in a text that is perhaps wrapped in a fence of Markdown.

@@ -8,7 +8,7 @@ use longhaul_core::{Config, Env, Millis};
 use longhaul_memory::TurnText;
 use longhaul_runtime::memory::is_excluded;
 use longhaul_runtime::worker::ModelPause;
-use longhaul_runtime::{Error, ErrorLog, Home, Keeper, ModelAccess, model_budget, model_dir, today};
+use longhaul_runtime::{Error, ErrorLog, Home, ModelAccess, Sanitizer, model_budget, model_dir, today};
 use longhaul_store::{Cost, ModelJob, Rest, Retry, Store, Turn};
 
 use super::ask::{Request, request};
@@ -173,7 +173,7 @@ impl<'a> Runner<'a> {
         let asked = self.ask(&request, config);
         let (at, store) = (longhaul_runtime::env().now, self.home.store(Duration::from_secs(5))?);
         let (error, cost, blame) = match asked {
-            Ok(reply) => match answer::read(&reply.answer, job, Keeper::new(config)) {
+            Ok(reply) => match answer::read(&reply.answer, job, Sanitizer::new(config)) {
                 Some(words) => {
                     store.finish_model_job(reservation, job, &words, reply.tokens, at)?;
                     return Ok(Look::Done);
@@ -186,7 +186,7 @@ impl<'a> Runner<'a> {
             // What was set aside stays so: the next worker counts it as spent.
             Err(Failure::NotWanted) => return Ok(Look::Stopped),
         };
-        let error = Keeper::new(&Config::default()).clean(&error);
+        let error = Sanitizer::new(&Config::default()).clean(&error);
         ErrorLog::new(env, "worker").write(&format!("model: {error}"));
         store.fail_model_job(reservation, cost, retry(at, job.attempts, blame), &error, at)?;
         Ok(Look::Failed)

@@ -2,7 +2,7 @@ use std::time::Duration;
 
 use longhaul_core::{Config, Millis};
 use longhaul_memory::{Kind, Observation, Summary, TITLE_CHARS, TurnText};
-use longhaul_runtime::Keeper;
+use longhaul_runtime::Sanitizer;
 use longhaul_store::{JobTurn, ModelJob, Retry, Words};
 use serde_json::{Value, json};
 
@@ -48,7 +48,7 @@ fn good() -> Value {
 fn answer(change: impl FnOnce(&mut Value)) -> Option<Words> {
     let mut answer = good();
     change(&mut answer);
-    read(&answer, &job(), Keeper::new(&Config::default()))
+    read(&answer, &job(), Sanitizer::new(&Config::default()))
 }
 
 #[test]

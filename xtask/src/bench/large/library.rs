@@ -59,7 +59,7 @@ impl Library {
     }
 
     fn fill_projects(store: &mut Store, words: &Words, count: usize, projects: Vec<String>) -> Result<Self> {
-        let mut bulk = store.bulk()?;
+        let bulk = store.bulk()?;
         let mut dice = Dice(0x9e37_79b9_7f4a_7c15);
         let all: Vec<String> = (0..PROJECTS * FILES)
             .map(|_| format!("src/{}/{}_{}.rs", words.any(&mut dice), words.any(&mut dice), words.any(&mut dice)))
@@ -71,7 +71,7 @@ impl Library {
         for session in 0..sessions {
             check_interrupts()?;
             let at = NOW - SPAN + SPAN * session as u64 / sessions as u64;
-            library.play(&mut bulk, &mut hand, session, at, CALLS.min(count - session * CALLS))?;
+            library.play(&bulk, &mut hand, session, at, CALLS.min(count - session * CALLS))?;
             if session % 500 == 499 {
                 writeln!(io::stderr(), "{} of {count}", (session + 1) * CALLS)?;
             }
@@ -82,7 +82,7 @@ impl Library {
     }
 
     /// Times what a running session adds, and what forgetting costs.
-    pub(crate) fn measure_writes(&self, store: &mut Store, words: &Words) -> Result<Vec<Sample>> {
+    pub(crate) fn measure_writes(&self, store: &Store, words: &Words) -> Result<Vec<Sample>> {
         let mut dice = Dice(7);
         let raw = words.sentence(&mut dice, 20_000);
         let mut hand = Hand { words, dice, raw: &raw, files: &self.files };
@@ -113,7 +113,7 @@ impl Library {
     }
 
     /// Plays a session, as an import of its transcript stores it: in few transactions.
-    fn play(&mut self, bulk: &mut Bulk<'_>, hand: &mut Hand<'_>, number: usize, at: u64, calls: usize) -> Result<()> {
+    fn play(&mut self, bulk: &Bulk<'_>, hand: &mut Hand<'_>, number: usize, at: u64, calls: usize) -> Result<()> {
         let project = hand.dice.log_uniform(1, self.projects.len()) - 1;
         // As the client's are, in no order.
         let session = format!("{:08x}-{number:04x}-4000-8000-{project:012x}", hand.dice.below(1 << 32));

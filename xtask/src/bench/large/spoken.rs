@@ -2,8 +2,8 @@
 
 use anyhow::Result;
 use longhaul_core::Millis;
-use longhaul_store::{Bulk, Clean, NewObservation, PastPrompt, PastTurn, Work};
-use longhaul_transcript::{Batch, Cursor, DetailKind, Said, Turn};
+use longhaul_store::{Bulk, NewObservation, PastPrompt, PastTurn, Sanitizer};
+use longhaul_transcript::{Batch, Cursor, Said, Turn};
 
 use super::library::Hand;
 
@@ -47,7 +47,7 @@ impl Spoken {
 
 /// Stores the turns of a session, with `per_prompt` of the calls for each.
 pub(super) fn store(
-    bulk: &mut Bulk<'_>,
+    bulk: &Bulk<'_>,
     session: &str,
     turns: &[Spoken],
     calls: Vec<NewObservation<'_>>,
@@ -55,7 +55,7 @@ pub(super) fn store(
 ) -> Result<()> {
     let batch = Batch { turns: turns.iter().map(Spoken::turn).collect(), ..Batch::default() };
     if let Some(stored) = bulk.plain().session(session)? {
-        bulk.plain().ingest(&stored, &Cursor::default(), &batch, &AsItIs, stored.created_at)?;
+        bulk.plain().ingest(&stored, &Cursor::default(), &batch, Sanitizer::default(), stored.created_at)?;
     }
     let mut calls = calls.into_iter();
     let past = turns
@@ -68,29 +68,4 @@ pub(super) fn store(
     bulk.take_in_past(session, past, 0)?;
     bulk.link_replies(session)?;
     Ok(())
-}
-
-/// Stores text as it is: there is nothing private in it.
-struct AsItIs;
-
-impl Clean for AsItIs {
-    fn said(&self, text: &str) -> String {
-        text.to_owned()
-    }
-
-    fn leaves_open(&self, _: &str) -> bool {
-        false
-    }
-
-    fn reopened(&self, text: &str) -> String {
-        text.to_owned()
-    }
-
-    fn detail(&self, _: DetailKind, text: &str) -> String {
-        text.to_owned()
-    }
-
-    fn skeleton(&self, work: &Work) -> String {
-        work.asked.chars().take(120).collect()
-    }
 }

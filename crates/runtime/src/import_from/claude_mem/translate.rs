@@ -5,11 +5,11 @@ use longhaul_core::{Config, Millis};
 use longhaul_memory::{
     Kind, NARRATIVE_CHARS, Observation, PART_CHARS, REQUEST_CHARS, Summary, TITLE_CHARS, is_skipped,
 };
-use longhaul_store::{Clean, ForeignHead, ForeignObservation, ForeignSession, ForeignSummary, Moved, MovedCall};
+use longhaul_store::{ForeignHead, ForeignObservation, ForeignSession, ForeignSummary, Moved, MovedCall};
 use longhaul_transcript::DetailKind;
 
 use super::super::{Move, Origin};
-use crate::Keeper;
+use crate::Sanitizer;
 use crate::handoff::Project;
 use crate::memory::clean_prompt;
 
@@ -20,7 +20,7 @@ const FACT_CHARS: usize = 400;
 /// Translates a session, record by record.
 pub(super) struct Translator<'a> {
     config: &'a Config,
-    keeper: Keeper,
+    sanitizer: Sanitizer,
     /// The project's folder, with a slash behind it; empty where nobody knows it.
     root: String,
     /// When something happened of which the time is not known.
@@ -41,11 +41,11 @@ impl<'a> Translator<'a> {
     pub(super) fn new(mover: &'a Move<'_>, project: &Project, session: &ForeignSession) -> Self {
         let root = if project.path.is_empty() { String::new() } else { format!("{}/", project.path) };
         let began = session.at.unwrap_or(mover.env.now);
-        Self { config: mover.config, keeper: Keeper::new(mover.config), root, began }
+        Self { config: mover.config, sanitizer: Sanitizer::new(mover.config), root, began }
     }
 
     pub(super) fn prompt(&self, text: &str) -> Asked {
-        match clean_prompt(text, self.keeper) {
+        match clean_prompt(text, self.sanitizer) {
             // A mark to go back to asks nothing.
             Some(text) if bookmark_note(&text, self.config.bookmarks.marker.as_str()).is_some() => Asked::Empty,
             Some(text) => Asked::Kept(text),
@@ -60,20 +60,20 @@ impl<'a> Translator<'a> {
         }
         let (input, response) =
             (self.raw(DetailKind::ToolInput, &one.input), self.raw(DetailKind::ToolOutput, &one.response));
-        observation(self.keeper, &self.root, one).map(|observation| MovedCall { observation, input, response })
+        observation(self.sanitizer, &self.root, one).map(|observation| MovedCall { observation, input, response })
     }
 
     fn raw(&self, kind: DetailKind, text: &str) -> String {
-        if text.is_empty() { String::new() } else { self.keeper.detail(kind, text) }
+        if text.is_empty() { String::new() } else { self.sanitizer.detail(kind, text) }
     }
 
     pub(super) fn summary(&self, one: ForeignSummary) -> Option<Summary> {
         let Summary { request, investigated, learned, completed, next_steps } = one.summary;
-        let part = |text: &str| self.keeper.passage(text, PART_CHARS);
+        let part = |text: &str| self.sanitizer.passage(text, PART_CHARS);
         // What has no place of its own here is said with what was learned.
         let learned = if one.notes.trim().is_empty() { learned } else { format!("{learned}\n{}", one.notes) };
         let summary = Summary {
-            request: self.keeper.line(&request, REQUEST_CHARS),
+            request: self.sanitizer.line(&request, REQUEST_CHARS),
             investigated: part(&investigated),
             learned: part(&learned),
             completed: part(&completed),
@@ -84,22 +84,22 @@ impl<'a> Translator<'a> {
 }
 
 /// Returns what was observed in our words; `None` where nothing of it is left.
-fn observation(keeper: Keeper, root: &str, one: ForeignObservation) -> Option<Observation> {
+fn observation(sanitizer: Sanitizer, root: &str, one: ForeignObservation) -> Option<Observation> {
     let passage = match (one.subtitle.trim(), one.narrative.trim()) {
         (subtitle, "") => subtitle.to_owned(),
         ("", narrative) => narrative.to_owned(),
         (subtitle, narrative) => format!("{subtitle}\n{narrative}"),
     };
-    let narrative = keeper.passage(&passage, NARRATIVE_CHARS);
-    let mut title = keeper.line(&one.title, TITLE_CHARS);
+    let narrative = sanitizer.passage(&passage, NARRATIVE_CHARS);
+    let mut title = sanitizer.line(&one.title, TITLE_CHARS);
     if title.is_empty() {
-        title = keeper.line(narrative.lines().next().unwrap_or_default(), TITLE_CHARS);
+        title = sanitizer.line(narrative.lines().next().unwrap_or_default(), TITLE_CHARS);
     }
     if title.is_empty() {
         return None;
     }
     let lines = |texts: &[String]| -> Vec<String> {
-        let lines = texts.iter().take(FACTS).map(|text| keeper.line(text, FACT_CHARS));
+        let lines = texts.iter().take(FACTS).map(|text| sanitizer.line(text, FACT_CHARS));
         lines.filter(|line| !line.is_empty()).collect()
     };
     let files = |paths: &[String]| -> Vec<String> {
@@ -115,7 +115,7 @@ fn observation(keeper: Keeper, root: &str, one: ForeignObservation) -> Option<Ob
         tool: if one.tool.is_empty() {
             Origin::ClaudeMem.name().to_owned()
         } else {
-            keeper.line(&one.tool, TITLE_CHARS)
+            sanitizer.line(&one.tool, TITLE_CHARS)
         },
         title,
         narrative,
@@ -128,7 +128,7 @@ fn observation(keeper: Keeper, root: &str, one: ForeignObservation) -> Option<Ob
 /// Returns what belongs to no session, as a note.
 pub(super) fn note(mover: &Move<'_>, head: &ForeignHead, one: ForeignObservation) -> Option<Moved<(String, String)>> {
     let (key, at) = (key("o", head), head.at.unwrap_or(mover.env.now));
-    let found = observation(Keeper::new(mover.config), "", one)?;
+    let found = observation(Sanitizer::new(mover.config), "", one)?;
     let text = [vec![found.narrative], found.facts, found.files_modified].concat();
     let text: Vec<&str> = text.iter().map(String::as_str).filter(|line| !line.is_empty()).collect();
     Some(Moved { key, at, what: (found.title, text.join("\n")) })

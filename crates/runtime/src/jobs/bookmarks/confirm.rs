@@ -34,7 +34,7 @@ pub fn on_prompt(hook: &mut Hook<UserPromptSubmit>) -> Result<Flow, Error> {
         turn_file::begin(&hook.home, &hook.event.common.session, hook.event.common.prompt_id.as_deref())?;
         return Ok(Flow::Next);
     };
-    let note = note.map(|note| hook.keeper().capped(note)).filter(|note| !note.trim().is_empty());
+    let note = note.map(|note| hook.sanitizer().capped(note)).filter(|note| !note.trim().is_empty());
     let common = &hook.event.common;
     // No hook tells of a turn that Esc ended; a prompt outside of the turn has an id of its own.
     let is_running =

@@ -10,14 +10,14 @@ use longhaul_memory::{
 use longhaul_transcript::{self as transcript, Origin, Turn, absorb};
 
 use super::super::{SUMMED_UP, clean_prompt};
-use crate::Keeper;
+use crate::Sanitizer;
 
 /// A session that is being told.
 pub(crate) struct Teller<'a> {
     config: &'a Config,
     /// The project's folder.
     root: String,
-    keeper: Keeper,
+    sanitizer: Sanitizer,
     /// When the last thing happened.
     pub(crate) last_at: Millis,
     /// The turn that may go on in the next piece.
@@ -72,7 +72,7 @@ impl<'a> Teller<'a> {
         Self {
             config,
             root,
-            keeper: Keeper::new(config),
+            sanitizer: Sanitizer::new(config),
             last_at: began,
             open: Vec::new(),
             running: Running::default(),
@@ -134,8 +134,8 @@ impl<'a> Teller<'a> {
         }
         if is_over {
             let asked = turn.prompt.as_ref().filter(|_| turn.origin.is_person());
-            let asked = asked.map(|asked| self.keeper.capped(&asked.text)).unwrap_or_default();
-            keep_newest(&mut self.said, (asked, self.keeper.capped(&turn.reply())));
+            let asked = asked.map(|asked| self.sanitizer.capped(&asked.text)).unwrap_or_default();
+            keep_newest(&mut self.said, (asked, self.sanitizer.capped(&turn.reply())));
         }
         part
     }
@@ -143,7 +143,7 @@ impl<'a> Teller<'a> {
     fn begin(&mut self, turn: &Turn) {
         let before = std::mem::take(&mut self.running);
         let text = turn.prompt.as_ref().map(|prompt| prompt.text.as_str()).unwrap_or_default();
-        let kept = clean_prompt(text, self.keeper);
+        let kept = clean_prompt(text, self.sanitizer);
         let is_hidden = kept.is_none() && !text.trim().is_empty();
         // What comes back from a private turn's work, or is typed into it, does not make it public.
         let is_within = before.is_private
@@ -170,7 +170,7 @@ impl<'a> Teller<'a> {
     fn done(&mut self, turn: &Turn, calls: Vec<transcript::Call>) -> Vec<Done> {
         let mut done = Vec::with_capacity(calls.len());
         for call in calls {
-            let told = told_call(call, turn, &self.root, self.last_at, self.config, self.keeper);
+            let told = told_call(call, turn, &self.root, self.last_at, self.config, self.sanitizer);
             done.extend(told.and_then(|call| self.observe(call)));
         }
         done
@@ -202,7 +202,7 @@ pub(crate) fn told_call(
     root: &str,
     otherwise_at: Millis,
     config: &Config,
-    keeper: Keeper,
+    sanitizer: Sanitizer,
 ) -> Option<Call> {
     let (tool, input, output) = (call.name?, call.input?, call.output?);
     if is_skipped(&tool, &config.memory.skip_tools.0) {
@@ -221,7 +221,7 @@ pub(crate) fn told_call(
         cwd: root,
         at: call.at.or(turn.at).unwrap_or(otherwise_at),
         duration_ms: None,
-        secrets: keeper.secrets(),
+        secrets: sanitizer.secrets(),
     }))
 }
 

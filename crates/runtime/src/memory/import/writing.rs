@@ -10,12 +10,12 @@ use super::head::Head;
 use super::turns_to_records::{Done, Part};
 use super::{Imported, Task, register};
 use crate::handoff::catch_up;
-use crate::{Error, Keeper};
+use crate::{Error, Sanitizer};
 
 /// A session that is being stored.
 pub(super) struct Writer<'a> {
     env: &'a Env,
-    keeper: Keeper,
+    sanitizer: Sanitizer,
     session: Session,
     is_new: bool,
     turns: Turns,
@@ -37,7 +37,7 @@ enum Turns {
 
 impl<'a> Writer<'a> {
     pub(super) fn begin(
-        bulk: &mut Bulk<'_>,
+        bulk: &Bulk<'_>,
         env: &'a Env,
         config: &Config,
         task: &Task<'_>,
@@ -57,16 +57,16 @@ impl<'a> Writer<'a> {
         };
         let session = Session { transcript: Some(path.to_string_lossy().into_owned()), ..session };
         let (prompt_number, prompts, observations) = (0, 0, 0);
-        let keeper = Keeper::new(config);
-        Ok(Self { env, keeper, session, is_new, turns, prompt_number, prompts, observations })
+        let sanitizer = Sanitizer::new(config);
+        Ok(Self { env, sanitizer, session, is_new, turns, prompt_number, prompts, observations })
     }
 
-    pub(super) fn piece(&mut self, bulk: &mut Bulk<'_>, batch: Batch, parts: Vec<Part>) -> Result<(), Error> {
+    pub(super) fn piece(&mut self, bulk: &Bulk<'_>, batch: Batch, parts: Vec<Part>) -> Result<(), Error> {
         // The prompts first: the replies are stored as theirs.
         self.store(bulk, parts)?;
         if self.turns == Turns::Here && batch.cursor != self.session.cursor {
             let (store, expected) = (bulk.plain(), self.session.cursor.clone());
-            let is_ours = store.ingest(&self.session, &expected, &batch, &self.keeper, self.env.now)?;
+            let is_ours = store.ingest(&self.session, &expected, &batch, self.sanitizer, self.env.now)?;
             self.session.cursor = batch.cursor;
             if !is_ours {
                 // A hook has begun to read the same.
@@ -78,7 +78,7 @@ impl<'a> Writer<'a> {
 
     pub(super) fn end(
         mut self,
-        bulk: &mut Bulk<'_>,
+        bulk: &Bulk<'_>,
         parts: Vec<Part>,
         summary: Option<Summary>,
         last_at: Millis,
@@ -90,7 +90,7 @@ impl<'a> Writer<'a> {
             && let Some(session) = bulk.plain().session(&id)?
         {
             let session = Session { transcript: self.session.transcript.clone(), ..session };
-            catch_up(bulk.plain(), &session, self.keeper, self.env.now, u64::MAX, None)?;
+            catch_up(bulk.plain(), &session, self.sanitizer, self.env.now, u64::MAX, None)?;
         }
         bulk.link_replies(&id)?;
         if let Some(summary) = &summary {
@@ -106,7 +106,7 @@ impl<'a> Writer<'a> {
         Ok(())
     }
 
-    fn store(&mut self, bulk: &mut Bulk<'_>, mut parts: Vec<Part>) -> Result<(), Error> {
+    fn store(&mut self, bulk: &Bulk<'_>, mut parts: Vec<Part>) -> Result<(), Error> {
         if parts.is_empty() {
             return Ok(());
         }

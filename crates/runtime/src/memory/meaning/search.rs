@@ -42,7 +42,7 @@ pub fn near(
 /// Computes the newest vectors that are missing, before a search, in a fraction of a second.
 ///
 /// What fails is a line in the log: the search works without them.
-pub fn catch_up(env: &Env, home: &Home, config: &Config, store: &mut Store) {
+pub fn catch_up(env: &Env, home: &Home, config: &Config, store: &Store) {
     let computed = match Meaning::open(env, home, config) {
         Ok(Some(meaning)) => meaning.catch_up(store, env.now, Effort::Search),
         Ok(None) => return,

@@ -5,7 +5,7 @@ use super::{LATER, folder, open, session};
 use crate::{Cost, NewObservation, Retry, Store, Tokens, Words};
 
 /// Adds tool calls to the first prompt of a session.
-fn calls(store: &mut Store, id: &str, count: usize, at: u64) {
+fn calls(store: &Store, id: &str, count: usize, at: u64) {
     for number in 0..count {
         let observation = Observation {
             kind: if number == 7 { Kind::Decision } else { Kind::Discovery },
@@ -53,9 +53,9 @@ fn left(store: &Store) -> i64 {
 #[test]
 fn every_record_of_a_prompt_is_asked_about_sixteen_at_a_time() {
     let folder = folder();
-    let mut store = open(&folder.path().join("l.db")).unwrap();
-    session(&mut store, "s", 1_000, false);
-    calls(&mut store, "s", 39, 1_000);
+    let store = open(&folder.path().join("l.db")).unwrap();
+    session(&store, "s", 1_000, false);
+    calls(&store, "s", 39, 1_000);
     let first = store.next_model_job(LATER, |_| true).unwrap().unwrap();
     assert!(first.observations.iter().any(|(_, seen)| seen.kind == Kind::Decision), "what tells most comes first");
     let asked: Vec<usize> = std::iter::from_fn(|| answer(&store, true)).map(|(_, count)| count).collect();
@@ -67,25 +67,25 @@ fn every_record_of_a_prompt_is_asked_about_sixteen_at_a_time() {
 #[test]
 fn a_model_that_never_puts_anything_into_words_is_asked_a_bounded_number_of_times() {
     let folder = folder();
-    let mut store = open(&folder.path().join("l.db")).unwrap();
-    session(&mut store, "s", 1_000, false);
-    calls(&mut store, "s", 39, 1_000);
+    let store = open(&folder.path().join("l.db")).unwrap();
+    session(&store, "s", 1_000, false);
+    calls(&store, "s", 39, 1_000);
     let asked = std::iter::from_fn(|| answer(&store, false)).take(20).count();
     assert_eq!(asked, 4, "the first sixteen twice");
-    session(&mut store, "few", 2_000, false);
+    session(&store, "few", 2_000, false);
     assert_eq!(std::iter::from_fn(|| answer(&store, false)).take(20).count(), 1);
 }
 
 #[test]
 fn other_prompts_of_the_day_come_before_the_rest_of_a_long_one_and_older_ones_after_it() {
     let folder = folder();
-    let mut store = open(&folder.path().join("l.db")).unwrap();
+    let store = open(&folder.path().join("l.db")).unwrap();
     const DAY: u64 = 24 * 3_600_000;
     let later = crate::Rest { now: Millis(3 * DAY), quiet_since: Millis(3 * DAY), silent_since: Millis(2 * DAY) };
-    session(&mut store, "old", 1_000, false);
-    session(&mut store, "other", 2 * DAY, false);
-    session(&mut store, "long", 2 * DAY + 9, false);
-    calls(&mut store, "long", 20, 2 * DAY + 9);
+    session(&store, "old", 1_000, false);
+    session(&store, "other", 2 * DAY, false);
+    session(&store, "long", 2 * DAY + 9, false);
+    calls(&store, "long", 20, 2 * DAY + 9);
     let mut order = Vec::new();
     while let Some(job) = store.next_model_job(later, |_| true).unwrap() {
         let reservation = store.reserve_tokens(job.prompt, "d", 1, 1_000).unwrap().unwrap();
@@ -100,17 +100,17 @@ fn other_prompts_of_the_day_come_before_the_rest_of_a_long_one_and_older_ones_af
 #[test]
 fn a_record_that_comes_late_is_asked_about_too() {
     let folder = folder();
-    let mut store = open(&folder.path().join("l.db")).unwrap();
-    session(&mut store, "s", 1_000, false);
+    let store = open(&folder.path().join("l.db")).unwrap();
+    session(&store, "s", 1_000, false);
     let job = store.next_model_job(LATER, |_| true).unwrap().unwrap();
     // While the model thinks,
-    calls(&mut store, "s", 1, 1_000);
+    calls(&store, "s", 1, 1_000);
     let reservation = store.reserve_tokens(job.prompt, "d", 1, 1_000).unwrap().unwrap();
     store.finish_model_job(reservation, &job, &Words::default(), Tokens::default(), Millis(9_000)).unwrap();
     assert_eq!(answer(&store, true), Some(("s".to_owned(), 2)));
     assert_eq!(answer(&store, true), None);
     // and after it is done.
-    calls(&mut store, "s", 2, 1_000);
+    calls(&store, "s", 2, 1_000);
     assert_eq!(answer(&store, true), Some(("s".to_owned(), 1)));
     assert_eq!((answer(&store, true), left(&store)), (None, 0));
 }
@@ -118,9 +118,9 @@ fn a_record_that_comes_late_is_asked_about_too() {
 #[test]
 fn a_further_request_that_fails_is_put_off_and_given_up_like_the_first() {
     let folder = folder();
-    let mut store = open(&folder.path().join("l.db")).unwrap();
-    session(&mut store, "s", 1_000, false);
-    calls(&mut store, "s", 20, 1_000);
+    let store = open(&folder.path().join("l.db")).unwrap();
+    session(&store, "s", 1_000, false);
+    calls(&store, "s", 20, 1_000);
     answer(&store, true).unwrap();
     let job = store.next_model_job(LATER, |_| true).unwrap().unwrap();
     let fail = |retry: Retry| {

@@ -4,7 +4,7 @@ use super::{LATER, folder, open, session, words};
 use crate::{ModelJob, RecordId, Rest, Store, Tokens, What, Words};
 
 /// A session with a prompt, a tool call, a summary and a reply.
-fn answered(store: &mut Store, id: &str, at: u64) {
+fn answered(store: &Store, id: &str, at: u64) {
     session(store, id, at, false);
     store.keep_reply(id, "hook:1", Some("go"), "It is\ndone.", Millis(at + 2)).unwrap();
 }
@@ -27,8 +27,8 @@ fn line(store: &Store, id: &str) -> String {
 #[test]
 fn a_turn_has_the_models_line_until_it_says_something_else() {
     let folder = folder();
-    let mut store = open(&folder.path().join("l.db")).unwrap();
-    answered(&mut store, "s", 1_000);
+    let store = open(&folder.path().join("l.db")).unwrap();
+    answered(&store, "s", 1_000);
     let job = next(&store).unwrap();
     assert_eq!((job.turns.len(), job.turns[0].replied.as_str()), (1, "It is\ndone."));
     assert_eq!(answer(&store, &job, "by model"), 1);
@@ -44,8 +44,8 @@ fn a_turn_has_the_models_line_until_it_says_something_else() {
 #[test]
 fn a_line_for_a_turn_that_has_gone_on_meanwhile_is_not_stored() {
     let folder = folder();
-    let mut store = open(&folder.path().join("l.db")).unwrap();
-    answered(&mut store, "s", 1_000);
+    let store = open(&folder.path().join("l.db")).unwrap();
+    answered(&store, "s", 1_000);
     let job = next(&store).unwrap();
     store.keep_reply("s", "hook:1", Some("go"), "Something else.", Millis(1_004)).unwrap();
     assert_eq!((answer(&store, &job, "late"), line(&store, "s").as_str()), (0, ""));
@@ -57,8 +57,8 @@ fn a_line_for_a_turn_that_has_gone_on_meanwhile_is_not_stored() {
 #[test]
 fn a_turn_that_a_model_gives_no_line_for_keeps_the_rules_and_is_not_asked_about_again() {
     let folder = folder();
-    let mut store = open(&folder.path().join("l.db")).unwrap();
-    answered(&mut store, "s", 1_000);
+    let store = open(&folder.path().join("l.db")).unwrap();
+    answered(&store, "s", 1_000);
     let job = next(&store).unwrap();
     assert_eq!((answer(&store, &job, ""), next(&store)), (0, None));
     assert_eq!(line(&store, "s"), "");
@@ -68,8 +68,8 @@ fn a_turn_that_a_model_gives_no_line_for_keeps_the_rules_and_is_not_asked_about_
 fn what_is_forgotten_leaves_no_line_and_gets_none() {
     for what in [What::Prompt, What::Observation] {
         let folder = folder();
-        let mut store = open(&folder.path().join("l.db")).unwrap();
-        answered(&mut store, "s", 1_000);
+        let store = open(&folder.path().join("l.db")).unwrap();
+        answered(&store, "s", 1_000);
         let job = next(&store).unwrap();
         answer(&store, &job, "by model");
         store.forget(RecordId { what, id: 1 }).unwrap();
@@ -86,8 +86,8 @@ fn what_is_forgotten_leaves_no_line_and_gets_none() {
 #[test]
 fn a_summary_by_a_model_is_forgotten_with_what_it_tells_of() {
     let folder = folder();
-    let mut store = open(&folder.path().join("l.db")).unwrap();
-    answered(&mut store, "s", 1_000);
+    let store = open(&folder.path().join("l.db")).unwrap();
+    answered(&store, "s", 1_000);
     let job = next(&store).unwrap();
     let reservation = store.reserve_tokens(job.prompt, "d", 1, 1_000).unwrap().unwrap();
     store.finish_model_job(reservation, &job, &words(), Tokens::default(), Millis(9_000)).unwrap();
@@ -98,12 +98,12 @@ fn a_summary_by_a_model_is_forgotten_with_what_it_tells_of() {
 #[test]
 fn what_will_be_asked_is_known_before_it_is_time() {
     let folder = folder();
-    let mut store = open(&folder.path().join("l.db")).unwrap();
+    let store = open(&folder.path().join("l.db")).unwrap();
     let due = |store: &Store| store.next_model_time(500, |_| true).unwrap();
     assert_eq!(due(&store), None);
-    session(&mut store, "running", 7_500, true);
+    session(&store, "running", 7_500, true);
     assert_eq!(due(&store), None, "its end is an event of its own");
-    answered(&mut store, "s", 7_900);
+    answered(&store, "s", 7_900);
     assert_eq!(due(&store), Some(Millis(8_402)), "half a second after the last that happened in it");
     assert_eq!(store.next_model_time(500, |_| false).unwrap(), None);
     let rest = Rest { now: Millis(8_402), quiet_since: Millis(7_902), silent_since: Millis(0) };

@@ -1,55 +1,56 @@
-//! Taking observations in: in one transaction what the tool calls were, and how far the hook's notes have been read.
+//! Storing tool calls as observations, with how far the spool has been read, in one transaction.
 
 use std::fmt;
 
 use longhaul_core::Millis;
 use longhaul_memory::{Kind, MadeBy, Observation};
-use rusqlite::{Connection, OptionalExtension, TransactionBehavior, named_params};
+use rusqlite::{Connection, OptionalExtension, named_params};
 
 use super::What;
-use super::prompts::numbered;
-use super::session_row::Place;
+use super::prompts::number_by_id;
+use super::session_row::MemorySession;
 use crate::ingest::owner;
 use crate::recall::index;
+use crate::row_ids::{SessionRow, Time};
 use crate::{Store, StoreError, cannot};
 
-/// A tool call, to be remembered. Nothing private is in it any more, and nothing too long.
+/// A tool call, to be stored. Private text has been removed from it, and long text cut.
 #[derive(Debug, Clone)]
 pub struct NewObservation<'a> {
-    /// The call. What has been taken in once is not taken in again.
+    /// The id of the call. A call is stored once.
     pub tool_use_id: &'a str,
-    /// The number of the prompt that it was for, where that is known.
+    /// The number of the prompt that it was made for, if known.
     pub prompt_number: Option<i64>,
-    /// Else the prompt's id; where that is unknown too, it is the session's last prompt.
+    /// The prompt's id, for when its number is not known. Without either, it is the session's last prompt.
     pub prompt_id: Option<&'a str>,
-    /// What is remembered of it.
+    /// What is stored of it.
     pub observation: Observation,
-    /// Who put that into words.
+    /// Who wrote the observation.
     pub made_by: MadeBy,
-    /// What is remembered instead, where the last call with the same `command_key` was a problem.
+    /// What is stored instead if the last call with the same `command_key` was a problem.
     pub after_problem: Option<Observation>,
-    /// What makes two commands of a session the same.
+    /// A key that is equal for equal commands of a session.
     pub command_key: Option<&'a str>,
-    /// What makes two calls the same. The same again, with no other in between, is a repeat of the first.
+    /// A key that is equal for equal calls. An equal call with no other in between counts as a repeat of the first.
     pub fold_key: Option<i64>,
-    /// What went in, raw.
+    /// The raw input.
     pub input: &'a str,
-    /// What came out, raw.
+    /// The raw output.
     pub response: &'a str,
     /// Whether the tool failed.
     pub is_error: bool,
-    /// When.
+    /// When it was made.
     pub at: Millis,
 }
 
-/// How far a spool was read for the calls.
+/// The part of a spool that the calls were read from.
 #[derive(Clone, Copy)]
 pub struct Reading<'a> {
-    /// From where.
+    /// The offset of its beginning.
     pub from: u64,
-    /// To where.
+    /// The offset of its end.
     pub to: u64,
-    /// Whether it is still the same spool. Asked while nobody else can store anything.
+    /// Returns whether it is still the same spool. Called while no other process can write.
     pub is_current: &'a dyn Fn() -> bool,
 }
 
@@ -62,16 +63,16 @@ impl fmt::Debug for Reading<'_> {
 /// What became of the calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Taken {
-    /// Stored as a record.
+    /// Calls that were stored as a record.
     pub stored: usize,
-    /// Counted as a repeat of the one before.
+    /// Calls that were counted as a repeat of the one before.
     pub folded: usize,
-    /// There already, or to be forgotten.
+    /// Calls that were stored before, or are to be forgotten.
     pub known: usize,
 }
 
 impl Store {
-    /// Returns whether a call has been taken in, counted as a repeat, or is to be forgotten.
+    /// Returns whether a call has been stored, counted as a repeat, or is to be forgotten.
     pub fn knows_call(&self, tool_use_id: &str) -> Result<bool, StoreError> {
         knows(&self.connection, tool_use_id).map_err(cannot("look for the call"))
     }
@@ -87,38 +88,36 @@ impl Store {
         Ok(position.unwrap_or_default().unsigned_abs())
     }
 
-    /// Notes that a session's spool is about to be gone; returns whether it was read up to `from`, as the caller thinks.
+    /// Records that a session's spool is about to be deleted; returns whether it was read up to `from`, as the caller expects.
     pub fn reset_spool(&self, session: &str, from: u64) -> Result<bool, StoreError> {
         let sql = "UPDATE sessions SET spool_offset = 0 WHERE session_id = ?1 AND spool_offset = ?2";
         let changed = self.connection.execute(sql, (session, from as i64));
-        changed.map(|rows| rows > 0).map_err(cannot("note that the spool is gone"))
+        changed.map(|rows| rows > 0).map_err(cannot("record that the spool is gone"))
     }
 
-    /// Stores tool calls in the order in which they came, and, if given, how far the spool was read for them.
+    /// Stores tool calls in their order, and, if given, how far the spool was read for them.
     ///
-    /// Returns `None`, and stores nothing, where there is no such session. Calls that are there already change nothing,
-    /// so that two that read the same spool at the same moment do no harm.
+    /// Returns `None`, and stores nothing, if there is no such session. Calls that are stored already change nothing, so that
+    /// two processes may read the same spool at the same moment.
     pub fn take_in(
-        &mut self,
+        &self,
         session: &str,
         calls: &[NewObservation<'_>],
         read: Option<Reading<'_>>,
     ) -> Result<Option<Taken>, StoreError> {
-        let failed = cannot("take the tool calls in");
-        let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(&failed)?;
-        let Some(place) = Place::find(&transaction, session).map_err(&failed)? else { return Ok(None) };
-        let mut taken = Taken::default();
-        let desk = Desk::open(&transaction, session, place).map_err(&failed)?;
-        for call in calls {
-            desk.count(call, &mut taken).map_err(&failed)?;
-        }
-        if let Some(Reading { from, to, .. }) = read.filter(|read| (read.is_current)()) {
-            // Somebody else may have read the same, or more, or begun anew.
-            let sql = "UPDATE sessions SET spool_offset = ?3 WHERE session_id = ?1 AND spool_offset = ?2";
-            transaction.execute(sql, (session, from as i64, to as i64)).map_err(&failed)?;
-        }
-        transaction.commit().map_err(failed)?;
-        Ok(Some(taken))
+        self.write("store the tool calls", |tx| {
+            let Some(writer) = CallWriter::open(tx, session)? else { return Ok(None) };
+            let mut taken = Taken::default();
+            for call in calls {
+                writer.store(call, &mut taken)?;
+            }
+            if let Some(Reading { from, to, .. }) = read.filter(|read| (read.is_current)()) {
+                // Another process may have read the same part, or more, or the spool may have begun again.
+                let sql = "UPDATE sessions SET spool_offset = ?3 WHERE session_id = ?1 AND spool_offset = ?2";
+                tx.execute(sql, (session, from as i64, to as i64))?;
+            }
+            Ok(Some(taken))
+        })
     }
 }
 
@@ -128,31 +127,35 @@ enum Outcome {
     Known,
 }
 
-/// What all calls of a session share.
-pub(super) struct Desk<'a> {
+/// Stores the tool calls of one session.
+pub(super) struct CallWriter<'a> {
     connection: &'a Connection,
-    session: &'a str,
+    session_id: &'a str,
+    session: MemorySession,
+    /// The session that the turns belong to now: this one, or the one that has inherited it.
     owner: String,
+    /// The number of the session's last turn, to which raw text is added. The transcript corrects it when it is read.
     turn: i64,
-    place: Place,
 }
 
-impl<'a> Desk<'a> {
-    pub(super) fn open(connection: &'a Connection, session: &'a str, place: Place) -> rusqlite::Result<Self> {
+impl<'a> CallWriter<'a> {
+    /// Looks up what all calls of a session share; returns `None` if there is no such session.
+    pub(super) fn open(connection: &'a Connection, session_id: &'a str) -> rusqlite::Result<Option<Self>> {
+        let Some(session) = MemorySession::find(connection, session_id)? else { return Ok(None) };
         let sql = "SELECT turn_number FROM turns WHERE origin_session_id = ?1 ORDER BY turn_number DESC LIMIT 1";
-        let turn: Option<i64> = connection.query_row(sql, [session], |row| row.get(0)).optional()?;
-        // The transcript knows the turn better, and corrects it when it is read.
-        Ok(Self { connection, session, owner: owner(connection, session)?, turn: turn.unwrap_or_default(), place })
+        let turn: Option<i64> = connection.query_row(sql, [session_id], |row| row.get(0)).optional()?;
+        let owner = owner(connection, session_id)?;
+        Ok(Some(Self { connection, session_id, session, owner, turn: turn.unwrap_or_default() }))
     }
 
     /// Returns the session's row.
-    pub(super) fn session_row(&self) -> i64 {
-        self.place.session
+    pub(super) fn session_row(&self) -> SessionRow {
+        self.session.row
     }
 
-    /// Takes a call in, and counts what became of it.
-    pub(super) fn count(&self, call: &NewObservation<'_>, taken: &mut Taken) -> rusqlite::Result<()> {
-        let count = match self.take(call)? {
+    /// Stores a call, and counts in `taken` what became of it.
+    pub(super) fn store(&self, call: &NewObservation<'_>, taken: &mut Taken) -> rusqlite::Result<()> {
+        let count = match self.store_or_fold(call)? {
             Outcome::Stored => &mut taken.stored,
             Outcome::Folded => &mut taken.folded,
             Outcome::Known => &mut taken.known,
@@ -161,13 +164,13 @@ impl<'a> Desk<'a> {
         Ok(())
     }
 
-    fn take(&self, call: &NewObservation<'_>) -> rusqlite::Result<Outcome> {
-        if call.at.0 as i64 <= self.place.forgotten || knows(self.connection, call.tool_use_id)? {
+    fn store_or_fold(&self, call: &NewObservation<'_>) -> rusqlite::Result<Outcome> {
+        if self.session.is_forgotten(call.at) || knows(self.connection, call.tool_use_id)? {
             return Ok(Outcome::Known);
         }
         let prompt = match call.prompt_number {
             Some(number) => number,
-            None => numbered(self.connection, self.place.session, call.prompt_id)?.unwrap_or(self.place.prompts),
+            None => number_by_id(self.connection, self.session.row, call.prompt_id)?.unwrap_or(self.session.prompts),
         };
         let fixes = call.after_problem.as_ref().filter(|_| call.command_key.is_some());
         let fix = match fixes {
@@ -177,15 +180,15 @@ impl<'a> Desk<'a> {
         if fix.is_none() && self.fold(call, prompt)? {
             return Ok(Outcome::Folded);
         }
-        self.store(call, fix.unwrap_or(&call.observation), prompt)?;
-        self.put_raw(call)?;
-        // A model that is done with the prompt has not seen this one.
+        self.insert(call, fix.unwrap_or(&call.observation), prompt)?;
+        self.insert_raw_text(call)?;
+        // A model that has dealt with the prompt has not seen this call.
         self.connection
             .prepare_cached(
                 "UPDATE user_prompts SET model_at = NULL
                  WHERE session_id = ?1 AND prompt_number = ?2 AND model_at IS NOT NULL",
             )?
-            .execute((self.place.session, prompt))?;
+            .execute((self.session.row, prompt))?;
         Ok(Outcome::Stored)
     }
 
@@ -195,12 +198,12 @@ impl<'a> Desk<'a> {
             .prepare_cached(
                 "SELECT kind FROM observations WHERE session_id = ?1 AND command_key = ?2 ORDER BY id DESC LIMIT 1",
             )?
-            .query_row((self.place.session, key), |row| row.get(0))
+            .query_row((self.session.row, key), |row| row.get(0))
             .optional()?;
         Ok(kind.and_then(|kind| Kind::from_name(&kind)))
     }
 
-    /// Counts a call as a repeat where the one before is the same; returns whether it is.
+    /// Counts a call as a repeat if the one before is equal; returns whether it is.
     fn fold(&self, call: &NewObservation<'_>, prompt: i64) -> rusqlite::Result<bool> {
         let Some(key) = call.fold_key else { return Ok(false) };
         let last: Option<(i64, Option<i64>, i64, String)> = self
@@ -209,11 +212,11 @@ impl<'a> Desk<'a> {
                 "SELECT id, fold_key, prompt_number, kind FROM observations WHERE session_id = ?1
                  ORDER BY created_at DESC, id DESC LIMIT 1",
             )?
-            .query_row([self.place.session], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)))
+            .query_row([self.session.row], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)))
             .optional()?;
         let Some((id, last_key, last_prompt, kind)) = last else { return Ok(false) };
         let new = call.observation.kind;
-        // A success after the one that was the fix is one more of those.
+        // A success after the fix is a repeat of the fix.
         let is_alike = kind == new.as_str() || (new == Kind::Command && kind == Kind::Fix.as_str());
         if last_key != Some(key) || last_prompt != prompt || !is_alike {
             return Ok(false);
@@ -225,7 +228,7 @@ impl<'a> Desk<'a> {
         Ok(true)
     }
 
-    fn store(&self, call: &NewObservation<'_>, observation: &Observation, prompt: i64) -> rusqlite::Result<()> {
+    fn insert(&self, call: &NewObservation<'_>, observation: &Observation, prompt: i64) -> rusqlite::Result<()> {
         let id = self
             .connection
             .prepare_cached(
@@ -236,8 +239,8 @@ impl<'a> Desk<'a> {
                          :command, :fold, :maker, :at)",
             )?
             .insert(named_params! {
-                ":session": self.place.session,
-                ":project": self.place.project,
+                ":session": self.session.row,
+                ":project": self.session.project,
                 ":prompt": prompt,
                 ":call": call.tool_use_id,
                 ":kind": observation.kind.as_str(),
@@ -250,13 +253,13 @@ impl<'a> Desk<'a> {
                 ":command": call.command_key,
                 ":fold": call.fold_key,
                 ":maker": call.made_by.as_str(),
-                ":at": call.at.0 as i64,
+                ":at": Time(call.at),
             })?;
         index::add(self.connection, What::Observation, id)
     }
 
-    /// Stores what went in and came out, unless the transcript has brought it already.
-    fn put_raw(&self, call: &NewObservation<'_>) -> rusqlite::Result<()> {
+    /// Stores the raw input and output, unless the transcript has brought them already.
+    fn insert_raw_text(&self, call: &NewObservation<'_>) -> rusqlite::Result<()> {
         let result = format!("{}:result", call.tool_use_id);
         let pieces = [
             ("tool_input", call.tool_use_id, Some(call.input), None, call.input),
@@ -274,7 +277,7 @@ impl<'a> Desk<'a> {
             }
             statement.execute(named_params! {
                 ":owner": self.owner,
-                ":origin": self.session,
+                ":origin": self.session_id,
                 ":turn": self.turn,
                 ":tool": call.observation.tool,
                 ":input": input,
@@ -282,7 +285,7 @@ impl<'a> Desk<'a> {
                 ":kind": kind,
                 ":is_error": call.is_error,
                 ":source": source,
-                ":at": call.at.0 as i64,
+                ":at": Time(call.at),
             })?;
         }
         Ok(())

@@ -1,0 +1,198 @@
+//! The bulk mode: a database without triggers, whose search indexes are brought up to date once per transaction.
+//!
+//! A trigger makes a full-text index write its pages with every row, which takes longer than everything else in an import.
+//! Here the triggers are off, and [`Bulk::write`] adds what a transaction has inserted to the indexes at its end. The
+//! statements in [`INDEXES`] and [`COUNT_OBSERVATIONS`] do what the triggers `…_inserted` and `…_words_inserted` do in the
+//! schema (`migrations/6_memory.sql`, `migrations/12_passages.sql`): whoever changes one changes the other. The test
+//! `bulk_writes_leave_what_the_triggers_leave` compares them.
+
+use longhaul_core::Millis;
+use longhaul_memory::{MadeBy, Summary};
+use rusqlite::Connection;
+use rusqlite::config::DbConfig;
+
+use super::summaries::write_summary;
+use crate::recall::backlog::keeps_words;
+use crate::{SETTINGS, Store, StoreError, cannot};
+
+/// How many prepared statements are cached in the bulk mode: all that an import uses.
+const STATEMENTS: usize = 64;
+
+/// How many prepared statements rusqlite caches by default.
+const DEFAULT_STATEMENTS: usize = 16;
+
+/// For each index its table, its name, and the statement that adds the rows behind `?1` to it.
+const INDEXES: [(Table, &str, &str); 5] = [
+    (
+        Table::Prompts,
+        "prompt_words",
+        "INSERT INTO prompt_words (rowid, prompt, scope)
+         SELECT id, prompt, scope FROM user_prompts WHERE id > ?1 ORDER BY id",
+    ),
+    (
+        Table::Prompts,
+        "prompt_trigrams",
+        "INSERT INTO prompt_trigrams (rowid, prompt, mark)
+         SELECT id, prompt, mark FROM user_prompts WHERE id > ?1 ORDER BY id",
+    ),
+    (
+        Table::Observations,
+        "observation_words",
+        "INSERT INTO observation_words (rowid, title, narrative, facts, files_read, files_modified, scope)
+         SELECT id, title, narrative, facts, files_read, files_modified, scope FROM observations
+         WHERE id > ?1 ORDER BY id",
+    ),
+    (
+        Table::Observations,
+        "observation_trigrams",
+        "INSERT INTO observation_trigrams (rowid, title, files_read, files_modified, mark)
+         SELECT id, title, files_read, files_modified, mark FROM observations WHERE id > ?1 ORDER BY id",
+    ),
+    (
+        Table::Summaries,
+        "summary_words",
+        "INSERT INTO summary_words (rowid, request, investigated, learned, completed, next_steps, scope)
+         SELECT id, request, investigated, learned, completed, next_steps, scope FROM session_summaries
+         WHERE id > ?1 ORDER BY id",
+    ),
+];
+
+/// Adds the observations behind `?1` to the counts of their projects.
+const COUNT_OBSERVATIONS: &str = "UPDATE projects SET observations = observations + new.rows
+     FROM (SELECT project_id, count(*) AS rows FROM observations WHERE id > ?1 GROUP BY 1) AS new
+     WHERE projects.id = new.project_id";
+
+/// A table whose rows are indexed.
+#[derive(Clone, Copy)]
+enum Table {
+    Prompts,
+    Observations,
+    Summaries,
+}
+
+impl Store {
+    /// Switches to the bulk mode for as long as the returned value lives.
+    pub fn bulk(&mut self) -> Result<Bulk<'_>, StoreError> {
+        let failed = cannot("prepare for an import");
+        // Made first, so that dropping it restores the settings if a later step fails.
+        let bulk = Bulk { store: self };
+        let connection = &bulk.store.connection;
+        connection.set_prepared_statement_cache_capacity(STATEMENTS);
+        // The WAL is copied back less often.
+        let settings = "PRAGMA wal_autocheckpoint = 16000; PRAGMA cache_size = -65536;";
+        connection.execute_batch(settings).map_err(&failed)?;
+        enable_triggers(connection, false).map_err(failed)?;
+        Ok(bulk)
+    }
+}
+
+/// A database in the bulk mode.
+///
+/// It borrows the store mutably: nothing else can write through the same connection while the triggers are off.
+#[derive(Debug)]
+pub struct Bulk<'a> {
+    store: &'a mut Store,
+}
+
+impl Drop for Bulk<'_> {
+    /// Leaves the connection as [`Store::open`] made it, and an empty WAL.
+    fn drop(&mut self) {
+        let connection = &self.store.connection;
+        let _ = enable_triggers(connection, true);
+        connection.set_prepared_statement_cache_capacity(DEFAULT_STATEMENTS);
+        let _ = connection.execute_batch(SETTINGS);
+        // While another process reads, this does nothing; a later commit copies the WAL back, and `journal_size_limit`
+        // shortens it.
+        let _ = connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
+    }
+}
+
+impl Bulk<'_> {
+    /// Returns the database for what has no index that a trigger maintains: sessions and turns, and for reading.
+    pub fn plain(&self) -> &Store {
+        self.store
+    }
+
+    /// Runs `work` in one transaction, in which the indexes are brought up to date, and commits it.
+    pub(super) fn write<T>(
+        &self,
+        action: &'static str,
+        work: impl FnOnce(&BulkWrite<'_>) -> rusqlite::Result<T>,
+    ) -> Result<T, StoreError> {
+        self.store.write(action, |tx| {
+            let write = BulkWrite::begin(tx)?;
+            let done = work(&write)?;
+            write.index_new_rows()?;
+            Ok(done)
+        })
+    }
+}
+
+/// A transaction of the bulk mode, with the ids of the last rows from before it.
+///
+/// No other process can add rows meanwhile: the transaction holds the write lock.
+pub(super) struct BulkWrite<'a> {
+    pub(super) connection: &'a Connection,
+    last_prompt: i64,
+    last_observation: i64,
+    last_summary: i64,
+}
+
+impl<'a> BulkWrite<'a> {
+    fn begin(connection: &'a Connection) -> rusqlite::Result<Self> {
+        let last = |table: &str| {
+            let sql = format!("SELECT coalesce(max(id), 0) FROM {table}");
+            connection.prepare_cached(&sql)?.query_row([], |row| row.get(0))
+        };
+        Ok(Self {
+            connection,
+            last_prompt: last("user_prompts")?,
+            last_observation: last("observations")?,
+            last_summary: last("session_summaries")?,
+        })
+    }
+
+    /// Stores a summary, as [`Store::write_summary`] does; returns whether that changed anything.
+    pub(super) fn write_summary(
+        &self,
+        session: &str,
+        prompt_number: i64,
+        summary: &Summary,
+        made_by: MadeBy,
+        at: Millis,
+    ) -> rusqlite::Result<bool> {
+        let sql = "SELECT 1 FROM session_summaries t JOIN sessions s ON s.id = t.session_id
+                   WHERE s.session_id = ?1 AND t.prompt_number = ?2 AND t.id <= ?3";
+        let is_indexed = self.connection.prepare_cached(sql)?.exists((session, prompt_number, self.last_summary))?;
+        // Rare: a row that the indexes have changes, which the triggers can do.
+        if is_indexed {
+            enable_triggers(self.connection, true)?;
+        }
+        let written = write_summary(self.connection, session, prompt_number, summary, made_by, at);
+        if is_indexed {
+            enable_triggers(self.connection, false)?;
+        }
+        written
+    }
+
+    /// Adds the rows that the transaction has inserted to the indexes and the counts.
+    fn index_new_rows(&self) -> rusqlite::Result<()> {
+        let keeps_words = keeps_words(self.connection)?;
+        for (table, index, sql) in INDEXES {
+            if keeps_words || !index.ends_with("_words") {
+                let last = match table {
+                    Table::Prompts => self.last_prompt,
+                    Table::Observations => self.last_observation,
+                    Table::Summaries => self.last_summary,
+                };
+                self.connection.prepare_cached(sql)?.execute([last])?;
+            }
+        }
+        self.connection.prepare_cached(COUNT_OBSERVATIONS)?.execute([self.last_observation]).map(drop)
+    }
+}
+
+/// Switches the triggers of a connection. SQLite prepares statements again that were compiled with the other setting.
+fn enable_triggers(connection: &Connection, enabled: bool) -> rusqlite::Result<()> {
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_TRIGGER, enabled).map(drop)
+}
