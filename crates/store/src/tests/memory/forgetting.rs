@@ -85,7 +85,7 @@ fn a_forgotten_prompt_is_gone_from_everywhere() {
 
 #[test]
 fn a_forgotten_session_stays_forgotten_and_goes_on() {
-    let mut shelf = Shelf::new();
+    let shelf = Shelf::new();
     shelf.session("s2", "/p", 1);
     let prompt = format!("do {SECRET}");
     shelf.store.count_prompt("s1", Some(&prompt)).unwrap();
@@ -109,7 +109,7 @@ fn a_forgotten_session_stays_forgotten_and_goes_on() {
 
 #[test]
 fn a_forgotten_project_takes_its_notes_along() {
-    let mut shelf = Shelf::new();
+    let shelf = Shelf::new();
     shelf.session("s2", "/p", 1);
     shelf.session("s3", "/q", 1);
     let note = NewNote { session: None, project_key: "/p", project: "p", title: SECRET, text: SECRET, at: Millis(5) };
@@ -142,7 +142,7 @@ fn a_deleted_session_takes_everything_along() {
 
 #[test]
 fn old_raw_text_goes_and_what_is_remembered_stays() {
-    let mut shelf = Shelf::new();
+    let shelf = Shelf::new();
     let long = "x".repeat(10_000);
     let ids: Vec<String> = (0..50).map(|n| format!("t{n}")).collect();
     let calls: Vec<_> = ids

@@ -6,7 +6,7 @@ use crate::NewNote;
 
 #[test]
 fn the_page_has_the_newest_records_that_say_something() {
-    let mut shelf = Shelf::new();
+    let shelf = Shelf::new();
     let ids: Vec<String> = (0..10).map(|n| format!("t{n}")).collect();
     // Taken in late, as an import does.
     for (n, id) in ids.iter().enumerate().rev() {
@@ -29,19 +29,19 @@ fn the_page_has_the_newest_records_that_say_something() {
 
 #[test]
 fn the_page_has_sessions_by_when_they_last_did_something() {
-    let mut shelf = Shelf::new();
+    let shelf = Shelf::new();
     let summary = |request: &str| Summary { request: request.to_owned(), ..Summary::default() };
     for (session, at) in [("old", 10), ("new", 500), ("ghost", 900), ("killed", 600)] {
         shelf.session(session, "/p", at);
     }
-    let mut prompt = |session: &str, text: &str, at: u64| {
+    let prompt = |session: &str, text: &str, at: u64| {
         shelf.store.count_prompt(session, Some(text)).unwrap();
         shelf.store.remember_prompt(session, None, text, Millis(at)).unwrap();
     };
     prompt("old", "begun long ago", 11);
     prompt("new", "begun later", 501);
     prompt("killed", "no turn of it has ended", 601);
-    let mut write = |session: &str, number: i64, text: &str, at: u64| {
+    let write = |session: &str, number: i64, text: &str, at: u64| {
         shelf.store.write_summary(session, number, &summary(text), MadeBy::Rule, Millis(at)).unwrap();
     };
     write("new", 1, "of the new", 502);

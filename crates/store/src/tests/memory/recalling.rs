@@ -17,7 +17,7 @@ fn search(shelf: &Shelf, text: &str) -> Vec<Hit> {
 /// Tools print a word thousands of times, and a person has said it once, before all that.
 #[test]
 fn a_conversation_is_found_behind_thousands_of_tool_calls() {
-    let mut shelf = Shelf::new();
+    let shelf = Shelf::new();
     shelf.store.remember_prompt("s1", Some("p1"), "which zeppelin carries the mail?", Millis(50)).unwrap();
     shelf.store.remember_prompt("s1", Some("p2"), "thanks", Millis(60)).unwrap();
     let ids: Vec<String> = (0..3_200).map(|n| format!("toolu_{n}")).collect();
@@ -36,7 +36,7 @@ fn a_conversation_is_found_behind_thousands_of_tool_calls() {
 
 #[test]
 fn a_named_day_ranks_what_was_said_then() {
-    let mut shelf = Shelf::new();
+    let shelf = Shelf::new();
     // 2023-03-01, 2023-05-08 and 2023-09-01.
     for (n, at) in [1_677_672_000_000, 1_683_540_000_000, 1_693_569_600_000].into_iter().enumerate() {
         shelf.session(&format!("day{n}"), "/p", at);
@@ -51,7 +51,7 @@ fn a_named_day_ranks_what_was_said_then() {
 
 #[test]
 fn an_irregular_inflection_is_found() {
-    let mut shelf = Shelf::new();
+    let shelf = Shelf::new();
     shelf.store.remember_prompt("s1", Some("p1"), "she bought a telescope", Millis(50)).unwrap();
     shelf.store.remember_prompt("s1", Some("p2"), "he sold a telescope", Millis(60)).unwrap();
     assert_eq!(search(&shelf, "when did she buy it")[0].title, "she bought a telescope");
@@ -61,10 +61,10 @@ fn an_irregular_inflection_is_found() {
 /// The amendment shares little with the question, and much with what it amends.
 #[test]
 fn an_amendment_comes_before_what_it_amends() {
-    let mut shelf = Shelf::new();
+    let shelf = Shelf::new();
     shelf.session("s2", "/p", 5_000);
     shelf.session("s3", "/p", 9_000);
-    let mut say = |session: &str, id: &str, text: &str, at: u64| {
+    let say = |session: &str, id: &str, text: &str, at: u64| {
         shelf.store.remember_prompt(session, Some(id), text, Millis(at)).unwrap();
     };
     say("s1", "p1", "Decided: amounts are stored as i64 in minor units, no scale column, decision 0004.", 50);

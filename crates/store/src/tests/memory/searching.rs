@@ -8,7 +8,7 @@ const DAY: u64 = 86_400_000;
 
 /// Two projects, three sessions.
 fn library() -> Shelf {
-    let mut shelf = Shelf::new();
+    let shelf = Shelf::new();
     shelf.session("s2", "/p", 1);
     shelf.session("s3", "/q", 1);
     let of = |id: &'static str, kind, title: &str, file: &str, day: u64| NewObservation {
@@ -183,7 +183,7 @@ fn a_hit_says_what_it_costs() {
 
 #[test]
 fn of_many_the_newest_come_month_by_month() {
-    let mut shelf = Shelf::new();
+    let shelf = Shelf::new();
     let ids: Vec<String> = (0..2_500).map(|n| format!("t{n}")).collect();
     // The newest first: an import that goes backwards.
     let calls: Vec<_> = ids
@@ -229,7 +229,7 @@ fn a_timeline_crosses_into_the_sessions_beside_it() {
 
 #[test]
 fn a_file_is_found_however_many_other_records_have_the_word() {
-    let mut shelf = library();
+    let shelf = library();
     let ids: Vec<String> = (0..3_100).map(|n| format!("later-{n}")).collect();
     let later: Vec<NewObservation<'_>> =
         ids.iter().map(|id| call(id, Kind::Change, "Edited src/other.rs", 200 * DAY)).collect();

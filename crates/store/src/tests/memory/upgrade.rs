@@ -56,7 +56,7 @@ fn a_database_of_version_4_keeps_everything() {
 
 #[test]
 fn damage_is_told_from_other_failures() {
-    let mut shelf = Shelf::new();
+    let shelf = Shelf::new();
     let ids: Vec<String> = (0..200).map(|n| format!("t{n}")).collect();
     let calls: Vec<_> = ids.iter().map(|id| call(id, Kind::Change, "Edited", 5)).collect();
     shelf.take("s1", &calls);
@@ -104,7 +104,7 @@ fn batch(call: &str) -> Batch {
 
 #[test]
 fn the_transcript_corrects_what_memory_has_put_there() {
-    let mut shelf = Shelf::new();
+    let shelf = Shelf::new();
     shelf.take("s1", &[call("t", Kind::Command, "Ran make", 15)]);
     assert_eq!(shelf.count("SELECT count(*) FROM details WHERE turn_number = 0"), 2);
     let session = shelf.store.session("s1").unwrap().unwrap();
@@ -119,7 +119,7 @@ fn the_transcript_corrects_what_memory_has_put_there() {
 
 #[test]
 fn the_transcript_does_not_bring_back_what_was_forgotten() {
-    let mut shelf = Shelf::new();
+    let shelf = Shelf::new();
     shelf.take("s1", &[call("t", Kind::Command, "Ran make", 15)]);
     shelf.store.forget(RecordId { what: What::Observation, id: 1 }).unwrap();
     let session = shelf.store.session("s1").unwrap().unwrap();
