@@ -10,6 +10,7 @@ mod split;
 
 use std::collections::{BTreeSet, HashMap};
 
+pub(crate) use self::language::WordHasher;
 pub use self::language::{Language, is_stop_word};
 pub use self::split::{Form, Piece, split};
 

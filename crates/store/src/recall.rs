@@ -13,6 +13,7 @@ mod postings;
 mod prompt_search;
 pub(crate) mod replies;
 mod search;
+pub(crate) mod segments;
 mod strict;
 
 pub use self::backlog::IndexProgress;

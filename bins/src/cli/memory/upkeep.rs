@@ -12,7 +12,7 @@ use longhaul_core::clock::DAY_MS;
 use longhaul_runtime::ErrorLog;
 use longhaul_runtime::memory::folder_of;
 use longhaul_runtime::memory::meaning::{Effort, Meaning};
-use longhaul_runtime::memory::upkeep::{build_index, cut_long_texts, drop_old_text};
+use longhaul_runtime::memory::upkeep::{build_index, cut_long_texts, drop_old_text, merge_index};
 use longhaul_store::{IndexProgress, KnownProject, Stats, Store, VectorStats};
 use serde_json::{Value, json};
 
@@ -232,6 +232,9 @@ pub(crate) fn keep_up(memory: &Memory<'_>) -> Result<Exit> {
     match drop_old_text(memory.env, &memory.home, &memory.config) {
         Ok(dropped) => out::message(&format!("Dropped {dropped} raw texts.")),
         Err(error) => log(&error),
+    }
+    if let Err(error) = merge_index(&memory.home) {
+        log(&error);
     }
     match compute_vectors(memory) {
         Ok(Some(computed)) => out::message(&format!("Computed {computed} vectors.")),

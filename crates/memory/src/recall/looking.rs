@@ -1,11 +1,13 @@
 //! How well a passage answers the wanted terms: which it has, how often, and how close together.
 
+use std::cell::LazyCell;
 use std::collections::HashMap;
+use std::hash::BuildHasherDefault;
 
 use super::dates::NamedDate;
 use super::wanted::WantedTerm;
 use super::weights::WEIGHTS;
-use crate::terms::{Form, Language, fold, split};
+use crate::terms::{Form, Language, WordHasher, fold, split};
 
 /// How much of one field is looked at, in bytes. Rarely is there more.
 const LOOKED_AT: usize = 24 * 1024;
@@ -67,7 +69,7 @@ pub struct Looker {
     weights: Vec<f64>,
     total: f64,
     /// Forms, the term that each belongs to, and how well it fits.
-    forms: HashMap<String, (usize, f64)>,
+    forms: HashMap<String, (usize, f64), BuildHasherDefault<WordHasher>>,
     /// Beginnings of words, and the term that each belongs to.
     prefixes: Vec<(String, usize)>,
     /// How the forms begin: no other word can have one of them as its stem.
@@ -84,7 +86,7 @@ impl Looker {
         let mut looker = Self {
             weights: Vec::new(),
             total: 0.0,
-            forms: HashMap::new(),
+            forms: HashMap::default(),
             prefixes: Vec::new(),
             beginnings: Beginnings::default(),
             dates: Vec::new(),
@@ -126,11 +128,11 @@ impl Looker {
         let mut base = 0;
         for (number, field) in fields.iter().enumerate() {
             let text = &field.text[..field.text.floor_char_boundary(LOOKED_AT)];
-            let language = Language::of(&text[..text.floor_char_boundary(600)]);
+            let language = LazyCell::new(|| Language::of(&text[..text.floor_char_boundary(600)]));
             let mut length = 0;
             split(text, |piece| {
                 length = piece.position + 1;
-                let Some((term, fits)) = self.find(piece.text, piece.form, language) else { return };
+                let Some((term, fits)) = self.find(piece.text, piece.form, &|| *language) else { return };
                 often[term] += fits * field.weight;
                 places.push((base + piece.position, term, Spot { field: number, start: piece.start }));
             });
@@ -175,7 +177,9 @@ impl Looker {
     }
 
     /// Returns the term that a piece of text is, and how well it fits.
-    pub(super) fn find(&mut self, text: &str, form: Form, language: Language) -> Option<(usize, f64)> {
+    ///
+    /// `language` is that of the text around it, asked only where the stem decides.
+    pub(super) fn find(&mut self, text: &str, form: Form, language: &dyn Fn() -> Language) -> Option<(usize, f64)> {
         let folded = fold(text);
         if !self.beginnings.has(&folded) {
             return None;
@@ -186,9 +190,10 @@ impl Looker {
         if let Some((_, term)) = self.prefixes.iter().find(|(prefix, _)| folded.starts_with(prefix.as_str())) {
             return Some((*term, WEIGHTS.stem));
         }
-        if form != Form::Word {
+        if form != Form::Word || !self.beginnings.has_stem(&folded) {
             return None;
         }
+        let language = language();
         if let Some(known) = self.stems.get(&language).and_then(|stems| stems.get(text)) {
             return known.map(|term| (term, WEIGHTS.stem));
         }
@@ -199,31 +204,59 @@ impl Looker {
     }
 }
 
-/// The first two bytes of words, a bit for each. Nearly every word of every text is passed over by it.
+/// How words begin, a bit for each beginning. Nearly every word of every text is passed over by it.
 #[derive(Debug)]
-struct Beginnings(Box<[u64; 1024]>);
+struct Beginnings {
+    /// Two bytes of each form.
+    pairs: Box<[u64; 1024]>,
+    /// Three bytes of each; `y` counts as `i`, as in stems.
+    triples: Box<[u64; 1024]>,
+}
+
+/// A stem may differ from a word of so many bytes in the third byte already, as `die` from `dying`.
+const SHORT_WORD: usize = 5;
 
 impl Default for Beginnings {
     fn default() -> Self {
-        Self(Box::new([0; 1024]))
+        Self { pairs: Box::new([0; 1024]), triples: Box::new([0; 1024]) }
     }
 }
 
 impl Beginnings {
     fn add(&mut self, word: &str) {
-        let (at, bit) = Self::place(word);
-        self.0[at] |= bit;
+        for (bits, (at, bit)) in [(&mut self.pairs, Self::pair(word)), (&mut self.triples, Self::triple(word))] {
+            bits[at] |= bit;
+        }
     }
 
+    /// Returns whether any form begins like a word.
     fn has(&self, word: &str) -> bool {
-        let (at, bit) = Self::place(word);
-        self.0[at] & bit != 0
+        let (at, bit) = Self::pair(word);
+        self.pairs[at] & bit != 0
     }
 
-    fn place(word: &str) -> (usize, u64) {
+    /// Returns whether any form can be the stem of a word.
+    fn has_stem(&self, word: &str) -> bool {
+        let (at, bit) = Self::triple(word);
+        word.len() <= SHORT_WORD || self.triples[at] & bit != 0
+    }
+
+    fn pair(word: &str) -> (usize, u64) {
         let byte = |at: usize| word.as_bytes().get(at).copied().unwrap_or_default();
-        let beginning = usize::from(u16::from_be_bytes([byte(0), byte(1)]));
-        (beginning / 64, 1 << (beginning % 64))
+        Self::place(u16::from_be_bytes([byte(0), byte(1)]))
+    }
+
+    fn triple(word: &str) -> (usize, u64) {
+        let byte = |at: usize| match word.as_bytes().get(at).copied().unwrap_or_default() {
+            b'y' => u32::from(b'i'),
+            byte => u32::from(byte),
+        };
+        let mixed = (byte(0) << 16 | byte(1) << 8 | byte(2)).wrapping_mul(0x9e37_79b1);
+        Self::place((mixed >> 16) as u16)
+    }
+
+    fn place(beginning: u16) -> (usize, u64) {
+        (usize::from(beginning / 64), 1 << (beginning % 64))
     }
 }
 

@@ -79,7 +79,7 @@ impl WordMarker {
         let language = Language::of(&text[..text.floor_char_boundary(600)]);
         let mut found = Vec::new();
         split(&located.text, |piece| {
-            if let Some((term, _)) = self.looker.find(piece.text, piece.form, language) {
+            if let Some((term, _)) = self.looker.find(piece.text, piece.form, &|| language) {
                 found.push(WordMatch { range: located.original(piece.start..piece.end), term });
             }
         });

@@ -109,8 +109,9 @@ static COMMON: LazyLock<HashMap<&str, u16, BuildHasherDefault<WordHasher>>> = La
     common
 });
 
-/// FNV-1a: the words are fixed, so no input can make them collide.
-struct WordHasher(u64);
+/// FNV-1a, for maps of words that the program or the asking person chose: no stored text can make them collide.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct WordHasher(u64);
 
 impl Default for WordHasher {
     fn default() -> Self {

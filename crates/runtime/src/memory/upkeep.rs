@@ -73,6 +73,16 @@ pub fn build_index(home: &Home) -> Result<Option<bool>, Error> {
     Ok(Some(true))
 }
 
+/// Merges what many writes have left of the search index: every search looks in each part of it.
+///
+/// It may be ended at any moment, and goes on there the next time.
+pub fn merge_index(home: &Home) -> Result<(), Error> {
+    let Some(store) = home.existing_store()? else { return Ok(()) };
+    store.merge_index()?;
+    store.settle_writes()?;
+    Ok(())
+}
+
 /// Drops raw text that has been kept long enough; returns how many pieces. It outlives the session that began it.
 pub fn drop_old_text(env: &Env, home: &Home, config: &Config) -> Result<usize, Error> {
     process::leave_session();

@@ -10,7 +10,7 @@ use rusqlite::Connection;
 
 use super::expression::Strict;
 use super::index::table;
-use super::key::{Key, range};
+use super::key::{Key, range, range_behind_passages};
 use crate::What;
 
 /// How many rows all terms of a query read together.
@@ -166,15 +166,23 @@ impl Index<'_> {
         let project = self.strict.project;
         let (keys, is_cut) = self.read(&any, self.scope, range(project, None))?;
         let (passages, others): (Vec<Key>, Vec<Key>) = keys.into_iter().partition(|key| key.what() == What::Prompt);
-        // Within a project, passages come last.
-        let has_all_others = !is_cut || (project.is_some() && !passages.is_empty());
-        let others = List { keys: others, is_cut: !has_all_others };
-        if !is_cut || has_all_others || !self.strict.takes(What::Prompt) {
-            return Ok(Lists { passages: List { keys: passages, is_cut }, others });
+        let (mut passages, mut others) = (List { keys: passages, is_cut }, List { keys: others, is_cut });
+        match project {
+            _ if !is_cut => {}
+            // Within a project, passages come first.
+            Some(_) if !others.keys.is_empty() => passages.is_cut = false,
+            Some(project) => {
+                let (keys, is_cut) = self.read(&any, self.scope, range_behind_passages(project))?;
+                others = List { keys, is_cut };
+            }
+            None if self.strict.takes(What::Prompt) => {
+                let scope = self.strict.expression(Some(What::Prompt), None);
+                let (keys, is_cut) = self.read(&any, &scope, range(None, None))?;
+                passages = List { keys, is_cut };
+            }
+            None => {}
         }
-        let scope = self.strict.expression(Some(What::Prompt), None);
-        let (keys, is_cut) = self.read(&any, &scope, range(project, Some(What::Prompt)))?;
-        Ok(Lists { passages: List { keys, is_cut }, others })
+        Ok(Lists { passages, others })
     }
 
     fn read(&self, any: &str, scope: &str, range: (i64, i64)) -> rusqlite::Result<(Vec<Key>, bool)> {
@@ -248,6 +256,6 @@ pub(super) fn rows(
     limit: usize,
 ) -> rusqlite::Result<Vec<i64>> {
     let sql = "SELECT rowid FROM passage_terms WHERE passage_terms MATCH ?1 AND rowid BETWEEN ?2 AND ?3
-               ORDER BY rowid DESC LIMIT ?4";
+               ORDER BY rowid LIMIT ?4";
     connection.prepare_cached(sql)?.query_map((expression, first, last, limit as i64), |row| row.get(0))?.collect()
 }

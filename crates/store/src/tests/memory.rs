@@ -3,6 +3,7 @@ mod import_from;
 mod page;
 mod recalling;
 mod searching;
+mod segments;
 mod upgrade;
 
 use std::path::PathBuf;
