@@ -2,8 +2,6 @@
 
 use std::sync::LazyLock;
 
-use memchr::memmem::Finder;
-
 /// Words and beginnings of words that say so, in lower case, in the languages of [`crate::Language`] and some others.
 const SAYS_SO: [&str; 62] = [
     "abolished",
@@ -105,25 +103,71 @@ const DECIDES: [&str; 26] = [
 
 /// Returns whether a text says that something was decided.
 pub fn decides(text: &str) -> bool {
-    has_any(text, &DECIDES_FINDERS) || amends(text)
+    DECIDES_CUES.are_in(text) || amends(text)
 }
 
 /// Returns whether a text says that something is not any more as it was decided before.
 ///
 /// A hint, no proof: it decides only which of two passages about the same comes first.
 pub fn amends(text: &str) -> bool {
-    has_any(text, &SAYS_SO_FINDERS)
+    SAYS_SO_CUES.are_in(text)
 }
 
-/// Every passage that is ranked is asked, so what can be prepared for it is prepared once.
-static DECIDES_FINDERS: LazyLock<Vec<Finder<'static>>> = LazyLock::new(|| DECIDES.iter().map(finder).collect());
-static SAYS_SO_FINDERS: LazyLock<Vec<Finder<'static>>> = LazyLock::new(|| SAYS_SO.iter().map(finder).collect());
+static DECIDES_CUES: LazyLock<Cues> = LazyLock::new(|| Cues::new(&DECIDES));
+static SAYS_SO_CUES: LazyLock<Cues> = LazyLock::new(|| Cues::new(&SAYS_SO));
 
-fn finder(words: &&'static str) -> Finder<'static> {
-    Finder::new(*words)
+/// Texts that are looked for all at once: every passage that is ranked is asked for them.
+struct Cues {
+    /// The texts, ordered by their beginnings.
+    texts: Vec<&'static [u8]>,
+    /// The first two bytes of each, a bit for each pair.
+    beginnings: Box<[u64; 1024]>,
 }
 
-fn has_any(text: &str, finders: &[Finder<'_>]) -> bool {
-    let text = text[..text.floor_char_boundary(LOOKED_AT)].to_lowercase();
-    finders.iter().any(|finder| finder.find(text.as_bytes()).is_some())
+impl Cues {
+    fn new(texts: &[&'static str]) -> Self {
+        let mut texts: Vec<&[u8]> = texts.iter().map(|text| text.as_bytes()).collect();
+        texts.sort_unstable();
+        let mut beginnings = Box::new([0; 1024]);
+        for text in &texts {
+            let pair = pair(text);
+            beginnings[usize::from(pair / 64)] |= 1 << (pair % 64);
+        }
+        Self { texts, beginnings }
+    }
+
+    fn are_in(&self, text: &str) -> bool {
+        let text = text[..text.floor_char_boundary(LOOKED_AT)].to_lowercase();
+        let bytes = text.as_bytes();
+        (0..bytes.len().saturating_sub(1)).any(|at| self.is_one_at(&bytes[at..]))
+    }
+
+    fn is_one_at(&self, rest: &[u8]) -> bool {
+        let pair = pair(rest);
+        if self.beginnings[usize::from(pair / 64)] & 1 << (pair % 64) == 0 {
+            return false;
+        }
+        let first = self.texts.partition_point(|text| text[..2] < rest[..2]);
+        self.texts[first..].iter().take_while(|text| text[..2] == rest[..2]).any(|text| rest.starts_with(text))
+    }
+}
+
+/// Returns the first two bytes of a text that has so many.
+fn pair(text: &[u8]) -> u16 {
+    u16::from_be_bytes([text[0], text[1]])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{DECIDES, SAYS_SO, amends, decides};
+
+    #[test]
+    fn every_cue_is_found_wherever_it_stands() {
+        for (cues, is_in) in [(&SAYS_SO[..], amends as fn(&str) -> bool), (&DECIDES[..], decides)] {
+            for cue in cues {
+                assert!(is_in(cue) && is_in(&format!("so: {} it", cue.to_uppercase())), "{cue}");
+            }
+        }
+        assert!(!amends("") && !amends("x") && !decides("The importer holds the lock for as long as it runs."));
+    }
 }

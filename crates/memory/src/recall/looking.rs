@@ -190,7 +190,7 @@ impl Looker {
         if let Some((_, term)) = self.prefixes.iter().find(|(prefix, _)| folded.starts_with(prefix.as_str())) {
             return Some((*term, WEIGHTS.stem));
         }
-        if form != Form::Word || !self.beginnings.has_stem(&folded) {
+        if form != Form::Word {
             return None;
         }
         let language = language();
@@ -207,57 +207,58 @@ impl Looker {
 /// How words begin, a bit for each beginning. Nearly every word of every text is passed over by it.
 #[derive(Debug)]
 struct Beginnings {
-    /// Two bytes of each form.
+    /// The first two bytes of each form.
     pairs: Box<[u64; 1024]>,
-    /// Three bytes of each; `y` counts as `i`, as in stems.
+    /// The first three bytes of each form, hashed; `y` counts as `i`, as in stems.
     triples: Box<[u64; 1024]>,
+    /// Whether a form has fewer than three bytes: a longer word may begin with it.
+    has_short: bool,
 }
 
-/// A stem may differ from a word of so many bytes in the third byte already, as `die` from `dying`.
+/// The stem of a word of so many bytes may differ in the third byte already, as `die` from `dying`.
 const SHORT_WORD: usize = 5;
 
 impl Default for Beginnings {
     fn default() -> Self {
-        Self { pairs: Box::new([0; 1024]), triples: Box::new([0; 1024]) }
+        Self { pairs: Box::new([0; 1024]), triples: Box::new([0; 1024]), has_short: false }
     }
 }
 
 impl Beginnings {
-    fn add(&mut self, word: &str) {
-        for (bits, (at, bit)) in [(&mut self.pairs, Self::pair(word)), (&mut self.triples, Self::triple(word))] {
+    fn add(&mut self, form: &str) {
+        for (bits, (at, bit)) in [(&mut self.pairs, pair(form)), (&mut self.triples, triple(form))] {
             bits[at] |= bit;
         }
+        self.has_short |= form.len() < 3;
     }
 
-    /// Returns whether any form begins like a word.
+    /// Returns whether a word can be one of the forms, begin with one, or have one as its stem.
     fn has(&self, word: &str) -> bool {
-        let (at, bit) = Self::pair(word);
-        self.pairs[at] & bit != 0
-    }
-
-    /// Returns whether any form can be the stem of a word.
-    fn has_stem(&self, word: &str) -> bool {
-        let (at, bit) = Self::triple(word);
-        word.len() <= SHORT_WORD || self.triples[at] & bit != 0
-    }
-
-    fn pair(word: &str) -> (usize, u64) {
-        let byte = |at: usize| word.as_bytes().get(at).copied().unwrap_or_default();
-        Self::place(u16::from_be_bytes([byte(0), byte(1)]))
-    }
-
-    fn triple(word: &str) -> (usize, u64) {
-        let byte = |at: usize| match word.as_bytes().get(at).copied().unwrap_or_default() {
-            b'y' => u32::from(b'i'),
-            byte => u32::from(byte),
+        let (bits, (at, bit)) = match self.has_short || word.len() <= SHORT_WORD {
+            true => (&self.pairs, pair(word)),
+            false => (&self.triples, triple(word)),
         };
-        let mixed = (byte(0) << 16 | byte(1) << 8 | byte(2)).wrapping_mul(0x9e37_79b1);
-        Self::place((mixed >> 16) as u16)
+        bits[at] & bit != 0
     }
+}
 
-    fn place(beginning: u16) -> (usize, u64) {
-        (usize::from(beginning / 64), 1 << (beginning % 64))
-    }
+fn pair(word: &str) -> (usize, u64) {
+    let byte = |at: usize| word.as_bytes().get(at).copied().unwrap_or_default();
+    bit(u16::from_be_bytes([byte(0), byte(1)]))
+}
+
+fn triple(word: &str) -> (usize, u64) {
+    let byte = |at: usize| match word.as_bytes().get(at).copied().unwrap_or_default() {
+        b'y' => u32::from(b'i'),
+        byte => u32::from(byte),
+    };
+    let mixed = (byte(0) << 16 | byte(1) << 8 | byte(2)).wrapping_mul(0x9e37_79b1);
+    bit((mixed >> 16) as u16)
+}
+
+/// Returns where the bit of a number stands among 65,536.
+fn bit(number: u16) -> (usize, u64) {
+    (usize::from(number / 64), 1 << (number % 64))
 }
 
 impl Look {

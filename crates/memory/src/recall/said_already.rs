@@ -12,17 +12,20 @@ const SHORTEST: usize = 8;
 
 /// Returns the hashes of a text's parts: letters and digits alone count, so that line breaks and signs do not matter.
 pub fn said_parts(text: &str) -> HashSet<u32> {
-    let part = |part: &str| {
-        let kept: String = part.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect();
-        (kept.chars().count() >= SHORTEST).then(|| fnv1a(kept.bytes()) as u32)
-    };
-    text.split(ENDS).filter_map(part).collect()
+    parts(text).collect()
 }
 
 /// Returns whether everything that a text says is among the parts that have been shown.
 pub fn is_said_already(text: &str, shown: &HashSet<u32>) -> bool {
-    let parts = said_parts(text);
-    !parts.is_empty() && parts.is_subset(shown)
+    let mut parts = parts(text).peekable();
+    parts.peek().is_some() && parts.all(|part| shown.contains(&part))
+}
+
+fn parts(text: &str) -> impl Iterator<Item = u32> {
+    text.split(ENDS).filter_map(|part| {
+        let kept: String = part.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect();
+        (kept.chars().count() >= SHORTEST).then(|| fnv1a(kept.bytes()) as u32)
+    })
 }
 
 #[cfg(test)]
