@@ -3,10 +3,11 @@
 use std::sync::LazyLock;
 
 /// Words and beginnings of words that say so, in lower case, in the languages of [`crate::Language`] and some others.
-const SAYS_SO: [&str; 62] = [
+const SAYS_SO: [&str; 63] = [
     "abolished",
     "abweichend",
     "amend",
+    "anstatt",
     "anymore",
     "any more",
     "aufgehoben",
@@ -103,14 +104,19 @@ const DECIDES: [&str; 26] = [
 
 /// Returns whether a text says that something was decided.
 pub fn decides(text: &str) -> bool {
-    DECIDES_CUES.are_in(text) || amends(text)
+    let lower = beginning_in_lower_case(text);
+    DECIDES_CUES.are_in(&lower) || SAYS_SO_CUES.are_in(&lower)
 }
 
 /// Returns whether a text says that something is not any more as it was decided before.
 ///
 /// A hint, no proof: it decides only which of two passages about the same comes first.
 pub fn amends(text: &str) -> bool {
-    SAYS_SO_CUES.are_in(text)
+    SAYS_SO_CUES.are_in(&beginning_in_lower_case(text))
+}
+
+fn beginning_in_lower_case(text: &str) -> String {
+    text[..text.floor_char_boundary(LOOKED_AT)].to_lowercase()
 }
 
 static DECIDES_CUES: LazyLock<Cues> = LazyLock::new(|| Cues::new(&DECIDES));
@@ -136,10 +142,17 @@ impl Cues {
         Self { texts, beginnings }
     }
 
-    fn are_in(&self, text: &str) -> bool {
-        let text = text[..text.floor_char_boundary(LOOKED_AT)].to_lowercase();
-        let bytes = text.as_bytes();
-        (0..bytes.len().saturating_sub(1)).any(|at| self.is_one_at(&bytes[at..]))
+    /// Returns whether a text has one of them at the beginning of a word. Scripts without spaces have it anywhere.
+    fn are_in(&self, lower: &str) -> bool {
+        let bytes = lower.as_bytes();
+        let mut before = b' ';
+        for (at, byte) in bytes[..bytes.len().saturating_sub(1)].iter().enumerate() {
+            if !(before.is_ascii_alphanumeric() && byte.is_ascii()) && self.is_one_at(&bytes[at..]) {
+                return true;
+            }
+            before = *byte;
+        }
+        false
     }
 
     fn is_one_at(&self, rest: &[u8]) -> bool {
@@ -168,6 +181,7 @@ mod tests {
                 assert!(is_in(cue) && is_in(&format!("so: {} it", cue.to_uppercase())), "{cue}");
             }
         }
+        assert!(!amends("this office"), "a cue is the beginning of a word");
         assert!(!amends("") && !amends("x") && !decides("The importer holds the lock for as long as it runs."));
     }
 }

@@ -12,6 +12,9 @@ use crate::terms::{Form, Language, WordHasher, fold, split};
 /// How much of one field is looked at, in bytes. Rarely is there more.
 const LOOKED_AT: usize = 24 * 1024;
 
+/// How much of a field says which language it is in, in bytes.
+const TELLS_LANGUAGE: usize = 300;
+
 /// How many words apart two fields are: words in different fields do not stand together.
 const GAP: usize = 100;
 
@@ -128,7 +131,7 @@ impl Looker {
         let mut base = 0;
         for (number, field) in fields.iter().enumerate() {
             let text = &field.text[..field.text.floor_char_boundary(LOOKED_AT)];
-            let language = LazyCell::new(|| Language::of(&text[..text.floor_char_boundary(600)]));
+            let language = LazyCell::new(|| Language::of(&text[..text.floor_char_boundary(TELLS_LANGUAGE)]));
             let mut length = 0;
             split(text, |piece| {
                 length = piece.position + 1;

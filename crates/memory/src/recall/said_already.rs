@@ -7,7 +7,7 @@ use longhaul_core::hash::fnv1a;
 /// What ends a part of a text: of a page's line, too, which joins what was asked and what came of it.
 const ENDS: [char; 11] = ['.', '!', '?', ';', ':', ']', '\n', '→', '。', '！', '？'];
 
-/// Shorter parts say nothing.
+/// Parts of fewer bytes say nothing.
 const SHORTEST: usize = 8;
 
 /// Returns the hashes of a text's parts: letters and digits alone count, so that line breaks and signs do not matter.
@@ -22,10 +22,20 @@ pub fn is_said_already(text: &str, shown: &HashSet<u32>) -> bool {
 }
 
 fn parts(text: &str) -> impl Iterator<Item = u32> {
-    text.split(ENDS).filter_map(|part| {
-        let kept: String = part.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect();
-        (kept.chars().count() >= SHORTEST).then(|| fnv1a(kept.bytes()) as u32)
+    text.split(ENDS).filter_map(|part| match part.is_ascii() {
+        true => hash(part.bytes().filter(u8::is_ascii_alphanumeric).map(|byte| byte.to_ascii_lowercase())),
+        false => {
+            let kept: String = part.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect();
+            hash(kept.bytes())
+        }
     })
+}
+
+/// Returns the hash of a part; `None` where it is too short to say anything.
+fn hash(bytes: impl Iterator<Item = u8>) -> Option<u32> {
+    let mut length = 0;
+    let hash = fnv1a(bytes.inspect(|_| length += 1)) as u32;
+    (length >= SHORTEST).then_some(hash)
 }
 
 #[cfg(test)]
