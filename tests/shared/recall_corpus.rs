@@ -14,6 +14,15 @@
 //!
 //! Subjects are divided into two halves, each one project. Between the turns that are written there are others, made of
 //! the same words, as there are in real sessions.
+//!
+//! fresh.questions holds further questions about the same sessions, apart from them:
+//!
+//! ```text
+//! == HALF                   the project that the questions below are asked in
+//! ?CATEGORY QUESTION = NAME.TURN
+//! ?amended QUESTION = NAME.TURN ~ NAME.TURN
+//! ?none QUESTION
+//! ```
 
 use std::fs;
 use std::io;
@@ -42,11 +51,46 @@ const SMALL_TALK: [&str; 12] = [
     "lint, too",
 ];
 
+/// The file of the questions of [`QuestionSet::Fresh`].
+const FRESH: &str = "fresh.questions";
+
 /// Which half a subject belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Half {
     Tuning,
     Reporting,
+}
+
+/// Questions that are counted together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum QuestionSet {
+    /// Rules, weights and thresholds are chosen with these.
+    Tuning,
+    /// These only report, but their figures have been seen while rules were added.
+    Reporting,
+    /// Nothing was chosen with these. They are asked only when the figures are published.
+    Fresh,
+}
+
+impl QuestionSet {
+    pub(crate) const ALL: [Self; 3] = [Self::Tuning, Self::Reporting, Self::Fresh];
+
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Tuning => "tuning",
+            Self::Reporting => "reporting",
+            Self::Fresh => "fresh",
+        }
+    }
+}
+
+impl From<Half> for QuestionSet {
+    fn from(half: Half) -> Self {
+        match half {
+            Half::Tuning => Self::Tuning,
+            Half::Reporting => Self::Reporting,
+        }
+    }
 }
 
 impl Half {
@@ -83,7 +127,9 @@ pub(crate) struct Session {
 /// A question.
 #[derive(Debug, Clone)]
 pub(crate) struct Question {
-    pub(crate) half: Half,
+    pub(crate) set: QuestionSet,
+    /// The project that it is asked in.
+    pub(crate) project: Half,
     pub(crate) category: String,
     pub(crate) text: String,
     /// The session and the number of the prompt that answer it.
@@ -112,7 +158,34 @@ impl Corpus {
             let half = if TUNING.contains(&subject.as_str()) { Half::Tuning } else { Half::Reporting };
             corpus.add(&fs::read_to_string(&file)?, half);
         }
+        corpus.add_fresh(&fs::read_to_string(folder.join(FRESH))?);
         Ok(corpus)
+    }
+
+    /// Adds the questions that stand apart from the sessions.
+    fn add_fresh(&mut self, text: &str) {
+        let mut project = Half::Tuning;
+        for line in text.lines() {
+            if let Some(name) = line.strip_prefix("== ") {
+                project = Half::ALL.into_iter().find(|half| half.name() == name).unwrap_or(project);
+            }
+            let Some(rest) = line.strip_prefix('?') else { continue };
+            let (rest, answer) = match rest.split_once(" = ") {
+                Some((before, after)) => {
+                    let (name, older) = after.split_once(" ~ ").unwrap_or((after, ""));
+                    let text = if older.is_empty() { before.to_owned() } else { format!("{before} ~ {older}") };
+                    (text, name.split_once('.'))
+                }
+                None => (rest.to_owned(), None),
+            };
+            let (name, turn) = answer.unwrap_or_default();
+            let mut question = question(&rest, project, name, turn.trim().parse().unwrap_or_default());
+            question.set = QuestionSet::Fresh;
+            let sessions: Vec<&Session> = self.sessions.iter().map(|(_, session)| session).collect();
+            place(&sessions, &mut question.answer);
+            place(&sessions, &mut question.older);
+            self.questions.push(question);
+        }
     }
 
     fn add(&mut self, text: &str, half: Half) {
@@ -157,31 +230,35 @@ impl Corpus {
         for session in &mut sessions {
             crowd(session, &words, &mut dice);
         }
-        // Questions name turns as they are written; the prompts between them are counted, too.
-        let place = |place: &mut Option<(String, usize)>| {
-            let Some((name, number)) = place else { return };
-            let session = sessions.iter().find(|session| session.name == *name);
-            let at = session.and_then(|session| session.turns.iter().position(|turn| turn.number == *number));
-            *number = at.map_or(0, |at| at + 1);
-            *name = id_of(name);
-        };
+        let all: Vec<&Session> = sessions.iter().collect();
         for mut question in questions {
-            place(&mut question.answer);
-            place(&mut question.older);
+            place(&all, &mut question.answer);
+            place(&all, &mut question.older);
             self.questions.push(question);
         }
         self.sessions.extend(sessions.into_iter().map(|session| (half, session)));
     }
 }
 
-fn question(text: &str, half: Half, session: &str, turn: usize) -> Question {
+/// Replaces a session's name by its id, and a turn as it is written by the number of its prompt, which counts the prompts
+/// between them, too. A turn that does not exist gets the number 0.
+fn place(sessions: &[&Session], place: &mut Option<(String, usize)>) {
+    let Some((name, number)) = place else { return };
+    let session = sessions.iter().find(|session| session.name == *name);
+    let at = session.and_then(|session| session.turns.iter().position(|turn| turn.number == *number));
+    *number = at.map_or(0, |at| at + 1);
+    *name = id_of(name);
+}
+
+fn question(text: &str, project: Half, session: &str, turn: usize) -> Question {
     let (category, rest) = text.split_once(' ').unwrap_or((text, ""));
     let (text, older) = match rest.rsplit_once(" ~ ") {
         Some((text, older)) => (text, older.split_once('.')),
         None => (rest, None),
     };
     Question {
-        half,
+        set: project.into(),
+        project,
         category: category.to_owned(),
         text: text.trim().to_owned(),
         answer: (category != "none").then(|| (session.to_owned(), turn)),

@@ -135,7 +135,10 @@ enum Task {
         /// Print every question of the tuning half whose answer is not the first result
         #[arg(long)]
         misses: bool,
-        /// Write the figures to docs/benchmarks.md
+        /// Ask the questions of the tuning half only
+        #[arg(long, conflicts_with = "report")]
+        tuning: bool,
+        /// Ask the fresh questions, too, and write the figures to docs/benchmarks.md
         #[arg(long, conflicts_with = "json")]
         report: bool,
     },
@@ -200,9 +203,9 @@ fn start(task: Task) -> Result<()> {
         Task::Demo { keep } => demo::run(&workspace, keep),
         Task::E2e(args) => e2e::run(&workspace, &args),
         Task::Test { arguments } => test::run(&workspace, &arguments),
-        Task::Recall { json, quick, misses, report } => {
+        Task::Recall { json, quick, misses, tuning, report } => {
             let profile = if quick { Profile::Dev } else { Profile::Release };
-            recall::run(&workspace, profile, recall::Output { json, misses, report })
+            recall::run(&workspace, profile, recall::Output { json, misses, tuning, report })
         }
         Task::Soak { sessions, hooks, quick } => {
             let profile = if quick { Profile::Dev } else { Profile::Release };

@@ -1,8 +1,8 @@
 //! `cargo xtask recall`: how well the memory answers questions.
 //!
 //! The corpus in tests/recall is imported by the real program as past sessions, and every question is asked as a user asks
-//! it: by words alone and, where `cargo xtask model` has made a model, by words and meaning. One half of the corpus may be
-//! used for tuning the order of results; the other only reports.
+//! it: by words alone and, where `cargo xtask model` has made a model, by words and meaning. [`QuestionSet`] says what rules and
+//! weights may be chosen with, and what only reports.
 
 mod figures;
 pub(crate) mod page;
@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 use self::figures::Figures;
 use crate::codegen::pretty;
 use crate::model;
-use crate::recall_corpus::{Corpus, Half, Question, id_of};
+use crate::recall_corpus::{Corpus, Half, Question, QuestionSet, id_of};
 use crate::run;
 use crate::stage::{check_interrupts, watch_interrupts};
 use crate::workspace::{PACKAGE, Profile, Workspace};
@@ -27,14 +27,27 @@ use crate::workspace::{PACKAGE, Profile, Workspace};
 /// How many results are asked for.
 const RESULTS: &str = "10";
 
-/// What is printed.
+/// What is asked, and what is printed.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Output {
     pub(crate) json: bool,
-    /// Prints the questions of the tuning half that are not answered first. Those of the other half are not looked at.
+    /// Prints the questions of the tuning half that are not answered first. Those of the other sets are never listed.
     pub(crate) misses: bool,
-    /// Writes the tables to docs/benchmarks.md instead of printing them.
+    /// Asks the questions of the tuning half only.
+    pub(crate) tuning: bool,
+    /// Asks the fresh questions, too, and writes the tables to docs/benchmarks.md instead of printing them.
     pub(crate) report: bool,
+}
+
+impl Output {
+    /// Returns whether the questions of a set are asked.
+    fn asks(self, set: QuestionSet) -> bool {
+        match set {
+            QuestionSet::Tuning => true,
+            QuestionSet::Reporting => !self.tuning,
+            QuestionSet::Fresh => self.report,
+        }
+    }
 }
 
 /// What became of a question.
@@ -72,7 +85,8 @@ pub(crate) fn run(workspace: &Workspace, profile: Profile, output: Output) -> Re
     let program = workspace
         .build(PACKAGE, &["--bin", "longhaul", "--bin", "longhaul-user-prompt-submit"], profile, None)?
         .join("longhaul");
-    let corpus = Corpus::read(&workspace.root.join("tests/recall")).context("cannot read tests/recall")?;
+    let mut corpus = Corpus::read(&workspace.root.join("tests/recall")).context("cannot read tests/recall")?;
+    corpus.questions.retain(|question| output.asks(question.set));
     ensure!(!corpus.questions.is_empty(), "tests/recall has no questions");
     watch_interrupts()?;
     let folder = tempfile::Builder::new().prefix("longhaul-recall-").tempdir()?;
@@ -85,41 +99,42 @@ pub(crate) fn run(workspace: &Workspace, profile: Profile, output: Output) -> Re
         Some(_) => Some(scene.ask_all(&corpus, Search::WordsAndMeaning, output)?),
         None => None,
     };
-    let prompts =
-        prompts::measure(&scene, &corpus, &workspace.root.join("tests/recall"), model.is_some(), output.misses)?;
+    let prompts = prompts::measure(&scene, &corpus, &workspace.root.join("tests/recall"), model.is_some(), output)?;
     let (sessions, questions) = (corpus.sessions.len(), corpus.questions.len());
     let mut out = io::stdout();
     if output.json {
-        let halves = with_model.as_ref().map(Figures::to_json);
+        let sets = with_model.as_ref().map(Figures::to_json);
         let all = json!({
-            "sessions": sessions, "questions": questions, "halves": by_words.to_json(),
+            "sessions": sessions, "questions": questions, "sets": by_words.to_json(),
             "prompt_recall": prompts.iter().map(|figures| (figures.name(), figures.to_json())).collect::<serde_json::Map<_, _>>(),
-            "with_model": halves.map(|halves| json!({ "halves": halves })),
+            "with_model": sets.map(|sets| json!({ "sets": sets })),
         });
         return Ok(write!(out, "{}", pretty(&all)?)?);
     }
+    // The times of a program that is not optimised say nothing.
+    let has_times = profile == Profile::Release;
     let with_model = match with_model {
-        Some(figures) => format!("By words and meaning:\n\n{}", figures.table()),
+        Some(figures) => format!("By words and meaning:\n\n{}", figures.table(has_times)),
         None => "By words and meaning: not measured. `cargo xtask model` makes the model first.\n".to_owned(),
     };
-    let tables = by_words.table();
-    let text = format!("{sessions} sessions, {questions} questions.\n\nBy words alone:\n\n{tables}\n{with_model}");
+    let tables = by_words.table(has_times);
+    let mut text = format!("{sessions} sessions, {questions} questions.\n\nBy words alone:\n\n{tables}\n{with_model}");
+    prompts.iter().for_each(|figures| text.push_str(&figures.table()));
     if output.report {
         return page::write(&workspace.root.join("docs/benchmarks.md"), &text);
     }
-    write!(out, "{text}")?;
-    prompts.iter().try_for_each(prompts::PromptFigures::print_table)
+    Ok(write!(out, "{text}")?)
 }
 
 fn print_misses(answers: &[Answer<'_>]) -> Result<()> {
     let mut out = io::stderr();
     for Answer { question, rank, older, results, is_weak, .. } in answers {
         let is_missed = if question.answer.is_some() { *rank != Some(1) } else { !is_weak };
-        if is_missed && question.half == Half::Tuning {
+        if is_missed && question.set == QuestionSet::Tuning {
             let rank = rank.map_or_else(|| "-".to_owned(), |rank| rank.to_string());
             let older = older.map(|older| format!(", older {older}")).unwrap_or_default();
-            let Question { half, category, text, .. } = question;
-            writeln!(out, "{} {category}: {rank} of {results}{older}: {text}", half.name())?;
+            let Question { category, text, .. } = question;
+            writeln!(out, "{category}: {rank} of {results}{older}: {text}")?;
         }
     }
     Ok(())
@@ -178,7 +193,7 @@ impl Scene {
 
     fn ask<'a>(&self, question: &'a Question, search: Search) -> Result<Answer<'a>> {
         let began = Instant::now();
-        let project = self.project(question.half);
+        let project = self.project(question.project);
         let asked = ["memory", "search", "--json", "--limit", RESULTS, "--", &question.text];
         let json = self.longhaul(&project, search, &asked)?;
         let took = began.elapsed();

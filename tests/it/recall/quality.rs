@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use super::{import, memory, sandbox};
-use crate::recall_corpus::{Corpus, Half, id_of};
+use crate::recall_corpus::{Corpus, Half, QuestionSet, id_of};
 
 #[test]
 fn most_questions_of_a_sample_are_answered() {
@@ -13,11 +13,20 @@ fn most_questions_of_a_sample_are_answered() {
     for half in Half::ALL {
         assert!(corpus.sessions.iter().any(|(of, _)| *of == half), "{} has no sessions", half.name());
     }
+    for set in QuestionSet::ALL {
+        let own: Vec<_> = corpus.questions.iter().filter(|one| one.set == set).collect();
+        assert!(own.len() >= 60, "{} has {} questions", set.name(), own.len());
+        let is_misplaced = |place: &Option<(String, usize)>| place.as_ref().is_some_and(|(_, prompt)| *prompt == 0);
+        let misplaced = own.iter().find(|one| is_misplaced(&one.answer) || is_misplaced(&one.older));
+        assert!(misplaced.is_none(), "names a turn that does not exist: {misplaced:?}");
+    }
     let is_sampled = |name: &str| ["ledger", "compiler"].iter().any(|subject| name.starts_with(subject));
     corpus.sessions.retain(|(_, session)| is_sampled(&session.name));
     let ids: Vec<String> = corpus.sessions.iter().map(|(_, session)| id_of(&session.name)).collect();
-    corpus.questions.retain(|one| one.answer.as_ref().is_some_and(|(session, _)| ids.contains(session)));
-    assert!(corpus.questions.iter().all(|one| one.half == Half::Tuning) && corpus.questions.len() > 60);
+    corpus.questions.retain(|one| {
+        one.set == QuestionSet::Tuning && one.answer.as_ref().is_some_and(|(session, _)| ids.contains(session))
+    });
+    assert!(corpus.questions.iter().all(|one| one.project == Half::Tuning) && corpus.questions.len() > 60);
     let sandbox = sandbox();
     let project = sandbox.project();
     let transcripts = sandbox.home().join(".claude/projects").join(project.to_string_lossy().replace(['/', '.'], "-"));

@@ -1,4 +1,4 @@
-//! The figures, by half and category.
+//! The figures, by set of questions and category.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::Answer;
 use crate::bench::report::ms;
-use crate::recall_corpus::Half;
+use crate::recall_corpus::QuestionSet;
 
 /// The line of everything that has an answer.
 const ALL: &str = "all with an answer";
@@ -57,55 +57,57 @@ impl Group {
 
 /// The figures.
 pub(crate) struct Figures {
-    groups: BTreeMap<(Half, String), Group>,
+    groups: BTreeMap<(QuestionSet, String), Group>,
 }
 
 impl Figures {
     pub(crate) fn of(answers: &[Answer<'_>]) -> Self {
-        let mut groups: BTreeMap<(Half, String), Group> = BTreeMap::new();
+        let mut groups: BTreeMap<(QuestionSet, String), Group> = BTreeMap::new();
         for answer in answers {
-            let half = answer.question.half;
-            groups.entry((half, answer.question.category.clone())).or_default().count(answer);
+            let set = answer.question.set;
+            groups.entry((set, answer.question.category.clone())).or_default().count(answer);
             if answer.question.answer.is_some() {
-                groups.entry((half, ALL.to_owned())).or_default().count(answer);
+                groups.entry((set, ALL.to_owned())).or_default().count(answer);
             }
         }
         Self { groups }
     }
 
-    /// Returns them by half and category.
+    /// Returns them by set and category.
     pub(crate) fn to_json(&self) -> Value {
-        let half = |half: Half| -> Value {
-            let own = self.groups.iter().filter(|((of, _), _)| *of == half);
+        let set = |set: QuestionSet| -> Value {
+            let own = self.groups.iter().filter(|((of, _), _)| *of == set);
             own.map(|((_, category), group)| (category.clone(), to_json(group)))
                 .collect::<serde_json::Map<_, _>>()
                 .into()
         };
-        let halves = Half::ALL.into_iter().map(|of| (of.name().to_owned(), half(of)));
-        halves.collect::<serde_json::Map<_, _>>().into()
+        let sets = QuestionSet::ALL.into_iter().map(|of| (of.name().to_owned(), set(of)));
+        sets.collect::<serde_json::Map<_, _>>().into()
     }
 
-    /// Returns them as a table.
-    pub(crate) fn table(&self) -> String {
-        let mut out = "| half | questions | number | hit@1 | R@5 | R@10 | empty | weak | newer first | p95 |\n\
-                       | --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n"
-            .to_owned();
-        for ((half, category), group) in &self.groups {
+    /// Returns them as a table, with the times of the answers or without.
+    pub(crate) fn table(&self, has_times: bool) -> String {
+        let (name, line) = if has_times { (" p95 |", " ---: |") } else { ("", "") };
+        let mut out = format!(
+            "| set | questions | number | hit@1 | R@5 | R@10 | empty | weak | newer first |{name}\n\
+             | --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |{line}\n"
+        );
+        for ((set, category), group) in &self.groups {
             let newer = match group.amended {
                 0 => String::new(),
                 amended => format!("{:.2}", group.newer_first as f64 / amended as f64),
             };
+            let time = if has_times { format!(" {:.1} ms |", group.p95()) } else { String::new() };
             let _ = writeln!(
                 out,
-                "| {} | {category} | {} | {:.2} | {:.2} | {:.2} | {:.2} | {:.2} | {newer} | {:.1} ms |",
-                half.name(),
+                "| {} | {category} | {} | {:.2} | {:.2} | {:.2} | {:.2} | {:.2} | {newer} |{time}",
+                set.name(),
                 group.questions,
                 group.share(group.first),
                 group.share(group.in_five),
                 group.share(group.in_ten),
                 group.share(group.empty),
-                group.share(group.weak),
-                group.p95()
+                group.share(group.weak)
             );
         }
         out

@@ -14,7 +14,15 @@ const INTRODUCTION: &str = "\
 
 The conversations of tests/recall, imported as past sessions, and their questions, asked as `longhaul memory search` is asked. hit@1
 is the share of questions whose answer is the first result; R@5 and R@10 are the shares with the answer among five and ten. `weak` is
-the share marked as weak, which is right where no answer exists. The weights are tuned with one half; the other half only reports.
+the share marked as weak, which is right where no answer exists. `newer first` is the share of amended decisions whose newer answer
+comes before the older one.
+
+Rules, weights and thresholds are chosen with the `tuning` questions. The `reporting` questions, about other conversations, only report,
+but their figures were seen while rules were added. The `fresh` questions are about the conversations of both. They were written before
+any of them was asked, nothing was chosen with them, and they are asked only to write this page.
+
+The last two tables ask every question as the first prompt of a new session, and count what the hook adds to it by itself. Everyday
+prompts need nothing of earlier sessions.
 `cargo xtask recall --report` writes this section.
 ";
 

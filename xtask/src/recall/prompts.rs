@@ -1,6 +1,7 @@
 //! What prompts bring by themselves, through the real hook: the right passage for questions, nothing for everyday prompts.
 
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 use std::fs;
 use std::io::{self, Write};
 use std::path::Path;
@@ -9,8 +10,8 @@ use std::time::Duration;
 use anyhow::{Context, Result, ensure};
 use serde_json::{Value, json};
 
-use super::{Scene, Search};
-use crate::recall_corpus::{Corpus, Half, Question};
+use super::{Output, Scene, Search};
+use crate::recall_corpus::{Corpus, Half, Question, QuestionSet};
 use crate::run;
 use crate::stage::check_interrupts;
 
@@ -39,10 +40,10 @@ struct Brought {
     took: Duration,
 }
 
-/// The figures of all prompts, by half and kind.
+/// The figures of all prompts, by set and category.
 pub(super) struct PromptFigures {
     search: Search,
-    groups: BTreeMap<(Half, String), Group>,
+    groups: BTreeMap<(QuestionSet, String), Group>,
 }
 
 /// Asks every question and every everyday prompt as the first prompt of a new session, without the model and with it.
@@ -51,16 +52,17 @@ pub(super) fn measure(
     corpus: &Corpus,
     folder: &Path,
     has_model: bool,
-    misses: bool,
+    output: Output,
 ) -> Result<Vec<PromptFigures>> {
     // The hook stores prompts; each is asked of the memory as it was imported.
     let imported = scene.home.join("imported");
     scene.longhaul(&scene.home, Search::WordsAndMeaning, &["memory", "upkeep"])?;
     fs::rename(scene.data(), &imported).context("cannot move the imported memory")?;
-    let everyday = everyday(&folder.join("everyday.prompts"))?;
+    let mut everyday = everyday(&folder.join("everyday.prompts"))?;
+    everyday.retain(|(half, _)| output.asks((*half).into()));
     let searches = [Search::Words, Search::WordsAndMeaning];
     let searches = searches.into_iter().filter(|search| has_model || *search == Search::Words);
-    searches.map(|search| ask_all(scene, &imported, corpus, &everyday, search, misses)).collect()
+    searches.map(|search| ask_all(scene, &imported, corpus, &everyday, search, output.misses)).collect()
 }
 
 fn ask_all(
@@ -74,24 +76,25 @@ fn ask_all(
     let mut figures = PromptFigures { search, groups: BTreeMap::new() };
     for question in &corpus.questions {
         check_interrupts()?;
-        let brought = prompt(scene, imported, search, question.half, &question.text)?;
+        let brought = prompt(scene, imported, search, question.project, &question.text)?;
         let right = match &question.answer {
             Some((session, number)) => brought.text.contains(&format!("{}, ", id(scene, session, *number)?)),
             None => false,
         };
         figures.count(question, &brought, right);
         let is_missed = if question.answer.is_some() { !right } else { !brought.text.is_empty() };
-        if misses && is_missed {
-            let Question { half, category, text, .. } = question;
-            writeln!(io::stderr(), "prompt {} {category}: brings {} for: {text}", half.name(), first(&brought.text))?;
+        // The other questions only report: who has seen what they miss would tune with them.
+        if misses && is_missed && question.set == QuestionSet::Tuning {
+            let Question { category, text, .. } = question;
+            writeln!(io::stderr(), "prompt {category}: brings {} for: {text}", first(&brought.text))?;
         }
     }
     for (half, text) in everyday {
         let brought = prompt(scene, imported, search, *half, text)?;
-        if misses && !brought.text.is_empty() {
-            writeln!(io::stderr(), "prompt {} everyday: brings {} for: {text}", half.name(), first(&brought.text))?;
+        if misses && !brought.text.is_empty() && *half == Half::Tuning {
+            writeln!(io::stderr(), "prompt everyday: brings {} for: {text}", first(&brought.text))?;
         }
-        figures.groups.entry((*half, EVERYDAY.to_owned())).or_default().count(&brought, false);
+        figures.groups.entry(((*half).into(), EVERYDAY.to_owned())).or_default().count(&brought, false);
     }
     Ok(figures)
 }
@@ -179,9 +182,9 @@ impl Group {
 
 impl PromptFigures {
     fn count(&mut self, question: &Question, brought: &Brought, right: bool) {
-        self.groups.entry((question.half, question.category.clone())).or_default().count(brought, right);
+        self.groups.entry((question.set, question.category.clone())).or_default().count(brought, right);
         if question.answer.is_some() {
-            self.groups.entry((question.half, ALL.to_owned())).or_default().count(brought, right);
+            self.groups.entry((question.set, ALL.to_owned())).or_default().count(brought, right);
         }
     }
 
@@ -193,29 +196,30 @@ impl PromptFigures {
         }
     }
 
-    /// Prints a table.
-    pub(super) fn print_table(&self) -> Result<()> {
-        let mut out = io::stdout();
+    /// Returns them as a table.
+    pub(super) fn table(&self) -> String {
         let by = if self.search == Search::Words { "words alone" } else { "words and meaning" };
-        writeln!(out, "\nWhat prompts bring by themselves, by {by}:\n")?;
-        writeln!(out, "| half | prompts | number | bring the answer | bring anything | characters |")?;
-        writeln!(out, "| --- | --- | ---: | ---: | ---: | ---: |")?;
-        for ((half, name), group) in &self.groups {
+        let mut out = format!(
+            "\nWhat prompts bring by themselves, by {by}:\n\n\
+             | set | prompts | number | bring the answer | bring anything | characters |\n\
+             | --- | --- | ---: | ---: | ---: | ---: |\n"
+        );
+        for ((set, name), group) in &self.groups {
             let right = match name.as_str() {
                 EVERYDAY | "none" => String::new(),
                 _ => format!("{:.2}", group.share(group.right)),
             };
             let (number, any) = (group.prompts, group.share(group.any));
             let chars = group.chars / group.any.max(1);
-            writeln!(out, "| {} | {name} | {number} | {right} | {any:.2} | {chars} |", half.name())?;
+            let _ = writeln!(out, "| {} | {name} | {number} | {right} | {any:.2} | {chars} |", set.name());
         }
-        Ok(())
+        out
     }
 
     /// Returns them for programs.
     pub(super) fn to_json(&self) -> Value {
-        let half = |half: Half| -> Value {
-            let own = self.groups.iter().filter(|((of, _), _)| *of == half);
+        let set = |set: QuestionSet| -> Value {
+            let own = self.groups.iter().filter(|((of, _), _)| *of == set);
             let one = |group: &Group| {
                 json!({
                     "prompts": group.prompts, "bring_answer": group.share(group.right),
@@ -224,6 +228,7 @@ impl PromptFigures {
             };
             own.map(|((_, name), group)| (name.clone(), one(group))).collect::<serde_json::Map<_, _>>().into()
         };
-        Half::ALL.into_iter().map(|of| (of.name().to_owned(), half(of))).collect::<serde_json::Map<_, _>>().into()
+        let sets = QuestionSet::ALL.into_iter().map(|of| (of.name().to_owned(), set(of)));
+        sets.collect::<serde_json::Map<_, _>>().into()
     }
 }
