@@ -63,6 +63,17 @@ impl Vocabulary {
         tokens
     }
 
+    /// Returns whether any word of a text is a token as a whole. A single character or sign says nothing and does not count,
+    /// except in Chinese, where it is a word.
+    ///
+    /// A text of which only pieces of words are known still has a vector, but one of letters, which means nothing.
+    pub fn knows_any_word(&self, text: &str) -> bool {
+        words(text).any(|word| {
+            let is_word = word.chars().nth(1).is_some() || word.chars().all(|c| c.is_alphabetic() && !c.is_ascii());
+            is_word && self.find(word.as_bytes()).is_some()
+        })
+    }
+
     /// Splits a word into the longest pieces there are, from its beginning; one that cannot be split so has none.
     fn split(&self, word: &str, piece: &mut Vec<u8>, tokens: &mut Vec<usize>) {
         if word.chars().count() > MAX_WORD_CHARS {

@@ -40,6 +40,18 @@ fn a_word_with_an_unknown_piece_is_left_out_as_a_whole() {
 }
 
 #[test]
+fn pieces_signs_and_single_letters_are_no_known_words() {
+    let rows: Vec<(&str, &[i8])> = TOKENS.iter().map(|token| (*token, &[1_i8, 0][..])).collect();
+    let vocabulary = Vocabulary::parse(file("test", &rows)).unwrap();
+    for text in ["unaffable logins", "a b !", "→", ""] {
+        assert!(!vocabulary.knows_any_word(text), "{text:?}");
+    }
+    for text in ["unaffable Login", "東", "Café?"] {
+        assert!(vocabulary.knows_any_word(text), "{text:?}");
+    }
+}
+
+#[test]
 fn invisible_characters_are_no_part_of_a_word() {
     check("lo\u{200b}gin\0 bro\u{ad}ken \u{fffd}", &["login", "broken"]);
     check("", &[]);

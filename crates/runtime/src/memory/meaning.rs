@@ -101,6 +101,11 @@ impl Meaning {
         Ok(store.nearest(&model, project_key, &query, most)?)
     }
 
+    /// Returns whether any of these words has a meaning here. An endpoint's model decides that for itself.
+    fn knows_any_word(&self, words: &str) -> bool {
+        self.endpoint.is_some() || self.file.as_ref().is_some_and(|file| file.knows_any_word(words))
+    }
+
     /// Computes the vector of a question, by the best model that has vectors.
     fn question(&self, store: &Store, text: &str) -> Result<Option<(VectorModel, Vector)>, Error> {
         if let Some(name) = &self.endpoint

@@ -55,6 +55,11 @@ impl ModelFile {
         self.vocabulary.shape().dims
     }
 
+    /// Returns whether the model knows any word of a text, and not only pieces of words.
+    pub(super) fn knows_any_word(&self, text: &str) -> bool {
+        self.vocabulary.knows_any_word(text)
+    }
+
     /// Computes the vector of one short text, reading the rows that it needs.
     pub(super) fn embed(&self, text: &str) -> Result<Option<Vector>, Error> {
         let shape = self.vocabulary.shape();

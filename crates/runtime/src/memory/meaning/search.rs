@@ -5,7 +5,7 @@ use longhaul_memory::Query;
 use longhaul_store::{Hit, NEAREST, Order, RecordId, Store, StoreError};
 
 use super::{Effort, Meaning};
-use crate::memory::find::{Wanted, find_with};
+use crate::memory::find::{Wanted, find, find_with};
 use crate::{Error, ErrorLog, Home};
 
 /// Finds it by words and, where there is a model, by meaning, in the project with this key or in all.
@@ -68,6 +68,16 @@ fn try_near(
         return Ok(Vec::new());
     }
     let Some(meaning) = Meaning::open(env, home, config)? else { return Ok(Vec::new()) };
+    // Of a word that the model does not know, such as a typing error, only pieces have vectors. They may reorder what words
+    // find, but are no reason to answer where words find nothing.
+    let words: Vec<String> =
+        wanted.query.wanted_terms().into_iter().map(|mut term| term.forms.swap_remove(0)).collect();
+    if !meaning.knows_any_word(&words.join(" ")) {
+        let first = Wanted { limit: 1, offset: 0, ..wanted.clone() };
+        if find(store, &first, project_key)?.is_empty() {
+            return Ok(Vec::new());
+        }
+    }
     meaning.nearest(store, project_key, &text, NEAREST)
 }
 
