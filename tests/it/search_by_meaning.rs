@@ -5,13 +5,14 @@ use std::fs;
 use serde_json::{Value, json};
 
 use crate::past::Past;
-use crate::sandbox::Sandbox;
+use crate::sandbox::{Sandbox, payload};
 
 /// Dimensions of the made-up model: enough for a vector's bytes to be recognised in a file.
 const DIMS: usize = 48;
 
 /// Tokens, and what they mean: those of the same number mean the same.
-const TOKENS: [(&str, u64); 9] = [
+const TOKENS: [(&str, u64); 11] = [
+    ("##qqq", 2),
     ("authentication", 1),
     ("broken", 2),
     ("cache", 3),
@@ -21,6 +22,7 @@ const TOKENS: [(&str, u64); 9] = [
     ("outdated", 4),
     ("page", 5),
     ("stale", 4),
+    ("zzz", 1),
 ];
 
 /// Returns the vector of a meaning: the same each time, and unlike the others.
@@ -137,6 +139,36 @@ fn what_has_every_word_stays_before_what_means_the_same() {
 }
 
 #[test]
+fn what_has_most_of_the_words_stays_among_the_first_five() {
+    let sandbox = sandbox();
+    with_model(&sandbox);
+    for number in 0..3 {
+        let text = format!("page cache page cache: login form {number} is broken, green page cache entries stay");
+        Past::new(&sandbox, &format!("eeee-{number:04}")).prompt(&text).reply("Noted.");
+    }
+    for number in 0..30 {
+        let session = format!("ffff-{number:04}");
+        Past::new(&sandbox, &session).prompt(&format!("authentication fails {number}")).reply("Looked into it.");
+    }
+    import(&sandbox);
+    let found = search(&sandbox, &["--limit", "40", "login form broken green tuesday"]);
+    let titles = titles(&found);
+    assert_eq!(titles[..5].iter().filter(|title| title.contains("login form")).count(), 3, "{titles:#?}");
+    assert!(titles.len() > 20, "what means the same is found as well: {titles:#?}");
+}
+
+#[test]
+fn what_has_a_part_of_a_name_stays_before_what_means_the_same() {
+    let sandbox = sandbox();
+    with_model(&sandbox);
+    Past::new(&sandbox, "aaaa-1111").prompt("authentication fails").reply("Since the update.");
+    Past::new(&sandbox, "bbbb-2222").prompt("page cache entries of the login vault").reply("Emptied.");
+    import(&sandbox);
+    let found = search(&sandbox, &["login_broken"]);
+    assert_eq!(titles(&found), ["page cache entries of the login vault", "authentication fails"], "{found:#?}");
+}
+
+#[test]
 fn meaning_puts_the_right_one_of_equals_first() {
     let sandbox = sandbox();
     // The newer of two equals comes first by words alone.
@@ -198,4 +230,41 @@ fn a_question_in_other_words_is_answered_by_its_meaning() {
     import(&sandbox);
     let answer = sandbox.longhaul(&["memory", "recall", "login broken"]);
     assert!(answer.stdout.contains("answered: The clock of the server was wrong."), "{answer:?}");
+}
+
+#[test]
+fn a_word_of_which_the_model_knows_only_pieces_finds_nothing() {
+    let sandbox = sandbox();
+    with_model(&sandbox);
+    remembering(&sandbox);
+    // Its pieces mean what `authentication fails` means.
+    for command in ["recall", "search"] {
+        let outcome = sandbox.longhaul(&["memory", command, "zzzqqq"]);
+        assert_eq!((outcome.status, outcome.stdout.as_str()), (Some(1), ""), "{outcome:?}");
+        assert!(outcome.stderr.starts_with("nothing found: no record has any of zzzqqq"), "{outcome:?}");
+    }
+    // Beside a word that some record has, it does not keep the model from answering.
+    assert!(titles(&search(&sandbox, &["zzzqqq", "green"])).contains(&"authentication fails"));
+}
+
+#[test]
+fn a_prompt_without_a_common_word_brings_what_means_the_same() {
+    let sandbox = sandbox();
+    with_model(&sandbox);
+    Past::new(&sandbox, "aaaa-1111").prompt("authentication fails").reply("The clock of the server was wrong.");
+    Past::new(&sandbox, "bbbb-2222").prompt("outdated cache entries").reply("Emptied.");
+    import(&sandbox);
+    let brought = |session: &str, prompt: &str| {
+        let payload = payload(
+            "UserPromptSubmit",
+            json!({ "session_id": session, "cwd": sandbox.project(), "prompt": prompt, "prompt_id": "p1",
+                    "transcript_path": "/nowhere.jsonl" }),
+        );
+        let answer = sandbox.hook("longhaul-user-prompt-submit", payload).json();
+        answer["hookSpecificOutput"]["additionalContext"].as_str().unwrap_or_default().to_owned()
+    };
+    let asked = brought("dddd-4444", "why is the login broken?");
+    assert!(asked.contains("The clock of the server was wrong.") && !asked.contains("Emptied"), "{asked:?}");
+    assert_eq!(brought("eeee-5555", "repair the broken login"), "", "an order");
+    assert_eq!(brought("ffff-6666", "why is the page green?"), "", "nothing means the same");
 }

@@ -43,7 +43,7 @@ pub use crate::foreign::{
 pub use crate::health::{Health, SCHEMA, bridges_of, health_of, index_progress_of, schema_of};
 pub use crate::memory::{
     Bulk, Content, Hit, KnownProject, Moved, MovedCall, MovedIn, MovedTurn, NewNote, NewObservation, Order, PageRecord,
-    PageSession, Past, PastPrompt, PastTurn, Pruned, Reading, Record, RecordId, Score, Stats, Taken, What,
+    PageSession, Past, PastPrompt, PastTurn, Pruned, Reading, Record, RecordId, Score, ScoreParts, Stats, Taken, What,
 };
 pub use crate::model::{Cost, JobTurn, ModelJob, Rest, Retry, Reworded, Spending, Tokens, Trouble, Words};
 pub use crate::recall::{IndexProgress, NEAREST, PromptPassage, PromptSearch, SearchQuery};

@@ -120,6 +120,27 @@ pub struct Score {
     pub near: u8,
     /// How similar its meaning is to the query's, in percent, where it is among the most similar.
     pub similarity: Option<u8>,
+    /// What the score is made of.
+    pub parts: ScoreParts,
+}
+
+/// What a score is made of, in thousandths: `(words × kind + neighbours + calls + meaning) × age × date`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct ScoreParts {
+    /// For the words that it has, how rare they are, and how close together.
+    pub words: u64,
+    /// What a record of its kind counts: a decision more than a passage, a tool call less.
+    pub kind: u64,
+    /// From the passages before and after it.
+    pub neighbours: u64,
+    /// From what was done for a prompt.
+    pub calls: u64,
+    /// From the similarity of its meaning.
+    pub meaning: u64,
+    /// What its age leaves, compared with the newest result.
+    pub age: u64,
+    /// What a day, month or year that the query names adds.
+    pub date: u64,
 }
 
 impl Hit {

@@ -37,6 +37,34 @@ fn of_two_decisions_the_newer_one_comes_first() {
 }
 
 #[test]
+fn a_decision_is_found_by_the_words_that_were_discussed_before_it() {
+    let sandbox = sandbox();
+    Past::new(&sandbox, "aaaa-1111")
+        .prompt("how early should the reminder go out?")
+        .reply("Two days ahead, so that a freed slot can be booked again.")
+        .prompt("ok, one text only")
+        .reply("Fixed in settings: one reminder text, two days before the visit.");
+    let mut later = Past::new(&sandbox, "bbbb-2222");
+    for number in 0..20 {
+        later.prompt(&format!("step {number}")).reply("Done.");
+    }
+    later
+        .prompt("every patient complains about the reminder text, let us talk about it")
+        .reply("It comes too early for a patient who is old, and a second text is easy.")
+        .prompt("continue")
+        .reply("Done.")
+        .prompt("go on")
+        .reply("Done.")
+        .prompt("first three days ahead, then four hours")
+        .reply("Changed: two of them for each visit, the first three days before, the second four hours before.");
+    import(&sandbox);
+    let found = memory(&sandbox, &["search", "--json", "how many reminder texts does a patient get first"]).json();
+    let place = |title: &str| found.as_array().unwrap().iter().position(|hit| hit["title"] == title);
+    let (newer, older) = (place("first three days ahead, then four hours"), place("ok, one text only"));
+    assert!(newer.is_some() && newer < older, "{newer:?} {older:?}: {found:#}");
+}
+
+#[test]
 fn an_answer_keeps_to_its_budget_and_is_cut_around_the_words() {
     let sandbox = sandbox();
     let filler = "This says nothing about it at all. ".repeat(120);

@@ -56,6 +56,30 @@ fn a_result_shows_the_text_around_the_words_where_the_title_does_not() {
 }
 
 #[test]
+fn a_result_shows_the_text_around_a_phrase_that_it_must_have() {
+    let sandbox = remembering();
+    let found = memory(&sandbox, &["search", "importer", "exchange rates", "-parser"]).stdout;
+    let lines: Vec<&str> = found.lines().collect();
+    assert!(lines[0].contains("why does the importer stall?"), "{found}");
+    assert!(lines[1].starts_with("    The exchange rates hold the lock"), "{found}");
+}
+
+#[test]
+fn an_explanation_says_what_the_score_is_made_of() {
+    let sandbox = remembering();
+    let found = memory(&sandbox, &["search", "importers stalled zeppelin", "--explain"]).stdout;
+    let formula = |title: &str| {
+        let lines = found.lines().skip_while(|line| !line.contains(title));
+        lines.map(str::trim).find(|line| line.starts_with("= (words ")).unwrap_or_default()
+    };
+    let first = formula("why does the importer stall?");
+    assert!(first.contains(" × kind 1.000 + tool calls 0.") && first.contains(") × age 0.9"), "{found}");
+    // It has none of the words, and stands beside the passage that has them.
+    let beside = formula("where is the address of a feed taken apart?");
+    assert!(beside.starts_with("= (words 0.000 × kind 1.000 + neighbours 0."), "{found}");
+}
+
+#[test]
 fn an_explanation_names_the_words_that_a_result_has() {
     let sandbox = remembering();
     let found = memory(&sandbox, &["search", "importers stalled zeppelin", "--explain"]).stdout;

@@ -8,7 +8,7 @@ use longhaul_core::clock::{date_of, time_of};
 use longhaul_core::{Env, Millis, short_session};
 use longhaul_memory::{Kind, MadeBy, MarkedText, Observation, Summary};
 use longhaul_runtime::utc_offset_seconds;
-use longhaul_store::{Content, Hit, Record, RecordId, Score};
+use longhaul_store::{Content, Hit, Record, RecordId, Score, ScoreParts};
 
 use crate::cli::paint::{self, Colours, Span, Tone, fit, fit_line, harmless, width};
 
@@ -128,7 +128,7 @@ pub(crate) fn snippet(hit: &Hit, screen: Screen, marks: Marks<'_>) -> Option<Str
 
 /// Returns the parts of a record's score, and which words it has.
 pub(crate) fn explained(hit: &Hit, words: &[(String, bool)]) -> Vec<String> {
-    let Score { thousandths, covered, near, similarity } = hit.score;
+    let Score { thousandths, covered, near, similarity, parts } = hit.score;
     let weak = if hit.is_weak { ", weak" } else { "" };
     let older = if hit.is_older { ", older than a result above that answers the same" } else { "" };
     let score = thousandths as f64 / 1_000.0;
@@ -140,18 +140,31 @@ pub(crate) fn explained(hit: &Hit, words: &[(String, bool)]) -> Vec<String> {
         Some(percent) => format!("{by_words}, similarity {:.2}", f64::from(percent) / 100.0),
         None => by_words,
     };
-    let parts = format!("score {score:.3}: {found_by}{weak}{older}");
+    let mut lines = vec![format!("score {score:.3}: {found_by}{weak}{older}")];
+    // Results that are ordered by time have no score.
+    lines.extend((thousandths > 0).then(|| formula(parts)));
     let listed = |has: bool| {
         let some: Vec<&str> = words.iter().filter(|word| word.1 == has).map(|word| word.0.as_str()).collect();
         some.join(", ")
     };
-    let lines = match (listed(true), listed(false)) {
-        (has, lacks) if has.is_empty() && lacks.is_empty() => vec![parts],
-        (has, lacks) if lacks.is_empty() => vec![parts, format!("words: {has}")],
-        (has, lacks) if has.is_empty() => vec![parts, format!("none of the words: {lacks}")],
-        (has, lacks) => vec![parts, format!("words: {has}; missing: {lacks}")],
-    };
+    lines.extend(match (listed(true), listed(false)) {
+        (has, lacks) if has.is_empty() && lacks.is_empty() => None,
+        (has, lacks) if lacks.is_empty() => Some(format!("words: {has}")),
+        (has, lacks) if has.is_empty() => Some(format!("none of the words: {lacks}")),
+        (has, lacks) => Some(format!("words: {has}; missing: {lacks}")),
+    });
     lines.iter().map(|line| format!("{INDENT}{}", harmless(line))).collect()
+}
+
+/// Returns how a score is computed. Parts that add nothing, and factors that change nothing, are left out, except age and kind.
+fn formula(parts: ScoreParts) -> String {
+    let ScoreParts { words, kind, neighbours, calls, meaning, age, date } = parts;
+    let number = |thousandths: u64| format!("{:.3}", thousandths as f64 / 1_000.0);
+    let added = [("neighbours", neighbours), ("tool calls", calls), ("meaning", meaning)];
+    let added = added.into_iter().filter(|(_, part)| *part > 0);
+    let added: String = added.map(|(name, part)| format!(" + {name} {}", number(part))).collect();
+    let date = if date == 1_000 { String::new() } else { format!(" × date {}", number(date)) };
+    format!("= (words {} × kind {}{added}) × age {}{date}", number(words), number(kind), number(age))
 }
 
 /// Returns the project's name, as much of it as a line has room for.

@@ -11,10 +11,6 @@ const MOST_WEAK: usize = 3;
 /// Passages that score less than this share of the best are left out.
 const LEAST_SCORE: f64 = 0.12;
 
-/// How much of what two decisions have of the question both must have to be about the same, where the newer one does not say
-/// that it changes anything.
-const SAME_QUESTION: f64 = 0.8;
-
 /// How many prompts away from a good answer a passage may be to belong to it.
 const BESIDE: i64 = 2;
 
@@ -72,7 +68,7 @@ pub(super) fn mark_older(chosen: &mut [FoundPassage], matches: &[[Vec<WordMatch>
         let one = &chosen[older];
         (0..chosen.len()).any(|newer| {
             let other = &chosen[newer];
-            let needed = if amends(&other.answered) { WEIGHTS.same_question } else { SAME_QUESTION };
+            let needed = if amends(&other.answered) { WEIGHTS.same_question } else { WEIGHTS.decided_again };
             other.at > one.at
                 && other.session != one.session
                 && !other.is_weak

@@ -5,6 +5,10 @@ use super::weights::WEIGHTS;
 /// A record that has every word of the query and is among so many first results by words stays among them.
 pub const FIRST_RESULTS: usize = 10;
 
+/// A record that has most of the query ([`Weights::most`](super::Weights::most)) and is among so many first results by words
+/// stays among them.
+pub const BEST_RESULTS: usize = 5;
+
 /// What a similarity adds to a record's score, in one search.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct MeaningScale {
@@ -36,10 +40,10 @@ impl MeaningScale {
     }
 }
 
-/// Moves what is protected and stands behind the first results to their end. The order is otherwise kept.
-pub fn keep_among_first<T>(order: Vec<T>, is_protected: impl Fn(&T) -> bool) -> Vec<T> {
+/// Moves what is protected and stands behind the first `results` to their end. The order is otherwise kept.
+pub fn keep_among_first<T>(order: Vec<T>, results: usize, is_protected: impl Fn(&T) -> bool) -> Vec<T> {
     let protected = order.iter().filter(|one| is_protected(one)).count();
-    let mut room = FIRST_RESULTS.saturating_sub(protected);
+    let mut room = results.saturating_sub(protected);
     let (mut first, mut rest) = (Vec::new(), Vec::new());
     for one in order {
         let is_first = is_protected(&one) || room > 0;
@@ -84,7 +88,7 @@ mod tests {
     #[test]
     fn what_is_protected_moves_to_the_end_of_the_first() {
         let order: Vec<u32> = (0..20).collect();
-        let kept = keep_among_first(order, |one| *one == 15);
+        let kept = keep_among_first(order, FIRST_RESULTS, |one| *one == 15);
         assert_eq!(kept[..11], [0, 1, 2, 3, 4, 5, 6, 7, 8, 15, 9]);
     }
 
@@ -95,7 +99,7 @@ mod tests {
             protected in prop::collection::btree_set(0_u32..60, 0..FIRST_RESULTS),
         ) {
             let order: Vec<u32> = order.into_iter().collect();
-            let kept = keep_among_first(order.clone(), |one| protected.contains(one));
+            let kept = keep_among_first(order.clone(), FIRST_RESULTS, |one| protected.contains(one));
             for one in &protected {
                 let place = kept.iter().position(|other| other == one);
                 prop_assert!(place.is_none_or(|place| place < FIRST_RESULTS));

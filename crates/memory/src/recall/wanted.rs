@@ -44,6 +44,13 @@ pub fn common_terms(text: &str) -> Vec<WantedTerm> {
     gather(text).1
 }
 
+/// Returns whether terms are names only: identifiers, paths or file names with their parts, and no words beside them.
+pub fn are_names(terms: &[WantedTerm]) -> bool {
+    // A pair of characters is no word either.
+    let is_name = |term: &WantedTerm| !term.is_word && term.forms[0].chars().nth(2).is_some();
+    terms.iter().any(is_name) && terms.iter().all(|term| is_name(term) || (term.is_word && term.weight < 1.0))
+}
+
 /// Returns the terms that say something about a subject, and the others.
 fn gather(text: &str) -> (Vec<WantedTerm>, Vec<WantedTerm>) {
     let mut telling = Gathered::default();

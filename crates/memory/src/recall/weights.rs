@@ -29,6 +29,9 @@ pub struct Weights {
     pub neighbour: f64,
     /// What it gets of those beyond them: a short remark often stands in between.
     pub second_neighbour: f64,
+    /// What a passage that decides something gets of the best score of the passages shortly before it, where that is more than
+    /// what its neighbours give: a decision follows the words that it is asked for by, and need not repeat them.
+    pub decided_after: f64,
     /// What a prompt gets of the best score of what was done for it.
     pub done_for_it: f64,
     /// A prompt with its replies.
@@ -68,12 +71,16 @@ pub struct Weights {
     pub same_subject: f64,
     /// How much of what either of two passages has of the query both must have to be about the same.
     pub same_question: f64,
+    /// The same for a newer decision to make an older one outdated without saying that anything has changed.
+    pub decided_again: f64,
     /// What a passage without any word of the query gets of its neighbours' scores, in proportion to others.
     pub silent_neighbour: f64,
     /// What each further result of a session loses, so that several sessions are seen.
     pub spread: f64,
     /// Below this share of the query, a result is marked as weak.
     pub weak: f64,
+    /// From this share of the query on, a result by words has most of it: meaning does not push it out of the first results.
+    pub most: f64,
     /// What a record that means the same adds, as a share of the best score by words, where the words cover nothing of
     /// the query. At equal weight, results became worse than by words alone.
     pub meaning: f64,
@@ -101,6 +108,7 @@ pub const WEIGHTS: Weights = Weights {
     near: 28,
     neighbour: 0.3,
     second_neighbour: 0.12,
+    decided_after: 0.4,
     done_for_it: 0.3,
     passage: 1.0,
     note: 1.15,
@@ -119,9 +127,11 @@ pub const WEIGHTS: Weights = Weights {
     amended_coverage: 0.4,
     same_subject: 0.15,
     same_question: 0.45,
+    decided_again: 0.8,
     silent_neighbour: 0.5,
     spread: 0.04,
     weak: 0.45,
+    most: 0.55,
     meaning: 6.0,
     meaning_when_covered: 0.05,
     unrelated: 0.1,

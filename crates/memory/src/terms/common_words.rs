@@ -61,7 +61,6 @@ pub(super) const ASKING: &[&str] = &[
     "recall",
     "remember",
     "remind",
-    "reminder",
     "right",
     "said",
     "saw",

@@ -1,6 +1,6 @@
 use proptest::prelude::*;
 
-use crate::{Form, Language, Terms, forms, is_stop_word, spelled_like, split, wanted_terms};
+use crate::{Form, Language, Terms, are_names, forms, is_stop_word, spelled_like, split, wanted_terms};
 
 #[track_caller]
 fn check(text: &str, expected: &str) {
@@ -55,11 +55,21 @@ fn accents_do_not_matter() {
 }
 
 #[test]
+fn identifiers_and_paths_are_names_and_words_beside_them_are_not() {
+    for names in ["parseHttpUrl", "src/http/url.rs", "RateTable load_for", "std::fmt", "the chunk_rows"] {
+        assert!(are_names(&wanted_terms(names)), "{names:?}");
+    }
+    for others in ["importer", "why does chunk_rows matter", "支払期日", "importer stall lock", ""] {
+        assert!(!are_names(&wanted_terms(others)), "{others:?}");
+    }
+}
+
+#[test]
 fn words_that_ask_say_nothing() {
     for word in ["why", "the", "please", "warum", "what", "the", "x", "です"] {
         assert!(is_stop_word(word), "{word}");
     }
-    for word in ["importer", "stall", "期日", "12"] {
+    for word in ["importer", "stall", "期日", "12", "reminder"] {
         assert!(!is_stop_word(word), "{word}");
     }
     let wanted =

@@ -26,6 +26,8 @@ pub(super) struct Candidate {
     files: Vec<String>,
     /// Bytes of its text, as it is stored.
     chars: u64,
+    /// Whether it says that something was decided. Every text is searched for that once.
+    pub(super) decides: bool,
 }
 
 impl Candidate {
@@ -45,6 +47,8 @@ impl Candidate {
         if found.what == What::Prompt {
             let replied = replies::to_prompt(connection, key.id())?;
             found.chars += replied.len() as u64;
+            // The reply decides, what was asked only asks.
+            found.decides = decides(&replied);
             found.fields.push((replied, 1.0));
         }
         Ok(Some(found))
@@ -85,6 +89,7 @@ impl Candidate {
             }
             What::Summary => vec![(text(6)?, 0.8), (text(7)?, 0.8), (text(8)?, 1.0), (text(9)?, 1.0), (text(10)?, 0.8)],
         };
+        let kind = text(4)?;
         Ok(Self {
             what: key.what(),
             id: key.id(),
@@ -92,7 +97,8 @@ impl Candidate {
             project: row.get(1)?,
             prompt_number: row.get(2)?,
             at: row.get(3)?,
-            kind: text(4)?,
+            decides: matches!(Kind::from_name(&kind), Some(Kind::Note | Kind::Decision)),
+            kind,
             made_by: MadeBy::from_name(&text(5)?).unwrap_or(MadeBy::Rule),
             title: fields[0].0.clone(),
             fields,
@@ -114,8 +120,7 @@ impl Candidate {
     /// Returns what a record of its kind weighs.
     pub(super) fn weight(&self) -> f64 {
         match (self.what, Kind::from_name(&self.kind), self.made_by) {
-            // The reply decides, what was asked only asks.
-            (What::Prompt, ..) if self.fields.get(1).is_some_and(|(reply, _)| decides(reply)) => WEIGHTS.decides,
+            (What::Prompt, ..) if self.decides => WEIGHTS.decides,
             (What::Prompt, ..) => WEIGHTS.passage,
             (What::Observation, Some(Kind::Note), _) => WEIGHTS.note,
             (What::Observation, Some(Kind::Decision), _) => WEIGHTS.decision,

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use longhaul_memory::{FIRST_RESULTS, Looker, MeaningScale, WEIGHTS, keep_among_first};
+use longhaul_memory::{BEST_RESULTS, FIRST_RESULTS, Looker, MeaningScale, WEIGHTS, keep_among_first};
 use rusqlite::Connection;
 
 use super::candidate::Candidate;
@@ -19,8 +19,9 @@ const EVERY_WORD: f64 = 0.999;
 
 /// Joins the records that are near in meaning with those that words have found, and orders them anew.
 ///
-/// Words have the first say: a first result that is not weak stays the first, and a record that has every word and is among
-/// the first results stays among them. Where a word or two are asked for, meaning only adds.
+/// Words have the first say: a first result that is not weak stays the first, a record that has most of the query stays among
+/// the first five, and one that has every word among the first ten. Where names are asked for, the first five stay as they
+/// are; where a word or two are, meaning only adds.
 pub(super) fn join(
     connection: &Connection,
     looker: &mut Looker,
@@ -32,8 +33,11 @@ pub(super) fn join(
     if near.is_empty() {
         return Ok(by_words);
     }
-    let first = by_words.iter().take(FIRST_RESULTS);
-    let exact: HashSet<RecordId> = first.filter(|one| one.look.covered >= EVERY_WORD).map(record).collect();
+    let first = |results: usize, covered: f64| -> HashSet<RecordId> {
+        by_words.iter().take(results).filter(|one| one.look.covered >= covered).map(record).collect()
+    };
+    let exact = first(FIRST_RESULTS, EVERY_WORD);
+    let best = first(BEST_RESULTS, WEIGHTS.most);
     let answer = by_words.first().filter(|one| one.look.covered >= WEIGHTS.weak).map(record);
     let places: HashMap<RecordId, usize> =
         by_words.iter().enumerate().map(|(place, one)| (record(one), place)).collect();
@@ -55,19 +59,26 @@ pub(super) fn join(
     for one in &mut all {
         one.similarity = similarities.get(&record(one)).copied();
         // Passages beside it get no share of this part: what stands beside a record need not mean the same.
-        one.score = one.own + one.similarity.map_or(0.0, |similarity| scale.part(similarity) * one.one.weight());
+        one.parts.meaning = one.similarity.map_or(0.0, |similarity| scale.part(similarity) * one.one.weight());
+        one.score = one.own + one.parts.meaning;
         one.is_older = false;
     }
     let order = arrange(all, looker);
-    if asked == Asked::Words {
-        // A word or two are looked for themselves: what has them comes first, as words order it.
-        let (mut with_words, rest): (Vec<Ranked>, Vec<Ranked>) =
-            order.into_iter().partition(|one| places.contains_key(&record(one)));
-        with_words.sort_by_key(|one| places.get(&record(one)).copied());
-        with_words.extend(rest);
-        return Ok(with_words);
+    // What stays where words have put it.
+    let fixed = match asked {
+        Asked::Words => usize::MAX,
+        Asked::Names => BEST_RESULTS,
+        Asked::Question | Asked::Prompt => 0,
+    };
+    let place = |one: &Ranked| places.get(&record(one)).copied().filter(|place| *place < fixed);
+    let (mut order, rest): (Vec<Ranked>, Vec<Ranked>) = order.into_iter().partition(|one| place(one).is_some());
+    order.sort_by_key(place);
+    order.extend(rest);
+    if fixed > 0 {
+        return Ok(order);
     }
-    let mut order = keep_among_first(order, |one| exact.contains(&record(one)));
+    let order = keep_among_first(order, FIRST_RESULTS, |one| exact.contains(&record(one)));
+    let mut order = keep_among_first(order, BEST_RESULTS, |one| best.contains(&record(one)));
     if let Some(place) = order.iter().position(|one| Some(record(one)) == answer) {
         order[..=place].rotate_right(1);
     }

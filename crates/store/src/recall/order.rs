@@ -15,6 +15,9 @@ const WITH_NEIGHBOURS: usize = 16;
 /// The same where a prompt waits for it.
 const WITH_NEIGHBOURS_AT_PROMPT: usize = 3;
 
+/// How many prompts before a decision may have discussed it: remarks such as `continue` stand in between.
+const DISCUSSED_BEFORE: i64 = 4;
+
 /// How many of the best are compared with each other for which is newer.
 const COMPARED: usize = 16;
 
@@ -23,6 +26,8 @@ const COMPARED: usize = 16;
 pub(super) enum Asked {
     /// A word or two: what does not have them is not meant.
     Words,
+    /// Identifiers, paths or file names only: whoever knows the name means what has it.
+    Names,
     /// More: the answer may stand beside what has the words.
     Question,
     /// Nothing: somebody has written a prompt, and waits. Few neighbours are read.
@@ -34,7 +39,7 @@ impl Asked {
     fn with_neighbours(self) -> usize {
         match self {
             Self::Words => 0,
-            Self::Question => WITH_NEIGHBOURS,
+            Self::Question | Self::Names => WITH_NEIGHBOURS,
             Self::Prompt => WITH_NEIGHBOURS_AT_PROMPT,
         }
     }
@@ -51,6 +56,29 @@ pub(super) struct Ranked {
     pub(super) is_older: bool,
     /// How similar its meaning is to the query's, where it is among the most similar.
     pub(super) similarity: Option<f32>,
+    /// What the score is made of, besides its own text.
+    pub(super) parts: Parts,
+}
+
+/// What a score is made of besides a record's own text: sums, then factors.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Parts {
+    /// From the passages before and after it.
+    pub(super) neighbours: f64,
+    /// From what was done for it.
+    pub(super) calls: f64,
+    /// From its similarity.
+    pub(super) meaning: f64,
+    /// What its age leaves.
+    pub(super) age: f64,
+    /// What a day that the query names adds.
+    pub(super) date: f64,
+}
+
+impl Default for Parts {
+    fn default() -> Self {
+        Self { neighbours: 0.0, calls: 0.0, meaning: 0.0, age: 1.0, date: 1.0 }
+    }
 }
 
 impl Ranked {
@@ -63,7 +91,7 @@ impl Ranked {
 
     /// Returns a record without a score.
     pub(super) fn of(one: Candidate, look: Look) -> Self {
-        Self { one, look, own: 0.0, score: 0.0, is_older: false, similarity: None }
+        Self { one, look, own: 0.0, score: 0.0, is_older: false, similarity: None, parts: Parts::default() }
     }
 }
 
@@ -142,8 +170,11 @@ fn add_shares(ranked: &mut [Ranked]) {
         let share = if ranked.own > 0.0 { 1.0 } else { WEIGHTS.silent_neighbour };
         let near = WEIGHTS.neighbour * (beside(number - 1) + beside(number + 1));
         let far = WEIGHTS.second_neighbour * (beside(number - 2) + beside(number + 2));
-        ranked.score += share * (near + far);
-        ranked.score += WEIGHTS.done_for_it * done.get(&(session, number)).copied().unwrap_or_default();
+        let discussed = (1..=DISCUSSED_BEFORE).map(|back| beside(number - back)).fold(0.0, f64::max);
+        let decided = if ranked.one.decides { WEIGHTS.decided_after * discussed } else { 0.0 };
+        ranked.parts.neighbours = share * (near + far).max(decided);
+        ranked.parts.calls = WEIGHTS.done_for_it * done.get(&(session, number)).copied().unwrap_or_default();
+        ranked.score += ranked.parts.neighbours + ranked.parts.calls;
     }
 }
 
@@ -153,7 +184,8 @@ fn prefer_newer(ranked: &mut [Ranked]) {
     let span = (newest - oldest).max(1) as f64;
     for ranked in ranked {
         let age = (newest - ranked.one.at) as f64 / span;
-        ranked.score *= 1.0 - WEIGHTS.newer * age;
+        ranked.parts.age = 1.0 - WEIGHTS.newer * age;
+        ranked.score *= ranked.parts.age;
     }
 }
 
@@ -161,7 +193,8 @@ fn prefer_newer(ranked: &mut [Ranked]) {
 fn prefer_dates(ranked: &mut [Ranked], dates: &[NamedDate]) {
     for ranked in ranked {
         let close = dates.iter().map(|date| date.closeness(ranked.one.at)).fold(0.0, f64::max);
-        ranked.score *= 1.0 + WEIGHTS.dated * close;
+        ranked.parts.date = 1.0 + WEIGHTS.dated * close;
+        ranked.score *= ranked.parts.date;
     }
 }
 
@@ -190,7 +223,7 @@ fn put_newer_first(ranked: &mut [Ranked], looker: &Looker) {
             let coverage = if says_so { WEIGHTS.amended_coverage } else { WEIGHTS.same_coverage };
             let by_subject = newer.look.covered >= coverage * older.look.covered
                 && subjects.likeness(places[earlier], places[later]) >= WEIGHTS.same_subject;
-            let by_question = is_same_question(older, newer, looker);
+            let by_question = shared_question(older, newer, looker) >= WEIGHTS.same_question;
             match (is_other, by_subject, by_question, says_so) {
                 (true, true, _, true) => Some(WEIGHTS.amended_subject_answer),
                 (true, true, _, false) => Some(WEIGHTS.same_subject_answer),
@@ -216,13 +249,40 @@ fn put_newer_first(ranked: &mut [Ranked], looker: &Looker) {
         ranked[first..=later].rotate_right(1);
         places[first..=later].rotate_right(1);
     }
+    mark_outdated(&mut ranked[..compared], looker, |a, b| subjects.likeness(places[a], places[b]));
 }
 
-fn is_same_question(a: &Ranked, b: &Ranked, looker: &Looker) -> bool {
+/// Marks decisions that a newer one before them has made anew, also where it came first by its score.
+///
+/// Without a word that something has changed, both have to answer the same: two decisions about one subject are often both
+/// in force.
+fn mark_outdated(ranked: &mut [Ranked], looker: &Looker, likeness: impl Fn(usize, usize) -> f64) {
+    let says_so = |one: &Ranked| one.one.decides && one.one.fields.iter().any(|(text, _)| amends(text));
+    let amending: Vec<bool> = ranked.iter().map(says_so).collect();
+    let is_outdated = |older: usize| {
+        (0..older).any(|newer| {
+            let (new, old) = (&ranked[newer], &ranked[older]);
+            let shared = shared_question(old, new, looker);
+            let is_amended = || {
+                amending[newer] && (shared >= WEIGHTS.same_question || likeness(newer, older) >= WEIGHTS.same_subject)
+            };
+            new.one.at > old.one.at
+                && new.one.session != old.one.session
+                && new.one.decides
+                && old.one.decides
+                && new.score >= old.score * WEIGHTS.same_subject_answer
+                && (shared >= WEIGHTS.decided_again || is_amended())
+        })
+    };
+    let outdated: Vec<usize> = (0..ranked.len()).filter(|older| is_outdated(*older)).collect();
+    outdated.into_iter().for_each(|older| ranked[older].is_older = true);
+}
+
+/// Returns how much of what either of two records has of the query both have.
+fn shared_question(a: &Ranked, b: &Ranked, looker: &Looker) -> f64 {
     let both: Vec<bool> = a.look.has.iter().zip(&b.look.has).map(|(a, b)| *a && *b).collect();
     let any: Vec<bool> = a.look.has.iter().zip(&b.look.has).map(|(a, b)| *a || *b).collect();
-    let shared = looker.share(&both);
-    shared > 0.0 && shared >= WEIGHTS.same_question * looker.share(&any)
+    looker.share(&both) / looker.share(&any).max(f64::MIN_POSITIVE)
 }
 
 /// Lets other sessions be seen: every further record of a session counts for less.

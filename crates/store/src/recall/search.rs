@@ -3,7 +3,9 @@
 use std::collections::HashSet;
 
 use longhaul_core::Millis;
-use longhaul_memory::{Field, Kind, Look, Looker, Query, WEIGHTS, WantedTerm, common_terms, dates_in, wanted_terms};
+use longhaul_memory::{
+    Field, Kind, Look, Looker, Query, WEIGHTS, WantedTerm, are_names, common_terms, dates_in, wanted_terms,
+};
 use rusqlite::{Connection, OptionalExtension};
 
 use super::candidate::Candidate;
@@ -12,7 +14,7 @@ use super::key::{Key, range};
 use super::order::{Asked, Ranked, rank};
 use super::{backlog, meaning, postings, strict};
 use crate::memory::{millis, records, word_search};
-use crate::{Hit, Order, RecordId, Score, Store, StoreError, What, cannot};
+use crate::{Hit, Order, RecordId, Score, ScoreParts, Store, StoreError, What, cannot};
 
 /// How many records are read and ranked.
 const CANDIDATES: usize = 200;
@@ -98,7 +100,19 @@ fn find(connection: &Connection, query: &SearchQuery<'_>) -> rusqlite::Result<Ve
             found.iter_mut().for_each(|one| one.look.covered = 0.0);
         }
     }
-    found.into_iter().skip(query.offset).take(query.limit).map(|one| hit(connection, &one)).collect()
+    let mut required = required_looker(query, &wanted);
+    let shown = found.into_iter().skip(query.offset).take(query.limit);
+    shown.map(|one| hit(connection, &one, required.as_mut())).collect()
+}
+
+/// Returns what finds the wanted and the required words together, for snippets; `None` where nothing is required.
+///
+/// The order is by the wanted words alone: every result has what is required.
+fn required_looker(query: &SearchQuery<'_>, wanted: &[WantedTerm]) -> Option<Looker> {
+    let required: Vec<&str> =
+        query.query.into_iter().flat_map(Query::required).map(|term| term.text.as_str()).collect();
+    let terms: Vec<WantedTerm> = wanted.iter().cloned().chain(wanted_terms(&required.join(" "))).collect();
+    (!required.is_empty()).then(|| Looker::new(terms.iter().map(|term| (term, 1.0))))
 }
 
 struct Searcher<'a> {
@@ -149,7 +163,11 @@ impl Searcher<'_> {
                 return Ok(self.by_time_if_asked(candidates));
             }
         }
-        let asked = if self.wanted.len() < QUESTION { Asked::Words } else { Asked::Question };
+        let asked = match self.wanted.len() {
+            ..QUESTION => Asked::Words,
+            _ if are_names(self.wanted) => Asked::Names,
+            _ => Asked::Question,
+        };
         looker.dates = dates_in(&self.query.query.map(Query::wanted).unwrap_or_default());
         let ranked = rank(self.connection, &mut looker, candidates, self.strict, asked)?;
         let ranked = meaning::join(self.connection, &mut looker, ranked, self.query.near, self.strict, asked)?;
@@ -258,7 +276,7 @@ fn percent(share: f64) -> u8 {
 }
 
 /// Makes a line of a record.
-fn hit(connection: &Connection, ranked: &Ranked) -> rusqlite::Result<Hit> {
+fn hit(connection: &Connection, ranked: &Ranked, required: Option<&mut Looker>) -> rusqlite::Result<Hit> {
     let one = &ranked.one;
     let session: Option<String> = match one.session {
         Some(id) => connection
@@ -282,6 +300,13 @@ fn hit(connection: &Connection, ranked: &Ranked) -> rusqlite::Result<Hit> {
         .query_row([one.project], |row| row.get(0))
         .optional()?;
     let fields: Vec<Field<'_>> = one.fields();
+    let snippet = match required {
+        Some(looker) => looker.look(&fields).snippet(&fields),
+        None if ranked.look.has.is_empty() => String::new(),
+        None => ranked.look.snippet(&fields),
+    };
+    let thousandths = |part: f64| (part.max(0.0) * 1_000.0).round() as u64;
+    let parts = ranked.parts;
     Ok(Hit {
         record: RecordId { what: one.what, id: one.id },
         session,
@@ -291,12 +316,21 @@ fn hit(connection: &Connection, ranked: &Ranked) -> rusqlite::Result<Hit> {
         kind: Kind::from_name(&one.kind),
         title,
         chars,
-        snippet: if ranked.look.has.is_empty() { String::new() } else { ranked.look.snippet(&fields) },
+        snippet,
         score: Score {
             thousandths: (ranked.score.max(0.0) * 1_000.0) as u64,
             covered: percent(ranked.look.covered),
             near: percent(ranked.look.near),
             similarity: ranked.similarity.map(|similarity| percent(similarity.into())),
+            parts: ScoreParts {
+                words: thousandths(ranked.look.total()),
+                kind: thousandths(one.weight()),
+                neighbours: thousandths(parts.neighbours),
+                calls: thousandths(parts.calls),
+                meaning: thousandths(parts.meaning),
+                age: thousandths(parts.age),
+                date: thousandths(parts.date),
+            },
         },
         is_weak: ranked.look.covered < WEIGHTS.weak,
         is_older: ranked.is_older,
