@@ -107,6 +107,27 @@ fn what_is_brought_has_no_hidden_text_and_does_not_end_its_frame() {
 }
 
 #[test]
+fn an_outdated_decision_is_brought_as_such() {
+    let sandbox = sandbox();
+    Past::new(&sandbox, "aaaa-1111")
+        .prompt("which broker do we take for the greenhouse sensors?")
+        .reply("We decided on RabbitMQ for the greenhouse sensors, because the team knows it.");
+    let mut later = Past::new(&sandbox, "bbbb-2222");
+    for number in 0..30 {
+        later.prompt(&format!("step {number}")).reply("Done.");
+    }
+    later
+        .prompt("the broker for the greenhouse sensors again: which do we take?")
+        .reply("Decided anew: Mosquitto instead of RabbitMQ is the broker of the greenhouse sensors.");
+    import(&sandbox);
+    let text = brought(&sandbox, "dddd-4444", "which broker did we take for the greenhouse sensors?");
+    let (newer, older) = (text.find("Mosquitto instead").unwrap(), text.find("We decided on RabbitMQ").unwrap());
+    assert!(newer < older, "{text}");
+    let marks: Vec<&str> = text.lines().filter(|line| line.contains("older: a newer one answers the same")).collect();
+    assert!(matches!(marks[..], [line] if line.contains("session aaaa-111")), "{text}");
+}
+
+#[test]
 fn everyday_prompts_bring_nothing() {
     let sandbox = remembering();
     for (number, prompt) in [

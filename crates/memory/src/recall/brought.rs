@@ -76,7 +76,7 @@ pub fn bring(passages: &[BroughtPassage<'_>], offset_seconds: i32) -> Brought {
 fn entry(passage: &BroughtPassage<'_>, room: usize, offset_seconds: i32) -> Option<String> {
     let BroughtPassage { id, session, at, is_older, .. } = passage;
     let session = if session.is_empty() { String::new() } else { format!(", session {session}") };
-    let older = if *is_older { ", decided otherwise since" } else { "" };
+    let older = if *is_older { ", older: a newer one answers the same" } else { "" };
     let asked = one_line(passage.asked, ASKED);
     // A note's title is the beginning of its text.
     let is_note = one_line(passage.replied, ASKED).starts_with(asked.trim_end_matches('…'));

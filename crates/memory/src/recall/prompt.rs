@@ -4,7 +4,7 @@
 //! more. [`decide`] says of what was found whether it is strong enough.
 
 use super::ordinary_words::{is_order, is_ordinary};
-use super::thresholds::{Needed, THRESHOLDS};
+use super::thresholds::{Needed, NeededMeaning, THRESHOLDS};
 use super::wanted::{WantedTerm, telling_terms};
 use crate::terms::Language;
 
@@ -32,6 +32,9 @@ const ORDER_ENDS: [&str; 8] = ["してください", "して下さい", "お願�
 
 /// Beginnings of them.
 const ORDER_BEGINNINGS: [&str; 8] = ["请", "請", "把", "帮", "幫", "运行", "继续", "添加"];
+
+/// Nouns that begin like an order: 請求書 is an invoice, 请求 a request.
+const NOT_ORDER_BEGINNINGS: [&str; 4] = ["请求", "请假", "請求", "請負"];
 
 /// Words that begin a question.
 const QUESTION_WORDS: [&str; 55] = [
@@ -186,7 +189,8 @@ fn orders_otherwise(lower: &str, words: &[&str]) -> bool {
     let text = lower.trim_end_matches(['。', '.', '!', '！']);
     let has_infinitive = || words.last().is_some_and(|last| words.len() > 1 && last.ends_with("en"));
     ORDER_ENDS.iter().any(|end| text.ends_with(end))
-        || ORDER_BEGINNINGS.iter().any(|beginning| text.starts_with(beginning))
+        || (ORDER_BEGINNINGS.iter().any(|beginning| text.starts_with(beginning))
+            && !NOT_ORDER_BEGINNINGS.iter().any(|beginning| text.starts_with(beginning)))
         || (has_infinitive() && matches!(Language::of(lower), Language::German | Language::Dutch))
 }
 
@@ -228,11 +232,12 @@ pub fn decide(kind: PromptKind, evidence: &Evidence) -> Verdict {
         PromptKind::Statement => THRESHOLDS.statement,
         PromptKind::Order => THRESHOLDS.order,
     };
-    let meaning = THRESHOLDS.meaning;
-    let is_near = kind != PromptKind::Order
-        && evidence.words >= meaning.words
-        && evidence.stands_out >= meaning.stands_out
-        && evidence.similarity.is_some_and(|similarity| similarity >= meaning.similarity);
+    let has = |needed: NeededMeaning| {
+        evidence.words >= needed.words
+            && evidence.stands_out >= needed.stands_out
+            && evidence.similarity.is_some_and(|similarity| similarity >= needed.similarity)
+    };
+    let is_near = kind != PromptKind::Order && (has(THRESHOLDS.meaning) || has(THRESHOLDS.meaning_alone));
     let by_words = if evidence.words >= enough {
         Verdict::Bring
     } else if evidence.words < words {
@@ -249,16 +254,20 @@ pub fn decide(kind: PromptKind, evidence: &Evidence) -> Verdict {
 
 /// Returns which passages are shown, by their places, the best first: none where none is strong enough.
 ///
-/// `passages` are ordered by their scores. What decides also orders: where the words are not enough, the most similar
-/// come first.
+/// `passages` are given in their order. Where any is strong by its words, those are shown that score about as well; the first
+/// need not be strong itself, because a newer passage may have been put before it. What decides also orders: where the words
+/// of none are enough, the most similar come first.
 pub fn choose(kind: PromptKind, passages: &[(f64, Evidence)]) -> Vec<usize> {
     let verdicts: Vec<Verdict> = passages.iter().map(|(_, evidence)| decide(kind, evidence)).collect();
-    if verdicts.first() == Some(&Verdict::Bring) {
-        let least = passages[0].0 * THRESHOLDS.others;
-        return (0..passages.len()).filter(|place| passages[*place].0 >= least).collect();
+    let with = |verdict: Verdict| {
+        let verdicts = &verdicts;
+        (0..passages.len()).filter(move |place| verdicts[*place] == verdict)
+    };
+    let best = with(Verdict::Bring).map(|place| passages[place].0).max_by(f64::total_cmp);
+    if let Some(best) = best {
+        return (0..passages.len()).filter(|place| passages[*place].0 >= best * THRESHOLDS.others).collect();
     }
-    let mut similar: Vec<usize> =
-        (0..passages.len()).filter(|place| verdicts[*place] == Verdict::BringByMeaning).collect();
+    let mut similar: Vec<usize> = with(Verdict::BringByMeaning).collect();
     let similarity = |place: usize| passages[place].1.similarity.unwrap_or_default();
     similar.sort_by(|a, b| similarity(*b).total_cmp(&similarity(*a)));
     similar

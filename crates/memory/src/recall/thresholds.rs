@@ -40,6 +40,8 @@ pub struct Thresholds {
     pub order: Needed,
     /// The words are others, but the meaning is similar.
     pub meaning: NeededMeaning,
+    /// No word is the same, or next to none: the meaning has to be very similar.
+    pub meaning_alone: NeededMeaning,
     /// A second and third passage must have this share of the first one's score.
     pub others: f64,
     /// A prompt with fewer telling words than this, ordinary ones not counted, brings nothing.
@@ -51,11 +53,12 @@ pub struct Thresholds {
 /// The thresholds in use.
 pub const THRESHOLDS: Thresholds = Thresholds {
     ordinary: 0.3,
-    asks_past: Needed { words: 0.7, covered: 0.42, near: 0.3, enough: 1.4 },
+    asks_past: Needed { words: 0.5, covered: 0.35, near: 0.25, enough: 1.4 },
     question: Needed { words: 0.6, covered: 0.45, near: 0.42, enough: 1.7 },
     statement: Needed { words: 0.8, covered: 0.4, near: 0.4, enough: 1.4 },
     order: Needed { words: 2.0, covered: 0.6, near: 0.5, enough: f64::INFINITY },
-    meaning: NeededMeaning { similarity: 0.42, stands_out: 0.14, words: 0.45 },
+    meaning: NeededMeaning { similarity: 0.4, stands_out: 0.12, words: 0.4 },
+    meaning_alone: NeededMeaning { similarity: 0.5, stands_out: 0.13, words: 0.0 },
     others: 0.25,
     telling: 1,
     telling_in_order: 3,

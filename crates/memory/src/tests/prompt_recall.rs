@@ -48,6 +48,7 @@ fn a_prompt_is_a_question_an_order_or_neither() {
     check_kind("why does the importer stall?", PromptKind::Question);
     check_kind("what did we decide about closures?", PromptKind::AsksPast);
     check_kind("remember the occupancy model", PromptKind::AsksPast);
+    check_kind("請求書の期日が読み取れなかった原因", PromptKind::Statement);
     check_kind("integer overflow semantics", PromptKind::Statement);
     check_kind("import of the Volksbank addresses", PromptKind::Statement);
     check_kind("can you add occupancy, plumage and migration to the survey?", PromptKind::Order);
@@ -103,6 +104,11 @@ fn meaning_brings_what_words_do_not_but_not_for_an_order() {
     let similar = Evidence { similarity: Some(0.6), stands_out: 0.3, ..evidence(0.6, 0.1, 0.1) };
     assert_eq!(decide(PromptKind::Question, &similar), Verdict::BringByMeaning);
     assert_ne!(decide(PromptKind::Order, &similar), Verdict::BringByMeaning);
+    // Without a word in common it has to be more similar.
+    let alone = |similarity: f32| Evidence { similarity: Some(similarity), stands_out: 0.3, ..Evidence::default() };
+    assert_eq!(decide(PromptKind::Question, &alone(0.6)), Verdict::BringByMeaning);
+    assert_ne!(decide(PromptKind::Question, &alone(0.45)), Verdict::BringByMeaning);
+    assert_ne!(decide(PromptKind::Order, &alone(0.6)), Verdict::BringByMeaning);
     let to_everything = Evidence { stands_out: 0.02, ..similar };
     assert_ne!(decide(PromptKind::Question, &to_everything), Verdict::BringByMeaning);
 }
@@ -114,6 +120,9 @@ fn what_decides_also_orders() {
     assert_eq!(choose(PromptKind::Question, &by_meaning), [2, 1]);
     let by_words = [(9.0, evidence(2.0, 1.0, 1.0)), (8.0, weak(0.7)), (0.5, evidence(2.0, 1.0, 1.0))];
     assert_eq!(choose(PromptKind::Question, &by_words), [0, 1]);
+    // What was put first because it is newer, and says next to nothing, does not keep a strong one from being shown.
+    let newer_first = [(1.0, evidence(0.2, 0.1, 0.1)), (9.0, evidence(2.0, 1.0, 1.0))];
+    assert_eq!(choose(PromptKind::Question, &newer_first), [1]);
     assert_eq!(choose(PromptKind::Question, &[]), [0_usize; 0]);
 }
 
@@ -145,7 +154,7 @@ fn a_long_reply_is_shown_where_its_words_stand() {
 #[test]
 fn an_older_decision_says_so() {
     let older = BroughtPassage { is_older: true, ..passage("wrap or trap?", "Wrap.", None) };
-    assert!(bring(&[older], 0).text.contains("decided otherwise since"));
+    assert!(bring(&[older], 0).text.contains(", older: a newer one answers the same\n"));
 }
 
 proptest! {

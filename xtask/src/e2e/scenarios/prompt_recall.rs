@@ -11,17 +11,32 @@ use super::super::world::{Cast, World};
 const ASKED: &str = "why does the importer stall every night?";
 const REPLIED: &str = "The exchange rates hold the lock while they wait for an answer; chunks of 500 rows cured it.";
 
-/// None of these words stands in what was asked or replied.
+/// The question in other inflections: none of its words stands in what was asked or replied.
 const ASKED_AGAIN: &str = "were importers stalling on locked chunk boundaries?";
+
+const LOGIN_ASKED: &str = "why does the login page refuse every password?";
+const LOGIN_REPLIED: &str = "The certificate of the identity service had expired.";
+
+/// The question in wholly different words, for which the model is needed.
+const LOGIN_PARAPHRASED: &str = "users cannot authenticate with their credentials, what was the cause?";
 
 /// A new session asks in other words, and is shown what the old one replied, by its prompt alone: without the page, and
 /// without a tool. An everyday prompt brings nothing.
+///
+/// Where the bundle has the model, one question shares no word and no stem with what it is answered by.
 pub(crate) fn prompt_recall(cast: &Cast, home: &Path) -> Result<()> {
-    let rules = [(ASKED, REPLIED), (ASKED_AGAIN, "They were."), ("run the tests", "All pass.")];
+    let rules = [
+        (ASKED, REPLIED),
+        (LOGIN_ASKED, LOGIN_REPLIED),
+        (ASKED_AGAIN, "They were."),
+        (LOGIN_PARAPHRASED, "A certificate."),
+        ("run the tests", "All pass."),
+    ];
     let rules = rules.map(|(after, say)| Rule { after: after.to_owned(), say: say.to_owned() });
     let world = World::new(cast, home, &json!({ "memory": { "page": false } }), rules.into())?;
     let first = world.open(&[])?;
     first.say(ASKED)?;
+    first.say(LOGIN_ASKED)?;
     first.exit()?;
     let second = world.open(&[])?;
     second.say("run the tests")?;
@@ -34,5 +49,23 @@ pub(crate) fn prompt_recall(cast: &Cast, home: &Path) -> Result<()> {
     let asked = world.shown(ASKED_AGAIN).context("the prompt has not reached the model")?;
     ensure!(asked.mentions("chunks of 500 rows"), "the model is not shown what the old session replied");
     ensure!(asked.mentions("This is a record of what was said"), "the passage stands in no frame");
+    if cast.bundle().join("model").is_dir() {
+        ask_in_wholly_different_words(&world)?;
+    }
+    ensure!(world.errors().is_empty(), "the hooks wrote errors: {}", world.errors());
+    Ok(())
+}
+
+/// Asks in a session of its own, once its start has had the vectors of the first session computed.
+fn ask_in_wholly_different_words(world: &World) -> Result<()> {
+    let third = world.open(&[])?;
+    world.wait("the vectors of the first session", || {
+        let stats = world.longhaul_json(&["memory", "stats"])?;
+        Ok(stats["vectors"][0]["vectors"].as_u64().is_some_and(|vectors| vectors >= 2))
+    })?;
+    third.submit(LOGIN_PARAPHRASED)?;
+    world.wait("the prompt to reach the model", || Ok(world.shown(LOGIN_PARAPHRASED).is_some()))?;
+    let asked = world.shown(LOGIN_PARAPHRASED).context("the prompt has not reached the model")?;
+    ensure!(asked.mentions(LOGIN_REPLIED), "the model is not shown what the old session replied in other words");
     Ok(())
 }
