@@ -100,13 +100,13 @@ fn look(home: &Home) -> Result<Look, String> {
             put(&store, home, &model, &waiting, &vectors).map_err(told)?;
             Ok(Look::More)
         }
-        Some(_) if dims.len() > 1 => Err(format!("{} answered with vectors of different lengths", endpoint.url())),
+        Some(_) if dims.len() > 1 => Err(format!("{} answered with vectors of different lengths", endpoint.host())),
         Some(other) => {
             // The endpoint has another model under the same name now. That counts as a failure, so that an endpoint which
             // changes its mind all the time is not asked without a pause.
             store.vector_model(endpoint.name(), other).map_err(stored)?;
-            let (url, before) = (endpoint.url(), model.dims);
-            Err(format!("{url} answers with {other} dimensions instead of {before}: all vectors are computed again"))
+            let (host, before) = (endpoint.host(), model.dims);
+            Err(format!("{host} answers with {other} dimensions instead of {before}: all vectors are computed again"))
         }
     }
 }

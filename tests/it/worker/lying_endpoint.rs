@@ -91,6 +91,21 @@ fn a_reply_that_is_far_too_long_is_not_read_to_its_end() {
 }
 
 #[test]
+fn the_log_names_the_host_of_an_endpoint_and_no_password() {
+    let (address, _) = endpoint(|_, _| Some("[]".to_owned()));
+    let host = address.strip_prefix("http://").unwrap();
+    let sandbox = remembering(&format!("http://ann:hunter2@{host}/key-hunter2/v1"));
+    let _served = Served::new(&sandbox);
+    wait_for_log(&sandbox, &format!("{host} did not answer with 1 vectors"));
+    assert!(!sandbox.error_log().contains("hunter2"), "{}", sandbox.error_log());
+    // Nothing listens there.
+    let sandbox = remembering("http://ann:hunter2@127.0.0.1:1/v1");
+    let _served = Served::new(&sandbox);
+    wait_for_log(&sandbox, "cannot ask 127.0.0.1:1: ");
+    assert!(!sandbox.error_log().contains("hunter2"), "{}", sandbox.error_log());
+}
+
+#[test]
 fn an_endpoint_that_never_answers_holds_up_nothing_else() {
     let (address, requests) = endpoint(|_, _| None);
     let sandbox = remembering(&address);

@@ -61,9 +61,11 @@ impl Endpoint {
         Self { limit: self.limit.min(limit), ..self }
     }
 
-    /// Returns the address that texts are sent to.
-    pub(crate) fn url(&self) -> &str {
-        &self.url
+    /// Returns the host and port that texts are sent to, for messages.
+    ///
+    /// The rest of the address may hold a user name, a password or a key, and messages are written to the log.
+    pub(crate) fn host(&self) -> &str {
+        host_of(&self.url)
     }
 
     /// Returns the name under which its vectors are stored.
@@ -74,7 +76,7 @@ impl Endpoint {
     /// Asks how many dimensions its vectors have.
     pub(crate) fn dims(&self) -> Result<usize, String> {
         let vector = self.embed(&["dimensions".to_owned()])?.into_iter().next().flatten();
-        vector.map(|vector| vector.dims()).ok_or_else(|| format!("{} gave no vector", self.url))
+        vector.map(|vector| vector.dims()).ok_or_else(|| format!("{} gave no vector", self.host()))
     }
 
     /// Computes the vectors of texts, in one request; `None` for a text that has none.
@@ -94,18 +96,30 @@ impl Endpoint {
         // Some servers refuse an empty text.
         let input: Vec<&str> = texts.iter().map(|text| if text.is_empty() { " " } else { text }).collect();
         let body = json!({ "model": self.model, "input": input, "encoding_format": "float" }).to_string();
-        let mut response = request.send(body).map_err(|error| format!("cannot ask {}: {error}", self.url))?;
+        let mut response = request.send(body).map_err(|error| self.failed("cannot ask", &error))?;
         let status = response.status().as_u16();
         let text = response.body_mut().with_config().limit(longest_reply(texts.len())).read_to_string();
-        let text = text.map_err(|error| format!("no whole reply from {}: {error}", self.url))?;
+        let text = text.map_err(|error| self.failed("no whole reply from", &error))?;
         if status != 200 {
             let said: String = text.chars().filter(|c| !c.is_control()).take(300).collect();
-            return Err(format!("{} answered {status}: {said}", self.url));
+            return Err(format!("{} answered {status}: {said}", self.host()));
         }
         read(&text, texts.len()).ok_or_else(|| {
-            format!("{} did not answer with {} vectors: is it an embeddings endpoint?", self.url, texts.len())
+            format!("{} did not answer with {} vectors: is it an embeddings endpoint?", self.host(), texts.len())
         })
     }
+
+    /// Describes an error of the HTTP client, which may quote the address.
+    fn failed(&self, what: &str, error: &ureq::Error) -> String {
+        format!("{what} {}: {}", self.host(), error.to_string().replace(&self.url, self.host()))
+    }
+}
+
+/// Returns the host and port of an address, without user name, password, path and query.
+fn host_of(url: &str) -> &str {
+    let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
+    let authority = rest.split(['/', '?', '#', '\\']).next().unwrap_or_default();
+    authority.rsplit('@').next().unwrap_or_default()
 }
 
 /// Returns how long the reply to so many texts may be: a parsed number takes many times the memory of its digits.
@@ -133,7 +147,21 @@ fn read(reply: &str, count: usize) -> Option<Vec<Option<Vector>>> {
 
 #[cfg(test)]
 mod tests {
-    use super::read;
+    use super::{host_of, read};
+
+    #[test]
+    fn messages_name_the_host_and_nothing_else_of_the_address() {
+        for (url, host) in [
+            ("http://127.0.0.1:11434/v1/embeddings", "127.0.0.1:11434"),
+            ("https://ann:secret@example.org/v1/embeddings?key=secret", "example.org"),
+            ("https://ann:se@cret@example.org:8443", "example.org:8443"),
+            ("http://[::1]:80/x", "[::1]:80"),
+            ("example.org/secret", "example.org"),
+            ("", ""),
+        ] {
+            assert_eq!(host_of(url), host, "{url}");
+        }
+    }
 
     #[test]
     fn vectors_are_put_in_the_order_of_the_texts() {
