@@ -7,8 +7,9 @@ mod blocks;
 mod passages;
 mod waiting;
 
+use longhaul_core::Millis;
 use longhaul_embedding::Vector;
-use rusqlite::OptionalExtension;
+use rusqlite::{Connection, OptionalExtension};
 
 pub use self::passages::Passage;
 pub use self::waiting::Waiting;
@@ -19,6 +20,9 @@ const SHARE: f64 = 0.15;
 
 /// How many of the newest blocks are compared where a person waits: 8,192 vectors.
 const NEWEST_BLOCKS: usize = 64;
+
+/// How the name of a model begins whose vectors are being deleted.
+const DROPPED: &str = "dropped:";
 
 /// A model whose vectors are stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -77,6 +81,27 @@ impl Store {
             Ok(VectorModel { id: row.get(0)?, name: row.get(1)?, dims: row.get::<_, i64>(2)?.unsigned_abs() as usize })
         });
         rows.map_err(&failed)?.collect::<Result<_, _>>().map_err(failed)
+    }
+
+    /// Deletes vectors of models that are not in use, at most `most` records of them, in one transaction; returns whether there
+    /// is more to do.
+    ///
+    /// `in_use` are names. Nothing is deleted until one of those models has vectors of every record, or as many as fit: until
+    /// then the old ones may still be wanted. To be called until it returns `false`; it may stop after any call, and goes on
+    /// there.
+    pub fn drop_unused_vectors(&self, in_use: &[String], now: Millis, most: usize) -> Result<bool, StoreError> {
+        let (used, unused): (Vec<_>, Vec<_>) =
+            self.vector_models()?.into_iter().partition(|model| in_use.contains(&model.name));
+        let Some(old) = unused.first() else { return Ok(false) };
+        let mut is_replaced = false;
+        for model in &used {
+            is_replaced |= self.waiting_for_vectors(model, in_use, now)?.is_empty();
+        }
+        if !is_replaced {
+            return Ok(false);
+        }
+        let more = self.write("delete the vectors of a model that is not in use", |tx| drop_some(tx, old, most))?;
+        Ok(more || unused.len() > 1)
     }
 
     /// Deletes a model with all its vectors.
@@ -164,18 +189,41 @@ impl Store {
         self.vector_models()?.into_iter().map(one).collect()
     }
 
-    /// Returns whether vectors take as much room as they may.
-    pub(crate) fn is_full_of_vectors(&self) -> Result<bool, StoreError> {
+    /// Returns whether the vectors of the models in use take as much room as they may.
+    ///
+    /// Those of other models do not count: upkeep deletes them once they are replaced.
+    pub(crate) fn is_full_of_vectors(&self, in_use: &[String]) -> Result<bool, StoreError> {
         let failed = cannot("measure the vectors");
-        let models = self.vector_models()?;
         let mut taken = 0;
-        for model in &models {
+        for model in self.vector_models()?.iter().filter(|model| in_use.contains(&model.name)) {
             taken += blocks::bytes(&self.connection, model).map_err(&failed)?;
         }
         let number = |sql: &str| self.connection.query_row(sql, [], |row| row.get::<_, i64>(0)).map_err(&failed);
         let file = number("PRAGMA page_size")? * number("PRAGMA page_count")?;
         Ok(taken as f64 > SHARE * file as f64)
     }
+}
+
+/// Deletes vectors of at most `most` records of a model, at last the model itself; returns whether there is more to do.
+fn drop_some(connection: &Connection, model: &VectorModel, most: usize) -> rusqlite::Result<bool> {
+    // From the first step on it is another model: one of the same name begins anew, and has nothing to do with this rest.
+    let name = format!("{DROPPED}{}", model.id);
+    connection.execute("UPDATE vector_models SET name = ?2 WHERE id = ?1", (model.id, name))?;
+    // Blocks first: then there is nothing left to overwrite for each slot.
+    for (table, key, rows) in [
+        ("vector_blocks", "rowid", most.div_ceil(blocks::SLOTS)),
+        ("vector_slots", "(what, record_id, model_id, part)", most),
+    ] {
+        let columns = key.trim_matches(['(', ')']);
+        let sql = format!(
+            "DELETE FROM {table} WHERE {key} IN (SELECT {columns} FROM {table} WHERE model_id = ?1 LIMIT {rows})"
+        );
+        if connection.execute(&sql, [model.id])? == rows {
+            return Ok(true);
+        }
+    }
+    connection.execute("DELETE FROM vector_models WHERE id = ?1", [model.id])?;
+    Ok(false)
 }
 
 /// Returns the number that stands for a kind of record in the tables.

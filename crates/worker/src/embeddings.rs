@@ -12,6 +12,7 @@ use std::time::Duration;
 
 use longhaul_core::Config;
 use longhaul_embedding::Vector;
+use longhaul_runtime::memory::meaning::Meaning;
 use longhaul_runtime::{Error, ErrorLog, Home};
 use longhaul_store::{Store, Waiting};
 
@@ -88,7 +89,9 @@ fn look(home: &Home) -> Result<Look, String> {
             store.vector_model(endpoint.name(), dims).map_err(stored)?
         }
     };
-    let waiting = store.waiting_for_vectors(&model, env.now).map_err(stored)?;
+    let in_use = Meaning::open(&env, home, &config).ok().flatten().map(|meaning| meaning.models_in_use());
+    let in_use = in_use.unwrap_or_else(|| vec![endpoint.name().to_owned()]);
+    let waiting = store.waiting_for_vectors(&model, &in_use, env.now).map_err(stored)?;
     if waiting.is_empty() {
         return Ok(Look::Nothing);
     }

@@ -249,6 +249,7 @@ pub(super) fn compute_vectors(memory: &Memory<'_>) -> Result<Option<usize>, long
     let Some(meaning) = Meaning::open(memory.env, &memory.home, &memory.config)? else { return Ok(None) };
     let Some(store) = memory.home.existing_store()? else { return Ok(None) };
     let computed = meaning.catch_up(&store, memory.env.now, Effort::Upkeep)?;
+    meaning.drop_unused(&store, memory.env.now)?;
     if computed > 0 {
         store.settle_writes()?;
     }

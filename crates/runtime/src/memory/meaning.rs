@@ -25,6 +25,9 @@ const SEARCH: Duration = Duration::from_millis(40);
 /// How many times upkeep looks for records without vectors: 128 records each time, a day's work.
 const UPKEEP: usize = 2_000;
 
+/// How many vectors of a model that is not in use are deleted in one transaction.
+const DROPPED_AT_ONCE: usize = 20_000;
+
 /// How long the worker may take to compute the vector of a question.
 const ASK: Duration = Duration::from_secs(3);
 
@@ -59,16 +62,29 @@ impl Meaning {
         Ok(is_there.then(|| Self { file, endpoint, home: home.clone() }))
     }
 
+    /// Returns the names of the models whose vectors are used: the file's, and the endpoint's where one is set.
+    pub fn models_in_use(&self) -> Vec<String> {
+        let file = self.file.as_ref().map(|file| file.id().to_owned());
+        file.into_iter().chain(self.endpoint.clone()).collect()
+    }
+
+    /// Deletes the vectors of models that are no longer in use, once those of another are there.
+    pub fn drop_unused(&self, store: &Store, now: Millis) -> Result<(), Error> {
+        while store.drop_unused_vectors(&self.models_in_use(), now, DROPPED_AT_ONCE)? {}
+        Ok(())
+    }
+
     /// Computes vectors of the bundle's model that are missing; returns how many. Those of an endpoint are computed by
     /// the worker.
     pub fn catch_up(&self, store: &Store, now: Millis, effort: Effort) -> Result<usize, Error> {
         let Some(file) = &self.file else { return Ok(0) };
         let vectors = store.vector_model(file.id(), file.dims())?;
+        let in_use = self.models_in_use();
         let begun = Instant::now();
         let (mut stored, mut model) = (0, None);
         for _ in 0..UPKEEP {
             let is_over = effort == Effort::Search && (begun.elapsed() > SEARCH || store.is_crowded());
-            let waiting = store.waiting_for_vectors(&vectors, now)?;
+            let waiting = store.waiting_for_vectors(&vectors, &in_use, now)?;
             if waiting.is_empty() || is_over {
                 break;
             }

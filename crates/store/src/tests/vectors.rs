@@ -8,6 +8,10 @@ use crate::{NewNote, NewSession, RecordId, Store, VectorModel, What};
 const DIMS: usize = 16;
 const DAY: u64 = 24 * 3_600_000;
 
+fn in_use() -> Vec<String> {
+    vec!["test".to_owned()]
+}
+
 /// Computes a vector by which texts are alike that share letters: good enough to be told apart.
 fn embed(text: &str) -> Option<Vector> {
     let mut values = [0.0_f32; DIMS];
@@ -21,7 +25,7 @@ fn embed(text: &str) -> Option<Vector> {
 fn catch_up(store: &Store, model: &VectorModel, now: u64) -> usize {
     let mut stored = 0;
     loop {
-        let waiting = store.waiting_for_vectors(model, Millis(now)).unwrap();
+        let waiting = store.waiting_for_vectors(model, &[model.name.clone()], Millis(now)).unwrap();
         if waiting.is_empty() {
             return stored;
         }
@@ -153,7 +157,7 @@ fn a_forgotten_record_leaves_no_byte_of_its_vector() {
 fn a_record_that_is_forgotten_while_its_vector_is_computed_gets_none() {
     let mut memory = Memory::new();
     let secret = memory.prompt("s1", "xylophone", 10);
-    let waiting = memory.store.waiting_for_vectors(&memory.model, Millis(DAY)).unwrap();
+    let waiting = memory.store.waiting_for_vectors(&memory.model, &in_use(), Millis(DAY)).unwrap();
     memory.store.forget(secret).unwrap();
     let vectors = vec![vec![embed("xylophone")]];
     assert_eq!(memory.store.put_vectors(&memory.model, &waiting, &vectors).unwrap(), 0);
@@ -207,14 +211,14 @@ fn new_records_come_first_and_an_interruption_loses_nothing() {
     for n in 0..300 {
         memory.prompt("s1", &format!("prompt {n}"), 10 + n);
     }
-    let first = memory.store.waiting_for_vectors(&memory.model, Millis(DAY)).unwrap();
+    let first = memory.store.waiting_for_vectors(&memory.model, &in_use(), Millis(DAY)).unwrap();
     assert_eq!(first.passages.last().map(|passage| passage.record.id), Some(300));
     // Interrupted: nothing was given back, and the same comes again.
-    assert_eq!(memory.store.waiting_for_vectors(&memory.model, Millis(DAY)).unwrap(), first);
+    assert_eq!(memory.store.waiting_for_vectors(&memory.model, &in_use(), Millis(DAY)).unwrap(), first);
     let vectors: Vec<_> = first.passages.iter().map(|passage| vec![embed(&passage.parts[0])]).collect();
     memory.store.put_vectors(&memory.model, &first, &vectors).unwrap();
     memory.prompt("s1", "the newest", 900);
-    let next = memory.store.waiting_for_vectors(&memory.model, Millis(DAY)).unwrap();
+    let next = memory.store.waiting_for_vectors(&memory.model, &in_use(), Millis(DAY)).unwrap();
     assert!(next.passages.iter().any(|passage| passage.record.id == 301));
     // Given back twice, by two processes that looked at the same moment.
     let again: Vec<_> = next.passages.iter().map(|passage| vec![embed(&passage.parts[0])]).collect();
@@ -250,7 +254,7 @@ fn vectors_take_at_most_a_share_of_the_file() {
     }
     let mut steps = 0;
     loop {
-        let waiting = memory.store.waiting_for_vectors(&large, Millis(DAY)).unwrap();
+        let waiting = memory.store.waiting_for_vectors(&large, &["large".to_owned()], Millis(DAY)).unwrap();
         if waiting.is_empty() {
             break;
         }
@@ -261,4 +265,52 @@ fn vectors_take_at_most_a_share_of_the_file() {
     }
     assert!(steps < 3, "{steps}");
     assert!(memory.count("SELECT count(*) FROM vector_slots") < 400);
+}
+
+#[test]
+fn vectors_of_a_replaced_model_go_once_the_new_ones_are_there() {
+    let mut memory = Memory::new();
+    for n in 0..300 {
+        memory.prompt("s1", &format!("prompt {n}"), 10 + n);
+    }
+    memory.catch_up(2 * DAY);
+    let new = memory.store.vector_model("new", DIMS).unwrap();
+    let in_use = ["new".to_owned()];
+    let drop_some = |store: &Store| store.drop_unused_vectors(&in_use, Millis(2 * DAY), 100).unwrap();
+    assert!(!drop_some(&memory.store));
+    assert_eq!(memory.count("SELECT count(*) FROM vector_slots"), 300, "they are not replaced yet");
+    assert_eq!(catch_up(&mut memory.store, &new, 2 * DAY), 300);
+    // Interrupted after a step, and used under the same name again: what is left of it is not mixed with the new.
+    assert!(drop_some(&memory.store));
+    let again = memory.store.vector_model("test", DIMS).unwrap();
+    assert_eq!(catch_up(&mut memory.store, &again, 2 * DAY), 300);
+    let both = ["new".to_owned(), "test".to_owned()];
+    while memory.store.drop_unused_vectors(&both, Millis(2 * DAY), 100).unwrap() {}
+    let models = memory.store.vector_stats().unwrap();
+    assert_eq!(
+        models.iter().map(|one| (one.model.as_str(), one.vectors)).collect::<Vec<_>>(),
+        [("new", 300), ("test", 300)]
+    );
+    memory.model = again;
+    let found = memory.store.nearest(&memory.model, None, &embed("prompt 7").unwrap(), 300).unwrap();
+    assert_eq!(found.len(), 300, "no vector of the same name was overwritten");
+    while drop_some(&memory.store) {}
+    assert_eq!(memory.count("SELECT count(*) FROM vector_models"), 1);
+    assert_eq!(memory.count("SELECT count(*) FROM vector_slots"), 300);
+    assert_eq!(memory.count("SELECT count(*) FROM vector_blocks"), 3);
+}
+
+#[test]
+fn vectors_of_a_model_that_is_not_in_use_take_no_room_from_the_others() {
+    let mut memory = Memory::new();
+    let large = memory.store.vector_model("large", 4_000).unwrap();
+    for n in 0..600 {
+        memory.prompt("s1", &format!("p{n}"), 10 + n);
+    }
+    let waiting = memory.store.waiting_for_vectors(&large, &["large".to_owned()], Millis(DAY)).unwrap();
+    let vectors: Vec<_> = waiting.passages.iter().map(|_| vec![Vector::new(&[1.0; 4_000])]).collect();
+    memory.store.put_vectors(&large, &waiting, &vectors).unwrap();
+    let both = ["large".to_owned(), "test".to_owned()];
+    assert!(memory.store.waiting_for_vectors(&memory.model, &both, Millis(DAY)).unwrap().is_empty(), "no room");
+    assert!(!memory.store.waiting_for_vectors(&memory.model, &in_use(), Millis(DAY)).unwrap().is_empty());
 }

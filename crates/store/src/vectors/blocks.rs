@@ -10,7 +10,7 @@ use super::{VectorModel, number_of};
 use crate::{RecordId, What};
 
 /// Vectors in a block. The schema's trigger knows it, too.
-const SLOTS: usize = 128;
+pub(super) const SLOTS: usize = 128;
 
 /// Bytes of a key: what the record is, its part, two bytes of nothing, its project (u32) and its number (u64).
 const KEY: usize = 16;

@@ -46,9 +46,15 @@ impl Waiting {
 
 impl Store {
     /// Returns the next records without vectors of `model`: first those that have changed, then new ones, then older
-    /// ones, the newest first. Empty where nothing is left, or vectors take as much room as they may.
-    pub fn waiting_for_vectors(&self, model: &VectorModel, now: Millis) -> Result<Waiting, StoreError> {
-        if self.is_full_of_vectors()? {
+    /// ones, the newest first. Empty where nothing is left, or the vectors of the models `in_use` take as much room as they
+    /// may.
+    pub fn waiting_for_vectors(
+        &self,
+        model: &VectorModel,
+        in_use: &[String],
+        now: Millis,
+    ) -> Result<Waiting, StoreError> {
+        if self.is_full_of_vectors(in_use)? {
             return Ok(Waiting::default());
         }
         let open_since = now.0.saturating_sub(OPEN_MS) as i64;
@@ -56,10 +62,10 @@ impl Store {
     }
 
     /// Returns whether prompts have come since vectors of `model` were computed last, and there is room for more.
-    pub fn has_new_without_vectors(&self, model: &VectorModel) -> Result<bool, StoreError> {
+    pub fn has_new_without_vectors(&self, model: &VectorModel, in_use: &[String]) -> Result<bool, StoreError> {
         let newer =
             stretch(&self.connection, model, What::Prompt).map_err(cannot("look for records without vectors"))?;
-        Ok(newer.is_some() && !self.is_full_of_vectors()?)
+        Ok(newer.is_some() && !self.is_full_of_vectors(in_use)?)
     }
 
     /// Takes in vectors: for every passage of `waiting` one for each part, or `None` for a part that has none.

@@ -36,7 +36,7 @@ pub(crate) fn lacks_vectors(env: &Env, home: &Home, config: &Config, store: &Sto
     let Some(meaning) = Meaning::open(env, home, config)? else { return Ok(false) };
     let Some(file) = &meaning.file else { return Ok(false) };
     match store.known_vector_model(file.id())? {
-        Some(model) => Ok(store.has_new_without_vectors(&model)?),
+        Some(model) => Ok(store.has_new_without_vectors(&model, &meaning.models_in_use())?),
         None => Ok(true),
     }
 }
