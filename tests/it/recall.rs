@@ -3,6 +3,7 @@
 mod answering;
 mod index_damage;
 mod index_moves;
+mod index_terms;
 mod marked_words;
 mod quality;
 

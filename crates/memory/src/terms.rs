@@ -17,9 +17,10 @@ pub use self::split::{Form, Piece, split};
 /// How much of one text is indexed, in bytes. The longest replies are far below it.
 const INDEXED_BYTES: usize = 256 * 1024;
 
-/// The version of the terms. Increase it whenever the terms of any text change: rows are removed from the index by the
-/// terms that they were added with.
-pub const TERMS_VERSION: u32 = 1;
+/// The version of the index: of the terms, and of the rowids that they are stored under. Increase it whenever the terms of any
+/// text or the rowids change, because rows are removed from the index by what they were added with. Upkeep then builds the index
+/// of every memory again.
+pub const TERMS_VERSION: u32 = 2;
 
 /// Makes terms of texts, and remembers the stems of the words that it has seen.
 #[derive(Debug, Default)]

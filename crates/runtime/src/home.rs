@@ -7,6 +7,7 @@ use fs2::FileExt;
 use longhaul_core::{Config, Env, SessionId, config};
 use longhaul_store::{Store, StoreError};
 
+use crate::memory::upkeep;
 use crate::{Error, files};
 
 /// How long a command waits for others' writes.
@@ -223,9 +224,13 @@ impl Home {
             Ok(store) => match store.integrity_check() {
                 Ok(problems) if problems.is_empty() => return Ok(None),
                 Err(error) if is_disk(&error) => return Err(error.into()),
-                // The records may be whole, and the indexes are made of them.
-                _ => match store.rebuild_indexes().and_then(|()| store.integrity_check()) {
-                    Ok(left) if left.is_empty() => return Ok(None),
+                // The records may be whole, and the indexes are made of them: by upkeep, because that may take minutes.
+                _ => match store.empty_indexes().and_then(|()| store.integrity_check()) {
+                    Ok(left) if left.is_empty() => {
+                        // Where it cannot be started now, the next session starts it.
+                        let _ = upkeep::start();
+                        return Ok(None);
+                    }
                     Err(error) if is_disk(&error) => return Err(error.into()),
                     _ => {}
                 },

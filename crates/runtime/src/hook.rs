@@ -14,6 +14,7 @@ use longhaul_core::event::{self, EventName, HookEvent};
 use longhaul_core::{Config, Env, Reply, SessionId, reply};
 use longhaul_store::{ChainId, Store, StoreError};
 
+use crate::memory::upkeep;
 use crate::shared_store::SharedStore;
 use crate::{ActivityLog, Deadline, Error, ErrorLog, Home, Sanitizer, clock_and_env, codex, home, stdin};
 
@@ -296,6 +297,7 @@ impl<E: HookEvent<'static>> Hook<E> {
     /// Writes an error down; returns whether the job is worth running again, with a database in place of a damaged one.
     fn judge(&mut self, error: Error) -> Retry {
         let error = match error {
+            Error::Store(error) if error.is_index_damage() => return self.leave_index_to_upkeep(error),
             Error::Store(error) => {
                 // The file may be damaged, and is then renamed: no connection to it may stay open.
                 self.store.close();
@@ -319,6 +321,21 @@ impl<E: HookEvent<'static>> Hook<E> {
             // It was repaired where it is, or another process has just replaced it.
             error if error.is_damage() => Retry::Yes(None),
             _ => Retry::No,
+        }
+    }
+
+    /// Marks a damaged search index, so that the job can be run again without it. Building it again may take minutes, and is
+    /// left to upkeep.
+    fn leave_index_to_upkeep(&self, error: StoreError) -> Retry {
+        let (session, error) = (&self.event.common().session, Error::from(error).chain());
+        self.log.write(&format!("session {session}: the search index is damaged, upkeep builds it again: {error}"));
+        let marked = self.store().and_then(|store| Ok(store.mark_index_damaged()?));
+        match marked.and_then(|is_new| if is_new { upkeep::start() } else { Ok(()) }) {
+            Ok(()) => Retry::Yes(None),
+            Err(error) => {
+                self.write_error(&error);
+                Retry::No
+            }
         }
     }
 

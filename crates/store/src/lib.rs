@@ -93,6 +93,12 @@ impl StoreError {
         }
     }
 
+    /// Returns whether a full-text index is damaged. It is made of the records, which are whole.
+    pub fn is_index_damage(&self) -> bool {
+        let code = self.sqlite_error().and_then(rusqlite::Error::sqlite_error);
+        code.is_some_and(|error| error.extended_code == DAMAGED_INDEX)
+    }
+
     /// Returns whether another process held the database for too long.
     pub fn is_busy(&self) -> bool {
         match self {
@@ -140,6 +146,9 @@ impl StoreError {
 
 /// SQLite's code for a file that ends before the page that is read (`SQLITE_IOERR_SHORT_READ`).
 const SHORT_READ: i32 = 522;
+
+/// SQLite's code for damage that a full-text index has found in its own tables (`SQLITE_CORRUPT_VTAB`).
+const DAMAGED_INDEX: i32 = 267;
 
 fn is_damage(error: &rusqlite::Error) -> bool {
     matches!(error.sqlite_error_code(), Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase))

@@ -20,7 +20,7 @@ mod summaries;
 pub(crate) mod tables;
 mod timeline;
 mod tool_calls;
-mod upkeep;
+pub(crate) mod upkeep;
 pub(crate) mod word_search;
 
 use longhaul_core::Millis;

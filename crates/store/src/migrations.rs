@@ -24,7 +24,11 @@ pub(crate) const STEPS: &[&str] = &[
     include_str!("migrations/12_passages.sql"),
     include_str!("migrations/13_vectors.sql"),
     include_str!("migrations/14_model_batches.sql"),
+    include_str!("migrations/15_index_terms.sql"),
 ];
+
+/// The schema that has the index of passages.
+const INDEX_STEP: u32 = 12;
 
 /// Brings the schema up to date.
 pub(crate) fn run(connection: &mut Connection, path: &Path) -> Result<(), StoreError> {
@@ -51,6 +55,10 @@ pub(crate) fn run(connection: &mut Connection, path: &Path) -> Result<(), StoreE
         transaction.execute_batch(step).map_err(&failed)?;
     }
     crate::recall::backlog::finish_if_new(&transaction).map_err(&failed)?;
+    if found < INDEX_STEP {
+        // The index has just been made, and is empty.
+        crate::recall::index_state::set_current(&transaction).map_err(&failed)?;
+    }
     transaction.pragma_update(None, "user_version", known).map_err(&failed)?;
     transaction.commit().map_err(failed)?;
     // Every opening reads the WAL: the schema should not stay in it. Where somebody reads, a later commit does it.

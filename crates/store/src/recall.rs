@@ -6,6 +6,7 @@ pub(crate) mod backlog;
 mod candidate;
 mod expression;
 pub(crate) mod index;
+pub(crate) mod index_state;
 mod key;
 mod meaning;
 mod order;

@@ -1,9 +1,11 @@
 //! A search index that is damaged: built again from the records, also where that is interrupted.
 
+use fs2::FileExt;
 use rusqlite::Connection;
 use serde_json::json;
 
 use super::{first, memory, remembering};
+use crate::poll;
 use crate::sandbox::{Sandbox, payload};
 
 fn database(sandbox: &Sandbox) -> Connection {
@@ -64,5 +66,67 @@ fn a_prompt_finds_a_damaged_index_and_nothing_is_lost() {
     let outcome = sandbox.hook("longhaul-user-prompt-submit", payload("UserPromptSubmit", all));
     assert_eq!((outcome.status, outcome.json()["continue"].as_bool()), (Some(0), Some(true)), "{outcome:?}");
     assert!(!sandbox.data_dir().join("longhaul.db.damaged-1").exists());
+    assert!(sandbox.error_log().contains("the search index is damaged, upkeep builds it again"), "{outcome:?}");
+    wait_until_complete(&sandbox);
     assert_eq!(first(&sandbox, &["exchange rates lock"])["id"], "P1");
+}
+
+/// Waits until the process that a hook has started has built the index.
+fn wait_until_complete(sandbox: &Sandbox) {
+    poll::wait_until(poll::DEADLINE, "the index to be complete", || is_complete(sandbox));
+}
+
+fn is_complete(sandbox: &Sandbox) -> bool {
+    memory(sandbox, &["stats", "--json"]).json()["search_index"]["complete"] == true
+}
+
+#[test]
+fn a_hook_leaves_a_damaged_index_to_upkeep() {
+    let sandbox = remembering();
+    let fire = |executable: &str, name: &str, changes: serde_json::Value| {
+        let mut all =
+            json!({ "session_id": "dddd-4444", "cwd": sandbox.project(), "transcript_path": "/nowhere.jsonl" });
+        all.as_object_mut().unwrap().extend(changes.as_object().unwrap().clone());
+        let outcome = sandbox.hook(executable, payload(name, all));
+        assert_eq!((outcome.status, outcome.json()["continue"].as_bool()), (Some(0), Some(true)), "{outcome:?}");
+    };
+    let turn = |number: usize| {
+        let id = format!("p{number}");
+        let prompt = json!({ "prompt": format!("what is mast {number} made of?"), "prompt_id": id });
+        fire("longhaul-user-prompt-submit", "UserPromptSubmit", prompt);
+        let reply =
+            json!({ "last_assistant_message": format!("Mast {number} is made of aluminium."), "prompt_id": id });
+        fire("longhaul-stop", "Stop", reply);
+    };
+    // A prompt that is searched for would find the damage first.
+    sandbox.write_config(r#"{"memory":{"recall_on_prompt":false}}"#);
+    damage(&sandbox);
+    // Whoever builds the index holds this lock: no process that a hook starts can do it meanwhile.
+    std::fs::create_dir_all(sandbox.data_dir().join("locks")).unwrap();
+    let lock = std::fs::File::create(sandbox.data_dir().join("locks/upkeep")).unwrap();
+    lock.lock_exclusive().unwrap();
+    // Writing meets the damage when the index merges its segments, every few turns.
+    let met = (1..=20).find(|number| {
+        turn(*number);
+        sandbox.error_log().contains("the search index is damaged, upkeep builds it again")
+    });
+    assert!(met.is_some(), "no hook has met the damage: {}", sandbox.error_log());
+    assert!(!is_complete(&sandbox), "the hook has not built it");
+    // Everything else is stored all the same, and the damage is reported once.
+    let (log, next) = (sandbox.error_log(), met.unwrap() + 1);
+    (next..next + 6).for_each(turn);
+    assert_eq!(sandbox.error_log(), log);
+    let stored: i64 = database(&sandbox)
+        .query_row("SELECT count(*) FROM user_prompts WHERE prompt LIKE 'what is mast%'", [], |row| row.get(0))
+        .unwrap();
+    assert_eq!(stored as usize, next + 5);
+    assert!(!sandbox.data_dir().join("longhaul.db.damaged-1").exists());
+    drop(lock);
+    assert_eq!(memory(&sandbox, &["upkeep"]).status, Some(0));
+    assert!(is_complete(&sandbox));
+    assert_eq!(first(&sandbox, &["exchange rates lock"])["id"], "P1");
+    assert_eq!(
+        first(&sandbox, &[&format!("+{next} aluminium mast")])["title"],
+        format!("what is mast {next} made of?")
+    );
 }

@@ -57,6 +57,8 @@ pub fn on_prompt(hook: &mut Hook<UserPromptSubmit>) -> Result<Flow, Error> {
         PromptSearch { near: &near, question: &question, project_key: &known.project_key, session: session.as_str() };
     let passages = match store.passages_for_prompt(&search) {
         Ok(passages) => strong(&question, passages, &shown),
+        // It is marked, and built again by upkeep.
+        Err(error) if error.is_index_damage() => return Err(error.into()),
         Err(error) => {
             // The prompt needs no answer from here, and the database no repair: others see to that.
             hook.log.write(&format!("session {session}: {}", Error::from(error).chain()));

@@ -21,8 +21,7 @@ const INDEXED_AT_ONCE: usize = 200;
 /// Starts it in a process of its own, where the last time was a day ago or the search index is not complete.
 pub(crate) fn begin(home: &Home, now: Millis, is_indexed: bool) -> Result<(), Error> {
     if !is_indexed {
-        let args = ["memory", "upkeep"].map(str::to_owned);
-        return process::spawn_sibling("longhaul", &args).map(drop);
+        return start();
     }
     let path = home.upkeep();
     let last = bounded_read::text(&path, bounded_read::SMALL).ok().and_then(|text| text.trim().parse::<u64>().ok());
@@ -35,6 +34,11 @@ pub(crate) fn begin(home: &Home, now: Millis, is_indexed: bool) -> Result<(), Er
     if last.is_none() {
         return Ok(());
     }
+    start()
+}
+
+/// Starts it in a process of its own. Where another one builds the search index, this one leaves that to it.
+pub(crate) fn start() -> Result<(), Error> {
     let args = ["memory", "upkeep"].map(str::to_owned);
     process::spawn_sibling("longhaul", &args).map(drop)
 }

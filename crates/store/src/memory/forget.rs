@@ -7,7 +7,7 @@ use super::session_row::{project_row, session_row};
 use super::upkeep::give_back;
 use super::{RecordId, What};
 use crate::model::lines;
-use crate::recall::{index, replies};
+use crate::recall::{backlog, index, index_state, replies};
 use crate::row_ids::{ProjectRow, SessionRow, Time};
 use crate::{Store, StoreError, cannot};
 
@@ -80,7 +80,10 @@ impl Store {
     fn forgetting<T>(&self, delete: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> Result<T, StoreError> {
         let failed = cannot("forget");
         self.connection.execute_batch("PRAGMA secure_delete = on;").map_err(&failed)?;
-        let done = self.write("forget", delete)?;
+        let done = self.write("forget", |tx| {
+            empty_index_that_waits(tx)?;
+            delete(tx)
+        })?;
         // Pages that were freed before may still hold old text, and so may the WAL. While another process reads, the WAL is
         // copied back by a later commit.
         give_back(&self.connection, None).map_err(&failed)?;
@@ -89,6 +92,11 @@ impl Store {
             .map_err(failed)?;
         Ok(done)
     }
+}
+
+/// Empties an index of passages that waits to be built again: single terms cannot be removed from it.
+fn empty_index_that_waits(connection: &Connection) -> rusqlite::Result<()> {
+    if index_state::is_current(connection)? { Ok(()) } else { backlog::begin_again(connection) }
 }
 
 fn forget_prompt(connection: &Connection, id: i64) -> rusqlite::Result<bool> {

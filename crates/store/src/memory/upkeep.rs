@@ -104,7 +104,7 @@ impl Store {
 
     /// Writes the whole file anew, without gaps, without anything that was deleted, and able to shrink by itself.
     pub fn vacuum(&self) -> Result<(), StoreError> {
-        let indexes = self.indexes().map_err(cannot("vacuum the database"))?;
+        let indexes = indexes(&self.connection).map_err(cannot("vacuum the database"))?;
         let optimize: String =
             indexes.iter().map(|index| format!("INSERT INTO {index} ({index}) VALUES ('optimize');")).collect();
         self.connection
@@ -123,12 +123,11 @@ impl Store {
             .and_then(|mut statement| statement.query_map([], |row| row.get(0))?.collect())
             .map_err(&failed)?;
         problems.retain(|problem| problem != "ok");
-        for index in self.indexes().map_err(&failed)? {
+        for index in indexes(&self.connection).map_err(&failed)? {
             // The index of passages has no text to be compared with.
-            let level = if index == PASSAGES { 0 } else { 1 };
-            let sql = format!("INSERT INTO {index} ({index}, rank) VALUES ('integrity-check', {level})");
-            match self.connection.execute(&sql, []) {
-                Ok(_) => {}
+            let how = if index == PASSAGES { Check::Alone } else { Check::WithText };
+            match check(&self.connection, index, how) {
+                Ok(()) => {}
                 Err(error) if crate::is_damage(&error) => problems.push(format!("{index}: {error}")),
                 Err(error) => return Err(failed(error)),
             }
@@ -141,30 +140,65 @@ impl Store {
     /// Interrupted at any moment, it leaves what [`Store::build_index`] can complete: emptying the index and queueing the
     /// records for it is one transaction, and each step of the building is another.
     pub fn rebuild_indexes(&self) -> Result<(), StoreError> {
-        let action = "rebuild the indexes";
-        self.write(action, |tx| {
-            for index in self.indexes()?.into_iter().filter(|index| *index != PASSAGES) {
-                tx.execute(&format!("INSERT INTO {index} ({index}) VALUES ('rebuild')"), [])?;
-            }
-            backlog::begin_again(tx)
-        })?;
-        while self.write(action, |tx| backlog::build(tx, REBUILT_AT_ONCE))? {}
+        self.empty_indexes()?;
+        while self.write("rebuild the indexes", |tx| backlog::build(tx, REBUILT_AT_ONCE))? {}
         Ok(())
     }
 
-    /// Returns the full-text indexes that there are.
-    fn indexes(&self) -> rusqlite::Result<Vec<&'static str>> {
-        let all = SHELVES.iter().flat_map(|shelf| std::iter::once(shelf.words).chain(shelf.trigrams)).chain([PASSAGES]);
-        let sql = "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?1";
-        let mut known = self.connection.prepare(sql)?;
-        let mut there = Vec::new();
-        for index in all {
-            if known.exists([index])? {
-                there.push(index);
-            }
-        }
-        Ok(there)
+    /// Rebuilds the damaged indexes of parts of words, and empties the index of passages, for [`Store::build_index`] to build
+    /// it again.
+    pub fn empty_indexes(&self) -> Result<(), StoreError> {
+        self.write("empty the indexes", |tx| {
+            rebuild_damaged(tx, Check::WithText)?;
+            backlog::begin_again(tx)
+        })
     }
+}
+
+/// How a full-text index is checked.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Check {
+    /// For itself.
+    Alone,
+    /// Against the text that it was made of, too, which takes as long as building it.
+    WithText,
+}
+
+/// Rebuilds every full-text index that is damaged, except that of passages.
+pub(crate) fn rebuild_damaged(connection: &Connection, how: Check) -> rusqlite::Result<()> {
+    for index in indexes(connection)?.into_iter().filter(|index| *index != PASSAGES) {
+        match check(connection, index, how) {
+            Err(error) if crate::is_damage(&error) => {
+                connection.execute(&format!("INSERT INTO {index} ({index}) VALUES ('rebuild')"), [])?;
+            }
+            checked => checked?,
+        }
+    }
+    Ok(())
+}
+
+/// Checks a full-text index; an error where it is damaged.
+fn check(connection: &Connection, index: &str, how: Check) -> rusqlite::Result<()> {
+    let level = match how {
+        Check::Alone => 0,
+        Check::WithText => 1,
+    };
+    let sql = format!("INSERT INTO {index} ({index}, rank) VALUES ('integrity-check', {level})");
+    connection.execute(&sql, []).map(drop)
+}
+
+/// Returns the full-text indexes that there are.
+fn indexes(connection: &Connection) -> rusqlite::Result<Vec<&'static str>> {
+    let all = SHELVES.iter().flat_map(|shelf| std::iter::once(shelf.words).chain(shelf.trigrams)).chain([PASSAGES]);
+    let sql = "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?1";
+    let mut known = connection.prepare(sql)?;
+    let mut there = Vec::new();
+    for index in all {
+        if known.exists([index])? {
+            there.push(index);
+        }
+    }
+    Ok(there)
 }
 
 /// Gives free pages back to the file system, at most `most`.

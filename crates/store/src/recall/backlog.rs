@@ -6,7 +6,9 @@
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior};
 
 use super::index::{add, table};
+use super::index_state::{self, IndexState};
 use super::replies::link_session;
+use crate::memory::upkeep::{Check, rebuild_damaged};
 use crate::{Store, StoreError, What, cannot};
 
 /// The sessions whose replies are not in the index yet.
@@ -76,8 +78,11 @@ pub(crate) fn has(connection: &Connection, what: What, id: i64) -> rusqlite::Res
     Ok(id <= todo(connection, table(what))?)
 }
 
-/// Returns whether the index has everything.
+/// Returns whether the index has everything, in terms of this version.
 pub(crate) fn is_empty(connection: &Connection) -> rusqlite::Result<bool> {
+    if !index_state::is_current(connection)? {
+        return Ok(false);
+    }
     let sql = "SELECT max(todo) FROM passage_backlog";
     Ok(connection.prepare_cached(sql)?.query_row([], |row| row.get::<_, Option<i64>>(0))?.unwrap_or_default() == 0)
 }
@@ -112,10 +117,19 @@ pub(crate) fn begin_again(connection: &Connection) -> rusqlite::Result<()> {
         );
         connection.execute(&sql, [source])?;
     }
-    Ok(())
+    index_state::set_current(connection)
 }
 
+/// Returns how far the index is built: not at all, where it is to be built again.
 pub(crate) fn progress(connection: &Connection) -> rusqlite::Result<IndexProgress> {
+    if !index_state::is_current(connection)? {
+        let mut total = 0;
+        for source in What::ALL.map(table).into_iter().chain([SESSIONS]) {
+            let sql = format!("SELECT coalesce(max(id), 0) FROM {source}");
+            total += connection.query_row(&sql, [], |row| row.get::<_, i64>(0))?.unsigned_abs();
+        }
+        return Ok(IndexProgress { done: 0, total: total.max(1) });
+    }
     let sql = "SELECT coalesce(sum(total - todo), 0), coalesce(sum(total), 0) FROM passage_backlog";
     connection.query_row(sql, [], |row| {
         let read = |column: usize| row.get::<_, i64>(column).map(i64::unsigned_abs);
@@ -128,8 +142,17 @@ fn todo(connection: &Connection, source: &str) -> rusqlite::Result<i64> {
     Ok(connection.prepare_cached(sql)?.query_row([source], |row| row.get(0)).optional()?.unwrap_or_default())
 }
 
-/// The newest first: they are looked for most.
+/// Brings at most `most` records into the index, the newest first, because they are searched for most; returns whether there is
+/// more to do. An index that cannot be changed row by row is emptied first.
 pub(crate) fn build(connection: &Connection, most: usize) -> rusqlite::Result<bool> {
+    match index_state::of(connection)? {
+        IndexState::Current => {}
+        IndexState::OtherTerms => return begin_again(connection).map(|()| true),
+        IndexState::Damaged => {
+            rebuild_damaged(connection, Check::Alone)?;
+            return begin_again(connection).map(|()| true);
+        }
+    }
     for what in What::ALL {
         let source = table(what);
         let last = todo(connection, source)?;

@@ -10,7 +10,7 @@ use longhaul_memory::Terms;
 use rusqlite::{Connection, OptionalExtension, Row};
 
 use super::key::Key;
-use super::{backlog, replies};
+use super::{backlog, index_state, replies};
 use crate::What;
 
 /// Thirty days, as the index counts time.
@@ -158,12 +158,20 @@ pub(crate) fn change(connection: &Connection, row: i64, before: &str, after: &st
     Ok(())
 }
 
+/// Adds terms to a row; does nothing while the index waits to be built again.
 pub(crate) fn insert(connection: &Connection, row: i64, terms: &str) -> rusqlite::Result<()> {
+    if !index_state::is_current(connection)? {
+        return Ok(());
+    }
     let sql = "INSERT INTO passage_terms (rowid, terms) VALUES (?1, ?2)";
     connection.prepare_cached(sql)?.execute((row, terms)).map(drop)
 }
 
+/// Removes terms from a row; does nothing while the index waits to be built again. Whoever forgets something empties it first.
 pub(crate) fn delete(connection: &Connection, row: i64, terms: &str) -> rusqlite::Result<()> {
+    if !index_state::is_current(connection)? {
+        return Ok(());
+    }
     let sql = "INSERT INTO passage_terms (passage_terms, rowid, terms) VALUES ('delete', ?1, ?2)";
     connection.prepare_cached(sql)?.execute((row, terms)).map(drop)
 }

@@ -2,6 +2,7 @@
 
 use rusqlite::Connection;
 
+use super::index_state;
 use crate::{Store, StoreError, cannot};
 
 /// With fewer segments than this, merging them is not worth writing the index again.
@@ -20,6 +21,10 @@ impl Store {
 }
 
 fn merge(connection: &Connection) -> rusqlite::Result<()> {
+    // One that is to be built again is damaged, or is about to be emptied.
+    if !index_state::is_current(connection)? {
+        return Ok(());
+    }
     let segments: i64 =
         connection.query_row("SELECT count(DISTINCT segid) FROM passage_terms_idx", [], |row| row.get(0))?;
     if segments < FEW {
