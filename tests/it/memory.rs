@@ -2,6 +2,7 @@
 
 mod damage;
 mod false_alarms;
+mod late_reply;
 mod long_prompts;
 mod page;
 pub(crate) mod private;

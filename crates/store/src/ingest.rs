@@ -11,7 +11,7 @@ use rusqlite::{Connection, OptionalExtension};
 use self::links::{mark_replaced, store_links};
 use self::turn_rows::store_turn;
 use crate::row_ids::Time;
-use crate::{Sanitizer, Session, Store, StoreError, pending_replies};
+use crate::{Sanitizer, Session, Store, StoreError, forgotten_prompts, pending_replies};
 
 impl Store {
     /// Stores the turns of a read, and where the next read begins; returns whether it did.
@@ -58,7 +58,9 @@ fn store_batch(
         before = Some(&turn.id);
         if is_hidden {
             hide(connection, id, turn)?;
-        } else if !is_forgotten(turn) {
+        } else if !is_forgotten(turn)
+            && !forgotten_prompts::has_asked_for(connection, id, turn.at.unwrap_or(now).0 as i64)?
+        {
             store_turn(connection, &owner, id, turn, sanitizer, now)?;
         }
     }

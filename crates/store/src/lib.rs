@@ -7,6 +7,7 @@ mod bridges;
 mod context;
 mod continuations;
 mod foreign;
+mod forgotten_prompts;
 mod health;
 mod ingest;
 mod lock_queue;

@@ -5,7 +5,7 @@ use rusqlite::Connection;
 
 use crate::model::lines;
 use crate::recall::replies;
-use crate::{Store, StoreError, cannot, limit};
+use crate::{Store, StoreError, cannot, forgotten_prompts, limit};
 
 /// How many turns may lie between a prompt and the reply to it, such as commands that only the client saw.
 const MAX_BETWEEN: usize = 8;
@@ -14,7 +14,8 @@ impl Store {
     /// Keeps a session's last reply as the hook told it, until the transcript has it.
     ///
     /// Where no turn is there that `prompt` began, because the transcript lags or cannot be read, the two make a turn of
-    /// their own, named by `turn`; [`Store::ingest`] takes it away when the real one comes.
+    /// their own, named by `turn`; [`Store::ingest`] takes it away when the real one comes. A reply to a prompt that was
+    /// forgotten is not kept.
     pub fn keep_reply(
         &self,
         session: &str,
@@ -119,6 +120,9 @@ fn keep(
     reply: &str,
     at: i64,
 ) -> rusqlite::Result<()> {
+    if forgotten_prompts::has_asked_for(connection, session, at)? {
+        return Ok(());
+    }
     let number = match place(&newest(connection, session)?, prompt, reply) {
         Place::There => return Ok(()),
         Place::Turn(number) => number,

@@ -9,14 +9,15 @@ use super::{RecordId, What};
 use crate::model::lines;
 use crate::recall::{backlog, index, index_state, replies};
 use crate::row_ids::{ProjectRow, SessionRow, Time};
-use crate::{Store, StoreError, cannot};
+use crate::{Store, StoreError, cannot, forgotten_prompts};
 
 impl Store {
     /// Deletes one record and every other trace of its text; returns whether there was one.
     ///
     /// An observation's raw text and its turn's line are deleted too; the call is never stored again, whether it comes from
-    /// the spool or from the transcript. Of a prompt, what the handoff has stored is deleted too. With both go the summaries
-    /// that a rule or a model has made since, and the lines of the prompt's turns: they may quote it.
+    /// the spool or from the transcript. Of a prompt, what the handoff has stored is deleted too, and what its
+    /// turn still brings is not stored. With both go the summaries that a rule or a model has made since, and the lines of the
+    /// prompt's turns: they may quote it.
     pub fn forget(&self, id: RecordId) -> Result<bool, StoreError> {
         self.forgetting(|connection| match id.what {
             What::Prompt => forget_prompt(connection, id.id),
@@ -100,15 +101,15 @@ fn empty_index_that_waits(connection: &Connection) -> rusqlite::Result<()> {
 }
 
 fn forget_prompt(connection: &Connection, id: i64) -> rusqlite::Result<bool> {
-    let found: Option<(SessionRow, String, i64, String)> = connection
+    let found: Option<(SessionRow, String, i64, String, Time)> = connection
         .query_row(
-            "SELECT s.id, s.session_id, u.prompt_number, u.prompt FROM user_prompts u
+            "SELECT s.id, s.session_id, u.prompt_number, u.prompt, u.created_at FROM user_prompts u
              JOIN sessions s ON s.id = u.session_id WHERE u.id = ?1",
             [id],
-            |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)),
+            |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?)),
         )
         .optional()?;
-    let Some((session_row, session, number, prompt)) = found else { return Ok(false) };
+    let Some((session_row, session, number, prompt, at)) = found else { return Ok(false) };
     // The replies are part of the record, and are deleted with it. Those that are in no index yet would be linked to the
     // prompt before.
     replies::link_session(connection, &session)?;
@@ -122,6 +123,7 @@ fn forget_prompt(connection: &Connection, id: i64) -> rusqlite::Result<bool> {
     }
     drop_summaries(connection, session_row, number)?;
     connection.execute("DELETE FROM user_prompts WHERE id = ?1", [id])?;
+    forgotten_prompts::add(connection, session_row, at)?;
     connection.execute(
         &format!(
             "UPDATE sessions SET first_user_prompt = iif({}, NULL, first_user_prompt),

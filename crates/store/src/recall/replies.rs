@@ -4,13 +4,13 @@ use rusqlite::{Connection, OptionalExtension};
 
 use super::index::{change, delete, insert, scope, terms};
 use super::key::{Key, LAST_PART};
-use crate::What;
+use crate::{What, forgotten_prompts};
 
 /// How far apart the clocks of a turn and of its prompt may be.
 const SAME_PROMPT_MS: i64 = 120_000;
 
 /// How much later a prompt may be stored than the turn that it began, where the texts differ.
-const LAG_MS: i64 = 2_000;
+pub(crate) const LAG_MS: i64 = 2_000;
 
 /// A turn whose replies are in the index.
 struct Link {
@@ -148,7 +148,7 @@ fn link_of(connection: &Connection, origin: &str, turn: i64) -> rusqlite::Result
         .optional()
 }
 
-/// Returns the prompt that began a turn: the one with the same text, else the last before it.
+/// Returns the prompt that began a turn: the one with the same text, else the last before it; `None` where that was forgotten.
 fn prompt_of(connection: &Connection, origin: &str, turn: i64) -> rusqlite::Result<Option<i64>> {
     let sql = "SELECT s.id, t.created_at, coalesce(b.text, '') FROM turns t JOIN sessions s ON s.session_id = ?1
                LEFT JOIN bodies b ON b.session_id = t.session_id AND b.origin_session_id = t.origin_session_id
@@ -159,6 +159,9 @@ fn prompt_of(connection: &Connection, origin: &str, turn: i64) -> rusqlite::Resu
         .query_row((origin, turn), |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
         .optional()?;
     let Some((session, at, asked)) = found else { return Ok(None) };
+    if forgotten_prompts::has_asked_for(connection, origin, at)? {
+        return Ok(None);
+    }
     let sql = "SELECT id FROM user_prompts WHERE session_id = ?1 AND created_at BETWEEN ?2 - ?4 AND ?2 + ?4
                AND trim(prompt) = trim(?3) ORDER BY abs(created_at - ?2) LIMIT 1";
     let same: Option<i64> =

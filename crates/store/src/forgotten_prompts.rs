@@ -1,0 +1,26 @@
+//! Prompts that were forgotten. Their turn may still run: what comes of it later is not kept, and belongs to no other prompt.
+
+use rusqlite::{Connection, OptionalExtension};
+
+use crate::recall::replies::LAG_MS;
+use crate::row_ids::{SessionRow, Time};
+
+/// Records that the prompt which a session was asked at `at` was forgotten.
+pub(crate) fn add(connection: &Connection, session: SessionRow, at: Time) -> rusqlite::Result<()> {
+    let sql = "INSERT INTO forgotten_prompts (session_id, created_at) VALUES (?1, ?2) ON CONFLICT DO NOTHING";
+    connection.execute(sql, (session, at)).map(drop)
+}
+
+/// Returns whether what a session said or did at `at` was for a forgotten prompt: of all prompts up to then, none that is
+/// remembered is nearer in time.
+pub(crate) fn has_asked_for(connection: &Connection, session: &str, at: i64) -> rusqlite::Result<bool> {
+    let sql = "SELECT f.session_id, min(abs(f.created_at - ?2)) FROM forgotten_prompts f
+               JOIN sessions s ON s.id = f.session_id WHERE s.session_id = ?1 AND f.created_at <= ?2 + ?3";
+    let nearest: (Option<SessionRow>, Option<i64>) =
+        connection.prepare_cached(sql)?.query_row((session, at, LAG_MS), |row| Ok((row.get(0)?, row.get(1)?)))?;
+    let (Some(row), Some(distance)) = nearest else { return Ok(false) };
+    let sql =
+        "SELECT 1 FROM user_prompts WHERE session_id = ?1 AND created_at <= ?2 + ?3 AND abs(created_at - ?2) <= ?4";
+    let remembered = connection.prepare_cached(sql)?.query_row((row, at, LAG_MS, distance), |_| Ok(())).optional()?;
+    Ok(remembered.is_none())
+}
