@@ -25,22 +25,27 @@ const TOKENS: [(&str, [i8; 4]); 6] = [
 
 /// Writes the model as a file of the sandbox; returns its path.
 fn model_file(sandbox: &Sandbox) -> String {
-    let text: String = TOKENS.iter().map(|(token, _)| *token).collect();
+    write_model(sandbox, "test", &TOKENS)
+}
+
+/// Writes a model of some tokens, in alphabetical order, as a file of the sandbox; returns its path.
+pub(crate) fn write_model<const DIMS: usize>(sandbox: &Sandbox, id: &str, tokens: &[(&str, [i8; DIMS])]) -> String {
+    let text: String = tokens.iter().map(|(token, _)| *token).collect();
     let mut bytes = b"LHVEC\0\0\x01".to_vec();
-    for number in [4, TOKENS.len(), 4, text.len()] {
+    for number in [DIMS, tokens.len(), id.len(), text.len()] {
         bytes.extend((number as u32).to_le_bytes());
     }
-    bytes.extend(b"test");
+    bytes.extend(id.as_bytes());
     let mut offset = 0_u32;
     bytes.extend(offset.to_le_bytes());
-    for (token, _) in TOKENS {
+    for (token, _) in tokens {
         offset += token.len() as u32;
         bytes.extend(offset.to_le_bytes());
     }
     bytes.extend(text.as_bytes());
-    bytes.extend(TOKENS.iter().flat_map(|_| 1.0_f32.to_le_bytes()));
-    bytes.extend(TOKENS.iter().flat_map(|(_, row)| row.map(|value| value as u8)));
-    let path = sandbox.path("model.lhvec");
+    bytes.extend(tokens.iter().flat_map(|_| 1.0_f32.to_le_bytes()));
+    bytes.extend(tokens.iter().flat_map(|(_, row)| row.map(|value| value as u8)));
+    let path = sandbox.path(&format!("{id}.lhvec"));
     fs::write(&path, bytes).unwrap();
     path.to_str().unwrap().to_owned()
 }

@@ -6,6 +6,7 @@ mod index_moves;
 mod index_terms;
 mod marked_words;
 mod quality;
+mod upkeep_attacked;
 
 use std::fs;
 use std::path::PathBuf;

@@ -16,7 +16,7 @@ use crate::sandbox::{Outcome, Sandbox, payload};
 use crate::small_disk::Small;
 
 /// How many prompts the old memory has.
-const PROMPTS: i64 = 900;
+pub(super) const PROMPTS: i64 = 900;
 
 /// The schema of the version before the index.
 const OLD_SCHEMA: [&str; 11] = [
@@ -34,7 +34,7 @@ const OLD_SCHEMA: [&str; 11] = [
 ];
 
 /// Writes a memory as the version before had it: a session whose replies no index has.
-fn old_memory(sandbox: &Sandbox) {
+pub(super) fn old_memory(sandbox: &Sandbox) {
     std::fs::create_dir_all(sandbox.data_dir()).unwrap();
     let database = open(&sandbox.data_dir().join("longhaul.db"));
     database.pragma_update(None, "auto_vacuum", "incremental").unwrap();
@@ -178,7 +178,7 @@ fn a_full_disk_delays_the_building_and_loses_nothing() {
 }
 
 /// Returns the bytes of the files in a folder.
-fn fs_used(folder: &Path) -> u64 {
+pub(super) fn fs_used(folder: &Path) -> u64 {
     let entries = std::fs::read_dir(folder).unwrap().flatten();
     entries.filter_map(|entry| entry.metadata().ok()).filter(|file| file.is_file()).map(|file| file.len()).sum()
 }

@@ -1,0 +1,205 @@
+//! Upkeep while hooks write, on a full disk, and killed at any moment: nothing is lost, nothing is half written.
+
+use std::collections::HashSet;
+use std::process::Stdio;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use rusqlite::Connection;
+use serde_json::json;
+
+use super::index_moves::{PROMPTS, fs_used, old_memory};
+use super::{memory, sandbox};
+use crate::dice::Dice;
+use crate::memory_meaning::write_model;
+use crate::poll::DEADLINE;
+use crate::sandbox::{Sandbox, payload};
+use crate::small_disk::Small;
+
+/// Dimensions of the model: vectors must be worth some pages, and stay below their share of the file.
+const DIMS: usize = 16;
+
+/// How many vectors stand in a block, and the bytes of a key, as the schema has them.
+const SLOTS: usize = 128;
+const KEY: usize = 16;
+
+/// How many sessions write at once, and how many turns each has: two hundred hooks.
+const SESSIONS: i64 = 10;
+const TURNS: i64 = 10;
+
+/// Sets a model that knows a word of every prompt.
+fn use_model(sandbox: &Sandbox, id: &str) {
+    let rows: Vec<(&str, [i8; DIMS])> = ["importer", "question", "stall", "yes"]
+        .into_iter()
+        .enumerate()
+        .map(|(place, token)| (token, std::array::from_fn(|dim| if dim % 4 == place { 100 } else { 1 })))
+        .collect();
+    let file = write_model(sandbox, id, &rows);
+    sandbox.write_config(&json!({ "memory": { "embeddings": { "file": file } } }).to_string());
+}
+
+fn database(sandbox: &Sandbox) -> Connection {
+    let database = Connection::open(sandbox.data_dir().join("longhaul.db")).unwrap();
+    database.busy_timeout(DEADLINE).unwrap();
+    database
+}
+
+fn number(sandbox: &Sandbox, sql: &str) -> i64 {
+    database(sandbox).query_row(sql, [], |row| row.get(0)).unwrap()
+}
+
+/// Checks that every vector stands where the table says, and no two in one place; returns how many prompts have one.
+#[track_caller]
+fn check_vectors(sandbox: &Sandbox) -> i64 {
+    let database = database(sandbox);
+    let mut slots = database.prepare("SELECT model_id, slot, what, record_id FROM vector_slots").unwrap();
+    let mut keys = database.prepare("SELECT keys FROM vector_blocks WHERE model_id = ?1 AND block = ?2").unwrap();
+    let rows = slots
+        .query_map([], |row| {
+            Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?, row.get::<_, u8>(2)?, row.get::<_, i64>(3)?))
+        })
+        .unwrap();
+    let mut places = HashSet::new();
+    for row in rows {
+        let (model, slot, what, record) = row.unwrap();
+        assert!(places.insert((model, slot)), "two vectors in slot {slot}");
+        let block: rusqlite::Result<Vec<u8>> = keys.query_row((model, slot / SLOTS as i64), |row| row.get(0));
+        // A model that is being deleted has lost its blocks first.
+        let Ok(block) = block else { continue };
+        let key = &block[slot as usize % SLOTS * KEY..][..KEY];
+        assert_eq!((key[0], i64::from_le_bytes(*key[8..].first_chunk().unwrap())), (what, record), "slot {slot}");
+    }
+    let check: String = database.query_row("PRAGMA quick_check", [], |row| row.get(0)).unwrap();
+    assert_eq!(check, "ok");
+    number(sandbox, "SELECT count(DISTINCT record_id) FROM vector_slots WHERE what = 0")
+}
+
+/// Checks that the index has every prompt and every reply once.
+#[track_caller]
+fn check_index(sandbox: &Sandbox, prompts: i64) {
+    assert_eq!(number(sandbox, "SELECT count(*) FROM user_prompts"), prompts);
+    assert_eq!(number(sandbox, "SELECT count(*) FROM replies"), prompts);
+    let rows = "SELECT count(*) FROM passage_terms WHERE passage_terms MATCH '\"=wp\"'";
+    assert_eq!(number(sandbox, rows), 2 * prompts);
+    database(sandbox).execute("INSERT INTO passage_terms (passage_terms) VALUES ('integrity-check')", []).unwrap();
+    assert_eq!(memory(sandbox, &["stats", "--json"]).json()["search_index"]["complete"], true);
+}
+
+#[test]
+fn two_hundred_hooks_and_upkeep_lose_nothing_of_each_other() {
+    let sandbox = sandbox();
+    old_memory(&sandbox);
+    use_model(&sandbox, "one");
+    let are_done = AtomicBool::new(false);
+    thread::scope(|scope| {
+        let upkeep = scope.spawn(|| {
+            while !are_done.load(Ordering::Relaxed) {
+                assert_eq!(memory(&sandbox, &["upkeep"]).status, Some(0));
+            }
+        });
+        let writers: Vec<_> = (0..SESSIONS)
+            .map(|session| {
+                scope.spawn({
+                    let sandbox = &sandbox;
+                    move || write(sandbox, session)
+                })
+            })
+            .collect();
+        writers.into_iter().for_each(|writer| writer.join().unwrap());
+        are_done.store(true, Ordering::Relaxed);
+        upkeep.join().unwrap();
+    });
+    assert_eq!(memory(&sandbox, &["upkeep"]).status, Some(0));
+    check_index(&sandbox, PROMPTS + SESSIONS * TURNS);
+    assert_eq!(check_vectors(&sandbox), PROMPTS + SESSIONS * TURNS);
+    assert_eq!(sandbox.error_log(), "");
+}
+
+/// Fires the hooks of a session's turns.
+fn write(sandbox: &Sandbox, session: i64) {
+    for turn in 0..TURNS {
+        for (executable, event, changes) in [
+            (
+                "longhaul-user-prompt-submit",
+                "UserPromptSubmit",
+                json!({ "prompt": format!("question {session} {turn}") }),
+            ),
+            ("longhaul-stop", "Stop", json!({ "last_assistant_message": format!("Yes, in {session} {turn}.") })),
+        ] {
+            let mut all = json!({ "session_id": format!("new-{session}"), "cwd": sandbox.project(),
+                                  "prompt_id": format!("{session}-{turn}"), "transcript_path": "/nowhere.jsonl" });
+            all.as_object_mut().unwrap().extend(changes.as_object().unwrap().clone());
+            let outcome = sandbox.hook(executable, payload(event, all));
+            assert_eq!((outcome.status, outcome.json()["continue"].as_bool()), (Some(0), Some(true)), "{outcome:?}");
+        }
+    }
+}
+
+#[test]
+fn a_full_disk_delays_the_vectors_and_loses_nothing() {
+    let sandbox = sandbox();
+    let data = sandbox.data_dir();
+    let Some(small) = Small::mount(&sandbox, &data, "64m") else { return };
+    old_memory(&sandbox);
+    assert_eq!(memory(&sandbox, &["upkeep"]).status, Some(0));
+    use_model(&sandbox, "one");
+    let used = fs_used(&data);
+    let mut seen = vec![0];
+    for room in [0, 16, 32, 64, 96] {
+        small.remount(&sandbox, &format!("size={}k", used / 1024 + 64 + room));
+        assert_eq!(memory(&sandbox, &["upkeep"]).status, Some(0));
+        let now = check_vectors(&sandbox);
+        assert!(seen.iter().all(|before| now >= *before), "{seen:?} prompts had vectors, and now {now}");
+        seen.push(now);
+    }
+    assert!(seen[1] < PROMPTS, "the disk was never full: {seen:?}");
+    small.remount(&sandbox, "size=64m");
+    assert_eq!(memory(&sandbox, &["upkeep"]).status, Some(0));
+    assert_eq!(check_vectors(&sandbox), PROMPTS);
+    check_index(&sandbox, PROMPTS);
+}
+
+/// Runs upkeep and kills it, again and again, until it has come to its end or often enough.
+fn run_and_kill(sandbox: &Sandbox, dice: &mut Dice) {
+    for _ in 0..25 {
+        let mut child = sandbox
+            .executable("longhaul")
+            .args(["memory", "upkeep"])
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        // The moment is what is tried here, so it is left to chance and not waited for.
+        thread::sleep(Duration::from_micros(dice.roll(120_000)));
+        child.kill().unwrap();
+        let has_ended = child.wait().unwrap().success();
+        check_vectors(sandbox);
+        if has_ended {
+            return;
+        }
+    }
+}
+
+#[test]
+fn upkeep_killed_at_any_moment_leaves_no_half_written_vector() {
+    let sandbox = sandbox();
+    old_memory(&sandbox);
+    let mut dice = Dice(23);
+    // The schema is brought up to date first.
+    assert_eq!(memory(&sandbox, &["stats"]).status, Some(0));
+    use_model(&sandbox, "one");
+    run_and_kill(&sandbox, &mut dice);
+    assert_eq!(memory(&sandbox, &["upkeep"]).status, Some(0));
+    assert_eq!(check_vectors(&sandbox), PROMPTS);
+    // Another model takes its place.
+    use_model(&sandbox, "two");
+    run_and_kill(&sandbox, &mut dice);
+    assert_eq!(memory(&sandbox, &["upkeep"]).status, Some(0));
+    assert_eq!(check_vectors(&sandbox), PROMPTS);
+    let models =
+        database(&sandbox).query_row("SELECT group_concat(name) FROM vector_models", [], |row| row.get::<_, String>(0));
+    assert_eq!(models.unwrap(), "two");
+    assert_eq!(number(&sandbox, "SELECT count(*) FROM vector_slots WHERE what = 0"), PROMPTS);
+    check_index(&sandbox, PROMPTS);
+}
