@@ -11,7 +11,7 @@ use self::cues::{
     REPORT_VERBS, SUBJECTS, TALK_START, TEST_RESULT,
 };
 use self::sentences::sentences;
-use crate::observe::is_decision;
+use crate::observe::{decisions, is_decision};
 use crate::text::one_line;
 
 /// How much of all replies is read, and of one, in bytes. It bounds the cost of every summary.
@@ -25,6 +25,9 @@ const SENTENCE_CHARS: usize = 240;
 const CONCLUSIONS: usize = 6;
 const FINDINGS_OF_REPLY: usize = 2;
 
+/// How many sentences of one reply are shown with its request.
+const SENTENCES_OF_REPLY: usize = 2;
+
 /// How many reports of what was done are kept.
 const REPORTS: usize = 2;
 
@@ -35,7 +38,7 @@ const WIDE_FINDING_CHARS: usize = 8;
 
 /// What a sentence does. The order is the order in which conclusions are listed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Statement {
+pub(crate) enum Statement {
     /// It says what was decided.
     Decision,
     /// It says why something is so.
@@ -58,6 +61,26 @@ pub(crate) struct Conclusions {
     pub(crate) learned: Vec<String>,
     /// What the newest reply that says so reports as done.
     pub(crate) reported: Vec<String>,
+    /// What each reply says by itself. Replies that say nothing, or were not read, are missing.
+    by_reply: Vec<ReplyConclusion>,
+}
+
+/// What one reply says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct ReplyConclusion {
+    /// The place of the reply among all.
+    place: usize,
+    /// What its most telling sentence does.
+    pub(crate) best: Statement,
+    /// Its most telling sentences.
+    pub(crate) sentences: Vec<String>,
+}
+
+impl Conclusions {
+    /// Returns what the reply at a place says.
+    pub(crate) fn of_reply(&self, place: usize) -> Option<&ReplyConclusion> {
+        self.by_reply.iter().find(|reply| reply.place == place)
+    }
 }
 
 struct Found {
@@ -79,14 +102,15 @@ impl Found {
 
 /// Returns what `replies`, oldest first, conclude and report.
 pub(crate) fn conclusions<'a>(replies: impl Iterator<Item = &'a str>) -> Conclusions {
-    let replies: Vec<&str> = replies.filter(|reply| !reply.trim().is_empty()).collect();
+    let replies: Vec<(usize, &str)> = replies.enumerate().filter(|(_, reply)| !reply.trim().is_empty()).collect();
     let Some(last) = replies.len().checked_sub(1) else { return Conclusions::default() };
     let mut found: Vec<Found> = Vec::new();
+    let mut by_reply = Vec::new();
     let mut left = READ_BYTES;
     // The newest, the first, then the others from the newest on, as far as there is time.
     let ends = if last > 0 { vec![last, 0] } else { vec![0] };
     for index in ends.into_iter().chain((1..last).rev()) {
-        let (reply, age, is_first) = (replies[index], last - index, index == 0);
+        let ((place, reply), age, is_first) = (replies[index], last - index, index == 0);
         let read = &reply[..reply.floor_char_boundary(left.min(REPLY_BYTES))];
         left -= read.len();
         let mut said = sentences(read);
@@ -94,7 +118,7 @@ pub(crate) fn conclusions<'a>(replies: impl Iterator<Item = &'a str>) -> Conclus
             // The last one is cut.
             said.pop();
         }
-        let mut findings = 0;
+        let (mut findings, begun) = (0, found.len());
         // What is labelled as a decision is found by its label.
         for sentence in said.into_iter().filter(|sentence| !is_decision(sentence)) {
             let statement = statement(&sentence);
@@ -104,6 +128,7 @@ pub(crate) fn conclusions<'a>(replies: impl Iterator<Item = &'a str>) -> Conclus
                 found.push(Found { statement, age, is_first, text: one_line(&sentence, SENTENCE_CHARS) });
             }
         }
+        by_reply.extend(reply_conclusion(place, read, &found[begun..]));
         if left == 0 {
             break;
         }
@@ -125,7 +150,40 @@ pub(crate) fn conclusions<'a>(replies: impl Iterator<Item = &'a str>) -> Conclus
     let newest = found.iter().filter(|one| one.statement == Statement::Report).map(|one| one.age).min();
     let reports = found.iter().filter(|one| one.statement == Statement::Report && Some(one.age) == newest);
     let reported = reports.filter(|one| is_telling(&one.text)).take(REPORTS).map(|one| one.text.clone()).collect();
-    Conclusions { learned, reported }
+    Conclusions { learned, reported, by_reply }
+}
+
+/// Returns the most telling sentences of one reply: labelled decisions, then other conclusions, else what was done, else a
+/// remark.
+fn reply_conclusion(place: usize, reply: &str, found: &[Found]) -> Option<ReplyConclusion> {
+    let mut conclusions: Vec<&Found> = found.iter().filter(|one| one.statement <= Statement::Finding).collect();
+    conclusions.sort_by_key(|one| one.statement);
+    let labelled: Vec<String> = decisions(reply).iter().map(|one| labelled_sentence(&one.narrative)).collect();
+    let mut best =
+        if labelled.is_empty() { conclusions.first().map(|one| one.statement) } else { Some(Statement::Decision) };
+    let mut sentences = labelled;
+    sentences.extend(conclusions.iter().map(|one| one.text.clone()));
+    if sentences.is_empty() {
+        // A report such as `Pushed.` says nothing.
+        let is_report = |one: &&Found| one.statement == Statement::Report && is_telling(&one.text);
+        let is_remark = |one: &&Found| one.statement == Statement::Remark;
+        let said = if found.iter().any(|one| is_report(&one)) {
+            found.iter().filter(is_report).collect::<Vec<_>>()
+        } else {
+            found.iter().filter(is_remark).collect()
+        };
+        best = said.first().map(|one| one.statement);
+        sentences.extend(said.iter().map(|one| one.text.clone()));
+    }
+    sentences.truncate(SENTENCES_OF_REPLY);
+    best.map(|best| ReplyConclusion { place, best, sentences })
+}
+
+/// Returns the first sentence of a labelled decision, with its label.
+fn labelled_sentence(decision: &str) -> String {
+    let sentence = first_sentence(decision);
+    let end = if sentence.ends_with(['.', '!', '?', '…', '。']) { "" } else { "." };
+    format!("Decided: {sentence}{end}")
 }
 
 /// Returns a text without the sentences that report edits or announce something.

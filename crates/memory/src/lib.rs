@@ -9,6 +9,7 @@
 mod call;
 mod cap;
 mod conclusions;
+mod exchanges;
 mod json;
 mod json_fields;
 mod key_block;
@@ -28,6 +29,7 @@ mod text;
 
 pub use crate::call::{Call, RawCall, Secrets, fold_key};
 pub use crate::cap::{INPUT_CHARS, RESPONSE_CHARS, SAID_CHARS, cap};
+pub use crate::exchanges::Exchange;
 pub use crate::observation::{Kind, MadeBy, Observation, Summary};
 pub use crate::observe::{NARRATIVE_CHARS, TITLE_CHARS, command_key, fix_of, observe};
 pub use crate::page::{Page, PageInput, PageRecord, PageSession, page};

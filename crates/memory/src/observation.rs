@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::exchanges::Exchange;
+
 /// What an observation is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Kind {
@@ -124,4 +126,6 @@ pub struct Summary {
     pub completed: String,
     /// What is left to do.
     pub next_steps: String,
+    /// Requests with their outcomes, the most important first; empty unless a rule made the summary.
+    pub exchanges: Vec<Exchange>,
 }

@@ -1,6 +1,6 @@
 //! What a new session is shown of this project's past, within a number of characters.
 //!
-//! One line per session, newest first: what was asked and what came of it. Then what is left to do, which checks failed
+//! One line per session, newest first: requests, each with what came of it, decisions first. Then what is left to do, which checks failed
 //! when they were last run, and decisions and notes. It states facts.
 
 mod failing;
@@ -15,7 +15,7 @@ use longhaul_core::record::{CLOSE, OPEN, defuse};
 
 use self::failing::failing;
 use self::left_to_do::left_to_do;
-use self::session_line::session_line;
+use self::session_line::{SessionLine, session_line};
 use crate::cap::grouped;
 use crate::observation::{Kind, MadeBy, Summary};
 use crate::observe::TITLE_CHARS;
@@ -61,6 +61,8 @@ pub struct PageSession {
     pub summary: Summary,
     /// Who put that into words.
     pub made_by: MadeBy,
+    /// Whether a rule of an earlier version made the summary, which paired no request with its outcome.
+    pub is_unpaired: bool,
 }
 
 /// A record, as it is shown in a line.
@@ -158,6 +160,7 @@ fn sections(input: &PageInput<'_>, room: usize) -> [Section; 4] {
     for session in input.sessions {
         sessions.extend(session_line(session, input, longest(sessions.is_empty())));
     }
+    let sessions = worth_showing(sessions);
     let failed = failing(input.records).into_iter().take(FAILING_LINES).map(|record| {
         let what = record.title.strip_prefix("Failed: ").unwrap_or(&record.title);
         record_line(record, "", what, input)
@@ -171,6 +174,16 @@ fn sections(input: &PageInput<'_>, room: usize) -> [Section; 4] {
         Section { heading: "\nFailed when last run:\n", lines: failed.collect() },
         Section { heading: "\nDecisions and notes:\n", lines: kept.collect() },
     ]
+}
+
+/// Returns the lines of sessions that came to something. The newest session is shown in any case: it may have been interrupted.
+/// Where none came to anything, all are shown.
+fn worth_showing(mut lines: Vec<SessionLine>) -> Vec<String> {
+    if lines.iter().any(|line| line.has_result) {
+        let mut is_newest = true;
+        lines.retain(|line| std::mem::take(&mut is_newest) || line.has_result);
+    }
+    lines.into_iter().map(|line| line.text).collect()
 }
 
 fn record_line(record: &PageRecord, mark: &str, text: &str, input: &PageInput<'_>) -> String {

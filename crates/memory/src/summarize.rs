@@ -1,6 +1,7 @@
-//! A session in five short parts, made by rules.
+//! A session in five short parts, and its requests with their outcomes, made by rules.
 
 use crate::conclusions::{Conclusions, conclusions, first_sentence, joined};
+use crate::exchanges::exchanges;
 use crate::observation::{Kind, Observation, Summary};
 use crate::observe::{decisions, normalized};
 use crate::reply_sentences::left_to_do;
@@ -45,6 +46,7 @@ pub fn summarize(turns: &[TurnText<'_>], observations: &[Observation]) -> Summar
         learned: learned(turns, &concluded, observations),
         completed: completed(&concluded, observations),
         next_steps: next_steps(reply, observations),
+        exchanges: exchanges(turns, &concluded),
     }
 }
 

@@ -26,6 +26,7 @@ pub(crate) const STEPS: &[&str] = &[
     include_str!("migrations/14_model_batches.sql"),
     include_str!("migrations/15_index_terms.sql"),
     include_str!("migrations/16_forgotten_prompts.sql"),
+    include_str!("migrations/17_summary_exchanges.sql"),
 ];
 
 /// The schema that has the index of passages.

@@ -1,9 +1,10 @@
 //! Words by which the kind of a sentence is recognised, all in lower case.
 
 /// How a sentence begins that states a decision.
-pub(super) const DECISION_START: [&str; 23] = [
+pub(super) const DECISION_START: [&str; 27] = [
     "agreed:",
     "agreed,",
+    "amended:",
     "changed:",
     "changed,",
     "concluded",
@@ -19,12 +20,15 @@ pub(super) const DECISION_START: [&str; 23] = [
     "set:",
     "settled",
     "then:",
+    "updated:",
     "verdict",
     "new plan",
     "new programme",
     "programme:",
     "beschluss",
     "entscheidung",
+    "geändert:",
+    "umgestellt:",
 ];
 
 /// What a sentence holds that states a decision.
@@ -116,7 +120,7 @@ pub(super) const CAUSE: [&str; 39] = [
 pub(super) const CONSEQUENCE: [&str; 6] = [", so ", "; so ", "instead of", " is now ", " are now ", "statt "];
 
 /// How a sentence begins that plans, offers or addresses the reader.
-pub(super) const TALK_START: [&str; 56] = [
+pub(super) const TALK_START: [&str; 58] = [
     "all set",
     "alright",
     "anything else",
@@ -156,6 +160,7 @@ pub(super) const TALK_START: [&str; 56] = [
     "perfect.",
     "perfect!",
     "please",
+    "remaining:",
     "shall i",
     "should i",
     "sure,",
@@ -163,6 +168,7 @@ pub(super) const TALK_START: [&str; 56] = [
     "sure!",
     "tell me",
     "thank",
+    "todo:",
     "want me",
     "would you",
     "you're right",

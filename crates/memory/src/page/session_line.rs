@@ -4,61 +4,117 @@ use longhaul_core::record::defuse;
 
 use super::{PageInput, PageSession, moment};
 use crate::conclusions::without_reports;
+use crate::exchanges::is_telling;
 use crate::observation::MadeBy;
 use crate::summarize::without_commands;
 use crate::text::{first_lines, one_line};
 
-/// How much of a line the request takes at most, in characters.
+/// How much of a line one request takes at most, in characters.
 const REQUEST_CHARS: usize = 160;
 
-/// A shorter first prompt (`go on`) says little; the summary's request has the prompts after it, too.
-const TELLING_CHARS: usize = 15;
-const TELLING_WIDE_CHARS: usize = 6;
+/// The least room for one more request with its outcome, and for what was changed, in characters.
+const EXCHANGE_CHARS: usize = 120;
+const DONE_CHARS: usize = 40;
+
+/// What separates the requests of a session.
+const SEPARATOR: &str = " | ";
+
+/// What stands for the outcome of a session that has none.
+const NO_RESULT: &str = "(no result recorded)";
+
+/// A session's line.
+pub(super) struct SessionLine {
+    pub(super) text: String,
+    /// Whether it says what came of the session.
+    pub(super) has_result: bool,
+}
 
 /// Returns a session's line, of at most about `chars` characters; `None` where nothing was asked for and nothing came of
 /// it.
-pub(super) fn session_line(session: &PageSession, input: &PageInput<'_>, chars: usize) -> Option<String> {
+pub(super) fn session_line(session: &PageSession, input: &PageInput<'_>, chars: usize) -> Option<SessionLine> {
+    let is_by_rule = session.made_by == MadeBy::Rule;
+    let (text, has_result) = if is_by_rule && !session.is_unpaired {
+        if session.summary.exchanges.is_empty() { whole(session, "", chars)? } else { (paired(session, chars), true) }
+    } else {
+        whole(session, &learned(session), chars)?
+    };
+    let reader = if session.is_reader { "(this session) " } else { "" };
+    let (record, text) = (defuse(&session.record), defuse(&text));
+    let text = format!("- {record} {} {reader}{text}\n", moment(session.at, input.offset_seconds));
+    Some(SessionLine { text, has_result })
+}
+
+/// Returns requests with the outcomes of their own turns, as many as there is room for, and what the session changed.
+fn paired(session: &PageSession, chars: usize) -> String {
+    let mut text = String::new();
+    for exchange in &session.summary.exchanges {
+        let separator = if text.is_empty() { "" } else { SEPARATOR };
+        let room = chars.saturating_sub(text.chars().count() + separator.len());
+        if !text.is_empty() && room < EXCHANGE_CHARS {
+            break;
+        }
+        let asked = one_line(&exchange.asked, REQUEST_CHARS.min(room / 2));
+        let outcome = one_line(&exchange.outcome, room.saturating_sub(asked.chars().count() + 3));
+        text = format!("{text}{separator}{asked} → {outcome}");
+    }
+    let room = chars.saturating_sub(text.chars().count() + SEPARATOR.len());
+    let done = unsaid(without_commands(&session.summary.completed), &text);
+    if done.is_empty() || room < DONE_CHARS {
+        return text;
+    }
+    let done = one_line(&done, room);
+    // What was done belongs to the session: after several requests it must not be read as the outcome of the last.
+    if text.contains(SEPARATOR) { format!("{text}{SEPARATOR}{done}") } else { joined(&text, &done) }
+}
+
+/// Returns what the session was begun for with what came of all of it, and whether anything did; `None` where the line would
+/// say nothing.
+fn whole(session: &PageSession, learned: &str, chars: usize) -> Option<(String, bool)> {
     let request = request(session);
-    let outcome = outcome(session);
+    let outcome = joined(learned, without_commands(&session.summary.completed));
     if outcome.is_empty() && session.summary.next_steps.trim().is_empty() && !is_telling(&request) {
         return None;
     }
     let request = one_line(&request, REQUEST_CHARS.min(chars / 2));
     let room = chars.saturating_sub(request.chars().count());
-    let outcome = match one_line(&outcome, room) {
-        outcome if outcome.is_empty() => outcome,
-        outcome => format!(" → {outcome}"),
+    let (outcome, has_result) = match one_line(&outcome, room) {
+        outcome if outcome.is_empty() => (NO_RESULT.to_owned(), false),
+        outcome => (outcome, true),
     };
-    let reader = if session.is_reader { "(this session) " } else { "" };
-    let text = defuse(&format!("{request}{outcome}"));
-    let record = defuse(&session.record);
-    Some(format!("- {record} {} {reader}{text}\n", moment(session.at, input.offset_seconds)))
+    Some((format!("{request} → {outcome}"), has_result))
 }
 
 fn request(session: &PageSession) -> String {
     let first = first_lines(&session.first_prompt, 2);
     let request = first_lines(&session.summary.request, 2);
-    if is_telling(&first) || request.is_empty() { first } else { request }
+    // A model's request is of the whole session, as its other words are.
+    let is_whole = session.made_by != MadeBy::Rule && is_telling(&request);
+    if !is_whole && (is_telling(&first) || request.is_empty()) { first } else { request }
 }
 
-/// Returns what a session came to: what it decided and found out, then what it changed.
-fn outcome(session: &PageSession) -> String {
-    let summary = &session.summary;
-    // Rules of earlier versions took the reply's first sentences, whatever they said.
-    let learned = match session.made_by {
-        MadeBy::Rule => without_reports(&summary.learned),
-        MadeBy::Model | MadeBy::Person => summary.learned.trim().to_owned(),
-    };
-    let done = without_commands(&summary.completed);
-    match (learned.is_empty(), done.is_empty()) {
-        (true, _) => done.to_owned(),
-        (false, true) => learned,
-        (false, false) if learned.ends_with(['.', '!', '?', '…', '。']) => format!("{learned} {done}"),
-        (false, false) => format!("{learned}. {done}"),
+/// Returns what a session found out, in words that pair it with no request.
+fn learned(session: &PageSession) -> String {
+    match session.made_by {
+        // Rules of earlier versions took the reply's first sentences, whatever they said.
+        MadeBy::Rule => without_reports(&session.summary.learned),
+        MadeBy::Model | MadeBy::Person => session.summary.learned.trim().to_owned(),
     }
 }
 
-fn is_telling(request: &str) -> bool {
-    let chars = request.chars().count();
-    chars >= TELLING_CHARS || (chars >= TELLING_WIDE_CHARS && request.chars().any(|c| c >= '\u{2e80}'))
+/// Returns the parts of what was done that a line does not say yet.
+fn unsaid(done: &str, line: &str) -> String {
+    let parts = done.split_inclusive(". ");
+    let is_new = |part: &&str| !line.contains(part.trim().trim_end_matches('.'));
+    // The parts were joined by full stops, which other scripts have already.
+    parts.filter(is_new).collect::<String>().trim().replace("。.", "。")
+}
+
+/// Joins two texts as sentences.
+fn joined(first: &str, second: &str) -> String {
+    match (first.is_empty(), second.is_empty()) {
+        (true, _) => second.to_owned(),
+        (false, true) => first.to_owned(),
+        (false, false) if first.ends_with(['.', '!', '?', '…', '。']) => format!("{first} {second}"),
+        (false, false) => format!("{first}. {second}"),
+    }
 }

@@ -1,12 +1,15 @@
 use longhaul_core::Millis;
 use proptest::prelude::*;
 
-use crate::{Kind, MadeBy, PageInput, PageRecord, PageSession, Summary, page};
+use crate::{Exchange, Kind, MadeBy, PageInput, PageRecord, PageSession, Summary, page};
 
 const NOW: Millis = Millis(1_785_000_000_000);
 const HOUR: u64 = 3_600_000;
 
-fn session(record: &str, hours_ago: u64, first_prompt: &str, summary: Summary) -> PageSession {
+fn session(record: &str, hours_ago: u64, first_prompt: &str, mut summary: Summary) -> PageSession {
+    if !summary.learned.is_empty() && summary.exchanges.is_empty() {
+        summary.exchanges = vec![exchange(first_prompt, &summary.learned)];
+    }
     PageSession {
         record: record.to_owned(),
         at: Millis(NOW.0 - hours_ago * HOUR),
@@ -14,7 +17,13 @@ fn session(record: &str, hours_ago: u64, first_prompt: &str, summary: Summary) -
         first_prompt: first_prompt.to_owned(),
         summary,
         made_by: MadeBy::Rule,
+        is_unpaired: false,
     }
+}
+
+fn exchange(asked: &str, outcome: &str) -> Exchange {
+    let is_decision = outcome.starts_with("Decided");
+    Exchange { asked: asked.to_owned(), outcome: outcome.to_owned(), is_decision }
 }
 
 fn came_to(learned: &str, completed: &str, next_steps: &str) -> Summary {
@@ -53,12 +62,7 @@ fn a_page_says_what_happened_and_what_is_left() {
         ),
         session("S7", 30, "go on", Summary { request: "go on".to_owned(), ..Summary::default() }),
         session("S5", 40, "which database do we take?", came_to("We use SQLite, because it is there already.", "", "")),
-        session(
-            "S3",
-            60,
-            "note the release in the changelog",
-            came_to("Added to CHANGELOG.md.", "Changed CHANGELOG.md. Ran `git diff`", ""),
-        ),
+        session("S3", 60, "note the release in the changelog", came_to("", "Changed CHANGELOG.md. Ran `git diff`", "")),
     ];
     let records = [
         record(60, 1, Kind::Fix, "Fixed: `cargo test` passes again"),
@@ -149,6 +153,59 @@ fn the_session_that_reads_is_marked_and_a_models_words_stay() {
 }
 
 #[test]
+fn a_session_of_several_subjects_pairs_each_request_with_its_own_outcome() {
+    let exchanges = vec![
+        exchange("where do the migrations run?", "Decided: before the first request, never in a hook."),
+        exchange("search by IBAN is slow", "The query strips blanks, so every posting is scanned."),
+    ];
+    let summary = Summary {
+        learned: "Decided: before the first request. The query strips blanks.".to_owned(),
+        completed: "Changed a.sql. Ran `ls`".to_owned(),
+        exchanges,
+        ..Summary::default()
+    };
+    let text = shown(&[session("S1", 1, "search by IBAN is slow", summary)], &[]);
+    let expected = "where do the migrations run? → Decided: before the first request, never in a hook. | search by IBAN is \
+                    slow → The query strips blanks, so every posting is scanned. | Changed a.sql.\n";
+    assert!(text.contains(expected), "{text}");
+}
+
+#[test]
+fn a_line_has_as_many_requests_as_it_has_room_for() {
+    let long = "The importer stalls because of a lock that is held. ".repeat(5);
+    let exchanges: Vec<Exchange> = (0..4).map(|n| exchange(&format!("question number {n} of many"), &long)).collect();
+    let summary = Summary { exchanges, ..Summary::default() };
+    let sessions: Vec<PageSession> =
+        (0..24).map(|n| session(&format!("S{n}"), n, "question number 0 of many", summary.clone())).collect();
+    let text = shown(&sessions, &[]);
+    let line = |id: &str| text.lines().find(|line| line.starts_with(id)).unwrap_or_else(|| panic!("{text}"));
+    assert_eq!(line("- S0 ").matches(" | ").count(), 2, "{text}");
+    assert_eq!(line("- S9 ").matches(" | ").count(), 0, "{text}");
+    assert!(line("- S9 ").chars().count() < 480, "{text}");
+}
+
+#[test]
+fn a_session_without_a_result_is_left_out_or_says_so() {
+    let asked = |id: &str, hours| session(id, hours, "why does the importer stall?", Summary::default());
+    let done = session("S2", 2, "which database do we take?", came_to("We use SQLite.", "", ""));
+    let text = shown(&[asked("S3", 1), done, asked("S1", 3)], &[]);
+    assert!(text.contains("- S3 2026-07-25 16:20 why does the importer stall? → (no result recorded)\n"), "{text}");
+    assert!(text.contains("- S2 ") && !text.contains("- S1 "), "{text}");
+    assert!(text.contains("Shown: 2 sessions"), "{text}");
+    let text = shown(&[asked("S3", 1), asked("S1", 3)], &[]);
+    assert_eq!(text.matches("(no result recorded)").count(), 2, "{text}");
+}
+
+#[test]
+fn a_summary_of_an_earlier_version_shows_conclusions_without_reports() {
+    let mut old = session("S1", 1, "note the release", came_to("Added to CHANGELOG.md. We use SemVer.", "", ""));
+    old.is_unpaired = true;
+    old.summary.exchanges.clear();
+    let text = shown(&[old], &[]);
+    assert!(text.contains("note the release → We use SemVer.\n"), "{text}");
+}
+
+#[test]
 fn nothing_to_say_is_nothing() {
     let nothing = PageInput { project: "x", now: NOW, total_records: 3, ..PageInput::default() };
     assert_eq!(page(&nothing, 9_500).text, "");
@@ -182,7 +239,7 @@ fn stored_text_cannot_end_the_frame_or_begin_a_line() {
 #[test]
 fn many_sessions_leave_space_for_what_is_left_and_what_fails() {
     let long = "The importer stalls because of a lock. ".repeat(15);
-    let sessions: Vec<PageSession> = (0..40)
+    let sessions: Vec<PageSession> = (0..60)
         .map(|n| {
             session(&format!("S{n}"), n, "why does the importer stall?", came_to(&long, &long, "ask Ann about it"))
         })

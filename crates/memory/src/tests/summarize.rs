@@ -2,7 +2,7 @@ use proptest::prelude::*;
 
 use crate::reply_sentences::left_to_do;
 use crate::summarize::{without_commands, without_failures};
-use crate::{Kind, Observation, Summary, TurnText, summarize};
+use crate::{Exchange, Kind, Observation, Summary, TurnText, summarize};
 
 fn seen(kind: Kind, tool: &str, title: &str, read: &[&str], modified: &[&str]) -> Observation {
     let files = |files: &[&str]| files.iter().map(|file| (*file).to_owned()).collect();
@@ -44,6 +44,11 @@ fn a_session_is_told_in_five_parts() {
         learned: "Decided: one clock. The clock was read twice. It is read once now.".to_owned(),
         completed: "Changed src/auth.rs. Fixed: `cargo test` passes again. Ran `git status`".to_owned(),
         next_steps: "test on Monday; tell Ann. Failed: `make` (exit status 2)".to_owned(),
+        exchanges: vec![Exchange {
+            asked: "Fix the login It fails on Mondays.".to_owned(),
+            outcome: "Decided: one clock. The clock was read twice.".to_owned(),
+            is_decision: true,
+        }],
     };
     assert_eq!(summary, expected);
 }
@@ -109,6 +114,60 @@ fn the_list_of_commands_can_be_left_out() {
     assert_eq!(without_failures("Failed: `make`"), "");
 }
 
+/// Returns the exchanges of a session, each as `asked → outcome`.
+fn paired(turns: &[(&str, &str)]) -> Vec<String> {
+    let turns: Vec<TurnText<'_>> = turns.iter().map(|(asked, replied)| TurnText { asked, replied }).collect();
+    let exchanges = summarize(&turns, &[]).exchanges;
+    exchanges.into_iter().map(|one| format!("{} → {}", one.asked, one.outcome)).collect()
+}
+
+#[test]
+fn a_request_is_paired_with_the_conclusion_of_its_own_turn() {
+    let paired = paired(&[
+        ("Support complains that search by IBAN is slow.", "The query strips blanks, so every posting is scanned."),
+        ("why did the deployment take so long?", "The migration waited for a lock because a report was running."),
+        ("who signs the release?", "I do not know."),
+        ("and where do the keys live?", "Decided: in the vault, never in the repository. More."),
+    ]);
+    assert_eq!(
+        paired,
+        [
+            "and where do the keys live? → Decided: in the vault, never in the repository.",
+            "Support complains that search by IBAN is slow. → The query strips blanks, so every posting is scanned.",
+            "why did the deployment take so long? → The migration waited for a lock because a report was running.",
+            "who signs the release? → I do not know.",
+        ]
+    );
+}
+
+#[test]
+fn a_prompt_that_says_nothing_alone_belongs_to_the_request_before() {
+    let found = paired(&[
+        ("why does the parser lose quotes?", "Let me look."),
+        ("go on", "It loses them because the lexer ends a token at every backslash."),
+        ("", "The nightly build is done."),
+    ]);
+    let cause = "It loses them because the lexer ends a token at every backslash.";
+    assert_eq!(found, [format!("why does the parser lose quotes? → {cause}")]);
+    let found = paired(&[
+        ("We need to decide how we store amounts.", "Two candidates come to mind for that."),
+        ("ok, cents as i64 everywhere", "Decided: amounts are integers in minor units."),
+    ]);
+    assert_eq!(
+        found[0],
+        "We need to decide how we store amounts. / ok, cents as i64 everywhere → Decided: amounts are integers in minor \
+         units."
+    );
+    assert_eq!(paired(&[("okra or beans in spring?", "Beans, because okra needs heat.")]).len(), 1);
+}
+
+#[test]
+fn what_was_done_is_the_outcome_where_nothing_was_concluded() {
+    let found = paired(&[("note the release in the changelog", "Done. I added an entry to CHANGELOG.md. Pushed.")]);
+    assert_eq!(found, ["note the release in the changelog → I added an entry to CHANGELOG.md."]);
+    assert_eq!(paired(&[("note the release in the changelog", "Done. Shall I push?")]), [""; 0]);
+}
+
 proptest! {
     #[test]
     fn every_part_has_its_bound(asked in any::<String>(), replied in "(Next steps|TODO|:|\n|- |\\[ \\]|x|é|\\. |`|#|\\*\\*|1\\.){0,200}", many in 0..400_usize) {
@@ -116,6 +175,11 @@ proptest! {
         let observations = vec![seen(Kind::Change, "Edit", &asked, &[], &[&asked]); many];
         let summary = summarize(&turns, &observations);
         prop_assert!(summary.request.chars().count() <= 300);
+        prop_assert!(summary.exchanges.len() <= 4);
+        for one in &summary.exchanges {
+            prop_assert!(one.asked.chars().count() <= 160 && one.outcome.chars().count() <= 300);
+        }
+        prop_assert_eq!(Exchange::from_json(&Exchange::to_json(&summary.exchanges)), summary.exchanges);
         for part in [summary.investigated, summary.learned, summary.completed, summary.next_steps] {
             prop_assert!(part.chars().count() <= 600);
         }

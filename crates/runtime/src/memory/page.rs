@@ -16,7 +16,7 @@ const RECORDS: usize = 300;
 /// How many notes older than those are shown at most.
 const NOTES: usize = 12;
 
-/// How many sessions without a summary, because no turn of them has ended, are summed up for the page.
+/// How many sessions are summed up for the page, because no turn of them has ended or the summary is of an earlier version.
 const SUMMED_UP_NOW: usize = 3;
 
 /// Whose past is rendered, for whom.
@@ -40,18 +40,24 @@ pub struct Reader<'a> {
 pub fn render_page(store: &Store, reader: Reader<'_>, chars: usize) -> Result<Page, Error> {
     let Reader { project_key, project, session: own, has_seen, now, offset_seconds } = reader;
     let mut sessions = Vec::new();
-    let mut without_summary = 0;
+    let mut summed_up_now = 0;
     for stored in store.page_sessions(project_key, SESSIONS)? {
         if has_seen == Some(stored.session.as_str()) {
             continue;
         }
-        let (summary, made_by) = match stored.summary {
-            Some(known) => known,
-            None if without_summary < SUMMED_UP_NOW => {
-                without_summary += 1;
-                (summary_of(store, &stored.session)?, MadeBy::Rule)
-            }
-            None => continue,
+        let is_stale = stored.is_unpaired || stored.summary.is_none();
+        let made_now = if is_stale && summed_up_now < SUMMED_UP_NOW {
+            summed_up_now += 1;
+            Some(summary_of(store, &stored.session)?)
+        } else {
+            None
+        };
+        let ((summary, made_by), is_unpaired) = match (made_now, stored.summary) {
+            // What was said may have been deleted since.
+            (Some(new), Some(known)) if new.exchanges.is_empty() => (known, stored.is_unpaired),
+            (Some(new), _) => ((new, MadeBy::Rule), false),
+            (None, Some(known)) => (known, stored.is_unpaired),
+            (None, None) => continue,
         };
         sessions.push(PageSession {
             record: stored.record.to_string(),
@@ -60,6 +66,7 @@ pub fn render_page(store: &Store, reader: Reader<'_>, chars: usize) -> Result<Pa
             first_prompt: stored.first_prompt,
             summary,
             made_by,
+            is_unpaired,
         });
     }
     let records: Vec<PageRecord> = store

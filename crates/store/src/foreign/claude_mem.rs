@@ -223,6 +223,7 @@ impl ClaudeMem {
                 learned: text(row, 2)?,
                 completed: text(row, 3)?,
                 next_steps: text(row, 4)?,
+                exchanges: Vec::new(),
             };
             Ok(ForeignSummary { summary, notes: text(row, 5)? })
         })?;

@@ -5,7 +5,7 @@
 use std::collections::HashSet;
 
 use longhaul_core::Millis;
-use longhaul_memory::{Kind, MadeBy, Summary};
+use longhaul_memory::{Exchange, Kind, MadeBy, Summary};
 use rusqlite::{Connection, OptionalExtension, Row};
 
 use super::records::maker;
@@ -38,6 +38,8 @@ pub struct PageSession {
     pub first_prompt: String,
     /// What it came to, and who put that into words; `None` where no turn of it has ended.
     pub summary: Option<(Summary, MadeBy)>,
+    /// Whether its summary was made by a version that did not pair requests with outcomes.
+    pub is_unpaired: bool,
 }
 
 /// An observation in one line.
@@ -118,10 +120,19 @@ fn session(connection: &Connection, project: i64, id: i64) -> rusqlite::Result<O
     let summary = connection
         .prepare_cached(
             // A clock may have stepped back within the session: the number of the prompt says which is the last.
-            "SELECT id, created_at, request, investigated, learned, completed, next_steps, made_by FROM session_summaries
-             WHERE session_id = ?1 AND project_id = ?2 ORDER BY prompt_number DESC LIMIT 1",
+            "SELECT id, created_at, request, investigated, learned, completed, next_steps, made_by, exchanges
+             FROM session_summaries WHERE session_id = ?1 AND project_id = ?2 ORDER BY prompt_number DESC LIMIT 1",
         )?
-        .query_row((id, project), |row| Ok((row.get(0)?, millis(row.get(1)?), summary(row)?, maker(row, 7)?)))
+        .query_row((id, project), |row| {
+            let exchanges: Option<String> = row.get(8)?;
+            Ok((
+                row.get(0)?,
+                millis(row.get(1)?),
+                summary(row, exchanges.as_deref())?,
+                maker(row, 7)?,
+                exchanges.is_none(),
+            ))
+        })
         .optional()?;
     let of_prompt = |end: &str| {
         let sql = format!(
@@ -135,26 +146,28 @@ fn session(connection: &Connection, project: i64, id: i64) -> rusqlite::Result<O
     let prompt = if summary.is_none() || first.is_none() { of_prompt("ASC")? } else { None };
     let first_prompt = first.or_else(|| prompt.as_ref().map(|(_, _, text)| text.clone())).unwrap_or_default();
     Ok(match (summary, prompt) {
-        (Some((id, at, summary, made_by)), _) => {
+        (Some((id, at, summary, made_by, has_none)), _) => {
             let record = RecordId { what: What::Summary, id };
-            Some(PageSession { session, record, at, first_prompt, summary: Some((summary, made_by)) })
+            let is_unpaired = has_none && made_by == MadeBy::Rule;
+            Some(PageSession { session, record, at, first_prompt, summary: Some((summary, made_by)), is_unpaired })
         }
         (None, Some((id, at, _))) => {
             let record = RecordId { what: What::Prompt, id };
             let at = of_prompt("DESC")?.map_or(at, |(_, last, _)| last);
-            Some(PageSession { session, record, at, first_prompt, summary: None })
+            Some(PageSession { session, record, at, first_prompt, summary: None, is_unpaired: false })
         }
         (None, None) => None,
     })
 }
 
-fn summary(row: &Row<'_>) -> rusqlite::Result<Summary> {
+fn summary(row: &Row<'_>, exchanges: Option<&str>) -> rusqlite::Result<Summary> {
     Ok(Summary {
         request: row.get(2)?,
         investigated: row.get(3)?,
         learned: row.get(4)?,
         completed: row.get(5)?,
         next_steps: row.get(6)?,
+        exchanges: exchanges.map(Exchange::from_json).unwrap_or_default(),
     })
 }
 

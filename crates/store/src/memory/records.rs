@@ -264,6 +264,7 @@ fn summary(row: &Row<'_>) -> rusqlite::Result<Content> {
         learned: row.get(7)?,
         completed: row.get(8)?,
         next_steps: row.get(9)?,
+        exchanges: Vec::new(),
     };
     Ok(Content::Summary { summary, made_by: maker(row, 10)? })
 }

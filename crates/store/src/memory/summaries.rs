@@ -1,7 +1,7 @@
 //! Summaries of sessions.
 
 use longhaul_core::Millis;
-use longhaul_memory::{MadeBy, Summary};
+use longhaul_memory::{Exchange, MadeBy, Summary};
 use rusqlite::{Connection, OptionalExtension, named_params};
 
 use super::What;
@@ -54,7 +54,9 @@ pub(super) fn write_summary(
     if session.is_forgotten(at) {
         return Ok(false);
     }
-    let Summary { request, investigated, learned, completed, next_steps } = summary;
+    let Summary { request, investigated, learned, completed, next_steps, exchanges } = summary;
+    // Only a rule pairs requests with outcomes.
+    let exchanges = (made_by == MadeBy::Rule).then(|| Exchange::to_json(exchanges));
     let known: Option<i64> = connection
         .prepare_cached("SELECT id FROM session_summaries WHERE session_id = ?1 AND prompt_number = ?2")?
         .query_row((session.row, prompt_number), |row| row.get(0))
@@ -66,14 +68,15 @@ pub(super) fn write_summary(
     // Storing the same words again changes nothing, and the index stays as it is.
     let sql = format!(
         "INSERT INTO session_summaries AS old (session_id, project_id, prompt_number, request, investigated, learned,
-                                               completed, next_steps, made_by, created_at)
-         VALUES (:session, :project, :prompt, :request, :investigated, :learned, :completed, :next, :maker, :at)
+                                               completed, next_steps, exchanges, made_by, created_at)
+         VALUES (:session, :project, :prompt, :request, :investigated, :learned, :completed, :next, :exchanges, :maker, :at)
          ON CONFLICT (session_id, prompt_number) DO UPDATE SET
              request = excluded.request, investigated = excluded.investigated, learned = excluded.learned,
-             completed = excluded.completed, next_steps = excluded.next_steps, made_by = excluded.made_by,
-             created_at = excluded.created_at
-         WHERE {MAY_OVERWRITE} AND (old.request, old.investigated, old.learned, old.completed, old.next_steps, old.made_by)
-               IS NOT (:request, :investigated, :learned, :completed, :next, :maker)
+             completed = excluded.completed, next_steps = excluded.next_steps, exchanges = excluded.exchanges,
+             made_by = excluded.made_by, created_at = excluded.created_at
+         WHERE {MAY_OVERWRITE} AND (old.request, old.investigated, old.learned, old.completed, old.next_steps, old.exchanges,
+                                    old.made_by)
+               IS NOT (:request, :investigated, :learned, :completed, :next, :exchanges, :maker)
          RETURNING id"
     );
     let changed: Option<i64> = connection
@@ -88,6 +91,7 @@ pub(super) fn write_summary(
                 ":learned": learned,
                 ":completed": completed,
                 ":next": next_steps,
+                ":exchanges": exchanges,
                 ":maker": made_by.as_str(),
                 ":at": Time(at),
             },

@@ -275,6 +275,7 @@ fn summary(connection: &Connection, candidate: &Candidate) -> rusqlite::Result<O
                 learned: row.get(3)?,
                 completed: row.get(4)?,
                 next_steps: row.get(5)?,
+                exchanges: Vec::new(),
             };
             Ok((row.get(0)?, summary))
         })

@@ -115,7 +115,7 @@ fn finish(
     };
     let mut reworded = Reworded::default();
     if let Some((id, summary)) = &words.summary {
-        let Summary { request, investigated, learned, completed, next_steps } = summary;
+        let Summary { request, investigated, learned, completed, next_steps, exchanges: _ } = summary;
         let before = index::before_change(connection, What::Summary, *id)?;
         // Its time stays: it is as old as what it tells.
         reworded.summaries = connection.execute(

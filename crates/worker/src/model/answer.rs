@@ -57,6 +57,7 @@ pub(crate) fn read(answer: &Value, job: &ModelJob, sanitizer: Sanitizer) -> Opti
         learned: sanitizer.passage(&answer.learned, PART_CHARS),
         completed: sanitizer.passage(&answer.completed, PART_CHARS),
         next_steps: sanitizer.passage(&answer.next_steps, PART_CHARS),
+        exchanges: Vec::new(),
     };
     let summary = job.summary.as_ref().map(|(id, _)| (*id, summary)).filter(|(_, new)| !new.request.is_empty());
     let mut words = Words { summary, observations: Vec::new(), lines: vec![String::new(); job.turns.len()] };

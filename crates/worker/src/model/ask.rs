@@ -99,7 +99,7 @@ fn told(text: &str, max: usize) -> String {
 }
 
 fn summary_json(summary: &Summary) -> Value {
-    let Summary { request, investigated, learned, completed, next_steps } = summary;
+    let Summary { request, investigated, learned, completed, next_steps, exchanges: _ } = summary;
     json!({
         "request": told(request, PROMPT),
         "investigated": told(investigated, PROMPT),

@@ -133,8 +133,9 @@ impl Library {
             learned: hand.words.sentence(&mut hand.dice, 40),
             completed: hand.words.sentence(&mut hand.dice, 40),
             next_steps: hand.words.sentence(&mut hand.dice, 20),
+            exchanges: Vec::new(),
         };
-        let Summary { request, investigated, learned, completed, next_steps } = &summary;
+        let Summary { request, investigated, learned, completed, next_steps, exchanges: _ } = &summary;
         self.text +=
             [request, investigated, learned, completed, next_steps].iter().map(|t| t.len() as u64).sum::<u64>();
         bulk.write_past_summary(&session, 1, &summary, Millis(at + CALLS as u64 * 10_000))?;

@@ -68,7 +68,7 @@ impl<'a> Translator<'a> {
     }
 
     pub(super) fn summary(&self, one: ForeignSummary) -> Option<Summary> {
-        let Summary { request, investigated, learned, completed, next_steps } = one.summary;
+        let Summary { request, investigated, learned, completed, next_steps, exchanges: _ } = one.summary;
         let part = |text: &str| self.sanitizer.passage(text, PART_CHARS);
         // What has no place of its own here is said with what was learned.
         let learned = if one.notes.trim().is_empty() { learned } else { format!("{learned}\n{}", one.notes) };
@@ -78,6 +78,7 @@ impl<'a> Translator<'a> {
             learned: part(&learned),
             completed: part(&completed),
             next_steps: part(&next_steps),
+            exchanges: Vec::new(),
         };
         (summary != Summary::default()).then_some(summary)
     }
