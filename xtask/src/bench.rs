@@ -46,8 +46,8 @@ pub(crate) enum Output {
 pub(crate) fn run(workspace: &Workspace, runs: usize, output: Output) -> Result<()> {
     ensure!(runs > 0, "--runs must be at least 1");
     tools::ensure(&["tmux", "sqlite3", "node"])?;
-    let bin = workspace.build(PACKAGE, &["--bins"], Profile::Release, None)?;
-    workspace.build("xtask", &["--bin", "empty"], Profile::Release, None)?;
+    let bin = workspace.build_to_ship(Profile::Release, None)?;
+    workspace.add_empty_program(&bin, Profile::Release)?;
     let standin = workspace.build(PACKAGE, &["--example", "standin"], Profile::Dev, None)?.join("examples/standin");
     watch_interrupts()?;
 

@@ -188,7 +188,7 @@ fn start(task: Task) -> Result<()> {
         Task::Pictures { check: true, .. } => pictures::draw_all(&workspace, codegen::Mode::Check),
         Task::Pictures { check: false, .. } => pictures::draw_all(&workspace, codegen::Mode::Write),
         Task::Install { quick: true, arguments } => install::run(&workspace, Profile::Dev, &arguments),
-        Task::Install { quick: false, arguments } => install::run(&workspace, Profile::Release, &arguments),
+        Task::Install { quick: false, arguments } => install::run(&workspace, Profile::Install, &arguments),
         Task::Dist { target, quick, archive } => {
             let (profile, packing) = match (quick, archive) {
                 (false, _) => (Profile::Release, dist::Packing::Release),

@@ -63,7 +63,7 @@ struct Seen {
 pub(crate) fn run(workspace: &Workspace, profile: Profile, crowd: Crowd) -> Result<()> {
     ensure!(crowd.sessions > 0 && crowd.hooks > 2, "a crowd needs at least one session with three hooks");
     let bin = workspace.build(PACKAGE, &["--bins"], profile, None)?;
-    workspace.build("xtask", &["--bin", "empty"], profile, None)?;
+    workspace.add_empty_program(&bin, profile)?;
     watch_interrupts()?;
     for pace in [Pace::Thinking, Pace::AtOnce] {
         let home = tempfile::Builder::new().prefix("longhaul-soak-").tempdir()?;

@@ -1,6 +1,7 @@
 //! Where things are, as cargo tells it.
 
 use std::ffi::{OsStr, OsString};
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -15,11 +16,25 @@ pub(crate) const PACKAGE: &str = "longhaul";
 /// What a compiler that writes the time into its output is told: 2000-01-01, as in the archive.
 const SOURCE_DATE: &str = "946684800";
 
+/// The executable that answers over HTTP.
+const WORKER: &str = "longhaul-worker";
+
+/// How executables are linked with the C library.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Link {
+    /// As the target does by default.
+    Default,
+    /// Statically, at an address that differs from start to start.
+    Static,
+}
+
 /// How executables are built.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Profile {
-    /// What users get: fat LTO, stripped.
+    /// What users download: fat LTO, stripped.
     Release,
+    /// What is installed from a clone: the same, without fat LTO, which takes minutes.
+    Install,
     /// Quick to build: for tests and the demo.
     Dev,
 }
@@ -28,6 +43,7 @@ impl Profile {
     fn flag(self) -> &'static str {
         match self {
             Self::Release => "release",
+            Self::Install => "quick-release",
             Self::Dev => "dev",
         }
     }
@@ -35,6 +51,7 @@ impl Profile {
     fn folder(self) -> &'static str {
         match self {
             Self::Release => "release",
+            Self::Install => "quick-release",
             Self::Dev => "debug",
         }
     }
@@ -86,27 +103,59 @@ impl Workspace {
         profile: Profile,
         triple: Option<&str>,
     ) -> Result<PathBuf> {
-        self.build_in(run::cargo(), self.target.clone(), package, targets, profile, triple)
+        run::aloud(&mut self.command(run::cargo(), "build", package, targets, profile, triple))?;
+        let folder = triple.map_or_else(|| self.target.clone(), |triple| self.target.join(triple));
+        Ok(folder.join(profile.folder()))
     }
 
     /// Builds what users get, and returns the folder with the executables.
     ///
-    /// A release does not tell where it was built: the folders of the workspace and of cargo are replaced in it, so that
-    /// the same sources make the same bytes elsewhere. It has a target folder of its own, because other flags would have
-    /// everything built anew each time.
+    /// The executables do not contain the path they were built in: the folders of the workspace and of cargo are replaced
+    /// in them, so that the same sources make the same bytes elsewhere. They have a target folder of their own, because
+    /// other flags would have everything built again each time.
+    ///
+    /// On Linux with glibc they are linked statically, because loading the C library dynamically takes a third of a hook's
+    /// time. The worker is not: it resolves host names, for which glibc loads libraries of the machine it runs on.
     pub(crate) fn build_to_ship(&self, profile: Profile, triple: Option<&str>) -> Result<PathBuf> {
         if profile == Profile::Dev {
             return self.build(PACKAGE, &["--bins"], profile, triple);
         }
-        let mut cargo = run::cargo();
+        let host = Self::host_triple()?;
+        let triple = triple.unwrap_or(&host);
+        let link = if triple.ends_with("-linux-gnu") { Link::Static } else { Link::Default };
         let folder = self.target.join("ship");
-        cargo.env("CARGO_ENCODED_RUSTFLAGS", self.ship_flags()?).env("SOURCE_DATE_EPOCH", SOURCE_DATE);
-        cargo.env("CARGO_TARGET_DIR", &folder).arg("--locked");
-        self.build_in(cargo, folder, PACKAGE, &["--bins"], profile, triple)
+        let cargo = || -> Result<Command> {
+            let mut cargo = run::cargo();
+            cargo.env("CARGO_ENCODED_RUSTFLAGS", self.ship_flags(link)?).env("SOURCE_DATE_EPOCH", SOURCE_DATE);
+            cargo.env("CARGO_TARGET_DIR", &folder);
+            Ok(cargo)
+        };
+        let others = self.executables.iter().filter(|name| *name != WORKER);
+        let bins: Vec<&str> = others.flat_map(|name| ["--bin", name]).collect();
+        let mut build = self.command(cargo()?, "build", PACKAGE, &bins, profile, Some(triple));
+        run::aloud(build.arg("--locked"))?;
+        let mut build = self.command(cargo()?, "rustc", PACKAGE, &["--bin", WORKER], profile, Some(triple));
+        build.arg("--locked");
+        if link == Link::Static {
+            // Only this executable is linked with the flag; what it shares with the others is built once.
+            build.args(["--", "-Ctarget-feature=-crt-static"]);
+        }
+        run::aloud(&mut build)?;
+        Ok(folder.join(triple).join(profile.folder()))
+    }
+
+    /// Builds the empty program that everything is measured against, and puts it beside the executables in `folder`.
+    ///
+    /// It is linked as cargo links any program.
+    pub(crate) fn add_empty_program(&self, folder: &Path, profile: Profile) -> Result<()> {
+        let built = self.build("longhaul-empty", &[], profile, None)?.join("longhaul-empty");
+        let place = folder.join("empty");
+        fs::copy(&built, &place).with_context(|| format!("cannot copy {} to {}", built.display(), place.display()))?;
+        Ok(())
     }
 
     /// Returns the compiler's flags for a release, parted as cargo wants them.
-    fn ship_flags(&self) -> Result<OsString> {
+    fn ship_flags(&self, link: Link) -> Result<OsString> {
         let cargo_home = run::var("CARGO_HOME").map(PathBuf::from);
         let cargo_home = cargo_home.or_else(|| run::var("HOME").map(|home| PathBuf::from(home).join(".cargo")));
         let cargo_home = cargo_home.context("no home directory: set CARGO_HOME or HOME")?;
@@ -120,26 +169,28 @@ impl Workspace {
             flag.push(to);
             flags.push(flag);
         }
+        if link == Link::Static {
+            flags.push("-Ctarget-feature=+crt-static".into());
+        }
         Ok(flags.join(OsStr::new("\u{1f}")))
     }
 
-    fn build_in(
+    /// Returns a command that builds some targets of a package.
+    fn command(
         &self,
-        mut build: Command,
-        mut folder: PathBuf,
+        mut cargo: Command,
+        subcommand: &str,
         package: &str,
         targets: &[&str],
         profile: Profile,
         triple: Option<&str>,
-    ) -> Result<PathBuf> {
-        build.current_dir(&self.root).args(["build", "--package", package]).args(targets);
-        build.args(["--profile", profile.flag()]);
+    ) -> Command {
+        cargo.current_dir(&self.root).args([subcommand, "--package", package]).args(targets);
+        cargo.args(["--profile", profile.flag()]);
         if let Some(triple) = triple {
-            build.args(["--target", triple]);
-            folder.push(triple);
+            cargo.args(["--target", triple]);
         }
-        run::aloud(&mut build)?;
-        Ok(folder.join(profile.folder()))
+        cargo
     }
 
     /// Returns the triple of this machine, as rustc names it.

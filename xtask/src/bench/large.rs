@@ -23,7 +23,7 @@ pub(super) use self::words::Words;
 use super::report::{Sample, ms};
 use crate::codegen::pretty;
 use crate::stage::watch_interrupts;
-use crate::workspace::{PACKAGE, Profile, Workspace};
+use crate::workspace::{Profile, Workspace};
 
 /// How often each kind of query is asked, each time for something else.
 const QUERIES: usize = 60;
@@ -47,9 +47,8 @@ const SIZE: f64 = 1.8;
 pub(crate) fn run(workspace: &Workspace, count: usize, json: bool) -> Result<()> {
     ensure!(count >= 1_000, "--large takes at least 1000");
     watch_interrupts()?;
-    let programs = ["--bin", "longhaul-session-start", "--bin", "longhaul-user-prompt-submit", "--bin", "longhaul"];
-    let bin = workspace.build(PACKAGE, &programs, Profile::Release, None)?;
-    workspace.build("xtask", &["--bin", "empty"], Profile::Release, None)?;
+    let bin = workspace.build_to_ship(Profile::Release, None)?;
+    workspace.add_empty_program(&bin, Profile::Release)?;
     let folder = tempfile::Builder::new().prefix("longhaul-bench-").tempdir()?;
     let project = folder.path().join("project");
     std::fs::create_dir(&project)?;

@@ -19,7 +19,7 @@ use super::report::{Sample, ms};
 use crate::codegen::pretty;
 use crate::run;
 use crate::stage::{check_interrupts, until, watch_interrupts};
-use crate::workspace::{PACKAGE, Profile, Workspace};
+use crate::workspace::{Profile, Workspace};
 
 const OBSERVATIONS: usize = 100_000;
 const REQUESTS: usize = 10_000;
@@ -46,7 +46,7 @@ const PATHS: [&str; 8] = [
 pub(crate) fn run(workspace: &Workspace, json: bool) -> Result<()> {
     ensure!(cfg!(target_os = "linux"), "how much is resident is read from /proc, which only Linux has");
     watch_interrupts()?;
-    let bin = workspace.build(PACKAGE, &["--bin", "longhaul-worker"], Profile::Release, None)?;
+    let bin = workspace.build_to_ship(Profile::Release, None)?;
     let program = bin.join("longhaul-worker");
     let homes = tempfile::Builder::new().prefix("longhaul-bench-").tempdir()?;
     let model = Model::start()?;
