@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use longhaul_runtime::ErrorLog;
 use longhaul_runtime::memory::import::{Imported, Outcome, Source, import, sources};
+use longhaul_runtime::memory::upkeep::merge_index;
 use serde_json::json;
 
 use super::place::Memory;
@@ -42,8 +43,8 @@ pub(crate) fn run(memory: &Memory<'_>, args: &Args) -> Result<Exit> {
         out::message(&format!("longhaul: {}: {error}", path.display()));
     }
     drop(store);
-    // Sessions of years may have come: a search would not compute their vectors in time.
-    if let Err(error) = compute_vectors(memory) {
+    // Sessions of years may have come: a search would not compute their vectors in time, and would look in every segment.
+    if let Err(error) = merge_index(&memory.home).and_then(|()| compute_vectors(memory).map(drop)) {
         ErrorLog::new(memory.env, "import").write(&error.chain());
     }
     if args.json {

@@ -77,6 +77,8 @@ impl Library {
             }
         }
         drop(bulk);
+        // As an import ends.
+        store.merge_index()?;
         store.settle_writes()?;
         Ok(library)
     }
