@@ -1,7 +1,5 @@
 //! Whether two passages are about the same subject, whatever was asked.
 
-use std::collections::HashMap;
-
 use crate::terms::{Form, fold, is_stop_word, split};
 
 /// How much of a text of a passage is read, in bytes.
@@ -55,17 +53,19 @@ pub struct Subjects {
 
 impl Subjects {
     /// Returns the subjects of passages.
-    pub fn new(all: Vec<Subject>) -> Self {
-        let mut counts: HashMap<u64, usize> = HashMap::new();
-        for term in all.iter().flat_map(|subject| &subject.0) {
-            *counts.entry(*term).or_default() += 1;
-        }
+    pub fn new<'s>(all: impl IntoIterator<Item = &'s Subject>) -> Self {
+        let all: Vec<&Subject> = all.into_iter().collect();
+        let mut terms: Vec<u64> = all.iter().flat_map(|subject| subject.0.iter().copied()).collect();
+        terms.sort_unstable();
+        // Each term once, with how many subjects have it.
+        let counts: Vec<(u64, usize)> = terms.chunk_by(|a, b| a == b).map(|same| (same[0], same.len())).collect();
         let weight = |term: u64| {
-            let having = counts.get(&term).copied().unwrap_or(1) as f64;
+            let place = counts.binary_search_by_key(&term, |(term, _)| *term);
+            let having = place.map_or(1, |place| counts[place].1) as f64;
             // A term that two passages have is worth what a term of one is: this is what is looked for.
             (1.0 + all.len() as f64 / having.max(2.0)).ln()
         };
-        let weighed = |subject: &Subject| {
+        let weighed = |subject: &&Subject| {
             let terms: Vec<(u64, f64)> = subject.0.iter().map(|term| (*term, weight(*term))).collect();
             let sum = terms.iter().map(|(_, weight)| weight).sum();
             (terms, sum)
@@ -104,7 +104,7 @@ mod tests {
             "yes",
             "yes",
         ];
-        let subjects = Subjects::new(texts.iter().map(|text| Subject::of([*text])).collect());
+        let subjects = Subjects::new(&texts.map(|text| Subject::of([text])));
         assert!(subjects.likeness(0, 1) > 0.25, "{}", subjects.likeness(0, 1));
         assert!(subjects.likeness(0, 2) < 0.05, "{}", subjects.likeness(0, 2));
         assert_eq!(subjects.likeness(3, 4), 0.0, "too short to be about anything");

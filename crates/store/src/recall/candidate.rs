@@ -1,6 +1,8 @@
 //! A record that may be what is looked for, with its text.
 
-use longhaul_memory::{Field, Kind, MadeBy, WEIGHTS, decides};
+use std::cell::OnceCell;
+
+use longhaul_memory::{Field, Kind, MadeBy, Subject, WEIGHTS, amends, decides};
 use rusqlite::{Connection, OptionalExtension, Row};
 
 use super::key::Key;
@@ -28,6 +30,8 @@ pub(super) struct Candidate {
     chars: u64,
     /// Whether it says that something was decided. Every text is searched for that once.
     pub(super) decides: bool,
+    amends: OnceCell<bool>,
+    subject: OnceCell<Subject>,
 }
 
 impl Candidate {
@@ -98,6 +102,8 @@ impl Candidate {
             prompt_number: row.get(2)?,
             at: row.get(3)?,
             decides: matches!(Kind::from_name(&kind), Some(Kind::Note | Kind::Decision)),
+            amends: OnceCell::new(),
+            subject: OnceCell::new(),
             kind,
             made_by: MadeBy::from_name(&text(5)?).unwrap_or(MadeBy::Rule),
             title: fields[0].0.clone(),
@@ -110,6 +116,16 @@ impl Candidate {
     /// Returns its key.
     pub(super) fn key(&self) -> Key {
         Key::new(self.project, self.what, self.id)
+    }
+
+    /// Returns whether it says that something is not any more as it was decided before.
+    pub(super) fn amends(&self) -> bool {
+        *self.amends.get_or_init(|| self.fields.iter().any(|(text, _)| amends(text)))
+    }
+
+    /// Returns what it is about.
+    pub(super) fn subject(&self) -> &Subject {
+        self.subject.get_or_init(|| Subject::of(self.fields.iter().map(|(text, _)| text.as_str())))
     }
 
     /// Returns what is looked at.

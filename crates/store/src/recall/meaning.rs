@@ -63,7 +63,7 @@ pub(super) fn join(
         one.score = one.own + one.parts.meaning;
         one.is_older = false;
     }
-    let order = arrange(all, looker);
+    let order = arrange(all, looker, asked);
     // What stays where words have put it.
     let fixed = match asked {
         Asked::Words => usize::MAX,

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use longhaul_memory::{Look, Looker, NamedDate, Subject, Subjects, WEIGHTS, amends};
+use longhaul_memory::{Look, Looker, NamedDate, Subjects, WEIGHTS};
 use rusqlite::Connection;
 
 use super::candidate::Candidate;
@@ -20,6 +20,9 @@ const DISCUSSED_BEFORE: i64 = 4;
 
 /// How many of the best are compared with each other for which is newer.
 const COMPARED: usize = 16;
+
+/// The same where a prompt waits for it.
+const COMPARED_AT_PROMPT: usize = 8;
 
 /// What somebody asks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,6 +44,14 @@ impl Asked {
             Self::Words => 0,
             Self::Question | Self::Names => WITH_NEIGHBOURS,
             Self::Prompt => WITH_NEIGHBOURS_AT_PROMPT,
+        }
+    }
+
+    /// Returns how many of the best are compared with each other for which is newer.
+    fn compared(self) -> usize {
+        match self {
+            Self::Words | Self::Names | Self::Question => COMPARED,
+            Self::Prompt => COMPARED_AT_PROMPT,
         }
     }
 }
@@ -106,18 +117,18 @@ pub(super) fn rank(
     let mut ranked: Vec<Ranked> = found.into_iter().map(|one| Ranked::new(one, looker)).collect();
     sort(&mut ranked);
     add_neighbours(connection, looker, &mut ranked, strict, asked.with_neighbours())?;
-    Ok(arrange(ranked, looker))
+    Ok(arrange(ranked, looker, asked))
 }
 
 /// Orders records by what their own texts are worth, and by what stands around them.
-pub(super) fn arrange(mut ranked: Vec<Ranked>, looker: &Looker) -> Vec<Ranked> {
+pub(super) fn arrange(mut ranked: Vec<Ranked>, looker: &Looker, asked: Asked) -> Vec<Ranked> {
     add_shares(&mut ranked);
     prefer_newer(&mut ranked);
     prefer_dates(&mut ranked, &looker.dates);
     sort(&mut ranked);
     ranked.retain(|one| one.score > 0.0);
     fold(&mut ranked);
-    put_newer_first(&mut ranked, looker);
+    put_newer_first(&mut ranked, looker, asked.compared());
     spread(ranked)
 }
 
@@ -204,11 +215,10 @@ fn fold(ranked: &mut Vec<Ranked>) {
     ranked.retain(|ranked| seen.insert(ranked.one.sameness()));
 }
 
-/// Puts, of two passages about the same that answer about as well, the newer one first.
-fn put_newer_first(ranked: &mut [Ranked], looker: &Looker) {
-    let compared = ranked.len().min(COMPARED);
-    let subject = |ranked: &Ranked| Subject::of(ranked.one.fields.iter().map(|(text, _)| text.as_str()));
-    let subjects = Subjects::new(ranked[..compared].iter().map(subject).collect());
+/// Puts, of two passages about the same that answer about as well, the newer one first. `most` are compared.
+fn put_newer_first(ranked: &mut [Ranked], looker: &Looker, most: usize) {
+    let compared = ranked.len().min(most);
+    let subjects = Subjects::new(ranked[..compared].iter().map(|ranked| ranked.one.subject()));
     // Where each of them stood before anything was moved.
     let mut places: Vec<usize> = (0..compared).collect();
     for later in 1..compared {
@@ -217,7 +227,7 @@ fn put_newer_first(ranked: &mut [Ranked], looker: &Looker) {
         if newer.one.what == What::Observation {
             continue;
         }
-        let says_so = newer.one.fields.iter().any(|(text, _)| amends(text));
+        let says_so = newer.one.amends();
         let enough = |(earlier, older): (usize, &Ranked)| {
             let is_other = newer.one.at > older.one.at && newer.one.session != older.one.session;
             let coverage = if says_so { WEIGHTS.amended_coverage } else { WEIGHTS.same_coverage };
@@ -257,7 +267,7 @@ fn put_newer_first(ranked: &mut [Ranked], looker: &Looker) {
 /// Without a word that something has changed, both have to answer the same: two decisions about one subject are often both
 /// in force.
 fn mark_outdated(ranked: &mut [Ranked], looker: &Looker, likeness: impl Fn(usize, usize) -> f64) {
-    let says_so = |one: &Ranked| one.one.decides && one.one.fields.iter().any(|(text, _)| amends(text));
+    let says_so = |one: &Ranked| one.one.decides && one.one.amends();
     let amending: Vec<bool> = ranked.iter().map(says_so).collect();
     let is_outdated = |older: usize| {
         (0..older).any(|newer| {
