@@ -3,15 +3,15 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use longhaul_activity_log::{Line, Reach, bookmarks_since_prompt, measure, reaches_far_enough};
+use longhaul_activity_log::{LogLine, TailStart, bookmarks_since_prompt, measure, covers_window};
 
 fuzz_target!(|bytes: &[u8]| {
-    for line in bytes.split(|byte| *byte == b'\n').filter_map(Line::parse) {
-        assert_eq!(Line::parse(line.to_string().as_bytes()), Some(line));
+    for line in bytes.split(|byte| *byte == b'\n').filter_map(LogLine::parse) {
+        assert_eq!(LogLine::parse(line.to_string().as_bytes()), Some(line));
     }
-    for reach in [Reach::Whole, Reach::Part] {
+    for reach in [TailStart::LogStart, TailStart::Midway] {
         let metrics = measure(bytes, reach);
         let _ = (metrics.estimated_tokens(), metrics.elapsed_seconds(), metrics.is_turn_running());
-        let _ = (reaches_far_enough(bytes, reach), bookmarks_since_prompt(bytes, reach));
+        let _ = (covers_window(bytes, reach), bookmarks_since_prompt(bytes, reach));
     }
 });

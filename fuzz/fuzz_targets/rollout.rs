@@ -3,7 +3,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use longhaul_transcript::{Reader, SessionMeta, absorb, ends_in_interrupt, latest_usage};
+use longhaul_transcript::{Reader, SessionMeta, merge_turns, ends_in_interrupt, latest_usage};
 
 fuzz_target!(|bytes: &[u8]| {
     let mut reader = Reader::default();
@@ -16,7 +16,7 @@ fuzz_target!(|bytes: &[u8]| {
     let mut turns = reader.take().turns;
     reader.feed(second);
     let last = reader.take();
-    absorb(&mut turns, last.turns);
+    merge_turns(&mut turns, last.turns);
     assert_eq!((last.cursor.offset, turns.len()), (whole.cursor.offset, whole.turns.len()));
     for turn in &whole.turns {
         let _ = (turn.reply(), turn.details().count());

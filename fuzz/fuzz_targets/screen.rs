@@ -4,7 +4,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use longhaul_inject::{
-    ClientSays, EditorMode, Inspection, KittyWindow, Pane, Want, WeztermPane, ZellijPane, look, may_type,
+    ClientActivity, EditorMode, Inspection, KittyWindow, Pane, TypeWhen, WeztermPane, ZellijPane, screen_state, may_type,
     parse_inspection,
 };
 
@@ -17,8 +17,8 @@ fuzz_target!(|screen: &str| {
     for row in [0, 1, 37] {
         let inspection = Inspection { screen: screen.to_owned(), cursor: Some((2, row)), ..Inspection::default() };
         for editor in [EditorMode::Normal, EditorMode::Vim] {
-            let seen = look(&inspection, editor);
-            let _ = may_type(&seen, ClientSays::Unknown, Want::Either, "·");
+            let seen = screen_state(&inspection, editor);
+            let _ = may_type(&seen, ClientActivity::Unknown, TypeWhen::Either, "·");
         }
     }
 });

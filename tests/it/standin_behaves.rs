@@ -4,7 +4,7 @@ mod scripted;
 
 use std::fs;
 
-use longhaul_inject::{EditorMode, Look, TmuxPane, Turn, Unsafe, look, parse_inspection};
+use longhaul_inject::{EditorMode, ScreenState, TmuxPane, TurnSign, UnsafeScreen, parse_inspection, screen_state};
 use serde_json::Value;
 
 use crate::poll::{DEADLINE, wait_until};
@@ -46,11 +46,11 @@ impl Stage {
     }
 
     /// Returns what our own reader of screens makes of the pane.
-    fn look(&self) -> Look {
+    fn look(&self) -> ScreenState {
         let socket = self.tmux.socket().display().to_string();
         let step = TmuxPane { socket, pane: self.pane.0.clone() }.inspect();
         let outcome = Outcome::of(self.sandbox.program(&step.argv[0]).args(&step.argv[1..]), b"");
-        look(&parse_inspection(&outcome.stdout).expect("the pane is there"), EditorMode::Normal)
+        screen_state(&parse_inspection(&outcome.stdout).expect("the pane is there"), EditorMode::Normal)
     }
 
     fn record(&self) -> Value {
@@ -74,31 +74,31 @@ fn an_idle_client_shows_an_empty_ruled_box() {
 #[test]
 fn our_reader_judges_its_screens_as_it_judges_the_client_s() {
     let stage = stage();
-    let input = |draft: Option<&str>, turn, stashed| Look::Input {
+    let input = |draft: Option<&str>, turn, stashed| ScreenState::Input {
         draft: draft.map(str::to_owned),
         turn,
         stashed,
         agents: false,
     };
-    assert_eq!(stage.look(), input(None, Turn::Idle, false));
+    assert_eq!(stage.look(), input(None, TurnSign::Idle, false));
     stage.standin.draft("half a thought");
-    assert_eq!(stage.look(), input(Some("half a thought"), Turn::Idle, false));
+    assert_eq!(stage.look(), input(Some("half a thought"), TurnSign::Idle, false));
     stage.tmux.send_keys(&stage.pane, &["C-s"]);
     stage.shows("› stashed");
-    assert_eq!(stage.look(), input(None, Turn::Idle, true));
+    assert_eq!(stage.look(), input(None, TurnSign::Idle, true));
     stage.tmux.send_keys(&stage.pane, &["C-s"]);
     stage.standin.wait_for_state("the draft", |state| state.stashed.is_none());
     stage.standin.turn();
-    assert_eq!(stage.look(), input(Some("half a thought"), Turn::Running, false));
+    assert_eq!(stage.look(), input(Some("half a thought"), TurnSign::Running, false));
     stage.standin.draft("");
-    assert_eq!(stage.look(), input(None, Turn::Running, false));
+    assert_eq!(stage.look(), input(None, TurnSign::Running, false));
     stage.standin.open_dialog();
-    assert_eq!(stage.look(), Look::Unsafe(Unsafe::Dialog));
+    assert_eq!(stage.look(), ScreenState::Unsafe(UnsafeScreen::Dialog));
     stage.standin.close_dialog();
     stage.standin.stop();
-    assert_eq!(stage.look(), input(None, Turn::Idle, false));
+    assert_eq!(stage.look(), input(None, TurnSign::Idle, false));
     stage.tmux.run(&["copy-mode", "-t", &stage.pane.0]);
-    assert_eq!(stage.look(), Look::Unsafe(Unsafe::PaneInMode));
+    assert_eq!(stage.look(), ScreenState::Unsafe(UnsafeScreen::PaneInMode));
 }
 
 #[test]

@@ -1,9 +1,9 @@
 //! `longhaul bookmark NOTE`.
 
 use anyhow::{Context, bail};
-use longhaul_activity_log::Line;
+use longhaul_activity_log::LogLine;
 use longhaul_core::{Env, SessionId};
-use longhaul_inject::{Terminal, Want, printable};
+use longhaul_inject::{Terminal, TypeWhen, printable};
 use longhaul_runtime::{ActivityLog, Home, Order, Outcome, Receipt, SessionRecord, inject};
 
 use super::sessions::only_one;
@@ -36,13 +36,13 @@ pub(crate) fn run(env: &Env, args: &Args) -> anyhow::Result<Exit> {
     let note: String = printable(&args.note.join(" ")).chars().take(NOTE_CHARS).collect();
     let session = SessionId::new(&record.session).context("the session's record has no id")?;
     let log = ActivityLog::open(&home, &session)?;
-    log.append(&[Line::Injection { at: env.now }])?;
+    log.append(&[LogLine::Injection { at: env.now }])?;
     let order = Order {
         session: session.clone(),
         terminal,
         client_pid: record.client_pid,
         text: format!("{} {}", config.bookmarks.marker.as_str(), note.trim()),
-        want: Want::Either,
+        want: TypeWhen::Either,
         want_by_chord: None,
         agents_may_ask: false,
         agents_run: false,

@@ -2,7 +2,7 @@
 
 use anyhow::{Context, bail};
 use longhaul_core::{Env, Millis, record, short_session};
-use longhaul_handoff::{Date, Moment, MomentError, date_of, parse_moment, time_of};
+use longhaul_handoff::{Date, TimeQuery, TimeQueryError, date_of, parse_time_query, time_of};
 use longhaul_runtime::handoff::Project;
 use longhaul_runtime::{Home, midnight, utc_offset_seconds};
 use longhaul_store::{Detail, Store, Turn, Within};
@@ -32,7 +32,7 @@ pub(crate) struct Args {
 pub(crate) fn run(env: &Env, args: &Args) -> anyhow::Result<Exit> {
     let asked = args.moment.join(" ");
     let today = date_of(env.now, utc_offset_seconds(env.now));
-    let moment = parse_moment(&asked, today).map_err(|error| anyhow::anyhow!("{}", complaint(&asked, error)))?;
+    let moment = parse_time_query(&asked, today).map_err(|error| anyhow::anyhow!("{}", complaint(&asked, error)))?;
     let day = match &args.date {
         Some(text) => Some(Date::parse(text).with_context(|| format!("{text:?} is no date: write it as 2026-01-31"))?),
         None => None,
@@ -69,11 +69,11 @@ pub(crate) fn run(env: &Env, args: &Args) -> anyhow::Result<Exit> {
     Ok(Exit::Success)
 }
 
-fn complaint(asked: &str, error: MomentError) -> String {
+fn complaint(asked: &str, error: TimeQueryError) -> String {
     let what = match error {
-        MomentError::Empty => "nothing was asked for".to_owned(),
-        MomentError::BadTime => format!("{asked:?} is no time"),
-        MomentError::Unknown => format!("{asked:?} is no time, no range and no turn"),
+        TimeQueryError::Empty => "nothing was asked for".to_owned(),
+        TimeQueryError::BadTime => format!("{asked:?} is no time"),
+        TimeQueryError::Unknown => format!("{asked:?} is no time, no range and no turn"),
     };
     format!("{what}: try 14:03, 14:00-14:30, 2026-01-31 14:03 or a turn's number")
 }
@@ -81,12 +81,12 @@ fn complaint(asked: &str, error: MomentError) -> String {
 fn find(
     store: &Store,
     within: Within<'_>,
-    moment: &Moment,
+    moment: &TimeQuery,
     day: Option<Date>,
     today: Date,
 ) -> anyhow::Result<Vec<Turn>> {
     match moment {
-        Moment::Time { date, span } => {
+        TimeQuery::Time { date, span } => {
             let (from, to) = span.after(midnight(date.or(day).unwrap_or(today)));
             let began = store.turns_between(within, from, Millis(to.0.saturating_sub(1)))?;
             if !began.is_empty() {
@@ -95,8 +95,8 @@ fn find(
             // Nothing began then: what ran then is what was meant.
             Ok(store.turn_at(within, to)?.into_iter().collect())
         }
-        Moment::TurnNumber(number) => Ok(store.turns_named(within, &number.to_string())?),
-        Moment::TurnId(id) => Ok(store.turns_named(within, id)?),
+        TimeQuery::TurnNumber(number) => Ok(store.turns_named(within, &number.to_string())?),
+        TimeQuery::TurnId(id) => Ok(store.turns_named(within, id)?),
     }
 }
 

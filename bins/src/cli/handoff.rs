@@ -2,7 +2,7 @@
 
 use anyhow::{Context, bail};
 use longhaul_core::{Env, SessionId, counted, short_session};
-use longhaul_handoff::{Trigger, date_of, time_of};
+use longhaul_handoff::{BatonTrigger, date_of, time_of};
 use longhaul_runtime::handoff::{Handover, Project, catch_up, render_session};
 use longhaul_runtime::{Home, Sanitizer, utc_offset_seconds};
 use longhaul_store::{Injection, Session, Store};
@@ -65,7 +65,7 @@ pub(crate) fn run(env: &Env, command: Command) -> anyhow::Result<Exit> {
         Command::Write(which) => {
             let session = find(&store, &project, which.session.as_deref())?;
             // Nobody's client: any session of the project may take it.
-            store.write_baton(&project.path, 0, &session.session, Trigger::Tl.as_str(), env.now)?;
+            store.write_baton(&project.path, 0, &session.session, BatonTrigger::Tl.as_str(), env.now)?;
             out::message(&format!("The next session in {} goes on from {}.", project.path, session.session));
         }
         Command::Drop => {

@@ -8,7 +8,7 @@ use anyhow::{Context, bail};
 use longhaul_core::Env;
 use longhaul_runtime::tmux::{Server, command};
 use longhaul_runtime::{ErrorLog, Home, Tracker, bounded_read};
-use longhaul_tracker::{OPTIONS, Options, Pane, Why, menu};
+use longhaul_tracker::{OPTIONS, Options, Pane, RemovalReason, menu};
 
 use super::{Exit, out};
 
@@ -170,10 +170,10 @@ fn cleanup(env: &Env) -> anyhow::Result<()> {
     let removed = Tracker::open(env, &Home::of(env)?)?.cleanup()?;
     for (session, why) in &removed {
         let why = match why {
-            Why::PaneGone => "its pane is gone",
-            Why::ClientGone => "no client runs in its pane any more",
-            Why::Silent => "it has no pane and nothing was heard of it for ten minutes",
-            Why::Old => "it has not changed for a day",
+            RemovalReason::PaneGone => "its pane is gone",
+            RemovalReason::ClientGone => "no client runs in its pane any more",
+            RemovalReason::Silent => "it has no pane and nothing was heard of it for ten minutes",
+            RemovalReason::Old => "it has not changed for a day",
         };
         out::line(&format!("{session}: removed, {why}"))?;
     }

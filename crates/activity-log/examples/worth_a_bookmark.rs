@@ -2,7 +2,7 @@
 
 #![expect(clippy::print_stdout, reason = "an example shows what comes out")]
 
-use longhaul_activity_log::{Reach, Situation, Verdict, decide, measure};
+use longhaul_activity_log::{BookmarkVerdict, Situation, TailStart, decide, measure};
 use longhaul_core::{Config, Millis};
 
 fn main() {
@@ -11,10 +11,10 @@ fn main() {
     for call in 1..=4_u64 {
         let now = Millis(100_000 * call);
         log.push_str(&format!("T {now} 1200\n"));
-        let metrics = measure(log.as_bytes(), Reach::Whole);
+        let metrics = measure(log.as_bytes(), TailStart::LogStart);
         match decide(Situation::ToolCall, &config.bookmarks, true, &metrics, now) {
-            Verdict::Inject(reason) => println!("call {call}: a bookmark, after {reason}"),
-            Verdict::Skip(skip) => println!("call {call}: none, {skip}"),
+            BookmarkVerdict::Inject(reason) => println!("call {call}: a bookmark, after {reason}"),
+            BookmarkVerdict::Skip(skip) => println!("call {call}: none, {skip}"),
         }
     }
 }

@@ -28,16 +28,16 @@ pub enum Situation<'a> {
 
 /// What was decided, and why.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Verdict {
+pub enum BookmarkVerdict {
     /// Enough work has passed.
-    Inject(Reason),
+    Inject(ThresholdMet),
     /// Not now.
-    Skip(Skip),
+    Skip(SkipReason),
 }
 
 /// Which threshold was met, with what was counted and what the limit is.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Reason {
+pub struct ThresholdMet {
     /// What was counted.
     pub what: &'static str,
     /// How much there was.
@@ -48,7 +48,7 @@ pub struct Reason {
 
 /// Why there is no bookmark now, in the order in which it is asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Skip {
+pub enum SkipReason {
     /// `bookmarks.enabled`, or at a tool call `bookmarks.midTurn`, is off.
     Disabled,
     /// There is no terminal that can be typed into.
@@ -79,46 +79,46 @@ pub fn decide(
     has_terminal: bool,
     metrics: &Metrics,
     now: Millis,
-) -> Verdict {
+) -> BookmarkVerdict {
     let wanted = match situation {
         Situation::ToolCall => config.enabled && config.mid_turn,
         Situation::AgentReturn | Situation::Stop(_) => config.enabled,
     };
     if !wanted {
-        return Verdict::Skip(Skip::Disabled);
+        return BookmarkVerdict::Skip(SkipReason::Disabled);
     }
     if !has_terminal {
-        return Verdict::Skip(Skip::NoTerminal);
+        return BookmarkVerdict::Skip(SkipReason::NoTerminal);
     }
     if let Situation::Stop(stop) = situation {
         if predicates::stopped_at_context_limit(stop) {
-            return Verdict::Skip(Skip::ContextLimit);
+            return BookmarkVerdict::Skip(SkipReason::ContextLimit);
         }
         if predicates::stopped_by_user(stop) {
-            return Verdict::Skip(Skip::UserAbort);
+            return BookmarkVerdict::Skip(SkipReason::UserAbort);
         }
     }
     if metrics.last_line_is_bookmark {
-        return Verdict::Skip(Skip::NothingSinceBookmark);
+        return BookmarkVerdict::Skip(SkipReason::NothingSinceBookmark);
     }
     let newest = metrics.last_injection.max(metrics.last_bookmark);
     if let Some(left_ms) = time_left(newest, config.thresholds.cooldown_seconds.seconds_as_millis(), now) {
-        return Verdict::Skip(Skip::Cooldown { left_ms });
+        return BookmarkVerdict::Skip(SkipReason::Cooldown { left_ms });
     }
     if metrics.unconfirmed > 0 && time_left(metrics.last_injection, RECEIPT_MS, now).is_some() {
-        return Verdict::Skip(Skip::InFlight);
+        return BookmarkVerdict::Skip(SkipReason::InFlight);
     }
     if metrics.unconfirmed >= MAX_UNCONFIRMED {
-        return Verdict::Skip(Skip::Unconfirmed);
+        return BookmarkVerdict::Skip(SkipReason::Unconfirmed);
     }
     match meets_any_threshold(metrics, &config.thresholds) {
-        Some(reason) => Verdict::Inject(reason),
-        None => Verdict::Skip(Skip::BelowThresholds),
+        Some(reason) => BookmarkVerdict::Inject(reason),
+        None => BookmarkVerdict::Skip(SkipReason::BelowThresholds),
     }
 }
 
 /// Returns the first threshold that is met; any one is enough.
-pub fn meets_any_threshold(metrics: &Metrics, thresholds: &Thresholds) -> Option<Reason> {
+pub fn meets_any_threshold(metrics: &Metrics, thresholds: &Thresholds) -> Option<ThresholdMet> {
     [
         ("tokens", metrics.estimated_tokens(), thresholds.min_tokens),
         ("tool calls", metrics.tool_calls, thresholds.min_tool_calls),
@@ -126,7 +126,7 @@ pub fn meets_any_threshold(metrics: &Metrics, thresholds: &Thresholds) -> Option
         ("subagents", metrics.agent_returns, thresholds.agent_burst),
     ]
     .into_iter()
-    .map(|(what, actual, limit)| Reason { what, actual, limit: limit.0 })
+    .map(|(what, actual, limit)| ThresholdMet { what, actual, limit: limit.0 })
     .find(|reason| metrics.last_activity.is_some() && reason.actual as f64 >= reason.limit)
 }
 
@@ -142,13 +142,13 @@ pub(crate) fn time_left(from: Option<Millis>, span: u64, now: Millis) -> Option<
     (left > 0).then_some(left)
 }
 
-impl fmt::Display for Reason {
+impl fmt::Display for ThresholdMet {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} {} of {}", self.actual, self.what, self.limit)
     }
 }
 
-impl fmt::Display for Skip {
+impl fmt::Display for SkipReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Disabled => f.write_str("bookmarks are switched off"),

@@ -11,16 +11,18 @@
 mod context_guard;
 mod decision;
 mod json_chars;
-mod line;
+mod log_line;
 mod since_prompt;
 mod window;
 
 pub use crate::context_guard::{Pressure, should_compact, should_deny_agents};
-pub use crate::decision::{RECEIPT_MS, Reason, Situation, Skip, Verdict, decide, meets_any_threshold};
+pub use crate::decision::{
+    BookmarkVerdict, RECEIPT_MS, Situation, SkipReason, ThresholdMet, decide, meets_any_threshold,
+};
 pub use crate::json_chars::chars_of_json;
-pub use crate::line::Line;
+pub use crate::log_line::LogLine;
 pub use crate::since_prompt::bookmarks_since_prompt;
-pub use crate::window::{MAX_TAIL, Metrics, Reach, measure, reaches_far_enough};
+pub use crate::window::{MAX_TAIL, Metrics, TailStart, covers_window, measure};
 
 #[cfg(test)]
 mod tests;

@@ -1,6 +1,6 @@
 mod barriers;
 mod decision;
 mod json_chars;
-mod line;
+mod log_line;
 mod since_prompt;
 mod window;

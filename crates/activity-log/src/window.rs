@@ -2,18 +2,18 @@
 
 use longhaul_core::{Millis, Status};
 
-use crate::Line;
+use crate::LogLine;
 
 /// The most of a log's end that is ever read.
 pub const MAX_TAIL: usize = 64 * 1024;
 
 /// Whether a tail begins where the log begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Reach {
+pub enum TailStart {
     /// It is the whole log.
-    Whole,
+    LogStart,
     /// It begins somewhere inside, perhaps in the middle of a line.
-    Part,
+    Midway,
 }
 
 /// What the window since the last bookmark amounts to.
@@ -73,36 +73,36 @@ impl Metrics {
 }
 
 /// Returns whether `tail` shows the whole window: reading further back could not change the metrics.
-pub fn reaches_far_enough(tail: &[u8], reach: Reach) -> bool {
-    if reach == Reach::Whole {
+pub fn covers_window(tail: &[u8], reach: TailStart) -> bool {
+    if reach == TailStart::LogStart {
         return true;
     }
     let mut lines = whole_lines(tail, reach);
-    let bookmarked = lines.any(|line| line.first() == Some(&b'B') && Line::parse(line).is_some());
+    let bookmarked = lines.any(|line| line.first() == Some(&b'B') && LogLine::parse(line).is_some());
     // The status may stand before the bookmark: a marker that arrives while idle follows the turn's end.
     bookmarked
         && whole_lines(tail, reach)
-            .any(|line| matches!(line.first(), Some(b'T' | b'P' | b'S')) && Line::parse(line).is_some())
+            .any(|line| matches!(line.first(), Some(b'T' | b'P' | b'S')) && LogLine::parse(line).is_some())
 }
 
 /// Measures the window at the end of a log.
 ///
 /// A last line without a newline is torn and ignored, as is a first one that `reach` says may be cut.
-pub fn measure(tail: &[u8], reach: Reach) -> Metrics {
+pub fn measure(tail: &[u8], reach: TailStart) -> Metrics {
     let mut metrics = Metrics::default();
     let mut seen_activity_or_bookmark = false;
     let mut seen_prompt = false;
     let mut given_up = 0_u64;
-    for line in whole_lines(tail, reach).filter_map(Line::parse) {
+    for line in whole_lines(tail, reach).filter_map(LogLine::parse) {
         let in_window = metrics.last_bookmark.is_none();
         metrics.last_line = metrics.last_line.max(Some(line.at()));
         match line {
-            Line::Tool { at, chars } | Line::Agent { at, chars } if in_window => {
-                let is_agent = matches!(line, Line::Agent { .. });
+            LogLine::Tool { at, chars } | LogLine::Agent { at, chars } if in_window => {
+                let is_agent = matches!(line, LogLine::Agent { .. });
                 metrics.count(at, chars, is_agent);
                 seen_activity_or_bookmark = true;
             }
-            Line::Injection { at } => {
+            LogLine::Injection { at } => {
                 metrics.last_injection = metrics.last_injection.max(Some(at));
                 // Lines come newest first: what was given up stands behind its injection.
                 if given_up > 0 {
@@ -111,24 +111,24 @@ pub fn measure(tail: &[u8], reach: Reach) -> Metrics {
                     metrics.unconfirmed += 1;
                 }
             }
-            Line::GivenUp { .. } => given_up += 1,
-            Line::Bookmark { at } if in_window => {
+            LogLine::GivenUp { .. } => given_up += 1,
+            LogLine::Bookmark { at } if in_window => {
                 metrics.last_bookmark = Some(at);
                 metrics.last_line_is_bookmark = !seen_activity_or_bookmark;
             }
-            Line::Compaction { at } => metrics.last_compaction = metrics.last_compaction.max(Some(at)),
-            Line::Prompt { .. } => seen_prompt = true,
-            Line::Tool { .. } | Line::Agent { .. } | Line::Bookmark { .. } | Line::Status { .. } => {}
+            LogLine::Compaction { at } => metrics.last_compaction = metrics.last_compaction.max(Some(at)),
+            LogLine::Prompt { .. } => seen_prompt = true,
+            LogLine::Tool { .. } | LogLine::Agent { .. } | LogLine::Bookmark { .. } | LogLine::Status { .. } => {}
         }
         if metrics.status.is_none() {
             metrics.status = match line {
-                Line::Tool { .. } | Line::Prompt { .. } => Some(Status::Working),
-                Line::Status { status, .. } => Some(status),
-                Line::Agent { .. }
-                | Line::Injection { .. }
-                | Line::GivenUp { .. }
-                | Line::Bookmark { .. }
-                | Line::Compaction { .. } => None,
+                LogLine::Tool { .. } | LogLine::Prompt { .. } => Some(Status::Working),
+                LogLine::Status { status, .. } => Some(status),
+                LogLine::Agent { .. }
+                | LogLine::Injection { .. }
+                | LogLine::GivenUp { .. }
+                | LogLine::Bookmark { .. }
+                | LogLine::Compaction { .. } => None,
             };
         }
     }
@@ -152,11 +152,11 @@ impl Metrics {
 }
 
 /// Returns the lines that are whole, the newest first.
-pub(crate) fn whole_lines(tail: &[u8], reach: Reach) -> impl Iterator<Item = &[u8]> {
+pub(crate) fn whole_lines(tail: &[u8], reach: TailStart) -> impl Iterator<Item = &[u8]> {
     let end = tail.iter().rposition(|byte| *byte == b'\n').unwrap_or(0);
     let start = match reach {
-        Reach::Whole => 0,
-        Reach::Part => tail.iter().position(|byte| *byte == b'\n').map_or(end, |newline| newline + 1),
+        TailStart::LogStart => 0,
+        TailStart::Midway => tail.iter().position(|byte| *byte == b'\n').map_or(end, |newline| newline + 1),
     };
     tail.get(start..end).unwrap_or_default().rsplit(|byte| *byte == b'\n')
 }

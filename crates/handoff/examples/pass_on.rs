@@ -4,16 +4,16 @@
 
 use longhaul_core::Millis;
 use longhaul_handoff::continuation::Document;
-use longhaul_handoff::{Context, Said, TurnView, render};
+use longhaul_handoff::{RenderInput, TimedText, TurnView, render};
 
 fn main() {
-    let said = |minute: u64, text| Said { at: Millis(minute * 60_000), text };
+    let said = |minute: u64, text| TimedText { at: Millis(minute * 60_000), text };
     let turn = |asked, replied, skeleton| TurnView { role: "user", asked, replied, skeleton, ..TurnView::default() };
     let turns = [
         turn(said(1, "make the parser faster"), said(9, "It is twice as fast now."), "parser.rs edited, bench run"),
         turn(said(10, "and the tests?"), said(14, "Two fail: unicode and cut."), "tests run: 2 failed"),
     ];
-    let rendered = render(&Context {
+    let rendered = render(&RenderInput {
         session: "first",
         turns: &turns,
         older_turns: 0,

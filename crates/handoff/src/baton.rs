@@ -8,16 +8,16 @@ use longhaul_core::Millis;
 pub(crate) const TTL_MS: u64 = 60 * 60 * 1000;
 
 /// The commands that pass a baton, and what they are called in the record.
-const COMMANDS: [(&str, Trigger); 4] = [
-    ("/tl", Trigger::Tl),
-    ("/longhaul:tl", Trigger::Tl),
-    ("/longhaul-handoff:tl", Trigger::Tl),
-    ("/clear", Trigger::Clear),
+const COMMANDS: [(&str, BatonTrigger); 4] = [
+    ("/tl", BatonTrigger::Tl),
+    ("/longhaul:tl", BatonTrigger::Tl),
+    ("/longhaul-handoff:tl", BatonTrigger::Tl),
+    ("/clear", BatonTrigger::Clear),
 ];
 
 /// What made a session pass its baton.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Trigger {
+pub enum BatonTrigger {
     /// The user typed `/tl`, perhaps to go on elsewhere.
     Tl,
     /// The user typed `/clear`, in a client that sends it to the prompt hook.
@@ -28,7 +28,7 @@ pub enum Trigger {
     Continuation,
 }
 
-impl Trigger {
+impl BatonTrigger {
     /// Every trigger.
     pub const ALL: [Self; 4] = [Self::Tl, Self::Clear, Self::SessionEnd, Self::Continuation];
 
@@ -48,7 +48,7 @@ impl Trigger {
     }
 }
 
-impl fmt::Display for Trigger {
+impl fmt::Display for BatonTrigger {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())
     }
@@ -62,7 +62,7 @@ pub struct Baton {
     /// The client that ran that session (`CLAUDE_PID`), 0 where unknown.
     pub client_pid: u32,
     /// Why it was passed.
-    pub trigger: Trigger,
+    pub trigger: BatonTrigger,
     /// When.
     pub at: Millis,
 }
@@ -79,7 +79,7 @@ impl Baton {
 /// Returns what a prompt triggers, where it is one of the baton commands.
 ///
 /// The command stands alone or before a space or newline; `/tldr`, `/cleared` and `/clearcache` are other commands.
-pub fn baton_command(prompt: &str) -> Option<Trigger> {
+pub fn baton_command(prompt: &str) -> Option<BatonTrigger> {
     let prompt = prompt.trim();
     let command = prompt.split([' ', '\n', '\r', '\t']).next()?;
     COMMANDS.into_iter().find(|(name, _)| *name == command).map(|(_, trigger)| trigger)

@@ -4,11 +4,11 @@ use longhaul_core::budget::round_tokens;
 use longhaul_core::config::Part;
 use serde_json::{Value, json};
 
-use crate::continuation::{Fill, Plan, Rules, State};
+use crate::continuation::{Plan, PlanRules, State, WindowUse};
 
 /// What the module does.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Action {
+pub enum BridgeAction {
     /// Run `/clear`, and say when that is done.
     Clear,
     /// Compact the conversation.
@@ -21,7 +21,7 @@ pub enum Action {
     Toast(String),
 }
 
-impl Action {
+impl BridgeAction {
     /// Returns it as the module reads it.
     pub fn to_json(&self) -> Value {
         match self {
@@ -35,18 +35,18 @@ impl Action {
 }
 
 /// Returns the answer to the module, as it reads it.
-pub fn answer(actions: &[Action]) -> Value {
-    json!({ "actions": actions.iter().map(Action::to_json).collect::<Vec<_>>() })
+pub fn answer(actions: &[BridgeAction]) -> Value {
+    json!({ "actions": actions.iter().map(BridgeAction::to_json).collect::<Vec<_>>() })
 }
 
 /// Returns what the module is to do for a plan in `session`, if it waits for something.
-pub fn step(plan: &Plan, rules: &Rules<'_>, session: &str) -> Option<Action> {
+pub fn step(plan: &Plan, rules: &PlanRules<'_>, session: &str) -> Option<BridgeAction> {
     if plan.paused || plan.session != session || !plan.waits_for_typing() {
         return None;
     }
     match plan.state {
-        State::Clearing => Some(Action::Clear),
-        _ => plan.text(rules).map(Action::Submit),
+        State::Clearing => Some(BridgeAction::Clear),
+        _ => plan.text(rules).map(BridgeAction::Submit),
     }
 }
 
@@ -57,9 +57,9 @@ pub fn step_name(plan: &Plan) -> String {
 
 /// What there is to say under the prompt.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Glance {
+pub struct StatusFacts {
     /// How full the context is.
-    pub fill: Option<Fill>,
+    pub fill: Option<WindowUse>,
     /// Bookmarks since the last prompt.
     pub bookmarks: u64,
     /// Turns of the session before that this one was shown.
@@ -72,7 +72,7 @@ pub struct Glance {
     pub handoff_waits: bool,
 }
 
-impl Glance {
+impl StatusFacts {
     /// Returns the line, of the `parts` that are wanted; `None` where there is nothing to say.
     pub fn line(&self, parts: &[Part]) -> Option<String> {
         let said: Vec<String> = parts.iter().filter_map(|part| self.part(*part)).collect();

@@ -5,11 +5,11 @@ use std::fmt;
 
 use longhaul_core::Millis;
 
-use crate::baton::{Baton, Trigger};
+use crate::baton::{Baton, BatonTrigger};
 
 /// What is known of the client that passed a baton.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Client {
+pub enum ClientProcess {
     /// Its process runs.
     Alive,
     /// Its process is gone.
@@ -20,16 +20,16 @@ pub enum Client {
 
 /// A baton of the project, and the state of the client that passed it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Offer {
+pub struct BatonOffer {
     /// The baton.
     pub baton: Baton,
     /// The client behind `baton.client_pid`.
-    pub client: Client,
+    pub client: ClientProcess,
 }
 
 /// The session that starts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Taker<'a> {
+pub struct BatonTaker<'a> {
     /// Its id.
     pub session: &'a str,
     /// Its client (`CLAUDE_PID`), 0 where unknown.
@@ -57,7 +57,7 @@ pub enum NoBaton {
 
 /// What to do with the batons of a project.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Pick {
+pub struct BatonChoice {
     /// The offers to take, in the order in which to try them, or why none.
     pub taken: Result<Vec<usize>, NoBaton>,
     /// Offers that this session could have had but for their age: to be discarded, each with a line in the log.
@@ -70,13 +70,13 @@ pub struct Pick {
 /// Else the newest baton whose client is gone or unknown, or that was passed by `/tl`, which may be meant for any
 /// window. A session's own baton is neither taken nor discarded: a resumed or compacted session starts again under the
 /// same id and must not eat what it left for another.
-pub fn choose(offers: &[Offer], taker: Taker<'_>) -> Pick {
-    let own_client = |offer: &Offer| taker.client_pid != 0 && offer.baton.client_pid == taker.client_pid;
-    let open = |offer: &Offer| {
+pub fn choose(offers: &[BatonOffer], taker: BatonTaker<'_>) -> BatonChoice {
+    let own_client = |offer: &BatonOffer| taker.client_pid != 0 && offer.baton.client_pid == taker.client_pid;
+    let open = |offer: &BatonOffer| {
         own_client(offer)
             || match offer.client {
-                Client::Gone | Client::Unknown => true,
-                Client::Alive => offer.baton.trigger == Trigger::Tl,
+                ClientProcess::Gone | ClientProcess::Unknown => true,
+                ClientProcess::Alive => offer.baton.trigger == BatonTrigger::Tl,
             }
     };
     let mut order: Vec<usize> = (0..offers.len()).filter(|index| open(&offers[*index])).collect();
@@ -90,7 +90,7 @@ pub fn choose(offers: &[Offer], taker: Taker<'_>) -> Pick {
         (true, false) => NoBaton::SelfHandoff,
         (true, true) => NoBaton::None,
     };
-    Pick { taken: if fresh.is_empty() { Err(none) } else { Ok(fresh) }, expired }
+    BatonChoice { taken: if fresh.is_empty() { Err(none) } else { Ok(fresh) }, expired }
 }
 
 impl NoBaton {

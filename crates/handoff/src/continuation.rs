@@ -13,8 +13,8 @@ mod state;
 mod words;
 
 pub use self::document::{Document, Malformed};
-pub use self::find_handoff::{MARKER_FILE, Written, WrittenAs, find_handoff};
-pub use self::occasion::{Fill, Occasion, TurnEnd};
-pub use self::plan::{ATTEMPTS, Act, EXPIRES_MS, HELD_UP_MS, LIFTS, Outcome, Plan, Rules};
+pub use self::find_handoff::{MARKER_FILE, WrittenFile, WrittenKind, find_handoff};
+pub use self::occasion::{Occasion, TurnEnd, WindowUse};
+pub use self::plan::{ATTEMPTS, EXPIRES_MS, HELD_UP_MS, LIFTS, Plan, PlanAction, PlanOutcome, PlanRules};
 pub use self::state::State;
 pub use self::words::{ask, ask_again, ask_by_prompt, page};

@@ -1,7 +1,7 @@
 //! Which turns are quoted, which are shown in a line, and which not at all.
 
 use crate::render::RECENT_TURNS;
-use crate::render_input::{Context, TurnView};
+use crate::render_input::{RenderInput, TurnView};
 use crate::turn_text::{block_size, line};
 
 /// How many turns stay quoted, shortened, even where that leaves the oldest lines out.
@@ -15,7 +15,7 @@ const WORTH_QUOTING: usize = 500;
 
 /// Which turns are shown how.
 #[derive(Debug)]
-pub(crate) struct Plan {
+pub(crate) struct TurnLayout {
     /// How many of the newest are quoted.
     pub(crate) recent: usize,
     /// How long their messages may be.
@@ -24,9 +24,9 @@ pub(crate) struct Plan {
     pub(crate) lines: Vec<String>,
 }
 
-impl Plan {
+impl TurnLayout {
     /// Plans `turns`, oldest first, into `room` characters.
-    pub(crate) fn new(context: &Context<'_>, turns: &[&TurnView<'_>], room: usize) -> Self {
+    pub(crate) fn new(context: &RenderInput<'_>, turns: &[&TurnView<'_>], room: usize) -> Self {
         let most = turns.len().min(RECENT_TURNS);
         let sizes: Vec<_> = turns.iter().rev().take(most).map(|turn| block_size(turn, context)).collect();
         let cost = |count: usize, cap: usize| sizes[..count].iter().map(|size| size(cap)).sum::<usize>();

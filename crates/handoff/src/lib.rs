@@ -24,14 +24,14 @@ mod turn_text;
 
 pub use longhaul_core::clock::{Date, date_of, time_of};
 
-pub use crate::baton::{Baton, Trigger, baton_command};
-pub use crate::choose::{Client, NoBaton, Offer, Pick, Taker, choose};
+pub use crate::baton::{Baton, BatonTrigger, baton_command};
+pub use crate::choose::{BatonChoice, BatonOffer, BatonTaker, ClientProcess, NoBaton, choose};
 pub use crate::middle::cut_middle;
-pub use crate::predecessor::{ChainError, MAX_MERGES, Refusal, Session, follow, newest_unmerged, predecessor};
+pub use crate::predecessor::{ChainError, ChainSession, MAX_MERGES, Refusal, follow, newest_unmerged, predecessor};
 pub use crate::render::{Rendered, allowance, render, render_into};
-pub use crate::render_input::{Context, Said, TurnView};
-pub use crate::skeleton::{Action, Work, skeleton};
-pub use crate::time_query::{Moment, MomentError, Span, parse_moment};
+pub use crate::render_input::{RenderInput, TimedText, TurnView};
+pub use crate::skeleton::{ToolUse, TurnWork, skeleton};
+pub use crate::time_query::{Span, TimeQuery, TimeQueryError, parse_time_query};
 
 #[cfg(test)]
 mod tests;

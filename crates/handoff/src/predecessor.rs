@@ -9,7 +9,7 @@ pub const MAX_MERGES: usize = 10;
 
 /// What is known of a session.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Session {
+pub struct ChainSession {
     /// Its id.
     pub id: String,
     /// When it was first seen.
@@ -66,10 +66,10 @@ pub fn follow(id: &str, mut merged_into: impl FnMut(&str) -> Option<String>) -> 
 
 /// Decides whom `heir` inherits when a baton names `wanted`: the end of its chain of merges, or nobody and why.
 pub fn predecessor(
-    heir: &Session,
+    heir: &ChainSession,
     wanted: &str,
-    mut find: impl FnMut(&str) -> Option<Session>,
-) -> Result<Session, Refusal> {
+    mut find: impl FnMut(&str) -> Option<ChainSession>,
+) -> Result<ChainSession, Refusal> {
     if wanted == heir.id {
         return Err(Refusal::SelfHandoff);
     }
@@ -90,7 +90,7 @@ pub fn predecessor(
 
 /// Returns the newest session that nobody inherited and nobody works in, older than `heir`: the fallback after a
 /// `/clear` that left no baton.
-pub fn newest_unmerged<'a>(heir: &Session, sessions: &'a [Session]) -> Option<&'a Session> {
+pub fn newest_unmerged<'a>(heir: &ChainSession, sessions: &'a [ChainSession]) -> Option<&'a ChainSession> {
     sessions
         .iter()
         .filter(|session| session.merged_into.is_none() && !session.live_elsewhere && session.id != heir.id)

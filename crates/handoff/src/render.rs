@@ -8,8 +8,8 @@ use longhaul_core::budget::{CONTEXT_CHARS, tokens};
 use longhaul_core::record::{CLOSE, OPEN, defuse};
 use longhaul_core::{counted, short_session};
 
-use crate::layout::Plan;
-use crate::render_input::{Context, Said, TurnView};
+use crate::layout::TurnLayout;
+use crate::render_input::{RenderInput, TimedText, TurnView};
 use crate::turn_text::{block, is_cut, message};
 
 /// How many turns are quoted, where there is space.
@@ -45,13 +45,13 @@ pub struct Rendered {
 }
 
 /// Renders a session's memory into what one reply may inject.
-pub fn render(context: &Context<'_>) -> Rendered {
+pub fn render(context: &RenderInput<'_>) -> Rendered {
     render_into(context, allowance(context))
 }
 
 /// Returns how many characters a session's memory may take: half of what was said at most, so that handing over costs
 /// a tenth of the transcript where four fifths of it are tools.
-pub fn allowance(context: &Context<'_>) -> usize {
+pub fn allowance(context: &RenderInput<'_>) -> usize {
     if context.transcript_tokens == 0 {
         return CONTEXT_CHARS;
     }
@@ -61,7 +61,7 @@ pub fn allowance(context: &Context<'_>) -> usize {
 }
 
 /// Renders into `chars` characters at most; nothing where not even the beginning fits.
-pub fn render_into(context: &Context<'_>, chars: usize) -> Rendered {
+pub fn render_into(context: &RenderInput<'_>, chars: usize) -> Rendered {
     let turns: Vec<&TurnView<'_>> = context.turns.iter().filter(|turn| turn.is_worth_showing()).collect();
     let fetch = fetch(context, &turns);
     let frame =
@@ -72,7 +72,7 @@ pub fn render_into(context: &Context<'_>, chars: usize) -> Rendered {
         return Rendered { omitted: turns.len() + context.older_turns, ..Rendered::default() };
     };
     let listed: Vec<&TurnView<'_>> = turns.iter().copied().filter(|turn| !top.holds(turn)).collect();
-    let plan = Plan::new(context, &listed, chars - used);
+    let plan = TurnLayout::new(context, &listed, chars - used);
     let omitted = listed.len() - plan.recent - plan.lines.len() + context.older_turns;
 
     let mut text = format!("{OPEN}{}", top.text);
@@ -113,7 +113,7 @@ fn notice(omitted: usize) -> String {
 /// Returns the command that shows everything of a turn, given its time as it is shown.
 ///
 /// It names the session where that has all the turns; those of several sessions are found by time in the project.
-fn fetch(context: &Context<'_>, turns: &[&TurnView<'_>]) -> String {
+fn fetch(context: &RenderInput<'_>, turns: &[&TurnView<'_>]) -> String {
     let session = turns.first().map_or(context.session, |turn| turn.session);
     let is_one = context.older_turns == 0 && turns.iter().all(|turn| turn.session == session);
     let within = if is_one { format!(" --session {}", defuse(short_session(session))) } else { String::new() };
@@ -129,7 +129,7 @@ struct Top<'a> {
 }
 
 impl<'a> Top<'a> {
-    fn new(context: &Context<'_>, turns: &[&'a TurnView<'a>], cap: usize) -> Self {
+    fn new(context: &RenderInput<'_>, turns: &[&'a TurnView<'a>], cap: usize) -> Self {
         let newest = |wanted: fn(&TurnView<'_>) -> bool| turns.iter().rev().copied().find(|turn| wanted(turn));
         let asked = newest(|turn| turn.role == "user" && turn.asked.says_something())
             .or_else(|| newest(|turn| turn.asked.says_something()));
@@ -142,7 +142,7 @@ impl<'a> Top<'a> {
             let said = said.map(|said| message(label, said, context, cap));
             text.push_str(&said.unwrap_or_default());
         }
-        let long = |said: Said<'_>| said.text.trim().chars().nth(cap).is_some();
+        let long = |said: TimedText<'_>| said.text.trim().chars().nth(cap).is_some();
         let is_cut = asked.is_some_and(|turn| long(turn.asked)) || replied.is_some_and(|turn| long(turn.replied));
         Self { text, asked, replied, is_cut }
     }

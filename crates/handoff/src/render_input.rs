@@ -4,7 +4,7 @@ use longhaul_core::Millis;
 
 /// A session's memory, to be shown to the one that inherits it.
 #[derive(Debug, Clone, Default)]
-pub struct Context<'a> {
+pub struct RenderInput<'a> {
     /// The session that passed the baton.
     pub session: &'a str,
     /// Its turns, oldest first, those that it inherited itself included. What a rewind took back is not among them.
@@ -29,9 +29,9 @@ pub struct TurnView<'a> {
     /// Who asked: `user`, `command`, `shell`, `task`, `other`.
     pub role: &'a str,
     /// What was asked.
-    pub asked: Said<'a>,
+    pub asked: TimedText<'a>,
     /// What the model said.
-    pub replied: Said<'a>,
+    pub replied: TimedText<'a>,
     /// The turn in one line.
     pub skeleton: &'a str,
     /// Whether there is more to fetch: tool calls, attachments, thoughts.
@@ -40,14 +40,14 @@ pub struct TurnView<'a> {
 
 /// A text and its time.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Said<'a> {
+pub struct TimedText<'a> {
     /// When.
     pub at: Millis,
     /// The text.
     pub text: &'a str,
 }
 
-impl Said<'_> {
+impl TimedText<'_> {
     /// Returns whether there are words in it. A bookmark's marker, for one, says nothing.
     pub(crate) fn says_something(&self) -> bool {
         self.text.chars().any(char::is_alphanumeric)

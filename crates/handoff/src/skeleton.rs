@@ -15,13 +15,13 @@ const NAMES: usize = 3;
 
 /// What a turn was, as its line needs it.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Work<'a> {
+pub struct TurnWork<'a> {
     /// What was asked.
     pub asked: &'a str,
     /// The model's last text.
     pub answered: &'a str,
     /// The tool calls, in order.
-    pub actions: &'a [Action<'a>],
+    pub actions: &'a [ToolUse<'a>],
     /// Whether the user stopped it.
     pub interrupted: bool,
     /// The failed request that ended it.
@@ -30,7 +30,7 @@ pub struct Work<'a> {
 
 /// A tool call.
 #[derive(Debug, Clone, Copy)]
-pub struct Action<'a> {
+pub struct ToolUse<'a> {
     /// The tool.
     pub tool: &'a str,
     /// Its input, as JSON text; what cannot be read counts as nothing.
@@ -85,7 +85,7 @@ struct Done {
 }
 
 /// Returns the turn in one line: what was asked, what was done, which files, how it ended.
-pub fn skeleton(work: &Work<'_>) -> String {
+pub fn skeleton(work: &TurnWork<'_>) -> String {
     let mut done = Done::default();
     for action in work.actions {
         done.add(action);
@@ -102,7 +102,7 @@ pub fn skeleton(work: &Work<'_>) -> String {
 }
 
 impl Done {
-    fn add(&mut self, action: &Action<'_>) {
+    fn add(&mut self, action: &ToolUse<'_>) {
         let input: InputWire<'_> = serde_json::from_str(action.input).unwrap_or_default();
         let file = input.file_path.as_deref().map_or(String::new(), short_path);
         let short = |text: Option<Cow<'_, str>>| one_line(text.as_deref().unwrap_or_default(), COMMAND_CHARS);
@@ -139,7 +139,7 @@ impl Done {
     }
 }
 
-fn outcome(work: &Work<'_>) -> String {
+fn outcome(work: &TurnWork<'_>) -> String {
     if let Some(failure) = work.failure {
         return format!("request failed: {}", one_line(failure, SAID_CHARS));
     }

@@ -5,7 +5,7 @@ use longhaul_core::clock::{DAY_MS, Date};
 
 /// What to show.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Moment {
+pub enum TimeQuery {
     /// What happened in a part of a day.
     Time {
         /// The day, where one was named; else the caller's (`--date`, today, or the newest with something in it).
@@ -45,7 +45,7 @@ impl Span {
 
 /// Why a moment could not be understood.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum MomentError {
+pub enum TimeQueryError {
     /// It is empty.
     Empty,
     /// It looks like a time and is none.
@@ -59,23 +59,23 @@ pub enum MomentError {
 ///
 /// `14:03` is the whole minute and `14:03:20` the whole second; a range ends with the end of its last minute or second.
 /// One that ends before it begins goes over midnight. `today` is the caller's.
-pub fn parse_moment(text: &str, today: Date) -> Result<Moment, MomentError> {
+pub fn parse_time_query(text: &str, today: Date) -> Result<TimeQuery, TimeQueryError> {
     let text = text.trim();
     if text.is_empty() {
-        return Err(MomentError::Empty);
+        return Err(TimeQueryError::Empty);
     }
     let (date, rest) = split_date(text, today);
     if date.is_some() && rest.is_empty() {
-        return Ok(Moment::Time { date, span: Span::DAY });
+        return Ok(TimeQuery::Time { date, span: Span::DAY });
     }
     if rest.contains(':') {
-        let span = span(rest).ok_or(MomentError::BadTime)?;
-        return Ok(Moment::Time { date, span });
+        let span = span(rest).ok_or(TimeQueryError::BadTime)?;
+        return Ok(TimeQuery::Time { date, span });
     }
     if date.is_some() {
-        return Err(MomentError::BadTime);
+        return Err(TimeQueryError::BadTime);
     }
-    turn(text).ok_or(MomentError::Unknown)
+    turn(text).ok_or(TimeQueryError::Unknown)
 }
 
 fn split_date(text: &str, today: Date) -> (Option<Date>, &str) {
@@ -123,15 +123,15 @@ fn time(text: &str) -> Option<(u64, u64)> {
     }
 }
 
-fn turn(text: &str) -> Option<Moment> {
+fn turn(text: &str) -> Option<TimeQuery> {
     let name = text.strip_prefix("turn ").unwrap_or(text).trim_start();
     let number = name.strip_prefix('#').unwrap_or(name);
     // Eight digits may as well be the beginning of an id.
     if number.len() < 8 && number.bytes().all(|byte| byte.is_ascii_digit()) {
-        return number.parse().ok().map(Moment::TurnNumber);
+        return number.parse().ok().map(TimeQuery::TurnNumber);
     }
     let id = name.len() >= 4 && name.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-');
     // A uuid's first part has eight digits: `2026-02-30` is a wrong date, not an id.
     let id = id && name.find('-').is_none_or(|dash| dash == 8);
-    id.then(|| Moment::TurnId(name.to_owned()))
+    id.then(|| TimeQuery::TurnId(name.to_owned()))
 }

@@ -5,7 +5,7 @@ use longhaul_core::clock::{date_of, time_of};
 use longhaul_core::record::defuse;
 
 use crate::middle::cut_middle;
-use crate::render_input::{Context, Said, TurnView};
+use crate::render_input::{RenderInput, TimedText, TurnView};
 use crate::skeleton::one_line;
 
 /// The longest one-line summary that is shown.
@@ -15,13 +15,13 @@ const SKELETON_CHARS: usize = 260;
 const CLIENT_CHARS: usize = 200;
 
 /// Returns a text under its time and label, cut to `cap` characters.
-pub(crate) fn message(label: &str, said: Said<'_>, context: &Context<'_>, cap: usize) -> String {
+pub(crate) fn message(label: &str, said: TimedText<'_>, context: &RenderInput<'_>, cap: usize) -> String {
     let text = defuse(&cut_middle(said.text.trim(), cap));
     format!("[{}] [{label}] {text}\n", stamp(said.at, context))
 }
 
 /// Returns what was said in a turn, its messages cut to `cap` characters.
-pub(crate) fn block(turn: &TurnView<'_>, context: &Context<'_>, cap: usize) -> String {
+pub(crate) fn block(turn: &TurnView<'_>, context: &RenderInput<'_>, cap: usize) -> String {
     let mut text = String::new();
     if turn.asked.says_something() {
         text.push_str(&message(turn.role, turn.asked, context, asked_cap(turn, cap)));
@@ -34,14 +34,15 @@ pub(crate) fn block(turn: &TurnView<'_>, context: &Context<'_>, cap: usize) -> S
 
 /// Returns whether [`block`] cuts any message of a turn.
 pub(crate) fn is_cut(turn: &TurnView<'_>, cap: usize) -> bool {
-    let is_long = |said: Said<'_>, cap: usize| said.text.trim().chars().nth(cap).is_some();
+    let is_long = |said: TimedText<'_>, cap: usize| said.text.trim().chars().nth(cap).is_some();
     is_long(turn.asked, asked_cap(turn, cap)) || is_long(turn.replied, cap)
 }
 
 /// Returns at most how many characters a turn's block takes, for any cap, without building it.
-pub(crate) fn block_size(turn: &TurnView<'_>, context: &Context<'_>) -> impl Fn(usize) -> usize {
-    let frame = |said: Said<'_>, label: &str| message(label, Said { text: "", ..said }, context, 0).chars().count();
-    let measure = |said: Said<'_>, label: &str| {
+pub(crate) fn block_size(turn: &TurnView<'_>, context: &RenderInput<'_>) -> impl Fn(usize) -> usize {
+    let frame =
+        |said: TimedText<'_>, label: &str| message(label, TimedText { text: "", ..said }, context, 0).chars().count();
+    let measure = |said: TimedText<'_>, label: &str| {
         said.says_something().then(|| (frame(said, label), said.text.trim().chars().count()))
     };
     let asked = measure(turn.asked, turn.role);
@@ -61,7 +62,7 @@ fn asked_cap(turn: &TurnView<'_>, cap: usize) -> usize {
 }
 
 /// Returns the turn as one line of the first layer.
-pub(crate) fn line(turn: &TurnView<'_>, context: &Context<'_>) -> String {
+pub(crate) fn line(turn: &TurnView<'_>, context: &RenderInput<'_>) -> String {
     let summary = match turn.skeleton {
         "" if turn.asked.says_something() => turn.asked.text,
         "" => turn.replied.text,
@@ -72,7 +73,7 @@ pub(crate) fn line(turn: &TurnView<'_>, context: &Context<'_>) -> String {
 }
 
 /// Returns a time in the form that `longhaul detail` takes, with its date where that is not today.
-fn stamp(at: Millis, context: &Context<'_>) -> String {
+fn stamp(at: Millis, context: &RenderInput<'_>) -> String {
     let time = time_of(at, context.offset_seconds);
     let date = date_of(at, context.offset_seconds);
     if date == date_of(context.now, context.offset_seconds) { time } else { format!("{date} {time}") }

@@ -3,7 +3,9 @@
 #![expect(clippy::print_stdout, reason = "an example shows what comes out")]
 
 use longhaul_core::{Env, Millis, Platform};
-use longhaul_inject::{ClientSays, Decision, EditorMode, Terminal, Want, look, may_type, parse_inspection};
+use longhaul_inject::{
+    ClientActivity, EditorMode, Terminal, TypeWhen, TypingDecision, may_type, parse_inspection, screen_state,
+};
 
 fn main() {
     let env = Env::new(Millis(0), Platform::Unix, |name| match name {
@@ -23,9 +25,9 @@ fn main() {
     let asks = format!("%3,0,0,0,4712,2,1\n{rule}\n Do you want to proceed?\n ❯ 1. Yes\n   2. No\n");
     for screen in [idle, asks] {
         let Some(inspection) = parse_inspection(&screen) else { return println!("no such pane") };
-        let seen = look(&inspection, EditorMode::Normal);
-        match may_type(&seen, ClientSays::Unknown, Want::Idle, "·") {
-            Decision::Type => println!("type:  {:?}", pane.type_text("·").argv),
+        let seen = screen_state(&inspection, EditorMode::Normal);
+        match may_type(&seen, ClientActivity::Unknown, TypeWhen::Idle, "·") {
+            TypingDecision::Type => println!("type:  {:?}", pane.type_text("·").argv),
             decision => println!("leave: {decision:?}"),
         }
     }

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::chord::Chord;
 use crate::quote::printable;
-use crate::step::Step;
+use crate::terminal_command::TerminalCommand;
 
 /// The most bytes in one `stuff`: screen 4.09 silently drops one of about 760 or more.
 const MAX_STUFF: usize = 500;
@@ -20,7 +20,7 @@ pub struct ScreenWindow {
 
 impl ScreenWindow {
     /// Returns the steps that type the printable part of `text`, in order, without submitting it.
-    pub fn type_text(&self, text: &str) -> Vec<Step> {
+    pub fn type_text(&self, text: &str) -> Vec<TerminalCommand> {
         let mut chunks = vec![String::new()];
         for ch in printable(text).chars() {
             let escaped = escape(ch);
@@ -33,18 +33,18 @@ impl ScreenWindow {
     }
 
     /// Returns the step that submits what is in the input by Enter.
-    pub fn press_enter(&self) -> Step {
+    pub fn press_enter(&self) -> TerminalCommand {
         self.stuff("^M")
     }
 
     /// Returns the step that presses `chord`, which is of Ctrl and letters.
-    pub fn press_chord(&self, chord: &Chord) -> Step {
+    pub fn press_chord(&self, chord: &Chord) -> TerminalCommand {
         let letters = chord.control_letters().unwrap_or_default();
         self.stuff(&letters.iter().map(|letter| format!("^{}", letter.to_ascii_uppercase())).collect::<String>())
     }
 
-    fn stuff(&self, escaped: &str) -> Step {
-        Step::new(["screen", "-S", &self.session, "-p", &self.window, "-X", "stuff", escaped])
+    fn stuff(&self, escaped: &str) -> TerminalCommand {
+        TerminalCommand::new(["screen", "-S", &self.session, "-p", &self.window, "-X", "stuff", escaped])
     }
 }
 

@@ -50,7 +50,7 @@ const CLIENTS_OWN: [&str; 21] = [
 
 /// Why the client ignores the whole file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum Unusable {
+pub enum KeybindingsError {
     /// It has comments, a comma too many, or is cut short: the client reads strict JSON.
     #[error("is not JSON, which has no comments and no comma before a closing bracket")]
     NotJson,
@@ -73,7 +73,7 @@ struct Binding {
 
 /// What the file says of one of our actions.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Bound {
+pub enum BindingState {
     /// None of our chords is bound to it.
     Missing,
     /// One is, and another line of the file takes it away, or binds one of its keys: that could answer a dialog.
@@ -101,18 +101,18 @@ struct BlockWire {
 
 impl Keybindings {
     /// Reads the file's text.
-    pub fn parse(text: &str) -> Result<Self, Unusable> {
-        let file: Value = serde_json::from_str(text).map_err(|_| Unusable::NotJson)?;
-        let blocks = file.get("bindings").and_then(Value::as_array).ok_or(Unusable::NoList)?;
+    pub fn parse(text: &str) -> Result<Self, KeybindingsError> {
+        let file: Value = serde_json::from_str(text).map_err(|_| KeybindingsError::NotJson)?;
+        let blocks = file.get("bindings").and_then(Value::as_array).ok_or(KeybindingsError::NoList)?;
         let mut bindings = Vec::new();
         for block in blocks {
             let BlockWire { context, bindings: block } =
-                BlockWire::deserialize(block).map_err(|_| Unusable::BadBlock)?;
+                BlockWire::deserialize(block).map_err(|_| KeybindingsError::BadBlock)?;
             for (chord, action) in block {
                 let action = match action {
                     Value::Null => None,
                     Value::String(action) => Some(action),
-                    _ => return Err(Unusable::BadBlock),
+                    _ => return Err(KeybindingsError::BadBlock),
                 };
                 // The client leaves out a line whose chord it cannot read, and keeps the others.
                 if let Some(chord) = Chord::parse(&chord) {
@@ -124,8 +124,8 @@ impl Keybindings {
     }
 
     /// Returns which of `chords` is bound to `action` in the chat input.
-    pub fn bound(&self, action: &str, chords: &[&str]) -> Bound {
-        let mut shadowed = Bound::Missing;
+    pub fn bound(&self, action: &str, chords: &[&str]) -> BindingState {
+        let mut shadowed = BindingState::Missing;
         for chord in chords.iter().filter_map(|chord| Chord::parse(chord)) {
             let is_ours = |binding: &Binding| {
                 binding.context == CONTEXT && binding.chord == chord && binding.action.as_deref() == Some(action)
@@ -138,11 +138,13 @@ impl Keybindings {
             };
             let mut others = self.bindings.iter().enumerate();
             match others.find(|(place, other)| takes_away(*place, other)) {
-                None => return Bound::To(chord),
-                Some((_, other)) if shadowed == Bound::Missing => {
+                None => return BindingState::To(chord),
+                Some((_, other)) if shadowed == BindingState::Missing => {
                     let to = other.action.as_deref().unwrap_or("null");
-                    shadowed =
-                        Bound::Shadowed { by: format!("\"{}\": {to:?} ({})", other.chord, other.context), chord };
+                    shadowed = BindingState::Shadowed {
+                        by: format!("\"{}\": {to:?} ({})", other.chord, other.context),
+                        chord,
+                    };
                 }
                 Some(_) => {}
             }

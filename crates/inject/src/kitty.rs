@@ -4,9 +4,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::chord::Chord;
 use crate::inspection::Inspection;
-use crate::pane::{Key, MAX_KEYS, Pane};
+use crate::pane::{MAX_KEYS, Pane, PaneKey};
 use crate::quote::printable;
-use crate::step::Step;
+use crate::terminal_command::TerminalCommand;
 
 /// A window of kitty, which kitty calls what others call a pane.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -37,15 +37,15 @@ struct WindowWire {
 }
 
 impl KittyWindow {
-    fn kitten(&self, command: &str, args: &[&str]) -> Step {
+    fn kitten(&self, command: &str, args: &[&str]) -> TerminalCommand {
         let id = format!("id:{}", self.window);
         let head = ["kitten", "@", "--to", &self.socket, command, "--match", &id];
-        Step::new(head.into_iter().chain(args.iter().copied()))
+        TerminalCommand::new(head.into_iter().chain(args.iter().copied()))
     }
 
     /// Text goes by standard input, where no backslash of it is taken for an escape.
-    fn send(&self, text: String, args: &[&str]) -> Step {
-        Step { stdin: Some(text), ..self.kitten("send-text", &[&["--stdin"], args].concat()) }
+    fn send(&self, text: String, args: &[&str]) -> TerminalCommand {
+        TerminalCommand { stdin: Some(text), ..self.kitten("send-text", &[&["--stdin"], args].concat()) }
     }
 }
 
@@ -54,7 +54,7 @@ impl Pane for KittyWindow {
         format!("kitty's window {}", self.window)
     }
 
-    fn inspect(&self) -> Vec<Step> {
+    fn inspect(&self) -> Vec<TerminalCommand> {
         vec![self.kitten("ls", &[]), self.kitten("get-text", &["--ansi", "--add-cursor"])]
     }
 
@@ -67,17 +67,17 @@ impl Pane for KittyWindow {
         Some(Inspection { pid: Some(window.pid), cursor, screen: screen.to_owned(), ..Inspection::default() })
     }
 
-    fn type_text(&self, text: &str) -> Step {
+    fn type_text(&self, text: &str) -> TerminalCommand {
         let text = printable(text);
         let is_pasted = text.chars().count() > MAX_KEYS;
         self.send(text, if is_pasted { &["--bracketed-paste", "auto"] } else { &[] })
     }
 
-    fn press(&self, key: Key, count: usize) -> Step {
+    fn press(&self, key: PaneKey, count: usize) -> TerminalCommand {
         self.send(char::from(key.byte()).to_string().repeat(count), &[])
     }
 
-    fn press_chord(&self, chord: &Chord) -> Step {
+    fn press_chord(&self, chord: &Chord) -> TerminalCommand {
         self.send(chord.text(), &[])
     }
 }

@@ -10,8 +10,8 @@
 //! ```
 
 mod chord;
+mod delivery_method;
 mod keybindings;
-mod means;
 mod submit_key;
 mod terminal;
 
@@ -20,7 +20,7 @@ mod kitty;
 mod osascript;
 mod pane;
 mod quote;
-mod step;
+mod terminal_command;
 mod tmux;
 mod wezterm;
 mod zellij;
@@ -28,23 +28,25 @@ mod zellij;
 mod ansi;
 mod input_box;
 mod inspection;
-mod look;
 mod policy;
+mod screen_state;
 
 pub use crate::chord::Chord;
+pub use crate::delivery_method::{DeliveryMethod, Errand, delivery_method};
 pub use crate::gnu_screen::ScreenWindow;
 pub use crate::inspection::{Inspection, parse_inspection};
-pub use crate::keybindings::{Bound, CONTEXT, Keybindings, STASH, STASH_CHORDS, SUBMIT, SUBMIT_CHORDS, Unusable};
+pub use crate::keybindings::{
+    BindingState, CONTEXT, Keybindings, KeybindingsError, STASH, STASH_CHORDS, SUBMIT, SUBMIT_CHORDS,
+};
 pub use crate::kitty::KittyWindow;
-pub use crate::look::{EditorMode, Look, Turn, Unsafe, look};
-pub use crate::means::{Errand, Means, means};
 pub use crate::osascript::MacTerminal;
-pub use crate::pane::{Key, Pane};
-pub use crate::policy::{ClientSays, Decision, Want, Why, may_type};
+pub use crate::pane::{Pane, PaneKey};
+pub use crate::policy::{ClientActivity, TypeWhen, TypingDecision, WaitReason, may_type};
 pub use crate::quote::{applescript_string, is_printable, printable, shell_single_quote};
-pub use crate::step::Step;
-pub use crate::submit_key::{Experience, KeybindingsFile, Proof, SubmitChord, SubmitKey, text_for_chord};
+pub use crate::screen_state::{EditorMode, ScreenState, TurnSign, UnsafeScreen, screen_state};
+pub use crate::submit_key::{ChordResult, ChordTrial, KeybindingsFile, SubmitChord, SubmitKey, text_for_chord};
 pub use crate::terminal::{NoTerminal, Terminal, file_name_of, tmux_socket};
+pub use crate::terminal_command::TerminalCommand;
 pub use crate::tmux::{TmuxPane, protect_semicolon};
 pub use crate::wezterm::WeztermPane;
 pub use crate::zellij::ZellijPane;

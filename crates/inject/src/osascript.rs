@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::chord::Chord;
 use crate::quote::printable;
-use crate::step::Step;
 use crate::submit_key::SubmitChord;
+use crate::terminal_command::TerminalCommand;
 
 /// Types and submits its second argument if the application named by the first is in front, and fails if it is not.
 ///
@@ -83,17 +83,25 @@ impl MacTerminal {
     /// Returns the step that types the printable part of `text` and submits it, if the application is in front.
     ///
     /// One step for both: between two, another application could come to the front.
-    pub fn submit(&self, text: &str) -> Step {
-        Step::new(["osascript", "-e", SCRIPT, &self.app, &printable(text)])
+    pub fn submit(&self, text: &str) -> TerminalCommand {
+        TerminalCommand::new(["osascript", "-e", SCRIPT, &self.app, &printable(text)])
     }
 }
 
 impl MacTerminal {
     /// Returns the step that stashes a draft, types the printable part of `text` and submits it by a chord.
-    pub fn submit_by_chord(&self, text: &str, chord: &SubmitChord) -> Step {
+    pub fn submit_by_chord(&self, text: &str, chord: &SubmitChord) -> TerminalCommand {
         let letters = |chord: &Chord| chord.control_letters().unwrap_or_default().into_iter().collect::<String>();
         let stash = chord.stash.as_ref().map(letters).unwrap_or_default();
-        Step::new(["osascript", "-e", CHORD_SCRIPT, &self.app, &printable(text), &stash, &letters(&chord.submit)])
+        TerminalCommand::new([
+            "osascript",
+            "-e",
+            CHORD_SCRIPT,
+            &self.app,
+            &printable(text),
+            &stash,
+            &letters(&chord.submit),
+        ])
     }
 
     /// Returns whether the application passes the keys of `chord` on to what runs in it.

@@ -2,7 +2,7 @@
 
 use crate::chord::Chord;
 use crate::inspection::{Inspection, parse_inspection};
-use crate::step::Step;
+use crate::terminal_command::TerminalCommand;
 use crate::tmux::TmuxPane;
 
 /// The longest text, in characters, that goes as key presses; a longer one is pasted.
@@ -13,7 +13,7 @@ pub(crate) const MAX_ERASE: usize = 2000;
 
 /// A key that the client acts on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Key {
+pub enum PaneKey {
     /// Submits what is in the input.
     Enter,
     /// Makes the client put a draft aside, until after the next submit.
@@ -22,7 +22,7 @@ pub enum Key {
     Backspace,
 }
 
-impl Key {
+impl PaneKey {
     /// Returns the byte that a keyboard sends.
     pub(crate) fn byte(self) -> u8 {
         match self {
@@ -39,33 +39,33 @@ pub trait Pane {
     fn name(&self) -> String;
 
     /// Returns the steps whose outputs [`Pane::parse`] reads.
-    fn inspect(&self) -> Vec<Step>;
+    fn inspect(&self) -> Vec<TerminalCommand>;
 
     /// Returns what the outputs of [`Pane::inspect`] say, or `None` where there is no such pane.
     fn parse(&self, outputs: &[String]) -> Option<Inspection>;
 
     /// Returns the step that types the printable part of `text`, without submitting it.
-    fn type_text(&self, text: &str) -> Step;
+    fn type_text(&self, text: &str) -> TerminalCommand;
 
     /// Returns the step that presses `key` `count` times.
-    fn press(&self, key: Key, count: usize) -> Step;
+    fn press(&self, key: PaneKey, count: usize) -> TerminalCommand;
 
     /// Returns the step that presses `chord`, which is of Ctrl and letters.
-    fn press_chord(&self, chord: &Chord) -> Step;
+    fn press_chord(&self, chord: &Chord) -> TerminalCommand;
 
     /// Returns the step that submits what is in the input by Enter.
-    fn press_enter(&self) -> Step {
-        self.press(Key::Enter, 1)
+    fn press_enter(&self) -> TerminalCommand {
+        self.press(PaneKey::Enter, 1)
     }
 
     /// Returns the step that makes the client put a draft aside, until after the next submit.
-    fn stash_draft(&self) -> Step {
-        self.press(Key::Stash, 1)
+    fn stash_draft(&self) -> TerminalCommand {
+        self.press(PaneKey::Stash, 1)
     }
 
     /// Returns the step that takes back the `count` characters before the cursor.
-    fn erase(&self, count: usize) -> Step {
-        self.press(Key::Backspace, count.min(MAX_ERASE))
+    fn erase(&self, count: usize) -> TerminalCommand {
+        self.press(PaneKey::Backspace, count.min(MAX_ERASE))
     }
 }
 
@@ -74,7 +74,7 @@ impl Pane for TmuxPane {
         format!("pane {}", self.pane)
     }
 
-    fn inspect(&self) -> Vec<Step> {
+    fn inspect(&self) -> Vec<TerminalCommand> {
         vec![Self::inspect(self)]
     }
 
@@ -82,19 +82,19 @@ impl Pane for TmuxPane {
         parse_inspection(outputs.first()?)
     }
 
-    fn type_text(&self, text: &str) -> Step {
+    fn type_text(&self, text: &str) -> TerminalCommand {
         Self::type_text(self, text)
     }
 
-    fn press(&self, key: Key, count: usize) -> Step {
+    fn press(&self, key: PaneKey, count: usize) -> TerminalCommand {
         match key {
-            Key::Enter => Self::press_enter(self),
-            Key::Stash => Self::stash_draft(self),
-            Key::Backspace => Self::erase(self, count),
+            PaneKey::Enter => Self::press_enter(self),
+            PaneKey::Stash => Self::stash_draft(self),
+            PaneKey::Backspace => Self::erase(self, count),
         }
     }
 
-    fn press_chord(&self, chord: &Chord) -> Step {
+    fn press_chord(&self, chord: &Chord) -> TerminalCommand {
         Self::press_chord(self, chord)
     }
 }

@@ -2,11 +2,11 @@
 
 use std::fmt;
 
-use crate::look::{Look, Turn, Unsafe};
+use crate::screen_state::{ScreenState, TurnSign, UnsafeScreen};
 
 /// What the client's own record says of its session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ClientSays {
+pub enum ClientActivity {
     /// A dialog is open.
     Waiting,
     /// A turn is running.
@@ -19,7 +19,7 @@ pub enum ClientSays {
 
 /// When the text is wanted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Want {
+pub enum TypeWhen {
     /// While a turn is running.
     MidTurn,
     /// Between turns.
@@ -30,7 +30,7 @@ pub enum Want {
 
 /// What to do now.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Decision {
+pub enum TypingDecision {
     /// Type the text.
     Type,
     /// Stash the draft, see on the screen that it is stashed, then ask again.
@@ -43,18 +43,18 @@ pub enum Decision {
     /// The text is already in the input: press Enter only.
     TypedAlready,
     /// Not now.
-    Wait(Why),
+    Wait(WaitReason),
 }
 
 /// Why to wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Why {
+pub enum WaitReason {
     /// The client's record says that a dialog is open.
     ClientWaiting,
     /// The client's record says that a turn is running.
     ClientBusy,
     /// The screen is not safe to type into.
-    Unsafe(Unsafe),
+    Unsafe(UnsafeScreen),
     /// The text is for a running turn, and none is.
     NoTurn,
     /// The text is for after the turn.
@@ -69,7 +69,7 @@ pub enum Why {
     StashTaken,
 }
 
-impl fmt::Display for Why {
+impl fmt::Display for WaitReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::ClientWaiting => f.write_str("the client waits for an answer"),
@@ -88,32 +88,36 @@ impl fmt::Display for Why {
 /// Returns what to do in order to submit `text`, given what the pane shows and what the client says of itself.
 ///
 /// Running subagents do not count here: whether they may ask for anything depends on the permission mode.
-pub fn may_type(look: &Look, client: ClientSays, want: Want, text: &str) -> Decision {
-    if client == ClientSays::Waiting {
-        return Decision::Wait(Why::ClientWaiting);
+pub fn may_type(look: &ScreenState, client: ClientActivity, want: TypeWhen, text: &str) -> TypingDecision {
+    if client == ClientActivity::Waiting {
+        return TypingDecision::Wait(WaitReason::ClientWaiting);
     }
     let (draft, turn, stashed) = match look {
-        Look::Input { draft, turn, stashed, agents: _ } => (draft.as_ref(), *turn, *stashed),
-        Look::Unsafe(danger) => return Decision::Wait(Why::Unsafe(*danger)),
+        ScreenState::Input { draft, turn, stashed, agents: _ } => (draft.as_ref(), *turn, *stashed),
+        ScreenState::Unsafe(danger) => return TypingDecision::Wait(WaitReason::Unsafe(*danger)),
     };
     match (want, turn) {
         // Notices can cover every sign of a turn on the screen; the client's own word is as good.
-        (Want::MidTurn, Turn::Idle) if client != ClientSays::Busy => return Decision::Wait(Why::NoTurn),
-        (Want::Idle, Turn::Running) => return Decision::Wait(Why::TurnRunning),
-        (Want::Idle, Turn::Idle) if client == ClientSays::Busy => return Decision::Wait(Why::ClientBusy),
-        (Want::MidTurn, Turn::Running | Turn::Idle)
-        | (Want::Idle, Turn::Idle)
-        | (Want::Either, Turn::Running | Turn::Idle) => {}
+        (TypeWhen::MidTurn, TurnSign::Idle) if client != ClientActivity::Busy => {
+            return TypingDecision::Wait(WaitReason::NoTurn);
+        }
+        (TypeWhen::Idle, TurnSign::Running) => return TypingDecision::Wait(WaitReason::TurnRunning),
+        (TypeWhen::Idle, TurnSign::Idle) if client == ClientActivity::Busy => {
+            return TypingDecision::Wait(WaitReason::ClientBusy);
+        }
+        (TypeWhen::MidTurn, TurnSign::Running | TurnSign::Idle)
+        | (TypeWhen::Idle, TurnSign::Idle)
+        | (TypeWhen::Either, TurnSign::Running | TurnSign::Idle) => {}
     }
-    let Some(draft) = draft else { return Decision::Type };
+    let Some(draft) = draft else { return TypingDecision::Type };
     if look.holds(text) {
-        return Decision::TypedAlready;
+        return TypingDecision::TypedAlready;
     }
     match want {
-        Want::MidTurn => Decision::Wait(Why::Draft),
-        Want::Idle | Want::Either if is_completing(draft) => Decision::Wait(Why::Completing),
-        Want::Idle | Want::Either if stashed => Decision::Wait(Why::StashTaken),
-        Want::Idle | Want::Either => Decision::Stash { draft: draft.clone() },
+        TypeWhen::MidTurn => TypingDecision::Wait(WaitReason::Draft),
+        TypeWhen::Idle | TypeWhen::Either if is_completing(draft) => TypingDecision::Wait(WaitReason::Completing),
+        TypeWhen::Idle | TypeWhen::Either if stashed => TypingDecision::Wait(WaitReason::StashTaken),
+        TypeWhen::Idle | TypeWhen::Either => TypingDecision::Stash { draft: draft.clone() },
     }
 }
 

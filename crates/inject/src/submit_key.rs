@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::chord::Chord;
-use crate::keybindings::{Bound, Keybindings, STASH, STASH_CHORDS, SUBMIT, SUBMIT_CHORDS};
+use crate::keybindings::{BindingState, Keybindings, STASH, STASH_CHORDS, SUBMIT, SUBMIT_CHORDS};
 
 /// How long a running client may take to read a changed keybindings.json: up to 4.5 s were seen.
 const RELOAD_MS: u64 = 10_000;
@@ -21,19 +21,19 @@ pub struct KeybindingsFile<'a> {
 
 /// What one client process has shown of a chord.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Experience {
+pub struct ChordTrial {
     /// The chord that was pressed.
     pub chord: String,
     /// When keybindings.json had been written then, in milliseconds.
     pub file_written: u64,
     /// What came of it.
-    pub proof: Proof,
+    pub proof: ChordResult,
 }
 
 /// What came of the first chord.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Proof {
+pub enum ChordResult {
     /// A text that it submitted was received.
     Received,
     /// The text stayed in the input.
@@ -65,19 +65,19 @@ impl SubmitKey {
     ///
     /// `seen` is what the process has shown. A client that has ignored the chord is not tried again until the file
     /// changes; a file that has just changed is given time to be read.
-    pub fn choose(file: Option<KeybindingsFile<'_>>, seen: Option<&Experience>) -> Self {
+    pub fn choose(file: Option<KeybindingsFile<'_>>, seen: Option<&ChordTrial>) -> Self {
         let Some(KeybindingsFile { text, written, age }) = file else { return Self::Enter };
         let Ok(keybindings) = Keybindings::parse(text) else { return Self::Enter };
-        let Bound::To(submit) = keybindings.bound(SUBMIT, &SUBMIT_CHORDS) else { return Self::Enter };
+        let BindingState::To(submit) = keybindings.bound(SUBMIT, &SUBMIT_CHORDS) else { return Self::Enter };
         let stash = match keybindings.bound(STASH, &STASH_CHORDS) {
-            Bound::To(chord) => Some(chord),
-            Bound::Missing | Bound::Shadowed { .. } => None,
+            BindingState::To(chord) => Some(chord),
+            BindingState::Missing | BindingState::Shadowed { .. } => None,
         };
         let of_this = seen.filter(|seen| seen.chord == submit.to_string());
-        let proof = of_this.filter(|seen| seen.file_written == written || seen.proof == Proof::Received);
+        let proof = of_this.filter(|seen| seen.file_written == written || seen.proof == ChordResult::Received);
         match proof.map(|seen| seen.proof) {
-            Some(Proof::Received) => Self::Chord(SubmitChord { submit, stash, proven: true }),
-            Some(Proof::Ignored) => Self::Enter,
+            Some(ChordResult::Received) => Self::Chord(SubmitChord { submit, stash, proven: true }),
+            Some(ChordResult::Ignored) => Self::Enter,
             None if age < RELOAD_MS => Self::Enter,
             None => Self::Chord(SubmitChord { submit, stash, proven: false }),
         }

@@ -9,8 +9,8 @@ use crate::gnu_screen::ScreenWindow;
 use crate::kitty::KittyWindow;
 use crate::osascript::{self, MacTerminal};
 use crate::pane::Pane;
-use crate::step::Step;
 use crate::submit_key::{SubmitChord, SubmitKey, text_for_chord};
+use crate::terminal_command::TerminalCommand;
 use crate::tmux::TmuxPane;
 use crate::wezterm::WeztermPane;
 use crate::zellij::ZellijPane;
@@ -165,10 +165,10 @@ impl Terminal {
     /// Returns the steps that stash a draft, type `text` and submit it, by `key` and without a look in between.
     ///
     /// With Enter, nothing is stashed: see [`Terminal::submit_blindly`].
-    pub fn submit_unseen(&self, text: &str, key: &SubmitKey) -> Vec<Step> {
+    pub fn submit_unseen(&self, text: &str, key: &SubmitKey) -> Vec<TerminalCommand> {
         let SubmitKey::Chord(chord) = key else { return self.submit_blindly(text) };
         let text = text_for_chord(text);
-        let submit = |typed: Vec<Step>, press: &dyn Fn(&Chord) -> Step| -> Vec<Step> {
+        let submit = |typed: Vec<TerminalCommand>, press: &dyn Fn(&Chord) -> TerminalCommand| -> Vec<TerminalCommand> {
             chord.stash.iter().map(press).chain(typed).chain([press(&chord.submit)]).collect()
         };
         match (self, self.pane()) {
@@ -182,7 +182,7 @@ impl Terminal {
     /// Returns the steps that type `text` and submit it by Enter, without a look in between.
     ///
     /// For terminals whose screen cannot be read. Where there is a [`Terminal::pane`], look first and again before Enter.
-    pub fn submit_blindly(&self, text: &str) -> Vec<Step> {
+    pub fn submit_blindly(&self, text: &str) -> Vec<TerminalCommand> {
         match self {
             Self::Tmux(pane) => vec![pane.type_text(text), pane.press_enter()],
             Self::Zellij(pane) => vec![pane.type_text(text), pane.press_enter()],

@@ -1,9 +1,9 @@
 mod argv;
-mod look;
-mod means;
+mod delivery_method;
 mod panes;
 mod policy;
 mod quote;
 mod robustness;
+mod screen_state;
 mod submit_key;
 mod terminal;

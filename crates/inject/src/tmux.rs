@@ -6,7 +6,7 @@ use crate::chord::Chord;
 use crate::inspection::FACTS;
 use crate::pane::{MAX_ERASE, MAX_KEYS};
 use crate::quote::printable;
-use crate::step::Step;
+use crate::terminal_command::TerminalCommand;
 
 /// A pane of a tmux server.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -21,7 +21,7 @@ impl TmuxPane {
     /// Returns the one call that prints what [`parse_inspection`](crate::parse_inspection) reads.
     ///
     /// Facts and screen come from one invocation, so that no event of the server falls between them.
-    pub fn inspect(&self) -> Step {
+    pub fn inspect(&self) -> TerminalCommand {
         // Without -J: it would join what tmux wrapped and keep trailing blanks, and rows would no longer be rows.
         self.tmux(&[
             "display-message",
@@ -41,7 +41,7 @@ impl TmuxPane {
     /// Returns the step that types the printable part of `text`, without submitting it.
     ///
     /// Longer text is pasted in brackets, where it cannot trigger the client's key bindings.
-    pub fn type_text(&self, text: &str) -> Step {
+    pub fn type_text(&self, text: &str) -> TerminalCommand {
         let text = printable(text);
         if text.chars().count() <= MAX_KEYS {
             return self.tmux(&["send-keys", "-t", &self.pane, "-l", "--", &protect_semicolon(&text)]);
@@ -49,23 +49,23 @@ impl TmuxPane {
         let buffer = format!("longhaul-{}", self.pane.trim_start_matches('%'));
         let load = ["load-buffer", "-b", &buffer, "-", ";"];
         let paste = ["paste-buffer", "-p", "-d", "-r", "-b", &buffer, "-t", &self.pane];
-        Step { stdin: Some(text), ..self.tmux(&[&load[..], &paste[..]].concat()) }
+        TerminalCommand { stdin: Some(text), ..self.tmux(&[&load[..], &paste[..]].concat()) }
     }
 
     /// Returns the step that submits what is in the input by Enter.
-    pub fn press_enter(&self) -> Step {
+    pub fn press_enter(&self) -> TerminalCommand {
         self.tmux(&["send-keys", "-t", &self.pane, "Enter"])
     }
 
     /// Returns the step that presses `chord`, which is of Ctrl and letters.
-    pub fn press_chord(&self, chord: &Chord) -> Step {
+    pub fn press_chord(&self, chord: &Chord) -> TerminalCommand {
         let mut step = self.tmux(&["send-keys", "-t", &self.pane]);
         step.argv.extend(chord.control_letters().unwrap_or_default().iter().map(|letter| format!("C-{letter}")));
         step
     }
 
     /// Returns the step that makes the client put a draft aside, until after the next submit.
-    pub fn stash_draft(&self) -> Step {
+    pub fn stash_draft(&self) -> TerminalCommand {
         self.tmux(&["send-keys", "-t", &self.pane, "C-s"])
     }
 
@@ -73,14 +73,14 @@ impl TmuxPane {
     ///
     /// For text that was typed and must not be submitted. Ctrl-U would not do: it clears one row of a wrapped text only.
     /// The client loses none of the keys, but may take 2 s over some hundred: look until the input is empty.
-    pub fn erase(&self, count: usize) -> Step {
+    pub fn erase(&self, count: usize) -> TerminalCommand {
         let mut step = self.tmux(&["send-keys", "-t", &self.pane]);
         step.argv.extend(std::iter::repeat_n("BSpace".to_owned(), count.min(MAX_ERASE)));
         step
     }
 
-    fn tmux(&self, args: &[&str]) -> Step {
-        Step::new(["tmux", "-S", &self.socket].into_iter().chain(args.iter().copied()))
+    fn tmux(&self, args: &[&str]) -> TerminalCommand {
+        TerminalCommand::new(["tmux", "-S", &self.socket].into_iter().chain(args.iter().copied()))
     }
 }
 

@@ -4,9 +4,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::chord::Chord;
 use crate::inspection::Inspection;
-use crate::pane::{Key, MAX_KEYS, Pane};
+use crate::pane::{MAX_KEYS, Pane, PaneKey};
 use crate::quote::printable;
-use crate::step::Step;
+use crate::terminal_command::TerminalCommand;
 
 /// A pane of WezTerm.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -31,15 +31,15 @@ struct ListedWire {
 }
 
 impl WeztermPane {
-    fn cli(&self, args: &[&str]) -> Step {
-        Step::new(["wezterm", "cli"].into_iter().chain(args.iter().copied()))
+    fn cli(&self, args: &[&str]) -> TerminalCommand {
+        TerminalCommand::new(["wezterm", "cli"].into_iter().chain(args.iter().copied()))
     }
 
     /// Text goes by standard input, where no word of it is taken for an option.
-    fn send(&self, text: String, is_pasted: bool) -> Step {
+    fn send(&self, text: String, is_pasted: bool) -> TerminalCommand {
         let args = ["send-text", "--pane-id", &self.pane, "--no-paste"];
         let args = if is_pasted { &args[..3] } else { &args[..] };
-        Step { stdin: Some(text), ..self.cli(args) }
+        TerminalCommand { stdin: Some(text), ..self.cli(args) }
     }
 }
 
@@ -48,7 +48,7 @@ impl Pane for WeztermPane {
         format!("WezTerm's pane {}", self.pane)
     }
 
-    fn inspect(&self) -> Vec<Step> {
+    fn inspect(&self) -> Vec<TerminalCommand> {
         vec![self.cli(&["list", "--format", "json"]), self.cli(&["get-text", "--escapes", "--pane-id", &self.pane])]
     }
 
@@ -65,17 +65,17 @@ impl Pane for WeztermPane {
         })
     }
 
-    fn type_text(&self, text: &str) -> Step {
+    fn type_text(&self, text: &str) -> TerminalCommand {
         let text = printable(text);
         let is_pasted = text.chars().count() > MAX_KEYS;
         self.send(text, is_pasted)
     }
 
-    fn press(&self, key: Key, count: usize) -> Step {
+    fn press(&self, key: PaneKey, count: usize) -> TerminalCommand {
         self.send(char::from(key.byte()).to_string().repeat(count), false)
     }
 
-    fn press_chord(&self, chord: &Chord) -> Step {
+    fn press_chord(&self, chord: &Chord) -> TerminalCommand {
         self.send(chord.text(), false)
     }
 }

@@ -4,9 +4,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::chord::Chord;
 use crate::inspection::Inspection;
-use crate::pane::{Key, MAX_KEYS, Pane};
+use crate::pane::{MAX_KEYS, Pane, PaneKey};
 use crate::quote::printable;
-use crate::step::Step;
+use crate::terminal_command::TerminalCommand;
 
 /// A pane of a zellij session.
 ///
@@ -20,10 +20,10 @@ pub struct ZellijPane {
 }
 
 impl ZellijPane {
-    fn action(&self, action: &str, args: &[&str]) -> Step {
+    fn action(&self, action: &str, args: &[&str]) -> TerminalCommand {
         let id = format!("terminal_{}", self.pane);
         let head = ["zellij", "--session", &self.session, "action", action, "--pane-id", &id];
-        Step::new(head.into_iter().chain(args.iter().copied()))
+        TerminalCommand::new(head.into_iter().chain(args.iter().copied()))
     }
 }
 
@@ -32,7 +32,7 @@ impl Pane for ZellijPane {
         format!("zellij's pane {}", self.pane)
     }
 
-    fn inspect(&self) -> Vec<Step> {
+    fn inspect(&self) -> Vec<TerminalCommand> {
         vec![self.action("dump-screen", &["--ansi"])]
     }
 
@@ -42,18 +42,18 @@ impl Pane for ZellijPane {
         Some(Inspection { screen: screen.clone(), ..Inspection::default() })
     }
 
-    fn type_text(&self, text: &str) -> Step {
+    fn type_text(&self, text: &str) -> TerminalCommand {
         let text = printable(text);
         let action = if text.chars().count() <= MAX_KEYS { "write-chars" } else { "paste" };
         self.action(action, &["--", &text])
     }
 
-    fn press(&self, key: Key, count: usize) -> Step {
+    fn press(&self, key: PaneKey, count: usize) -> TerminalCommand {
         let byte = key.byte().to_string();
         self.action("write", &vec![byte.as_str(); count])
     }
 
-    fn press_chord(&self, chord: &Chord) -> Step {
+    fn press_chord(&self, chord: &Chord) -> TerminalCommand {
         let bytes: Vec<String> = chord.bytes().iter().map(u8::to_string).collect();
         self.action("write", &bytes.iter().map(String::as_str).collect::<Vec<_>>())
     }

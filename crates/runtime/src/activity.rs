@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use fs2::FileExt as _;
 use longhaul_activity_log::{
-    Line, MAX_TAIL, Metrics, Reach, Verdict, bookmarks_since_prompt, measure, reaches_far_enough,
+    BookmarkVerdict, LogLine, MAX_TAIL, Metrics, TailStart, bookmarks_since_prompt, covers_window, measure,
 };
 use longhaul_core::{Millis, SessionId};
 
@@ -44,16 +44,16 @@ impl ActivityLog {
     pub fn bookmarks_since_prompt(home: &Home, session: &SessionId) -> u64 {
         let Ok(file) = bounded_read::open(&home.session_file(session, "log")) else { return 0 };
         let Ok((tail, whole)) = files::tail(&file, MAX_TAIL) else { return 0 };
-        bookmarks_since_prompt(&tail, if whole { Reach::Whole } else { Reach::Part })
+        bookmarks_since_prompt(&tail, if whole { TailStart::LogStart } else { TailStart::Midway })
     }
 
     /// Appends lines in one write, so that hooks at the same moment neither lose nor tear each other's.
-    pub fn append(&self, lines: &[Line]) -> Result<(), Error> {
+    pub fn append(&self, lines: &[LogLine]) -> Result<(), Error> {
         self.write(lines, self.is_torn())
     }
 
     /// Appends a line; returns what the log amounted to before it, and with it. One reading for all three.
-    pub fn append_and_measure(&self, line: Line) -> Result<(Metrics, Metrics), Error> {
+    pub fn append_and_measure(&self, line: LogLine) -> Result<(Metrics, Metrics), Error> {
         let (mut tail, reach) = self.window()?;
         let before = measure(&tail, reach);
         let is_torn = tail.last().is_some_and(|byte| *byte != b'\n') && self.is_torn();
@@ -63,7 +63,7 @@ impl ActivityLog {
         Ok((before, measure(&tail, reach)))
     }
 
-    fn write(&self, lines: &[Line], is_torn: bool) -> Result<(), Error> {
+    fn write(&self, lines: &[LogLine], is_torn: bool) -> Result<(), Error> {
         let mut text = String::with_capacity(64);
         if is_torn {
             text.push('\n');
@@ -98,12 +98,12 @@ impl ActivityLog {
     }
 
     /// Reads the end of the log as far back as the window reaches.
-    fn window(&self) -> Result<(Vec<u8>, Reach), Error> {
+    fn window(&self) -> Result<(Vec<u8>, TailStart), Error> {
         let mut most = FIRST_TAIL;
         loop {
             let (tail, whole) = self.tail(most)?;
-            let reach = if whole { Reach::Whole } else { Reach::Part };
-            if most >= MAX_TAIL || reaches_far_enough(&tail, reach) {
+            let reach = if whole { TailStart::LogStart } else { TailStart::Midway };
+            if most >= MAX_TAIL || covers_window(&tail, reach) {
                 return Ok((tail, reach));
             }
             most = MAX_TAIL;
@@ -117,7 +117,11 @@ impl ActivityLog {
     /// Notes an injection if `decide`, asked again with the log locked, still says so.
     ///
     /// Of several hooks at the same moment exactly one gets the ticket: the others find its line.
-    pub fn claim(&self, now: Millis, decide: impl Fn(&Metrics) -> Verdict) -> Result<Result<Ticket, Verdict>, Error> {
+    pub fn claim(
+        &self,
+        now: Millis,
+        decide: impl Fn(&Metrics) -> BookmarkVerdict,
+    ) -> Result<Result<Ticket, BookmarkVerdict>, Error> {
         let lock = |source| Error::Write { path: self.path.clone(), source };
         self.file.lock_exclusive().map_err(lock)?;
         let claimed = self.claim_locked(now, decide);
@@ -128,13 +132,13 @@ impl ActivityLog {
     fn claim_locked(
         &self,
         now: Millis,
-        decide: impl Fn(&Metrics) -> Verdict,
-    ) -> Result<Result<Ticket, Verdict>, Error> {
+        decide: impl Fn(&Metrics) -> BookmarkVerdict,
+    ) -> Result<Result<Ticket, BookmarkVerdict>, Error> {
         let verdict = decide(&self.metrics()?);
-        if let Verdict::Skip(_) = verdict {
+        if let BookmarkVerdict::Skip(_) = verdict {
             return Ok(Err(verdict));
         }
-        self.append(&[Line::Injection { at: now }])?;
+        self.append(&[LogLine::Injection { at: now }])?;
         Ok(Ok(self.ticket()?))
     }
 
@@ -145,10 +149,10 @@ impl ActivityLog {
     }
 
     /// Returns the lines that came after `ticket`.
-    pub fn since(&self, ticket: Ticket) -> Result<Vec<Line>, Error> {
+    pub fn since(&self, ticket: Ticket) -> Result<Vec<LogLine>, Error> {
         let length = self.ticket()?.0;
         let new = length.saturating_sub(ticket.0).min(MAX_TAIL as u64) as usize;
         let (tail, _) = self.tail(new)?;
-        Ok(tail.split(|byte| *byte == b'\n').filter_map(Line::parse).collect())
+        Ok(tail.split(|byte| *byte == b'\n').filter_map(LogLine::parse).collect())
     }
 }

@@ -14,8 +14,8 @@ use std::time::{Duration, Instant};
 use jiff::Timestamp;
 use longhaul_core::catalog::Job;
 use longhaul_core::{Config, Env, SessionId};
-use longhaul_handoff::bridge::{Action, Glance, answer, step, step_name};
-use longhaul_handoff::continuation::{Act, Occasion, Plan, State};
+use longhaul_handoff::bridge::{BridgeAction, StatusFacts, answer, step, step_name};
+use longhaul_handoff::continuation::{Occasion, Plan, PlanAction, State};
 use longhaul_store::{Chain, ChainUpdate, ContextUse, NewChain, StepTaker, Store};
 use longhaul_tracker::turn_ended;
 use serde::Deserialize;
@@ -152,7 +152,7 @@ impl<'a> Desk<'a> {
         Ok(Self { env, log, home: Home::of(env)?, config, only, report, session, client_pid })
     }
 
-    fn hear(&mut self, event: BridgeEvent) -> Result<Vec<Action>, Error> {
+    fn hear(&mut self, event: BridgeEvent) -> Result<Vec<BridgeAction>, Error> {
         let is_headless = self.report.interactive == Some(false) || client::is_headless(self.env, self.client_pid);
         if self.env.disabled || !self.config.bridge.enabled || is_headless {
             // Nobody may wait for a module that is told nothing.
@@ -188,7 +188,7 @@ impl<'a> Desk<'a> {
         }
     }
 
-    fn turn(&self, store: &Store) -> Result<Vec<Action>, Error> {
+    fn turn(&self, store: &Store) -> Result<Vec<BridgeAction>, Error> {
         if let Some(context) = self.context() {
             store.record_context(&context)?;
         }
@@ -206,10 +206,10 @@ impl<'a> Desk<'a> {
     }
 
     /// Returns what the plan waits for, else what was left to be done, and the line.
-    fn carry_on(&self, store: &Store) -> Result<Vec<Action>, Error> {
+    fn carry_on(&self, store: &Store) -> Result<Vec<BridgeAction>, Error> {
         let mut actions = self.glance(store)?;
         if let Some(message) = self.pending_message(store)? {
-            actions.push(Action::Toast(message));
+            actions.push(BridgeAction::Toast(message));
         }
         if let Some(course) = self.course()
             && let Some(chain) = self.chain(store)?
@@ -219,7 +219,7 @@ impl<'a> Desk<'a> {
             return Ok(actions);
         }
         match store.take_errand(self.client_pid)? {
-            Some(errand) if errand == COMPACT => actions.push(Action::Compact),
+            Some(errand) if errand == COMPACT => actions.push(BridgeAction::Compact),
             Some(errand) if self.session.as_ref().is_some_and(|session| errand == measure(session.as_str())) => {
                 actions.extend(self.ask_when_full(store)?);
             }
@@ -249,7 +249,7 @@ impl<'a> Desk<'a> {
         store.take_errand(self.client_pid).map(drop).map_err(Error::from)
     }
 
-    fn end(&mut self, store: &Store) -> Result<Vec<Action>, Error> {
+    fn end(&mut self, store: &Store) -> Result<Vec<BridgeAction>, Error> {
         self.forget_errand(store)?;
         match self.report.reason.as_deref() {
             // Whoever has cleared, the user by hand or the module, the chain goes on.
@@ -259,7 +259,7 @@ impl<'a> Desk<'a> {
                 self.carry_on(store)
             }
             // The client goes on with another session, of which nothing is known yet.
-            Some("clear" | "resume") => Ok(vec![Action::Status(None)]),
+            Some("clear" | "resume") => Ok(vec![BridgeAction::Status(None)]),
             _ => {
                 store.drop_bridge(self.client_pid)?;
                 Ok(Vec::new())
@@ -268,22 +268,22 @@ impl<'a> Desk<'a> {
     }
 
     /// Tries a step once more that the client has refused, or gives it up.
-    fn failed(&self, store: &Store) -> Result<Vec<Action>, Error> {
+    fn failed(&self, store: &Store) -> Result<Vec<BridgeAction>, Error> {
         let why = self.note_trouble(store)?;
         let Some(course) = self.course() else { return Ok(Vec::new()) };
         let Some(met) = self.meet(store, &course, &Occasion::Undelivered { why: &why })? else { return Ok(Vec::new()) };
         match met.act {
-            Act::TypeAgain => {
+            PlanAction::TypeAgain => {
                 start_injector(&met.chain)?;
                 Ok(self.step(store, &course, &met.chain)?.into_iter().collect())
             }
-            Act::Tell(message) => Ok(vec![Action::Toast(format!("not continued: {message}"))]),
+            PlanAction::Tell(message) => Ok(vec![BridgeAction::Toast(format!("not continued: {message}"))]),
             _ => Ok(Vec::new()),
         }
     }
 
     /// Gives up a step before which the user has begun something else.
-    fn overtaken(&self, store: &Store) -> Result<Vec<Action>, Error> {
+    fn overtaken(&self, store: &Store) -> Result<Vec<BridgeAction>, Error> {
         if let Some(course) = self.course()
             && let Some(met) = self.meet(store, &course, &Occasion::Overtaken)?
         {
@@ -335,7 +335,7 @@ impl<'a> Desk<'a> {
     }
 
     /// Takes the step that a chain is in, unless somebody else is at it.
-    fn step(&self, store: &Store, course: &Course, chain: &Chain) -> Result<Option<Action>, Error> {
+    fn step(&self, store: &Store, course: &Course, chain: &Chain) -> Result<Option<BridgeAction>, Error> {
         let session = self.session.as_ref().map_or("", SessionId::as_str);
         let Some(action) = step(&chain.plan, &course.rules(&[]), session) else { return Ok(None) };
         let is_ours = store.take_step(chain.id, &step_name(&chain.plan), StepTaker::Bridge)?;
@@ -351,21 +351,21 @@ impl<'a> Desk<'a> {
     }
 
     /// Returns the line under the prompt, unless none is wanted.
-    fn glance(&self, store: &Store) -> Result<Vec<Action>, Error> {
+    fn glance(&self, store: &Store) -> Result<Vec<BridgeAction>, Error> {
         let parts = self.parts();
         let Some(session) = self.session.as_ref().filter(|_| !parts.is_empty()) else { return Ok(Vec::new()) };
         let shown = store.shown_to(session.as_str())?;
         let batons = store.batons(&self.project().path)?;
         let told = store.context(session.as_str())?;
-        let glance = Glance {
-            fill: told.as_ref().and_then(usage::told_fill),
+        let glance = StatusFacts {
+            fill: told.as_ref().and_then(usage::reported_fill),
             bookmarks: ActivityLog::bookmarks_since_prompt(&self.home, session),
             turns: shown.turns,
             records: shown.records,
             recalled: crate::shown_records::ShownRecords::load(&self.home, session).recalled.len() as u64,
             handoff_waits: batons.iter().any(|baton| baton.session == session.as_str()),
         };
-        Ok(vec![Action::Status(glance.line(&parts))])
+        Ok(vec![BridgeAction::Status(glance.line(&parts))])
     }
 
     /// Returns how full the context is, as the client itself has it.

@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use longhaul_core::{Env, Millis, SessionId, json_text};
-use longhaul_inject::{ClientSays, EditorMode};
-use longhaul_tracker::{Process, Record, RecordStatus, client_name};
+use longhaul_inject::{ClientActivity, EditorMode};
+use longhaul_tracker::{ClientRecord, ClientStatus, Process, client_name};
 use serde::Deserialize;
 
 use crate::{bounded_read, process};
@@ -45,12 +45,12 @@ impl RecordWire {
         self.entrypoint.as_deref().map(|entry| entry.starts_with("sdk"))
     }
 
-    fn status(&self) -> Option<RecordStatus> {
+    fn status(&self) -> Option<ClientStatus> {
         match self.status.as_str() {
-            "waiting" => Some(RecordStatus::Waiting),
-            "busy" => Some(RecordStatus::Busy),
+            "waiting" => Some(ClientStatus::Waiting),
+            "busy" => Some(ClientStatus::Busy),
             // `shell`: nothing runs but a command in the background.
-            "idle" | "shell" => Some(RecordStatus::Idle),
+            "idle" | "shell" => Some(ClientStatus::Idle),
             _ => None,
         }
     }
@@ -90,17 +90,17 @@ pub(crate) fn is_nested(env: &Env, pid: u32) -> bool {
 }
 
 /// Returns what the record of the client `pid` says; `Unknown` where there is none, or it is another process's.
-pub(crate) fn says(env: &Env, pid: Option<u32>) -> ClientSays {
+pub(crate) fn says(env: &Env, pid: Option<u32>) -> ClientActivity {
     match pid.and_then(|pid| record_of(env, pid)).and_then(|record| record.status()) {
-        Some(RecordStatus::Waiting) => ClientSays::Waiting,
-        Some(RecordStatus::Busy) => ClientSays::Busy,
-        Some(RecordStatus::Idle) => ClientSays::Idle,
-        None => ClientSays::Unknown,
+        Some(ClientStatus::Waiting) => ClientActivity::Waiting,
+        Some(ClientStatus::Busy) => ClientActivity::Busy,
+        Some(ClientStatus::Idle) => ClientActivity::Idle,
+        None => ClientActivity::Unknown,
     }
 }
 
 /// Returns the records of all clients that live.
-pub fn records(env: &Env) -> Vec<Record> {
+pub fn records(env: &Env) -> Vec<ClientRecord> {
     let Some(dir) = &env.client_dir else { return Vec::new() };
     let entries = std::fs::read_dir(dir.join("sessions")).into_iter().flatten().flatten();
     // What else lies there are keys, which are none of our business.
@@ -108,12 +108,12 @@ pub fn records(env: &Env) -> Vec<Record> {
     paths.filter_map(|path| record(read(&path)?)).collect()
 }
 
-fn record(wire: RecordWire) -> Option<Record> {
+fn record(wire: RecordWire) -> Option<ClientRecord> {
     let interactive = wire.kind.as_deref().is_none_or(|kind| kind == "interactive");
     if !interactive || !process::is_alive(wire.pid) {
         return None;
     }
-    Some(Record {
+    Some(ClientRecord {
         pid: wire.pid,
         status: wire.status()?,
         session: SessionId::new(&wire.session_id)?.to_string(),

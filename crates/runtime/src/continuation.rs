@@ -7,7 +7,9 @@ use std::path::Path;
 
 use fs2::FileExt;
 use longhaul_core::{Config, Env, Millis, config};
-use longhaul_handoff::continuation::{Act, Document, MARKER_FILE, Occasion, Outcome, Plan, Rules, Written, WrittenAs};
+use longhaul_handoff::continuation::{
+    Document, MARKER_FILE, Occasion, Plan, PlanAction, PlanOutcome, PlanRules, WrittenFile, WrittenKind,
+};
 use longhaul_store::{Chain, ChainId};
 
 pub(crate) use self::deliver::{KIND, deliver};
@@ -30,8 +32,8 @@ pub(crate) struct Course {
 
 impl Course {
     /// Returns the rules for a plan in whose rounds so far `remaining` was left to do.
-    pub(crate) fn rules<'a>(&'a self, remaining: &'a [String]) -> Rules<'a> {
-        Rules {
+    pub(crate) fn rules<'a>(&'a self, remaining: &'a [String]) -> PlanRules<'a> {
+        PlanRules {
             limits: &self.settings.at.0,
             max_rounds: self.settings.max_rounds.0 as u32,
             step_ms: self.settings.step_seconds.seconds_as_millis(),
@@ -42,19 +44,19 @@ impl Course {
     }
 
     /// Lets a plan meet an occasion.
-    pub(crate) fn meet(&self, plan: &Plan, occasion: &Occasion<'_>, remaining: &[String], now: Millis) -> Outcome {
+    pub(crate) fn meet(&self, plan: &Plan, occasion: &Occasion<'_>, remaining: &[String], now: Millis) -> PlanOutcome {
         plan.meet(occasion, &self.rules(remaining), now)
     }
 }
 
 /// Returns the handoffs that stand in the project's files, without what is private.
-pub(crate) fn written(project: Option<&Path>, sanitizer: Sanitizer) -> Vec<Written> {
+pub(crate) fn written(project: Option<&Path>, sanitizer: Sanitizer) -> Vec<WrittenFile> {
     let Some(dir) = project.map(|dir| dir.join(PROJECT_DIR)) else { return Vec::new() };
-    [(HANDOFF_FILE, WrittenAs::Handoff), (MARKER_FILE, WrittenAs::Marker)]
+    [(HANDOFF_FILE, WrittenKind::Handoff), (MARKER_FILE, WrittenKind::Marker)]
         .into_iter()
         .filter_map(|(name, kind)| {
             let (text, modified) = files::read_foreign(&dir.join(name))?;
-            Some(Written { kind, modified: files::since_epoch(modified)?, text: sanitizer.clean(&text) })
+            Some(WrittenFile { kind, modified: files::since_epoch(modified)?, text: sanitizer.clean(&text) })
         })
         .collect()
 }
@@ -84,7 +86,7 @@ pub fn decide_by_hand(env: &Env, resume: bool, id: ChainId) -> Result<Option<Cha
     let occasion = if resume { Occasion::Resumed } else { Occasion::Cancelled };
     let met = store.meet(id, env.now, |plan, remaining| course.meet(plan, &occasion, remaining, env.now))?;
     let Some(met) = met else { return Ok(None) };
-    if met.act == Act::TypeAgain {
+    if met.act == PlanAction::TypeAgain {
         start_injector(&met.chain)?;
     }
     Ok(Some(met.chain))

@@ -9,7 +9,7 @@ use std::path::Path;
 use longhaul_core::budget::{CONTEXT_CHARS, tokens_of_bytes};
 use longhaul_core::event::Common;
 use longhaul_core::{Env, Millis, SessionId};
-use longhaul_handoff::{Context, Rendered, Said, TurnView, allowance, render_into};
+use longhaul_handoff::{RenderInput, Rendered, TimedText, TurnView, allowance, render_into};
 use longhaul_store::{NewSession, Session, Store, Turn};
 
 pub(crate) use self::ingest::resume;
@@ -116,7 +116,7 @@ pub fn render_session(
     }
     let views: Vec<TurnView<'_>> = turns.iter().map(view).collect();
     let said = |turn: &Turn| tokens_of_bytes((turn.asked.len() + turn.replied.len()) as u64);
-    let context = Context {
+    let context = RenderInput {
         session: session.as_str(),
         turns: &views,
         older_turns,
@@ -160,8 +160,8 @@ fn view(turn: &Turn) -> TurnView<'_> {
     TurnView {
         session: &turn.origin,
         role: &turn.role,
-        asked: Said { at: turn.at, text: &turn.asked },
-        replied: Said { at: turn.replied_at, text: &turn.replied },
+        asked: TimedText { at: turn.at, text: &turn.asked },
+        replied: TimedText { at: turn.replied_at, text: &turn.replied },
         skeleton: &turn.skeleton,
         has_detail: turn.has_detail,
     }

@@ -7,7 +7,7 @@ use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use longhaul_activity_log::{Line, Metrics};
+use longhaul_activity_log::{LogLine, Metrics};
 use longhaul_core::budget::CONTEXT_CHARS;
 use longhaul_core::catalog::{self, Job};
 use longhaul_core::event::{self, EventName, HookEvent};
@@ -38,7 +38,7 @@ pub struct Hook<E> {
     /// What will be answered. Jobs only add to it, by [`Hook::answer`], [`Hook::show`] and [`Hook::tell`].
     reply: Reply,
     /// The lines that this call has appended to the activity log.
-    appended: RefCell<Vec<Line>>,
+    appended: RefCell<Vec<LogLine>>,
     /// The continuation that is to be carried on by typing.
     pub(crate) errand: Option<ChainId>,
     /// The session whose last words the model has been shown already.
@@ -244,9 +244,9 @@ impl<E: HookEvent<'static>> Hook<E> {
     }
 
     /// Appends lines to the activity log, unless this call has done so: a job that is run again tells nothing twice.
-    pub(crate) fn append_once(&self, log: &ActivityLog, lines: &[Line]) -> Result<(), Error> {
+    pub(crate) fn append_once(&self, log: &ActivityLog, lines: &[LogLine]) -> Result<(), Error> {
         let mut appended = self.appended.borrow_mut();
-        let new: Vec<Line> = lines.iter().filter(|line| !appended.contains(line)).copied().collect();
+        let new: Vec<LogLine> = lines.iter().filter(|line| !appended.contains(line)).copied().collect();
         if !new.is_empty() {
             log.append(&new)?;
             appended.extend(new);

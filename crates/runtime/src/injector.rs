@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use longhaul_activity_log::RECEIPT_MS;
 use longhaul_core::{Env, SessionId};
-use longhaul_inject::{Terminal, Want};
+use longhaul_inject::{Terminal, TypeWhen};
 use longhaul_store::ChainId;
 
 use crate::{ActivityLog, Error, ErrorLog, Home, Order, Outcome, Receipt, SessionRecord, Ticket, home, inject};
@@ -110,8 +110,8 @@ fn type_it(
         terminal,
         client_pid,
         text: text.to_owned(),
-        want: Want::Idle,
-        want_by_chord: (when == When::Soon).then_some(Want::Either),
+        want: TypeWhen::Idle,
+        want_by_chord: (when == When::Soon).then_some(TypeWhen::Either),
         agents_may_ask: false,
         agents_run: false,
         patience: config.inject.patience(),

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-use longhaul_inject::Step;
+use longhaul_inject::TerminalCommand;
 use longhaul_tracker::{Process, Script, agent_below, is_below};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
@@ -57,19 +57,19 @@ fn without_relative_folders(path: &OsStr) -> Option<OsString> {
 /// Runs a step to its end and returns what it printed.
 ///
 /// A program that does not end in time is killed: a tmux server that hangs must not take the hook with it.
-pub fn run(step: &Step, limit: Duration) -> Result<String, Error> {
+pub fn run(step: &TerminalCommand, limit: Duration) -> Result<String, Error> {
     let (command, program) = command_of(step);
     run_command(command, program, step.stdin.as_deref(), limit)
 }
 
 /// Runs a step like [`run`], in the folder `dir`.
-pub fn run_in(dir: &Path, step: &Step, limit: Duration) -> Result<String, Error> {
+pub fn run_in(dir: &Path, step: &TerminalCommand, limit: Duration) -> Result<String, Error> {
     let (mut command, program) = command_of(step);
     command.current_dir(dir);
     run_command(command, program, step.stdin.as_deref(), limit)
 }
 
-fn command_of(step: &Step) -> (Command, &str) {
+fn command_of(step: &TerminalCommand) -> (Command, &str) {
     let (program, args) = step.argv.split_first().map_or(("", &[][..]), |(program, args)| (program.as_str(), args));
     let mut command = command(program);
     command.args(args).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -235,7 +235,8 @@ pub(crate) fn tty(pid: u32) -> Option<String> {
         let path = std::fs::read_link(format!("/proc/{pid}/fd/0")).ok()?;
         return path.to_str().filter(|path| path.starts_with("/dev/")).map(str::to_owned);
     }
-    let step = Step { argv: ["ps", "-o", "tty=", "-p", &pid.to_string()].map(str::to_owned).to_vec(), stdin: None };
+    let step =
+        TerminalCommand { argv: ["ps", "-o", "tty=", "-p", &pid.to_string()].map(str::to_owned).to_vec(), stdin: None };
     let name = run(&step, Duration::from_millis(500)).ok()?;
     Some(name.trim()).filter(|name| !name.is_empty() && !name.starts_with('?')).map(|name| format!("/dev/{name}"))
 }
@@ -281,7 +282,10 @@ pub(crate) fn command_line(pid: u32) -> Vec<String> {
         let bytes = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
         return bytes.split(|byte| *byte == 0).map(|word| String::from_utf8_lossy(word).into_owned()).collect();
     }
-    let step = Step { argv: ["ps", "-o", "args=", "-p", &pid.to_string()].map(str::to_owned).to_vec(), stdin: None };
+    let step = TerminalCommand {
+        argv: ["ps", "-o", "args=", "-p", &pid.to_string()].map(str::to_owned).to_vec(),
+        stdin: None,
+    };
     run(&step, Duration::from_millis(500)).unwrap_or_default().split_ascii_whitespace().map(str::to_owned).collect()
 }
 
@@ -327,7 +331,7 @@ pub(crate) fn all() -> Vec<Process> {
         let entries = std::fs::read_dir("/proc").into_iter().flatten().flatten();
         return entries.filter_map(|entry| stat(entry.file_name().to_str()?.parse().ok()?)).collect();
     }
-    let step = Step { argv: ["ps", "-axo", "pid=,ppid=,args="].map(str::to_owned).to_vec(), stdin: None };
+    let step = TerminalCommand { argv: ["ps", "-axo", "pid=,ppid=,args="].map(str::to_owned).to_vec(), stdin: None };
     let listing = run(&step, Duration::from_millis(500)).unwrap_or_default();
     listing.lines().filter_map(process_of_ps).collect()
 }

@@ -1,7 +1,7 @@
 use std::fs;
 
 use longhaul_core::{Env, Millis, Platform};
-use longhaul_inject::ClientSays;
+use longhaul_inject::ClientActivity;
 use serde_json::json;
 use tempfile::TempDir;
 
@@ -28,7 +28,7 @@ fn the_error_log_is_set_aside_when_it_grows() {
 }
 
 /// Writes the record of a client and returns what is made of it.
-fn says(pid: u32, proc_start: Option<String>, status: &str) -> ClientSays {
+fn says(pid: u32, proc_start: Option<String>, status: &str) -> ClientActivity {
     let folder = TempDir::new().unwrap();
     let sessions = folder.path().join(".claude/sessions");
     fs::create_dir_all(&sessions).unwrap();
@@ -40,12 +40,12 @@ fn says(pid: u32, proc_start: Option<String>, status: &str) -> ClientSays {
 #[test]
 fn only_a_living_clients_own_record_counts() {
     let own = std::process::id();
-    assert_eq!(says(own, process::start_ticks(own), "idle"), ClientSays::Idle);
-    assert_eq!(says(own, process::start_ticks(own), "shell"), ClientSays::Idle);
-    assert_eq!(says(own, process::start_ticks(own), "waiting"), ClientSays::Waiting);
-    assert_eq!(says(own, process::start_ticks(own), "dancing"), ClientSays::Unknown);
+    assert_eq!(says(own, process::start_ticks(own), "idle"), ClientActivity::Idle);
+    assert_eq!(says(own, process::start_ticks(own), "shell"), ClientActivity::Idle);
+    assert_eq!(says(own, process::start_ticks(own), "waiting"), ClientActivity::Waiting);
+    assert_eq!(says(own, process::start_ticks(own), "dancing"), ClientActivity::Unknown);
     if cfg!(target_os = "linux") {
-        assert_eq!(says(own, Some("1".to_owned()), "idle"), ClientSays::Unknown, "another process had the pid");
+        assert_eq!(says(own, Some("1".to_owned()), "idle"), ClientActivity::Unknown, "another process had the pid");
     }
-    assert_eq!(says(4_000_000, None, "idle"), ClientSays::Unknown, "nobody has the pid");
+    assert_eq!(says(4_000_000, None, "idle"), ClientActivity::Unknown, "nobody has the pid");
 }

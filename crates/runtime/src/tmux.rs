@@ -17,7 +17,7 @@ pub use self::status_right::NOT_SET_UP;
 use std::time::Duration;
 
 use longhaul_core::Env;
-use longhaul_inject::{Step, protect_semicolon, tmux_socket};
+use longhaul_inject::{TerminalCommand, protect_semicolon, tmux_socket};
 
 use crate::{Deadline, Error, process};
 
@@ -59,14 +59,14 @@ impl Server {
         process::run(&self.step(commands), limit)
     }
 
-    fn step(&self, commands: &[Vec<String>]) -> Step {
+    fn step(&self, commands: &[Vec<String>]) -> TerminalCommand {
         // -u: without it tmux replaces what is not ASCII where the hook's locale is not UTF-8.
         let mut argv: Vec<String> = ["tmux", "-u", "-S", &self.socket].map(str::to_owned).to_vec();
         for (at, command) in commands.iter().enumerate() {
             argv.extend((at > 0).then(|| ";".to_owned()));
             argv.extend(command.iter().map(|argument| protect_semicolon(argument)));
         }
-        Step { argv, stdin: None }
+        TerminalCommand { argv, stdin: None }
     }
 
     /// Returns the global values of options, empty where one is not set.

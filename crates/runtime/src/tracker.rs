@@ -6,12 +6,12 @@ mod refresh;
 use std::path::Path;
 use std::rc::Rc;
 
-use longhaul_activity_log::Line;
+use longhaul_activity_log::LogLine;
 use longhaul_core::event::Common;
 use longhaul_core::{Env, Millis, SessionId, Status};
 use longhaul_inject::Terminal;
 use longhaul_store::{Bridge, Change, Sighting, Store};
-use longhaul_tracker::{Agent, Options, Pane, Script, Trigger, plain, render, transition};
+use longhaul_tracker::{Agent, Options, Pane, Script, Trigger, render, transition, without_control_chars};
 
 use crate::home::PATIENCE;
 use crate::tmux::Server;
@@ -212,7 +212,7 @@ impl<'a> Tracker<'a> {
         if told == Told::Nowhere
             && let Some(session) = SessionId::new(&change.session)
         {
-            let line = Line::Status { at: self.env.now, status: change.to };
+            let line = LogLine::Status { at: self.env.now, status: change.to };
             ActivityLog::open(self.home, &session)?.append(&[line])?;
         }
         let started = self.run_scripts(&options, change);
@@ -231,7 +231,7 @@ impl<'a> Tracker<'a> {
         let reason = change.reason.as_ref().filter(|_| change.to == Status::Blocked);
         let about = reason.or(change.summary.as_ref()).map_or("", String::as_str);
         let from = change.from.map_or("none", Status::as_str);
-        let values = [from, change.to.as_str(), &change.session, &change.project, about].map(plain);
+        let values = [from, change.to.as_str(), &change.session, &change.project, about].map(without_control_chars);
         let values = values.each_ref().map(String::as_str);
         let home = self.env.home_dir.as_ref().and_then(|home| home.to_str());
         let mut started = Ok(());

@@ -6,9 +6,9 @@ mod typist;
 
 use std::time::{Duration, Instant};
 
-use longhaul_activity_log::{Line, RECEIPT_MS};
+use longhaul_activity_log::{LogLine, RECEIPT_MS};
 use longhaul_core::{Env, SessionId};
-use longhaul_inject::{Decision, Terminal, Want};
+use longhaul_inject::{Terminal, TypeWhen, TypingDecision};
 
 pub use self::client_notes::ignores_chord;
 pub(crate) use self::typist::{Superseded, Typist};
@@ -41,10 +41,10 @@ impl Receipt {
         }
     }
 
-    pub(crate) fn is(self, line: &Line) -> bool {
+    pub(crate) fn is(self, line: &LogLine) -> bool {
         match self {
-            Self::Bookmark => matches!(line, Line::Bookmark { .. }),
-            Self::Compaction => matches!(line, Line::Compaction { .. }),
+            Self::Bookmark => matches!(line, LogLine::Bookmark { .. }),
+            Self::Compaction => matches!(line, LogLine::Compaction { .. }),
         }
     }
 }
@@ -61,9 +61,9 @@ pub struct Order {
     /// The text, which is submitted.
     pub text: String,
     /// In what state of the client.
-    pub want: Want,
+    pub want: TypeWhen,
     /// In what other state, where it is submitted by a chord that no dialog knows.
-    pub want_by_chord: Option<Want>,
+    pub want_by_chord: Option<TypeWhen>,
     /// Whether a subagent, if one runs, could open a dialog between look and Enter.
     pub agents_may_ask: bool,
     /// Whether a subagent that could is known to run.
@@ -109,7 +109,7 @@ pub fn inject(
             Submitted::Superseded => return Ok(Outcome::Superseded),
             Submitted::No(why) => {
                 if !typist.has_typed() {
-                    log.append(&[Line::GivenUp { at: clock_and_env::now(env) }])?;
+                    log.append(&[LogLine::GivenUp { at: clock_and_env::now(env) }])?;
                 }
                 return Ok(Outcome::GaveUp(why));
             }
@@ -126,7 +126,7 @@ pub fn inject(
             let why = "was typed and not confirmed, and a draft may be stashed: Ctrl-S brings it back";
             return Ok(Outcome::GaveUp(format!("{:?} {why}", order.text)));
         }
-        log.append(&[Line::Injection { at: clock_and_env::now(env) }])?;
+        log.append(&[LogLine::Injection { at: clock_and_env::now(env) }])?;
         ticket = log.ticket()?;
     }
     Ok(Outcome::GaveUp(format!("{:?} was typed twice and never confirmed", order.text)))
@@ -154,10 +154,14 @@ pub(crate) fn submit_patiently(typist: &Typist<'_>, superseded: Superseded<'_>) 
         }
         if let Some(_lock) = typist.lock()? {
             let submitted = match typist.decide() {
-                Ok(decision @ (Decision::Type | Decision::TypedAlready)) => typist.submit(&decision, superseded),
-                Ok(Decision::Stash { draft: text }) if draft.has_rested(&text) => typist.stash_and_submit(superseded),
-                Ok(Decision::Stash { .. }) => Err("a draft is being typed".to_owned()),
-                Ok(Decision::Wait(reason)) => Err(reason.to_string()),
+                Ok(decision @ (TypingDecision::Type | TypingDecision::TypedAlready)) => {
+                    typist.submit(&decision, superseded)
+                }
+                Ok(TypingDecision::Stash { draft: text }) if draft.has_rested(&text) => {
+                    typist.stash_and_submit(superseded)
+                }
+                Ok(TypingDecision::Stash { .. }) => Err("a draft is being typed".to_owned()),
+                Ok(TypingDecision::Wait(reason)) => Err(reason.to_string()),
                 // A pane that is gone does not come back.
                 Err(problem) => return Ok(Submitted::No(problem)),
             };
@@ -178,11 +182,11 @@ pub(crate) fn submit_patiently(typist: &Typist<'_>, superseded: Superseded<'_>) 
 
 /// Returns whether what happened since makes the order pointless.
 fn is_superseded(env: &Env, home: &Home, order: &Order, log: &ActivityLog, ticket: Ticket) -> Result<bool, Error> {
-    let superseded = |line: &Line| match line {
-        Line::Bookmark { .. } | Line::Injection { .. } | Line::Compaction { .. } => true,
+    let superseded = |line: &LogLine| match line {
+        LogLine::Bookmark { .. } | LogLine::Injection { .. } | LogLine::Compaction { .. } => true,
         // A prompt is a rewind point itself, and the turn's own hooks see to the next.
-        Line::Prompt { .. } => order.want == Want::Idle,
-        Line::Tool { .. } | Line::Agent { .. } | Line::GivenUp { .. } | Line::Status { .. } => false,
+        LogLine::Prompt { .. } => order.want == TypeWhen::Idle,
+        LogLine::Tool { .. } | LogLine::Agent { .. } | LogLine::GivenUp { .. } | LogLine::Status { .. } => false,
     };
     Ok(log.since(ticket)?.iter().any(superseded) || shows_another_session(env, home, order))
 }

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use longhaul_handoff::continuation::Fill;
+use longhaul_handoff::continuation::WindowUse;
 use longhaul_store::{ContextUse, Store};
-use longhaul_transcript::{Filled, Listener, Told, Usage, latest_usage};
+use longhaul_transcript::{ContextFill, ReportedBy, ReportedContext, Usage, latest_usage};
 
 use crate::{Error, bounded_read, files};
 
@@ -25,46 +25,46 @@ pub(crate) fn newest(transcript: Option<&Path>) -> Option<Usage> {
     latest_usage(&tail)
 }
 
-/// Returns how full a session's context is, by everything that `contexts` and its transcript tell.
+/// Returns how full a session's context is, by everything that `contexts` and its transcript report.
 pub fn how_full<'a>(
     session: &str,
     usage: Option<&'a Usage>,
     contexts: &'a [ContextUse],
     windows: &BTreeMap<String, u64>,
-) -> Filled<'a> {
+) -> ContextFill<'a> {
     let own = contexts.iter().find(|context| context.session == session);
     let others = contexts.iter().filter(|context| context.session != session);
-    longhaul_transcript::fill(usage, own.map(told), others.map(told), windows)
+    longhaul_transcript::context_fill(usage, own.map(reported), others.map(reported), windows)
 }
 
-/// Returns how full a session's context is, as the monitor shows it; `None` where nobody knows.
+/// Returns how full a session's context is, as the monitor shows it; `None` where that is unknown.
 pub(crate) fn fill(
     store: &Store,
     session: &str,
     transcript: Option<&Path>,
     windows: &BTreeMap<String, u64>,
-) -> Result<Option<Fill>, Error> {
+) -> Result<Option<WindowUse>, Error> {
     let usage = newest(transcript);
     let contexts = store.contexts_for(session)?;
     let filled = how_full(session, usage.as_ref(), &contexts, windows);
-    Ok(filled.tokens.map(|tokens| Fill { tokens, window: filled.window }))
+    Ok(filled.tokens.map(|tokens| WindowUse { tokens, window: filled.window }))
 }
 
-fn told(context: &ContextUse) -> Told<'_> {
-    // The status line is always told the model, the bridge never.
-    let to = if context.model.is_some() { Listener::StatusLine } else { Listener::Bridge };
-    Told {
+fn reported(context: &ContextUse) -> ReportedContext<'_> {
+    // The status line always receives the model, the bridge never does.
+    let by = if context.model.is_some() { ReportedBy::StatusLine } else { ReportedBy::Bridge };
+    ReportedContext {
         model: context.model.as_deref(),
         tokens: context.used_tokens,
         window: context.window_tokens,
         at: context.recorded_at,
-        to,
+        by,
     }
 }
 
-/// Returns how full a context is by what the client told.
-pub(crate) fn told_fill(told: &ContextUse) -> Option<Fill> {
-    Some(Fill { tokens: told.used_tokens?, window: told.window_tokens? })
+/// Returns how full a context is by what Claude Code reported.
+pub(crate) fn reported_fill(reported: &ContextUse) -> Option<WindowUse> {
+    Some(WindowUse { tokens: reported.used_tokens?, window: reported.window_tokens? })
 }
 
 #[cfg(test)]
@@ -72,17 +72,17 @@ mod tests {
     use std::collections::BTreeMap;
 
     use longhaul_store::ContextUse;
-    use longhaul_transcript::{Listener, WindowFrom};
+    use longhaul_transcript::{ReportedBy, WindowSource};
 
     use super::how_full;
 
     #[test]
-    fn what_only_the_bridge_was_told_is_said_to_be_from_it() {
+    fn a_report_without_a_model_comes_from_the_bridge() {
         let bridge = ContextUse { session: "s".to_owned(), window_tokens: Some(300), ..ContextUse::default() };
         let status_line = ContextUse { model: Some("m".to_owned()), ..bridge.clone() };
-        for (context, listener) in [(bridge, Listener::Bridge), (status_line, Listener::StatusLine)] {
+        for (context, by) in [(bridge, ReportedBy::Bridge), (status_line, ReportedBy::StatusLine)] {
             let contexts = [context];
-            assert_eq!(how_full("s", None, &contexts, &BTreeMap::new()).from, WindowFrom::Told(listener));
+            assert_eq!(how_full("s", None, &contexts, &BTreeMap::new()).source, WindowSource::Reported(by));
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use longhaul_inject::Step;
+use longhaul_inject::TerminalCommand;
 use longhaul_runtime::run_program_in;
 use serde::Deserialize;
 
@@ -106,7 +106,7 @@ fn start(
 ) -> std::result::Result<String, longhaul_runtime::Error> {
     let words = std::iter::once(client.to_string_lossy().into_owned());
     let argv = words.chain(arguments.iter().map(|&argument| argument.to_owned())).collect();
-    run_program_in(dir, &Step { argv, stdin: None }, limit)
+    run_program_in(dir, &TerminalCommand { argv, stdin: None }, limit)
 }
 
 fn list<T: for<'a> Deserialize<'a>>(client: &Path, arguments: &[&str], limit: Duration) -> Result<Vec<T>> {

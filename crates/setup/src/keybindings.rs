@@ -1,7 +1,9 @@
 //! The client's keybindings.json, with our chords in it, or without. Text in, text out.
 
 use longhaul_core::json_text::{Item, JsonFile, List, Object, Unfit};
-use longhaul_inject::{Bound, CONTEXT, Chord, Keybindings, STASH, STASH_CHORDS, SUBMIT, SUBMIT_CHORDS, Unusable};
+use longhaul_inject::{
+    BindingState, CONTEXT, Chord, Keybindings, KeybindingsError, STASH, STASH_CHORDS, SUBMIT, SUBMIT_CHORDS,
+};
 use serde_json::{Map, Value, json};
 
 use crate::settings::{Change, Refusal};
@@ -28,24 +30,24 @@ pub fn with_chords(text: Option<&str>) -> Change {
 /// Returns the chords that [`with_chords`] adds to a file, with their actions.
 pub fn missing_chords(text: Option<&str>) -> Result<Map<String, Value>, Refusal> {
     let known = match text.map(Keybindings::parse) {
-        None | Some(Err(Unusable::NoList)) => Keybindings::default(),
+        None | Some(Err(KeybindingsError::NoList)) => Keybindings::default(),
         Some(Ok(known)) => known,
-        Some(Err(Unusable::NotJson)) => return Err(Refusal::NotJson),
-        Some(Err(Unusable::BadBlock)) => return Err(Refusal::Shape(BINDINGS.to_owned())),
+        Some(Err(KeybindingsError::NotJson)) => return Err(Refusal::NotJson),
+        Some(Err(KeybindingsError::BadBlock)) => return Err(Refusal::Shape(BINDINGS.to_owned())),
     };
     let mut block = Map::new();
     for (action, chords) in [(SUBMIT, &SUBMIT_CHORDS[..]), (STASH, &STASH_CHORDS[..])] {
         let chord = match known.bound(action, chords) {
-            Bound::To(_) => None,
-            Bound::Missing | Bound::Shadowed { .. } => known.free(chords),
+            BindingState::To(_) => None,
+            BindingState::Missing | BindingState::Shadowed { .. } => known.free(chords),
         };
         if let Some(chord) = chord {
             block.insert(chord.to_owned(), Value::from(action));
         }
     }
     // A draft is only stashed for the sake of a text that is submitted.
-    let has_submit =
-        block.values().any(|action| action == SUBMIT) || matches!(known.bound(SUBMIT, &SUBMIT_CHORDS), Bound::To(_));
+    let has_submit = block.values().any(|action| action == SUBMIT)
+        || matches!(known.bound(SUBMIT, &SUBMIT_CHORDS), BindingState::To(_));
     Ok(if has_submit { block } else { Map::new() })
 }
 
@@ -125,13 +127,13 @@ fn without_ours(
 /// Returns whether `chord` is one of ours, and was not bound to `action` before us.
 fn is_added(chord: &Chord, action: &str, chords: &[&'static str], theirs: &Keybindings) -> bool {
     let name = chord.to_string();
-    chords.iter().any(|ours| *ours == name) && theirs.bound(action, &[&name]) == Bound::Missing
+    chords.iter().any(|ours| *ours == name) && theirs.bound(action, &[&name]) == BindingState::Missing
 }
 
 /// Returns whether one of `chords` is bound to one of our actions in a file.
 fn binds_any(text: &str, chords: &[String]) -> bool {
     let Ok(keybindings) = Keybindings::parse(text) else { return false };
-    let is_bound = |chord: &String, action| keybindings.bound(action, &[chord.as_str()]) != Bound::Missing;
+    let is_bound = |chord: &String, action| keybindings.bound(action, &[chord.as_str()]) != BindingState::Missing;
     chords.iter().any(|chord| is_bound(chord, SUBMIT) || is_bound(chord, STASH))
 }
 

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use fs2::FileExt;
 use longhaul_core::Env;
-use longhaul_inject::Step as Program;
+use longhaul_inject::TerminalCommand as Program;
 use longhaul_runtime::shared_file::{self, NewFile};
 use longhaul_runtime::tmux::Server;
 use longhaul_runtime::{bounded_read, run_program, worker};

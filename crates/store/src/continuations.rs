@@ -1,7 +1,7 @@
 //! Chains of sessions that continue one task: their plans, steps and handoffs.
 
 use longhaul_core::Millis;
-use longhaul_handoff::continuation::{Act, Outcome, Plan, State};
+use longhaul_handoff::continuation::{Plan, PlanAction, PlanOutcome, State};
 use rusqlite::{Connection, OptionalExtension, Row, named_params};
 
 use crate::row_ids::{ChainId, Time};
@@ -84,7 +84,7 @@ pub struct ChainUpdate {
     /// The chain after it.
     pub chain: Chain,
     /// What the caller has to do.
-    pub act: Act,
+    pub act: PlanAction,
 }
 
 const COLUMNS: &str =
@@ -136,7 +136,7 @@ impl Store {
         new: &NewChain<'_>,
         plan: &Plan,
         now: Millis,
-        decide: impl FnOnce(&Plan, &[String]) -> Outcome,
+        decide: impl FnOnce(&Plan, &[String]) -> PlanOutcome,
     ) -> Result<Option<ChainUpdate>, StoreError> {
         self.write("begin the continuation", |tx| {
             tx.execute(
@@ -158,7 +158,7 @@ impl Store {
         &self,
         id: ChainId,
         now: Millis,
-        decide: impl FnOnce(&Plan, &[String]) -> Outcome,
+        decide: impl FnOnce(&Plan, &[String]) -> PlanOutcome,
     ) -> Result<Option<ChainUpdate>, StoreError> {
         self.write("carry on the continuation", |tx| step(tx, id, now, decide))
     }
@@ -229,13 +229,13 @@ fn step(
     connection: &Connection,
     id: ChainId,
     now: Millis,
-    decide: impl FnOnce(&Plan, &[String]) -> Outcome,
+    decide: impl FnOnce(&Plan, &[String]) -> PlanOutcome,
 ) -> rusqlite::Result<Option<ChainUpdate>> {
     let Some(chain) = find(connection, id)? else { return Ok(None) };
     // The plan counts the rounds since a person's last prompt; so many handoffs are read.
     let sql = "SELECT remaining FROM continuation_handoffs WHERE continuation_id = ?1 ORDER BY id DESC LIMIT ?2";
     let remaining: Vec<String> = newest_last(connection, sql, (id, chain.plan.round), |row| row.get(0))?;
-    let Outcome { plan, act } = decide(&chain.plan, &remaining);
+    let PlanOutcome { plan, act } = decide(&chain.plan, &remaining);
     if plan != chain.plan {
         write(connection, id, &plan)?;
     }
@@ -255,7 +255,7 @@ fn step(
             ),
         )?;
     }
-    if let Act::Clear(handoff) = &act {
+    if let PlanAction::Clear(handoff) = &act {
         connection.execute(
             "INSERT INTO continuation_handoffs (continuation_id, round, session_id, front, body, remaining, at)
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",

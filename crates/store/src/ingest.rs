@@ -5,7 +5,7 @@ mod turn_rows;
 
 use longhaul_core::Millis;
 use longhaul_handoff::MAX_MERGES;
-use longhaul_transcript::{Batch, Cursor, Origin, Turn, may_rewind};
+use longhaul_transcript::{Batch, Cursor, PromptOrigin, Turn, may_rewind};
 use rusqlite::{Connection, OptionalExtension};
 
 use self::links::{mark_replaced, store_links};
@@ -121,7 +121,7 @@ fn is_hidden(
         return Ok(!is_kept(connection, session, Some(&turn.id))?);
     }
     // What was typed during a turn that is not stored, and what comes back from its work, is not stored either.
-    if (turn.origin == Origin::Queued || !turn.origin.is_person()) && !is_kept(connection, session, before)? {
+    if (turn.origin == PromptOrigin::Queued || !turn.origin.is_person()) && !is_kept(connection, session, before)? {
         return Ok(true);
     }
     let mut named =

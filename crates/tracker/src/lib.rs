@@ -24,13 +24,13 @@ mod scan;
 
 pub use crate::agent::{Agent, Pane};
 pub use crate::attention::{Attention, attention};
-pub use crate::menu::{Item, Menu, menu};
+pub use crate::menu::{Menu, MenuItem, menu};
 pub use crate::options::{OPTIONS, OptionName, Options};
 pub use crate::processes::{Process, agent_below, client_name, is_below};
-pub use crate::reap::{LivePane, Why, dead, old};
-pub use crate::reconcile::{Record, RecordStatus, reconcile};
-pub use crate::scan::{Found, scan};
-pub use crate::script::{Script, plain};
+pub use crate::reap::{LivePane, RemovalReason, dead_agents, stale_agents};
+pub use crate::reconcile::{ClientRecord, ClientStatus, reconcile};
+pub use crate::scan::{FoundSession, scan};
+pub use crate::script::{Script, without_control_chars};
 pub use crate::state::{Transition, Trigger, next, transition, turn_ended};
 pub use crate::status_line::{age, escape, render};
 

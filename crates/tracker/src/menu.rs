@@ -13,12 +13,12 @@ pub struct Menu {
     /// `AI Agents (1/2)`.
     pub title: String,
     /// What can be chosen.
-    pub items: Vec<Item>,
+    pub items: Vec<MenuItem>,
 }
 
 /// A line of the menu. Labels are safe to give to tmux.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Item {
+pub enum MenuItem {
     /// Goes to a session's pane.
     Goto { label: String, key: String, pane: Pane },
     /// A session without a pane: shown, not chosen.
@@ -44,27 +44,27 @@ pub fn menu(agents: &[Agent], page: usize, options: &Options, now: u64) -> Optio
     let pages = rows.len().div_ceil(per_page);
     let page = page.clamp(1, pages);
     let shown = rows.iter().skip((page - 1) * per_page).take(per_page);
-    let mut items: Vec<Item> = shown.zip(1..).map(|(agent, number)| item(agent, number, options, now)).collect();
-    items.push(Item::Separator);
+    let mut items: Vec<MenuItem> = shown.zip(1..).map(|(agent, number)| item(agent, number, options, now)).collect();
+    items.push(MenuItem::Separator);
     let key = |name: &str| options.get(name).to_owned();
     if page > 1 {
-        items.push(Item::Page { label: "Previous".to_owned(), key: key("key-prev"), page: page - 1 });
+        items.push(MenuItem::Page { label: "Previous".to_owned(), key: key("key-prev"), page: page - 1 });
     }
     if page < pages {
-        items.push(Item::Page { label: "Next".to_owned(), key: key("key-next"), page: page + 1 });
+        items.push(MenuItem::Page { label: "Next".to_owned(), key: key("key-next"), page: page + 1 });
     }
-    items.push(Item::Quit { label: "Quit".to_owned(), key: key("key-quit") });
+    items.push(MenuItem::Quit { label: "Quit".to_owned(), key: key("key-quit") });
     Some(Menu { title: format!("AI Agents ({page}/{pages})"), items })
 }
 
-fn item(agent: &Agent, number: usize, options: &Options, now: u64) -> Item {
+fn item(agent: &Agent, number: usize, options: &Options, now: u64) -> MenuItem {
     let label = label(agent, options, now);
     match &agent.pane {
         Some(pane) => {
             let key = if number < 10 { number.to_string() } else { String::new() };
-            Item::Goto { label, key, pane: pane.clone() }
+            MenuItem::Goto { label, key, pane: pane.clone() }
         }
-        None => Item::Elsewhere { label },
+        None => MenuItem::Elsewhere { label },
     }
 }
 

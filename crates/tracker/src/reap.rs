@@ -25,7 +25,7 @@ pub struct LivePane {
 
 /// Why a row is removed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Why {
+pub enum RemovalReason {
     /// Its pane is gone.
     PaneGone,
     /// Its pane is there, and no client runs in it.
@@ -40,29 +40,29 @@ pub enum Why {
 ///
 /// `sockets` are the servers that `panes` lists completely: of another server's panes nothing is known, only of its clients. A completed
 /// session stays although its client is gone, until somebody has seen it.
-pub fn dead<'a>(
+pub fn dead_agents<'a>(
     agents: &'a [Agent],
     sockets: &[&str],
     panes: &[LivePane],
     processes: &[Process],
     now: u64,
-) -> Vec<(&'a Agent, Why)> {
+) -> Vec<(&'a Agent, RemovalReason)> {
     let lives = |pid: u32| processes.iter().any(|process| process.pid == pid);
     let is_silent = |agent: &Agent| now.saturating_sub(agent.updated_at) > NO_PANE_SECONDS;
     let verdict = |agent: &Agent| match &agent.pane {
         // The server may be gone as a whole: only a client that is known to be dead tells.
         Some(pane) if !sockets.contains(&pane.socket.as_str()) => {
             let died = agent.pid.is_some_and(|pid| !lives(pid));
-            (died && is_silent(agent)).then_some(Why::Silent)
+            (died && is_silent(agent)).then_some(RemovalReason::Silent)
         }
         Some(pane) => match panes.iter().find(|live| live.pane == *pane) {
-            None => Some(Why::PaneGone),
+            None => Some(RemovalReason::PaneGone),
             Some(live) if agent.status == Status::Completed || runs_in(agent, live, processes) => None,
-            Some(_) => Some(Why::ClientGone),
+            Some(_) => Some(RemovalReason::ClientGone),
         },
         // Nobody can look at a pane that there is not: what has died is gone.
-        None if agent.pid.is_some_and(|pid| !lives(pid)) => Some(Why::ClientGone),
-        None => (agent.pid.is_none() && is_silent(agent)).then_some(Why::Silent),
+        None if agent.pid.is_some_and(|pid| !lives(pid)) => Some(RemovalReason::ClientGone),
+        None => (agent.pid.is_none() && is_silent(agent)).then_some(RemovalReason::Silent),
     };
     agents.iter().filter_map(|agent| Some((agent, verdict(agent)?))).collect()
 }
@@ -74,7 +74,7 @@ fn runs_in(agent: &Agent, live: &LivePane, processes: &[Process]) -> bool {
 }
 
 /// Returns which agents have not changed for a day.
-pub fn old(agents: &[Agent], now: u64) -> Vec<(&Agent, Why)> {
+pub fn stale_agents(agents: &[Agent], now: u64) -> Vec<(&Agent, RemovalReason)> {
     let is_old = |agent: &&Agent| now.saturating_sub(agent.updated_at) > OLD_SECONDS;
-    agents.iter().filter(is_old).map(|agent| (agent, Why::Old)).collect()
+    agents.iter().filter(is_old).map(|agent| (agent, RemovalReason::Old)).collect()
 }

@@ -6,7 +6,7 @@ use crate::{Agent, Trigger};
 
 /// What the client's own record says.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Record {
+pub struct ClientRecord {
     /// The client's process.
     pub pid: u32,
     /// The session it shows now.
@@ -16,7 +16,7 @@ pub struct Record {
     /// The pane, `%<digits>`, if it runs in tmux.
     pub pane: Option<String>,
     /// What it does.
-    pub status: RecordStatus,
+    pub status: ClientStatus,
     /// What it waits for.
     pub waiting_for: Option<String>,
     /// Since when.
@@ -25,7 +25,7 @@ pub struct Record {
 
 /// What a client does, by its own word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum RecordStatus {
+pub enum ClientStatus {
     /// No turn runs.
     Idle,
     /// A turn runs.
@@ -41,19 +41,19 @@ const SETTLED_MS: u64 = 3_000;
 ///
 /// `last_hook` is when a hook last told something of the session: the newest word wins, so a record that is older than a
 /// hook of the last seconds is silent. A turn that failed stays shown as such although the client is idle.
-pub fn reconcile(agent: &Agent, last_hook: Millis, record: &Record, now: Millis) -> Option<Trigger> {
+pub fn reconcile(agent: &Agent, last_hook: Millis, record: &ClientRecord, now: Millis) -> Option<Trigger> {
     let is_outdated = record.since < last_hook && now.since(last_hook) < SETTLED_MS;
-    let is_shown_failure = agent.failed && record.status == RecordStatus::Idle;
+    let is_shown_failure = agent.failed && record.status == ClientStatus::Idle;
     if record.session != agent.session || is_outdated || is_shown_failure {
         return None;
     }
     let trigger = match record.status {
-        RecordStatus::Idle if agent.stopped => Trigger::ClientIdleAfterStop,
-        RecordStatus::Idle => Trigger::ClientIdle,
-        RecordStatus::Busy => Trigger::ClientBusy,
+        ClientStatus::Idle if agent.stopped => Trigger::ClientIdleAfterStop,
+        ClientStatus::Idle => Trigger::ClientIdle,
+        ClientStatus::Busy => Trigger::ClientBusy,
         // The user opened the model picker or the config: nobody waits but he himself.
-        RecordStatus::Waiting if record.waiting_for.as_deref() == Some("dialog open") => Trigger::ClientInDialog,
-        RecordStatus::Waiting => Trigger::ClientWaiting,
+        ClientStatus::Waiting if record.waiting_for.as_deref() == Some("dialog open") => Trigger::ClientInDialog,
+        ClientStatus::Waiting => Trigger::ClientWaiting,
     };
     crate::next(agent.status, trigger).map(|_| trigger)
 }

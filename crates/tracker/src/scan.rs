@@ -2,11 +2,11 @@
 
 use longhaul_core::Status;
 
-use crate::{Agent, LivePane, Pane, Process, Record, RecordStatus, agent_below, is_below};
+use crate::{Agent, ClientRecord, ClientStatus, LivePane, Pane, Process, agent_below, is_below};
 
 /// A session that was found running.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Found {
+pub struct FoundSession {
     /// Its id; `scan-<pane>` where only a hook will tell the real one.
     pub session: String,
     /// What it does.
@@ -29,14 +29,19 @@ pub struct Found {
 ///
 /// A client's own record gives the real session and status; a pane in which a client runs that has neither record nor row
 /// gets a row to stand in for it, which its first hook replaces.
-pub fn scan(agents: &[Agent], panes: &[LivePane], processes: &[Process], records: &[Record]) -> Vec<Found> {
+pub fn scan(
+    agents: &[Agent],
+    panes: &[LivePane],
+    processes: &[Process],
+    records: &[ClientRecord],
+) -> Vec<FoundSession> {
     let has_row = |pane: &Pane| agents.iter().any(|agent| agent.pane.as_ref() == Some(pane));
-    let known = |record: &Record| agents.iter().any(|agent| agent.session == record.session);
+    let known = |record: &ClientRecord| agents.iter().any(|agent| agent.session == record.session);
     let pane_of = |pid: u32| panes.iter().find(|live| is_below(pid, live.pid, processes));
-    let mut found: Vec<Found> = Vec::new();
+    let mut found: Vec<FoundSession> = Vec::new();
     for record in records.iter().filter(|record| !known(record)) {
         let live = pane_of(record.pid);
-        found.push(Found {
+        found.push(FoundSession {
             session: record.session.clone(),
             status: status(record.status),
             reason: record.waiting_for.clone(),
@@ -51,7 +56,7 @@ pub fn scan(agents: &[Agent], panes: &[LivePane], processes: &[Process], records
         let is_found = found.iter().any(|found| found.pane.as_ref() == Some(&live.pane));
         let recorded = |pid: u32| records.iter().any(|record| record.pid == pid);
         if let Some((pid, client)) = agent_below(live.pid, processes).filter(|(pid, _)| !is_found && !recorded(*pid)) {
-            found.push(Found {
+            found.push(FoundSession {
                 session: format!("scan-{}", live.pane.id.trim_start_matches('%')),
                 status: Status::Idle,
                 reason: None,
@@ -66,10 +71,10 @@ pub fn scan(agents: &[Agent], panes: &[LivePane], processes: &[Process], records
     found
 }
 
-fn status(record: RecordStatus) -> Status {
+fn status(record: ClientStatus) -> Status {
     match record {
-        RecordStatus::Idle => Status::Idle,
-        RecordStatus::Busy => Status::Working,
-        RecordStatus::Waiting => Status::Blocked,
+        ClientStatus::Idle => Status::Idle,
+        ClientStatus::Busy => Status::Working,
+        ClientStatus::Waiting => Status::Blocked,
     }
 }

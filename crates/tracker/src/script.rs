@@ -61,6 +61,6 @@ fn first_word(text: &str) -> Option<(String, &str)> {
 }
 
 /// Returns a value as scripts get it: without control characters, which a terminal would obey.
-pub fn plain(value: &str) -> String {
+pub fn without_control_chars(value: &str) -> String {
     value.chars().filter(|c| !c.is_control()).collect()
 }

@@ -2,7 +2,7 @@
 
 #![expect(clippy::print_stdout, reason = "an example shows what comes out")]
 
-use longhaul_transcript::{Cursor, Reader, Turn, absorb};
+use longhaul_transcript::{Cursor, Reader, Turn, merge_turns};
 
 fn main() {
     let transcript = concat!(
@@ -27,7 +27,7 @@ fn main() {
         reader.feed(&transcript[start..end]);
         let batch = reader.take();
         println!("read up to {} of {end} bytes", batch.cursor.offset);
-        absorb(&mut turns, batch.turns);
+        merge_turns(&mut turns, batch.turns);
         cursor = batch.cursor;
     }
     for turn in turns {

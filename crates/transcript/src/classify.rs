@@ -22,7 +22,7 @@ const SUMMARY: &str = "This session is being continued from a previous conversat
 
 /// Who began a turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub enum Origin {
+pub enum PromptOrigin {
     /// A person's prompt.
     #[default]
     Person,
@@ -38,7 +38,7 @@ pub enum Origin {
     Other,
 }
 
-impl Origin {
+impl PromptOrigin {
     /// Returns whether a person asked.
     pub fn is_person(self) -> bool {
         match self {
@@ -61,38 +61,38 @@ impl Origin {
 
 /// What a text in a user entry is.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Written {
-    Prompt { origin: Origin, text: String },
+pub(crate) enum UserText {
+    Prompt { origin: PromptOrigin, text: String },
     Interrupt,
     Summary,
     Note,
 }
 
 /// Tells what a user entry's `text` is; `kind` is the entry's own word on who sent it.
-pub(crate) fn classify(text: &str, kind: Option<&str>) -> Written {
+pub(crate) fn classify(text: &str, kind: Option<&str>) -> UserText {
     let start = text.trim_start();
     if is_interrupt(start) {
-        return Written::Interrupt;
+        return UserText::Interrupt;
     }
     if start.starts_with(SUMMARY) {
-        return Written::Summary;
+        return UserText::Summary;
     }
     if NOTES.iter().any(|note| start.starts_with(note)) || is_reminder(start) {
-        return Written::Note;
+        return UserText::Note;
     }
     if is_task_notification(start) || kind == Some("task-notification") {
-        return Written::Prompt { origin: Origin::Task, text: text.to_owned() };
+        return UserText::Prompt { origin: PromptOrigin::Task, text: text.to_owned() };
     }
     if kind.is_some_and(|kind| kind != "human") {
-        return Written::Prompt { origin: Origin::Other, text: text.to_owned() };
+        return UserText::Prompt { origin: PromptOrigin::Other, text: text.to_owned() };
     }
     if start.starts_with("<command-name>") || start.starts_with("<command-message>") {
-        return Written::Prompt { origin: Origin::Command, text: command(start) };
+        return UserText::Prompt { origin: PromptOrigin::Command, text: command(start) };
     }
     if let Some(input) = between(start, "<bash-input>", "</bash-input>") {
-        return Written::Prompt { origin: Origin::Shell, text: format!("!{}", input.trim()) };
+        return UserText::Prompt { origin: PromptOrigin::Shell, text: format!("!{}", input.trim()) };
     }
-    Written::Prompt { origin: Origin::Person, text: text.to_owned() }
+    UserText::Prompt { origin: PromptOrigin::Person, text: text.to_owned() }
 }
 
 pub(crate) fn is_interrupt(text: &str) -> bool {

@@ -1,4 +1,4 @@
-//! How full the context is, of everything that tells: the client itself, the transcript, other sessions, a table.
+//! How full a session's context is, from every source: Claude Code itself, the transcript, other sessions, a table.
 
 use std::collections::BTreeMap;
 
@@ -6,64 +6,64 @@ use longhaul_core::Millis;
 
 use crate::{Usage, window_tokens};
 
-/// What the client told of a session's context.
+/// What Claude Code reported about a session's context.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Told<'a> {
-    /// The model's id, as the status line has it.
+pub struct ReportedContext<'a> {
+    /// The model's id, as the status line receives it.
     pub model: Option<&'a str>,
     /// Tokens in the context.
     pub tokens: Option<u64>,
-    /// Tokens that it holds.
+    /// Size of the context window, in tokens.
     pub window: Option<u64>,
-    /// When.
+    /// The time of the report.
     pub at: Millis,
-    /// To whom.
-    pub to: Listener,
+    /// The channel that the report came through.
+    pub by: ReportedBy,
 }
 
-/// To whom the client told it.
+/// The channel through which Claude Code reports a context.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Listener {
-    /// The status line.
+pub enum ReportedBy {
+    /// The status line command.
     StatusLine,
-    /// The plugin's module inside the client.
+    /// The plugin's module inside Claude Code.
     Bridge,
 }
 
 /// How full a context is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Filled<'a> {
-    /// Tokens in it; `None` before the first reply.
+pub struct ContextFill<'a> {
+    /// Tokens in the context; `None` before the first reply.
     pub tokens: Option<u64>,
-    /// Tokens that it holds.
+    /// Size of the context window, in tokens.
     pub window: u64,
-    /// Who told how many those are.
-    pub from: WindowFrom,
-    /// The model.
+    /// Where `window` comes from.
+    pub source: WindowSource,
+    /// The model's id.
     pub model: Option<&'a str>,
 }
 
-/// Who told how large the window is.
+/// Where the size of a context window comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum WindowFrom {
+pub enum WindowSource {
     /// The session's own rollout.
     Rollout,
-    /// The client, of this session.
-    Told(Listener),
-    /// The client, of another session with the same model.
-    Model,
-    /// The user's config, or what is known of models.
+    /// A report about this session.
+    Reported(ReportedBy),
+    /// A report about another session with the same model.
+    SameModel,
+    /// The user's configuration, or the built-in sizes.
     ModelTable,
 }
 
-impl WindowFrom {
-    /// Returns the word for it in JSON.
+impl WindowSource {
+    /// Returns the name used in JSON output.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Rollout => "rollout",
-            Self::Told(Listener::StatusLine) => "statusline",
-            Self::Told(Listener::Bridge) => "bridge",
-            Self::Model => "statusline of the model",
+            Self::Reported(ReportedBy::StatusLine) => "statusline",
+            Self::Reported(ReportedBy::Bridge) => "bridge",
+            Self::SameModel => "statusline of the model",
             Self::ModelTable => "model",
         }
     }
@@ -71,43 +71,45 @@ impl WindowFrom {
 
 /// Returns how full a context is.
 ///
-/// What was told is the client's own word, and counts unless a reply or a compaction came after it: then the transcript's
-/// `usage` does. The window is the rollout's, else what was told of this session while it has that model, else of `others`,
-/// the newest first, else that of `known` (see [`window_tokens`]).
-pub fn fill<'a>(
+/// The token count is the one in `reported`, unless a reply or a compaction is newer than the report: then it is the
+/// transcript's `usage`. The window is the first of these that is known: the rollout's; the one in `reported`, while the
+/// session still uses that model; the newest of `others` with the same model; the one that [`window_tokens`] returns for
+/// `known`.
+pub fn context_fill<'a>(
     usage: Option<&'a Usage>,
-    told: Option<Told<'a>>,
-    mut others: impl Iterator<Item = Told<'a>>,
+    reported: Option<ReportedContext<'a>>,
+    mut others: impl Iterator<Item = ReportedContext<'a>>,
     known: &BTreeMap<String, u64>,
-) -> Filled<'a> {
-    let replied = usage.and_then(|usage| usage.at);
-    let fresh = told.filter(|told| replied.is_none_or(|at| at <= told.at));
-    let of_usage = usage.and_then(|usage| usage.model.as_deref());
-    let of_told = told.and_then(|told| told.model);
-    let model = fresh.and_then(|fresh| fresh.model).or(of_usage).or(of_told);
-    let tokens = fresh.and_then(|fresh| fresh.tokens).or(usage.map(|usage| usage.tokens));
+) -> ContextFill<'a> {
+    let replied_at = usage.and_then(|usage| usage.at);
+    let current = reported.filter(|reported| replied_at.is_none_or(|at| at <= reported.at));
+    let used_model = usage.and_then(|usage| usage.model.as_deref());
+    let reported_model = reported.and_then(|reported| reported.model);
+    let model = current.and_then(|current| current.model).or(used_model).or(reported_model);
+    let tokens = current.and_then(|current| current.tokens).or(usage.map(|usage| usage.tokens));
     let of_session = || {
-        let told = told.filter(|told| same_model(model, told.model))?;
-        Some((told.window?, WindowFrom::Told(told.to)))
+        let reported = reported.filter(|reported| is_same_model(model, reported.model))?;
+        Some((reported.window?, WindowSource::Reported(reported.by)))
     };
     let of_model = || {
         let model = model?;
-        others.find_map(|other| other.window.filter(|_| other.model == Some(model))).map(|it| (it, WindowFrom::Model))
+        let window = others.find_map(|other| other.window.filter(|_| other.model == Some(model)))?;
+        Some((window, WindowSource::SameModel))
     };
-    let (window, from) = usage
+    let (window, source) = usage
         .and_then(|usage| usage.window)
-        .map(|window| (window, WindowFrom::Rollout))
+        .map(|window| (window, WindowSource::Rollout))
         .or_else(of_session)
         .or_else(of_model)
-        .unwrap_or_else(|| (window_tokens(model, tokens.unwrap_or_default(), known), WindowFrom::ModelTable));
-    Filled { tokens, window, from, model }
+        .unwrap_or_else(|| (window_tokens(model, tokens.unwrap_or_default(), known), WindowSource::ModelTable));
+    ContextFill { tokens, window, source, model }
 }
 
-/// Returns whether what the status line calls `told` replies as `model`: a date may follow, a window may be named.
-fn same_model(model: Option<&str>, told: Option<&str>) -> bool {
+/// Returns whether the reported id names `model`; one of the two may have a date or a window size at its end.
+fn is_same_model(model: Option<&str>, reported: Option<&str>) -> bool {
     let base = |id: &str| id.split('[').next().unwrap_or(id).to_owned();
-    match (model.map(base), told.map(base)) {
-        (Some(model), Some(told)) => model.starts_with(&told) || told.starts_with(&model),
+    match (model.map(base), reported.map(base)) {
+        (Some(model), Some(reported)) => model.starts_with(&reported) || reported.starts_with(&model),
         (None, _) | (_, None) => true,
     }
 }

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use longhaul_core::Millis;
 
-use crate::turn::{Attachment, Call, Said, Turn};
+use crate::turn::{Attachment, SourcedText, ToolCall, Turn};
 
 /// What a detail is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -68,7 +68,7 @@ impl Turn {
     }
 }
 
-fn call(call: &Call) -> impl Iterator<Item = Detail<'_>> {
+fn call(call: &ToolCall) -> impl Iterator<Item = Detail<'_>> {
     let name = call.name.as_deref().unwrap_or_default();
     let (at, is_error) = (call.at, call.is_error);
     let input = call.input.as_deref().map(|text| {
@@ -82,6 +82,6 @@ fn call(call: &Call) -> impl Iterator<Item = Detail<'_>> {
     input.into_iter().chain(output)
 }
 
-fn said<'a>(kind: DetailKind, name: &'a str, said: &'a Said) -> Detail<'a> {
+fn said<'a>(kind: DetailKind, name: &'a str, said: &'a SourcedText) -> Detail<'a> {
     Detail { kind, source: Cow::Borrowed(&said.source), name, text: &said.text, at: said.at, is_error: false }
 }

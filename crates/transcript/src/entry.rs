@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use longhaul_core::Millis;
 use serde_json::value::RawValue;
 
-use crate::classify::{Origin, Written, classify, is_interrupt, is_reminder};
+use crate::classify::{PromptOrigin, UserText, classify, is_interrupt, is_reminder};
 use crate::content::{blocks, plain, text_of};
 use crate::hook_record::is_hook_record;
 use crate::timestamp::parse_timestamp;
@@ -50,18 +50,18 @@ pub struct Entry {
     /// What a tool returned, in the tool's own shape, as JSON text; only where the entry holds one output.
     pub result: Option<String>,
     /// What it is.
-    pub kind: Kind,
+    pub kind: EntryKind,
     /// What it holds; for a prompt the text is in `kind`, and only images are here.
     pub blocks: Vec<Block>,
 }
 
 /// What an entry is.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Kind {
+pub enum EntryKind {
     /// A prompt: a turn begins.
     Prompt {
         /// Who asked.
-        origin: Origin,
+        origin: PromptOrigin,
         /// What was asked.
         text: String,
     },
@@ -134,7 +134,7 @@ impl Entry {
             Some("user") => user(&wire),
             Some("assistant") => assistant(&wire),
             Some("attachment") => attachment(&wire),
-            _ => (Kind::Other, Vec::new()),
+            _ => (EntryKind::Other, Vec::new()),
         };
         Some(Self {
             uuid,
@@ -164,39 +164,39 @@ pub(crate) fn trim(line: &[u8]) -> &[u8] {
     &line[start..end]
 }
 
-fn user(wire: &EntryWire<'_>) -> (Kind, Vec<Block>) {
-    let Some(message) = read::<MessageWire<'_>>(wire.message) else { return (Kind::Other, Vec::new()) };
+fn user(wire: &EntryWire<'_>) -> (EntryKind, Vec<Block>) {
+    let Some(message) = read::<MessageWire<'_>>(wire.message) else { return (EntryKind::Other, Vec::new()) };
     let mut blocks = blocks(message.content);
     blocks.retain(|block| !matches!(block, Block::Text(text) if is_reminder(text)));
     if blocks.iter().any(|block| matches!(block, Block::Output { .. })) {
-        return (Kind::Results, blocks);
+        return (EntryKind::Results, blocks);
     }
     let text = text_of(&blocks);
     if wire.is_compact_summary == Some(true) {
-        return (Kind::Summary(text), Vec::new());
+        return (EntryKind::Summary(text), Vec::new());
     }
     if wire.is_meta == Some(true) || wire.is_visible_in_transcript_only == Some(true) {
         // An interrupt is the user's act even where the client marks its trace as its own.
-        return if is_interrupt(&text) { (Kind::Interrupt, Vec::new()) } else { note(text) };
+        return if is_interrupt(&text) { (EntryKind::Interrupt, Vec::new()) } else { note(text) };
     }
     blocks.retain(|block| matches!(block, Block::Image { .. }));
     if text.trim().is_empty() && blocks.is_empty() {
-        return (Kind::Other, blocks);
+        return (EntryKind::Other, blocks);
     }
     (written(classify(&text, sender(wire.origin).as_deref()), text), blocks)
 }
 
-fn written(written: Written, text: String) -> Kind {
+fn written(written: UserText, text: String) -> EntryKind {
     match written {
-        Written::Prompt { origin, text } => Kind::Prompt { origin, text },
-        Written::Interrupt => Kind::Interrupt,
-        Written::Summary => Kind::Summary(text),
-        Written::Note => Kind::Note(text),
+        UserText::Prompt { origin, text } => EntryKind::Prompt { origin, text },
+        UserText::Interrupt => EntryKind::Interrupt,
+        UserText::Summary => EntryKind::Summary(text),
+        UserText::Note => EntryKind::Note(text),
     }
 }
 
-fn note(text: String) -> (Kind, Vec<Block>) {
-    let kind = if text.trim().is_empty() { Kind::Other } else { Kind::Note(text) };
+fn note(text: String) -> (EntryKind, Vec<Block>) {
+    let kind = if text.trim().is_empty() { EntryKind::Other } else { EntryKind::Note(text) };
     (kind, Vec::new())
 }
 
@@ -204,20 +204,20 @@ fn sender<'a>(origin: Option<&'a RawValue>) -> Option<Cow<'a, str>> {
     read::<OriginWire<'_>>(origin).and_then(|origin| origin.kind)
 }
 
-fn assistant(wire: &EntryWire<'_>) -> (Kind, Vec<Block>) {
-    let Some(message) = read::<MessageWire<'_>>(wire.message) else { return (Kind::Other, Vec::new()) };
+fn assistant(wire: &EntryWire<'_>) -> (EntryKind, Vec<Block>) {
+    let Some(message) = read::<MessageWire<'_>>(wire.message) else { return (EntryKind::Other, Vec::new()) };
     let blocks = blocks(message.content);
     if wire.is_api_error_message == Some(true) {
-        return (Kind::Failure(text_of(&blocks)), Vec::new());
+        return (EntryKind::Failure(text_of(&blocks)), Vec::new());
     }
     if message.model.as_deref() == Some(SYNTHETIC) {
         return note(text_of(&blocks));
     }
-    (Kind::Reply, blocks)
+    (EntryKind::Reply, blocks)
 }
 
-fn attachment(wire: &EntryWire<'_>) -> (Kind, Vec<Block>) {
-    let other = (Kind::Other, Vec::new());
+fn attachment(wire: &EntryWire<'_>) -> (EntryKind, Vec<Block>) {
+    let other = (EntryKind::Other, Vec::new());
     let Some(attachment) = read::<AttachmentWire<'_>>(wire.attachment) else { return other };
     let name = attachment.kind.clone().unwrap_or_default();
     if name == "queued_command" {
@@ -235,11 +235,11 @@ fn attachment(wire: &EntryWire<'_>) -> (Kind, Vec<Block>) {
     if is_hook_record(&name, &text) {
         return other;
     }
-    (Kind::Attachment { name: name.into_owned(), text }, Vec::new())
+    (EntryKind::Attachment { name: name.into_owned(), text }, Vec::new())
 }
 
 /// Reads what was typed, or came in, while a turn was running: the client writes no user entry for it.
-fn queued(attachment: &AttachmentWire<'_>) -> (Kind, Vec<Block>) {
+fn queued(attachment: &AttachmentWire<'_>) -> (EntryKind, Vec<Block>) {
     let mut blocks = blocks(attachment.prompt);
     let text = text_of(&blocks);
     if attachment.is_meta == Some(true) {
@@ -248,7 +248,9 @@ fn queued(attachment: &AttachmentWire<'_>) -> (Kind, Vec<Block>) {
     blocks.retain(|block| matches!(block, Block::Image { .. }));
     let mode = attachment.command_mode.as_deref().filter(|mode| *mode != "prompt");
     let kind = match classify(&text, sender(attachment.origin).as_deref().or(mode)) {
-        Written::Prompt { origin: Origin::Person, text } => Kind::Prompt { origin: Origin::Queued, text },
+        UserText::Prompt { origin: PromptOrigin::Person, text } => {
+            EntryKind::Prompt { origin: PromptOrigin::Queued, text }
+        }
         other => written(other, text),
     };
     (kind, blocks)

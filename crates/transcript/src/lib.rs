@@ -14,6 +14,7 @@ mod branch;
 mod classify;
 mod content;
 mod context_fill;
+mod context_window;
 mod cursor;
 mod detail;
 mod entry;
@@ -27,18 +28,19 @@ mod usage;
 mod wire;
 
 pub use crate::branch::{Link, may_rewind, replaced_turns};
-pub use crate::classify::Origin;
-pub use crate::context_fill::{Filled, Listener, Told, WindowFrom, fill};
+pub use crate::classify::PromptOrigin;
+pub use crate::context_fill::{ContextFill, ReportedBy, ReportedContext, WindowSource, context_fill};
+pub use crate::context_window::window_tokens;
 pub use crate::cursor::Cursor;
 pub use crate::detail::{Detail, DetailKind};
-pub use crate::entry::{Block, Entry, Kind};
+pub use crate::entry::{Block, Entry, EntryKind};
 pub use crate::hook_record::{HOOK_RECORDS, is_hook_record};
 pub use crate::interrupt::ends_in_interrupt;
 pub use crate::reader::{Batch, Reader};
 pub use crate::rollout::SessionMeta;
 pub use crate::timestamp::parse_timestamp;
-pub use crate::turn::{Attachment, COMPACTED, Call, Said, Turn, absorb};
-pub use crate::usage::{Usage, latest_usage, window_tokens};
+pub use crate::turn::{Attachment, COMPACTED, SourcedText, ToolCall, Turn, merge_turns};
+pub use crate::usage::{Usage, latest_usage};
 
 #[cfg(test)]
 mod tests;

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use crate::branch::Link;
 use crate::cursor::Cursor;
-use crate::entry::{Entry, Kind, trim};
+use crate::entry::{Entry, EntryKind, trim};
 use crate::rollout;
 use crate::turn::Turn;
 
@@ -139,13 +139,13 @@ impl Reader {
     /// Takes in a line of a rollout; returns whether it is one.
     fn rollout_line(&mut self, line: &[u8]) -> bool {
         match rollout::parse(line) {
-            Some(rollout::Line::Entry(entry)) => {
+            Some(rollout::RolloutLine::Entry(entry)) => {
                 // A rollout has no branches: every entry follows the one before it.
                 let parent = self.batch.cursor.tip.clone();
                 self.entry(Entry { parent, ..*entry });
                 true
             }
-            Some(rollout::Line::Other) => true,
+            Some(rollout::RolloutLine::Other) => true,
             None => false,
         }
     }
@@ -160,10 +160,14 @@ impl Reader {
 
     fn entry(&mut self, entry: Entry) {
         let begins = match entry.kind {
-            Kind::Prompt { .. } => true,
+            EntryKind::Prompt { .. } => true,
             // A reply without a prompt is kept under its own name.
-            Kind::Reply | Kind::Results | Kind::Failure(_) => self.batch.cursor.turn.is_none(),
-            Kind::Interrupt | Kind::Summary(_) | Kind::Note(_) | Kind::Attachment { .. } | Kind::Other => false,
+            EntryKind::Reply | EntryKind::Results | EntryKind::Failure(_) => self.batch.cursor.turn.is_none(),
+            EntryKind::Interrupt
+            | EntryKind::Summary(_)
+            | EntryKind::Note(_)
+            | EntryKind::Attachment { .. }
+            | EntryKind::Other => false,
         };
         if begins {
             self.batch.cursor.turn = Some(entry.uuid.clone());
@@ -175,7 +179,7 @@ impl Reader {
         let link = Link { uuid: entry.uuid.clone(), parent: entry.parent.clone(), turn: turn.clone() };
         self.batch.links.push(link);
         let Some(turn) = turn else { return };
-        if entry.kind == Kind::Other {
+        if entry.kind == EntryKind::Other {
             return;
         }
         if self.batch.turns.is_empty() {

@@ -10,8 +10,8 @@ mod wire;
 
 use longhaul_core::hash::fnv1a;
 
-use crate::classify::Origin;
-use crate::entry::{Block, Entry, Kind, trim};
+use crate::classify::PromptOrigin;
+use crate::entry::{Block, Entry, EntryKind, trim};
 use crate::timestamp::parse_timestamp;
 use crate::wire::read;
 
@@ -42,7 +42,7 @@ const UNIQUE_CHARS: usize = 16;
 
 /// What a line of a rollout is.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Line {
+pub(crate) enum RolloutLine {
     /// An entry of the conversation. What it follows is whatever stands before it.
     Entry(Box<Entry>),
     /// Anything else.
@@ -82,20 +82,20 @@ impl SessionMeta {
 }
 
 /// Reads a line; `None` where it is none of a rollout's.
-pub(crate) fn parse(line: &[u8]) -> Option<Line> {
+pub(crate) fn parse(line: &[u8]) -> Option<RolloutLine> {
     let text = String::from_utf8_lossy(trim(line));
     let wire: LineWire<'_> = serde_json::from_str(&text).ok()?;
     let (kind, raw) = (wire.kind.as_deref()?, wire.payload?);
-    let Some(payload) = read::<PayloadWire<'_>>(Some(raw)) else { return Some(Line::Other) };
+    let Some(payload) = read::<PayloadWire<'_>>(Some(raw)) else { return Some(RolloutLine::Other) };
     let (kind, blocks) = match kind {
         "response_item" => item(&payload),
         "event_msg" => event(&payload),
         "compacted" => summary(&payload),
         _ => None,
     }
-    .unwrap_or((Kind::Other, Vec::new()));
-    if kind == Kind::Other {
-        return Some(Line::Other);
+    .unwrap_or((EntryKind::Other, Vec::new()));
+    if kind == EntryKind::Other {
+        return Some(RolloutLine::Other);
     }
     let timestamp = read::<std::borrow::Cow<'_, str>>(wire.timestamp);
     let id = payload.id.as_deref().filter(|id| id.len() >= UNIQUE_CHARS);
@@ -104,7 +104,7 @@ pub(crate) fn parse(line: &[u8]) -> Option<Line> {
         || format!("{}#{:016x}", timestamp.as_deref().unwrap_or_default(), fnv1a(raw.get().bytes())),
         str::to_owned,
     );
-    Some(Line::Entry(Box::new(Entry {
+    Some(RolloutLine::Entry(Box::new(Entry {
         uuid,
         parent: None,
         at: timestamp.as_deref().and_then(parse_timestamp),
@@ -132,7 +132,7 @@ pub(crate) fn ends_aborted(tail: &[u8]) -> bool {
     tail.rsplit(|byte| *byte == b'\n').find_map(turn_event).unwrap_or_default()
 }
 
-type Parsed = Option<(Kind, Vec<Block>)>;
+type Parsed = Option<(EntryKind, Vec<Block>)>;
 
 fn item(payload: &PayloadWire<'_>) -> Parsed {
     match payload.kind.as_deref()? {
@@ -140,17 +140,17 @@ fn item(payload: &PayloadWire<'_>) -> Parsed {
         "reasoning" => {
             let parts = [payload.summary, payload.content].into_iter().flat_map(|raw| texts(raw));
             let thoughts: Vec<Block> = parts.filter(|text| !text.trim().is_empty()).map(Block::Thinking).collect();
-            (!thoughts.is_empty()).then_some((Kind::Reply, thoughts))
+            (!thoughts.is_empty()).then_some((EntryKind::Reply, thoughts))
         }
         kind if kind.ends_with("_call_output") || kind == "tool_search_output" => {
             let id = call_id(payload)?;
             let (text, is_error) = call::output(payload.output);
-            Some((Kind::Results, vec![Block::Output { id, text, is_error }]))
+            Some((EntryKind::Results, vec![Block::Output { id, text, is_error }]))
         }
         kind if kind.ends_with("_call") => {
             let (name, input) = call::input(kind, payload)?;
             let id = call_id(payload)?;
-            Some((Kind::Reply, vec![Block::Call { id, name, input }]))
+            Some((EntryKind::Reply, vec![Block::Call { id, name, input }]))
         }
         _ => None,
     }
@@ -169,7 +169,7 @@ fn message(payload: &PayloadWire<'_>) -> Parsed {
     let parts: Vec<ContentWire<'_>> = read(payload.content).unwrap_or_default();
     let text = texts(payload.content).join("\n");
     match payload.role.as_deref()? {
-        "assistant" => (!text.trim().is_empty()).then(|| (Kind::Reply, vec![Block::Text(text)])),
+        "assistant" => (!text.trim().is_empty()).then(|| (EntryKind::Reply, vec![Block::Text(text)])),
         "user" => {
             let is_image = |part: &&ContentWire<'_>| part.kind.as_deref() == Some("input_image");
             let image = || Block::Image { media: "image".to_owned() };
@@ -182,14 +182,14 @@ fn message(payload: &PayloadWire<'_>) -> Parsed {
 }
 
 /// Tells what a text in the user's name is; `None` for what says nothing of the conversation.
-fn written(text: &str, payload: &PayloadWire<'_>, is_alone: bool) -> Option<Kind> {
+fn written(text: &str, payload: &PayloadWire<'_>, is_alone: bool) -> Option<EntryKind> {
     let start = text.trim_start();
     if start.starts_with(ABORTED) {
-        return Some(Kind::Interrupt);
+        return Some(EntryKind::Interrupt);
     }
     if let Some(command) = start.strip_prefix(SHELL) {
         let command = between(command, "<command>", "</command>").unwrap_or(command);
-        return Some(Kind::Prompt { origin: Origin::Shell, text: format!("!{}", command.trim()) });
+        return Some(EntryKind::Prompt { origin: PromptOrigin::Shell, text: format!("!{}", command.trim()) });
     }
     // Newer versions say of each part what it is.
     let kinds = payload.passthrough.as_ref().and_then(|meta| meta.kinds.as_deref()).unwrap_or_default();
@@ -202,13 +202,13 @@ fn written(text: &str, payload: &PayloadWire<'_>, is_alone: bool) -> Option<Kind
     if is_furniture || (start.is_empty() && is_alone) {
         return None;
     }
-    Some(Kind::Prompt { origin: Origin::Person, text: text.to_owned() })
+    Some(EntryKind::Prompt { origin: PromptOrigin::Person, text: text.to_owned() })
 }
 
 fn event(payload: &PayloadWire<'_>) -> Parsed {
     let kind = match payload.kind.as_deref()? {
-        "turn_aborted" => Kind::Interrupt,
-        "error" => Kind::Failure(read::<String>(payload.message)?),
+        "turn_aborted" => EntryKind::Interrupt,
+        "error" => EntryKind::Failure(read::<String>(payload.message)?),
         _ => return None,
     };
     Some((kind, Vec::new()))
@@ -216,7 +216,7 @@ fn event(payload: &PayloadWire<'_>) -> Parsed {
 
 fn summary(payload: &PayloadWire<'_>) -> Parsed {
     let text = read::<String>(payload.message).filter(|text| !text.trim().is_empty())?;
-    Some((Kind::Summary(text), Vec::new()))
+    Some((EntryKind::Summary(text), Vec::new()))
 }
 
 /// Returns the texts in a list of parts; those of anything else are none.

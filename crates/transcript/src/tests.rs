@@ -2,6 +2,7 @@ mod branch;
 mod chunks;
 mod compaction;
 mod context_fill;
+mod context_window;
 mod entry;
 mod hook_record;
 mod interrupt;

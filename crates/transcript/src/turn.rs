@@ -4,8 +4,8 @@ use std::collections::{HashMap, HashSet};
 
 use longhaul_core::Millis;
 
-use crate::classify::{Origin, is_interrupt};
-use crate::entry::{Block, Entry, Kind};
+use crate::classify::{PromptOrigin, is_interrupt};
+use crate::entry::{Block, Entry, EntryKind};
 
 /// The name of the attachment in which a compaction sums up all that came before.
 pub const COMPACTED: &str = "compact_summary";
@@ -23,28 +23,28 @@ pub struct Turn {
     /// When it began, or its first entry in this read.
     pub at: Option<Millis>,
     /// Who asked; `Person` where that is in an earlier read.
-    pub origin: Origin,
+    pub origin: PromptOrigin,
     /// The client's own id of the prompt.
     pub prompt_id: Option<String>,
     /// What was asked.
-    pub prompt: Option<Said>,
+    pub prompt: Option<SourcedText>,
     /// What the model said, in order.
-    pub replies: Vec<Said>,
+    pub replies: Vec<SourcedText>,
     /// What the model thought.
-    pub thinking: Vec<Said>,
+    pub thinking: Vec<SourcedText>,
     /// What it did.
-    pub calls: Vec<Call>,
+    pub calls: Vec<ToolCall>,
     /// What was put beside it: files, hook feedback, images (as a mark), compaction summaries.
     pub attachments: Vec<Attachment>,
     /// Whether the user stopped it.
     pub interrupted: bool,
     /// The failed request that ended it.
-    pub failure: Option<Said>,
+    pub failure: Option<SourcedText>,
 }
 
 /// A text, and the entry that it comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Said {
+pub struct SourcedText {
     /// Unique in its turn: the entry's uuid, with `:n` behind it for the entry's further blocks.
     pub source: String,
     /// When.
@@ -55,7 +55,7 @@ pub struct Said {
 
 /// A tool call: what went in and what came out, either of which may be in another read.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Call {
+pub struct ToolCall {
     /// The client's `tool_use_id`.
     pub id: String,
     /// When it was made, or else when it returned.
@@ -131,7 +131,7 @@ impl Turn {
     }
 
     /// Adds a call, or completes the one of the same id; `known` says where in this turn calls are.
-    fn add_call(&mut self, known: &mut HashMap<String, usize>, call: Call) {
+    fn add_call(&mut self, known: &mut HashMap<String, usize>, call: ToolCall) {
         let found = known.get(&call.id).and_then(|index| self.calls.get_mut(*index));
         let Some(earlier) = found else {
             known.insert(call.id.clone(), self.calls.len());
@@ -149,37 +149,37 @@ impl Turn {
     /// Takes in an entry of the main conversation.
     pub(crate) fn add(&mut self, entry: Entry, known: &mut HashMap<String, usize>) {
         let Entry { uuid, at, kind, blocks, mut result, .. } = entry;
-        let is_reply = kind == Kind::Reply;
+        let is_reply = kind == EntryKind::Reply;
         self.at = self.at.or(at);
         let mut attach = |name: &str, text: String| {
             self.attachments.push(Attachment { source: uuid.clone(), at, name: name.to_owned(), text });
         };
         match kind {
-            Kind::Prompt { origin, text } => {
+            EntryKind::Prompt { origin, text } => {
                 self.origin = origin;
-                self.prompt = Some(Said { source: uuid.clone(), at, text });
+                self.prompt = Some(SourcedText { source: uuid.clone(), at, text });
             }
-            Kind::Failure(text) => self.failure = Some(Said { source: uuid.clone(), at, text }),
-            Kind::Interrupt => self.interrupted = true,
-            Kind::Summary(text) => attach(COMPACTED, text),
-            Kind::Note(text) => attach("note", text),
-            Kind::Attachment { name, text } => attach(&name, text),
-            Kind::Reply | Kind::Results | Kind::Other => {}
+            EntryKind::Failure(text) => self.failure = Some(SourcedText { source: uuid.clone(), at, text }),
+            EntryKind::Interrupt => self.interrupted = true,
+            EntryKind::Summary(text) => attach(COMPACTED, text),
+            EntryKind::Note(text) => attach("note", text),
+            EntryKind::Attachment { name, text } => attach(&name, text),
+            EntryKind::Reply | EntryKind::Results | EntryKind::Other => {}
         }
         for (index, block) in blocks.into_iter().enumerate() {
             let source = if index == 0 { uuid.clone() } else { format!("{uuid}:{index}") };
             match block {
-                Block::Text(text) if is_reply => self.replies.push(Said { source, at, text }),
+                Block::Text(text) if is_reply => self.replies.push(SourcedText { source, at, text }),
                 Block::Text(text) if is_interrupt(&text) => self.interrupted = true,
                 Block::Text(text) => self.attachments.push(Attachment { source, at, name: "note".to_owned(), text }),
-                Block::Thinking(text) => self.thinking.push(Said { source, at, text }),
+                Block::Thinking(text) => self.thinking.push(SourcedText { source, at, text }),
                 Block::Call { id, name, input } => {
                     let (name, input) = (Some(name), Some(input));
-                    self.add_call(known, Call { id, at, name, input, ..Call::default() });
+                    self.add_call(known, ToolCall { id, at, name, input, ..ToolCall::default() });
                 }
                 Block::Output { id, text, is_error } => {
                     let (output, result) = (Some(text), result.take());
-                    self.add_call(known, Call { id, at, output, result, is_error, ..Call::default() });
+                    self.add_call(known, ToolCall { id, at, output, result, is_error, ..ToolCall::default() });
                 }
                 Block::Image { media } => {
                     let source = format!("{source}:image");
@@ -191,7 +191,7 @@ impl Turn {
 }
 
 /// Adds the turns of a later read to those of earlier ones, joining what continues.
-pub fn absorb(turns: &mut Vec<Turn>, later: Vec<Turn>) {
+pub fn merge_turns(turns: &mut Vec<Turn>, later: Vec<Turn>) {
     let mut known: HashMap<String, usize> =
         turns.iter().enumerate().map(|(index, turn)| (turn.id.clone(), index)).collect();
     for turn in later {

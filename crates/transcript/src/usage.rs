@@ -1,21 +1,10 @@
-//! How full the context is: the newest reply's usage, against the model's window.
-
-use std::collections::BTreeMap;
+//! The tokens of context that the newest reply reports.
 
 use longhaul_core::Millis;
 use serde::Deserialize;
 
 use crate::rollout;
 use crate::timestamp::parse_timestamp;
-
-/// The window of the models that came before the large ones.
-const SMALL_WINDOW: u64 = 200_000;
-
-/// The window of today's models.
-const LARGE_WINDOW: u64 = 1_000_000;
-
-/// The first model generation that has the large window throughout.
-const LARGE_SINCE_GENERATION: u32 = 5;
 
 /// How a line of a rollout begins.
 const ROLLOUT: &[u8] = b"{\"timestamp\":\"";
@@ -133,25 +122,4 @@ fn boundary(line: &[u8]) -> Option<BoundaryWire> {
 
 fn contains(line: &[u8], part: &[u8]) -> bool {
     line.windows(part.len()).any(|window| window == part)
-}
-
-/// Returns the size of `model`'s context window.
-///
-/// `known` gives sizes by model id or the beginning of one, the longest match first. Without one: the large window for
-/// ids that say `[1m]`, for models of generation 5 and later, and once more than the small one has been used.
-pub fn window_tokens(model: Option<&str>, used: u64, known: &BTreeMap<String, u64>) -> u64 {
-    let model = model.unwrap_or_default();
-    let longest = known.iter().filter(|(id, _)| model.starts_with(id.as_str())).max_by_key(|(id, _)| id.len());
-    if let Some((_, tokens)) = longest {
-        return *tokens;
-    }
-    let large = model.contains("[1m]")
-        || generation(model).is_some_and(|generation| generation >= LARGE_SINCE_GENERATION)
-        || used > SMALL_WINDOW;
-    if large { LARGE_WINDOW } else { SMALL_WINDOW }
-}
-
-/// Returns the generation in an id such as `claude-opus-5-5` (5) or `claude-3-5-haiku-20241022` (3).
-fn generation(model: &str) -> Option<u32> {
-    model.split('-').find_map(|part| part.parse().ok())
 }

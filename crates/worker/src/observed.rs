@@ -7,7 +7,7 @@ use longhaul_core::Millis;
 use longhaul_runtime::{Error, Home, Observation, Observed, Observer, agent_json, how_full};
 use longhaul_store::{ContextUse, Store};
 use longhaul_tracker::{Agent, attention};
-use longhaul_transcript::Filled;
+use longhaul_transcript::ContextFill;
 use serde_json::{Value, json};
 
 /// How long a look at the transcripts is good for.
@@ -63,7 +63,7 @@ pub(crate) fn context(
     if usage.is_none() && !contexts.iter().any(|context| context.session == session) {
         return None;
     }
-    let Filled { tokens: used, window, model, .. } = how_full(session, usage, contexts, windows);
+    let ContextFill { tokens: used, window, model, .. } = how_full(session, usage, contexts, windows);
     let percent = used.map(|used| (used as f64 * 1000.0 / window.max(1) as f64).round() / 10.0);
     Some(json!({ "model": model, "used_tokens": used, "window_tokens": window, "used_percent": percent }))
 }

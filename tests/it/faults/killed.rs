@@ -5,7 +5,7 @@ use std::process::Stdio;
 use std::thread;
 use std::time::Duration;
 
-use longhaul_activity_log::Line;
+use longhaul_activity_log::LogLine;
 use serde_json::json;
 
 use super::{Session, bash, check_whole, stored_calls};
@@ -28,7 +28,7 @@ fn under_load_nothing_that_was_answered_is_lost() {
         let session = Session::new(&sandbox, &format!("s{number}"));
         session.turn(&format!("last-{number}"));
         let lines = sandbox.log_lines(&session.id);
-        let whole = lines.iter().filter(|line| Line::parse(line.as_bytes()).is_some()).count();
+        let whole = lines.iter().filter(|line| LogLine::parse(line.as_bytes()).is_some()).count();
         assert_eq!(whole, lines.len(), "a line is torn: {lines:?}");
     }
     let stored = stored_calls(&sandbox);

@@ -2,16 +2,16 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use longhaul_activity_log::Line;
+use longhaul_activity_log::LogLine;
 use longhaul_core::Millis;
 
 use super::rows::Log;
 
 /// Returns the lines of a log that ends at `now`.
-pub(crate) fn lines(log: Log, now: Millis) -> Vec<Line> {
+pub(crate) fn lines(log: Log, now: Millis) -> Vec<LogLine> {
     let ago = |ms: u64| Millis(now.0 - ms);
-    let calls = |count: u64| (1..=count).rev().map(move |n| Line::Tool { at: ago(n * 100), chars: 400 });
-    let prompt = Line::Prompt { at: ago(10_000) };
+    let calls = |count: u64| (1..=count).rev().map(move |n| LogLine::Tool { at: ago(n * 100), chars: 400 });
+    let prompt = LogLine::Prompt { at: ago(10_000) };
     match log {
         Log::None | Log::AsItIs => Vec::new(),
         Log::Short => std::iter::once(prompt).chain(calls(5)).collect(),
@@ -21,9 +21,9 @@ pub(crate) fn lines(log: Log, now: Millis) -> Vec<Line> {
             let old = (6..count).rev().map(|left| {
                 let at = ago(left * 900 + 100_000);
                 match left % 17 {
-                    6 => Line::Bookmark { at },
-                    7 => Line::Injection { at },
-                    _ => Line::Tool { at, chars: 400 },
+                    6 => LogLine::Bookmark { at },
+                    7 => LogLine::Injection { at },
+                    _ => LogLine::Tool { at, chars: 400 },
                 }
             });
             old.chain(lines(Log::Short, now)).collect()

@@ -4,9 +4,14 @@ use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
-use longhaul_activity_log::{Metrics, Reach, Situation, Skip, Verdict, decide, measure, meets_any_threshold};
+use longhaul_activity_log::{
+    BookmarkVerdict, Metrics, Situation, SkipReason, TailStart, decide, measure, meets_any_threshold,
+};
 use longhaul_core::Config;
-use longhaul_inject::{ClientSays, Decision, EditorMode, Look, TmuxPane, Want, look, may_type, parse_inspection};
+use longhaul_inject::{
+    ClientActivity, EditorMode, ScreenState, TmuxPane, TypeWhen, TypingDecision, may_type, parse_inspection,
+    screen_state,
+};
 use serde_json::{Value, json};
 
 use super::session::{ANSWER, CALLS, Call, PROMPT};
@@ -109,10 +114,10 @@ impl Story<'_> {
         let (program, arguments) = inspect.argv.split_first().context("nothing to look with")?;
         let seen =
             parse_inspection(&run::output(run::program(program).args(arguments))?).context("the pane is gone")?;
-        let look = look(&seen, EditorMode::Normal);
-        ensure!(matches!(look, Look::Input { .. }), "the pane is not as it should be: {look:?}");
-        let decision = may_type(&look, ClientSays::Busy, Want::MidTurn, "·");
-        ensure!(decision == Decision::Type, "the pane is not safe to type into: {decision:?}");
+        let look = screen_state(&seen, EditorMode::Normal);
+        ensure!(matches!(look, ScreenState::Input { .. }), "the pane is not as it should be: {look:?}");
+        let decision = may_type(&look, ClientActivity::Busy, TypeWhen::MidTurn, "·");
+        ensure!(decision == TypingDecision::Type, "the pane is not safe to type into: {decision:?}");
         self.voice.succeed("the pane is alive, shows the client and is not in copy-mode")?;
         self.voice.succeed("a turn is running: what is typed now costs no request of its own")?;
         self.voice.succeed("the input is empty: no draft of yours would be sent along")?;
@@ -127,7 +132,7 @@ impl Story<'_> {
         found.with_context(|| format!("the activity log ends with {:?}", log.lines().last()))?;
         let lines = log.lines();
         let injection = lines.iter().rposition(|line| line.starts_with('I')).context("nothing was typed")?;
-        let window = measure((lines[..injection].join("\n") + "\n").as_bytes(), Reach::Whole);
+        let window = measure((lines[..injection].join("\n") + "\n").as_bytes(), TailStart::LogStart);
         let reason = meets_any_threshold(&window, &Config::default().bookmarks.thresholds);
         let reason = reason.context("a bookmark was typed although none was due")?;
         self.voice.show(&lines[injection], &format!("{reason}: a bookmark is about to be typed"))?;
@@ -167,7 +172,7 @@ impl Story<'_> {
         self.voice.show(&self.standin.log.lines().pop().unwrap_or_default(), "longhaul-stop: the turn is over")?;
         let bookmarks = Config::default().bookmarks;
         let now = metrics.last_activity.unwrap_or_default();
-        if let Verdict::Skip(skip) = decide(Situation::AgentReturn, &bookmarks, true, &metrics, now) {
+        if let BookmarkVerdict::Skip(skip) = decide(Situation::AgentReturn, &bookmarks, true, &metrics, now) {
             self.voice
                 .say(&format!("No bookmark here: {}; and your next prompt is a rewind point anyway.", plain(skip)))?;
         }
@@ -197,9 +202,9 @@ fn totals(metrics: &Metrics) -> String {
     format!("calls {:>2}, tokens {:>4}", metrics.tool_calls, metrics.estimated_tokens())
 }
 
-fn plain(skip: Skip) -> String {
+fn plain(skip: SkipReason) -> String {
     match skip {
-        Skip::Cooldown { left_ms } => {
+        SkipReason::Cooldown { left_ms } => {
             format!("the last one is too recent ({} s to go)", left_ms.div_ceil(1000))
         }
         other => other.to_string(),

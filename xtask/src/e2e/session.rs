@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
-use longhaul_inject::{EditorMode, Look, TmuxPane, Turn, Unsafe, look, parse_inspection};
+use longhaul_inject::{EditorMode, ScreenState, TmuxPane, TurnSign, UnsafeScreen, parse_inspection, screen_state};
 
 use super::world::World;
 use crate::run;
@@ -50,7 +50,7 @@ impl Session<'_> {
 
     /// Returns whether exactly `text` is in the input.
     pub(crate) fn drafted(&self, text: &str) -> Result<bool> {
-        Ok(matches!(self.look()?, Look::Input { draft: Some(draft), .. } if draft == text))
+        Ok(matches!(self.look()?, ScreenState::Input { draft: Some(draft), .. } if draft == text))
     }
 
     /// Presses keys, by tmux's names.
@@ -74,16 +74,16 @@ impl Session<'_> {
 
     /// Returns whether the input is there and empty, and no turn runs.
     pub(crate) fn awaits_prompt(&self) -> Result<bool> {
-        Ok(matches!(self.look()?, Look::Input { draft: None, turn: Turn::Idle, .. }))
+        Ok(matches!(self.look()?, ScreenState::Input { draft: None, turn: TurnSign::Idle, .. }))
     }
 
     /// Returns whether a dialog is open.
     pub(crate) fn in_dialog(&self) -> Result<bool> {
-        Ok(matches!(self.look()?, Look::Unsafe(Unsafe::Dialog)))
+        Ok(matches!(self.look()?, ScreenState::Unsafe(UnsafeScreen::Dialog)))
     }
 
     /// Returns what the pane shows, as the plugin sees it.
-    pub(crate) fn look(&self) -> Result<Look> {
+    pub(crate) fn look(&self) -> Result<ScreenState> {
         let socket = self.tmux.variable.split(',').next().unwrap_or_default().to_owned();
         let inspect = TmuxPane { socket, pane: self.pane.clone() }.inspect();
         let (program, arguments) = inspect.argv.split_first().context("nothing to look with")?;
@@ -91,7 +91,7 @@ impl Session<'_> {
         let Some(seen) = seen.ok().and_then(|seen| parse_inspection(&seen)) else {
             bail!("pane {} is gone", self.pane);
         };
-        Ok(look(&seen, EditorMode::Normal))
+        Ok(screen_state(&seen, EditorMode::Normal))
     }
 
     /// Leaves or begins tmux's copy-mode.

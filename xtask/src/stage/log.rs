@@ -5,7 +5,7 @@ use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
-use longhaul_activity_log::{Line, Metrics, Reach, measure};
+use longhaul_activity_log::{LogLine, Metrics, TailStart, measure};
 
 /// The log of one session.
 pub(crate) struct ActivityLog(PathBuf);
@@ -23,11 +23,11 @@ impl ActivityLog {
 
     /// Returns what has happened since the last bookmark.
     pub(crate) fn metrics(&self) -> Metrics {
-        measure(&fs::read(&self.0).unwrap_or_default(), Reach::Whole)
+        measure(&fs::read(&self.0).unwrap_or_default(), TailStart::LogStart)
     }
 
     /// Replaces everything in it.
-    pub(crate) fn write(&self, lines: &[Line]) -> Result<()> {
+    pub(crate) fn write(&self, lines: &[LogLine]) -> Result<()> {
         let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
         let folder = self.0.parent().unwrap_or(&self.0);
         fs::create_dir_all(folder).with_context(|| format!("cannot create {}", folder.display()))?;

@@ -149,7 +149,7 @@ mod tests {
 
     use super::{cell_width, frame};
     use crate::cli::limits::Limit;
-    use longhaul_transcript::WindowFrom;
+    use longhaul_transcript::WindowSource;
 
     use crate::cli::monitor::rows::{Row, State};
     use crate::cli::paint::{Colours, Tone, render};
@@ -168,7 +168,7 @@ mod tests {
             model: Some("claude-sonnet-4-5-20250929".to_owned()),
             used,
             window: 200_000,
-            window_from: WindowFrom::ModelTable,
+            window_from: WindowSource::ModelTable,
         }
     }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use longhaul_core::{Millis, Status};
 use longhaul_runtime::{Observation, Observed, how_full};
 use longhaul_store::ContextUse;
-use longhaul_transcript::{Filled, WindowFrom};
+use longhaul_transcript::{ContextFill, WindowSource};
 use serde_json::Value;
 
 use crate::cli::limits::{self, Limit};
@@ -55,7 +55,7 @@ pub(crate) struct Row {
     /// `None` before the first reply.
     pub(crate) used: Option<u64>,
     pub(crate) window: u64,
-    pub(crate) window_from: WindowFrom,
+    pub(crate) window_from: WindowSource,
 }
 
 impl Row {
@@ -137,7 +137,8 @@ fn is_active(observed: &Observed, now: Millis) -> bool {
 }
 
 fn row(observed: &Observed, contexts: &[ContextUse], windows: &BTreeMap<String, u64>) -> Row {
-    let Filled { tokens, window, from, model } = how_full(&observed.session, observed.usage(), contexts, windows);
+    let ContextFill { tokens, window, source, model } =
+        how_full(&observed.session, observed.usage(), contexts, windows);
     let agent = observed.agent.as_ref();
     let record = observed.record.as_ref();
     let cwd = agent.and_then(|agent| agent.cwd.clone());
@@ -155,7 +156,7 @@ fn row(observed: &Observed, contexts: &[ContextUse], windows: &BTreeMap<String, 
         cwd,
         used: tokens,
         window,
-        window_from: from,
+        window_from: source,
     }
 }
 

@@ -4,7 +4,7 @@ use longhaul_core::Millis;
 use longhaul_core::config::{Amount, Bookmarks};
 use proptest::prelude::*;
 
-use crate::{Line, Reach, Situation, Verdict, decide, measure};
+use crate::{BookmarkVerdict, LogLine, Situation, TailStart, decide, measure};
 
 /// What can happen next in a session.
 #[derive(Debug, Clone, Copy)]
@@ -50,22 +50,22 @@ proptest! {
             now.0 += 1;
             let mut asks = false;
             match step {
-                Step::Tool(chars) => { log += &format!("{}\n", Line::Tool { at: now, chars }); work_since_bookmark += 1; asks = true; }
-                Step::Agent(chars) => { log += &format!("{}\n", Line::Agent { at: now, chars }); work_since_bookmark += 1; asks = true; }
-                Step::Prompt => log += &format!("{}\n", Line::Prompt { at: now }),
-                Step::Marker => { log += &format!("{}\n", Line::Bookmark { at: now }); work_since_bookmark = 0; }
+                Step::Tool(chars) => { log += &format!("{}\n", LogLine::Tool { at: now, chars }); work_since_bookmark += 1; asks = true; }
+                Step::Agent(chars) => { log += &format!("{}\n", LogLine::Agent { at: now, chars }); work_since_bookmark += 1; asks = true; }
+                Step::Prompt => log += &format!("{}\n", LogLine::Prompt { at: now }),
+                Step::Marker => { log += &format!("{}\n", LogLine::Bookmark { at: now }); work_since_bookmark = 0; }
                 Step::Compact => { log += &format!("C {now}\nB {now}\n"); work_since_bookmark = 0; }
                 Step::Stop => asks = true,
                 Step::Wait(ms) => now.0 += ms,
             }
             if !asks { continue; }
-            let verdict = decide(Situation::ToolCall, &config, true, &measure(log.as_bytes(), Reach::Whole), now);
-            if let Verdict::Inject(_) = verdict {
+            let verdict = decide(Situation::ToolCall, &config, true, &measure(log.as_bytes(), TailStart::LogStart), now);
+            if let BookmarkVerdict::Inject(_) = verdict {
                 if let Some(last) = last_injection {
                     prop_assert!(now.since(last) >= cooldown * 1000, "{last} and {now} are closer than {cooldown} s");
                 }
                 prop_assert!(work_since_bookmark > 0, "nothing was done since the last bookmark");
-                log += &format!("{}\n", Line::Injection { at: now });
+                log += &format!("{}\n", LogLine::Injection { at: now });
                 last_injection = Some(now);
             }
         }

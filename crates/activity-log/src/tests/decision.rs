@@ -2,17 +2,17 @@ use longhaul_core::Millis;
 use longhaul_core::config::{Amount, Bookmarks};
 use longhaul_core::event::{HookEvent, Stop, parse};
 
-use crate::{Reach, Reason, Situation, Skip, Verdict, decide, measure};
+use crate::{BookmarkVerdict, Situation, SkipReason, TailStart, ThresholdMet, decide, measure};
 
 const NOW: Millis = Millis(1_000_000);
 
 #[track_caller]
-fn check(situation: Situation<'_>, log: &str, expected: Result<&str, Skip>) {
-    let verdict = decide(situation, &Bookmarks::default(), true, &measure(log.as_bytes(), Reach::Whole), NOW);
+fn check(situation: Situation<'_>, log: &str, expected: Result<&str, SkipReason>) {
+    let verdict = decide(situation, &Bookmarks::default(), true, &measure(log.as_bytes(), TailStart::LogStart), NOW);
     match (verdict, expected) {
-        (Verdict::Inject(reason), Ok(text)) => assert_eq!(reason.to_string(), text),
+        (BookmarkVerdict::Inject(reason), Ok(text)) => assert_eq!(reason.to_string(), text),
         (verdict, Ok(text)) => panic!("{verdict:?} instead of {text}"),
-        (verdict, Err(skip)) => assert_eq!(verdict, Verdict::Skip(skip)),
+        (verdict, Err(skip)) => assert_eq!(verdict, BookmarkVerdict::Skip(skip)),
     }
 }
 
@@ -31,7 +31,7 @@ fn any_threshold_is_enough_and_says_what_it_counted() {
     check(Situation::ToolCall, "T 900000 24000\n", Ok("6000 tokens of 6000"));
     check(Situation::ToolCall, "T 800000 1\nT 920000 1\n", Ok("120 seconds of 120"));
     check(Situation::AgentReturn, "A 900000 1\nA 900001 1\nA 900002 1\n", Ok("3 subagents of 3"));
-    check(Situation::ToolCall, &tools(14), Err(Skip::BelowThresholds));
+    check(Situation::ToolCall, &tools(14), Err(SkipReason::BelowThresholds));
 }
 
 #[test]
@@ -44,14 +44,17 @@ fn all_hooks_ask_the_same_question() {
 
 #[test]
 fn switches_come_before_everything() {
-    let metrics = measure(tools(20).as_bytes(), Reach::Whole);
+    let metrics = measure(tools(20).as_bytes(), TailStart::LogStart);
     let off = Bookmarks { enabled: false, ..Bookmarks::default() };
     let turn_end_only = Bookmarks { mid_turn: false, ..Bookmarks::default() };
-    assert_eq!(decide(Situation::ToolCall, &off, true, &metrics, NOW), Verdict::Skip(Skip::Disabled));
-    assert_eq!(decide(Situation::ToolCall, &turn_end_only, true, &metrics, NOW), Verdict::Skip(Skip::Disabled));
-    assert!(matches!(decide(Situation::AgentReturn, &turn_end_only, true, &metrics, NOW), Verdict::Inject(_)));
+    assert_eq!(decide(Situation::ToolCall, &off, true, &metrics, NOW), BookmarkVerdict::Skip(SkipReason::Disabled));
+    assert_eq!(
+        decide(Situation::ToolCall, &turn_end_only, true, &metrics, NOW),
+        BookmarkVerdict::Skip(SkipReason::Disabled)
+    );
+    assert!(matches!(decide(Situation::AgentReturn, &turn_end_only, true, &metrics, NOW), BookmarkVerdict::Inject(_)));
     let no_terminal = decide(Situation::ToolCall, &Bookmarks::default(), false, &metrics, NOW);
-    assert_eq!(no_terminal, Verdict::Skip(Skip::NoTerminal));
+    assert_eq!(no_terminal, BookmarkVerdict::Skip(SkipReason::NoTerminal));
 }
 
 #[test]
@@ -60,16 +63,16 @@ fn a_stop_at_the_limit_or_by_the_user_is_left_alone() {
         check(
             Situation::Stop(&stop(&format!(r#","{field}":"Model_Context_Window_exceeded""#))),
             &tools(20),
-            Err(Skip::ContextLimit),
+            Err(SkipReason::ContextLimit),
         );
     }
     for reason in
         ["aborted", "ABORT", "cancel", "interrupt", "by_user_cancel_now", "user_interrupt", "ctrl_c", "manual_stop"]
     {
-        check(Situation::Stop(&stop(&format!(r#","reason":"{reason}""#))), &tools(20), Err(Skip::UserAbort));
+        check(Situation::Stop(&stop(&format!(r#","reason":"{reason}""#))), &tools(20), Err(SkipReason::UserAbort));
     }
     for extra in [r#","user_requested":true"#, r#","userRequested":true"#] {
-        check(Situation::Stop(&stop(extra)), &tools(20), Err(Skip::UserAbort));
+        check(Situation::Stop(&stop(extra)), &tools(20), Err(SkipReason::UserAbort));
     }
     for reason in ["end_turn", "cancelled_by_tool", "interrupted"] {
         check(Situation::Stop(&stop(&format!(r#","reason":"{reason}""#))), &tools(20), Ok("20 tool calls of 15"));
@@ -78,9 +81,9 @@ fn a_stop_at_the_limit_or_by_the_user_is_left_alone() {
 
 #[test]
 fn nothing_since_the_bookmark_and_the_cooldown_hold_it_back() {
-    check(Situation::ToolCall, &format!("{}B 900100\n", tools(20)), Err(Skip::NothingSinceBookmark));
-    check(Situation::ToolCall, &format!("B 990000\n{}", tools(20)), Err(Skip::Cooldown { left_ms: 15_000 }));
-    check(Situation::ToolCall, &format!("{}I 999000\n", tools(20)), Err(Skip::Cooldown { left_ms: 24_000 }));
+    check(Situation::ToolCall, &format!("{}B 900100\n", tools(20)), Err(SkipReason::NothingSinceBookmark));
+    check(Situation::ToolCall, &format!("B 990000\n{}", tools(20)), Err(SkipReason::Cooldown { left_ms: 15_000 }));
+    check(Situation::ToolCall, &format!("{}I 999000\n", tools(20)), Err(SkipReason::Cooldown { left_ms: 24_000 }));
     check(Situation::ToolCall, &format!("{}I 970000\n", tools(20)), Ok("20 tool calls of 15"));
 }
 
@@ -88,12 +91,13 @@ fn nothing_since_the_bookmark_and_the_cooldown_hold_it_back() {
 fn an_injection_on_its_way_is_not_sent_twice_even_without_a_cooldown() {
     let mut config = Bookmarks::default();
     config.thresholds.cooldown_seconds = Amount(0.0);
-    let decide = |log: String| decide(Situation::ToolCall, &config, true, &measure(log.as_bytes(), Reach::Whole), NOW);
-    assert_eq!(decide(format!("{}I 999000\n", tools(20))), Verdict::Skip(Skip::InFlight));
-    assert!(matches!(decide(format!("{}I 994000\n", tools(20))), Verdict::Inject(_)));
-    assert_eq!(decide(format!("{}I 980000\nI 990000\n", tools(20))), Verdict::Skip(Skip::Unconfirmed));
-    let reason = Reason { what: "tool calls", actual: 20, limit: 15.0 };
-    assert_eq!(decide(format!("{}I 980000\nI 990000\nP 990001\n", tools(20))), Verdict::Inject(reason));
+    let decide =
+        |log: String| decide(Situation::ToolCall, &config, true, &measure(log.as_bytes(), TailStart::LogStart), NOW);
+    assert_eq!(decide(format!("{}I 999000\n", tools(20))), BookmarkVerdict::Skip(SkipReason::InFlight));
+    assert!(matches!(decide(format!("{}I 994000\n", tools(20))), BookmarkVerdict::Inject(_)));
+    assert_eq!(decide(format!("{}I 980000\nI 990000\n", tools(20))), BookmarkVerdict::Skip(SkipReason::Unconfirmed));
+    let reason = ThresholdMet { what: "tool calls", actual: 20, limit: 15.0 };
+    assert_eq!(decide(format!("{}I 980000\nI 990000\nP 990001\n", tools(20))), BookmarkVerdict::Inject(reason));
 }
 
 #[test]

@@ -1,8 +1,8 @@
-use crate::{Reach, bookmarks_since_prompt};
+use crate::{TailStart, bookmarks_since_prompt};
 
 #[track_caller]
 fn check(log: &str, expected: u64) {
-    assert_eq!(bookmarks_since_prompt(log.as_bytes(), Reach::Whole), expected, "{log:?}");
+    assert_eq!(bookmarks_since_prompt(log.as_bytes(), TailStart::LogStart), expected, "{log:?}");
 }
 
 #[test]

@@ -1,11 +1,11 @@
 use longhaul_core::{Millis, Status};
 use proptest::prelude::*;
 
-use crate::{Reach, bookmarks_since_prompt, measure, reaches_far_enough};
+use crate::{TailStart, bookmarks_since_prompt, covers_window, measure};
 
 #[test]
 fn the_window_begins_at_the_last_bookmark() {
-    let metrics = measure(b"T 1 400\nB 2\nT 3000 40\nA 9999 80\nI 10000\n", Reach::Whole);
+    let metrics = measure(b"T 1 400\nB 2\nT 3000 40\nA 9999 80\nI 10000\n", TailStart::LogStart);
     assert_eq!((metrics.tool_calls, metrics.agent_returns), (1, 1));
     assert_eq!(metrics.estimated_tokens(), 30);
     assert_eq!(metrics.elapsed_seconds(), 6);
@@ -16,22 +16,22 @@ fn the_window_begins_at_the_last_bookmark() {
 
 #[test]
 fn a_bookmark_is_last_even_when_a_prompt_or_a_status_follows() {
-    assert!(measure(b"T 1 1\nB 2\nP 3\nS 4 completed\n", Reach::Whole).last_line_is_bookmark);
-    assert!(!measure(b"B 2\nA 3 1\n", Reach::Whole).last_line_is_bookmark);
-    assert!(!measure(b"T 3 1\n", Reach::Whole).last_line_is_bookmark);
+    assert!(measure(b"T 1 1\nB 2\nP 3\nS 4 completed\n", TailStart::LogStart).last_line_is_bookmark);
+    assert!(!measure(b"B 2\nA 3 1\n", TailStart::LogStart).last_line_is_bookmark);
+    assert!(!measure(b"T 3 1\n", TailStart::LogStart).last_line_is_bookmark);
 }
 
 #[test]
 fn a_torn_last_line_and_a_cut_first_one_are_ignored() {
-    assert_eq!(measure(b"T 1 1\nT 2 1\nT 3", Reach::Whole).tool_calls, 2);
-    assert_eq!(measure(b"00 1\nT 2 1\n", Reach::Part).tool_calls, 1);
-    assert_eq!(measure(b"T 1 1\nT 2 1\n", Reach::Part).tool_calls, 1);
-    assert_eq!(measure(b"T 1 1", Reach::Part).tool_calls, 0);
+    assert_eq!(measure(b"T 1 1\nT 2 1\nT 3", TailStart::LogStart).tool_calls, 2);
+    assert_eq!(measure(b"00 1\nT 2 1\n", TailStart::Midway).tool_calls, 1);
+    assert_eq!(measure(b"T 1 1\nT 2 1\n", TailStart::Midway).tool_calls, 1);
+    assert_eq!(measure(b"T 1 1", TailStart::Midway).tool_calls, 0);
 }
 
 #[test]
 fn the_newest_telling_line_is_the_status() {
-    let status = |log: &[u8]| measure(log, Reach::Whole).status;
+    let status = |log: &[u8]| measure(log, TailStart::LogStart).status;
     assert_eq!(status(b""), None);
     assert_eq!(status(b"S 1 completed\nP 2\n"), Some(Status::Working));
     assert_eq!(status(b"T 1 1\nS 2 completed\nB 3\n"), Some(Status::Completed));
@@ -40,7 +40,7 @@ fn the_newest_telling_line_is_the_status() {
 
 #[test]
 fn injections_are_unconfirmed_until_a_bookmark_or_a_prompt() {
-    let unconfirmed = |log: &[u8]| measure(log, Reach::Whole).unconfirmed;
+    let unconfirmed = |log: &[u8]| measure(log, TailStart::LogStart).unconfirmed;
     assert_eq!(unconfirmed(b"T 1 1\nI 2\nT 3 1\nI 4\n"), 2);
     assert_eq!(unconfirmed(b"T 1 1\nI 2\nG 3\nT 3 1\nI 4\n"), 1);
     assert_eq!(unconfirmed(b"I 1\nI 2\nG 3\nG 4\n"), 0);
@@ -50,17 +50,17 @@ fn injections_are_unconfirmed_until_a_bookmark_or_a_prompt() {
 
 #[test]
 fn five_returns_in_ten_seconds_are_a_burst() {
-    let burst = |log: &[u8]| crate::context_guard::is_agent_burst(&measure(log, Reach::Whole));
+    let burst = |log: &[u8]| crate::context_guard::is_agent_burst(&measure(log, TailStart::LogStart));
     assert!(burst(b"A 1 1\nA 2 1\nA 3 1\nA 4 1\nT 5 1\nA 9000 1\n"));
     assert!(!burst(b"A 1 1\nA 2 1\nA 3 1\nA 4 1\nA 30000 1\n"));
 }
 
 #[test]
 fn a_tail_reaches_far_enough_at_a_bookmark_and_a_status() {
-    assert!(reaches_far_enough(b"", Reach::Whole));
-    assert!(!reaches_far_enough(b"x\nT 1 1\n", Reach::Part));
-    assert!(!reaches_far_enough(b"x\nB 1\n", Reach::Part));
-    assert!(reaches_far_enough(b"x\nT 1 1\nB 1\n", Reach::Part));
+    assert!(covers_window(b"", TailStart::LogStart));
+    assert!(!covers_window(b"x\nT 1 1\n", TailStart::Midway));
+    assert!(!covers_window(b"x\nB 1\n", TailStart::Midway));
+    assert!(covers_window(b"x\nT 1 1\nB 1\n", TailStart::Midway));
 }
 
 proptest! {
@@ -72,8 +72,8 @@ proptest! {
     ) {
         let log: String = letters.iter().enumerate().map(|(i, l)| format!("{l} {} 5\n", 1000 + i)).collect();
         let tail = &log.as_bytes()[cut.min(log.len())..];
-        prop_assume!(cut > 0 && reaches_far_enough(tail, Reach::Part));
-        let (short, whole) = (measure(tail, Reach::Part), measure(log.as_bytes(), Reach::Whole));
+        prop_assume!(cut > 0 && covers_window(tail, TailStart::Midway));
+        let (short, whole) = (measure(tail, TailStart::Midway), measure(log.as_bytes(), TailStart::LogStart));
         prop_assert_eq!(short.tool_calls, whole.tool_calls);
         prop_assert_eq!(short.agent_returns, whole.agent_returns);
         prop_assert_eq!(short.last_bookmark, whole.last_bookmark);
@@ -84,10 +84,10 @@ proptest! {
 
     #[test]
     fn no_bytes_break_the_measure(bytes in proptest::collection::vec(any::<u8>(), 0..500)) {
-        for reach in [Reach::Whole, Reach::Part] {
+        for reach in [TailStart::LogStart, TailStart::Midway] {
             let metrics = measure(&bytes, reach);
             let _ = (metrics.estimated_tokens(), metrics.elapsed_seconds(), metrics.is_turn_running());
-            let _ = (reaches_far_enough(&bytes, reach), bookmarks_since_prompt(&bytes, reach));
+            let _ = (covers_window(&bytes, reach), bookmarks_since_prompt(&bytes, reach));
         }
     }
 }

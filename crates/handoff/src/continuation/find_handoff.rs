@@ -12,7 +12,7 @@ const SLACK_MS: u64 = 5_000;
 
 /// What a written file says by being there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum WrittenAs {
+pub enum WrittenKind {
     /// What it says in its front matter.
     Handoff,
     /// That the work goes on.
@@ -21,9 +21,9 @@ pub enum WrittenAs {
 
 /// A handoff that was written into a file, although a reply was asked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Written {
+pub struct WrittenFile {
     /// Which of the two files it is.
-    pub kind: WrittenAs,
+    pub kind: WrittenKind,
     /// When it was last written.
     pub modified: Millis,
     /// Its text.
@@ -40,7 +40,7 @@ pub(super) fn says_to_go_on(text: &str, nonce: &str) -> bool {
 /// Returns why there is none: an answer to an older question, or none at all.
 pub fn find_handoff(
     reply: &str,
-    files: &[Written],
+    files: &[WrittenFile],
     nonce: &str,
     asked: Millis,
     now: Millis,
@@ -51,16 +51,16 @@ pub fn find_handoff(
     {
         return Ok(document.clone());
     }
-    let is_fresh = |file: &&Written| file.modified >= asked && file.modified.0 <= now.0 + SLACK_MS;
+    let is_fresh = |file: &&WrittenFile| file.modified >= asked && file.modified.0 <= now.0 + SLACK_MS;
     for file in files.iter().filter(is_fresh).filter(|file| !file.text.trim().is_empty()) {
         match (file.kind, Document::parse_answer(&file.text, nonce)) {
-            (WrittenAs::Handoff, Ok(document)) if document.answers(nonce) => return Ok(document),
-            (WrittenAs::Marker, Ok(document)) => return Ok(Document { goes_on: true, ..document }),
-            (WrittenAs::Marker, Err(_)) => {
+            (WrittenKind::Handoff, Ok(document)) if document.answers(nonce) => return Ok(document),
+            (WrittenKind::Marker, Ok(document)) => return Ok(Document { goes_on: true, ..document }),
+            (WrittenKind::Marker, Err(_)) => {
                 let body = file.text.trim().to_owned();
                 return Ok(Document { goes_on: true, body, ..Document::default() });
             }
-            (WrittenAs::Handoff, _) => {}
+            (WrittenKind::Handoff, _) => {}
         }
     }
     Err(match from_reply {

@@ -1,17 +1,17 @@
 //! What can happen to a plan.
 
-use super::find_handoff::Written;
+use super::find_handoff::WrittenFile;
 
 /// How full a context is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Fill {
+pub struct WindowUse {
     /// Tokens in it.
     pub tokens: u64,
     /// Tokens that it holds.
     pub window: u64,
 }
 
-impl Fill {
+impl WindowUse {
     /// Returns whether it has come to `limit`: a share of the window up to 1, tokens above.
     pub fn reaches(self, limit: f64) -> bool {
         if limit > 1.0 { self.tokens as f64 >= limit } else { self.share() >= limit }
@@ -29,7 +29,7 @@ pub struct TurnEnd<'a> {
     /// Whether it went on because a Stop hook had blocked before.
     pub again: bool,
     /// How full the context is; `None` where nobody knows.
-    pub fill: Option<Fill>,
+    pub fill: Option<WindowUse>,
     /// Whether subagents or anything in the background still runs.
     pub others_run: bool,
     /// Whether the user ended it.
@@ -37,7 +37,7 @@ pub struct TurnEnd<'a> {
     /// The last reply.
     pub reply: &'a str,
     /// Handoffs that were written into files.
-    pub files: &'a [Written],
+    pub files: &'a [WrittenFile],
     /// A fresh random word, in case something is asked.
     pub nonce: &'a str,
 }
@@ -50,7 +50,7 @@ pub enum Occasion<'a> {
     /// The client reported how full the context is, after the turn had ended.
     Measured {
         /// How full the context is.
-        fill: Fill,
+        fill: WindowUse,
         /// A fresh random word, in case something is asked.
         nonce: &'a str,
     },

@@ -59,7 +59,7 @@ pub struct Plan {
 
 /// What holds for a plan, apart from itself.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Rules<'a> {
+pub struct PlanRules<'a> {
     /// How full the context may get: shares of the window up to 1, tokens above; each asks once in a session.
     pub limits: &'a [f64],
     /// How many rounds a chain may have.
@@ -76,7 +76,7 @@ pub struct Rules<'a> {
 
 /// What is to be done.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Act {
+pub enum PlanAction {
     /// Nothing.
     Nothing,
     /// Keep the model going with this question.
@@ -93,11 +93,11 @@ pub enum Act {
 
 /// What came of an occasion.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Outcome {
+pub struct PlanOutcome {
     /// The plan as it is now.
     pub plan: Plan,
     /// What is to be done.
-    pub act: Act,
+    pub act: PlanAction,
 }
 
 impl Plan {
@@ -122,7 +122,7 @@ impl Plan {
     }
 
     /// Returns what is to be typed in this step, if anything.
-    pub fn text(&self, rules: &Rules<'_>) -> Option<String> {
+    pub fn text(&self, rules: &PlanRules<'_>) -> Option<String> {
         match self.state {
             State::Asked if self.asks_by_prompt() => Some(words::ask_by_prompt(&self.nonce)),
             State::Asked => Some(words::ask_again(&self.nonce)),
@@ -133,7 +133,7 @@ impl Plan {
     }
 
     /// Returns what the occasion makes of the plan, and what is to be done about it.
-    pub fn meet(&self, occasion: &Occasion<'_>, rules: &Rules<'_>, now: Millis) -> Outcome {
+    pub fn meet(&self, occasion: &Occasion<'_>, rules: &PlanRules<'_>, now: Millis) -> PlanOutcome {
         let mut plan = self.clone();
         plan.expire(now);
         let act = match occasion {
@@ -148,11 +148,11 @@ impl Plan {
             Occasion::Undelivered { why } => plan.try_again(why, rules, now),
             Occasion::Overtaken => plan.overtaken(now),
             Occasion::SwitchedOff => plan.cancel("continuation was switched off", now),
-            Occasion::Passed => Act::Nothing,
+            Occasion::Passed => PlanAction::Nothing,
             Occasion::Resumed => plan.resume(rules, now),
             Occasion::Cancelled => plan.cancel("cancelled by hand", now),
         };
-        Outcome { plan, act }
+        PlanOutcome { plan, act }
     }
 
     fn enter(&mut self, state: State, now: Millis, reason: impl Into<String>) {
@@ -178,12 +178,12 @@ impl Plan {
         self.stuck_in = Some(stuck);
     }
 
-    fn cancel(&mut self, why: &str, now: Millis) -> Act {
+    fn cancel(&mut self, why: &str, now: Millis) -> PlanAction {
         if self.state.is_open() {
             self.enter(State::Cancelled, now, why);
         }
         self.stuck_in = None;
-        Act::Nothing
+        PlanAction::Nothing
     }
 
     fn expire(&mut self, now: Millis) {
@@ -202,17 +202,17 @@ impl Plan {
     }
 
     /// Returns how long the step that `/clear` ends may take: who is to type it by hand has as long as the baton lasts.
-    fn time_to_clear(rules: &Rules<'_>) -> u64 {
+    fn time_to_clear(rules: &PlanRules<'_>) -> u64 {
         if rules.can_type { rules.step_ms } else { TTL_MS }
     }
 
-    fn turn_ended(&mut self, turn: &TurnEnd<'_>, rules: &Rules<'_>, now: Millis) -> Act {
+    fn turn_ended(&mut self, turn: &TurnEnd<'_>, rules: &PlanRules<'_>, now: Millis) -> PlanAction {
         match self.state {
             State::Asked if turn.again || self.by_prompt => self.take(turn, rules, now),
             // The turn that asked, seen by a second hook: the answer is yet to come.
-            State::Asked => Act::Nothing,
+            State::Asked => PlanAction::Nothing,
             // The turn that answered, seen by a second hook.
-            State::Clearing if turn.again && says_to_go_on(turn.reply, &self.nonce) => Act::Nothing,
+            State::Clearing if turn.again && says_to_go_on(turn.reply, &self.nonce) => PlanAction::Nothing,
             // What was done in that turn is not in the handoff.
             State::Clearing | State::Prompting => self.cancel("a turn ran since the handoff", now),
             State::Armed | State::Done | State::Failed | State::Cancelled => {
@@ -223,30 +223,30 @@ impl Plan {
     }
 
     /// Asks for a handoff when the context is full enough, and nothing else runs.
-    fn consider(&mut self, turn: &TurnEnd<'_>, rules: &Rules<'_>, now: Millis) -> Act {
+    fn consider(&mut self, turn: &TurnEnd<'_>, rules: &PlanRules<'_>, now: Millis) -> PlanAction {
         let Some(fill) = turn.fill.filter(|_| !turn.again && !turn.others_run && !turn.by_user) else {
-            return Act::Nothing;
+            return PlanAction::Nothing;
         };
         let reached = rules.limits.iter().filter(|limit| fill.reaches(**limit) && !self.fired.contains(limit));
         let reached: Vec<f64> = reached.copied().collect();
         if reached.is_empty() {
-            return Act::Nothing;
+            return PlanAction::Nothing;
         }
         self.fired.extend(reached);
         if self.round >= rules.max_rounds {
             let why = format!("{} rounds are enough: this session is not continued by itself", self.round);
             self.enter(State::Failed, now, &why);
-            return Act::Tell(why);
+            return PlanAction::Tell(why);
         }
         self.begin(State::Asked, now, EXPIRES_MS, "the context is nearly full");
         self.asked_at = now;
         self.by_prompt = false;
         turn.nonce.clone_into(&mut self.nonce);
-        Act::Ask(words::ask(fill, &self.nonce))
+        PlanAction::Ask(words::ask(fill, &self.nonce))
     }
 
     /// Takes the handoff that was asked for.
-    fn take(&mut self, turn: &TurnEnd<'_>, rules: &Rules<'_>, now: Millis) -> Act {
+    fn take(&mut self, turn: &TurnEnd<'_>, rules: &PlanRules<'_>, now: Millis) -> PlanAction {
         let handoff = match find_handoff(turn.reply, turn.files, &self.nonce, self.asked_at, now) {
             _ if turn.by_user => Err("the user stopped the turn".to_owned()),
             Ok(handoff) if !handoff.goes_on => Err("the handoff says that nothing is to go on".to_owned()),
@@ -257,41 +257,41 @@ impl Plan {
             Ok(handoff) => handoff,
             Err(why) => {
                 self.enter(State::Armed, now, why);
-                return Act::Nothing;
+                return PlanAction::Nothing;
             }
         };
         let remaining = handoff.remaining();
         if let Some(round) = rules.remaining.iter().position(|earlier| *earlier == remaining) {
             let why = format!("a loop: as much is left to do as in round {}", round + 1);
             self.enter(State::Failed, now, &why);
-            return Act::Tell(why);
+            return PlanAction::Tell(why);
         }
         self.begin(State::Clearing, now, Self::time_to_clear(rules), "the handoff is there");
         self.round += 1;
-        Act::Clear(handoff)
+        PlanAction::Clear(handoff)
     }
 
-    fn cleared(&mut self, session: &str, rules: &Rules<'_>, now: Millis) -> Act {
+    fn cleared(&mut self, session: &str, rules: &PlanRules<'_>, now: Millis) -> PlanAction {
         match self.state {
             State::Clearing => self.go_on_in(session, rules, now, "cleared"),
             // A user's own `/clear` would have ended the session first: this is the same one, told twice.
-            State::Prompting if session == self.session => Act::Show,
+            State::Prompting if session == self.session => PlanAction::Show,
             State::Prompting => self.go_on_in(session, rules, now, "cleared; the session before never lived"),
             State::Asked => self.cancel("the user cleared", now),
-            State::Armed | State::Done | State::Failed | State::Cancelled => Act::Nothing,
+            State::Armed | State::Done | State::Failed | State::Cancelled => PlanAction::Nothing,
         }
     }
 
     /// The client went down in between; the handoff is there, and whoever is in the pane now can go on.
-    fn restarted(&mut self, session: &str, rules: &Rules<'_>, now: Millis) -> Act {
+    fn restarted(&mut self, session: &str, rules: &PlanRules<'_>, now: Millis) -> PlanAction {
         match self.state {
             State::Clearing | State::Prompting => self.go_on_in(session, rules, now, "the client was started anew"),
             State::Asked => self.cancel("the client was started anew", now),
-            State::Armed | State::Done | State::Failed | State::Cancelled => Act::Nothing,
+            State::Armed | State::Done | State::Failed | State::Cancelled => PlanAction::Nothing,
         }
     }
 
-    fn go_on_in(&mut self, session: &str, rules: &Rules<'_>, now: Millis, reason: &str) -> Act {
+    fn go_on_in(&mut self, session: &str, rules: &PlanRules<'_>, now: Millis, reason: &str) -> PlanAction {
         if rules.can_type {
             self.begin(State::Prompting, now, rules.step_ms, reason);
         } else {
@@ -299,10 +299,10 @@ impl Plan {
         }
         session.clone_into(&mut self.session);
         self.fired.clear();
-        Act::Show
+        PlanAction::Show
     }
 
-    fn prompted(&mut self, session: &str, prompt: &str, rules: &Rules<'_>, now: Millis) -> Act {
+    fn prompted(&mut self, session: &str, prompt: &str, rules: &PlanRules<'_>, now: Millis) -> PlanAction {
         let is_ours = session == self.session && self.text(rules).is_some_and(|text| is_same_prompt(&text, prompt));
         match self.state {
             State::Prompting if is_ours => {
@@ -322,73 +322,73 @@ impl Plan {
                 }
             }
         }
-        Act::Nothing
+        PlanAction::Nothing
     }
 
-    fn ended(&mut self, session: &str, reason: &str, now: Millis) -> Act {
+    fn ended(&mut self, session: &str, reason: &str, now: Millis) -> PlanAction {
         // That is what was typed for; the word of it may come after the new session's start.
         let expected = self.state == State::Clearing && reason == "clear";
         if expected || session != self.session {
-            return Act::Nothing;
+            return PlanAction::Nothing;
         }
         self.cancel(&format!("the session ended: {reason}"), now)
     }
 
-    fn hold_up(&mut self, now: Millis) -> Act {
+    fn hold_up(&mut self, now: Millis) -> PlanAction {
         if self.state.is_open() && !self.paused {
             self.paused = true;
             self.since = now;
             "the account's limit is used up".clone_into(&mut self.reason);
         }
-        Act::Nothing
+        PlanAction::Nothing
     }
 
-    fn lifted(&mut self, rules: &Rules<'_>, now: Millis) -> Act {
+    fn lifted(&mut self, rules: &PlanRules<'_>, now: Millis) -> PlanAction {
         if !self.paused || self.lifts >= LIFTS {
-            return Act::Nothing;
+            return PlanAction::Nothing;
         }
         self.lifts += 1;
         self.carry_on(self.state, rules, now, "the account's limit is lifted")
     }
 
-    fn try_again(&mut self, why: &str, rules: &Rules<'_>, now: Millis) -> Act {
+    fn try_again(&mut self, why: &str, rules: &PlanRules<'_>, now: Millis) -> PlanAction {
         if !self.state.is_open() || self.paused {
-            return Act::Nothing;
+            return PlanAction::Nothing;
         }
         if self.attempt >= ATTEMPTS {
             self.fail(now, why);
-            return Act::Tell(self.reason.clone());
+            return PlanAction::Tell(self.reason.clone());
         }
         self.attempt += 1;
         self.deadline = Millis(now.0 + rules.step_ms);
         why.clone_into(&mut self.reason);
-        Act::TypeAgain
+        PlanAction::TypeAgain
     }
 
-    fn resume(&mut self, rules: &Rules<'_>, now: Millis) -> Act {
+    fn resume(&mut self, rules: &PlanRules<'_>, now: Millis) -> PlanAction {
         let step = match (self.state, self.stuck_in) {
             (State::Failed, Some(stuck)) => stuck,
             // While the model writes the handoff there is nothing to carry on.
-            (State::Asked, _) if !self.paused => return Act::Nothing,
+            (State::Asked, _) if !self.paused => return PlanAction::Nothing,
             (state, _) if state.is_open() => state,
-            _ => return Act::Nothing,
+            _ => return PlanAction::Nothing,
         };
         match step {
             // What was asked is long forgotten: the end of the next turn asks anew.
             State::Asked if self.state == State::Failed => {
                 self.enter(State::Armed, now, "resumed by hand");
                 self.fired.clear();
-                Act::Nothing
+                PlanAction::Nothing
             }
             step => self.carry_on(step, rules, now, "resumed by hand"),
         }
     }
 
     /// Begins a step afresh; without a terminal it is for the user to type.
-    fn carry_on(&mut self, step: State, rules: &Rules<'_>, now: Millis, reason: &str) -> Act {
+    fn carry_on(&mut self, step: State, rules: &PlanRules<'_>, now: Millis, reason: &str) -> PlanAction {
         self.begin(step, now, Self::time_to_clear(rules), reason);
         self.by_prompt = false;
-        if rules.can_type { Act::TypeAgain } else { Act::Nothing }
+        if rules.can_type { PlanAction::TypeAgain } else { PlanAction::Nothing }
     }
 }
 

@@ -5,7 +5,7 @@ use longhaul_core::short_session;
 
 use crate::middle::cut_middle;
 
-use super::occasion::Fill;
+use super::occasion::WindowUse;
 use super::sections::{is_headed, parts};
 
 /// The sections that must arrive, the most important first.
@@ -15,7 +15,7 @@ const FIRST: [&str; 3] = ["Remaining", "Task", "Key Context"];
 const GAP: &str = "\n\n";
 
 /// Returns what the model is asked at the end of a turn.
-pub fn ask(fill: Fill, nonce: &str) -> String {
+pub fn ask(fill: WindowUse, nonce: &str) -> String {
     format!(
         "The context window is {:.0} % full and is about to be cleared. The session that goes on will be shown one \
          thing: the handoff that you reply with now. Reply with it as text, complete in itself; no tool and no file is \

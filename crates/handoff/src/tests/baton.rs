@@ -1,24 +1,24 @@
 use longhaul_core::Millis;
 
 use crate::baton::TTL_MS;
-use crate::{Baton, Trigger, baton_command};
+use crate::{Baton, BatonTrigger, baton_command};
 
 #[track_caller]
-fn check(prompt: &str, expected: Option<Trigger>) {
+fn check(prompt: &str, expected: Option<BatonTrigger>) {
     assert_eq!(baton_command(prompt), expected, "{prompt:?}");
 }
 
 #[test]
 fn commands_stand_alone_or_before_a_blank() {
     for command in ["/tl", "/longhaul:tl", "/longhaul-handoff:tl"] {
-        check(command, Some(Trigger::Tl));
-        check(&format!("{command} and go on"), Some(Trigger::Tl));
-        check(&format!("{command}\ngo on"), Some(Trigger::Tl));
-        check(&format!("  {command}\n"), Some(Trigger::Tl));
+        check(command, Some(BatonTrigger::Tl));
+        check(&format!("{command} and go on"), Some(BatonTrigger::Tl));
+        check(&format!("{command}\ngo on"), Some(BatonTrigger::Tl));
+        check(&format!("  {command}\n"), Some(BatonTrigger::Tl));
     }
-    check("/clear", Some(Trigger::Clear));
-    check("/clear now", Some(Trigger::Clear));
-    check("\n/clear\r\n", Some(Trigger::Clear));
+    check("/clear", Some(BatonTrigger::Clear));
+    check("/clear now", Some(BatonTrigger::Clear));
+    check("\n/clear\r\n", Some(BatonTrigger::Clear));
 }
 
 #[test]
@@ -52,7 +52,7 @@ fn other_words_are_other_commands() {
 
 #[test]
 fn a_baton_waits_an_hour() {
-    let baton = |at| Baton { session: "a".into(), client_pid: 1, trigger: Trigger::Tl, at: Millis(at) };
+    let baton = |at| Baton { session: "a".into(), client_pid: 1, trigger: BatonTrigger::Tl, at: Millis(at) };
     assert!(!baton(1000).is_expired(Millis(1000)));
     assert!(!baton(1000).is_expired(Millis(1000 + TTL_MS)));
     assert!(baton(1000).is_expired(Millis(1001 + TTL_MS)));
@@ -61,9 +61,9 @@ fn a_baton_waits_an_hour() {
 
 #[test]
 fn triggers_are_read_as_they_are_stored() {
-    for trigger in Trigger::ALL {
-        assert_eq!(Trigger::from_stored(trigger.as_str()), Some(trigger));
+    for trigger in BatonTrigger::ALL {
+        assert_eq!(BatonTrigger::from_stored(trigger.as_str()), Some(trigger));
     }
-    assert_eq!(Trigger::from_stored("TL"), None);
-    assert_eq!(Trigger::ALL.map(Trigger::as_str), ["tl", "clear", "session_end", "continuation"]);
+    assert_eq!(BatonTrigger::from_stored("TL"), None);
+    assert_eq!(BatonTrigger::ALL.map(BatonTrigger::as_str), ["tl", "clear", "session_end", "continuation"]);
 }

@@ -2,11 +2,11 @@ use longhaul_core::Millis;
 use longhaul_core::config::Part;
 use serde_json::json;
 
-use crate::bridge::{Action, Glance, answer, step, step_name};
-use crate::continuation::{Fill, Plan, Rules, State};
+use crate::bridge::{BridgeAction, StatusFacts, answer, step, step_name};
+use crate::continuation::{Plan, PlanRules, State, WindowUse};
 
-fn rules() -> Rules<'static> {
-    Rules { limits: &[0.75], max_rounds: 10, step_ms: 60_000, prompt: "Go on.", can_type: true, remaining: &[] }
+fn rules() -> PlanRules<'static> {
+    PlanRules { limits: &[0.75], max_rounds: 10, step_ms: 60_000, prompt: "Go on.", can_type: true, remaining: &[] }
 }
 
 fn plan(state: State) -> Plan {
@@ -23,13 +23,13 @@ fn plan(state: State) -> Plan {
 #[test]
 fn each_state_is_one_thing_to_do() {
     let wanted = |state| step(&plan(state), &rules(), "s");
-    assert_eq!(wanted(State::Clearing), Some(Action::Clear));
-    assert_eq!(wanted(State::Prompting), Some(Action::Submit("Go on.".to_owned())));
+    assert_eq!(wanted(State::Clearing), Some(BridgeAction::Clear));
+    assert_eq!(wanted(State::Prompting), Some(BridgeAction::Submit("Go on.".to_owned())));
     for state in [State::Armed, State::Asked, State::Done, State::Failed, State::Cancelled] {
         assert_eq!(wanted(state), None, "{state}");
     }
     let carried_on = Plan { since: Millis(9), ..plan(State::Asked) };
-    assert!(matches!(step(&carried_on, &rules(), "s"), Some(Action::Submit(text)) if text.contains("lh-1")));
+    assert!(matches!(step(&carried_on, &rules(), "s"), Some(BridgeAction::Submit(text)) if text.contains("lh-1")));
     assert_eq!(step(&plan(State::Clearing), &rules(), "other"), None, "the plan of another session");
     assert_eq!(step(&Plan { paused: true, ..plan(State::Clearing) }, &rules(), "s"), None);
 }
@@ -44,8 +44,8 @@ fn a_second_try_is_another_step() {
 
 #[test]
 fn the_line_says_what_is_wanted_and_there() {
-    let glance = Glance {
-        fill: Some(Fill { tokens: 420_000, window: 1_000_000 }),
+    let glance = StatusFacts {
+        fill: Some(WindowUse { tokens: 420_000, window: 1_000_000 }),
         bookmarks: 3,
         turns: 12,
         records: 1,
@@ -57,16 +57,16 @@ fn the_line_says_what_is_wanted_and_there() {
         "context 42 %, 580k left · 3 bookmarks · began with 12 turns and 1 record · a handoff waits for /clear"
     );
     assert_eq!(glance.line(&[Part::Bookmarks]).unwrap(), "3 bookmarks");
-    let recalled = Glance { recalled: 2, ..glance.clone() };
+    let recalled = StatusFacts { recalled: 2, ..glance.clone() };
     assert_eq!(recalled.line(&[Part::Memory]).unwrap(), "began with 12 turns and 1 record, recalled 2 passages");
-    assert_eq!(Glance { recalled: 1, ..Glance::default() }.line(&Part::ALL).unwrap(), "recalled 1 passage");
+    assert_eq!(StatusFacts { recalled: 1, ..StatusFacts::default() }.line(&Part::ALL).unwrap(), "recalled 1 passage");
     assert_eq!(glance.line(&[]), None);
-    assert_eq!(Glance::default().line(&[Part::Context, Part::Memory]), None);
+    assert_eq!(StatusFacts::default().line(&[Part::Context, Part::Memory]), None);
 }
 
 #[test]
 fn actions_are_what_the_module_reads() {
-    let actions = [Action::Clear, Action::Submit("x".to_owned()), Action::Status(None)];
+    let actions = [BridgeAction::Clear, BridgeAction::Submit("x".to_owned()), BridgeAction::Status(None)];
     assert_eq!(
         answer(&actions),
         json!({ "actions": [{ "do": "clear" }, { "do": "submit", "text": "x" }, { "do": "status", "text": null }] })

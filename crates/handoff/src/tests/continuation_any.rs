@@ -3,7 +3,7 @@ use proptest::prelude::*;
 
 use super::continuation_plan::{PROMPT, handoff, rules};
 use crate::continuation::{
-    ATTEMPTS, Act, EXPIRES_MS, Fill, HELD_UP_MS, Occasion, Outcome, Plan, Rules, State, TurnEnd,
+    ATTEMPTS, EXPIRES_MS, HELD_UP_MS, Occasion, Plan, PlanAction, PlanOutcome, PlanRules, State, TurnEnd, WindowUse,
 };
 
 /// Anything that can happen, in short.
@@ -51,7 +51,7 @@ proptest! {
         events in proptest::collection::vec((happening(), 0_u64..2_000_000), 1..60),
         state in 0_usize..State::ALL.len(),
     ) {
-        let rules = Rules { max_rounds: 3, ..rules() };
+        let rules = PlanRules { max_rounds: 3, ..rules() };
         let sessions = ["a", "b", "c"];
         let mut plan = Plan { state: State::ALL[state], nonce: "lh-0".to_owned(), ..Plan::new("a", Millis(1)) };
         let mut now = 1;
@@ -64,14 +64,14 @@ proptest! {
             let occasion = match &event {
                 Happening::TurnEnd { again, tokens, others_run, reply } => Occasion::TurnEnded(TurnEnd {
                     again: *again,
-                    fill: tokens.map(|tokens| Fill { tokens, window: 200_000 }),
+                    fill: tokens.map(|tokens| WindowUse { tokens, window: 200_000 }),
                     others_run: *others_run,
                     reply: [yes.as_str(), no.as_str(), stale.as_str(), "x"][usize::from(*reply)],
                     nonce: &nonce,
                     ..TurnEnd::default()
                 }),
                 Happening::Measured(tokens) => {
-                    Occasion::Measured { fill: Fill { tokens: *tokens, window: 200_000 }, nonce: &nonce }
+                    Occasion::Measured { fill: WindowUse { tokens: *tokens, window: 200_000 }, nonce: &nonce }
                 }
                 Happening::Cleared(session) => Occasion::Cleared { session: sessions[usize::from(*session)] },
                 Happening::Restarted(session) => Occasion::Restarted { session: sessions[usize::from(*session)] },
@@ -89,11 +89,11 @@ proptest! {
                 Happening::Cancelled => Occasion::Cancelled,
             };
             let before = plan;
-            let Outcome { plan: after, act } = before.meet(&occasion, &rules, Millis(now));
+            let PlanOutcome { plan: after, act } = before.meet(&occasion, &rules, Millis(now));
 
             prop_assert!(after.round <= rules.max_rounds.max(before.round));
             prop_assert!(after.attempt <= ATTEMPTS);
-            if let Act::Ask(_) = act {
+            if let PlanAction::Ask(_) = act {
                 let fill = match &occasion {
                     Occasion::TurnEnded(turn) => turn.fill.filter(|_| !turn.again && !turn.others_run),
                     Occasion::Measured { fill, .. } => Some(*fill).filter(|_| after.waits_for_typing()),
@@ -107,7 +107,7 @@ proptest! {
             if matches!(&occasion, Occasion::TurnEnded(_) | Occasion::Prompted { .. } | Occasion::Overtaken) && !told_twice {
                 accepted = false;
             }
-            if let Act::Clear(document) = &act {
+            if let PlanAction::Clear(document) = &act {
                 prop_assert_eq!(before.state, State::Asked);
                 prop_assert_eq!(document.nonce.as_deref(), Some(before.nonce.as_str()));
                 let most = if before.paused { HELD_UP_MS } else { EXPIRES_MS };

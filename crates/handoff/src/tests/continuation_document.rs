@@ -1,7 +1,7 @@
 use longhaul_core::Millis;
 use proptest::prelude::*;
 
-use crate::continuation::{Document, Malformed, Written, WrittenAs, find_handoff, page};
+use crate::continuation::{Document, Malformed, WrittenFile, WrittenKind, find_handoff, page};
 
 const GOOD: &str = "---\ncontinue: true\nnonce: lh-1\nowner: nobody\n---\n# Task\nBuild it.\n# Completed\n- half\n\
                     # Remaining\n- [ ] the other half\n# Key Context\nNone.\n";
@@ -63,9 +63,9 @@ fn the_same_left_to_do_is_the_same_however_it_is_written() {
 #[test]
 fn only_an_answer_to_this_question_counts() {
     let asked = Millis(1000);
-    let file = |kind, modified, text: &str| Written { kind, modified: Millis(modified), text: text.to_owned() };
+    let file = |kind, modified, text: &str| WrittenFile { kind, modified: Millis(modified), text: text.to_owned() };
     let other = GOOD.replace("lh-1", "lh-0");
-    let find = |reply: &str, files: &[Written]| {
+    let find = |reply: &str, files: &[WrittenFile]| {
         find_handoff(reply, files, "lh-1", asked, Millis(2000)).map(|found| found.goes_on)
     };
 
@@ -73,14 +73,14 @@ fn only_an_answer_to_this_question_counts() {
     assert!(find(&other, &[]).unwrap_err().contains("nonce"));
     assert!(find(&GOOD.replace("nonce: lh-1\n", ""), &[]).unwrap_err().contains("nonce"));
     assert!(find("Done.", &[]).unwrap_err().contains("front matter"));
-    assert_eq!(find("I wrote the file.", &[file(WrittenAs::Handoff, 1001, GOOD)]), Ok(true));
-    assert!(find("I wrote the file.", &[file(WrittenAs::Handoff, 999, GOOD)]).is_err(), "from before");
-    assert!(find("I wrote the file.", &[file(WrittenAs::Handoff, 1001, &other)]).is_err(), "for another question");
-    assert_eq!(find("Done.", &[file(WrittenAs::Marker, 1001, "# Task\nGo on.")]), Ok(true));
-    assert!(find("Done.", &[file(WrittenAs::Marker, 999, "# Task\nGo on.")]).is_err(), "a marker of yesterday");
-    let future = file(WrittenAs::Marker, 60_000, "# Task\nGo on.");
+    assert_eq!(find("I wrote the file.", &[file(WrittenKind::Handoff, 1001, GOOD)]), Ok(true));
+    assert!(find("I wrote the file.", &[file(WrittenKind::Handoff, 999, GOOD)]).is_err(), "from before");
+    assert!(find("I wrote the file.", &[file(WrittenKind::Handoff, 1001, &other)]).is_err(), "for another question");
+    assert_eq!(find("Done.", &[file(WrittenKind::Marker, 1001, "# Task\nGo on.")]), Ok(true));
+    assert!(find("Done.", &[file(WrittenKind::Marker, 999, "# Task\nGo on.")]).is_err(), "a marker of yesterday");
+    let future = file(WrittenKind::Marker, 60_000, "# Task\nGo on.");
     assert!(find("Done.", &[future]).is_err(), "one from the future would be fresh for ever");
-    assert!(find("Done.", &[file(WrittenAs::Marker, 1001, " \n")]).is_err(), "an empty marker hands nothing over");
+    assert!(find("Done.", &[file(WrittenKind::Marker, 1001, " \n")]).is_err(), "an empty marker hands nothing over");
 }
 
 #[test]

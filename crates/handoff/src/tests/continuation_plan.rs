@@ -1,16 +1,18 @@
 use longhaul_core::Millis;
 
 use crate::baton::TTL_MS;
-use crate::continuation::{Act, EXPIRES_MS, Fill, HELD_UP_MS, LIFTS, Occasion, Outcome, Plan, Rules, State, TurnEnd};
+use crate::continuation::{
+    EXPIRES_MS, HELD_UP_MS, LIFTS, Occasion, Plan, PlanAction, PlanOutcome, PlanRules, State, TurnEnd, WindowUse,
+};
 
 pub(super) const PROMPT: &str = "Go on.";
 
-pub(super) fn rules() -> Rules<'static> {
-    Rules { limits: &[0.75], max_rounds: 10, step_ms: 60_000, prompt: PROMPT, can_type: true, remaining: &[] }
+pub(super) fn rules() -> PlanRules<'static> {
+    PlanRules { limits: &[0.75], max_rounds: 10, step_ms: 60_000, prompt: PROMPT, can_type: true, remaining: &[] }
 }
 
 fn full() -> TurnEnd<'static> {
-    TurnEnd { fill: Some(Fill { tokens: 160_000, window: 200_000 }), nonce: "lh-1", ..TurnEnd::default() }
+    TurnEnd { fill: Some(WindowUse { tokens: 160_000, window: 200_000 }), nonce: "lh-1", ..TurnEnd::default() }
 }
 
 pub(super) fn handoff(nonce: &str, goes_on: bool) -> String {
@@ -28,20 +30,20 @@ impl Story {
         Self { plan: Plan::new("a", Millis(1_000)), now: 1_000 }
     }
 
-    fn meet(&mut self, occasion: &Occasion<'_>) -> Act {
+    fn meet(&mut self, occasion: &Occasion<'_>) -> PlanAction {
         self.meet_by(occasion, &rules())
     }
 
-    fn meet_by(&mut self, occasion: &Occasion<'_>, rules: &Rules<'_>) -> Act {
+    fn meet_by(&mut self, occasion: &Occasion<'_>, rules: &PlanRules<'_>) -> PlanAction {
         self.now += 1_000;
-        let Outcome { plan, act } = self.plan.meet(occasion, rules, Millis(self.now));
+        let PlanOutcome { plan, act } = self.plan.meet(occasion, rules, Millis(self.now));
         self.plan = plan;
         act
     }
 
     fn asked() -> Self {
         let mut story = Self::new();
-        assert!(matches!(story.meet(&Occasion::TurnEnded(full())), Act::Ask(_)));
+        assert!(matches!(story.meet(&Occasion::TurnEnded(full())), PlanAction::Ask(_)));
         story
     }
 
@@ -49,14 +51,14 @@ impl Story {
         let mut story = Self::asked();
         let reply = handoff("lh-1", true);
         let taken = TurnEnd { again: true, reply: &reply, ..full() };
-        assert!(matches!(story.meet(&Occasion::TurnEnded(taken)), Act::Clear(_)));
+        assert!(matches!(story.meet(&Occasion::TurnEnded(taken)), PlanAction::Clear(_)));
         story
     }
 
     fn prompting() -> Self {
         let mut story = Self::clearing();
-        assert_eq!(story.meet(&Occasion::Ended { session: "a", reason: "clear" }), Act::Nothing);
-        assert_eq!(story.meet(&Occasion::Cleared { session: "b" }), Act::Show);
+        assert_eq!(story.meet(&Occasion::Ended { session: "a", reason: "clear" }), PlanAction::Nothing);
+        assert_eq!(story.meet(&Occasion::Cleared { session: "b" }), PlanAction::Show);
         story
     }
 }
@@ -68,18 +70,18 @@ fn a_round_goes_by_what_happens() {
     story.meet(&Occasion::Prompted { session: "b", prompt: "Go  on.\n" });
     assert_eq!((story.plan.state, story.plan.round), (State::Done, 1));
     // The next session of the chain may fill up in turn.
-    assert!(matches!(story.meet(&Occasion::TurnEnded(full())), Act::Ask(_)));
+    assert!(matches!(story.meet(&Occasion::TurnEnded(full())), PlanAction::Ask(_)));
 }
 
 #[test]
 fn the_question_names_how_full_it_is_and_the_nonce() {
-    let Act::Ask(question) = Story::new().meet(&Occasion::TurnEnded(full())) else { panic!("asks") };
+    let PlanAction::Ask(question) = Story::new().meet(&Occasion::TurnEnded(full())) else { panic!("asks") };
     assert!(question.contains("80 %") && question.contains("nonce: lh-1"), "{question}");
 }
 
 #[test]
 fn nothing_is_asked_out_of_turn() {
-    let low = Fill { tokens: 149_999, window: 200_000 };
+    let low = WindowUse { tokens: 149_999, window: 200_000 };
     for (name, turn) in [
         ("below the limit", TurnEnd { fill: Some(low), ..full() }),
         ("unknown use", TurnEnd { fill: None, ..full() }),
@@ -88,20 +90,20 @@ fn nothing_is_asked_out_of_turn() {
         ("stopped by the user", TurnEnd { by_user: true, ..full() }),
     ] {
         let mut story = Story::new();
-        assert_eq!(story.meet(&Occasion::TurnEnded(turn)), Act::Nothing, "{name}");
+        assert_eq!(story.meet(&Occasion::TurnEnded(turn)), PlanAction::Nothing, "{name}");
         assert_eq!(story.plan.state, State::Armed, "{name}");
     }
 }
 
 #[test]
 fn each_limit_asks_once_in_a_session() {
-    let rules = Rules { limits: &[0.75, 190_000.0], ..rules() };
+    let rules = PlanRules { limits: &[0.75, 190_000.0], ..rules() };
     let mut story = Story::new();
-    assert!(matches!(story.meet_by(&Occasion::TurnEnded(full()), &rules), Act::Ask(_)));
+    assert!(matches!(story.meet_by(&Occasion::TurnEnded(full()), &rules), PlanAction::Ask(_)));
     story.meet_by(&Occasion::TurnEnded(TurnEnd { again: true, reply: "no", ..full() }), &rules);
-    assert_eq!(story.meet_by(&Occasion::TurnEnded(full()), &rules), Act::Nothing);
-    let fuller = TurnEnd { fill: Some(Fill { tokens: 190_000, window: 200_000 }), ..full() };
-    assert!(matches!(story.meet_by(&Occasion::TurnEnded(fuller), &rules), Act::Ask(_)));
+    assert_eq!(story.meet_by(&Occasion::TurnEnded(full()), &rules), PlanAction::Nothing);
+    let fuller = TurnEnd { fill: Some(WindowUse { tokens: 190_000, window: 200_000 }), ..full() };
+    assert!(matches!(story.meet_by(&Occasion::TurnEnded(fuller), &rules), PlanAction::Ask(_)));
 }
 
 #[test]
@@ -115,13 +117,13 @@ fn what_is_no_handoff_stops_normally() {
     ] {
         let mut story = Story::asked();
         let act = story.meet(&Occasion::TurnEnded(TurnEnd { again: true, reply, ..full() }));
-        assert_eq!((act, story.plan.state), (Act::Nothing, State::Armed), "{reply}");
+        assert_eq!((act, story.plan.state), (PlanAction::Nothing, State::Armed), "{reply}");
         assert!(story.plan.reason.contains(why), "{reply}: {}", story.plan.reason);
     }
     let reply = handoff("lh-1", true);
     let mut story = Story::asked();
     let busy = TurnEnd { again: true, others_run: true, reply: &reply, ..full() };
-    assert_eq!(story.meet(&Occasion::TurnEnded(busy)), Act::Nothing, "something runs");
+    assert_eq!(story.meet(&Occasion::TurnEnded(busy)), PlanAction::Nothing, "something runs");
 }
 
 #[test]
@@ -140,7 +142,7 @@ fn a_user_who_steps_in_cancels_it() {
         ("asked, cleared", Story::asked(), &cleared),
         ("asked, by hand", Story::asked(), &Occasion::Cancelled),
     ] {
-        assert_eq!(story.meet(occasion), Act::Nothing, "{name}");
+        assert_eq!(story.meet(occasion), PlanAction::Nothing, "{name}");
         assert_eq!(story.plan.state, State::Cancelled, "{name}");
     }
 }
@@ -149,12 +151,12 @@ fn a_user_who_steps_in_cancels_it() {
 fn a_step_is_tried_twice() {
     for mut story in [Story::clearing(), Story::prompting()] {
         let stuck = story.plan.state;
-        assert_eq!(story.meet(&Occasion::Undelivered { why: "no echo" }), Act::TypeAgain);
+        assert_eq!(story.meet(&Occasion::Undelivered { why: "no echo" }), PlanAction::TypeAgain);
         assert_eq!(story.plan.state, stuck);
-        let Act::Tell(said) = story.meet(&Occasion::Undelivered { why: "no echo" }) else { panic!("says so") };
+        let PlanAction::Tell(said) = story.meet(&Occasion::Undelivered { why: "no echo" }) else { panic!("says so") };
         assert!(said.contains("no echo"), "{said}");
         assert_eq!((story.plan.state, story.plan.stuck_in), (State::Failed, Some(stuck)));
-        assert_eq!(story.meet(&Occasion::Resumed), Act::TypeAgain);
+        assert_eq!(story.meet(&Occasion::Resumed), PlanAction::TypeAgain);
         assert_eq!(story.plan.state, stuck);
     }
 }
@@ -165,7 +167,7 @@ fn what_has_gone_on_by_other_means_is_not_resumed() {
     story.meet(&Occasion::Undelivered { why: "no echo" });
     story.meet(&Occasion::Undelivered { why: "no echo" });
     story.meet(&Occasion::Prompted { session: "a", prompt: "then do this" });
-    assert_eq!(story.meet(&Occasion::Resumed), Act::Nothing);
+    assert_eq!(story.meet(&Occasion::Resumed), PlanAction::Nothing);
     assert_eq!(story.plan.state, State::Failed);
 }
 
@@ -175,13 +177,13 @@ fn a_turn_since_the_handoff_makes_it_stale() {
     let shell_command = TurnEnd { reply: &handoff("lh-1", true), ..full() };
     for (name, turn) in [("another hook blocked", other_hook), ("`!cmd`", shell_command)] {
         for mut story in [Story::clearing(), Story::prompting()] {
-            assert_eq!(story.meet(&Occasion::TurnEnded(turn.clone())), Act::Nothing, "{name}");
+            assert_eq!(story.meet(&Occasion::TurnEnded(turn.clone())), PlanAction::Nothing, "{name}");
             assert_eq!(story.plan.state, State::Cancelled, "{name}");
             assert!(story.plan.reason.contains("a turn ran"), "{name}: {}", story.plan.reason);
         }
     }
     for mut story in [Story::clearing(), Story::prompting()] {
-        assert_eq!(story.meet(&Occasion::Overtaken), Act::Nothing);
+        assert_eq!(story.meet(&Occasion::Overtaken), PlanAction::Nothing);
         assert_eq!(story.plan.state, State::Cancelled);
     }
 }
@@ -189,12 +191,12 @@ fn a_turn_since_the_handoff_makes_it_stale() {
 #[test]
 fn two_hooks_on_one_stop_are_one() {
     let mut story = Story::asked();
-    assert_eq!(story.meet(&Occasion::TurnEnded(full())), Act::Nothing, "the answer is yet to come");
+    assert_eq!(story.meet(&Occasion::TurnEnded(full())), PlanAction::Nothing, "the answer is yet to come");
     assert_eq!(story.plan.state, State::Asked);
     let reply = handoff("lh-1", true);
     let taken = TurnEnd { again: true, reply: &reply, ..full() };
-    assert!(matches!(story.meet(&Occasion::TurnEnded(taken.clone())), Act::Clear(_)));
-    assert_eq!(story.meet(&Occasion::TurnEnded(taken)), Act::Nothing);
+    assert!(matches!(story.meet(&Occasion::TurnEnded(taken.clone())), PlanAction::Clear(_)));
+    assert_eq!(story.meet(&Occasion::TurnEnded(taken)), PlanAction::Nothing);
     assert_eq!((story.plan.state, story.plan.round), (State::Clearing, 1));
 }
 
@@ -202,11 +204,11 @@ fn two_hooks_on_one_stop_are_one() {
 fn a_clear_told_twice_is_one_clear() {
     let mut story = Story::prompting();
     let before = story.plan.clone();
-    assert_eq!(story.meet(&Occasion::Cleared { session: "b" }), Act::Show);
-    assert_eq!(story.meet(&Occasion::Ended { session: "a", reason: "clear" }), Act::Nothing, "told late");
+    assert_eq!(story.meet(&Occasion::Cleared { session: "b" }), PlanAction::Show);
+    assert_eq!(story.meet(&Occasion::Ended { session: "a", reason: "clear" }), PlanAction::Nothing, "told late");
     assert_eq!(story.plan, before);
     // The first was for a session that never lived.
-    assert_eq!(story.meet(&Occasion::Cleared { session: "c" }), Act::Show);
+    assert_eq!(story.meet(&Occasion::Cleared { session: "c" }), PlanAction::Show);
     assert_eq!((story.plan.state, story.plan.session.as_str(), story.plan.round), (State::Prompting, "c", 1));
 }
 
@@ -214,10 +216,10 @@ fn a_clear_told_twice_is_one_clear() {
 fn a_step_that_nobody_carries_on_expires() {
     for mut story in [Story::asked(), Story::clearing(), Story::prompting()] {
         story.now += EXPIRES_MS - 2_000;
-        assert_eq!(story.meet(&Occasion::Passed), Act::Nothing);
+        assert_eq!(story.meet(&Occasion::Passed), PlanAction::Nothing);
         assert!(story.plan.state.is_open());
         story.now += 2_000;
-        assert_eq!(story.meet(&Occasion::Passed), Act::Nothing);
+        assert_eq!(story.meet(&Occasion::Passed), PlanAction::Nothing);
         assert_eq!(story.plan.state, State::Failed);
     }
 }
@@ -225,12 +227,12 @@ fn a_step_that_nobody_carries_on_expires() {
 #[test]
 fn after_a_crash_whoever_is_in_the_pane_goes_on() {
     for mut story in [Story::clearing(), Story::prompting()] {
-        assert_eq!(story.meet(&Occasion::Restarted { session: "c" }), Act::Show);
+        assert_eq!(story.meet(&Occasion::Restarted { session: "c" }), PlanAction::Show);
         assert_eq!((story.plan.state, story.plan.session.as_str()), (State::Prompting, "c"));
     }
     let mut late = Story::prompting();
     late.now += EXPIRES_MS;
-    assert_eq!(late.meet(&Occasion::Restarted { session: "c" }), Act::Nothing);
+    assert_eq!(late.meet(&Occasion::Restarted { session: "c" }), PlanAction::Nothing);
     assert_eq!(late.plan.state, State::Failed);
 }
 
@@ -239,10 +241,10 @@ fn a_used_up_limit_holds_it_up_until_it_is_resumed() {
     let mut story = Story::asked();
     story.meet(&Occasion::RateLimited);
     story.now += EXPIRES_MS;
-    assert_eq!(story.meet(&Occasion::Passed), Act::Nothing);
+    assert_eq!(story.meet(&Occasion::Passed), PlanAction::Nothing);
     assert!(story.plan.paused && story.plan.state == State::Asked);
     assert!(!story.plan.waits_for_typing() || story.plan.paused);
-    assert_eq!(story.meet(&Occasion::Resumed), Act::TypeAgain);
+    assert_eq!(story.meet(&Occasion::Resumed), PlanAction::TypeAgain);
     assert!(story.plan.waits_for_typing());
     let question = story.plan.text(&rules()).unwrap();
     story.meet(&Occasion::Prompted { session: "a", prompt: &question });
@@ -252,7 +254,7 @@ fn a_used_up_limit_holds_it_up_until_it_is_resumed() {
     assert!(!story.plan.waits_for_typing());
     // This turn is one of its own: no hook has blocked before it.
     let reply = handoff("lh-1", true);
-    assert!(matches!(story.meet(&Occasion::TurnEnded(TurnEnd { reply: &reply, ..full() })), Act::Clear(_)));
+    assert!(matches!(story.meet(&Occasion::TurnEnded(TurnEnd { reply: &reply, ..full() })), PlanAction::Clear(_)));
 }
 
 #[test]
@@ -260,10 +262,10 @@ fn a_limit_that_comes_back_at_once_is_not_waited_for_for_ever() {
     let mut story = Story::asked();
     for _ in 0..LIFTS {
         story.meet(&Occasion::RateLimited);
-        assert_eq!(story.meet(&Occasion::Lifted), Act::TypeAgain);
+        assert_eq!(story.meet(&Occasion::Lifted), PlanAction::TypeAgain);
     }
     story.meet(&Occasion::RateLimited);
-    assert_eq!(story.meet(&Occasion::Lifted), Act::Nothing);
+    assert_eq!(story.meet(&Occasion::Lifted), PlanAction::Nothing);
     assert!(story.plan.paused, "a person can still resume it");
     story.now += HELD_UP_MS;
     story.meet(&Occasion::Passed);
@@ -282,67 +284,70 @@ fn a_person_begins_the_count_of_rounds_anew() {
 
 #[test]
 fn without_a_terminal_the_user_clears() {
-    let rules = Rules { can_type: false, ..rules() };
+    let rules = PlanRules { can_type: false, ..rules() };
     let mut story = Story::asked();
     let reply = handoff("lh-1", true);
     let taken = TurnEnd { again: true, reply: &reply, ..full() };
-    assert!(matches!(story.meet_by(&Occasion::TurnEnded(taken), &rules), Act::Clear(_)));
+    assert!(matches!(story.meet_by(&Occasion::TurnEnded(taken), &rules), PlanAction::Clear(_)));
     // A person takes longer than a program: as long as the baton is there.
     story.now += TTL_MS - 2_000;
-    assert_eq!(story.meet_by(&Occasion::Passed, &rules), Act::Nothing);
-    assert_eq!(story.meet_by(&Occasion::Cleared { session: "b" }, &rules), Act::Show);
+    assert_eq!(story.meet_by(&Occasion::Passed, &rules), PlanAction::Nothing);
+    assert_eq!(story.meet_by(&Occasion::Cleared { session: "b" }, &rules), PlanAction::Show);
     assert_eq!(story.plan.state, State::Done);
 }
 
 #[test]
 fn the_same_left_to_do_twice_is_a_loop() {
     let earlier = ["z".to_owned(), "y".to_owned()];
-    let rules = Rules { remaining: &earlier, ..rules() };
+    let rules = PlanRules { remaining: &earlier, ..rules() };
     let mut story = Story::asked();
     let reply = handoff("lh-1", true);
     let act = story.meet_by(&Occasion::TurnEnded(TurnEnd { again: true, reply: &reply, ..full() }), &rules);
-    let Act::Tell(said) = act else { panic!("says so: {act:?}") };
+    let PlanAction::Tell(said) = act else { panic!("says so: {act:?}") };
     assert!(said.contains("loop") && said.contains("round 2"), "{said}");
     assert_eq!(story.plan.state, State::Failed);
-    assert_eq!(story.meet_by(&Occasion::Resumed, &rules), Act::Nothing);
+    assert_eq!(story.meet_by(&Occasion::Resumed, &rules), PlanAction::Nothing);
 }
 
 #[test]
 fn a_chain_has_so_many_rounds() {
-    let rules = Rules { max_rounds: 1, ..rules() };
+    let rules = PlanRules { max_rounds: 1, ..rules() };
     let mut story = Story::prompting();
     story.meet(&Occasion::Prompted { session: "b", prompt: PROMPT });
-    let Act::Tell(said) = story.meet_by(&Occasion::TurnEnded(full()), &rules) else { panic!("says so") };
+    let PlanAction::Tell(said) = story.meet_by(&Occasion::TurnEnded(full()), &rules) else { panic!("says so") };
     assert!(said.contains("1 rounds"), "{said}");
-    assert_eq!(story.meet_by(&Occasion::TurnEnded(full()), &rules), Act::Nothing, "and only once");
+    assert_eq!(story.meet_by(&Occasion::TurnEnded(full()), &rules), PlanAction::Nothing, "and only once");
 }
 
 #[test]
 fn a_use_that_is_known_after_the_turn_is_asked_about_by_a_prompt() {
-    let measured = Occasion::Measured { fill: Fill { tokens: 160_000, window: 200_000 }, nonce: "lh-1" };
+    let measured = Occasion::Measured { fill: WindowUse { tokens: 160_000, window: 200_000 }, nonce: "lh-1" };
     let mut story = Story::new();
-    assert_eq!(story.meet(&Occasion::Measured { fill: Fill { tokens: 1, window: 2 }, nonce: "lh-0" }), Act::Nothing);
-    assert!(matches!(story.meet(&measured), Act::Ask(_)));
+    assert_eq!(
+        story.meet(&Occasion::Measured { fill: WindowUse { tokens: 1, window: 2 }, nonce: "lh-0" }),
+        PlanAction::Nothing
+    );
+    assert!(matches!(story.meet(&measured), PlanAction::Ask(_)));
     assert!(story.plan.state == State::Asked && story.plan.waits_for_typing());
     let question = story.plan.text(&rules()).unwrap();
     assert!(question.ends_with("nonce: lh-1") && !question.contains('\n'), "{question}");
-    assert_eq!(story.meet(&measured), Act::Nothing, "once");
+    assert_eq!(story.meet(&measured), PlanAction::Nothing, "once");
     // The client may report a prompt twice.
     for _ in 0..2 {
-        assert_eq!(story.meet(&Occasion::Prompted { session: "a", prompt: &question }), Act::Nothing);
+        assert_eq!(story.meet(&Occasion::Prompted { session: "a", prompt: &question }), PlanAction::Nothing);
         assert!(story.plan.state == State::Asked && !story.plan.waits_for_typing());
     }
     let reply = handoff("lh-1", true);
     let answered = TurnEnd { reply: &reply, ..full() };
-    assert!(matches!(story.meet(&Occasion::TurnEnded(answered)), Act::Clear(_)));
+    assert!(matches!(story.meet(&Occasion::TurnEnded(answered)), PlanAction::Clear(_)));
 }
 
 #[test]
 fn a_question_that_was_never_put_may_be_put_again() {
-    let measured = Occasion::Measured { fill: Fill { tokens: 160_000, window: 200_000 }, nonce: "lh-1" };
+    let measured = Occasion::Measured { fill: WindowUse { tokens: 160_000, window: 200_000 }, nonce: "lh-1" };
     let mut story = Story::new();
     story.meet(&measured);
-    assert_eq!(story.meet(&Occasion::Overtaken), Act::Nothing);
+    assert_eq!(story.meet(&Occasion::Overtaken), PlanAction::Nothing);
     assert_eq!(story.plan.state, State::Armed);
-    assert!(matches!(story.meet(&Occasion::TurnEnded(full())), Act::Ask(_)));
+    assert!(matches!(story.meet(&Occasion::TurnEnded(full())), PlanAction::Ask(_)));
 }

@@ -1,18 +1,18 @@
 use longhaul_core::Millis;
 
-use crate::{ChainError, MAX_MERGES, Refusal, Session, follow, newest_unmerged, predecessor};
+use crate::{ChainError, ChainSession, MAX_MERGES, Refusal, follow, newest_unmerged, predecessor};
 
-fn session(id: &str, created: u64, merged_into: Option<&str>) -> Session {
-    Session {
+fn session(id: &str, created: u64, merged_into: Option<&str>) -> ChainSession {
+    ChainSession {
         id: id.to_owned(),
         created: Millis(created),
         merged_into: merged_into.map(str::to_owned),
-        ..Session::default()
+        ..ChainSession::default()
     }
 }
 
 #[track_caller]
-fn check(sessions: &[Session], wanted: &str, expected: Result<&str, Refusal>) {
+fn check(sessions: &[ChainSession], wanted: &str, expected: Result<&str, Refusal>) {
     let heir = session("heir", 100, None);
     let find = |id: &str| sessions.iter().chain([&heir]).find(|session| session.id == id).cloned();
     let found = predecessor(&heir, wanted, find).map(|session| session.id);
@@ -31,7 +31,7 @@ fn refusals_say_why() {
     check(&[], "a", Err(Refusal::NotFound));
     check(&[session("a", 1, Some("lost"))], "a", Err(Refusal::NotFound));
     check(&[session("a", 1, Some("heir"))], "a", Err(Refusal::AlreadyMerged));
-    let live = Session { live_elsewhere: true, ..session("b", 2, None) };
+    let live = ChainSession { live_elsewhere: true, ..session("b", 2, None) };
     check(&[session("a", 1, Some("b")), live], "a", Err(Refusal::AlreadyMerged));
     check(&[session("a", 100, None)], "a", Err(Refusal::NotOlder));
     check(&[session("a", 101, None)], "a", Err(Refusal::NotOlder));
@@ -58,7 +58,7 @@ fn ten_merges_are_followed() {
 #[test]
 fn the_fallback_is_the_newest_that_is_free() {
     let heir = session("heir", 100, None);
-    let live = Session { live_elsewhere: true, ..session("live", 60, None) };
+    let live = ChainSession { live_elsewhere: true, ..session("live", 60, None) };
     let sessions = [
         session("a", 1, None),
         session("b", 50, None),

@@ -4,7 +4,7 @@ use longhaul_core::record::OPEN;
 use proptest::prelude::*;
 
 use crate::render::{RECENT_TURNS, render_into};
-use crate::{Context, Rendered, Said, TurnView, render};
+use crate::{RenderInput, Rendered, TimedText, TurnView, render};
 
 const SESSION: &str = "9a6acab5-6b83-4ba7-8147-66b36e6dfed0";
 const START: u64 = 1_794_650_000_000;
@@ -30,7 +30,7 @@ fn session(turns: usize, asked: usize, replied: usize, tool_chars: u64) -> Vec<K
         .collect()
 }
 
-fn with_context<T>(kept: &[Kept], then: impl FnOnce(&Context<'_>) -> T) -> T {
+fn with_context<T>(kept: &[Kept], then: impl FnOnce(&RenderInput<'_>) -> T) -> T {
     let skeletons: Vec<String> =
         (0..kept.len()).map(|number| format!("asked {number} → edited src/lib.rs; “done”")).collect();
     let at = |number: usize, seconds: u64| Millis(START + (number as u64 * 60 + seconds) * 1000);
@@ -41,20 +41,20 @@ fn with_context<T>(kept: &[Kept], then: impl FnOnce(&Context<'_>) -> T) -> T {
         .map(|(number, (turn, skeleton))| TurnView {
             session: SESSION,
             role: "user",
-            asked: Said { at: at(number, 0), text: &turn.asked },
-            replied: Said { at: at(number, 30), text: &turn.replied },
+            asked: TimedText { at: at(number, 0), text: &turn.asked },
+            replied: TimedText { at: at(number, 30), text: &turn.replied },
             skeleton,
             has_detail: turn.tool_tokens > 0,
         })
         .collect();
     let said_tokens = kept.iter().map(|turn| tokens(&turn.asked) + tokens(&turn.replied)).sum::<u64>();
-    then(&Context {
+    then(&RenderInput {
         session: SESSION,
         turns: &turns,
         now: at(kept.len(), 0),
         said_tokens,
         transcript_tokens: said_tokens + kept.iter().map(|turn| turn.tool_tokens).sum::<u64>(),
-        ..Context::default()
+        ..RenderInput::default()
     })
 }
 
@@ -154,7 +154,7 @@ fn a_tenth_of_the_tokens() {
 
 #[test]
 fn bookmarks_and_local_commands_are_not_shown() {
-    let said = |text| Said { at: Millis(START), text };
+    let said = |text| TimedText { at: Millis(START), text };
     let turns = [
         TurnView { session: SESSION, role: "user", asked: said("do it"), replied: said("done"), ..TurnView::default() },
         TurnView { session: SESSION, role: "user", asked: said("·"), ..TurnView::default() },
@@ -167,17 +167,18 @@ fn bookmarks_and_local_commands_are_not_shown() {
             ..TurnView::default()
         },
     ];
-    let rendered = render(&Context { session: SESSION, turns: &turns, now: Millis(START), ..Context::default() });
+    let rendered =
+        render(&RenderInput { session: SESSION, turns: &turns, now: Millis(START), ..RenderInput::default() });
     assert!(rendered.text.contains("[Last request] do it\n") && rendered.text.contains("[Last reply] noted\n"));
     assert!(!rendered.text.contains('·') && !rendered.text.contains("/model"));
     assert_eq!((rendered.quoted, rendered.in_a_line, rendered.omitted), (2, 0, 0));
-    let nothing = render(&Context { session: SESSION, turns: &turns[1..3], ..Context::default() });
+    let nothing = render(&RenderInput { session: SESSION, turns: &turns[1..3], ..RenderInput::default() });
     assert_eq!(nothing, Rendered::default());
 }
 
 #[test]
 fn turns_of_another_day_say_which() {
-    let said = Said { at: Millis(START - 86_400_000), text: "words" };
+    let said = TimedText { at: Millis(START - 86_400_000), text: "words" };
     let turns = [TurnView {
         session: "codex:0123456789abcdef",
         role: "user",
@@ -186,7 +187,8 @@ fn turns_of_another_day_say_which() {
         has_detail: true,
         ..TurnView::default()
     }];
-    let rendered = render(&Context { session: SESSION, turns: &turns, now: Millis(START), ..Context::default() });
+    let rendered =
+        render(&RenderInput { session: SESSION, turns: &turns, now: Millis(START), ..RenderInput::default() });
     assert!(rendered.text.contains("\n[2026-11-13 09:53:20] [Last request] words\n"), "{}", rendered.text);
     assert!(rendered.text.contains("longhaul detail TIME --session codex:01234567 ("), "{}", rendered.text);
 }
@@ -194,18 +196,19 @@ fn turns_of_another_day_say_which() {
 #[test]
 fn turns_of_several_sessions_are_fetched_by_time_alone() {
     let turn = |session: &'static str, at: u64| {
-        let said = Said { at: Millis(at), text: "words" };
+        let said = TimedText { at: Millis(at), text: "words" };
         TurnView { session, role: "user", asked: said, replied: said, has_detail: true, ..TurnView::default() }
     };
     let turns = [turn("first", START), turn(SESSION, START + 1000)];
-    let rendered = render(&Context { session: SESSION, turns: &turns, now: Millis(START), ..Context::default() });
+    let rendered =
+        render(&RenderInput { session: SESSION, turns: &turns, now: Millis(START), ..RenderInput::default() });
     assert!(rendered.text.contains("longhaul detail TIME (a time"), "{}", rendered.text);
 }
 
 #[test]
 fn turns_that_were_not_loaded_count_as_left_out() {
     let kept = session(3, 20, 20, 0);
-    let rendered = with_context(&kept, |context| render(&Context { older_turns: 40, ..context.clone() }));
+    let rendered = with_context(&kept, |context| render(&RenderInput { older_turns: 40, ..context.clone() }));
     assert_eq!(rendered.omitted, 40);
     assert!(rendered.text.contains("[40 older turns left out"));
 }

@@ -1,7 +1,7 @@
 use longhaul_core::Millis;
 use proptest::prelude::*;
 
-use crate::{Date, Moment, MomentError, Span, date_of, parse_moment, time_of};
+use crate::{Date, Span, TimeQuery, TimeQueryError, date_of, parse_time_query, time_of};
 
 const TODAY: Date = Date { year: 2026, month: 3, day: 1 };
 
@@ -12,7 +12,7 @@ fn clock(hours: u64, minutes: u64, seconds: u64) -> u64 {
 #[track_caller]
 fn check(text: &str, date: Option<&str>, from: u64, to: u64) {
     let date = date.map(|date| Date::parse(date).unwrap());
-    assert_eq!(parse_moment(text, TODAY), Ok(Moment::Time { date, span: Span { from, to } }), "{text}");
+    assert_eq!(parse_time_query(text, TODAY), Ok(TimeQuery::Time { date, span: Span { from, to } }), "{text}");
 }
 
 #[test]
@@ -50,16 +50,16 @@ fn dates_may_stand_before() {
 #[test]
 fn turns_have_numbers_and_ids() {
     for text in ["12", "#12", "turn 12", "turn #12"] {
-        assert_eq!(parse_moment(text, TODAY), Ok(Moment::TurnNumber(12)), "{text}");
+        assert_eq!(parse_time_query(text, TODAY), Ok(TimeQuery::TurnNumber(12)), "{text}");
     }
     for id in ["fae7d3d5", "fae7d3d5-0b4e-4f6f-9a0d-4cb06f3a1f4b", "12345678"] {
-        assert_eq!(parse_moment(id, TODAY), Ok(Moment::TurnId(id.to_owned())), "{id}");
+        assert_eq!(parse_time_query(id, TODAY), Ok(TimeQuery::TurnId(id.to_owned())), "{id}");
     }
 }
 
 #[test]
 fn nonsense_is_said_to_be() {
-    assert_eq!(parse_moment("  ", TODAY), Err(MomentError::Empty));
+    assert_eq!(parse_time_query("  ", TODAY), Err(TimeQueryError::Empty));
     for text in [
         "24:00",
         "14:60",
@@ -74,10 +74,10 @@ fn nonsense_is_said_to_be() {
         "2026-11-14 5",
         "141:00",
     ] {
-        assert_eq!(parse_moment(text, TODAY), Err(MomentError::BadTime), "{text}");
+        assert_eq!(parse_time_query(text, TODAY), Err(TimeQueryError::BadTime), "{text}");
     }
     for text in ["soon", "2026-02-30", "+5", "#", "#x", "noon today"] {
-        assert_eq!(parse_moment(text, TODAY), Err(MomentError::Unknown), "{text}");
+        assert_eq!(parse_time_query(text, TODAY), Err(TimeQueryError::Unknown), "{text}");
     }
 }
 
@@ -97,7 +97,7 @@ fn local_times_follow_the_offset() {
 proptest! {
     #[test]
     fn no_text_breaks_the_parser(text in "[0-9:# .a-zé–-]{0,24}|\\PC{0,20}") {
-        let _ = parse_moment(&text, TODAY);
+        let _ = parse_time_query(&text, TODAY);
     }
 
     #[test]

@@ -1,4 +1,4 @@
-use crate::{MacTerminal, ScreenWindow, Step, Terminal, TmuxPane};
+use crate::{MacTerminal, ScreenWindow, Terminal, TerminalCommand, TmuxPane};
 
 fn pane() -> TmuxPane {
     TmuxPane { socket: "/tmp/s".to_owned(), pane: "%7".to_owned() }
@@ -9,7 +9,7 @@ fn window() -> ScreenWindow {
 }
 
 #[track_caller]
-fn check(step: &Step, argv: &[&str], stdin: Option<&str>) {
+fn check(step: &TerminalCommand, argv: &[&str], stdin: Option<&str>) {
     assert_eq!(step.argv, argv);
     assert_eq!(step.stdin.as_deref(), stdin);
 }

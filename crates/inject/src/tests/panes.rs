@@ -1,6 +1,6 @@
 //! zellij, WezTerm and kitty: what is run, and what their answers say.
 
-use crate::{Inspection, KittyWindow, Pane, Step, Terminal, WeztermPane, ZellijPane};
+use crate::{Inspection, KittyWindow, Pane, Terminal, TerminalCommand, WeztermPane, ZellijPane};
 
 fn zellij() -> ZellijPane {
     ZellijPane { session: "s; rm".to_owned(), pane: "7".to_owned() }
@@ -15,7 +15,7 @@ fn kitty() -> KittyWindow {
 }
 
 #[track_caller]
-fn check(step: Step, argv: &[&str], stdin: Option<&str>) {
+fn check(step: TerminalCommand, argv: &[&str], stdin: Option<&str>) {
     assert_eq!(
         (step.argv.iter().map(String::as_str).collect::<Vec<_>>().as_slice(), step.stdin.as_deref()),
         (argv, stdin)

@@ -1,26 +1,31 @@
-use crate::{ClientSays, Decision, Look, Turn, Unsafe, Want, Why, may_type};
+use crate::{ClientActivity, ScreenState, TurnSign, TypeWhen, TypingDecision, UnsafeScreen, WaitReason, may_type};
 
 const TEXT: &str = "·";
 
-fn input(draft: Option<&str>, turn: Turn) -> Look {
-    Look::Input { draft: draft.map(str::to_owned), turn, stashed: false, agents: false }
+fn input(draft: Option<&str>, turn: TurnSign) -> ScreenState {
+    ScreenState::Input { draft: draft.map(str::to_owned), turn, stashed: false, agents: false }
 }
 
-fn stash(draft: &str) -> Decision {
-    Decision::Stash { draft: draft.to_owned() }
+fn stash(draft: &str) -> TypingDecision {
+    TypingDecision::Stash { draft: draft.to_owned() }
 }
 
 #[track_caller]
-fn check(look: &Look, client: ClientSays, want: Want, expected: Decision) {
+fn check(look: &ScreenState, client: ClientActivity, want: TypeWhen, expected: TypingDecision) {
     assert_eq!(may_type(look, client, want, TEXT), expected, "{look:?} {client:?} {want:?}");
 }
 
 #[test]
 fn a_waiting_client_is_never_typed_at() {
-    for want in [Want::MidTurn, Want::Idle, Want::Either] {
-        for turn in [Turn::Running, Turn::Idle] {
+    for want in [TypeWhen::MidTurn, TypeWhen::Idle, TypeWhen::Either] {
+        for turn in [TurnSign::Running, TurnSign::Idle] {
             for draft in [None, Some("x"), Some(TEXT)] {
-                check(&input(draft, turn), ClientSays::Waiting, want, Decision::Wait(Why::ClientWaiting));
+                check(
+                    &input(draft, turn),
+                    ClientActivity::Waiting,
+                    want,
+                    TypingDecision::Wait(WaitReason::ClientWaiting),
+                );
             }
         }
     }
@@ -28,10 +33,10 @@ fn a_waiting_client_is_never_typed_at() {
 
 #[test]
 fn an_unsafe_screen_is_never_typed_at() {
-    for want in [Want::MidTurn, Want::Idle, Want::Either] {
-        for client in [ClientSays::Busy, ClientSays::Idle, ClientSays::Unknown] {
-            for danger in [Unsafe::Dialog, Unsafe::PaneInMode, Unsafe::NoInputBox] {
-                check(&Look::Unsafe(danger), client, want, Decision::Wait(Why::Unsafe(danger)));
+    for want in [TypeWhen::MidTurn, TypeWhen::Idle, TypeWhen::Either] {
+        for client in [ClientActivity::Busy, ClientActivity::Idle, ClientActivity::Unknown] {
+            for danger in [UnsafeScreen::Dialog, UnsafeScreen::PaneInMode, UnsafeScreen::NoInputBox] {
+                check(&ScreenState::Unsafe(danger), client, want, TypingDecision::Wait(WaitReason::Unsafe(danger)));
             }
         }
     }
@@ -39,67 +44,81 @@ fn an_unsafe_screen_is_never_typed_at() {
 
 #[test]
 fn mid_turn_needs_a_running_turn_and_an_empty_input() {
-    for client in [ClientSays::Busy, ClientSays::Idle, ClientSays::Unknown] {
-        check(&input(None, Turn::Running), client, Want::MidTurn, Decision::Type);
-        let hidden = if client == ClientSays::Busy { Decision::Type } else { Decision::Wait(Why::NoTurn) };
-        check(&input(None, Turn::Idle), client, Want::MidTurn, hidden);
-        check(&input(Some("x"), Turn::Running), client, Want::MidTurn, Decision::Wait(Why::Draft));
-        check(&input(Some(TEXT), Turn::Running), client, Want::MidTurn, Decision::TypedAlready);
+    for client in [ClientActivity::Busy, ClientActivity::Idle, ClientActivity::Unknown] {
+        check(&input(None, TurnSign::Running), client, TypeWhen::MidTurn, TypingDecision::Type);
+        let hidden = if client == ClientActivity::Busy {
+            TypingDecision::Type
+        } else {
+            TypingDecision::Wait(WaitReason::NoTurn)
+        };
+        check(&input(None, TurnSign::Idle), client, TypeWhen::MidTurn, hidden);
+        check(&input(Some("x"), TurnSign::Running), client, TypeWhen::MidTurn, TypingDecision::Wait(WaitReason::Draft));
+        check(&input(Some(TEXT), TurnSign::Running), client, TypeWhen::MidTurn, TypingDecision::TypedAlready);
     }
 }
 
 #[test]
 fn idle_needs_screen_and_client_to_agree() {
-    check(&input(None, Turn::Running), ClientSays::Idle, Want::Idle, Decision::Wait(Why::TurnRunning));
-    check(&input(None, Turn::Idle), ClientSays::Busy, Want::Idle, Decision::Wait(Why::ClientBusy));
-    for client in [ClientSays::Idle, ClientSays::Unknown] {
-        check(&input(None, Turn::Idle), client, Want::Idle, Decision::Type);
-        check(&input(Some("x"), Turn::Idle), client, Want::Idle, stash("x"));
-        check(&input(Some(TEXT), Turn::Idle), client, Want::Idle, Decision::TypedAlready);
+    check(
+        &input(None, TurnSign::Running),
+        ClientActivity::Idle,
+        TypeWhen::Idle,
+        TypingDecision::Wait(WaitReason::TurnRunning),
+    );
+    check(
+        &input(None, TurnSign::Idle),
+        ClientActivity::Busy,
+        TypeWhen::Idle,
+        TypingDecision::Wait(WaitReason::ClientBusy),
+    );
+    for client in [ClientActivity::Idle, ClientActivity::Unknown] {
+        check(&input(None, TurnSign::Idle), client, TypeWhen::Idle, TypingDecision::Type);
+        check(&input(Some("x"), TurnSign::Idle), client, TypeWhen::Idle, stash("x"));
+        check(&input(Some(TEXT), TurnSign::Idle), client, TypeWhen::Idle, TypingDecision::TypedAlready);
     }
 }
 
 #[test]
 fn either_does_not_ask_for_the_turn() {
-    for turn in [Turn::Running, Turn::Idle] {
-        check(&input(None, turn), ClientSays::Busy, Want::Either, Decision::Type);
-        check(&input(Some("x"), turn), ClientSays::Busy, Want::Either, stash("x"));
+    for turn in [TurnSign::Running, TurnSign::Idle] {
+        check(&input(None, turn), ClientActivity::Busy, TypeWhen::Either, TypingDecision::Type);
+        check(&input(Some("x"), turn), ClientActivity::Busy, TypeWhen::Either, stash("x"));
     }
 }
 
 #[test]
 fn an_open_menu_is_left_alone() {
     for (draft, expected) in [
-        ("/", Decision::Wait(Why::Completing)),
-        ("/cl", Decision::Wait(Why::Completing)),
+        ("/", TypingDecision::Wait(WaitReason::Completing)),
+        ("/cl", TypingDecision::Wait(WaitReason::Completing)),
         ("/model opus", stash("/model opus")),
-        ("@", Decision::Wait(Why::Completing)),
-        ("read @src", Decision::Wait(Why::Completing)),
+        ("@", TypingDecision::Wait(WaitReason::Completing)),
+        ("read @src", TypingDecision::Wait(WaitReason::Completing)),
         ("read @src/lib.rs and", stash("read @src/lib.rs and")),
         ("a/b", stash("a/b")),
     ] {
-        check(&input(Some(draft), Turn::Idle), ClientSays::Idle, Want::Idle, expected);
+        check(&input(Some(draft), TurnSign::Idle), ClientActivity::Idle, TypeWhen::Idle, expected);
     }
     // Our own command opens the menu too.
-    let look = input(Some("/compact"), Turn::Idle);
-    assert_eq!(may_type(&look, ClientSays::Idle, Want::Idle, "/compact"), Decision::TypedAlready);
+    let look = input(Some("/compact"), TurnSign::Idle);
+    assert_eq!(may_type(&look, ClientActivity::Idle, TypeWhen::Idle, "/compact"), TypingDecision::TypedAlready);
 }
 
 #[test]
 fn a_second_draft_is_not_stashed_over_the_first() {
-    let look = |draft: Option<&str>| Look::Input {
+    let look = |draft: Option<&str>| ScreenState::Input {
         draft: draft.map(str::to_owned),
-        turn: Turn::Idle,
+        turn: TurnSign::Idle,
         stashed: true,
         agents: false,
     };
-    check(&look(Some("x")), ClientSays::Idle, Want::Idle, Decision::Wait(Why::StashTaken));
-    check(&look(None), ClientSays::Idle, Want::Idle, Decision::Type);
-    check(&look(Some(TEXT)), ClientSays::Idle, Want::Idle, Decision::TypedAlready);
+    check(&screen_state(Some("x")), ClientActivity::Idle, TypeWhen::Idle, TypingDecision::Wait(WaitReason::StashTaken));
+    check(&screen_state(None), ClientActivity::Idle, TypeWhen::Idle, TypingDecision::Type);
+    check(&screen_state(Some(TEXT)), ClientActivity::Idle, TypeWhen::Idle, TypingDecision::TypedAlready);
 }
 
 #[test]
 fn every_reason_is_said_in_plain_words() {
-    assert_eq!(Why::ClientWaiting.to_string(), "the client waits for an answer");
-    assert_eq!(Why::Unsafe(Unsafe::Dialog).to_string(), "a dialog is open");
+    assert_eq!(WaitReason::ClientWaiting.to_string(), "the client waits for an answer");
+    assert_eq!(WaitReason::Unsafe(UnsafeScreen::Dialog).to_string(), "a dialog is open");
 }

@@ -2,13 +2,14 @@
 
 use proptest::prelude::*;
 
-use super::look::{IDLE, PERMISSION, RECORDED};
+use super::screen_state::{IDLE, PERMISSION, RECORDED};
 use crate::{
-    EditorMode, Inspection, KittyWindow, Look, Pane, TmuxPane, WeztermPane, ZellijPane, look, parse_inspection,
+    EditorMode, Inspection, KittyWindow, Pane, ScreenState, TmuxPane, WeztermPane, ZellijPane, parse_inspection,
+    screen_state,
 };
 
-fn looks(screen: String, cursor: Option<(usize, usize)>) -> Look {
-    look(&Inspection { screen, cursor, ..Inspection::default() }, EditorMode::Normal)
+fn looks(screen: String, cursor: Option<(usize, usize)>) -> ScreenState {
+    screen_state(&Inspection { screen, cursor, ..Inspection::default() }, EditorMode::Normal)
 }
 
 /// Text made of what the parser and the box are about.
@@ -82,13 +83,13 @@ proptest! {
         let dialog = &dialog[dialog.len() - 12..];
         let screen = [&above[at.index(above.len())..], dialog].concat();
         let screen = screen[screen.len().saturating_sub(kept)..].join("\n");
-        prop_assert!(matches!(looks(screen, None), Look::Unsafe(_)));
+        prop_assert!(matches!(looks(screen, None), ScreenState::Unsafe(_)));
     }
 
     #[test]
     fn a_cut_screen_is_unsafe(lines in 0..37_usize) {
         // The box is in rows 36 to 38 of 40.
         let screen: Vec<_> = IDLE.lines().take(lines).collect();
-        prop_assert!(matches!(looks(screen.join("\n"), None), Look::Unsafe(_)));
+        prop_assert!(matches!(looks(screen.join("\n"), None), ScreenState::Unsafe(_)));
     }
 }

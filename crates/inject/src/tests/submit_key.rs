@@ -1,6 +1,6 @@
 use crate::{
-    Bound, Chord, Experience, Keybindings, KeybindingsFile, KittyWindow, MacTerminal, Proof, STASH_CHORDS, SUBMIT,
-    SUBMIT_CHORDS, ScreenWindow, SubmitKey, Terminal, TmuxPane, Unusable, text_for_chord,
+    BindingState, Chord, ChordResult, ChordTrial, Keybindings, KeybindingsError, KeybindingsFile, KittyWindow,
+    MacTerminal, STASH_CHORDS, SUBMIT, SUBMIT_CHORDS, ScreenWindow, SubmitKey, Terminal, TmuxPane, text_for_chord,
 };
 
 const OURS: &str =
@@ -16,13 +16,13 @@ fn with(block: &str) -> String {
     OURS.replace("}]}", &format!("}},{block}]}}"))
 }
 
-fn bound(text: &str) -> Bound {
+fn bound(text: &str) -> BindingState {
     Keybindings::parse(text).unwrap().bound(SUBMIT, &SUBMIT_CHORDS)
 }
 
 #[track_caller]
 fn is_shadowed(block: &str) {
-    assert!(matches!(bound(&with(block)), Bound::Shadowed { .. }), "{block}");
+    assert!(matches!(bound(&with(block)), BindingState::Shadowed { .. }), "{block}");
 }
 
 #[test]
@@ -52,17 +52,17 @@ fn our_chords_are_free_in_the_client_and_do_not_interfere_with_each_other() {
 
 #[test]
 fn the_file_is_read_as_the_client_reads_it() {
-    assert_eq!(bound(OURS), Bound::To(Chord::parse("ctrl+x ctrl+q").unwrap()));
-    assert_eq!(bound(r#"{"bindings":[]}"#), Bound::Missing);
+    assert_eq!(bound(OURS), BindingState::To(Chord::parse("ctrl+x ctrl+q").unwrap()));
+    assert_eq!(bound(r#"{"bindings":[]}"#), BindingState::Missing);
     for (text, why) in [
-        ("", Unusable::NotJson),
-        ("// mine\n{\"bindings\":[]}", Unusable::NotJson),
-        (r#"{"bindings":[],}"#, Unusable::NotJson),
-        ("\u{feff}{\"bindings\":[]}", Unusable::NotJson),
-        ("[]", Unusable::NoList),
-        ("{}", Unusable::NoList),
-        (r#"{"bindings":[{"context":"Chat"}]}"#, Unusable::BadBlock),
-        (r#"{"bindings":[{"context":"Chat","bindings":{"a":1}}]}"#, Unusable::BadBlock),
+        ("", KeybindingsError::NotJson),
+        ("// mine\n{\"bindings\":[]}", KeybindingsError::NotJson),
+        (r#"{"bindings":[],}"#, KeybindingsError::NotJson),
+        ("\u{feff}{\"bindings\":[]}", KeybindingsError::NotJson),
+        ("[]", KeybindingsError::NoList),
+        ("{}", KeybindingsError::NoList),
+        (r#"{"bindings":[{"context":"Chat"}]}"#, KeybindingsError::BadBlock),
+        (r#"{"bindings":[{"context":"Chat","bindings":{"a":1}}]}"#, KeybindingsError::BadBlock),
     ] {
         assert_eq!(Keybindings::parse(text), Err(why), "{text}");
     }
@@ -74,7 +74,7 @@ fn a_line_that_takes_the_chord_away_is_seen() {
     is_shadowed(r#"{"context":"Global","bindings":{"ctrl+x ctrl+q":"app:toggleTodos"}}"#);
     is_shadowed(r#"{"context":"Chat","bindings":{"ctrl+x ctrl+q ctrl+x":"chat:cancel"}}"#);
     let other = with(r#"{"context":"Chat","bindings":{"ctrl+x ctrl+y":"chat:undo","ctrl+k":null}}"#);
-    assert!(matches!(bound(&other), Bound::To(_)));
+    assert!(matches!(bound(&other), BindingState::To(_)));
 }
 
 #[test]
@@ -100,16 +100,16 @@ fn another_chord_is_chosen_where_one_is_taken() {
 
 #[test]
 fn a_chord_is_believed_after_it_was_received_and_not_after_it_was_ignored() {
-    let choose = |seen: Option<&Experience>| SubmitKey::choose(file(OURS, 60_000), seen);
-    let seen = |proof, file_written| Experience { chord: "ctrl+x ctrl+q".to_owned(), file_written, proof };
+    let choose = |seen: Option<&ChordTrial>| SubmitKey::choose(file(OURS, 60_000), seen);
+    let seen = |proof, file_written| ChordTrial { chord: "ctrl+x ctrl+q".to_owned(), file_written, proof };
     let proven = |key: SubmitKey| key.chord().map(|chord| chord.proven);
     assert_eq!(proven(choose(None)), Some(false));
     assert_eq!(SubmitKey::choose(file(OURS, 2_000), None), SubmitKey::Enter, "the client has not read the file yet");
-    assert_eq!(proven(choose(Some(&seen(Proof::Received, WRITTEN)))), Some(true));
-    assert_eq!(proven(choose(Some(&seen(Proof::Received, 1)))), Some(true));
-    assert_eq!(choose(Some(&seen(Proof::Ignored, WRITTEN))), SubmitKey::Enter);
-    assert_eq!(proven(choose(Some(&seen(Proof::Ignored, 1)))), Some(false), "the file has changed since");
-    let other = Experience { chord: "ctrl+q ctrl+q".to_owned(), ..seen(Proof::Received, WRITTEN) };
+    assert_eq!(proven(choose(Some(&seen(ChordResult::Received, WRITTEN)))), Some(true));
+    assert_eq!(proven(choose(Some(&seen(ChordResult::Received, 1)))), Some(true));
+    assert_eq!(choose(Some(&seen(ChordResult::Ignored, WRITTEN))), SubmitKey::Enter);
+    assert_eq!(proven(choose(Some(&seen(ChordResult::Ignored, 1)))), Some(false), "the file has changed since");
+    let other = ChordTrial { chord: "ctrl+q ctrl+q".to_owned(), ..seen(ChordResult::Received, WRITTEN) };
     assert_eq!(proven(choose(Some(&other))), Some(false));
     assert_eq!(SubmitKey::choose(None, None), SubmitKey::Enter);
     assert_eq!(SubmitKey::choose(file("{", 60_000), None), SubmitKey::Enter);

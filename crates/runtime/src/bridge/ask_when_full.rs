@@ -1,7 +1,7 @@
 //! The question for a handoff where the context use becomes known only after the turn's Stop.
 
-use longhaul_handoff::bridge::Action;
-use longhaul_handoff::continuation::{Act, Occasion, Plan};
+use longhaul_handoff::bridge::BridgeAction;
+use longhaul_handoff::continuation::{Occasion, Plan, PlanAction};
 use longhaul_inject::Terminal;
 use longhaul_store::{ChainUpdate, NewChain, Store};
 
@@ -16,15 +16,15 @@ pub(crate) fn measure(session: &str) -> String {
 
 impl Desk<'_> {
     /// Asks for a handoff where the context is nearly full, which was not known yet at the turn's Stop.
-    pub(super) fn ask_when_full(&self, store: &Store) -> Result<Option<Action>, Error> {
-        let fill = self.context().and_then(|context| usage::told_fill(&context));
+    pub(super) fn ask_when_full(&self, store: &Store) -> Result<Option<BridgeAction>, Error> {
+        let fill = self.context().and_then(|context| usage::reported_fill(&context));
         let (Some(course), Some(session), Some(fill)) = (self.course(), &self.session, fill) else { return Ok(None) };
         let nonce = nonce()?;
         let occasion = Occasion::Measured { fill, nonce: &nonce };
         let now = self.env.now;
         let chain = self.chain(store)?;
         let plan = chain.as_ref().map_or_else(|| Plan::new(session.as_str(), now), |chain| chain.plan.clone());
-        if course.meet(&plan, &occasion, &[], now).act == Act::Nothing {
+        if course.meet(&plan, &occasion, &[], now).act == PlanAction::Nothing {
             return Ok(None);
         }
         let decide = |plan: &Plan, remaining: &[String]| course.meet(plan, &occasion, remaining, now);
@@ -41,9 +41,9 @@ impl Desk<'_> {
             }
         };
         match met {
-            Some(ChainUpdate { act: Act::Ask(_), chain, .. }) => self.step(store, &course, &chain),
-            Some(ChainUpdate { act: Act::Tell(message), .. }) => {
-                Ok(Some(Action::Toast(format!("not continued: {message}"))))
+            Some(ChainUpdate { act: PlanAction::Ask(_), chain, .. }) => self.step(store, &course, &chain),
+            Some(ChainUpdate { act: PlanAction::Tell(message), .. }) => {
+                Ok(Some(BridgeAction::Toast(format!("not continued: {message}"))))
             }
             Some(_) | None => Ok(None),
         }

@@ -4,11 +4,11 @@ use std::fs::File;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use longhaul_activity_log::Line;
+use longhaul_activity_log::LogLine;
 use longhaul_core::{Config, Env, Millis, SessionId};
 use longhaul_handoff::bridge::step_name;
-use longhaul_handoff::continuation::{Act, Occasion, Plan, State};
-use longhaul_inject::{Errand, Means, Terminal, Want, means};
+use longhaul_handoff::continuation::{Occasion, Plan, PlanAction, State};
+use longhaul_inject::{DeliveryMethod, Errand, Terminal, TypeWhen, delivery_method};
 use longhaul_store::{Chain, ChainId, StepTaker, Store};
 
 use super::{Course, lock, settings};
@@ -109,7 +109,8 @@ impl Activity {
 
     /// Returns whether a turn has begun.
     fn has_begun(&self) -> Result<bool, Error> {
-        let begins = |line: &Line| matches!(line, Line::Prompt { .. } | Line::Tool { .. } | Line::Compaction { .. });
+        let begins =
+            |line: &LogLine| matches!(line, LogLine::Prompt { .. } | LogLine::Tool { .. } | LogLine::Compaction { .. });
         Ok(self.log.since(self.since)?.iter().any(begins))
     }
 }
@@ -146,14 +147,14 @@ impl Scene<'_> {
         let until = Instant::now() + Duration::from_millis(chain.plan.deadline.since(clock_and_env::now(env)));
         let has_bridge = bridge::is_there(self.config, self.store, client_pid)?;
         let errand = if chain.plan.state == State::Clearing { Errand::Clear } else { Errand::Prompt };
-        match means(errand, has_bridge, terminal.as_ref()) {
-            Means::Bridge => {
+        match delivery_method(errand, has_bridge, terminal.as_ref()) {
+            DeliveryMethod::Bridge => {
                 let instead = terminal.as_ref().map(|_| BRIDGE_COMES.min(left(until) / 4));
                 if let Some(delivered) = self.leave_to_bridge(instead.unwrap_or_else(|| left(until)), until)? {
                     return Ok(delivered);
                 }
             }
-            Means::Terminal(_) | Means::None => {
+            DeliveryMethod::Terminal(_) | DeliveryMethod::None => {
                 self.store.take_step(chain.id, &step_name(&chain.plan), StepTaker::Typist)?;
             }
         }
@@ -168,7 +169,7 @@ impl Scene<'_> {
             terminal,
             client_pid,
             text,
-            want: Want::Idle,
+            want: TypeWhen::Idle,
             want_by_chord: None,
             agents_may_ask: false,
             agents_run: false,
@@ -221,8 +222,8 @@ impl Scene<'_> {
             false => course.meet(plan, &Occasion::Passed, remaining, now),
         })?;
         match update.map(|update| update.act) {
-            Some(Act::TypeAgain) => Ok(true),
-            Some(Act::Tell(message)) => {
+            Some(PlanAction::TypeAgain) => Ok(true),
+            Some(PlanAction::Tell(message)) => {
                 log.write(&format!("session {}: continuation failed: {message}", chain.plan.session));
                 store.leave_message(chain.id, &message)?;
                 Ok(false)
@@ -303,7 +304,7 @@ fn wait_for_limit(env: &Env, store: &Store, course: &Course, chain: &Chain) -> R
         let now = clock_and_env::now(env);
         if now >= lifted {
             let resumed = |plan: &Plan, remaining: &[String]| course.meet(plan, &Occasion::Lifted, remaining, now);
-            return Ok(store.meet(chain.id, now, resumed)?.is_some_and(|met| met.act == Act::TypeAgain));
+            return Ok(store.meet(chain.id, now, resumed)?.is_some_and(|met| met.act == PlanAction::TypeAgain));
         }
         std::thread::sleep(LOOK_AGAIN.min(Duration::from_millis(lifted.since(now))));
     }

@@ -1,7 +1,9 @@
 //! Which session is inherited, provisionally at the start and for good at the first prompt.
 
 use longhaul_core::{Env, SessionId};
-use longhaul_handoff::{Baton, Client, NoBaton, Offer, Refusal, Taker, Trigger, choose, newest_unmerged, predecessor};
+use longhaul_handoff::{
+    Baton, BatonOffer, BatonTaker, BatonTrigger, ClientProcess, NoBaton, Refusal, choose, newest_unmerged, predecessor,
+};
 use longhaul_store::{NewInjection, Session, Store, StoredBaton};
 
 use crate::{Error, process};
@@ -20,13 +22,13 @@ pub struct Claim {
     /// The predecessor.
     pub session: SessionId,
     /// What passed it on; `None` where there was no baton.
-    pub trigger: Option<Trigger>,
+    pub trigger: Option<BatonTrigger>,
 }
 
 impl Claim {
     /// Returns by what way it came, as `longhaul handoff log` shows it.
     pub fn by(&self) -> &'static str {
-        self.trigger.map_or("fallback", Trigger::as_str)
+        self.trigger.map_or("fallback", BatonTrigger::as_str)
     }
 }
 
@@ -51,7 +53,7 @@ impl Heir<'_> {
 
     fn find(&self, store: &Store, cleared: bool) -> Result<Option<Claim>, Error> {
         let offers = self.offers(store)?;
-        let taker = Taker {
+        let taker = BatonTaker {
             session: &self.session.session,
             client_pid: self.env.client_pid.unwrap_or_default(),
             now: self.env.now,
@@ -151,17 +153,17 @@ impl Heir<'_> {
     }
 
     /// Returns the project's batons, and what their clients are doing.
-    fn offers(&self, store: &Store) -> Result<Vec<Offer>, Error> {
+    fn offers(&self, store: &Store) -> Result<Vec<BatonOffer>, Error> {
         let offer = |StoredBaton { session, client_pid, trigger, at }: StoredBaton| {
-            let trigger = Trigger::from_stored(&trigger)?;
-            Some(Offer { baton: Baton { session, client_pid, trigger, at }, client: client(client_pid) })
+            let trigger = BatonTrigger::from_stored(&trigger)?;
+            Some(BatonOffer { baton: Baton { session, client_pid, trigger, at }, client: client(client_pid) })
         };
         Ok(store.batons(&self.session.project_path)?.into_iter().filter_map(offer).collect())
     }
 
-    fn row(&self, session: &Session) -> longhaul_handoff::Session {
+    fn row(&self, session: &Session) -> longhaul_handoff::ChainSession {
         let (own, other) = (self.env.client_pid.unwrap_or_default(), session.client_pid);
-        longhaul_handoff::Session {
+        longhaul_handoff::ChainSession {
             id: session.session.clone(),
             created: session.created_at,
             merged_into: session.merged_into.clone(),
@@ -170,10 +172,10 @@ impl Heir<'_> {
     }
 }
 
-fn client(pid: u32) -> Client {
+fn client(pid: u32) -> ClientProcess {
     match pid {
-        0 => Client::Unknown,
-        pid if process::is_alive(pid) => Client::Alive,
-        _ => Client::Gone,
+        0 => ClientProcess::Unknown,
+        pid if process::is_alive(pid) => ClientProcess::Alive,
+        _ => ClientProcess::Gone,
     }
 }

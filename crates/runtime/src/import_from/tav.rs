@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use longhaul_activity_log::Line;
+use longhaul_activity_log::LogLine;
 use longhaul_core::{SessionId, json_text};
 use longhaul_store::{NewBookmark, Store};
 use serde_json::{Value, json};
@@ -120,8 +120,8 @@ fn collect(value: &Value, path: String, leaves: &mut Vec<(String, Value)>) {
 fn times(log: &Path) -> Result<Vec<u64>, Error> {
     let failed = |source| Error::Read { path: log.to_owned(), source };
     let bytes = bounded_read::bytes(log, LONGEST).map_err(failed)?;
-    let lines = bytes.split(|byte| *byte == b'\n').filter_map(Line::parse);
-    Ok(lines.filter(|line| matches!(line, Line::Bookmark { .. })).map(|line| line.at().0).collect())
+    let lines = bytes.split(|byte| *byte == b'\n').filter_map(LogLine::parse);
+    Ok(lines.filter(|line| matches!(line, LogLine::Bookmark { .. })).map(|line| line.at().0).collect())
 }
 
 fn bookmarks(

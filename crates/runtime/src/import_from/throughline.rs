@@ -5,7 +5,7 @@ use std::ops::Bound::{Excluded, Included};
 
 use longhaul_core::SessionId;
 use longhaul_store::{Bulk, OldDetail, OldSession, OldTurn, OldTurnSize, Session, Throughline};
-use longhaul_transcript::{Attachment, Batch, Call, Cursor, Said, Turn};
+use longhaul_transcript::{Attachment, Batch, Cursor, SourcedText, ToolCall, Turn};
 
 use super::folders::Folders;
 use super::{Mode, Move, Origin, Report, Sink, Step, Trouble, ours, register, theirs};
@@ -174,7 +174,7 @@ fn translate(session: &SessionId, old: &OldTurn) -> Turn {
     // Like one that a hook told of: should the transcript ever come, it knows better.
     let id = format!("hook:throughline-{}", old.number);
     let at = old.at.or(old.replied_at);
-    let said = |text: &str, what: &str, at| Said { source: format!("{id}:{what}"), at, text: text.to_owned() };
+    let said = |text: &str, what: &str, at| SourcedText { source: format!("{id}:{what}"), at, text: text.to_owned() };
     let mut turn = Turn {
         id: id.clone(),
         begins: true,
@@ -194,7 +194,7 @@ fn add(turn: &mut Turn, detail: &OldDetail, name: String) {
     let source = if detail.source.is_empty() { name } else { detail.source.clone() };
     let text = if detail.output.is_empty() { &detail.input } else { &detail.output };
     match detail.kind.as_str() {
-        "thinking" => turn.thinking.push(Said { source, at: detail.at, text: text.clone() }),
+        "thinking" => turn.thinking.push(SourcedText { source, at: detail.at, text: text.clone() }),
         "system" | "image" => {
             let name = if detail.kind == "image" { "image" } else { &detail.name };
             turn.attachments.push(Attachment { source, at: detail.at, name: name.to_owned(), text: text.clone() });
@@ -202,7 +202,7 @@ fn add(turn: &mut Turn, detail: &OldDetail, name: String) {
         _ => {
             let id = source.strip_suffix(RESULT).unwrap_or(&source);
             if !turn.calls.iter().any(|call| call.id == id) {
-                turn.calls.push(Call { id: id.to_owned(), at: detail.at, ..Call::default() });
+                turn.calls.push(ToolCall { id: id.to_owned(), at: detail.at, ..ToolCall::default() });
             }
             let Some(call) = turn.calls.iter_mut().find(|call| call.id == id) else { return };
             call.name = call.name.take().or_else(|| Some(detail.name.clone()).filter(|name| !name.is_empty()));

@@ -1,6 +1,6 @@
 //! The activity log, which every job reads: one line per event, written before the jobs look at it.
 
-use longhaul_activity_log::{Line, chars_of_json};
+use longhaul_activity_log::{LogLine, chars_of_json};
 use longhaul_core::event::predicates::{in_subagent, is_compaction};
 use longhaul_core::event::{HookEvent, PostToolUse, PreCompact, SessionStart, Stop, SubagentStop};
 use longhaul_core::{Config, Status};
@@ -15,7 +15,7 @@ pub fn on_session_start(hook: &mut Hook<SessionStart>) -> Result<Flow, Error> {
     SessionRecord::of(hook).save(&hook.home, &hook.event.common.session)?;
     // A compaction happens inside a turn, which goes on.
     if hook.event.source != "compact" {
-        hook.activity()?.append(&[Line::Status { at: hook.env.now, status: Status::Idle }])?;
+        hook.activity()?.append(&[LogLine::Status { at: hook.env.now, status: Status::Idle }])?;
     }
     Ok(Flow::Next)
 }
@@ -31,7 +31,7 @@ pub fn on_tool_use(hook: &mut Hook<PostToolUse<'static>>) -> Result<Flow, Error>
         return Ok(Flow::Next);
     }
     let chars = hook.event.tool_response.map_or(0, |response| chars_of_json(response.get()));
-    (hook.before, hook.after) = log.append_and_measure(Line::Tool { at: hook.env.now, chars })?;
+    (hook.before, hook.after) = log.append_and_measure(LogLine::Tool { at: hook.env.now, chars })?;
     Ok(Flow::Next)
 }
 
@@ -42,14 +42,14 @@ pub fn on_agent_return(hook: &mut Hook<SubagentStop>) -> Result<Flow, Error> {
     }
     let chars = hook.event.last_assistant_message.as_ref().map_or(0, |message| message.chars().count() as u64);
     let log = hook.activity()?;
-    (hook.before, hook.after) = log.append_and_measure(Line::Agent { at: hook.env.now, chars })?;
+    (hook.before, hook.after) = log.append_and_measure(LogLine::Agent { at: hook.env.now, chars })?;
     Ok(Flow::Next)
 }
 
 /// Notes that the turn is over.
 pub fn on_turn_end(hook: &mut Hook<Stop>) -> Result<Flow, Error> {
     if hook.wants_activity() && !in_subagent(&hook.event.common) {
-        let line = Line::Status { at: hook.env.now, status: Status::Completed };
+        let line = LogLine::Status { at: hook.env.now, status: Status::Completed };
         (hook.before, hook.after) = hook.activity()?.append_and_measure(line)?;
     }
     Ok(Flow::Next)
@@ -59,7 +59,7 @@ pub fn on_turn_end(hook: &mut Hook<Stop>) -> Result<Flow, Error> {
 pub fn on_compact(hook: &mut Hook<PreCompact>) -> Result<Flow, Error> {
     if hook.wants_activity() {
         let at = hook.env.now;
-        hook.activity()?.append(&[Line::Compaction { at }, Line::Bookmark { at }])?;
+        hook.activity()?.append(&[LogLine::Compaction { at }, LogLine::Bookmark { at }])?;
     }
     Ok(Flow::Next)
 }

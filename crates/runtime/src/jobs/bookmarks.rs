@@ -3,7 +3,7 @@
 mod confirm;
 mod mid_turn;
 
-use longhaul_activity_log::{Metrics, Situation, Verdict, decide};
+use longhaul_activity_log::{BookmarkVerdict, Metrics, Situation, decide};
 use longhaul_core::event::predicates::{in_subagent, is_compaction};
 use longhaul_core::event::{HookEvent, PostToolUse, Stop, SubagentStart, SubagentStop};
 use longhaul_inject::Terminal;
@@ -17,7 +17,7 @@ pub fn on_tool_use(hook: &mut Hook<PostToolUse<'static>>) -> Result<Flow, Error>
     if in_subagent(&hook.event.common) {
         return Ok(Flow::Next);
     }
-    if let Verdict::Inject(_) = hook.decide(Situation::ToolCall, true, &hook.after) {
+    if let BookmarkVerdict::Inject(_) = hook.decide(Situation::ToolCall, true, &hook.after) {
         mid_turn::bookmark(hook, &hook.activity()?)?;
     }
     Ok(Flow::Next)
@@ -74,13 +74,13 @@ impl<E: HookEvent<'static>> Hook<E> {
         }
     }
 
-    fn decide(&self, situation: Situation<'_>, has_terminal: bool, metrics: &Metrics) -> Verdict {
+    fn decide(&self, situation: Situation<'_>, has_terminal: bool, metrics: &Metrics) -> BookmarkVerdict {
         decide(situation, &self.config.bookmarks, has_terminal, metrics, self.env.now)
     }
 
     /// Leaves it to the injector to type a bookmark as soon as the client can be typed into.
     fn leave_bookmark(&self, situation: Situation<'_>, when: When) -> Result<Flow, Error> {
-        if let Verdict::Skip(_) = self.decide(situation, true, &self.after) {
+        if let BookmarkVerdict::Skip(_) = self.decide(situation, true, &self.after) {
             return Ok(Flow::Next);
         }
         let log = self.activity()?;

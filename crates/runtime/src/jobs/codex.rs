@@ -8,7 +8,7 @@ use longhaul_core::event::predicates::in_subagent;
 use longhaul_core::event::{HookEvent, Stop};
 use longhaul_memory::Call;
 use longhaul_store::{Session, Store};
-use longhaul_transcript::{Turn, absorb};
+use longhaul_transcript::{Turn, merge_turns};
 
 use crate::handoff::{register, resume};
 use crate::memory::import::turns_to_records::told_call;
@@ -92,9 +92,9 @@ fn new_turns(session: &Session) -> Result<Vec<Turn>, Error> {
             0 => break,
             read => reader.feed(&piece[..read]),
         }
-        absorb(&mut turns, reader.take().turns);
+        merge_turns(&mut turns, reader.take().turns);
     }
     reader.finish();
-    absorb(&mut turns, reader.take().turns);
+    merge_turns(&mut turns, reader.take().turns);
     Ok(turns)
 }

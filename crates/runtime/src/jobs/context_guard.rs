@@ -1,10 +1,10 @@
 //! The context guard: compacts, and denies new subagents, before the context is full.
 
-use longhaul_activity_log::{Pressure, Reason, Skip, Verdict, should_compact, should_deny_agents};
+use longhaul_activity_log::{BookmarkVerdict, Pressure, SkipReason, ThresholdMet, should_compact, should_deny_agents};
 use longhaul_core::Reply;
 use longhaul_core::event::predicates::{is_compaction, stopped_by_user};
 use longhaul_core::event::{HookEvent, PreToolUse, Stop, SubagentStop};
-use longhaul_inject::{Errand, Means, means};
+use longhaul_inject::{DeliveryMethod, Errand, delivery_method};
 use longhaul_transcript::window_tokens;
 
 use crate::injector::When;
@@ -55,8 +55,8 @@ impl<E: HookEvent<'static>> Hook<E> {
         }
         let (terminal, client_pid) = self.place();
         let has_bridge = bridge::is_there(&self.config, &*self.store()?, client_pid)?;
-        let means = means(Errand::Compact, has_bridge, terminal.as_ref());
-        if means == Means::None {
+        let means = delivery_method(Errand::Compact, has_bridge, terminal.as_ref());
+        if means == DeliveryMethod::None {
             return Ok(Flow::Next);
         }
         let pressure = self.pressure()?;
@@ -64,13 +64,13 @@ impl<E: HookEvent<'static>> Hook<E> {
             if should_compact(&self.config.guard, pressure, metrics, self.env.now) {
                 let actual = (pressure.0 * 100.0) as u64;
                 let limit = self.config.guard.compact_percent.0 * 100.0;
-                Verdict::Inject(Reason { what: "percent of the context", actual, limit })
+                BookmarkVerdict::Inject(ThresholdMet { what: "percent of the context", actual, limit })
             } else {
-                Verdict::Skip(Skip::BelowThresholds)
+                BookmarkVerdict::Skip(SkipReason::BelowThresholds)
             }
         })?;
         let Ok(ticket) = claim else { return Ok(Flow::Next) };
-        if let (Means::Bridge, Some(client_pid)) = (means, client_pid) {
+        if let (DeliveryMethod::Bridge, Some(client_pid)) = (means, client_pid) {
             // The claim stands: a second run of this job would be refused it. The injector types where no module acts.
             let left = self.store().and_then(|store| Ok(store.leave_errand(client_pid, bridge::COMPACT)?));
             if let Err(error) = left {

@@ -4,8 +4,8 @@ use longhaul_core::Reply;
 use longhaul_core::catalog::Job;
 use longhaul_core::event::predicates::{in_subagent, is_task_notification, stopped_at_context_limit, stopped_by_user};
 use longhaul_core::event::{HookEvent, Notification, SessionEnd, SessionStart, Stop, StopFailure, UserPromptSubmit};
-use longhaul_handoff::Trigger;
-use longhaul_handoff::continuation::{Act, EXPIRES_MS, Occasion, Plan, State, TurnEnd, page};
+use longhaul_handoff::BatonTrigger;
+use longhaul_handoff::continuation::{EXPIRES_MS, Occasion, Plan, PlanAction, State, TurnEnd, page};
 use longhaul_store::{Chain, ChainUpdate, NewChain, Store};
 
 use crate::continuation::{Course, keep_file, lock, nonce, settings, start_injector, written};
@@ -56,7 +56,7 @@ pub fn on_turn_end(hook: &mut Hook<Stop>) -> Result<Flow, Error> {
         }
         return hook.seen_already(&course, chain.as_ref());
     };
-    if let Act::Ask(question) = met.act {
+    if let PlanAction::Ask(question) = met.act {
         hook.answer(Reply::block(question));
         hook.tell(&format!("longhaul: the context is {share:.0} % full; asked for a handoff"));
         // The turn goes on: to everybody else it has not ended.
@@ -99,7 +99,7 @@ pub fn on_session_start(hook: &mut Hook<SessionStart>) -> Result<Flow, Error> {
         }
         return Ok(Flow::Next);
     };
-    if met.act == Act::Show {
+    if met.act == PlanAction::Show {
         let (terminal_lock, client) = (hook.own_terminal_lock(), hook.env.client_pid.unwrap_or_default());
         store.move_chain(id, client, terminal_lock.as_deref())?;
         if let Some(handoff) = store.newest_handoff(id)? {
@@ -279,7 +279,7 @@ impl<E: HookEvent<'static>> Hook<E> {
         let session = self.event.common().session.as_str();
         let plan = chain.as_ref().map_or_else(|| Plan::new(session, now), |chain| chain.plan.clone());
         let expected = course.meet(&plan, occasion, &[], now);
-        if expected.plan == plan && expected.act == Act::Nothing {
+        if expected.plan == plan && expected.act == PlanAction::Nothing {
             return Ok(None);
         }
         let decide = |plan: &Plan, remaining: &[String]| course.meet(plan, occasion, remaining, now);
@@ -307,16 +307,16 @@ impl<E: HookEvent<'static>> Hook<E> {
     /// Does what is to be done.
     fn act(&mut self, store: &Store, course: &Course, met: &ChainUpdate) -> Result<(), Error> {
         // First, so that it is carried on whatever fails below.
-        if course.can_type && met.chain.plan.waits_for_typing() && met.act != Act::Nothing {
+        if course.can_type && met.chain.plan.waits_for_typing() && met.act != PlanAction::Nothing {
             self.errand = Some(met.chain.id);
         }
         match &met.act {
-            Act::Nothing | Act::Ask(_) | Act::Show | Act::TypeAgain => {}
-            Act::Tell(message) => self.tell(&format!("longhaul: not continued: {message}")),
-            Act::Clear(handoff) => {
+            PlanAction::Nothing | PlanAction::Ask(_) | PlanAction::Show | PlanAction::TypeAgain => {}
+            PlanAction::Tell(message) => self.tell(&format!("longhaul: not continued: {message}")),
+            PlanAction::Clear(handoff) => {
                 keep_file(&self.home, self.event.common().session.as_str(), handoff)?;
                 if self.config.handoff.enabled {
-                    self.write_baton(store, Trigger::Continuation)?;
+                    self.write_baton(store, BatonTrigger::Continuation)?;
                 }
                 if !course.can_type {
                     self.tell("longhaul: the handoff is kept; type /clear, and the new session goes on from it");

@@ -5,7 +5,7 @@ use std::time::Duration;
 use longhaul_core::event::predicates::{in_subagent, is_task_notification};
 use longhaul_core::event::{HookEvent, PreCompact, SessionEnd, SessionStart, Stop, UserPromptSubmit};
 use longhaul_core::{Reply, SessionId, counted, short_session};
-use longhaul_handoff::{Refusal, Rendered, Trigger, baton_command};
+use longhaul_handoff::{BatonTrigger, Refusal, Rendered, baton_command};
 use longhaul_store::{NewInjection, Session, Store, Turn};
 
 use crate::handoff::{Claim, Handover, Heir, Progress, Project, catch_up, register, render_session, unread_turns};
@@ -59,12 +59,12 @@ pub fn on_baton_command(hook: &mut Hook<UserPromptSubmit>) -> Result<Flow, Error
     }
     hook.write_baton(&store, trigger)?;
     match trigger {
-        Trigger::Tl => {
+        BatonTrigger::Tl => {
             hook.answer(Reply::end(WRITTEN));
             Ok(Flow::Done)
         }
         // The client clears by itself.
-        Trigger::Clear | Trigger::SessionEnd | Trigger::Continuation => Ok(Flow::Next),
+        BatonTrigger::Clear | BatonTrigger::SessionEnd | BatonTrigger::Continuation => Ok(Flow::Next),
     }
 }
 
@@ -142,14 +142,14 @@ pub fn on_session_end(hook: &mut Hook<SessionEnd>) -> Result<Flow, Error> {
     let hands_over = hook.config.handoff.enabled && hook.event.reason == "clear";
     // First, where it is certain: there may be no time for the rest.
     if hands_over && session.prompts > 0 {
-        hook.write_baton(&store, Trigger::SessionEnd)?;
+        hook.write_baton(&store, BatonTrigger::SessionEnd)?;
     }
     store.complete_session(&session.session, &hook.event.reason, hook.env.now)?;
     let taken = hook.take_in_if_there(&store, &session, AT_END);
     // No hook may have seen its prompts, as where it was resumed. One without a turn has nothing to hand over, and must not
     // take the place of one that has.
     if hands_over && session.prompts == 0 && store.has_turns(&session.session)? {
-        hook.write_baton(&store, Trigger::SessionEnd)?;
+        hook.write_baton(&store, BatonTrigger::SessionEnd)?;
     }
     taken.map(|()| Flow::Next)
 }
@@ -160,7 +160,7 @@ impl<E: HookEvent<'static>> Hook<E> {
         (self.config.handoff.enabled || self.config.memory.enabled) && !self.is_excluded()
     }
 
-    pub(super) fn write_baton(&self, store: &Store, trigger: Trigger) -> Result<(), Error> {
+    pub(super) fn write_baton(&self, store: &Store, trigger: BatonTrigger) -> Result<(), Error> {
         let common = self.event.common();
         let project = Project::of(&self.env, common.cwd.as_deref());
         let pid = self.env.client_pid.unwrap_or_default();

@@ -1,6 +1,6 @@
 //! The state of every session.
 
-use longhaul_activity_log::Line;
+use longhaul_activity_log::LogLine;
 use longhaul_core::Status;
 use longhaul_core::event::predicates::{in_subagent, is_compaction, is_task_notification};
 use longhaul_core::event::{
@@ -177,7 +177,7 @@ impl<E: HookEvent<'static>> Hook<E> {
             && !error.is_damage()
         {
             // The row is as it was: the log must not say otherwise, or the next call would leave it so.
-            self.activity()?.append(&[Line::Status { at: self.env.now, status }])?;
+            self.activity()?.append(&[LogLine::Status { at: self.env.now, status }])?;
         }
         tracked
     }

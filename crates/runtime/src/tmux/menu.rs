@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use longhaul_tracker::{Item, Menu};
+use longhaul_tracker::{Menu, MenuItem};
 
 use super::fit_label::fit;
 use super::{Server, words};
@@ -55,20 +55,22 @@ impl Server {
         words
     }
 
-    fn item(&self, item: &Item, width: usize) -> Vec<String> {
+    fn item(&self, item: &MenuItem, width: usize) -> Vec<String> {
         match item {
-            Item::Goto { label, key, pane } if pane.socket == self.socket => {
+            MenuItem::Goto { label, key, pane } if pane.socket == self.socket => {
                 let focus = format!("run-shell -b '##{{@longhaul-command}} tmux pane-focus {}'", pane.id);
                 words([&fit(label, width), key, &format!("switch-client -Z -t {} ; {focus}", pane.id)])
             }
             // A client cannot go to another server: a dash in front greys the label out.
-            Item::Goto { label, .. } | Item::Elsewhere { label } => words([&format!("-{}", fit(label, width)), "", ""]),
-            Item::Separator => words([""]),
-            Item::Page { label, key, page } => {
+            MenuItem::Goto { label, .. } | MenuItem::Elsewhere { label } => {
+                words([&format!("-{}", fit(label, width)), "", ""])
+            }
+            MenuItem::Separator => words([""]),
+            MenuItem::Page { label, key, page } => {
                 let show = format!("##{{@longhaul-command}} tmux menu {page} --client ##{{q:client_name}}");
                 words([label, key, &format!("run-shell -b '{show}'")])
             }
-            Item::Quit { label, key } => words([label, key, ""]),
+            MenuItem::Quit { label, key } => words([label, key, ""]),
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use longhaul_core::Env;
-use longhaul_inject::{Step, shell_single_quote};
+use longhaul_inject::{TerminalCommand, shell_single_quote};
 use longhaul_tracker::Options;
 
 use super::setup_problem::forget_problem;
@@ -139,8 +139,8 @@ impl Server {
         }
         self.run(&[words(["unbind-key", key]), words(["set-option", "-gu", "@longhaul-saved-binding"])])?;
         if !binding.is_empty() {
-            let Step { argv, .. } = self.step(&[words(["source-file", "-"])]);
-            process::run(&Step { argv, stdin: Some(format!("{binding}\n")) }, self.limit)?;
+            let TerminalCommand { argv, .. } = self.step(&[words(["source-file", "-"])]);
+            process::run(&TerminalCommand { argv, stdin: Some(format!("{binding}\n")) }, self.limit)?;
         }
         Ok(())
     }

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use longhaul_core::{Env, Millis, Platform};
-use longhaul_tracker::{Item, Menu, Options, Pane};
+use longhaul_tracker::{Menu, MenuItem, Options, Pane};
 use tempfile::TempDir;
 
 use super::fit_label::fit;
@@ -233,12 +233,12 @@ fn the_menu_holds_no_data_in_its_commands() {
     let server = Server { socket: "/s".to_owned(), deadline: None, limit: super::LIMIT };
     let pane = |socket: &str| Pane { socket: socket.to_owned(), id: "%3".to_owned() };
     let items = vec![
-        Item::Goto { label: "! p;".to_owned(), key: "1".to_owned(), pane: pane("/s") },
-        Item::Goto { label: "other".to_owned(), key: "2".to_owned(), pane: pane("/t") },
-        Item::Elsewhere { label: "none".to_owned() },
-        Item::Separator,
-        Item::Page { label: "Next".to_owned(), key: "i".to_owned(), page: 2 },
-        Item::Quit { label: "Quit".to_owned(), key: "q".to_owned() },
+        MenuItem::Goto { label: "! p;".to_owned(), key: "1".to_owned(), pane: pane("/s") },
+        MenuItem::Goto { label: "other".to_owned(), key: "2".to_owned(), pane: pane("/t") },
+        MenuItem::Elsewhere { label: "none".to_owned() },
+        MenuItem::Separator,
+        MenuItem::Page { label: "Next".to_owned(), key: "i".to_owned(), page: 2 },
+        MenuItem::Quit { label: "Quit".to_owned(), key: "q".to_owned() },
     ];
     let menu = server.menu(&Menu { title: "AI Agents (1/2)".to_owned(), items }, Some("/dev/pts/1"), 80);
     let focus = "switch-client -Z -t %3 ; run-shell -b '##{@longhaul-command} tmux pane-focus %3'";

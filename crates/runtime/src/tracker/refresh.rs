@@ -2,10 +2,11 @@
 
 use std::time::Duration;
 
-use longhaul_activity_log::Line;
+use longhaul_activity_log::LogLine;
 use longhaul_core::{Millis, SessionId};
 use longhaul_tracker::{
-    Agent, Found, LivePane, Process, Record, Trigger, Why, dead, old, reconcile, render, scan, transition,
+    Agent, ClientRecord, FoundSession, LivePane, Process, RemovalReason, Trigger, dead_agents, reconcile, render, scan,
+    stale_agents, transition,
 };
 
 use super::{Place, Told, Tracker, options_cache, seconds};
@@ -49,7 +50,7 @@ impl Tracker<'_> {
             let agents = self.agents()?;
             let panes = self.panes()?;
             let processes = process::all();
-            self.bury(&dead(&agents, &self.sockets(), &panes, &processes, seconds(self.env.now)))?;
+            self.bury(&dead_agents(&agents, &self.sockets(), &panes, &processes, seconds(self.env.now)))?;
             self.add_found(&panes, &processes, &records)?;
             self.update_targets(&panes)?;
         }
@@ -67,15 +68,16 @@ impl Tracker<'_> {
     }
 
     /// Removes rows that are dead or a day old; returns them.
-    pub fn cleanup(&mut self) -> Result<Vec<(String, Why)>, Error> {
+    pub fn cleanup(&mut self) -> Result<Vec<(String, RemovalReason)>, Error> {
         let agents = self.agents()?;
         let now = seconds(self.env.now);
-        let mut gone = dead(&agents, &self.sockets(), &self.panes()?, &process::all(), now);
+        let mut gone = dead_agents(&agents, &self.sockets(), &self.panes()?, &process::all(), now);
         let is_dead = |agent: &Agent| gone.iter().any(|(dead, _)| dead.session == agent.session);
-        let forgotten: Vec<_> = old(&agents, now).into_iter().filter(|(agent, _)| !is_dead(agent)).collect();
+        let forgotten: Vec<_> = stale_agents(&agents, now).into_iter().filter(|(agent, _)| !is_dead(agent)).collect();
         gone.extend(forgotten);
         self.bury(&gone)?;
-        let removed: Vec<(String, Why)> = gone.iter().map(|(agent, why)| (agent.session.clone(), *why)).collect();
+        let removed: Vec<(String, RemovalReason)> =
+            gone.iter().map(|(agent, why)| (agent.session.clone(), *why)).collect();
         if !removed.is_empty() {
             self.push()?;
         }
@@ -83,7 +85,7 @@ impl Tracker<'_> {
     }
 
     /// Holds every row against what its client says of itself; without that word, against the transcript.
-    fn reconcile(&self, records: &[Record]) -> Result<(), Error> {
+    fn reconcile(&self, records: &[ClientRecord]) -> Result<(), Error> {
         for agent in self.agents()? {
             let Some(session) = SessionId::new(&agent.session) else { continue };
             let last_hook = self.last_hook(&agent, &session);
@@ -161,7 +163,7 @@ impl Tracker<'_> {
         self.server.iter().map(|server| server.socket.as_str()).collect()
     }
 
-    fn bury(&self, gone: &[(&Agent, Why)]) -> Result<(), Error> {
+    fn bury(&self, gone: &[(&Agent, RemovalReason)]) -> Result<(), Error> {
         for (agent, _) in gone {
             self.store.remove_agent_if_untouched(agent)?;
         }
@@ -172,7 +174,7 @@ impl Tracker<'_> {
         &mut self,
         panes: &[LivePane],
         processes: &[Process],
-        records: &[Record],
+        records: &[ClientRecord],
     ) -> Result<Vec<String>, Error> {
         let found = scan(&self.agents()?, panes, processes, records);
         for one in &found {
@@ -181,7 +183,7 @@ impl Tracker<'_> {
         Ok(found.into_iter().map(|found| found.session).collect())
     }
 
-    fn add(&mut self, found: &Found) -> Result<(), Error> {
+    fn add(&mut self, found: &FoundSession) -> Result<(), Error> {
         let Some(session) = SessionId::new(&found.session) else { return Ok(()) };
         let place = Place {
             pane: found.pane.clone(),
@@ -198,7 +200,7 @@ impl Tracker<'_> {
             return Ok(());
         }
         // The log and the rows stay in step.
-        let line = Line::Status { at: self.env.now, status: found.status };
+        let line = LogLine::Status { at: self.env.now, status: found.status };
         ActivityLog::open(self.home, &place.session)?.append(&[line])
     }
 

@@ -6,7 +6,7 @@
 
 use std::time::{Duration, Instant};
 
-use longhaul_inject::{Look, Pane, Proof, SubmitChord, SubmitKey, Unsafe};
+use longhaul_inject::{ChordResult, Pane, ScreenState, SubmitChord, SubmitKey, UnsafeScreen};
 
 use super::client_notes;
 use super::typist::{Superseded, Typist, is_still_wanted};
@@ -51,27 +51,28 @@ impl Typist<'_> {
         loop {
             match self.look(pane)? {
                 // The marker may be shown in the input again, as a suggestion or a queued message: only the draft counts.
-                look @ Look::Input { .. } if !look.shows_pasted(&self.order.text) => return Ok(()),
-                Look::Unsafe(Unsafe::Dialog) => {
+                look @ ScreenState::Input { .. } if !look.shows_pasted(&self.order.text) => return Ok(()),
+                ScreenState::Unsafe(UnsafeScreen::Dialog) => {
                     // Whether it was submitted before the dialog opened, the receipt says.
                     self.note_left();
                     return Ok(());
                 }
-                Look::Input { .. } | Look::Unsafe(_) if started.elapsed() < limit => {
+                ScreenState::Input { .. } | ScreenState::Unsafe(_) if started.elapsed() < limit => {
                     std::thread::sleep(Duration::from_millis(5));
                 }
-                Look::Input { .. } | Look::Unsafe(_) => break,
+                ScreenState::Input { .. } | ScreenState::Unsafe(_) => break,
             }
         }
         if started.elapsed() < LEAST_WATCHED {
             self.note_left();
             return Ok(());
         }
-        self.note_proof(Proof::Ignored);
+        self.note_proof(ChordResult::Ignored);
         self.key.replace(SubmitKey::Enter);
         self.take_back_or_note(pane);
         let erased = Instant::now();
-        while erased.elapsed() < ERASE_LIMIT && matches!(self.look(pane), Ok(Look::Input { draft: Some(_), .. })) {
+        while erased.elapsed() < ERASE_LIMIT && matches!(self.look(pane), Ok(ScreenState::Input { draft: Some(_), .. }))
+        {
             std::thread::sleep(Duration::from_millis(5));
         }
         Err(format!("the client ignores {}: Enter is used instead", chord.submit))
@@ -90,7 +91,7 @@ impl Typist<'_> {
     pub(crate) fn note_received(&self) {
         let is_unproven = |key: &SubmitKey| key.chord().is_some_and(|chord| !chord.proven);
         if let Some(key) = self.pressed.borrow().as_ref().filter(|key| is_unproven(key)) {
-            self.note_proof_of(key, Proof::Received);
+            self.note_proof_of(key, ChordResult::Received);
         }
         self.note_none_left();
     }
@@ -107,13 +108,13 @@ impl Typist<'_> {
     pub(crate) fn note_not_received(&self) {
         let Some(is_proven) = self.key.borrow().chord().map(|chord| chord.proven) else { return };
         let (is_left, is_ignored) = match self.visible_pane().map(|pane| self.look(pane)) {
-            Some(Ok(Look::Unsafe(Unsafe::Dialog))) => (true, false),
+            Some(Ok(ScreenState::Unsafe(UnsafeScreen::Dialog))) => (true, false),
             Some(Ok(look)) if look.shows_pasted(&self.order.text) => (true, self.was_left() || !is_proven),
             Some(_) => (false, false),
             None => (!is_proven, !is_proven),
         };
         if is_ignored {
-            self.note_proof(Proof::Ignored);
+            self.note_proof(ChordResult::Ignored);
         }
         if is_left {
             self.note_left();
@@ -161,11 +162,11 @@ impl Typist<'_> {
         }
     }
 
-    fn note_proof(&self, proof: Proof) {
+    fn note_proof(&self, proof: ChordResult) {
         self.note_proof_of(&self.key.borrow(), proof);
     }
 
-    fn note_proof_of(&self, key: &SubmitKey, proof: Proof) {
+    fn note_proof_of(&self, key: &SubmitKey, proof: ChordResult) {
         if let Some(pid) = self.order.client_pid {
             // Without the note the chord is tried again, with the same care.
             let _ = client_notes::note_proof(self.env, self.home, pid, key, proof);

@@ -1,7 +1,7 @@
 //! What is noted of a client process: whether the submit chord works in it, and a text that was left in its input.
 
 use longhaul_core::Env;
-use longhaul_inject::{Experience, KeybindingsFile, Proof, SubmitKey};
+use longhaul_inject::{ChordResult, ChordTrial, KeybindingsFile, SubmitKey};
 use serde::{Deserialize, Serialize};
 
 use crate::{Error, Home, bounded_read, files, process};
@@ -13,7 +13,7 @@ pub(super) struct ClientNotes {
     /// When the process began, as the system counts: a pid is used again.
     start: Option<String>,
     /// What it has shown of the chord.
-    experience: Option<Experience>,
+    experience: Option<ChordTrial>,
     /// A text of ours that may be in its input: it is being typed, or could be neither submitted nor taken back.
     pub(super) left: Option<String>,
 }
@@ -47,14 +47,14 @@ pub(super) fn submit_key(env: &Env, home: &Home, pid: Option<u32>) -> (SubmitKey
 /// Returns whether a client that runs has ignored the submit chord.
 pub fn ignores_chord(home: &Home, pid: u32) -> bool {
     let experience = ClientNotes::load(home, Some(pid)).experience;
-    experience.is_some_and(|experience| experience.proof == Proof::Ignored)
+    experience.is_some_and(|experience| experience.proof == ChordResult::Ignored)
 }
 
 /// Notes what came of the chord.
-pub(super) fn note_proof(env: &Env, home: &Home, pid: u32, key: &SubmitKey, proof: Proof) -> Result<(), Error> {
+pub(super) fn note_proof(env: &Env, home: &Home, pid: u32, key: &SubmitKey, proof: ChordResult) -> Result<(), Error> {
     let Some(chord) = key.chord() else { return Ok(()) };
     let Some((_, file_written, _)) = read_keybindings(env) else { return Ok(()) };
-    let experience = Experience { chord: chord.submit.to_string(), file_written, proof };
+    let experience = ChordTrial { chord: chord.submit.to_string(), file_written, proof };
     ClientNotes { experience: Some(experience), ..ClientNotes::load(home, Some(pid)) }.save(home, pid)
 }
 

@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 use fs2::FileExt;
 use longhaul_core::Env;
 use longhaul_inject::{
-    ClientSays, Decision, EditorMode, Inspection, Look, Pane, Step, SubmitKey, Turn, Unsafe, Want, Why, look, may_type,
-    text_for_chord,
+    ClientActivity, EditorMode, Inspection, Pane, ScreenState, SubmitKey, TerminalCommand, TurnSign, TypeWhen,
+    TypingDecision, UnsafeScreen, WaitReason, may_type, screen_state, text_for_chord,
 };
 
 use super::{Order, client_notes};
@@ -73,7 +73,7 @@ impl<'a> Typist<'a> {
     }
 
     /// Returns in what state of the client the text is wanted.
-    pub(super) fn want(&self) -> Want {
+    pub(super) fn want(&self) -> TypeWhen {
         match self.order.want_by_chord {
             Some(want) if !self.could_answer_a_dialog() => want,
             Some(_) | None => self.order.want,
@@ -93,7 +93,7 @@ impl<'a> Typist<'a> {
     }
 
     /// Returns what may be done now.
-    pub(crate) fn decide(&self) -> Result<Decision, String> {
+    pub(crate) fn decide(&self) -> Result<TypingDecision, String> {
         let client = self.client();
         let Some(pane) = self.order.terminal.pane() else { return self.decide_blindly(client) };
         let look = match self.look(pane) {
@@ -106,43 +106,45 @@ impl<'a> Typist<'a> {
             }
             look => look?,
         };
-        if self.order.agents_may_ask && self.could_answer_a_dialog() && matches!(look, Look::Input { agents: true, .. })
+        if self.order.agents_may_ask
+            && self.could_answer_a_dialog()
+            && matches!(look, ScreenState::Input { agents: true, .. })
         {
-            return Ok(Decision::Wait(Why::Agents));
+            return Ok(TypingDecision::Wait(WaitReason::Agents));
         }
         let decision = may_type(&look, client, self.want(), &self.order.text);
         Ok(match decision {
             // The same text, but not from this order: somebody is typing it, or /rewind has left it there.
-            Decision::TypedAlready if !self.has_typed() && !self.was_left() => match self.want() {
-                Want::MidTurn => Decision::Wait(Why::Draft),
-                Want::Idle | Want::Either => Decision::Stash { draft: self.order.text.clone() },
+            TypingDecision::TypedAlready if !self.has_typed() && !self.was_left() => match self.want() {
+                TypeWhen::MidTurn => TypingDecision::Wait(WaitReason::Draft),
+                TypeWhen::Idle | TypeWhen::Either => TypingDecision::Stash { draft: self.order.text.clone() },
             },
             // It was typed and has not shown yet: once more would be twice.
-            Decision::Type if self.has_typed() => Decision::Wait(Why::Draft),
+            TypingDecision::Type if self.has_typed() => TypingDecision::Wait(WaitReason::Draft),
             decision => decision,
         })
     }
 
     /// Without a screen to look at, the client's own record is all there is to go by, and its word is needed.
-    fn decide_blindly(&self, client: ClientSays) -> Result<Decision, String> {
+    fn decide_blindly(&self, client: ClientActivity) -> Result<TypingDecision, String> {
         // An unproven chord is tried where somebody waits long enough to see whether the text is received.
         let is_unproven = self.key.borrow().chord().is_some_and(|chord| !chord.proven);
         if is_unproven && self.order.deadline.is_some() {
             self.key.replace(SubmitKey::Enter);
         }
         if self.order.agents_run && self.could_answer_a_dialog() {
-            return Ok(Decision::Wait(Why::Agents));
+            return Ok(TypingDecision::Wait(WaitReason::Agents));
         }
         let turn = match client {
-            ClientSays::Busy | ClientSays::Waiting => Turn::Running,
-            ClientSays::Idle => Turn::Idle,
-            ClientSays::Unknown => return Err("neither the screen nor the client tells what is open".to_owned()),
+            ClientActivity::Busy | ClientActivity::Waiting => TurnSign::Running,
+            ClientActivity::Idle => TurnSign::Idle,
+            ClientActivity::Unknown => return Err("neither the screen nor the client tells what is open".to_owned()),
         };
-        let input = Look::Input { draft: None, turn, stashed: false, agents: false };
+        let input = ScreenState::Input { draft: None, turn, stashed: false, agents: false };
         Ok(may_type(&input, client, self.want(), &self.order.text))
     }
 
-    fn client(&self) -> ClientSays {
+    fn client(&self) -> ClientActivity {
         client::says(self.env, self.order.client_pid)
     }
 
@@ -151,13 +153,13 @@ impl<'a> Typist<'a> {
         self.order.terminal.pane().filter(|_| !self.blind.get())
     }
 
-    pub(super) fn look(&self, pane: &dyn Pane) -> Result<Look, String> {
+    pub(super) fn look(&self, pane: &dyn Pane) -> Result<ScreenState, String> {
         let outputs: Vec<String> = pane.inspect().iter().map(|step| self.run(step)).collect::<Result<_, _>>()?;
         let inspection = pane.parse(&outputs).ok_or_else(|| format!("{} is gone", pane.name()))?;
         if !inspection.dead && !self.is_in(&inspection) {
             return Err(format!("the client does not run in {}", pane.name()));
         }
-        Ok(look(&inspection, self.editor))
+        Ok(screen_state(&inspection, self.editor))
     }
 
     /// Returns whether the client runs in the pane, as far as the terminal tells what does.
@@ -175,7 +177,7 @@ impl<'a> Typist<'a> {
     /// Types the text, sees that it shows in the input, and submits it unless it is `superseded` by then.
     ///
     /// Between the look and Enter there may be a second in which somebody cancels it, or begins a turn.
-    pub(crate) fn submit(&self, decision: &Decision, superseded: Superseded<'_>) -> Result<(), String> {
+    pub(crate) fn submit(&self, decision: &TypingDecision, superseded: Superseded<'_>) -> Result<(), String> {
         let key = self.key.borrow().clone();
         let Some(pane) = self.visible_pane() else {
             is_still_wanted(superseded)?;
@@ -188,7 +190,7 @@ impl<'a> Typist<'a> {
             return steps.iter().try_for_each(|step| self.run(step).map(drop));
         };
         let chord = key.chord();
-        if *decision == Decision::TypedAlready {
+        if *decision == TypingDecision::TypedAlready {
             // Only a text that was typed for the chord is noted as left in the input.
             self.typed_for_chord.set(self.typed_for_chord.get() || self.was_left());
         } else {
@@ -218,11 +220,12 @@ impl<'a> Typist<'a> {
         let started = Instant::now();
         while started.elapsed() < ECHO_LIMIT {
             let look = self.look(pane)?;
-            if look == Look::Unsafe(Unsafe::Dialog) && !self.could_answer_a_dialog() {
+            if look == ScreenState::Unsafe(UnsafeScreen::Dialog) && !self.could_answer_a_dialog() {
                 return Err("a dialog opened meanwhile".to_owned());
             }
             if look.shows_pasted(&self.order.text) {
-                let turn_began = self.want() == Want::Idle && matches!(look, Look::Input { turn: Turn::Running, .. });
+                let turn_began =
+                    self.want() == TypeWhen::Idle && matches!(look, ScreenState::Input { turn: TurnSign::Running, .. });
                 return if turn_began { Err("a turn began meanwhile".to_owned()) } else { Ok(()) };
             }
             std::thread::sleep(Duration::from_millis(4));
@@ -233,8 +236,8 @@ impl<'a> Typist<'a> {
     /// A dialog that opens holds its drawing back for a moment after a key: the client's record knows first.
     fn is_still_safe(&self) -> Result<(), String> {
         match self.client() {
-            ClientSays::Waiting => return Err("a dialog opened meanwhile".to_owned()),
-            ClientSays::Busy | ClientSays::Idle | ClientSays::Unknown => {}
+            ClientActivity::Waiting => return Err("a dialog opened meanwhile".to_owned()),
+            ClientActivity::Busy | ClientActivity::Idle | ClientActivity::Unknown => {}
         }
         self.no_turn_began()?;
         if self.order.deadline.is_some_and(|deadline| deadline.left() < ENTER_MARGIN) {
@@ -246,8 +249,8 @@ impl<'a> Typist<'a> {
     /// What is submitted while another turn runs would wait for the end of that turn, whatever it came to.
     pub(super) fn no_turn_began(&self) -> Result<(), String> {
         match self.client() {
-            ClientSays::Busy if self.want() == Want::Idle => Err("a turn began meanwhile".to_owned()),
-            ClientSays::Busy | ClientSays::Waiting | ClientSays::Idle | ClientSays::Unknown => Ok(()),
+            ClientActivity::Busy if self.want() == TypeWhen::Idle => Err("a turn began meanwhile".to_owned()),
+            ClientActivity::Busy | ClientActivity::Waiting | ClientActivity::Idle | ClientActivity::Unknown => Ok(()),
         }
     }
 
@@ -256,7 +259,7 @@ impl<'a> Typist<'a> {
         let text = &self.order.text;
         let typed = if self.typed_for_chord.get() { text_for_chord(text) } else { text.clone() };
         let Ok(look) = self.look(pane) else { return };
-        if let Look::Input { draft: Some(draft), .. } = &look
+        if let ScreenState::Input { draft: Some(draft), .. } = &look
             && (draft.ends_with(text) || look.holds(text))
             && self.run(&pane.erase(typed.chars().count())).is_ok()
         {
@@ -272,7 +275,7 @@ impl<'a> Typist<'a> {
             None => pane.stash_draft(),
         };
         self.run(&stash)?;
-        let is_stashed = || matches!(self.look(pane), Ok(Look::Input { draft: None, stashed: true, .. }));
+        let is_stashed = || matches!(self.look(pane), Ok(ScreenState::Input { draft: None, stashed: true, .. }));
         let started = Instant::now();
         while !is_stashed() {
             if started.elapsed() > ECHO_LIMIT {
@@ -281,9 +284,11 @@ impl<'a> Typist<'a> {
             std::thread::sleep(Duration::from_millis(10));
         }
         let submitted = self.decide().and_then(|decision| match decision {
-            Decision::Type => self.submit(&decision, superseded),
-            Decision::TypedAlready | Decision::Stash { .. } => Err("the input changed meanwhile".to_owned()),
-            Decision::Wait(why) => Err(why.to_string()),
+            TypingDecision::Type => self.submit(&decision, superseded),
+            TypingDecision::TypedAlready | TypingDecision::Stash { .. } => {
+                Err("the input changed meanwhile".to_owned())
+            }
+            TypingDecision::Wait(why) => Err(why.to_string()),
         });
         if submitted.is_err() && is_stashed() {
             // Nothing was submitted that would bring the draft back: the same key does.
@@ -292,7 +297,7 @@ impl<'a> Typist<'a> {
         submitted
     }
 
-    pub(super) fn run(&self, step: &Step) -> Result<String, String> {
+    pub(super) fn run(&self, step: &TerminalCommand) -> Result<String, String> {
         let limit = self.order.deadline.map_or(STEP_LIMIT, |deadline| STEP_LIMIT.min(deadline.left()));
         process::run(step, limit).map_err(|error| error.chain())
     }

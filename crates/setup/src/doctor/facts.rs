@@ -7,7 +7,7 @@ use std::time::{Duration, UNIX_EPOCH};
 
 use longhaul_core::catalog::{self, Job};
 use longhaul_core::{Env, SessionId};
-use longhaul_inject::Step;
+use longhaul_inject::TerminalCommand;
 use longhaul_runtime::tmux::{Server, SetupState};
 use longhaul_runtime::{Shell, StorageTrouble, bounded_read, is_executable, run_program_in, running_clients, worker};
 use longhaul_store::Health;
@@ -234,7 +234,7 @@ fn version_of(program: &Path) -> Option<String> {
         return Some(version);
     }
     let argv = vec![program.to_str()?.to_owned(), "--version".to_owned()];
-    let printed = run_program_in(Path::new("/"), &Step { argv, stdin: None }, VERSION_LIMIT).ok()?;
+    let printed = run_program_in(Path::new("/"), &TerminalCommand { argv, stdin: None }, VERSION_LIMIT).ok()?;
     printed.trim().strip_prefix("longhaul ").map(str::to_owned)
 }
 

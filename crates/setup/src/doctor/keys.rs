@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use longhaul_core::Env;
-use longhaul_inject::{Bound, Keybindings, SUBMIT, SUBMIT_CHORDS};
+use longhaul_inject::{BindingState, Keybindings, SUBMIT, SUBMIT_CHORDS};
 use longhaul_runtime::{ignores_chord, running_clients, shared_file};
 
 use super::Finding;
@@ -60,13 +60,13 @@ pub(super) fn keys(facts: &Facts) -> Vec<Finding> {
         },
     };
     let chord = match keybindings.bound(SUBMIT, &SUBMIT_CHORDS) {
-        Bound::Missing => {
+        BindingState::Missing => {
             return vec![Finding::note(
                 check,
                 format!("no chord is bound, so {enter}: longhaul install --keybinding binds one"),
             )];
         }
-        Bound::Shadowed { chord, by } => {
+        BindingState::Shadowed { chord, by } => {
             let what = format!("{chord} is bound in {path} and another line gets in its way: {by}; {enter}");
             return vec![Finding::warning(
                 check,
@@ -74,7 +74,7 @@ pub(super) fn keys(facts: &Facts) -> Vec<Finding> {
                 "longhaul install, which binds another one; or remove that line",
             )];
         }
-        Bound::To(chord) => chord,
+        BindingState::To(chord) => chord,
     };
     if let Some(version) = facts.keys.client_version.as_deref().filter(|version| is_too_old(version)) {
         let what = format!("Claude Code {version} does not read {path}; {enter}");

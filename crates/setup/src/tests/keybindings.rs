@@ -1,4 +1,4 @@
-use longhaul_inject::{Bound, Keybindings, SUBMIT, SUBMIT_CHORDS};
+use longhaul_inject::{BindingState, Keybindings, SUBMIT, SUBMIT_CHORDS};
 
 use crate::keybindings::{with_chords, without_chords};
 use crate::settings::Refusal;
@@ -7,7 +7,7 @@ use crate::settings::Refusal;
 #[track_caller]
 fn there_and_back(text: &str) -> String {
     let with = with_chords(Some(text)).unwrap().expect("they are not there yet");
-    assert!(matches!(Keybindings::parse(&with).unwrap().bound(SUBMIT, &SUBMIT_CHORDS), Bound::To(_)), "{with}");
+    assert!(matches!(Keybindings::parse(&with).unwrap().bound(SUBMIT, &SUBMIT_CHORDS), BindingState::To(_)), "{with}");
     assert_eq!(with_chords(Some(&with)), Ok(None), "twice");
     assert_eq!(without_chords(&with, Some(text), None), Ok(Some(text.to_owned())));
     with

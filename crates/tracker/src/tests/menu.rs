@@ -3,31 +3,31 @@
 use longhaul_core::Status::{Blocked, Completed, Idle, Working};
 
 use super::{NOW, agent, options, pane};
-use crate::{Agent, Item, Options, menu};
+use crate::{Agent, MenuItem, Options, menu};
 
 fn in_pane(agent: Agent, id: &str) -> Agent {
     Agent { pane: Some(pane("/s", id)), ..agent }
 }
 
-fn labels(items: &[Item]) -> Vec<&str> {
+fn labels(items: &[MenuItem]) -> Vec<&str> {
     items
         .iter()
         .filter_map(|item| match item {
-            Item::Goto { label, .. } | Item::Elsewhere { label } => Some(label.as_str()),
-            Item::Separator | Item::Page { .. } | Item::Quit { .. } => None,
+            MenuItem::Goto { label, .. } | MenuItem::Elsewhere { label } => Some(label.as_str()),
+            MenuItem::Separator | MenuItem::Page { .. } | MenuItem::Quit { .. } => None,
         })
         .collect()
 }
 
 /// Returns what comes behind the sessions, as `label key page`.
-fn commands(items: &[Item]) -> Vec<String> {
+fn commands(items: &[MenuItem]) -> Vec<String> {
     items
         .iter()
         .filter_map(|item| match item {
-            Item::Goto { .. } | Item::Elsewhere { .. } => None,
-            Item::Separator => Some("-".to_owned()),
-            Item::Page { label, key, page } => Some(format!("{label} {key} {page}")),
-            Item::Quit { label, key } => Some(format!("{label} {key}")),
+            MenuItem::Goto { .. } | MenuItem::Elsewhere { .. } => None,
+            MenuItem::Separator => Some("-".to_owned()),
+            MenuItem::Page { label, key, page } => Some(format!("{label} {key} {page}")),
+            MenuItem::Quit { label, key } => Some(format!("{label} {key}")),
         })
         .collect()
 }
@@ -109,8 +109,8 @@ fn only_a_session_with_a_pane_can_be_chosen() {
     let agents = [in_pane(agent("here", Blocked, 0), "%7"), agent("there", Idle, 0)];
     let menu = menu(&agents, 1, &Options::default(), NOW).unwrap();
     let expected = [
-        Item::Goto { label: "! here".to_owned(), key: "1".to_owned(), pane: pane("/s", "%7") },
-        Item::Elsewhere { label: ". there".to_owned() },
+        MenuItem::Goto { label: "! here".to_owned(), key: "1".to_owned(), pane: pane("/s", "%7") },
+        MenuItem::Elsewhere { label: ". there".to_owned() },
     ];
     assert_eq!(menu.items[..2], expected);
 }
@@ -131,9 +131,9 @@ fn pages_are_as_long_as_the_option_says_and_those_beyond_are_the_nearest() {
     let keys = [("items-per-page", "23"), ("key-quit", "x")];
     let whole = menu(&agents, 1, &options(&keys), NOW).unwrap();
     assert_eq!(commands(&whole.items), ["-", "Quit x"]);
-    let key = |item: &Item| match item {
-        Item::Goto { key, .. } => Some(key.clone()),
-        Item::Elsewhere { .. } | Item::Separator | Item::Page { .. } | Item::Quit { .. } => None,
+    let key = |item: &MenuItem| match item {
+        MenuItem::Goto { key, .. } => Some(key.clone()),
+        MenuItem::Elsewhere { .. } | MenuItem::Separator | MenuItem::Page { .. } | MenuItem::Quit { .. } => None,
     };
     let keys: Vec<String> = whole.items.iter().filter_map(key).collect();
     assert_eq!(keys[..11], ["1", "2", "3", "4", "5", "6", "7", "8", "9", "", ""]);

@@ -4,19 +4,27 @@ use longhaul_core::Millis;
 use longhaul_core::Status::{self, Blocked, Completed, Idle, Working};
 
 use super::agent;
-use crate::{Agent, Record, RecordStatus, Trigger, reconcile};
+use crate::{Agent, ClientRecord, ClientStatus, Trigger, reconcile};
 
 const HOOK: Millis = Millis(5_000);
 
 /// Soon after the hook, when an older record may not be up to date.
 const SOON: Millis = Millis(6_000);
 
-fn record(status: RecordStatus, since: u64) -> Record {
-    Record { pid: 1, session: "s".to_owned(), cwd: None, pane: None, status, waiting_for: None, since: Millis(since) }
+fn record(status: ClientStatus, since: u64) -> ClientRecord {
+    ClientRecord {
+        pid: 1,
+        session: "s".to_owned(),
+        cwd: None,
+        pane: None,
+        status,
+        waiting_for: None,
+        since: Millis(since),
+    }
 }
 
 #[track_caller]
-fn check(record: &Record, statuses: [Status; 4], expected: [Option<Trigger>; 4]) {
+fn check(record: &ClientRecord, statuses: [Status; 4], expected: [Option<Trigger>; 4]) {
     for (status, expected) in statuses.into_iter().zip(expected) {
         assert_eq!(reconcile(&agent("s", status, 0), HOOK, record, SOON), expected, "{status:?}, {record:?}");
     }
@@ -27,26 +35,26 @@ const ORDER: [Status; 4] = [Working, Blocked, Idle, Completed];
 #[test]
 fn a_newer_record_corrects_what_differs_from_it() {
     let idle = Some(Trigger::ClientIdle);
-    check(&record(RecordStatus::Idle, 5_001), ORDER, [idle, idle, None, None]);
+    check(&record(ClientStatus::Idle, 5_001), ORDER, [idle, idle, None, None]);
     let busy = Some(Trigger::ClientBusy);
-    check(&record(RecordStatus::Busy, 5_001), ORDER, [None, busy, busy, busy]);
+    check(&record(ClientStatus::Busy, 5_001), ORDER, [None, busy, busy, busy]);
     let waiting = Some(Trigger::ClientWaiting);
-    check(&record(RecordStatus::Waiting, 5_001), ORDER, [waiting, None, waiting, waiting]);
+    check(&record(ClientStatus::Waiting, 5_001), ORDER, [waiting, None, waiting, waiting]);
     // At the same moment the record, which is written on every change, is the later word.
-    check(&record(RecordStatus::Idle, 5_000), ORDER, [idle, idle, None, None]);
+    check(&record(ClientStatus::Idle, 5_000), ORDER, [idle, idle, None, None]);
 }
 
 #[test]
 fn an_older_record_and_that_of_another_session_tell_nothing() {
-    for status in [RecordStatus::Idle, RecordStatus::Busy, RecordStatus::Waiting] {
+    for status in [ClientStatus::Idle, ClientStatus::Busy, ClientStatus::Waiting] {
         check(&record(status, 4_999), ORDER, [None; 4]);
-        check(&Record { session: "other".to_owned(), ..record(status, 9_000) }, ORDER, [None; 4]);
+        check(&ClientRecord { session: "other".to_owned(), ..record(status, 9_000) }, ORDER, [None; 4]);
     }
 }
 
 #[test]
 fn idle_after_a_stop_is_completed() {
-    let record = record(RecordStatus::Idle, 9_000);
+    let record = record(ClientStatus::Idle, 9_000);
     for (status, expected) in [
         (Working, Some(Trigger::ClientIdleAfterStop)),
         (Blocked, Some(Trigger::ClientIdleAfterStop)),
@@ -60,9 +68,9 @@ fn idle_after_a_stop_is_completed() {
 
 #[test]
 fn a_dialog_that_the_user_opened_blocks_nobody_but_a_running_turn() {
-    let opened = Record { waiting_for: Some("dialog open".to_owned()), ..record(RecordStatus::Waiting, 9_000) };
+    let opened = ClientRecord { waiting_for: Some("dialog open".to_owned()), ..record(ClientStatus::Waiting, 9_000) };
     check(&opened, ORDER, [Some(Trigger::ClientInDialog), None, None, None]);
-    let asks = Record { waiting_for: Some("permission prompt".to_owned()), ..opened };
+    let asks = ClientRecord { waiting_for: Some("permission prompt".to_owned()), ..opened };
     let waiting = Some(Trigger::ClientWaiting);
     check(&asks, ORDER, [waiting, None, waiting, waiting]);
 }
@@ -70,16 +78,16 @@ fn a_dialog_that_the_user_opened_blocks_nobody_but_a_running_turn() {
 #[test]
 fn an_older_record_that_still_stands_seconds_later_is_believed() {
     let later = Millis(8_000);
-    let waiting = record(RecordStatus::Waiting, 4_000);
+    let waiting = record(ClientStatus::Waiting, 4_000);
     assert_eq!(reconcile(&agent("s", Working, 0), HOOK, &waiting, later), Some(Trigger::ClientWaiting));
-    let idle = record(RecordStatus::Idle, 4_000);
+    let idle = record(ClientStatus::Idle, 4_000);
     assert_eq!(reconcile(&agent("s", Working, 0), HOOK, &idle, later), Some(Trigger::ClientIdle));
 }
 
 #[test]
 fn a_turn_that_failed_stays_shown_while_the_client_is_idle() {
     let failed = Agent { failed: true, ..agent("s", Blocked, 0) };
-    assert_eq!(reconcile(&failed, HOOK, &record(RecordStatus::Idle, 9_000), SOON), None);
-    let busy = record(RecordStatus::Busy, 9_000);
+    assert_eq!(reconcile(&failed, HOOK, &record(ClientStatus::Idle, 9_000), SOON), None);
+    let busy = record(ClientStatus::Busy, 9_000);
     assert_eq!(reconcile(&failed, HOOK, &busy, SOON), Some(Trigger::ClientBusy));
 }

@@ -3,10 +3,10 @@
 use longhaul_core::{Millis, Status};
 
 use super::{agent, live, pane, process};
-use crate::{Agent, Found, Process, Record, RecordStatus, scan};
+use crate::{Agent, ClientRecord, ClientStatus, FoundSession, Process, scan};
 
-fn record(pid: u32, session: &str, status: RecordStatus) -> Record {
-    Record {
+fn record(pid: u32, session: &str, status: ClientStatus) -> ClientRecord {
+    ClientRecord {
         pid,
         session: session.to_owned(),
         cwd: Some("/work/r".to_owned()),
@@ -32,7 +32,7 @@ fn panes() -> Vec<crate::LivePane> {
     vec![live("/s", "%1", 10), live("/s", "%2", 20), live("/s", "%3", 30)]
 }
 
-fn names(found: &[Found]) -> Vec<(&str, Status, &str, Option<&str>)> {
+fn names(found: &[FoundSession]) -> Vec<(&str, Status, &str, Option<&str>)> {
     let mut names = Vec::new();
     for one in found {
         let id = one.pane.as_ref().map(|pane| pane.id.as_str());
@@ -44,9 +44,9 @@ fn names(found: &[Found]) -> Vec<(&str, Status, &str, Option<&str>)> {
 #[test]
 fn a_record_gives_the_real_session_and_status() {
     for (says, status) in [
-        (RecordStatus::Idle, Status::Idle),
-        (RecordStatus::Busy, Status::Working),
-        (RecordStatus::Waiting, Status::Blocked),
+        (ClientStatus::Idle, Status::Idle),
+        (ClientStatus::Busy, Status::Working),
+        (ClientStatus::Waiting, Status::Blocked),
     ] {
         let found = scan(&[], &panes()[..1], &processes(), &[record(11, "real", says)]);
         assert_eq!(names(&found), [("real", status, "claude", Some("%1"))]);
@@ -54,13 +54,13 @@ fn a_record_gives_the_real_session_and_status() {
         assert_eq!(found[0].pid, 11);
     }
     let waits =
-        Record { waiting_for: Some("permission prompt".to_owned()), ..record(11, "real", RecordStatus::Waiting) };
+        ClientRecord { waiting_for: Some("permission prompt".to_owned()), ..record(11, "real", ClientStatus::Waiting) };
     assert_eq!(scan(&[], &panes()[..1], &processes(), &[waits])[0].reason.as_deref(), Some("permission prompt"));
 }
 
 #[test]
 fn outside_tmux_a_record_is_a_session_without_a_pane() {
-    let found = scan(&[], &[], &processes(), &[record(70, "real", RecordStatus::Busy)]);
+    let found = scan(&[], &[], &processes(), &[record(70, "real", ClientStatus::Busy)]);
     assert_eq!(names(&found), [("real", Status::Working, "claude", None)]);
 }
 
@@ -75,7 +75,7 @@ fn a_client_with_neither_row_nor_record_gets_a_row_that_stands_in() {
 #[test]
 fn what_has_a_row_is_not_found_again() {
     let row = |session: &str, id: &str| Agent { pane: Some(pane("/s", id)), ..agent(session, Status::Idle, 0) };
-    let records = [record(11, "real", RecordStatus::Idle)];
+    let records = [record(11, "real", ClientStatus::Idle)];
     let rows = [row("real", "%1"), row("codex-session", "%2")];
     assert_eq!(scan(&rows, &panes(), &processes(), &records), []);
     // A row that only stood in, and a session that /clear has replaced, give way to the real one.

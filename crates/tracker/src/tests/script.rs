@@ -1,6 +1,6 @@
 //! Whether an option's value is a program or a shell's text.
 
-use crate::{Script, plain};
+use crate::{Script, without_control_chars};
 
 #[track_caller]
 fn check(text: &str, expected: Script) {
@@ -55,5 +55,5 @@ fn anything_else_is_a_shells_text() {
 
 #[test]
 fn values_lose_what_a_terminal_would_obey() {
-    assert_eq!(plain("a\u{1b}]0;x\u{7}b\nc\td é\u{9b}"), "a]0;xbcd é");
+    assert_eq!(without_control_chars("a\u{1b}]0;x\u{7}b\nc\td é\u{9b}"), "a]0;xbcd é");
 }

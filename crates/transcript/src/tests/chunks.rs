@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use super::{RECORDED, read};
 use crate::reader::MAX_LINE;
-use crate::{Batch, Cursor, Reader, absorb};
+use crate::{Batch, Cursor, Reader, merge_turns};
 
 /// Reads `bytes` in pieces that end at `cuts`, each by a reader of its own, as separate hooks would.
 fn in_pieces(bytes: &[u8], cuts: &[usize]) -> Batch {
@@ -16,7 +16,7 @@ fn in_pieces(bytes: &[u8], cuts: &[usize]) -> Batch {
         reader.feed(&bytes[start..end.max(start)]);
         let batch = reader.take();
         whole.cursor = batch.cursor;
-        absorb(&mut whole.turns, batch.turns);
+        merge_turns(&mut whole.turns, batch.turns);
         whole.links.extend(batch.links);
         whole.sidechains.extend(batch.sidechains);
         whole.broken_lines += batch.broken_lines;
@@ -30,7 +30,7 @@ fn reading_again_brings_nothing_twice() {
         let bytes = transcript.as_bytes();
         let whole = read(bytes);
         let mut twice = whole.turns.clone();
-        absorb(&mut twice, whole.turns.clone());
+        merge_turns(&mut twice, whole.turns.clone());
         assert_eq!(twice, whole.turns, "{name}");
         let mut reader = Reader::resume(whole.cursor.clone(), &bytes[bytes.len() - 64..]).unwrap();
         reader.feed(b"");

@@ -1,7 +1,7 @@
 use serde_json::json;
 
 use crate::hook_record::is_hook_record;
-use crate::{Entry, Kind};
+use crate::{Entry, EntryKind};
 
 #[track_caller]
 fn check(name: &str, text: &str, expected: bool) {
@@ -31,6 +31,6 @@ fn an_entry_that_is_one_is_only_a_link() {
         let line = json!({ "type": "attachment", "uuid": "u", "attachment": attachment });
         Entry::parse(line.to_string().as_bytes()).unwrap().kind
     };
-    assert_eq!(entry("hook_success"), Kind::Other);
-    assert!(matches!(entry("hook_blocking_error"), Kind::Attachment { .. }));
+    assert_eq!(entry("hook_success"), EntryKind::Other);
+    assert!(matches!(entry("hook_blocking_error"), EntryKind::Attachment { .. }));
 }

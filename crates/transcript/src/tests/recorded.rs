@@ -1,7 +1,7 @@
 //! What the real client wrote.
 
 use super::{RECORDED, read};
-use crate::{DetailKind, Origin, Turn};
+use crate::{DetailKind, PromptOrigin, Turn};
 
 #[track_caller]
 fn turns(name: &str) -> Vec<Turn> {
@@ -11,7 +11,7 @@ fn turns(name: &str) -> Vec<Turn> {
     batch.turns
 }
 
-fn told(turns: &[Turn]) -> Vec<(Origin, &str, String)> {
+fn told(turns: &[Turn]) -> Vec<(PromptOrigin, &str, String)> {
     turns
         .iter()
         .map(|turn| (turn.origin, turn.prompt.as_ref().map_or("", |said| said.text.as_str()), turn.reply()))
@@ -19,10 +19,10 @@ fn told(turns: &[Turn]) -> Vec<(Origin, &str, String)> {
 }
 
 #[track_caller]
-fn check(name: &str, expected: &[(Origin, &str, &str)]) {
+fn check(name: &str, expected: &[(PromptOrigin, &str, &str)]) {
     let turns = turns(name);
     let told = told(&turns);
-    let told: Vec<(Origin, &str, &str)> =
+    let told: Vec<(PromptOrigin, &str, &str)> =
         told.iter().map(|(origin, asked, reply)| (*origin, *asked, &**reply)).collect();
     assert_eq!(told, expected);
     assert!(turns.iter().all(|turn| turn.begins && turn.at.is_some_and(|at| at.0 > 1_794_000_000_000)));
@@ -30,7 +30,7 @@ fn check(name: &str, expected: &[(Origin, &str, &str)]) {
 
 #[test]
 fn every_turn_has_its_words() {
-    use Origin::{Command, Person};
+    use PromptOrigin::{Command, Person};
     check("tools", &[(Person, "TOOLS:3", "3 tool calls done.")]);
     check("parallel", &[(Person, "PAR:3", "parallel calls done.")]);
     check(
@@ -88,8 +88,11 @@ fn stopped_and_failed_turns_say_so() {
 #[test]
 fn returning_agents_are_nobodys_prompts() {
     let turns = turns("subagents");
-    let origins: Vec<Origin> = turns.iter().map(|turn| turn.origin).collect();
-    assert_eq!(origins, [Origin::Person, Origin::Task, Origin::Task, Origin::Person, Origin::Task]);
+    let origins: Vec<PromptOrigin> = turns.iter().map(|turn| turn.origin).collect();
+    assert_eq!(
+        origins,
+        [PromptOrigin::Person, PromptOrigin::Task, PromptOrigin::Task, PromptOrigin::Person, PromptOrigin::Task]
+    );
     assert_eq!(turns[0].calls.len(), 2);
     assert!(
         turns[0].calls.iter().all(|call| call.output.as_deref().is_some_and(|text| text.starts_with("Async agent")))

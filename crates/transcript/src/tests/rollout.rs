@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::read;
-use crate::{Batch, Origin, Reader, SessionMeta, Turn, absorb, ends_in_interrupt, latest_usage};
+use crate::{Batch, PromptOrigin, Reader, SessionMeta, Turn, ends_in_interrupt, latest_usage, merge_turns};
 
 /// Two turns, the second after a resume.
 const RECORDED: &str = include_str!("../../../../tests/codex/rollout.jsonl");
@@ -36,7 +36,7 @@ fn a_recorded_rollout_is_two_turns() {
     let [first, second] = batch.turns.as_slice() else { panic!("two turns") };
     assert_eq!(first.prompt.as_ref().unwrap().text, "What does hello.txt say? <private>my pin is quittenmus</private>");
     assert_eq!(first.prompt_id.as_deref(), Some("01a1de69-9ac4-7953-9d76-6980e9a319d9"));
-    assert_eq!(first.origin, Origin::Person);
+    assert_eq!(first.origin, PromptOrigin::Person);
     assert_eq!(first.reply(), "The file says hello from the pane.");
     assert_eq!(
         first.thinking.iter().map(|said| said.text.as_str()).collect::<Vec<_>>(),
@@ -85,23 +85,23 @@ fn tokens_model_and_window_are_told_by_the_newest_count() {
 }
 
 #[track_caller]
-fn check_prompts(text: &str, expected: &[(Origin, &str)]) {
+fn check_prompts(text: &str, expected: &[(PromptOrigin, &str)]) {
     let batch = read(user(text).as_bytes());
-    let prompts: Vec<(Origin, &str)> =
+    let prompts: Vec<(PromptOrigin, &str)> =
         batch.turns.iter().map(|turn| (turn.origin, turn.prompt.as_ref().unwrap().text.as_str())).collect();
     assert_eq!(prompts, expected, "{text}");
 }
 
 #[test]
 fn what_codex_writes_in_the_users_name_is_no_prompt() {
-    check_prompts("fix it", &[(Origin::Person, "fix it")]);
-    check_prompts("<b>fix</b> it", &[(Origin::Person, "<b>fix</b> it")]);
+    check_prompts("fix it", &[(PromptOrigin::Person, "fix it")]);
+    check_prompts("<b>fix</b> it", &[(PromptOrigin::Person, "<b>fix</b> it")]);
     check_prompts("<environment_context>\n <cwd>/x</cwd></environment_context>", &[]);
     check_prompts("# AGENTS.md instructions for /x\n\n<INSTRUCTIONS>be kind</INSTRUCTIONS>", &[]);
     check_prompts("<user_instructions>\nbe kind</user_instructions>", &[]);
     check_prompts(
         "<user_shell_command>\n<command>\nls -l\n</command>\n<result>\nx</result>",
-        &[(Origin::Shell, "!ls -l")],
+        &[(PromptOrigin::Shell, "!ls -l")],
     );
     check_prompts("  ", &[]);
 }
@@ -215,7 +215,7 @@ fn in_pieces(bytes: &[u8], size: usize) -> (Vec<Turn>, Batch) {
     for piece in bytes.chunks(size) {
         reader.feed(piece);
         batch = reader.take();
-        absorb(&mut turns, batch.turns.clone());
+        merge_turns(&mut turns, batch.turns.clone());
     }
     (turns, batch)
 }

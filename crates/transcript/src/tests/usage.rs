@@ -1,8 +1,6 @@
-use std::collections::BTreeMap;
-
 use proptest::prelude::*;
 
-use crate::{Usage, ends_in_interrupt, latest_usage, window_tokens};
+use crate::{Usage, ends_in_interrupt, latest_usage};
 
 pub(super) fn reply(tokens: u64, sidechain: bool) -> String {
     format!(
@@ -30,20 +28,6 @@ fn what_is_cut_odd_or_made_up_is_passed_over() {
     let made_up = r#"{"message":{"model":"<synthetic>","usage":{"input_tokens":0}}}"#;
     check(&format!("{whole}\n{made_up}\n"), Some(110));
     check("", None);
-}
-
-#[test]
-fn windows_follow_the_model() {
-    let known = BTreeMap::from([("claude-opus-5".to_owned(), 500_000), ("claude-opus-5-5".to_owned(), 700_000)]);
-    let guess = |model: &str, used| window_tokens(Some(model), used, &BTreeMap::new());
-    assert_eq!(guess("claude-opus-5-5", 0), 1_000_000);
-    assert_eq!(guess("claude-sonnet-4-5", 0), 200_000);
-    assert_eq!(guess("claude-sonnet-4-5[1m]", 0), 1_000_000);
-    assert_eq!(guess("claude-sonnet-4-5", 200_001), 1_000_000);
-    assert_eq!(guess("claude-3-5-haiku-20241022", 0), 200_000);
-    assert_eq!(window_tokens(None, 0, &known), 200_000);
-    assert_eq!(window_tokens(Some("claude-opus-5-5"), 0, &known), 700_000);
-    assert_eq!(window_tokens(Some("claude-opus-5-1"), 0, &known), 500_000);
 }
 
 proptest! {

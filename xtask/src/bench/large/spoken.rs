@@ -3,7 +3,7 @@
 use anyhow::Result;
 use longhaul_core::Millis;
 use longhaul_store::{Bulk, NewObservation, PastPrompt, PastTurn, Sanitizer};
-use longhaul_transcript::{Batch, Cursor, Said, Turn};
+use longhaul_transcript::{Batch, Cursor, SourcedText, Turn};
 
 use super::library::Hand;
 
@@ -29,7 +29,7 @@ impl Spoken {
     }
 
     fn turn(&self) -> Turn {
-        let said = |text: &String, source: &str| Said {
+        let said = |text: &String, source: &str| SourcedText {
             source: format!("{}-{source}", self.id),
             at: Some(Millis(self.at)),
             text: text.clone(),

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
-use longhaul_inject::Look;
+use longhaul_inject::ScreenState;
 use serde_json::{Value, json};
 
 use super::super::session::Session;
@@ -117,12 +117,12 @@ fn start_subagents(world: &World, session: &Session<'_>, order: &str) -> Result<
         deny(session)?;
         session.press(&["C-u"])?;
         std::thread::sleep(AFTER_ESCAPE);
-        Ok(matches!(session.look()?, Look::Input { draft: None, .. }))
+        Ok(matches!(session.look()?, ScreenState::Input { draft: None, .. }))
     })?;
     session.tmux.type_text(&session.pane, order)?;
     world.wait("the order to arrive", || {
         deny(session)?;
-        if matches!(session.look()?, Look::Input { draft: Some(_), .. }) {
+        if matches!(session.look()?, ScreenState::Input { draft: Some(_), .. }) {
             session.press(CHORD)?;
         }
         std::thread::sleep(Duration::from_secs(1));

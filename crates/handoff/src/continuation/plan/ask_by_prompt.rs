@@ -5,19 +5,19 @@
 
 use longhaul_core::Millis;
 
-use super::{Act, EXPIRES_MS, Plan, Rules};
-use crate::continuation::occasion::{Fill, TurnEnd};
+use super::{EXPIRES_MS, Plan, PlanAction, PlanRules};
+use crate::continuation::occasion::{TurnEnd, WindowUse};
 use crate::continuation::state::State;
 
 impl Plan {
     /// Asks for a handoff with a prompt: the turn is over, so that its end cannot be held up any more.
-    pub(super) fn measured(&mut self, fill: Fill, nonce: &str, rules: &Rules<'_>, now: Millis) -> Act {
+    pub(super) fn measured(&mut self, fill: WindowUse, nonce: &str, rules: &PlanRules<'_>, now: Millis) -> PlanAction {
         if self.state.is_open() {
-            return Act::Nothing;
+            return PlanAction::Nothing;
         }
         let turn = TurnEnd { fill: Some(fill), nonce, ..TurnEnd::default() };
         let act = self.consider(&turn, rules, now);
-        if matches!(act, Act::Ask(_)) {
+        if matches!(act, PlanAction::Ask(_)) {
             self.mark_asked_by_prompt();
         }
         act
@@ -34,13 +34,13 @@ impl Plan {
     }
 
     /// Gives up what was to be typed or submitted next, because the user has begun something else.
-    pub(super) fn overtaken(&mut self, now: Millis) -> Act {
+    pub(super) fn overtaken(&mut self, now: Millis) -> PlanAction {
         let why = "something else was begun meanwhile";
         if self.state == State::Asked && self.asks_by_prompt() && !self.by_prompt {
             // The question was never put: the next turn's end may ask it.
             self.enter(State::Armed, now, why);
             self.fired.clear();
-            return Act::Nothing;
+            return PlanAction::Nothing;
         }
         self.cancel(why, now)
     }

@@ -1,6 +1,6 @@
 //! A submitted prompt: a bookmark that has arrived, or a turn that begins.
 
-use longhaul_activity_log::Line;
+use longhaul_activity_log::LogLine;
 use longhaul_core::event::UserPromptSubmit;
 use longhaul_core::event::predicates::{bookmark_note, in_subagent, is_bookmark_command, is_task_notification};
 use longhaul_core::{Reply, Status};
@@ -26,9 +26,9 @@ pub fn on_prompt(hook: &mut Hook<UserPromptSubmit>) -> Result<Flow, Error> {
     let Some(note) = bookmark_note(&hook.event.prompt, marker).filter(|_| hook.config.bookmarks.enabled) else {
         // The client's own word that a subagent is done begins a turn, too, but nobody has typed anything.
         let line = if is_task_notification(&hook.event.prompt) {
-            Line::Status { at, status: Status::Working }
+            LogLine::Status { at, status: Status::Working }
         } else {
-            Line::Prompt { at }
+            LogLine::Prompt { at }
         };
         log.append(&[line])?;
         turn_file::begin(&hook.home, &hook.event.common.session, hook.event.common.prompt_id.as_deref())?;
@@ -39,7 +39,7 @@ pub fn on_prompt(hook: &mut Hook<UserPromptSubmit>) -> Result<Flow, Error> {
     // No hook tells of a turn that Esc ended; a prompt outside of the turn has an id of its own.
     let is_running =
         log.metrics()?.is_turn_running() && turn_file::may_be(&hook.home, &common.session, common.prompt_id.as_deref());
-    hook.append_once(&log, &[Line::Bookmark { at }])?;
+    hook.append_once(&log, &[LogLine::Bookmark { at }])?;
     if is_running && !is_bookmark_command(&hook.event.prompt) {
         hook.show(MID_TURN);
     } else {

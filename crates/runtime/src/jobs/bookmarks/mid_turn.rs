@@ -6,10 +6,10 @@
 
 use std::time::Duration;
 
-use longhaul_activity_log::{Line, Situation};
+use longhaul_activity_log::{LogLine, Situation};
 use longhaul_core::event::predicates::asks_nothing;
 use longhaul_core::event::{HookEvent, PostToolUse};
-use longhaul_inject::{Decision, Want};
+use longhaul_inject::{TypeWhen, TypingDecision};
 
 use crate::typing::{Typist, is_received};
 use crate::{ActivityLog, Error, Hook, Order, Receipt, agents, turn_file};
@@ -34,7 +34,7 @@ pub(super) fn bookmark(hook: &Hook<PostToolUse<'static>>, log: &ActivityLog) -> 
         terminal,
         client_pid,
         text: hook.config.bookmarks.marker.as_str().to_owned(),
-        want: Want::MidTurn,
+        want: TypeWhen::MidTurn,
         want_by_chord: None,
         agents_may_ask,
         agents_run,
@@ -50,12 +50,12 @@ pub(super) fn bookmark(hook: &Hook<PostToolUse<'static>>, log: &ActivityLog) -> 
     let Some(_lock) = typist.lock()? else { return Ok(()) };
     let claim = || log.claim(hook.env.now, |metrics| hook.decide(Situation::ToolCall, true, metrics));
     let decision = match typist.decide() {
-        Ok(decision @ (Decision::Type | Decision::TypedAlready)) => decision,
-        Ok(Decision::Stash { .. } | Decision::Wait(_)) => return Ok(()),
+        Ok(decision @ (TypingDecision::Type | TypingDecision::TypedAlready)) => decision,
+        Ok(TypingDecision::Stash { .. } | TypingDecision::Wait(_)) => return Ok(()),
         Err(problem) => {
             // The terminal is gone or does not answer: the cooldown keeps the next calls from asking it again.
             if claim()?.is_ok() {
-                log.append(&[Line::GivenUp { at: hook.env.now }])?;
+                log.append(&[LogLine::GivenUp { at: hook.env.now }])?;
                 hook.log.write(&format!("session {}: no bookmark: {problem}", common.session));
             }
             return Ok(());
@@ -76,14 +76,14 @@ pub(super) fn bookmark(hook: &Hook<PostToolUse<'static>>, log: &ActivityLog) -> 
         && by_chord
         && typist.could_answer_a_dialog()
         && may_submit()
-        && let Ok(decision @ Decision::Type) = typist.decide()
+        && let Ok(decision @ TypingDecision::Type) = typist.decide()
     {
         // The client has ignored the chord; Enter is what submitted before there was one.
         submitted = typist.submit(&decision, &|| Ok(false));
     }
     if let Err(problem) = submitted {
         if !typist.has_typed() {
-            log.append(&[Line::GivenUp { at: hook.env.now }])?;
+            log.append(&[LogLine::GivenUp { at: hook.env.now }])?;
         }
         hook.log.write(&format!("session {}: no bookmark: {problem}", common.session));
     } else if is_received(&order, Receipt::Bookmark, log, ticket, RECEIPT_LIMIT)? {

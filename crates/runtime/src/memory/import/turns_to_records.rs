@@ -7,7 +7,7 @@ use longhaul_core::{Config, Millis};
 use longhaul_memory::{
     Call, Kind, Observation, RawCall, Summary, TurnText, command_key, fix_of, is_skipped, observe, summarize,
 };
-use longhaul_transcript::{self as transcript, Origin, Turn, absorb};
+use longhaul_transcript::{self as transcript, PromptOrigin, Turn, merge_turns};
 
 use super::super::{SUMMED_UP, clean_prompt};
 use crate::Sanitizer;
@@ -85,7 +85,7 @@ impl<'a> Teller<'a> {
 
     /// Takes in turns in the order of the transcript; returns what can be told by now.
     pub(crate) fn go_on(&mut self, turns: Vec<Turn>) -> Vec<Part> {
-        absorb(&mut self.open, turns);
+        merge_turns(&mut self.open, turns);
         self.parts(false)
     }
 
@@ -163,11 +163,11 @@ impl<'a> Teller<'a> {
             id: own.unwrap_or_else(|| turn.id.clone()),
             text,
             at: turn.at.unwrap_or(self.last_at),
-            is_command: matches!(turn.origin, Origin::Command | Origin::Shell),
+            is_command: matches!(turn.origin, PromptOrigin::Command | PromptOrigin::Shell),
         });
     }
 
-    fn done(&mut self, turn: &Turn, calls: Vec<transcript::Call>) -> Vec<Done> {
+    fn done(&mut self, turn: &Turn, calls: Vec<transcript::ToolCall>) -> Vec<Done> {
         let mut done = Vec::with_capacity(calls.len());
         for call in calls {
             let told = told_call(call, turn, &self.root, self.last_at, self.config, self.sanitizer);
@@ -197,7 +197,7 @@ impl<'a> Teller<'a> {
 
 /// Returns a call of a transcript as a hook would have noted it; `None` where it is not remembered, or half of it is missing.
 pub(crate) fn told_call(
-    call: transcript::Call,
+    call: transcript::ToolCall,
     turn: &Turn,
     root: &str,
     otherwise_at: Millis,
@@ -226,7 +226,7 @@ pub(crate) fn told_call(
 }
 
 /// Returns whether both halves of a call are there.
-fn is_whole(call: &transcript::Call) -> bool {
+fn is_whole(call: &transcript::ToolCall) -> bool {
     call.input.is_some() && call.output.is_some()
 }
 

@@ -1,6 +1,6 @@
 use longhaul_core::Millis;
 use longhaul_memory::Kind;
-use longhaul_transcript::{Batch, Call, Cursor, Said, Turn};
+use longhaul_transcript::{Batch, Cursor, SourcedText, ToolCall, Turn};
 
 use super::{Shelf, call};
 use crate::tests::{folder, open};
@@ -82,15 +82,15 @@ fn damage_is_told_from_other_failures() {
 
 /// A transcript with one turn and one call.
 fn batch(call: &str) -> Batch {
-    let call = Call {
+    let call = ToolCall {
         id: call.to_owned(),
         at: Some(Millis(20)),
         name: Some("Bash".to_owned()),
         input: Some("from the transcript".to_owned()),
         output: Some("from the transcript".to_owned()),
-        ..Call::default()
+        ..ToolCall::default()
     };
-    let prompt = Said { source: "u1".to_owned(), at: Some(Millis(10)), text: "make it".to_owned() };
+    let prompt = SourcedText { source: "u1".to_owned(), at: Some(Millis(10)), text: "make it".to_owned() };
     let turn = Turn {
         id: "u1".to_owned(),
         begins: true,

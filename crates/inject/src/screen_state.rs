@@ -21,25 +21,25 @@ pub enum EditorMode {
 
 /// What a pane shows.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Look {
+pub enum ScreenState {
     /// The client's input, with the cursor in it.
     Input {
         /// What has been typed and not submitted.
         draft: Option<String>,
         /// Whether a turn is running.
-        turn: Turn,
+        turn: TurnSign,
         /// Whether the client holds a stashed draft.
         stashed: bool,
         /// Whether subagents are listed below: one of them may open a dialog at any moment.
         agents: bool,
     },
     /// Anything else.
-    Unsafe(Unsafe),
+    Unsafe(UnsafeScreen),
 }
 
 /// Whether the model is at work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Turn {
+pub enum TurnSign {
     /// A turn is running: what is typed is queued.
     Running,
     /// Nothing on the screen says that a turn is running.
@@ -50,7 +50,7 @@ pub enum Turn {
 
 /// Why it is not safe to type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Unsafe {
+pub enum UnsafeScreen {
     /// The pane's program has ended.
     PaneDead,
     /// tmux takes the keys, as in copy-mode.
@@ -73,7 +73,7 @@ pub enum Unsafe {
     NoInputBox,
 }
 
-impl fmt::Display for Unsafe {
+impl fmt::Display for UnsafeScreen {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::PaneDead => "the pane's program has ended",
@@ -90,7 +90,7 @@ impl fmt::Display for Unsafe {
     }
 }
 
-impl Look {
+impl ScreenState {
     /// Returns whether the input holds exactly `text`, wrapped or not.
     pub fn holds(&self, text: &str) -> bool {
         match self {
@@ -112,57 +112,57 @@ impl Look {
 }
 
 /// Returns what `inspection` shows of a client that edits as in `editor`.
-pub fn look(inspection: &Inspection, editor: EditorMode) -> Look {
+pub fn screen_state(inspection: &Inspection, editor: EditorMode) -> ScreenState {
     if inspection.dead {
-        return Look::Unsafe(Unsafe::PaneDead);
+        return ScreenState::Unsafe(UnsafeScreen::PaneDead);
     }
     if inspection.in_mode {
-        return Look::Unsafe(Unsafe::PaneInMode);
+        return ScreenState::Unsafe(UnsafeScreen::PaneInMode);
     }
     if inspection.synchronized {
-        return Look::Unsafe(Unsafe::PaneSynchronized);
+        return ScreenState::Unsafe(UnsafeScreen::PaneSynchronized);
     }
     let rows = ansi::rows(&inspection.screen);
     let Some(input) = InputBox::find(&rows) else {
         let dialog = rows.iter().any(|row| is_option(row) || has_dialog_hint(row));
-        return Look::Unsafe(if dialog { Unsafe::Dialog } else { Unsafe::NoInputBox });
+        return ScreenState::Unsafe(if dialog { UnsafeScreen::Dialog } else { UnsafeScreen::NoInputBox });
     };
     match find_danger(&input, inspection.cursor.map(|(_, row)| row), editor) {
-        Some(danger) => Look::Unsafe(danger),
-        None => Look::Input {
+        Some(danger) => ScreenState::Unsafe(danger),
+        None => ScreenState::Input {
             draft: input.draft(),
-            turn: if is_running(&input) { Turn::Running } else { Turn::Idle },
+            turn: if is_running(&input) { TurnSign::Running } else { TurnSign::Idle },
             stashed: input.above.last().is_some_and(|row| row.text().to_lowercase().contains("stashed")),
             agents: input.below.iter().any(|row| row.content().first().is_some_and(|cell| cell.ch == '◯')),
         },
     }
 }
 
-fn find_danger(input: &InputBox<'_>, cursor_row: Option<usize>, editor: EditorMode) -> Option<Unsafe> {
+fn find_danger(input: &InputBox<'_>, cursor_row: Option<usize>, editor: EditorMode) -> Option<UnsafeScreen> {
     // Below the box a pointer means that a list there, such as that of the agents, has the keys.
     let pointed = |row: &Row| row.content().first().is_some_and(|cell| cell.ch == '❯');
     if input.above.iter().any(is_option) || input.below.iter().any(|row| pointed(row) || has_dialog_hint(row)) {
-        return Some(Unsafe::Dialog);
+        return Some(UnsafeScreen::Dialog);
     }
     match input.prompt {
-        Prompt::Shell => return Some(Unsafe::ShellMode),
+        Prompt::Shell => return Some(UnsafeScreen::ShellMode),
         Prompt::Model => {}
     }
     if !input.has_cursor(cursor_row) {
-        return Some(Unsafe::NoCursor);
+        return Some(UnsafeScreen::NoCursor);
     }
     let shows = |words: &str| input.below.iter().any(|row| row.text().contains(words));
     if shows("again to exit") {
-        return Some(Unsafe::Exiting);
+        return Some(UnsafeScreen::Exiting);
     }
     if spinner(input).is_some_and(|text| text.contains("Compacting")) {
-        return Some(Unsafe::Compacting);
+        return Some(UnsafeScreen::Compacting);
     }
     let commands = match editor {
         EditorMode::Normal => shows("-- NORMAL --") || shows("-- VISUAL"),
         EditorMode::Vim => !shows("-- INSERT --"),
     };
-    commands.then_some(Unsafe::VimNormal)
+    commands.then_some(UnsafeScreen::VimNormal)
 }
 
 /// Returns whether `row` tells which key answers a question: `Esc to cancel`, `Enter to select`, `↑/↓ to navigate`.

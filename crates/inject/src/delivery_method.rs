@@ -22,7 +22,7 @@ impl Errand {
 
 /// How it gets there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Means<'a> {
+pub enum DeliveryMethod<'a> {
     /// The client does it itself, when its module is told to.
     Bridge,
     /// It is typed.
@@ -33,10 +33,10 @@ pub enum Means<'a> {
 
 /// Returns the means for `errand`: the client's own module before the terminal that [`Terminal::detect`] has found, before
 /// none.
-pub fn means(errand: Errand, has_bridge: bool, terminal: Option<&Terminal>) -> Means<'_> {
+pub fn delivery_method(errand: Errand, has_bridge: bool, terminal: Option<&Terminal>) -> DeliveryMethod<'_> {
     match (errand, terminal) {
-        (Errand::Clear | Errand::Compact | Errand::Prompt, _) if has_bridge => Means::Bridge,
-        (_, Some(terminal)) => Means::Terminal(terminal),
-        (_, None) => Means::None,
+        (Errand::Clear | Errand::Compact | Errand::Prompt, _) if has_bridge => DeliveryMethod::Bridge,
+        (_, Some(terminal)) => DeliveryMethod::Terminal(terminal),
+        (_, None) => DeliveryMethod::None,
     }
 }

@@ -2,14 +2,14 @@
 
 /// A program to run to its end, without a shell.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Step {
+pub struct TerminalCommand {
     /// The program and its arguments.
     pub argv: Vec<String>,
     /// What the program reads from its standard input; `None` means an empty one.
     pub stdin: Option<String>,
 }
 
-impl Step {
+impl TerminalCommand {
     pub(crate) fn new<'a>(argv: impl IntoIterator<Item = &'a str>) -> Self {
         Self { argv: argv.into_iter().map(str::to_owned).collect(), stdin: None }
     }

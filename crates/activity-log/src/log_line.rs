@@ -6,7 +6,7 @@ use longhaul_core::{Millis, Status};
 
 /// What a line says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Line {
+pub enum LogLine {
     /// `T <ms> <chars>`: a tool call, and the size of what it returned.
     Tool { at: Millis, chars: u64 },
     /// `A <ms> <chars>`: a subagent returned, and the size of what it brought back.
@@ -25,7 +25,7 @@ pub enum Line {
     Status { at: Millis, status: Status },
 }
 
-impl Line {
+impl LogLine {
     /// Reads a line without its newline.
     ///
     /// `None` for a bad time, an unknown letter or an unknown status; a bad count counts as 0.
@@ -52,7 +52,7 @@ impl Line {
     }
 }
 
-impl Line {
+impl LogLine {
     /// Returns when it was written.
     pub fn at(&self) -> Millis {
         match self {
@@ -79,7 +79,7 @@ fn number(field: &[u8]) -> Option<u64> {
     })
 }
 
-impl fmt::Display for Line {
+impl fmt::Display for LogLine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Tool { at, chars } => write!(f, "T {at} {chars}"),
