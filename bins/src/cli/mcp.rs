@@ -3,6 +3,7 @@
 mod arguments;
 
 use anyhow::{Context, Result, anyhow};
+use longhaul_core::budget::CHARS_PER_TOKEN;
 use longhaul_core::{Env, record};
 use longhaul_memory::Query;
 use longhaul_runtime::memory::ANSWER_TOKENS;
@@ -183,7 +184,7 @@ fn recall(memory: &Memory<'_>, asked: Question) -> Result<String> {
 }
 
 /// The tokens of the frame around an answer.
-const FRAME_TOKENS: usize = (record::OPEN.len() + record::CLOSE.len() + 1).div_ceil(4);
+const FRAME_TOKENS: usize = (record::OPEN.len() + record::CLOSE.len() + 1).div_ceil(CHARS_PER_TOKEN);
 
 /// What is said where there is no memory yet.
 const EMPTY: &str = "nothing is remembered yet: the user can run `longhaul memory import` to read past sessions";

@@ -1,5 +1,6 @@
 //! What has happened since the last bookmark, read from the end of the log.
 
+use longhaul_core::budget::tokens_of_chars;
 use longhaul_core::{Millis, Status};
 
 use crate::LogLine;
@@ -55,7 +56,7 @@ const BURST_MS: u64 = 10_000;
 impl Metrics {
     /// Returns the estimate of the window's tokens.
     pub fn estimated_tokens(&self) -> u64 {
-        self.chars / 4
+        tokens_of_chars(self.chars)
     }
 
     /// Returns the whole seconds between the window's first and last activity.

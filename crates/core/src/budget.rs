@@ -1,32 +1,27 @@
-//! Text that must fit: the client cuts what a hook injects at 10,000 characters.
+//! How much text fits, in characters and in tokens.
 
-/// What one reply may inject, in characters, with room to spare below the client's own limit.
+/// The number of characters that one hook reply may inject. Claude Code cuts injected text at 10,000.
 pub const CONTEXT_CHARS: usize = 9_500;
 
-/// Returns `text` cut to `chars` characters, ending in a note of how many are missing where it was cut.
-pub fn cut(text: &str, chars: usize) -> String {
-    let total = text.chars().count();
-    if total <= chars {
-        return text.to_owned();
-    }
-    let notice = format!(" [… {total} characters in all]");
-    let kept = chars.saturating_sub(notice.chars().count());
-    let mut short: String = text.chars().take(kept).collect();
-    short.push_str(&notice);
-    short.chars().take(chars).collect()
-}
+/// The number of characters that count as one token, in every estimate.
+pub const CHARS_PER_TOKEN: usize = 4;
 
-/// Returns the tokens that a text costs, about: four characters each.
+/// Returns an estimate of the tokens in `text`.
 pub fn tokens(text: &str) -> u64 {
-    (text.chars().count() as u64).div_ceil(4)
+    tokens_of_chars(text.chars().count() as u64)
 }
 
-/// Returns the tokens of a text of which only the length is at hand.
-pub fn tokens_of_bytes(bytes: u64) -> u64 {
-    bytes.div_ceil(4)
+/// Returns an estimate of the tokens in a text of `chars` characters, rounded up.
+pub const fn tokens_of_chars(chars: u64) -> u64 {
+    chars.div_ceil(CHARS_PER_TOKEN as u64)
 }
 
-/// Returns a number of tokens as a glance takes it in.
+/// Returns the number of characters that `tokens` tokens hold.
+pub const fn chars_of_tokens(tokens: u64) -> u64 {
+    tokens.saturating_mul(CHARS_PER_TOKEN as u64)
+}
+
+/// Formats a token count compactly: `950`, `12k`, `1.5M`.
 pub fn round_tokens(count: u64) -> String {
     match count {
         0..1_000 => count.to_string(),

@@ -13,9 +13,9 @@ pub mod catalog;
 pub mod clock;
 pub mod config;
 mod count;
+pub mod cut_text;
 mod env;
 pub mod event;
-
 pub mod hash;
 pub mod json_text;
 pub mod private_tags;
@@ -26,7 +26,7 @@ mod status;
 mod time;
 
 pub use crate::config::Config;
-pub use crate::count::counted;
+pub use crate::count::{counted, grouped};
 pub use crate::env::{Env, Platform};
 pub use crate::reply::Reply;
 pub use crate::session_id::{SessionId, short_session};

@@ -1,5 +1,6 @@
 mod budget;
 mod config;
+mod cut_text;
 mod env;
 mod event;
 mod json_text;

@@ -14,7 +14,6 @@ pub mod bridge;
 mod choose;
 pub mod continuation;
 mod layout;
-mod middle;
 mod predecessor;
 mod render;
 mod render_input;
@@ -26,7 +25,6 @@ pub use longhaul_core::clock::{Date, date_of, time_of};
 
 pub use crate::baton::{Baton, BatonTrigger, baton_command};
 pub use crate::choose::{BatonChoice, BatonOffer, BatonTaker, ClientProcess, NoBaton, choose};
-pub use crate::middle::cut_middle;
 pub use crate::predecessor::{ChainError, ChainSession, MAX_MERGES, Refusal, follow, newest_unmerged, predecessor};
 pub use crate::render::{Rendered, allowance, render, render_into};
 pub use crate::render_input::{RenderInput, TimedText, TurnView};

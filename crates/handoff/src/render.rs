@@ -4,7 +4,7 @@
 //! a line each. When space runs out, the older of the newest become lines; only then are the oldest lines left out, and
 //! counted. The command that fetches the rest of a turn stands once, at the end.
 
-use longhaul_core::budget::{CONTEXT_CHARS, tokens};
+use longhaul_core::budget::{CONTEXT_CHARS, chars_of_tokens, tokens};
 use longhaul_core::record::{CLOSE, OPEN, defuse};
 use longhaul_core::{counted, short_session};
 
@@ -55,8 +55,8 @@ pub fn allowance(context: &RenderInput<'_>) -> usize {
     if context.transcript_tokens == 0 {
         return CONTEXT_CHARS;
     }
-    // Four characters a token; a little less than half, for the frame and the times.
-    let share = (context.transcript_tokens * 4 / 10).max(context.said_tokens.saturating_mul(4) * 9 / 20);
+    // A little less than half of what was said, to leave room for the frame and the times.
+    let share = (chars_of_tokens(context.transcript_tokens) / 10).max(chars_of_tokens(context.said_tokens) / 20 * 9);
     usize::try_from(share).unwrap_or(usize::MAX).clamp(SMALLEST_CHARS, CONTEXT_CHARS)
 }
 

@@ -4,7 +4,6 @@ mod choose;
 mod continuation_any;
 mod continuation_document;
 mod continuation_plan;
-mod middle;
 mod predecessor;
 mod render;
 mod skeleton;

@@ -2,9 +2,9 @@
 
 use longhaul_core::Millis;
 use longhaul_core::clock::{date_of, time_of};
+use longhaul_core::cut_text::cut_middle;
 use longhaul_core::record::defuse;
 
-use crate::middle::cut_middle;
 use crate::render_input::{RenderInput, TimedText, TurnView};
 use crate::skeleton::one_line;
 

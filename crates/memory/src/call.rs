@@ -3,10 +3,11 @@
 use std::borrow::Cow;
 
 use longhaul_core::Millis;
+use longhaul_core::cut_text::cut_middle;
 use longhaul_core::hash::fnv1a;
 use serde::{Deserialize, Serialize};
 
-use crate::cap::{INPUT_CHARS, RESPONSE_CHARS, cap};
+use crate::kept_chars::{INPUT_CHARS, RESPONSE_CHARS};
 use crate::redact::redact;
 use crate::redacted_ends::redacted_ends;
 use crate::strip::strip_json;
@@ -86,15 +87,15 @@ impl Call {
         let (folded, kept_input) = match raw.secrets {
             Secrets::Redact if input.len() <= GUESSABLE => {
                 let redacted = redact(&input);
-                let kept = cap(&redacted, INPUT_CHARS);
+                let kept = cut_middle(&redacted, INPUT_CHARS);
                 (redacted, kept)
             }
             Secrets::Redact => (Cow::Borrowed(&*input), redacted_ends(&input, INPUT_CHARS)),
-            Secrets::Keep => (Cow::Borrowed(&*input), cap(&input, INPUT_CHARS)),
+            Secrets::Keep => (Cow::Borrowed(&*input), cut_middle(&input, INPUT_CHARS)),
         };
         let kept_response = match raw.secrets {
             Secrets::Redact => redacted_ends(&response, RESPONSE_CHARS),
-            Secrets::Keep => cap(&response, RESPONSE_CHARS),
+            Secrets::Keep => cut_middle(&response, RESPONSE_CHARS),
         };
         Self {
             tool_use_id: raw.tool_use_id.to_owned(),

@@ -7,11 +7,11 @@
 //! ```
 
 mod call;
-mod cap;
 mod conclusions;
 mod exchanges;
 mod json;
 mod json_fields;
+mod kept_chars;
 mod key_block;
 mod observation;
 mod observe;
@@ -28,8 +28,8 @@ mod terms;
 mod text;
 
 pub use crate::call::{Call, RawCall, Secrets, fold_key};
-pub use crate::cap::{INPUT_CHARS, RESPONSE_CHARS, SAID_CHARS, cap};
 pub use crate::exchanges::Exchange;
+pub use crate::kept_chars::{INPUT_CHARS, RESPONSE_CHARS, SAID_CHARS};
 pub use crate::observation::{Kind, MadeBy, Observation, Summary};
 pub use crate::observe::{NARRATIVE_CHARS, TITLE_CHARS, command_key, fix_of, observe};
 pub use crate::page::{Page, PageInput, PageRecord, PageSession, page};

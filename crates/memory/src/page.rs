@@ -11,12 +11,12 @@ use longhaul_core::Millis;
 use longhaul_core::budget::tokens;
 use longhaul_core::clock::{date_of, time_of};
 use longhaul_core::counted;
+use longhaul_core::grouped;
 use longhaul_core::record::{CLOSE, OPEN, defuse};
 
 use self::failing::failing;
 use self::left_to_do::left_to_do;
 use self::session_line::{SessionLine, session_line};
-use crate::cap::grouped;
 use crate::observation::{Kind, MadeBy, Summary};
 use crate::observe::TITLE_CHARS;
 use crate::text::one_line;

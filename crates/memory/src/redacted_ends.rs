@@ -1,8 +1,8 @@
 //! The two ends of a long text, without secrets, and without reading all that lies between.
 
+use longhaul_core::cut_text::{cut_middle, join_ends};
 use memchr::memmem;
 
-use crate::cap::{cap, cut};
 use crate::redact::redact;
 
 /// How much is looked at beyond what is kept: a name may stand before its secret.
@@ -17,7 +17,7 @@ const LONGEST: usize = 64 * 1024;
 /// What opens a private key, in short: any will do to hide what follows up to its end.
 const OPENING: &str = "-----BEGIN PRIVATE KEY-----";
 
-/// Returns what [`cap`] makes of a text after [`redact`], at the cost of what is kept.
+/// Returns what [`cut_middle`] makes of a text after [`redact`], at the cost of what is kept.
 ///
 /// Whatever reaches over a border of what is looked at is looked at whole: a secret would otherwise lose the half by which
 /// it is known.
@@ -26,7 +26,7 @@ pub fn redacted_ends(text: &str, max: usize) -> String {
     ends_within(text, max, max + MARGIN, SPARE)
         // No character takes more than four bytes.
         .or_else(|| ends_within(text, max, 4 * max + MARGIN, 0))
-        .unwrap_or_else(|| cap(&redact(text), max))
+        .unwrap_or_else(|| cut_middle(&redact(text), max))
 }
 
 /// Returns the two ends, made of `reach` bytes each; `None` where that is the whole text, or leaves less than `spare`
@@ -44,7 +44,8 @@ fn ends_within(text: &str, max: usize, reach: usize, spare: usize) -> Option<Str
         false => redact(tail).into_owned(),
     };
     let is_enough = |end: &str| spare == 0 || end.chars().nth(max / 3 * 2 + spare).is_some();
-    (is_enough(&head) && is_enough(&tail)).then(|| cut(&head, &tail, text[head_end..tail_start].chars().count(), max))
+    (is_enough(&head) && is_enough(&tail))
+        .then(|| join_ends(&head, &tail, text[head_end..tail_start].chars().count(), max))
 }
 
 /// Returns where the run of characters that `at` lies in ends, or some place in it where it is longer than any secret.

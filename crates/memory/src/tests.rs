@@ -1,6 +1,5 @@
 mod answer;
 mod call;
-mod cap;
 mod command;
 mod conclusions;
 mod decision;

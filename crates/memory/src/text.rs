@@ -1,8 +1,7 @@
 //! Text for people: one line, or a few, without control characters.
 
+use longhaul_core::cut_text::cut_middle;
 use longhaul_core::record::is_tag_character;
-
-use crate::cap::cap;
 
 /// Returns a text without control characters and terminal sequences; line breaks and tabs stay.
 pub(crate) fn clean(text: &str) -> String {
@@ -61,7 +60,7 @@ pub(crate) fn one_line(text: &str, chars: usize) -> String {
 
 /// Returns a text of at most `chars` characters, its beginning and its end kept.
 pub(crate) fn passage(text: &str, chars: usize) -> String {
-    cap(clean(text).trim(), chars)
+    cut_middle(clean(text).trim(), chars)
 }
 
 /// Returns the first lines that say something, at most `lines` of them.
@@ -71,6 +70,6 @@ pub(crate) fn first_lines(text: &str, lines: usize) -> String {
 
 /// Returns a count with its noun: `1 file`, `2 files`.
 pub(crate) fn count(number: u64, noun: &str) -> String {
-    let number_text = crate::cap::grouped(number);
+    let number_text = longhaul_core::grouped(number);
     if number == 1 { format!("{number_text} {noun}") } else { format!("{number_text} {noun}s") }
 }

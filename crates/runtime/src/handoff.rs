@@ -6,7 +6,7 @@ mod tail;
 
 use std::path::Path;
 
-use longhaul_core::budget::{CONTEXT_CHARS, tokens_of_bytes};
+use longhaul_core::budget::{CONTEXT_CHARS, tokens_of_chars};
 use longhaul_core::event::Common;
 use longhaul_core::{Env, Millis, SessionId};
 use longhaul_handoff::{RenderInput, Rendered, TimedText, TurnView, allowance, render_into};
@@ -115,7 +115,7 @@ pub fn render_session(
         turn.replied = without_handoff(std::mem::take(&mut turn.replied), handover.shown);
     }
     let views: Vec<TurnView<'_>> = turns.iter().map(view).collect();
-    let said = |turn: &Turn| tokens_of_bytes((turn.asked.len() + turn.replied.len()) as u64);
+    let said = |turn: &Turn| tokens_of_chars((turn.asked.len() + turn.replied.len()) as u64);
     let context = RenderInput {
         session: session.as_str(),
         turns: &views,
@@ -123,7 +123,7 @@ pub fn render_session(
         now: env.now,
         offset_seconds,
         said_tokens: turns.iter().map(said).sum(),
-        transcript_tokens: turns.iter().map(|turn| tokens_of_bytes(turn.chars)).sum(),
+        transcript_tokens: turns.iter().map(|turn| tokens_of_chars(turn.chars)).sum(),
     };
     Ok(render_into(&context, allowance(&context).min(handover.room)))
 }

@@ -24,7 +24,7 @@ pub(crate) mod upkeep;
 pub(crate) mod word_search;
 
 use longhaul_core::Millis;
-use longhaul_core::budget::tokens_of_bytes;
+use longhaul_core::budget::tokens_of_chars;
 use longhaul_memory::Kind;
 use serde_json::{Value, json};
 
@@ -146,7 +146,7 @@ pub struct ScoreParts {
 impl Hit {
     /// Returns the tokens that reading the whole record costs.
     pub fn tokens(&self) -> u64 {
-        tokens_of_bytes(self.chars)
+        tokens_of_chars(self.chars)
     }
 
     /// Returns it as JSON.

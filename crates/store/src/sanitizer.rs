@@ -1,7 +1,8 @@
 //! What of a text may be stored: nothing private, no secrets, and not too much.
 
+use longhaul_core::cut_text::cut_middle;
 use longhaul_core::{Config, private_tags};
-use longhaul_memory::{INPUT_CHARS, RESPONSE_CHARS, SAID_CHARS, Secrets, cap, redact, redacted_ends, strip_json};
+use longhaul_memory::{INPUT_CHARS, RESPONSE_CHARS, SAID_CHARS, Secrets, redact, redacted_ends, strip_json};
 use longhaul_transcript::DetailKind;
 
 /// Removes from a text what may not be stored. Everything that is stored has been through here.
@@ -67,7 +68,7 @@ impl Sanitizer {
     fn ends(self, text: &str, max: usize) -> String {
         match self.secrets {
             Secrets::Redact => redacted_ends(text, max),
-            Secrets::Keep => cap(text, max),
+            Secrets::Keep => cut_middle(text, max),
         }
     }
 

@@ -1,6 +1,6 @@
 //! Rows as JSON, in the shapes that the command line prints.
 
-use longhaul_core::budget::tokens_of_bytes;
+use longhaul_core::budget::tokens_of_chars;
 use longhaul_memory::Kind;
 use longhaul_runtime::memory::folder_of;
 use longhaul_store::{Content, Entry, KnownProject, Moment, MomentId, SessionRow, What};
@@ -15,7 +15,7 @@ const TEXT_CHARS: usize = 2_000;
 /// Returns a whole record.
 pub(crate) fn whole(entry: &Entry) -> Value {
     let mut value = entry.record.to_json();
-    value["tokens"] = tokens_of_bytes(entry.chars).into();
+    value["tokens"] = tokens_of_chars(entry.chars).into();
     value
 }
 
@@ -52,7 +52,7 @@ pub(crate) fn session(row: &SessionRow, state: &Value, context: Option<Value>) -
             "turns": row.counts.turns,
             "bookmarks": row.counts.bookmarks,
         },
-        "tokens": tokens_of_bytes(row.chars),
+        "tokens": tokens_of_chars(row.chars),
         "state": state,
         "context": context,
     })
@@ -79,7 +79,7 @@ pub(crate) fn moment(moment: &Moment) -> Value {
         "title": cut(title, PROMPT_CHARS),
         "text": cut(text, TEXT_CHARS),
         "kind": moment.kind.map(Kind::as_str),
-        "tokens": tokens_of_bytes(moment.chars),
+        "tokens": tokens_of_chars(moment.chars),
         "prompt_number": moment.prompt_number,
         "is_error": moment.is_error,
         "files": moment.files,

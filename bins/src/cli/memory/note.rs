@@ -3,7 +3,8 @@
 use std::io::Read;
 
 use anyhow::{Context, Result, bail};
-use longhaul_memory::{RESPONSE_CHARS, TITLE_CHARS, cap};
+use longhaul_core::cut_text::cut_middle;
+use longhaul_memory::{RESPONSE_CHARS, TITLE_CHARS};
 use longhaul_runtime::Sanitizer;
 use longhaul_runtime::memory::is_excluded;
 use longhaul_store::{NewNote, RecordId, What};
@@ -79,7 +80,7 @@ pub(crate) fn save(memory: &Memory<'_>, new: &NewText<'_>) -> Result<RecordId> {
         project_key,
         project,
         title: &title,
-        text: &cap(text, RESPONSE_CHARS),
+        text: &cut_middle(text, RESPONSE_CHARS),
         at: memory.env.now,
     })?;
     Ok(RecordId { what: What::Observation, id })

@@ -1,9 +1,8 @@
 //! What the model is told.
 
+use longhaul_core::cut_text::cut_middle;
 use longhaul_core::record::{CLOSE, OPEN, defuse};
 use longhaul_core::short_session;
-
-use crate::middle::cut_middle;
 
 use super::occasion::WindowUse;
 use super::sections::{is_headed, parts};

@@ -135,7 +135,7 @@ fn hits(seen: &Seen<'_>, files: usize) -> String {
     match (hits, noun) {
         (None, _) => "found".to_owned(),
         (Some(0), _) => "nothing found".to_owned(),
-        (Some(hits), "match") if hits != 1 => format!("{} matches", crate::cap::grouped(hits)),
+        (Some(hits), "match") if hits != 1 => format!("{} matches", longhaul_core::grouped(hits)),
         (Some(hits), noun) => count(hits, noun),
     }
 }

@@ -1,8 +1,8 @@
 use proptest::prelude::*;
 use serde_json::json;
 
-use crate::cap;
 use crate::json_fields::Fields;
+use longhaul_core::cut_text::cut_middle;
 
 #[test]
 fn fields_are_found_at_the_top_only() {
@@ -20,7 +20,7 @@ fn fields_are_found_at_the_top_only() {
 #[test]
 fn what_was_cut_is_read_as_far_as_it_goes() {
     let whole = json!({ "file_path": "/a/b", "content": "\"x\":\n".repeat(5_000), "totalLines": 7 }).to_string();
-    let cut = cap(&whole, 500);
+    let cut = cut_middle(&whole, 500);
     let fields = Fields(&cut);
     assert_eq!(fields.text("file_path").as_deref(), Some("/a/b"));
     assert!(fields.text("content").unwrap().contains("characters left out"));

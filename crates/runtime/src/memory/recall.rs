@@ -1,5 +1,6 @@
 //! The answer to a question, made of the best passages: one function for command, MCP server, worker and hook.
 
+use longhaul_core::budget::CHARS_PER_TOKEN;
 use longhaul_core::clock::{date_of, time_of};
 use longhaul_memory::{Answer, AnswerLimits, AnswerPassage, FoundPassage, Kind, MarkedText, PassageKind, Query};
 use longhaul_store::{Content, Hit, Record, RecordId, Store, StoreError};
@@ -19,9 +20,6 @@ pub const ANSWER_TOKENS_RANGE: std::ops::RangeInclusive<usize> = 100..=20_000;
 
 /// How many passages an answer has at most.
 const PASSAGES: usize = 12;
-
-/// Characters of a token, about.
-const TOKEN_CHARS: usize = 4;
 
 /// What is asked, and how much may be answered.
 #[derive(Debug, Clone)]
@@ -43,7 +41,7 @@ pub struct Recall<'a> {
 impl<'a> Recall<'a> {
     /// Returns a question that may be answered in so many tokens.
     pub fn new(wanted: Wanted, project_key: Option<&'a str>, tokens: usize) -> Self {
-        let limits = AnswerLimits { chars: tokens.saturating_mul(TOKEN_CHARS), passages: PASSAGES };
+        let limits = AnswerLimits { chars: tokens.saturating_mul(CHARS_PER_TOKEN), passages: PASSAGES };
         Self { wanted, project_key, asking_session: None, without: &[], near: &[], limits }
     }
 }
@@ -168,6 +166,6 @@ pub fn answer_json(answer: &Answer) -> Value {
         "sessions": sessions,
         "weak": answer.is_weak,
         "left_out": answer.left_out,
-        "tokens": answer.text().chars().count().div_ceil(TOKEN_CHARS),
+        "tokens": answer.text().chars().count().div_ceil(CHARS_PER_TOKEN),
     })
 }

@@ -4,7 +4,7 @@ use axum::extract::{Request, State};
 use jiff::tz::TimeZone;
 use jiff::{Span, Timestamp, Zoned};
 use longhaul_core::Millis;
-use longhaul_core::budget::{CONTEXT_CHARS, tokens_of_bytes};
+use longhaul_core::budget::{CONTEXT_CHARS, tokens_of_chars};
 use longhaul_core::clock::date_of;
 use longhaul_runtime::memory::{Reader, render_page};
 use longhaul_runtime::{model_status, utc_offset_seconds};
@@ -85,7 +85,7 @@ pub(crate) async fn plots(State(worker): State<Shared>, request: Request) -> Ans
         let noon = Millis(first.0 + number * 86_400_000 + 43_200_000);
         json!({
             "date": date_of(noon, offset).to_string(),
-            "tokens": tokens_of_bytes(day.chars),
+            "tokens": tokens_of_chars(day.chars),
             "sessions": day.sessions,
             "prompts": day.prompts,
             "observations": day.observations,

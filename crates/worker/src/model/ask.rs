@@ -1,7 +1,8 @@
 //! What a model is asked.
 
 use longhaul_core::Config;
-use longhaul_memory::{Observation, Summary, TurnText, cap};
+use longhaul_core::cut_text::cut_middle;
+use longhaul_memory::{Observation, Summary, TurnText};
 use longhaul_runtime::Sanitizer;
 use longhaul_store::ModelJob;
 use serde_json::{Value, json};
@@ -95,7 +96,7 @@ fn turns_json(job: &ModelJob) -> Vec<Value> {
 
 /// Returns what of a text may leave this machine: secrets do not, even where the user keeps them in the memory.
 fn told(text: &str, max: usize) -> String {
-    cap(&Sanitizer::new(&Config::default()).clean(text), max)
+    cut_middle(&Sanitizer::new(&Config::default()).clean(text), max)
 }
 
 fn summary_json(summary: &Summary) -> Value {
