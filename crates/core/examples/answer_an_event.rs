@@ -1,6 +1,6 @@
-//! Reads the payload of a hook, decides something, and makes the one JSON object that is answered.
+//! Reads the payload of a hook and prints the JSON object that answers it.
 
-#![expect(clippy::print_stdout, reason = "an example shows what comes out")]
+#![expect(clippy::print_stdout, reason = "an example prints its result")]
 
 use longhaul_core::event::{Event, EventName};
 use longhaul_core::{Config, Reply, private_tags};

@@ -1,6 +1,6 @@
-//! Which hook events the plugin registers, with what executable, matcher and time limits.
+//! The table of hook events that the plugin registers, each with its executable, matcher and time limits.
 //!
-//! The one table behind hooks.json, the bundles and the hook table of docs/: `cargo xtask codegen` writes them from here.
+//! `cargo xtask codegen` writes hooks.json, the bundles and the hook table of the documentation from it.
 
 mod bundles;
 mod codex;
@@ -11,23 +11,23 @@ pub use self::bundles::{COMPANIONS, Companion, executables, registrations};
 pub use self::codex::{CODEX_EXECUTABLE, CODEX_REGISTRATIONS, CodexRegistration};
 use crate::event::EventName;
 
-/// A job that users can switch off, or install as a bundle of its own.
+/// A job of the plugin. Users can switch each one off, or install it as a bundle of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Job {
-    /// `·` rewind points, and the guard that compacts before the context is full.
+    /// Sets `·` rewind points, and compacts before the context is full.
     Bookmarks,
-    /// The state of every session, in the tmux status line.
+    /// Shows the state of every session in the tmux status line.
     Tracker,
-    /// What a session hands over to the next.
+    /// Shows a new session what the session before it said and did.
     Handoff,
-    /// Over the context limit without a person.
+    /// Continues in a new session when the context is nearly full, without user input.
     Continuation,
-    /// What every session did, kept and found again.
+    /// Records what every session did, and finds it again.
     Memory,
 }
 
 impl Job {
-    /// Every job, in the order in which they are documented.
+    /// Every job, in the order of the documentation.
     pub const ALL: [Self; 5] = [Self::Bookmarks, Self::Tracker, Self::Handoff, Self::Continuation, Self::Memory];
 
     /// Returns the job's name in the config and in its bundle's name.
@@ -41,7 +41,7 @@ impl Job {
         }
     }
 
-    /// Returns what the job's bundle says of itself.
+    /// Returns the description of the job's bundle.
     pub fn about(self) -> &'static str {
         match self {
             Self::Bookmarks => "Rewind points that appear by themselves in the middle of long turns",
@@ -55,22 +55,22 @@ impl Job {
     }
 }
 
-/// One hook event that the plugin listens to.
+/// A hook event that the plugin registers.
 #[derive(Debug, Clone, Copy)]
 pub struct Registration {
     /// The event.
     pub event: EventName,
     /// The executable in the bundle's `bin/`.
     pub executable: &'static str,
-    /// The tool names that it fires for, where the event has a matcher and not every tool matters.
+    /// The matcher: the tools for which the hook runs; `None` for every tool, and for events without a matcher.
     pub matcher: Option<&'static str>,
-    /// The client ends the hook after this many seconds.
+    /// The time limit that hooks.json sets, in seconds.
     pub timeout_seconds: u64,
-    /// The executable stops waiting for its payload after this long; at least 500 ms below the timeout.
+    /// How long the executable waits for its payload; at least 500 ms less than `timeout_seconds`.
     pub stdin_deadline: Duration,
     /// The jobs that need the event.
     pub jobs: &'static [Job],
-    /// What happens on it, for the documentation.
+    /// What the hook does, for the documentation.
     pub about: &'static str,
 }
 
@@ -95,7 +95,7 @@ const ALL: &[Job] = &Job::ALL;
 const BOOKMARKS: &[Job] = &[Job::Bookmarks];
 const TRACKER: &[Job] = &[Job::Tracker];
 
-/// Every registered event, in the order of a session's life.
+/// Every registered event, in the order in which a session usually sends them.
 pub const REGISTRATIONS: &[Registration] = &[
     Registration {
         timeout_seconds: 5,
@@ -104,14 +104,14 @@ pub const REGISTRATIONS: &[Registration] = &[
             EventName::SessionStart,
             "longhaul-session-start",
             ALL,
-            "Remembers the session and its terminal; shows what the one before handed over and what the project came to; removes old logs",
+            "Records the session and its terminal; shows what the session before handed over, and the project's memory; removes old logs",
         )
     },
     register(
         EventName::UserPromptSubmit,
         "longhaul-user-prompt-submit",
         ALL,
-        "Confirms a bookmark, writes a baton (`/tl`), or notes that a turn begins: working; remembers the prompt, and adds what other sessions said about it",
+        "Confirms a bookmark, writes a baton (`/tl`), or records that a turn begins: working; records the prompt, and adds what other sessions said about it",
     ),
     Registration {
         matcher: Some("Agent|Task"),
@@ -126,13 +126,13 @@ pub const REGISTRATIONS: &[Registration] = &[
         EventName::PostToolUse,
         "longhaul-post-tool-use",
         &[Job::Bookmarks, Job::Tracker, Job::Memory],
-        "Counts the call and notes it; when enough work has passed, types a bookmark into the running turn",
+        "Counts and records the call; after enough work, types a bookmark into the running turn",
     ),
     register(
         EventName::PostToolUseFailure,
         "longhaul-post-tool-use-failure",
         &[Job::Tracker, Job::Memory],
-        "A failed call is work too: working; notes it",
+        "Records the failed call: working",
     ),
     register(
         EventName::PermissionRequest,
@@ -144,16 +144,16 @@ pub const REGISTRATIONS: &[Registration] = &[
         EventName::Notification,
         "longhaul-notification",
         &[Job::Tracker, Job::Continuation],
-        "The same, where no other event told; carries on a continuation that got stuck",
+        "Blocked, where no other event reported it; resumes a continuation that got stuck",
     ),
-    register(EventName::SubagentStart, "longhaul-subagent-start", ALL, "Notes that a subagent runs"),
+    register(EventName::SubagentStart, "longhaul-subagent-start", ALL, "Records that a subagent runs"),
     Registration {
         timeout_seconds: 5,
         ..register(
             EventName::SubagentStop,
             "longhaul-subagent-stop",
             &[Job::Bookmarks, Job::Tracker],
-            "Counts what the subagent brought back; may bookmark",
+            "Counts the subagent's reply; may bookmark",
         )
     },
     Registration {
@@ -163,35 +163,35 @@ pub const REGISTRATIONS: &[Registration] = &[
             EventName::Stop,
             "longhaul-stop",
             ALL,
-            "Takes the turn in and sums it up; may ask for a handoff and clear; it is over: completed; may bookmark, or compact",
+            "The turn is over: completed; stores and summarizes it; may ask for a handoff and clear; may bookmark, or compact",
         )
     },
     register(
         EventName::StopFailure,
         "longhaul-stop-failure",
         &[Job::Tracker, Job::Continuation],
-        "The turn ended in an error: blocked, with its kind; a used-up limit holds a continuation up",
+        "The turn ended in an error: blocked, with the kind of error; a rate limit pauses a continuation",
     ),
     register(
         EventName::PreCompact,
         "longhaul-pre-compact",
         &[Job::Bookmarks, Job::Handoff, Job::Memory],
-        "Takes the conversation in before it is compacted; starts the count afresh",
+        "Stores the conversation before it is compacted; resets the bookmark counters",
     ),
     register(EventName::TeammateIdle, "longhaul-teammate-idle", TRACKER, "A teammate has nothing to do: idle"),
-    register(EventName::TaskCompleted, "longhaul-task-completed", TRACKER, "Counts the task"),
+    register(EventName::TaskCompleted, "longhaul-task-completed", TRACKER, "Counts the completed task"),
     register(
         EventName::SessionEnd,
         "longhaul-session-end",
         &[Job::Tracker, Job::Handoff, Job::Continuation, Job::Memory],
-        "The session is gone; after `/clear` it leaves a baton",
+        "Removes the session from the status line; after `/clear`, writes a baton",
     ),
 ];
 
-/// What the client gives all SessionEnd hooks of all plugins together, whatever their own limits say.
+/// The time that Claude Code gives the SessionEnd hooks of all plugins together, whatever their own limits are.
 const AT_SESSION_END: Duration = Duration::from_millis(1500);
 
-/// Returns after how long the client ends the executable of `event`.
+/// Returns how long Claude Code lets the executable of `event` run.
 pub fn time_allowed(event: EventName) -> Duration {
     if event == EventName::SessionEnd {
         return AT_SESSION_END;

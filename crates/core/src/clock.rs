@@ -1,13 +1,13 @@
-//! Local time from a UTC offset, without a calendar library.
+//! Local dates and times from a UTC offset, without a calendar library.
 
 use std::fmt;
 
 use crate::time::Millis;
 
-/// The milliseconds of a day.
+/// The number of milliseconds in a day.
 pub const DAY_MS: i64 = 86_400_000;
 
-/// A day of the calendar.
+/// A date in the Gregorian calendar.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Date {
     /// The year.
@@ -19,7 +19,7 @@ pub struct Date {
 }
 
 impl Date {
-    /// Reads `YYYY-MM-DD`; `None` for a day that does not exist.
+    /// Parses `YYYY-MM-DD`; returns `None` for anything else, and for a date that does not exist.
     pub fn parse(text: &str) -> Option<Self> {
         let mut parts = text.split('-');
         let mut next = |digits: usize| {
@@ -37,9 +37,10 @@ impl Date {
         Self::from_days(self.days() - 1)
     }
 
-    /// Returns the days since 1970-01-01 (Hinnant, "chrono-Compatible Low-Level Date Algorithms").
+    /// Returns the number of days since 1970-01-01.
     ///
-    /// A day that its month does not have counts on into the next.
+    /// A day past the end of its month counts into the next month. The algorithm is from Howard Hinnant,
+    /// "chrono-Compatible Low-Level Date Algorithms".
     pub fn days(self) -> i64 {
         let (year, month, day) = (i64::from(self.year), i64::from(self.month), i64::from(self.day));
         let year = if month <= 2 { year - 1 } else { year };
@@ -67,18 +68,18 @@ impl fmt::Display for Date {
     }
 }
 
-/// Returns milliseconds of local time since the epoch.
+/// Returns the local time of `at`, in milliseconds since 1970-01-01 00:00 local time.
 fn local(at: Millis, offset_seconds: i32) -> i64 {
-    // A time past the year 9999 is damage; the bound keeps the arithmetic in range.
+    // A time past the year 9999 comes from damaged data; the bound prevents an overflow.
     at.0.min(253_402_300_799_999) as i64 + i64::from(offset_seconds) * 1000
 }
 
-/// Returns the local day of `at`, `offset_seconds` east of UTC.
+/// Returns the local date of `at`; `offset_seconds` is the offset east of UTC.
 pub fn date_of(at: Millis, offset_seconds: i32) -> Date {
     Date::from_days(local(at, offset_seconds).div_euclid(DAY_MS))
 }
 
-/// Returns the local time of `at` as `HH:MM:SS`.
+/// Returns the local time of `at` as `HH:MM:SS`; `offset_seconds` is the offset east of UTC.
 pub fn time_of(at: Millis, offset_seconds: i32) -> String {
     let seconds = local(at, offset_seconds).rem_euclid(DAY_MS) / 1000;
     format!("{:02}:{:02}:{:02}", seconds / 3600, seconds / 60 % 60, seconds % 60)

@@ -1,20 +1,20 @@
-//! What a process knows of its surroundings, read once and passed down as a value.
+//! The environment of a process, read once and passed down as a value.
 
 use std::path::PathBuf;
 
 use crate::Millis;
 
-/// The operating systems that differ for us.
+/// The kinds of operating systems that the program distinguishes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Platform {
-    /// macOS: osascript can type into a terminal.
+    /// macOS, where osascript can type into a terminal.
     MacOs,
     /// Linux and every other Unix.
     #[default]
     Unix,
 }
 
-/// Clock and environment of one process.
+/// The start time and the environment variables of one process.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Env {
     /// The time at which the process started, or `LONGHAUL_NOW_MS`.
@@ -29,23 +29,23 @@ pub struct Env {
     pub config_path: Option<PathBuf>,
     /// `$CLAUDE_CONFIG_DIR`, where it is set.
     pub client_config_dir: Option<PathBuf>,
-    /// `$CLAUDE_CONFIG_DIR`, else `~/.claude`: where the client keeps its own records.
+    /// `$CLAUDE_CONFIG_DIR`, else `~/.claude`: where Claude Code keeps its files.
     pub client_dir: Option<PathBuf>,
-    /// `~/.claude.json`, or `.claude.json` in `$CLAUDE_CONFIG_DIR`: the client's own settings.
+    /// `~/.claude.json`, or `.claude.json` in `$CLAUDE_CONFIG_DIR`: Claude Code's settings.
     pub client_settings: Option<PathBuf>,
-    /// `$CODEX_HOME`, else `~/.codex`: where Codex keeps its settings and its rollouts.
+    /// `$CODEX_HOME`, else `~/.codex`: where Codex keeps its settings and rollouts.
     pub codex_dir: Option<PathBuf>,
-    /// `LONGHAUL_DISABLE=1`: every hook answers and does nothing.
+    /// `LONGHAUL_DISABLE=1`: every hook answers, and does nothing else.
     pub disabled: bool,
-    /// `LONGHAUL_NO_REAP=1`: rows of dead sessions are left alone.
+    /// `LONGHAUL_NO_REAP=1`: the rows of dead sessions are kept.
     pub no_reap: bool,
-    /// `LONGHAUL_DISABLE_AUTO_HANDOFF=1`: after `/clear`, nothing is handed over without a baton.
+    /// `LONGHAUL_DISABLE_AUTO_HANDOFF=1`: after `/clear`, a session without a baton inherits nothing.
     pub no_auto_handoff: bool,
-    /// `$CLAUDE_PROJECT_DIR`: where the session was started, whatever its working directory is now.
+    /// `$CLAUDE_PROJECT_DIR`: the folder in which the session was started.
     pub project_dir: Option<PathBuf>,
-    /// `$TMUX`: socket, server pid, session, joined by commas.
+    /// `$TMUX`: socket, server pid and session, joined by commas.
     pub tmux: Option<String>,
-    /// `$TMUX_PANE`.
+    /// `$TMUX_PANE`: the tmux pane.
     pub tmux_pane: Option<String>,
     /// `$STY`: the GNU screen session.
     pub screen_session: Option<String>,
@@ -55,30 +55,30 @@ pub struct Env {
     pub zellij_session: Option<String>,
     /// `$ZELLIJ_PANE_ID`: the zellij pane.
     pub zellij_pane: Option<String>,
-    /// `$WEZTERM_PANE`.
+    /// `$WEZTERM_PANE`: the WezTerm pane.
     pub wezterm_pane: Option<String>,
-    /// `$KITTY_LISTEN_ON`: where kitty takes commands.
+    /// `$KITTY_LISTEN_ON`: the socket on which kitty accepts commands.
     pub kitty_socket: Option<String>,
-    /// `$KITTY_WINDOW_ID`.
+    /// `$KITTY_WINDOW_ID`: the kitty window.
     pub kitty_window: Option<String>,
-    /// `$TERM_PROGRAM`.
+    /// `$TERM_PROGRAM`: the name of the terminal program.
     pub term_program: Option<String>,
-    /// `$CLAUDE_PID`: the client's own process.
+    /// `$CLAUDE_PID`: the process id of Claude Code.
     pub client_pid: Option<u32>,
-    /// `$CLAUDE_CODE_SESSION_ID`.
+    /// `$CLAUDE_CODE_SESSION_ID`: the session that runs this program.
     pub client_session: Option<String>,
-    /// `$CLAUDECODE`, set to anything: Claude Code runs this program, and a model may read what it prints.
+    /// Whether `$CLAUDECODE` is set: Claude Code runs this program, and a model may read its output.
     pub run_by_client: bool,
-    /// `$NO_COLOR`, set to anything: no colours.
+    /// Whether `$NO_COLOR` is set: output has no colours.
     pub no_color: bool,
-    /// `$COLUMNS`: how wide the terminal is, where the program cannot ask it.
+    /// `$COLUMNS`: the width of the terminal, for when it cannot be queried.
     pub columns: Option<usize>,
 }
 
 impl Env {
-    /// Builds the environment from `var`, which returns a variable's value.
+    /// Builds the environment from `var`, which returns the value of a variable.
     ///
-    /// An empty variable counts as unset, as the XDG rules have it.
+    /// An empty variable counts as unset, as the XDG base directory specification requires.
     pub fn new(now: Millis, platform: Platform, var: impl Fn(&str) -> Option<String>) -> Self {
         let var = |name: &str| var(name).filter(|value| !value.is_empty());
         let path = |name: &str| var(name).map(PathBuf::from);

@@ -1,4 +1,4 @@
-//! Hook events as the client sends them.
+//! Hook events as Claude Code and Codex send them.
 
 mod background;
 mod name;

@@ -1,4 +1,4 @@
-//! JSON that belongs to somebody: every value stays the text that it is, unless it is ours to change.
+//! Editing JSON files that belong to the user: every byte that is not part of the change stays as it is.
 
 use std::fmt;
 
@@ -8,20 +8,20 @@ use serde_json::Value;
 use serde_json::ser::{PrettyFormatter, Serializer};
 use serde_json::value::RawValue;
 
-/// Returns a text without the byte-order mark that some editors begin a file with, and that JSON has no place for.
+/// Returns `text` without a leading byte-order mark, which some editors write and JSON does not allow.
 pub fn without_byte_order_mark(text: &str) -> &str {
     text.strip_prefix('\u{feff}').unwrap_or(text)
 }
 
-/// Reads JSON from a file's bytes, which may begin with a byte-order mark.
+/// Parses the bytes of a JSON file, which may begin with a byte-order mark.
 pub fn from_file<T: serde::de::DeserializeOwned>(bytes: &[u8]) -> serde_json::Result<T> {
     serde_json::from_slice(bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes))
 }
 
-/// Adds a value at a path of keys, the objects on the way included; empty text counts as an empty object.
+/// Returns `text` with `value` added at `path`, a list of nested keys. Missing objects on the path are created.
 ///
-/// Returns `None` where there is something at the path already, or on the way to it; and where `text` is not the JSON of
-/// an object.
+/// Empty text counts as an empty object. Returns `None` where the path already has a value, where a key on the path has a
+/// value that is not an object, and where `text` is not a JSON object.
 pub fn insert(text: &str, path: &[&str], value: &Value) -> Option<String> {
     let mut file = JsonFile::parse(text).ok()?;
     file.members = insert_into(file.members, path, value, &file.style, 0)?;
@@ -31,7 +31,7 @@ pub fn insert(text: &str, path: &[&str], value: &Value) -> Option<String> {
 fn insert_into(mut object: Object, path: &[&str], value: &Value, style: &Style, depth: usize) -> Option<Object> {
     let (key, rest) = path.split_first()?;
     let member = match object.get(key).ok()? {
-        // A path that ends here would replace what is there.
+        // The path already has a value.
         Some(_) if rest.is_empty() => return None,
         Some(member) => insert_into(Object::parse(member)?, rest, value, style, depth + 1)?.write(style, depth + 1),
         None => {
@@ -43,28 +43,28 @@ fn insert_into(mut object: Object, path: &[&str], value: &Value, style: &Style, 
     Some(object)
 }
 
-/// Why a file's text is not one that can be changed.
+/// Why a file cannot be edited.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unfit {
-    /// It has comments, is cut short, or is something else.
+    /// It is not JSON: it has comments, is cut off, or has another format.
     NotJson,
-    /// It is JSON, and not an object.
+    /// It is JSON, but not an object.
     NotObject,
 }
 
-/// A file that holds one object, while it is being changed.
+/// A JSON file that holds one object.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct JsonFile {
-    /// What is in the object.
+    /// The members of the object.
     pub members: Object,
-    /// How it is laid out.
+    /// The layout of the file.
     pub style: Style,
     start: String,
     end: String,
 }
 
 impl JsonFile {
-    /// Reads a file's text; one without any counts as an empty object.
+    /// Parses the text of a file; an empty file counts as an empty object.
     pub fn parse(text: &str) -> Result<Self, Unfit> {
         let (file, text) = (text, without_byte_order_mark(text));
         let mark = &file[..file.len() - text.len()];
@@ -82,17 +82,17 @@ impl JsonFile {
     }
 }
 
-/// How a file is laid out.
+/// The layout of a JSON file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Style {
-    /// All in one line.
+    /// Everything in one line.
     Compact,
-    /// A member a line, each level indented by this.
+    /// One member per line; each level is indented by this text.
     Lines(String),
 }
 
 impl Style {
-    /// Returns the layout of `text`: that of its first indented line.
+    /// Returns the layout of `text`, with the indentation of its first indented line.
     pub fn of(text: &str) -> Self {
         if text.trim().len() > 2 && !text.trim().contains('\n') {
             return Self::Compact;
@@ -102,17 +102,17 @@ impl Style {
         Self::Lines(indent.unwrap_or("  ").to_owned())
     }
 
-    /// Returns `value` as it stands `depth` levels deep.
+    /// Returns the text of `value`, written `depth` levels deep.
     pub fn write(&self, value: &Value, depth: usize) -> String {
         let Self::Lines(indent) = self else { return value.to_string() };
         let mut bytes = Vec::new();
         let mut serializer = Serializer::with_formatter(&mut bytes, PrettyFormatter::with_indent(indent.as_bytes()));
-        // A value of plain JSON can always be written to memory.
+        // Writing a JSON value to memory cannot fail.
         let _ = value.serialize(&mut serializer);
         String::from_utf8_lossy(&bytes).replace('\n', &format!("\n{}", indent.repeat(depth)))
     }
 
-    /// Joins items that stand between two brackets, each with what stood before it, where it was there before.
+    /// Joins items between two brackets. An item that was in the file keeps the text that stood before it.
     fn enclose(&self, (open, close): (char, char), items: &[Item], end: Option<&str>, depth: usize) -> String {
         let (inner, outer) = match self {
             Self::Compact => (String::new(), String::new()),
@@ -137,42 +137,42 @@ impl Style {
     }
 }
 
-/// A part of a list or an object: a value, or a name and a value.
+/// An item of a list (a value) or of an object (a name and a value).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Item {
-    /// What stands between it and the one before, the comma included; `None` where it is new.
+    /// The text between it and the item before, including the comma; `None` for a new item.
     pub before: Option<String>,
-    /// The item.
+    /// The text of the item.
     pub text: String,
 }
 
 impl Item {
-    /// Makes a new one.
+    /// Creates a new item.
     pub fn new(text: String) -> Self {
         Self { before: None, text }
     }
 }
 
-/// An object as its members, in their order, one that is there twice included.
+/// The members of an object, in their order, including duplicates.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Object {
     members: Vec<Member>,
-    /// What stands after the last member; `None` where there was none.
+    /// The text after the last member; `None` where the object was empty.
     end: Option<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Member {
     name: String,
-    /// What stands between it and the one before; `None` where it is new.
+    /// The text between it and the member before; `None` for a new member.
     before: Option<String>,
-    /// The name as it is written, with the colon and what stands around it; `None` where it is new.
+    /// The name as it is written in the file, with the colon and the white space around it; `None` for a new member.
     head: Option<String>,
     value: String,
 }
 
 impl Object {
-    /// Reads an object; `None` where `text` is none.
+    /// Parses an object; returns `None` where `text` is not one.
     pub fn parse(text: &str) -> Option<Self> {
         let mut deserializer = serde_json::Deserializer::from_str(text);
         let found = deserializer.deserialize_map(Members).ok()?;
@@ -182,7 +182,7 @@ impl Object {
         for (name, raw) in found {
             let start = offset(text, raw.get());
             let gap = &text[at..start];
-            // Nothing but white space and a comma stands before a name.
+            // Only white space and a comma can stand before a name.
             let quote = gap.find('"')?;
             let (before, head) = (Some(gap[..quote].to_owned()), Some(gap[quote..].to_owned()));
             at = start + raw.get().len();
@@ -197,19 +197,19 @@ impl Object {
         self.members.iter().map(|member| member.name.as_str())
     }
 
-    /// Returns whether it has no members.
+    /// Returns whether the object has no members.
     pub fn is_empty(&self) -> bool {
         self.members.is_empty()
     }
 
-    /// Returns the text of a member; `Err` where there are two of that name, because nobody can tell which one counts.
+    /// Returns the text of a member; `Err` where two members have that name, because programs differ in which one they use.
     pub fn get(&self, name: &str) -> Result<Option<&str>, Twice> {
         let mut found = self.members.iter().filter(|member| member.name == name).map(|member| member.value.as_str());
         let first = found.next();
         if found.next().is_some() { Err(Twice(name.to_owned())) } else { Ok(first) }
     }
 
-    /// Replaces a member in its place, or adds it at the end.
+    /// Replaces the value of a member, or adds the member at the end.
     pub fn set(&mut self, name: &str, value: String) {
         match self.members.iter_mut().find(|member| member.name == name) {
             Some(member) => member.value = value,
@@ -217,12 +217,12 @@ impl Object {
         }
     }
 
-    /// Keeps the members of which `keep`, given name and text, says so.
+    /// Keeps the members for which `keep` returns `true`, given the name and the text of the value.
     pub fn retain(&mut self, keep: impl Fn(&str, &str) -> bool) {
         self.members.retain(|member| keep(&member.name, &member.value));
     }
 
-    /// Returns the object's text, `depth` levels deep.
+    /// Returns the text of the object, written `depth` levels deep.
     pub fn write(&self, style: &Style, depth: usize) -> String {
         let colon = if *style == Style::Compact { ":" } else { ": " };
         let items = self.members.iter().map(|member| {
@@ -233,13 +233,12 @@ impl Object {
     }
 }
 
-/// Returns where `part`, which is a part of `text`, begins in it.
+/// Returns the offset of `part`, which must be a slice of `text`.
 fn offset(text: &str, part: &str) -> usize {
     part.as_ptr() as usize - text.as_ptr() as usize
 }
 
-/// Returns the object `text` with another value of the member `name`, every other byte as it was; `None` where it has no
-/// such member.
+/// Returns the object `text` with the value of the member `name` replaced; `None` where there is no such member.
 pub fn with_value(text: &str, name: &str, value: &Value) -> Option<String> {
     let members = serde_json::Deserializer::from_str(text).deserialize_map(Members).ok()?;
     let (_, raw) = members.into_iter().find(|(member, _)| member == name)?;
@@ -247,17 +246,17 @@ pub fn with_value(text: &str, name: &str, value: &Value) -> Option<String> {
     Some(format!("{}{value}{}", &text[..start], &text[start + raw.get().len()..]))
 }
 
-/// A list as its items.
+/// The items of a JSON list.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct List {
-    /// In their order.
+    /// The items, in their order.
     pub items: Vec<Item>,
-    /// What stands after the last item; `None` where there was none.
+    /// The text after the last item; `None` where the list was empty.
     end: Option<String>,
 }
 
 impl List {
-    /// Reads a list; `None` where `text` is none.
+    /// Parses a list; returns `None` where `text` is not one.
     pub fn parse(text: &str) -> Option<Self> {
         let found: Vec<&RawValue> = serde_json::from_str(text).ok()?;
         let mut items = Vec::new();
@@ -271,18 +270,18 @@ impl List {
         Some(Self { items, end })
     }
 
-    /// Returns the list with other items.
+    /// Returns a list with `items`, laid out like this one.
     pub fn with(&self, items: Vec<Item>) -> Self {
         Self { items, end: self.end.clone() }
     }
 
-    /// Returns the list's text, `depth` levels deep.
+    /// Returns the text of the list, written `depth` levels deep.
     pub fn write(&self, style: &Style, depth: usize) -> String {
         style.enclose(('[', ']'), &self.items, self.end.as_deref(), depth)
     }
 }
 
-/// Two members have this name.
+/// The name that two members of an object have.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Twice(pub String);
 

@@ -1,4 +1,4 @@
-//! What every job shares: hook events in, hook replies out, configuration, session ids, event predicates, a text budget, `Env`.
+//! What every job shares: hook events and replies, configuration, session ids, text budgets, the environment.
 //!
 //! Pure: nothing here reads a file, a clock or the environment.
 //!

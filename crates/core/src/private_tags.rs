@@ -1,37 +1,38 @@
-//! Text that must not be stored: tagged as private, or put into the conversation by tools.
+//! Removing text that must not be stored: tagged as private, or added to the conversation by tools.
 
-/// Tags whose content is removed before anything is written anywhere.
+/// The tags whose content is removed before anything is stored.
 pub(crate) const TAGS: [&str; 4] = ["private", "longhaul-context", "claude-mem-context", "system-reminder"];
 
-/// After this many passages everything that follows is dropped: no person writes so many by hand.
+/// The number of private passages after which the rest of a text is dropped. No user writes so many by hand.
 const MAX_PASSAGES: usize = 100;
 
-/// How many characters of terminal sequences may stand in a tag whose halves are joined.
+/// The length of terminal sequences that is allowed for in a tag whose halves come together.
 const COLOURS: usize = 64;
 
-/// Returns `text` without what stands in private tags.
+/// Returns `text` without the content of private tags.
 ///
-/// Attributes are allowed, nesting is followed, an unclosed tag hides the rest. One pass, linear in the text.
+/// Tags may have attributes and may be nested. An unclosed tag hides the rest of the text. Takes linear time.
 pub fn strip(text: &str) -> String {
     Stripper::default().strip(text)
 }
 
-/// Returns whether `text` ends inside a private passage: what follows it is private, too.
+/// Returns whether `text` ends inside a private passage, so that text after it is private, too.
 pub fn leaves_open(text: &str) -> bool {
     let mut stripper = Stripper::default();
     stripper.strip(text);
     stripper.is_open()
 }
 
-/// Returns whether one of our tags may stand in `raw`, the inside of a JSON string with its escapes still in it.
+/// Returns whether `raw`, the content of a JSON string with its escapes, may contain a private tag.
 ///
-/// `false` is certain. A tag that is partly written in escapes cannot be told apart without decoding: that is `true`.
+/// `false` is certain. A tag that is partly written in escapes can only be recognized by decoding: for such text the
+/// result is `true`.
 pub fn may_hold_tag(raw: &str) -> bool {
     let signs = raw.split('<').skip(1).chain(raw.split("\\u003c").skip(1)).chain(raw.split("\\u003C").skip(1));
     signs.into_iter().any(|after| may_begin_tag(after.as_bytes()))
 }
 
-/// Returns whether what follows a `<` in the inside of a JSON string may be the rest of one of our tags.
+/// Returns whether `after`, the bytes after a `<` in the content of a JSON string, may complete a private tag.
 pub fn may_begin_tag(after: &[u8]) -> bool {
     let name = after.strip_prefix(b"/").unwrap_or(after);
     TAGS.iter().any(|tag| {
@@ -40,11 +41,11 @@ pub fn may_begin_tag(after: &[u8]) -> bool {
     })
 }
 
-/// Strips text that comes in pieces: a passage left open in one goes on in the next.
+/// Removes private passages from a text that comes in pieces. A passage may begin in one piece and end in a later one.
 #[derive(Debug, Default)]
 pub struct Stripper {
     depth: usize,
-    /// Opening tags so far. Closing tags are not counted: every passage would count twice.
+    /// The number of opening tags so far. Closing tags are not counted, because each passage would count twice.
     passages: usize,
 }
 
@@ -54,9 +55,9 @@ impl Stripper {
         self.depth > 0 || self.is_spent()
     }
 
-    /// Returns what is not private in the next piece; nothing once there were too many passages.
+    /// Returns the part of the next piece that is not private; nothing after too many passages.
     ///
-    /// What is returned holds no tag, not even one whose halves stood before and behind a passage.
+    /// The result contains no private tag, not even one whose halves stood before and after a removed passage.
     pub fn strip(&mut self, text: &str) -> String {
         let mut kept = String::with_capacity(if self.is_open() { 0 } else { text.len() });
         let mut rest = text;
@@ -75,11 +76,11 @@ impl Stripper {
             rest = &from_tag[tag.length..];
             self.count(&tag);
             if !self.is_open() {
-                part(&mut kept, rest);
+                separate(&mut kept, rest);
             }
         }
         if self.is_open() {
-            part(&mut kept, "");
+            separate(&mut kept, "");
         } else {
             kept.push_str(rest);
         }
@@ -100,8 +101,8 @@ impl Stripper {
     }
 }
 
-/// Makes the sign at the end of `kept` that would, with `rest`, open a tag now, a sign that opens none.
-fn part(kept: &mut String, rest: &str) {
+/// Replaces a `<` near the end of `kept` that would open a private tag together with `rest`.
+fn separate(kept: &mut String, rest: &str) {
     let longest = TAGS.iter().map(|tag| tag.len()).max().unwrap_or_default() + "</".len() + COLOURS;
     let near = kept.len().saturating_sub(longest);
     let Some(at) = kept.as_bytes()[near..].iter().rposition(|byte| *byte == b'<').map(|at| near + at) else {
@@ -109,7 +110,7 @@ fn part(kept: &mut String, rest: &str) {
     };
     let joined: String = kept[at..].chars().chain(rest.chars().take(longest + 1)).collect();
     if Tag::read(&joined).is_some() {
-        // Not merely taken away: what stands around it could be a tag in turn.
+        // The sign is replaced, not removed: without it, the text around it could form another tag.
         kept.replace_range(at..=at, "‹");
     }
 }
@@ -126,19 +127,19 @@ enum Kind {
 }
 
 impl Tag {
-    /// Reads one of our tags at the beginning of `text`. One that is not ended hides everything behind it.
+    /// Parses a private tag at the beginning of `text`. A tag without a `>` reaches to the end of the text.
     ///
-    /// A tag may be coloured: `grep --color=always private` puts terminal sequences around the name.
+    /// Terminal sequences around the name are skipped: `grep --color=always private` writes them.
     fn read(text: &str) -> Option<Self> {
         let body = skip_sequences(text.strip_prefix('<')?);
         let (closing, body) = body.strip_prefix('/').map_or((false, body), |body| (true, skip_sequences(body)));
         let name = TAGS.iter().find(|name| has_prefix_ignoring_case(body, name))?;
         let after = skip_sequences(&body[name.len()..]);
-        // `<privateer>` is another word.
+        // `<privateer>` is not a private tag.
         if !after.is_empty() && !after.starts_with(['>', '/']) && !after.starts_with(char::is_whitespace) {
             return None;
         }
-        // A tag that is not ended ends where the next begins: that must not be lost in it.
+        // A tag without a `>` ends where the next one begins, so that the next one is recognized, too.
         let end = after.find(['>', '<']);
         let is_ended = end.is_some_and(|end| after[end..].starts_with('>'));
         let length = end.map_or(text.len(), |end| text.len() - after.len() + end + usize::from(is_ended));
@@ -152,7 +153,7 @@ impl Tag {
     }
 }
 
-/// Returns `text` without the terminal sequences at its beginning.
+/// Returns `text` without leading terminal sequences.
 fn skip_sequences(text: &str) -> &str {
     let mut text = text;
     while let Some(sequence) = text.strip_prefix("\u{1b}[") {

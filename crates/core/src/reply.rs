@@ -1,61 +1,61 @@
-//! What a hook answers: one JSON object on standard output.
+//! The answer of a hook: one JSON object on standard output.
 
 use serde::Serialize;
 
 use crate::event::EventName;
 use crate::record;
 
-/// What stands between two messages for the user.
+/// The separator between two messages for the user.
 const BETWEEN_MESSAGES: &str = "; ";
 
-/// A hook's answer, with everything that the client accepts.
+/// A hook's answer, with every field that Claude Code accepts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Reply {
-    /// `false` ends the turn; at a prompt, the message is kept and no request is made.
+    /// `false` ends the turn. At a prompt, the message stays in the conversation and no request is made.
     #[serde(rename = "continue")]
     pub goes_on: bool,
-    /// Shown to the user where `continue` is `false`.
+    /// The reason that is shown to the user where `continue` is `false`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stop_reason: Option<String>,
-    /// Keeps the hook's output out of the client's transcript view.
+    /// Whether Claude Code hides the hook's output in its transcript view.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub suppress_output: Option<bool>,
-    /// Shown to the user, not to the model.
+    /// A message to the user that the model does not see.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub system_message: Option<String>,
-    /// At Stop: `block` sends the model on, with `reason`.
+    /// At Stop, `block` makes the model continue, with `reason` as its instruction.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub decision: Option<Decision>,
-    /// Why; shown to the model.
+    /// The reason for `decision`, which is shown to the model.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// What only one kind of event may answer.
+    /// The fields that belong to one kind of event.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hook_specific_output: Option<HookSpecific>,
 }
 
-/// The only decision there is at the top level: to let go, a hook says nothing.
+/// The decision of a hook. The only one is to block; a hook that does not block has none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Decision {
-    /// Do not stop, do not take the prompt.
+    /// Continue instead of stopping, or reject the prompt.
     Block,
 }
 
-/// The part of an answer that belongs to one event.
+/// The fields of an answer that belong to one kind of event.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct HookSpecific {
-    /// The event; the client ignores the part if it does not match.
+    /// The event's name. Claude Code ignores these fields where it does not match.
     pub hook_event_name: &'static str,
-    /// Text for the model, cut by the client at 10,000 characters.
+    /// Text for the model. Claude Code cuts it at 10,000 characters.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub additional_context: Option<String>,
-    /// At PreToolUse: whether the tool may run.
+    /// At PreToolUse, whether the tool may run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub permission_decision: Option<Permission>,
-    /// Why; shown to the model when denied.
+    /// The reason for the decision, which is shown to the model where the tool is denied.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub permission_decision_reason: Option<String>,
 }
@@ -64,16 +64,16 @@ pub struct HookSpecific {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Permission {
-    /// Without asking.
+    /// It runs without asking.
     Allow,
-    /// Not at all.
+    /// It does not run.
     Deny,
-    /// If the user says so.
+    /// The user decides.
     Ask,
 }
 
 impl Permission {
-    /// Returns how much it forbids.
+    /// Returns how restrictive the permission is; higher is stricter.
     fn rank(self) -> u8 {
         match self {
             Self::Allow => 0,
@@ -98,7 +98,7 @@ impl Default for Reply {
 }
 
 impl Reply {
-    /// Goes on, and gives the model `text` to read.
+    /// Returns a reply that gives the model `text` to read.
     pub fn context(event: EventName, text: impl Into<String>) -> Self {
         Self {
             hook_specific_output: Some(HookSpecific { additional_context: Some(text.into()), ..specific(event) }),
@@ -106,12 +106,12 @@ impl Reply {
         }
     }
 
-    /// Ends here: at a prompt, the message stays in the conversation and no request is made.
+    /// Returns a reply that ends the turn. At a prompt, the message stays in the conversation and no request is made.
     pub fn end(reason: impl Into<String>) -> Self {
         Self { goes_on: false, stop_reason: Some(reason.into()), ..Self::default() }
     }
 
-    /// Denies the tool call.
+    /// Returns a reply that denies the tool call.
     pub fn deny(reason: impl Into<String>) -> Self {
         Self {
             hook_specific_output: Some(HookSpecific {
@@ -123,12 +123,12 @@ impl Reply {
         }
     }
 
-    /// Keeps the model going at Stop, for `reason`.
+    /// Returns a reply that makes the model continue at Stop, with `reason` as its instruction.
     pub fn block(reason: impl Into<String>) -> Self {
         Self { decision: Some(Decision::Block), reason: Some(reason.into()), ..Self::default() }
     }
 
-    /// Gives the model `text` to read, below what it is given already.
+    /// Appends `text` to the text for the model.
     pub fn add_context(&mut self, event: EventName, text: &str) {
         let specific = self.hook_specific_output.get_or_insert_with(|| specific(event));
         specific.additional_context = Some(match specific.additional_context.take() {
@@ -137,24 +137,24 @@ impl Reply {
         });
     }
 
-    /// Tells the user something, beside what is told already. The same again changes nothing.
+    /// Adds a message to the user, unless the reply already has the same message.
     pub fn add_message(&mut self, message: &str) {
-        let told = self.system_message.get_or_insert_default();
-        // A message may hold what separates two, so they are not taken apart.
+        let messages = self.system_message.get_or_insert_default();
+        // A message may contain the separator, so the text is not split into messages.
         let whole = |text: &str| format!("{BETWEEN_MESSAGES}{text}{BETWEEN_MESSAGES}");
-        if told.is_empty() {
-            told.push_str(message);
-        } else if !whole(told).contains(&whole(message)) {
-            told.push_str(BETWEEN_MESSAGES);
-            told.push_str(message);
+        if messages.is_empty() {
+            messages.push_str(message);
+        } else if !whole(messages).contains(&whole(message)) {
+            messages.push_str(BETWEEN_MESSAGES);
+            messages.push_str(message);
         }
     }
 
-    /// Takes over what another reply says.
+    /// Merges another reply into this one.
     ///
-    /// Context is appended and messages are joined. Of decisions the one that lets less happen wins, and the earlier of
-    /// two equal ones: ending the turn (`continue: false`) before blocking before neither; denying a tool before asking
-    /// before allowing before neither. A reason goes with its decision.
+    /// Context is appended and messages are joined. Of two decisions the stricter one wins, and of two equal ones the
+    /// earlier. The order, strictest first, is: end the turn (`continue: false`), block, neither; and for a tool: deny,
+    /// ask, allow, neither. A reason stays with its decision.
     pub fn merge(&mut self, other: Self) {
         if let Some(message) = other.system_message {
             self.add_message(&message);
@@ -183,18 +183,18 @@ impl Reply {
         }
     }
 
-    /// Returns what the model is given to read.
+    /// Returns the text for the model.
     pub fn context_text(&self) -> Option<&str> {
         self.hook_specific_output.as_ref()?.additional_context.as_deref()
     }
 
-    /// Returns the JSON object that goes to standard output.
+    /// Returns the JSON object to print on standard output.
     pub fn to_json(&self) -> String {
         serde_json::to_string(self).unwrap_or_else(|_| PLAIN.to_owned())
     }
 }
 
-/// The answer that changes nothing; also what a hook prints when all else failed.
+/// The answer that changes nothing. A hook also prints it after any failure.
 pub const PLAIN: &str = r#"{"continue":true}"#;
 
 fn specific(event: EventName) -> HookSpecific {

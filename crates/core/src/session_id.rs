@@ -1,21 +1,21 @@
-//! Session ids, made safe to be a file name.
+//! Session ids that are safe as file names.
 
 use std::fmt;
 
-/// The longest file stem that a session id may become.
+/// The maximum length of a session id, in characters.
 const MAX_CHARS: usize = 200;
 
-/// What the ids of Codex's sessions begin with, so that nobody takes them for the first client's.
+/// The prefix of Codex's session ids, which separates them from Claude Code's.
 const CODEX: &str = "codex:";
 
-/// A session id: only `[A-Za-z0-9_-]`, at most 200 characters, never empty; that of a Codex session begins with `codex:`.
+/// A session id of 1 to 200 characters out of `[A-Za-z0-9_-]`. The id of a Codex session begins with `codex:`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct SessionId(String);
 
 impl SessionId {
-    /// Returns the id made of `raw`, or `None` where there is nothing to make one of.
+    /// Returns `raw` as an id, or `None` where it is empty.
     ///
-    /// Every other character becomes `_`, so `../../etc/x` cannot leave the directory that it is put into.
+    /// Every character that is not allowed becomes `_`, so that `../../etc/x` cannot name a file in another directory.
     pub fn new(raw: &str) -> Option<Self> {
         match raw.strip_prefix(CODEX) {
             Some(own) => Self::codex(own),
@@ -23,7 +23,7 @@ impl SessionId {
         }
     }
 
-    /// Returns the id of the Codex session that Codex itself calls `own`.
+    /// Returns the id of the Codex session whose own id is `own`.
     pub fn codex(own: &str) -> Option<Self> {
         let own = own.strip_prefix(CODEX).unwrap_or(own);
         safe(own, MAX_CHARS - CODEX.len()).map(|own| Self(format!("{CODEX}{own}")))
@@ -31,7 +31,7 @@ impl SessionId {
 
     /// Returns the id whose [`SessionId::file_stem`] is `stem`.
     ///
-    /// Ids of the first client are UUIDs: what begins as a Codex session's does is one.
+    /// Claude Code's ids are UUIDs, so a stem that begins with `codex_` belongs to a Codex session.
     pub fn from_file_stem(stem: &str) -> Option<Self> {
         match stem.strip_prefix("codex_") {
             Some(own) => Self::codex(own),
@@ -44,23 +44,23 @@ impl SessionId {
         &self.0
     }
 
-    /// Returns the id as it names files: only `[A-Za-z0-9_-]`.
+    /// Returns the id as a file name: only `[A-Za-z0-9_-]`.
     pub fn file_stem(&self) -> String {
         self.0.replacen(':', "_", 1)
     }
 
-    /// Returns the client whose session it is.
+    /// Returns the client that runs the session: `claude` or `codex`.
     pub fn client(&self) -> &'static str {
         if self.is_codex() { "codex" } else { "claude" }
     }
 
-    /// Returns whether it is a session of Codex.
+    /// Returns whether the session belongs to Codex.
     pub fn is_codex(&self) -> bool {
         self.0.starts_with(CODEX)
     }
 }
 
-/// Returns enough of a session's id to find it by: the first part of a UUID, with what stands before a colon.
+/// Returns a short form of a session id: its first eight characters, after a prefix such as `codex:`.
 pub fn short_session(id: &str) -> &str {
     let start = id.find(':').map_or(0, |colon| colon + 1);
     let end = id[start..].char_indices().nth(8).map_or(id.len(), |(at, _)| start + at);

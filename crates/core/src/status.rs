@@ -1,17 +1,17 @@
-//! What a session does.
+//! The status of a session.
 
 use std::fmt;
 
-/// What a session's main loop does, as the log and the database write it.
+/// The status of a session's main conversation, as the log and the database store it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Status {
-    /// A turn runs.
+    /// A turn is running.
     Working,
-    /// A turn runs and waits for a person.
+    /// A turn is running and waits for the user.
     Blocked,
-    /// No turn has run yet, or a person has seen that it ended.
+    /// No turn has run yet, or the user has seen that the last one ended.
     Idle,
-    /// The turn is over, and nobody has looked yet.
+    /// The turn has ended, and the user has not looked at the pane since.
     Completed,
 }
 
@@ -24,7 +24,7 @@ impl Status {
         Self::ALL.into_iter().find(|status| status.as_str() == name)
     }
 
-    /// Returns the status's name.
+    /// Returns the name of the status.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Working => "working",
@@ -34,7 +34,7 @@ impl Status {
         }
     }
 
-    /// Returns whether a turn runs.
+    /// Returns whether a turn is running.
     pub fn is_running(self) -> bool {
         match self {
             Self::Working | Self::Blocked => true,

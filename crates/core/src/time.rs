@@ -1,4 +1,4 @@
-//! Points in time as the activity log writes them.
+//! Points in time.
 
 use std::fmt;
 
@@ -7,7 +7,7 @@ use std::fmt;
 pub struct Millis(pub u64);
 
 impl Millis {
-    /// Returns the milliseconds from `earlier` to `self`, 0 where the clock has been set back in between.
+    /// Returns the milliseconds from `earlier` to `self`; 0 where `earlier` is later, as after the clock was set back.
     pub fn since(self, earlier: Self) -> u64 {
         self.0.saturating_sub(earlier.0)
     }

@@ -1,10 +1,10 @@
-//! What the bundle of one job has, and that of all.
+//! The contents of each bundle: of one job, or of all.
 
 use std::collections::BTreeSet;
 
 use super::{CODEX_EXECUTABLE, Job, REGISTRATIONS, Registration};
 
-/// An executable that no event of the client's starts.
+/// An executable that no hook event starts.
 #[derive(Debug, Clone, Copy)]
 pub struct Companion {
     /// The executable in the bundle's `bin/`.
@@ -13,7 +13,7 @@ pub struct Companion {
     pub jobs: &'static [Job],
 }
 
-/// Every executable that no event of the client's starts.
+/// Every executable that no hook event starts.
 pub const COMPANIONS: &[Companion] = &[
     Companion { executable: "longhaul", jobs: &Job::ALL },
     Companion { executable: CODEX_EXECUTABLE, jobs: &[] },
@@ -21,12 +21,12 @@ pub const COMPANIONS: &[Companion] = &[
     Companion { executable: "longhaul-worker", jobs: &[Job::Memory] },
 ];
 
-/// Returns the registrations that `job` needs, or all of them.
+/// Returns the registrations that `job` needs; all of them for `None`.
 pub fn registrations(job: Option<Job>) -> impl Iterator<Item = &'static Registration> {
     REGISTRATIONS.iter().filter(move |registration| job.is_none_or(|job| registration.jobs.contains(&job)))
 }
 
-/// Returns the names of the executables in the bundle of `job`, or of all jobs, each once, in order.
+/// Returns the names of the executables in the bundle of `job`, or of all jobs for `None`, sorted and without duplicates.
 pub fn executables(job: Option<Job>) -> impl Iterator<Item = &'static str> {
     let companions = COMPANIONS.iter().filter(|companion| job.is_none_or(|job| companion.jobs.contains(&job)));
     let hooks = registrations(job).map(|registration| registration.executable);

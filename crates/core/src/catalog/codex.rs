@@ -1,22 +1,22 @@
-//! Which hook events of Codex the plugin listens to.
+//! The table of Codex's hook events that the plugin registers.
 
 use crate::event::EventName;
 
-/// The executable that Codex starts, with the event as its argument.
+/// The executable that Codex starts for every event, with the event as its argument.
 pub const CODEX_EXECUTABLE: &str = "longhaul-codex";
 
-/// One hook event of Codex.
+/// A hook event of Codex that the plugin registers.
 #[derive(Debug, Clone, Copy)]
 pub struct CodexRegistration {
     /// The event.
     pub event: EventName,
     /// The executable's argument.
     ///
-    /// Codex asks its user to trust a hook by its command, and again when the command changes: it never does.
+    /// It must never change: Codex asks its user to trust a hook's command, and asks again when the command changes.
     pub argument: &'static str,
-    /// Codex ends the hook after this many seconds.
+    /// The time limit that Codex is given, in seconds.
     pub timeout_seconds: u64,
-    /// What happens on it, for the documentation.
+    /// What the hook does, for the documentation.
     pub about: &'static str,
 }
 
@@ -29,22 +29,17 @@ const fn register(
     CodexRegistration { event, argument, timeout_seconds, about }
 }
 
-/// Every event of Codex that is registered, in the order of a session's life.
+/// Every registered event of Codex, in the order in which a session usually sends them.
 pub const CODEX_REGISTRATIONS: &[CodexRegistration] = &[
-    register(EventName::SessionStart, "session-start", 5, "Adds the session; shows what its project came to"),
+    register(EventName::SessionStart, "session-start", 5, "Records the session; shows the project's memory"),
     register(
         EventName::UserPromptSubmit,
         "user-prompt-submit",
         3,
-        "A turn begins: working; remembers the prompt, and adds what other sessions said about it",
+        "A turn begins: working; records the prompt, and adds what other sessions said about it",
     ),
     register(EventName::PermissionRequest, "permission-request", 3, "The session waits for an answer: blocked"),
-    register(EventName::PostToolUse, "post-tool-use", 3, "It has its answer: working"),
-    register(
-        EventName::Stop,
-        "stop",
-        5,
-        "Takes the turn in from the rollout, remembers prompts and calls, and sums it up: completed",
-    ),
-    register(EventName::SessionEnd, "session-end", 3, "The session is gone"),
+    register(EventName::PostToolUse, "post-tool-use", 3, "The answer was given: working"),
+    register(EventName::Stop, "stop", 5, "The turn is over: completed; stores and summarizes it from the rollout"),
+    register(EventName::SessionEnd, "session-end", 3, "Removes the session from the status line"),
 ];

@@ -1,18 +1,18 @@
-//! What runs in the background.
+//! Background tasks of a session.
 
 use super::wire::BackgroundTaskWire;
 
-/// Something that runs in the background while the main loop goes on or waits.
+/// A task that runs in the background of a session.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BackgroundTask {
     /// The task's id; for a subagent, its `agent_id`.
     pub id: String,
-    /// `subagent`, `shell`, …
+    /// The kind of task: `subagent`, `shell`, …
     pub kind: String,
 }
 
 impl BackgroundTask {
-    /// Returns the tasks that have not ended.
+    /// Returns the tasks that are still running; `None` where the payload has no list.
     pub(super) fn list(wire: Option<Vec<BackgroundTaskWire>>) -> Option<Vec<Self>> {
         let running = |task: &BackgroundTaskWire| task.status.as_deref().is_none_or(|status| status == "running");
         let task =
@@ -20,7 +20,7 @@ impl BackgroundTask {
         Some(wire?.into_iter().filter(running).map(task).collect())
     }
 
-    /// Returns whether the task can ask a person something; a shell command cannot.
+    /// Returns whether the task can open a permission dialog; a shell command cannot.
     pub fn may_ask(&self) -> bool {
         !matches!(self.kind.as_str(), "shell" | "bash")
     }

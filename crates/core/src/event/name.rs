@@ -1,25 +1,25 @@
-//! The names of the events.
+//! The names of the hook events.
 
 use std::fmt;
 
 macro_rules! event_names {
     ($($name:ident),* $(,)?) => {
-        /// A hook event that the client knows.
+        /// A hook event of Claude Code.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
         pub enum EventName {
             $(
                 #[doc = concat!("`", stringify!($name), "`.")]
                 $name,
             )*
-            /// One that came after this was written.
+            /// An event that this version does not know.
             Unknown,
         }
 
         impl EventName {
-            /// Every event known by name.
+            /// Every known event.
             pub const ALL: &'static [Self] = &[$(Self::$name),*];
 
-            /// Returns the event called `name`; `Unknown` for any other text.
+            /// Returns the event called `name`; `Unknown` where there is none.
             pub fn from_wire(name: &str) -> Self {
                 match name {
                     $(stringify!($name) => Self::$name,)*

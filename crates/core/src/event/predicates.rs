@@ -1,8 +1,8 @@
-//! What an event is *not*: the checks that keep jobs from acting on the wrong thing.
+//! Checks on events that keep jobs from acting on the wrong ones.
 
 use crate::event::{Common, Stop};
 
-/// Texts in a stop reason that say the context was full.
+/// Substrings of a stop reason that mean that the context was full.
 const CONTEXT_LIMIT: [&str; 9] = [
     "context_limit",
     "context_window",
@@ -15,13 +15,13 @@ const CONTEXT_LIMIT: [&str; 9] = [
     "input_too_long",
 ];
 
-/// Stop reasons that say the user interrupted, word for word.
+/// Complete stop reasons that mean that the user interrupted the turn.
 const ABORTS: [&str; 4] = ["aborted", "abort", "cancel", "interrupt"];
 
-/// Texts in a stop reason that say the user interrupted.
+/// Substrings of a stop reason that mean that the user interrupted the turn.
 const ABORT_PARTS: [&str; 4] = ["user_cancel", "user_interrupt", "ctrl_c", "manual_stop"];
 
-/// The slash command that sets a bookmark, in the whole bundle and in that of the one job.
+/// The slash command that sets a bookmark, in the complete bundle and in the bundle of the one job.
 const BOOKMARK_COMMANDS: [&str; 2] = ["/longhaul:bookmark", "/longhaul-bookmarks:bookmark"];
 
 /// Returns whether the event happened inside a subagent.
@@ -29,39 +29,39 @@ pub fn in_subagent(common: &Common) -> bool {
     common.agent_id.is_some()
 }
 
-/// Returns whether a SubagentStop is that of the client's own compaction, which no person and no model started.
+/// Returns whether a SubagentStop belongs to Claude Code's own compaction, which neither user nor model started.
 pub fn is_compaction(common: &Common) -> bool {
     common.agent_type.as_deref() == Some("")
 }
 
-/// Returns whether the client wrote the prompt itself, for a subagent that finished in the background.
+/// Returns whether Claude Code wrote the prompt itself, to report a subagent that finished in the background.
 pub fn is_task_notification(prompt: &str) -> bool {
     prompt.trim_start().starts_with("<task-notification>")
 }
 
-/// Returns the note of a prompt that is only a bookmark: `Some(None)` for a marker alone, `None` for any other prompt.
+/// Returns the note of a prompt that sets a bookmark: `Some(None)` for a bookmark without a note, `None` for any other
+/// prompt.
 pub fn bookmark_note<'a>(prompt: &'a str, marker: &str) -> Option<Option<&'a str>> {
     let prompt = prompt.trim();
     let command = BOOKMARK_COMMANDS.iter().find_map(|command| prompt.strip_prefix(command));
     let rest = prompt.strip_prefix(marker).or(command)?;
     let note = rest.trim();
-    // `·x` is a prompt that begins with the marker's character, `/longhaul:bookmarks` another command, and several lines
-    // are a list of things to do.
+    // `·x` only begins with the marker, `/longhaul:bookmarks` is another command, and several lines are a list of tasks.
     let is_note = rest.is_empty() || (rest.starts_with(' ') && !rest.contains(['\n', '\r']));
     is_note.then_some((!note.is_empty()).then_some(note))
 }
 
-/// Returns whether a bookmark was set by the slash command, and not by the marker.
+/// Returns whether the prompt sets a bookmark by the slash command, not by the marker.
 pub fn is_bookmark_command(prompt: &str) -> bool {
     BOOKMARK_COMMANDS.iter().any(|command| prompt.trim_start().starts_with(command))
 }
 
-/// Returns whether permission dialogs cannot open in this mode.
+/// Returns whether no permission dialog can open in this permission mode.
 pub fn asks_nothing(permission_mode: Option<&str>) -> bool {
     matches!(permission_mode, Some("bypassPermissions" | "dontAsk"))
 }
 
-/// Returns whether the turn stopped because the context was full: typing then would only fail again.
+/// Returns whether the turn stopped because the context was full. A text typed then would fail in the same way.
 pub fn stopped_at_context_limit(stop: &Stop) -> bool {
     let mut reasons = stop.reasons.iter().chain(&stop.end_turn_reasons);
     reasons.any(|reason| contains_any(&reason.to_ascii_lowercase(), &CONTEXT_LIMIT))

@@ -1,4 +1,4 @@
-//! Events as the jobs see them.
+//! Hook events as typed values.
 
 use std::path::PathBuf;
 
@@ -8,22 +8,22 @@ use super::wire::{EventError, EventWire};
 use super::{BackgroundTask, EventName, parse};
 use crate::SessionId;
 
-/// What every event carries.
+/// The fields that every event has.
 #[derive(Debug, Clone)]
 pub struct Common {
-    /// The session, in the form that names files.
+    /// The session's id, in the form that is safe as a file name.
     pub session: SessionId,
-    /// Where the client writes the session's transcript.
+    /// The path of the session's transcript.
     pub transcript: Option<PathBuf>,
     /// The session's working directory.
     pub cwd: Option<PathBuf>,
-    /// The prompt that the turn answers.
+    /// The id of the prompt that the turn answers.
     pub prompt_id: Option<String>,
-    /// How the client asks for permission: `default`, `acceptEdits`, `plan`, `bypassPermissions`, …
+    /// The permission mode: `default`, `acceptEdits`, `plan`, `bypassPermissions`, …
     pub permission_mode: Option<String>,
-    /// The subagent inside which the event happened; `None` in the main loop.
+    /// The id of the subagent inside which the event happened; `None` in the main conversation.
     pub agent_id: Option<String>,
-    /// That subagent's type; empty for the one that compacts.
+    /// The subagent's type; empty for the one that compacts.
     pub agent_type: Option<String>,
 }
 
@@ -42,7 +42,7 @@ impl Common {
     }
 }
 
-/// An event type that an executable can ask for.
+/// An event type that an executable can read from its payload.
 pub trait HookEvent<'a>: Sized {
     /// The event's name.
     const NAME: EventName;
@@ -50,7 +50,7 @@ pub trait HookEvent<'a>: Sized {
     /// Builds the event from its payload.
     fn from_wire(wire: EventWire<'a>) -> Result<Self, EventError>;
 
-    /// Returns what every event carries.
+    /// Returns the fields that every event has.
     fn common(&self) -> &Common;
 }
 
@@ -70,23 +70,23 @@ macro_rules! hook_event {
     };
 }
 
-/// A session begins, goes on after `/clear` or a compaction, or is resumed.
+/// A session starts: for the first time, after `/clear`, after a compaction, or because it is resumed.
 #[derive(Debug, Clone)]
 pub struct SessionStart {
-    /// What every event carries.
+    /// The fields that every event has.
     pub common: Common,
-    /// `startup`, `resume`, `clear`, `compact` or `fork`.
+    /// Why it starts: `startup`, `resume`, `clear`, `compact` or `fork`.
     pub source: String,
 }
 
 hook_event!(SessionStart, wire => { source: wire.source.unwrap_or_default() });
 
-/// A prompt was submitted, by a person or, for a `<task-notification>`, by the client.
+/// A prompt was submitted: by the user or, for a `<task-notification>`, by Claude Code.
 #[derive(Debug, Clone)]
 pub struct UserPromptSubmit {
-    /// What every event carries.
+    /// The fields that every event has.
     pub common: Common,
-    /// The text as it was typed.
+    /// The text of the prompt.
     pub prompt: String,
 }
 
@@ -95,11 +95,11 @@ hook_event!(UserPromptSubmit, wire => { prompt: wire.prompt.or(wire.user_prompt)
 /// A tool is about to run.
 #[derive(Debug, Clone)]
 pub struct PreToolUse<'a> {
-    /// What every event carries.
+    /// The fields that every event has.
     pub common: Common,
-    /// The tool.
+    /// The tool's name.
     pub tool_name: String,
-    /// Its input, as raw JSON.
+    /// The tool's input, as raw JSON.
     pub tool_input: Option<&'a RawValue>,
 }
 
@@ -111,17 +111,17 @@ hook_event!(PreToolUse<'a>, wire => {
 /// A tool has run.
 #[derive(Debug, Clone)]
 pub struct PostToolUse<'a> {
-    /// What every event carries.
+    /// The fields that every event has.
     pub common: Common,
-    /// The tool.
+    /// The tool's name.
     pub tool_name: String,
     /// The call's id.
     pub tool_use_id: Option<String>,
-    /// Its input, as raw JSON.
+    /// The tool's input, as raw JSON.
     pub tool_input: Option<&'a RawValue>,
-    /// What it returned, as raw JSON: measured and copied, never built into a tree.
+    /// The tool's output, as raw JSON. It may be large: it is measured and copied, never parsed into a tree.
     pub tool_response: Option<&'a RawValue>,
-    /// How long it took, in milliseconds.
+    /// The duration of the call, in milliseconds.
     pub duration_ms: Option<u64>,
 }
 
@@ -136,17 +136,17 @@ hook_event!(PostToolUse<'a>, wire => {
 /// A tool has failed.
 #[derive(Debug, Clone)]
 pub struct PostToolUseFailure<'a> {
-    /// What every event carries.
+    /// The fields that every event has.
     pub common: Common,
-    /// The tool.
+    /// The tool's name.
     pub tool_name: String,
     /// The call's id.
     pub tool_use_id: Option<String>,
-    /// Its input, as raw JSON.
+    /// The tool's input, as raw JSON.
     pub tool_input: Option<&'a RawValue>,
-    /// How long it took, in milliseconds.
+    /// The duration of the call, in milliseconds.
     pub duration_ms: Option<u64>,
-    /// What went wrong.
+    /// The error message.
     pub error: Option<String>,
 }
 
@@ -158,25 +158,25 @@ hook_event!(PostToolUseFailure<'a>, wire => {
     error: wire.error,
 });
 
-/// A dialog asks whether a tool may run.
+/// A dialog asks the user whether a tool may run.
 #[derive(Debug, Clone)]
 pub struct PermissionRequest {
-    /// What every event carries.
+    /// The fields that every event has.
     pub common: Common,
-    /// The tool.
+    /// The tool's name.
     pub tool_name: String,
 }
 
 hook_event!(PermissionRequest, wire => { tool_name: wire.tool_name.unwrap_or_default() });
 
-/// The client wants the user's attention.
+/// Claude Code wants the user's attention.
 #[derive(Debug, Clone)]
 pub struct Notification {
-    /// What every event carries.
+    /// The fields that every event has.
     pub common: Common,
-    /// `permission_prompt`, `idle_prompt`, `elicitation_dialog`, …
+    /// The kind of notification: `permission_prompt`, `idle_prompt`, `elicitation_dialog`, …
     pub kind: Option<String>,
-    /// What it says.
+    /// The message.
     pub message: Option<String>,
 }
 
@@ -185,9 +185,9 @@ hook_event!(Notification, wire => { kind: wire.notification_type, message: wire.
 /// The turn ended in an error.
 #[derive(Debug, Clone)]
 pub struct StopFailure {
-    /// What every event carries.
+    /// The fields that every event has.
     pub common: Common,
-    /// `rate_limit`, `authentication_failed`, `server_error`, …
+    /// The kind of error: `rate_limit`, `authentication_failed`, `server_error`, …
     pub error: Option<String>,
 }
 
@@ -196,9 +196,9 @@ hook_event!(StopFailure, wire => { error: wire.error });
 /// A session ends.
 #[derive(Debug, Clone)]
 pub struct SessionEnd {
-    /// What every event carries.
+    /// The fields that every event has.
     pub common: Common,
-    /// `clear`, `resume`, `prompt_input_exit`, `other`, …
+    /// Why it ends: `clear`, `resume`, `prompt_input_exit`, `other`, …
     pub reason: String,
 }
 
@@ -207,9 +207,9 @@ hook_event!(SessionEnd, wire => { reason: wire.reason.unwrap_or_default() });
 /// A teammate has nothing to do.
 #[derive(Debug, Clone)]
 pub struct TeammateIdle {
-    /// What every event carries.
+    /// The fields that every event has.
     pub common: Common,
-    /// The teammate, where it is not the session itself.
+    /// The teammate's session, where it is not the event's own session.
     pub teammate: Option<SessionId>,
 }
 
@@ -218,16 +218,16 @@ hook_event!(TeammateIdle, wire => { teammate: wire.teammate_id.as_deref().and_th
 /// A task of the task list was completed.
 #[derive(Debug, Clone)]
 pub struct TaskCompleted {
-    /// What every event carries.
+    /// The fields that every event has.
     pub common: Common,
 }
 
 hook_event!(TaskCompleted, wire => {});
 
-/// A subagent begins.
+/// A subagent starts.
 #[derive(Debug, Clone)]
 pub struct SubagentStart {
-    /// What every event carries; `agent_id` is the subagent that begins.
+    /// The fields that every event has; `agent_id` is the subagent that starts.
     pub common: Common,
 }
 
@@ -236,11 +236,11 @@ hook_event!(SubagentStart, wire => {});
 /// A subagent has returned.
 #[derive(Debug, Clone)]
 pub struct SubagentStop {
-    /// What every event carries; `agent_id` is the subagent that returned.
+    /// The fields that every event has; `agent_id` is the subagent that returned.
     pub common: Common,
-    /// What it brought back.
+    /// The subagent's last reply.
     pub last_assistant_message: Option<String>,
-    /// What runs in the background, the returning subagent itself included; `None` where the client does not say.
+    /// The tasks that run in the background, including the subagent itself; `None` where the payload has no list.
     pub background_tasks: Option<Vec<BackgroundTask>>,
 }
 
@@ -252,19 +252,19 @@ hook_event!(SubagentStop, wire => {
 /// The turn is over.
 #[derive(Debug, Clone)]
 pub struct Stop {
-    /// What every event carries.
+    /// The fields that every event has.
     pub common: Common,
-    /// Whether the turn went on because a Stop hook had blocked before.
+    /// Whether the turn continued because a Stop hook had blocked its end.
     pub stop_hook_active: bool,
-    /// The last reply; the transcript lags behind it.
+    /// The last reply. The transcript may not contain it yet.
     pub last_assistant_message: Option<String>,
-    /// What still runs in the background; `None` where the client does not say.
+    /// The tasks that still run in the background; `None` where the payload has no list.
     pub background_tasks: Option<Vec<BackgroundTask>>,
-    /// Why the turn stopped, in whichever of its fields the client says so.
+    /// Why the turn stopped: the values of every payload field for it. Versions use different fields.
     pub reasons: Vec<String>,
-    /// Why the model ended its turn, likewise.
+    /// Why the model ended its turn: the values of every payload field for it.
     pub end_turn_reasons: Vec<String>,
-    /// Whether the client says that the user asked for the stop.
+    /// Whether the payload says that the user stopped the turn.
     pub user_requested: bool,
 }
 
@@ -280,27 +280,27 @@ hook_event!(Stop, wire => {
 /// The conversation is about to be compacted.
 #[derive(Debug, Clone)]
 pub struct PreCompact {
-    /// What every event carries.
+    /// The fields that every event has.
     pub common: Common,
-    /// `manual` or `auto`.
+    /// What started it: `manual` or `auto`.
     pub trigger: String,
 }
 
 hook_event!(PreCompact, wire => { trigger: wire.trigger.unwrap_or_default() });
 
-/// An event that no job needs more of than its name.
+/// An event of which no job needs more than the name.
 #[derive(Debug, Clone)]
 pub struct Other {
-    /// What every event carries.
+    /// The fields that every event has.
     pub common: Common,
-    /// The event.
+    /// The event's name.
     pub name: EventName,
 }
 
-/// Any event, for callers that do not know beforehand which one comes.
+/// Any event, for callers that do not know in advance which one they receive.
 #[derive(Debug, Clone)]
 pub enum Event<'a> {
-    /// A session begins or goes on.
+    /// A session starts.
     SessionStart(SessionStart),
     /// A prompt was submitted.
     UserPromptSubmit(UserPromptSubmit),
@@ -308,7 +308,7 @@ pub enum Event<'a> {
     PreToolUse(PreToolUse<'a>),
     /// A tool has run.
     PostToolUse(PostToolUse<'a>),
-    /// A subagent begins.
+    /// A subagent starts.
     SubagentStart(SubagentStart),
     /// A subagent has returned.
     SubagentStop(SubagentStop),
@@ -318,9 +318,9 @@ pub enum Event<'a> {
     PreCompact(PreCompact),
     /// A tool has failed.
     PostToolUseFailure(PostToolUseFailure<'a>),
-    /// A dialog asks whether a tool may run.
+    /// A dialog asks the user whether a tool may run.
     PermissionRequest(PermissionRequest),
-    /// The client wants the user's attention.
+    /// Claude Code wants the user's attention.
     Notification(Notification),
     /// The turn ended in an error.
     StopFailure(StopFailure),
@@ -330,12 +330,12 @@ pub enum Event<'a> {
     TeammateIdle(TeammateIdle),
     /// A task was completed.
     TaskCompleted(TaskCompleted),
-    /// One of the others, known by name or not.
+    /// Any other event, known or unknown.
     Other(Other),
 }
 
 impl<'a> Event<'a> {
-    /// Reads any payload; unknown events and fields are harmless.
+    /// Parses any payload. Unknown events become [`Event::Other`], unknown fields are ignored.
     pub fn parse(text: &'a str) -> Result<Self, EventError> {
         let mut wire = parse(text)?;
         let name = EventName::from_wire(wire.hook_event_name.as_deref().unwrap_or_default());

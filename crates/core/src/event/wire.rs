@@ -1,14 +1,14 @@
-//! The payload as it stands on the wire: one flat object, every field optional, unknown ones ignored.
+//! Payloads as they are sent: one flat JSON object in which every field is optional and unknown fields are ignored.
 
 use std::fmt;
 
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
-/// Every field that a job reads of any event's payload.
+/// Every payload field that a job reads, of any event.
 ///
-/// A field of the wrong type counts as absent: the client changes monthly, and a renamed detail must not cost the rest.
-/// Some older clients wrote camel case, or other names; those are fields of their own, because both may be there.
+/// A field of the wrong type counts as absent: Claude Code changes often, and one changed field must not make the others
+/// unusable. Names that older versions used, such as camel case ones, are separate fields, because both may be present.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct EventWire<'a> {
@@ -22,7 +22,7 @@ pub struct EventWire<'a> {
     pub hook_event_name: Option<String>,
     #[serde(deserialize_with = "lenient")]
     pub prompt_id: Option<String>,
-    /// What Codex calls a turn, and with it the prompt that began it.
+    /// Codex's id of a turn, which also identifies the prompt that began it.
     #[serde(deserialize_with = "lenient")]
     pub turn_id: Option<String>,
     #[serde(deserialize_with = "lenient")]
@@ -105,13 +105,13 @@ where
 /// Why a payload could not be read.
 #[derive(Debug)]
 pub enum EventError {
-    /// Nothing came on standard input.
+    /// Standard input is empty.
     Empty,
-    /// It is not a JSON object.
+    /// The payload is JSON, but not an object.
     NotAnObject,
-    /// It is not JSON, or breaks off.
+    /// The payload is not JSON, or is cut off.
     Json(serde_json::Error),
-    /// There is no usable `session_id` in it.
+    /// The payload has no usable `session_id`.
     NoSession,
 }
 
@@ -128,7 +128,7 @@ impl fmt::Display for EventError {
 
 impl std::error::Error for EventError {}
 
-/// Reads a payload; `text` is what [`utf8`] made of the bytes.
+/// Parses a payload; `text` is the result of [`utf8`].
 pub fn parse(text: &str) -> Result<EventWire<'_>, EventError> {
     match text.trim_ascii_start().as_bytes().first() {
         None => Err(EventError::Empty),
@@ -137,7 +137,7 @@ pub fn parse(text: &str) -> Result<EventWire<'_>, EventError> {
     }
 }
 
-/// Returns `bytes` as text, with what is not UTF-8 replaced: the rest of such a payload is still worth reading.
+/// Returns `bytes` as text. Bytes that are not UTF-8 are replaced, so that the rest of the payload stays usable.
 pub fn utf8(bytes: Vec<u8>) -> String {
     String::from_utf8(bytes).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
 }
