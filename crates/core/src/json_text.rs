@@ -45,7 +45,7 @@ fn insert_into(mut object: Object, path: &[&str], value: &Value, style: &Style, 
 
 /// Why a file cannot be edited.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Unfit {
+pub enum NotEditable {
     /// It is not JSON: it has comments, is cut off, or has another format.
     NotJson,
     /// It is JSON, but not an object.
@@ -65,15 +65,15 @@ pub struct JsonFile {
 
 impl JsonFile {
     /// Parses the text of a file; an empty file counts as an empty object.
-    pub fn parse(text: &str) -> Result<Self, Unfit> {
+    pub fn parse(text: &str) -> Result<Self, NotEditable> {
         let (file, text) = (text, without_byte_order_mark(text));
         let mark = &file[..file.len() - text.len()];
         let text = if text.trim().is_empty() { "{}\n" } else { text };
         let start = format!("{mark}{}", &text[..text.len() - text.trim_start().len()]);
         let end = text[text.trim_end().len()..].to_owned();
         let is_json = || serde_json::from_str::<Value>(text).is_ok();
-        let unfit = || if is_json() { Unfit::NotObject } else { Unfit::NotJson };
-        Ok(Self { members: Object::parse(text).ok_or_else(unfit)?, style: Style::of(text), start, end })
+        let reason = || if is_json() { NotEditable::NotObject } else { NotEditable::NotJson };
+        Ok(Self { members: Object::parse(text).ok_or_else(reason)?, style: Style::of(text), start, end })
     }
 
     /// Returns the file's text.
@@ -203,10 +203,10 @@ impl Object {
     }
 
     /// Returns the text of a member; `Err` where two members have that name, because programs differ in which one they use.
-    pub fn get(&self, name: &str) -> Result<Option<&str>, Twice> {
+    pub fn get(&self, name: &str) -> Result<Option<&str>, DuplicateName> {
         let mut found = self.members.iter().filter(|member| member.name == name).map(|member| member.value.as_str());
         let first = found.next();
-        if found.next().is_some() { Err(Twice(name.to_owned())) } else { Ok(first) }
+        if found.next().is_some() { Err(DuplicateName(name.to_owned())) } else { Ok(first) }
     }
 
     /// Replaces the value of a member, or adds the member at the end.
@@ -283,7 +283,7 @@ impl List {
 
 /// The name that two members of an object have.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Twice(pub String);
+pub struct DuplicateName(pub String);
 
 struct Members;
 

@@ -1,6 +1,6 @@
 //! The client's keybindings.json, with our chords in it, or without. Text in, text out.
 
-use longhaul_core::json_text::{Item, JsonFile, List, Object, Unfit};
+use longhaul_core::json_text::{Item, JsonFile, List, NotEditable, Object};
 use longhaul_inject::{
     BindingState, CONTEXT, Chord, Keybindings, KeybindingsError, STASH, STASH_CHORDS, SUBMIT, SUBMIT_CHORDS,
 };
@@ -139,8 +139,8 @@ fn binds_any(text: &str, chords: &[String]) -> bool {
 
 fn parse(text: &str) -> Result<JsonFile, Refusal> {
     JsonFile::parse(text).map_err(|unfit| match unfit {
-        Unfit::NotJson => Refusal::NotJson,
-        Unfit::NotObject => Refusal::Shape(BINDINGS.to_owned()),
+        NotEditable::NotJson => Refusal::NotJson,
+        NotEditable::NotObject => Refusal::Shape(BINDINGS.to_owned()),
     })
 }
 

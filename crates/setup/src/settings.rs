@@ -7,7 +7,7 @@ pub(crate) use self::hooks::change as change_hooks;
 pub use self::hooks::{executables_in, with_hooks, without_hooks};
 pub use self::status_line::{is_our_status_line, with_status_line, without_status_line};
 
-use longhaul_core::json_text::{JsonFile, Object, Twice, Unfit, without_byte_order_mark};
+use longhaul_core::json_text::{DuplicateName, JsonFile, NotEditable, Object, without_byte_order_mark};
 
 /// Why the file is left alone.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -29,8 +29,8 @@ pub enum Refusal {
     SomebodyElses,
 }
 
-impl From<Twice> for Refusal {
-    fn from(twice: Twice) -> Self {
+impl From<DuplicateName> for Refusal {
+    fn from(twice: DuplicateName) -> Self {
         Self::Twice(twice.0)
     }
 }
@@ -41,8 +41,8 @@ pub type Change = Result<Option<String>, Refusal>;
 /// Reads the file's text; one that is not there, or empty, holds no settings.
 fn parse(text: Option<&str>) -> Result<JsonFile, Refusal> {
     JsonFile::parse(text.unwrap_or_default()).map_err(|unfit| match unfit {
-        Unfit::NotJson => Refusal::NotJson,
-        Unfit::NotObject => Refusal::NotSettings,
+        NotEditable::NotJson => Refusal::NotJson,
+        NotEditable::NotObject => Refusal::NotSettings,
     })
 }
 

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use anyhow::{anyhow, bail};
 use longhaul_core::Env;
-use longhaul_core::json_text::{Item, JsonFile, List, Unfit};
+use longhaul_core::json_text::{Item, JsonFile, List, NotEditable};
 use longhaul_runtime::shared_file::{self, Backup, NewFile};
 use serde_json::{Value, json};
 
@@ -74,8 +74,8 @@ pub(crate) enum Refusal {
 /// Everything else stays as it is, byte for byte.
 fn merge(existing: Option<&str>, task: &Value) -> Result<Option<String>, Refusal> {
     let mut file = JsonFile::parse(existing.unwrap_or_default()).map_err(|unfit| match unfit {
-        Unfit::NotJson => Refusal::NotJson,
-        Unfit::NotObject => Refusal::NotTasks,
+        NotEditable::NotJson => Refusal::NotJson,
+        NotEditable::NotObject => Refusal::NotTasks,
     })?;
     // Of two lists of tasks, which one counts is not for us to say.
     let mut list = match file.members.get(TASKS).map_err(|_| Refusal::NotTasks)? {
