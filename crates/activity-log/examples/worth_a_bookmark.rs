@@ -1,6 +1,6 @@
-//! Says of a session's activity log whether enough has happened for a bookmark, and why.
+//! Decides from a session's activity log whether a bookmark is due, and prints the reason.
 
-#![expect(clippy::print_stdout, reason = "an example shows what comes out")]
+#![expect(clippy::print_stdout, reason = "an example prints its result")]
 
 use longhaul_activity_log::{BookmarkVerdict, Situation, TailStart, decide, measure};
 use longhaul_core::{Config, Millis};

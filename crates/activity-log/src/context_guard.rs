@@ -1,4 +1,4 @@
-//! The context guard: compact before the context is full, and launch nothing new when it nearly is.
+//! The context guard: compacts before the context is full, and denies new subagents when it is nearly full.
 
 use longhaul_core::Millis;
 use longhaul_core::config::Guard;
@@ -6,39 +6,40 @@ use longhaul_core::config::Guard;
 use crate::Metrics;
 use crate::decision::time_left;
 
-/// How full the context is, from 0 to 1.
+/// The share of the context window that is used, from 0 to 1.
 #[derive(Debug, Clone, Copy, PartialEq, PartialOrd)]
 pub struct Pressure(pub f64);
 
-/// How many returns in ten seconds are a burst.
+/// The number of subagents that must return within ten seconds to count as a burst.
 const BURST: u64 = 5;
 
-/// In a burst the context fills faster than turns end: the threshold counts from this share of it.
+/// The factor that lowers the threshold during a burst, when the context fills faster than turns end.
 const BURST_FACTOR: f64 = 0.8;
 
-/// The share of the window that tool and subagent output makes up, for the estimate without usage figures.
+/// The share of a full window that is tool and subagent output, for the estimate without usage figures.
 const OUTPUT_SHARE: f64 = 0.25;
 
 impl Pressure {
-    /// Returns the pressure of `tokens` in a window of `window`.
+    /// Returns the pressure of `tokens` tokens in a window of `window` tokens.
     pub fn of(tokens: u64, window: u64) -> Self {
         Self((tokens as f64 / window.max(1) as f64).min(1.0))
     }
 
-    /// Returns an estimate from the log alone, for when the transcript tells nothing.
+    /// Returns an estimate from the activity log alone, for when the transcript has no usage figures.
     pub fn estimate(metrics: &Metrics, window: u64) -> Self {
         Self((metrics.estimated_tokens() as f64 / (window.max(1) as f64 * OUTPUT_SHARE)).min(1.0))
     }
 }
 
-/// Returns whether subagents return faster than the guard's usual margin allows for.
+/// Returns whether subagents return so fast that the guard must act earlier.
 pub(crate) fn is_agent_burst(metrics: &Metrics) -> bool {
     metrics.agent_burst >= BURST
 }
 
 /// Returns whether `/compact` is due.
 ///
-/// Not while an injection is recent: two texts must not chase each other into the same input.
+/// It is not due shortly after another compaction or after a text was typed: two texts must not be typed into the same
+/// input at once.
 pub fn should_compact(config: &Guard, pressure: Pressure, metrics: &Metrics, now: Millis) -> bool {
     let factor = if is_agent_burst(metrics) { BURST_FACTOR } else { 1.0 };
     let cooldown = config.compact_cooldown_seconds.seconds_as_millis();
@@ -46,7 +47,7 @@ pub fn should_compact(config: &Guard, pressure: Pressure, metrics: &Metrics, now
     config.enabled && pressure.0 >= config.compact_percent.0 * factor && time_left(newest, cooldown, now).is_none()
 }
 
-/// Returns whether new subagents are denied.
+/// Returns whether new subagents must be denied.
 pub fn should_deny_agents(config: &Guard, pressure: Pressure) -> bool {
     config.enabled && pressure.0 >= config.deny_percent.0
 }

@@ -1,4 +1,4 @@
-//! Whether to bookmark now: one function, one order, a reason each.
+//! The decision to set a bookmark. Every outcome has a reason.
 
 use std::fmt;
 
@@ -9,49 +9,49 @@ use longhaul_core::event::predicates;
 
 use crate::Metrics;
 
-/// How long an injection waits for the prompt hook to confirm it.
+/// How long a typed bookmark may take to be confirmed by the prompt hook.
 pub const RECEIPT_MS: u64 = 5_000;
 
-/// How many injections in a row may go unconfirmed before bookmarks rest until the next prompt: one, and one retry.
+/// The number of unconfirmed injections in a row after which no bookmark is typed until the next prompt.
 const MAX_UNCONFIRMED: u64 = 2;
 
-/// Which hook asks.
+/// The hook that asks for a decision.
 #[derive(Debug, Clone, Copy)]
 pub enum Situation<'a> {
-    /// PostToolUse: a turn runs.
+    /// PostToolUse: a turn is running.
     ToolCall,
-    /// SubagentStop: in a cascade of agents Stop never fires.
+    /// SubagentStop: while subagents start further ones, Stop does not fire.
     AgentReturn,
     /// Stop: the turn is over.
     Stop(&'a Stop),
 }
 
-/// What was decided, and why.
+/// The decision, with its reason.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum BookmarkVerdict {
-    /// Enough work has passed.
+    /// A bookmark is due: this threshold is met.
     Inject(ThresholdMet),
-    /// Not now.
+    /// No bookmark is due, for this reason.
     Skip(SkipReason),
 }
 
-/// Which threshold was met, with what was counted and what the limit is.
+/// A threshold that is met.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ThresholdMet {
-    /// What was counted.
+    /// What is counted, such as `tool calls`.
     pub what: &'static str,
-    /// How much there was.
+    /// The number that was counted.
     pub actual: u64,
-    /// How much is enough.
+    /// The number at which the threshold is met.
     pub limit: f64,
 }
 
-/// Why there is no bookmark now, in the order in which it is asked.
+/// Why no bookmark is due, in the order in which the reasons are checked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SkipReason {
-    /// `bookmarks.enabled`, or at a tool call `bookmarks.midTurn`, is off.
+    /// The setting for bookmarks, or at a tool call the one for bookmarks within a turn, is off.
     Disabled,
-    /// There is no terminal that can be typed into.
+    /// There is no terminal to type into.
     NoTerminal,
     /// The turn stopped because the context is full.
     ContextLimit,
@@ -60,19 +60,21 @@ pub enum SkipReason {
     /// Nothing has been done since the last bookmark.
     NothingSinceBookmark,
     /// The last injection or bookmark is too recent.
+    ///
+    /// `left_ms` is the rest of the cooldown, in milliseconds.
     Cooldown { left_ms: u64 },
-    /// An injection is on its way and may still be confirmed.
+    /// A bookmark was typed and may still be confirmed.
     InFlight,
-    /// Two injections in a row were not confirmed: not again before the next prompt.
+    /// Two injections in a row were not confirmed. The next one is tried after the next prompt.
     Unconfirmed,
-    /// Too little has been done.
+    /// No threshold is met.
     BelowThresholds,
 }
 
-/// Decides whether to bookmark.
+/// Decides whether a bookmark is due.
 ///
-/// Three barriers make a loop impossible: the cooldown since the last injection or bookmark, counters that begin at the
-/// last bookmark, and nothing after a bookmark but new work.
+/// Bookmarks cannot cause further bookmarks: there is a cooldown after each injection and bookmark, the metrics begin at
+/// the last bookmark, and there must be work after it.
 pub fn decide(
     situation: Situation<'_>,
     config: &Bookmarks,
@@ -117,7 +119,7 @@ pub fn decide(
     }
 }
 
-/// Returns the first threshold that is met; any one is enough.
+/// Returns the first threshold that is met; `None` where none is, or where nothing has been done.
 pub fn meets_any_threshold(metrics: &Metrics, thresholds: &Thresholds) -> Option<ThresholdMet> {
     [
         ("tokens", metrics.estimated_tokens(), thresholds.min_tokens),
@@ -130,9 +132,9 @@ pub fn meets_any_threshold(metrics: &Metrics, thresholds: &Thresholds) -> Option
     .find(|reason| metrics.last_activity.is_some() && reason.actual as f64 >= reason.limit)
 }
 
-/// Returns how much of `span` since `from` is left at `now`.
+/// Returns how much of the time `span` after `from` is left at `now`, in milliseconds; `None` where it is over.
 ///
-/// A time further ahead than `span` was written before the clock was set back, and holds up nothing.
+/// A `from` that lies more than `span` in the future was written before the clock was set back: it counts as over.
 pub(crate) fn time_left(from: Option<Millis>, span: u64, now: Millis) -> Option<u64> {
     let from = from?;
     if from.since(now) > span {

@@ -1,6 +1,7 @@
-//! How large a piece of output is, without building it into a tree.
+//! The size of a JSON value in characters, without parsing it into a tree.
 
-/// Returns the size of a JSON value in characters: a string's length, 0 for null, else the length of its JSON.
+/// Returns the size of a JSON value in characters: the length of a string's content, 0 for null, else the length of the
+/// JSON text.
 pub fn chars_of_json(json: &str) -> u64 {
     let json = json.trim_ascii();
     match json.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')) {
@@ -10,14 +11,14 @@ pub fn chars_of_json(json: &str) -> u64 {
     }
 }
 
-/// Counts what stands between a JSON string's quotes, an escape as the one character that it means.
+/// Returns the length of `body`, the text between a JSON string's quotes; an escape counts as one character.
 fn chars_of_string(body: &str) -> u64 {
     let mut count = body.chars().count();
     let mut rest = body;
     while let Some(at) = rest.find('\\') {
         let length = if rest[at + 1..].starts_with('u') { 6 } else { 2 };
         let Some((escape, behind)) = rest[at..].split_at_checked(length) else { break };
-        // The second half of a surrogate pair belongs to the character that its first half began.
+        // The second half of a surrogate pair belongs to the character that the first half began.
         let beyond = if is_low_surrogate(escape.as_bytes()) { length } else { length - 1 };
         count = count.saturating_sub(beyond);
         rest = behind;

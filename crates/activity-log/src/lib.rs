@@ -1,6 +1,7 @@
-//! The activity log: its lines, what a window of it amounts to, and whether that is worth a bookmark.
+//! The activity log of a session: its lines, the metrics since the last bookmark, and the decision to set a bookmark.
 //!
-//! The log is the only state of the bookmarks. Everything is derived afresh from its end, so no counter can drift.
+//! The log is the only state of the bookmarks. Every metric is computed from the end of the log, so no counter can become
+//! wrong.
 //!
 //! `cargo run -p longhaul-activity-log --example worth_a_bookmark`:
 //!

@@ -1,34 +1,34 @@
-//! One line of the log.
+//! One line of the activity log.
 
 use std::fmt;
 
 use longhaul_core::{Millis, Status};
 
-/// What a line says.
+/// A line of the activity log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LogLine {
-    /// `T <ms> <chars>`: a tool call, and the size of what it returned.
+    /// `T <ms> <chars>`: a tool call, with the size of its output.
     Tool { at: Millis, chars: u64 },
-    /// `A <ms> <chars>`: a subagent returned, and the size of what it brought back.
+    /// `A <ms> <chars>`: a subagent returned, with the size of its reply.
     Agent { at: Millis, chars: u64 },
-    /// `I <ms>`: something is about to be typed.
+    /// `I <ms>`: an injection: a text is about to be typed.
     Injection { at: Millis },
-    /// `G <ms>`: it was given up before anything was typed.
+    /// `G <ms>`: the injection was given up before anything was typed.
     GivenUp { at: Millis },
     /// `B <ms>`: a bookmark was confirmed.
     Bookmark { at: Millis },
     /// `C <ms>`: the conversation was compacted.
     Compaction { at: Millis },
-    /// `P <ms>`: a prompt; a turn begins.
+    /// `P <ms>`: a prompt was submitted; a turn begins.
     Prompt { at: Millis },
-    /// `S <ms> <status>`: the main loop's status changed.
+    /// `S <ms> <status>`: the status of the main conversation changed.
     Status { at: Millis, status: Status },
 }
 
 impl LogLine {
-    /// Reads a line without its newline.
+    /// Parses a line without its newline.
     ///
-    /// `None` for a bad time, an unknown letter or an unknown status; a bad count counts as 0.
+    /// Returns `None` for a bad time, an unknown letter or an unknown status. A bad count is read as 0.
     pub fn parse(line: &[u8]) -> Option<Self> {
         let mut fields = line.trim_ascii().split(|byte| *byte == b' ').filter(|field| !field.is_empty());
         let letter = fields.next()?;
@@ -53,7 +53,7 @@ impl LogLine {
 }
 
 impl LogLine {
-    /// Returns when it was written.
+    /// Returns the time of the line.
     pub fn at(&self) -> Millis {
         match self {
             Self::Tool { at, .. }
@@ -68,7 +68,7 @@ impl LogLine {
     }
 }
 
-/// Reads digits only: no sign, no blanks, nothing that overflows.
+/// Parses digits only: no sign, no spaces; returns `None` on overflow.
 fn number(field: &[u8]) -> Option<u64> {
     if field.is_empty() {
         return None;

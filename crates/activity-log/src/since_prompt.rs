@@ -1,15 +1,15 @@
-//! What has happened since a person last wrote something.
+//! Bookmarks since the last prompt.
 
 use crate::LogLine;
 use crate::window::{TailStart, whole_lines};
 
-/// Returns how many bookmarks were set since the last prompt, as far as the tail reaches.
+/// Returns the number of bookmarks since the last prompt, as far as `tail` shows.
 ///
-/// The mark that a compaction leaves behind is none that anybody could go back to.
-pub fn bookmarks_since_prompt(tail: &[u8], reach: TailStart) -> u64 {
+/// The `B` line that a compaction writes is not counted: `/rewind` cannot go back to it.
+pub fn bookmarks_since_prompt(tail: &[u8], start: TailStart) -> u64 {
     let mut bookmarks = 0;
     let mut newer = None;
-    for line in whole_lines(tail, reach).filter_map(LogLine::parse) {
+    for line in whole_lines(tail, start).filter_map(LogLine::parse) {
         match line {
             LogLine::Prompt { .. } => break,
             LogLine::Bookmark { .. } => bookmarks += 1,

@@ -1,60 +1,60 @@
-//! What has happened since the last bookmark, read from the end of the log.
+//! The window since the last bookmark, measured from the end of the log.
 
 use longhaul_core::budget::tokens_of_chars;
 use longhaul_core::{Millis, Status};
 
 use crate::LogLine;
 
-/// The most of a log's end that is ever read.
+/// The maximum number of bytes that are read from the end of a log.
 pub const MAX_TAIL: usize = 64 * 1024;
 
-/// Whether a tail begins where the log begins.
+/// Where in a log its tail begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TailStart {
-    /// It is the whole log.
+    /// At the beginning: the tail is the whole log.
     LogStart,
-    /// It begins somewhere inside, perhaps in the middle of a line.
+    /// Somewhere later, possibly in the middle of a line.
     Midway,
 }
 
-/// What the window since the last bookmark amounts to.
+/// The metrics of the window since the last bookmark.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Metrics {
-    /// Tool calls in the window.
+    /// The number of tool calls in the window.
     pub tool_calls: u64,
-    /// Subagents that returned in the window.
+    /// The number of subagents that returned in the window.
     pub agent_returns: u64,
-    /// Characters of their output.
+    /// The size of the output of both, in characters.
     pub chars: u64,
-    /// The first tool call or return of the window.
+    /// The time of the first tool call or return in the window.
     pub first_activity: Option<Millis>,
-    /// The last one.
+    /// The time of the last tool call or return in the window.
     pub last_activity: Option<Millis>,
-    /// When the last subagent returned.
+    /// The time at which the last subagent returned.
     pub last_return: Option<Millis>,
-    /// Subagents that returned in the ten seconds up to then.
+    /// The number of subagents that returned in the ten seconds before `last_return`, including the last one.
     pub agent_burst: u64,
-    /// When something was last about to be typed, as far as the tail reaches.
+    /// The time of the last injection, as far as the tail shows.
     pub last_injection: Option<Millis>,
-    /// Injections since the last prompt that were typed, as far as is known, and that no bookmark has confirmed.
+    /// The number of injections since the last prompt that were not given up and that no bookmark has confirmed.
     pub unconfirmed: u64,
-    /// When the last bookmark was confirmed.
+    /// The time of the last bookmark.
     pub last_bookmark: Option<Millis>,
-    /// Whether nothing has been done since that bookmark.
+    /// Whether there was neither a tool call nor a return after the last bookmark.
     pub last_line_is_bookmark: bool,
-    /// When the conversation was last compacted, as far as the tail reaches.
+    /// The time of the last compaction, as far as the tail shows.
     pub last_compaction: Option<Millis>,
-    /// What the newest line that tells says of the main loop.
+    /// The status of the main conversation, from the newest line that shows one.
     pub status: Option<Status>,
-    /// When anything was last written, as far as the tail reaches.
+    /// The latest time in any line, as far as the tail shows.
     pub last_line: Option<Millis>,
 }
 
-/// How long before the last return a subagent's return belongs to the same burst.
+/// The time before the last return in which other returns belong to the same burst.
 const BURST_MS: u64 = 10_000;
 
 impl Metrics {
-    /// Returns the estimate of the window's tokens.
+    /// Returns an estimate of the tokens in the window's output.
     pub fn estimated_tokens(&self) -> u64 {
         tokens_of_chars(self.chars)
     }
@@ -67,34 +67,34 @@ impl Metrics {
         }
     }
 
-    /// Returns whether a turn runs, as far as the log knows.
+    /// Returns whether a turn is running, as far as the log shows.
     pub fn is_turn_running(&self) -> bool {
         self.status.is_some_and(Status::is_running)
     }
 }
 
-/// Returns whether `tail` shows the whole window: reading further back could not change the metrics.
-pub fn covers_window(tail: &[u8], reach: TailStart) -> bool {
-    if reach == TailStart::LogStart {
+/// Returns whether `tail` contains the whole window, so that reading further back would not change the metrics.
+pub fn covers_window(tail: &[u8], start: TailStart) -> bool {
+    if start == TailStart::LogStart {
         return true;
     }
-    let mut lines = whole_lines(tail, reach);
+    let mut lines = whole_lines(tail, start);
     let bookmarked = lines.any(|line| line.first() == Some(&b'B') && LogLine::parse(line).is_some());
-    // The status may stand before the bookmark: a marker that arrives while idle follows the turn's end.
+    // The status may stand before the bookmark: a marker that is typed while idle follows the end of the turn.
     bookmarked
-        && whole_lines(tail, reach)
+        && whole_lines(tail, start)
             .any(|line| matches!(line.first(), Some(b'T' | b'P' | b'S')) && LogLine::parse(line).is_some())
 }
 
 /// Measures the window at the end of a log.
 ///
-/// A last line without a newline is torn and ignored, as is a first one that `reach` says may be cut.
-pub fn measure(tail: &[u8], reach: TailStart) -> Metrics {
+/// A last line without a newline is incomplete and ignored. So is the first line where the tail begins midway.
+pub fn measure(tail: &[u8], start: TailStart) -> Metrics {
     let mut metrics = Metrics::default();
     let mut seen_activity_or_bookmark = false;
     let mut seen_prompt = false;
     let mut given_up = 0_u64;
-    for line in whole_lines(tail, reach).filter_map(LogLine::parse) {
+    for line in whole_lines(tail, start).filter_map(LogLine::parse) {
         let in_window = metrics.last_bookmark.is_none();
         metrics.last_line = metrics.last_line.max(Some(line.at()));
         match line {
@@ -105,7 +105,7 @@ pub fn measure(tail: &[u8], reach: TailStart) -> Metrics {
             }
             LogLine::Injection { at } => {
                 metrics.last_injection = metrics.last_injection.max(Some(at));
-                // Lines come newest first: what was given up stands behind its injection.
+                // The newest line comes first: a `G` line is read before the injection that it belongs to.
                 if given_up > 0 {
                     given_up -= 1;
                 } else if in_window && !seen_prompt {
@@ -137,7 +137,7 @@ pub fn measure(tail: &[u8], reach: TailStart) -> Metrics {
 }
 
 impl Metrics {
-    /// Takes in an activity; called from the newest to the oldest.
+    /// Adds a tool call or a return; called in the order from newest to oldest.
     fn count(&mut self, at: Millis, chars: u64, is_agent: bool) {
         if is_agent {
             self.agent_returns += 1;
@@ -152,12 +152,12 @@ impl Metrics {
     }
 }
 
-/// Returns the lines that are whole, the newest first.
-pub(crate) fn whole_lines(tail: &[u8], reach: TailStart) -> impl Iterator<Item = &[u8]> {
+/// Returns the complete lines, newest first.
+pub(crate) fn whole_lines(tail: &[u8], start: TailStart) -> impl Iterator<Item = &[u8]> {
     let end = tail.iter().rposition(|byte| *byte == b'\n').unwrap_or(0);
-    let start = match reach {
+    let first = match start {
         TailStart::LogStart => 0,
         TailStart::Midway => tail.iter().position(|byte| *byte == b'\n').map_or(end, |newline| newline + 1),
     };
-    tail.get(start..end).unwrap_or_default().rsplit(|byte| *byte == b'\n')
+    tail.get(first..end).unwrap_or_default().rsplit(|byte| *byte == b'\n')
 }

@@ -1,6 +1,6 @@
-//! Follows a session through a turn, and renders what the tmux status line would show.
+//! Follows a session through a turn, and prints what the tmux status line shows.
 
-#![expect(clippy::print_stdout, reason = "an example shows what comes out")]
+#![expect(clippy::print_stdout, reason = "an example prints its result")]
 
 use longhaul_core::Status;
 use longhaul_tracker::{Agent, Options, Trigger, next, render};
@@ -30,7 +30,7 @@ fn main() {
     };
     let turn = [Trigger::Prompt, Trigger::ToolUsed, Trigger::PermissionRequested, Trigger::ToolUsed, Trigger::Stopped];
     for (second, trigger) in (1..).zip(turn) {
-        // `None` is the usual case, in which nothing needs to be stored or shown.
+        // `None` is the usual case: nothing needs to be stored or shown.
         if let Some(status) = next(agent.status, trigger) {
             agent = Agent { status, updated_at: second, ..agent };
         }

@@ -1,8 +1,8 @@
-//! A session that is alive.
+//! A session as the tracker knows it.
 
 use longhaul_core::Status;
 
-/// A pane of a tmux server. Two servers number their panes alike.
+/// A pane of a tmux server. The socket is part of it, because pane ids of two servers can be the same.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Pane {
     /// The path of the server's socket.
@@ -11,56 +11,56 @@ pub struct Pane {
     pub id: String,
 }
 
-/// A session that is alive, as its row says. Times are seconds since the epoch, unless named otherwise.
+/// The row of a session that has not ended. Times are in seconds since the Unix epoch, unless named otherwise.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Agent {
-    /// The session, in the form that names files.
+    /// The session's id, in the form that is safe as a file name.
     pub session: String,
-    /// What it does.
+    /// What the session does.
     pub status: Status,
-    /// Why it is blocked, where that is known.
+    /// The reason for which it is blocked, where that is known.
     pub reason: Option<String>,
-    /// Its working directory.
+    /// The working directory.
     pub cwd: Option<String>,
-    /// That directory's name.
+    /// The name of the working directory.
     pub project: String,
-    /// The branch that is checked out there.
+    /// The git branch that is checked out there.
     pub branch: Option<String>,
     /// The beginning of the last prompt.
     pub prompt_summary: Option<String>,
-    /// `teammate` or `worktree` for one that works for another; such are not counted.
+    /// `teammate` or `worktree` for a session that works for another one. Such sessions are not counted.
     pub agent_type: Option<String>,
-    /// The pane it runs in.
+    /// The tmux pane in which it runs.
     pub pane: Option<Pane>,
-    /// That pane as `session:window.pane`.
+    /// The pane as `session:window.pane`.
     pub target: Option<String>,
-    /// The client: `claude`, `codex`, `gemini`.
+    /// The client that runs it: `claude`, `codex` or `gemini`.
     pub client: String,
-    /// The client's process.
+    /// The process id of the client.
     pub pid: Option<u32>,
-    /// How many subagents run.
+    /// The number of running subagents.
     pub subagents: u32,
-    /// How many tasks were completed since the last prompt.
+    /// The number of tasks that were completed since the last prompt.
     pub tasks: u32,
-    /// When it was first seen.
+    /// The time at which it was first seen.
     pub started_at: u64,
-    /// When its status last changed.
+    /// The time at which its status last changed.
     pub updated_at: u64,
-    /// When a hook last changed the row, in milliseconds.
+    /// The time at which a hook last changed the row, in milliseconds.
     pub touched_ms: u64,
-    /// Whether its turn ended in an error, which stays shown until the next prompt.
+    /// Whether its turn ended in an error. The error is shown until the next prompt.
     pub failed: bool,
-    /// Whether its turn has ended although something still runs in the background.
+    /// Whether its turn has ended while something still runs in the background.
     pub stopped: bool,
 }
 
 impl Agent {
-    /// Returns whether the agent is one of the user's own sessions.
+    /// Returns whether it is one of the user's own sessions, which are counted.
     pub fn is_counted(&self) -> bool {
         self.agent_type.as_deref().is_none_or(str::is_empty)
     }
 
-    /// Returns what sets the session apart: that it works for another, and a client other than Claude Code.
+    /// Returns the notes for lists: the agent type, and the client where it is not Claude Code.
     pub fn notes(&self) -> impl Iterator<Item = &str> {
         let kind = self.agent_type.as_deref().filter(|kind| !kind.is_empty());
         let client = Some(self.client.as_str()).filter(|client| !["", "claude"].contains(client));

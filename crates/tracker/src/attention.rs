@@ -1,4 +1,4 @@
-//! The order in which sessions need a person.
+//! The order in which sessions need the user's attention.
 
 use std::cmp::Reverse;
 
@@ -6,7 +6,7 @@ use longhaul_core::Status;
 
 use crate::Agent;
 
-/// The key by which every list of sessions is sorted.
+/// The sort key of every list of sessions; the smallest needs attention first.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Attention {
     status: u8,
@@ -15,9 +15,10 @@ pub struct Attention {
     session: String,
 }
 
-/// Returns the key of `agent`: blocked sessions first, then completed, working and idle ones.
+/// Returns the sort key of `agent`: blocked sessions come first, then completed, working and idle ones.
 ///
-/// Of several that wait, the one that has waited longest comes first. Of the others, the one that changed last does.
+/// Of several blocked or completed sessions, the one that has waited longest comes first. Of the others, the one that
+/// changed last comes first.
 pub fn attention(agent: &Agent) -> Attention {
     let (status, waits) = match agent.status {
         Status::Blocked => (0, true),

@@ -1,4 +1,4 @@
-//! Which session works, waits for somebody or is gone, and how that is shown.
+//! The state of every session (working, waiting for the user, gone), and how it is shown.
 //!
 //! Pure: rows, panes, processes and times are values passed in.
 //!

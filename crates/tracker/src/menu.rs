@@ -1,39 +1,39 @@
-//! The menu of sessions, as data.
+//! The layout of the session menu.
 
 use longhaul_core::Status;
 
 use crate::{Agent, Options, Pane, age, attention, escape};
 
-/// The longest summary in a label.
+/// The maximum length of the summary in a label, in characters.
 const SUMMARY_CHARS: usize = 40;
 
 /// One page of the menu.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Menu {
-    /// `AI Agents (1/2)`.
+    /// The title, such as `AI Agents (1/2)`.
     pub title: String,
-    /// What can be chosen.
+    /// The items, in their order.
     pub items: Vec<MenuItem>,
 }
 
-/// A line of the menu. Labels are safe to give to tmux.
+/// An item of the menu. Labels are escaped for tmux.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum MenuItem {
-    /// Goes to a session's pane.
+    /// Switches to a session's pane.
     Goto { label: String, key: String, pane: Pane },
-    /// A session without a pane: shown, not chosen.
+    /// A session without a pane, which is shown and cannot be chosen.
     Elsewhere { label: String },
-    /// A line between two groups.
+    /// A line between two groups of items.
     Separator,
-    /// Opens another page, counted from 1.
+    /// Opens another page; the first page is 1.
     Page { label: String, key: String, page: usize },
     /// Closes the menu.
     Quit { label: String, key: String },
 }
 
-/// Lays out page `page`, counted from 1, of the menu; `None` where there are no sessions.
+/// Returns page `page` of the menu, counted from 1; `None` where there are no sessions.
 ///
-/// A page that does not exist is the nearest that does. The rows are in the order of [`attention`].
+/// For a page that does not exist, returns the nearest page that does. Sessions are in the order of [`attention`].
 pub fn menu(agents: &[Agent], page: usize, options: &Options, now: u64) -> Option<Menu> {
     if agents.is_empty() {
         return None;
@@ -82,7 +82,7 @@ fn label(agent: &Agent, options: &Options, now: u64) -> String {
     let parts = [format!("{}{branch}{notes}", agent.project), age, summary];
     let words: Vec<&str> = parts.iter().map(String::as_str).filter(|part| !part.is_empty()).collect();
     let label = format!("{} {}", escape(options.icon(agent.status)), escape(&words.join("  ")));
-    // tmux greys out a label that begins with a dash, and takes an empty one for a separator.
+    // tmux disables an item whose label begins with a dash, and shows an empty label as a separator.
     let label = label.trim_start_matches(['-', ' ']);
     if label.is_empty() { "?".to_owned() } else { label.to_owned() }
 }

@@ -1,17 +1,17 @@
-//! The tmux options, their defaults, and the names that the older plugin had for them.
+//! The tmux options, their defaults, and their names in tmux-claude-agent-tracker.
 
 use longhaul_core::Status;
 
-/// What can be set with `set -g @longhaul-NAME VALUE`.
+/// An option that users set with `set -g @longhaul-NAME VALUE`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OptionName {
-    /// The name behind `@longhaul-`.
+    /// The name after `@longhaul-`.
     pub name: &'static str,
-    /// The name behind `@claude-tracker-`, honoured where ours is unset.
+    /// The name after `@claude-tracker-`, which is used where ours is not set.
     pub older: &'static str,
-    /// What it is when neither is set.
+    /// The value where neither is set.
     pub default: &'static str,
-    /// What it does.
+    /// What the option does, for the documentation.
     pub about: &'static str,
 }
 
@@ -19,12 +19,12 @@ const fn option(name: &'static str, default: &'static str, about: &'static str) 
     OptionName { name, older: name, default, about }
 }
 
-/// The default colour of the blocked count: light on dark and bold, so that it stands out without its hue, too.
+/// The default colour of the blocked count: bold on a dark background, so that it is visible without colours, too.
 pub(crate) const BLOCKED_COLOR: &str = "white,bg=red,bold";
 
-/// Every option, in the order in which they are read and documented.
+/// Every option, in the order in which options are read and documented.
 pub const OPTIONS: [OptionName; 20] = [
-    OptionName { older: "keybinding", ..option("key", "a", "Key behind the prefix that opens the menu") },
+    OptionName { older: "keybinding", ..option("key", "a", "Key after the prefix that opens the menu") },
     option("items-per-page", "10", "Sessions on one page of the menu"),
     option("key-next", "i", "Next page"),
     option("key-prev", "o", "Previous page"),
@@ -42,19 +42,19 @@ pub const OPTIONS: [OptionName; 20] = [
         "0",
         "`1` adds the project of the session that has been blocked longest, else of the latest",
     ),
-    option("status-interval", "5", "Seconds between two refreshes; only ever lowers tmux's own value"),
-    option("on-working", "", "Program or shell script run when a session begins to work"),
-    option("on-completed", "", "Program or shell script run when a turn is over"),
-    option("on-blocked", "", "Program or shell script run when a session waits for somebody"),
-    option("on-idle", "", "Program or shell script run when a session becomes idle"),
-    option("on-transition", "", "Program or shell script run on every change"),
+    option("status-interval", "5", "Seconds between two refreshes; used only where tmux's own value is higher"),
+    option("on-working", "", "Program or shell script to run when a session begins to work"),
+    option("on-completed", "", "Program or shell script to run when a turn is over"),
+    option("on-blocked", "", "Program or shell script to run when a session waits for the user"),
+    option("on-idle", "", "Program or shell script to run when a session becomes idle"),
+    option("on-transition", "", "Program or shell script to run on every change"),
 ];
 
-/// The options in force.
+/// The values of all options.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Options {
     values: [String; OPTIONS.len()],
-    /// Whether a project's name is shown.
+    /// Whether the status line shows a project's name.
     pub show_project: bool,
 }
 
@@ -65,9 +65,9 @@ impl Default for Options {
 }
 
 impl Options {
-    /// Builds the options from `value`, which returns what is set for a position in [`OPTIONS`].
+    /// Builds the options from `value`, which returns the value that is set for a position in [`OPTIONS`].
     ///
-    /// An empty value counts as unset, as tmux does not tell the two apart.
+    /// An empty value counts as unset, because tmux does not distinguish the two.
     pub fn from_values(value: impl Fn(usize) -> Option<String>) -> Self {
         let values = std::array::from_fn(|at| {
             value(at).filter(|value| !value.is_empty()).unwrap_or_else(|| OPTIONS[at].default.to_owned())
@@ -77,7 +77,7 @@ impl Options {
         options
     }
 
-    /// Returns an option's value by the name behind `@longhaul-`; empty for a name that is not one.
+    /// Returns the value of the option `name` (without `@longhaul-`); empty for an unknown name.
     pub fn get(&self, name: &str) -> &str {
         let at = OPTIONS.iter().position(|option| option.name == name);
         at.map_or("", |at| self.values[at].as_str())
@@ -119,12 +119,12 @@ impl Options {
         [own, "on-transition"].into_iter().map(|name| self.get(name)).filter(|script| !script.trim().is_empty())
     }
 
-    /// Returns how many sessions a page of the menu holds.
+    /// Returns the number of sessions on a page of the menu: 1 to 50.
     pub fn items_per_page(&self) -> usize {
         self.get("items-per-page").parse().ok().filter(|items| (1..=50).contains(items)).unwrap_or(10)
     }
 
-    /// Returns the seconds between two refreshes.
+    /// Returns the number of seconds between two refreshes, at least 1.
     pub fn status_interval(&self) -> u64 {
         self.get("status-interval").parse().ok().filter(|seconds| *seconds > 0).unwrap_or(5)
     }

@@ -1,38 +1,38 @@
-//! Processes, and which of them are clients.
+//! Running processes, and which of them are clients.
 
-/// How deep a tree of processes is followed.
+/// The number of parents that are followed at most. A list of processes is no snapshot: it may contain a cycle.
 const MAX_DEPTH: usize = 64;
 
-/// Names under which clients run.
+/// The process names of clients.
 const CLIENTS: [&str; 3] = ["claude", "codex", "gemini"];
 
-/// Folders from which an interpreter runs them.
+/// The package folders of clients that an interpreter runs.
 const PACKAGES: [(&str, &str); 3] =
     [("@anthropic-ai/claude-code/", "claude"), ("@openai/codex/", "codex"), ("@google/gemini-cli/", "gemini")];
 
-/// Names of interpreters that may run a client; newer versions of node call themselves after their main thread.
+/// The process names of interpreters that may run a client. Newer versions of node use the name of their main thread.
 const INTERPRETERS: [&str; 3] = ["node", "MainThread", "bun"];
 
-/// A process that runs.
+/// A running process.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Process {
-    /// Its id.
+    /// The process id.
     pub pid: u32,
-    /// Its parent's.
+    /// The process id of the parent.
     pub parent: u32,
-    /// Its name.
+    /// The name of the process.
     pub name: String,
-    /// Its arguments, where it is an interpreter that may run a client.
+    /// The arguments, joined by spaces; only read for an interpreter that may run a client.
     pub arguments: String,
 }
 
-/// Returns whether `pid` is the process `root` or runs below it.
+/// Returns whether `pid` is `root` or one of its descendants.
 pub fn is_below(pid: u32, root: u32, processes: &[Process]) -> bool {
     let parent = |pid: &u32| processes.iter().find(|process| process.pid == *pid).map(|process| process.parent);
     std::iter::successors(Some(pid), parent).take(MAX_DEPTH).any(|pid| pid == root)
 }
 
-/// Returns the client that runs below the process `root`, with its name.
+/// Returns the process id and the name of a client that is `root` or one of its descendants.
 pub fn agent_below(root: u32, processes: &[Process]) -> Option<(u32, &'static str)> {
     processes.iter().find_map(|process| {
         let client = client_name(process)?;
@@ -40,13 +40,13 @@ pub fn agent_below(root: u32, processes: &[Process]) -> Option<(u32, &'static st
     })
 }
 
-/// Returns which client a process is: by its name, or by the script that an interpreter runs.
+/// Returns the name of the client that a process runs, by the process name or by the script of an interpreter.
 pub fn client_name(process: &Process) -> Option<&'static str> {
     let named = |name: &str| CLIENTS.into_iter().find(|client| *client == name);
     if !INTERPRETERS.contains(&process.name.as_str()) {
         return named(&process.name);
     }
-    // An argument behind the script, or a folder above it, may be called like a client too.
+    // Only the script counts: an argument after it, or a folder above it, may have the name of a client, too.
     let script = process.arguments.split(' ').find(|word| !word.starts_with('-') && !is_interpreter(word))?;
     let package = PACKAGES.into_iter().find(|(folder, _)| script.contains(folder)).map(|(_, client)| client);
     package.or_else(|| named(file_name(script).trim_end_matches(".js")))

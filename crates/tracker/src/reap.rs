@@ -1,25 +1,25 @@
-//! Who is dead: rows whose pane or client is gone.
+//! Which rows to remove: those whose pane or client is gone.
 
 use longhaul_core::Status;
 
 use crate::{Agent, Pane, Process, agent_below, is_below};
 
-/// How long a row without a pane may stay unchanged.
+/// How long a row may stay unchanged while neither its pane nor its client can be checked.
 const NO_PANE_SECONDS: u64 = 10 * 60;
 
-/// What `cleanup` takes for forgotten.
+/// The age after which `cleanup` removes a row that has not changed.
 const OLD_SECONDS: u64 = 24 * 60 * 60;
 
-/// A pane that tmux lists.
+/// A pane in tmux's list of panes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LivePane {
     /// The pane.
     pub pane: Pane,
-    /// Its first process.
+    /// The process id of the pane's first process.
     pub pid: u32,
-    /// `session:window.pane`.
+    /// The pane as `session:window.pane`.
     pub target: String,
-    /// Its working directory.
+    /// The pane's working directory.
     pub cwd: String,
 }
 
@@ -28,18 +28,19 @@ pub struct LivePane {
 pub enum RemovalReason {
     /// Its pane is gone.
     PaneGone,
-    /// Its pane is there, and no client runs in it.
+    /// Its client is gone, while its pane may still exist.
     ClientGone,
-    /// It has no pane that can be looked at, its client is not known to live, and it has not changed for ten minutes.
+    /// Neither its pane nor its client is known to exist, and it has not changed for ten minutes.
     Silent,
     /// It has not changed for a day.
     Old,
 }
 
-/// Returns which agents are dead.
+/// Returns the agents whose rows are to be removed, with the reason.
 ///
-/// `sockets` are the servers that `panes` lists completely: of another server's panes nothing is known, only of its clients. A completed
-/// session stays although its client is gone, until somebody has seen it.
+/// `sockets` are the servers whose panes are all in `panes`. The panes of other servers are unknown; for their sessions
+/// only the client process is checked. A completed session in an existing pane is kept after its client is gone, until
+/// the user has seen it.
 pub fn dead_agents<'a>(
     agents: &'a [Agent],
     sockets: &[&str],
@@ -50,7 +51,7 @@ pub fn dead_agents<'a>(
     let lives = |pid: u32| processes.iter().any(|process| process.pid == pid);
     let is_silent = |agent: &Agent| now.saturating_sub(agent.updated_at) > NO_PANE_SECONDS;
     let verdict = |agent: &Agent| match &agent.pane {
-        // The server may be gone as a whole: only a client that is known to be dead tells.
+        // The server may be gone, or only unreachable: remove the row only if the client is known to be dead.
         Some(pane) if !sockets.contains(&pane.socket.as_str()) => {
             let died = agent.pid.is_some_and(|pid| !lives(pid));
             (died && is_silent(agent)).then_some(RemovalReason::Silent)
@@ -60,20 +61,20 @@ pub fn dead_agents<'a>(
             Some(live) if agent.status == Status::Completed || runs_in(agent, live, processes) => None,
             Some(_) => Some(RemovalReason::ClientGone),
         },
-        // Nobody can look at a pane that there is not: what has died is gone.
+        // There is no pane to inspect: remove the row once the client process is dead.
         None if agent.pid.is_some_and(|pid| !lives(pid)) => Some(RemovalReason::ClientGone),
         None => (agent.pid.is_none() && is_silent(agent)).then_some(RemovalReason::Silent),
     };
     agents.iter().filter_map(|agent| Some((agent, verdict(agent)?))).collect()
 }
 
-/// Returns whether a session's client runs in its pane: by its own pid, whatever it is called, or by its name.
+/// Returns whether the session's client runs in the pane: the process with its pid, or any process named like a client.
 fn runs_in(agent: &Agent, live: &LivePane, processes: &[Process]) -> bool {
     let is_there = |pid: u32| processes.iter().any(|process| process.pid == pid) && is_below(pid, live.pid, processes);
     agent.pid.is_some_and(is_there) || agent_below(live.pid, processes).is_some()
 }
 
-/// Returns which agents have not changed for a day.
+/// Returns the agents that have not changed for a day.
 pub fn stale_agents(agents: &[Agent], now: u64) -> Vec<(&Agent, RemovalReason)> {
     let is_old = |agent: &&Agent| now.saturating_sub(agent.updated_at) > OLD_SECONDS;
     agents.iter().filter(is_old).map(|agent| (agent, RemovalReason::Old)).collect()

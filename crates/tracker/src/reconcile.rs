@@ -1,46 +1,46 @@
-//! What no hook tells: Esc, a refused and a granted permission. The client's own record does.
+//! Changes that no hook reports: Esc, a denied permission, a granted permission. Claude Code's own record shows them.
 
 use longhaul_core::Millis;
 
 use crate::{Agent, Trigger};
 
-/// What the client's own record says.
+/// The record that a running Claude Code writes about itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ClientRecord {
-    /// The client's process.
+    /// The process id of Claude Code.
     pub pid: u32,
-    /// The session it shows now.
+    /// The session that it shows now.
     pub session: String,
-    /// Its working directory.
+    /// The working directory.
     pub cwd: Option<String>,
-    /// The pane, `%<digits>`, if it runs in tmux.
+    /// The tmux pane (`%<digits>`) in which it runs, if any.
     pub pane: Option<String>,
     /// What it does.
     pub status: ClientStatus,
-    /// What it waits for.
+    /// What it waits for, if it waits.
     pub waiting_for: Option<String>,
-    /// Since when.
+    /// The time since which the status holds.
     pub since: Millis,
 }
 
-/// What a client does, by its own word.
+/// The status in a client's own record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ClientStatus {
-    /// No turn runs.
+    /// No turn is running.
     Idle,
-    /// A turn runs.
+    /// A turn is running.
     Busy,
     /// A dialog is open.
     Waiting,
 }
 
-/// How long after a hook an older record is silent. Later, the client has had time to say otherwise and still does not.
+/// How long after a hook an older record is ignored. After this time, a record that has not changed is up to date.
 const SETTLED_MS: u64 = 3_000;
 
-/// Returns what the record tells that the row does not know.
+/// Returns the change that the record shows and the row does not have yet, or `None` where there is none.
 ///
-/// `last_hook` is when a hook last told something of the session: the newest word wins, so a record that is older than a
-/// hook of the last seconds is silent. A turn that failed stays shown as such although the client is idle.
+/// `last_hook` is the time of the last hook that reported the session's status. A record that is older than a hook of the
+/// last seconds is ignored. A failed turn stays shown while the client is idle.
 pub fn reconcile(agent: &Agent, last_hook: Millis, record: &ClientRecord, now: Millis) -> Option<Trigger> {
     let is_outdated = record.since < last_hook && now.since(last_hook) < SETTLED_MS;
     let is_shown_failure = agent.failed && record.status == ClientStatus::Idle;
@@ -51,7 +51,7 @@ pub fn reconcile(agent: &Agent, last_hook: Millis, record: &ClientRecord, now: M
         ClientStatus::Idle if agent.stopped => Trigger::ClientIdleAfterStop,
         ClientStatus::Idle => Trigger::ClientIdle,
         ClientStatus::Busy => Trigger::ClientBusy,
-        // The user opened the model picker or the config: nobody waits but he himself.
+        // The user opened this dialog, such as the model picker: the session does not wait for an answer.
         ClientStatus::Waiting if record.waiting_for.as_deref() == Some("dialog open") => Trigger::ClientInDialog,
         ClientStatus::Waiting => Trigger::ClientWaiting,
     };

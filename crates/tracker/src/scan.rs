@@ -1,34 +1,34 @@
-//! Sessions that run without a row: started before the plugin was there, or forgotten.
+//! Running sessions that have no row: those started before the plugin was installed, and those whose row was removed.
 
 use longhaul_core::Status;
 
 use crate::{Agent, ClientRecord, ClientStatus, LivePane, Pane, Process, agent_below, is_below};
 
-/// A session that was found running.
+/// A running session that has no row yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FoundSession {
-    /// Its id; `scan-<pane>` where only a hook will tell the real one.
+    /// Its id; `scan-<pane>` until a hook reports the real one.
     pub session: String,
-    /// What it does.
+    /// What the session does.
     pub status: Status,
-    /// What it waits for.
+    /// What it waits for, if it waits.
     pub reason: Option<String>,
-    /// Its working directory.
+    /// The working directory.
     pub cwd: Option<String>,
-    /// The pane it runs in.
+    /// The tmux pane in which it runs.
     pub pane: Option<Pane>,
-    /// That pane as `session:window.pane`.
+    /// The pane as `session:window.pane`.
     pub target: Option<String>,
-    /// The client.
+    /// The name of the client.
     pub client: &'static str,
-    /// The client's process.
+    /// The process id of the client.
     pub pid: u32,
 }
 
-/// Returns the sessions that run and have no row.
+/// Returns the running sessions that have no row.
 ///
-/// A client's own record gives the real session and status; a pane in which a client runs that has neither record nor row
-/// gets a row to stand in for it, which its first hook replaces.
+/// Session id and status come from the client's own record. For a pane in which a client without a record runs, a
+/// placeholder is returned, which the session's first hook replaces.
 pub fn scan(
     agents: &[Agent],
     panes: &[LivePane],

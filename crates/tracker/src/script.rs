@@ -1,22 +1,22 @@
-//! What the user has set to be run when a session changes: a program, or the text of a shell script.
+//! The script that the user has set to run when a session changes: a program, or text for a shell.
 
-/// Characters that mean more to a shell than themselves, quotes and the backslash left out.
+/// Characters with a special meaning in a shell, except quotes and the backslash.
 const ACTIVE: &[char] = &['$', '`', ';', '|', '&', '<', '>', '(', ')', '#', '\n'];
 
-/// How the value of an option is run.
+/// How to run the value of an option.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Script {
-    /// A program, by its path. The values are its arguments.
+    /// A program, by its path; the values of the change are its arguments.
     Program(String),
-    /// Text for a shell, in which the values are `$1` to `$5`.
+    /// Text for a shell, in which the values of the change are `$1` to `$5`.
     Shell(String),
 }
 
 impl Script {
-    /// Reads an option's value. `home` stands for `~`, and `is_file` says whether a path is that of a file.
+    /// Parses an option's value. `home` replaces `~`, and `is_file` returns whether a path is an existing file.
     ///
-    /// A path alone is a program, even with blanks in it. A path with arguments of its own gets the values behind these,
-    /// unless the text says itself where they go, or is more than one command.
+    /// A path alone is a program, even with spaces in it. For a path with arguments, the values are appended to the
+    /// arguments, unless the text uses other features of the shell.
     pub fn parse(text: &str, home: Option<&str>, is_file: impl Fn(&str) -> bool) -> Self {
         let text = text.trim();
         let path = |text: &str| expand(text, home).filter(|path| is_file(path));
@@ -35,7 +35,7 @@ impl Script {
     }
 }
 
-/// Returns an absolute path, with the home for `~`; `None` for anything else.
+/// Returns `text` as an absolute path, with `~` replaced; `None` where it is not an absolute path.
 fn expand(text: &str, home: Option<&str>) -> Option<String> {
     match text.strip_prefix("~/") {
         Some(rest) => Some(format!("{}/{rest}", home?.trim_end_matches('/'))),
@@ -43,7 +43,7 @@ fn expand(text: &str, home: Option<&str>) -> Option<String> {
     }
 }
 
-/// Returns the first word as a shell reads it, and what follows it; `None` where a quote is left open.
+/// Returns the first word, as a shell reads it, and the rest of the text; `None` where a quote is not closed.
 fn first_word(text: &str) -> Option<(String, &str)> {
     let mut word = String::new();
     let mut quote = None;
@@ -60,7 +60,7 @@ fn first_word(text: &str) -> Option<(String, &str)> {
     quote.is_none().then_some((word, ""))
 }
 
-/// Returns a value as scripts get it: without control characters, which a terminal would obey.
+/// Returns `value` without control characters, which a terminal would interpret.
 pub fn without_control_chars(value: &str) -> String {
     value.chars().filter(|c| !c.is_control()).collect()
 }

@@ -1,23 +1,23 @@
-//! The state machine: what an event makes of a session.
+//! The state machine of a session's status.
 
 use longhaul_core::Status;
 
-/// What can happen to a session.
+/// An event that can change a session's status.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Trigger {
     /// A prompt was submitted.
     Prompt,
-    /// The main loop used a tool.
+    /// The main conversation used a tool.
     ToolUsed,
-    /// A subagent used a tool: a dialog of its own, if there was one, has been answered.
+    /// A subagent used a tool; if it had opened a dialog, the dialog has been answered.
     SubagentToolUsed,
     /// A dialog asks for permission.
     PermissionRequested,
-    /// The client says, some seconds later, that it waits for an answer.
+    /// Claude Code notified the user that it waits for an answer.
     Notified,
-    /// The turn is over.
+    /// The turn ended.
     Stopped,
-    /// The turn is over, and subagents still run.
+    /// The turn ended, and subagents still run.
     StoppedWhileOthersRun,
     /// The turn ended in an error.
     Failed,
@@ -25,17 +25,17 @@ pub enum Trigger {
     SubagentReturned,
     /// A teammate has nothing to do.
     TeammateIdle,
-    /// Somebody looked at the pane.
+    /// The user looked at the pane.
     Seen,
-    /// The client's own record says that no turn runs.
+    /// Claude Code's own record says that no turn is running.
     ClientIdle,
-    /// The same, and a Stop had come for the turn.
+    /// Claude Code's own record says that no turn is running, and Stop had fired for the last one.
     ClientIdleAfterStop,
-    /// The client's own record says that a turn runs.
+    /// Claude Code's own record says that a turn is running.
     ClientBusy,
-    /// The client's own record says that a question of the turn is open.
+    /// Claude Code's own record says that the turn waits for an answer.
     ClientWaiting,
-    /// The client's own record says that a dialog is open which the user opened.
+    /// Claude Code's own record says that the user has opened a dialog.
     ClientInDialog,
 }
 
@@ -61,15 +61,17 @@ impl Trigger {
     ];
 }
 
-/// Returns what the end of a turn means, by the reason that the client's module is told; `None` where a hook tells of it.
+/// Returns the trigger for a turn that ended for `reason`, as the module inside Claude Code receives it.
+///
+/// Returns `None` for an end that a hook reports, too.
 pub fn turn_ended(reason: &str) -> Option<Trigger> {
-    // Esc, of which no hook tells.
+    // The user pressed Esc, which no hook reports.
     (reason == "aborted").then_some(Trigger::ClientIdle)
 }
 
-/// Returns what `trigger` makes of a session in `status`, or `None` where it changes nothing.
+/// Returns the status that `trigger` changes `status` to, or `None` where it changes nothing.
 ///
-/// `None` on a tool call while working is the hot path: the caller must then touch neither database nor tmux.
+/// `None` for a tool call while working is the hot path: the caller must then use neither the database nor tmux.
 pub fn next(status: Status, trigger: Trigger) -> Option<Status> {
     use Status::{Blocked, Completed, Idle, Working};
     let to = match (trigger, status) {
@@ -93,18 +95,18 @@ pub fn next(status: Status, trigger: Trigger) -> Option<Status> {
     (to != status).then_some(to)
 }
 
-/// What a trigger does, as a guarded statement needs it: from which statuses, to which.
+/// The statuses that a trigger changes, and the status that they become.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Transition {
-    /// The statuses that change.
+    /// The statuses that the trigger changes.
     pub from: Vec<Status>,
-    /// What they become.
+    /// The status that they become.
     pub to: Status,
 }
 
-/// Returns what `trigger` does, or `None` where it never changes anything.
+/// Returns the transition of `trigger`, or `None` where it never changes anything.
 ///
-/// The database's guard is made of this, so that it cannot say anything else than [`next`].
+/// The condition of the database statement is made from it, so that the statement always agrees with [`next`].
 pub fn transition(trigger: Trigger) -> Option<Transition> {
     let to = Status::ALL.into_iter().find_map(|status| next(status, trigger))?;
     let from = Status::ALL.into_iter().filter(|status| next(*status, trigger).is_some()).collect();

@@ -1,17 +1,17 @@
-//! The status string: how many sessions do what, at a glance.
+//! The status line: the number of sessions in each status.
 
 use longhaul_core::Status;
 
 use crate::options::BLOCKED_COLOR;
 use crate::{Agent, Options, attention};
 
-/// The order in which the counts are shown: what needs a person most comes last, where the eye rests.
+/// The order of the counts. The one that needs the user most comes last.
 const ORDER: [Status; 4] = [Status::Idle, Status::Working, Status::Completed, Status::Blocked];
 
-/// Renders the counts as tmux shows them: `#[fg=COLOR]<count><icon>#[default]`, joined by blanks.
+/// Returns the counts in tmux's format, each as `#[fg=COLOR]<count><icon>#[default]`, joined by spaces.
 ///
-/// The blocked part carries the age of the oldest blocked session. Nothing in it is expanded by tmux: colours and icons
-/// are the user's own options, and a project's name is escaped.
+/// The blocked count is followed by the age of the oldest blocked session. Colours and icons come from the user's own
+/// options; the project's name is escaped, so that tmux expands nothing in it.
 pub fn render(agents: &[Agent], options: &Options, now: u64) -> String {
     let counted: Vec<&Agent> = agents.iter().filter(|agent| agent.is_counted()).collect();
     let parts = ORDER.map(|status| {
@@ -30,20 +30,20 @@ pub fn render(agents: &[Agent], options: &Options, now: u64) -> String {
     text
 }
 
-/// Returns the colour of a count. The default for blocked sessions stands out, so that it is used only if there are any.
+/// Returns the colour of a count. The conspicuous default for blocked sessions is used only where there are any.
 fn color(status: Status, count: usize, options: &Options) -> &str {
     let color = options.color(status);
     if count == 0 && color == BLOCKED_COLOR { options.color(Status::Idle) } else { color }
 }
 
-/// Returns the one whose project is shown: the one that has been blocked longest, else the one that changed last.
+/// Returns the session whose project is shown: the one that has been blocked longest, else the one that changed last.
 fn most_pressing<'a>(agents: &[&'a Agent]) -> Option<&'a Agent> {
     let blocked =
         agents.iter().copied().filter(|agent| agent.status == Status::Blocked).min_by_key(|agent| attention(agent));
     blocked.or_else(|| agents.iter().copied().max_by_key(|agent| agent.updated_at))
 }
 
-/// Returns an age as a person reads it at a glance: nothing under a minute, then `3m`, then `2h`.
+/// Formats an age compactly: empty under a minute, then `3m`, then `2h`.
 pub fn age(seconds: u64) -> String {
     match seconds / 60 {
         0 => String::new(),
@@ -52,7 +52,7 @@ pub fn age(seconds: u64) -> String {
     }
 }
 
-/// Returns `text` such that tmux shows it as it is: `#` doubled, control characters left out.
+/// Returns `text` escaped for a tmux format: `#` is doubled, control characters are removed.
 pub fn escape(text: &str) -> String {
     text.chars()
         .filter(|c| !c.is_control())
