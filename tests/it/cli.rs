@@ -93,7 +93,7 @@ fn a_session_without_a_terminal_says_why_it_cannot_be_bookmarked() {
     assert_snapshot!(show(&sandbox, &["bookmark", "--session", "bare", "x"]), @r"
     exit 1
     --
-    longhaul: session bare cannot be typed into: no terminal that can be typed into: run the client in tmux, GNU screen, zellij, WezTerm or kitty
+    longhaul: session bare cannot be typed into: no terminal that can be typed into: run Claude Code in tmux, GNU screen, zellij, WezTerm or kitty
     ");
 }
 

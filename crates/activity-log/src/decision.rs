@@ -159,8 +159,10 @@ impl fmt::Display for SkipReason {
             Self::UserAbort => f.write_str("the user stopped the turn"),
             Self::NothingSinceBookmark => f.write_str("nothing done since the last bookmark"),
             Self::Cooldown { left_ms } => write!(f, "cooling down for another {left_ms} ms"),
-            Self::InFlight => f.write_str("a bookmark is on its way"),
-            Self::Unconfirmed => f.write_str("the last two were not confirmed; resting until the next prompt"),
+            Self::InFlight => f.write_str("a bookmark was typed and is not confirmed yet"),
+            Self::Unconfirmed => {
+                f.write_str("the last two bookmarks were not confirmed; the next one is typed after the next prompt")
+            }
             Self::BelowThresholds => f.write_str("below every threshold"),
         }
     }

@@ -1,4 +1,5 @@
 mod barriers;
+mod context_guard;
 mod decision;
 mod json_chars;
 mod log_line;

@@ -1,4 +1,6 @@
 mod budget;
+mod catalog;
+mod clock;
 mod config;
 mod cut_text;
 mod env;
@@ -10,7 +12,7 @@ mod project_config;
 mod record;
 mod reply;
 
-use crate::{SessionId, short_session};
+use crate::{Millis, SessionId, Status, short_session};
 
 #[test]
 fn session_ids_become_safe_file_names() {
@@ -23,7 +25,7 @@ fn session_ids_become_safe_file_names() {
 }
 
 #[test]
-fn a_codex_session_is_told_apart_and_still_names_files() {
+fn a_codex_session_has_a_prefix_and_a_safe_file_name() {
     let id = SessionId::codex("019a-b/../c").unwrap();
     assert_eq!((id.as_str(), id.file_stem().as_str()), ("codex:019a-b____c", "codex_019a-b____c"));
     assert!(id.is_codex());
@@ -38,7 +40,7 @@ fn a_codex_session_is_told_apart_and_still_names_files() {
 }
 
 #[test]
-fn a_short_id_tells_sessions_apart() {
+fn a_short_id_keeps_prefix_and_eight_characters() {
     for (id, short) in [
         ("890a2a53-a8c1-4c6e", "890a2a53"),
         ("codex:019a2b3c-d4e5-7f60", "codex:019a2b3c"),
@@ -52,13 +54,25 @@ fn a_short_id_tells_sessions_apart() {
 }
 
 #[test]
-fn every_stdin_deadline_leaves_half_a_second() {
-    for registration in crate::catalog::REGISTRATIONS {
-        let timeout = registration.timeout_seconds * 1000;
-        assert!(registration.stdin_deadline.as_millis() as u64 + 500 <= timeout, "{}", registration.executable);
-        let kebab: String = registration.event.as_str().chars().fold("longhaul".to_owned(), |name, c| {
-            if c.is_ascii_uppercase() { format!("{name}-{}", c.to_ascii_lowercase()) } else { format!("{name}{c}") }
-        });
-        assert_eq!(registration.executable, kebab);
+fn a_session_belongs_to_a_client() {
+    assert_eq!(SessionId::new("a").unwrap().client(), "claude");
+    assert_eq!(SessionId::codex("a").unwrap().client(), "codex");
+    assert!(!SessionId::new("codex").unwrap().is_codex());
+}
+
+#[test]
+fn a_status_is_known_by_its_name() {
+    let running = [(Status::Working, true), (Status::Blocked, true), (Status::Idle, false), (Status::Completed, false)];
+    for (status, is_running) in running {
+        assert_eq!(Status::from_name(status.as_str()), Some(status));
+        assert_eq!(status.to_string(), status.as_str());
+        assert_eq!(status.is_running(), is_running);
     }
+    assert_eq!(Status::from_name("Working"), None);
+}
+
+#[test]
+fn no_time_passes_when_the_clock_is_set_back() {
+    assert_eq!([Millis(5).since(Millis(2)), Millis(2).since(Millis(5))], [3, 0]);
+    assert_eq!(Millis(5).to_string(), "5");
 }

@@ -1,6 +1,6 @@
-//! Renders what a session leaves to the next one, and reads the handoff that a model wrote.
+//! Renders a session's memory for the next session, and parses a handoff that a model wrote.
 
-#![expect(clippy::print_stdout, reason = "an example shows what comes out")]
+#![expect(clippy::print_stdout, reason = "an example prints its result")]
 
 use longhaul_core::Millis;
 use longhaul_handoff::continuation::Document;
@@ -24,7 +24,7 @@ fn main() {
     });
     println!("{}\n({} tokens for {} saved)\n", rendered.text, rendered.tokens, rendered.tokens_saved);
 
-    let written = "Here it is:\n---\ncontinue: true\nnonce: lh-1\n---\n# Remaining\n- mend the two tests\n";
+    let written = "Here it is:\n---\ncontinue: true\nnonce: lh-1\n---\n# Remaining\n- fix the two tests\n";
     match Document::parse_answer(written, "lh-1") {
         Ok(handoff) => println!("left to do: {}", handoff.remaining()),
         Err(malformed) => println!("no handoff: {malformed}"),

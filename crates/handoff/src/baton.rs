@@ -1,13 +1,13 @@
-//! The baton: a note that says whose memory the project's next session inherits.
+//! The baton: a record of the session that the project's next session continues.
 
 use std::fmt;
 
 use longhaul_core::Millis;
 
-/// How long a baton waits for somebody to take it.
+/// How long a baton can be taken, in milliseconds.
 pub(crate) const TTL_MS: u64 = 60 * 60 * 1000;
 
-/// The commands that pass a baton, and what they are called in the record.
+/// The commands that leave a baton, with their triggers.
 const COMMANDS: [(&str, BatonTrigger); 4] = [
     ("/tl", BatonTrigger::Tl),
     ("/longhaul:tl", BatonTrigger::Tl),
@@ -15,16 +15,16 @@ const COMMANDS: [(&str, BatonTrigger); 4] = [
     ("/clear", BatonTrigger::Clear),
 ];
 
-/// What made a session pass its baton.
+/// What made a session leave a baton.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum BatonTrigger {
-    /// The user typed `/tl`, perhaps to go on elsewhere.
+    /// The user typed `/tl`, possibly to continue in another window.
     Tl,
-    /// The user typed `/clear`, in a client that sends it to the prompt hook.
+    /// The user typed `/clear`, in a version that sends it to the prompt hook.
     Clear,
     /// The session ended with reason `clear`.
     SessionEnd,
-    /// The context was full, and the session goes on by itself.
+    /// The context was nearly full, and a continuation cleared the session.
     Continuation,
 }
 
@@ -32,7 +32,7 @@ impl BatonTrigger {
     /// Every trigger.
     pub const ALL: [Self; 4] = [Self::Tl, Self::Clear, Self::SessionEnd, Self::Continuation];
 
-    /// Returns the trigger as it is stored.
+    /// Returns the stored name of the trigger.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Tl => "tl",
@@ -42,7 +42,7 @@ impl BatonTrigger {
         }
     }
 
-    /// Reads a stored trigger.
+    /// Returns the trigger with the stored name `text`.
     pub fn from_stored(text: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|trigger| trigger.as_str() == text)
     }
@@ -54,31 +54,31 @@ impl fmt::Display for BatonTrigger {
     }
 }
 
-/// A baton as it is stored: one for each project and client.
+/// A stored baton. There is at most one for each project and client process.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Baton {
-    /// The session that passes it.
+    /// The session that left it.
     pub session: String,
-    /// The client that ran that session (`CLAUDE_PID`), 0 where unknown.
+    /// The process id of the client that ran that session (`CLAUDE_PID`); 0 where unknown.
     pub client_pid: u32,
-    /// Why it was passed.
+    /// Why it was left.
     pub trigger: BatonTrigger,
-    /// When.
+    /// The time at which it was left.
     pub at: Millis,
 }
 
 impl Baton {
-    /// Returns whether nobody may take it any more.
+    /// Returns whether the baton is too old to be taken.
     ///
-    /// A time that lies ahead was written before the clock was set back: such a baton is as good as new.
+    /// A baton from the future was written before the clock was set back. It is not expired.
     pub fn is_expired(&self, now: Millis) -> bool {
         now.since(self.at) > TTL_MS
     }
 }
 
-/// Returns what a prompt triggers, where it is one of the baton commands.
+/// Returns the trigger of a prompt that is a baton command; `None` for any other prompt.
 ///
-/// The command stands alone or before a space or newline; `/tldr`, `/cleared` and `/clearcache` are other commands.
+/// The command must be followed by white space or nothing: `/tldr`, `/cleared` and `/clearcache` are other commands.
 pub fn baton_command(prompt: &str) -> Option<BatonTrigger> {
     let prompt = prompt.trim();
     let command = prompt.split([' ', '\n', '\r', '\t']).next()?;

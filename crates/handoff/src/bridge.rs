@@ -1,4 +1,4 @@
-//! What the client's own module is told to do. It decides nothing itself.
+//! The actions of the plugin's module inside Claude Code. The module itself makes no decisions.
 
 use longhaul_core::budget::round_tokens;
 use longhaul_core::config::Part;
@@ -6,23 +6,23 @@ use serde_json::{Value, json};
 
 use crate::continuation::{Plan, PlanRules, State, WindowUse};
 
-/// What the module does.
+/// An action of the module.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum BridgeAction {
-    /// Run `/clear`, and say when that is done.
+    /// Run `/clear`, and report when it is done.
     Clear,
     /// Compact the conversation.
     Compact,
     /// Submit a prompt.
     Submit(String),
-    /// Show a line under the prompt; none where there is nothing to show.
+    /// Show a line under the prompt; `None` removes the line.
     Status(Option<String>),
-    /// Show the user a message for a moment.
+    /// Show the user a message for a short time.
     Toast(String),
 }
 
 impl BridgeAction {
-    /// Returns it as the module reads it.
+    /// Returns the action in the JSON format of the module.
     pub fn to_json(&self) -> Value {
         match self {
             Self::Clear => json!({ "do": "clear" }),
@@ -34,12 +34,12 @@ impl BridgeAction {
     }
 }
 
-/// Returns the answer to the module, as it reads it.
+/// Returns the answer to the module, in its JSON format.
 pub fn answer(actions: &[BridgeAction]) -> Value {
     json!({ "actions": actions.iter().map(BridgeAction::to_json).collect::<Vec<_>>() })
 }
 
-/// Returns what the module is to do for a plan in `session`, if it waits for something.
+/// Returns the action that the plan waits for in `session`, if any.
 pub fn step(plan: &Plan, rules: &PlanRules<'_>, session: &str) -> Option<BridgeAction> {
     if plan.paused || plan.session != session || !plan.waits_for_typing() {
         return None;
@@ -50,30 +50,31 @@ pub fn step(plan: &Plan, rules: &PlanRules<'_>, session: &str) -> Option<BridgeA
     }
 }
 
-/// Returns the name of the step that a plan is in: whoever is at it has taken that one, and not the next.
+/// Returns the name of the plan's current step and attempt. A process that takes a step records this name, so that it does
+/// not take the next one as well.
 pub fn step_name(plan: &Plan) -> String {
     format!("{}:{}:{}", plan.state, plan.since.0, plan.attempt)
 }
 
-/// What there is to say under the prompt.
+/// The facts for the line under the prompt.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct StatusFacts {
     /// How full the context is.
     pub fill: Option<WindowUse>,
-    /// Bookmarks since the last prompt.
+    /// The number of bookmarks since the last prompt.
     pub bookmarks: u64,
-    /// Turns of the session before that this one was shown.
+    /// The number of turns of the session before that this one was shown.
     pub turns: u64,
-    /// Records of memory that it was shown.
+    /// The number of memory records that it was shown at its start.
     pub records: u64,
-    /// Records that its prompts have brought by themselves.
+    /// The number of memory records that were added to its prompts.
     pub recalled: u64,
     /// Whether a handoff waits for `/clear`.
     pub handoff_waits: bool,
 }
 
 impl StatusFacts {
-    /// Returns the line, of the `parts` that are wanted; `None` where there is nothing to say.
+    /// Returns the line with the given `parts`; `None` where all of them are empty.
     pub fn line(&self, parts: &[Part]) -> Option<String> {
         let said: Vec<String> = parts.iter().filter_map(|part| self.part(*part)).collect();
         (!said.is_empty()).then(|| said.join(" · "))

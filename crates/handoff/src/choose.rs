@@ -1,4 +1,4 @@
-//! Which baton a starting session takes.
+//! Choosing the baton that a starting session takes.
 
 use std::cmp::Reverse;
 use std::fmt;
@@ -7,34 +7,34 @@ use longhaul_core::Millis;
 
 use crate::baton::{Baton, BatonTrigger};
 
-/// What is known of the client that passed a baton.
+/// Whether the client process that left a baton is running.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ClientProcess {
-    /// Its process runs.
+    /// It is running.
     Alive,
-    /// Its process is gone.
+    /// It has ended.
     Gone,
-    /// It never said which process it is.
+    /// Its process id is not known.
     Unknown,
 }
 
-/// A baton of the project, and the state of the client that passed it.
+/// A baton of the project, with the state of the client process that left it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BatonOffer {
     /// The baton.
     pub baton: Baton,
-    /// The client behind `baton.client_pid`.
+    /// The state of the process `baton.client_pid`.
     pub client: ClientProcess,
 }
 
-/// The session that starts.
+/// The session that starts and takes a baton.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BatonTaker<'a> {
-    /// Its id.
+    /// The session's id.
     pub session: &'a str,
-    /// Its client (`CLAUDE_PID`), 0 where unknown.
+    /// The process id of its client (`CLAUDE_PID`); 0 where unknown.
     pub client_pid: u32,
-    /// Now.
+    /// The current time.
     pub now: Millis,
 }
 
@@ -43,33 +43,33 @@ pub struct BatonTaker<'a> {
 pub enum NoBaton {
     /// There is none for this session.
     None,
-    /// There was one, but it waited too long.
+    /// There was one, but it has expired.
     Expired,
-    /// The only one is the session's own, and waits for another.
+    /// The only one was left by the session itself, for another session.
     SelfHandoff,
-    /// There is none, and the project has no other session that is known.
+    /// There is none, and no other session of the project is known.
     NoSession,
-    /// There is none, and of no other session of the project a turn is known.
+    /// There is none, and no turn of another session of the project is known.
     NoTurns,
-    /// There is none, and every other session of the project is handed over, at work, or no older than this one.
+    /// There is none, and every other session of the project is already inherited, in use, or not older than this one.
     NoneFree,
 }
 
-/// What to do with the batons of a project.
+/// The batons to take and to discard.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BatonChoice {
-    /// The offers to take, in the order in which to try them, or why none.
+    /// The indexes of the offers to try, in this order; or why there is none.
     pub taken: Result<Vec<usize>, NoBaton>,
-    /// Offers that this session could have had but for their age: to be discarded, each with a line in the log.
+    /// The indexes of the expired offers that this session could have taken. They are to be discarded.
     pub expired: Vec<usize>,
 }
 
-/// Chooses among the project's batons, read in the transaction that deletes what is taken or expired.
+/// Chooses among the project's batons. Call it in the transaction that deletes the chosen and expired ones.
 ///
-/// The session's own client comes first: two windows in one project that are cleared together never swap memories.
-/// Else the newest baton whose client is gone or unknown, or that was passed by `/tl`, which may be meant for any
-/// window. A session's own baton is neither taken nor discarded: a resumed or compacted session starts again under the
-/// same id and must not eat what it left for another.
+/// A baton of the session's own client process comes first, so that two windows of one project that are cleared at the same
+/// time do not swap. Then comes the newest baton whose client process is gone or unknown, or that was left by `/tl`, which
+/// may be meant for any window. A baton that the session left itself is neither taken nor discarded: a resumed or compacted
+/// session starts again with the same id, and its baton is for another session.
 pub fn choose(offers: &[BatonOffer], taker: BatonTaker<'_>) -> BatonChoice {
     let own_client = |offer: &BatonOffer| taker.client_pid != 0 && offer.baton.client_pid == taker.client_pid;
     let open = |offer: &BatonOffer| {

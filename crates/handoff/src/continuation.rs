@@ -1,8 +1,8 @@
-//! Continuation: over the context limit without a person.
+//! Continuation: continuing in a new session when the context is nearly full, without user input.
 //!
-//! Near the limit the model is asked for a handoff ([`Act::Ask`]); its reply is a [`Document`]. Then the session is
-//! cleared and the next one prompted. A [`Plan`] says how far that has come. It moves only when an [`Occasion`] says
-//! that something has happened ([`Plan::meet`]), never because some time has passed in the hope that it has.
+//! Near the limit the model is asked for a handoff ([`PlanAction::Ask`]). Its reply is a [`Document`]. Then the session is
+//! cleared, and the next one is prompted. A [`Plan`] is the state of this process. It changes only when an [`Occasion`]
+//! reports that something has happened ([`Plan::meet`]), not because some time has passed.
 
 mod document;
 mod find_handoff;

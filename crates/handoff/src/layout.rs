@@ -1,31 +1,31 @@
-//! Which turns are quoted, which are shown in a line, and which not at all.
+//! The layout of a rendered session: which turns are quoted, shown in one line, or left out.
 
 use crate::render::RECENT_TURNS;
 use crate::render_input::{RenderInput, TurnView};
 use crate::turn_text::{block_size, line};
 
-/// How many turns stay quoted, shortened, even where that leaves the oldest lines out.
+/// The number of turns that are always quoted, even where the lines of the oldest turns are left out for them.
 const FLOOR_TURNS: usize = 3;
 
-/// What a message is cut to: the largest that lets enough turns in.
+/// The lengths to which messages can be cut, in characters. The largest that leaves room for enough turns is used.
 const CAPS: [usize; 9] = [8000, 4000, 2400, 1600, 1000, 700, 500, 300, 150];
 
-/// Below this a message is not worth quoting while its turn's line would do.
+/// The minimum length of a quoted message, in characters, where the turn could be shown in one line instead.
 const WORTH_QUOTING: usize = 500;
 
-/// Which turns are shown how.
+/// How each turn is shown.
 #[derive(Debug)]
 pub(crate) struct TurnLayout {
-    /// How many of the newest are quoted.
+    /// The number of newest turns that are quoted.
     pub(crate) recent: usize,
-    /// How long their messages may be.
+    /// The maximum length of their messages, in characters.
     pub(crate) cap: usize,
-    /// The lines of those before them, newest first.
+    /// The lines of the turns before them, newest first.
     pub(crate) lines: Vec<String>,
 }
 
 impl TurnLayout {
-    /// Plans `turns`, oldest first, into `room` characters.
+    /// Lays out `turns`, which are sorted oldest first, in `room` characters.
     pub(crate) fn new(context: &RenderInput<'_>, turns: &[&TurnView<'_>], room: usize) -> Self {
         let most = turns.len().min(RECENT_TURNS);
         let sizes: Vec<_> = turns.iter().rev().take(most).map(|turn| block_size(turn, context)).collect();
@@ -44,7 +44,7 @@ impl TurnLayout {
             lines.push(line);
         }
 
-        // Every turn fits in a line: now as many of the newest as possible are quoted instead, as long as possible.
+        // Every turn fits in one line: quote as many of the newest as possible instead, as long as possible.
         let saved: Vec<usize> = lines.iter().map(|line| line.chars().count()).collect();
         let fits = |count: usize, cap: usize| cost(count, cap) + saved[count - floor..].iter().sum::<usize>() <= room;
         let caps = CAPS.into_iter().filter(|cap| *cap >= WORTH_QUOTING);
@@ -56,7 +56,7 @@ impl TurnLayout {
     }
 }
 
-/// Returns how many of the newest turns stay in any case, and how long their messages may be.
+/// Returns the number of newest turns that are quoted in any case, and the maximum length of their messages.
 fn floor(most: usize, fits: impl Fn(usize, usize) -> bool) -> (usize, usize) {
     let counts = (1..=most.min(FLOOR_TURNS)).rev();
     let choices = counts.flat_map(|count| CAPS.into_iter().map(move |cap| (count, cap)));

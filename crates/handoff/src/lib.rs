@@ -1,7 +1,7 @@
-//! Handoff: who passes what on to whom, and how much of it fits.
+//! Handoff: which session a new session continues, and what it is shown of it.
 //!
-//! A session that is cleared leaves a [`Baton`]; the next one takes it ([`choose`]), inherits the session behind it
-//! ([`predecessor`]) and is shown what was said there, curated into a budget ([`render`]).
+//! A session that is cleared leaves a [`Baton`]. The next session takes it ([`choose`]), inherits the session that left it
+//! ([`predecessor`]), and is shown what was said there, within a limited number of characters ([`render`]).
 //!
 //! `cargo run -p longhaul-handoff --example pass_on`:
 //!

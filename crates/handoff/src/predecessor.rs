@@ -1,53 +1,53 @@
-//! Which session is inherited, and why not.
+//! Which session a new session inherits.
 
 use std::fmt;
 
 use longhaul_core::Millis;
 
-/// How many merges are followed before the chain counts as broken.
+/// The maximum number of merges in a chain. A longer chain counts as broken.
 pub const MAX_MERGES: usize = 10;
 
-/// What is known of a session.
+/// A session as a link in a chain of inheritances.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ChainSession {
-    /// Its id.
+    /// The session's id.
     pub id: String,
-    /// When it was first seen.
+    /// The time at which it was first seen.
     pub created: Millis,
     /// The session that inherited it.
     pub merged_into: Option<String>,
-    /// Whether a client other than the asking one is running it now.
+    /// Whether a client process other than the heir's is running it now.
     pub live_elsewhere: bool,
 }
 
 /// Why a chain of merges has no end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ChainError {
-    /// It comes back to a session that it passed.
+    /// It contains a cycle.
     Cycle,
-    /// It is longer than [`MAX_MERGES`].
+    /// It has more than [`MAX_MERGES`] merges.
     TooLong,
 }
 
 /// Why a session is not inherited.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Refusal {
-    /// It is the session that would inherit.
+    /// It is the heir itself.
     SelfHandoff,
-    /// Nobody knows it.
+    /// It is unknown.
     NotFound,
-    /// Its memory has already gone into the session that asks, or into one that somebody else is working in.
+    /// It was already inherited, by the heir itself or by a session that another client process is running.
     AlreadyMerged,
-    /// It is not older than the session that would inherit.
+    /// It is not older than the heir.
     NotOlder,
-    /// Its merges lead nowhere.
+    /// Its chain of merges has no end.
     BrokenChain(ChainError),
 }
 
-/// Follows `merged_into` from `id` to the session that holds its memory now.
+/// Follows the merges from `id` to the session that holds its memory now.
 ///
-/// `merged_into` returns where a session went, or `None` for one that is still its own. Also the way to find where a
-/// late write of a merged session belongs.
+/// `merged_into` returns the session that inherited a session, or `None` where there is none. A late write of a merged
+/// session belongs to the returned session, too.
 pub fn follow(id: &str, mut merged_into: impl FnMut(&str) -> Option<String>) -> Result<String, ChainError> {
     let mut passed = vec![id.to_owned()];
     let mut current = id.to_owned();
@@ -64,7 +64,9 @@ pub fn follow(id: &str, mut merged_into: impl FnMut(&str) -> Option<String>) -> 
     Ok(current)
 }
 
-/// Decides whom `heir` inherits when a baton names `wanted`: the end of its chain of merges, or nobody and why.
+/// Returns the session that `heir` inherits when a baton names `wanted`: the end of its chain of merges.
+///
+/// Returns an error where that session must not be inherited.
 pub fn predecessor(
     heir: &ChainSession,
     wanted: &str,
@@ -88,8 +90,9 @@ pub fn predecessor(
     Ok(session)
 }
 
-/// Returns the newest session that nobody inherited and nobody works in, older than `heir`: the fallback after a
-/// `/clear` that left no baton.
+/// Returns the newest session that is older than `heir`, was not inherited, and is not in use.
+///
+/// It is the fallback after a `/clear` that left no baton.
 pub fn newest_unmerged<'a>(heir: &ChainSession, sessions: &'a [ChainSession]) -> Option<&'a ChainSession> {
     sessions
         .iter()

@@ -1,8 +1,9 @@
-//! A session's memory as text, within a number of characters.
+//! Rendering a session's memory as text, within a number of characters.
 //!
-//! Where we are comes first. Then the newest turns as they were said, long messages cut in the middle, then older ones in
-//! a line each. When space runs out, the older of the newest become lines; only then are the oldest lines left out, and
-//! counted. The command that fetches the rest of a turn stands once, at the end.
+//! The last request and the last reply come first, then the newest turns as quotes with long messages cut in the middle,
+//! then older turns in one line each. Where space runs out, fewer turns are quoted and more are shown in one line. Only
+//! then are the oldest lines left out, and their number is shown. The command that shows a turn's details stands once, at
+//! the end.
 
 use longhaul_core::budget::{CONTEXT_CHARS, chars_of_tokens, tokens};
 use longhaul_core::record::{CLOSE, OPEN, defuse};
@@ -12,45 +13,46 @@ use crate::layout::TurnLayout;
 use crate::render_input::{RenderInput, TimedText, TurnView};
 use crate::turn_text::{block, is_cut, message};
 
-/// How many turns are quoted, where there is space.
+/// The maximum number of quoted turns.
 pub(crate) const RECENT_TURNS: usize = 20;
 
-/// How much of the last request, and of the last reply, is shown first.
+/// The maximum length of the last request and of the last reply at the top, in characters.
 const WHERE_CHARS: usize = 600;
 
-/// What a short session may always take.
+/// The number of characters that even a short session may take.
 const SMALLEST_CHARS: usize = 3000;
 
 const RECENT: &str = "\nRecent turns:\n";
 const RECENT_CUT: &str = "\nRecent turns, long messages cut in the middle:\n";
 const OLDER: &str = "\nOlder turns, one line each:\n";
 
-/// What came out.
+/// A rendered session.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Rendered {
-    /// The text; empty where there is nothing to say.
+    /// The text; empty where there is nothing to show.
     pub text: String,
-    /// Turns of which the messages are quoted, the ones at the top included. Long messages are cut.
+    /// The number of quoted turns, including those at the top. Long messages are cut.
     pub quoted: usize,
-    /// Turns shown in a line.
+    /// The number of turns that are shown in one line.
     pub in_a_line: usize,
-    /// Turns left out for space.
+    /// The number of turns that are left out for lack of space.
     pub omitted: usize,
-    /// The text's characters.
+    /// The length of the text, in characters.
     pub chars: usize,
-    /// Tokens that the text costs, about.
+    /// An estimate of the tokens in the text.
     pub tokens: u64,
-    /// Tokens that the whole transcript would have cost beyond that.
+    /// An estimate of the tokens that the transcript has beyond that.
     pub tokens_saved: u64,
 }
 
-/// Renders a session's memory into what one reply may inject.
+/// Renders a session's memory into the number of characters that [`allowance`] returns.
 pub fn render(context: &RenderInput<'_>) -> Rendered {
     render_into(context, allowance(context))
 }
 
-/// Returns how many characters a session's memory may take: half of what was said at most, so that handing over costs
-/// a tenth of the transcript where four fifths of it are tools.
+/// Returns the number of characters that a session's memory may take.
+///
+/// It is a tenth of the transcript, or nearly half of what was said where that is more, within fixed bounds.
 pub fn allowance(context: &RenderInput<'_>) -> usize {
     if context.transcript_tokens == 0 {
         return CONTEXT_CHARS;
@@ -60,7 +62,7 @@ pub fn allowance(context: &RenderInput<'_>) -> usize {
     usize::try_from(share).unwrap_or(usize::MAX).clamp(SMALLEST_CHARS, CONTEXT_CHARS)
 }
 
-/// Renders into `chars` characters at most; nothing where not even the beginning fits.
+/// Renders a session's memory into at most `chars` characters; the text is empty where not even the top fits.
 pub fn render_into(context: &RenderInput<'_>, chars: usize) -> Rendered {
     let turns: Vec<&TurnView<'_>> = context.turns.iter().filter(|turn| turn.is_worth_showing()).collect();
     let fetch = fetch(context, &turns);
@@ -110,9 +112,9 @@ fn notice(omitted: usize) -> String {
     format!("\n[{} left out for space]\n", counted(omitted, "older turn"))
 }
 
-/// Returns the command that shows everything of a turn, given its time as it is shown.
+/// Returns the line with the command that shows the details of a turn by its time.
 ///
-/// It names the session where that has all the turns; those of several sessions are found by time in the project.
+/// The command names the session where all turns belong to one. Turns of several sessions are found by time in the project.
 fn fetch(context: &RenderInput<'_>, turns: &[&TurnView<'_>]) -> String {
     let session = turns.first().map_or(context.session, |turn| turn.session);
     let is_one = context.older_turns == 0 && turns.iter().all(|turn| turn.session == session);
@@ -120,7 +122,7 @@ fn fetch(context: &RenderInput<'_>, turns: &[&TurnView<'_>]) -> String {
     format!("\nTool calls, thoughts and full texts: longhaul detail TIME{within} (a time from above, or HH:MM-HH:MM)\n")
 }
 
-/// Where we are: the last request and the last reply.
+/// The top of the text: the last request and the last reply.
 struct Top<'a> {
     text: String,
     asked: Option<&'a TurnView<'a>>,
@@ -147,7 +149,7 @@ impl<'a> Top<'a> {
         Self { text, asked, replied, is_cut }
     }
 
-    /// Returns whether a turn is here in full, so that it need not be listed again.
+    /// Returns whether the top shows a turn completely, so that it need not be listed again.
     fn holds(&self, turn: &TurnView<'_>) -> bool {
         let is = |other: Option<&TurnView<'_>>| other.is_some_and(|other| std::ptr::eq(other, turn));
         let asked = is(self.asked) || !turn.asked.says_something();

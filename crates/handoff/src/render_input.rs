@@ -1,67 +1,67 @@
-//! What is rendered, as plain values: the shell fills them from the store.
+//! The input of rendering, as plain values.
 
 use longhaul_core::Millis;
 
-/// A session's memory, to be shown to the one that inherits it.
+/// A session's memory, which is shown to the session that inherits it.
 #[derive(Debug, Clone, Default)]
 pub struct RenderInput<'a> {
-    /// The session that passed the baton.
+    /// The id of the session that is inherited.
     pub session: &'a str,
-    /// Its turns, oldest first, those that it inherited itself included. What a rewind took back is not among them.
+    /// Its turns, oldest first, including those that it inherited. Turns that a rewind took back are not included.
     pub turns: &'a [TurnView<'a>],
-    /// Turns older than these, which the caller did not load.
+    /// The number of older turns that the caller did not load.
     pub older_turns: usize,
-    /// Now.
+    /// The current time.
     pub now: Millis,
-    /// Seconds east of UTC.
+    /// The offset of local time, in seconds east of UTC.
     pub offset_seconds: i32,
-    /// Tokens of everything that was said, about.
+    /// An estimate of the tokens of all prompts and replies.
     pub said_tokens: u64,
-    /// Tokens of the whole transcript, tools included, about. 0 where unknown.
+    /// An estimate of the tokens of the whole transcript, including tool calls; 0 where unknown.
     pub transcript_tokens: u64,
 }
 
-/// One turn.
+/// A turn, as it is rendered.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct TurnView<'a> {
-    /// The session that it was in at first.
+    /// The id of the session in which it took place.
     pub session: &'a str,
-    /// Who asked: `user`, `command`, `shell`, `task`, `other`.
+    /// The role of the prompt: `user`, `command`, `shell`, `task` or `other`.
     pub role: &'a str,
-    /// What was asked.
+    /// The prompt.
     pub asked: TimedText<'a>,
-    /// What the model said.
+    /// The reply.
     pub replied: TimedText<'a>,
-    /// The turn in one line.
+    /// The summary of the turn in one line.
     pub skeleton: &'a str,
-    /// Whether there is more to fetch: tool calls, attachments, thoughts.
+    /// Whether the turn has details: tool calls, attachments, thoughts.
     pub has_detail: bool,
 }
 
-/// A text and its time.
+/// A text with its time.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct TimedText<'a> {
-    /// When.
+    /// The time at which it was written.
     pub at: Millis,
     /// The text.
     pub text: &'a str,
 }
 
 impl TimedText<'_> {
-    /// Returns whether there are words in it. A bookmark's marker, for one, says nothing.
+    /// Returns whether the text contains letters or digits. A bookmark's marker, for example, does not.
     pub(crate) fn says_something(&self) -> bool {
         self.text.chars().any(char::is_alphanumeric)
     }
 }
 
 impl TurnView<'_> {
-    /// Returns whether there is anything to show: a bookmark, or a command that only the client saw, is nothing.
+    /// Returns whether the turn is shown. Bookmarks, and commands that the model did not see, are not.
     pub(crate) fn is_worth_showing(&self) -> bool {
         let local_command = matches!(self.role, "command" | "shell") && !self.has_detail;
         self.replied.says_something() || self.asked.says_something() && !local_command
     }
 
-    /// Returns when the turn began.
+    /// Returns the time of the prompt, or else of the reply.
     pub(crate) fn at(&self) -> Millis {
         if self.asked.at.0 == 0 { self.replied.at } else { self.asked.at }
     }

@@ -1,41 +1,41 @@
-//! The first layer: one line for a turn, made by rule.
+//! The summary of a turn in one line, made by rules.
 
 use std::borrow::Cow;
 
 use serde::Deserialize;
 
-/// How much of the question, and of the answer, a line holds.
+/// The maximum length of the prompt, and of the reply, in a line, in characters.
 const SAID_CHARS: usize = 90;
 
-/// How long a command or a question to the web may be in it.
+/// The maximum length of a command or a web query in a line, in characters.
 const COMMAND_CHARS: usize = 40;
 
-/// How many names of a kind it gives before it only counts.
+/// The number of names of one kind that a line shows; further ones are counted.
 const NAMES: usize = 3;
 
-/// What a turn was, as its line needs it.
+/// The parts of a turn that its line needs.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct TurnWork<'a> {
-    /// What was asked.
+    /// The prompt.
     pub asked: &'a str,
     /// The model's last text.
     pub answered: &'a str,
     /// The tool calls, in order.
     pub actions: &'a [ToolUse<'a>],
-    /// Whether the user stopped it.
+    /// Whether the user interrupted the turn.
     pub interrupted: bool,
-    /// The failed request that ended it.
+    /// The error message of the failed request that ended the turn.
     pub failure: Option<&'a str>,
 }
 
 /// A tool call.
 #[derive(Debug, Clone, Copy)]
 pub struct ToolUse<'a> {
-    /// The tool.
+    /// The tool's name.
     pub tool: &'a str,
-    /// Its input, as JSON text; what cannot be read counts as nothing.
+    /// The tool's input, as JSON text. Invalid JSON counts as empty.
     pub input: &'a str,
-    /// Whether it failed or was refused.
+    /// Whether the call failed or was denied.
     pub is_error: bool,
 }
 
@@ -51,7 +51,7 @@ struct InputWire<'a> {
     description: Option<Cow<'a, str>>,
 }
 
-/// Things of one kind, each once, in the order in which they came.
+/// Names of one kind without duplicates, in the order in which they were added.
 #[derive(Default)]
 struct Names(Vec<String>);
 
@@ -62,7 +62,7 @@ impl Names {
         }
     }
 
-    /// Returns the first few, and how many more there are.
+    /// Returns the first names, and the number of further ones.
     fn list(&self) -> String {
         let shown = self.0.iter().take(NAMES).map(String::as_str).collect::<Vec<_>>().join(", ");
         match self.0.len().saturating_sub(NAMES) {
@@ -84,7 +84,7 @@ struct Done {
     failed: usize,
 }
 
-/// Returns the turn in one line: what was asked, what was done, which files, how it ended.
+/// Returns the turn in one line: the prompt, what was done, with which files, and how it ended.
 pub fn skeleton(work: &TurnWork<'_>) -> String {
     let mut done = Done::default();
     for action in work.actions {
@@ -108,7 +108,7 @@ impl Done {
         let short = |text: Option<Cow<'_, str>>| one_line(text.as_deref().unwrap_or_default(), COMMAND_CHARS);
         self.failed += usize::from(action.is_error);
         match action.tool {
-            // What was refused or failed changed nothing.
+            // A denied or failed call changed nothing.
             "Edit" | "MultiEdit" | "Write" | "NotebookEdit" if action.is_error => {}
             "Edit" | "MultiEdit" | "Write" | "NotebookEdit" => self.edited.add(&file),
             "Read" | "NotebookRead" => self.read.add(&file),
@@ -159,7 +159,7 @@ fn first_sentence(text: &str) -> &str {
     sentence.map_or(&text[..end], |at| &text[..=at])
 }
 
-/// Returns a path's last two parts.
+/// Returns the last two components of a path.
 fn short_path(path: &str) -> String {
     let mut parts: Vec<&str> = path.rsplit('/').filter(|part| !part.is_empty()).take(2).collect();
     parts.reverse();

@@ -1,32 +1,32 @@
-//! What `longhaul detail` is asked for: a time, a range of times, a turn.
+//! The argument of `longhaul detail`: a time, a range of times, or a turn.
 
 use longhaul_core::Millis;
 use longhaul_core::clock::{DAY_MS, Date};
 
-/// What to show.
+/// The turns to show.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TimeQuery {
-    /// What happened in a part of a day.
+    /// The turns in a part of a day.
     Time {
-        /// The day, where one was named; else the caller's (`--date`, today, or the newest with something in it).
+        /// The day; `None` where the query names none, and the caller chooses it.
         date: Option<Date>,
         /// The part of the day.
         span: Span,
     },
-    /// The turn of this number.
+    /// The turn with this number.
     TurnNumber(u64),
-    /// The turn whose id begins so.
+    /// The turn whose id begins with this text.
     TurnId(String),
 }
 
-/// A part of a day, in milliseconds since local midnight: `from` is in it, `to` is not.
+/// A part of a day, in milliseconds since local midnight. `from` is included, `to` is not.
 ///
-/// `to` lies past the day's end where a range goes over midnight.
+/// `to` lies after the end of the day where a range crosses midnight.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Span {
     /// The first millisecond.
     pub from: u64,
-    /// The first millisecond after it.
+    /// The first millisecond after the span.
     pub to: u64,
 }
 
@@ -34,31 +34,31 @@ impl Span {
     /// A whole day.
     pub const DAY: Self = Self { from: 0, to: DAY_MS as u64 };
 
-    /// Returns the span in absolute time, `from` included and `to` not, given that day's local midnight.
+    /// Returns the span in absolute time, given the day's local midnight. `from` is included, `to` is not.
     ///
-    /// On a day on which the clocks change, times after the change are off by the change; the caller that knows the
-    /// zone may widen the span.
+    /// On a day on which the clocks change, times after the change are wrong by that change. A caller that knows the time
+    /// zone can widen the span.
     pub fn after(self, midnight: Millis) -> (Millis, Millis) {
         (Millis(midnight.0.saturating_add(self.from)), Millis(midnight.0.saturating_add(self.to)))
     }
 }
 
-/// Why a moment could not be understood.
+/// Why a query could not be parsed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TimeQueryError {
     /// It is empty.
     Empty,
-    /// It looks like a time and is none.
+    /// It looks like a time, but is not valid.
     BadTime,
-    /// It is no time, no range and no turn.
+    /// It is neither a time nor a range nor a turn.
     Unknown,
 }
 
-/// Reads `14:03`, `14:03:20`, `14:00-14:30`, each with or without a date before it (`2026-11-14 14:03`,
-/// `2026-11-14T14:03`, `today`, `yesterday`), a date alone, a turn's number (`12`, `#12`, `turn 12`) or its id.
+/// Parses a time (`14:03`, `14:03:20`), a range (`14:00-14:30`), a date, or a turn's number (`12`, `#12`, `turn 12`) or id.
 ///
-/// `14:03` is the whole minute and `14:03:20` the whole second; a range ends with the end of its last minute or second.
-/// One that ends before it begins goes over midnight. `today` is the caller's.
+/// A time or range may have a date before it: `2026-11-14 14:03`, `2026-11-14T14:03`, `today 14:03`, `yesterday 14:03`.
+/// `14:03` is the whole minute and `14:03:20` the whole second; a range includes its last minute or second. A range whose
+/// end is before its beginning crosses midnight. `today` is the current date.
 pub fn parse_time_query(text: &str, today: Date) -> Result<TimeQuery, TimeQueryError> {
     let text = text.trim();
     if text.is_empty() {
@@ -103,7 +103,7 @@ fn span(text: &str) -> Option<Span> {
     Some(Span { from, to: if to <= from { to + DAY_MS as u64 } else { to } })
 }
 
-/// Returns the first millisecond of a minute or second of the day, and the first after it.
+/// Returns the first millisecond of a minute or second of the day, and the first millisecond after it.
 fn time(text: &str) -> Option<(u64, u64)> {
     let mut parts = text.trim().split(':');
     let mut next = |max: u64| {
@@ -126,12 +126,12 @@ fn time(text: &str) -> Option<(u64, u64)> {
 fn turn(text: &str) -> Option<TimeQuery> {
     let name = text.strip_prefix("turn ").unwrap_or(text).trim_start();
     let number = name.strip_prefix('#').unwrap_or(name);
-    // Eight digits may as well be the beginning of an id.
+    // Eight or more digits may be the beginning of an id.
     if number.len() < 8 && number.bytes().all(|byte| byte.is_ascii_digit()) {
         return number.parse().ok().map(TimeQuery::TurnNumber);
     }
     let id = name.len() >= 4 && name.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-');
-    // A uuid's first part has eight digits: `2026-02-30` is a wrong date, not an id.
+    // The first part of a UUID has eight digits: `2026-02-30` is an invalid date, not an id.
     let id = id && name.find('-').is_none_or(|dash| dash == 8);
     id.then(|| TimeQuery::TurnId(name.to_owned()))
 }

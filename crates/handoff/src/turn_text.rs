@@ -1,4 +1,4 @@
-//! How a turn looks in the second layer and in the first.
+//! The text of a turn: as a quote, and in one line.
 
 use longhaul_core::Millis;
 use longhaul_core::clock::{date_of, time_of};
@@ -8,19 +8,19 @@ use longhaul_core::record::defuse;
 use crate::render_input::{RenderInput, TimedText, TurnView};
 use crate::skeleton::one_line;
 
-/// The longest one-line summary that is shown.
+/// The maximum length of a summary in one line, in characters.
 const SKELETON_CHARS: usize = 260;
 
-/// How much is shown of what the client wrote itself, such as a finished task's notice.
+/// The maximum length of a prompt that the user did not write, such as the notice of a finished task, in characters.
 const CLIENT_CHARS: usize = 200;
 
-/// Returns a text under its time and label, cut to `cap` characters.
+/// Returns a text with its time and label, cut to `cap` characters.
 pub(crate) fn message(label: &str, said: TimedText<'_>, context: &RenderInput<'_>, cap: usize) -> String {
     let text = defuse(&cut_middle(said.text.trim(), cap));
     format!("[{}] [{label}] {text}\n", stamp(said.at, context))
 }
 
-/// Returns what was said in a turn, its messages cut to `cap` characters.
+/// Returns the prompt and the reply of a turn, each cut to `cap` characters.
 pub(crate) fn block(turn: &TurnView<'_>, context: &RenderInput<'_>, cap: usize) -> String {
     let mut text = String::new();
     if turn.asked.says_something() {
@@ -38,7 +38,7 @@ pub(crate) fn is_cut(turn: &TurnView<'_>, cap: usize) -> bool {
     is_long(turn.asked, asked_cap(turn, cap)) || is_long(turn.replied, cap)
 }
 
-/// Returns at most how many characters a turn's block takes, for any cap, without building it.
+/// Returns a function that gives the maximum length of the turn's [`block`] for a cap, without building the block.
 pub(crate) fn block_size(turn: &TurnView<'_>, context: &RenderInput<'_>) -> impl Fn(usize) -> usize {
     let frame =
         |said: TimedText<'_>, label: &str| message(label, TimedText { text: "", ..said }, context, 0).chars().count();
@@ -61,7 +61,7 @@ fn asked_cap(turn: &TurnView<'_>, cap: usize) -> usize {
     }
 }
 
-/// Returns the turn as one line of the first layer.
+/// Returns the turn in one line.
 pub(crate) fn line(turn: &TurnView<'_>, context: &RenderInput<'_>) -> String {
     let summary = match turn.skeleton {
         "" if turn.asked.says_something() => turn.asked.text,
@@ -72,7 +72,7 @@ pub(crate) fn line(turn: &TurnView<'_>, context: &RenderInput<'_>) -> String {
     format!("[{}] {summary}\n", stamp(turn.at(), context))
 }
 
-/// Returns a time in the form that `longhaul detail` takes, with its date where that is not today.
+/// Formats a time as `longhaul detail` accepts it, with the date where that is not today.
 fn stamp(at: Millis, context: &RenderInput<'_>) -> String {
     let time = time_of(at, context.offset_seconds);
     let date = date_of(at, context.offset_seconds);

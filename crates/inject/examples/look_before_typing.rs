@@ -1,6 +1,6 @@
-//! Finds the terminal that a client runs in, judges what its screen shows, and says what would be run to type into it.
+//! Finds the terminal that Claude Code runs in, reads its screen, and prints the commands that would type into it.
 
-#![expect(clippy::print_stdout, reason = "an example shows what comes out")]
+#![expect(clippy::print_stdout, reason = "an example prints its result")]
 
 use longhaul_core::{Env, Millis, Platform};
 use longhaul_inject::{

@@ -1,20 +1,20 @@
-//! A captured screen as rows of cells.
+//! Parsing a captured screen into rows of cells.
 
-/// One character, with what matters of its looks. A wide character is one cell.
+/// One character with its style. A wide character is one cell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Cell {
     pub(crate) ch: char,
     pub(crate) style: Style,
 }
 
-/// What matters of a character's looks.
+/// The parts of a character's style that the crate uses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Style {
-    /// Faint, as placeholders are.
+    /// Faint, as placeholders are shown.
     pub(crate) dim: bool,
-    /// Reverse video, as the client draws its cursor.
+    /// Reverse video, as Claude Code draws its cursor.
     pub(crate) reverse: bool,
-    /// On a background of its own, as the client shows earlier prompts.
+    /// With a background colour, as Claude Code shows earlier prompts.
     pub(crate) background: bool,
 }
 
@@ -22,7 +22,7 @@ pub(crate) struct Style {
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Row {
     pub(crate) cells: Vec<Cell>,
-    /// The style at the row's end: tmux cuts trailing blanks, and so the cursor after the last character.
+    /// The style at the end of the row. tmux cuts trailing spaces, and with them a cursor after the last character.
     pub(crate) end: Style,
 }
 
@@ -31,7 +31,7 @@ impl Row {
         self.cells.iter().map(|cell| cell.ch).collect()
     }
 
-    /// Returns the cells from the first one that is not a blank on; empty in a blank row.
+    /// Returns the cells from the first one that is not white space; none for a blank row.
     pub(crate) fn content(&self) -> &[Cell] {
         let at = self.cells.iter().position(|cell| !cell.ch.is_whitespace());
         at.map_or(&[], |at| &self.cells[at..])
@@ -46,10 +46,10 @@ impl Row {
     }
 }
 
-/// Returns the rows of `screen`.
+/// Parses the rows of `screen`.
 ///
-/// Colours carry over from row to row, as tmux writes them. Sequences other than SGR are left out, a sequence never
-/// reaches over the end of its row, and other control characters are dropped.
+/// A style continues in the next row, as tmux writes it. Escape sequences other than SGR and other control characters are
+/// dropped. A sequence ends at the end of its row at the latest.
 pub(crate) fn rows(screen: &str) -> Vec<Row> {
     let mut style = Style::default();
     screen.lines().map(|line| row(line, &mut style)).collect()
@@ -72,7 +72,7 @@ fn row(line: &str, style: &mut Style) -> Row {
     Row { cells, end: *style }
 }
 
-/// Takes in the escape sequence of which `text` is what follows the escape character; returns what is after it.
+/// Applies the escape sequence at the beginning of `text`, without its escape character; returns the text after it.
 fn sequence<'a>(text: &'a str, style: &mut Style) -> &'a str {
     if let Some(body) = text.strip_prefix('[') {
         let Some(end) = body.find(|ch| !matches!(ch, '\x20'..='\x3f')) else { return "" };
@@ -85,7 +85,7 @@ fn sequence<'a>(text: &'a str, style: &mut Style) -> &'a str {
             None => rest.strip_prefix(|ch| matches!(ch, '\x40'..='\x7e')).unwrap_or(rest),
         };
     }
-    // OSC (hyperlinks), DCS, SOS, PM and APC carry a text up to BEL or ST.
+    // OSC (hyperlinks), DCS, SOS, PM and APC contain text up to BEL or ST.
     if text.starts_with([']', 'P', 'X', '^', '_']) {
         let bell = text.find('\x07').map(|at| at + 1);
         let terminator = text.find("\x1b\\").map(|at| at + 2);

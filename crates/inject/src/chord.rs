@@ -1,20 +1,20 @@
-//! Chords: keys pressed one after the other, as the client's keybindings.json names them.
+//! Chords: keys that are pressed one after the other, as Claude Code's keybindings.json writes them.
 
 use std::fmt;
 
-/// One key press with its modifiers.
+/// A key press with its modifiers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Stroke {
     key: String,
     ctrl: bool,
-    /// The client does not tell alt and meta apart: terminals do not.
+    /// Alt or Meta. Terminals, and so Claude Code, do not distinguish the two.
     alt: bool,
     shift: bool,
     command: bool,
 }
 
 impl Stroke {
-    /// Reads a stroke such as `ctrl+x`; `None` where it has no key, or two.
+    /// Parses a stroke such as `ctrl+x`; returns `None` where it has no key, or more than one.
     fn parse(text: &str) -> Option<Self> {
         let mut stroke = Self { key: String::new(), ctrl: false, alt: false, shift: false, command: false };
         for part in text.split('+') {
@@ -37,7 +37,7 @@ impl Stroke {
         (!stroke.key.is_empty()).then_some(stroke)
     }
 
-    /// Returns the letter of a stroke that is Ctrl and a letter.
+    /// Returns the letter of a stroke that consists of Ctrl and a letter; `None` for any other.
     fn control_letter(&self) -> Option<char> {
         let mut chars = self.key.chars();
         let letter = chars.next().filter(|letter| letter.is_ascii_lowercase() && chars.next().is_none())?;
@@ -45,23 +45,23 @@ impl Stroke {
     }
 }
 
-/// Keys that are pressed one after the other and mean something together.
+/// A sequence of key presses that is bound to one action.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Chord {
     strokes: Vec<Stroke>,
 }
 
 impl Chord {
-    /// Reads a chord such as `ctrl+x ctrl+q`, in any of the spellings that the client accepts.
+    /// Parses a chord such as `ctrl+x ctrl+q`, in every spelling that Claude Code accepts.
     pub fn parse(text: &str) -> Option<Self> {
         let strokes: Vec<Stroke> = text.split_whitespace().map(Stroke::parse).collect::<Option<_>>()?;
         (!strokes.is_empty()).then_some(Self { strokes })
     }
 
-    /// Returns whether a binding of `other` interferes with this chord, in whatever context it is.
+    /// Returns whether a binding of `other`, in any context, conflicts with this chord.
     ///
-    /// Of two chords of which one begins with the other, the client only ever reaches the longer one. A binding of one of
-    /// this chord's keys alone acts where this chord is not bound: in a dialog.
+    /// Where one chord begins with the other, Claude Code only triggers the longer one. A binding of a single key of this
+    /// chord would trigger where this chord is not bound, such as in a dialog.
     pub fn interferes(&self, other: &Self) -> bool {
         let common = self.strokes.len().min(other.strokes.len());
         let begin_alike = self.strokes[..common] == other.strokes[..common];
@@ -69,19 +69,19 @@ impl Chord {
         begin_alike || is_one_of_its_keys
     }
 
-    /// Returns the letters of a chord in which every stroke is Ctrl and a letter; `None` for any other.
+    /// Returns the letters of a chord in which every stroke consists of Ctrl and a letter; `None` for any other chord.
     ///
-    /// Only those are the same bytes in every terminal.
+    /// Only such chords are the same bytes in every terminal.
     pub fn control_letters(&self) -> Option<Vec<char>> {
         self.strokes.iter().map(Stroke::control_letter).collect()
     }
 
-    /// Returns the bytes that a keyboard sends for a chord of Ctrl and letters; none for any other.
+    /// Returns the bytes that a terminal sends for a chord of Ctrl and letters; none for any other chord.
     pub fn bytes(&self) -> Vec<u8> {
         self.control_letters().unwrap_or_default().into_iter().map(|letter| letter as u8 & 0x1f).collect()
     }
 
-    /// Returns [`Chord::bytes`] as a text of control characters.
+    /// Returns [`Chord::bytes`] as text.
     pub(crate) fn text(&self) -> String {
         self.bytes().into_iter().map(char::from).collect()
     }

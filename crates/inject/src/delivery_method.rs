@@ -1,17 +1,17 @@
-//! By what means something gets into a session: in one order everywhere.
+//! How a command or prompt is delivered to a session.
 
 use crate::terminal::Terminal;
 
-/// What is to get into a session.
+/// A command or prompt to deliver to a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Errand {
-    /// `/clear`.
+    /// The command `/clear`.
     Clear,
-    /// `/compact`.
+    /// The command `/compact`.
     Compact,
     /// A prompt.
     Prompt,
-    /// A bookmark: a prompt that `/rewind` must list, which it does only of what was typed.
+    /// A bookmark. It must be typed: `/rewind` lists only prompts that were typed.
     Bookmark,
 }
 
@@ -20,19 +20,18 @@ impl Errand {
     pub const ALL: [Self; 4] = [Self::Clear, Self::Compact, Self::Prompt, Self::Bookmark];
 }
 
-/// How it gets there.
+/// How a command or prompt is delivered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DeliveryMethod<'a> {
-    /// The client does it itself, when its module is told to.
+    /// By the plugin's module inside Claude Code.
     Bridge,
-    /// It is typed.
+    /// By typing into this terminal.
     Terminal(&'a Terminal),
-    /// Not at all.
+    /// There is no way to deliver it.
     None,
 }
 
-/// Returns the means for `errand`: the client's own module before the terminal that [`Terminal::detect`] has found, before
-/// none.
+/// Returns how to deliver `errand`: by the module inside Claude Code where possible, else by typing into `terminal`.
 pub fn delivery_method(errand: Errand, has_bridge: bool, terminal: Option<&Terminal>) -> DeliveryMethod<'_> {
     match (errand, terminal) {
         (Errand::Clear | Errand::Compact | Errand::Prompt, _) if has_bridge => DeliveryMethod::Bridge,

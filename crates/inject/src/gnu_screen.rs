@@ -6,7 +6,7 @@ use crate::chord::Chord;
 use crate::quote::printable;
 use crate::terminal_command::TerminalCommand;
 
-/// The most bytes in one `stuff`: screen 4.09 silently drops one of about 760 or more.
+/// The maximum number of bytes in one `stuff` command. screen 4.09 silently drops a command of about 760 or more.
 const MAX_STUFF: usize = 500;
 
 /// A window of a GNU screen session.
@@ -19,7 +19,7 @@ pub struct ScreenWindow {
 }
 
 impl ScreenWindow {
-    /// Returns the steps that type the printable part of `text`, in order, without submitting it.
+    /// Returns the commands that type the printable part of `text`, without submitting it.
     pub fn type_text(&self, text: &str) -> Vec<TerminalCommand> {
         let mut chunks = vec![String::new()];
         for ch in printable(text).chars() {
@@ -32,12 +32,12 @@ impl ScreenWindow {
         chunks.iter().filter(|chunk| !chunk.is_empty()).map(|chunk| self.stuff(chunk)).collect()
     }
 
-    /// Returns the step that submits what is in the input by Enter.
+    /// Returns the command that presses Enter, which submits the input.
     pub fn press_enter(&self) -> TerminalCommand {
         self.stuff("^M")
     }
 
-    /// Returns the step that presses `chord`, which is of Ctrl and letters.
+    /// Returns the command that presses `chord`, which must consist of Ctrl and letters.
     pub fn press_chord(&self, chord: &Chord) -> TerminalCommand {
         let letters = chord.control_letters().unwrap_or_default();
         self.stuff(&letters.iter().map(|letter| format!("^{}", letter.to_ascii_uppercase())).collect::<String>())
@@ -48,7 +48,7 @@ impl ScreenWindow {
     }
 }
 
-/// Returns `ch` such that `stuff` passes it on: `^X` would be a control key, `\` an escape, `$X` a variable.
+/// Returns `ch` escaped for `stuff`, in which `^X` is a control key, `\` an escape and `$X` a variable.
 fn escape(ch: char) -> String {
     match ch {
         '^' | '\\' | '$' => format!("\\{ch}"),

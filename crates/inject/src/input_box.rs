@@ -1,37 +1,37 @@
-//! The client's input: a prompt between two horizontal rules.
+//! Finding Claude Code's input box on the screen: a prompt between two horizontal rules.
 
 use crate::ansi::{Cell, Row};
 
-/// The shortest rule that counts as one; panes are wider.
+/// The minimum length of a horizontal rule. Panes are wider than this.
 const MIN_RULE: usize = 10;
 
-/// What the client puts between the prompt sign and the input, where its dialogs put a plain space.
+/// The character between the prompt sign and the input. Dialogs have a plain space there.
 const NO_BREAK_SPACE: char = '\u{a0}';
 
-/// The input box, as a part of the screen's rows.
+/// The input box, and the rows around it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct InputBox<'a> {
-    /// The rows above its upper rule.
+    /// The rows above the upper rule.
     pub(crate) above: &'a [Row],
-    /// The rows between its rules, of which there is at least one.
+    /// The rows between the rules; at least one.
     pub(crate) inside: &'a [Row],
-    /// The rows below its lower rule.
+    /// The rows below the lower rule.
     pub(crate) below: &'a [Row],
-    /// What its prompt sign says.
+    /// The prompt sign.
     pub(crate) prompt: Prompt,
 }
 
-/// What is done with the input when it is submitted.
+/// The prompt sign of an input box, which shows where the input goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Prompt {
-    /// `❯`: it goes to the model.
+    /// `❯`: the input goes to the model.
     Model,
-    /// `!`: it goes to a shell.
+    /// `!`: the input goes to a shell.
     Shell,
 }
 
 impl<'a> InputBox<'a> {
-    /// Returns the box between the last two rules of the screen, or `None` where there is none or it is something else.
+    /// Returns the input box between the last two rules of the screen, or `None` where there is none.
     pub(crate) fn find(rows: &'a [Row]) -> Option<Self> {
         let lower = rows.iter().rposition(is_rule)?;
         let upper = rows[..lower].iter().rposition(is_rule)?;
@@ -42,23 +42,23 @@ impl<'a> InputBox<'a> {
         more.iter().all(indented).then(|| Self { above: &rows[..upper], inside, below: &rows[lower + 1..], prompt })
     }
 
-    /// Returns whether the box has the cursor: its own, or the terminal's at row `cursor_row`.
+    /// Returns whether the cursor is in the box: the drawn one, or the terminal's in row `cursor_row`.
     pub(crate) fn has_cursor(&self, cursor_row: Option<usize>) -> bool {
         let first = self.above.len() + 1;
         let terminal = cursor_row.is_some_and(|row| (first..first + self.inside.len()).contains(&row));
         terminal || self.inside.iter().any(Row::has_cursor)
     }
 
-    /// Returns what has been typed, or `None` where that is nothing; rows are joined by line breaks.
+    /// Returns the text in the box, or `None` where it is empty. Rows are joined by line breaks.
     ///
-    /// A wrapped line and two lines look the same.
+    /// A line that is wrapped cannot be distinguished from two lines.
     pub(crate) fn draft(&self) -> Option<String> {
         let lines: Vec<_> = self.inside.iter().map(|row| typed(row.cells.get(2..).unwrap_or_default())).collect();
         Some(lines.join("\n").trim_end().to_owned()).filter(|draft| !draft.is_empty())
     }
 }
 
-/// Returns the text of `cells` without what the client suggests: a dim text, on whose first letter the cursor may stand.
+/// Returns the text of `cells` without a suggestion, which is dim text whose first letter may have the cursor.
 fn typed(cells: &[Cell]) -> String {
     let suggested = |at: usize, cell: &Cell| {
         cell.style.dim || (cell.style.reverse && cells.get(at + 1).is_some_and(|next| next.style.dim))
@@ -67,7 +67,7 @@ fn typed(cells: &[Cell]) -> String {
     kept.map(|(_, cell)| cell.ch).collect::<String>().trim_end().to_owned()
 }
 
-/// Returns whether `row` is a horizontal rule from the first column on, perhaps with a label in it.
+/// Returns whether `row` is a horizontal rule that begins in the first column; it may contain a label.
 fn is_rule(row: &Row) -> bool {
     let text = row.text();
     let label =
@@ -87,9 +87,9 @@ fn prompt(row: &Row) -> Option<Prompt> {
     (spaced && !is_option(row)).then_some(prompt)
 }
 
-/// Returns whether `row` is the chosen one of numbered options: `❯ 1. Yes`.
+/// Returns whether `row` is the selected one of numbered options: `❯ 1. Yes`.
 ///
-/// A draft that begins with a number has the no-break space; an earlier prompt that does has a background.
+/// A draft that begins with a number has a no-break space before it, and an earlier prompt has a background colour.
 pub(crate) fn is_option(row: &Row) -> bool {
     let [pointer, space, rest @ ..] = row.content() else { return false };
     let label: String = rest.iter().map(|cell| cell.ch).collect();

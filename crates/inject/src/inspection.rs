@@ -1,33 +1,34 @@
-//! What one look at a pane tells.
+//! The captured state of a pane.
 
-/// The line that [`TmuxPane::inspect`](crate::TmuxPane::inspect) has tmux print before the screen.
+/// The format of the line that [`TmuxPane::inspect`](crate::TmuxPane::inspect) makes tmux print before the screen.
 ///
-/// Commas, because a field may be empty: all are, where the pane is gone.
-pub(crate) const FACTS: &str =
+/// The separator is a comma, because a field may be empty: all are where the pane is gone.
+pub(crate) const STATE_FORMAT: &str =
     "#{pane_id},#{pane_dead},#{pane_in_mode},#{pane_synchronized},#{pane_pid},#{cursor_x},#{cursor_y}";
 
-/// A pane at one moment.
+/// The state and the screen of a pane at one time.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Inspection {
     /// Whether the pane's program has ended.
     pub dead: bool,
-    /// Whether the pane is in a mode, such as copy-mode, that takes the keys for itself.
+    /// Whether the pane is in a tmux mode, such as copy mode, in which tmux handles the keys.
     pub in_mode: bool,
-    /// Whether keys sent to the pane go to all panes of its window.
+    /// Whether keys that are sent to the pane go to all panes of its window.
     pub synchronized: bool,
-    /// The pane's first process, where that is told; the client is it or below it.
+    /// The process id of the pane's first process, where the terminal reports it. The client is that process or a
+    /// descendant.
     pub pid: Option<u32>,
-    /// The pane's terminal, such as `/dev/pts/3`, where that is told; it is the client's.
+    /// The pane's terminal device, such as `/dev/pts/3`, where the terminal reports it. It is also the client's.
     pub tty: Option<String>,
-    /// Column and row of the terminal's cursor, from 0.
+    /// The column and row of the terminal's cursor, from 0.
     ///
-    /// The client hides it and still moves it. It is the only cursor while the pane is out of focus.
+    /// Claude Code hides this cursor and still moves it. Without focus, it is the only cursor of the pane.
     pub cursor: Option<(usize, usize)>,
-    /// The visible rows, with escape sequences for colours.
+    /// The visible rows, with their escape sequences.
     pub screen: String,
 }
 
-/// Returns what the output of [`TmuxPane::inspect`](crate::TmuxPane::inspect) says, or `None` where there is no such pane.
+/// Parses the output of [`TmuxPane::inspect`](crate::TmuxPane::inspect); returns `None` where the pane does not exist.
 pub fn parse_inspection(stdout: &str) -> Option<Inspection> {
     let (facts, screen) = stdout.split_once('\n')?;
     let mut fields = facts.trim_end_matches('\r').split(',');
@@ -40,7 +41,7 @@ pub fn parse_inspection(stdout: &str) -> Option<Inspection> {
     pane.starts_with('%').then_some(Inspection { dead, in_mode, synchronized, pid, tty: None, cursor, screen })
 }
 
-/// tmux prints a flag as a number, or as nothing where that version does not know it.
+/// Parses a flag, which tmux prints as a number, or as nothing where that version does not know it.
 fn flag(field: &str) -> bool {
     !matches!(field, "" | "0")
 }

@@ -1,30 +1,30 @@
-//! The client's keybindings.json: what it binds, as the client reads it, and which chords are free for us.
+//! Claude Code's keybindings.json: which chords it binds, and which ones the plugin can use.
 
 use serde::Deserialize;
 use serde_json::Value;
 
 use crate::chord::Chord;
 
-/// The client's action that submits the input.
+/// Claude Code's action that submits the input.
 pub const SUBMIT: &str = "chat:submit";
 
-/// The client's action that puts the draft aside, or back where the input is empty.
+/// Claude Code's action that stashes the draft, or restores it where the input is empty.
 pub const STASH: &str = "chat:stash";
 
-/// The context in which our chords are bound: the chat input has the focus. Dialogs are other contexts.
+/// The context in which the plugin binds its chords: the chat input. Dialogs have other contexts.
 pub const CONTEXT: &str = "Chat";
 
-/// The chords that may submit, best first.
+/// The chords that the plugin may bind to submit, in order of preference.
 ///
-/// Ctrl-X and Ctrl-Q alone do nothing in the input, in its menus and in every dialog of the client, so a chord that a
-/// dialog gets instead of the input changes nothing there.
+/// Ctrl-X and Ctrl-Q alone do nothing in Claude Code's input, menus and dialogs. So a chord that reaches a dialog instead
+/// of the input changes nothing there.
 pub const SUBMIT_CHORDS: [&str; 3] = ["ctrl+x ctrl+q", "ctrl+q ctrl+x", "ctrl+q ctrl+q"];
 
-/// The chords that may stash, best first. Pressed by accident, they are undone by pressing them again.
+/// The chords that the plugin may bind to stash, in order of preference. Pressing one again restores the draft.
 pub const STASH_CHORDS: [&str; 2] = ["ctrl+x ctrl+x", "ctrl+q ctrl+w"];
 
-/// The chords of several keys that the client binds itself, in any context (2.1.325).
-const CLIENTS_OWN: [&str; 21] = [
+/// The chords of several keys that Claude Code 2.1.325 binds itself, in any context.
+const BUILT_IN: [&str; 21] = [
     "ctrl+x ctrl+a",
     "ctrl+x ctrl+b",
     "ctrl+x ctrl+e",
@@ -48,46 +48,46 @@ const CLIENTS_OWN: [&str; 21] = [
     "ctrl+x right",
 ];
 
-/// Why the client ignores the whole file.
+/// Why Claude Code ignores the whole file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum KeybindingsError {
-    /// It has comments, a comma too many, or is cut short: the client reads strict JSON.
+    /// It is not strict JSON: it has comments or trailing commas, or is cut off.
     #[error("is not JSON, which has no comments and no comma before a closing bracket")]
     NotJson,
     /// It has no list of blocks.
     #[error("has no list \"bindings\"")]
     NoList,
-    /// One of its blocks lacks its context or its bindings: the client then uses none of them.
+    /// One of its blocks has no context or no bindings. Claude Code then uses none of them.
     #[error("has a block without a \"context\" and a \"bindings\" object of actions")]
     BadBlock,
 }
 
-/// One line of the file.
+/// One binding of the file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Binding {
     context: String,
     chord: Chord,
-    /// `None` where the file takes a binding of the client's away.
+    /// The action; `None` where the file removes a binding.
     action: Option<String>,
 }
 
-/// What the file says of one of our actions.
+/// How the file binds one of the plugin's actions.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum BindingState {
-    /// None of our chords is bound to it.
+    /// None of the plugin's chords is bound to it.
     Missing,
-    /// One is, and another line of the file takes it away, or binds one of its keys: that could answer a dialog.
+    /// A chord is bound to it, but another binding removes it, or binds one of its keys, which could answer a dialog.
     Shadowed {
-        /// Ours.
+        /// The plugin's chord.
         chord: Chord,
-        /// The chord of the other line, and what that is bound to.
+        /// The chord and the action of the other binding.
         by: String,
     },
-    /// One is.
+    /// This chord is bound to it.
     To(Chord),
 }
 
-/// The file, as far as the client uses it.
+/// The bindings of the file that Claude Code uses.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Keybindings {
     bindings: Vec<Binding>,
@@ -100,7 +100,7 @@ struct BlockWire {
 }
 
 impl Keybindings {
-    /// Reads the file's text.
+    /// Parses the text of the file.
     pub fn parse(text: &str) -> Result<Self, KeybindingsError> {
         let file: Value = serde_json::from_str(text).map_err(|_| KeybindingsError::NotJson)?;
         let blocks = file.get("bindings").and_then(Value::as_array).ok_or(KeybindingsError::NoList)?;
@@ -114,7 +114,7 @@ impl Keybindings {
                     Value::String(action) => Some(action),
                     _ => return Err(KeybindingsError::BadBlock),
                 };
-                // The client leaves out a line whose chord it cannot read, and keeps the others.
+                // Claude Code skips a binding whose chord it cannot parse, and keeps the others.
                 if let Some(chord) = Chord::parse(&chord) {
                     bindings.push(Binding { context: context.clone(), chord, action });
                 }
@@ -123,7 +123,7 @@ impl Keybindings {
         Ok(Self { bindings })
     }
 
-    /// Returns which of `chords` is bound to `action` in the chat input.
+    /// Returns which of `chords` is bound to `action` in the chat input, and whether another binding conflicts.
     pub fn bound(&self, action: &str, chords: &[&str]) -> BindingState {
         let mut shadowed = BindingState::Missing;
         for chord in chords.iter().filter_map(|chord| Chord::parse(chord)) {
@@ -131,13 +131,13 @@ impl Keybindings {
                 binding.context == CONTEXT && binding.chord == chord && binding.action.as_deref() == Some(action)
             };
             let Some(at) = self.bindings.iter().rposition(is_ours) else { continue };
-            // Of equal chords the last one counts; a line without an action takes away what stands before it.
-            let takes_away = |place: usize, other: &Binding| match other.action {
+            // The last of several bindings of a chord counts; one without an action removes those before it.
+            let conflicts = |place: usize, other: &Binding| match other.action {
                 Some(_) => place != at && !is_same(other, &self.bindings[at]) && chord.interferes(&other.chord),
                 None => place > at && other.chord == chord,
             };
             let mut others = self.bindings.iter().enumerate();
-            match others.find(|(place, other)| takes_away(*place, other)) {
+            match others.find(|(place, other)| conflicts(*place, other)) {
                 None => return BindingState::To(chord),
                 Some((_, other)) if shadowed == BindingState::Missing => {
                     let to = other.action.as_deref().unwrap_or("null");
@@ -152,10 +152,10 @@ impl Keybindings {
         shadowed
     }
 
-    /// Returns the first of `chords` that neither the file nor the client uses; `None` where all are taken.
+    /// Returns the first of `chords` that neither the file nor Claude Code uses; `None` where all are in use.
     pub fn free(&self, chords: &[&'static str]) -> Option<&'static str> {
-        let own = CLIENTS_OWN.iter().filter_map(|chord| Chord::parse(chord));
-        let taken: Vec<Chord> = self.bindings.iter().map(|binding| binding.chord.clone()).chain(own).collect();
+        let built_in = BUILT_IN.iter().filter_map(|chord| Chord::parse(chord));
+        let taken: Vec<Chord> = self.bindings.iter().map(|binding| binding.chord.clone()).chain(built_in).collect();
         let is_free = |text: &&&'static str| {
             Chord::parse(text).is_some_and(|chord| !taken.iter().any(|other| chord.interferes(other)))
         };

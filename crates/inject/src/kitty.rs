@@ -1,4 +1,4 @@
-//! Typing into a kitty window, and reading it.
+//! Typing into a kitty window, and reading its screen.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,16 +8,16 @@ use crate::pane::{MAX_KEYS, Pane, PaneKey};
 use crate::quote::printable;
 use crate::terminal_command::TerminalCommand;
 
-/// A window of kitty, which kitty calls what others call a pane.
+/// A window of kitty. Other terminals call it a pane.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KittyWindow {
-    /// Where kitty listens, as in `$KITTY_LISTEN_ON`.
+    /// The socket on which kitty listens, as in `$KITTY_LISTEN_ON`.
     pub socket: String,
     /// The window's number, as in `$KITTY_WINDOW_ID`.
     pub window: String,
 }
 
-/// What `kitten @ ls` prints: windows of the system, in them tabs, in them windows.
+/// The output of `kitten @ ls`: OS windows, which contain tabs, which contain windows.
 #[derive(Deserialize)]
 struct OsWindowWire {
     #[serde(default)]
@@ -43,7 +43,7 @@ impl KittyWindow {
         TerminalCommand::new(head.into_iter().chain(args.iter().copied()))
     }
 
-    /// Text goes by standard input, where no backslash of it is taken for an escape.
+    /// Returns the command that sends `text`. It is passed on standard input, where backslashes are no escapes.
     fn send(&self, text: String, args: &[&str]) -> TerminalCommand {
         TerminalCommand { stdin: Some(text), ..self.kitten("send-text", &[&["--stdin"], args].concat()) }
     }
@@ -82,18 +82,18 @@ impl Pane for KittyWindow {
     }
 }
 
-/// Takes off what kitty writes behind the text: `ESC [ row ; column H`, and how the cursor looks.
+/// Returns the text without the cursor position that kitty writes after it (`ESC [ row ; column H`), and the position.
 fn split_cursor(text: &str) -> (&str, Option<(usize, usize)>) {
     for (at, _) in text.rmatch_indices("\u{1b}[") {
         let inside = &text[at + 2..];
-        let Some((place, _)) = inside.split_once('H') else { continue };
-        let place = place.split_once(';').and_then(|(row, column)| {
+        let Some((position, _)) = inside.split_once('H') else { continue };
+        let position = position.split_once(';').and_then(|(row, column)| {
             Some((column.parse::<usize>().ok()?.checked_sub(1)?, row.parse::<usize>().ok()?.checked_sub(1)?))
         });
-        if place.is_some() {
-            // Modes that are told of the cursor stand before its place.
+        if position.is_some() {
+            // The sequence that shows or hides the cursor stands before its position.
             let screen = text[..at].trim_end_matches("\u{1b}[?25h").trim_end_matches("\u{1b}[?25l");
-            return (screen, place);
+            return (screen, position);
         }
     }
     (text, None)

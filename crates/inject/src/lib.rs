@@ -1,7 +1,7 @@
-//! How text gets into the pane of a running client, and when it must not.
+//! Typing text into the terminal of a running Claude Code, and deciding when not to.
 //!
-//! Everything here is a function from values to values: which terminal the environment names, what to run in order to
-//! type into it, what a captured screen shows, and whether it is safe to type now. Running it is the caller's business.
+//! Pure: this crate determines the terminal from the environment, builds the commands that type into it, reads a captured
+//! screen, and decides whether typing is safe. The caller runs the commands.
 //!
 //! `cargo run -p longhaul-inject --example look_before_typing`:
 //!

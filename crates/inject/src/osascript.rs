@@ -1,4 +1,4 @@
-//! Typing into a macOS terminal that has no multiplexer.
+//! Typing into a macOS terminal without a multiplexer, by osascript.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,10 +7,11 @@ use crate::quote::printable;
 use crate::submit_key::SubmitChord;
 use crate::terminal_command::TerminalCommand;
 
-/// Types and submits its second argument if the application named by the first is in front, and fails if it is not.
+/// The script that types and submits its second argument. It fails where the application in its first argument is not in
+/// front, also just before Enter.
 ///
-/// The text comes as an argument and is never part of the script. An application's process may be named otherwise than
-/// the application (Warp's is "stable", Code's "Electron"): any of its names will do. It looks once more before Enter.
+/// The text is an argument and never part of the script. The name of an application's process may differ from the name of
+/// the application (Warp's is "stable", Code's is "Electron"), so any of its names is accepted.
 const SCRIPT: &str = r#"on isInFront(appName)
 	tell application "System Events"
 		set frontProcess to first application process whose frontmost is true
@@ -27,9 +28,10 @@ on run argv
 	tell application "System Events" to key code 36
 end run"#;
 
-/// The same with chords: stashes a draft by the third argument's letters, types the second, submits by the fourth's.
+/// The same with chords: stashes a draft by the chord in the third argument, types the second argument, and submits by the
+/// chord in the fourth.
 ///
-/// Each letter is pressed together with Ctrl. Without letters nothing is stashed.
+/// A chord is given by its letters, each of which is pressed with Ctrl. With an empty third argument nothing is stashed.
 const CHORD_SCRIPT: &str = r#"on isInFront(appName)
 	tell application "System Events"
 		set frontProcess to first application process whose frontmost is true
@@ -56,10 +58,10 @@ on run argv
 	press(appName, item 4 of argv)
 end run"#;
 
-/// The application that keeps Ctrl-Q for itself: it opens a list of its own views.
+/// The application that handles Ctrl-Q itself, as a shortcut for its list of views.
 const KEEPS_CTRL_Q: &str = "Code";
 
-/// `$TERM_PROGRAM` and the application it stands for.
+/// Values of `$TERM_PROGRAM` with the names of their applications.
 const APPLICATIONS: [(&str, &str); 9] = [
     ("WarpTerminal", "Warp"),
     ("iTerm.app", "iTerm2"),
@@ -80,16 +82,16 @@ pub struct MacTerminal {
 }
 
 impl MacTerminal {
-    /// Returns the step that types the printable part of `text` and submits it, if the application is in front.
+    /// Returns the command that types the printable part of `text` and submits it, if the application is in front.
     ///
-    /// One step for both: between two, another application could come to the front.
+    /// It is one command, because between two of them another application could come to the front.
     pub fn submit(&self, text: &str) -> TerminalCommand {
         TerminalCommand::new(["osascript", "-e", SCRIPT, &self.app, &printable(text)])
     }
 }
 
 impl MacTerminal {
-    /// Returns the step that stashes a draft, types the printable part of `text` and submits it by a chord.
+    /// Returns the command that stashes a draft, types the printable part of `text` and submits it by a chord.
     pub fn submit_by_chord(&self, text: &str, chord: &SubmitChord) -> TerminalCommand {
         let letters = |chord: &Chord| chord.control_letters().unwrap_or_default().into_iter().collect::<String>();
         let stash = chord.stash.as_ref().map(letters).unwrap_or_default();
@@ -104,13 +106,13 @@ impl MacTerminal {
         ])
     }
 
-    /// Returns whether the application passes the keys of `chord` on to what runs in it.
+    /// Returns whether the application passes the keys of `chord` on to the program that runs in it.
     pub(crate) fn passes(&self, chord: &Chord) -> bool {
         self.app != KEEPS_CTRL_Q || !chord.control_letters().unwrap_or_default().contains(&'q')
     }
 }
 
-/// Returns the application behind a `$TERM_PROGRAM`, or `None` for one we do not know.
+/// Returns the name of the application for a `$TERM_PROGRAM`, or `None` where it is unknown.
 pub(crate) fn application(term_program: &str) -> Option<&'static str> {
     APPLICATIONS.iter().find(|(program, _)| *program == term_program).map(|(_, app)| *app)
 }

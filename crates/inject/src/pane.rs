@@ -1,29 +1,29 @@
-//! A pane that can be looked at.
+//! Panes whose screen can be read.
 
 use crate::chord::Chord;
 use crate::inspection::{Inspection, parse_inspection};
 use crate::terminal_command::TerminalCommand;
 use crate::tmux::TmuxPane;
 
-/// The longest text, in characters, that goes as key presses; a longer one is pasted.
+/// The maximum length of a text that is typed as key presses, in characters. A longer text is pasted.
 pub(crate) const MAX_KEYS: usize = 8;
 
-/// The most that is taken back, so that an argv stays short.
+/// The maximum number of characters that one command erases, so that its arguments stay short.
 pub(crate) const MAX_ERASE: usize = 2000;
 
-/// A key that the client acts on.
+/// A key that Claude Code reacts to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PaneKey {
-    /// Submits what is in the input.
+    /// Submits the input.
     Enter,
-    /// Makes the client put a draft aside, until after the next submit.
+    /// Stashes the draft; Claude Code restores it after the next submit.
     Stash,
-    /// Takes back the character before the cursor.
+    /// Deletes the character before the cursor.
     Backspace,
 }
 
 impl PaneKey {
-    /// Returns the byte that a keyboard sends.
+    /// Returns the byte that a terminal sends for the key.
     pub(crate) fn byte(self) -> u8 {
         match self {
             Self::Enter => b'\r',
@@ -33,37 +33,37 @@ impl PaneKey {
     }
 }
 
-/// A pane whose screen can be read: what to run in order to read it, and to type into it.
+/// A pane whose screen can be read: the commands that read it and type into it.
 pub trait Pane {
-    /// Returns what people call it.
+    /// Returns the name of the pane, for messages.
     fn name(&self) -> String;
 
-    /// Returns the steps whose outputs [`Pane::parse`] reads.
+    /// Returns the commands whose outputs [`Pane::parse`] parses.
     fn inspect(&self) -> Vec<TerminalCommand>;
 
-    /// Returns what the outputs of [`Pane::inspect`] say, or `None` where there is no such pane.
+    /// Parses the outputs of [`Pane::inspect`]; returns `None` where the pane does not exist.
     fn parse(&self, outputs: &[String]) -> Option<Inspection>;
 
-    /// Returns the step that types the printable part of `text`, without submitting it.
+    /// Returns the command that types the printable part of `text`, without submitting it.
     fn type_text(&self, text: &str) -> TerminalCommand;
 
-    /// Returns the step that presses `key` `count` times.
+    /// Returns the command that presses `key` `count` times.
     fn press(&self, key: PaneKey, count: usize) -> TerminalCommand;
 
-    /// Returns the step that presses `chord`, which is of Ctrl and letters.
+    /// Returns the command that presses `chord`, which must consist of Ctrl and letters.
     fn press_chord(&self, chord: &Chord) -> TerminalCommand;
 
-    /// Returns the step that submits what is in the input by Enter.
+    /// Returns the command that presses Enter, which submits the input.
     fn press_enter(&self) -> TerminalCommand {
         self.press(PaneKey::Enter, 1)
     }
 
-    /// Returns the step that makes the client put a draft aside, until after the next submit.
+    /// Returns the command that stashes the draft; Claude Code restores it after the next submit.
     fn stash_draft(&self) -> TerminalCommand {
         self.press(PaneKey::Stash, 1)
     }
 
-    /// Returns the step that takes back the `count` characters before the cursor.
+    /// Returns the command that deletes the `count` characters before the cursor.
     fn erase(&self, count: usize) -> TerminalCommand {
         self.press(PaneKey::Backspace, count.min(MAX_ERASE))
     }

@@ -1,10 +1,10 @@
-//! May we type now.
+//! The decision whether to type now.
 
 use std::fmt;
 
 use crate::screen_state::{ScreenState, TurnSign, UnsafeScreen};
 
-/// What the client's own record says of its session.
+/// What Claude Code's own record says about its session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ClientActivity {
     /// A dialog is open.
@@ -13,71 +13,71 @@ pub enum ClientActivity {
     Busy,
     /// Nothing is running.
     Idle,
-    /// There is no record, or none that can be trusted.
+    /// There is no record, or it cannot be trusted.
     Unknown,
 }
 
-/// When the text is wanted.
+/// When a text may be submitted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TypeWhen {
-    /// While a turn is running.
+    /// Only while a turn is running.
     MidTurn,
-    /// Between turns.
+    /// Only between turns.
     Idle,
     /// At any time.
     Either,
 }
 
-/// What to do now.
+/// What to do now to submit a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TypingDecision {
     /// Type the text.
     Type,
-    /// Stash the draft, see on the screen that it is stashed, then ask again.
+    /// Stash the draft, check on the screen that it is stashed, then decide again.
     ///
-    /// Only a draft that nobody is typing: the caller sees to it that it has not changed for a while.
+    /// The caller must make sure that the user is not typing: the draft must not have changed for a while.
     Stash {
-        /// What has been typed and not submitted.
+        /// The text in the input.
         draft: String,
     },
-    /// The text is already in the input: press Enter only.
+    /// The text is already in the input: only submit it.
     TypedAlready,
-    /// Not now.
+    /// Do not type now, for this reason.
     Wait(WaitReason),
 }
 
-/// Why to wait.
+/// Why nothing is typed now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WaitReason {
-    /// The client's record says that a dialog is open.
+    /// Claude Code's record says that a dialog is open.
     ClientWaiting,
-    /// The client's record says that a turn is running.
+    /// Claude Code's record says that a turn is running.
     ClientBusy,
     /// The screen is not safe to type into.
     Unsafe(UnsafeScreen),
-    /// The text is for a running turn, and none is.
+    /// The text is for a running turn, and no turn is running.
     NoTurn,
-    /// The text is for after the turn.
+    /// The text is for the time between turns, and a turn is running.
     TurnRunning,
-    /// A subagent runs, and may open a dialog at any moment.
+    /// A subagent is running and may open a dialog at any moment.
     Agents,
-    /// Somebody's draft is in the input.
+    /// The user's draft is in the input.
     Draft,
-    /// Somebody is typing a command or a file name, and a menu of them is open.
+    /// The user is typing a command or a file name, and a menu is open.
     Completing,
-    /// Somebody's draft is in the input, and stashing it would drop the one that is stashed already.
+    /// The user's draft is in the input, and stashing it would discard the draft that is already stashed.
     StashTaken,
 }
 
 impl fmt::Display for WaitReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::ClientWaiting => f.write_str("the client waits for an answer"),
-            Self::ClientBusy => f.write_str("the client says that it is busy"),
+            Self::ClientWaiting => f.write_str("Claude Code waits for an answer"),
+            Self::ClientBusy => f.write_str("Claude Code reports that it is busy"),
             Self::Unsafe(danger) => danger.fmt(f),
             Self::NoTurn => f.write_str("no turn is running"),
             Self::TurnRunning => f.write_str("a turn is running"),
-            Self::Agents => f.write_str("a subagent runs and may ask something at any moment"),
+            Self::Agents => f.write_str("a subagent is running and may ask something at any moment"),
             Self::Draft => f.write_str("a draft is in the input"),
             Self::Completing => f.write_str("a command or a file name is being completed in the input"),
             Self::StashTaken => f.write_str("a draft is in the input and another one is stashed"),
@@ -85,9 +85,9 @@ impl fmt::Display for WaitReason {
     }
 }
 
-/// Returns what to do in order to submit `text`, given what the pane shows and what the client says of itself.
+/// Returns what to do to submit `text`, given the state of the screen and of Claude Code's own record.
 ///
-/// Running subagents do not count here: whether they may ask for anything depends on the permission mode.
+/// Running subagents are not considered here: whether they can open a dialog depends on the permission mode.
 pub fn may_type(look: &ScreenState, client: ClientActivity, want: TypeWhen, text: &str) -> TypingDecision {
     if client == ClientActivity::Waiting {
         return TypingDecision::Wait(WaitReason::ClientWaiting);
@@ -97,7 +97,7 @@ pub fn may_type(look: &ScreenState, client: ClientActivity, want: TypeWhen, text
         ScreenState::Unsafe(danger) => return TypingDecision::Wait(WaitReason::Unsafe(*danger)),
     };
     match (want, turn) {
-        // Notices can cover every sign of a turn on the screen; the client's own word is as good.
+        // Notices can hide every sign of a turn on the screen; then the record counts.
         (TypeWhen::MidTurn, TurnSign::Idle) if client != ClientActivity::Busy => {
             return TypingDecision::Wait(WaitReason::NoTurn);
         }
@@ -121,7 +121,7 @@ pub fn may_type(look: &ScreenState, client: ClientActivity, want: TypeWhen, text
     }
 }
 
-/// Returns whether the client shows a menu for `draft`: of commands after `/`, of files and agents after `@`.
+/// Returns whether Claude Code shows a menu for `draft`: of commands after `/`, of files and agents after `@`.
 fn is_completing(draft: &str) -> bool {
     let word = draft.rsplit(char::is_whitespace).next().unwrap_or(draft);
     word.starts_with('@') || (word == draft && word.starts_with('/'))

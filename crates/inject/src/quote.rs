@@ -1,22 +1,21 @@
-//! Text that arrives as that text, whatever is in it.
+//! Escaping and cleaning text for terminals, shells and AppleScript.
 
-/// Returns `text` without its control characters (C0, DEL, C1), line breaks included, and without those that turn the
+/// Returns `text` without control characters (C0, DEL, C1), including line breaks, and without characters that change the
 /// direction of text.
 ///
-/// To a terminal they are keys: a line break submits, an escape interrupts.
+/// A terminal treats control characters as keys: a line break submits, an escape interrupts.
 pub fn printable(text: &str) -> String {
     text.chars().filter(|ch| is_printable(*ch)).collect()
 }
 
-/// Returns whether a character only stands for itself: it is no control character, does not turn the direction of what
-/// follows, and ends no line.
+/// Returns whether a character is no control character, does not change the direction of text, and does not end a line.
 pub fn is_printable(ch: char) -> bool {
     !ch.is_control() && !matches!(ch, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{2028}' | '\u{2029}')
 }
 
-/// Returns `text` as one word of a POSIX shell, in single quotes.
+/// Returns `text` as one word for a POSIX shell, in single quotes.
 ///
-/// A NUL is dropped: no argument can hold one.
+/// NUL characters are removed, because no argument can contain one.
 pub fn shell_single_quote(text: &str) -> String {
     format!("'{}'", text.replace('\0', "").replace('\'', r"'\''"))
 }

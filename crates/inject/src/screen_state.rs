@@ -1,7 +1,7 @@
-//! Is it safe to type, as far as the screen shows.
+//! Reading the state of Claude Code from its screen, to decide whether typing is safe.
 //!
-//! Wording and spinner change with versions and settings, so this judges by structure, and calls whatever it does not
-//! know unsafe: an Enter in the wrong place approves a permission.
+//! Texts and the spinner change with versions and settings, so the structure of the screen is used. A screen that is not
+//! recognized is unsafe: Enter in the wrong place grants a permission.
 
 use std::fmt;
 
@@ -9,42 +9,43 @@ use crate::ansi::{self, Row};
 use crate::input_box::{InputBox, Prompt, is_option};
 use crate::inspection::Inspection;
 
-/// How the client edits its input: its own setting of that name.
+/// Claude Code's setting for the editing mode of its input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum EditorMode {
-    /// Keys are text.
+    /// Keys insert text.
     #[default]
     Normal,
-    /// Keys are text only after `i`, when the footer says `-- INSERT --`.
+    /// Keys insert text only in insert mode, in which the footer shows `-- INSERT --`.
     Vim,
 }
 
-/// What a pane shows.
+/// The state of Claude Code, as its screen shows it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ScreenState {
-    /// The client's input, with the cursor in it.
+    /// The input box has the cursor.
     Input {
-        /// What has been typed and not submitted.
+        /// The text in the input, where there is any.
         draft: Option<String>,
         /// Whether a turn is running.
         turn: TurnSign,
-        /// Whether the client holds a stashed draft.
+        /// Whether a draft is stashed.
         stashed: bool,
-        /// Whether subagents are listed below: one of them may open a dialog at any moment.
+        /// Whether subagents are listed below the input. One of them may open a dialog at any moment.
         agents: bool,
     },
-    /// Anything else.
+    /// Typing is not safe, for this reason.
     Unsafe(UnsafeScreen),
 }
 
-/// Whether the model is at work.
+/// Whether the screen shows a running turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TurnSign {
-    /// A turn is running: what is typed is queued.
+    /// A turn is running. A submitted text is queued.
     Running,
-    /// Nothing on the screen says that a turn is running.
+    /// Nothing on the screen shows a running turn.
     ///
-    /// Weaker than [`Turn::Running`]: notices can cover every sign of one. The client's own record knows better.
+    /// This is less certain than [`TurnSign::Running`]: notices can hide every sign of a turn. Claude Code's own record
+    /// is more reliable.
     Idle,
 }
 
@@ -53,23 +54,23 @@ pub enum TurnSign {
 pub enum UnsafeScreen {
     /// The pane's program has ended.
     PaneDead,
-    /// tmux takes the keys, as in copy-mode.
+    /// The pane is in a tmux mode, such as copy mode, in which tmux handles the keys.
     PaneInMode,
-    /// tmux would send the keys to other panes too.
+    /// tmux would send the keys to other panes, too.
     PaneSynchronized,
     /// A question, a menu or a search is open.
     Dialog,
     /// The input goes to a shell.
     ShellMode,
-    /// Keys are vim commands.
+    /// The input is not in vim's insert mode, so keys are commands.
     VimNormal,
-    /// The conversation is being compacted: what is typed would become a turn of its own afterwards.
+    /// The conversation is being compacted. A submitted text would become a turn of its own afterwards.
     Compacting,
-    /// The client was told to exit, and waits to be told again.
+    /// Claude Code waits for the second key press that exits it.
     Exiting,
-    /// The input is there, but something else has the cursor.
+    /// The cursor is not in the input box.
     NoCursor,
-    /// There is no input on the screen.
+    /// There is no input box on the screen.
     NoInputBox,
 }
 
@@ -83,7 +84,7 @@ impl fmt::Display for UnsafeScreen {
             Self::ShellMode => "the input is in shell mode",
             Self::VimNormal => "the input is not in vim's insert mode",
             Self::Compacting => "the conversation is being compacted",
-            Self::Exiting => "the client is about to exit",
+            Self::Exiting => "Claude Code is about to exit",
             Self::NoCursor => "the cursor is not in the input",
             Self::NoInputBox => "there is no input box on the screen",
         })
@@ -91,7 +92,7 @@ impl fmt::Display for UnsafeScreen {
 }
 
 impl ScreenState {
-    /// Returns whether the input holds exactly `text`, wrapped or not.
+    /// Returns whether the input contains exactly `text`, which may be wrapped.
     pub fn holds(&self, text: &str) -> bool {
         match self {
             Self::Input { draft: Some(draft), .. } => is_wrapped(draft, text) || is_hinted(draft, text),
@@ -99,9 +100,9 @@ impl ScreenState {
         }
     }
 
-    /// Returns whether the input holds what the client makes of `text` when it is pasted into an empty input.
+    /// Returns whether the input shows `text` after it was pasted into an empty input.
     ///
-    /// Of more than about 800 characters it shows `[Pasted text #1]` only: after pasting, that is our text.
+    /// Claude Code shows `[Pasted text #1]` in place of a text of more than about 800 characters.
     pub fn shows_pasted(&self, text: &str) -> bool {
         let folded = match self {
             Self::Input { draft: Some(draft), .. } => draft.starts_with("[Pasted text #") && draft.ends_with(']'),
@@ -111,7 +112,7 @@ impl ScreenState {
     }
 }
 
-/// Returns what `inspection` shows of a client that edits as in `editor`.
+/// Returns the state of Claude Code on a captured screen; `editor` is the editing mode of its input.
 pub fn screen_state(inspection: &Inspection, editor: EditorMode) -> ScreenState {
     if inspection.dead {
         return ScreenState::Unsafe(UnsafeScreen::PaneDead);
@@ -139,7 +140,7 @@ pub fn screen_state(inspection: &Inspection, editor: EditorMode) -> ScreenState 
 }
 
 fn find_danger(input: &InputBox<'_>, cursor_row: Option<usize>, editor: EditorMode) -> Option<UnsafeScreen> {
-    // Below the box a pointer means that a list there, such as that of the agents, has the keys.
+    // A pointer below the box means that a list there, such as the list of agents, receives the keys.
     let pointed = |row: &Row| row.content().first().is_some_and(|cell| cell.ch == '❯');
     if input.above.iter().any(is_option) || input.below.iter().any(|row| pointed(row) || has_dialog_hint(row)) {
         return Some(UnsafeScreen::Dialog);
@@ -165,7 +166,7 @@ fn find_danger(input: &InputBox<'_>, cursor_row: Option<usize>, editor: EditorMo
     commands.then_some(UnsafeScreen::VimNormal)
 }
 
-/// Returns whether `row` tells which key answers a question: `Esc to cancel`, `Enter to select`, `↑/↓ to navigate`.
+/// Returns whether `row` names the keys of a dialog: `Esc to cancel`, `Enter to select`, `↑/↓ to navigate`.
 fn has_dialog_hint(row: &Row) -> bool {
     let text = row.text().to_lowercase();
     let escapes = text.split("esc to ").skip(1).any(|rest| !rest.starts_with("interrupt"));
@@ -173,17 +174,17 @@ fn has_dialog_hint(row: &Row) -> bool {
         || ["enter to ", "enter/↓ to ", "↑/↓ to ", "↑↓ to ", "search prompts"].iter().any(|hint| text.contains(hint))
 }
 
-/// Returns whether the footer offers to interrupt, or a spinner turns above the box.
+/// Returns whether the footer offers to interrupt, or a spinner is shown above the box.
 ///
-/// Either can be missing: a draft, vim mode and notices take the footer's words away, and narrow panes cut it.
+/// Either can be missing: a draft, vim mode and notices replace the footer's text, and narrow panes cut it.
 fn is_running(input: &InputBox<'_>) -> bool {
     let offered = input.below.iter().any(|row| row.text().to_lowercase().contains("esc to interrupt"));
     offered || spinner(input).is_some()
 }
 
-/// Returns the row above the box that is like `✽ Pondering… (2s · ↓ 109 tokens)`.
+/// Returns the text of the spinner's row above the box, such as `✽ Pondering… (2s · ↓ 109 tokens)`.
 ///
-/// Only tips, tasks and hints, which are indented, may stand between it and the box.
+/// Only indented rows (tips, tasks, hints) may stand between it and the box.
 fn spinner(input: &InputBox<'_>) -> Option<String> {
     let unindented = |row: &&Row| row.cells.first().is_some_and(|cell| !cell.ch.is_whitespace());
     let text = input.above.iter().rev().find(unindented)?.text();
@@ -193,7 +194,7 @@ fn spinner(input: &InputBox<'_>) -> Option<String> {
     (sign && chars.next() == Some(' ') && verb).then_some(text)
 }
 
-/// Returns whether `draft` is the command `text`, a blank, and what the client shows behind it of its arguments: `[name]`.
+/// Returns whether `draft` is the command `text`, followed by white space and a hint about its arguments, such as `[name]`.
 fn is_hinted(draft: &str, text: &str) -> bool {
     let is_command = text.starts_with('/') && !text.contains(char::is_whitespace);
     let hint = draft.strip_prefix(text).filter(|rest| rest.starts_with(char::is_whitespace)).map(str::trim);
@@ -203,7 +204,7 @@ fn is_hinted(draft: &str, text: &str) -> bool {
         })
 }
 
-/// Returns whether `draft` is `text`, broken into rows at blanks or within words.
+/// Returns whether `draft` is `text`, wrapped at spaces or within words.
 fn is_wrapped(draft: &str, text: &str) -> bool {
     let mut rest = text.trim();
     draft.trim().lines().all(|line| match rest.strip_prefix(line) {

@@ -1,70 +1,70 @@
-//! Which key submits: Enter, which also says Yes in every dialog, or a chord that only the chat input knows.
+//! The key that submits: Enter, which also confirms every dialog, or a chord that is only bound in the chat input.
 
 use serde::{Deserialize, Serialize};
 
 use crate::chord::Chord;
 use crate::keybindings::{BindingState, Keybindings, STASH, STASH_CHORDS, SUBMIT, SUBMIT_CHORDS};
 
-/// How long a running client may take to read a changed keybindings.json: up to 4.5 s were seen.
+/// How long a running Claude Code may take to load a changed keybindings.json. Up to 4.5 s were measured.
 const RELOAD_MS: u64 = 10_000;
 
-/// keybindings.json, as it was found.
+/// The content and age of keybindings.json.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct KeybindingsFile<'a> {
-    /// Its text.
+    /// The text of the file.
     pub text: &'a str,
-    /// When it was written, in milliseconds since the epoch.
+    /// The time at which it was written, in milliseconds since the Unix epoch.
     pub written: u64,
-    /// How long ago that is, in milliseconds.
+    /// The time since it was written, in milliseconds.
     pub age: u64,
 }
 
-/// What one client process has shown of a chord.
+/// The result of pressing a chord in one process of Claude Code.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ChordTrial {
     /// The chord that was pressed.
     pub chord: String,
-    /// When keybindings.json had been written then, in milliseconds.
+    /// The time at which keybindings.json had been written, in milliseconds since the Unix epoch.
     pub file_written: u64,
-    /// What came of it.
+    /// What happened.
     pub proof: ChordResult,
 }
 
-/// What came of the first chord.
+/// What happened when a chord was pressed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ChordResult {
-    /// A text that it submitted was received.
+    /// The text was submitted.
     Received,
     /// The text stayed in the input.
     Ignored,
 }
 
-/// How to submit.
+/// The key that submits a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SubmitKey {
-    /// By Enter.
+    /// Enter.
     Enter,
-    /// By a chord.
+    /// A chord.
     Chord(SubmitChord),
 }
 
-/// A chord that submits.
+/// A chord that submits, with what else is known about it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SubmitChord {
     /// The chord.
     pub submit: Chord,
     /// The chord that stashes a draft, where one is bound.
     pub stash: Option<Chord>,
-    /// Whether this client process has already received a text by it.
+    /// Whether the chord has already submitted a text in this process.
     pub proven: bool,
 }
 
 impl SubmitKey {
-    /// Chooses the key for a client process.
+    /// Chooses the key for one process of Claude Code; `seen` is the result of an earlier chord in it.
     ///
-    /// `seen` is what the process has shown. A client that has ignored the chord is not tried again until the file
-    /// changes; a file that has just changed is given time to be read.
+    /// After a process has ignored the chord, the chord is not tried again until the file changes. Shortly after a change
+    /// of the file, Enter is used, because the process may not have loaded the file yet.
     pub fn choose(file: Option<KeybindingsFile<'_>>, seen: Option<&ChordTrial>) -> Self {
         let Some(KeybindingsFile { text, written, age }) = file else { return Self::Enter };
         let Ok(keybindings) = Keybindings::parse(text) else { return Self::Enter };
@@ -83,7 +83,7 @@ impl SubmitKey {
         }
     }
 
-    /// Returns the chord, where it is one.
+    /// Returns the chord; `None` for Enter.
     pub fn chord(&self) -> Option<&SubmitChord> {
         match self {
             Self::Chord(chord) => Some(chord),
@@ -92,9 +92,9 @@ impl SubmitKey {
     }
 }
 
-/// Returns what to type for `text` where a chord submits it.
+/// Returns the text to type for `text` where a chord submits it.
 ///
-/// A slash command opens a menu, in which the chord does nothing; a blank after the command closes the menu.
+/// A slash command opens a menu, in which the chord does nothing. A space after the command closes the menu.
 pub fn text_for_chord(text: &str) -> String {
     let is_bare_command = text.starts_with('/') && !text.contains(char::is_whitespace);
     if is_bare_command { format!("{text} ") } else { text.to_owned() }

@@ -1,4 +1,4 @@
-//! Which terminal the client runs in.
+//! The terminal in which Claude Code runs.
 
 use longhaul_core::hash::fnv1a;
 use longhaul_core::{Env, Platform};
@@ -15,7 +15,7 @@ use crate::tmux::TmuxPane;
 use crate::wezterm::WeztermPane;
 use crate::zellij::ZellijPane;
 
-/// A terminal that can be typed into, kept with the session as `{"kind": "tmux", …}`.
+/// A terminal that text can be typed into. It is stored with the session as `{"kind": "tmux", …}`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Terminal {
@@ -29,15 +29,15 @@ pub enum Terminal {
     Wezterm(WeztermPane),
     /// A window of kitty.
     Kitty(KittyWindow),
-    /// A macOS application, typed into by System Events while it is in front.
+    /// A macOS application, which receives keys from System Events while it is in front.
     Osascript(MacTerminal),
 }
 
 /// Why there is no terminal to type into.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum NoTerminal {
-    /// Nothing that can be typed into is there, and the platform has no other way.
-    #[error("no terminal that can be typed into: run the client in tmux, GNU screen, zellij, WezTerm or kitty")]
+    /// No supported terminal was found, and the platform has no other way to type.
+    #[error("no terminal that can be typed into: run Claude Code in tmux, GNU screen, zellij, WezTerm or kitty")]
     NoMultiplexer,
     /// `$TMUX` is not `socket,pid,session`.
     #[error("$TMUX is not \"socket,pid,session\": {value:?}")]
@@ -56,7 +56,7 @@ pub enum NoTerminal {
     },
     /// `$STY` is set, and `$WINDOW` is not a number.
     ///
-    /// Without it the text would go to whichever window is in front.
+    /// Without the number, text would go to the window in front.
     #[error("$STY is set, but $WINDOW is not a number")]
     NoScreenWindow,
     /// `$ZELLIJ_SESSION_NAME` is set, and `$ZELLIJ_PANE_ID` is not a number.
@@ -70,11 +70,11 @@ pub enum NoTerminal {
     },
     /// `$KITTY_WINDOW_ID` is set, and `$KITTY_LISTEN_ON` is not.
     #[error(
-        "kitty listens to nobody: set `allow_remote_control socket-only` and `listen_on unix:/tmp/kitty` in kitty.conf"
+        "kitty accepts no commands: set `allow_remote_control socket-only` and `listen_on unix:/tmp/kitty` in kitty.conf"
     )]
     NoKittySocket,
-    /// macOS, in a terminal of which we do not know the application.
-    #[error("no tmux, GNU screen, zellij, WezTerm or kitty, and $TERM_PROGRAM names no terminal we know: {value:?}")]
+    /// macOS, and the terminal's application is unknown.
+    #[error("no tmux, GNU screen, zellij, WezTerm or kitty, and $TERM_PROGRAM names no supported terminal: {value:?}")]
     UnknownMacTerminal {
         /// What `$TERM_PROGRAM` held; empty where it is not set.
         value: String,
@@ -82,9 +82,10 @@ pub enum NoTerminal {
 }
 
 impl Terminal {
-    /// Returns the terminal that `env` names: what runs inside the other comes first.
+    /// Returns the terminal that the environment describes. A multiplexer comes before the terminal that it runs in.
     ///
-    /// A broken `$TMUX`, `$STY` or the like is an error and not a reason to try the next: the text could land anywhere.
+    /// A malformed variable, such as `$TMUX` or `$STY`, is an error. The next terminal is not tried, because text could go
+    /// to the wrong place.
     pub fn detect(env: &Env) -> Result<Self, NoTerminal> {
         if let Some(tmux) = &env.tmux {
             return detect_tmux(tmux, env.tmux_pane.as_deref()).map(Self::Tmux);
@@ -105,7 +106,7 @@ impl Terminal {
         if let Some(window) = env.kitty_window.clone().filter(|window| is_number(window)) {
             match (&env.kitty_socket, env.platform) {
                 (Some(socket), _) => return Ok(Self::Kitty(KittyWindow { socket: socket.clone(), window })),
-                // System Events type into it all the same.
+                // System Events can type into it.
                 (None, Platform::MacOs) => {}
                 (None, Platform::Unix) => return Err(NoTerminal::NoKittySocket),
             }
@@ -121,7 +122,7 @@ impl Terminal {
         }
     }
 
-    /// Returns a name for the terminal's lock file, of `[A-Za-z0-9_-]` only; different terminals have different names.
+    /// Returns the name of the terminal's lock file, of `[A-Za-z0-9_-]` only. Different terminals have different names.
     pub fn lock_name(&self) -> String {
         match self {
             Self::Tmux(TmuxPane { socket, pane }) => {
@@ -136,7 +137,7 @@ impl Terminal {
         }
     }
 
-    /// Returns the pane to look at; `None` where nothing can be seen.
+    /// Returns the pane whose screen can be read; `None` where the terminal's screen cannot be read.
     pub fn pane(&self) -> Option<&dyn Pane> {
         match self {
             Self::Tmux(pane) => Some(pane),
@@ -147,14 +148,14 @@ impl Terminal {
         }
     }
 
-    /// Returns whether a look that fails may be done without, if the user allows it.
+    /// Returns whether text may be typed although reading the screen failed, if the user allows it.
     ///
-    /// tmux is there or it is not. Of the others some versions can be typed into and not looked at.
+    /// Some versions of these terminals accept text and cannot return their screen. tmux always can.
     pub fn may_be_blind(&self) -> bool {
         matches!(self, Self::Zellij(_) | Self::Wezterm(_) | Self::Kitty(_))
     }
 
-    /// Returns whether the terminal passes the keys of `chord` on to the client.
+    /// Returns whether the terminal passes the keys of `chord` on to Claude Code.
     pub fn passes(&self, chord: &SubmitChord) -> bool {
         match self {
             Self::Osascript(terminal) => terminal.passes(&chord.submit),
@@ -162,7 +163,7 @@ impl Terminal {
         }
     }
 
-    /// Returns the steps that stash a draft, type `text` and submit it, by `key` and without a look in between.
+    /// Returns the commands that stash a draft, type `text` and submit it by `key`, without reading the screen in between.
     ///
     /// With Enter, nothing is stashed: see [`Terminal::submit_blindly`].
     pub fn submit_unseen(&self, text: &str, key: &SubmitKey) -> Vec<TerminalCommand> {
@@ -179,9 +180,10 @@ impl Terminal {
         }
     }
 
-    /// Returns the steps that type `text` and submit it by Enter, without a look in between.
+    /// Returns the commands that type `text` and submit it by Enter, without reading the screen in between.
     ///
-    /// For terminals whose screen cannot be read. Where there is a [`Terminal::pane`], look first and again before Enter.
+    /// For terminals whose screen cannot be read. Where there is a [`Terminal::pane`], read its screen before typing and
+    /// again before Enter.
     pub fn submit_blindly(&self, text: &str) -> Vec<TerminalCommand> {
         match self {
             Self::Tmux(pane) => vec![pane.type_text(text), pane.press_enter()],
@@ -198,14 +200,14 @@ impl Terminal {
     }
 }
 
-/// Returns a file name for a tmux server's socket, of `[0-9a-f]` only; different sockets have different names.
+/// Returns a file name for a tmux server's socket, of `[0-9a-f]` only. Different sockets have different names.
 pub fn file_name_of(socket: &str) -> String {
     format!("{:016x}", fnv(&[socket]))
 }
 
-/// Returns the socket of the server that a value of `TMUX` names; `None` where it is none of tmux's.
+/// Returns the server's socket in a value of `$TMUX`; `None` where the value is malformed.
 pub fn tmux_socket(tmux: &str) -> Option<&str> {
-    // The socket's path may hold commas itself: the two fields after it cannot.
+    // The socket's path may contain commas, the two fields after it cannot.
     let mut fields = tmux.rsplitn(3, ',');
     let (_session, _pid, socket) = (fields.next()?, fields.next()?, fields.next()?);
     Some(socket).filter(|socket| !socket.is_empty())
@@ -224,7 +226,7 @@ fn is_number(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// Returns the 64-bit FNV-1a hash of `parts`, each ended by a zero byte so that their borders count.
+/// Returns the 64-bit FNV-1a hash of `parts`, each followed by a zero byte, so that their lengths matter.
 fn fnv(parts: &[&str]) -> u64 {
     fnv1a(parts.iter().flat_map(|part| part.bytes().chain([0])))
 }

@@ -1,11 +1,11 @@
-//! One thing to run.
+//! A command that reads a terminal or types into it.
 
 /// A program to run to its end, without a shell.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TerminalCommand {
     /// The program and its arguments.
     pub argv: Vec<String>,
-    /// What the program reads from its standard input; `None` means an empty one.
+    /// The program's standard input; `None` for an empty one.
     pub stdin: Option<String>,
 }
 

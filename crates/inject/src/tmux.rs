@@ -1,9 +1,9 @@
-//! Typing into a tmux pane, and reading it.
+//! Typing into a tmux pane, and reading its screen.
 
 use serde::{Deserialize, Serialize};
 
 use crate::chord::Chord;
-use crate::inspection::FACTS;
+use crate::inspection::STATE_FORMAT;
 use crate::pane::{MAX_ERASE, MAX_KEYS};
 use crate::quote::printable;
 use crate::terminal_command::TerminalCommand;
@@ -18,17 +18,17 @@ pub struct TmuxPane {
 }
 
 impl TmuxPane {
-    /// Returns the one call that prints what [`parse_inspection`](crate::parse_inspection) reads.
+    /// Returns the command whose output [`parse_inspection`](crate::parse_inspection) parses.
     ///
-    /// Facts and screen come from one invocation, so that no event of the server falls between them.
+    /// State and screen come from one call, so that nothing can change between them.
     pub fn inspect(&self) -> TerminalCommand {
-        // Without -J: it would join what tmux wrapped and keep trailing blanks, and rows would no longer be rows.
+        // Without -J, which would join wrapped rows and keep trailing spaces.
         self.tmux(&[
             "display-message",
             "-p",
             "-t",
             &self.pane,
-            FACTS,
+            STATE_FORMAT,
             ";",
             "capture-pane",
             "-p",
@@ -38,9 +38,9 @@ impl TmuxPane {
         ])
     }
 
-    /// Returns the step that types the printable part of `text`, without submitting it.
+    /// Returns the command that types the printable part of `text`, without submitting it.
     ///
-    /// Longer text is pasted in brackets, where it cannot trigger the client's key bindings.
+    /// Longer text is sent as a bracketed paste, in which it cannot trigger Claude Code's key bindings.
     pub fn type_text(&self, text: &str) -> TerminalCommand {
         let text = printable(text);
         if text.chars().count() <= MAX_KEYS {
@@ -52,27 +52,27 @@ impl TmuxPane {
         TerminalCommand { stdin: Some(text), ..self.tmux(&[&load[..], &paste[..]].concat()) }
     }
 
-    /// Returns the step that submits what is in the input by Enter.
+    /// Returns the command that presses Enter, which submits the input.
     pub fn press_enter(&self) -> TerminalCommand {
         self.tmux(&["send-keys", "-t", &self.pane, "Enter"])
     }
 
-    /// Returns the step that presses `chord`, which is of Ctrl and letters.
+    /// Returns the command that presses `chord`, which must consist of Ctrl and letters.
     pub fn press_chord(&self, chord: &Chord) -> TerminalCommand {
         let mut step = self.tmux(&["send-keys", "-t", &self.pane]);
         step.argv.extend(chord.control_letters().unwrap_or_default().iter().map(|letter| format!("C-{letter}")));
         step
     }
 
-    /// Returns the step that makes the client put a draft aside, until after the next submit.
+    /// Returns the command that stashes the draft; Claude Code restores it after the next submit.
     pub fn stash_draft(&self) -> TerminalCommand {
         self.tmux(&["send-keys", "-t", &self.pane, "C-s"])
     }
 
-    /// Returns the step that takes back the `count` characters before the cursor.
+    /// Returns the command that deletes the `count` characters before the cursor.
     ///
-    /// For text that was typed and must not be submitted. Ctrl-U would not do: it clears one row of a wrapped text only.
-    /// The client loses none of the keys, but may take 2 s over some hundred: look until the input is empty.
+    /// It removes text that was typed and must not be submitted. Ctrl-U would clear only one row of a wrapped text. Claude
+    /// Code handles every key, but may need 2 s for some hundred: read the screen until the input is empty.
     pub fn erase(&self, count: usize) -> TerminalCommand {
         let mut step = self.tmux(&["send-keys", "-t", &self.pane]);
         step.argv.extend(std::iter::repeat_n("BSpace".to_owned(), count.min(MAX_ERASE)));
@@ -84,10 +84,10 @@ impl TmuxPane {
     }
 }
 
-/// Returns `text` such that tmux takes a `;` at its end for a character.
+/// Returns `text` with a `;` at its end escaped for tmux.
 ///
-/// tmux ends a command at any argument that ends in `;`, even after `--`, unless a backslash stands before it; that
-/// backslash it removes.
+/// tmux ends a command at every argument that ends in `;`, even after `--`, unless a backslash precedes the `;`. tmux
+/// removes that backslash.
 pub fn protect_semicolon(text: &str) -> String {
     match text.strip_suffix(';') {
         Some(head) => format!("{head}\\;"),

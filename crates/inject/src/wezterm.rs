@@ -1,4 +1,4 @@
-//! Typing into a WezTerm pane, and reading it.
+//! Typing into a WezTerm pane, and reading its screen.
 
 use serde::{Deserialize, Serialize};
 
@@ -15,7 +15,7 @@ pub struct WeztermPane {
     pub pane: String,
 }
 
-/// A pane, as `wezterm cli list` tells of it.
+/// A pane in the output of `wezterm cli list`.
 #[derive(Deserialize)]
 struct ListedWire {
     pane_id: u64,
@@ -25,7 +25,7 @@ struct ListedWire {
     cursor_x: Option<usize>,
     #[serde(default)]
     cursor_y: Option<usize>,
-    /// The first row that is shown, counted as the cursor's is.
+    /// The first visible row, counted like `cursor_y`.
     #[serde(default)]
     top_row: Option<usize>,
 }
@@ -35,7 +35,7 @@ impl WeztermPane {
         TerminalCommand::new(["wezterm", "cli"].into_iter().chain(args.iter().copied()))
     }
 
-    /// Text goes by standard input, where no word of it is taken for an option.
+    /// Returns the command that sends `text`. It is passed on standard input, where no word is taken for an option.
     fn send(&self, text: String, is_pasted: bool) -> TerminalCommand {
         let args = ["send-text", "--pane-id", &self.pane, "--no-paste"];
         let args = if is_pasted { &args[..3] } else { &args[..] };

@@ -1,4 +1,4 @@
-//! Typing into a zellij pane, and reading it. Since zellij 0.44, which takes a pane's id for both.
+//! Typing into a zellij pane, and reading its screen. Needs zellij 0.44, which accepts a pane's id for both.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,7 +10,7 @@ use crate::terminal_command::TerminalCommand;
 
 /// A pane of a zellij session.
 ///
-/// Its id is always named: without one, text goes to whichever pane is in front.
+/// Commands always name the pane: without an id, text goes to the pane in front.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ZellijPane {
     /// The session's name, as in `$ZELLIJ_SESSION_NAME`.
@@ -36,7 +36,7 @@ impl Pane for ZellijPane {
         vec![self.action("dump-screen", &["--ansi"])]
     }
 
-    /// zellij tells no cursor: the one that the client draws itself has to be seen.
+    /// zellij does not report the cursor's position, so only the cursor that Claude Code draws is known.
     fn parse(&self, outputs: &[String]) -> Option<Inspection> {
         let screen = outputs.first().filter(|screen| !screen.trim().is_empty())?;
         Some(Inspection { screen: screen.clone(), ..Inspection::default() })

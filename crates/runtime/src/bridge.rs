@@ -277,7 +277,7 @@ impl<'a> Desk<'a> {
                 start_injector(&met.chain)?;
                 Ok(self.step(store, &course, &met.chain)?.into_iter().collect())
             }
-            PlanAction::Tell(message) => Ok(vec![BridgeAction::Toast(format!("not continued: {message}"))]),
+            PlanAction::Notify(message) => Ok(vec![BridgeAction::Toast(format!("not continued: {message}"))]),
             _ => Ok(Vec::new()),
         }
     }

@@ -1,6 +1,6 @@
-//! Reads a transcript as it grows, and says what each turn was.
+//! Reads a transcript in two parts, and prints its turns.
 
-#![expect(clippy::print_stdout, reason = "an example shows what comes out")]
+#![expect(clippy::print_stdout, reason = "an example prints its result")]
 
 use longhaul_transcript::{Cursor, Reader, Turn, merge_turns};
 

@@ -1,44 +1,46 @@
-//! Which turns a rewind took back.
+//! Finding the turns that a rewind took back.
 //!
-//! `/rewind` fires no hook and rewrites nothing: the next prompt simply follows an earlier entry. Not every fork is a
-//! rewind, though: the results of parallel calls each follow their own call. So a turn counts as taken back only when
-//! the entry that began it, a prompt, is not among the ancestors of the newest entry.
+//! `/rewind` fires no hook and rewrites nothing: the next prompt has an earlier entry as its parent. Not every fork is a
+//! rewind: the results of parallel calls each have their own call as parent. So a turn counts as taken back only where
+//! the prompt that began it is not an ancestor of the newest entry.
 
 use std::collections::{HashMap, HashSet};
 
-/// An entry's place in the conversation.
+/// The position of an entry in the conversation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Link {
-    /// The entry.
+    /// The entry's id.
     pub uuid: String,
-    /// The entry that it follows.
+    /// The id of the entry that it follows.
     pub parent: Option<String>,
-    /// The turn that it is in; its own uuid where it begins one.
+    /// The id of its turn; its own id where it begins the turn.
     pub turn: Option<String>,
 }
 
 impl Link {
-    /// Returns whether a turn begins here: a place that `/rewind` lists.
+    /// Returns whether the entry begins a turn. `/rewind` lists those entries.
     pub fn begins_turn(&self) -> bool {
         self.turn.as_deref() == Some(&self.uuid)
     }
 }
 
-/// Returns whether one of the new `links` may be a rewind, so that [`replaced_turns`] is worth asking over all links.
+/// Returns whether a rewind may be among the new `links`, so that [`replaced_turns`] must be called with all links.
 ///
-/// `tip` is the last entry before them. `false` is the rule: a prompt follows the entry written just before it.
+/// `tip` is the id of the last entry before them. The result is `false` in most cases: a prompt usually follows the entry
+/// before it.
 pub fn may_rewind(tip: Option<&str>, links: &[Link]) -> bool {
     let before = std::iter::once(tip).chain(links.iter().map(|link| Some(link.uuid.as_str())));
     links.iter().zip(before).any(|(link, before)| link.begins_turn() && link.parent.as_deref() != before)
 }
 
-/// Returns the turns that are no longer part of the conversation, in the order of the file.
+/// Returns the ids of the turns that are no longer part of the conversation, in the order of the file.
 ///
-/// `links` are all entries of the main conversation in the order of the file. Where the chain is broken (an entry
-/// that could not be read, a compaction that does not say what it follows) the entry before in the file stands in. A
-/// prompt that follows nothing begins afresh: everything before it was taken back. A cycle is damage: nothing was.
+/// `links` are all entries of the main conversation in the order of the file. Where an entry's parent is unknown (it could
+/// not be read, or a compaction does not name it), the entry before it in the file is used instead. A prompt without a
+/// parent starts a new conversation: everything before it was taken back. Where the parents form a cycle, the file is
+/// damaged, and no turn is returned.
 pub fn replaced_turns(links: &[Link]) -> Vec<&str> {
-    let place: HashMap<&str, usize> =
+    let positions: HashMap<&str, usize> =
         links.iter().enumerate().map(|(index, link)| (link.uuid.as_str(), index)).collect();
     let mut live = HashSet::new();
     let mut next = links.len().checked_sub(1);
@@ -50,14 +52,14 @@ pub fn replaced_turns(links: &[Link]) -> Vec<&str> {
         next = match &link.parent {
             None if link.begins_turn() => None,
             None => index.checked_sub(1),
-            Some(parent) => place.get(parent.as_str()).copied().or(index.checked_sub(1)),
+            Some(parent) => positions.get(parent.as_str()).copied().or(index.checked_sub(1)),
         };
     }
-    let mut told = HashSet::new();
+    let mut returned = HashSet::new();
     links
         .iter()
         .filter(|link| link.begins_turn() && !live.contains(link.uuid.as_str()))
         .map(|link| link.uuid.as_str())
-        .filter(|turn| told.insert(*turn))
+        .filter(|turn| returned.insert(*turn))
         .collect()
 }

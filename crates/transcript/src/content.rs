@@ -1,4 +1,4 @@
-//! What a message holds: a text, or a list of blocks.
+//! The content of a message: a text, or a list of blocks.
 
 use std::borrow::Cow;
 
@@ -7,7 +7,7 @@ use serde_json::value::RawValue;
 use crate::entry::Block;
 use crate::wire::{BlockWire, SourceWire, read};
 
-/// Reads a message's content; blocks of a type not known here are left out, broken ones too.
+/// Parses the content of a message. Blocks that are malformed or of an unknown type are left out.
 pub(crate) fn blocks(content: Option<&RawValue>) -> Vec<Block> {
     let Some(content) = content else { return Vec::new() };
     if let Some(text) = read::<Cow<'_, str>>(Some(content)) {
@@ -26,7 +26,7 @@ fn block(wire: BlockWire<'_>) -> Option<Block> {
             name: wire.name.unwrap_or_default().into_owned(),
             input: wire.input.map_or_else(String::new, |input| input.get().to_owned()),
         },
-        // `tool_result`, and those of the tools that run at the model's side, such as `web_search_tool_result`.
+        // `tool_result`, and the results of tools that run on the server, such as `web_search_tool_result`.
         kind if kind.ends_with("tool_result") => Block::Output {
             id: wire.tool_use_id?.into_owned(),
             text: plain(wire.content),
@@ -41,7 +41,7 @@ fn block(wire: BlockWire<'_>) -> Option<Block> {
     })
 }
 
-/// Returns content as one text: blocks joined by newlines, images as a mark, anything else as the JSON it is.
+/// Returns content as one text: blocks are joined by newlines, an image becomes `[image]`, anything else stays JSON.
 pub(crate) fn plain(content: Option<&RawValue>) -> String {
     let Some(raw) = content else { return String::new() };
     if let Some(text) = read::<Cow<'_, str>>(Some(raw)) {
@@ -58,14 +58,14 @@ pub(crate) fn plain(content: Option<&RawValue>) -> String {
 fn plain_part(raw: &RawValue) -> String {
     match read(Some(raw)).and_then(block) {
         Some(Block::Text(text) | Block::Thinking(text)) => text,
-        // Where no media type is given, it is the block's own type.
+        // A block without a media type has its block type here.
         Some(Block::Image { media }) if media.contains('/') => format!("[image {media}]"),
         Some(Block::Image { media }) => format!("[{media}]"),
         Some(Block::Call { .. } | Block::Output { .. }) | None => raw.get().to_owned(),
     }
 }
 
-/// Returns the texts among `blocks` as one.
+/// Returns the text blocks among `blocks`, joined by newlines.
 pub(crate) fn text_of(blocks: &[Block]) -> String {
     let texts: Vec<&str> = blocks
         .iter()

@@ -1,4 +1,4 @@
-//! A turn's third layer, flat: what is kept and fetched on demand.
+//! The details of a turn, which are stored and shown on demand: tool calls, attachments, thoughts.
 
 use std::borrow::Cow;
 
@@ -6,18 +6,18 @@ use longhaul_core::Millis;
 
 use crate::turn::{Attachment, SourcedText, ToolCall, Turn};
 
-/// What a detail is.
+/// The kind of a detail.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum DetailKind {
-    /// What went into a tool.
+    /// The input of a tool call.
     ToolInput,
-    /// What came out of it.
+    /// The output of a tool call.
     ToolOutput,
     /// An attachment, hook feedback, a compaction's summary, a failed request.
     System,
-    /// An image, as a mark.
+    /// An image; only its media type is kept.
     Image,
-    /// What the model thought.
+    /// A thought of the model.
     Thinking,
 }
 
@@ -37,26 +37,26 @@ impl DetailKind {
     }
 }
 
-/// One piece of detail.
+/// A detail of a turn.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Detail<'a> {
-    /// What it is.
+    /// The kind.
     pub kind: DetailKind,
-    /// Unique in the session: a `tool_use_id` for what went in, `<tool_use_id>:result` for what came out, else the
-    /// source of the text.
+    /// An id that is unique in the session: the `tool_use_id` for an input, `<tool_use_id>:result` for an output, else
+    /// the id of the source entry.
     pub source: Cow<'a, str>,
-    /// The tool, or the attachment's name. Empty for the output of a call that an earlier read brought.
+    /// The name of the tool or of the attachment; empty for the output of a call whose input an earlier read returned.
     pub name: &'a str,
     /// The text.
     pub text: &'a str,
-    /// When.
+    /// The time of the entry.
     pub at: Option<Millis>,
-    /// Whether a tool failed or was refused.
+    /// Whether the tool call failed or was denied.
     pub is_error: bool,
 }
 
 impl Turn {
-    /// Returns the turn's details: calls in order, then what was put beside it, then what the model thought.
+    /// Returns the details of the turn: tool calls in their order, then attachments, the failure and thoughts.
     pub fn details(&self) -> impl Iterator<Item = Detail<'_>> {
         let attachments = self.attachments.iter().map(|Attachment { source, at, name, text }| {
             let kind = if name == "image" { DetailKind::Image } else { DetailKind::System };

@@ -1,4 +1,4 @@
-//! One line of the transcript, understood.
+//! An entry: one parsed line of the transcript.
 
 use std::borrow::Cow;
 
@@ -11,14 +11,14 @@ use crate::hook_record::is_hook_record;
 use crate::timestamp::parse_timestamp;
 use crate::wire::{AttachmentWire, EntryWire, MessageWire, OriginWire, RenderedWire, read};
 
-/// How long a tool's own result may be to be kept, in bytes. A longer one is a file or an image.
+/// The maximum size of a tool's structured result, in bytes. A larger one, which is a file or an image, is not kept.
 const RESULT_BYTES: usize = 256 * 1024;
 
-/// The model that the client names when it wrote a reply itself.
+/// The model name of replies that Claude Code wrote itself.
 const SYNTHETIC: &str = "<synthetic>";
 
-/// Attachments that describe the client and not the work: the same in every session, and up to 20 KB each.
-const FURNITURE: [&str; 11] = [
+/// The names of attachments that describe Claude Code itself. They are the same in every session, and up to 20 KB each.
+const BOILERPLATE: [&str; 11] = [
     "agent_listing_delta",
     "auto_mode",
     "date",
@@ -32,88 +32,88 @@ const FURNITURE: [&str; 11] = [
     "skill_listing",
 ];
 
-/// An entry: a line that has a uuid.
+/// An entry of the transcript: a line that has a uuid.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
-    /// The entry's own id.
+    /// The entry's id.
     pub uuid: String,
-    /// The entry that it follows; after a compaction the one that it follows in the story.
+    /// The id of the entry that it follows; after a compaction, the one that it logically follows.
     pub parent: Option<String>,
-    /// When it was written.
+    /// The time at which it was written.
     pub at: Option<Millis>,
     /// Whether it belongs to a subagent's conversation.
     pub sidechain: bool,
-    /// The subagent whose entry it is.
+    /// The id of the subagent that it belongs to.
     pub agent: Option<String>,
-    /// The prompt for which it was written, by the client's own id.
+    /// Claude Code's id of the prompt for which it was written.
     pub prompt_id: Option<String>,
-    /// What a tool returned, in the tool's own shape, as JSON text; only where the entry holds one output.
+    /// The structured result of a tool, as JSON text; only where the entry has exactly one output.
     pub result: Option<String>,
-    /// What it is.
+    /// The kind of entry.
     pub kind: EntryKind,
-    /// What it holds; for a prompt the text is in `kind`, and only images are here.
+    /// The blocks of the message. For a prompt only its images: the text is in `kind`.
     pub blocks: Vec<Block>,
 }
 
-/// What an entry is.
+/// The kind of an entry.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum EntryKind {
-    /// A prompt: a turn begins.
+    /// A prompt, which begins a turn.
     Prompt {
-        /// Who asked.
+        /// Who wrote it.
         origin: PromptOrigin,
-        /// What was asked.
+        /// The text of the prompt.
         text: String,
     },
-    /// The model's reply, or a part of it.
+    /// A reply of the model, or a part of one.
     Reply,
-    /// A failed request, told by the client in the model's name.
+    /// The error message of a failed request, which Claude Code writes in the model's name.
     Failure(String),
-    /// What tools returned.
+    /// The outputs of tool calls.
     Results,
     /// The user stopped the turn.
     Interrupt,
     /// A compaction's summary.
     Summary(String),
-    /// The client's own words in a user's or the model's name: hook feedback, a command's output, an expanded skill.
+    /// Text that Claude Code writes in the user's or the model's name: hook feedback, a command's output, a skill.
     Note(String),
-    /// Something put beside the conversation: its name and its text.
+    /// An attachment to the conversation.
     Attachment {
         /// Its type, such as `file` or `hook_additional_context`.
         name: String,
-        /// What the model was shown of it, or else its JSON.
+        /// The text that was shown to the model, or else the attachment's JSON.
         text: String,
     },
-    /// Anything else: only a link between others.
+    /// Any other entry, which only links others.
     Other,
 }
 
 /// A part of a message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Block {
-    /// Text.
+    /// A text.
     Text(String),
-    /// What the model thought.
+    /// A thought of the model.
     Thinking(String),
     /// A tool call, with its input as JSON text.
     Call {
         /// The call's `tool_use_id`.
         id: String,
-        /// The tool.
+        /// The tool's name.
         name: String,
         /// The input.
         input: String,
     },
-    /// What a call returned, as text.
+    /// The output of a tool call, as text.
     Output {
         /// The call's `tool_use_id`.
         id: String,
         /// The output.
         text: String,
-        /// Whether the call failed or was refused.
+        /// Whether the call failed or was denied.
         is_error: bool,
     },
-    /// An image or a document; only what it is, never the data.
+    /// An image or a document, without its data.
     Image {
         /// The media type, such as `image/png`.
         media: String,
@@ -121,9 +121,9 @@ pub enum Block {
 }
 
 impl Entry {
-    /// Reads a line; `None` where it is no JSON object with a uuid.
+    /// Parses a line; returns `None` where it is not a JSON object with a uuid.
     ///
-    /// Bytes that are not UTF-8 become U+FFFD; NUL bytes around the object, as a crash leaves them, are passed over.
+    /// Bytes that are not UTF-8 become U+FFFD. NUL bytes around the object, which a crash can leave, are skipped.
     pub fn parse(line: &[u8]) -> Option<Self> {
         let line = trim(line);
         let text = String::from_utf8_lossy(line);
@@ -150,7 +150,7 @@ impl Entry {
     }
 }
 
-/// Returns a tool's own result where it is clear whose it is.
+/// Returns the structured result where it is clear which output it belongs to.
 fn result(raw: Option<&RawValue>, blocks: &[Block]) -> Option<String> {
     let outputs = blocks.iter().filter(|block| matches!(block, Block::Output { .. })).count();
     let raw = raw.map(RawValue::get).filter(|raw| outputs == 1 && raw.len() <= RESULT_BYTES && *raw != "null");
@@ -176,17 +176,17 @@ fn user(wire: &EntryWire<'_>) -> (EntryKind, Vec<Block>) {
         return (EntryKind::Summary(text), Vec::new());
     }
     if wire.is_meta == Some(true) || wire.is_visible_in_transcript_only == Some(true) {
-        // An interrupt is the user's act even where the client marks its trace as its own.
+        // The user caused the interrupt, even where Claude Code marks the entry as its own.
         return if is_interrupt(&text) { (EntryKind::Interrupt, Vec::new()) } else { note(text) };
     }
     blocks.retain(|block| matches!(block, Block::Image { .. }));
     if text.trim().is_empty() && blocks.is_empty() {
         return (EntryKind::Other, blocks);
     }
-    (written(classify(&text, sender(wire.origin).as_deref()), text), blocks)
+    (kind_of(classify(&text, sender(wire.origin).as_deref()), text), blocks)
 }
 
-fn written(written: UserText, text: String) -> EntryKind {
+fn kind_of(written: UserText, text: String) -> EntryKind {
     match written {
         UserText::Prompt { origin, text } => EntryKind::Prompt { origin, text },
         UserText::Interrupt => EntryKind::Interrupt,
@@ -223,7 +223,7 @@ fn attachment(wire: &EntryWire<'_>) -> (EntryKind, Vec<Block>) {
     if name == "queued_command" {
         return queued(&attachment);
     }
-    if FURNITURE.contains(&name.as_ref()) {
+    if BOILERPLATE.contains(&name.as_ref()) {
         return other;
     }
     let rendered: Vec<RenderedWire<'_>> = read(wire.rendered).unwrap_or_default();
@@ -238,7 +238,7 @@ fn attachment(wire: &EntryWire<'_>) -> (EntryKind, Vec<Block>) {
     (EntryKind::Attachment { name: name.into_owned(), text }, Vec::new())
 }
 
-/// Reads what was typed, or came in, while a turn was running: the client writes no user entry for it.
+/// Returns a prompt that arrived while a turn was running. Claude Code writes no user entry for it.
 fn queued(attachment: &AttachmentWire<'_>) -> (EntryKind, Vec<Block>) {
     let mut blocks = blocks(attachment.prompt);
     let text = text_of(&blocks);
@@ -251,7 +251,7 @@ fn queued(attachment: &AttachmentWire<'_>) -> (EntryKind, Vec<Block>) {
         UserText::Prompt { origin: PromptOrigin::Person, text } => {
             EntryKind::Prompt { origin: PromptOrigin::Queued, text }
         }
-        other => written(other, text),
+        other => kind_of(other, text),
     };
     (kind, blocks)
 }

@@ -1,9 +1,10 @@
-//! What the client notes of every hook that ran. It describes the tooling, not the work, and most of it is about our own
-//! hooks.
+//! The attachments that Claude Code writes for every hook that ran. They describe tools, not work, and most are about the
+//! plugin's own hooks.
 
 use longhaul_core::private_tags::strip;
 
-/// Attachments that only say that a hook ran and how it ended. What a hook told the model or blocked is not among them.
+/// The names of attachments that only record that a hook ran and how it ended. Text that a hook gave to the model, and
+/// blocked calls, are not among them.
 pub const HOOK_RECORDS: [&str; 8] = [
     "async_hook_response",
     "hook_cancelled",
@@ -15,17 +16,19 @@ pub const HOOK_RECORDS: [&str; 8] = [
     "hook_system_message",
 ];
 
-/// An attachment that holds what a hook gave the model to read.
+/// The name of the attachment with the text that a hook gave to the model.
 const GIVEN: &str = "hook_additional_context";
 
-/// Returns whether an attachment is only the client's note of a hook: it is not kept, and not shown where it was.
+/// Returns whether an attachment only records that a hook ran. Such attachments are neither stored nor shown.
 ///
-/// What our own hooks gave the model is removed with its tags; where nothing else is left, that is such a note, too.
+/// An attachment whose text comes from the plugin's own hooks alone counts as such a record, too.
 pub fn is_hook_record(name: &str, text: &str) -> bool {
     HOOK_RECORDS.contains(&name) || (name == GIVEN && given(text).trim().is_empty())
 }
 
-/// Returns what is left of the text that a hook gave: as the model saw it, or the attachment's JSON.
+/// Returns the text that hooks gave to the model, without the text of the plugin's own hooks.
+///
+/// `text` is the text as the model saw it, or the attachment's JSON.
 fn given(text: &str) -> String {
     let text = strip(text);
     let Ok(serde_json::Value::Object(attachment)) = serde_json::from_str(&text) else { return text };

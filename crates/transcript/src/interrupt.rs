@@ -1,10 +1,10 @@
-//! Whether the user pressed Esc: no hook tells, the transcript does.
+//! Detecting that the user pressed Esc. No hook reports it, the transcript shows it.
 
 use serde::Deserialize;
 
 use crate::rollout;
 
-/// How the client notes an interrupt, as a message of the user.
+/// The beginning of the user message that Claude Code writes for an interrupt.
 const MARKER: &str = "[Request interrupted by user";
 
 #[derive(Deserialize)]
@@ -15,9 +15,9 @@ struct EntryWire<'a> {
     is_sidechain: bool,
 }
 
-/// Returns whether the newest message of the main loop is the note of an interrupt.
+/// Returns whether the newest message of the main conversation records an interrupt.
 ///
-/// Lines that are cut, half written or of another kind are passed over. Of a rollout: whether its last turn was aborted.
+/// For a rollout, returns whether its last turn was aborted. Incomplete lines and lines of other kinds are skipped.
 pub fn ends_in_interrupt(tail: &[u8]) -> bool {
     let newest = tail.rsplit(|byte| *byte == b'\n').find(|line| {
         let entry = serde_json::from_slice::<EntryWire<'_>>(line);

@@ -1,8 +1,8 @@
-//! The client's transcript: one JSON object a line, internal and unstable. Bytes in, facts out; what is not understood
-//! is skipped. Codex's rollouts are read beside Claude Code's transcripts, into the same turns.
+//! Reads Claude Code's transcripts and Codex's rollouts into the same [`Turn`]s.
 //!
-//! [`Reader`] takes the file in whatever pieces it grew and gives back [`Turn`]s, with a [`Cursor`] that says where to go
-//! on. [`replaced_turns`] says which of them a rewind took back.
+//! Both formats have one JSON object per line, and both are internal and change without notice: what is not understood
+//! is skipped. [`Reader`] accepts the bytes of a file in pieces of any size and returns turns, with a [`Cursor`] for the
+//! next read. [`replaced_turns`] returns the turns that a rewind took back.
 //!
 //! `cargo run -p longhaul-transcript --example turns`:
 //!

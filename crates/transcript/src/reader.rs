@@ -1,4 +1,4 @@
-//! A transcript in whatever pieces it comes.
+//! Reading a transcript in pieces of any size.
 
 use std::collections::HashMap;
 
@@ -8,46 +8,46 @@ use crate::entry::{Entry, EntryKind, trim};
 use crate::rollout;
 use crate::turn::Turn;
 
-/// The longest line that is read; a longer one is passed over without being held in memory.
+/// The maximum length of a line, in bytes. A longer line is skipped without being held in memory.
 pub(crate) const MAX_LINE: usize = 64 << 20;
 
-/// What a read brought.
+/// The result of a read.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Batch {
-    /// Where the next read begins: after the last complete line.
+    /// The position at which the next read begins: after the last complete line.
     pub cursor: Cursor,
-    /// Turns in the order of the file. The first one may continue a turn of an earlier read (`begins` is false).
+    /// The turns, in the order of the file. The first one may continue a turn of an earlier read (`begins` is false).
     pub turns: Vec<Turn>,
     /// Every entry of the main conversation, in the order of the file, for [`crate::replaced_turns`].
     pub links: Vec<Link>,
-    /// The entries of subagents' conversations, which are in no turn.
+    /// The entries of subagents' conversations, which belong to no turn.
     pub sidechains: Vec<Entry>,
-    /// Complete lines that are no JSON or too long. Lines without a uuid are not among them: there are many.
+    /// The number of complete lines that are not JSON or too long. Lines without a uuid are common and not counted.
     pub broken_lines: u64,
 }
 
-/// Reads a transcript, from its beginning (`default()`) or from where an earlier read ended (`resume`).
+/// Reads a transcript, from its beginning (`default()`) or from the end of an earlier read (`resume`).
 ///
-/// Feed it bytes in pieces of any size and take what they amount to; taking in between keeps memory small on a large
-/// file. Linear in what it is fed.
+/// Call [`Reader::feed`] with pieces of any size, then [`Reader::take`]; calling `take` in between limits the memory that
+/// a large file needs. Takes linear time.
 #[derive(Debug, Default)]
 pub struct Reader {
     batch: Batch,
-    /// The beginning of a line whose end has not come yet.
+    /// The beginning of a line that is not complete yet.
     partial: Vec<u8>,
-    /// Bytes of that line that were thrown away because it is too long.
+    /// The number of bytes of that line that were dropped because it is too long.
     dropped: u64,
-    /// Where the running turn's calls are.
+    /// The index of each tool call in the running turn, by its id.
     calls: HashMap<String, usize>,
     /// The last bytes before the cursor.
     window: Vec<u8>,
 }
 
 impl Reader {
-    /// Goes on at `cursor`, given the bytes just before it (see [`Cursor::check_offset`]).
+    /// Returns a reader that continues at `cursor`, given the bytes before it (see [`Cursor::check_offset`]).
     ///
-    /// `None` where they are not what was read then: the file was replaced. Start over with `Reader::default()` and the
-    /// file's first byte.
+    /// Returns `None` where those bytes have changed: the file was replaced. Start again with `Reader::default()` at the
+    /// first byte of the file.
     pub fn resume(cursor: Cursor, before: &[u8]) -> Option<Self> {
         cursor.holds(before).then(|| Self {
             window: before.to_vec(),
@@ -56,7 +56,7 @@ impl Reader {
         })
     }
 
-    /// Takes in the next bytes of the file.
+    /// Reads the next bytes of the file.
     pub fn feed(&mut self, mut bytes: &[u8]) {
         while let Some(end) = line_end(bytes) {
             let (line, rest) = bytes.split_at(end + 1);
@@ -72,17 +72,17 @@ impl Reader {
         self.hold(bytes);
     }
 
-    /// Returns what has been read since the last time. A line whose end is missing stays for later.
+    /// Returns what has been read since the last call. A line that is not complete yet is kept.
     pub fn take(&mut self) -> Batch {
         self.calls.clear();
         let cursor = self.batch.cursor.clone();
         std::mem::replace(&mut self.batch, Batch { cursor, ..Batch::default() })
     }
 
-    /// Takes in a last line that has no newline yet, where it is a whole JSON object; call it at the end of the file.
+    /// Reads a last line without a newline, if it is a complete JSON object. Call it at the end of the file.
     ///
-    /// A client that was killed may have written the object and not what follows it. The newline, should it come later, is
-    /// an empty line of its own.
+    /// A client that was killed may have written the object without the newline. If the newline follows later, it is read
+    /// as an empty line.
     pub fn finish(&mut self) {
         if self.dropped == 0 && is_object(&self.partial) {
             let line = std::mem::take(&mut self.partial);
@@ -90,14 +90,14 @@ impl Reader {
         }
     }
 
-    /// Returns whether the line that is being read is longer than any that is taken in.
+    /// Returns whether the line that is being read is too long.
     pub fn is_in_long_line(&self) -> bool {
         self.dropped > 0 || self.partial.len() >= MAX_LINE
     }
 
-    /// Gives up the line that is being read, so that the next read does not begin with it again; returns its length so far.
+    /// Skips the line that is being read, so that the next read does not begin with it again; returns its length so far.
     ///
-    /// What comes of it later is a line of its own, and a broken one.
+    /// The rest of the line, if it follows later, counts as a broken line.
     pub fn pass_over(&mut self) -> u64 {
         let held = std::mem::take(&mut self.partial);
         let length = std::mem::take(&mut self.dropped) + held.len() as u64;
@@ -109,14 +109,14 @@ impl Reader {
     fn hold(&mut self, bytes: &[u8]) {
         self.partial.extend_from_slice(bytes);
         if self.partial.len() > MAX_LINE {
-            // The end is kept: it tells a replaced file, and whether the line is over.
+            // The end is kept: it shows whether the line is complete, and the cursor's checksum needs it.
             let excess = self.partial.len() - Cursor::MARK_BYTES;
             self.partial.drain(..excess);
             self.dropped += excess as u64;
         }
     }
 
-    /// Takes in a complete line, newline included.
+    /// Reads a complete line, including its newline.
     fn line(&mut self, line: &[u8]) {
         let dropped = std::mem::take(&mut self.dropped);
         self.advance(dropped + line.len() as u64, line);
@@ -124,19 +124,19 @@ impl Reader {
             self.batch.broken_lines += 1;
             return;
         }
-        // A crash can leave a hole before the next line.
+        // A crash can leave NUL bytes before the next line.
         let hole = line.iter().take_while(|byte| **byte == 0).count();
         match Entry::parse(&line[hole..]) {
             Some(entry) if entry.sidechain => self.batch.sidechains.push(entry),
             Some(entry) => self.entry(entry),
-            // Lines without a uuid are many, and a rollout's are among them.
+            // Lines without a uuid are common, and the lines of a rollout have none.
             None if self.rollout_line(&line[hole..]) => {}
             None if line.trim_ascii().is_empty() || is_json(line) => {}
             None => self.batch.broken_lines += 1,
         }
     }
 
-    /// Takes in a line of a rollout; returns whether it is one.
+    /// Reads a line of a rollout; returns whether it is one.
     fn rollout_line(&mut self, line: &[u8]) -> bool {
         match rollout::parse(line) {
             Some(rollout::RolloutLine::Entry(entry)) => {
@@ -150,7 +150,7 @@ impl Reader {
         }
     }
 
-    /// Moves the cursor on by `bytes`, of which `end` holds the last.
+    /// Advances the cursor by `bytes`; `end` holds the last of them.
     fn advance(&mut self, bytes: u64, end: &[u8]) {
         let kept = end.len().min(Cursor::MARK_BYTES);
         self.window.extend_from_slice(&end[end.len() - kept..]);
@@ -161,7 +161,7 @@ impl Reader {
     fn entry(&mut self, entry: Entry) {
         let begins = match entry.kind {
             EntryKind::Prompt { .. } => true,
-            // A reply without a prompt is kept under its own name.
+            // A reply without a prompt begins a turn of its own.
             EntryKind::Reply | EntryKind::Results | EntryKind::Failure(_) => self.batch.cursor.turn.is_none(),
             EntryKind::Interrupt
             | EntryKind::Summary(_)
@@ -192,17 +192,17 @@ impl Reader {
 }
 
 fn line_end(bytes: &[u8]) -> Option<usize> {
-    // Asked first because it is many times faster, which a hole of gigabytes needs.
+    // `contains` is many times faster than `position`, which matters for gigabytes without a newline.
     if bytes.contains(&b'\n') { bytes.iter().position(|byte| *byte == b'\n') } else { None }
 }
 
-/// Returns whether a line without an end is whole all the same: nothing can be added to an object.
+/// Returns whether a line without a newline is complete: nothing can follow the end of an object.
 fn is_object(line: &[u8]) -> bool {
     let line = trim(line);
     line.first() == Some(&b'{') && line.last() == Some(&b'}') && is_json(line)
 }
 
-/// Returns whether a line is an object that merely has no uuid.
+/// Returns whether a line is valid JSON.
 fn is_json(line: &[u8]) -> bool {
     serde_json::from_slice::<serde::de::IgnoredAny>(line).is_ok()
 }

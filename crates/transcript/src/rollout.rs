@@ -1,8 +1,7 @@
-//! Codex's transcript, a rollout: one JSON object a line, `{"timestamp": …, "type": …, "payload": {…}}`.
+//! Codex's transcripts, called rollouts: one JSON object per line, `{"timestamp": …, "type": …, "payload": {…}}`.
 //!
-//! What is said and done stands in it as `response_item`s, as they went to the model and came from it; the events beside
-//! them say the same once more, and only of those that tell something else is anything read. Nothing in a rollout has a
-//! name of the first client's: calls are put into its words, so that whatever reads turns need not know who wrote them.
+//! The conversation consists of `response_item`s. The events beside them mostly repeat it; only the others are read. Tool
+//! calls are translated into the names of Claude Code's tools, so that readers of turns need not distinguish the two.
 
 mod call;
 mod usage;
@@ -18,8 +17,8 @@ use crate::wire::read;
 pub(crate) use self::usage::{model, token_count};
 use self::wire::{ContentWire, LineWire, MetaWire, PayloadWire};
 
-/// How texts begin that Codex writes into the conversation in the user's name.
-const FURNITURE: [&str; 9] = [
+/// The beginnings of texts that Codex adds to the conversation in the user's name.
+const BOILERPLATE: [&str; 9] = [
     "<environment_context>",
     "<user_instructions>",
     "<permissions instructions>",
@@ -31,39 +30,39 @@ const FURNITURE: [&str; 9] = [
     "# AGENTS.md instructions",
 ];
 
-/// How the note of an interrupt begins.
+/// The beginning of the text that records an interrupt.
 const ABORTED: &str = "<turn_aborted>";
 
-/// How a command begins that the user ran in the input.
+/// The beginning of a shell command that the user ran in the input.
 const SHELL: &str = "<user_shell_command>";
 
-/// Ids shorter than this are counted, not drawn, and come again in another session.
+/// The minimum length of a random id, in characters. Shorter ids are counters, which repeat in other sessions.
 const UNIQUE_CHARS: usize = 16;
 
-/// What a line of a rollout is.
+/// A line of a rollout.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum RolloutLine {
-    /// An entry of the conversation. What it follows is whatever stands before it.
+    /// An entry of the conversation. It follows the entry before it in the file.
     Entry(Box<Entry>),
-    /// Anything else.
+    /// Any other line.
     Other,
 }
 
-/// What a rollout's first line says of its session.
+/// The description of the session in the first line of a rollout.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SessionMeta {
-    /// Codex's own id of the session.
+    /// Codex's id of the session.
     pub id: String,
-    /// Where it was started.
+    /// The folder in which the session was started.
     pub cwd: Option<String>,
-    /// When.
+    /// The time at which the session was started.
     pub at: Option<longhaul_core::Millis>,
-    /// Whether a subagent runs in it, and no person.
+    /// Whether a subagent runs in it, not the user.
     pub is_subagent: bool,
 }
 
 impl SessionMeta {
-    /// Reads a rollout's line; `None` where it is not the one that tells of the session.
+    /// Parses a line of a rollout; returns `None` where it does not describe the session.
     pub fn parse(line: &[u8]) -> Option<Self> {
         let text = String::from_utf8_lossy(trim(line));
         let wire: LineWire<'_> = serde_json::from_str(&text).ok()?;
@@ -81,7 +80,7 @@ impl SessionMeta {
     }
 }
 
-/// Reads a line; `None` where it is none of a rollout's.
+/// Parses a line; returns `None` where it is not a line of a rollout.
 pub(crate) fn parse(line: &[u8]) -> Option<RolloutLine> {
     let text = String::from_utf8_lossy(trim(line));
     let wire: LineWire<'_> = serde_json::from_str(&text).ok()?;
@@ -99,7 +98,7 @@ pub(crate) fn parse(line: &[u8]) -> Option<RolloutLine> {
     }
     let timestamp = read::<std::borrow::Cow<'_, str>>(wire.timestamp);
     let id = payload.id.as_deref().filter(|id| id.len() >= UNIQUE_CHARS);
-    // Lines that have no id of their own are told apart by what they say.
+    // A line without an id of its own is identified by its time and content.
     let uuid = id.map_or_else(
         || format!("{}#{:016x}", timestamp.as_deref().unwrap_or_default(), fnv1a(raw.get().bytes())),
         str::to_owned,
@@ -156,7 +155,7 @@ fn item(payload: &PayloadWire<'_>) -> Parsed {
     }
 }
 
-/// Returns a call's id, with its turn's where it is not drawn but counted.
+/// Returns the id of a tool call; where it is a counter, with the id of the turn before it.
 fn call_id(payload: &PayloadWire<'_>) -> Option<String> {
     let id = payload.call_id.as_deref().or(payload.id.as_deref()).filter(|id| !id.is_empty())?;
     match payload.turn().filter(|_| id.len() < UNIQUE_CHARS) {
@@ -181,7 +180,7 @@ fn message(payload: &PayloadWire<'_>) -> Parsed {
     }
 }
 
-/// Tells what a text in the user's name is; `None` for what says nothing of the conversation.
+/// Returns what a text in the user's name is; `None` for text that is not part of the conversation.
 fn written(text: &str, payload: &PayloadWire<'_>, is_alone: bool) -> Option<EntryKind> {
     let start = text.trim_start();
     if start.starts_with(ABORTED) {
@@ -191,15 +190,15 @@ fn written(text: &str, payload: &PayloadWire<'_>, is_alone: bool) -> Option<Entr
         let command = between(command, "<command>", "</command>").unwrap_or(command);
         return Some(EntryKind::Prompt { origin: PromptOrigin::Shell, text: format!("!{}", command.trim()) });
     }
-    // Newer versions say of each part what it is.
+    // Newer versions name the kind of each part.
     let kinds = payload.passthrough.as_ref().and_then(|meta| meta.kinds.as_deref()).unwrap_or_default();
-    let is_said_to_be_his = kinds.iter().any(|kind| kind.starts_with("user."));
-    let is_furniture = if kinds.is_empty() || kinds.iter().all(|kind| kind == "unknown") {
-        FURNITURE.iter().any(|beginning| start.starts_with(beginning))
+    let is_from_user = kinds.iter().any(|kind| kind.starts_with("user."));
+    let is_boilerplate = if kinds.is_empty() || kinds.iter().all(|kind| kind == "unknown") {
+        BOILERPLATE.iter().any(|beginning| start.starts_with(beginning))
     } else {
-        !is_said_to_be_his
+        !is_from_user
     };
-    if is_furniture || (start.is_empty() && is_alone) {
+    if is_boilerplate || (start.is_empty() && is_alone) {
         return None;
     }
     Some(EntryKind::Prompt { origin: PromptOrigin::Person, text: text.to_owned() })
@@ -219,7 +218,7 @@ fn summary(payload: &PayloadWire<'_>) -> Parsed {
     Some((EntryKind::Summary(text), Vec::new()))
 }
 
-/// Returns the texts in a list of parts; those of anything else are none.
+/// Returns the texts in a list of parts; none where `raw` is not such a list.
 fn texts(raw: Option<&serde_json::value::RawValue>) -> Vec<String> {
     let parts: Vec<ContentWire<'_>> = read(raw).unwrap_or_default();
     parts.into_iter().filter_map(|part| Some(part.text?.into_owned())).collect()

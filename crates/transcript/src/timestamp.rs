@@ -1,12 +1,12 @@
-//! The client's timestamps, `2026-11-14T23:45:24.215Z`, without a calendar library: this runs on every line.
+//! Parsing timestamps such as `2026-11-14T23:45:24.215Z`. This runs for every line, and needs no calendar library.
 
 use longhaul_core::Millis;
 use longhaul_core::clock::{DAY_MS, Date};
 
-/// Reads an ISO 8601 time with date, time, optional fraction and a zone (`Z` or `±HH:MM`).
+/// Parses an ISO 8601 time with date, time, optional fraction and zone (`Z` or `±HH:MM`).
 ///
-/// `None` for anything else and for times before 1970. Days are checked against 31 only: a time is for ordering and
-/// showing, and the client does not write 30 February.
+/// Returns `None` for anything else, and for times before 1970. A day may be up to 31 in every month: the clients write
+/// valid dates, and the result is only used to sort and to show entries.
 pub fn parse_timestamp(text: &str) -> Option<Millis> {
     let (date, time) = text.split_at_checked(10)?;
     let time = time.strip_prefix(['T', 't', ' '])?;
@@ -29,7 +29,7 @@ pub fn parse_timestamp(text: &str) -> Option<Millis> {
     u64::try_from(ms).ok().map(Millis)
 }
 
-/// Reads digits only, up to `max`.
+/// Parses up to four digits, with a value of at most `max`.
 fn field(text: &str, max: i64) -> Option<i64> {
     let digits = !text.is_empty() && text.len() <= 4 && text.bytes().all(|byte| byte.is_ascii_digit());
     text.parse().ok().filter(|number| digits && *number <= max)

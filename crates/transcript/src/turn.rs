@@ -1,4 +1,4 @@
-//! Turns: what was asked, and everything up to the next prompt.
+//! Turns: a prompt and everything up to the next prompt.
 
 use std::collections::{HashMap, HashSet};
 
@@ -7,81 +7,81 @@ use longhaul_core::Millis;
 use crate::classify::{PromptOrigin, is_interrupt};
 use crate::entry::{Block, Entry, EntryKind};
 
-/// The name of the attachment in which a compaction sums up all that came before.
+/// The name of the attachment with a compaction's summary of the conversation before it.
 pub const COMPACTED: &str = "compact_summary";
 
-/// A prompt and what followed it, or as much of it as one read brought.
+/// A turn, or the part of a turn that one read returned.
 ///
-/// A prompt typed in the middle of the model's work begins a turn of its own, so that a rewind, which always goes to a
-/// prompt, takes back whole turns.
+/// A prompt that is typed while the model works begins a turn of its own. So a rewind, which always goes to a prompt,
+/// takes back whole turns.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Turn {
-    /// The uuid of the entry that began it.
+    /// The uuid of the entry that began the turn.
     pub id: String,
-    /// Whether it began in this read; otherwise it continues one that an earlier read began.
+    /// Whether the turn began in this read; otherwise it continues a turn of an earlier read.
     pub begins: bool,
-    /// When it began, or its first entry in this read.
+    /// The time at which the turn began, or of its first entry in this read.
     pub at: Option<Millis>,
-    /// Who asked; `Person` where that is in an earlier read.
+    /// The origin of the prompt; `Person` where the prompt is in an earlier read.
     pub origin: PromptOrigin,
-    /// The client's own id of the prompt.
+    /// The client's id of the prompt.
     pub prompt_id: Option<String>,
-    /// What was asked.
+    /// The prompt.
     pub prompt: Option<SourcedText>,
-    /// What the model said, in order.
+    /// The model's replies, in their order.
     pub replies: Vec<SourcedText>,
-    /// What the model thought.
+    /// The model's thoughts, in their order.
     pub thinking: Vec<SourcedText>,
-    /// What it did.
+    /// The tool calls, in their order.
     pub calls: Vec<ToolCall>,
-    /// What was put beside it: files, hook feedback, images (as a mark), compaction summaries.
+    /// The attachments: files, hook feedback, images (without data), compaction summaries.
     pub attachments: Vec<Attachment>,
-    /// Whether the user stopped it.
+    /// Whether the user interrupted the turn.
     pub interrupted: bool,
-    /// The failed request that ended it.
+    /// The error message of the failed request that ended the turn.
     pub failure: Option<SourcedText>,
 }
 
-/// A text, and the entry that it comes from.
+/// A text with the entry that it comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SourcedText {
-    /// Unique in its turn: the entry's uuid, with `:n` behind it for the entry's further blocks.
+    /// An id that is unique in the turn: the entry's uuid, followed by `:n` for the entry's block `n` after the first.
     pub source: String,
-    /// When.
+    /// The time of the entry.
     pub at: Option<Millis>,
-    /// The text, whole.
+    /// The complete text.
     pub text: String,
 }
 
-/// A tool call: what went in and what came out, either of which may be in another read.
+/// A tool call. Its input and its output may be in different reads.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ToolCall {
-    /// The client's `tool_use_id`.
+    /// The call's `tool_use_id`.
     pub id: String,
-    /// When it was made, or else when it returned.
+    /// The time of the call, or else of its output.
     pub at: Option<Millis>,
-    /// The tool.
+    /// The tool's name.
     pub name: Option<String>,
     /// The input, as JSON text.
     pub input: Option<String>,
     /// The output, as text.
     pub output: Option<String>,
-    /// The output in the tool's own shape, as JSON text; not where that is very long.
+    /// The structured result, as JSON text; `None` where it is very long.
     pub result: Option<String>,
-    /// Whether it failed or was refused.
+    /// Whether the call failed or was denied.
     pub is_error: bool,
 }
 
-/// Something beside the conversation.
+/// An attachment to a turn.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Attachment {
-    /// Unique in its turn, like [`Said::source`].
+    /// An id that is unique in the turn, like [`SourcedText::source`].
     pub source: String,
-    /// When.
+    /// The time of the entry.
     pub at: Option<Millis>,
-    /// What it is: `image`, `note`, `compact_summary`, or the client's name for it.
+    /// The name: `image`, `note`, `compact_summary`, or the client's name for it.
     pub name: String,
-    /// Its text; for an image only its media type.
+    /// The text; for an image its media type.
     pub text: String,
 }
 
@@ -100,14 +100,14 @@ impl Turn {
         Self { id, at, ..Self::default() }
     }
 
-    /// Returns everything that the model said, paragraphs between.
+    /// Returns the model's replies as one text, separated by empty lines.
     pub fn reply(&self) -> String {
         let texts: Vec<&str> =
             self.replies.iter().map(|said| said.text.trim()).filter(|text| !text.is_empty()).collect();
         texts.join("\n\n")
     }
 
-    /// Adds what a later read brought; what is already there stays once.
+    /// Adds the part of the turn that a later read returned. Parts that are already present are not added again.
     pub fn extend(&mut self, later: Self) {
         let mut seen: HashSet<String> = self.replies.iter().chain(&self.thinking).map(|s| s.source.clone()).collect();
         seen.extend(self.attachments.iter().map(|attachment| attachment.source.clone()));
@@ -130,7 +130,7 @@ impl Turn {
         self.failure = later.failure.or(self.failure.take());
     }
 
-    /// Adds a call, or completes the one of the same id; `known` says where in this turn calls are.
+    /// Adds a call, or completes the one with the same id. `known` has the index of each call by its id.
     fn add_call(&mut self, known: &mut HashMap<String, usize>, call: ToolCall) {
         let found = known.get(&call.id).and_then(|index| self.calls.get_mut(*index));
         let Some(earlier) = found else {
@@ -146,7 +146,7 @@ impl Turn {
         earlier.is_error |= call.is_error;
     }
 
-    /// Takes in an entry of the main conversation.
+    /// Adds an entry of the main conversation.
     pub(crate) fn add(&mut self, entry: Entry, known: &mut HashMap<String, usize>) {
         let Entry { uuid, at, kind, blocks, mut result, .. } = entry;
         let is_reply = kind == EntryKind::Reply;
@@ -190,7 +190,7 @@ impl Turn {
     }
 }
 
-/// Adds the turns of a later read to those of earlier ones, joining what continues.
+/// Adds the turns of a later read to `turns`, and joins a turn that continues with its earlier part.
 pub fn merge_turns(turns: &mut Vec<Turn>, later: Vec<Turn>) {
     let mut known: HashMap<String, usize> =
         turns.iter().enumerate().map(|(index, turn)| (turn.id.clone(), index)).collect();

@@ -6,19 +6,19 @@ use serde::Deserialize;
 use crate::rollout;
 use crate::timestamp::parse_timestamp;
 
-/// How a line of a rollout begins.
+/// The beginning of every line of a rollout.
 const ROLLOUT: &[u8] = b"{\"timestamp\":\"";
 
-/// What the newest reply of the main loop cost in context.
+/// The context usage of the newest reply in the main conversation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Usage {
-    /// Tokens of context: input, written to the cache and read from it.
+    /// The number of tokens in the context: input, cache writes and cache reads.
     pub tokens: u64,
-    /// The model that replied.
+    /// The id of the model that replied.
     pub model: Option<String>,
-    /// When; after a compaction, when that was.
+    /// The time of the reply, or of a later compaction.
     pub at: Option<Millis>,
-    /// The size of the window, where the transcript itself tells; a rollout does.
+    /// The size of the context window in tokens, where the transcript contains it. Only rollouts do.
     pub window: Option<u64>,
 }
 
@@ -47,7 +47,7 @@ struct UsageWire {
     cache_read_input_tokens: u64,
 }
 
-/// The entry that a compaction leaves behind, with what is left of the conversation.
+/// The entry that a compaction writes, with the size of the compacted conversation.
 #[derive(Deserialize)]
 struct BoundaryWire {
     subtype: String,
@@ -63,11 +63,11 @@ struct MetadataWire {
     tokens: Option<u64>,
 }
 
-/// Returns the usage of the newest reply in the end of a transcript, subagents' replies left out.
+/// Returns the usage of the newest reply at the end of a transcript, without subagents' replies.
 ///
-/// After a compaction, and until the next reply, it is what the compaction left; `None` where the entry does not say. Lines
-/// that are cut, half written or of another shape are passed over; so is a reply that the client made up itself, which
-/// reports no tokens.
+/// After a compaction and until the next reply, the token count is the size of the compacted conversation; the result is
+/// `None` where the compaction's entry has no size. Lines that are incomplete or of other kinds are skipped, and so are
+/// replies without tokens, which Claude Code wrote itself.
 pub fn latest_usage(tail: &[u8]) -> Option<Usage> {
     let mut left: Option<(u64, Option<Millis>)> = None;
     for line in tail.rsplit(|byte| *byte == b'\n') {
@@ -90,7 +90,7 @@ pub fn latest_usage(tail: &[u8]) -> Option<Usage> {
     left.map(|(tokens, at)| Usage { tokens, model: None, at, window: None })
 }
 
-/// Returns the newest usage that the end of a rollout tells, and the model that its last turn was asked of.
+/// Returns the newest usage at the end of a rollout, with the model of its last turn.
 fn rollout_usage(tail: &[u8]) -> Option<Usage> {
     let lines = || tail.rsplit(|byte| *byte == b'\n');
     let (tokens, window, at) =

@@ -1,11 +1,11 @@
-//! The transcript's own names. Every field is optional; a line of another shape is no entry.
+//! The fields of the transcript's lines. Every field is optional; a line of another shape is not an entry.
 
 use std::borrow::Cow;
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-/// A line. Everything large stays raw text until it is known to be wanted.
+/// A line. Large fields stay raw text until they are needed.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct EntryWire<'a> {
@@ -54,7 +54,7 @@ pub(crate) struct MessageWire<'a> {
     pub(crate) content: Option<&'a RawValue>,
 }
 
-/// A block of a message, of whatever type: the fields of all of them.
+/// A block of a message: the fields of all types.
 #[derive(Deserialize)]
 pub(crate) struct BlockWire<'a> {
     #[serde(borrow, default, rename = "type")]
@@ -100,14 +100,14 @@ pub(crate) struct AttachmentWire<'a> {
     pub(crate) origin: Option<&'a RawValue>,
 }
 
-/// What the client made of an attachment for the model.
+/// The form in which an attachment was shown to the model.
 #[derive(Deserialize)]
 pub(crate) struct RenderedWire<'a> {
     #[serde(borrow, default)]
     pub(crate) content: Option<&'a RawValue>,
 }
 
-/// Reads a raw part into what it should be; `None` where it is something else.
+/// Parses a raw value; returns `None` where it has another type.
 pub(crate) fn read<'a, T: Deserialize<'a>>(raw: Option<&'a RawValue>) -> Option<T> {
     serde_json::from_str(raw?.get()).ok()
 }

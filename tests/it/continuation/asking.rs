@@ -15,7 +15,7 @@ use crate::standin::{Kind, Options, Reply};
 fn what_is_no_answer_to_this_question_stops_normally() {
     let with = |front: &str| format!("---\n{front}\n---\n# Task\nx\n# Remaining\n- y\n");
     for (name, reply, why) in [
-        ("nothing left", with("continue: false\nnonce: {{nonce}}"), "nothing is to go on"),
+        ("nothing left", with("continue: false\nnonce: {{nonce}}"), "says not to continue"),
         ("another nonce", with("continue: true\nnonce: lh-0123456789abcdef"), "nonce is wrong"),
         ("no nonce", with("continue: true"), "no nonce"),
         ("no front matter", "All done.".to_owned(), "no front matter"),

@@ -1,8 +1,8 @@
-use longhaul_core::Millis;
 use longhaul_core::config::{Amount, Bookmarks};
 use longhaul_core::event::{HookEvent, Stop, parse};
+use longhaul_core::{Config, Millis};
 
-use crate::{BookmarkVerdict, Situation, SkipReason, TailStart, ThresholdMet, decide, measure};
+use crate::{BookmarkVerdict, Situation, SkipReason, TailStart, ThresholdMet, decide, measure, meets_any_threshold};
 
 const NOW: Millis = Millis(1_000_000);
 
@@ -103,4 +103,54 @@ fn an_injection_on_its_way_is_not_sent_twice_even_without_a_cooldown() {
 #[test]
 fn a_clock_set_back_does_not_hold_up_bookmarks_for_ever() {
     check(Situation::ToolCall, &format!("I 9000000\n{}", tools(20)), Ok("20 tool calls of 15"));
+}
+
+#[test]
+fn the_cooldown_ends_to_the_millisecond() {
+    check(Situation::ToolCall, &format!("{}I 975001\n", tools(20)), Err(SkipReason::Cooldown { left_ms: 1 }));
+    check(Situation::ToolCall, &format!("{}I 975000\n", tools(20)), Ok("20 tool calls of 15"));
+    // A time ahead of the clock counts up to the length of the cooldown.
+    check(Situation::ToolCall, &format!("{}I 1025000\n", tools(20)), Err(SkipReason::Cooldown { left_ms: 50_000 }));
+    check(Situation::ToolCall, &format!("{}I 1025001\n", tools(20)), Ok("20 tool calls of 15"));
+}
+
+#[test]
+fn an_injection_can_be_confirmed_for_five_seconds() {
+    let (config, _) = Config::from_json(r#"{"bookmarks": {"thresholds": {"cooldownSeconds": 0}}}"#);
+    let decide = |log: String| {
+        decide(Situation::ToolCall, &config.bookmarks, true, &measure(log.as_bytes(), TailStart::LogStart), NOW)
+    };
+    assert_eq!(decide(format!("{}I 995001\n", tools(20))), BookmarkVerdict::Skip(SkipReason::InFlight));
+    assert!(matches!(decide(format!("{}I 995000\n", tools(20))), BookmarkVerdict::Inject(_)));
+    // A bookmark has confirmed it.
+    assert!(matches!(decide(format!("I 999000\nB 999001\n{}", tools(20))), BookmarkVerdict::Inject(_)));
+}
+
+#[test]
+fn without_any_work_no_threshold_is_met() {
+    let none = r#"{"bookmarks": {"thresholds": {"minTokens": 0, "minToolCalls": 0, "minSeconds": 0}}}"#;
+    let thresholds = Config::from_json(none).0.bookmarks.thresholds;
+    assert_eq!(meets_any_threshold(&measure(b"P 1\n", TailStart::LogStart), &thresholds), None);
+    let met = meets_any_threshold(&measure(b"T 1 0\n", TailStart::LogStart), &thresholds);
+    assert_eq!(met.map(|met| met.to_string()).as_deref(), Some("0 tokens of 0"));
+}
+
+#[test]
+fn every_reason_has_words() {
+    for (reason, words) in [
+        (SkipReason::Disabled, "bookmarks are switched off"),
+        (SkipReason::NoTerminal, "no terminal that can be typed into"),
+        (SkipReason::ContextLimit, "the turn stopped because the context is full"),
+        (SkipReason::UserAbort, "the user stopped the turn"),
+        (SkipReason::NothingSinceBookmark, "nothing done since the last bookmark"),
+        (SkipReason::Cooldown { left_ms: 7 }, "cooling down for another 7 ms"),
+        (SkipReason::InFlight, "a bookmark was typed and is not confirmed yet"),
+        (
+            SkipReason::Unconfirmed,
+            "the last two bookmarks were not confirmed; the next one is typed after the next prompt",
+        ),
+        (SkipReason::BelowThresholds, "below every threshold"),
+    ] {
+        assert_eq!(reason.to_string(), words);
+    }
 }

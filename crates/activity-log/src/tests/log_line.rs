@@ -44,7 +44,7 @@ fn the_unknown_is_ignored() {
 
 proptest! {
     #[test]
-    fn what_is_written_is_read_back(at in any::<u64>(), chars in any::<u64>(), letter in 0..7_u8) {
+    fn what_is_written_is_read_back(at in any::<u64>(), chars in any::<u64>(), letter in 0..8_u8) {
         let at = Millis(at);
         let line = match letter {
             0 => LogLine::Tool { at, chars },
@@ -53,9 +53,11 @@ proptest! {
             3 => LogLine::Bookmark { at },
             4 => LogLine::Compaction { at },
             5 => LogLine::Prompt { at },
+            6 => LogLine::GivenUp { at },
             _ => LogLine::Status { at, status: Status::Completed },
         };
         prop_assert_eq!(LogLine::parse(line.to_string().as_bytes()), Some(line));
+        prop_assert_eq!(line.at(), at);
     }
 
     #[test]

@@ -17,4 +17,6 @@ fn bookmarks_count_back_to_the_last_prompt() {
 #[test]
 fn a_compactions_mark_is_no_bookmark() {
     check("P 1\nB 2\nC 3\nB 3\nT 4 9\nB 5\n", 2);
+    check("P 1\nC 3\nB 4\n", 1);
+    check("P 1\nB 2\nC 2\nT 3 9\n", 1);
 }

@@ -63,6 +63,63 @@ fn a_tail_reaches_far_enough_at_a_bookmark_and_a_status() {
     assert!(covers_window(b"x\nT 1 1\nB 1\n", TailStart::Midway));
 }
 
+#[test]
+fn a_turn_is_running_while_working_or_blocked() {
+    for (log, expected) in [
+        (&b""[..], false),
+        (b"P 1\n", true),
+        (b"T 1 1\n", true),
+        (b"S 1 working\n", true),
+        (b"S 1 blocked\n", true),
+        (b"P 1\nS 2 idle\n", false),
+        (b"P 1\nS 2 completed\n", false),
+    ] {
+        assert_eq!(measure(log, TailStart::LogStart).is_turn_running(), expected, "{log:?}");
+    }
+}
+
+#[test]
+fn times_are_the_latest_whatever_the_order_of_the_lines() {
+    let metrics = measure(b"T 9000 1\nI 30\nI 20\nC 7\nC 5\nT 2000 1\nT 4000 1\n", TailStart::LogStart);
+    assert_eq!((metrics.first_activity, metrics.last_activity), (Some(Millis(2000)), Some(Millis(9000))));
+    assert_eq!(metrics.elapsed_seconds(), 7);
+    assert_eq!((metrics.last_injection, metrics.last_compaction), (Some(Millis(30)), Some(Millis(7))));
+    assert_eq!(metrics.last_line, Some(Millis(9000)));
+    assert_eq!(measure(b"", TailStart::LogStart).elapsed_seconds(), 0);
+}
+
+#[test]
+fn what_stands_before_the_last_bookmark_is_not_counted() {
+    let metrics = measure(b"I 1\nA 2 5\nB 3\nT 4 5\nB 5\nT 6 7\n", TailStart::LogStart);
+    assert_eq!((metrics.tool_calls, metrics.agent_returns, metrics.chars), (1, 0, 7));
+    assert_eq!((metrics.last_bookmark, metrics.unconfirmed), (Some(Millis(5)), 0));
+    assert_eq!((metrics.last_injection, metrics.last_return), (Some(Millis(1)), None));
+}
+
+#[test]
+fn a_burst_reaches_ten_seconds_back() {
+    let burst = |log: &[u8]| measure(log, TailStart::LogStart).agent_burst;
+    assert_eq!(burst(b"A 1000 1\nA 11000 1\n"), 2);
+    assert_eq!(burst(b"A 999 1\nA 11000 1\n"), 1);
+    assert_eq!(measure(b"A 999 1\nA 11000 1\n", TailStart::LogStart).last_return, Some(Millis(11_000)));
+}
+
+#[test]
+fn only_whole_lines_show_how_far_a_tail_reaches() {
+    for (tail, expected) in [
+        (&b"x\nP 1\nB 2\n"[..], true),
+        (b"x\nS 1 idle\nB 2\n", true),
+        (b"x\nT one 1\nB 2\n", false),
+        (b"x\nA 1 1\nB 2\n", false),
+        (b"x\nT 1 1\nB two\n", false),
+        (b"T 1 1\nB 2\n", false),
+        (b"x\nT 1 1\nB 2", false),
+    ] {
+        assert_eq!(covers_window(tail, TailStart::Midway), expected, "{tail:?}");
+        assert!(covers_window(tail, TailStart::LogStart));
+    }
+}
+
 proptest! {
     /// Reading only as far as needed finds what reading everything finds.
     #[test]

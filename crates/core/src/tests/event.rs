@@ -57,6 +57,18 @@ fn fields_reach_the_typed_event() {
 }
 
 #[test]
+fn only_running_tasks_that_are_no_shell_may_ask() {
+    let text = r#"{"session_id":"s","hook_event_name":"Stop","background_tasks":[
+        {"id":"1","type":"subagent","status":"running"}, {"id":"2","type":"subagent","status":"done"},
+        {"id":"3","type":"shell"}, {"id":"4","type":"bash"}, {}]}"#;
+    let Ok(Event::Stop(stop)) = Event::parse(text) else { panic!("not a stop") };
+    let tasks: Vec<(String, bool)> =
+        stop.background_tasks.unwrap().into_iter().map(|task| (task.id.clone(), task.may_ask())).collect();
+    let expected = [("1", true), ("3", false), ("4", false), ("", true)];
+    assert_eq!(tasks, expected.map(|(id, may_ask)| (id.to_owned(), may_ask)));
+}
+
+#[test]
 fn what_is_new_or_odd_is_harmless() {
     let other = Event::parse(r#"{"session_id":"s","hook_event_name":"BrandNew","later":{"a":[1,2]}}"#).unwrap();
     assert_eq!(other.name(), EventName::Unknown);

@@ -1,7 +1,9 @@
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use crate::json_text::insert;
+use crate::json_text::{
+    DuplicateName, Item, JsonFile, List, NotEditable, Object, Style, insert, with_value, without_byte_order_mark,
+};
 
 #[track_caller]
 fn check(text: &str, path: &[&str], value: Value, expected: &str) {
@@ -70,4 +72,82 @@ fn a_byte_order_mark_stays_where_it_is() {
     let changed = insert("\u{feff}{\"a\":1}", &["b"], &json!(2));
     assert_eq!(changed.as_deref(), Some("\u{feff}{\"a\":1,\"b\":2}"));
     assert_eq!(crate::json_text::from_file::<Value>(b"\xef\xbb\xbf{}").unwrap(), json!({}));
+}
+
+#[test]
+fn a_file_that_is_no_object_is_not_editable() {
+    for text in ["// a comment\n{}", "{", "{} {}", "nonsense"] {
+        assert_eq!(JsonFile::parse(text).err(), Some(NotEditable::NotJson), "{text}");
+    }
+    for text in ["[1]", "1", "null", "\"{}\""] {
+        assert_eq!(JsonFile::parse(text).err(), Some(NotEditable::NotObject), "{text}");
+    }
+    assert_eq!(JsonFile::parse("\u{feff}\n{ }\n\n").unwrap().write(), "\u{feff}\n{}\n\n");
+}
+
+#[test]
+fn members_keep_their_order_and_their_text() {
+    let text = "{\n    \"a\" : 1.0,\n    \"b\":[ 2 ],  \"a\": 3\n}";
+    let style = Style::of(text);
+    assert_eq!(style, Style::Lines("    ".to_owned()));
+    let mut object = Object::parse(text).unwrap();
+    assert_eq!(object.write(&style, 0), text);
+    assert_eq!(object.names().collect::<Vec<_>>(), ["a", "b", "a"]);
+    assert_eq!(object.get("b"), Ok(Some("[ 2 ]")));
+    assert_eq!(object.get("c"), Ok(None));
+    assert_eq!(object.get("a"), Err(DuplicateName("a".to_owned())));
+    assert!(!object.is_empty() && Object::default().is_empty());
+    object.set("b", "true".to_owned());
+    object.set("c", "0".to_owned());
+    object.retain(|name, value| name != "a" || value == "3");
+    assert_eq!(object.write(&style, 0), "{\n    \"b\":true,  \"a\": 3,\n    \"c\": 0\n}");
+    object.retain(|_, _| false);
+    assert_eq!(object.write(&style, 0), "{}");
+}
+
+#[test]
+fn the_first_member_has_no_comma_before_it() {
+    let mut object = Object::parse("{\"a\":1 , \"b\":2}").unwrap();
+    object.retain(|name, _| name == "b");
+    assert_eq!(object.write(&Style::Compact, 0), "{  \"b\":2}");
+}
+
+#[test]
+fn a_layout_is_found_in_the_text() {
+    assert_eq!(Style::of("{\"a\":1}"), Style::Compact);
+    assert_eq!(Style::of("{}"), Style::Lines("  ".to_owned()));
+    assert_eq!(Style::of("{\n\"a\":1\n}"), Style::Lines("  ".to_owned()));
+    assert_eq!(Style::of("\n {\n\t\"a\":1}"), Style::Lines(" ".to_owned()));
+    assert_eq!(Style::Compact.write(&json!({"a": [1]}), 3), r#"{"a":[1]}"#);
+    assert_eq!(Style::Lines(" ".to_owned()).write(&json!([1]), 1), "[\n  1\n ]");
+}
+
+#[test]
+fn a_list_keeps_its_layout_with_other_items() {
+    let list = List::parse("[ 1,\n  {\"a\" : 2} ]").unwrap();
+    assert_eq!(list.items.iter().map(|item| item.text.as_str()).collect::<Vec<_>>(), ["1", "{\"a\" : 2}"]);
+    assert_eq!(list.write(&Style::Compact, 0), "[ 1,\n  {\"a\" : 2} ]");
+    let mut items = list.items.clone();
+    items.remove(0);
+    items.push(Item::new("3".to_owned()));
+    assert_eq!(list.with(items).write(&Style::Compact, 0), "[\n  {\"a\" : 2},3 ]");
+    let lines = List::default().with(vec![Item::new("1".to_owned()), Item::new("2".to_owned())]);
+    assert_eq!(lines.write(&Style::Lines("  ".to_owned()), 1), "[\n    1,\n    2\n  ]");
+    assert_eq!(List::parse("{}"), None);
+    assert_eq!(List::parse("[]").unwrap().write(&Style::Compact, 0), "[]");
+}
+
+#[test]
+fn one_value_is_replaced() {
+    let text = "{ \"a\" : [1, 2] , \"b\":3 }";
+    assert_eq!(with_value(text, "a", &json!("x")).as_deref(), Some("{ \"a\" : \"x\" , \"b\":3 }"));
+    assert_eq!(with_value(text, "b", &json!({"c": 1})).as_deref(), Some("{ \"a\" : [1, 2] , \"b\":{\"c\":1} }"));
+    assert_eq!(with_value(text, "c", &json!(1)), None);
+    assert_eq!(with_value("[1]", "a", &json!(1)), None);
+}
+
+#[test]
+fn only_a_leading_byte_order_mark_goes() {
+    assert_eq!(without_byte_order_mark("\u{feff}a\u{feff}"), "a\u{feff}");
+    assert_eq!(without_byte_order_mark("a"), "a");
 }

@@ -67,3 +67,49 @@ fn the_decision_that_lets_less_happen_wins() {
     check_merged(&[allow(), Reply::deny("full")], denied);
     check_merged(&[Reply::deny("full"), allow()], denied);
 }
+
+#[test]
+fn asking_comes_between_denying_and_allowing() {
+    let with = |permission: Permission| {
+        let mut reply = Reply::deny("why");
+        reply.hook_specific_output.as_mut().unwrap().permission_decision = Some(permission);
+        reply
+    };
+    let merged = |first: Permission, second: Permission| {
+        let mut reply = with(first);
+        reply.merge(with(second));
+        reply.hook_specific_output.unwrap().permission_decision.unwrap()
+    };
+    assert_eq!(merged(Permission::Allow, Permission::Ask), Permission::Ask);
+    assert_eq!(merged(Permission::Ask, Permission::Allow), Permission::Ask);
+    assert_eq!(merged(Permission::Ask, Permission::Deny), Permission::Deny);
+    assert_eq!(merged(Permission::Deny, Permission::Ask), Permission::Deny);
+}
+
+#[test]
+fn a_merge_keeps_what_the_other_reply_lacks() {
+    let mut reply = Reply { suppress_output: Some(true), ..Reply::context(EventName::Stop, "x") };
+    reply.merge(Reply { suppress_output: Some(false), ..Reply::default() });
+    assert_eq!((reply.suppress_output, reply.context_text()), (Some(true), Some("x")));
+    let mut empty = Reply::default();
+    assert_eq!(empty.context_text(), None);
+    empty.merge(reply);
+    assert_eq!((empty.suppress_output, empty.context_text()), (Some(true), Some("x")));
+}
+
+#[test]
+fn context_is_appended() {
+    let mut reply = Reply::default();
+    reply.add_context(EventName::Stop, "a");
+    reply.add_context(EventName::Stop, "b");
+    assert_eq!(reply.context_text(), Some("a\n\nb"));
+}
+
+#[test]
+fn the_same_message_is_added_once() {
+    let mut reply = Reply::default();
+    for message in ["ab", "a", "b; c", "c", "ab", "b; c"] {
+        reply.add_message(message);
+    }
+    assert_eq!(reply.system_message.as_deref(), Some("ab; a; b; c"));
+}

@@ -1,4 +1,4 @@
-//! The handoff that the model writes: front matter, then sections.
+//! The handoff that the model writes: front matter followed by sections.
 
 use std::fmt;
 
@@ -6,32 +6,32 @@ use saphyr::{LoadableYamlNode, ScalarOwned, YamlOwned};
 
 use super::sections::section;
 
-/// The most that is read as front matter: more is somebody's prose between two rules.
+/// The maximum size of a front matter, in bytes. A longer text between two `---` lines is something else.
 const MAX_FRONT: usize = 4 * 1024;
 
-/// A handoff.
+/// A handoff document.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Document {
-    /// Whether the work is to go on.
+    /// Whether the work is to be continued.
     pub goes_on: bool,
-    /// What shows that it answers our question, and not an older one.
+    /// The nonce, which shows which question the document answers.
     pub nonce: Option<String>,
-    /// The front matter as it was written, whatever else stands in it, without the rules around it.
+    /// The complete front matter as it was written, without the `---` lines.
     pub front: String,
-    /// Everything below the front matter.
+    /// The text after the front matter.
     pub body: String,
 }
 
-/// Why a text is no handoff.
+/// Why a text is not a handoff.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Malformed {
-    /// It does not begin with a front matter.
+    /// It has no front matter.
     NoFrontMatter,
     /// The front matter is not YAML, or not a mapping.
     NotYaml,
-    /// The front matter does not say whether to go on.
+    /// The front matter has no valid `continue`.
     NoVerdict,
-    /// There is nothing below the front matter.
+    /// There is no text after the front matter.
     NoBody,
 }
 
@@ -47,15 +47,15 @@ impl fmt::Display for Malformed {
 }
 
 impl Document {
-    /// Reads a handoff. Words before it and a code fence around it are passed over: models add them.
+    /// Parses a handoff. Text before it and a code fence around it, which models add, are ignored.
     pub fn parse(text: &str) -> Result<Self, Malformed> {
         Self::parse_answer(text, "")
     }
 
-    /// Reads the handoff that carries `nonce`, else the first: models quote older ones.
+    /// Parses the handoff with `nonce`, or else the first one in `text`. Models quote older handoffs.
     pub fn parse_answer(text: &str, nonce: &str) -> Result<Self, Malformed> {
         let lines = text.trim_start_matches('\u{feff}').lines();
-        // `lines` takes off one carriage return: what is kept with a second would be read without it.
+        // `lines` removes one carriage return; a second one must not stay, because reading the result again removes it.
         let lines: Vec<&str> = lines.map(|line| line.trim_end_matches('\r')).collect();
         let rules: Vec<usize> = (0..lines.len()).filter(|&at| lines[at].trim() == "---").collect();
         let mut problem = None;
@@ -71,22 +71,22 @@ impl Document {
                     };
                 }
                 Ok(_) => {}
-                // A rule in somebody's prose opens no front matter; the real one may follow.
+                // A `---` line in ordinary text begins no front matter; the real one may follow.
                 Err(malformed) => problem = problem.or(Some(malformed)),
             }
         }
         first.ok_or(problem.unwrap_or(Malformed::NoFrontMatter))
     }
 
-    /// Returns whether it answers the question that `nonce` was given with.
+    /// Returns whether the document has the nonce `nonce`.
     pub fn answers(&self, nonce: &str) -> bool {
         self.nonce.as_deref().is_some_and(|found| found.trim() == nonce)
     }
 
-    /// Reads a front matter.
+    /// Parses a front matter into a document without a body.
     fn of(front: &[&str]) -> Result<Self, Malformed> {
         let front = front.join("\n");
-        // An alias can make a small text huge.
+        // YAML aliases can expand a small text into a huge one.
         if front.len() > MAX_FRONT || (front.contains('&') && front.contains('*')) {
             return Err(Malformed::NotYaml);
         }
@@ -113,27 +113,27 @@ impl Document {
         Ok(Self { body, ..self })
     }
 
-    /// Returns it as it is kept in a file: the front matter with all its keys, and what stands below.
+    /// Returns the text of the document's file: the complete front matter and the body.
     pub fn to_text(&self) -> String {
         let front = if self.front.is_empty() { format!("continue: {}", self.goes_on) } else { self.front.clone() };
         format!("---\n{front}\n---\n\n{}\n", self.body)
     }
 
-    /// Returns the text of the section with that heading, of whatever level; `None` where there is none.
+    /// Returns the text of the section with that heading, of any level; `None` where there is none.
     pub fn section(&self, heading: &str) -> Option<&str> {
         section(&self.body, heading)
     }
 
-    /// Returns what is left to do, in a form in which two handoffs can be compared.
+    /// Returns the remaining work in a normalized form, by which two handoffs can be compared.
     ///
-    /// One that does not say it is compared as a whole.
+    /// It is the section "Remaining", or the whole body where that section is missing or empty.
     pub fn remaining(&self) -> String {
         let remaining = normalize(self.section("Remaining").unwrap_or_default());
         if remaining.is_empty() { normalize(&self.body) } else { remaining }
     }
 }
 
-/// Returns what stands below the front matter; the fence that was opened above it is closed below.
+/// Returns the text after the front matter, without the end of a code fence that begins before it.
 fn body(lines: &[&str], begin: usize, end: usize) -> String {
     let fence = lines[..begin].iter().rev().find(|line| !line.trim().is_empty()).map(|line| line.trim());
     let fence = fence.filter(|line| line.starts_with("```")).map(|line| line.trim_end_matches(|c: char| c != '`'));
@@ -158,7 +158,7 @@ fn plain(value: &YamlOwned) -> String {
     }
 }
 
-/// Marks of lists, spaces and case say nothing about what is left to do.
+/// Returns `text` without list markers, extra white space and differences in case.
 fn normalize(text: &str) -> String {
     let line = |line: &str| {
         let line = line.trim().trim_start_matches(['-', '*', '+', '•']).trim_start();

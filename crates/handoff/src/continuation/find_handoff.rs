@@ -1,43 +1,43 @@
-//! Where the handoff is that was asked for.
+//! Finding the handoff that was asked for: in the reply, or in a file.
 
 use longhaul_core::Millis;
 
 use super::document::Document;
 
-/// The file whose mere presence means to go on.
+/// The name of the file whose presence alone means that the work is to be continued.
 pub const MARKER_FILE: &str = "handoff-continue.md";
 
-/// How far ahead a file's time may be: file systems and clocks differ a little. One from the future is always fresh.
+/// How far in the future a file's time may be, because file systems and clocks differ. A later time is not valid.
 const SLACK_MS: u64 = 5_000;
 
-/// What a written file says by being there.
+/// The kind of a written file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WrittenKind {
-    /// What it says in its front matter.
+    /// A handoff, whose front matter says whether to continue.
     Handoff,
-    /// That the work goes on.
+    /// A marker, whose presence means that the work is to be continued.
     Marker,
 }
 
-/// A handoff that was written into a file, although a reply was asked for.
+/// A handoff that the model wrote into a file, instead of replying with it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WrittenFile {
-    /// Which of the two files it is.
+    /// The kind of file.
     pub kind: WrittenKind,
-    /// When it was last written.
+    /// The time at which it was last modified.
     pub modified: Millis,
-    /// Its text.
+    /// The text of the file.
     pub text: String,
 }
 
-/// Returns whether a text is a handoff that carries `nonce` and says to go on.
+/// Returns whether a text is a handoff with `nonce` that says to continue.
 pub(super) fn says_to_go_on(text: &str, nonce: &str) -> bool {
     Document::parse_answer(text, nonce).is_ok_and(|document| document.goes_on && document.answers(nonce))
 }
 
-/// Finds the handoff that answers what was asked at `asked` with `nonce`: the reply, else a file written since.
+/// Finds the handoff with `nonce` that was asked for at the time `asked`: in the reply, or else in a file written since.
 ///
-/// Returns why there is none: an answer to an older question, or none at all.
+/// The error describes why there is none.
 pub fn find_handoff(
     reply: &str,
     files: &[WrittenFile],

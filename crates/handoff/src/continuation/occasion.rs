@@ -1,100 +1,100 @@
-//! What can happen to a plan.
+//! The events that can change a plan.
 
 use super::find_handoff::WrittenFile;
 
-/// How full a context is.
+/// The use of a context window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct WindowUse {
-    /// Tokens in it.
+    /// The number of tokens in the context.
     pub tokens: u64,
-    /// Tokens that it holds.
+    /// The size of the context window, in tokens.
     pub window: u64,
 }
 
 impl WindowUse {
-    /// Returns whether it has come to `limit`: a share of the window up to 1, tokens above.
+    /// Returns whether the use has reached `limit`. A limit up to 1 is a share of the window, above 1 a number of tokens.
     pub fn reaches(self, limit: f64) -> bool {
         if limit > 1.0 { self.tokens as f64 >= limit } else { self.share() >= limit }
     }
 
-    /// Returns the share of the window that is taken.
+    /// Returns the share of the window that is used; 0 for an unknown window.
     pub fn share(self) -> f64 {
         if self.window == 0 { 0.0 } else { self.tokens as f64 / self.window as f64 }
     }
 }
 
-/// A turn that ended.
+/// The end of a turn.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct TurnEnd<'a> {
-    /// Whether it went on because a Stop hook had blocked before.
+    /// Whether the turn continued because a Stop hook had blocked its end.
     pub again: bool,
-    /// How full the context is; `None` where nobody knows.
+    /// How full the context is; `None` where that is unknown.
     pub fill: Option<WindowUse>,
-    /// Whether subagents or anything in the background still runs.
+    /// Whether subagents or background tasks are still running.
     pub others_run: bool,
-    /// Whether the user ended it.
+    /// Whether the user stopped the turn.
     pub by_user: bool,
     /// The last reply.
     pub reply: &'a str,
-    /// Handoffs that were written into files.
+    /// The handoffs that were written into files.
     pub files: &'a [WrittenFile],
-    /// A fresh random word, in case something is asked.
+    /// A new random nonce, in case a handoff is asked for.
     pub nonce: &'a str,
 }
 
-/// What happened, in the session or pane that the plan is for.
+/// An event in the session or pane of a plan.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Occasion<'a> {
     /// A turn ended.
     TurnEnded(TurnEnd<'a>),
-    /// The client reported how full the context is, after the turn had ended.
+    /// Claude Code reported how full the context is, after the turn had ended.
     Measured {
         /// How full the context is.
         fill: WindowUse,
-        /// A fresh random word, in case something is asked.
+        /// A new random nonce, in case a handoff is asked for.
         nonce: &'a str,
     },
-    /// The client has cleared: another session is there now.
+    /// The session was cleared, and another session has started.
     Cleared {
-        /// That session.
+        /// The id of the new session.
         session: &'a str,
     },
-    /// The client was started anew in the plan's pane.
+    /// Claude Code was started again in the plan's pane.
     Restarted {
-        /// Its session.
+        /// The id of its session.
         session: &'a str,
     },
-    /// A prompt was submitted, by a person or by the plan itself.
+    /// A prompt was submitted, by the user or by the plan itself.
     Prompted {
-        /// The session that got it.
+        /// The id of the session that received it.
         session: &'a str,
         /// The prompt.
         prompt: &'a str,
     },
     /// A session ended.
     Ended {
-        /// Which.
+        /// The id of the session.
         session: &'a str,
-        /// Why, as the client says.
+        /// Why it ended, as the hook's payload says.
         reason: &'a str,
     },
-    /// The account's limit is used up.
+    /// The account has reached its rate limit.
     RateLimited,
-    /// The account's limit is lifted.
+    /// The account's rate limit has been lifted.
     Lifted,
-    /// The injector could not type what the plan waits for, or nothing showed that it arrived.
+    /// The text that the plan waits for could not be typed, or was not confirmed.
     Undelivered {
-        /// Why.
+        /// Why it could not be delivered.
         why: &'a str,
     },
-    /// A prompt or a tool call came before what the plan waits for could be typed.
+    /// A prompt or a tool call came before the text that the plan waits for could be typed.
     Overtaken,
-    /// Nobody wants any of this any more.
+    /// The setting for continuation was switched off.
     SwitchedOff,
-    /// Something else happened there; the time may have run out.
+    /// Anything else happened. The plan may have expired in the meantime.
     Passed,
-    /// A person wants it to go on.
+    /// The user asked to resume the plan.
     Resumed,
-    /// A person wants it to end.
+    /// The user asked to cancel the plan.
     Cancelled,
 }

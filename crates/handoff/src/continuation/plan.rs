@@ -1,4 +1,4 @@
-//! How far a continuation has come, and what each occasion does to it.
+//! The state of a continuation, and how each occasion changes it.
 
 mod ask_by_prompt;
 
@@ -12,116 +12,117 @@ use super::occasion::{Occasion, TurnEnd};
 use super::state::State;
 use super::words;
 
-/// How often a text is typed before the plan fails.
+/// The number of times that a text is typed before the plan fails.
 pub const ATTEMPTS: u32 = 2;
 
-/// After this long in one step a plan is dead, whoever was to carry it on, unless the step was given longer.
+/// The time after which a plan fails in one step, in milliseconds, unless the step was given more time.
 pub const EXPIRES_MS: u64 = 15 * 60 * 1000;
 
-/// After this long a plan is dead that the account's limit holds up: a week, which is the longest limit, and a day.
+/// The time after which a plan fails that waits for the account's rate limit, in milliseconds. The longest limit is a week;
+/// a day is added.
 pub const HELD_UP_MS: u64 = 8 * 24 * 60 * 60 * 1000;
 
-/// How often a chain goes on by itself, in one round, after the account's limit was lifted.
+/// The number of times in one round that a chain resumes automatically after the account's rate limit was lifted.
 pub const LIFTS: u32 = 3;
 
-/// A chain of sessions that carry one task on, and where it stands.
+/// A chain of sessions that continue one task, and the state of its continuation.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Plan {
-    /// The session that the chain has come to.
+    /// The id of the chain's newest session.
     pub session: String,
-    /// Where it stands.
+    /// The state.
     pub state: State,
-    /// How many rounds have begun.
+    /// The number of rounds that have begun. A round is one handoff from a session to the next.
     pub round: u32,
-    /// What the handoff that was asked for must carry.
+    /// The nonce that the handoff must contain.
     pub nonce: String,
-    /// When it was asked for.
+    /// The time at which the handoff was asked for.
     pub asked_at: Millis,
-    /// The limits that have fired in this session.
+    /// The limits that have already asked for a handoff in this session.
     pub fired: Vec<f64>,
     /// Attempt number of this step, from 1.
     pub attempt: u32,
-    /// When this step began.
+    /// The time at which this step began.
     pub since: Millis,
-    /// When it should be over.
+    /// The time at which this step should be complete.
     pub deadline: Millis,
-    /// Whether the account's limit holds it up.
+    /// Whether the plan waits for the account's rate limit.
     pub paused: bool,
-    /// How often it has gone on by itself, in this round, after that.
+    /// The number of times in this round that it resumed automatically after the rate limit was lifted.
     pub lifts: u32,
-    /// Whether the question was put as a prompt: then the turn that answers it is one of its own.
+    /// Whether the handoff was asked for by a prompt, so that a turn of its own answers it.
     pub by_prompt: bool,
-    /// Where it failed, if it can go on from there.
+    /// The state in which it failed, if it can be resumed there.
     pub stuck_in: Option<State>,
-    /// Why it stands where it stands.
+    /// The reason for the current state.
     pub reason: String,
 }
 
-/// What holds for a plan, apart from itself.
+/// The settings and facts that a plan depends on.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PlanRules<'a> {
-    /// How full the context may get: shares of the window up to 1, tokens above; each asks once in a session.
+    /// The limits: shares of the window up to 1, numbers of tokens above. Each asks once in a session.
     pub limits: &'a [f64],
-    /// How many rounds a chain may have.
+    /// The maximum number of rounds of a chain.
     pub max_rounds: u32,
-    /// How long a step may take before it is tried again.
+    /// The time after which a step is tried again, in milliseconds.
     pub step_ms: u64,
-    /// What the new session is prompted with.
+    /// The prompt for the new session.
     pub prompt: &'a str,
     /// Whether there is a terminal to type into.
     pub can_type: bool,
-    /// What was left to do in the rounds before, as [`Document::remaining`] gives it.
+    /// The remaining work of each earlier round, as [`Document::remaining`] returns it.
     pub remaining: &'a [String],
 }
 
-/// What is to be done.
+/// The action that an occasion requires.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PlanAction {
     /// Nothing.
     Nothing,
-    /// Keep the model going with this question.
+    /// Ask the model for a handoff, with this text.
     Ask(String),
-    /// Keep this handoff, pass the baton, and clear.
+    /// Store this handoff, leave a baton, and clear the session.
     Clear(Document),
-    /// Show the new session the handoff, and prompt it.
+    /// Show the handoff to the new session, and prompt it.
     Show,
-    /// Type the step's text once more.
+    /// Type the text of the current step again.
     TypeAgain,
-    /// Tell the user.
-    Tell(String),
+    /// Show this message to the user.
+    Notify(String),
 }
 
-/// What came of an occasion.
+/// The result of an occasion.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PlanOutcome {
-    /// The plan as it is now.
+    /// The changed plan.
     pub plan: Plan,
-    /// What is to be done.
+    /// The action that is required.
     pub act: PlanAction,
 }
 
 impl Plan {
-    /// Returns the plan of a session in which nothing has happened yet.
+    /// Returns the plan of a new session.
     pub fn new(session: impl Into<String>, now: Millis) -> Self {
         Self { session: session.into(), since: now, ..Self::default() }
     }
 
-    /// Returns whether it waits for a person to carry it on.
+    /// Returns whether the plan waits for the user to resume it.
     pub fn is_stuck(&self) -> bool {
         self.paused || (self.state == State::Failed && self.stuck_in.is_some())
     }
 
-    /// Returns whether it waits for something to be typed.
+    /// Returns whether the plan waits for a text to be typed.
     pub fn waits_for_typing(&self) -> bool {
         match self.state {
             State::Clearing | State::Prompting => true,
-            // Once it was carried on, and until its prompt is there.
+            // After it was resumed, until its prompt has arrived.
             State::Asked => !self.by_prompt && self.since > self.asked_at,
             State::Armed | State::Done | State::Failed | State::Cancelled => false,
         }
     }
 
-    /// Returns what is to be typed in this step, if anything.
+    /// Returns the text to type in this step, if any.
     pub fn text(&self, rules: &PlanRules<'_>) -> Option<String> {
         match self.state {
             State::Asked if self.asks_by_prompt() => Some(words::ask_by_prompt(&self.nonce)),
@@ -132,7 +133,7 @@ impl Plan {
         }
     }
 
-    /// Returns what the occasion makes of the plan, and what is to be done about it.
+    /// Returns the plan as `occasion` changes it, and the action that is required.
     pub fn meet(&self, occasion: &Occasion<'_>, rules: &PlanRules<'_>, now: Millis) -> PlanOutcome {
         let mut plan = self.clone();
         plan.expire(now);
@@ -165,7 +166,7 @@ impl Plan {
         self.reason = reason.into();
     }
 
-    /// Begins a step that is to be over after `ms`.
+    /// Begins a step that should be complete after `ms` milliseconds.
     fn begin(&mut self, state: State, now: Millis, ms: u64, reason: &str) {
         self.enter(state, now, reason);
         self.attempt = 1;
@@ -192,8 +193,8 @@ impl Plan {
         }
         let given = self.deadline.since(self.since);
         let (most, why) = match self.paused {
-            true => (HELD_UP_MS, "the account's limit held it up for too long"),
-            false if given > EXPIRES_MS => (given, "nothing happened in the time it had"),
+            true => (HELD_UP_MS, "the account's rate limit lasted too long"),
+            false if given > EXPIRES_MS => (given, "nothing happened in the time allowed"),
             false => (EXPIRES_MS, "nothing happened for 15 minutes"),
         };
         if now.since(self.since) > most {
@@ -201,7 +202,7 @@ impl Plan {
         }
     }
 
-    /// Returns how long the step that `/clear` ends may take: who is to type it by hand has as long as the baton lasts.
+    /// Returns the time for the step that ends with `/clear`. A user who types it has as long as the baton is valid.
     fn time_to_clear(rules: &PlanRules<'_>) -> u64 {
         if rules.can_type { rules.step_ms } else { TTL_MS }
     }
@@ -209,11 +210,11 @@ impl Plan {
     fn turn_ended(&mut self, turn: &TurnEnd<'_>, rules: &PlanRules<'_>, now: Millis) -> PlanAction {
         match self.state {
             State::Asked if turn.again || self.by_prompt => self.take(turn, rules, now),
-            // The turn that asked, seen by a second hook: the answer is yet to come.
+            // A second hook reports the turn that asked. The answer has not come yet.
             State::Asked => PlanAction::Nothing,
-            // The turn that answered, seen by a second hook.
+            // A second hook reports the turn that answered.
             State::Clearing if turn.again && says_to_go_on(turn.reply, &self.nonce) => PlanAction::Nothing,
-            // What was done in that turn is not in the handoff.
+            // The work of that turn is not in the handoff.
             State::Clearing | State::Prompting => self.cancel("a turn ran since the handoff", now),
             State::Armed | State::Done | State::Failed | State::Cancelled => {
                 self.stuck_in = None;
@@ -222,7 +223,7 @@ impl Plan {
         }
     }
 
-    /// Asks for a handoff when the context is full enough, and nothing else runs.
+    /// Asks for a handoff where the context has reached a limit and nothing else is running.
     fn consider(&mut self, turn: &TurnEnd<'_>, rules: &PlanRules<'_>, now: Millis) -> PlanAction {
         let Some(fill) = turn.fill.filter(|_| !turn.again && !turn.others_run && !turn.by_user) else {
             return PlanAction::Nothing;
@@ -234,9 +235,10 @@ impl Plan {
         }
         self.fired.extend(reached);
         if self.round >= rules.max_rounds {
-            let why = format!("{} rounds are enough: this session is not continued by itself", self.round);
+            let why =
+                format!("the maximum of {} rounds is reached: this session is not continued automatically", self.round);
             self.enter(State::Failed, now, &why);
-            return PlanAction::Tell(why);
+            return PlanAction::Notify(why);
         }
         self.begin(State::Asked, now, EXPIRES_MS, "the context is nearly full");
         self.asked_at = now;
@@ -245,11 +247,11 @@ impl Plan {
         PlanAction::Ask(words::ask(fill, &self.nonce))
     }
 
-    /// Takes the handoff that was asked for.
+    /// Reads the handoff that was asked for, and begins to clear.
     fn take(&mut self, turn: &TurnEnd<'_>, rules: &PlanRules<'_>, now: Millis) -> PlanAction {
         let handoff = match find_handoff(turn.reply, turn.files, &self.nonce, self.asked_at, now) {
             _ if turn.by_user => Err("the user stopped the turn".to_owned()),
-            Ok(handoff) if !handoff.goes_on => Err("the handoff says that nothing is to go on".to_owned()),
+            Ok(handoff) if !handoff.goes_on => Err("the handoff says not to continue".to_owned()),
             Ok(_) if turn.others_run => Err("something still runs in the background".to_owned()),
             handoff => handoff,
         };
@@ -262,11 +264,11 @@ impl Plan {
         };
         let remaining = handoff.remaining();
         if let Some(round) = rules.remaining.iter().position(|earlier| *earlier == remaining) {
-            let why = format!("a loop: as much is left to do as in round {}", round + 1);
+            let why = format!("a loop: the same work remains as in round {}", round + 1);
             self.enter(State::Failed, now, &why);
-            return PlanAction::Tell(why);
+            return PlanAction::Notify(why);
         }
-        self.begin(State::Clearing, now, Self::time_to_clear(rules), "the handoff is there");
+        self.begin(State::Clearing, now, Self::time_to_clear(rules), "the handoff has arrived");
         self.round += 1;
         PlanAction::Clear(handoff)
     }
@@ -274,19 +276,19 @@ impl Plan {
     fn cleared(&mut self, session: &str, rules: &PlanRules<'_>, now: Millis) -> PlanAction {
         match self.state {
             State::Clearing => self.go_on_in(session, rules, now, "cleared"),
-            // A user's own `/clear` would have ended the session first: this is the same one, told twice.
+            // The same event, reported twice: a `/clear` by the user would have ended the session first.
             State::Prompting if session == self.session => PlanAction::Show,
-            State::Prompting => self.go_on_in(session, rules, now, "cleared; the session before never lived"),
+            State::Prompting => self.go_on_in(session, rules, now, "cleared; the session before was never used"),
             State::Asked => self.cancel("the user cleared", now),
             State::Armed | State::Done | State::Failed | State::Cancelled => PlanAction::Nothing,
         }
     }
 
-    /// The client went down in between; the handoff is there, and whoever is in the pane now can go on.
+    /// Continues in the session of a client that was started again. The handoff exists already.
     fn restarted(&mut self, session: &str, rules: &PlanRules<'_>, now: Millis) -> PlanAction {
         match self.state {
-            State::Clearing | State::Prompting => self.go_on_in(session, rules, now, "the client was started anew"),
-            State::Asked => self.cancel("the client was started anew", now),
+            State::Clearing | State::Prompting => self.go_on_in(session, rules, now, "the client was started again"),
+            State::Asked => self.cancel("the client was started again", now),
             State::Armed | State::Done | State::Failed | State::Cancelled => PlanAction::Nothing,
         }
     }
@@ -314,9 +316,9 @@ impl Plan {
                 return self.cancel("the user typed something else", now);
             }
             State::Armed | State::Done | State::Failed | State::Cancelled => {
-                // The session has gone on by other means: what its handoff says is no longer all.
+                // The user continued the session: its handoff is no longer complete.
                 self.stuck_in = None;
-                // Rounds are counted without a person, and here is one; our own prompt may come twice.
+                // Rounds are counted while the user does nothing. The plan's own prompt may come twice.
                 if !is_same_prompt(rules.prompt, prompt) {
                     self.round = 0;
                 }
@@ -326,7 +328,7 @@ impl Plan {
     }
 
     fn ended(&mut self, session: &str, reason: &str, now: Millis) -> PlanAction {
-        // That is what was typed for; the word of it may come after the new session's start.
+        // The typed `/clear` ends the session. This event may come after the start of the new session.
         let expected = self.state == State::Clearing && reason == "clear";
         if expected || session != self.session {
             return PlanAction::Nothing;
@@ -338,7 +340,7 @@ impl Plan {
         if self.state.is_open() && !self.paused {
             self.paused = true;
             self.since = now;
-            "the account's limit is used up".clone_into(&mut self.reason);
+            "the account's rate limit is reached".clone_into(&mut self.reason);
         }
         PlanAction::Nothing
     }
@@ -348,7 +350,7 @@ impl Plan {
             return PlanAction::Nothing;
         }
         self.lifts += 1;
-        self.carry_on(self.state, rules, now, "the account's limit is lifted")
+        self.carry_on(self.state, rules, now, "the account's rate limit is lifted")
     }
 
     fn try_again(&mut self, why: &str, rules: &PlanRules<'_>, now: Millis) -> PlanAction {
@@ -357,7 +359,7 @@ impl Plan {
         }
         if self.attempt >= ATTEMPTS {
             self.fail(now, why);
-            return PlanAction::Tell(self.reason.clone());
+            return PlanAction::Notify(self.reason.clone());
         }
         self.attempt += 1;
         self.deadline = Millis(now.0 + rules.step_ms);
@@ -368,13 +370,13 @@ impl Plan {
     fn resume(&mut self, rules: &PlanRules<'_>, now: Millis) -> PlanAction {
         let step = match (self.state, self.stuck_in) {
             (State::Failed, Some(stuck)) => stuck,
-            // While the model writes the handoff there is nothing to carry on.
+            // While the model writes the handoff, there is nothing to resume.
             (State::Asked, _) if !self.paused => return PlanAction::Nothing,
             (state, _) if state.is_open() => state,
             _ => return PlanAction::Nothing,
         };
         match step {
-            // What was asked is long forgotten: the end of the next turn asks anew.
+            // The question is too old: the end of the next turn asks again.
             State::Asked if self.state == State::Failed => {
                 self.enter(State::Armed, now, "resumed by hand");
                 self.fired.clear();
@@ -384,7 +386,7 @@ impl Plan {
         }
     }
 
-    /// Begins a step afresh; without a terminal it is for the user to type.
+    /// Begins a step again. Without a terminal, the user has to type its text.
     fn carry_on(&mut self, step: State, rules: &PlanRules<'_>, now: Millis, reason: &str) -> PlanAction {
         self.begin(step, now, Self::time_to_clear(rules), reason);
         self.by_prompt = false;
@@ -392,7 +394,7 @@ impl Plan {
     }
 }
 
-/// Terminals fold spaces and break lines.
+/// Returns whether two prompts differ in white space only. Terminals change spaces and line breaks.
 fn is_same_prompt(one: &str, other: &str) -> bool {
     one.split_whitespace().eq(other.split_whitespace())
 }

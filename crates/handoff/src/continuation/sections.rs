@@ -1,19 +1,19 @@
-//! A handoff's sections: headings, and what stands below each.
+//! The sections of a handoff.
 
-/// How deep a heading is that is no more than a bold line: below every other.
+/// The level of a heading that is a bold line: deeper than every other.
 const BOLD: usize = 7;
 
 /// A line that begins a section.
 struct Heading<'a> {
     title: &'a str,
     level: usize,
-    /// Where its line begins, and where it ends.
+    /// The offsets of the beginning and the end of its line.
     line: (usize, usize),
 }
 
-/// Returns the text of the first section with that heading, of whatever level; `None` where there is none.
+/// Returns the text of the first section with that heading, of any level; `None` where there is none.
 ///
-/// It ends with the next heading that is no deeper: those below it, and bold lines, belong to it.
+/// The section ends at the next heading of the same or a higher level. Deeper headings and bold lines belong to it.
 pub(super) fn section<'a>(body: &'a str, heading: &str) -> Option<&'a str> {
     let headings = headings(body);
     let at = headings.iter().position(|found| is_titled(found.title, heading))?;
@@ -22,9 +22,9 @@ pub(super) fn section<'a>(body: &'a str, heading: &str) -> Option<&'a str> {
     Some(body[start..end].trim())
 }
 
-/// Returns `body` in its parts, each with its heading, parted at the depth of the section `heading`.
+/// Splits `body` into parts, each with its heading, at the level of the section `heading`.
 ///
-/// What stands before the first heading is a part, too. `None` where there is no such section.
+/// Text before the first heading is a part, too. Returns `None` where there is no such section.
 pub(super) fn parts<'a>(body: &'a str, heading: &str) -> Option<Vec<&'a str>> {
     let headings = headings(body);
     let level = headings.iter().find(|found| is_titled(found.title, heading))?.level;
@@ -33,12 +33,12 @@ pub(super) fn parts<'a>(body: &'a str, heading: &str) -> Option<Vec<&'a str>> {
     Some(starts.windows(2).map(|pair| body[pair[0]..pair[1]].trim()).filter(|part| !part.is_empty()).collect())
 }
 
-/// Returns whether a part has that heading.
+/// Returns whether a part begins with that heading.
 pub(super) fn is_headed(part: &str, heading: &str) -> bool {
     headings(part).first().is_some_and(|found| is_titled(found.title, heading))
 }
 
-/// A title may say more: "Remaining work", "Remaining (3)".
+/// Returns whether a title is `heading`, possibly followed by more words: "Remaining work", "Remaining (3)".
 fn is_titled(title: &str, heading: &str) -> bool {
     let (Some(start), rest) = (title.get(..heading.len()), title.get(heading.len()..).unwrap_or_default()) else {
         return false;
@@ -46,7 +46,7 @@ fn is_titled(title: &str, heading: &str) -> bool {
     start.eq_ignore_ascii_case(heading) && !rest.starts_with(char::is_alphanumeric)
 }
 
-/// Returns the headings outside of code.
+/// Returns the headings outside of code blocks.
 fn headings(body: &str) -> Vec<Heading<'_>> {
     let mut found = Vec::new();
     let mut fence: Option<&str> = None;
@@ -66,14 +66,14 @@ fn headings(body: &str) -> Vec<Heading<'_>> {
     found
 }
 
-/// Returns the signs that open or close a block of code.
+/// Returns the characters that begin or end a code block.
 fn fence_of(line: &str) -> Option<&str> {
     let line = line.trim();
     let length = line.len() - line.trim_start_matches('`').len().min(line.trim_start_matches('~').len());
     (length >= 3).then(|| &line[..length])
 }
 
-/// Returns a line's heading and how deep it is: `## Remaining`, `**Remaining**`, with or without a colon.
+/// Returns the title and the level of a heading: `## Remaining`, `**Remaining**`, with or without a colon.
 fn heading(line: &str) -> Option<(&str, usize)> {
     let line = line.trim();
     let rest = line.trim_start_matches('#');
@@ -82,7 +82,7 @@ fn heading(line: &str) -> Option<(&str, usize)> {
             let line = line.strip_suffix(':').unwrap_or(line);
             (line.strip_prefix("**")?.strip_suffix("**")?, BOLD)
         }
-        // `#123` is an issue, and `#!/bin/sh` a script.
+        // `#123` is an issue number, and `#!/bin/sh` begins a script.
         level @ 1..BOLD if rest.starts_with(char::is_whitespace) => (rest, level),
         _ => return None,
     };

@@ -1,24 +1,24 @@
-//! Where a continuation stands.
+//! The state of a continuation.
 
 use std::fmt;
 
-/// Where a plan stands.
+/// The state of a plan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum State {
-    /// Nothing has been asked yet.
+    /// No handoff has been asked for.
     #[default]
     Armed,
     /// The model was asked for a handoff.
     Asked,
-    /// There is a handoff; the session is being cleared.
+    /// The handoff has arrived, and the session is being cleared.
     Clearing,
-    /// The new session is there and is being prompted.
+    /// The new session has started and is being prompted.
     Prompting,
     /// The new session works.
     Done,
-    /// It could not go on.
+    /// The continuation failed.
     Failed,
-    /// A person stepped in.
+    /// The user took over, or cancelled it.
     Cancelled,
 }
 
@@ -27,7 +27,7 @@ impl State {
     pub const ALL: [Self; 7] =
         [Self::Armed, Self::Asked, Self::Clearing, Self::Prompting, Self::Done, Self::Failed, Self::Cancelled];
 
-    /// Returns the state as it is stored.
+    /// Returns the stored name of the state.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Armed => "armed",
@@ -40,12 +40,12 @@ impl State {
         }
     }
 
-    /// Reads a stored state.
+    /// Returns the state with the stored name `text`.
     pub fn from_stored(text: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|state| state.as_str() == text)
     }
 
-    /// Returns whether something is under way.
+    /// Returns whether a continuation is in progress.
     pub fn is_open(self) -> bool {
         matches!(self, Self::Asked | Self::Clearing | Self::Prompting)
     }

@@ -1,4 +1,4 @@
-//! What the model is told.
+//! The texts for the model: the questions for a handoff, and the handoff as the next session is shown it.
 
 use longhaul_core::cut_text::cut_middle;
 use longhaul_core::record::{CLOSE, OPEN, defuse};
@@ -7,13 +7,13 @@ use longhaul_core::short_session;
 use super::occasion::WindowUse;
 use super::sections::{is_headed, parts};
 
-/// The sections that must arrive, the most important first.
+/// The sections that are kept longest where a handoff is shortened, the most important first.
 const FIRST: [&str; 3] = ["Remaining", "Task", "Key Context"];
 
-/// What stands between two sections.
+/// The separator between two sections.
 const GAP: &str = "\n\n";
 
-/// Returns what the model is asked at the end of a turn.
+/// Returns the text that asks the model for a handoff at the end of a turn.
 pub fn ask(fill: WindowUse, nonce: &str) -> String {
     format!(
         "The context window is {:.0} % full and is about to be cleared. The session that goes on will be shown one \
@@ -27,7 +27,7 @@ pub fn ask(fill: WindowUse, nonce: &str) -> String {
     )
 }
 
-/// Returns the prompt that asks for a handoff between two turns. One line: it may have to be typed.
+/// Returns the prompt that asks for a handoff between two turns. It is one line, because it may have to be typed.
 pub fn ask_by_prompt(nonce: &str) -> String {
     format!(
         "The context window is nearly full and is about to be cleared. Please reply with a handoff for the session that \
@@ -38,14 +38,15 @@ pub fn ask_by_prompt(nonce: &str) -> String {
     )
 }
 
-/// Returns the prompt that asks once more, after the account's limit was lifted.
+/// Returns the prompt that asks again, after the account's rate limit was lifted.
 pub fn ask_again(nonce: &str) -> String {
     format!("Please reply with the handoff that was asked for (nonce: {nonce}).")
 }
 
-/// Returns a handoff as the next session is shown it, in `chars` characters at most.
+/// Returns the text by which the next session is shown a handoff, in at most `chars` characters.
 ///
-/// Where it is longer, what is left to do and the task come first, and `file` is named, where all of it stands.
+/// A longer handoff is shortened: the remaining work and the task get the most space, and the path `file` of the complete
+/// handoff is given.
 pub fn page(body: &str, session: &str, round: u32, chars: usize, file: &str) -> String {
     let head = format!(
         "Handoff from session {}, written when its context was nearly full (round {round}):\n\n",
@@ -60,8 +61,10 @@ pub fn page(body: &str, session: &str, round: u32, chars: usize, file: &str) -> 
     format!("{OPEN}{head}{}{rest}\n{CLOSE}", shorten(&body, room.saturating_sub(rest.chars().count())))
 }
 
-/// Returns a handoff in `room` characters: half of them are for what is left to do, a quarter for the task, if these need
-/// as much; the rest goes to whatever still lacks some, in the same order.
+/// Shortens a handoff to `room` characters.
+///
+/// Up to half of them are for the remaining work, and up to a quarter for the task. The rest is given to the sections that
+/// need more, in the order of importance.
 fn shorten(body: &str, room: usize) -> String {
     let Some(parts) = parts(body, "Remaining") else { return cut_middle(body, room) };
     let room = room.saturating_sub(GAP.len() * parts.len());

@@ -42,7 +42,7 @@ fn the_others_are_tried_in_order_where_the_first_is_refused() {
 }
 
 #[test]
-fn others_are_taken_only_where_nobody_waits_for_them() {
+fn a_baton_of_a_running_client_is_left_to_it() {
     let one = |client, trigger| [offer("a", 1, client, trigger, 5)];
     for trigger in BatonTrigger::ALL {
         check(&one(ClientProcess::Gone, trigger), 9, Ok(0), &[]);

@@ -102,9 +102,9 @@ proptest! {
                 prop_assert!(fill.is_some_and(|fill| fill.reaches(0.75)));
             }
             // The handoff tells of everything up to this moment, and of nothing after it.
-            let told_twice = before.state == State::Clearing
+            let reported_twice = before.state == State::Clearing
                 && matches!(&occasion, Occasion::TurnEnded(turn) if turn.again && turn.reply == yes);
-            if matches!(&occasion, Occasion::TurnEnded(_) | Occasion::Prompted { .. } | Occasion::Overtaken) && !told_twice {
+            if matches!(&occasion, Occasion::TurnEnded(_) | Occasion::Prompted { .. } | Occasion::Overtaken) && !reported_twice {
                 accepted = false;
             }
             if let PlanAction::Clear(document) = &act {

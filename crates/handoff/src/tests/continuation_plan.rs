@@ -110,7 +110,7 @@ fn each_limit_asks_once_in_a_session() {
 fn what_is_no_handoff_stops_normally() {
     let (finished, stale) = (handoff("lh-1", false), handoff("lh-0", true));
     for (reply, why) in [
-        (finished.as_str(), "nothing is to go on"),
+        (finished.as_str(), "says not to continue"),
         (stale.as_str(), "nonce"),
         ("Done.", "front matter"),
         ("---\ncontinue: [\n---\nx", "YAML"),
@@ -153,7 +153,7 @@ fn a_step_is_tried_twice() {
         let stuck = story.plan.state;
         assert_eq!(story.meet(&Occasion::Undelivered { why: "no echo" }), PlanAction::TypeAgain);
         assert_eq!(story.plan.state, stuck);
-        let PlanAction::Tell(said) = story.meet(&Occasion::Undelivered { why: "no echo" }) else { panic!("says so") };
+        let PlanAction::Notify(said) = story.meet(&Occasion::Undelivered { why: "no echo" }) else { panic!("says so") };
         assert!(said.contains("no echo"), "{said}");
         assert_eq!((story.plan.state, story.plan.stuck_in), (State::Failed, Some(stuck)));
         assert_eq!(story.meet(&Occasion::Resumed), PlanAction::TypeAgain);
@@ -201,11 +201,11 @@ fn two_hooks_on_one_stop_are_one() {
 }
 
 #[test]
-fn a_clear_told_twice_is_one_clear() {
+fn a_clear_reported_twice_is_one_clear() {
     let mut story = Story::prompting();
     let before = story.plan.clone();
     assert_eq!(story.meet(&Occasion::Cleared { session: "b" }), PlanAction::Show);
-    assert_eq!(story.meet(&Occasion::Ended { session: "a", reason: "clear" }), PlanAction::Nothing, "told late");
+    assert_eq!(story.meet(&Occasion::Ended { session: "a", reason: "clear" }), PlanAction::Nothing, "reported late");
     assert_eq!(story.plan, before);
     // The first was for a session that never lived.
     assert_eq!(story.meet(&Occasion::Cleared { session: "c" }), PlanAction::Show);
@@ -213,7 +213,7 @@ fn a_clear_told_twice_is_one_clear() {
 }
 
 #[test]
-fn a_step_that_nobody_carries_on_expires() {
+fn a_step_without_progress_expires() {
     for mut story in [Story::asked(), Story::clearing(), Story::prompting()] {
         story.now += EXPIRES_MS - 2_000;
         assert_eq!(story.meet(&Occasion::Passed), PlanAction::Nothing);
@@ -249,7 +249,7 @@ fn a_used_up_limit_holds_it_up_until_it_is_resumed() {
     let question = story.plan.text(&rules()).unwrap();
     story.meet(&Occasion::Prompted { session: "a", prompt: &question });
     assert_eq!(story.plan.state, State::Asked);
-    // The model has as long as for the first question, and nobody types anything meanwhile.
+    // The model has as long as for the first question, and nothing is typed meanwhile.
     assert_eq!(story.plan.deadline.since(story.plan.since), EXPIRES_MS);
     assert!(!story.plan.waits_for_typing());
     // This turn is one of its own: no hook has blocked before it.
@@ -303,7 +303,7 @@ fn the_same_left_to_do_twice_is_a_loop() {
     let mut story = Story::asked();
     let reply = handoff("lh-1", true);
     let act = story.meet_by(&Occasion::TurnEnded(TurnEnd { again: true, reply: &reply, ..full() }), &rules);
-    let PlanAction::Tell(said) = act else { panic!("says so: {act:?}") };
+    let PlanAction::Notify(said) = act else { panic!("says so: {act:?}") };
     assert!(said.contains("loop") && said.contains("round 2"), "{said}");
     assert_eq!(story.plan.state, State::Failed);
     assert_eq!(story.meet_by(&Occasion::Resumed, &rules), PlanAction::Nothing);
@@ -314,7 +314,7 @@ fn a_chain_has_so_many_rounds() {
     let rules = PlanRules { max_rounds: 1, ..rules() };
     let mut story = Story::prompting();
     story.meet(&Occasion::Prompted { session: "b", prompt: PROMPT });
-    let PlanAction::Tell(said) = story.meet_by(&Occasion::TurnEnded(full()), &rules) else { panic!("says so") };
+    let PlanAction::Notify(said) = story.meet_by(&Occasion::TurnEnded(full()), &rules) else { panic!("says so") };
     assert!(said.contains("1 rounds"), "{said}");
     assert_eq!(story.meet_by(&Occasion::TurnEnded(full()), &rules), PlanAction::Nothing, "and only once");
 }

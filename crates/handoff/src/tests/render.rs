@@ -4,7 +4,7 @@ use longhaul_core::record::OPEN;
 use proptest::prelude::*;
 
 use crate::render::{RECENT_TURNS, render_into};
-use crate::{RenderInput, Rendered, TimedText, TurnView, render};
+use crate::{RenderInput, Rendered, TimedText, TurnView, allowance, render};
 
 const SESSION: &str = "9a6acab5-6b83-4ba7-8147-66b36e6dfed0";
 const START: u64 = 1_794_650_000_000;
@@ -227,6 +227,27 @@ fn any_turn() -> impl Strategy<Value = Kept> {
     let text =
         || prop_oneof!["\\PC{0,60}", "(\\PC|\n|\u{200d}|日|e\u{301}){0,900}", "[a-z]{1000,3000}", Just("·".to_owned())];
     (text(), text(), 0..2_u64).prop_map(|(asked, replied, tools)| Kept { asked, replied, tool_tokens: tools * 500 })
+}
+
+#[test]
+fn the_allowance_is_a_tenth_of_the_transcript_or_nearly_half_of_what_was_said() {
+    for (transcript_tokens, said_tokens, chars) in [
+        (0, 0, CONTEXT_CHARS),
+        (0, 5_000, CONTEXT_CHARS),
+        (1, 0, 3_000),
+        (7_500, 0, 3_000),
+        (7_520, 0, 3_008),
+        (15_000, 0, 6_000),
+        (15_000, 3_000, 6_000),
+        (10_000, 3_000, 5_400),
+        (10_000, 2_000, 4_000),
+        (10_000, 100_000, CONTEXT_CHARS),
+        (30_000, 0, CONTEXT_CHARS),
+        (u64::MAX, u64::MAX, CONTEXT_CHARS),
+    ] {
+        let input = RenderInput { transcript_tokens, said_tokens, ..RenderInput::default() };
+        assert_eq!(allowance(&input), chars, "{transcript_tokens} and {said_tokens} tokens");
+    }
 }
 
 proptest! {

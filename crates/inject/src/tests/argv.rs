@@ -1,4 +1,7 @@
-use crate::{MacTerminal, ScreenWindow, Terminal, TerminalCommand, TmuxPane};
+use crate::{
+    KittyWindow, MacTerminal, Pane, ScreenWindow, SubmitKey, Terminal, TerminalCommand, TmuxPane, WeztermPane,
+    ZellijPane,
+};
 
 fn pane() -> TmuxPane {
     TmuxPane { socket: "/tmp/s".to_owned(), pane: "%7".to_owned() }
@@ -107,4 +110,26 @@ fn a_blind_submit_ends_in_enter() {
     let steps = Terminal::Screen(window()).submit_blindly("·");
     assert_eq!(steps, [window().type_text("·"), vec![window().press_enter()]].concat());
     assert_eq!(Terminal::Tmux(pane()).submit_blindly("·"), [pane().type_text("·"), pane().press_enter()]);
+}
+
+#[test]
+fn every_pane_is_submitted_to_by_enter() {
+    let zellij = ZellijPane { session: "s".to_owned(), pane: "1".to_owned() };
+    let wezterm = WeztermPane { pane: "1".to_owned() };
+    let kitty = KittyWindow { socket: "unix:/k".to_owned(), window: "1".to_owned() };
+    let mac = MacTerminal { app: "Warp".to_owned() };
+    let submit = |terminal: Terminal| terminal.submit_blindly("·");
+    assert_eq!(submit(Terminal::Zellij(zellij.clone())), [zellij.type_text("·"), zellij.press_enter()]);
+    assert_eq!(submit(Terminal::Wezterm(wezterm.clone())), [wezterm.type_text("·"), wezterm.press_enter()]);
+    assert_eq!(submit(Terminal::Kitty(kitty.clone())), [kitty.type_text("·"), kitty.press_enter()]);
+    assert_eq!(submit(Terminal::Osascript(mac.clone())), [mac.submit("·")]);
+    let pane = Terminal::Tmux(pane());
+    assert_eq!(pane.submit_unseen("/clear", &SubmitKey::Enter), pane.submit_blindly("/clear"));
+}
+
+#[test]
+fn screen_fills_each_part() {
+    for (length, parts) in [(500, 1), (501, 2), (1000, 2), (1001, 3)] {
+        assert_eq!(window().type_text(&"a".repeat(length)).len(), parts, "{length}");
+    }
 }

@@ -1,6 +1,6 @@
 //! zellij, WezTerm and kitty: what is run, and what their answers say.
 
-use crate::{Inspection, KittyWindow, Pane, Terminal, TerminalCommand, WeztermPane, ZellijPane};
+use crate::{Chord, Inspection, KittyWindow, Pane, Terminal, TerminalCommand, TmuxPane, WeztermPane, ZellijPane};
 
 fn zellij() -> ZellijPane {
     ZellijPane { session: "s; rm".to_owned(), pane: "7".to_owned() }
@@ -60,7 +60,7 @@ fn outputs(texts: &[&str]) -> Vec<String> {
 }
 
 #[test]
-fn a_look_tells_screen_cursor_and_whose_pane_it_is() {
+fn an_inspection_has_screen_cursor_and_process() {
     let screen = "one\ntwo\n".to_owned();
     let seen = Inspection { screen: screen.clone(), ..Inspection::default() };
     assert_eq!(zellij().parse(&outputs(&[&screen])), Some(seen.clone()));
@@ -69,7 +69,7 @@ fn a_look_tells_screen_cursor_and_whose_pane_it_is() {
     let pane = Inspection { tty: Some("/dev/pts/3".to_owned()), cursor: Some((2, 5)), ..seen.clone() };
     assert_eq!(wezterm().parse(&outputs(&[list, &screen])), Some(pane));
     let bare = r#"[{"pane_id":7,"cursor_x":2,"cursor_y":105}]"#;
-    assert_eq!(wezterm().parse(&outputs(&[bare, &screen])), Some(seen.clone()), "nobody knows where its rows begin");
+    assert_eq!(wezterm().parse(&outputs(&[bare, &screen])), Some(seen.clone()), "the first row is unknown");
     assert_eq!(wezterm().parse(&outputs(&["[]", &screen])), None);
     let list = r#"[{"tabs":[{"windows":[{"id":1,"pid":5},{"id":7,"pid":42}]}]}]"#;
     let text = format!("{screen}\u{1b}[?25h\u{1b}[6;3H\u{1b}[2 q");
@@ -94,4 +94,61 @@ fn each_pane_has_a_lock_and_a_record_of_its_own() {
         assert_eq!(serde_json::from_str::<Terminal>(&json).unwrap(), pane, "{json}");
         assert!(pane.pane().is_some() && pane.may_be_blind());
     }
+}
+
+#[test]
+fn panes_and_terminals_are_named_for_messages() {
+    let tmux = TmuxPane { socket: "/s".to_owned(), pane: "%7".to_owned() };
+    let panes: [&dyn Pane; 4] = [&tmux, &zellij(), &wezterm(), &kitty()];
+    let names = panes.map(|pane| pane.name());
+    assert_eq!(names, ["pane %7", "zellij's pane 7", "WezTerm's pane 7", "kitty's window 7"]);
+    assert!(!Terminal::Tmux(tmux).may_be_blind());
+}
+
+#[test]
+fn a_text_of_eight_characters_is_typed_and_a_longer_one_pasted() {
+    for (text, is_pasted) in [("12345678", false), ("123456789", true)] {
+        assert_eq!(zellij().type_text(text).argv.contains(&"paste".to_owned()), is_pasted);
+        assert_eq!(!wezterm().type_text(text).argv.contains(&"--no-paste".to_owned()), is_pasted);
+        assert_eq!(kitty().type_text(text).argv.contains(&"--bracketed-paste".to_owned()), is_pasted);
+        let tmux = TmuxPane { socket: "/s".to_owned(), pane: "%7".to_owned() };
+        assert_eq!(tmux.type_text(text).argv.contains(&"paste-buffer".to_owned()), is_pasted);
+    }
+}
+
+#[test]
+fn a_pane_of_tmux_does_what_any_pane_does() {
+    let pane = TmuxPane { socket: "/s".to_owned(), pane: "%7".to_owned() };
+    let any: &dyn Pane = &pane;
+    assert_eq!(any.inspect(), [pane.inspect()]);
+    assert_eq!(any.type_text("a"), pane.type_text("a"));
+    assert_eq!(any.press_enter(), pane.press_enter());
+    assert_eq!(any.stash_draft(), pane.stash_draft());
+    assert_eq!(any.erase(3), pane.erase(3));
+    assert_eq!(pane.erase(usize::MAX).argv.iter().filter(|argument| *argument == "BSpace").count(), 2000);
+    let chord = Chord::parse("ctrl+x ctrl+q").unwrap();
+    assert_eq!(any.press_chord(&chord), pane.press_chord(&chord));
+    assert_eq!(any.parse(&outputs(&["%7,0,1,0,42,3,4\nscreen"])).map(|seen| seen.in_mode), Some(true));
+    assert_eq!(any.parse(&[]), None);
+}
+
+#[test]
+fn chords_are_their_bytes() {
+    let chord = Chord::parse("ctrl+x ctrl+q").unwrap();
+    let write = ["zellij", "--session", "s; rm", "action", "write", "--pane-id", "terminal_7", "24", "17"];
+    check(zellij().press_chord(&chord), &write, None);
+    assert_eq!(wezterm().press_chord(&chord).stdin.as_deref(), Some("\u{18}\u{11}"));
+    assert_eq!(kitty().press_chord(&chord).stdin.as_deref(), Some("\u{18}\u{11}"));
+}
+
+#[test]
+fn a_cursor_outside_of_the_screen_is_none() {
+    let list = r#"[{"tabs":[{"windows":[{"id":7,"pid":42}]}]}]"#;
+    let cursor = |text: &str| kitty().parse(&outputs(&[list, text])).unwrap().cursor;
+    assert_eq!(cursor("x\u{1b}[1;1H"), Some((0, 0)));
+    assert_eq!(cursor("x\u{1b}[0;1H"), None);
+    assert_eq!(cursor("x\u{1b}[1;0H"), None);
+    assert_eq!(kitty().parse(&outputs(&[list, "x\u{1b}[?25l\u{1b}[2;3H"])).unwrap().screen, "x");
+    let above = r#"[{"pane_id":7,"cursor_x":2,"cursor_y":5,"top_row":100}]"#;
+    assert_eq!(wezterm().parse(&outputs(&[above, "x"])).unwrap().cursor, None);
 }

@@ -106,19 +106,51 @@ fn an_open_menu_is_left_alone() {
 
 #[test]
 fn a_second_draft_is_not_stashed_over_the_first() {
-    let look = |draft: Option<&str>| ScreenState::Input {
+    let with_draft = |draft: Option<&str>| ScreenState::Input {
         draft: draft.map(str::to_owned),
         turn: TurnSign::Idle,
         stashed: true,
         agents: false,
     };
-    check(&screen_state(Some("x")), ClientActivity::Idle, TypeWhen::Idle, TypingDecision::Wait(WaitReason::StashTaken));
-    check(&screen_state(None), ClientActivity::Idle, TypeWhen::Idle, TypingDecision::Type);
-    check(&screen_state(Some(TEXT)), ClientActivity::Idle, TypeWhen::Idle, TypingDecision::TypedAlready);
+    check(&with_draft(Some("x")), ClientActivity::Idle, TypeWhen::Idle, TypingDecision::Wait(WaitReason::StashTaken));
+    check(&with_draft(None), ClientActivity::Idle, TypeWhen::Idle, TypingDecision::Type);
+    check(&with_draft(Some(TEXT)), ClientActivity::Idle, TypeWhen::Idle, TypingDecision::TypedAlready);
 }
 
 #[test]
 fn every_reason_is_said_in_plain_words() {
-    assert_eq!(WaitReason::ClientWaiting.to_string(), "the client waits for an answer");
+    assert_eq!(WaitReason::ClientWaiting.to_string(), "Claude Code waits for an answer");
     assert_eq!(WaitReason::Unsafe(UnsafeScreen::Dialog).to_string(), "a dialog is open");
+}
+
+#[test]
+fn every_reason_has_words() {
+    let unsafe_screens = [
+        (UnsafeScreen::PaneDead, "the pane's program has ended"),
+        (UnsafeScreen::PaneInMode, "the pane is in a tmux mode such as copy-mode"),
+        (UnsafeScreen::PaneSynchronized, "the pane is synchronized with others"),
+        (UnsafeScreen::Dialog, "a dialog is open"),
+        (UnsafeScreen::ShellMode, "the input is in shell mode"),
+        (UnsafeScreen::VimNormal, "the input is not in vim's insert mode"),
+        (UnsafeScreen::Compacting, "the conversation is being compacted"),
+        (UnsafeScreen::Exiting, "Claude Code is about to exit"),
+        (UnsafeScreen::NoCursor, "the cursor is not in the input"),
+        (UnsafeScreen::NoInputBox, "there is no input box on the screen"),
+    ];
+    for (danger, words) in unsafe_screens {
+        assert_eq!(danger.to_string(), words);
+        assert_eq!(WaitReason::Unsafe(danger).to_string(), words);
+    }
+    for (reason, words) in [
+        (WaitReason::ClientWaiting, "Claude Code waits for an answer"),
+        (WaitReason::ClientBusy, "Claude Code reports that it is busy"),
+        (WaitReason::NoTurn, "no turn is running"),
+        (WaitReason::TurnRunning, "a turn is running"),
+        (WaitReason::Agents, "a subagent is running and may ask something at any moment"),
+        (WaitReason::Draft, "a draft is in the input"),
+        (WaitReason::Completing, "a command or a file name is being completed in the input"),
+        (WaitReason::StashTaken, "a draft is in the input and another one is stashed"),
+    ] {
+        assert_eq!(reason.to_string(), words);
+    }
 }

@@ -218,7 +218,7 @@ fn placeholders_and_suggestions_are_no_drafts() {
 }
 
 #[test]
-fn colours_are_told_from_attributes() {
+fn colours_are_separated_from_attributes() {
     for sgr in ["38;5;2", "38;2;7;2;7", "48;5;7", "58;2;2;2;2", "38:2::7:7:7", "1;22", "97"] {
         check(&boxed(&format!("❯\u{a0}\x1b[{sgr}mtext\x1b[0;7m"), ""), input(Some("text"), TurnSign::Idle));
         check_unsafe(&boxed(&format!("❯\u{a0}\x1b[{sgr}mtext"), ""), UnsafeScreen::NoCursor);
@@ -247,7 +247,7 @@ fn what_only_resembles_an_input_is_unsafe() {
 
 #[test]
 fn text_is_recognised_however_it_is_wrapped() {
-    let look = |draft: &str| input(Some(draft), TurnSign::Idle);
+    let with_draft = |draft: &str| input(Some(draft), TurnSign::Idle);
     for (draft, text, same) in [
         ("·", "·", true),
         ("· a\nnote", "· a note", true),
@@ -258,12 +258,12 @@ fn text_is_recognised_however_it_is_wrapped() {
         ("a b", "ab", false),
         ("x·", "·", false),
     ] {
-        assert_eq!(screen_state(draft).holds(text), same, "{draft:?} {text:?}");
+        assert_eq!(with_draft(draft).holds(text), same, "{draft:?} {text:?}");
     }
     assert!(!input(None, TurnSign::Idle).holds(""));
-    assert!(screen_state("[Pasted text #2 +3 lines]").shows_pasted(&"x".repeat(900)));
-    assert!(!screen_state("[Pasted text #2]").shows_pasted("short"));
-    assert!(!screen_state("[Pasted text #2]").holds(&"x".repeat(900)));
+    assert!(with_draft("[Pasted text #2 +3 lines]").shows_pasted(&"x".repeat(900)));
+    assert!(!with_draft("[Pasted text #2]").shows_pasted("short"));
+    assert!(!with_draft("[Pasted text #2]").holds(&"x".repeat(900)));
 }
 
 #[test]

@@ -149,3 +149,70 @@ fn a_slash_command_is_typed_with_a_blank_that_closes_its_menu() {
         assert_eq!(text_for_chord(text), typed);
     }
 }
+
+#[test]
+fn a_stroke_is_written_with_its_modifiers() {
+    for (text, written) in [
+        ("Opt+Shift+cmd+esc", "alt+shift+cmd+escape"),
+        ("meta+return", "alt+enter"),
+        ("alt+del", "alt+delete"),
+        ("option+↑ super+↓", "alt+up cmd+down"),
+        ("win+← command+→", "cmd+left cmd+right"),
+        ("control+A", "ctrl+a"),
+    ] {
+        assert_eq!(Chord::parse(text).map(|chord| chord.to_string()).as_deref(), Some(written), "{text}");
+    }
+    assert_eq!(Chord::parse(""), None);
+}
+
+#[test]
+fn only_ctrl_and_a_letter_is_the_same_everywhere() {
+    for text in ["ctrl+alt+x", "ctrl+shift+x", "ctrl+cmd+x", "x", "ctrl+1", "ctrl+up", "ctrl+é", "ctrl+x y"] {
+        assert_eq!(Chord::parse(text).unwrap().control_letters(), None, "{text}");
+        assert!(Chord::parse(text).unwrap().bytes().is_empty(), "{text}");
+    }
+    assert_eq!(Chord::parse("ctrl+a ctrl+z").unwrap().bytes(), [1, 26]);
+}
+
+#[test]
+fn chords_interfere_by_a_common_beginning_or_a_single_key() {
+    let chord = Chord::parse("ctrl+x ctrl+q").unwrap();
+    let interferes = |other: &str| chord.interferes(&Chord::parse(other).unwrap());
+    for other in ["ctrl+x ctrl+q", "ctrl+x", "ctrl+q", "ctrl+x ctrl+q a"] {
+        assert!(interferes(other), "{other}");
+    }
+    for other in ["ctrl+y", "ctrl+x ctrl+y", "ctrl+q ctrl+x", "x", "ctrl+q ctrl+q"] {
+        assert!(!interferes(other), "{other}");
+    }
+}
+
+#[test]
+fn a_binding_that_only_repeats_ours_takes_nothing_away() {
+    let again = with(r#"{"context":"Chat","bindings":{"ctrl+x ctrl+q":"chat:submit"}}"#);
+    assert!(matches!(bound(&again), BindingState::To(_)));
+    // Removed before it is bound, and removed in another place, is not removed.
+    let before = format!(r#"{{"bindings":[{{"context":"Chat","bindings":{{"ctrl+x ctrl+q":null}}}},{}"#, &OURS[13..]);
+    assert!(matches!(bound(&before), BindingState::To(_)), "{before}");
+    let elsewhere = with(r#"{"context":"Chat","bindings":{"ctrl+x ctrl+y":null}}"#);
+    assert!(matches!(bound(&elsewhere), BindingState::To(_)));
+    let by = bound(&with(r#"{"context":"Global","bindings":{"ctrl+q":"app:exit"}}"#));
+    let BindingState::Shadowed { chord, by } = by else { panic!("not shadowed") };
+    assert_eq!((chord.to_string().as_str(), by.as_str()), ("ctrl+x ctrl+q", r#""ctrl+q": "app:exit" (Global)"#));
+}
+
+#[test]
+fn a_changed_file_is_used_after_ten_seconds() {
+    assert_eq!(SubmitKey::choose(file(OURS, 9_999), None), SubmitKey::Enter);
+    assert!(SubmitKey::choose(file(OURS, 10_000), None).chord().is_some());
+}
+
+#[test]
+fn an_application_that_handles_none_of_the_keys_passes_them() {
+    let other = OURS.replace("ctrl+x ctrl+q", "ctrl+q ctrl+q").replace("ctrl+x ctrl+x", "ctrl+q ctrl+w");
+    let chord = SubmitKey::choose(file(&other, 60_000), None).chord().cloned().unwrap();
+    let without_q = crate::SubmitChord { submit: Chord::parse("ctrl+x ctrl+y").unwrap(), ..chord.clone() };
+    let code = Terminal::Osascript(MacTerminal { app: "Code".to_owned() });
+    assert!(!code.passes(&chord) && code.passes(&without_q));
+    let tmux = Terminal::Tmux(TmuxPane { socket: "/s".to_owned(), pane: "%1".to_owned() });
+    assert!(tmux.passes(&chord));
+}

@@ -109,9 +109,10 @@ fn every_reason_is_said_in_plain_words() {
     let said = |vars: &[(&str, &str)]| Terminal::detect(&env(vars)).unwrap_err().to_string();
     assert_eq!(
         said(&[]),
-        "no terminal that can be typed into: run the client in tmux, GNU screen, zellij, WezTerm or kitty"
+        "no terminal that can be typed into: run Claude Code in tmux, GNU screen, zellij, WezTerm or kitty"
     );
     assert_eq!(said(&[("TMUX", "/s,1,0"), ("TMUX_PANE", "x")]), "$TMUX_PANE is not % and a number: \"x\"");
+    assert!(said(&[("KITTY_WINDOW_ID", "1")]).contains("allow_remote_control socket-only"));
 }
 
 #[test]

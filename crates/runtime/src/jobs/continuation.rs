@@ -312,7 +312,7 @@ impl<E: HookEvent<'static>> Hook<E> {
         }
         match &met.act {
             PlanAction::Nothing | PlanAction::Ask(_) | PlanAction::Show | PlanAction::TypeAgain => {}
-            PlanAction::Tell(message) => self.tell(&format!("longhaul: not continued: {message}")),
+            PlanAction::Notify(message) => self.tell(&format!("longhaul: not continued: {message}")),
             PlanAction::Clear(handoff) => {
                 keep_file(&self.home, self.event.common().session.as_str(), handoff)?;
                 if self.config.handoff.enabled {

@@ -81,4 +81,9 @@ fn a_change_runs_its_own_script_and_the_one_for_all() {
     check(Status::Working, &["log"]);
     check(Status::Completed, &["log"]);
     assert_eq!(Options::default().scripts(Status::Blocked).count(), 0);
+    let each = [("on-idle", "i"), ("on-working", "w"), ("on-completed", "c"), ("on-blocked", "b")];
+    let statuses = [Status::Idle, Status::Working, Status::Completed, Status::Blocked];
+    for (status, (_, script)) in statuses.into_iter().zip(each) {
+        assert_eq!(options(&each).scripts(status).collect::<Vec<_>>(), [script]);
+    }
 }

@@ -46,6 +46,13 @@ fn below_is_the_process_itself_and_all_under_it() {
 }
 
 #[test]
+fn parents_are_followed_for_sixty_four_processes() {
+    let processes: Vec<Process> = (1..100).map(|pid| process(pid, pid - 1, "sh")).collect();
+    assert!(is_below(64, 1, &processes));
+    assert!(!is_below(65, 1, &processes));
+}
+
+#[test]
 fn a_circle_of_parents_ends() {
     let processes = [process(1, 2, "a"), process(2, 1, "claude")];
     assert!(!is_below(1, 9, &processes));

@@ -3,7 +3,7 @@
 use longhaul_core::Status::{self, Blocked, Completed, Idle, Working};
 
 use super::{NOW, agent, live, pane, process};
-use crate::{Agent, RemovalReason, dead_agents, stale_agents};
+use crate::{Agent, Process, RemovalReason, dead_agents, stale_agents};
 
 /// A server `/s` with a client in %1, a shell in %2, and a process 70 outside of tmux.
 #[track_caller]
@@ -63,4 +63,19 @@ fn old_is_what_has_not_changed_for_a_day() {
     let found: Vec<(&str, RemovalReason)> =
         stale_agents(&agents, NOW).iter().map(|(agent, why)| (agent.session.as_str(), *why)).collect();
     assert_eq!(found, [("more", RemovalReason::Old)]);
+}
+
+#[test]
+fn a_client_in_the_pane_keeps_its_row_whatever_its_name() {
+    let panes = [live("/s", "%1", 10)];
+    let row = || [with_pid(11, in_pane(Working, 0, "/s", "%1"))];
+    let is_removed =
+        |agents: &[Agent], processes: &[Process]| !dead_agents(agents, &["/s"], &panes, processes, NOW).is_empty();
+    assert!(!is_removed(&row(), &[process(10, 1, "zsh"), process(11, 10, "renamed")]));
+    assert!(is_removed(&row(), &[process(10, 1, "zsh"), process(11, 1, "renamed")]), "it runs elsewhere");
+    assert!(is_removed(&row(), &[process(10, 1, "zsh")]), "it is gone");
+    // The pane lists its first process although that has ended.
+    let first = [with_pid(10, in_pane(Working, 0, "/s", "%1"))];
+    assert!(is_removed(&first, &[]));
+    assert!(!is_removed(&first, &[process(10, 1, "renamed")]));
 }

@@ -1,4 +1,4 @@
-//! What the client's own record tells.
+//! Changes that only the record of Claude Code shows.
 
 use longhaul_core::Millis;
 use longhaul_core::Status::{self, Blocked, Completed, Idle, Working};
@@ -45,7 +45,7 @@ fn a_newer_record_corrects_what_differs_from_it() {
 }
 
 #[test]
-fn an_older_record_and_that_of_another_session_tell_nothing() {
+fn an_older_record_and_that_of_another_session_are_ignored() {
     for status in [ClientStatus::Idle, ClientStatus::Busy, ClientStatus::Waiting] {
         check(&record(status, 4_999), ORDER, [None; 4]);
         check(&ClientRecord { session: "other".to_owned(), ..record(status, 9_000) }, ORDER, [None; 4]);
@@ -67,7 +67,7 @@ fn idle_after_a_stop_is_completed() {
 }
 
 #[test]
-fn a_dialog_that_the_user_opened_blocks_nobody_but_a_running_turn() {
+fn a_dialog_that_the_user_opened_blocks_a_running_turn_only() {
     let opened = ClientRecord { waiting_for: Some("dialog open".to_owned()), ..record(ClientStatus::Waiting, 9_000) };
     check(&opened, ORDER, [Some(Trigger::ClientInDialog), None, None, None]);
     let asks = ClientRecord { waiting_for: Some("permission prompt".to_owned()), ..opened };
@@ -82,6 +82,14 @@ fn an_older_record_that_still_stands_seconds_later_is_believed() {
     assert_eq!(reconcile(&agent("s", Working, 0), HOOK, &waiting, later), Some(Trigger::ClientWaiting));
     let idle = record(ClientStatus::Idle, 4_000);
     assert_eq!(reconcile(&agent("s", Working, 0), HOOK, &idle, later), Some(Trigger::ClientIdle));
+}
+
+#[test]
+fn an_older_record_is_ignored_for_three_seconds_after_the_hook() {
+    let idle = record(ClientStatus::Idle, 4_000);
+    for (now, expected) in [(7_999, None), (8_000, Some(Trigger::ClientIdle))] {
+        assert_eq!(reconcile(&agent("s", Working, 0), HOOK, &idle, Millis(now)), expected, "{now}");
+    }
 }
 
 #[test]

@@ -85,3 +85,21 @@ fn what_has_a_row_is_not_found_again() {
     let rows = [Agent { pane: Some(pane("/t", "%2")), ..agent("x", Status::Idle, 0) }];
     assert_eq!(names(&scan(&rows, &panes()[1..2], &processes(), &[])), [("scan-2", Status::Idle, "codex", Some("%2"))]);
 }
+
+#[test]
+fn a_client_is_found_once() {
+    let records = [record(11, "real", ClientStatus::Busy)];
+    assert_eq!(names(&scan(&[], &panes()[..1], &processes(), &records)).len(), 1);
+    // A second client in the pane of a recorded session adds no session of its own.
+    let mut two = processes();
+    two.insert(0, process(12, 10, "codex"));
+    assert_eq!(names(&scan(&[], &panes()[..1], &two, &records)), [("real", Status::Working, "claude", Some("%1"))]);
+    // A recorded client whose session has a row adds none for its pane, which the row does not know.
+    let row = [agent("real", Status::Working, 0)];
+    assert_eq!(scan(&row, &panes()[..1], &processes(), &records), []);
+    // Another client's record hides nothing.
+    let other = [record(70, "outside", ClientStatus::Idle)];
+    let found = scan(&[], &panes()[..1], &processes(), &other);
+    let expected = [("outside", Status::Idle, "claude", None), ("scan-1", Status::Idle, "claude", Some("%1"))];
+    assert_eq!(names(&found), expected);
+}

@@ -3,7 +3,7 @@
 use longhaul_core::Status::{self, Blocked, Completed, Idle, Working};
 
 use crate::Trigger::{self, *};
-use crate::{next, transition};
+use crate::{next, transition, turn_ended};
 
 /// What each trigger makes of working, blocked, idle and completed.
 const TABLE: [(Trigger, [Option<Status>; 4]); 16] = [
@@ -74,5 +74,13 @@ fn a_change_is_a_change() {
         for status in Status::ALL {
             assert_ne!(next(status, trigger), Some(status), "{trigger:?} on {status:?}");
         }
+    }
+}
+
+#[test]
+fn only_an_aborted_turn_is_reported_by_no_hook() {
+    assert_eq!(turn_ended("aborted"), Some(ClientIdle));
+    for reason in ["", "completed", "error", "Aborted"] {
+        assert_eq!(turn_ended(reason), None, "{reason}");
     }
 }

@@ -1,4 +1,4 @@
-//! Codex's tool calls, in the words of the first client's.
+//! Translating Codex's tool calls into Claude Code's names.
 
 use std::borrow::Cow;
 
@@ -8,10 +8,10 @@ use serde_json::{Map, Value, json};
 use super::wire::PayloadWire;
 use crate::wire::read;
 
-/// How far the lines reach, at most, that a command's output begins with.
-const HEADER_BYTES: usize = 600;
+/// The maximum length of the header lines above a command's output, in characters.
+const HEADER_CHARS: usize = 600;
 
-/// Returns a call's tool and its input as JSON text; `None` for what is no call.
+/// Returns the tool's name and the input of a call as JSON text; `None` where the payload is not a call.
 pub(super) fn input(kind: &str, payload: &PayloadWire<'_>) -> Option<(String, String)> {
     let (name, input) = match kind {
         "function_call" | "custom_tool_call" | "tool_search_call" => {
@@ -27,7 +27,7 @@ pub(super) fn input(kind: &str, payload: &PayloadWire<'_>) -> Option<(String, St
     Some((name, input.to_string()))
 }
 
-/// Returns a tool's name, with its server's as `mcp__server__tool`.
+/// Returns the name of a tool; for a tool of an MCP server, `mcp__server__tool`.
 fn named(name: &str, namespace: Option<&str>) -> String {
     match namespace.and_then(|namespace| namespace.strip_prefix("mcp__")) {
         Some(server) => format!("mcp__{}__{name}", server.trim_end_matches('_')),
@@ -35,7 +35,7 @@ fn named(name: &str, namespace: Option<&str>) -> String {
     }
 }
 
-/// Returns what a model wrote as arguments: JSON inside a string, mostly.
+/// Returns the arguments that the model wrote; usually they are JSON in a string.
 fn arguments(raw: Option<&RawValue>) -> Value {
     let Some(raw) = raw else { return Value::Null };
     match read::<Cow<'_, str>>(Some(raw)) {
@@ -74,7 +74,7 @@ fn shell(input: &Value) -> Value {
     translated.into()
 }
 
-/// Returns what a shell is told to run, or else the words of the command.
+/// Returns the script that a shell is given to run, or else the command's words joined by spaces.
 fn words_of(words: &[Value]) -> String {
     let words: Vec<String> = words.iter().map(text_of).collect();
     match words.as_slice() {
@@ -97,11 +97,11 @@ fn text_of(value: &Value) -> String {
     value.as_str().map_or_else(|| if value.is_null() { String::new() } else { value.to_string() }, str::to_owned)
 }
 
-/// Returns what a call returned, and whether it failed.
+/// Returns the output of a call, and whether the call failed.
 pub(super) fn output(raw: Option<&RawValue>) -> (String, bool) {
     let Some(raw) = raw else { return (String::new(), false) };
     if let Some(text) = read::<Cow<'_, str>>(Some(raw)) {
-        return ended(&text);
+        return without_header(&text);
     }
     match value(raw) {
         Value::Array(parts) => (parts.iter().map(part).collect::<Vec<_>>().join("\n"), false),
@@ -121,12 +121,14 @@ fn part(part: &Value) -> String {
     }
 }
 
-/// Takes off what Codex writes above a command's output; an exit status other than 0 stays, as the first client says it.
-fn ended(text: &str) -> (String, bool) {
+/// Returns a command's output without the header that Codex writes above it, and whether the command failed.
+///
+/// A failed command's output begins with `Exit code N`, as in Claude Code.
+fn without_header(text: &str) -> (String, bool) {
     if let Some((output, status)) = in_json(text) {
-        return told(&output, status);
+        return with_exit_code(&output, status);
     }
-    let head: String = text.chars().take(HEADER_BYTES).collect();
+    let head: String = text.chars().take(HEADER_CHARS).collect();
     let is_header = ["Chunk ID: ", "Exit code: ", "Wall time: ", "Command: "].iter().any(|line| head.starts_with(line));
     let Some((header, _)) = head.split_once("Output:\n").filter(|_| is_header) else {
         return (text.to_owned(), false);
@@ -135,16 +137,16 @@ fn ended(text: &str) -> (String, bool) {
         let status = line.strip_prefix("Process exited with code ").or_else(|| line.strip_prefix("Exit code: "))?;
         status.trim().parse().ok()
     });
-    told(&text[header.len() + "Output:\n".len()..], status.unwrap_or_default())
+    with_exit_code(&text[header.len() + "Output:\n".len()..], status.unwrap_or_default())
 }
 
-/// Reads the form of older versions, `{"output": …, "metadata": {"exit_code": …}}`.
+/// Parses the format of older versions, `{"output": …, "metadata": {"exit_code": …}}`.
 fn in_json(text: &str) -> Option<(String, i64)> {
     let value: Value = serde_json::from_str(text).ok().filter(|_| text.starts_with('{'))?;
     let status = value.get("metadata")?.get("exit_code")?.as_i64()?;
     Some((value.get("output")?.as_str()?.to_owned(), status))
 }
 
-fn told(output: &str, status: i64) -> (String, bool) {
+fn with_exit_code(output: &str, status: i64) -> (String, bool) {
     if status == 0 { (output.to_owned(), false) } else { (format!("Exit code {status}\n{output}"), true) }
 }

@@ -1,4 +1,4 @@
-//! How full a Codex session's context is, as its `token_count` events tell.
+//! The context usage of a Codex session, from its `token_count` events.
 
 use longhaul_core::Millis;
 use serde::Deserialize;
@@ -44,9 +44,10 @@ struct ModelWire {
     model: String,
 }
 
-/// Returns what a `token_count` tells: tokens in the context, the window, when.
+/// Returns the tokens in the context, the size of the window and the time in a `token_count` event.
 ///
-/// One without an `info` only tells of the account's limits; one of no tokens comes before the first reply.
+/// Returns `None` for other lines, for an event without `info`, which only reports the account's limits, and for an event
+/// with no tokens, which is written before the first reply.
 pub(crate) fn token_count(line: &[u8]) -> Option<(u64, Option<u64>, Option<Millis>)> {
     let count: CountWire = serde_json::from_slice(line).ok()?;
     let info = count.payload.info.filter(|_| count.payload.kind == "token_count")?;
@@ -55,7 +56,7 @@ pub(crate) fn token_count(line: &[u8]) -> Option<(u64, Option<u64>, Option<Milli
     (tokens > 0).then_some((tokens, info.model_context_window, at))
 }
 
-/// Returns the model that a `turn_context` names.
+/// Returns the model in a `turn_context` line.
 pub(crate) fn model(line: &[u8]) -> Option<String> {
     let context: ContextWire = serde_json::from_slice(line).ok()?;
     (context.kind == "turn_context").then_some(context.payload.model)

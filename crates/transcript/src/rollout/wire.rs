@@ -1,4 +1,4 @@
-//! A rollout's own names. Every field is optional.
+//! The fields of a rollout's lines. Every field is optional.
 
 use std::borrow::Cow;
 
@@ -15,7 +15,7 @@ pub(super) struct LineWire<'a> {
     pub(super) payload: Option<&'a RawValue>,
 }
 
-/// An item or an event, of whatever type: the fields of all of them.
+/// The payload of an item or event: the fields of all types.
 #[derive(Deserialize)]
 pub(super) struct PayloadWire<'a> {
     #[serde(borrow, default, rename = "type")]
@@ -51,10 +51,10 @@ pub(super) struct PayloadWire<'a> {
 }
 
 impl PayloadWire<'_> {
-    /// Returns the turn that it belongs to.
+    /// Returns the id of the turn that it belongs to.
     pub(super) fn turn(&self) -> Option<&str> {
-        let told = self.passthrough.as_ref().and_then(|meta| meta.turn_id.as_deref());
-        told.or(self.turn_id.as_deref()).filter(|turn| !turn.is_empty())
+        let passed = self.passthrough.as_ref().and_then(|meta| meta.turn_id.as_deref());
+        passed.or(self.turn_id.as_deref()).filter(|turn| !turn.is_empty())
     }
 }
 

@@ -21,7 +21,7 @@ fn a_compaction_that_does_not_say_what_it_left_makes_the_use_unknown() {
 }
 
 #[test]
-fn a_compaction_is_newer_than_what_was_told_before_it() {
+fn a_compaction_is_newer_than_a_report_before_it() {
     let boundary = BOUNDARY.replacen('{', r#"{"timestamp":"1970-01-01T00:00:07Z","#, 1);
     let usage = latest_usage(format!("{}\n{boundary}\n", reply(42_000, false)).as_bytes());
     assert_eq!(usage.and_then(|usage| usage.at), Some(Millis(7_000)));

@@ -18,7 +18,7 @@ fn prompt(origin: PromptOrigin, text: &str) -> EntryKind {
 }
 
 #[test]
-fn a_persons_words_are_told_from_the_clients() {
+fn a_users_words_are_separated_from_claude_codes() {
     check_user(json!("fix it"), prompt(PromptOrigin::Person, "fix it"));
     check_user(json!([{"type": "text", "text": "fix it"}]), prompt(PromptOrigin::Person, "fix it"));
     check_user(json!("mind <system-reminder>x</system-reminder> this"), {

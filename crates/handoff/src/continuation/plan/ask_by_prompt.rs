@@ -1,7 +1,7 @@
-//! The question for a handoff, put as a prompt between two turns.
+//! Asking for a handoff by a prompt between two turns.
 //!
-//! At the Stop of a first turn without tool calls nothing tells how full the context is. The client's module reports it a
-//! moment later, when the end of the turn can no longer be held up.
+//! At the Stop of a first turn without tool calls, it is unknown how full the context is. The module inside Claude Code
+//! reports it a moment later, when the end of the turn can no longer be blocked.
 
 use longhaul_core::Millis;
 
@@ -10,7 +10,7 @@ use crate::continuation::occasion::{TurnEnd, WindowUse};
 use crate::continuation::state::State;
 
 impl Plan {
-    /// Asks for a handoff with a prompt: the turn is over, so that its end cannot be held up any more.
+    /// Asks for a handoff by a prompt where the context has reached a limit. The turn has ended and cannot be blocked.
     pub(super) fn measured(&mut self, fill: WindowUse, nonce: &str, rules: &PlanRules<'_>, now: Millis) -> PlanAction {
         if self.state.is_open() {
             return PlanAction::Nothing;
@@ -23,21 +23,21 @@ impl Plan {
         act
     }
 
-    /// Returns whether the question itself is put as a prompt, and not only repeated by one.
+    /// Returns whether the question itself is a prompt, not only its repetition.
     pub(super) fn asks_by_prompt(&self) -> bool {
         self.since.0 == self.asked_at.0 + 1
     }
 
-    /// Notes that the question is put as a prompt: the step begins a millisecond after it.
+    /// Records that the question is a prompt: `since` is one millisecond after `asked_at`.
     fn mark_asked_by_prompt(&mut self) {
         self.asked_at = Millis(self.since.0.saturating_sub(1));
     }
 
-    /// Gives up what was to be typed or submitted next, because the user has begun something else.
+    /// Gives up the text that was to be typed next, because something else has begun.
     pub(super) fn overtaken(&mut self, now: Millis) -> PlanAction {
         let why = "something else was begun meanwhile";
         if self.state == State::Asked && self.asks_by_prompt() && !self.by_prompt {
-            // The question was never put: the next turn's end may ask it.
+            // The question was not asked: the end of the next turn can ask it.
             self.enter(State::Armed, now, why);
             self.fired.clear();
             return PlanAction::Nothing;
@@ -45,7 +45,7 @@ impl Plan {
         self.cancel(why, now)
     }
 
-    /// Notes that the prompt with the question has arrived: from here on the model has as long as for one at a turn's end.
+    /// Records that the prompt with the question has arrived. The model then has the same time as after any question.
     pub(super) fn question_arrived(&mut self, now: Millis) {
         let is_first = self.asks_by_prompt();
         let reason = if is_first { "asked by a prompt" } else { "asked once more" };
