@@ -42,7 +42,7 @@ impl Desk<'_> {
         };
         match met {
             Some(ChainUpdate { act: PlanAction::Ask(_), chain, .. }) => self.step(store, &course, &chain),
-            Some(ChainUpdate { act: PlanAction::Tell(message), .. }) => {
+            Some(ChainUpdate { act: PlanAction::Notify(message), .. }) => {
                 Ok(Some(BridgeAction::Toast(format!("not continued: {message}"))))
             }
             Some(_) | None => Ok(None),

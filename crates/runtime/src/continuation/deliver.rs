@@ -223,7 +223,7 @@ impl Scene<'_> {
         })?;
         match update.map(|update| update.act) {
             Some(PlanAction::TypeAgain) => Ok(true),
-            Some(PlanAction::Tell(message)) => {
+            Some(PlanAction::Notify(message)) => {
                 log.write(&format!("session {}: continuation failed: {message}", chain.plan.session));
                 store.leave_message(chain.id, &message)?;
                 Ok(false)

@@ -1,7 +1,7 @@
 //! The rows of a turn: its number, what was said, the details, and its line.
 
 use longhaul_core::{Millis, private_tags};
-use longhaul_handoff::{Action, Work, skeleton};
+use longhaul_handoff::{ToolUse, TurnWork, skeleton};
 use longhaul_transcript::{COMPACTED, Detail, DetailKind, Turn};
 use rusqlite::{Connection, OptionalExtension, named_params};
 
@@ -229,9 +229,9 @@ impl TurnRows<'_> {
         let calls: Vec<(String, String, bool)> = statement
             .query_map((self.origin, self.number), |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?
             .collect::<Result<_, _>>()?;
-        let actions: Vec<Action<'_>> =
-            calls.iter().map(|(tool, input, is_error)| Action { tool, input, is_error: *is_error }).collect();
-        let line = skeleton(&Work {
+        let actions: Vec<ToolUse<'_>> =
+            calls.iter().map(|(tool, input, is_error)| ToolUse { tool, input, is_error: *is_error }).collect();
+        let line = skeleton(&TurnWork {
             asked: &asked,
             answered: &answered,
             actions: &actions,
