@@ -212,36 +212,37 @@ impl Looker {
 struct Beginnings {
     /// The first two bytes of each form.
     pairs: Box<[u64; 1024]>,
-    /// The first three bytes of each form, hashed; `y` counts as `i`, as in stems.
-    triples: Box<[u64; 1024]>,
-    /// Whether a form has fewer than three bytes: a longer word may begin with it.
-    has_short: bool,
+    /// The first four bytes of each form that has so many, hashed; `y` counts as `i`, as in stems.
+    fours: Box<[u64; 1024]>,
+    /// The first two bytes of each form that has fewer than four.
+    short: Box<[u64; 1024]>,
 }
 
-/// The stem of a word of so many bytes may differ in the third byte already, as `die` from `dying`.
-const SHORT_WORD: usize = 5;
+/// The stem of a word of so many bytes may differ in the first four bytes already, as `die` from `dying`.
+const SHORT_WORD: usize = 7;
 
 impl Default for Beginnings {
     fn default() -> Self {
-        Self { pairs: Box::new([0; 1024]), triples: Box::new([0; 1024]), has_short: false }
+        Self { pairs: Box::new([0; 1024]), fours: Box::new([0; 1024]), short: Box::new([0; 1024]) }
     }
 }
 
 impl Beginnings {
     fn add(&mut self, form: &str) {
-        for (bits, (at, bit)) in [(&mut self.pairs, pair(form)), (&mut self.triples, triple(form))] {
-            bits[at] |= bit;
-        }
-        self.has_short |= form.len() < 3;
+        let (long, (at_long, bit_long)) = match form.len() < 4 {
+            true => (&mut self.short, pair(form)),
+            false => (&mut self.fours, four(form)),
+        };
+        long[at_long] |= bit_long;
+        let (at, bit) = pair(form);
+        self.pairs[at] |= bit;
     }
 
     /// Returns whether a word can be one of the forms, begin with one, or have one as its stem.
     fn has(&self, word: &str) -> bool {
-        let (bits, (at, bit)) = match self.has_short || word.len() <= SHORT_WORD {
-            true => (&self.pairs, pair(word)),
-            false => (&self.triples, triple(word)),
-        };
-        bits[at] & bit != 0
+        let is_in = |bits: &[u64; 1024], (at, bit): (usize, u64)| bits[at] & bit != 0;
+        is_in(&self.pairs, pair(word))
+            && (word.len() <= SHORT_WORD || is_in(&self.fours, four(word)) || is_in(&self.short, pair(word)))
     }
 }
 
@@ -250,12 +251,12 @@ fn pair(word: &str) -> (usize, u64) {
     bit(u16::from_be_bytes([byte(0), byte(1)]))
 }
 
-fn triple(word: &str) -> (usize, u64) {
+fn four(word: &str) -> (usize, u64) {
     let byte = |at: usize| match word.as_bytes().get(at).copied().unwrap_or_default() {
         b'y' => u32::from(b'i'),
         byte => u32::from(byte),
     };
-    let mixed = (byte(0) << 16 | byte(1) << 8 | byte(2)).wrapping_mul(0x9e37_79b1);
+    let mixed = (byte(0) << 24 | byte(1) << 16 | byte(2) << 8 | byte(3)).wrapping_mul(0x9e37_79b1);
     bit((mixed >> 16) as u16)
 }
 

@@ -59,14 +59,14 @@ impl Subjects {
         terms.sort_unstable();
         // Each term once, with how many subjects have it.
         let counts: Vec<(u64, usize)> = terms.chunk_by(|a, b| a == b).map(|same| (same[0], same.len())).collect();
-        let weight = |term: u64| {
-            let place = counts.binary_search_by_key(&term, |(term, _)| *term);
-            let having = place.map_or(1, |place| counts[place].1) as f64;
-            // A term that two passages have is worth what a term of one is: this is what is looked for.
-            (1.0 + all.len() as f64 / having.max(2.0)).ln()
-        };
+        // A term that two passages have is worth what a term of one is: this is what is looked for.
+        let weight = |having: usize| (1.0 + all.len() as f64 / having.max(2) as f64).ln();
+        let weights: Vec<f64> = (0..=all.len()).map(weight).collect();
         let weighed = |subject: &&Subject| {
-            let terms: Vec<(u64, f64)> = subject.0.iter().map(|term| (*term, weight(*term))).collect();
+            // Both are in ascending order.
+            let mut counted = counts.iter();
+            let mut having = |term: u64| counted.find(|(other, _)| *other == term).map_or(1, |(_, having)| *having);
+            let terms: Vec<(u64, f64)> = subject.0.iter().map(|term| (*term, weights[having(*term)])).collect();
             let sum = terms.iter().map(|(_, weight)| weight).sum();
             (terms, sum)
         };

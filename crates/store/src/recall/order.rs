@@ -13,7 +13,7 @@ use crate::What;
 const WITH_NEIGHBOURS: usize = 16;
 
 /// The same where a prompt waits for it.
-const WITH_NEIGHBOURS_AT_PROMPT: usize = 3;
+const WITH_NEIGHBOURS_AT_PROMPT: usize = 2;
 
 /// How many prompts before a decision may have discussed it: remarks such as `continue` stand in between.
 const DISCUSSED_BEFORE: i64 = 4;
@@ -22,7 +22,7 @@ const DISCUSSED_BEFORE: i64 = 4;
 const COMPARED: usize = 16;
 
 /// The same where a prompt waits for it.
-const COMPARED_AT_PROMPT: usize = 8;
+const COMPARED_AT_PROMPT: usize = 5;
 
 /// What somebody asks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

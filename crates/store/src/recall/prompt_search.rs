@@ -23,7 +23,7 @@ const ROWS: usize = 3_000;
 const ROWS_OF_TERM: (usize, usize) = (100, 500);
 
 /// How many passages are read and compared.
-const CANDIDATES: usize = 16;
+const CANDIDATES: usize = 12;
 
 /// How many notes and decisions are among them at most.
 const NOTES: usize = 4;
