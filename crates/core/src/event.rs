@@ -3,11 +3,13 @@
 mod background;
 mod name;
 pub mod predicates;
+mod start_and_end;
 mod typed;
 mod wire;
 
 pub use self::background::BackgroundTask;
 pub use self::name::EventName;
+pub use self::start_and_end::{EndReason, StartSource};
 pub use self::typed::{
     Common, Event, HookEvent, Notification, Other, PermissionRequest, PostToolUse, PostToolUseFailure, PreCompact,
     PreToolUse, SessionEnd, SessionStart, Stop, StopFailure, SubagentStart, SubagentStop, TaskCompleted, TeammateIdle,

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use serde_json::value::RawValue;
 
 use super::wire::{EventError, EventWire};
-use super::{BackgroundTask, EventName, parse};
+use super::{BackgroundTask, EndReason, EventName, StartSource, parse};
 use crate::SessionId;
 
 /// The fields that every event has.
@@ -75,11 +75,11 @@ macro_rules! hook_event {
 pub struct SessionStart {
     /// The fields that every event has.
     pub common: Common,
-    /// Why it starts: `startup`, `resume`, `clear`, `compact` or `fork`.
-    pub source: String,
+    /// How it starts.
+    pub source: StartSource,
 }
 
-hook_event!(SessionStart, wire => { source: wire.source.unwrap_or_default() });
+hook_event!(SessionStart, wire => { source: StartSource::from_name(wire.source.as_deref().unwrap_or_default()) });
 
 /// A prompt was submitted: by the user or, for a `<task-notification>`, by Claude Code.
 #[derive(Debug, Clone)]
@@ -198,11 +198,11 @@ hook_event!(StopFailure, wire => { error: wire.error });
 pub struct SessionEnd {
     /// The fields that every event has.
     pub common: Common,
-    /// Why it ends: `clear`, `resume`, `prompt_input_exit`, `other`, …
-    pub reason: String,
+    /// Why it ends.
+    pub reason: EndReason,
 }
 
-hook_event!(SessionEnd, wire => { reason: wire.reason.unwrap_or_default() });
+hook_event!(SessionEnd, wire => { reason: EndReason::from_name(wire.reason.as_deref().unwrap_or_default()) });
 
 /// A teammate has nothing to do.
 #[derive(Debug, Clone)]

@@ -2,7 +2,7 @@
 
 use longhaul_activity_log::{LogLine, chars_of_json};
 use longhaul_core::event::predicates::{in_subagent, is_compaction};
-use longhaul_core::event::{HookEvent, PostToolUse, PreCompact, SessionStart, Stop, SubagentStop};
+use longhaul_core::event::{HookEvent, PostToolUse, PreCompact, SessionStart, StartSource, Stop, SubagentStop};
 use longhaul_core::{Config, Status};
 
 use crate::{ActivityLog, Error, Flow, Hook, SessionRecord};
@@ -14,7 +14,7 @@ pub fn on_session_start(hook: &mut Hook<SessionStart>) -> Result<Flow, Error> {
     }
     SessionRecord::of(hook).save(&hook.home, &hook.event.common.session)?;
     // A compaction happens inside a turn, which goes on.
-    if hook.event.source != "compact" {
+    if hook.event.source != StartSource::Compact {
         hook.activity()?.append(&[LogLine::Status { at: hook.env.now, status: Status::Idle }])?;
     }
     Ok(Flow::Next)

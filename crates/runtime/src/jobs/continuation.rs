@@ -3,7 +3,9 @@
 use longhaul_core::Reply;
 use longhaul_core::catalog::Job;
 use longhaul_core::event::predicates::{in_subagent, is_task_notification, stopped_at_context_limit, stopped_by_user};
-use longhaul_core::event::{HookEvent, Notification, SessionEnd, SessionStart, Stop, StopFailure, UserPromptSubmit};
+use longhaul_core::event::{
+    HookEvent, Notification, SessionEnd, SessionStart, StartSource, Stop, StopFailure, UserPromptSubmit,
+};
 use longhaul_handoff::BatonTrigger;
 use longhaul_handoff::continuation::{EXPIRES_MS, Occasion, Plan, PlanAction, State, TurnEnd, page};
 use longhaul_store::{Chain, ChainUpdate, NewChain, Store};
@@ -78,15 +80,15 @@ pub fn on_session_start(hook: &mut Hook<SessionStart>) -> Result<Flow, Error> {
     let Some(chain) = hook.chain(&store)? else { return Ok(Flow::Next) };
     let session = hook.event.common.session.clone();
     let shown = client::shown_session(&hook.env, hook.env.client_pid);
-    let occasion = match hook.event.source.as_str() {
-        // A start that is told twice may be that of a session which never lives.
-        "clear" if chain.plan.state == State::Prompting && shown.is_some_and(|shown| shown != session) => {
+    let occasion = match &hook.event.source {
+        // A start that is reported twice may be that of a session which is never used.
+        StartSource::Clear if chain.plan.state == State::Prompting && shown.is_some_and(|shown| shown != session) => {
             Occasion::Passed
         }
-        "clear" => Occasion::Cleared { session: session.as_str() },
+        StartSource::Clear => Occasion::Cleared { session: session.as_str() },
         // The same session goes on.
         _ if chain.plan.session == session.as_str() => Occasion::Passed,
-        "startup" => Occasion::Restarted { session: session.as_str() },
+        StartSource::Startup => Occasion::Restarted { session: session.as_str() },
         _ => Occasion::Passed,
     };
     let id = chain.id;
@@ -129,7 +131,7 @@ pub fn on_prompt(hook: &mut Hook<UserPromptSubmit>) -> Result<Flow, Error> {
 /// Notes that a person has left.
 pub fn on_session_end(hook: &mut Hook<SessionEnd>) -> Result<Flow, Error> {
     let (session, reason) = (hook.event.common.session.clone(), hook.event.reason.clone());
-    hook.happened(&Occasion::Ended { session: session.as_str(), reason: &reason })
+    hook.happened(&Occasion::Ended { session: session.as_str(), reason: reason.as_str() })
 }
 
 /// Waits where the account's limit is used up.

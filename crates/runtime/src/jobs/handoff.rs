@@ -3,7 +3,9 @@
 use std::time::Duration;
 
 use longhaul_core::event::predicates::{in_subagent, is_task_notification};
-use longhaul_core::event::{HookEvent, PreCompact, SessionEnd, SessionStart, Stop, UserPromptSubmit};
+use longhaul_core::event::{
+    EndReason, HookEvent, PreCompact, SessionEnd, SessionStart, StartSource, Stop, UserPromptSubmit,
+};
 use longhaul_core::{Reply, SessionId, counted, short_session};
 use longhaul_handoff::{BatonTrigger, Refusal, Rendered, baton_command};
 use longhaul_store::{NewInjection, Session, Store, Turn};
@@ -36,10 +38,10 @@ pub fn on_session_start(hook: &mut Hook<SessionStart>) -> Result<Flow, Error> {
     }
     let store = hook.store()?;
     let Some(session) = register(&store, &hook.env, &hook.event.common)? else { return Ok(Flow::Next) };
-    if hook.event.source == "compact" || session.prompts > 0 {
+    if hook.event.source == StartSource::Compact || session.prompts > 0 {
         return Ok(Flow::Next);
     }
-    let cleared = hook.event.source == "clear";
+    let cleared = hook.event.source == StartSource::Clear;
     if let Some((text, message)) = hook.inherit(&store, &session, cleared)? {
         hook.show(&text);
         hook.tell(&message);
@@ -139,12 +141,12 @@ pub fn on_session_end(hook: &mut Hook<SessionEnd>) -> Result<Flow, Error> {
     }
     let store = hook.store()?;
     let Some(session) = register(&store, &hook.env, &hook.event.common)? else { return Ok(Flow::Next) };
-    let hands_over = hook.config.handoff.enabled && hook.event.reason == "clear";
+    let hands_over = hook.config.handoff.enabled && hook.event.reason == EndReason::Clear;
     // First, where it is certain: there may be no time for the rest.
     if hands_over && session.prompts > 0 {
         hook.write_baton(&store, BatonTrigger::SessionEnd)?;
     }
-    store.complete_session(&session.session, &hook.event.reason, hook.env.now)?;
+    store.complete_session(&session.session, hook.event.reason.as_str(), hook.env.now)?;
     let taken = hook.take_in_if_there(&store, &session, AT_END);
     // No hook may have seen its prompts, as where it was resumed. One without a turn has nothing to hand over, and must not
     // take the place of one that has.

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use fs2::FileExt;
 use longhaul_core::Millis;
-use longhaul_core::event::SessionStart;
+use longhaul_core::event::{SessionStart, StartSource};
 
 use crate::{Error, Flow, Hook, bounded_read, files};
 
@@ -18,7 +18,7 @@ const KEEP_HANDOFFS: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 
 /// Tells the user what in the config could not be used.
 pub fn show_config_warnings(hook: &mut Hook<SessionStart>) -> Result<Flow, Error> {
-    if !hook.config_warnings.is_empty() && hook.event.source != "compact" {
+    if !hook.config_warnings.is_empty() && hook.event.source != StartSource::Compact {
         let list = hook.config_warnings.join("; ");
         hook.log.write(&list);
         hook.tell(&format!("longhaul: {list}"));

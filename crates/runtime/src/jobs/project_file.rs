@@ -2,7 +2,7 @@
 
 use longhaul_core::catalog::Job;
 use longhaul_core::config::ProjectReading;
-use longhaul_core::event::SessionStart;
+use longhaul_core::event::{SessionStart, StartSource};
 
 use crate::project_file::{Consent, PROJECT_FILE, ProjectFile};
 use crate::{Error, Flow, Hook};
@@ -15,7 +15,7 @@ const MAX_VALUE: usize = 40;
 
 /// Says, once for each content, what the project's file asks for and how to allow it.
 pub fn on_session_start(hook: &mut Hook<SessionStart>) -> Result<Flow, Error> {
-    if !hook.serves(Job::Continuation) || hook.event.source == "compact" {
+    if !hook.serves(Job::Continuation) || hook.event.source == StartSource::Compact {
         return Ok(Flow::Next);
     }
     let Some(file) = hook.project_dir().and_then(|dir| ProjectFile::read(&dir)) else { return Ok(Flow::Next) };
