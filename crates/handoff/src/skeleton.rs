@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use longhaul_core::one_line;
 use serde::Deserialize;
 
 /// The maximum length of the prompt, and of the reply, in a line, in characters.
@@ -164,25 +165,4 @@ fn short_path(path: &str) -> String {
     let mut parts: Vec<&str> = path.rsplit('/').filter(|part| !part.is_empty()).take(2).collect();
     parts.reverse();
     parts.join("/")
-}
-
-/// Returns a text as one line of at most `chars` characters.
-pub(crate) fn one_line(text: &str, chars: usize) -> String {
-    let mut line = String::new();
-    let mut left = chars;
-    for (index, word) in text.split_whitespace().enumerate() {
-        let gap = usize::from(index > 0);
-        let length = word.chars().take(left + 1).count() + gap;
-        if length > left {
-            let kept = left.saturating_sub(gap + 1);
-            line.push_str(if kept > 0 && gap > 0 { " " } else { "" });
-            line.extend(word.chars().take(kept));
-            line.push('…');
-            return line.chars().take(chars).collect();
-        }
-        line.push_str(if gap > 0 { " " } else { "" });
-        line.push_str(word);
-        left -= length;
-    }
-    line
 }

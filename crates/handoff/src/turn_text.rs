@@ -1,12 +1,11 @@
 //! The text of a turn: as a quote, and in one line.
 
-use longhaul_core::Millis;
 use longhaul_core::clock::{date_of, time_of};
 use longhaul_core::cut_text::cut_middle;
 use longhaul_core::record::defuse;
+use longhaul_core::{Millis, one_line};
 
 use crate::render_input::{RenderInput, TimedText, TurnView};
-use crate::skeleton::one_line;
 
 /// The maximum length of a summary in one line, in characters.
 const SKELETON_CHARS: usize = 260;

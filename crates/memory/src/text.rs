@@ -47,15 +47,9 @@ fn skip_sequence(chars: &mut std::iter::Peekable<std::str::Chars<'_>>) {
 pub(crate) fn one_line(text: &str, chars: usize) -> String {
     // Far more than can be shown, so that a long text costs no more than a short one.
     let start: String = text.chars().take(chars.saturating_mul(8).max(1_000)).collect();
-    let line = clean(&start).split_whitespace().collect::<Vec<_>>().join(" ");
     let is_cut = start.len() < text.len() && !text[start.len()..].trim().is_empty();
-    if line.chars().count() <= chars && !is_cut {
-        return line;
-    }
-    let mut short: String = line.chars().take(chars.saturating_sub(1)).collect();
-    short.truncate(short.trim_end().len());
-    short.extend(Some('…').filter(|_| chars > 0));
-    short
+    let line = longhaul_core::one_line(&clean(&start), chars);
+    if is_cut && !line.ends_with('…') { longhaul_core::one_line(&format!("{line}…"), chars) } else { line }
 }
 
 /// Returns a text of at most `chars` characters, its beginning and its end kept.

@@ -4,6 +4,7 @@ use std::io::Read;
 
 use anyhow::{Context, Result, bail};
 use longhaul_core::cut_text::cut_middle;
+use longhaul_core::one_line;
 use longhaul_memory::{RESPONSE_CHARS, TITLE_CHARS};
 use longhaul_runtime::Sanitizer;
 use longhaul_runtime::memory::is_excluded;
@@ -63,7 +64,7 @@ pub(crate) fn save(memory: &Memory<'_>, new: &NewText<'_>) -> Result<RecordId> {
         bail!("there is nothing to save: what is private is left out, and nothing else is there");
     }
     let title = new.title.map(|title| sanitizer.clean(title)).filter(|title| !title.trim().is_empty());
-    let title = one_line(title.as_deref().unwrap_or(text));
+    let title = title_of(title.as_deref().unwrap_or(text));
     let here = memory.here();
     if new.project.is_none() && is_excluded(&memory.config.memory, memory.env, here.path.as_ref()) {
         bail!("{} is not to be remembered: memory.exclude in the config says so", here.path);
@@ -86,12 +87,7 @@ pub(crate) fn save(memory: &Memory<'_>, new: &NewText<'_>) -> Result<RecordId> {
     Ok(RecordId { what: What::Observation, id })
 }
 
-/// Returns the first line of a text, cut to what a title holds.
-fn one_line(text: &str) -> String {
-    let line = text.trim_start().lines().next().unwrap_or_default();
-    let line = line.split_whitespace().collect::<Vec<_>>().join(" ");
-    match line.char_indices().nth(TITLE_CHARS - 1) {
-        Some((end, _)) if line.chars().count() > TITLE_CHARS => format!("{}…", &line[..end]),
-        _ => line,
-    }
+/// Returns the first line of a text, cut to the length of a title.
+fn title_of(text: &str) -> String {
+    one_line(text.trim_start().lines().next().unwrap_or_default(), TITLE_CHARS)
 }

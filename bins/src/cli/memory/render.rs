@@ -5,7 +5,7 @@ use std::io::{self, IsTerminal};
 use std::ops::Range;
 
 use longhaul_core::clock::{date_of, time_of};
-use longhaul_core::{Env, Millis, short_session};
+use longhaul_core::{Env, Millis, one_line, short_session};
 use longhaul_memory::{Kind, MadeBy, MarkedText, Observation, Summary};
 use longhaul_runtime::utc_offset_seconds;
 use longhaul_store::{Content, Hit, Record, RecordId, Score, ScoreParts};
@@ -96,7 +96,7 @@ pub(crate) fn marked_lines(hits: &[Hit], shown: Shown, screen: Screen, marks: Ma
         }
         let taken = start.iter().map(Span::width).sum::<usize>() + cost.chars().count();
         let mut line = start;
-        let title = marked(&one_line(&hit.title), Tone::Plain, marks);
+        let title = marked(&one_line(&hit.title, usize::MAX), Tone::Plain, marks);
         match screen.columns {
             Some(columns) => line.extend(fit_line(&title, columns.saturating_sub(taken))),
             None => line.extend(title),
@@ -116,9 +116,9 @@ fn marked(text: &str, tone: Tone, marks: Marks<'_>) -> Vec<Span> {
 
 /// Returns the text around the words, in one line; `None` where the title says as much.
 pub(crate) fn snippet(hit: &Hit, screen: Screen, marks: Marks<'_>) -> Option<String> {
-    let snippet = one_line(&hit.snippet);
+    let snippet = one_line(&hit.snippet, usize::MAX);
     let said = snippet.trim_matches(['…', ' ']);
-    if said.is_empty() || one_line(&hit.title).contains(said) {
+    if said.is_empty() || one_line(&hit.title, usize::MAX).contains(said) {
         return None;
     }
     let spans = [vec![Span::new(INDENT, Tone::Plain)], marked(&snippet, Tone::Dim, marks)].concat();
@@ -169,7 +169,7 @@ fn formula(parts: ScoreParts) -> String {
 
 /// Returns the project's name, as much of it as a line has room for.
 fn project(hit: &Hit) -> String {
-    fit(&harmless(&one_line(&hit.project)), PROJECT_COLUMNS)
+    fit(&harmless(&one_line(&hit.project, usize::MAX)), PROJECT_COLUMNS)
 }
 
 fn tone(kind: Option<Kind>) -> Tone {
@@ -203,7 +203,7 @@ pub(crate) fn record(record: &Record) -> String {
         Content::Observation { observation, made_by, repeats, input, output, .. } => {
             let repeats = Some(*repeats).filter(|repeats| *repeats > 0).map(|times| format!(", {times} times more"));
             let tool = Some(&observation.tool).filter(|tool| !tool.is_empty()).map(|tool| format!(", {tool}"));
-            let _ = writeln!(text, "{}  {}", observation.kind, one_line(&observation.title));
+            let _ = writeln!(text, "{}  {}", observation.kind, one_line(&observation.title, usize::MAX));
             let _ = writeln!(
                 text,
                 "{place}{}{}{}",
@@ -269,8 +269,4 @@ pub(crate) fn when(at: Millis) -> String {
     let offset = utc_offset_seconds(at);
     let time = time_of(at, offset);
     format!("{} {}", date_of(at, offset), &time[..5])
-}
-
-fn one_line(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }

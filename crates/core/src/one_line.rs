@@ -1,0 +1,49 @@
+//! Texts as one line.
+
+/// Returns a text as one line of at most `chars` characters.
+///
+/// Every run of white space becomes one space. A text that is longer is cut and ends in `…`. The cost does not grow with the
+/// part that is cut off.
+pub fn one_line(text: &str, chars: usize) -> String {
+    let mut line = String::new();
+    let mut left = chars;
+    for (index, word) in text.split_whitespace().enumerate() {
+        let gap = usize::from(index > 0);
+        let length = word.chars().take(left.saturating_add(1)).count() + gap;
+        if length > left {
+            let kept = left.saturating_sub(gap + 1);
+            line.push_str(if kept > 0 && gap > 0 { " " } else { "" });
+            line.extend(word.chars().take(kept));
+            line.push('…');
+            return line.chars().take(chars).collect();
+        }
+        line.push_str(if gap > 0 { " " } else { "" });
+        line.push_str(word);
+        left -= length;
+    }
+    line
+}
+
+#[cfg(test)]
+mod tests {
+    use super::one_line;
+
+    #[test]
+    fn white_space_becomes_one_space_and_a_long_text_is_cut() {
+        for (text, chars, expected) in [
+            (" one\n\ttwo  three ", 20, "one two three"),
+            ("one two three", 13, "one two three"),
+            ("one two three", 12, "one two thr…"),
+            ("one two three", 8, "one two…"),
+            ("one two three", 9, "one two…"),
+            ("ありがとう ございます", 7, "ありがとう…"),
+            ("anything", 0, ""),
+            (" \n ", 5, ""),
+            ("no limit at all", usize::MAX, "no limit at all"),
+        ] {
+            let line = one_line(text, chars);
+            assert_eq!(line, expected, "{text:?} in {chars}");
+            assert!(line.chars().count() <= chars, "{text:?} in {chars}");
+        }
+    }
+}
