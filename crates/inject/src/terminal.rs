@@ -185,17 +185,17 @@ impl Terminal {
     /// For terminals whose screen cannot be read. Where there is a [`Terminal::pane`], read its screen before typing and
     /// again before Enter.
     pub fn submit_blindly(&self, text: &str) -> Vec<TerminalCommand> {
+        if let Some(pane) = self.pane() {
+            return vec![pane.type_text(text), pane.press_enter()];
+        }
         match self {
-            Self::Tmux(pane) => vec![pane.type_text(text), pane.press_enter()],
-            Self::Zellij(pane) => vec![pane.type_text(text), pane.press_enter()],
-            Self::Wezterm(pane) => vec![pane.type_text(text), pane.press_enter()],
-            Self::Kitty(window) => vec![window.type_text(text), window.press_enter()],
             Self::Screen(window) => {
                 let mut steps = window.type_text(text);
                 steps.push(window.press_enter());
                 steps
             }
             Self::Osascript(terminal) => vec![terminal.submit(text)],
+            Self::Tmux(_) | Self::Zellij(_) | Self::Wezterm(_) | Self::Kitty(_) => Vec::new(),
         }
     }
 }
