@@ -6,14 +6,15 @@ mod spoken;
 mod words;
 
 use std::io::{self, Write};
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
 use longhaul_core::Millis;
 use longhaul_memory::Query;
 use longhaul_runtime::memory::{ANSWER_TOKENS, Recall, Wanted};
-use longhaul_store::{Order, SearchQuery, Store};
-use serde_json::json;
+use longhaul_store::{Order, SearchQuery, Stats, Store};
+use serde_json::{Value, json};
 
 use self::hooks::{HookTimes, Hooks};
 pub(super) use self::library::Library;
@@ -49,85 +50,114 @@ pub(crate) fn run(workspace: &Workspace, count: usize, json: bool) -> Result<()>
     watch_interrupts()?;
     let bin = workspace.build_to_ship(Profile::Release, None)?;
     workspace.add_empty_program(&bin, Profile::Release)?;
-    let folder = tempfile::Builder::new().prefix("longhaul-bench-").tempdir()?;
-    let project = folder.path().join("project");
-    std::fs::create_dir(&project)?;
-    let path = folder.path().join("longhaul.db");
-    let mut store = Store::open(&path, Duration::from_secs(5))?;
-    let words = Words::new();
-    let began = Instant::now();
-    let library = Library::fill_around(&mut store, &words, count, &project.to_string_lossy())?;
-    let took = began.elapsed();
-    drop(store);
+    let report = Report::measure(&bin, count)?;
+    match json {
+        true => Ok(write!(io::stdout(), "{}", pretty(&report.to_json())?)?),
+        false => report.print(&mut io::stdout()),
+    }
+}
 
-    let began = Instant::now();
-    let store = Store::open(&path, Duration::from_secs(5))?;
-    let opened = began.elapsed();
-    let stats = store.stats()?;
-    ensure!(stats.observations as usize == count, "{count} observations went in, {} are there", stats.observations);
-    let size = std::fs::metadata(&path).with_context(|| format!("cannot read {}", path.display()))?.len();
-    let mut samples = measure(&store, &words, &library)?;
-    let searches = samples.len();
-    samples.extend(measure_recall(&store, &words, &library)?);
-    let writes = library.measure_writes(&store, &words)?;
-    let ratio = size as f64 / library.text as f64;
-    let sizes = store.sizes()?;
-    let hooks = HookTimes::measure(&Hooks { bin: &bin, home: folder.path(), project: &project }, &words, count)?;
-    if json {
-        let rows: Vec<_> = samples
-            .iter()
-            .map(
-                |row| json!({ "name": row.name, "runs": row.runs, "median_ms": ms(row.median), "p95_ms": ms(row.p95) }),
-            )
-            .collect();
-        let value = json!({
-            "observations": count, "sessions": stats.sessions, "projects": stats.projects,
-            "fill_s": took.as_secs_f64(), "open_ms": ms(opened),
-            "bytes": size, "text_bytes": library.text, "ratio": ratio, "tables": sizes, "rows": rows, "hooks": hooks.to_json(),
-        });
-        write!(io::stdout(), "{}", pretty(&value)?)?;
-        return Ok(());
+/// What was measured.
+struct Report {
+    count: usize,
+    stats: Stats,
+    /// How long filling the database took.
+    fill: Duration,
+    /// How long opening it took.
+    open: Duration,
+    /// Bytes of the file.
+    bytes: u64,
+    /// Bytes of the text in it.
+    text_bytes: u64,
+    tables: Vec<(String, u64)>,
+    searches: Vec<Sample>,
+    recalls: Vec<Sample>,
+    writes: Vec<Sample>,
+    hooks: HookTimes,
+}
+
+impl Report {
+    fn measure(bin: &Path, count: usize) -> Result<Self> {
+        let folder = tempfile::Builder::new().prefix("longhaul-bench-").tempdir()?;
+        let project = folder.path().join("project");
+        std::fs::create_dir(&project)?;
+        let path = folder.path().join("longhaul.db");
+        let words = Words::new();
+        let began = Instant::now();
+        let mut store = Store::open(&path, Duration::from_secs(5))?;
+        let library = Library::fill_around(&mut store, &words, count, &project.to_string_lossy())?;
+        let fill = began.elapsed();
+        drop(store);
+
+        let began = Instant::now();
+        let store = Store::open(&path, Duration::from_secs(5))?;
+        let open = began.elapsed();
+        let stats = store.stats()?;
+        ensure!(stats.observations as usize == count, "{count} observations went in, {} are there", stats.observations);
+        Ok(Self {
+            count,
+            stats,
+            fill,
+            open,
+            bytes: std::fs::metadata(&path).with_context(|| format!("cannot read {}", path.display()))?.len(),
+            text_bytes: library.text,
+            searches: measure(&store, &words, &library)?,
+            recalls: measure_recall(&store, &words, &library)?,
+            writes: library.measure_writes(&store, &words)?,
+            tables: store.sizes()?,
+            hooks: HookTimes::measure(&Hooks { bin, home: folder.path(), project: &project }, &words, count)?,
+        })
     }
-    let mut out = io::stdout();
-    writeln!(
-        out,
-        "{count} observations, {} prompts, {} summaries in {} sessions of {} projects: {:.1} s, {:.0} µs each",
-        stats.prompts,
-        stats.summaries,
-        stats.sessions,
-        stats.projects,
-        took.as_secs_f64(),
-        took.as_secs_f64() * 1e6 / count as f64
-    )?;
-    writeln!(
-        out,
-        "{:.0} MB of text in {:.0} MB: {ratio:.2} bytes for each; ≤ {SIZE}: {}",
-        library.text as f64 / 1e6,
-        size as f64 / 1e6,
-        kept(ratio <= SIZE)
-    )?;
-    for (table, bytes) in sizes.iter().take(12) {
-        writeln!(out, "  {table:<28} {:>8.1} MB", *bytes as f64 / 1e6)?;
+
+    /// Returns the bytes of the file for each byte of text in it.
+    fn ratio(&self) -> f64 {
+        self.bytes as f64 / self.text_bytes as f64
     }
-    writeln!(out, "opening: {:.3} ms", ms(opened))?;
-    writeln!(out, "{:<44} {:>5} {:>10} {:>10}  limit", "", "runs", "median", "p95")?;
-    for (index, row) in samples.iter().enumerate() {
-        let limit = if index < searches { search_limit(row.name) } else { RECALL_MS };
+
+    fn to_json(&self) -> Value {
+        let row = |row: &Sample| json!({ "name": row.name, "runs": row.runs, "median_ms": ms(row.median), "p95_ms": ms(row.p95) });
+        let rows: Vec<_> = self.searches.iter().chain(&self.recalls).map(row).collect();
+        json!({
+            "observations": self.count, "sessions": self.stats.sessions, "projects": self.stats.projects,
+            "fill_s": self.fill.as_secs_f64(), "open_ms": ms(self.open),
+            "bytes": self.bytes, "text_bytes": self.text_bytes, "ratio": self.ratio(), "tables": self.tables,
+            "rows": rows, "hooks": self.hooks.to_json(),
+        })
+    }
+
+    fn print(&self, out: &mut impl Write) -> Result<()> {
+        let Stats { prompts, summaries, sessions, projects, .. } = self.stats;
+        let (count, fill, ratio) = (self.count, self.fill.as_secs_f64(), self.ratio());
         writeln!(
             out,
-            "{:<44} {:>5} {:>7.3} ms {:>7.3} ms  p95 ≤ {limit} ms: {}",
-            row.name,
-            row.runs,
-            ms(row.median),
-            ms(row.p95),
-            kept(ms(row.p95) <= limit)
+            "{count} observations, {prompts} prompts, {summaries} summaries in {sessions} sessions of {projects} projects: \
+             {fill:.1} s, {:.0} µs each",
+            fill * 1e6 / count as f64
         )?;
+        writeln!(
+            out,
+            "{:.0} MB of text in {:.0} MB: {ratio:.2} bytes for each; ≤ {SIZE}: {}",
+            self.text_bytes as f64 / 1e6,
+            self.bytes as f64 / 1e6,
+            kept(ratio <= SIZE)
+        )?;
+        for (table, bytes) in self.tables.iter().take(12) {
+            writeln!(out, "  {table:<28} {:>8.1} MB", *bytes as f64 / 1e6)?;
+        }
+        writeln!(out, "opening: {:.3} ms", ms(self.open))?;
+        writeln!(out, "{:<44} {:>5} {:>10} {:>10}  limit", "", "runs", "median", "p95")?;
+        let searches = self.searches.iter().map(|row| (row, search_limit(row.name)));
+        for (row, limit) in searches.chain(self.recalls.iter().map(|row| (row, RECALL_MS))) {
+            let (median, p95) = (ms(row.median), ms(row.p95));
+            let (name, runs, is_kept) = (row.name, row.runs, kept(p95 <= limit));
+            writeln!(out, "{name:<44} {runs:>5} {median:>7.3} ms {p95:>7.3} ms  p95 ≤ {limit} ms: {is_kept}")?;
+        }
+        self.hooks.print(out)?;
+        for row in self.writes.iter().chain([&self.hooks.upkeep]) {
+            writeln!(out, "{:<44} {:>5} {:>7.3} ms {:>7.3} ms", row.name, row.runs, ms(row.median), ms(row.p95))?;
+        }
+        Ok(())
     }
-    hooks.print(&mut out)?;
-    for row in writes.iter().chain([&hooks.upkeep]) {
-        writeln!(out, "{:<44} {:>5} {:>7.3} ms {:>7.3} ms", row.name, row.runs, ms(row.median), ms(row.p95))?;
-    }
-    Ok(())
 }
 
 /// Returns what a search may take, in milliseconds.
@@ -154,85 +184,117 @@ struct Asked {
     order: Order,
 }
 
+/// Picks what the n-th query of a row asks for, each time something else.
+#[derive(Clone, Copy)]
+struct Picker<'a> {
+    words: &'a Words,
+    library: &'a Library,
+}
+
+impl Picker<'_> {
+    fn common(&self, n: usize) -> Option<String> {
+        Some(self.words.ranked(n).to_owned())
+    }
+
+    fn middling(&self, n: usize) -> Option<String> {
+        Some(self.words.ranked(200 + n * 13).to_owned())
+    }
+
+    fn rare(&self, n: usize) -> Option<String> {
+        Some(self.words.ranked(self.words.len() / 2 + n * 97).to_owned())
+    }
+
+    fn two(&self, first: Option<String>, second: Option<String>) -> Option<String> {
+        Some(format!("{} {}", first?, second?))
+    }
+
+    /// Returns words as they are in prose: many common ones, some rare.
+    fn prose(&self, n: usize, count: usize) -> Option<String> {
+        Some(self.words.sentence(&mut Dice(n as u64 + 1), count))
+    }
+
+    fn file(&self, n: usize) -> &str {
+        &self.library.files[n * 7919 % self.library.files.len()]
+    }
+
+    fn project(&self, n: usize) -> String {
+        self.library.projects[n % self.library.projects.len()].clone()
+    }
+}
+
+/// What the n-th query of a row asks for.
+type Ask = fn(&Picker<'_>, usize) -> Asked;
+
+/// Queries of words alone.
+const WORD_QUERIES: [(&str, Ask); 9] = [
+    ("one word, common", |pick, n| Asked { words: pick.common(n), ..Asked::default() }),
+    ("one word, middling", |pick, n| Asked { words: pick.middling(n), ..Asked::default() }),
+    ("one word, rare", |pick, n| Asked { words: pick.rare(n), ..Asked::default() }),
+    ("two words, both common", |pick, n| Asked {
+        words: pick.two(pick.common(n), pick.common(n + 7)),
+        ..Asked::default()
+    }),
+    ("two words, common and middling", |pick, n| Asked {
+        words: pick.two(pick.common(n), pick.middling(n)),
+        ..Asked::default()
+    }),
+    ("the first five letters of a word", |pick, n| Asked {
+        words: Some(pick.words.ranked(40 + n * 31)[..5].to_owned()),
+        ..Asked::default()
+    }),
+    ("a part of a word", |pick, n| Asked {
+        words: Some(pick.words.ranked(n * 41)[1..].to_owned()),
+        ..Asked::default()
+    }),
+    ("three words", |pick, n| Asked { words: pick.prose(n, 3), ..Asked::default() }),
+    ("a paragraph of 60 words", |pick, n| Asked { words: pick.prose(n, 60), ..Asked::default() }),
+];
+
+/// Queries with a filter or another order.
+const FILTERED_QUERIES: [(&str, Ask); 8] = [
+    ("a paragraph of 60 words in a project", |pick, n| Asked {
+        words: pick.prose(n, 60),
+        project: Some(pick.project(n)),
+        ..Asked::default()
+    }),
+    ("a file", |pick, n| Asked { file: Some(pick.file(n).to_owned()), ..Asked::default() }),
+    ("a part of a path", |pick, n| Asked {
+        file: Some(pick.file(n)[4..pick.file(n).len() - 5].to_owned()),
+        ..Asked::default()
+    }),
+    ("a file and a common word", |pick, n| Asked {
+        words: pick.common(n),
+        file: Some(pick.file(n).to_owned()),
+        ..Asked::default()
+    }),
+    ("a common word in a project", |pick, n| Asked {
+        words: pick.common(n),
+        project: Some(pick.project(n * 5)),
+        ..Asked::default()
+    }),
+    ("a common word in a fortnight", |pick, n| Asked {
+        words: pick.common(n),
+        from: days_ago(n as u64 * 10 + 14),
+        to: days_ago(n as u64 * 10),
+        ..Asked::default()
+    }),
+    ("a common word, the newest", |pick, n| Asked { words: pick.common(n), order: Order::Newest, ..Asked::default() }),
+    ("a common word, the oldest", |pick, n| Asked { words: pick.common(n), order: Order::Oldest, ..Asked::default() }),
+];
+
+fn days_ago(days: u64) -> Option<Millis> {
+    Some(Millis(NOW - days * 86_400_000))
+}
+
+/// Measures searches, and reading what a session is shown when it begins.
 fn measure(store: &Store, words: &Words, library: &Library) -> Result<Vec<Sample>> {
-    let common = |n: usize| words.ranked(n).to_owned();
-    let rare = |n: usize| words.ranked(words.len() / 2 + n * 97).to_owned();
-    let middling = |n: usize| words.ranked(200 + n * 13).to_owned();
-    // As words are in prose: many common ones, some rare.
-    let prose = |n: usize, count: usize| {
-        let mut dice = Dice(n as u64 + 1);
-        words.sentence(&mut dice, count)
-    };
-    let file = |n: usize| library.files[n * 7919 % library.files.len()].as_str();
-    let project = |n: usize| library.projects[n % library.projects.len()].clone();
-    let day = |days: u64| Some(Millis(NOW - days * 86_400_000));
-    type Ask<'a> = Box<dyn Fn(usize) -> Asked + 'a>;
-    let rows: [(&'static str, Ask<'_>); 17] = [
-        ("one word, common", Box::new(|n| Asked { words: Some(common(n)), ..Asked::default() })),
-        ("one word, middling", Box::new(|n| Asked { words: Some(middling(n)), ..Asked::default() })),
-        ("one word, rare", Box::new(|n| Asked { words: Some(rare(n)), ..Asked::default() })),
-        (
-            "two words, both common",
-            Box::new(|n| Asked { words: Some(format!("{} {}", common(n), common(n + 7))), ..Asked::default() }),
-        ),
-        (
-            "two words, common and middling",
-            Box::new(|n| Asked { words: Some(format!("{} {}", common(n), middling(n))), ..Asked::default() }),
-        ),
-        (
-            "the first five letters of a word",
-            Box::new(|n| Asked { words: Some(words.ranked(40 + n * 31)[..5].to_owned()), ..Asked::default() }),
-        ),
-        (
-            "a part of a word",
-            Box::new(|n| {
-                let word = words.ranked(n * 41);
-                Asked { words: Some(word[1..].to_owned()), ..Asked::default() }
-            }),
-        ),
-        ("three words", Box::new(|n| Asked { words: Some(prose(n, 3)), ..Asked::default() })),
-        ("a paragraph of 60 words", Box::new(|n| Asked { words: Some(prose(n, 60)), ..Asked::default() })),
-        (
-            "a paragraph of 60 words in a project",
-            Box::new(|n| Asked { words: Some(prose(n, 60)), project: Some(project(n)), ..Asked::default() }),
-        ),
-        ("a file", Box::new(|n| Asked { file: Some(file(n).to_owned()), ..Asked::default() })),
-        (
-            "a part of a path",
-            Box::new(|n| Asked { file: Some(file(n)[4..file(n).len() - 5].to_owned()), ..Asked::default() }),
-        ),
-        (
-            "a file and a common word",
-            Box::new(|n| Asked { words: Some(common(n)), file: Some(file(n).to_owned()), ..Asked::default() }),
-        ),
-        (
-            "a common word in a project",
-            Box::new(|n| Asked { words: Some(common(n)), project: Some(project(n * 5)), ..Asked::default() }),
-        ),
-        (
-            "a common word in a fortnight",
-            Box::new(|n| Asked {
-                words: Some(common(n)),
-                from: day(n as u64 * 10 + 14),
-                to: day(n as u64 * 10),
-                ..Asked::default()
-            }),
-        ),
-        (
-            "a common word, the newest",
-            Box::new(|n| Asked { words: Some(common(n)), order: Order::Newest, ..Asked::default() }),
-        ),
-        (
-            "a common word, the oldest",
-            Box::new(|n| Asked { words: Some(common(n)), order: Order::Oldest, ..Asked::default() }),
-        ),
-    ];
+    let picker = Picker { words, library };
     let mut samples = Vec::new();
-    for (name, ask) in rows {
-        samples.push(time(name, |n| search(store, &ask(n)))?);
+    for (name, ask) in WORD_QUERIES.into_iter().chain(FILTERED_QUERIES) {
+        samples.push(time(name, |n| search(store, &ask(&picker, n)))?);
     }
     samples.push(time("what a session is shown", |n| {
-        let key = project(n);
+        let key = picker.project(n);
         Ok(store.page_sessions(&key, 24)?.len() + store.page_records(&key, 300, 12)?.len())
     })?);
     Ok(samples)
