@@ -7,6 +7,7 @@ mod ingest;
 mod lock_queue;
 mod memory;
 mod model;
+mod upgrade;
 mod vectors;
 
 use std::path::Path;

@@ -1,3 +1,4 @@
+mod bulk;
 mod forgetting;
 mod import_from;
 mod page;
@@ -110,7 +111,7 @@ fn kinds(shelf: &Shelf) -> Vec<(String, i64)> {
 
 #[test]
 fn the_same_calls_again_change_nothing() {
-    let mut shelf = Shelf::new();
+    let shelf = Shelf::new();
     let calls = [
         call("t1", Kind::Change, "Edited a.rs", 2),
         run("t2", Kind::Command, 7, 3),
@@ -129,7 +130,7 @@ fn the_same_calls_again_change_nothing() {
 
 #[test]
 fn a_session_that_is_not_there_takes_nothing() {
-    let mut shelf = Shelf::new();
+    let shelf = Shelf::new();
     assert_eq!(shelf.store.take_in("other", &[call("t", Kind::Change, "x", 1)], Some(read_to(9))).unwrap(), None);
     assert_eq!(shelf.store.remember_prompt("other", None, "x", Millis(1)).unwrap(), None);
     assert_eq!(shelf.count("SELECT count(*) FROM observations"), 0);
@@ -137,7 +138,7 @@ fn a_session_that_is_not_there_takes_nothing() {
 
 #[test]
 fn how_far_the_spool_was_read_is_kept_with_what_was_read() {
-    let mut shelf = Shelf::new();
+    let shelf = Shelf::new();
     assert_eq!(shelf.store.spool_position("s1").unwrap(), 0);
     shelf.store.take_in("s1", &[call("t", Kind::Change, "x", 1)], Some(read_to(120))).unwrap();
     assert_eq!(shelf.store.spool_position("s1").unwrap(), 120);
@@ -149,7 +150,7 @@ fn how_far_the_spool_was_read_is_kept_with_what_was_read() {
 
 #[test]
 fn repeats_fold_only_in_a_row_and_within_a_prompt() {
-    let mut shelf = Shelf::new();
+    let shelf = Shelf::new();
     let other = NewObservation { fold_key: Some(9), ..call("x", Kind::Discovery, "Read b.rs", 3) };
     let later = NewObservation { prompt_number: Some(2), ..run("d", Kind::Command, 7, 5) };
     shelf.take("s1", &[run("a", Kind::Command, 7, 1), run("b", Kind::Command, 7, 2), other]);
@@ -160,7 +161,7 @@ fn repeats_fold_only_in_a_row_and_within_a_prompt() {
 
 #[test]
 fn the_first_success_after_a_problem_is_the_fix() {
-    let mut shelf = Shelf::new();
+    let shelf = Shelf::new();
     let calls = [
         run("a", Kind::Command, 1, 1),
         run("b", Kind::Problem, 2, 2),
@@ -178,7 +179,7 @@ fn the_first_success_after_a_problem_is_the_fix() {
 
 #[test]
 fn a_problem_in_another_session_makes_no_fix() {
-    let mut shelf = Shelf::new();
+    let shelf = Shelf::new();
     shelf.session("s2", "/p", 1);
     shelf.take("s1", &[run("a", Kind::Problem, 1, 1)]);
     shelf.take("s2", &[run("b", Kind::Command, 1, 2)]);
@@ -187,7 +188,7 @@ fn a_problem_in_another_session_makes_no_fix() {
 
 #[test]
 fn a_prompt_has_the_number_that_was_counted() {
-    let mut shelf = Shelf::new();
+    let shelf = Shelf::new();
     shelf.store.count_prompt("s1", Some("one")).unwrap();
     assert_eq!(shelf.store.remember_prompt("s1", Some("p1"), "one", Millis(1)).unwrap(), Some(1));
     assert_eq!(shelf.store.remember_prompt("s1", Some("p1"), "one", Millis(1)).unwrap(), Some(1));
@@ -208,9 +209,9 @@ fn a_prompt_has_the_number_that_was_counted() {
 
 #[test]
 fn a_rule_never_overwrites_better_words() {
-    let mut shelf = Shelf::new();
+    let shelf = Shelf::new();
     let summary = |request: &str| Summary { request: request.to_owned(), ..Summary::default() };
-    let mut write =
+    let write =
         |request: &str, by: MadeBy| shelf.store.write_summary("s1", 1, &summary(request), by, Millis(2)).unwrap();
     assert!(write("rule one", MadeBy::Rule));
     assert!(!write("rule one", MadeBy::Rule));
@@ -226,7 +227,7 @@ fn a_rule_never_overwrites_better_words() {
 
 #[test]
 fn whole_records_have_their_raw_text() {
-    let mut shelf = Shelf::new();
+    let shelf = Shelf::new();
     shelf.store.remember_prompt("s1", None, "fix it\nplease", Millis(1)).unwrap();
     shelf.take("s1", &[call("t", Kind::Command, "Ran make", 2)]);
     shelf.store.write_summary("s1", 1, &Summary::default(), MadeBy::Rule, Millis(3)).unwrap();
@@ -259,7 +260,7 @@ fn whole_records_have_their_raw_text() {
 
 #[test]
 fn a_note_needs_no_session() {
-    let mut shelf = Shelf::new();
+    let shelf = Shelf::new();
     let note = NewNote {
         session: None,
         project_key: "/q",
@@ -280,7 +281,7 @@ fn a_note_needs_no_session() {
 
 #[test]
 fn statistics_count_what_is_stored() {
-    let mut shelf = Shelf::new();
+    let shelf = Shelf::new();
     for n in 0..10 {
         shelf.take("s1", &[call(&format!("t{n}"), Kind::Change, "Edited a.rs", 100 + n)]);
     }

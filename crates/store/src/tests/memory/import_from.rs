@@ -4,7 +4,7 @@ use longhaul_memory::{Kind, Summary};
 use super::{Shelf, observation};
 use crate::{Moved, MovedCall, MovedIn, MovedTurn, RecordId, What};
 
-fn moved<T>(key: &str, at: u64, what: T) -> Moved<T> {
+pub(super) fn moved<T>(key: &str, at: u64, what: T) -> Moved<T> {
     Moved { key: key.to_owned(), at: Millis(at), what }
 }
 
@@ -17,7 +17,7 @@ fn summary(key: &str, at: u64, request: &str) -> Moved<Summary> {
     moved(key, at, Summary { request: request.to_owned(), ..Summary::default() })
 }
 
-fn turns() -> Vec<MovedTurn> {
+pub(super) fn turns() -> Vec<MovedTurn> {
     vec![
         MovedTurn {
             prompt: Some(moved("p1", 1000, "first question".to_owned())),

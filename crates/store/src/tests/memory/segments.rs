@@ -5,7 +5,7 @@ use crate::recall::segments::FEW;
 
 #[test]
 fn many_segments_become_few_and_everything_is_still_found() {
-    let mut shelf = Shelf::new();
+    let shelf = Shelf::new();
     let segments = "SELECT count(DISTINCT segid) FROM passage_terms_idx";
     // FTS5 merges the segments of a level by itself, so there are many only now and then.
     for turn in 0..400 {

@@ -1,0 +1,117 @@
+//! The bulk mode writes the indexes by statements of its own. What it leaves must be what the schema's triggers leave.
+
+use longhaul_core::Millis;
+use longhaul_memory::{MadeBy, Summary};
+use rusqlite::Connection;
+
+use super::Shelf;
+use super::import_from::{moved, turns};
+use crate::migrations::STEPS;
+use crate::tests::{folder, new_session, open};
+use crate::{Moved, Store};
+
+/// The indexes that triggers maintain.
+const INDEXES: [&str; 5] =
+    ["prompt_words", "prompt_trigrams", "observation_words", "observation_trigrams", "summary_words"];
+
+/// Copies every row of the attached database `source` that is not there yet, with the triggers on.
+const COPY: &str = "
+    INSERT INTO projects (id, project_key, name)
+        SELECT id, project_key, name FROM source.projects WHERE id NOT IN (SELECT id FROM main.projects);
+    INSERT INTO user_prompts (id, session_id, project_id, prompt_number, prompt_id, prompt, created_at)
+        SELECT id, session_id, project_id, prompt_number, prompt_id, prompt, created_at FROM source.user_prompts
+        WHERE id NOT IN (SELECT id FROM main.user_prompts);
+    INSERT INTO observations (id, session_id, project_id, prompt_number, tool_use_id, kind, tool_name, title, narrative,
+                              facts, files_read, files_modified, made_by, created_at)
+        SELECT id, session_id, project_id, prompt_number, tool_use_id, kind, tool_name, title, narrative, facts,
+               files_read, files_modified, made_by, created_at FROM source.observations
+        WHERE id NOT IN (SELECT id FROM main.observations);
+    UPDATE session_summaries SET request = (SELECT s.request FROM source.session_summaries s
+                                            WHERE s.id = session_summaries.id);
+    INSERT INTO session_summaries (id, session_id, project_id, prompt_number, request, investigated, learned, completed,
+                                   next_steps, made_by, created_at)
+        SELECT id, session_id, project_id, prompt_number, request, investigated, learned, completed, next_steps, made_by,
+               created_at FROM source.session_summaries
+        WHERE id NOT IN (SELECT id FROM main.session_summaries);";
+
+/// Returns what the indexes hold, one text per term and row, and how many observations each project counts.
+fn indexed(store: &Store) -> Vec<String> {
+    let connection = &store.connection;
+    let texts = |sql: &str| -> Vec<String> {
+        let mut statement = connection.prepare(sql).unwrap();
+        statement.query_map([], |row| row.get(0)).unwrap().collect::<Result<_, _>>().unwrap()
+    };
+    let mut found = texts("SELECT project_key || ' ' || observations FROM projects ORDER BY 1");
+    for index in INDEXES {
+        if connection.prepare(&format!("SELECT 1 FROM {index}")).is_err() {
+            continue;
+        }
+        let vocabulary = format!("CREATE VIRTUAL TABLE temp.{index}_terms USING fts5vocab(main, {index}, instance)");
+        connection.execute_batch(&vocabulary).unwrap();
+        let sql = format!("SELECT '{index} ' || term || ' ' || doc FROM temp.{index}_terms ORDER BY 1");
+        found.extend(texts(&sql));
+    }
+    found
+}
+
+/// Imports turns and notes in the bulk mode, copies the same rows by triggers, and compares the indexes.
+#[track_caller]
+fn check(mut shelf: Shelf) {
+    let summary = Summary { request: "by rule".to_owned(), ..Summary::default() };
+    shelf.store.remember_prompt("s1", None, "asked before", Millis(5)).unwrap();
+    shelf.store.write_summary("s1", 1, &summary, MadeBy::Rule, Millis(5)).unwrap();
+    let copy = shelf.folder.path().join("copy.db");
+    shelf.store.connection.execute("VACUUM INTO ?1", [copy.to_string_lossy()]).unwrap();
+    let note: Moved<(String, String)> = moved("n1", 7, ("title".to_owned(), "text".to_owned()));
+    let bulk = shelf.store.bulk().unwrap();
+    bulk.move_in("claude-mem", "s1", &turns(), 1).unwrap().unwrap();
+    bulk.move_notes_in("claude-mem", "/q", "q", &[note]).unwrap();
+    // Changes a summary that the indexes have.
+    bulk.write_past_summary("s1", 1, &Summary { request: "again".to_owned(), ..summary }, Millis(9)).unwrap();
+    drop(bulk);
+    let by_triggers = open(&copy).unwrap();
+    by_triggers.connection.execute("ATTACH ?1 AS source", [shelf.path().to_string_lossy()]).unwrap();
+    by_triggers.connection.execute_batch(COPY).unwrap();
+    let (bulk, by_triggers) = (indexed(&shelf.store), indexed(&by_triggers));
+    assert!(bulk.iter().any(|line| line.starts_with("observation_trigrams")), "{bulk:?}");
+    assert_eq!(bulk, by_triggers);
+}
+
+#[test]
+fn bulk_writes_leave_what_the_triggers_leave() {
+    check(Shelf::new());
+}
+
+#[test]
+fn bulk_writes_maintain_the_indexes_of_words_while_there_are_any() {
+    let folder = folder();
+    let path = folder.path().join("l.db");
+    // A database that has records when the index of passages is added keeps the older indexes until that is built.
+    let connection = Connection::open(&path).unwrap();
+    for step in &STEPS[..11] {
+        connection.execute_batch(step).unwrap();
+    }
+    connection
+        .execute_batch(
+            "INSERT INTO sessions (session_id, project, project_key, project_path, created_at)
+                 VALUES ('old', 'p', '/p', '/p', 1);
+             INSERT INTO projects (project_key, name) VALUES ('/p', 'p');
+             INSERT INTO user_prompts (session_id, project_id, prompt_number, prompt, created_at)
+                 VALUES (1, 1, 1, 'an older prompt', 1);
+             PRAGMA user_version = 11;",
+        )
+        .unwrap();
+    drop(connection);
+    let store = open(&path).unwrap();
+    store.register_session(&new_session("s1")).unwrap();
+    assert!(indexed(&store).iter().any(|line| line.starts_with("prompt_words older")));
+    store
+        .connection
+        .execute_batch(
+            "DROP TABLE temp.prompt_words_terms; DROP TABLE temp.prompt_trigrams_terms;
+        DROP TABLE temp.observation_words_terms; DROP TABLE temp.observation_trigrams_terms;
+        DROP TABLE temp.summary_words_terms;",
+        )
+        .unwrap();
+    check(Shelf { folder, store });
+}
