@@ -123,7 +123,7 @@ pub fn render_session(
         now: env.now,
         offset_seconds,
         said_tokens: turns.iter().map(said).sum(),
-        transcript_tokens: turns.iter().map(|turn| tokens_of_chars(turn.chars)).sum(),
+        transcript_tokens: turns.iter().map(|turn| tokens_of_chars(turn.bytes)).sum(),
     };
     Ok(render_into(&context, allowance(&context).min(handover.room)))
 }

@@ -1,6 +1,6 @@
-//! The sessions that are alive: how they come, and what changes their status.
+//! The sessions that are running: how they are added, and how their status changes.
 //!
-//! Hooks run at the same moment, so every statement guards itself and tells whether it changed a row.
+//! Hooks run concurrently, so every statement has its own guard and returns whether it changed a row.
 
 mod upkeep;
 
@@ -9,52 +9,53 @@ use longhaul_tracker::{Agent, Pane, Transition};
 use rusqlite::types::Type;
 use rusqlite::{Connection, OptionalExtension, Row, named_params};
 
+use crate::row_ids::Time;
 use crate::{Store, StoreError, cannot};
 
-/// How long after a permission was asked for the client's late notification of it is ignored, in seconds.
+/// For how many seconds after a question for permission the client's late notification of it is ignored.
 const NOTIFICATION_LAG: u64 = 45;
 
-/// What a hook knows of the session it runs in.
+/// What a hook knows of the session in which it runs.
 #[derive(Debug, Clone)]
 pub struct Sighting<'a> {
-    /// The session, in the form that names files.
+    /// The session's id, in the form that is safe as a file name.
     pub session: &'a str,
     /// Its working directory.
     pub cwd: Option<&'a str>,
-    /// That directory's name.
+    /// The name of that directory.
     pub project: &'a str,
     /// The branch that is checked out there.
     pub branch: Option<&'a str>,
-    /// `teammate` or `worktree` for one that works for another.
+    /// `teammate` or `worktree` for a session that works for another.
     pub agent_type: Option<&'a str>,
-    /// The pane it runs in.
+    /// The pane in which it runs.
     pub pane: Option<&'a Pane>,
     /// That pane as `session:window.pane`.
     pub target: Option<&'a str>,
-    /// The client.
+    /// The name of the client.
     pub client: &'a str,
-    /// The client's process.
+    /// The client's process id.
     pub pid: Option<u32>,
-    /// When.
+    /// When the hook ran.
     pub at: Millis,
 }
 
-/// A status that has really changed.
+/// A status that has changed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Change {
     /// The session.
     pub session: String,
-    /// What it was; `None` where it was not known.
+    /// The status before; `None` if the session was not known.
     pub from: Option<Status>,
-    /// What it is.
+    /// The status now.
     pub to: Status,
     /// Its project.
     pub project: String,
     /// The beginning of its last prompt.
     pub summary: Option<String>,
-    /// The pane it runs in.
+    /// The pane in which it runs.
     pub pane: Option<Pane>,
-    /// What it waits for, where it is blocked and that is known.
+    /// What it waits for, if it is blocked and that is known.
     pub reason: Option<String>,
 }
 
@@ -123,7 +124,7 @@ impl Store {
         self.guarded_change("session_id = :key", session, transition, reason, at)
     }
 
-    /// The same, for a subagent: only the one that asked is answered by what it does next.
+    /// Does the same for a subagent: only the one that has asked is answered by what it does next.
     pub fn change_status_asked_by(
         &self,
         session: &str,
@@ -136,7 +137,7 @@ impl Store {
         self.guarded_change(guard, &key, transition, None, at)
     }
 
-    /// The same, unless a hook has told something since the row was read.
+    /// Does the same, unless a hook has changed the row since it was read.
     pub fn change_status_if_untouched(
         &self,
         agent: &Agent,
@@ -148,7 +149,8 @@ impl Store {
         self.guarded_change(&guard, &agent.session, transition, reason, at)
     }
 
-    /// The same for the late notification that follows a permission dialog: ignored if that was answered meanwhile.
+    /// Does the same for the late notification that follows a permission dialog, which is ignored if the dialog was answered
+    /// meanwhile.
     pub fn change_status_unless_asked_lately(
         &self,
         session: &str,
@@ -162,7 +164,7 @@ impl Store {
         self.guarded_change(&guard, session, transition, reason, at)
     }
 
-    /// The same for whichever session is in a pane, whose key is `socket` and a newline and the pane's id.
+    /// Does the same for the session that is in a pane.
     pub fn change_status_in_pane(
         &self,
         pane: &Pane,
@@ -198,7 +200,7 @@ impl Store {
                     ":to": transition.to.as_str(),
                     ":reason": reason,
                     ":now": seconds(at),
-                    ":ms": at.0 as i64,
+                    ":ms": Time(at),
                     ":works": works,
                     ":from0": from(0),
                     ":from1": from(1),
@@ -211,7 +213,7 @@ impl Store {
             .map_err(cannot("change the session's status"))
     }
 
-    /// Notes that a session asks for permission, and changes its status if the transition's guard holds.
+    /// Records that a session asks for permission, and changes its status if the transition's guard holds.
     pub fn ask_permission(
         &self,
         session: &str,
@@ -220,8 +222,8 @@ impl Store {
         reason: &str,
         at: Millis,
     ) -> Result<Option<Change>, StoreError> {
-        // Both in one: a commit is what costs.
-        self.transaction("note the question for permission", |store| {
+        // Both in one transaction: the commit is what costs.
+        self.transaction("record the question for permission", |store| {
             let sql = "UPDATE agents SET permission_at = ?2, asked_by = ?3 WHERE session_id = ?1";
             store.update(sql, (session, seconds(at), asked_by))?;
             store.change_status(session, transition, Some(reason), at)
@@ -268,7 +270,7 @@ impl NewRow<'_> {
                     ":pid": pid,
                     ":summary": self.summary,
                     ":now": seconds(*at),
-                    ":ms": at.0 as i64,
+                    ":ms": Time(*at),
                 },
                 change,
             )

@@ -7,19 +7,19 @@ use crate::{Store, StoreError, cannot};
 /// A bookmark that has just been confirmed.
 #[derive(Debug, Clone, Default)]
 pub struct NewBookmark<'a> {
-    /// The session, in the form that names files.
+    /// The session's id, in the form that is safe as a file name.
     pub session: &'a str,
     /// Milliseconds since the epoch.
     pub created_at: u64,
-    /// The turn in which it was typed.
+    /// The id of the prompt in whose turn it was typed.
     pub prompt_id: Option<&'a str>,
-    /// What the person wrote behind the marker.
+    /// What the user wrote behind the marker.
     pub note: Option<&'a str>,
     /// The session's working directory.
     pub cwd: Option<&'a str>,
     /// The commit that was checked out there.
     pub git_commit: Option<&'a str>,
-    /// Tokens of context then.
+    /// Tokens in the context at that time.
     pub context_tokens: Option<u64>,
 }
 
@@ -28,13 +28,13 @@ pub struct NewBookmark<'a> {
 pub struct Bookmark {
     /// Its number.
     pub id: i64,
-    /// The session, in the form that names files.
+    /// The session's id, in the form that is safe as a file name.
     pub session: String,
     /// Milliseconds since the epoch.
     pub created_at: u64,
-    /// The turn in which it was typed.
+    /// The id of the prompt in whose turn it was typed.
     pub prompt_id: Option<String>,
-    /// What the person wrote behind the marker.
+    /// What the user wrote behind the marker.
     pub note: Option<String>,
     /// The session's working directory.
     pub cwd: Option<String>,
@@ -42,7 +42,7 @@ pub struct Bookmark {
     pub git_commit: Option<String>,
     /// Whether there were uncommitted changes; `None` where git did not answer in time.
     pub git_dirty: Option<bool>,
-    /// Tokens of context then.
+    /// Tokens in the context at that time.
     pub context_tokens: Option<u64>,
 }
 
@@ -67,7 +67,7 @@ impl Store {
             .map_err(cannot("store the bookmark"))
     }
 
-    /// Adds whether the work tree had uncommitted changes to the session's bookmark of that time.
+    /// Adds to the session's bookmark of that time whether the work tree had uncommitted changes.
     pub fn set_dirty(&self, session: &str, created_at: u64, dirty: bool) -> Result<(), StoreError> {
         let update = "UPDATE bookmarks SET git_dirty = ?3 WHERE session_id = ?1 AND created_at = ?2";
         self.connection
@@ -76,7 +76,7 @@ impl Store {
             .map_err(cannot("update the bookmark"))
     }
 
-    /// Returns the bookmarks of sessions whose id begins with `session`, or of all, the oldest first.
+    /// Returns the bookmarks of sessions whose id begins with `session`, or of all sessions, the oldest first.
     pub fn bookmarks(&self, session: Option<&str>) -> Result<Vec<Bookmark>, StoreError> {
         let failed = cannot("list the bookmarks");
         let mut statement = self

@@ -1,20 +1,22 @@
-//! What the client told its status line, or the bridge: each session's context window, its use, and the account's limits.
+//! The context window of each session, how full it is, and the account's limits, as the client reports them to its status
+//! line or to the bridge.
 
 use longhaul_core::Millis;
 use rusqlite::{OptionalExtension, Row, named_params};
 
+use crate::row_ids::Time;
 use crate::{Store, StoreError, cannot};
 
-/// The context of a session, as far as the client told.
+/// The context of a session, as far as the client has reported it.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct ContextUse {
-    /// The session, in the form that names files.
+    /// The session's id, in the form that is safe as a file name.
     pub session: String,
     /// The model's id.
     pub model: Option<String>,
-    /// The size of its window.
+    /// The size of the model's window.
     pub window_tokens: Option<u64>,
-    /// The tokens in it; `None` before the first reply.
+    /// The tokens in the window; `None` before the first reply.
     pub used_tokens: Option<u64>,
     /// The same in percent, rounded by the client.
     pub used_percent: Option<f64>,
@@ -25,10 +27,11 @@ pub struct ContextUse {
 }
 
 impl Store {
-    /// Records a session's context; returns whether it was news.
+    /// Records a session's context; returns whether anything has changed.
     ///
-    /// Called with every render, so the same again writes nothing. A window or a limit that is not told this time stays
-    /// known; use that is not told is not known. An older render that comes late changes nothing.
+    /// It is called with every render of the status line, so storing the same again writes nothing. A window or a limit that
+    /// is not reported this time stays stored; a use that is not reported is removed. A report that is older than the stored
+    /// one changes nothing.
     pub fn record_context(&self, context: &ContextUse) -> Result<bool, StoreError> {
         let signed = |tokens: Option<u64>| tokens.map(|tokens| i64::try_from(tokens).unwrap_or(i64::MAX));
         let changed = self.connection.execute(
@@ -52,7 +55,7 @@ impl Store {
                 ":used": signed(context.used_tokens),
                 ":percent": context.used_percent,
                 ":limits": context.rate_limits,
-                ":now": context.recorded_at.0 as i64,
+                ":now": Time(context.recorded_at),
             },
         );
         changed.map(|rows| rows > 0).map_err(cannot("record the context's use"))
@@ -60,14 +63,14 @@ impl Store {
 
     /// Returns a session's context.
     pub fn context(&self, session: &str) -> Result<Option<ContextUse>, StoreError> {
-        let sql = "SELECT session_id, model, window_tokens, used_tokens, used_percent, rate_limits, recorded_ms
-                   FROM context WHERE session_id = ?1";
+        let sql = "SELECT * FROM context WHERE session_id = ?1";
         self.connection.query_row(sql, [session], read).optional().map_err(cannot("read the context"))
     }
 
-    /// Returns what tells of a session's context: its own row, and of every model the newest other one with a window.
+    /// Returns what a session's context can be derived from: its own row, and for every model the newest other row with a
+    /// window.
     ///
-    /// From model to model by the index, because there is a row for every session that ever was.
+    /// It goes from model to model by the index, because there is a row for every session that there ever was.
     pub fn contexts_for(&self, session: &str) -> Result<Vec<ContextUse>, StoreError> {
         let failed = cannot("read the context");
         let mut statement = self
@@ -79,8 +82,7 @@ impl Store {
                      SELECT (SELECT min(c.model) FROM context c WHERE c.model > m.model) FROM models m
                      WHERE m.model IS NOT NULL
                  )
-                 SELECT session_id, model, window_tokens, used_tokens, used_percent, rate_limits, recorded_ms
-                 FROM context WHERE session_id IN (
+                 SELECT * FROM context WHERE session_id IN (
                      SELECT ?1
                      UNION ALL
                      SELECT (SELECT c.session_id FROM context c
@@ -96,27 +98,22 @@ impl Store {
     /// Returns every context that is known, the newest first.
     pub fn contexts(&self) -> Result<Vec<ContextUse>, StoreError> {
         let failed = cannot("list the contexts");
-        let mut statement = self
-            .connection
-            .prepare(
-                "SELECT session_id, model, window_tokens, used_tokens, used_percent, rate_limits, recorded_ms
-                 FROM context ORDER BY recorded_ms DESC, session_id",
-            )
-            .map_err(&failed)?;
+        let mut statement =
+            self.connection.prepare("SELECT * FROM context ORDER BY recorded_ms DESC, session_id").map_err(&failed)?;
         let rows = statement.query_map((), read).map_err(&failed)?;
         rows.collect::<Result<_, _>>().map_err(failed)
     }
 }
 
 fn read(row: &Row<'_>) -> rusqlite::Result<ContextUse> {
-    let unsigned = |column: usize| row.get::<_, Option<i64>>(column).map(|value| value.map(i64::unsigned_abs));
+    let unsigned = |column: &str| row.get::<_, Option<i64>>(column).map(|value| value.map(i64::unsigned_abs));
     Ok(ContextUse {
-        session: row.get(0)?,
-        model: row.get(1)?,
-        window_tokens: unsigned(2)?,
-        used_tokens: unsigned(3)?,
-        used_percent: row.get(4)?,
-        rate_limits: row.get(5)?,
-        recorded_at: Millis(row.get::<_, i64>(6)?.unsigned_abs()),
+        session: row.get("session_id")?,
+        model: row.get("model")?,
+        window_tokens: unsigned("window_tokens")?,
+        used_tokens: unsigned("used_tokens")?,
+        used_percent: row.get("used_percent")?,
+        rate_limits: row.get("rate_limits")?,
+        recorded_at: row.get::<_, Time>("recorded_ms")?.into(),
     })
 }

@@ -1,4 +1,4 @@
-//! Databases of other programs: read, never changed, not even by a lock file beside them.
+//! Reading databases of other programs without changing them or any file beside them.
 
 mod claude_mem;
 mod open;
@@ -19,13 +19,13 @@ use self::patience::Patience;
 pub use self::throughline::{OldDetail, OldSession, OldTurn, OldTurnSize, Throughline};
 use crate::{SqliteError, StoreError, cannot};
 
-/// Times below this are seconds, not milliseconds: it is 1973 in the one and 5138 in the other.
+/// Times below this are seconds, not milliseconds: in milliseconds it is in 1973, in seconds in 5138.
 const SECONDS_BELOW: i64 = 100_000_000_000;
 
-/// The most that is read of one text. What is kept of the longest ones is far shorter.
+/// How many characters of one text are read at most. What is stored of a long text is far shorter.
 const MAX_CHARS: usize = 1 << 20;
 
-/// The largest text that is read at all: SQLite loads all of it to return its beginning.
+/// The bytes of the largest text that is read at all: SQLite loads the whole text to return its beginning.
 const MAX_BYTES: usize = 64 << 20;
 
 /// A database of another program.
@@ -37,9 +37,9 @@ pub(crate) struct Foreign {
 }
 
 impl Foreign {
-    /// Opens a database and makes sure that all of it can be read.
+    /// Opens a database and checks that all of it can be read.
     ///
-    /// What is read is one state of it, whatever others write meanwhile.
+    /// Everything is read in one transaction, so that it is one state, whatever other processes write meanwhile.
     pub(crate) fn open(path: &Path) -> Result<Self, StoreError> {
         let mut connection = open::open(path)?;
         let failed = |error| StoreError::open(path, error);
@@ -51,9 +51,9 @@ impl Foreign {
         Ok(Self { connection, path: path.to_owned(), patience })
     }
 
-    /// Returns the columns of a table; none where there is no such table.
+    /// Returns the columns of a table; none if there is no such table.
     ///
-    /// Anything but a table is refused. A view is a query that the file brings along: it may never end.
+    /// Anything but a table is refused: a view is a query of the file's own, which may never end.
     fn columns(&self, table: &str) -> Result<Columns, StoreError> {
         let failed = cannot("read the tables");
         let sql = "SELECT type FROM pragma_table_list WHERE schema = 'main' AND name = ?1 COLLATE NOCASE";
@@ -67,7 +67,7 @@ impl Foreign {
         Ok(Columns(names.collect::<Result<_, _>>().map_err(failed)?))
     }
 
-    /// Returns a table's columns, and refuses where one is missing without which nothing can be read.
+    /// Returns a table's columns; an error if one is missing without which nothing can be read.
     fn must_have(&self, table: &str, columns: &[&[&str]]) -> Result<Columns, StoreError> {
         let found = self.columns(table)?;
         let refuse = |problem: String| StoreError::Foreign { path: self.path.clone(), problem };
@@ -108,12 +108,12 @@ impl Foreign {
 struct Columns(BTreeSet<String>);
 
 impl Columns {
-    /// Returns the first of some names that there is.
+    /// Returns the first of some names that the table has.
     fn first<'a>(&self, names: &[&'a str]) -> Option<&'a str> {
         names.iter().copied().find(|name| self.0.contains(*name))
     }
 
-    /// Returns the same for a query, in which a column that is missing is empty.
+    /// Returns the first of some names that the table has, or `NULL` for a query.
     fn or_null<'a>(&self, names: &[&'a str]) -> &'a str {
         self.first(names).unwrap_or("NULL")
     }

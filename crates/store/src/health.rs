@@ -1,4 +1,4 @@
-//! How a database is, without changing a byte of it.
+//! Checking a database without changing it.
 
 use std::path::Path;
 use std::time::Duration;
@@ -9,31 +9,31 @@ use crate::bridges::{Bridge, all};
 use crate::migrations::STEPS;
 use crate::recall::{IndexProgress, backlog};
 
-/// The schema that this version knows.
+/// The number of the schema that this version knows.
 pub const SCHEMA: u32 = STEPS.len() as u32;
 
-/// How long another process's write is waited for.
+/// How long to wait for another process's write.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// Returns the schema of the database at `path`; `None` where there is none that can be read.
+/// Returns the number of the schema of the database at `path`; `None` if it cannot be read.
 pub fn schema_of(path: &Path) -> Option<u32> {
     open(path).ok().and_then(|connection| schema(&connection).ok())
 }
 
-/// How a database is.
+/// The state of a database.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Health {
-    /// Nothing is wrong with it.
+    /// It is in order.
     Sound,
-    /// Its content is damaged, in SQLite's words.
+    /// Its content is damaged; the messages are SQLite's.
     Damaged(Vec<String>),
     /// It cannot be read now, for this reason, such as a disk that is full. That says nothing about its content.
     Unreadable(String),
 }
 
-/// Returns how the database at `path` is.
+/// Returns the state of the database at `path`.
 ///
-/// Every page is read: that takes seconds for gigabytes.
+/// It reads every page, which takes seconds for gigabytes.
 pub fn health_of(path: &Path) -> Health {
     let checked = open(path).and_then(|connection| {
         let mut statement = connection.prepare("PRAGMA quick_check(5)")?;
@@ -48,12 +48,12 @@ pub fn health_of(path: &Path) -> Health {
     }
 }
 
-/// Returns how far the search index of the database at `path` is built; `None` where it cannot be read.
+/// Returns how far the search index of the database at `path` is built; `None` if it cannot be read.
 pub fn index_progress_of(path: &Path) -> Option<IndexProgress> {
     open(path).and_then(|connection| backlog::progress(&connection)).ok()
 }
 
-/// Returns the clients that have told of their module, in the database at `path`; none where it cannot be read.
+/// Returns the clients that run the bridge module, by the database at `path`; none if it cannot be read.
 pub fn bridges_of(path: &Path) -> Vec<Bridge> {
     open(path).and_then(|connection| all(&connection)).unwrap_or_default()
 }

@@ -1,4 +1,4 @@
-//! The one place that knows SQLite: schema, migrations, queries.
+//! The database: the only crate that knows SQLite. It holds the schema, its steps, and every query.
 
 mod agents;
 mod batons;
@@ -29,7 +29,7 @@ use std::time::Duration;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, Params, Row, Transaction, TransactionBehavior};
 
-use crate::lock_queue::Line;
+use crate::lock_queue::LockQueue;
 
 pub use crate::agents::{Change, Sighting};
 pub use crate::batons::{Injection, NewInjection, StoredBaton};
@@ -53,7 +53,7 @@ pub use crate::sanitizer::Sanitizer;
 pub use crate::sessions::{NewSession, Session};
 pub use crate::turns::{Detail, Turn, Within};
 pub use crate::vectors::{Passage, VectorModel, VectorStats, Waiting};
-pub use crate::viewer::{Counts, Day, Entry, Moment, MomentId, Newest, Only, SessionRow};
+pub use crate::viewer::{Counts, Day, Entry, Moment, MomentId, Newest, Only, SessionOverview};
 
 #[cfg(test)]
 mod tests;
@@ -64,19 +64,19 @@ pub enum StoreError {
     /// The file could not be opened as a database.
     #[error("cannot open the database {}", path.display())]
     Open { path: PathBuf, source: SqliteError },
-    /// The file is damaged, or no database at all. It is left as it is: whoever asked decides what becomes of it.
+    /// The file is damaged, or no database at all. It is left as it is: the caller decides what to do with it.
     #[error("cannot open the database {}", path.display())]
     Corrupt { path: PathBuf, source: SqliteError },
     /// A newer version of the program has written it.
     #[error("{} was written by a newer version (schema {found}, this one knows {known}): update longhaul", path.display())]
     TooNew { path: PathBuf, found: u32, known: u32 },
-    /// An older version of the program has written it, and whoever opens it may not change it.
-    #[error("{} was written by an older version (schema {found}, this one knows {known}): the next hook brings it up to date", path.display())]
+    /// An older version of the program has written it, and it was opened for reading only.
+    #[error("{} was written by an older version (schema {found}, this one knows {known}): the next hook updates it", path.display())]
     TooOld { path: PathBuf, found: u32, known: u32 },
-    /// Another program's database is not as it should be.
-    #[error("{} cannot be taken over: {problem}", path.display())]
+    /// Another program's database is not of the expected form.
+    #[error("{} cannot be imported: {problem}", path.display())]
     Foreign { path: PathBuf, problem: String },
-    /// Another program's database cannot be read to its end.
+    /// Another program's database cannot be read.
     #[error("cannot read {}", path.display())]
     Unreadable { path: PathBuf, source: SqliteError },
     /// A statement failed.
@@ -110,7 +110,7 @@ impl StoreError {
         }
     }
 
-    /// Returns whether the disk is at fault: it is full, read-only, or does not do what it is asked.
+    /// Returns whether the disk is the cause: it is full, read-only, or fails.
     ///
     /// That says nothing about the content of the database.
     pub fn is_disk_trouble(&self) -> bool {
@@ -155,15 +155,16 @@ fn is_damage(error: &rusqlite::Error) -> bool {
     matches!(error.sqlite_error_code(), Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase))
 }
 
-/// What SQLite said, once: its own error repeats the message as its cause.
+/// The error of SQLite. Its own type repeats the message as its cause; this one does not.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub struct SqliteError(rusqlite::Error);
 
-/// How every connection is set up.
+/// The settings of every connection.
 ///
-/// A search reads a thousand rows from all over the file; what is not read takes no room. Deleted text is overwritten
-/// wherever the page is written anyway. A WAL that an interrupted import has left is shortened when it is next reset.
+/// The cache is large because a search reads a thousand rows from all over the file; it is filled only as pages are read.
+/// `secure_delete = fast` overwrites deleted text where the page is written anyway. `journal_size_limit` shortens a WAL that
+/// an interrupted import has left.
 const SETTINGS: &str = "PRAGMA synchronous = normal; PRAGMA wal_autocheckpoint = 100; PRAGMA foreign_keys = on;
                         PRAGMA secure_delete = fast; PRAGMA cache_size = -16384; PRAGMA journal_size_limit = 4194304;";
 
@@ -171,39 +172,39 @@ const SETTINGS: &str = "PRAGMA synchronous = normal; PRAGMA wal_autocheckpoint =
 #[derive(Debug)]
 pub struct Store {
     connection: Connection,
-    line: Line,
+    lock_queue: LockQueue,
 }
 
 impl Store {
-    /// Opens the database, creating it or bringing its schema up to date.
+    /// Opens the database; creates it, or updates its schema.
     ///
-    /// Nothing that is stored is ever dropped or reset by opening. A statement waits for another process to finish
-    /// writing for `patience` at most.
+    /// Opening never deletes anything that is stored. A statement waits at most `patience` for another process to finish
+    /// writing.
     pub fn open(path: &Path, patience: Duration) -> Result<Self, StoreError> {
         let open = |error| StoreError::open(path, error);
         let mut connection = Connection::open(path).map_err(open)?;
-        // Before anything else: the very next statement may meet another hook's write.
-        let line = Line::of(&mut connection, path, patience).map_err(open)?;
-        // A hook lives for milliseconds. Closing must not copy the WAL back each time; a commit does, now and then, and
-        // often enough that the next opening has little to read.
+        // First of all: the very next statement may find the database locked by another hook.
+        let lock_queue = LockQueue::install(&mut connection, path, patience).map_err(open)?;
+        // A hook runs for milliseconds, so closing must not copy the WAL back each time. Commits do it, often enough that the
+        // next opening has little to read.
         connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true).map_err(open)?;
-        // Otherwise binding a value makes SQLite plan a statement again, those of a full-text index included.
+        // Otherwise binding a value makes SQLite plan a statement again, including those inside a full-text index.
         connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true).map_err(open)?;
         connection.execute_batch(SETTINGS).map_err(open)?;
-        migrations::run(&mut connection, path)?;
-        Ok(Self { connection, line })
+        migrations::run(&mut connection, path, patience)?;
+        Ok(Self { connection, lock_queue })
     }
 }
 
 impl Store {
-    /// Waits for another process to finish writing for `patience` at most, from now on.
+    /// Sets how long a statement waits for another process to finish writing.
     pub fn set_patience(&self, patience: Duration) {
-        self.line.set_patience(patience);
+        self.lock_queue.set_patience(patience);
     }
 
-    /// Returns whether so many want to write that what can wait should.
+    /// Returns whether so many processes want to write that work which can wait should wait.
     pub fn is_crowded(&self) -> bool {
-        self.line.is_long()
+        self.lock_queue.is_long()
     }
 
     /// Runs `work` in one transaction and commits it. If `work` returns an error, nothing of it is stored.
@@ -234,7 +235,7 @@ impl Store {
     }
 }
 
-/// Returns a limit, written out: one that is bound makes SQLite prepare the statement twice.
+/// Returns a `LIMIT` clause with its number written out: a bound one makes SQLite prepare the statement twice.
 fn limit(most: usize) -> String {
     format!("LIMIT {}", i64::try_from(most).unwrap_or(i64::MAX))
 }

@@ -1,8 +1,8 @@
-//! Waiting while others write: in line, one behind the other.
+//! Waiting for the write lock in a queue, first come, first served.
 //!
-//! SQLite itself looks again after a while, and each time after a longer one: of many at once some wait for seconds,
-//! while others who came later are served. Here, whoever finds the database locked gets in line by locking a file
-//! beside it, and only the first in line keeps looking.
+//! SQLite itself retries after a delay that grows each time: of many processes some wait for seconds, while others that came
+//! later get the lock. Here a process that finds the database locked locks a file beside it, which is the queue; only the
+//! process that holds the file retries.
 
 use std::fs::OpenOptions;
 use std::os::unix::fs::OpenOptionsExt;
@@ -15,55 +15,57 @@ use std::time::{Duration, Instant};
 use fs2::FileExt;
 use rusqlite::Connection;
 
-/// How long the first in line waits before it looks again.
+/// How long the first in the queue waits before it retries.
 const PAUSE: Duration = Duration::from_millis(1);
 
-/// How long the first in line stays there while it does not write: it may be waiting to read, and then nobody tells.
+/// How long the first in the queue stays there without writing. It may be waiting to read, of which no hook of SQLite reports
+/// the end.
 const IDLE: Duration = Duration::from_millis(500);
 
-/// How long the first in line stays there after its first write. A hook writes a few times in a few milliseconds, and to
-/// get in line for each of them would be to wait for everybody each time.
+/// How long the first in the queue stays there after its first write. A hook writes a few times in a few milliseconds, and
+/// would otherwise queue again behind all others for each of them.
 const STAY: Duration = Duration::from_millis(25);
 
-/// Where somebody was in line for longer than this, many are.
+/// A process that has queued for longer than this is one of many.
 const LONG: Duration = Duration::from_millis(200);
 
-/// A connection's way of waiting.
+/// The busy handler of a connection.
 #[derive(Debug, Clone)]
-pub(crate) struct Line(Arc<Mutex<Wait>>);
+pub(crate) struct LockQueue(Arc<Mutex<Wait>>);
 
 #[derive(Debug)]
 struct Wait {
     lock: PathBuf,
     patience: Duration,
     since: Instant,
-    /// How long it has been in line so far.
+    /// How long it has queued so far.
     waited: Duration,
-    place: Option<Place>,
+    head: Option<QueueHead>,
 }
 
-/// The first place in line. It is given up when this is dropped, at the latest.
+/// The first place in the queue, which a thread holds. It is given up when this is dropped, at the latest.
 #[derive(Debug)]
-struct Place {
+struct QueueHead {
+    /// Reports each commit or rollback to the thread.
     served: Sender<()>,
-    keeper: JoinHandle<()>,
+    thread: JoinHandle<()>,
 }
 
-impl Line {
-    /// Makes `connection` wait in the line of the database at `path`, for `patience` at most.
-    pub(crate) fn of(connection: &mut Connection, path: &Path, patience: Duration) -> rusqlite::Result<Self> {
+impl LockQueue {
+    /// Makes `connection` wait in the queue of the database at `path`, for `patience` at most.
+    pub(crate) fn install(connection: &mut Connection, path: &Path, patience: Duration) -> rusqlite::Result<Self> {
         let mut lock = path.as_os_str().to_owned();
         lock.push("-line");
-        let wait = Wait { lock: lock.into(), patience, since: Instant::now(), waited: Duration::ZERO, place: None };
-        let line = Self(Arc::new(Mutex::new(wait)));
-        let (busy, committed, rolled_back) = (line.clone(), line.clone(), line.clone());
-        connection.busy_handler(Some(move |looks| busy.wait().once_more(looks)))?;
+        let wait = Wait { lock: lock.into(), patience, since: Instant::now(), waited: Duration::ZERO, head: None };
+        let queue = Self(Arc::new(Mutex::new(wait)));
+        let (busy, committed, rolled_back) = (queue.clone(), queue.clone(), queue.clone());
+        connection.busy_handler(Some(move |retries| busy.wait().retry(retries)))?;
         connection.commit_hook(Some(move || {
             committed.wait().is_served();
             false
         }))?;
         connection.rollback_hook(Some(move || rolled_back.wait().is_served()))?;
-        Ok(line)
+        Ok(queue)
     }
 
     pub(crate) fn set_patience(&self, patience: Duration) {
@@ -80,35 +82,35 @@ impl Line {
 }
 
 impl Wait {
-    /// Returns whether to look once more, when it is time to; `looks` have been in vain before.
-    fn once_more(&mut self, looks: i32) -> bool {
-        if looks == 0 {
+    /// Waits until it is time to try again; returns whether to. `retries` is how often it was tried in vain before.
+    fn retry(&mut self, retries: i32) -> bool {
+        if retries == 0 {
             self.since = Instant::now();
-            self.place.take_if(|place| place.keeper.is_finished());
+            self.head.take_if(|head| head.thread.is_finished());
         }
         let left = self.patience.saturating_sub(self.since.elapsed());
         if left.is_zero() {
-            self.place = None;
+            self.head = None;
             return false;
         }
-        // Not to the end: the first in line may have been stopped, and then the others do without a line.
-        let in_line = left.saturating_sub(self.patience / 4);
-        if self.place.is_none() && !in_line.is_zero() && self.get_in(in_line) {
+        // Not to the end: the first in the queue may be a stopped process, and the others then do without a queue.
+        let in_queue = left.saturating_sub(self.patience / 4);
+        if self.head.is_none() && !in_queue.is_zero() && self.enqueue(in_queue) {
             return true;
         }
         thread::sleep(PAUSE.min(left));
         true
     }
 
-    /// Has written, or given up writing.
+    /// Reports a commit or a rollback to the thread that holds the place.
     fn is_served(&mut self) {
-        self.place.take_if(|place| place.served.send(()).is_err());
+        self.head.take_if(|head| head.served.send(()).is_err());
     }
 
-    /// Gets in line; returns whether the first place was reached within `most`.
+    /// Queues; returns whether the first place was reached within `most`.
     ///
-    /// A thread does the waiting, because a file's lock knows no time limit.
-    fn get_in(&mut self, most: Duration) -> bool {
+    /// A thread does the waiting, because locking a file has no time limit.
+    fn enqueue(&mut self, most: Duration) -> bool {
         let Ok(file) = OpenOptions::new().create(true).append(true).mode(0o600).open(&self.lock) else { return false };
         let (reached, is_reached) = mpsc::channel();
         let (served, is_served) = mpsc::channel();
@@ -118,11 +120,11 @@ impl Wait {
                 while is_served.recv_timeout(end.saturating_duration_since(Instant::now())).is_ok() {}
             }
         };
-        let Ok(keeper) = thread::Builder::new().spawn(wait) else { return false };
+        let Ok(thread) = thread::Builder::new().spawn(wait) else { return false };
         let began = Instant::now();
         let is_first = is_reached.recv_timeout(most).is_ok();
         self.waited += began.elapsed();
-        self.place = is_first.then_some(Place { served, keeper });
+        self.head = is_first.then_some(QueueHead { served, thread });
         is_first
     }
 }

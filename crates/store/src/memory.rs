@@ -1,7 +1,7 @@
-//! Memory: prompts, observations and summaries, kept and found again.
+//! The memory: storing and searching prompts, observations and summaries.
 //!
-//! A record belongs to a project and, unless it is a note that somebody made outside of any, to a session. Raw tool text
-//! is not here but in handoff's `details`, once, under the call's id.
+//! A record belongs to a project, and to a session unless it is a note that was made outside of any. The raw text of tool
+//! calls is stored once, in the `details` of the handoff, under the id of the call.
 
 mod bulk;
 mod forget;
@@ -35,25 +35,25 @@ pub use self::notes::NewNote;
 pub use self::page::{PageRecord, PageSession};
 pub use self::projects::KnownProject;
 pub use self::record_id::RecordId;
-pub(crate) use self::records::observed;
 pub use self::records::{Content, Record};
+pub(crate) use self::records::{read_observation, read_summary};
 pub use self::tool_calls::{NewObservation, Reading, Taken};
 pub use self::upkeep::{Pruned, Stats};
 pub use self::word_search::Order;
 
-/// What a record is.
+/// The kind of a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum What {
-    /// What somebody asked.
+    /// A prompt, with the replies to it.
     Prompt,
     /// What a tool call did, or a note.
     Observation,
-    /// What a session came to.
+    /// The summary of a session up to one of its prompts.
     Summary,
 }
 
 impl What {
-    /// Everything there is.
+    /// Every kind.
     pub const ALL: [Self; 3] = [Self::Prompt, Self::Observation, Self::Summary];
 
     /// Returns its name: `prompt`, `observation` or `summary`.
@@ -65,7 +65,7 @@ impl What {
         }
     }
 
-    /// Returns the name of several: `prompts`, `observations` or `summaries`.
+    /// Returns its plural: `prompts`, `observations` or `summaries`.
     pub fn plural(self) -> &'static str {
         match self {
             Self::Prompt => "prompts",
@@ -74,7 +74,7 @@ impl What {
         }
     }
 
-    /// Returns what is named so, one or several.
+    /// Returns the kind of that name, singular or plural.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|what| what.as_str() == name || what.plural() == name)
     }
@@ -83,42 +83,42 @@ impl What {
 /// A record in one line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Hit {
-    /// Which.
+    /// The record.
     pub record: RecordId,
-    /// The session; none for a note that no session made.
+    /// The session; `None` for a note that was made outside of any.
     pub session: Option<String>,
     /// The project's name.
     pub project: String,
     /// The number of the prompt in the session.
     pub prompt_number: i64,
-    /// When.
+    /// When it was made.
     pub at: Millis,
-    /// What an observation is about.
+    /// The kind of an observation.
     pub kind: Option<Kind>,
-    /// An observation's title, a prompt's first line, what a summary says was asked.
+    /// The title of an observation, the first line of a prompt, the request of a summary.
     pub title: String,
-    /// Bytes of the whole record, raw tool text included: what reading it costs.
+    /// Bytes of the whole record, including raw tool text.
     pub chars: u64,
-    /// The text around the words that were looked for; empty where there were none.
+    /// The text around the words that were found; empty if the query had none.
     pub snippet: String,
-    /// How well it answers, where words were looked for.
+    /// How well it answers the query.
     pub score: Score,
-    /// Whether it has little of what was looked for.
+    /// Whether it has little of the query.
     pub is_weak: bool,
-    /// Whether a newer record, which comes before it, answers the same.
+    /// Whether a newer record that comes before it answers the same.
     pub is_older: bool,
 }
 
-/// How well a record answers.
+/// How well a record answers a query.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Score {
-    /// What it is ordered by, in thousandths. It compares with others of the same search only.
+    /// The value that results are ordered by, in thousandths. It compares only within one search.
     pub thousandths: u64,
-    /// How much of the query's weight it has, in percent.
+    /// How much of the query's weight it covers, in percent.
     pub covered: u8,
-    /// How much of it stands close together, in percent.
+    /// How much of that stands close together, in percent.
     pub near: u8,
-    /// How similar its meaning is to the query's, in percent, where it is among the most similar.
+    /// How similar its meaning is to the query's, in percent, if it is among the most similar.
     pub similarity: Option<u8>,
     /// What the score is made of.
     pub parts: ScoreParts,
@@ -144,7 +144,7 @@ pub struct ScoreParts {
 }
 
 impl Hit {
-    /// Returns the tokens that reading the whole record costs.
+    /// Returns the tokens of the whole record.
     pub fn tokens(&self) -> u64 {
         tokens_of_chars(self.chars)
     }
@@ -172,7 +172,7 @@ impl Hit {
     }
 }
 
-/// Reads a time.
+/// Converts a stored time.
 pub(crate) fn millis(ms: i64) -> Millis {
     Millis(ms.unsigned_abs())
 }

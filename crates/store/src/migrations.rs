@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rusqlite::{Connection, ErrorCode, TransactionBehavior};
 
@@ -32,8 +32,8 @@ pub(crate) const STEPS: &[&str] = &[
 /// The schema that has the index of passages.
 const INDEX_STEP: u32 = 12;
 
-/// Brings the schema up to date.
-pub(crate) fn run(connection: &mut Connection, path: &Path) -> Result<(), StoreError> {
+/// Updates the schema to the current version.
+pub(crate) fn run(connection: &mut Connection, path: &Path, patience: Duration) -> Result<(), StoreError> {
     let read =
         |connection: &Connection| connection.pragma_query_value(None, "user_version", |row| row.get::<_, u32>(0));
     let known = STEPS.len() as u32;
@@ -46,10 +46,10 @@ pub(crate) fn run(connection: &mut Connection, path: &Path) -> Result<(), StoreE
     }
     let failed = cannot("update the database's schema");
     if found == 0 {
-        // Only a file that has no page yet takes it; later it takes a rewriting of everything.
+        // This works only while the file has no page; later the whole file would have to be rewritten.
         connection.pragma_update(None, "auto_vacuum", "incremental").map_err(&failed)?;
     }
-    use_wal(connection).map_err(&failed)?;
+    use_wal(connection, patience).map_err(&failed)?;
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(&failed)?;
     // Another process may have done it while this one waited for the lock.
     let found = read(&transaction).map_err(&failed)?;
@@ -63,12 +63,13 @@ pub(crate) fn run(connection: &mut Connection, path: &Path) -> Result<(), StoreE
     }
     transaction.pragma_update(None, "user_version", known).map_err(&failed)?;
     transaction.commit().map_err(failed)?;
-    // Every opening reads the WAL: the schema should not stay in it. Where somebody reads, a later commit does it.
+    // Every opening reads the WAL, so the schema should not stay in it. While another process reads, a later commit copies
+    // it back.
     let _ = connection.pragma_query(None, "wal_checkpoint", |_| Ok(()));
     Ok(())
 }
 
-/// Refuses a database that is of another version.
+/// Returns an error if the database is of another version.
 pub(crate) fn must_be_current(connection: &Connection, path: &Path) -> Result<(), StoreError> {
     let found: u32 = connection
         .pragma_query_value(None, "user_version", |row| row.get(0))
@@ -82,15 +83,17 @@ pub(crate) fn must_be_current(connection: &Connection, path: &Path) -> Result<()
     }
 }
 
-/// Sets the journal, which is kept in the file from then on.
+/// Switches to the write-ahead log, which the file keeps from then on.
 ///
-/// Where several processes make the database at the same moment, SQLite refuses this one without waiting its turn.
-fn use_wal(connection: &Connection) -> rusqlite::Result<()> {
-    let mut tries = 0;
+/// If several processes create the database at the same moment, SQLite refuses the switch without calling the
+/// busy handler. It is tried again for as long as `patience` allows.
+fn use_wal(connection: &Connection, patience: Duration) -> rusqlite::Result<()> {
+    let started = Instant::now();
     loop {
         match connection.pragma_update(None, "journal_mode", "wal") {
-            Err(error) if error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy) && tries < 100 => {
-                tries += 1;
+            Err(error)
+                if error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy) && started.elapsed() < patience =>
+            {
                 std::thread::sleep(Duration::from_millis(5));
             }
             result => return result,

@@ -1,9 +1,9 @@
-//! Better words from a model: what is worth asking for, what it has cost, and what came of it.
+//! Records that a model rewords: which prompts it is asked about, what that costs, and storing the answers.
 //!
-//! A request is about one prompt of a session: its summary, its turns, and what was observed for it. Where that is too much
-//! for one request, others follow. What a request may cost is set aside before, and what it did cost is counted after, in
-//! the transaction that stores the answer: a worker that is killed at any moment has either stored an answer and counted
-//! it, or left behind what it had set aside.
+//! A request is about one prompt of a session: its summary, its turns and its observations. If that is too much for one
+//! request, others follow. The tokens that a request may cost are reserved before it, and what it did cost is counted in the
+//! transaction that stores the answer. A worker that is killed has either stored an answer and counted it, or left a
+//! reservation behind.
 
 mod budget;
 mod due;

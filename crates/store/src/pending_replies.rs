@@ -1,4 +1,4 @@
-//! What a hook told of a turn, kept until the transcript has it.
+//! Replies that a hook has reported, stored until the transcript has them.
 
 use longhaul_core::Millis;
 use rusqlite::Connection;
@@ -7,15 +7,15 @@ use crate::model::lines;
 use crate::recall::replies;
 use crate::{Store, StoreError, cannot, forgotten_prompts, limit};
 
-/// How many turns may lie between a prompt and the reply to it, such as commands that only the client saw.
+/// How many turns may lie between a prompt and its reply, such as commands that the client handles itself.
 const MAX_BETWEEN: usize = 8;
 
 impl Store {
-    /// Keeps a session's last reply as the hook told it, until the transcript has it.
+    /// Stores a session's last reply as the hook reports it, until the transcript has it.
     ///
-    /// Where no turn is there that `prompt` began, because the transcript lags or cannot be read, the two make a turn of
-    /// their own, named by `turn`; [`Store::ingest`] takes it away when the real one comes. A reply to a prompt that was
-    /// forgotten is not kept.
+    /// If there is no turn that `prompt` began, because the transcript is late or cannot be read, prompt and reply become a
+    /// turn of their own with the id `turn`, which [`Store::ingest`] removes when the real one comes. A reply to a
+    /// prompt that was forgotten is not stored.
     pub fn keep_reply(
         &self,
         session: &str,
@@ -24,9 +24,9 @@ impl Store {
         reply: &str,
         at: Millis,
     ) -> Result<(), StoreError> {
-        // Stop may fire again, and the transcript may have it already: a look costs less than a commit.
+        // Stop may fire again, and the transcript may have it already: reading costs less than a commit.
         let newest = newest(&self.connection, session).map_err(cannot("keep the reply"))?;
-        if place(&newest, prompt, reply) == Place::There {
+        if turn_of(&newest, prompt, reply) == ReplyTurn::Stored {
             return Ok(());
         }
         self.write("keep the reply", |tx| keep(tx, session, turn, prompt, reply, at.0 as i64))
@@ -43,7 +43,7 @@ struct Candidate {
 }
 
 impl Candidate {
-    /// Returns whether `prompt` began it, as far as is known.
+    /// Returns whether `prompt` began it; `true` if the prompt is not known.
     fn is_of(&self, prompt: Option<&str>) -> bool {
         prompt.is_none_or(|prompt| self.asked.as_deref().is_some_and(|asked| squeeze(asked) == squeeze(prompt)))
     }
@@ -54,34 +54,34 @@ impl Candidate {
             || self.pending.as_deref().is_some_and(|pending| squeeze(pending) == reply)
     }
 
-    /// Returns whether the model answers it: what the client does by itself is only noted.
+    /// Returns whether the model answers it. Commands that the client handles itself are only recorded.
     fn is_answered(&self) -> bool {
         !matches!(self.role.as_str(), "shell" | "command")
     }
 }
 
-/// Where a reply belongs.
+/// The turn that a reply belongs to.
 #[derive(Debug, PartialEq, Eq)]
-enum Place {
-    /// It is stored already.
-    There,
-    /// In the turn of this number.
-    Turn(i64),
-    /// In a turn that the transcript does not have yet.
+enum ReplyTurn {
+    /// The reply is stored already.
+    Stored,
+    /// The turn with this number.
+    Number(i64),
+    /// A turn that the transcript does not have yet.
     New,
 }
 
-fn place(newest: &[Candidate], prompt: Option<&str>, reply: &str) -> Place {
-    let Some(asked) = newest.iter().position(|turn| turn.is_of(prompt)) else { return Place::New };
+fn turn_of(newest: &[Candidate], prompt: Option<&str>, reply: &str) -> ReplyTurn {
+    let Some(asked) = newest.iter().position(|turn| turn.is_of(prompt)) else { return ReplyTurn::New };
     let since = &newest[..=asked];
     if since.iter().any(|turn| turn.has(reply)) {
-        return Place::There;
+        return ReplyTurn::Stored;
     }
     let answered = since.iter().find(|turn| turn.is_answered()).unwrap_or(&newest[asked]);
-    Place::Turn(answered.number)
+    ReplyTurn::Number(answered.number)
 }
 
-/// Returns the turns that no rewind has taken back, the newest first, as far as the last that a person's prompt began.
+/// Returns the turns that no rewind has removed, the newest first, up to the last one that a person's prompt began.
 fn newest(connection: &Connection, session: &str) -> rusqlite::Result<Vec<Candidate>> {
     let sql = format!(
         "SELECT t.turn_number, t.role, u.text, a.text, t.pending_reply FROM turns t
@@ -123,10 +123,10 @@ fn keep(
     if forgotten_prompts::has_asked_for(connection, session, at)? {
         return Ok(());
     }
-    let number = match place(&newest(connection, session)?, prompt, reply) {
-        Place::There => return Ok(()),
-        Place::Turn(number) => number,
-        Place::New => {
+    let number = match turn_of(&newest(connection, session)?, prompt, reply) {
+        ReplyTurn::Stored => return Ok(()),
+        ReplyTurn::Number(number) => number,
+        ReplyTurn::New => {
             let number: i64 = connection.query_row(
                 "INSERT INTO turns (session_id, origin_session_id, turn_number, turn_id, role, created_at)
                  VALUES (?1, ?1, 1 + coalesce((SELECT turn_number FROM turns WHERE origin_session_id = ?1
@@ -151,7 +151,7 @@ fn keep(
     lines::after_change(connection, session, number, line)
 }
 
-/// Takes away the turn that a hook told of, now that the transcript has it.
+/// Removes the turn that a hook has reported, now that the transcript has it.
 pub(crate) fn forget_turn(connection: &Connection, owner: &str, origin: &str, asked: &str) -> rusqlite::Result<()> {
     let mut statement = connection.prepare_cached(
         "SELECT t.turn_number, b.text FROM turns t
@@ -159,10 +159,10 @@ pub(crate) fn forget_turn(connection: &Connection, owner: &str, origin: &str, as
                       AND b.turn_number = t.turn_number AND b.role = 'user'
          WHERE t.origin_session_id = ?1 AND t.turn_id BETWEEN 'hook:' AND 'hook;'",
     )?;
-    let told: Vec<(i64, String)> =
+    let reported: Vec<(i64, String)> =
         statement.query_map([origin], |row| Ok((row.get(0)?, row.get(1)?)))?.collect::<Result<_, _>>()?;
     let asked = squeeze(asked);
-    for (number, _) in told.into_iter().filter(|(_, text)| squeeze(text) == asked) {
+    for (number, _) in reported.into_iter().filter(|(_, text)| squeeze(text) == asked) {
         lines::drop_line(connection, origin, number)?;
         replies::remove(connection, origin, number)?;
         let key = (owner, origin, number);
@@ -174,13 +174,13 @@ pub(crate) fn forget_turn(connection: &Connection, owner: &str, origin: &str, as
     Ok(())
 }
 
-/// Takes away the replies that a hook told of and that have come in one of `replies`, in whichever turn.
+/// Removes the replies that a hook has reported and that one of `replies` now has, in whichever turn.
 pub(crate) fn forget_replies(connection: &Connection, origin: &str, replies: &[String]) -> rusqlite::Result<()> {
     if replies.is_empty() {
         return Ok(());
     }
     let mut statement = connection.prepare_cached(
-        // Left to itself it looks at every turn of the session.
+        // Without the hint, SQLite reads every turn of the session.
         "SELECT turn_number, pending_reply FROM turns INDEXED BY turns_pending
          WHERE origin_session_id = ?1 AND pending_reply IS NOT NULL",
     )?;
@@ -190,9 +190,9 @@ pub(crate) fn forget_replies(connection: &Connection, origin: &str, replies: &[S
         return Ok(());
     }
     let replies: Vec<String> = replies.iter().map(|reply| squeeze(reply)).collect();
-    for (number, told) in pending {
-        let told = squeeze(&told);
-        if replies.iter().any(|reply| reply.ends_with(&told)) {
+    for (number, reported) in pending {
+        let reported = squeeze(&reported);
+        if replies.iter().any(|reply| reply.ends_with(&reported)) {
             let before = replies::text(connection, origin, number)?;
             let line = lines::before_change(connection, origin, number)?;
             let sql = "UPDATE turns SET pending_reply = NULL WHERE origin_session_id = ?1 AND turn_number = ?2";
@@ -204,7 +204,7 @@ pub(crate) fn forget_replies(connection: &Connection, origin: &str, replies: &[S
     Ok(())
 }
 
-/// Returns a text without its spaces and line ends, which the hook and the transcript set differently.
+/// Returns a text without white space, in which the hook and the transcript differ.
 pub(crate) fn squeeze(text: &str) -> String {
     text.chars().filter(|c| !c.is_whitespace()).collect()
 }

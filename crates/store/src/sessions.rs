@@ -1,38 +1,39 @@
-//! The lasting record of every session.
+//! The sessions, which are kept for good.
 
 use longhaul_core::Millis;
 use longhaul_transcript::Cursor;
 use rusqlite::{OptionalExtension, Row, named_params};
 
+use crate::row_ids::Time;
 use crate::{Store, StoreError, cannot};
 
-/// A session, as a hook sees it.
+/// A session, to be recorded.
 #[derive(Debug, Clone)]
 pub struct NewSession<'a> {
-    /// The session, in the form that names files.
+    /// Its id, in the form that is safe as a file name.
     pub session: &'a str,
     /// The project's name.
     pub project: &'a str,
-    /// What tells projects apart: the git folder that all worktrees share, else the path.
+    /// The key of the project: the git folder that all its worktrees share, else its path.
     pub project_key: &'a str,
     /// The project's folder.
     pub project_path: &'a str,
-    /// The client's process, 0 where unknown.
+    /// The client's process id, 0 if unknown.
     pub client_pid: u32,
-    /// The client's transcript.
+    /// The path of its transcript.
     pub transcript: Option<&'a str>,
-    /// When.
+    /// When it was seen.
     pub at: Millis,
 }
 
 /// A session, as it is stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Session {
-    /// The session.
+    /// Its id.
     pub session: String,
     /// The project's name.
     pub project: String,
-    /// What tells projects apart.
+    /// The key of the project.
     pub project_key: String,
     /// The project's folder.
     pub project_path: String,
@@ -40,15 +41,15 @@ pub struct Session {
     pub prompts: u32,
     /// The last prompt.
     pub last_prompt: Option<String>,
-    /// Whom it would inherit, until its first prompt.
+    /// The session that it would inherit, until its first prompt.
     pub inherits: Option<String>,
-    /// Who has inherited it.
+    /// The session that has inherited it.
     pub merged_into: Option<String>,
-    /// The client's process, 0 where unknown.
+    /// The client's process id, 0 if unknown.
     pub client_pid: u32,
-    /// The client's transcript.
+    /// The path of its transcript.
     pub transcript: Option<String>,
-    /// How far that has been read.
+    /// How far the transcript has been read.
     pub cursor: Cursor,
     /// When it was first seen.
     pub created_at: Millis,
@@ -59,7 +60,7 @@ const COLUMNS: &str =
      client_pid, transcript_path, read_offset, read_mark, read_turn, read_tip, created_at";
 
 impl Store {
-    /// Adds a session, or brings up to date where it runs.
+    /// Adds a session, or updates the process and the transcript of a known one.
     pub fn register_session(&self, new: &NewSession<'_>) -> Result<(), StoreError> {
         self.connection
             .execute(
@@ -75,18 +76,18 @@ impl Store {
                     ":path": new.project_path,
                     ":pid": new.client_pid,
                     ":transcript": new.transcript,
-                    ":at": new.at.0 as i64,
+                    ":at": Time(new.at),
                 },
             )
             .map(drop)
             .map_err(cannot("record the session"))
     }
 
-    /// Counts a prompt, which is `None` where nothing of it may be kept; returns how many there were before.
+    /// Counts a prompt; returns how many there were before. The text is `None` if nothing of it may be stored.
     pub fn count_prompt(&self, session: &str, prompt: Option<&str>) -> Result<u32, StoreError> {
         self.connection
             .query_row(
-                // One that was handed over and is prompted again lives on by itself.
+                // A session that was inherited and is prompted again is a session of its own again.
                 "UPDATE sessions SET prompt_counter = prompt_counter + 1, status = 'active', last_prompt = ?2,
                                      merged_into = NULL,
                                      first_user_prompt = coalesce(first_user_prompt, ?2)
@@ -99,10 +100,10 @@ impl Store {
             .map_err(cannot("count the prompt"))
     }
 
-    /// Notes that a session has ended.
+    /// Records that a session has ended.
     pub fn complete_session(&self, session: &str, reason: &str, at: Millis) -> Result<(), StoreError> {
         let sql = "UPDATE sessions SET status = 'completed', end_reason = ?2, completed_at = ?3 WHERE session_id = ?1";
-        self.connection.execute(sql, (session, reason, at.0 as i64)).map(drop).map_err(cannot("complete the session"))
+        self.connection.execute(sql, (session, reason, Time(at))).map(drop).map_err(cannot("complete the session"))
     }
 
     /// Returns a session.
@@ -134,7 +135,7 @@ impl Store {
         self.list_sessions(&sql, project_key)
     }
 
-    /// Returns a project's newest sessions that were handed over, the newest first.
+    /// Returns a project's newest sessions that were inherited, the newest first.
     pub fn merged_sessions(&self, project_key: &str) -> Result<Vec<Session>, StoreError> {
         let sql = format!(
             "SELECT {COLUMNS} FROM sessions WHERE project_key = ?1 AND merged_into IS NOT NULL
@@ -153,22 +154,22 @@ impl Store {
 
 fn read(row: &Row<'_>) -> rusqlite::Result<Session> {
     Ok(Session {
-        session: row.get(0)?,
-        project: row.get(1)?,
-        project_key: row.get(2)?,
-        project_path: row.get(3)?,
-        prompts: row.get(4)?,
-        last_prompt: row.get(5)?,
-        inherits: row.get(6)?,
-        merged_into: row.get(7)?,
-        client_pid: row.get(8)?,
-        transcript: row.get(9)?,
+        session: row.get("session_id")?,
+        project: row.get("project")?,
+        project_key: row.get("project_key")?,
+        project_path: row.get("project_path")?,
+        prompts: row.get("prompt_counter")?,
+        last_prompt: row.get("last_prompt")?,
+        inherits: row.get("inherits")?,
+        merged_into: row.get("merged_into")?,
+        client_pid: row.get("client_pid")?,
+        transcript: row.get("transcript_path")?,
         cursor: Cursor {
-            offset: row.get::<_, i64>(10)?.unsigned_abs(),
-            mark: row.get(11)?,
-            turn: row.get(12)?,
-            tip: row.get(13)?,
+            offset: row.get::<_, i64>("read_offset")?.unsigned_abs(),
+            mark: row.get("read_mark")?,
+            turn: row.get("read_turn")?,
+            tip: row.get("read_tip")?,
         },
-        created_at: Millis(row.get::<_, i64>(14)?.unsigned_abs()),
+        created_at: row.get::<_, Time>("created_at")?.into(),
     })
 }

@@ -1,34 +1,35 @@
-//! Turns and their details, as they are read back.
+//! Reading turns and their details.
 
 use longhaul_core::Millis;
 use longhaul_transcript::{HOOK_RECORDS, is_hook_record};
 use rusqlite::{Row, ToSql};
 
-use crate::{Store, StoreError, cannot, limit};
+use crate::row_ids::Time;
+use crate::{Store, StoreError, cannot, limit, newest_last};
 
-/// A turn with what was said in it.
+/// A turn with its prompt and reply.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Turn {
-    /// The session that it was in at first.
+    /// The session in which it ran.
     pub origin: String,
-    /// Its number there.
+    /// Its number in that session.
     pub number: i64,
-    /// Who asked.
+    /// The role of the prompt: `user`, or what else began the turn.
     pub role: String,
-    /// What was asked.
+    /// The prompt.
     pub asked: String,
-    /// When.
+    /// When it began.
     pub at: Millis,
-    /// What the model said.
+    /// The reply.
     pub replied: String,
-    /// When.
+    /// When the reply was written.
     pub replied_at: Millis,
-    /// The turn in one line: by a model where one was asked, else by rule.
+    /// The turn in one line, by a model if one was asked, else by rule.
     pub skeleton: String,
-    /// Whether there is more: tool calls, attachments, thoughts.
+    /// Whether it has details: tool calls, attachments, thoughts.
     pub has_detail: bool,
-    /// Characters of everything in it.
-    pub chars: u64,
+    /// Bytes of everything in it.
+    pub bytes: u64,
 }
 
 /// A piece of detail.
@@ -36,29 +37,29 @@ pub struct Turn {
 pub struct Detail {
     /// `tool_input`, `tool_output`, `system`, `image` or `thinking`.
     pub kind: String,
-    /// The tool, or what the attachment is.
+    /// The name of the tool or of the attachment.
     pub name: String,
     /// The text.
     pub text: String,
     /// Whether a tool failed.
     pub is_error: bool,
-    /// When.
+    /// When it was made.
     pub at: Millis,
 }
 
-/// Where turns are looked for.
+/// Where turns are searched for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Within<'a> {
-    /// In sessions whose id begins so.
+    /// In sessions whose id begins with this.
     Session(&'a str),
-    /// In the sessions of a project, which is told by its key.
+    /// In the sessions of the project with this key.
     Project(&'a str),
-    /// In all that there are.
+    /// In all sessions.
     Everything,
 }
 
 impl<'a> Within<'a> {
-    /// Returns the condition, and what stands for `?1` in it.
+    /// Returns the condition, and the value of `?1` in it.
     fn condition(self) -> (&'static str, &'a str) {
         match self {
             Self::Session(prefix) => ("substr(t.origin_session_id, 1, length(?1)) = ?1", prefix),
@@ -70,7 +71,8 @@ impl<'a> Within<'a> {
     }
 }
 
-/// A fork's transcript begins with a copy of its origin's: of a turn that came by both, the session's own counts.
+/// The condition that leaves out copies. A fork's transcript begins with a copy of its origin's; of a turn that is stored for
+/// both, the session's own counts.
 const ONCE: &str = "(t.turn_id BETWEEN 'hook:' AND 'hook;' OR NOT EXISTS (
         SELECT 1 FROM turns o WHERE t.origin_session_id <> t.session_id
             AND o.origin_session_id = t.session_id AND o.turn_id = t.turn_id
@@ -97,28 +99,26 @@ const TURNS: &str = "SELECT t.origin_session_id, t.turn_number, t.role, coalesce
      WHERE t.replaced = 0";
 
 impl Store {
-    /// Returns a session's own newest turns, the oldest first, at a cost that does not grow with how many there are.
+    /// Returns a session's own newest turns, at most `most`, the oldest of them first.
+    ///
+    /// The cost does not grow with the number of turns in the session.
     pub fn newest_turns(&self, session: &str, most: usize) -> Result<Vec<Turn>, StoreError> {
-        let failed = cannot("read the turns");
         let sql = format!("{} AND t.origin_session_id = ?1 ORDER BY t.turn_number DESC {}", turns(), limit(most));
-        let mut statement = self.connection.prepare(&sql).map_err(&failed)?;
-        let rows = statement.query_map([session], read).map_err(&failed)?;
-        let mut turns: Vec<Turn> = rows.collect::<Result<_, _>>().map_err(failed)?;
-        turns.reverse();
-        Ok(turns)
+        newest_last(&self.connection, &sql, [session], read).map_err(cannot("read the turns"))
     }
 
-    /// Returns a session's newest turns, those that it inherited included, the oldest first; and how many there are older.
+    /// Returns a session's newest turns, including those that it inherited, the oldest first; and how many older ones there
+    /// are.
     ///
-    /// Those that `besides` has itself, as a fork has its origin's, are left out.
+    /// Turns that the session `besides` has itself, as a fork has those of its origin, are left out.
     pub fn turns(&self, session: &str, besides: Option<&str>, most: usize) -> Result<(Vec<Turn>, usize), StoreError> {
         let failed = cannot("read the turns");
         let wanted = format!(
             "t.session_id = ?1 AND {ONCE}
              AND NOT EXISTS (SELECT 1 FROM turns o WHERE o.origin_session_id = ?2 AND o.turn_id = t.turn_id)"
         );
-        // By their order, and not by time alone, for a clock may step back: a turn counts as no later than any that follows it
-        // in its session.
+        // By their order, not by time alone, because a clock may be set back: a turn counts as no later than the turns that
+        // follow it in its session.
         let newest = format!(
             "SELECT t.origin_session_id AS origin, t.turn_number AS number,
                     min(t.created_at) OVER (PARTITION BY t.origin_session_id ORDER BY t.turn_number DESC) AS placed
@@ -130,10 +130,7 @@ impl Store {
         );
         let order = "ORDER BY k.placed DESC, k.origin = t.session_id DESC, k.number DESC";
         let sql = format!("{} {order}", turns().replace("FROM turns t", &joined));
-        let mut statement = self.connection.prepare(&sql).map_err(&failed)?;
-        let rows = statement.query_map((session, besides), read).map_err(&failed)?;
-        let mut turns: Vec<Turn> = rows.collect::<Result<_, _>>().map_err(&failed)?;
-        turns.reverse();
+        let turns = newest_last(&self.connection, &sql, (session, besides), read).map_err(&failed)?;
         let sql = format!("SELECT count(*) FROM turns t WHERE t.replaced = 0 AND {wanted}");
         let all: i64 = self.connection.query_row(&sql, (session, besides), |row| row.get(0)).map_err(failed)?;
         let older = usize::try_from(all).unwrap_or_default().saturating_sub(turns.len());
@@ -143,26 +140,26 @@ impl Store {
     /// Returns whether a turn of a session's own transcript is stored.
     pub fn has_turn(&self, session: &str, turn: &str) -> Result<bool, StoreError> {
         let sql = "SELECT EXISTS (SELECT 1 FROM turns WHERE origin_session_id = ?1 AND turn_id = ?2)";
-        self.connection.query_row(sql, (session, turn), |row| row.get(0)).map_err(cannot("look for the turn"))
+        self.connection.query_row(sql, (session, turn), |row| row.get(0)).map_err(cannot("look up the turn"))
     }
 
-    /// Returns the turns that began between two moments, the oldest first.
+    /// Returns the turns that began between two times, the oldest first.
     pub fn turns_between(&self, within: Within<'_>, from: Millis, to: Millis) -> Result<Vec<Turn>, StoreError> {
         let order = "AND t.created_at BETWEEN ?2 AND ?3 ORDER BY t.origin_session_id, t.turn_number";
-        self.list_turns(within, order, &[&(from.0 as i64), &(to.0 as i64)]).map(in_order)
+        self.list_turns(within, order, &[&Time(from), &Time(to)]).map(in_order)
     }
 
-    /// Returns the turn that ran at a moment: the last that began before it.
+    /// Returns the turn that ran at a time: the last that began before it.
     pub fn turn_at(&self, within: Within<'_>, at: Millis) -> Result<Option<Turn>, StoreError> {
         let before = "AND t.created_at <= ?2";
         let latest = format!("{before} ORDER BY t.created_at DESC, t.turn_number DESC LIMIT 1");
-        let Some(latest) = self.list_turns(within, &latest, &[&(at.0 as i64)])?.pop() else { return Ok(None) };
-        // In that session, a later one may have an earlier time.
+        let Some(latest) = self.list_turns(within, &latest, &[&Time(at)])?.pop() else { return Ok(None) };
+        // A later turn of that session may have an earlier time.
         let last = format!("{before} AND t.origin_session_id = ?3 ORDER BY t.turn_number DESC LIMIT 1");
-        self.list_turns(within, &last, &[&(at.0 as i64), &latest.origin]).map(|mut turns| turns.pop())
+        self.list_turns(within, &last, &[&Time(at), &latest.origin]).map(|mut turns| turns.pop())
     }
 
-    /// Returns the turns whose id begins so, or whose number it is, the newest first.
+    /// Returns the turns whose id begins with `name`, or whose number it is, the newest first.
     pub fn turns_named(&self, within: Within<'_>, name: &str) -> Result<Vec<Turn>, StoreError> {
         let order = "AND iif(?2 GLOB '[0-9]*' AND length(?2) < 8, CAST(t.turn_number AS TEXT) = ?2,
                              substr(t.turn_id, 1, length(?2)) = ?2)
@@ -174,12 +171,12 @@ impl Store {
 
     fn list_turns(&self, within: Within<'_>, order: &str, values: &[&dyn ToSql]) -> Result<Vec<Turn>, StoreError> {
         let failed = cannot("read the turns");
-        let (condition, place) = within.condition();
-        // Who names a session means its turns, wherever else there is a copy.
+        let (condition, value) = within.condition();
+        // A session that is named has its turns, whichever other session has a copy of them.
         let once = if matches!(within, Within::Session(_)) { "1" } else { ONCE };
         let sql = format!("{} AND {condition} AND {once} {order}", turns());
         let mut statement = self.connection.prepare(&sql).map_err(&failed)?;
-        let all: Vec<&dyn ToSql> = std::iter::once(&place as &dyn ToSql).chain(values.iter().copied()).collect();
+        let all: Vec<&dyn ToSql> = std::iter::once(&value as &dyn ToSql).chain(values.iter().copied()).collect();
         let rows = statement.query_map(all.as_slice(), read).map_err(&failed)?;
         rows.collect::<Result<_, _>>().map_err(failed)
     }
@@ -190,7 +187,7 @@ impl Store {
         self.connection.query_row(sql, [session], |row| row.get(0)).map_err(cannot("look for turns"))
     }
 
-    /// Returns a turn's details, in the order in which they came, without the client's notes of hooks that ran.
+    /// Returns a turn's details in their order, without the client's records of hooks that ran.
     pub fn details(&self, turn: &Turn) -> Result<Vec<Detail>, StoreError> {
         let failed = cannot("read the details");
         let mut statement = self
@@ -207,12 +204,12 @@ impl Store {
                     name: row.get(1)?,
                     text: row.get(2)?,
                     is_error: row.get(3)?,
-                    at: Millis(row.get::<_, i64>(4)?.unsigned_abs()),
+                    at: row.get::<_, Time>(4)?.into(),
                 })
             })
             .map_err(&failed)?;
         let mut details: Vec<Detail> = rows.collect::<Result<_, _>>().map_err(failed)?;
-        // Earlier versions have stored them.
+        // Earlier versions stored such records.
         details.retain(|detail| detail.kind != "system" || !is_hook_record(&detail.name, &detail.text));
         Ok(details)
     }
@@ -220,12 +217,13 @@ impl Store {
 
 /// Returns the statement that reads turns, up to its first condition.
 fn turns() -> String {
-    // Names of our own: nothing in them needs quoting.
+    // The names are constants that need no quoting.
     TURNS.replace("HOOK_RECORDS", &format!("'{}'", HOOK_RECORDS.join("','")))
 }
 
-/// Returns turns, which come session by session in their order, by their time: a turn counts as no later than any that
-/// follows it in its session, for a clock may step back.
+/// Sorts turns, which come session by session in their order, by their time.
+///
+/// A turn counts as no later than the turns that follow it in its session, because a clock may be set back.
 fn in_order(turns: Vec<Turn>) -> Vec<Turn> {
     let mut next: Option<(String, Millis)> = None;
     let mut placed: Vec<(Millis, Turn)> = Vec::with_capacity(turns.len());
@@ -241,17 +239,17 @@ fn in_order(turns: Vec<Turn>) -> Vec<Turn> {
 }
 
 fn read(row: &Row<'_>) -> rusqlite::Result<Turn> {
-    let millis = |column: usize| row.get::<_, i64>(column).map(|ms| Millis(ms.unsigned_abs()));
+    let time = |column: usize| row.get::<_, Time>(column).map(Millis::from);
     Ok(Turn {
         origin: row.get(0)?,
         number: row.get(1)?,
         role: row.get(2)?,
         asked: row.get(3)?,
-        at: millis(4)?,
+        at: time(4)?,
         replied: row.get(5)?,
-        replied_at: millis(6)?,
+        replied_at: time(6)?,
         skeleton: row.get(7)?,
         has_detail: row.get(8)?,
-        chars: row.get::<_, i64>(9)?.unsigned_abs(),
+        bytes: row.get::<_, i64>(9)?.unsigned_abs(),
     })
 }

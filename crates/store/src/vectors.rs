@@ -1,7 +1,7 @@
-//! Vectors of records: computed later than the record is stored, found by comparing them all, gone with the record.
+//! Vectors of records: computed after the record is stored, searched by comparing all of them, deleted with the record.
 //!
-//! Vectors stand side by side in blocks of 128. A scan reads blocks, and no row per vector. `vector_slots` says where a
-//! record's vectors stand; a trigger overwrites them when the record is deleted.
+//! Vectors are stored in blocks of 128, so that a scan reads one row per block. `vector_slots` has the position of each
+//! record's vectors; a trigger overwrites them when the record is deleted.
 
 mod blocks;
 mod passages;
@@ -18,7 +18,7 @@ use crate::{RecordId, Store, StoreError, What, cannot};
 /// The largest part of the database's file that vectors may take.
 const SHARE: f64 = 0.15;
 
-/// How many of the newest blocks are compared where a person waits: 8,192 vectors.
+/// How many of the newest blocks are compared while a person waits: 8,192 vectors.
 const NEWEST_BLOCKS: usize = 64;
 
 /// How the name of a model begins whose vectors are being deleted.
@@ -43,16 +43,16 @@ pub struct VectorStats {
     pub vectors: u64,
     /// Bytes that they take.
     pub bytes: u64,
-    /// Records that have been looked at, of those that there are.
+    /// Records that were examined.
     pub looked_at: u64,
     /// Records that there are.
     pub records: u64,
 }
 
 impl Store {
-    /// Returns a model by its name, and adds it where it is new.
+    /// Returns a model by its name; adds it if it is new.
     ///
-    /// A model whose vectors have other dimensions than before is another one: the vectors that it had are deleted.
+    /// If its vectors have other dimensions than before, the vectors that are stored are deleted.
     pub fn vector_model(&self, name: &str, dims: usize) -> Result<VectorModel, StoreError> {
         if let Some(model) = self.known_vector_model(name)? {
             if model.dims == dims {
@@ -72,7 +72,7 @@ impl Store {
         Ok(found.into_iter().find(|model| model.name == name))
     }
 
-    /// Returns every model that has vectors, or has had.
+    /// Returns every model that has vectors, or has had some.
     pub fn vector_models(&self) -> Result<Vec<VectorModel>, StoreError> {
         let failed = cannot("read the models");
         let mut statement =
@@ -121,8 +121,8 @@ impl Store {
 
     /// Returns the records whose vectors are nearest to `query`, at most `most`, the most similar first.
     ///
-    /// `project` is a project's key; `None` looks in all. A record appears once, with its most similar part. Every
-    /// vector is compared: about 0.1 s for a million of 128 dimensions.
+    /// `project` is a project's key; `None` searches all projects. A record appears once, with its most similar part. Every
+    /// vector is compared, which takes about 0.1 s for a million vectors of 128 dimensions.
     pub fn nearest(
         &self,
         model: &VectorModel,
@@ -226,7 +226,7 @@ fn drop_some(connection: &Connection, model: &VectorModel, most: usize) -> rusql
     Ok(false)
 }
 
-/// Returns the number that stands for a kind of record in the tables.
+/// Returns the number of a kind of record in the tables.
 pub(crate) fn number_of(what: What) -> u8 {
     match what {
         What::Prompt => 0,

@@ -1,7 +1,6 @@
-//! What somebody looks at in a browser: pages of records, sessions with everything that is counted of them, one
-//! session on one axis, and days.
+//! What the viewer in a browser shows: pages of records, sessions with their counts, the timeline of one session, and days.
 //!
-//! Everything here only reads, by way of connections that live long and stay small.
+//! Everything here only reads, through connections that stay open for long and use little memory.
 
 mod days;
 mod entries;
@@ -16,32 +15,32 @@ use rusqlite::{Connection, OpenFlags};
 pub use self::days::Day;
 pub use self::entries::{Entry, Newest, Only};
 pub use self::moments::{Moment, MomentId};
-pub use self::sessions::{Counts, SessionRow};
-use crate::lock_queue::Line;
+pub use self::sessions::{Counts, SessionOverview};
+use crate::lock_queue::LockQueue;
 use crate::{Store, StoreError, cannot};
 
 impl Store {
-    /// Opens a database that is there already, to read it for a long time in little room.
+    /// Opens an existing database for reading, over a long time and with little memory.
     pub fn open_to_read(path: &Path, patience: Duration) -> Result<Self, StoreError> {
         let open = |error| StoreError::open(path, error);
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let mut connection = Connection::open_with_flags(path, flags).map_err(open)?;
-        let line = Line::of(&mut connection, path, patience).map_err(open)?;
-        // Half a megabyte: the system keeps the file's pages anyway.
+        let lock_queue = LockQueue::install(&mut connection, path, patience).map_err(open)?;
+        // Half a megabyte: the system caches the file's pages anyway.
         connection.execute_batch("PRAGMA cache_size = -512; PRAGMA mmap_size = 0;").map_err(open)?;
-        // Nothing is brought up to date here, so what this version cannot read must not be guessed at.
+        // A reader does not update the schema, so it must refuse one that it does not know.
         crate::migrations::must_be_current(&connection, path)?;
-        Ok(Self { connection, line })
+        Ok(Self { connection, lock_queue })
     }
 
     /// Returns a number that changes when another connection has written.
     pub fn data_version(&self) -> Result<i64, StoreError> {
         self.connection
             .pragma_query_value(None, "data_version", |row| row.get(0))
-            .map_err(cannot("ask whether anything was written"))
+            .map_err(cannot("read whether the database has changed"))
     }
 
-    /// Keeps what this connection remembers of the file within `kibibytes`.
+    /// Limits the page cache of this connection.
     pub fn set_cache(&self, kibibytes: u32) -> Result<(), StoreError> {
         self.connection
             .pragma_update(None, "cache_size", -i64::from(kibibytes))

@@ -3,7 +3,7 @@
 use longhaul_core::budget::tokens_of_chars;
 use longhaul_memory::Kind;
 use longhaul_runtime::memory::folder_of;
-use longhaul_store::{Content, Entry, KnownProject, Moment, MomentId, SessionRow, What};
+use longhaul_store::{Content, Entry, KnownProject, Moment, MomentId, SessionOverview, What};
 use serde_json::{Value, json};
 
 /// How much of a prompt a list of sessions shows, in characters.
@@ -15,7 +15,7 @@ const TEXT_CHARS: usize = 2_000;
 /// Returns a whole record.
 pub(crate) fn whole(entry: &Entry) -> Value {
     let mut value = entry.record.to_json();
-    value["tokens"] = tokens_of_chars(entry.chars).into();
+    value["tokens"] = tokens_of_chars(entry.bytes).into();
     value
 }
 
@@ -30,7 +30,7 @@ pub(crate) fn entry(entry: &Entry) -> Value {
 }
 
 /// Returns a session, with what it does and how full its context is.
-pub(crate) fn session(row: &SessionRow, state: &Value, context: Option<Value>) -> Value {
+pub(crate) fn session(row: &SessionOverview, state: &Value, context: Option<Value>) -> Value {
     let short = |text: &Option<String>| text.as_deref().map(|text| cut(text, PROMPT_CHARS));
     json!({
         "session_id": row.session,
@@ -52,7 +52,7 @@ pub(crate) fn session(row: &SessionRow, state: &Value, context: Option<Value>) -
             "turns": row.counts.turns,
             "bookmarks": row.counts.bookmarks,
         },
-        "tokens": tokens_of_chars(row.chars),
+        "tokens": tokens_of_chars(row.bytes),
         "state": state,
         "context": context,
     })
@@ -79,7 +79,7 @@ pub(crate) fn moment(moment: &Moment) -> Value {
         "title": cut(title, PROMPT_CHARS),
         "text": cut(text, TEXT_CHARS),
         "kind": moment.kind.map(Kind::as_str),
-        "tokens": tokens_of_chars(moment.chars),
+        "tokens": tokens_of_chars(moment.bytes),
         "prompt_number": moment.prompt_number,
         "is_error": moment.is_error,
         "files": moment.files,

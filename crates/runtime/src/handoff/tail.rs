@@ -81,7 +81,7 @@ fn view(session: &Session, turn: &longhaul_transcript::Turn, role: &str, asked: 
         origin: session.session.clone(),
         number: 0,
         role: role.to_owned(),
-        chars: (asked.len() + replied.len()) as u64,
+        bytes: (asked.len() + replied.len()) as u64,
         asked,
         at,
         replied,

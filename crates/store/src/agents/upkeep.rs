@@ -1,4 +1,4 @@
-//! The sessions that are alive: what is counted and noted of them, who is removed, and the list.
+//! The sessions that are running: their counters, their removal, and the list of them.
 
 use longhaul_tracker::Agent;
 use rusqlite::Row;
@@ -7,23 +7,23 @@ use super::{pane, status};
 use crate::{Store, StoreError, cannot};
 
 impl Store {
-    /// Notes that a turn ended in an error.
+    /// Records that a turn has ended in an error.
     pub fn note_failure(&self, session: &str) -> Result<(), StoreError> {
         self.update("UPDATE agents SET failed = 1 WHERE session_id = ?1", (session,))
     }
 
-    /// Notes that a session's turn has ended while subagents still run.
+    /// Records that a session's turn has ended while subagents still run.
     pub fn note_stopped(&self, session: &str) -> Result<(), StoreError> {
         self.update("UPDATE agents SET stopped = 1 WHERE session_id = ?1", (session,))
     }
 
-    /// Counts a subagent that begins (+1) or returns (-1); never below 0.
+    /// Counts a subagent that begins (+1) or returns (-1). The count is never below 0.
     pub fn count_subagent(&self, session: &str, by: i32) -> Result<(), StoreError> {
         let sql = "UPDATE agents SET subagent_count = max(0, subagent_count + ?2) WHERE session_id = ?1";
         self.update(sql, (session, by))
     }
 
-    /// Puts the count of subagents right, where the client says how many run.
+    /// Sets the count of subagents to what the client reports.
     pub fn set_subagents(&self, session: &str, count: usize) -> Result<(), StoreError> {
         let sql = "UPDATE agents SET subagent_count = ?2 WHERE session_id = ?1 AND subagent_count <> ?2";
         self.update(sql, (session, count as i64))
@@ -34,25 +34,25 @@ impl Store {
         self.update("UPDATE agents SET task_count = task_count + 1 WHERE session_id = ?1", (session,))
     }
 
-    /// Makes a session a teammate, which is not counted; returns whether it was none.
+    /// Marks a session as a teammate, which is not counted; returns whether it was none before.
     pub fn note_teammate(&self, session: &str) -> Result<bool, StoreError> {
         let sql = "UPDATE agents SET agent_type = 'teammate' WHERE session_id = ?1 AND agent_type IS NOT 'teammate'";
         self.connection.execute(sql, (session,)).map(|rows| rows > 0).map_err(cannot("update the session"))
     }
 
-    /// Brings a pane's place in its session up to date: windows are renumbered.
+    /// Updates the position of a pane, which changes when windows are renumbered.
     pub fn set_target(&self, session: &str, target: &str) -> Result<(), StoreError> {
         let sql = "UPDATE agents SET tmux_target = ?2 WHERE session_id = ?1 AND tmux_target IS NOT ?2";
         self.update(sql, (session, target))
     }
 
-    /// Removes a session; returns whether it was there.
+    /// Removes a session; returns whether there was one.
     pub fn remove_agent(&self, session: &str) -> Result<bool, StoreError> {
         let removed = self.connection.execute("DELETE FROM agents WHERE session_id = ?1", (session,));
         removed.map(|rows| rows > 0).map_err(cannot("remove the session"))
     }
 
-    /// Removes a session, unless a hook has told something since its row was read.
+    /// Removes a session, unless a hook has changed its row since it was read.
     pub fn remove_agent_if_untouched(&self, agent: &Agent) -> Result<(), StoreError> {
         let sql = "DELETE FROM agents WHERE session_id = ?1 AND touched_ms = ?2";
         self.connection
@@ -61,12 +61,12 @@ impl Store {
             .map_err(cannot("remove the session"))
     }
 
-    /// Returns a session that is alive.
+    /// Returns a session that is running.
     pub fn agent(&self, session: &str) -> Result<Option<Agent>, StoreError> {
         Ok(self.agents()?.into_iter().find(|agent| agent.session == session))
     }
 
-    /// Returns every session that is alive, the oldest first.
+    /// Returns every session that is running, the oldest first.
     pub fn agents(&self) -> Result<Vec<Agent>, StoreError> {
         let failed = cannot("list the sessions");
         let mut statement = self

@@ -1,4 +1,4 @@
-//! claude-mem's database, in every shape that it has had: the columns that name a session have changed twice.
+//! claude-mem's database, in all its versions: the columns that refer to a session have changed twice.
 
 use std::path::Path;
 
@@ -8,12 +8,12 @@ use longhaul_memory::Summary;
 use super::{Columns, Foreign, list, number, text, time};
 use crate::StoreError;
 
-/// What an observation or a summary names its session by, the newest first.
+/// The columns by which an observation or a summary refers to its session, the newest version first.
 const SITTING: [&str; 3] = ["memory_session_id", "sdk_session_id", "session_id"];
-/// What a session is named by that came from the client.
+/// The columns that hold the client's id of a session.
 const CLIENT: [&str; 2] = ["content_session_id", "claude_session_id"];
 
-/// What a prompt names its session by.
+/// The columns by which a prompt refers to its session.
 const ASKED_IN: [&str; 3] = ["content_session_id", "claude_session_id", "session_id"];
 
 /// claude-mem's database.
@@ -26,7 +26,7 @@ pub struct ClaudeMem {
     summaries: Columns,
 }
 
-/// By what the tables name a session.
+/// The columns by which each table refers to a session.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Sitting {
     row: i64,
@@ -37,62 +37,62 @@ pub struct Sitting {
 /// A session of another program.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ForeignSession {
-    /// How to ask for more of it.
+    /// The values that refer to it in the tables.
     pub sitting: Sitting,
-    /// The client's id.
+    /// Its id in the client.
     pub id: String,
-    /// The project's name; its folder is not known there.
+    /// The project's name; claude-mem does not store its folder.
     pub project: String,
     /// When it began.
     pub at: Option<Millis>,
-    /// When it was over.
+    /// When it ended.
     pub completed: Option<Millis>,
 }
 
 /// A record without its texts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ForeignHead {
-    /// Where it lies in its table.
+    /// Its position in the table.
     place: i64,
     /// Its row.
     pub id: i64,
     /// The number of the prompt in its session.
     pub number: Option<i64>,
-    /// When.
+    /// When it was made.
     pub at: Option<Millis>,
 }
 
-/// The records of a session, in order. Their texts are read one by one: all of them may not fit into the memory.
+/// The records of a session, in order, without their texts. Those are read one by one: together they may not fit into memory.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ForeignRecords {
-    /// What was asked.
+    /// The prompts.
     pub prompts: Vec<ForeignHead>,
-    /// What was observed.
+    /// The observations.
     pub observations: Vec<ForeignHead>,
-    /// What it came to.
+    /// The summaries.
     pub summaries: Vec<ForeignHead>,
 }
 
-/// What was observed.
+/// An observation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ForeignObservation {
-    /// What it is about, in that program's words.
+    /// Its kind, as claude-mem names it.
     pub kind: String,
     /// It in one line.
     pub title: String,
-    /// The same in a few more words.
+    /// A longer title.
     pub subtitle: String,
-    /// It in a few lines.
+    /// It in a few sentences.
     pub narrative: String,
     /// Single facts.
     pub facts: Vec<String>,
-    /// What it is an example of.
+    /// Concepts that it belongs to.
     pub concepts: Vec<String>,
     /// Files that were read.
     pub files_read: Vec<String>,
     /// Files that were changed.
     pub files_modified: Vec<String>,
-    /// The tool, and what went in and came out; empty in the shapes that keep none of it.
+    /// The tool, its input and its output; empty in versions that do not store them.
     pub tool: String,
     pub input: String,
     pub response: String,
@@ -100,22 +100,22 @@ pub struct ForeignObservation {
     pub project: String,
 }
 
-/// What a session came to.
+/// A summary of a session.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ForeignSummary {
-    /// What it says.
+    /// Its fields that Longhaul has too.
     pub summary: Summary,
-    /// What it says beside that.
+    /// Its other fields.
     pub notes: String,
 }
 
 impl ClaudeMem {
-    /// Opens it; fails where it is no database of claude-mem.
+    /// Opens it; fails if it is no database of claude-mem.
     pub fn open(path: &Path) -> Result<Self, StoreError> {
         let foreign = Foreign::open(path)?;
         let sessions = foreign.must_have("sdk_sessions", &[&["id"], &CLIENT, &["project"]])?;
         let observations = foreign.must_have("observations", &[&["id"], &SITTING])?;
-        // Older ones have none of these.
+        // Older versions have none of these tables.
         let prompts = foreign.columns("user_prompts")?;
         let summaries = foreign.columns("session_summaries")?;
         Ok(Self { foreign, sessions, prompts, observations, summaries })
@@ -154,7 +154,7 @@ impl ClaudeMem {
         })
     }
 
-    /// Returns what was observed in no session that is there.
+    /// Returns the observations whose session is not in the database.
     pub fn strays(&self) -> Result<Vec<ForeignHead>, StoreError> {
         let by = self.observations.or_null(&SITTING);
         let known = if by == "session_id" { "id" } else { self.sessions.or_null(&[by]) };
@@ -179,14 +179,14 @@ impl ClaudeMem {
         self.foreign.rows(&sql, [sitting.named(by)], head)
     }
 
-    /// Returns the text of a prompt; `None` where it is gone.
+    /// Returns the text of a prompt; `None` if it is gone.
     pub fn prompt(&self, head: &ForeignHead) -> Result<Option<String>, StoreError> {
         let prompt = self.prompts.text(&["prompt_text", "prompt"]);
         let sql = format!("SELECT {prompt} FROM user_prompts WHERE rowid = ?1");
         Ok(self.foreign.rows(&sql, [head.place], |row| text(row, 0))?.pop())
     }
 
-    /// Returns an observation; `None` where it is gone.
+    /// Returns an observation; `None` if it is gone.
     pub fn observation(&self, head: &ForeignHead) -> Result<Option<ForeignObservation>, StoreError> {
         let columns = &self.observations;
         let one = |name: &str| columns.text(&[name]);
@@ -211,7 +211,7 @@ impl ClaudeMem {
         Ok(self.foreign.rows(&sql, [head.place], observation)?.pop())
     }
 
-    /// Returns a summary; `None` where it is gone.
+    /// Returns a summary; `None` if it is gone.
     pub fn summary(&self, head: &ForeignHead) -> Result<Option<ForeignSummary>, StoreError> {
         let names = ["request", "investigated", "learned", "completed", "next_steps", "notes"];
         let parts = names.map(|name| self.summaries.text(&[name])).join(", ");
@@ -242,12 +242,12 @@ fn head(row: &rusqlite::Row<'_>) -> rusqlite::Result<ForeignHead> {
 }
 
 impl Sitting {
-    /// Returns what stands for the session in a column.
+    /// Returns the value that refers to the session in a column.
     fn named(&self, column: &str) -> rusqlite::types::Value {
         match column {
             "session_id" => self.row.into(),
             column if CLIENT.contains(&column) => self.client.clone().into(),
-            // One that nobody has observed anything in has no name there, and an empty one is nobody's.
+            // A session without observations has no value there, and an empty value refers to no session.
             _ if self.own.is_empty() => rusqlite::types::Value::Null,
             _ => self.own.clone().into(),
         }

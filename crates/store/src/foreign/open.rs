@@ -1,4 +1,4 @@
-//! Opening another program's database without changing anything beside it, and without trusting what is in it.
+//! Opening another program's database without changing any file beside it, and without trusting its content.
 
 use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions};
@@ -11,14 +11,14 @@ use rustix::fs::OFlags;
 
 use crate::StoreError;
 
-/// What every SQLite file begins with.
+/// The first bytes of every SQLite file.
 const MAGIC: &[u8] = b"SQLite format 3\0";
 
-/// Where the header says how changes are journaled, and what means a write-ahead log.
+/// The offset in the header of the journal mode, and the value for a write-ahead log.
 const WRITE_VERSION: usize = 18;
 const WAL: u8 = 2;
 
-/// What SQLite keeps beside a database.
+/// The files that SQLite keeps beside a database.
 const COMPANIONS: [&str; 3] = ["-wal", "-shm", "-journal"];
 
 /// How a database is opened so that nothing beside it changes.
@@ -26,15 +26,15 @@ const COMPANIONS: [&str; 3] = ["-wal", "-shm", "-journal"];
 enum Way {
     /// It has no write-ahead log: SQLite's own locks are enough.
     Shared,
-    /// Nobody has it open, and its log is gone: SQLite would make a new one.
+    /// No process has it open, and there is no log: SQLite would create one.
     Still,
-    /// Somebody may have it open: their locks are honoured, their index of the log is only looked at.
+    /// Another process may have it open: its locks are honoured, and its index of the log is only read.
     Live,
-    /// Somebody ended early and has left a log without an index, which is then made in memory.
+    /// A process that ended early has left a log without an index, which is then built in memory.
     Left,
 }
 
-/// Opens a database for reading, in a transaction that lasts.
+/// Opens a database for reading, in a transaction that lasts until it is closed.
 pub(super) fn open(path: &Path) -> Result<Connection, StoreError> {
     let way = way(path)?;
     let failed = |error| StoreError::open(path, error);
@@ -44,14 +44,14 @@ pub(super) fn open(path: &Path) -> Result<Connection, StoreError> {
     if way == Way::Left {
         connection.execute_batch("PRAGMA locking_mode = exclusive;").map_err(failed)?;
     }
-    // The schema is as foreign as the rows: no expression of it is evaluated that is not asked for.
+    // The schema is as foreign as the rows: no expression in it is evaluated unless a query needs it.
     let settings = "PRAGMA trusted_schema = OFF; PRAGMA ignore_check_constraints = ON; PRAGMA cache_size = -16384;";
     connection.execute_batch(settings).map_err(failed)?;
     connection.execute_batch("BEGIN").map_err(failed)?;
     Ok(connection)
 }
 
-/// Decides how a file is opened; fails where it is no database, or is in the middle of a change.
+/// Decides how a file is opened; fails if it is no database, or is being changed.
 fn way(path: &Path) -> Result<Way, StoreError> {
     let refuse = |problem: &str| StoreError::Foreign { path: path.to_owned(), problem: problem.to_owned() };
     let mut header = [0; 20];
@@ -65,7 +65,7 @@ fn way(path: &Path) -> Result<Way, StoreError> {
     if !header.starts_with(MAGIC) {
         return Err(refuse("it is no SQLite database"));
     }
-    // SQLite opens these, too, and would wait for a FIFO.
+    // SQLite would open these too, and wait for a FIFO.
     for end in COMPANIONS {
         if fs::metadata(beside(path, end)).is_ok_and(|metadata| !metadata.is_file()) {
             return Err(refuse(&format!("the file beside it that ends in {end} is not a regular file")));
@@ -102,7 +102,7 @@ fn uri(path: &Path, way: Way) -> String {
     format!("file:{escaped}?mode=ro{how}")
 }
 
-/// Opens a regular file; anything else is an error at once, and no FIFO is waited for.
+/// Opens a regular file without blocking; anything else is an error.
 fn open_regular(path: &Path) -> io::Result<File> {
     let flags = OFlags::NONBLOCK | OFlags::CLOEXEC;
     let file = OpenOptions::new().read(true).custom_flags(flags.bits() as i32).open(path)?;

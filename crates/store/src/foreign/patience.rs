@@ -6,17 +6,17 @@ use std::time::{Duration, Instant};
 
 use rusqlite::Connection;
 
-/// How long a query may run without coming to a row. Checking a database of many gigabytes takes minutes.
+/// How long a query may run without returning a row. Checking a database of many gigabytes takes minutes.
 const LIMIT: Duration = Duration::from_secs(300);
 
 /// After how many steps of a query the clock is read.
 const STEPS: i32 = 10_000;
 
-/// Ends a query that does not come to its next row in time.
+/// Interrupts a query that does not return its next row in time.
 #[derive(Debug)]
 pub(super) struct Patience {
     began: Instant,
-    /// When the newest row came, in milliseconds after `began`.
+    /// When the last row was returned, in milliseconds after `began`.
     newest: Arc<AtomicU64>,
 }
 
@@ -35,7 +35,7 @@ impl Patience {
         Ok(patience)
     }
 
-    /// Notes that a query begins, or has come to a row.
+    /// Records that a query begins, or has returned a row.
     pub(super) fn renew(&self) {
         self.newest.store(self.began.elapsed().as_millis() as u64, Ordering::Relaxed);
     }

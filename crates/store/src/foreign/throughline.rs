@@ -1,4 +1,4 @@
-//! Throughline's database: what was said, word for word, and what tools did.
+//! Throughline's database: prompts, replies and tool calls.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -22,7 +22,7 @@ pub struct Throughline {
 /// A session.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OldSession {
-    /// The client's id.
+    /// Its id in the client.
     pub id: String,
     /// Its folder.
     pub folder: String,
@@ -35,7 +35,7 @@ pub struct OldSession {
 pub struct OldTurnSize {
     /// Its number in the session.
     pub number: i64,
-    /// How long its texts and its details are together.
+    /// The length of its texts and details together.
     pub bytes: u64,
 }
 
@@ -44,37 +44,37 @@ pub struct OldTurnSize {
 pub struct OldTurn {
     /// Its number in the session.
     pub number: i64,
-    /// What was asked.
+    /// The prompt.
     pub asked: String,
-    /// What the model said.
+    /// The reply.
     pub replied: String,
-    /// When it was asked.
+    /// When the prompt was sent.
     pub at: Option<Millis>,
-    /// When it was answered.
+    /// When the reply was written.
     pub replied_at: Option<Millis>,
-    /// What else belongs to it, in order.
+    /// Its details, in order.
     pub details: Vec<OldDetail>,
 }
 
-/// What went into a tool, came out of it, or stood beside the conversation.
+/// A detail of a turn: the input or output of a tool, an attachment, a thought.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OldDetail {
-    /// `tool_input`, `tool_output`, `system`, `image`, `thinking`; empty in the oldest shape, which has both in one row.
+    /// `tool_input`, `tool_output`, `system`, `image`, `thinking`; empty in the oldest version, which has input and output in one row.
     pub kind: String,
     /// The tool.
     pub name: String,
-    /// By what it is known; the output of a call has `:result` behind the call's id.
+    /// Its id; the output of a call has `:result` behind the call's id.
     pub source: String,
-    /// What went in.
+    /// The input.
     pub input: String,
-    /// What came out.
+    /// The output.
     pub output: String,
-    /// When.
+    /// When it was made.
     pub at: Option<Millis>,
 }
 
 impl Throughline {
-    /// Opens it; fails where it is no database of Throughline.
+    /// Opens it; fails if it is no database of Throughline.
     pub fn open(path: &Path) -> Result<Self, StoreError> {
         let foreign = Foreign::open(path)?;
         foreign.must_have("sessions", &[&["session_id"], &["project_path"]])?;
@@ -83,9 +83,9 @@ impl Throughline {
         Ok(Self { foreign, bodies, details })
     }
 
-    /// Returns every session in which something was said, the oldest first.
+    /// Returns every session that has turns, the oldest first.
     ///
-    /// A turn belongs to the session that it was in at first, whoever has inherited it since.
+    /// A turn belongs to the session in which it ran, whichever session has inherited it since.
     pub fn sessions(&self) -> Result<Vec<OldSession>, StoreError> {
         let columns = self.foreign.columns("sessions")?;
         let origin = origin(&self.bodies);
@@ -144,7 +144,7 @@ impl Throughline {
             }
         }
         for (number, detail) in self.details(session, after, last)? {
-            // What belongs to no turn was between two: it came before the next.
+            // A detail without a turn was made between two turns: it belongs to the next.
             if let Some((_, turn)) = turns.range_mut(number..).next() {
                 turn.details.push(detail);
             }
@@ -186,7 +186,7 @@ impl Throughline {
     }
 }
 
-/// Returns the column, or expression, that names the session that a row was in at first.
+/// Returns the column or expression for the session in which a row was made.
 fn origin(columns: &Columns) -> &'static str {
     match columns.first(&["origin_session_id"]) {
         Some(_) => "coalesce(origin_session_id, session_id)",

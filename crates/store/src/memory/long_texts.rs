@@ -1,11 +1,11 @@
-//! Cutting prompts and replies that a version without a limit has stored whole.
+//! Cutting prompts and replies that an earlier version, which had no limit, has stored whole.
 
 use rusqlite::Connection;
 
 use crate::recall::replies;
 use crate::{Store, StoreError};
 
-/// Where what was said is kept, beside the prompts that can be searched, which always had a limit.
+/// The columns of prompts and replies. Those of the memory are not among them: they always had a limit.
 const COLUMNS: [Column; 4] = [
     Column { table: "sessions", key: "rowid", name: "first_user_prompt", turn: "'', 0" },
     Column { table: "sessions", key: "rowid", name: "last_prompt", turn: "'', 0" },
@@ -21,17 +21,17 @@ const COLUMNS: [Column; 4] = [
 /// A column of texts.
 struct Column {
     table: &'static str,
-    /// What tells the rows apart.
+    /// An expression that identifies a row.
     key: &'static str,
     name: &'static str,
-    /// The turn whose replies the search index has to be told of.
+    /// The turn whose replies are in the search index.
     turn: &'static str,
 }
 
 impl Store {
     /// Cuts texts that are longer than `chars` characters, at most `most` of them; returns how many there were.
     ///
-    /// To be called again until that is none: each call is a transaction of its own, so that hooks write in between.
+    /// Call it again until that is none. Each call is a transaction of its own, so that hooks can write in between.
     pub fn cut_long_texts(&self, chars: usize, most: usize, cut: impl Fn(&str) -> String) -> Result<usize, StoreError> {
         self.write("cut long texts", |tx| {
             let mut done = 0;

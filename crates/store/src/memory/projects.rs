@@ -1,22 +1,22 @@
-//! Which projects there are.
+//! The list of projects.
 
 use crate::{Store, StoreError, cannot};
 
-/// A project of which something is known.
+/// A project with how much is stored of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KnownProject {
-    /// What tells projects apart: the git folder that all worktrees share, else the path.
+    /// Its key: the git folder that all its worktrees share, else its path.
     pub key: String,
     /// Its name.
     pub name: String,
     /// How many sessions it has had.
     pub sessions: u64,
-    /// How many observations are remembered of it.
+    /// How many observations it has.
     pub observations: u64,
 }
 
 impl Store {
-    /// Returns every project that has had a session or a note, the one with most observations first.
+    /// Returns every project that has a session or a note, the one with most observations first.
     pub fn projects(&self) -> Result<Vec<KnownProject>, StoreError> {
         let failed = cannot("list the projects");
         let mut statement = self

@@ -1,20 +1,20 @@
-//! Which of many matches come first.
+//! Ranking the matches of a search by words.
 //!
-//! FTS5's own bm25 counts every match of every word in the whole index, which for a common word among a million records
-//! takes longer than the rest of the search. Here only the candidates are looked at, of which there is a bounded number.
+//! FTS5's own bm25 counts every match of every word in the whole index, which for a common word among a million records takes
+//! longer than the rest of the search. Here only the candidates are counted, whose number is bounded.
 
 use super::tables::Candidate;
 
-/// What a word weighs in a title, in the path of a file, and elsewhere.
+/// The weight of a word in a title, in the path of a file, and elsewhere.
 const WEIGHTS: [f64; 3] = [10.0, 4.0, 1.0];
 
-/// How much of a long text is looked at, in bytes.
+/// How many bytes of a long text are read.
 const LOOKED_AT: usize = 512;
 
-/// More often than this is not counted.
+/// How many occurrences of a word are counted at most.
 const OFTEN: usize = 4;
 
-/// Scores candidates by where and how often they have `terms`, a rare one counting for more.
+/// Scores candidates by where and how often they have `terms`; a rare term counts for more.
 pub(super) fn score(candidates: &mut [Candidate], terms: &[String]) {
     if terms.is_empty() {
         return;
@@ -39,12 +39,12 @@ pub(super) fn score(candidates: &mut [Candidate], terms: &[String]) {
     }
 }
 
-/// Often is better than once, but not twice as good.
+/// Returns the weight of a term by its counts. A second occurrence counts less than the first.
 fn weigh(places: &[usize; 3]) -> f64 {
     places.iter().zip(WEIGHTS).map(|(count, weight)| weight * (*count as f64 / (*count as f64 + 1.0))).sum()
 }
 
-/// Returns the words of a MATCH expression: what stands in double quotes, in small letters, without punctuation.
+/// Returns the words of a MATCH expression: what is in double quotes, in lower case, without punctuation.
 pub(super) fn terms(expression: &str) -> Vec<String> {
     let quoted = expression.split('"').skip(1).step_by(2);
     let mut terms: Vec<String> = quoted

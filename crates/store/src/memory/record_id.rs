@@ -4,20 +4,20 @@ use std::fmt;
 
 use super::What;
 
-/// A record's name: numbers are given once in each table, and never again.
+/// The name of a record. In each table a number is given once, and never again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct RecordId {
-    /// What it is.
+    /// The kind of the record.
     pub what: What,
-    /// Its number among those.
+    /// Its number in the table of that kind.
     pub id: i64,
 }
 
 impl RecordId {
-    /// How a name is written, for whoever has written something else.
+    /// How a name is written, for error messages.
     pub const EXAMPLES: &str = "write O345 or 345 (observation), P12 (prompt) or S6 (summary)";
 
-    /// Reads a name, in which a number alone is a `what`; `None` for what is no name.
+    /// Reads a name; a number alone is of the kind `what`. Returns `None` if the text is no name.
     pub fn parse(text: &str, what: What) -> Option<Self> {
         let name = text.trim().trim_start_matches('#');
         let (what, number) = match name.as_bytes().first() {

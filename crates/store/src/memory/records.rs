@@ -1,60 +1,61 @@
-//! Whole records, with their raw tool text.
+//! Reading whole records, with their raw tool text.
 
 use std::ops::ControlFlow;
 
 use longhaul_core::Millis;
 use longhaul_memory::{Kind, MadeBy, Observation, Summary};
-use rusqlite::{Connection, OptionalExtension, Row};
+use rusqlite::{Connection, OptionalExtension, Row, RowIndex};
 use serde_json::{Value, json};
 
 use super::tables::Candidate;
 use super::{Hit, RecordId, Score, What, millis};
 use crate::ingest::owner;
 use crate::recall::replies;
-use crate::{Store, StoreError, cannot, limit};
+use crate::row_ids::Time;
+use crate::{Store, StoreError, cannot, limit, newest_last};
 
 /// A whole record.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Record {
-    /// Which.
+    /// The record.
     pub record: RecordId,
-    /// The session; none for a note that no session made.
+    /// The session; `None` for a note that was made outside of any.
     pub session: Option<String>,
     /// The project's name.
     pub project: String,
-    /// What tells projects apart.
+    /// The key of the project.
     pub project_key: String,
     /// The number of the prompt in the session.
     pub prompt_number: i64,
-    /// When.
+    /// When it was made.
     pub at: Millis,
-    /// What it says.
+    /// Its content.
     pub content: Content,
 }
 
-/// What a record says.
+/// The content of a record.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Content {
-    /// What somebody asked, and what was replied; that is empty where it is not known.
+    /// A prompt and the replies to it, which are empty if they are not known.
     Prompt { prompt: String, reply: String },
     /// What a tool call did, or a note.
     Observation {
         observation: Observation,
         made_by: MadeBy,
         tool_use_id: Option<String>,
-        /// How often it came again.
+        /// How often the call was repeated.
         repeats: i64,
-        /// What went in, raw; none where it is not kept any more.
+        /// The raw input; `None` if it is not stored any more.
         input: Option<String>,
-        /// What came out, raw.
+        /// The raw output.
         output: Option<String>,
     },
-    /// What a session came to.
+    /// The summary of a session.
     Summary { summary: Summary, made_by: MadeBy },
 }
 
 impl Record {
-    /// Returns the texts in which words are searched for: raw tool text is not among them.
+    /// Returns the texts that are searched, which raw tool text is not among.
     pub fn texts(&self) -> Vec<&str> {
         match &self.content {
             Content::Prompt { prompt, reply } => vec![prompt, reply],
@@ -113,13 +114,13 @@ impl Record {
 }
 
 impl Store {
-    /// Returns whole records, in the order asked for; those that are not there are left out.
+    /// Returns whole records in the order of `ids`; those that do not exist are left out.
     pub fn records(&self, ids: &[RecordId]) -> Result<Vec<Record>, StoreError> {
         let read = |id: &RecordId| record(&self.connection, *id, RawText::With).transpose();
         ids.iter().filter_map(read).collect::<Result<_, _>>().map_err(cannot("read the records"))
     }
 
-    /// Returns records without raw tool text, in the order asked for; those that are not there are left out.
+    /// Returns records without raw tool text in the order of `ids`; those that do not exist are left out.
     pub fn passages(&self, ids: &[RecordId]) -> Result<Vec<Record>, StoreError> {
         let read = |id: &RecordId| record(&self.connection, *id, RawText::Without).transpose();
         ids.iter().filter_map(read).collect::<Result<_, _>>().map_err(cannot("read the records"))
@@ -127,36 +128,32 @@ impl Store {
 
     /// Returns a session's newest observations, at most `most`, the oldest of them first.
     pub fn observations_of(&self, session: &str, most: usize) -> Result<Vec<Observation>, StoreError> {
-        let failed = cannot("read the session's observations");
         let sql = format!(
             "SELECT kind, tool_name, title, narrative, facts, files_read, files_modified FROM observations
              WHERE session_id = (SELECT id FROM sessions WHERE session_id = ?1)
              ORDER BY created_at DESC, id DESC {}",
             limit(most)
         );
-        let mut statement = self.connection.prepare_cached(&sql).map_err(&failed)?;
-        let rows = statement.query_map([session], |row| observed(row, 0)).map_err(&failed)?;
-        let mut newest: Vec<Observation> = rows.collect::<Result<_, _>>().map_err(failed)?;
-        newest.reverse();
-        Ok(newest)
+        newest_last(&self.connection, &sql, [session], read_observation)
+            .map_err(cannot("read the session's observations"))
     }
 
-    /// Hands every record of a project, or of all, to `take`, the oldest number first, until that breaks off.
+    /// Passes every record of a project, or of all, to `take` in the order of their numbers, until that breaks off.
     ///
-    /// Records are read a few at a time, so that a slow taker keeps nothing from being copied back.
+    /// Records are read a few at a time: a reader that is slow must not keep the WAL from being copied back.
     pub fn export(
         &self,
         project_key: Option<&str>,
         mut take: impl FnMut(Record) -> ControlFlow<()>,
     ) -> Result<(), StoreError> {
         let failed = cannot("export the memory");
-        for shelf in &super::tables::SHELVES {
-            // In the order of the table: the index by project would be sorted anew for every piece.
+        for table in &super::tables::RECORD_TABLES {
+            // In the order of the table: by the index of projects, SQLite would sort all rows again for every piece.
             let sql = format!(
                 "SELECT t.id FROM {} t WHERE t.id > ?1
                  AND (?2 IS NULL OR +t.project_id = (SELECT id FROM projects WHERE project_key = ?2))
                  ORDER BY t.id LIMIT 500",
-                shelf.table
+                table.table
             );
             let mut statement = self.connection.prepare(&sql).map_err(&failed)?;
             let mut last = 0;
@@ -166,7 +163,7 @@ impl Store {
                 let Some(newest) = ids.last() else { break };
                 last = *newest;
                 for id in ids {
-                    let id = RecordId { what: shelf.what, id };
+                    let id = RecordId { what: table.what, id };
                     let found = record(&self.connection, id, RawText::With).map_err(&failed)?;
                     if found.is_some_and(|found| take(found).is_break()) {
                         return Ok(());
@@ -178,14 +175,15 @@ impl Store {
     }
 }
 
-/// Whether a record comes with its raw text.
+/// Whether a record is read with its raw text.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum RawText {
     With,
     Without,
 }
 
-const PLACE: &str = "s.session_id, p.name, p.project_key, t.prompt_number, t.created_at";
+/// The session, project and time of a record, for every table.
+const ORIGIN: &str = "s.session_id, p.name, p.project_key, t.prompt_number, t.created_at";
 
 pub(crate) fn record(connection: &Connection, id: RecordId, raw_text: RawText) -> rusqlite::Result<Option<Record>> {
     let (table, columns) = match id.what {
@@ -200,7 +198,7 @@ pub(crate) fn record(connection: &Connection, id: RecordId, raw_text: RawText) -
         }
     };
     let sql = format!(
-        "SELECT {PLACE}, {columns} FROM {table} t JOIN projects p ON p.id = t.project_id
+        "SELECT {ORIGIN}, {columns} FROM {table} t JOIN projects p ON p.id = t.project_id
          LEFT JOIN sessions s ON s.id = t.session_id WHERE t.id = ?1"
     );
     let read = |row: &Row<'_>| {
@@ -210,11 +208,18 @@ pub(crate) fn record(connection: &Connection, id: RecordId, raw_text: RawText) -
             project: row.get(1)?,
             project_key: row.get(2)?,
             prompt_number: row.get(3)?,
-            at: millis(row.get(4)?),
+            at: row.get::<_, Time>(4)?.into(),
             content: match id.what {
-                What::Prompt => Content::Prompt { prompt: row.get(5)?, reply: String::new() },
-                What::Observation => observation(row)?,
-                What::Summary => summary(row)?,
+                What::Prompt => Content::Prompt { prompt: row.get("prompt")?, reply: String::new() },
+                What::Observation => Content::Observation {
+                    observation: read_observation(row)?,
+                    made_by: maker(row, "made_by")?,
+                    tool_use_id: row.get("tool_use_id")?,
+                    repeats: row.get("repeats")?,
+                    input: None,
+                    output: None,
+                },
+                What::Summary => Content::Summary { summary: read_summary(row)?, made_by: maker(row, "made_by")? },
             },
         })
     };
@@ -232,44 +237,34 @@ pub(crate) fn record(connection: &Connection, id: RecordId, raw_text: RawText) -
     Ok(found)
 }
 
-fn observation(row: &Row<'_>) -> rusqlite::Result<Content> {
-    Ok(Content::Observation {
-        observation: observed(row, 5)?,
-        made_by: maker(row, 12)?,
-        tool_use_id: row.get(13)?,
-        repeats: row.get(14)?,
-        input: None,
-        output: None,
-    })
-}
-
-/// Reads an observation whose columns begin with `first`.
-pub(crate) fn observed(row: &Row<'_>, first: usize) -> rusqlite::Result<Observation> {
-    let list = |column: usize| Ok::<_, rusqlite::Error>(texts(&row.get::<_, String>(first + column)?));
+/// Reads an observation by the names of its columns.
+pub(crate) fn read_observation(row: &Row<'_>) -> rusqlite::Result<Observation> {
+    let list = |column: &str| Ok::<_, rusqlite::Error>(texts(&row.get::<_, String>(column)?));
     Ok(Observation {
-        kind: Kind::from_name(&row.get::<_, String>(first)?).unwrap_or(Kind::Note),
-        tool: row.get(first + 1)?,
-        title: row.get(first + 2)?,
-        narrative: row.get(first + 3)?,
-        facts: list(4)?,
-        files_read: list(5)?,
-        files_modified: list(6)?,
+        kind: Kind::from_name(&row.get::<_, String>("kind")?).unwrap_or(Kind::Note),
+        tool: row.get("tool_name")?,
+        title: row.get("title")?,
+        narrative: row.get("narrative")?,
+        facts: list("facts")?,
+        files_read: list("files_read")?,
+        files_modified: list("files_modified")?,
     })
 }
 
-fn summary(row: &Row<'_>) -> rusqlite::Result<Content> {
-    let summary = Summary {
-        request: row.get(5)?,
-        investigated: row.get(6)?,
-        learned: row.get(7)?,
-        completed: row.get(8)?,
-        next_steps: row.get(9)?,
+/// Reads a summary by the names of its columns.
+pub(crate) fn read_summary(row: &Row<'_>) -> rusqlite::Result<Summary> {
+    Ok(Summary {
+        request: row.get("request")?,
+        investigated: row.get("investigated")?,
+        learned: row.get("learned")?,
+        completed: row.get("completed")?,
+        next_steps: row.get("next_steps")?,
         exchanges: Vec::new(),
-    };
-    Ok(Content::Summary { summary, made_by: maker(row, 10)? })
+    })
 }
 
-pub(super) fn maker(row: &Row<'_>, column: usize) -> rusqlite::Result<MadeBy> {
+/// Reads who has made a record.
+pub(super) fn maker(row: &Row<'_>, column: impl RowIndex) -> rusqlite::Result<MadeBy> {
     Ok(MadeBy::from_name(&row.get::<_, String>(column)?).unwrap_or(MadeBy::Rule))
 }
 
@@ -287,12 +282,12 @@ fn raw(connection: &Connection, session: &str, source: &str) -> rusqlite::Result
     if text.is_some() {
         return Ok(text);
     }
-    // It was inherited by somebody, and prompted again since: only the session that it was in is certain.
+    // The session was inherited, and prompted again since: only the session in which the call was made is certain.
     let sql = "SELECT coalesce(input_text, output_text) FROM details WHERE origin_session_id = ?1 AND source_id = ?2";
     connection.prepare_cached(sql)?.query_row((session, source), |row| row.get(0)).optional()
 }
 
-/// Makes a line of a candidate.
+/// Returns a candidate in one line.
 pub(crate) fn hit(connection: &Connection, one: Candidate) -> rusqlite::Result<Hit> {
     let session: Option<String> = match one.session {
         Some(id) => connection
@@ -334,7 +329,7 @@ pub(crate) fn hit(connection: &Connection, one: Candidate) -> rusqlite::Result<H
     })
 }
 
-/// Returns the bytes of a call's raw text, without reading it.
+/// Returns the bytes of a call's raw text without reading it.
 pub(crate) fn raw_chars(connection: &Connection, session: &str, observation: i64) -> rusqlite::Result<u64> {
     let owner = owner(connection, session)?;
     let bytes: Option<i64> = connection

@@ -1,30 +1,30 @@
-//! Where each kind of record stands, and how it is read while searching.
+//! The tables of the records with their indexes, and how a record is read while searching.
 
 use rusqlite::Row;
 
 use super::What;
 
-/// A table with its indexes.
-pub(crate) struct Shelf {
-    /// What stands there.
+/// A table of records with its indexes.
+pub(crate) struct RecordTable {
+    /// What its records are.
     pub(crate) what: What,
-    /// The table.
+    /// The name of the table.
     pub(crate) table: &'static str,
     /// The index of its words.
     pub(crate) words: &'static str,
-    /// The columns that a person's words may be in.
+    /// The columns that are searched.
     pub(crate) texts: &'static str,
     /// The index of its trigrams.
     pub(crate) trigrams: Option<&'static str>,
-    /// How many matches are looked at; of more, the last stored. Reading them is most of what a search costs.
+    /// How many matches are read at most, the last stored first. Reading them is most of what a search costs.
     pub(crate) most: usize,
     /// What [`Candidate::read`] reads, of `t`.
     pub(crate) columns: &'static str,
 }
 
-/// Every shelf.
-pub(crate) const SHELVES: [Shelf; 3] = [
-    Shelf {
+/// The table of each kind of record.
+pub(crate) const RECORD_TABLES: [RecordTable; 3] = [
+    RecordTable {
         what: What::Prompt,
         table: "user_prompts",
         words: "prompt_words",
@@ -33,7 +33,7 @@ pub(crate) const SHELVES: [Shelf; 3] = [
         most: 300,
         columns: "t.id, t.session_id, t.project_id, t.prompt_number, t.created_at, '', t.prompt, '', ''",
     },
-    Shelf {
+    RecordTable {
         what: What::Observation,
         table: "observations",
         words: "observation_words",
@@ -43,7 +43,7 @@ pub(crate) const SHELVES: [Shelf; 3] = [
         columns: "t.id, t.session_id, t.project_id, t.prompt_number, t.created_at, t.kind, t.title, t.narrative || ' ' || t.facts,
                   t.files_read || ' ' || t.files_modified",
     },
-    Shelf {
+    RecordTable {
         what: What::Summary,
         table: "session_summaries",
         words: "summary_words",
@@ -55,16 +55,16 @@ pub(crate) const SHELVES: [Shelf; 3] = [
     },
 ];
 
-/// Returns the shelf of `what`.
-pub(crate) fn shelf(what: What) -> &'static Shelf {
+/// Returns the table of `what`.
+pub(crate) fn record_table(what: What) -> &'static RecordTable {
     match what {
-        What::Prompt => &SHELVES[0],
-        What::Observation => &SHELVES[1],
-        What::Summary => &SHELVES[2],
+        What::Prompt => &RECORD_TABLES[0],
+        What::Observation => &RECORD_TABLES[1],
+        What::Summary => &RECORD_TABLES[2],
     }
 }
 
-/// A record that may be what is looked for.
+/// A record that may answer a search.
 pub(crate) struct Candidate {
     pub(crate) what: What,
     pub(crate) id: i64,
@@ -75,13 +75,13 @@ pub(crate) struct Candidate {
     pub(crate) kind: String,
     pub(crate) title: String,
     pub(crate) text: String,
-    /// JSON arrays.
+    /// JSON arrays of paths.
     pub(crate) files: String,
     pub(crate) score: f64,
 }
 
 impl Candidate {
-    /// Reads a shelf's columns.
+    /// Reads the columns of a table.
     pub(crate) fn read(what: What, row: &Row<'_>) -> rusqlite::Result<Self> {
         Ok(Self {
             what,

@@ -1,38 +1,39 @@
-//! What happened around a record.
+//! The records around a record.
 
 use rusqlite::{Connection, OptionalExtension};
 
-use super::tables::{Candidate, SHELVES, Shelf, shelf};
-use super::{Hit, RecordId, records};
+use super::records::hit;
+use super::tables::{Candidate, RECORD_TABLES, RecordTable, record_table};
+use super::{Hit, RecordId};
 use crate::{Store, StoreError, cannot};
 
 impl Store {
-    /// Returns a record with what came before and after it, the oldest first; nothing where there is no such record.
+    /// Returns a record with those before and after it, the oldest first; nothing if there is no such record.
     ///
-    /// What is in the same session comes first; where that begins or ends too early, the project's other sessions go on.
+    /// Records of the same session are preferred; if there are not enough, those of the project's other sessions follow.
     pub fn timeline(&self, around: RecordId, before: usize, after: usize) -> Result<Vec<Hit>, StoreError> {
-        tell(&self.connection, around, before, after).map_err(cannot("read the timeline"))
+        timeline(&self.connection, around, before, after).map_err(cannot("read the timeline"))
     }
 }
 
-/// Before or after.
+/// On which side of a record others are read.
 #[derive(Clone, Copy)]
 enum Side {
     Before,
     After,
 }
 
-fn tell(connection: &Connection, around: RecordId, before: usize, after: usize) -> rusqlite::Result<Vec<Hit>> {
-    let Shelf { what, table, columns, .. } = shelf(around.what);
+fn timeline(connection: &Connection, around: RecordId, before: usize, after: usize) -> rusqlite::Result<Vec<Hit>> {
+    let RecordTable { what, table, columns, .. } = record_table(around.what);
     let sql = format!("SELECT {columns} FROM {table} t WHERE t.id = ?1");
     let middle = connection.query_row(&sql, [around.id], |row| Candidate::read(*what, row)).optional()?;
     let Some(middle) = middle else { return Ok(Vec::new()) };
-    let mut line = side(connection, &middle, Side::Before, before)?;
-    line.reverse();
+    let mut records = side(connection, &middle, Side::Before, before)?;
+    records.reverse();
     let later = side(connection, &middle, Side::After, after)?;
-    line.push(middle);
-    line.extend(later);
-    line.into_iter().map(|one| records::hit(connection, one)).collect()
+    records.push(middle);
+    records.extend(later);
+    records.into_iter().map(|one| hit(connection, one)).collect()
 }
 
 /// Returns the nearest `most` records on one side, the nearest first.
@@ -58,8 +59,8 @@ fn nearest(
     };
     let whose = if in_session { "t.session_id = ?4" } else { "t.project_id = ?5 AND t.session_id IS NOT ?4" };
     let mut found = Vec::new();
-    for Shelf { what, table, columns, .. } in &SHELVES {
-        // At the same moment, a prompt comes before what was done for it, and that before what it came to.
+    for RecordTable { what, table, columns, .. } in &RECORD_TABLES {
+        // At the same time, a prompt comes before its observations, and those before the summary.
         let sql = format!(
             "SELECT {columns} FROM {table} t WHERE {whose} AND t.created_at {sign}= ?1
                AND (t.created_at, ?2, t.id) {sign} (?1, ?3, ?6) ORDER BY t.created_at {order}, t.id {order} LIMIT ?7"

@@ -1,14 +1,14 @@
-//! How much there is, keeping it small, and whether it is sound.
+//! Counting what is stored, deleting old raw text, and checking and rebuilding the indexes.
 
 use longhaul_core::Millis;
 use rusqlite::{Connection, OptionalExtension};
 
 use super::millis;
-use super::tables::SHELVES;
+use super::tables::RECORD_TABLES;
 use crate::recall::backlog;
 use crate::{Store, StoreError, cannot};
 
-/// How many free pages one call gives back at most.
+/// How many free pages one call returns to the file system at most.
 const PAGES: usize = 1_000;
 
 /// The index of passages.
@@ -17,12 +17,12 @@ const PASSAGES: &str = "passage_terms";
 /// How many records a rebuilt index takes in at a time.
 const REBUILT_AT_ONCE: usize = 1_000;
 
-/// How much there is.
+/// How much is stored.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Stats {
-    /// Sessions that are remembered.
+    /// Sessions.
     pub sessions: u64,
-    /// Projects that have a memory.
+    /// Projects.
     pub projects: u64,
     /// Prompts.
     pub prompts: u64,
@@ -32,9 +32,9 @@ pub struct Stats {
     pub summaries: u64,
     /// Pieces of raw text.
     pub details: u64,
-    /// The oldest observation.
+    /// When the oldest observation was made.
     pub oldest: Option<Millis>,
-    /// The newest.
+    /// When the newest one was made.
     pub newest: Option<Millis>,
     /// Bytes of the file.
     pub bytes: u64,
@@ -42,7 +42,7 @@ pub struct Stats {
     pub free_bytes: u64,
 }
 
-/// What a pruning did.
+/// What a call of [`Store::prune`] did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Pruned {
     /// Pieces of raw text that were deleted.
@@ -52,14 +52,14 @@ pub struct Pruned {
 }
 
 impl Store {
-    /// Counts what is remembered.
+    /// Counts what is stored.
     pub fn stats(&self) -> Result<Stats, StoreError> {
         count(&self.connection).map_err(cannot("count the memory"))
     }
 
     /// Returns the bytes that each table takes, its indexes included, the largest first.
     ///
-    /// Every page is looked at: seconds, for gigabytes.
+    /// It reads every page, which takes seconds for gigabytes.
     pub fn sizes(&self) -> Result<Vec<(String, u64)>, StoreError> {
         let failed = cannot("measure the tables");
         let mut statement = self
@@ -74,9 +74,9 @@ impl Store {
         rows.collect::<Result<_, _>>().map_err(failed)
     }
 
-    /// Deletes raw text from before `before`, at most `most` pieces, and gives some free room back.
+    /// Deletes raw text from before `before`, at most `most` pieces, and returns some free space to the file system.
     ///
-    /// What is remembered of the calls stays. To be called again, now and then, while there is more.
+    /// The observations stay. Call it again while there is more.
     pub fn prune(&self, before: Millis, most: usize) -> Result<Pruned, StoreError> {
         let action = "delete old raw text";
         let rows = self.write(action, |tx| prune(tx, before.0 as i64, most))?;
@@ -86,23 +86,23 @@ impl Store {
         Ok(Pruned { rows, more: rows == most })
     }
 
-    /// Prepares for many writes in a row, as an import does: more is kept in memory, and copied back less often.
+    /// Prepares for many writes in a row: the cache is larger, and the WAL is copied back less often.
     ///
-    /// To be followed by [`Store::settle_writes`]: what is not copied back makes every opening slower.
+    /// Call [`Store::settle_writes`] afterwards: a long WAL makes every opening slower.
     pub fn expect_many_writes(&self) -> Result<(), StoreError> {
         self.connection
             .execute_batch("PRAGMA cache_size = -65536; PRAGMA wal_autocheckpoint = 4000;")
             .map_err(cannot("prepare for many writes"))
     }
 
-    /// Copies back what many writes have left.
+    /// Copies the WAL back after many writes.
     pub fn settle_writes(&self) -> Result<(), StoreError> {
         self.connection
             .execute_batch("PRAGMA wal_autocheckpoint = 100; PRAGMA wal_checkpoint(TRUNCATE);")
             .map_err(cannot("copy the writes back"))
     }
 
-    /// Writes the whole file anew, without gaps, without anything that was deleted, and able to shrink by itself.
+    /// Rewrites the whole file without free pages and without deleted text, in the mode in which it can shrink.
     pub fn vacuum(&self) -> Result<(), StoreError> {
         let indexes = indexes(&self.connection).map_err(cannot("vacuum the database"))?;
         let optimize: String =
@@ -114,7 +114,7 @@ impl Store {
             .map_err(cannot("vacuum the database"))
     }
 
-    /// Returns what is wrong with the database, one sentence each; empty where nothing is.
+    /// Returns the problems of the database, one sentence each; empty if it is in order.
     pub fn integrity_check(&self) -> Result<Vec<String>, StoreError> {
         let failed = cannot("check the database");
         let mut problems: Vec<String> = self
@@ -158,9 +158,9 @@ impl Store {
 /// How a full-text index is checked.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Check {
-    /// For itself.
+    /// Whether it is consistent in itself.
     Alone,
-    /// Against the text that it was made of, too, which takes as long as building it.
+    /// Also against the text that it was made from, which takes as long as building it.
     WithText,
 }
 
@@ -177,7 +177,7 @@ pub(crate) fn rebuild_damaged(connection: &Connection, how: Check) -> rusqlite::
     Ok(())
 }
 
-/// Checks a full-text index; an error where it is damaged.
+/// Checks a full-text index; returns an error if it is damaged.
 fn check(connection: &Connection, index: &str, how: Check) -> rusqlite::Result<()> {
     let level = match how {
         Check::Alone => 0,
@@ -187,9 +187,10 @@ fn check(connection: &Connection, index: &str, how: Check) -> rusqlite::Result<(
     connection.execute(&sql, []).map(drop)
 }
 
-/// Returns the full-text indexes that there are.
+/// Returns the full-text indexes that exist.
 fn indexes(connection: &Connection) -> rusqlite::Result<Vec<&'static str>> {
-    let all = SHELVES.iter().flat_map(|shelf| std::iter::once(shelf.words).chain(shelf.trigrams)).chain([PASSAGES]);
+    let all =
+        RECORD_TABLES.iter().flat_map(|table| std::iter::once(table.words).chain(table.trigrams)).chain([PASSAGES]);
     let sql = "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?1";
     let mut known = connection.prepare(sql)?;
     let mut there = Vec::new();
@@ -201,11 +202,11 @@ fn indexes(connection: &Connection) -> rusqlite::Result<Vec<&'static str>> {
     Ok(there)
 }
 
-/// Gives free pages back to the file system, at most `most`.
+/// Returns free pages to the file system, at most `most`.
 pub(super) fn give_back(connection: &Connection, most: Option<usize>) -> rusqlite::Result<()> {
     let mut statement = connection.prepare(&format!("PRAGMA incremental_vacuum({})", most.unwrap_or_default()))?;
     let mut rows = statement.query([])?;
-    // Each step gives back one page.
+    // Each step returns one page.
     while rows.next()?.is_some() {}
     Ok(())
 }
@@ -233,7 +234,7 @@ fn count(connection: &Connection) -> rusqlite::Result<Stats> {
     })
 }
 
-/// Session by session: raw text has no index by time, and one would cost every tool call something.
+/// Deletes raw text session by session: it has no index by time, which would cost every tool call something.
 fn prune(connection: &Connection, before: i64, most: usize) -> rusqlite::Result<usize> {
     let mut deleted = 0;
     let mut last = 0;

@@ -1,7 +1,7 @@
-//! Finding records by the indexes of words and trigrams, in bounded time however many there are.
+//! Searching records by the indexes of words and trigrams. The time is bounded, however many records there are.
 //!
-//! The indexes of words answer until the index of passages is built (see `recall::backlog`); the trigrams answer for parts
-//! of words afterwards, too.
+//! The indexes of words are used until the index of passages is built (see `recall::backlog`), those of trigrams for parts of
+//! words afterwards too.
 
 use std::ops::Deref;
 
@@ -9,33 +9,33 @@ use longhaul_core::Millis;
 use rusqlite::{Connection, OptionalExtension, params_from_iter};
 
 use super::session_row::project_number;
-use super::tables::{Candidate, SHELVES, Shelf};
+use super::tables::{Candidate, RECORD_TABLES, RecordTable};
 use super::{Hit, What, rank, records};
 use crate::recall::{Key, SearchQuery};
 
-/// How many matches of a file's name are looked at together with words.
+/// How many matches of a file's name are read together with words.
 const MOST_FILES: usize = 10_000;
 
-/// How many trigrams of a text are looked up. More would find the same: what is found is compared with the text.
+/// How many trigrams of a text are looked up. More would make no difference: matches are compared with the text.
 const MOST_TRIGRAMS: usize = 10;
 
 /// Thirty days, as the indexes count time.
 const MONTH_MS: i64 = 2_592_000_000;
 
-/// More months than this are not worth looking up one by one.
+/// How many months are looked up one by one at most.
 const MOST_MONTHS: i64 = 36;
 
-/// What is looked for, as the indexes of words are asked.
+/// A query for the indexes of words.
 #[derive(Debug, Clone)]
 struct WordQuery<'a> {
     /// Words, as an FTS5 expression of quoted strings, such as `"parse" "conf"*`.
     words: Option<&'a str>,
-    /// Texts that are looked for within words, all of them, where `words` find less than `limit`. Plain text; shorter
-    /// than three characters finds nothing.
+    /// Texts that are searched within words if `words` find less than `limit`; all of them must be there. A text of less than
+    /// three characters finds nothing.
     parts: &'a [&'a str],
     /// Words that must not be there, as an FTS5 expression of quoted strings.
     without: Option<&'a str>,
-    /// The rest.
+    /// The filters.
     query: &'a SearchQuery<'a>,
 }
 
@@ -47,15 +47,15 @@ impl<'a> Deref for WordQuery<'a> {
     }
 }
 
-/// What comes first.
+/// The order of results.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Order {
-    /// What fits best; the newest where there are no words.
+    /// The best match first; the newest first if the query has no words.
     #[default]
     Relevance,
-    /// The newest.
+    /// The newest first.
     Newest,
-    /// The oldest.
+    /// The oldest first.
     Oldest,
 }
 
@@ -80,12 +80,12 @@ impl Order {
 
 /// Returns the records that a query finds, one line each.
 ///
-/// Where more than 1,000 observations match, the best are the best of the 1,000 that were stored last; of prompts and
-/// summaries, which are longer and fewer, of 300.
+/// If more than 1,000 observations match, only the 1,000 that were stored last are compared; of prompts and summaries, which
+/// are longer and fewer, 300.
 pub(crate) fn find(connection: &Connection, query: &SearchQuery<'_>) -> rusqlite::Result<Vec<Hit>> {
     let typed = query.query.cloned().unwrap_or_default();
     let (words, without) = (typed.fts(), typed.without());
-    // A word that no index knows, such as an emoji, is nowhere; a star is everything.
+    // A word that no index has, such as an emoji, matches nothing; a star matches everything.
     if words.is_none() && typed.terms.iter().any(|term| term.text != "*") {
         return Ok(Vec::new());
     }
@@ -103,15 +103,15 @@ pub(crate) fn having_parts(
     let query = WordQuery { words: None, parts: &parts, without: None, query };
     let Some(filter) = Filter::new(connection, &query)? else { return Ok(Vec::new()) };
     let mut found = Vec::new();
-    for shelf in SHELVES.iter().filter(|shelf| filter.takes(shelf.what) && !filter.parts.is_empty()) {
-        let all = filter.search_parts(connection, shelf)?;
+    for table in RECORD_TABLES.iter().filter(|table| filter.takes(table.what) && !filter.parts.is_empty()) {
+        let all = filter.search_parts(connection, table)?;
         found.extend(all.into_iter().map(|one| Key::new(one.project, one.what, one.id)));
     }
     Ok(found)
 }
 
-/// Returns the observations with a path that may contain a text, the last stored first; `None` where the text is too
-/// short to be looked up.
+/// Returns the observations with a path that may contain a text, the last stored first; `None` if the text is too short to
+/// be looked up.
 pub(crate) fn files_like(
     connection: &Connection,
     project: Option<i64>,
@@ -131,8 +131,8 @@ fn find_words(connection: &Connection, query: &WordQuery<'_>) -> rusqlite::Resul
     let Some(filter) = Filter::new(connection, query)? else { return Ok(Vec::new()) };
     let wanted = query.limit.saturating_add(query.offset);
     let mut found = Vec::new();
-    for shelf in SHELVES.iter().filter(|shelf| filter.takes(shelf.what)) {
-        found.extend(filter.search_words(connection, shelf, wanted)?);
+    for table in RECORD_TABLES.iter().filter(|table| filter.takes(table.what)) {
+        found.extend(filter.search_words(connection, table, wanted)?);
     }
     let score = |found: &mut [Candidate], terms: &[String]| {
         if query.order == Order::Relevance {
@@ -142,12 +142,12 @@ fn find_words(connection: &Connection, query: &WordQuery<'_>) -> rusqlite::Resul
     score(&mut found, &query.words.map(rank::terms).unwrap_or_default());
     if query.words.is_some() && found.len() < wanted && !filter.parts.is_empty() {
         let mut more = Vec::new();
-        for shelf in SHELVES.iter().filter(|shelf| filter.takes(shelf.what)) {
-            more.extend(filter.search_parts(connection, shelf)?);
+        for table in RECORD_TABLES.iter().filter(|table| filter.takes(table.what)) {
+            more.extend(filter.search_parts(connection, table)?);
         }
         more.retain(|one| !found.iter().any(|other| (other.what, other.id) == (one.what, one.id)));
         score(&mut more, &filter.parts);
-        // A whole word beats a part of one.
+        // A whole word ranks above a part of one.
         let lead = more.iter().map(|one| one.score).fold(0.0, f64::max) + 1.0;
         found.iter_mut().for_each(|one| one.score += lead);
         found.extend(more);
@@ -176,7 +176,7 @@ struct Filter<'a> {
 }
 
 impl<'a> Filter<'a> {
-    /// Returns `None` where nothing can be found.
+    /// Returns `None` if the query can match nothing.
     fn new(connection: &Connection, query: &'a WordQuery<'a>) -> rusqlite::Result<Option<Self>> {
         let mut project = None;
         if let Some(key) = query.project_key {
@@ -224,7 +224,7 @@ impl<'a> Filter<'a> {
             && (what == What::Observation || !only_observations)
     }
 
-    /// Returns whether a candidate passes what no index has decided.
+    /// Returns whether a candidate passes the filters that no index has applied.
     fn passes(&self, one: &Candidate) -> bool {
         (self.from..=self.to).contains(&one.at)
             && self.project.is_none_or(|project| project == one.project)
@@ -244,29 +244,34 @@ impl<'a> Filter<'a> {
     }
 
     /// Returns the matches of the words, or of the filters where there are no words.
-    fn search_words(&self, connection: &Connection, shelf: &Shelf, wanted: usize) -> rusqlite::Result<Vec<Candidate>> {
+    fn search_words(
+        &self,
+        connection: &Connection,
+        table: &RecordTable,
+        wanted: usize,
+    ) -> rusqlite::Result<Vec<Candidate>> {
         let by_file = self.file.as_deref().filter(|file| inner_words(file).is_empty() && !trigrams(file).is_empty());
-        if let (Some(file), Some(index), None) = (by_file, shelf.trigrams, self.query.words) {
+        if let (Some(file), Some(index), None) = (by_file, table.trigrams, self.query.words) {
             let expression = self.trigram_expression([file]);
-            return self.gather(connection, shelf, index, &expression, None);
+            return self.gather(connection, table, index, &expression, None);
         }
         let by_file = by_file.map(|file| self.trigram_expression([file]));
-        let expression = self.word_expression(shelf, None);
-        let found = self.gather(connection, shelf, shelf.words, &expression, by_file.as_deref())?;
+        let expression = self.word_expression(table, None);
+        let found = self.gather(connection, table, table.words, &expression, by_file.as_deref())?;
         let by_time = self.query.order != Order::Relevance || self.query.words.is_none();
-        if found.len() < shelf.most || !by_time {
+        if found.len() < table.most || !by_time {
             return Ok(found);
         }
-        // What was stored last need not be what happened last: month by month, then.
-        let Some((first, last)) = self.months(connection, shelf)? else { return Ok(found) };
+        // The records that were stored last need not be the newest ones, so it is searched month by month.
+        let Some((first, last)) = self.months(connection, table)? else { return Ok(found) };
         let months: Vec<i64> = match self.query.order {
             Order::Oldest => (first..=last).collect(),
             Order::Relevance | Order::Newest => (first..=last).rev().collect(),
         };
         let mut found = Vec::new();
         for month in months {
-            let expression = self.word_expression(shelf, Some(month));
-            found.extend(self.gather(connection, shelf, shelf.words, &expression, by_file.as_deref())?);
+            let expression = self.word_expression(table, Some(month));
+            found.extend(self.gather(connection, table, table.words, &expression, by_file.as_deref())?);
             if found.len() >= wanted {
                 break;
             }
@@ -275,11 +280,11 @@ impl<'a> Filter<'a> {
     }
 
     /// Returns the records that have all parts somewhere.
-    fn search_parts(&self, connection: &Connection, shelf: &Shelf) -> rusqlite::Result<Vec<Candidate>> {
-        let Some(index) = shelf.trigrams else { return Ok(Vec::new()) };
+    fn search_parts(&self, connection: &Connection, table: &RecordTable) -> rusqlite::Result<Vec<Candidate>> {
+        let Some(index) = table.trigrams else { return Ok(Vec::new()) };
         let texts = self.parts.iter().chain(&self.file).map(String::as_str);
         let expression = self.trigram_expression(texts);
-        let mut found = self.gather(connection, shelf, index, &expression, None)?;
+        let mut found = self.gather(connection, table, index, &expression, None)?;
         found.retain(|one| {
             let (title, files) = (one.title.to_lowercase(), one.files.to_lowercase());
             self.parts.iter().all(|part| title.contains(part) || files.contains(&in_json(part)))
@@ -291,25 +296,25 @@ impl<'a> Filter<'a> {
     fn gather(
         &self,
         connection: &Connection,
-        shelf: &Shelf,
+        table: &RecordTable,
         index: &str,
         expression: &str,
         file_expression: Option<&str>,
     ) -> rusqlite::Result<Vec<Candidate>> {
-        let Shelf { what, table, columns, .. } = shelf;
+        let RecordTable { what, table: name, columns, .. } = table;
         let (sql, values) = match (expression, file_expression) {
-            ("", _) => (format!("SELECT {columns} FROM {table} t ORDER BY t.id DESC"), vec![]),
+            ("", _) => (format!("SELECT {columns} FROM {name} t ORDER BY t.id DESC"), vec![]),
             (_, None) => (
                 format!(
-                    "SELECT {columns} FROM {index} w CROSS JOIN {table} t ON t.id = w.rowid
+                    "SELECT {columns} FROM {index} w CROSS JOIN {name} t ON t.id = w.rowid
                      WHERE {index} MATCH ?1 ORDER BY w.rowid DESC"
                 ),
                 vec![expression],
             ),
-            // The plus keeps SQLite from asking the index of words once for every file.
+            // The plus keeps SQLite from searching the index of words once for every file.
             (_, Some(file_expression)) => (
                 format!(
-                    "SELECT {columns} FROM {index} w CROSS JOIN {table} t ON t.id = w.rowid
+                    "SELECT {columns} FROM {index} w CROSS JOIN {name} t ON t.id = w.rowid
                      WHERE {index} MATCH ?1 AND +w.rowid IN (
                          SELECT rowid FROM observation_trigrams WHERE observation_trigrams MATCH ?2
                          ORDER BY rowid DESC LIMIT {MOST_FILES})
@@ -318,12 +323,12 @@ impl<'a> Filter<'a> {
                 vec![expression, file_expression],
             ),
         };
-        // Only the index of words has left out what is not wanted.
-        let leave_out = expression.is_empty() || index != shelf.words;
+        // Only the index of words has left out records with unwanted words.
+        let leave_out = expression.is_empty() || index != table.words;
         let mut statement = connection.prepare_cached(&sql)?;
         let mut rows = statement.query(params_from_iter(values))?;
         let mut found = Vec::new();
-        while found.len() < shelf.most
+        while found.len() < table.most
             && let Some(row) = rows.next()?
         {
             let one = Candidate::read(*what, row)?;
@@ -334,11 +339,11 @@ impl<'a> Filter<'a> {
         Ok(found)
     }
 
-    /// Writes the whole query, as far as the index of words can answer it.
-    fn word_expression(&self, shelf: &Shelf, month: Option<i64>) -> String {
+    /// Returns the FTS5 expression for the part of the query that the index of words can answer.
+    fn word_expression(&self, table: &RecordTable, month: Option<i64>) -> String {
         let mut terms = Vec::new();
         if let Some(words) = self.query.words {
-            terms.push(format!("{} : ({words})", shelf.texts));
+            terms.push(format!("{} : ({words})", table.texts));
         }
         let file = self.file.as_deref().map(inner_words).unwrap_or_default();
         if !file.is_empty() {
@@ -363,7 +368,7 @@ impl<'a> Filter<'a> {
         }
         let all = terms.join(" AND ");
         match self.query.without.filter(|_| !all.is_empty()) {
-            Some(without) => format!("({all}) NOT {} : ({without})", shelf.texts),
+            Some(without) => format!("({all}) NOT {} : ({without})", table.texts),
             None => all,
         }
     }
@@ -373,11 +378,11 @@ impl<'a> Filter<'a> {
     }
 
     /// Returns the first and the last month in which something can be found.
-    fn months(&self, connection: &Connection, shelf: &Shelf) -> rusqlite::Result<Option<(i64, i64)>> {
-        let table = shelf.table;
+    fn months(&self, connection: &Connection, table: &RecordTable) -> rusqlite::Result<Option<(i64, i64)>> {
+        let name = table.table;
         let sql = format!(
-            "SELECT min((SELECT min(created_at) FROM {table} WHERE project_id = p.id)),
-                    max((SELECT max(created_at) FROM {table} WHERE project_id = p.id))
+            "SELECT min((SELECT min(created_at) FROM {name} WHERE project_id = p.id)),
+                    max((SELECT max(created_at) FROM {name} WHERE project_id = p.id))
              FROM projects p WHERE ?1 IS NULL OR p.id = ?1"
         );
         let (first, last): (Option<i64>, Option<i64>) =
@@ -386,7 +391,7 @@ impl<'a> Filter<'a> {
     }
 }
 
-/// Writes that all trigrams of some texts are there, in the project.
+/// Returns the FTS5 expression that all trigrams of some texts are there, in the project.
 fn trigram_expression<'t>(project: Option<i64>, texts: impl IntoIterator<Item = &'t str>) -> String {
     let mark = project.map(|project| {
         let digit = |n: i64| u32::try_from(n).ok().and_then(|n| char::from_u32(0xE000 + n)).unwrap_or('\u{E000}');
@@ -402,10 +407,10 @@ fn in_json(text: &str) -> String {
     json[1..json.len() - 1].to_owned()
 }
 
-/// Returns the words of a part of a path that are whole for certain: all but the first and the last.
+/// Returns the words of a part of a path that are certainly whole: all but the first and the last.
 ///
-/// They stand in a row in every path that has the part, and are found far more quickly than its trigrams. None beyond
-/// ASCII, where the index may see other words than we do.
+/// Every path with that part has them in this order, and looking them up is much faster than looking up trigrams. Returns
+/// none for text beyond ASCII, which the index may split differently.
 fn inner_words(part: &str) -> String {
     if !part.is_ascii() {
         return String::new();
@@ -413,11 +418,11 @@ fn inner_words(part: &str) -> String {
     let words: Vec<&str> = part.split(|c: char| !c.is_alphanumeric()).collect();
     let inner = words.get(1..words.len() - 1).unwrap_or_default();
     let inner: Vec<&str> = inner.iter().copied().filter(|word| !word.is_empty()).collect();
-    // A single word may be in every other path.
+    // A single word may be in half of all paths.
     if inner.len() < 2 { String::new() } else { inner.join(" ") }
 }
 
-/// Returns a text's trigrams that are the same in plain text and in JSON, the first so many.
+/// Returns the first trigrams of a text that are the same in plain text and in JSON.
 fn trigrams(text: &str) -> Vec<String> {
     let chars: Vec<char> = text.chars().collect();
     let mut trigrams: Vec<String> = chars

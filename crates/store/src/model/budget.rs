@@ -1,8 +1,9 @@
-//! What a model costs: set aside before a request, counted after it.
+//! What requests to a model cost: reserved before a request, counted after it.
 
 use longhaul_core::Millis;
 use rusqlite::{Connection, OptionalExtension};
 
+use crate::row_ids::Time;
 use crate::{Store, StoreError, cannot};
 
 /// What a request cost, as the reply reports it.
@@ -21,32 +22,32 @@ pub struct Spending {
     pub requests: u64,
     /// Tokens that replies have reported.
     pub reported: Tokens,
-    /// Tokens that requests may have cost of which nobody has seen the end.
+    /// Tokens that requests may have cost whose answer never came.
     pub unreported: u64,
-    /// Tokens set aside for the request that is under way.
+    /// Tokens reserved for the request that is running.
     pub reserved: u64,
 }
 
 impl Spending {
-    /// Returns all of it: what was spent, what may have been, and what is about to be.
+    /// Returns the sum: what was spent, what may have been spent, and what is reserved.
     pub fn total(&self) -> u64 {
         self.reported.input + self.reported.output + self.unreported + self.reserved
     }
 }
 
-/// What went wrong last.
+/// The last error.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Trouble {
-    /// When.
+    /// When it happened.
     pub at: Millis,
-    /// What.
+    /// The message.
     pub error: String,
 }
 
 impl Store {
-    /// Sets tokens aside for a request; returns the reservation, or `None` where the day's budget has not that much left.
+    /// Reserves tokens for a request; returns the reservation, or `None` if the day's budget has too little left.
     pub fn reserve_tokens(&self, prompt: i64, day: &str, tokens: u64, budget: u64) -> Result<Option<i64>, StoreError> {
-        self.write("set tokens aside", |connection| {
+        self.write("reserve tokens", |connection| {
             if spending(connection, day)?.total().saturating_add(tokens) > budget {
                 return Ok(None);
             }
@@ -61,15 +62,13 @@ impl Store {
         spending(&self.connection, day).map_err(cannot("read what was spent"))
     }
 
-    /// Returns what went wrong last, if nothing has gone well since.
+    /// Returns the last error, if no request has succeeded since.
     pub fn model_trouble(&self) -> Result<Option<Trouble>, StoreError> {
-        let read = |row: &rusqlite::Row<'_>| {
-            Ok(Trouble { at: Millis(row.get::<_, i64>(0)?.unsigned_abs()), error: row.get(1)? })
-        };
+        let read = |row: &rusqlite::Row<'_>| Ok(Trouble { at: row.get::<_, Time>(0)?.into(), error: row.get(1)? });
         self.connection
             .query_row("SELECT at, error FROM model_trouble", [], read)
             .optional()
-            .map_err(cannot("read what went wrong"))
+            .map_err(cannot("read the last error"))
     }
 }
 
@@ -105,7 +104,7 @@ pub(super) fn spend(
     connection.execute(sql, values).map(drop)
 }
 
-/// A count that no reply can make overflow: whoever reports more than this reports nonsense.
+/// Converts a count, and limits it so that sums cannot overflow whatever a reply reports.
 pub(super) fn number(count: u64) -> i64 {
     i64::try_from(count).unwrap_or(i64::MAX).min(1 << 40)
 }

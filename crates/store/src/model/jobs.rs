@@ -1,18 +1,19 @@
-//! What is worth asking a model for.
+//! The prompts that a model is to be asked about.
 
 use longhaul_core::Millis;
 use longhaul_memory::{Observation, Summary};
 use rusqlite::{Connection, OptionalExtension, named_params};
 
 use super::lines;
-use crate::memory::{millis, observed};
+use crate::memory::{read_observation, read_summary};
 use crate::recall::replies;
-use crate::{Store, StoreError, cannot, limit};
+use crate::row_ids::{SessionRow, Time};
+use crate::{Store, StoreError, cannot, limit, newest_last};
 
-/// How many of a prompt's observations one request is about; the first request is about those that tell most.
+/// How many of a prompt's observations one request has; the first request has the most important ones.
 const OBSERVATIONS: usize = 16;
 
-/// How many of a prompt's turns one request is about.
+/// How many of a prompt's turns one request has.
 const TURNS: usize = 8;
 
 /// By how much a prompt may be older than another and still be asked about before the other's further requests.
@@ -21,21 +22,21 @@ const TURNS: usize = 8;
 /// days. Compared with the whole past, though, the records of today come first.
 const FIRST_WITHIN_MS: u64 = 24 * 3_600_000;
 
-/// How many prompts before it are told along, to know what it was about.
+/// How many prompts before it a request has, for context.
 const PROMPTS: usize = 3;
 
-/// When a session counts as resting.
+/// When a session counts as at rest.
 #[derive(Debug, Clone, Copy)]
 pub struct Rest {
-    /// Now.
+    /// The current time.
     pub now: Millis,
-    /// Nothing has happened in it since.
+    /// Nothing may have happened in the session since then.
     pub quiet_since: Millis,
-    /// The same for a turn whose end nobody has seen: it may be at work on something that takes long.
+    /// The same for a turn whose end no hook has reported: it may be waiting for something that takes long.
     pub silent_since: Millis,
 }
 
-/// A prompt of a session at rest, with what rules have made of it.
+/// A prompt of a session at rest, with the records that rules have made for it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ModelJob {
     /// The prompt's number among all prompts.
@@ -46,32 +47,32 @@ pub struct ModelJob {
     pub project: String,
     /// The prompt and those before it in the session, oldest first.
     pub prompts: Vec<String>,
-    /// When the prompt came.
+    /// When the prompt was sent.
     pub at: Millis,
-    /// When the next one came.
+    /// When the next prompt was sent.
     pub until: Option<Millis>,
-    /// What the session had come to by then, where a rule says so.
+    /// The summary up to the prompt, if a rule has made it.
     pub summary: Option<(i64, Summary)>,
-    /// What rules have noted for the prompt, oldest first.
+    /// The observations that rules have made for the prompt, oldest first.
     pub observations: Vec<(i64, Observation)>,
-    /// The prompt's turns that no model has put into a line yet, oldest first.
+    /// The prompt's turns that have no line by a model yet, oldest first.
     pub turns: Vec<JobTurn>,
-    /// How often it has failed.
+    /// How often a request about it has failed.
     pub attempts: u32,
-    /// Where more is left for a further request: observations up to this number have been asked about.
+    /// If more is left for a further request: observations up to this number have been asked about.
     pub more_after: Option<i64>,
     /// The newest of the prompt's observations when this was read.
     pub newest: i64,
 }
 
-/// A turn that is to be told in one line.
+/// A turn that is to be put into one line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct JobTurn {
-    /// The session that it was in at first.
+    /// The session in which it ran.
     pub origin: String,
-    /// Its number there.
+    /// Its number in that session.
     pub number: i64,
-    /// What was replied.
+    /// The reply.
     pub replied: String,
     /// A fingerprint of what the line is made of.
     pub basis: u64,
@@ -80,9 +81,9 @@ pub struct JobTurn {
 /// A prompt that a model is to be asked about.
 struct Candidate {
     prompt: i64,
-    session: i64,
+    session: SessionRow,
     number: i64,
-    at: i64,
+    at: Millis,
     name: String,
     project: String,
     path: String,
@@ -92,20 +93,20 @@ struct Candidate {
 }
 
 impl Store {
-    /// Returns the newest prompt that is worth better words and whose project's folder `may_ask`.
+    /// Returns the newest prompt whose records a model can reword and whose project's folder `may_ask` allows.
     ///
-    /// Prompts of which rules have made nothing are set down as dealt with, so that they are not looked at each time.
+    /// Prompts without such records are marked as dealt with, so that they are not read each time.
     pub fn next_model_job(&self, rest: Rest, may_ask: impl Fn(&str) -> bool) -> Result<Option<ModelJob>, StoreError> {
-        let failed = cannot("look for something to put into better words");
+        let failed = cannot("look for records to reword");
         let (first, mut empty) = look(&self.connection, AT_REST, rest, &may_ask).map_err(&failed)?;
         let (further, done) = look(&self.connection, FURTHER, rest, &may_ask).map_err(&failed)?;
         empty.extend(done);
         if !empty.is_empty() {
-            self.write("set prompts down as dealt with", |connection| {
+            self.write("mark prompts as dealt with", |connection| {
                 let mut dealt_with = connection.prepare("UPDATE user_prompts SET model_at = ?2 WHERE id = ?1")?;
                 let mut settled = connection.prepare("DELETE FROM model_failures WHERE prompt_id = ?1")?;
                 empty.iter().try_for_each(|prompt| {
-                    dealt_with.execute((prompt, rest.now.0 as i64))?;
+                    dealt_with.execute((prompt, Time(rest.now)))?;
                     settled.execute([prompt]).map(drop)
                 })
             })?;
@@ -118,7 +119,7 @@ impl Store {
     }
 }
 
-/// A turn has ended where a summary of it was written, or the next has begun.
+/// Prompts whose turn has ended. It has if a summary of it was written, or the next has begun.
 const AT_REST: &str =
     "SELECT p.id, p.session_id, p.prompt_number, p.created_at, s.session_id, s.project, s.project_path,
             coalesce(f.attempts, 0), NULL
@@ -137,7 +138,7 @@ const AT_REST: &str =
                              WHERE o.session_id = p.session_id AND o.created_at > :silent))
      ORDER BY p.created_at DESC, p.id DESC";
 
-/// Prompts that were too much for one request, and are not done. What was observed for them does not change any more.
+/// Prompts that need a further request. Their observations do not change any more.
 const FURTHER: &str =
     "SELECT p.id, p.session_id, p.prompt_number, p.created_at, s.session_id, s.project, s.project_path,
             f.attempts, f.asked_to
@@ -146,7 +147,7 @@ const FURTHER: &str =
      AND p.created_at <= max(:quiet, :silent)
      ORDER BY p.created_at DESC, p.id DESC";
 
-/// Returns the first job that `sql` leads to, and the prompts before it that have nothing in them.
+/// Returns the first job that `sql` finds, and the prompts before it that have no records to reword.
 fn look(
     connection: &Connection,
     sql: &str,
@@ -155,9 +156,9 @@ fn look(
 ) -> rusqlite::Result<(Option<ModelJob>, Vec<i64>)> {
     let mut statement = connection.prepare_cached(sql)?;
     let mut rows = statement.query(named_params! {
-        ":now": rest.now.0 as i64,
-        ":quiet": rest.quiet_since.0 as i64,
-        ":silent": rest.silent_since.0 as i64,
+        ":now": Time(rest.now),
+        ":quiet": Time(rest.quiet_since),
+        ":silent": Time(rest.silent_since),
     })?;
     let mut empty = Vec::new();
     while let Some(row) = rows.next()? {
@@ -165,7 +166,7 @@ fn look(
             prompt: row.get(0)?,
             session: row.get(1)?,
             number: row.get(2)?,
-            at: row.get(3)?,
+            at: row.get::<_, Time>(3)?.into(),
             name: row.get(4)?,
             project: row.get(5)?,
             path: row.get(6)?,
@@ -184,7 +185,7 @@ fn look(
     Ok((None, empty))
 }
 
-/// Reads what there is to put into better words.
+/// Reads the records of a prompt that a model can reword; `None` if there are none.
 fn job(connection: &Connection, candidate: Candidate) -> rusqlite::Result<Option<ModelJob>> {
     let summary = summary(connection, &candidate)?;
     let mut observations = observations(connection, &candidate)?;
@@ -195,19 +196,19 @@ fn job(connection: &Connection, candidate: Candidate) -> rusqlite::Result<Option
     let is_more = observations.len() > OBSERVATIONS || turns.len() > TURNS;
     observations.truncate(OBSERVATIONS);
     turns.truncate(TURNS);
-    // By their numbers only after the first request, which is about those that tell most.
+    // After the first request, which has the most important ones, they are asked about in the order of their numbers.
     let last = observations.last().map(|(id, _)| *id);
     let asked_to = candidate.asked_to.map_or(0, |before| last.unwrap_or(before));
     let more_after = is_more.then_some(asked_to);
     observations.sort_by_key(|(id, _)| *id);
     let sql = "SELECT min(created_at) FROM user_prompts WHERE session_id = ?1 AND prompt_number > ?2";
-    let until: Option<i64> =
+    let until: Option<Time> =
         connection.prepare_cached(sql)?.query_row((candidate.session, candidate.number), |row| row.get(0))?;
     let prompts = prompts(connection, &candidate)?;
     let sql = "SELECT coalesce(max(id), 0) FROM observations WHERE session_id = ?1 AND prompt_number = ?2";
     let newest = connection.prepare_cached(sql)?.query_row((candidate.session, candidate.number), |row| row.get(0))?;
     let Candidate { prompt, at, name: session, project, attempts, .. } = candidate;
-    let (at, until) = (millis(at), until.map(millis));
+    let until = until.map(Millis::from);
     Ok(Some(ModelJob {
         prompt,
         session,
@@ -224,7 +225,7 @@ fn job(connection: &Connection, candidate: Candidate) -> rusqlite::Result<Option
     }))
 }
 
-/// Returns the turns that answer a prompt and have no line by a model, up to one more than a request is about.
+/// Returns the turns that answer a prompt and have no line by a model, up to one more than a request has.
 fn turns(connection: &Connection, prompt: i64) -> rusqlite::Result<Vec<JobTurn>> {
     let sql = format!(
         "SELECT t.origin_session_id, t.turn_number FROM replies r
@@ -252,15 +253,11 @@ fn turns(connection: &Connection, prompt: i64) -> rusqlite::Result<Vec<JobTurn>>
 fn prompts(connection: &Connection, candidate: &Candidate) -> rusqlite::Result<Vec<String>> {
     let sql = "SELECT prompt FROM user_prompts WHERE session_id = ?1 AND prompt_number <= ?2
                ORDER BY prompt_number DESC LIMIT ?3";
-    let mut statement = connection.prepare_cached(sql)?;
-    let rows = statement.query_map((candidate.session, candidate.number, PROMPTS as i64), |row| row.get(0))?;
-    let mut prompts: Vec<String> = rows.collect::<Result<_, _>>()?;
-    prompts.reverse();
-    Ok(prompts)
+    newest_last(connection, sql, (candidate.session, candidate.number, PROMPTS as i64), |row| row.get(0))
 }
 
 fn summary(connection: &Connection, candidate: &Candidate) -> rusqlite::Result<Option<(i64, Summary)>> {
-    // What was said in the middle of the turn is counted as a prompt, and is none of its own.
+    // What was typed during the turn counts as a prompt, and has no summary of its own.
     let sql = "SELECT id, request, investigated, learned, completed, next_steps FROM session_summaries
                WHERE session_id = ?1 AND prompt_number >= ?2 AND made_by = 'rule'
                AND prompt_number < coalesce((SELECT min(prompt_number) FROM user_prompts
@@ -268,23 +265,13 @@ fn summary(connection: &Connection, candidate: &Candidate) -> rusqlite::Result<O
                ORDER BY prompt_number DESC LIMIT 1";
     connection
         .prepare_cached(sql)?
-        .query_row((candidate.session, candidate.number), |row| {
-            let summary = Summary {
-                request: row.get(1)?,
-                investigated: row.get(2)?,
-                learned: row.get(3)?,
-                completed: row.get(4)?,
-                next_steps: row.get(5)?,
-                exchanges: Vec::new(),
-            };
-            Ok((row.get(0)?, summary))
-        })
+        .query_row((candidate.session, candidate.number), |row| Ok((row.get("id")?, read_summary(row)?)))
         .optional()
 }
 
-/// Returns what rules have noted for the prompt, up to one more than a request is about.
+/// Returns the observations that rules have made for the prompt, up to one more than a request has.
 ///
-/// A line that a rule has made of reading a file can hardly be told better; it comes last.
+/// The line of a file that was read can hardly be improved, so these come last.
 fn observations(connection: &Connection, candidate: &Candidate) -> rusqlite::Result<Vec<(i64, Observation)>> {
     let order = match candidate.asked_to {
         None => {
@@ -300,7 +287,7 @@ fn observations(connection: &Connection, candidate: &Candidate) -> rusqlite::Res
         limit(OBSERVATIONS + 1)
     );
     let mut statement = connection.prepare_cached(&sql)?;
-    let values = (candidate.session, candidate.number, candidate.at, candidate.asked_to.unwrap_or_default());
-    let rows = statement.query_map(values, |row| Ok((row.get(7)?, observed(row, 0)?)))?;
+    let values = (candidate.session, candidate.number, Time(candidate.at), candidate.asked_to.unwrap_or_default());
+    let rows = statement.query_map(values, |row| Ok((row.get("id")?, read_observation(row)?)))?;
     rows.collect()
 }

@@ -1,10 +1,10 @@
-//! One line per turn in a model's words, which the handoff shows in place of the rule's line.
+//! One line per turn, written by a model, which the handoff shows in place of the rule's line.
 //!
-//! It is a row of `skeletons` with a role of its own, so that it goes wherever the rule's line goes: to an heir, or away when
-//! the turn is forgotten. An empty line records that a model was asked and gave nothing that can be shown.
+//! It is a row of `skeletons` with a role of its own, so that it is inherited and deleted together with the rule's line. An
+//! empty line records that a model was asked and returned nothing that can be shown.
 //!
-//! A line is valid for what it was made of. Whoever changes a turn calls [`before_change`] and [`after_change`]; a turn that
-//! says something else afterwards loses its line, and its prompt is asked about again.
+//! A line is valid for the text it was made from. Code that changes a turn calls [`before_change`] and [`after_change`]; if
+//! the text has changed, the line is deleted, and the model is asked about the prompt again.
 
 use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};
@@ -14,13 +14,13 @@ use rusqlite::{Connection, OptionalExtension};
 use crate::pending_replies::squeeze;
 use crate::row_ids::SessionRow;
 
-/// Which row of `skeletons` a turn's line is.
+/// The condition for the row of `skeletons` that is a turn's line.
 const LINE: &str = "origin_session_id = ?1 AND turn_number = ?2 AND role = 'model' AND session_id =
                     (SELECT session_id FROM turns WHERE origin_session_id = ?1 AND turn_number = ?2)";
 
-/// Returns a fingerprint of what a turn's line is made of; `None` where there is no such turn.
+/// Returns a fingerprint of the text that a turn's line is made from; `None` if there is no such turn.
 ///
-/// White space does not count: a hook and the transcript set it differently.
+/// White space does not count, because a hook and the transcript differ in it.
 pub(crate) fn basis(connection: &Connection, origin: &str, turn: i64) -> rusqlite::Result<Option<u64>> {
     let sql = "SELECT t.interrupted, coalesce(t.failure, ''), coalesce(u.text, ''), coalesce(a.text, ''),
                       coalesce(t.pending_reply, ''),
@@ -44,13 +44,13 @@ pub(crate) fn basis(connection: &Connection, origin: &str, turn: i64) -> rusqlit
         .optional()
 }
 
-/// Returns what a turn's line is made of before the turn is changed; `None` where no model has made one.
+/// Returns the fingerprint before a turn is changed; `None` if it has no line by a model.
 pub(crate) fn before_change(connection: &Connection, origin: &str, turn: i64) -> rusqlite::Result<Option<u64>> {
     let sql = format!("SELECT 1 FROM skeletons WHERE {LINE}");
     if connection.prepare_cached(&sql)?.exists((origin, turn))? { basis(connection, origin, turn) } else { Ok(None) }
 }
 
-/// Drops a turn's line where it is not true of the turn any more, and lets a model be asked again.
+/// Deletes a turn's line if the turn has changed, and lets a model be asked again.
 pub(crate) fn after_change(
     connection: &Connection,
     origin: &str,
@@ -63,7 +63,7 @@ pub(crate) fn after_change(
     drop_line(connection, origin, turn)
 }
 
-/// Drops a turn's line, if a model has made one, and lets a model be asked about the prompt again.
+/// Deletes a turn's line, if a model has made one, and lets a model be asked about the prompt again.
 pub(crate) fn drop_line(connection: &Connection, origin: &str, turn: i64) -> rusqlite::Result<()> {
     let sql = format!("DELETE FROM skeletons WHERE {LINE}");
     if connection.prepare_cached(&sql)?.execute((origin, turn))? > 0 {
@@ -74,7 +74,7 @@ pub(crate) fn drop_line(connection: &Connection, origin: &str, turn: i64) -> rus
     Ok(())
 }
 
-/// Deletes the lines of all turns that answer a prompt: they may tell of what is to be forgotten.
+/// Deletes the lines of all turns that answer a prompt: they may quote what is to be forgotten.
 pub(crate) fn delete_of_prompt(connection: &Connection, session: SessionRow, number: i64) -> rusqlite::Result<()> {
     let sql = "DELETE FROM skeletons WHERE role = 'model' AND (session_id, origin_session_id, turn_number) IN
                (SELECT t.session_id, t.origin_session_id, t.turn_number FROM user_prompts p
@@ -84,9 +84,9 @@ pub(crate) fn delete_of_prompt(connection: &Connection, session: SessionRow, num
     connection.execute(sql, (session, number)).map(drop)
 }
 
-/// Stores a turn's line; returns whether the turn still is what the line was made of.
+/// Stores a turn's line; returns whether it did.
 ///
-/// The turn must still answer `prompt`: one that was forgotten meanwhile gets no line.
+/// It does not if the turn has changed since, or does not answer `prompt` any more because that was forgotten.
 pub(super) fn put(
     connection: &Connection,
     prompt: i64,

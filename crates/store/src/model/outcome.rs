@@ -1,4 +1,4 @@
-//! What became of a request.
+//! Storing the answer to a request, or its failure.
 
 use longhaul_core::Millis;
 use longhaul_memory::Summary;
@@ -7,54 +7,55 @@ use rusqlite::{Connection, OptionalExtension};
 use super::budget::{Tokens, spend};
 use super::{JobTurn, ModelJob, lines};
 use crate::recall::index;
+use crate::row_ids::Time;
 use crate::{Store, StoreError, What};
 
-/// Better words for the records of a prompt. Nothing private is in them any more, and nothing too long.
+/// New texts for the records of a prompt. Private text has been removed from them, and long text cut.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Words {
-    /// The summary's number, and what it says now.
+    /// The number of the summary, and its new content.
     pub summary: Option<(i64, Summary)>,
-    /// Observations' numbers, titles and narratives.
+    /// The numbers, titles and narratives of observations.
     pub observations: Vec<(i64, String, String)>,
-    /// A line for each turn of the job, in the job's order; empty where the model gave none that can be used.
+    /// A line for each turn of the job, in the job's order; empty if the model returned none that can be used.
     pub lines: Vec<String>,
 }
 
-/// How many records were put into other words.
+/// How many records were reworded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Reworded {
     /// Summaries: one or none.
     pub summaries: usize,
     /// Observations.
     pub observations: usize,
-    /// Turns that were put into a line.
+    /// Turns that got a line.
     pub turns: usize,
 }
 
-/// What a request that came to nothing has cost.
+/// What a request without a usable answer has cost.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Cost {
-    /// Nothing: it never got there, or was turned away.
+    /// Nothing: it was not sent, or was refused.
     Nothing,
-    /// What the reply reports.
+    /// What the answer reports.
     Reported(Tokens),
-    /// Nobody knows: as much as was set aside.
+    /// Unknown: all that was reserved is counted.
     Unknown,
 }
 
-/// When a prompt is asked about again.
+/// When a request is repeated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Retry {
-    /// Not before this.
+    /// Not before this time.
     At(Millis),
-    /// Never: the words of the rules stay.
+    /// Never: the texts of the rules stay.
     Never,
 }
 
 impl Store {
-    /// Stores an answer, what it has cost, and what is left of the prompt: all of it or nothing.
+    /// Stores an answer, its cost, and what is left to ask about the prompt, in one transaction.
     ///
-    /// Only what still says what a rule has said is changed. What was forgotten meanwhile does not come back.
+    /// Only records that a rule has made are changed. What was forgotten meanwhile does not come back.
     pub fn finish_model_job(
         &self,
         reservation: i64,
@@ -63,10 +64,10 @@ impl Store {
         cost: Tokens,
         at: Millis,
     ) -> Result<Reworded, StoreError> {
-        self.write("store the model's words", |connection| finish(connection, reservation, job, words, cost, at))
+        self.write("store the model's answer", |connection| finish(connection, reservation, job, words, cost, at))
     }
 
-    /// Notes that a request came to nothing, what it has cost, and when it is tried again.
+    /// Records that a request has failed, its cost, and when it is repeated.
     pub fn fail_model_job(
         &self,
         reservation: i64,
@@ -75,21 +76,21 @@ impl Store {
         error: &str,
         at: Millis,
     ) -> Result<(), StoreError> {
-        self.write("note the model's failure", |connection| {
+        self.write("record the model's failure", |connection| {
             let Some(prompt) = settle(connection, reservation, cost)? else { return Ok(()) };
             put_off(connection, prompt, retry, at)?;
             let sql = "INSERT INTO model_trouble (id, at, error) VALUES (1, ?1, ?2)
                        ON CONFLICT (id) DO UPDATE SET at = excluded.at, error = excluded.error";
-            connection.execute(sql, (at.0 as i64, error)).map(drop)
+            connection.execute(sql, (Time(at), error)).map(drop)
         })
     }
 
-    /// Counts as spent what a worker has left behind that was killed in the middle of a request; returns how often.
+    /// Counts the reservations as spent that a killed worker has left behind; returns how many there were.
     ///
-    /// `retry` says, by how often a prompt has failed before, when it is tried again: a request that ends its worker
-    /// each time must not be begun for ever.
+    /// `retry` returns when a prompt is asked about again, by how often that has failed before: a request that kills its worker
+    /// each time must not be repeated for ever.
     pub fn settle_left_over(&self, at: Millis, retry: impl Fn(u32) -> Retry) -> Result<usize, StoreError> {
-        self.write("settle what was left behind", |connection| {
+        self.write("count the reservations left behind", |connection| {
             let mut statement = connection.prepare("SELECT id FROM model_reservations ORDER BY id")?;
             let left: Vec<i64> = statement.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?;
             for reservation in &left {
@@ -117,7 +118,7 @@ fn finish(
     if let Some((id, summary)) = &words.summary {
         let Summary { request, investigated, learned, completed, next_steps, exchanges: _ } = summary;
         let before = index::before_change(connection, What::Summary, *id)?;
-        // Its time stays: it is as old as what it tells.
+        // Its time stays that of the turn.
         reworded.summaries = connection.execute(
             "UPDATE session_summaries SET request = ?2, investigated = ?3, learned = ?4, completed = ?5,
                     next_steps = ?6, made_by = 'model' WHERE id = ?1 AND made_by = 'rule'",
@@ -146,7 +147,7 @@ fn finish(
                    SELECT id, 0, 0, ?2 FROM user_prompts WHERE id = ?1";
         connection.execute(sql, (prompt, asked_to))?;
     }
-    // What has come since the model was asked, or has changed, is asked about again.
+    // The model is asked again about what has been added or changed since.
     let sql = "UPDATE user_prompts AS p SET model_at = NULL WHERE p.id = ?1 AND (?2 OR EXISTS
                    (SELECT 1 FROM observations o WHERE o.session_id = p.session_id AND o.prompt_number = p.prompt_number
                     AND o.made_by = 'rule' AND o.id > ?3))";
@@ -155,7 +156,7 @@ fn finish(
     Ok(reworded)
 }
 
-/// Turns a reservation into what was spent; returns the prompt, or `None` where there is no such reservation.
+/// Counts a reservation as spent; returns its prompt, or `None` if there is no such reservation.
 fn settle(connection: &Connection, reservation: i64, cost: Cost) -> rusqlite::Result<Option<i64>> {
     let sql = "DELETE FROM model_reservations WHERE id = ?1 RETURNING prompt_id, day, tokens";
     let read = |row: &rusqlite::Row<'_>| Ok((row.get(0)?, row.get(1)?, row.get(2)?));
@@ -169,19 +170,19 @@ fn settle(connection: &Connection, reservation: i64, cost: Cost) -> rusqlite::Re
     Ok(Some(prompt))
 }
 
-/// Says when a prompt is asked about again.
+/// Records when a prompt is asked about again.
 fn put_off(connection: &Connection, prompt: i64, retry: Retry, at: Millis) -> rusqlite::Result<()> {
     match retry {
         Retry::At(next) => {
-            // A prompt that was forgotten meanwhile is not tried again.
+            // A prompt that was forgotten meanwhile is not asked about again.
             let sql = "INSERT INTO model_failures AS old (prompt_id, attempts, next_at)
                        SELECT id, 1, ?2 FROM user_prompts WHERE id = ?1
                        ON CONFLICT (prompt_id) DO UPDATE SET attempts = old.attempts + 1, next_at = excluded.next_at";
-            connection.execute(sql, (prompt, next.0 as i64)).map(drop)
+            connection.execute(sql, (prompt, Time(next))).map(drop)
         }
         Retry::Never => {
             connection.execute("DELETE FROM model_failures WHERE prompt_id = ?1", [prompt])?;
-            connection.execute("UPDATE user_prompts SET model_at = ?2 WHERE id = ?1", (prompt, at.0 as i64)).map(drop)
+            connection.execute("UPDATE user_prompts SET model_at = ?2 WHERE id = ?1", (prompt, Time(at))).map(drop)
         }
     }
 }

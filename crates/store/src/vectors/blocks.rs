@@ -1,4 +1,4 @@
-//! Blocks of vectors: writing into them, and comparing all that is in them.
+//! Blocks of vectors: writing them, and comparing the vectors in them.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
@@ -9,26 +9,27 @@ use rusqlite::{Connection, OptionalExtension};
 use super::{VectorModel, number_of};
 use crate::{RecordId, What};
 
-/// Vectors in a block. The schema's trigger knows it, too.
+/// Vectors in a block. The trigger `vector_slots_deleted` in `migrations/13_vectors.sql` has the same number.
 pub(super) const SLOTS: usize = 128;
 
-/// Bytes of a key: what the record is, its part, two bytes of nothing, its project (u32) and its number (u64).
+/// Bytes of a key: the kind of the record, its part, two unused bytes, its project (u32) and its number (u64). The trigger
+/// `vector_slots_deleted` has the same number.
 const KEY: usize = 16;
 
-/// Bytes that a row of `vector_slots` takes, about.
+/// About how many bytes a row of `vector_slots` takes.
 const SLOT_ROW: u64 = 20;
 
-/// Candidates that are kept for each result: parts of the same record are one result.
+/// How many candidates are kept for each result: several parts of a record are one result.
 const PARTS: usize = 8;
 
-/// Returns the bytes that a model's vectors take, from the number of blocks alone.
+/// Returns the bytes that a model's vectors take, by the number of its blocks.
 pub(super) fn bytes(connection: &Connection, model: &VectorModel) -> rusqlite::Result<u64> {
     let sql = "SELECT count(*) FROM vector_blocks WHERE model_id = ?1";
     let blocks: i64 = connection.prepare_cached(sql)?.query_row([model.id], |row| row.get(0))?;
     Ok(blocks.unsigned_abs() * SLOTS as u64 * ((model.dims + KEY) as u64 + SLOT_ROW))
 }
 
-/// Writes vectors behind those that there are.
+/// Appends vectors to those of a model.
 pub(super) struct Writer<'a> {
     connection: &'a Connection,
     model: &'a VectorModel,
@@ -39,7 +40,7 @@ pub(super) struct Writer<'a> {
 }
 
 impl<'a> Writer<'a> {
-    /// Goes to the end of the last block.
+    /// Reads the last block.
     pub(super) fn open(connection: &'a Connection, model: &'a VectorModel) -> rusqlite::Result<Self> {
         let sql = "SELECT block, keys, vectors FROM vector_blocks WHERE model_id = ?1 ORDER BY block DESC LIMIT 1";
         let last: Option<(i64, Vec<u8>, Vec<u8>)> = connection
@@ -103,7 +104,7 @@ impl Key {
         bytes[8..16].copy_from_slice(&self.record.id.to_le_bytes());
     }
 
-    /// Reads a key; `None` where a slot is empty.
+    /// Reads a key; `None` if the slot is empty.
     fn read(bytes: &[u8]) -> Option<Self> {
         let id = i64::from_le_bytes(*bytes.get(8..16)?.first_chunk()?);
         let project = u32::from_le_bytes(*bytes.get(4..8)?.first_chunk()?);
@@ -112,7 +113,7 @@ impl Key {
     }
 }
 
-/// Compares the vectors of a model's newest `blocks` with `query`, all of them where that is `None`.
+/// Compares the vectors of a model's newest `blocks` with `query`; all blocks if that is `None`.
 pub(super) fn nearest(
     connection: &Connection,
     model: &VectorModel,

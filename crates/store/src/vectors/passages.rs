@@ -7,7 +7,7 @@ use crate::memory::records::texts;
 use crate::recall::replies;
 use crate::{RecordId, What};
 
-/// Characters of a part. A mean over more says little of each sentence in it.
+/// Characters of a part. The mean over a longer text says little about each of its sentences.
 const PART: usize = 1_200;
 
 /// The most parts of a record.
@@ -16,26 +16,26 @@ const PARTS: usize = 8;
 /// A record whose vectors are to be computed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Passage {
-    /// Which.
+    /// The record.
     pub record: RecordId,
-    /// Its text, in parts. A vector belongs to each.
+    /// Its text, in parts, each of which has a vector.
     pub parts: Vec<String>,
     pub(crate) project: i64,
-    /// Whether more of it may come: the reply to a prompt.
+    /// Whether its text may still grow, by the reply to a prompt.
     pub(crate) is_open: bool,
 }
 
 impl Passage {
-    /// Returns the bytes of its text: more text has more of them.
+    /// Returns the bytes of its text, by which it is known whether the text has grown.
     pub(super) fn bytes(&self) -> i64 {
         self.parts.iter().map(String::len).sum::<usize>() as i64
     }
 }
 
-/// The kinds of observations that say something in words of their own: the others tell what a tool did.
+/// The kinds of observations that have a text of their own; the others describe what a tool did.
 pub(super) const KINDS: [Kind; 2] = [Kind::Note, Kind::Decision];
 
-/// Reads the text of a record; `None` where there is no such record.
+/// Reads the text of a record; `None` if there is no such record.
 pub(super) fn passage(connection: &Connection, record: RecordId, open_since: i64) -> rusqlite::Result<Option<Passage>> {
     let found = match record.what {
         What::Prompt => prompt(connection, record.id, open_since)?,
@@ -61,7 +61,7 @@ pub(super) fn passage(connection: &Connection, record: RecordId, open_since: i64
     Ok(found.map(|(project, text, is_open)| Passage { record, parts: parts(&text), project, is_open }))
 }
 
-/// What was asked, and every reply up to the next prompt of the session.
+/// Reads a prompt with every reply up to the next prompt of the session.
 fn prompt(connection: &Connection, id: i64, open_since: i64) -> rusqlite::Result<Option<(i64, String, bool)>> {
     let sql = "SELECT u.project_id, u.prompt, u.created_at, s.session_id,
                       (SELECT n.created_at FROM user_prompts n
@@ -77,7 +77,8 @@ fn prompt(connection: &Connection, id: i64, open_since: i64) -> rusqlite::Result
     if !replied.is_empty() {
         return Ok(Some((project, format!("{prompt}\n{replied}"), is_open)));
     }
-    // Until the index of passages is built, a memory of an earlier version has no links from prompts to replies. A reply is never older than its prompt, whichever clock has told when.
+    // Until the index of passages is built, a memory of an earlier version has no links from prompts to replies. A reply is
+    // never older than its prompt.
     let sql = "SELECT b.text FROM turns t
                JOIN bodies b ON b.session_id = t.session_id AND b.origin_session_id = t.origin_session_id
                             AND b.turn_number = t.turn_number AND b.role = 'assistant'

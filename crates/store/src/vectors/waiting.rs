@@ -1,4 +1,4 @@
-//! Which records have no vector yet, and taking in those that have been computed.
+//! Records without vectors, and storing vectors that have been computed.
 
 use longhaul_core::Millis;
 use longhaul_embedding::Vector;
@@ -9,36 +9,36 @@ use super::passages::{KINDS, Passage, passage};
 use super::{VectorModel, number_of};
 use crate::{RecordId, Store, StoreError, What, cannot};
 
-/// Records that one look brings at most.
+/// How many records one call returns at most.
 const AT_ONCE: i64 = 128;
 
-/// Numbers that one look goes through at most: most observations get no vector.
+/// How many observations one call examines at most: most of them get no vector.
 const STRIDE: i64 = 20_000;
 
-/// A prompt that is older gets no reply any more.
+/// A prompt that is older than this gets no further reply.
 const OPEN_MS: u64 = 24 * 3_600_000;
 
-/// How many records a model has looked at.
+/// Counts the records that were examined for a model.
 pub(super) const LOOKED_AT: &str =
     "SELECT coalesce(sum(highest - lowest + 1), 0) FROM vector_ranges WHERE model_id = ?1";
 
-/// How many records there are, by their numbers; the argument changes nothing.
+/// Counts the records by the highest number of each table; the argument is not used.
 pub(super) const RECORDS: &str = "SELECT coalesce(sum(seq), 0) FROM sqlite_sequence
      WHERE name IN ('user_prompts', 'observations', 'session_summaries') AND ?1 = ?1";
 
-/// Records whose vectors are to be computed, to be given back to [`Store::put_vectors`].
+/// Records whose vectors are to be computed, and to be passed to [`Store::put_vectors`].
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Waiting {
     /// The records.
     pub passages: Vec<Passage>,
-    /// What has been looked at: what, from, to.
+    /// The range that was examined: kind, first and last number.
     looked_at: Option<(What, i64, i64)>,
-    /// Records that need not be looked at again: they are gone, or no reply is to come any more.
+    /// Records that need not be examined again: they are gone, or their text does not change any more.
     settled: Vec<RecordId>,
 }
 
 impl Waiting {
-    /// Returns whether nothing is left to be done.
+    /// Returns whether there is nothing to do.
     pub fn is_empty(&self) -> bool {
         self.passages.is_empty() && self.looked_at.is_none() && self.settled.is_empty()
     }
@@ -68,9 +68,9 @@ impl Store {
         Ok(newer.is_some() && !self.is_full_of_vectors(in_use)?)
     }
 
-    /// Takes in vectors: for every passage of `waiting` one for each part, or `None` for a part that has none.
+    /// Stores vectors: for every passage of `waiting` one for each part, or `None` for a part that has none.
     ///
-    /// One transaction. A record that has been forgotten meanwhile gets none. Returns how many vectors were stored.
+    /// A record that was forgotten meanwhile gets none. Returns how many vectors were stored.
     pub fn put_vectors(
         &self,
         model: &VectorModel,
@@ -116,7 +116,7 @@ fn to_redo(connection: &Connection, model: &VectorModel) -> rusqlite::Result<Vec
     Ok(records)
 }
 
-/// Returns the next numbers to look at: behind those that have been, else before them.
+/// Returns the next range to examine: after the ranges that were examined, else before them.
 fn stretch(connection: &Connection, model: &VectorModel, what: What) -> rusqlite::Result<Option<(i64, i64)>> {
     let newest: i64 = connection
         .prepare_cached(&format!("SELECT coalesce(max(id), 0) FROM {}", table(what)))?
@@ -141,7 +141,7 @@ fn eligible(connection: &Connection, what: What, from: i64, to: i64) -> rusqlite
     let condition = match what {
         What::Prompt => "TRUE".to_owned(),
         What::Observation => format!("kind IN ('{}', '{}')", KINDS[0].as_str(), KINDS[1].as_str()),
-        // A later one of the same session says the same, and more.
+        // A later summary of the same session covers the same and more.
         What::Summary => "NOT EXISTS (SELECT 1 FROM session_summaries l
                           WHERE l.session_id = t.session_id AND l.prompt_number > t.prompt_number)"
             .to_owned(),
@@ -151,7 +151,7 @@ fn eligible(connection: &Connection, what: What, from: i64, to: i64) -> rusqlite
 }
 
 fn table(what: What) -> &'static str {
-    crate::memory::tables::shelf(what).table
+    crate::memory::tables::record_table(what).table
 }
 
 fn put(
@@ -160,7 +160,7 @@ fn put(
     waiting: &Waiting,
     vectors: &[Vec<Option<Vector>>],
 ) -> rusqlite::Result<usize> {
-    // Before the writer reads the last block: the trigger changes it.
+    // Before the writer reads the last block, because the trigger changes it.
     for passage in &waiting.passages {
         let RecordId { what, id } = passage.record;
         let sql = "DELETE FROM vector_slots WHERE what = ?1 AND record_id = ?2 AND model_id = ?3";

@@ -1,17 +1,18 @@
-//! What came every day.
+//! What was stored on each day.
 
 use longhaul_core::Millis;
 use longhaul_core::clock::DAY_MS;
 use rusqlite::Connection;
 
-use crate::memory::session_row::project_number;
+use crate::memory::session_row::project_row;
+use crate::row_ids::{ProjectRow, Time};
 use crate::{Store, StoreError, cannot};
 
-/// What came in a day.
+/// What was stored on a day.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Day {
-    /// Characters of the turns that began.
-    pub chars: u64,
+    /// Bytes of the turns that began.
+    pub turn_bytes: u64,
     /// Sessions that began.
     pub sessions: u64,
     /// Prompts.
@@ -19,11 +20,11 @@ pub struct Day {
     /// Observations.
     pub observations: u64,
     /// Bytes of prompts, observations and summaries.
-    pub bytes: u64,
+    pub record_bytes: u64,
 }
 
-/// Each gives: day, count, characters or bytes. `?1` is a project's number, `?2` its key, both NULL for all; `?3` and `?4`
-/// are the first moment and the length of a day.
+/// Each returns the day, the number of rows, and their bytes. `?1` is a project's row, `?2` its key, both NULL for all
+/// projects; `?3` is the beginning of the first day, `?4` the length of a day.
 const SOURCES: [&str; 5] = [
     "SELECT (t.created_at - ?3) / ?4, count(*), sum(t.chars) FROM turns t
      WHERE t.created_at >= ?3 AND t.replaced = 0 AND ?1 IS ?1
@@ -46,22 +47,22 @@ const SOURCES: [&str; 5] = [
 ];
 
 impl Store {
-    /// Returns what came in each of `days` days from `from` on, in a project or in all.
+    /// Returns what was stored on each of `days` days from `from` on, of a project or of all.
     pub fn days(&self, project_key: Option<&str>, from: Millis, days: usize) -> Result<Vec<Day>, StoreError> {
-        count(&self.connection, project_key, from.0 as i64, days).map_err(cannot("count the days"))
+        count(&self.connection, project_key, from, days).map_err(cannot("count the days"))
     }
 }
 
-fn count(connection: &Connection, key: Option<&str>, from: i64, days: usize) -> rusqlite::Result<Vec<Day>> {
+fn count(connection: &Connection, key: Option<&str>, from: Millis, days: usize) -> rusqlite::Result<Vec<Day>> {
     let mut counted = vec![Day::default(); days];
     let project = match key {
-        // No project has the number 0.
-        Some(key) => Some(project_number(connection, key)?.unwrap_or_default()),
+        // No project has the row 0.
+        Some(key) => Some(project_row(connection, key)?.unwrap_or(ProjectRow(0))),
         None => None,
     };
     for (source, sql) in SOURCES.iter().enumerate() {
         let mut statement = connection.prepare_cached(sql)?;
-        let mut rows = statement.query((project, key, from, DAY_MS))?;
+        let mut rows = statement.query((project, key, Time(from), DAY_MS))?;
         while let Some(row) = rows.next()? {
             let number =
                 |column: usize| row.get::<_, Option<i64>>(column).map(|n| n.unwrap_or_default().unsigned_abs());
@@ -70,11 +71,11 @@ fn count(connection: &Connection, key: Option<&str>, from: i64, days: usize) -> 
             };
             let (rows, size) = (number(1)?, number(2)?);
             match source {
-                0 => day.chars += size,
+                0 => day.turn_bytes += size,
                 1 => day.sessions += rows,
-                2 => (day.prompts, day.bytes) = (day.prompts + rows, day.bytes + size),
-                3 => (day.observations, day.bytes) = (day.observations + rows, day.bytes + size),
-                _ => day.bytes += size,
+                2 => (day.prompts, day.record_bytes) = (day.prompts + rows, day.record_bytes + size),
+                3 => (day.observations, day.record_bytes) = (day.observations + rows, day.record_bytes + size),
+                _ => day.record_bytes += size,
             }
         }
     }

@@ -1,4 +1,4 @@
-//! Records in pages, the newest first, each with what reading all of it costs.
+//! Pages of records, the newest first, each with the size of its whole text.
 
 use longhaul_core::Millis;
 use longhaul_memory::Kind;
@@ -6,19 +6,19 @@ use rusqlite::types::Value;
 use rusqlite::{Connection, OptionalExtension, params_from_iter};
 
 use crate::memory::records::{RawText, hit, record};
-use crate::memory::tables::{Candidate, shelf};
+use crate::memory::tables::{Candidate, record_table};
 use crate::{Record, RecordId, Store, StoreError, What, cannot};
 
-/// A record, and what it costs.
+/// A record and its size.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
     /// The record.
     pub record: Record,
     /// Bytes of the whole record, raw tool text included.
-    pub chars: u64,
+    pub bytes: u64,
 }
 
-/// Which records are wanted.
+/// Which records a page has.
 #[derive(Debug, Clone, Default)]
 pub struct Only<'a> {
     /// Of this project.
@@ -33,16 +33,16 @@ pub struct Only<'a> {
     pub limit: usize,
 }
 
-/// How far what is stored reaches.
+/// The newest of the stored records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Newest {
     /// The newest prompt's number; 0 where there is none.
     pub prompt: i64,
-    /// The newest observation's.
+    /// The newest observation's number.
     pub observation: i64,
-    /// The newest summary's.
+    /// The newest summary's number.
     pub summary: i64,
-    /// When a summary was last written: it may be an old one in new words.
+    /// When a summary was last written. An old summary may be rewritten.
     pub summary_at: Millis,
 }
 
@@ -60,24 +60,24 @@ impl Store {
         ids.iter().filter_map(read).collect::<Result<_, _>>().map_err(cannot("read the records"))
     }
 
-    /// Returns how far what is stored reaches.
+    /// Returns the newest of the stored records.
     pub fn newest(&self) -> Result<Newest, StoreError> {
         newest(&self.connection).map_err(cannot("look for the newest records"))
     }
 
-    /// Returns what was stored after `since`, the last `most` of it, the oldest first.
+    /// Returns the last `most` records that were stored after `since`, the oldest first.
     pub fn entries_since(&self, what: What, since: &Newest, most: usize) -> Result<Vec<Entry>, StoreError> {
         let (most, after) = (Value::from(most as i64), |id: i64| Value::from(id));
         let by_number = |table: &str| format!("SELECT id FROM {table} WHERE id > ?1 ORDER BY id DESC LIMIT ?2");
         let (sql, values) = match what {
             What::Prompt => (by_number("user_prompts"), vec![after(since.prompt), most]),
             What::Observation => (by_number("observations"), vec![after(since.observation), most]),
-            // Project by project: that is what the index by time is for.
+            // Project by project: the index by time begins with the project.
             What::Summary => (
                 "SELECT t.id FROM projects p CROSS JOIN session_summaries t ON t.project_id = p.id
                  AND t.created_at > ?1 ORDER BY t.created_at DESC LIMIT ?2"
                     .to_owned(),
-                vec![after(since.summary_at.0 as i64), most],
+                vec![after(i64::try_from(since.summary_at.0).unwrap_or(i64::MAX)), most],
             ),
         };
         let mut found = self.list_entries(what, &sql, values).map_err(cannot("look for new records"))?;
@@ -94,7 +94,7 @@ impl Store {
     }
 }
 
-/// Writes the question for a page; only what is asked for stands in it, so that the right index is used.
+/// Returns the statement for a page. It has only the conditions that are asked for, so that SQLite uses the right index.
 fn page(what: What, only: &Only<'_>) -> (String, Vec<Value>) {
     let mut terms = vec!["1".to_owned()];
     let mut values: Vec<Value> = Vec::new();
@@ -117,11 +117,11 @@ fn page(what: What, only: &Only<'_>) -> (String, Vec<Value>) {
         terms.push(format!("t.kind IN ('{}')", kinds.join("','")));
     }
     values.push((only.limit as i64).into());
-    // The plus leaves the index of the session's rows as the only one that helps.
+    // The plus keeps SQLite from using another index than that of the session's rows.
     let order = if only.session.is_some() { "+t.id" } else { "t.id" };
     let sql = format!(
         "SELECT t.id FROM {} t WHERE {} ORDER BY {order} DESC LIMIT ?{}",
-        shelf(what).table,
+        record_table(what).table,
         terms.join(" AND "),
         values.len()
     );
@@ -147,10 +147,10 @@ fn newest(connection: &Connection) -> rusqlite::Result<Newest> {
 
 pub(super) fn entry(connection: &Connection, id: RecordId, raw: RawText) -> rusqlite::Result<Option<Entry>> {
     let Some(record) = record(connection, id, raw)? else { return Ok(None) };
-    let shelf = shelf(id.what);
-    let sql = format!("SELECT {} FROM {} t WHERE t.id = ?1", shelf.columns, shelf.table);
+    let table = record_table(id.what);
+    let sql = format!("SELECT {} FROM {} t WHERE t.id = ?1", table.columns, table.table);
     let candidate =
         connection.prepare_cached(&sql)?.query_row([id.id], |row| Candidate::read(id.what, row)).optional()?;
     let Some(candidate) = candidate else { return Ok(None) };
-    Ok(Some(Entry { record, chars: hit(connection, candidate)?.chars }))
+    Ok(Some(Entry { record, bytes: hit(connection, candidate)?.chars }))
 }

@@ -1,13 +1,14 @@
-//! One session on one axis: prompts, turns, tool calls, bookmarks and summaries.
+//! The timeline of one session: prompts, turns, tool calls, bookmarks and summaries.
 
 use longhaul_core::Millis;
 use longhaul_memory::Kind;
 use rusqlite::{Connection, Row};
 
 use crate::memory::records::{raw_chars, texts};
+use crate::row_ids::Time;
 use crate::{RecordId, Store, StoreError, What, cannot};
 
-/// What something on the axis is.
+/// What an entry of the timeline is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum MomentId {
     /// A prompt, an observation or a summary.
@@ -18,34 +19,36 @@ pub enum MomentId {
     Bookmark(i64),
 }
 
-/// Something on the axis.
+/// An entry of the timeline.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Moment {
-    /// Which.
+    /// What it is.
     pub id: MomentId,
-    /// When.
+    /// When it happened, or began.
     pub at: Millis,
     /// When a turn's reply ended.
     pub until: Option<Millis>,
     /// It in one line.
     pub title: String,
-    /// The rest.
+    /// Further text.
     pub text: String,
-    /// What an observation is about.
+    /// The kind of an observation.
     pub kind: Option<Kind>,
     /// The number of the prompt.
     pub prompt_number: Option<i64>,
-    /// Whether it went wrong.
+    /// Whether it failed.
     pub is_error: bool,
     /// Files that were read or changed.
     pub files: Vec<String>,
-    /// Bytes of all of it.
-    pub chars: u64,
+    /// Bytes of its whole text.
+    pub bytes: u64,
 }
 
-/// Bytes are counted as a search counts them, what joins two columns included.
-/// Each gives: number, time, end, title, text, kind, prompt, whether it failed, two lists of files, bytes.
-/// `?1` is the session's name, `?2` the time before which, `?3` how many.
+/// The statements that read the entries of each kind.
+///
+/// Each returns: number, time, end, title, text, kind, number of the prompt, whether it failed, two lists of files, bytes.
+/// Bytes are counted as a search counts them, including what joins two columns. `?1` is the session's id, `?2` the time
+/// before which entries are read, `?3` how many.
 const SOURCES: [&str; 5] = [
     "SELECT t.id, t.created_at, NULL, t.prompt, '', '', t.prompt_number, 0, '[]', '[]', octet_length(t.prompt)
      FROM user_prompts t WHERE t.session_id = (SELECT id FROM sessions WHERE session_id = ?1) AND t.created_at < ?2
@@ -81,26 +84,30 @@ const SOURCES: [&str; 5] = [
 ];
 
 impl Store {
-    /// Returns what happened in a session before a moment, the last `most` of it, the oldest first; and whether there is
-    /// more from before that.
+    /// Returns the last `most` entries of a session from before a time, the oldest first; and whether there are older ones.
     ///
-    /// What happened in the same millisecond is never torn apart, so that the first one's time is where to go on.
+    /// Entries of the same millisecond are never separated, so that the time of the first is where the next page ends.
     pub fn moments(
         &self,
         session: &str,
         before: Option<Millis>,
         most: usize,
     ) -> Result<(Vec<Moment>, bool), StoreError> {
-        let before = before.map_or(i64::MAX, |at| i64::try_from(at.0).unwrap_or(i64::MAX));
+        let before = before.unwrap_or(Millis(u64::MAX));
         gather(&self.connection, session, before, most).map_err(cannot("read the session's timeline"))
     }
 }
 
-fn gather(connection: &Connection, session: &str, before: i64, most: usize) -> rusqlite::Result<(Vec<Moment>, bool)> {
+fn gather(
+    connection: &Connection,
+    session: &str,
+    before: Millis,
+    most: usize,
+) -> rusqlite::Result<(Vec<Moment>, bool)> {
     let mut found: Vec<Moment> = Vec::new();
     for (source, sql) in SOURCES.iter().enumerate() {
         let mut statement = connection.prepare_cached(sql)?;
-        let rows = statement.query_map((session, before, most as i64 + 1), |row| read(source, row))?;
+        let rows = statement.query_map((session, Time(before), most as i64 + 1), |row| read(source, row))?;
         for row in rows {
             found.push(row?);
         }
@@ -117,13 +124,13 @@ fn gather(connection: &Connection, session: &str, before: i64, most: usize) -> r
     }
     for moment in &mut found {
         if let MomentId::Record(RecordId { what: What::Observation, id }) = moment.id {
-            moment.chars += raw_chars(connection, session, id)?;
+            moment.bytes += raw_chars(connection, session, id)?;
         }
     }
     Ok((found, more))
 }
 
-/// At the same moment, a turn begins with its prompt, and a summary comes last.
+/// The order of entries of the same time: a turn begins with its prompt, and a summary comes last.
 fn rank(id: MomentId) -> u8 {
     match id {
         MomentId::Turn(_) => 0,
@@ -146,14 +153,14 @@ fn read(source: usize, row: &Row<'_>) -> rusqlite::Result<Moment> {
             3 => MomentId::Bookmark(id),
             _ => record(What::Summary),
         },
-        at: Millis(row.get::<_, i64>(1)?.unsigned_abs()),
-        until: row.get::<_, Option<i64>>(2)?.map(|ms| Millis(ms.unsigned_abs())),
+        at: row.get::<_, Time>(1)?.into(),
+        until: row.get::<_, Option<Time>>(2)?.map(Millis::from),
         title: row.get(3)?,
         text: row.get(4)?,
         kind: Kind::from_name(&row.get::<_, String>(5)?),
         prompt_number: row.get(6)?,
         is_error: row.get(7)?,
         files: texts(&modified).into_iter().chain(texts(&read)).collect(),
-        chars: row.get::<_, i64>(10)?.unsigned_abs(),
+        bytes: row.get::<_, i64>(10)?.unsigned_abs(),
     })
 }

@@ -1,20 +1,21 @@
-//! Sessions, with everything that is counted of them.
+//! Sessions with their counts.
 
 use longhaul_core::Millis;
 use rusqlite::{Connection, OptionalExtension, Row};
 
+use crate::row_ids::Time;
 use crate::{Store, StoreError, cannot};
 
 /// A session, as a list shows it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SessionRow {
-    /// Its number.
+pub struct SessionOverview {
+    /// The number of its row.
     pub id: i64,
-    /// The session.
+    /// Its id.
     pub session: String,
     /// The project's name.
     pub project: String,
-    /// What tells projects apart.
+    /// The key of the project.
     pub project_key: String,
     /// The project's folder.
     pub project_path: String,
@@ -26,21 +27,21 @@ pub struct SessionRow {
     pub first_prompt: Option<String>,
     /// The last prompt.
     pub last_prompt: Option<String>,
-    /// Who has inherited it.
+    /// The session that has inherited it.
     pub merged_into: Option<String>,
     /// When it was first seen.
     pub created_at: Millis,
     /// When it ended.
     pub completed_at: Option<Millis>,
-    /// When something was last stored of it.
+    /// When something of it was last stored.
     pub last_at: Millis,
-    /// How much there is of it.
+    /// How many records it has.
     pub counts: Counts,
-    /// Characters of everything in its turns.
-    pub chars: u64,
+    /// Bytes of everything in its turns.
+    pub bytes: u64,
 }
 
-/// How much there is of a session.
+/// How many records a session has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Counts {
     /// Prompts.
@@ -56,7 +57,7 @@ pub struct Counts {
 }
 
 const COLUMNS: &str = "s.id, s.session_id, s.project, s.project_key, s.project_path, s.status, s.end_reason,
-    -- What no hook has told is taken from what was imported, or read from the transcript.
+    -- A first prompt that no hook has reported is taken from the memory, or from the turns.
     coalesce(s.first_user_prompt,
         (SELECT t.prompt FROM user_prompts t WHERE t.session_id = s.id ORDER BY t.prompt_number LIMIT 1),
         (SELECT b.text FROM turns t JOIN bodies b ON b.session_id = t.session_id AND b.role = 'user'
@@ -77,13 +78,13 @@ const COLUMNS: &str = "s.id, s.session_id, s.project, s.project_key, s.project_p
         coalesce((SELECT max(t.created_at) FROM session_summaries t WHERE t.session_id = s.id), 0))";
 
 impl Store {
-    /// Returns a page of sessions, the newest first, of a project or of all; `before` are a session's time and number.
-    pub fn session_rows(
+    /// Returns a page of sessions, the newest first, of a project or of all; `before` is the time and number of a session.
+    pub fn session_overviews(
         &self,
         project_key: Option<&str>,
         before: Option<(Millis, i64)>,
         limit: usize,
-    ) -> Result<Vec<SessionRow>, StoreError> {
+    ) -> Result<Vec<SessionOverview>, StoreError> {
         let failed = cannot("list the sessions");
         let (at, id) = before.map_or((i64::MAX, i64::MAX), |(at, id)| (at.0 as i64, id));
         let sql = format!(
@@ -97,19 +98,19 @@ impl Store {
     }
 
     /// Returns one session.
-    pub fn session_row(&self, session: &str) -> Result<Option<SessionRow>, StoreError> {
+    pub fn session_overview(&self, session: &str) -> Result<Option<SessionOverview>, StoreError> {
         one(&self.connection, session).map_err(cannot("read the session"))
     }
 }
 
-fn one(connection: &Connection, session: &str) -> rusqlite::Result<Option<SessionRow>> {
+fn one(connection: &Connection, session: &str) -> rusqlite::Result<Option<SessionOverview>> {
     let sql = format!("SELECT {COLUMNS} FROM sessions s WHERE s.session_id = ?1");
     connection.prepare_cached(&sql)?.query_row([session], read).optional()
 }
 
-fn read(row: &Row<'_>) -> rusqlite::Result<SessionRow> {
+fn read(row: &Row<'_>) -> rusqlite::Result<SessionOverview> {
     let count = |column: usize| row.get::<_, i64>(column).map(i64::unsigned_abs);
-    Ok(SessionRow {
+    Ok(SessionOverview {
         id: row.get(0)?,
         session: row.get(1)?,
         project: row.get(2)?,
@@ -121,7 +122,7 @@ fn read(row: &Row<'_>) -> rusqlite::Result<SessionRow> {
         last_prompt: row.get(8)?,
         merged_into: row.get(9)?,
         created_at: Millis(count(10)?),
-        completed_at: row.get::<_, Option<i64>>(11)?.map(|ms| Millis(ms.unsigned_abs())),
+        completed_at: row.get::<_, Option<Time>>(11)?.map(Millis::from),
         counts: Counts {
             prompts: count(12)?,
             observations: count(13)?,
@@ -129,7 +130,7 @@ fn read(row: &Row<'_>) -> rusqlite::Result<SessionRow> {
             turns: count(15)?,
             bookmarks: count(16)?,
         },
-        chars: count(17)?,
+        bytes: count(17)?,
         last_at: Millis(count(18)?),
     })
 }

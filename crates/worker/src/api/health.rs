@@ -85,11 +85,11 @@ pub(crate) async fn plots(State(worker): State<Shared>, request: Request) -> Ans
         let noon = Millis(first.0 + number * 86_400_000 + 43_200_000);
         json!({
             "date": date_of(noon, offset).to_string(),
-            "tokens": tokens_of_chars(day.chars),
+            "tokens": tokens_of_chars(day.turn_bytes),
             "sessions": day.sessions,
             "prompts": day.prompts,
             "observations": day.observations,
-            "bytes": day.bytes,
+            "bytes": day.record_bytes,
         })
     };
     let days: Vec<Value> = (0..).zip(counted.await?).map(day).collect();

@@ -3,7 +3,7 @@
 use axum::extract::{Path, Request, State};
 use longhaul_core::SessionId;
 use longhaul_runtime::Observation;
-use longhaul_store::{SessionRow, Store};
+use longhaul_store::{SessionOverview, Store};
 use serde_json::{Value, json};
 
 use super::wanted_project;
@@ -22,7 +22,7 @@ pub(crate) async fn sessions(State(worker): State<Shared>, request: Request) -> 
     let page = worker.database.ask(move |store| {
         let project = wanted_project(store, &params)?;
         let key = project.as_ref().map(|project| project.key.as_str());
-        let mut rows = store.session_rows(key, before, limit + 1)?;
+        let mut rows = store.session_overviews(key, before, limit + 1)?;
         let more = rows.len() > limit;
         rows.truncate(limit);
         let next = rows.last().filter(|_| more).map(|row| format!("{}-{}", row.created_at.0, row.id));
@@ -39,7 +39,7 @@ pub(crate) async fn timeline(State(worker): State<Shared>, Path(id): Path<String
     let told = worker.database.ask(move |store| {
         let session = SessionId::new(&id).map(|id| id.to_string()).unwrap_or_default();
         let unknown = || Problem::missing(format!("there is no session {id:?}"), "/api/sessions lists those that are");
-        let row = store.session_row(&session)?.ok_or_else(unknown)?;
+        let row = store.session_overview(&session)?.ok_or_else(unknown)?;
         let (moments, more) = store.moments(&session, before.map(|(at, _)| at), limit)?;
         let next = moments.first().filter(|_| more).map(|moment| moment.at.0.to_string());
         let items: Vec<Value> = moments.iter().map(shapes::moment).collect();
@@ -62,11 +62,11 @@ fn agents_of(worker: &Worker, store: &Store, seen: &Observation) -> Result<Vec<V
 }
 
 /// Returns sessions with what they do and how full their contexts are.
-fn shown(worker: &Worker, store: &Store, rows: &[SessionRow]) -> Result<Vec<Value>, Problem> {
+fn shown(worker: &Worker, store: &Store, rows: &[SessionOverview]) -> Result<Vec<Value>, Problem> {
     with_eyes(worker, |seen, worker| {
         let agents = agents_of(worker, store, seen)?;
         let (_, config) = worker.now()?;
-        let show = |row: &SessionRow| {
+        let show = |row: &SessionOverview| {
             let state = agents.iter().find(|agent| agent["session"] == row.session.as_str());
             let observed = seen.sessions.iter().find(|observed| observed.session == row.session);
             let context = observed::context(&row.session, observed, &seen.contexts, &config.context.windows);
