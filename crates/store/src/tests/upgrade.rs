@@ -89,7 +89,7 @@ fn tables(connection: &Connection) -> Vec<(String, String)> {
 
 /// Returns every value of some columns of every row.
 fn rows(connection: &Connection, (table, columns): &(String, String)) -> Vec<Vec<Value>> {
-    let mut statement = connection.prepare(&format!("SELECT {columns} FROM {table} ORDER BY 1, 2")).unwrap();
+    let mut statement = connection.prepare(&format!("SELECT {columns} FROM {table} ORDER BY {columns}")).unwrap();
     let width = statement.column_count();
     let read = |row: &rusqlite::Row<'_>| (0..width).map(|column| row.get(column)).collect();
     statement.query_map([], read).unwrap().collect::<Result<_, _>>().unwrap()
