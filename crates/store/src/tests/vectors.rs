@@ -25,7 +25,7 @@ fn embed(text: &str) -> Option<Vector> {
 fn catch_up(store: &Store, model: &VectorModel, now: u64) -> usize {
     let mut stored = 0;
     loop {
-        let waiting = store.waiting_for_vectors(model, &[model.name.clone()], Millis(now)).unwrap();
+        let waiting = store.waiting_for_vectors(model, std::slice::from_ref(&model.name), Millis(now)).unwrap();
         if waiting.is_empty() {
             return stored;
         }
@@ -113,7 +113,7 @@ fn notes_and_last_summaries_have_vectors_and_what_tools_did_has_none() {
     for (number, request) in [(1, "older words"), (2, "newer words")] {
         memory.store.write_summary("s1", number, &summary(request), MadeBy::Rule, Millis(20)).unwrap();
     }
-    super::memory::add_calls(&mut memory.store, "s1", 300);
+    super::memory::add_calls(&memory.store, "s1", 300);
     let (title, text) = ("quux", "quux jumps");
     let note = NewNote { session: None, project_key: "/p", project: "p", title, text, at: Millis(40) };
     let note = memory.store.save_note(&note).unwrap();
@@ -238,7 +238,7 @@ fn a_model_with_other_dimensions_begins_anew_and_models_do_not_mix() {
     memory.catch_up(2 * DAY);
     let other = memory.store.vector_model("other", DIMS).unwrap();
     assert_eq!(memory.store.nearest(&other, None, &embed("zigzag").unwrap(), 5).unwrap(), []);
-    assert_eq!(catch_up(&mut memory.store, &other, 2 * DAY), 1);
+    assert_eq!(catch_up(&memory.store, &other, 2 * DAY), 1);
     assert_eq!(memory.store.nearest(&other, None, &embed("zigzag").unwrap(), 5).unwrap().len(), 1);
     memory.model = memory.store.vector_model("test", 4).unwrap();
     assert_eq!(memory.count("SELECT count(*) FROM vector_slots"), 1);
@@ -279,11 +279,11 @@ fn vectors_of_a_replaced_model_go_once_the_new_ones_are_there() {
     let drop_some = |store: &Store| store.drop_unused_vectors(&in_use, Millis(2 * DAY), 100).unwrap();
     assert!(!drop_some(&memory.store));
     assert_eq!(memory.count("SELECT count(*) FROM vector_slots"), 300, "they are not replaced yet");
-    assert_eq!(catch_up(&mut memory.store, &new, 2 * DAY), 300);
+    assert_eq!(catch_up(&memory.store, &new, 2 * DAY), 300);
     // Interrupted after a step, and used under the same name again: what is left of it is not mixed with the new.
     assert!(drop_some(&memory.store));
     let again = memory.store.vector_model("test", DIMS).unwrap();
-    assert_eq!(catch_up(&mut memory.store, &again, 2 * DAY), 300);
+    assert_eq!(catch_up(&memory.store, &again, 2 * DAY), 300);
     let both = ["new".to_owned(), "test".to_owned()];
     while memory.store.drop_unused_vectors(&both, Millis(2 * DAY), 100).unwrap() {}
     let models = memory.store.vector_stats().unwrap();
