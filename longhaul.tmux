@@ -4,7 +4,7 @@
 
 here=$(CDPATH='' cd -- "$(dirname -- "$0")" && pwd)
 
-# The client keeps the version before for a while.
+# Claude Code keeps the previous version for a while.
 newest() {
     ls -t -- "$@" 2>/dev/null | head -n 1
 }
@@ -20,6 +20,6 @@ for longhaul in \
     fi
 done
 
-# No path in it: tmux expands what it shows. While the server starts, there is no client yet to show a message in.
+# The text has no path in it, because tmux expands what it shows. While the server starts, no client can show a message yet.
 tmux set-option -gF status-right '#{?#{m:*longhaul*,#{status-right}},,#[reverse]longhaul is not installed#[default] }#{status-right}'
 tmux display-message 'longhaul is not installed: put it on the PATH or in ~/.local/bin, or run cargo build --release in the plugin'

@@ -1,4 +1,4 @@
-//! The command line.
+//! The command line: its commands, and its exit status.
 
 mod ask;
 mod bookmark;
@@ -43,70 +43,70 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Install this version: executables, plugin, and what you want of tmux and status line
+    /// Install this version: executables and plugin, and if you want them, the tmux setup and the status line
     Install(install::Args),
-    /// Install the version that lies where this one came from, or elsewhere
+    /// Install a newer version from the folder that this one came from, or from another
     Update(update::Args),
-    /// Take away everything that install has put anywhere
+    /// Remove everything that install has added
     Uninstall(uninstall::Args),
-    /// Look whether all is well, and say how to mend what is not; exit 1 if something is broken
+    /// Check the installation and suggest fixes; exit 1 if something is broken
     Doctor(doctor::Args),
-    /// List the bookmarks of a session, or of all
+    /// List the bookmarks of one session or of all sessions
     Bookmarks(bookmarks::Args),
     /// Set a bookmark with a note in the session of this pane
     Bookmark(bookmark::Args),
-    /// Show what every session does
+    /// List all sessions and their states
     Status(status::Args),
-    /// Watch how full every session's context is
+    /// Watch the context use of all sessions
     Monitor(monitor::Args),
-    /// Print Claude Code's status line, and keep what it tells of the context
+    /// Print Claude Code's status line and record the context use
     Statusline(statusline::Args),
-    /// Go to the session that has waited longest
+    /// Go to the session that has waited for you longest
     Next(next::Args),
-    /// Show the sessions in tmux
+    /// Show the sessions in tmux: setup, menu and status line
     #[command(subcommand)]
     Tmux(tmux::Command),
-    /// Show what happened at a time: what was said, and what tools did
+    /// Show what was said and what tools did at a given time
     Detail(detail::Args),
-    /// Show, write or drop what a session hands over
+    /// Show, write or remove what a session passes on to the next one
     #[command(subcommand)]
     Handoff(handoff::Command),
-    /// Show or steer sessions that go on by themselves past their context limit
+    /// Show or control sessions that continue automatically after their context is full
     #[command(subcommand)]
     Continuation(continuation::Command),
-    /// Find, add to or forget what every session did
+    /// Search, add to or delete the memory of all sessions
     #[command(subcommand)]
     Memory(memory::Command),
-    /// Serve the memory to Claude Code, as an MCP server on standard input and output
+    /// Run the MCP server of the memory on standard input and output
     Mcp,
-    /// Show everything in a browser
+    /// Show everything in the browser: start, stop and open the viewer
     #[command(subcommand)]
     Worker(worker::Command),
-    /// Bring over what tav, tmux-claude-agent-tracker, throughline and claude-mem have kept
+    /// Import the data of tav, tmux-claude-agent-tracker, throughline and claude-mem
     Import(import::Args),
     /// Run a hook by the name of its event, with the payload on standard input
     Hook(hook::Args),
-    /// Answer the client's own module, which tells on standard input what happened
+    /// Answer the module inside Claude Code, which sends events on standard input
     Bridge(bridge::Args),
-    /// Show, find or check the configuration
+    /// Show or check the configuration
     #[command(subcommand)]
     Config(config::Command),
-    /// Print completions for a shell
+    /// Print the completion script for a shell
     Completions(shell::Completions),
     /// Write the man pages
     #[command(hide = true)]
     Man(shell::Man),
 }
 
-/// What the exit status tells a script.
+/// The exit status of a command that did not fail.
 enum Exit {
-    /// All is well.
+    /// Exit status 0.
     Success,
-    /// The command ran, and what it looked for is not as it should be.
+    /// Exit status 1: the command ran, and what it checked or searched for is not there or not right.
     Problem,
 }
 
-/// Runs the command that was asked for: exit 0 on success, 1 on a problem, 2 on a wrong call.
+/// Runs the command: exit status 0 on success, 1 on a problem, 2 for wrong arguments.
 pub(crate) fn main() -> ExitCode {
     let cli = Cli::parse_from(memory::find::with_excluded_words(std::env::args_os().collect()));
     let env = longhaul_runtime::env();
@@ -138,7 +138,7 @@ pub(crate) fn main() -> ExitCode {
     match result {
         Ok(Exit::Success) => ExitCode::SUCCESS,
         Ok(Exit::Problem) => ExitCode::FAILURE,
-        // A reader that has seen enough, such as `head`, is no failure.
+        // A reader that stops early, such as `head`, is not an error.
         Err(error) if out::is_closed_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
             out::message(&format!("longhaul: {error:#}"));

@@ -1,4 +1,4 @@
-//! `longhaul`: what a person, a script or a slash command asks of the plugin.
+//! `longhaul`: the command line, for users, scripts and slash commands.
 
 mod cli;
 

@@ -1,21 +1,21 @@
-// Tells longhaul what happens in the client, and does what it answers. Every decision is made there.
+// Reports events of Claude Code to `longhaul bridge`, and does what it answers. All decisions are made there.
 import type { EngineInterface, Register, TurnCompleteInput } from 'claude-code'
 
 type Action = { do?: unknown; text?: unknown }
 
-/** How long an answer may take; the client goes on meanwhile. */
+/** How long an answer may take. Claude Code does not wait for it. */
 const LIMIT_MS = 5_000
 
-/** A client that another has started inherits that one's number; ours is its parent's. */
+/** Unset, because a Claude Code started by another one inherits its variable. `longhaul bridge` uses its parent instead. */
 const OURS = { CLAUDE_PID: '' }
 
-/** How many prompts and turns have begun. */
+/** The number of prompts and turns that have started. */
 let begun = 0
 
-/** Whether something went wrong once: it is said once. */
+/** Whether an error was reported. Only the first one is. */
 let complained = false
 
-/** Runs `longhaul bridge` and returns what it answers; nothing where that cannot be understood. */
+/** Runs `longhaul bridge` and returns the actions in its answer; none if the answer cannot be parsed. */
 async function tell($: EngineInterface, event: string, report: object): Promise<readonly Action[]> {
   try {
     const session = await $.session.id()
@@ -40,9 +40,9 @@ async function complain($: EngineInterface, error: string): Promise<void> {
 }
 
 /**
- * Does what was answered, one after the other; what the client refuses is told, and may be answered again.
+ * Does the actions one after the other. A failed action is reported, and the answer may have new actions.
  *
- * Whatever has begun since the `moment` that was told of would be cleared or followed by it: that is told instead.
+ * If a prompt or turn has started since `moment`, the action would affect it: then that is reported instead.
  */
 async function perform($: EngineInterface, actions: readonly Action[], moment: number): Promise<void> {
   for (const action of actions) {
@@ -111,7 +111,7 @@ export const register: Register = on => {
     return next(e)
   })
   on('turn.complete', ($, e, next) => {
-    // Nothing waits for it: the client may not be held up, and cannot clear while a hook of its turn runs.
+    // Not awaited: Claude Code must not be delayed, and cannot clear while a hook of its turn runs.
     if (e.agentId === undefined) void turned($, e).catch(error => complain($, String(error)))
     return next(e)
   })

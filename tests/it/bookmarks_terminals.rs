@@ -88,7 +88,7 @@ fn stage(variables: &[(&str, &str)], config: &str) -> Stage {
 }
 
 const AFTER_TURN: &str =
-    r#"{"bookmarks":{"midTurn":false,"thresholds":{"minToolCalls":3}},"inject":{"patience_seconds":1}}"#;
+    r#"{"bookmarks":{"mid_turn":false,"thresholds":{"min_tool_calls":3}},"inject":{"patience_seconds":1}}"#;
 
 #[track_caller]
 fn check_marker(variables: &[(&str, &str)], sends: &str) {
@@ -147,7 +147,8 @@ fn the_chord_submits_in_each_of_them_seen_or_not() {
 fn a_draft_that_was_stashed_unseen_is_not_brought_back_and_sent_by_a_second_try() {
     let variables: Vec<(&str, &str)> = ZELLIJ.iter().chain(&[("PLAYER_BLIND", "1")]).copied().collect();
     let config = AFTER_TURN.replace("\"patience_seconds\":1", "\"allow_blind\":true");
-    let stage = stage(&variables, &config.replace("\"minToolCalls\":3", "\"minToolCalls\":3,\"cooldownSeconds\":0"));
+    let stage =
+        stage(&variables, &config.replace("\"min_tool_calls\":3", "\"min_tool_calls\":3,\"cooldown_seconds\":0"));
     bind(&stage.sandbox);
     let work = || {
         stage.standin.turn();
@@ -170,7 +171,7 @@ fn a_draft_that_was_stashed_unseen_is_not_brought_back_and_sent_by_a_second_try(
 fn nothing_is_typed_into_a_dialog() {
     for variables in [ZELLIJ, WEZTERM, KITTY] {
         let config =
-            r#"{"bookmarks":{"midTurn":false,"thresholds":{"minToolCalls":1}},"inject":{"patience_seconds":1}}"#;
+            r#"{"bookmarks":{"mid_turn":false,"thresholds":{"min_tool_calls":1}},"inject":{"patience_seconds":1}}"#;
         let stage = stage(variables, config);
         stage.standin.turn();
         stage.standin.open_dialog();

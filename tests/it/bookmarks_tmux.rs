@@ -23,7 +23,7 @@ struct Stage {
 
 fn stage(config: Value) -> Stage {
     let sandbox = Sandbox::new();
-    let mut all = json!({ "bookmarks": { "thresholds": { "minToolCalls": 3, "cooldownSeconds": 0 } } });
+    let mut all = json!({ "bookmarks": { "thresholds": { "min_tool_calls": 3, "cooldown_seconds": 0 } } });
     merge(&mut all, config);
     sandbox.write_config(&all.to_string());
     let tmux = Tmux::start(&sandbox);
@@ -93,7 +93,7 @@ fn a_long_turn_is_bookmarked_in_its_middle_exactly_once_per_window() {
 
 #[test]
 fn after_the_turn_one_bookmark_is_typed_and_makes_no_request() {
-    let stage = stage(json!({ "bookmarks": { "midTurn": false } }));
+    let stage = stage(json!({ "bookmarks": { "mid_turn": false } }));
     stage.standin.turn();
     stage.standin.tools(5);
     assert_eq!(stage.count("I"), 0);
@@ -110,7 +110,7 @@ fn after_the_turn_one_bookmark_is_typed_and_makes_no_request() {
 
 #[test]
 fn a_draft_is_back_afterwards_and_was_not_sent() {
-    let stage = stage(json!({ "bookmarks": { "midTurn": false } }));
+    let stage = stage(json!({ "bookmarks": { "mid_turn": false } }));
     stage.standin.turn();
     stage.standin.tools(5);
     stage.standin.draft("half typed");
@@ -136,7 +136,7 @@ fn in_a_running_turn_a_draft_is_left_alone() {
 
 #[test]
 fn with_a_dialog_open_nothing_is_typed() {
-    let stage = stage(json!({ "bookmarks": { "midTurn": false }, "inject": { "patience_seconds": 1 } }));
+    let stage = stage(json!({ "bookmarks": { "mid_turn": false }, "inject": { "patience_seconds": 1 } }));
     stage.standin.turn();
     stage.standin.tools(5);
     stage.standin.open_dialog();
@@ -151,7 +151,7 @@ fn with_a_dialog_open_nothing_is_typed() {
 #[test]
 fn without_the_clients_record_the_screen_alone_shows_the_dialog() {
     let sandbox = Sandbox::new();
-    sandbox.write_config(r#"{"bookmarks":{"thresholds":{"minToolCalls":1}},"inject":{"patience_seconds":1}}"#);
+    sandbox.write_config(r#"{"bookmarks":{"thresholds":{"min_tool_calls":1}},"inject":{"patience_seconds":1}}"#);
     let tmux = Tmux::start(&sandbox);
     let options = Options { session: Some(SESSION.to_owned()), record: false, ..Options::default() };
     let (standin, _pane) = StandIn::in_tmux(&sandbox, &tmux, &options);
@@ -214,7 +214,7 @@ fn a_pane_in_which_the_client_no_longer_runs_is_not_typed_into() {
 
 #[test]
 fn in_copy_mode_nothing_is_typed_until_it_ends() {
-    let stage = stage(json!({ "bookmarks": { "midTurn": false } }));
+    let stage = stage(json!({ "bookmarks": { "mid_turn": false } }));
     stage.standin.turn();
     stage.standin.tools(5);
     stage.tmux.run(&["copy-mode", "-t", &stage.pane.0]);
@@ -262,7 +262,7 @@ fn three_hooks_at_the_same_moment_a_hundred_times_inject_once_each_time() {
 
 #[test]
 fn after_clear_the_new_session_gets_no_marker_of_the_old_one() {
-    let stage = stage(json!({ "bookmarks": { "midTurn": false } }));
+    let stage = stage(json!({ "bookmarks": { "mid_turn": false } }));
     stage.standin.turn();
     stage.standin.tools(5);
     // What is being typed holds the injector up until the session is another.
@@ -291,7 +291,7 @@ fn injector_runs(sandbox: &Sandbox) -> bool {
 
 #[test]
 fn while_somebody_else_types_into_the_pane_nothing_is_typed() {
-    let stage = stage(json!({ "bookmarks": { "midTurn": false }, "inject": { "patience_seconds": 1 } }));
+    let stage = stage(json!({ "bookmarks": { "mid_turn": false }, "inject": { "patience_seconds": 1 } }));
     stage.standin.turn();
     stage.standin.tools(3);
     let socket = stage.tmux.socket().display().to_string();
@@ -308,7 +308,7 @@ fn while_somebody_else_types_into_the_pane_nothing_is_typed() {
 
 #[test]
 fn a_marker_that_somebody_is_typing_is_not_submitted_at_once() {
-    let stage = stage(json!({ "bookmarks": { "midTurn": false }, "inject": { "patience_seconds": 1 } }));
+    let stage = stage(json!({ "bookmarks": { "mid_turn": false }, "inject": { "patience_seconds": 1 } }));
     stage.standin.turn();
     stage.standin.tools(3);
     stage.standin.draft("·");
@@ -335,7 +335,7 @@ fn what_was_never_typed_does_not_switch_bookmarks_off() {
 
 #[test]
 fn a_tmux_that_hangs_does_not_hold_the_hook_past_its_limit() {
-    let stage = stage(json!({ "bookmarks": { "thresholds": { "cooldownSeconds": 25 } } }));
+    let stage = stage(json!({ "bookmarks": { "thresholds": { "cooldown_seconds": 25 } } }));
     let socket = stage.sandbox.path("hung");
     // It takes the connection and never answers.
     let _listener = std::os::unix::net::UnixListener::bind(&socket).unwrap();

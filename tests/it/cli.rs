@@ -51,29 +51,29 @@ fn bookmarks_are_listed_with_commit_context_and_note() {
 }
 
 #[test]
-fn without_bookmarks_it_says_how_they_come() {
+fn without_bookmarks_it_says_how_they_are_set() {
     let sandbox = Sandbox::new();
     assert_snapshot!(show(&sandbox, &["bookmarks"]), @r"
     exit 0
     --
-    No bookmarks yet. They appear by themselves in long turns; `longhaul bookmark NOTE` sets one.
+    No bookmarks yet. They are set automatically in long turns; `longhaul bookmark NOTE` sets one now.
     ");
     assert_eq!(sandbox.longhaul(&["bookmarks", "--json"]).stdout, "[]\n");
     assert!(!sandbox.data_dir().exists());
 }
 
 #[test]
-fn wrong_calls_name_the_thing_and_the_mend() {
+fn errors_name_the_thing_and_the_fix() {
     let sandbox = Sandbox::new();
     assert_snapshot!(show(&sandbox, &["bookmark", "x"]), @r"
     exit 1
     --
-    longhaul: no Claude Code session is known in this pane: run it where one runs, or name one with --session ID
+    longhaul: no Claude Code session was found in this pane: run this in the pane of a session, or name one with --session ID
     ");
     assert_snapshot!(show(&sandbox, &["bookmark", "--session", "abc", "x"]), @r#"
     exit 1
     --
-    longhaul: no session is known whose id begins with "abc"
+    longhaul: no session has an id that begins with "abc"
     "#);
     assert_eq!(sandbox.longhaul(&["bookmark"]).status, Some(2));
     assert_eq!(sandbox.longhaul(&["frobnicate"]).status, Some(2));
@@ -93,7 +93,7 @@ fn a_session_without_a_terminal_says_why_it_cannot_be_bookmarked() {
     assert_snapshot!(show(&sandbox, &["bookmark", "--session", "bare", "x"]), @r"
     exit 1
     --
-    longhaul: session bare cannot be typed into: no terminal that can be typed into: run Claude Code in tmux, GNU screen, zellij, WezTerm or kitty
+    longhaul: cannot type into session bare: no terminal that can be typed into: run Claude Code in tmux, GNU screen, zellij, WezTerm or kitty
     ");
 }
 
@@ -108,21 +108,41 @@ fn the_config_is_shown_found_and_checked() {
     assert_snapshot!(show(&sandbox, &["config", "check"]), @r"
     exit 0
     --
-    ~/data/config.json: not there, every default is in force
+    ~/data/config.json: does not exist, every default is in force
     ");
-    sandbox.write_config(r#"{"bookmarks":{"thresholds":{"minTokens":null}},"typo":1}"#);
+    sandbox.write_config(r#"{"bookmarks":{"thresholds":{"min_tokens":null}},"typo":1}"#);
     assert_snapshot!(show(&sandbox, &["config", "check"]), @r"
     exit 1
     typo: no such key: ignored
-    bookmarks.thresholds.minTokens: null is not a number from 0 to 1000000000000: the default 6000 is in force
+    bookmarks.thresholds.min_tokens: null is not a number from 0 to 1000000000000: the default 6000 is in force
     --
     ~/data/config.json: 2 problems
     ");
     let shown = sandbox.longhaul(&["config", "show", "--json"]);
-    assert_eq!(shown.json()["config"]["bookmarks"]["thresholds"]["minTokens"], 6000);
-    assert!(shown.stderr.contains("minTokens"), "{}", shown.stderr);
+    assert_eq!(shown.json()["config"]["bookmarks"]["thresholds"]["min_tokens"], 6000);
+    assert!(shown.stderr.contains("min_tokens"), "{}", shown.stderr);
     let schema = sandbox.longhaul(&["config", "schema"]).json();
-    assert_eq!(schema["properties"]["bookmarks"]["properties"]["midTurn"]["type"], "boolean");
+    assert_eq!(schema["properties"]["bookmarks"]["properties"]["mid_turn"]["type"], "boolean");
+}
+
+#[test]
+fn an_old_spelling_works_and_is_named_by_config_check() {
+    let sandbox = Sandbox::new();
+    sandbox.write_config(r#"{"bookmarks":{"midTurn":false,"thresholds":{"minTokens":7}}}"#);
+    assert_snapshot!(show(&sandbox, &["config", "check"]), @r"
+    exit 0
+    bookmarks.midTurn: `midTurn` is the old spelling of `mid_turn`: it still works; rename it
+    bookmarks.thresholds.minTokens: `minTokens` is the old spelling of `min_tokens`: it still works; rename it
+    --
+    ~/data/config.json: no problems, 2 keys in an old spelling
+    ");
+    let shown = sandbox.longhaul(&["config", "show", "--json"]).json();
+    assert_eq!(shown["config"]["bookmarks"]["thresholds"]["min_tokens"], 7);
+    let row = shown["values"].as_array().unwrap().iter().find(|value| value["key"] == "bookmarks.mid_turn").unwrap();
+    assert_eq!((&row["value"], &row["from"]), (&false.into(), &"user".into()));
+    // A session is not interrupted for it.
+    let started = sandbox.hook("longhaul-session-start", &payload("SessionStart", json!({})));
+    assert!(!started.stdout.contains("old spelling"), "{started:?}");
 }
 
 #[test]
@@ -151,11 +171,11 @@ fn a_bad_value_is_named_with_its_range_and_a_mistyped_key_with_the_right_one() {
     assert_eq!(checked.status, Some(1));
     assert!(checked.stdout.starts_with(".claude/longhaul.json: continuation.at: 75 is not"), "{checked:?}");
     let disabled = sandbox.with_env("LONGHAUL_DISABLE", "1").longhaul(&["config", "show"]).stdout;
-    assert!(disabled.contains("no hook does anything"), "{disabled}");
+    assert!(disabled.contains("the hooks do nothing"), "{disabled}");
 }
 
 #[test]
-fn shells_and_man_are_told_of_every_command() {
+fn completions_and_man_pages_have_every_command() {
     let sandbox = Sandbox::new();
     for shell in ["bash", "zsh", "fish"] {
         let script = sandbox.longhaul(&["completions", shell]);

@@ -77,8 +77,9 @@ impl Stage {
 }
 
 /// Thresholds at which a bookmark would follow every turn.
-static EAGER: std::sync::LazyLock<Value> =
-    std::sync::LazyLock::new(|| json!({ "thresholds": { "minToolCalls": 1, "cooldownSeconds": 0 }, "midTurn": false }));
+static EAGER: std::sync::LazyLock<Value> = std::sync::LazyLock::new(
+    || json!({ "thresholds": { "min_tool_calls": 1, "cooldown_seconds": 0 }, "mid_turn": false }),
+);
 
 fn handoff(remaining: &str) -> Reply {
     let text = format!(

@@ -60,7 +60,7 @@ fn a_memory_comes_over_once_and_is_found_at_once() {
     let first = &import(&sandbox, &[])[0];
     assert_eq!(first["from"], "claude-mem");
     let brought = json!({ "sessions": 12, "prompts": 60, "observations": 600, "summaries": 60, "notes": 2 });
-    assert_eq!(first["brought"], brought, "{first}");
+    assert_eq!(first["imported"], brought, "{first}");
     assert_eq!(found(&sandbox, "kind:fix \"part 333\""), 1);
     assert_eq!(found(&sandbox, "zeppelin"), 1);
     assert_eq!(found(&sandbox, "dirigible"), 1);
@@ -81,7 +81,7 @@ fn a_memory_comes_over_once_and_is_found_at_once() {
     theirs.observation("00003-filled", 5, "change", "One more: gyrocopter", "text");
     let second = &import(&sandbox, &["--from", "claude-mem"])[0];
     let brought = json!({ "sessions": 0, "prompts": 0, "observations": 1, "summaries": 0, "notes": 0 });
-    assert_eq!(second["brought"], brought, "{second}");
+    assert_eq!(second["imported"], brought, "{second}");
     assert_eq!(sandbox.longhaul(&["memory", "export", "--all"]).stdout.lines().count(), export.lines().count() + 1);
 }
 
@@ -92,7 +92,7 @@ fn a_bookmark_does_not_come_over_as_a_prompt() {
     theirs.session("aaaa", "shop").prompt("aaaa", 1, "·").prompt("aaaa", 2, "· green tests");
     theirs.prompt("aaaa", 3, "· fix the parser\n· then the tests");
     let report = &import(&sandbox, &[])[0];
-    assert_eq!(report["brought"]["prompts"], 1, "{report}");
+    assert_eq!(report["imported"]["prompts"], 1, "{report}");
     assert_eq!((found(&sandbox, "green"), found(&sandbox, "parser")), (0, 1));
 }
 
@@ -129,8 +129,8 @@ fn nothing_private_or_secret_comes_over() {
     theirs.prompt("aaaa", 2, "public <private>kilimanjaro</private>");
     theirs.observation("aaaa", 2, "change", "Key AKIAIOSFODNN7EXAMPLE", "with <private>kilimanjaro");
     let report = &import(&sandbox, &[])[0];
-    assert_eq!(report["brought"]["observations"], 1, "{report}");
-    assert!(report["left"].to_string().contains("wholly private"), "{report}");
+    assert_eq!(report["imported"]["observations"], 1, "{report}");
+    assert!(report["skipped"].to_string().contains("wholly private"), "{report}");
     for gone in ["zanzibar", "kilimanjaro", "AKIAIOSFODNN7EXAMPLE"] {
         assert_eq!(holding(&sandbox.data_dir(), gone), Vec::<PathBuf>::new(), "{gone}");
     }
@@ -157,7 +157,7 @@ fn a_session_belongs_to_the_folder_that_its_transcript_tells_of() {
     strict.write_config(r#"{"memory":{"exclude":["~/hidden/*"]}}"#);
     ClaudeMem::new(&strict).session("cccc", "elsewhere").observation("cccc", 1, "change", "Airship", "x");
     let report = &import(&strict, &[])[0];
-    assert!(report["left"].to_string().contains("memory.exclude"), "{report}");
+    assert!(report["skipped"].to_string().contains("memory.exclude"), "{report}");
     assert_eq!(found(&strict, "airship"), 0);
 }
 
@@ -195,14 +195,14 @@ fn a_dry_run_says_the_same_and_writes_nothing() {
     assert!(listing(&sandbox.home()) == before);
     let real = import(&sandbox, &[]);
     for (dry, real) in dry.as_array().unwrap().iter().zip(real.as_array().unwrap()) {
-        let keys = dry["brought"].as_object().unwrap().keys();
-        keys.for_each(|key| assert_eq!(dry["brought"][key], real["brought"][key], "{key} of {}", dry["from"]));
+        let keys = dry["imported"].as_object().unwrap().keys();
+        keys.for_each(|key| assert_eq!(dry["imported"][key], real["imported"][key], "{key} of {}", dry["from"]));
         assert_eq!(dry["settings"], real["settings"]);
     }
     let again = import(&sandbox, &["--dry-run"]);
     assert!(
         again.as_array().unwrap().iter().all(|report| {
-            report["brought"].as_object().unwrap().values().all(|count| count == 0) && report["settings"] == json!({})
+            report["imported"].as_object().unwrap().values().all(|count| count == 0) && report["settings"] == json!({})
         }),
         "{again}"
     );
@@ -214,20 +214,20 @@ fn what_was_said_under_throughline_can_be_fetched() {
     throughline(&sandbox, "aaaa", &sandbox.project());
     let first = &import(&sandbox, &[])[0];
     let brought = json!({ "sessions": 1, "turns": 2, "summaries": 1, "prompts": 2, "observations": 1 });
-    assert_eq!(first["brought"], brought, "{first}");
+    assert_eq!(first["imported"], brought, "{first}");
     let detail = sandbox.longhaul(&["detail", "2", "--session", "aaaa"]).stdout;
     assert!(detail.contains("then mend it") && detail.contains("bearing made"), "{detail}");
     assert_eq!(found(&sandbox, "windmill"), 2, "the prompt, and the summary that names it");
     assert_eq!(found(&sandbox, "kind:command bearing"), 1);
     assert_eq!(holding(&sandbox.data_dir(), "AKIAIOSFODNN7EXAMPLE"), Vec::<PathBuf>::new());
     let second = &import(&sandbox, &[])[0];
-    assert_eq!(second["brought"], json!({}), "{second}");
+    assert_eq!(second["imported"], json!({}), "{second}");
     // One whose transcript is still there is read from that.
     let other = Sandbox::new();
     throughline(&other, "aaaa", &other.project());
     Past::new(&other, "aaaa").prompt("why does the windmill stop").reply("The bearing is worn.");
     let report = &import(&other, &[])[0];
-    assert!(report["left"].to_string().contains("longhaul memory import"), "{report}");
+    assert!(report["skipped"].to_string().contains("longhaul memory import"), "{report}");
 }
 
 #[test]
@@ -242,29 +242,30 @@ fn settings_and_bookmarks_of_tav_come_over() {
     fs::write(tav.join("config.json"), config.to_string()).unwrap();
     fs::write(tav.join("state/aaaa.log"), "T 1780000000000 50\nB 1780000001000\nB x\nnonsense\nI 5\nB 1780000002000\n")
         .unwrap();
+    // In the old spelling, which counts as set.
     let ours = "{\n\t\"bookmarks\": { \"thresholds\": { \"minToolCalls\": 20 } },\n\t\"worker\":{}\n}\n";
     sandbox.write_config(ours);
     let report = &import(&sandbox, &[])[0];
-    assert_eq!(report["brought"], json!({ "bookmarks": 2 }), "{report}");
+    assert_eq!(report["imported"], json!({ "bookmarks": 2 }), "{report}");
     let settings = json!({
-        "bookmarks.marker": "\"§\"", "bookmarks.thresholds.minTokens": "9000", "guard.enabled": "true",
-        "guard.compactPercent": "0.8",
+        "bookmarks.marker": "\"§\"", "bookmarks.thresholds.min_tokens": "9000", "guard.enabled": "true",
+        "guard.compact_percent": "0.8",
     });
     assert_eq!(report["settings"], settings, "{report}");
-    let left = report["left"].to_string();
-    assert!(left.contains("minToolCalls is set to 20 here, not to 30"), "{left}");
+    let left = report["skipped"].to_string();
+    assert!(left.contains("min_tool_calls is set to 20 here, not to 30"), "{left}");
     assert!(left.contains("minSeconds cannot be used") && left.contains("responseRatio has no counterpart"), "{left}");
     let text = fs::read_to_string(sandbox.data_dir().join("config.json")).unwrap();
     assert!(text.contains("\"minToolCalls\": 20") && text.contains("\n\t\"worker\":{}"), "{text}");
     assert_eq!(sandbox.longhaul(&["config", "check"]).status, Some(0), "{text}");
     assert_eq!(sandbox.longhaul(&["bookmarks", "--session", "aaaa", "--json"]).json().as_array().unwrap().len(), 2);
     let again = &import(&sandbox, &[])[0];
-    assert_eq!((&again["brought"], &again["settings"]), (&json!({ "bookmarks": 0 }), &json!({})), "{again}");
+    assert_eq!((&again["imported"], &again["settings"]), (&json!({ "bookmarks": 0 }), &json!({})), "{again}");
     assert_eq!(fs::read_to_string(sandbox.data_dir().join("config.json")).unwrap(), text);
     // A file that we cannot read is not ours to mend.
     sandbox.write_config("{ // mine\n}");
     let refused = sandbox.longhaul(&["import", "--json"]);
-    assert!(refused.json()[0]["left"].to_string().contains("not a JSON object"), "{refused:?}");
+    assert!(refused.json()[0]["skipped"].to_string().contains("not a JSON object"), "{refused:?}");
     assert_eq!(fs::read_to_string(sandbox.data_dir().join("config.json")).unwrap(), "{ // mine\n}");
 }
 
@@ -278,7 +279,7 @@ fn what_another_was_told_to_leave_out_is_left_out_from_the_start() {
     let settings = json!({ "CLAUDE_MEM_EXCLUDED_PROJECTS": "~/hidden/*", "CLAUDE_MEM_MODEL": "x" });
     fs::write(sandbox.home().join(".claude-mem/settings.json"), settings.to_string()).unwrap();
     let dry = &import(&sandbox, &["--dry-run"])[0];
-    assert_eq!(dry["brought"], json!({}), "{dry}");
+    assert_eq!(dry["imported"], json!({}), "{dry}");
     let report = &import(&sandbox, &[])[0];
     assert_eq!(report["settings"], json!({ "memory.exclude": "[\"~/hidden/*\"]" }), "{report}");
     assert_eq!(found(&sandbox, "zanzibar"), 0);
@@ -313,10 +314,10 @@ fn what_cannot_be_taken_over_is_named_and_nothing_is_half_done() {
     let sandbox = Sandbox::new();
     let nothing = sandbox.longhaul(&["import"]);
     assert_eq!(nothing.status, Some(0));
-    assert!(nothing.stdout.contains("nothing to bring over"), "{nothing:?}");
+    assert!(nothing.stdout.contains("Nothing to import"), "{nothing:?}");
     for (args, why) in [
         (["import", "--from", "claude-mem"], "--from claude-mem=FOLDER"),
-        (["import", "--from", "nonsense"], "name one of tav"),
+        (["import", "--from", "nonsense"], "use one of tav"),
     ] {
         let refused = sandbox.longhaul(&args);
         assert_eq!(refused.status, Some(1));
@@ -329,7 +330,7 @@ fn what_cannot_be_taken_over_is_named_and_nothing_is_half_done() {
     throughline(&sandbox, "aaaa", &sandbox.project());
     let mixed = sandbox.longhaul(&["import"]);
     assert_eq!(mixed.status, Some(1));
-    assert!(mixed.stdout.contains("given up") && mixed.stdout.contains("no SQLite database"), "{mixed:?}");
+    assert!(mixed.stdout.contains("failed: ") && mixed.stdout.contains("no SQLite database"), "{mixed:?}");
     assert_eq!(found(&sandbox, "windmill"), 2, "the other one came over all the same");
     // The end of it is missing.
     fs::remove_file(&theirs).unwrap();
@@ -341,7 +342,7 @@ fn what_cannot_be_taken_over_is_named_and_nothing_is_half_done() {
     fs::write(&theirs, &bytes[..bytes.len() / 2]).unwrap();
     let torn = sandbox.longhaul(&["import", "--from", "claude-mem"]);
     assert_eq!((torn.status, found(&sandbox, "engine")), (Some(1), 0), "{torn:?}");
-    assert!(torn.stdout.contains("given up"), "{torn:?}");
+    assert!(torn.stdout.contains("failed: "), "{torn:?}");
     sandbox.write_config(r#"{"memory":{"enabled":false}}"#);
     let off = sandbox.longhaul(&["import"]);
     assert!(off.stdout.contains("memory.enabled"), "{off:?}");

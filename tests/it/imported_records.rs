@@ -103,7 +103,7 @@ fn a_search_explains_a_day_that_is_none_and_takes_a_star() {
     let nonsense = search("quotes since:nonsense");
     assert_ne!(nonsense.status, Some(0), "{nonsense:?}");
     assert!(
-        nonsense.stderr.contains("since:nonsense is no day") && nonsense.stderr.contains("2026-01-31"),
+        nonsense.stderr.contains("since:nonsense is not a day") && nonsense.stderr.contains("2026-01-31"),
         "{nonsense:?}"
     );
     assert!(search("Pars*").stdout.contains("the Parser drops quotes"), "{:?}", search("Pars*"));

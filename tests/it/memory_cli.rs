@@ -90,8 +90,8 @@ fn what_was_done_is_found_read_and_put_into_its_place() {
     learned: The lexer dropped them. Next: write a changelog entry.
     done: Changed src/parser.rs. Fixed: `cargo test` passes again
     --
-    longhaul: there is no record O99: it was forgotten, or never was; `longhaul memory search` lists what there is
-    longhaul: "nonsense" names no record: write O345 or 345 (observation), P12 (prompt) or S6 (summary)
+    longhaul: there is no record O99: it was deleted or never existed; `longhaul memory search` lists records
+    longhaul: "nonsense" is not the id of a record: write O345 or 345 (observation), P12 (prompt) or S6 (summary)
     "#);
     let found = memory(&sandbox, &["search", "unquote", "--json"]).json();
     assert_eq!((&found[0]["id"], &found[0]["kind"]), (&json!("O2"), &json!("change")));
@@ -227,27 +227,27 @@ fn without_a_memory_every_command_says_so_and_makes_nothing() {
     assert_snapshot!(show(&sandbox, &["search", "x"]), @r"
     exit 1
     --
-    nothing is remembered yet: run `longhaul memory import` to read past sessions
+    the memory is empty: run `longhaul memory import` to read past sessions
     ");
     assert_snapshot!(show(&sandbox, &["stats"]), @r"
     exit 0
     --
-    Nothing is remembered yet. `longhaul memory import` reads every past session.
+    The memory is empty. `longhaul memory import` reads every past session.
     ");
     assert_snapshot!(show(&sandbox, &["get", "1"]), @r"
     exit 1
     --
-    longhaul: there is no record O1: it was forgotten, or never was; `longhaul memory search` lists what there is
+    longhaul: there is no record O1: it was deleted or never existed; `longhaul memory search` lists records
     ");
     assert_snapshot!(show(&sandbox, &["timeline", "1"]), @r"
     exit 1
     --
-    longhaul: there is no record O1: it was forgotten, or never was; `longhaul memory search` lists what there is
+    longhaul: there is no record O1: it was deleted or never existed; `longhaul memory search` lists records
     ");
     assert_snapshot!(show(&sandbox, &["forget", "1", "--yes"]), @r"
     exit 1
     --
-    longhaul: nothing is remembered yet
+    longhaul: the memory is empty
     ");
     assert_eq!(memory(&sandbox, &["export", "--all"]).stdout, "");
     assert!(!sandbox.data_dir().exists());
@@ -269,13 +269,13 @@ fn a_note_is_kept_without_what_is_private_or_secret() {
     assert_snapshot!(show(&sandbox, &["save", "<private>all of it</private>"]), @r"
     exit 1
     --
-    longhaul: there is nothing to save: what is private is left out, and nothing else is there
+    longhaul: nothing to save: the text is empty without its private parts
     ");
     sandbox.write_config(r#"{"memory":{"enabled":false}}"#);
     assert_snapshot!(show(&sandbox, &["save", "x"]), @r"
     exit 1
     --
-    longhaul: memory is switched off: set memory.enabled to true in the config
+    longhaul: the memory is disabled: set memory.enabled to true in the configuration
     ");
 }
 
@@ -292,13 +292,13 @@ fn what_is_forgotten_leaves_no_byte() {
     exit 1
     --
     # O1  command  Ran `grep zanzibar`
-    longhaul: nobody can be asked here: add --yes
+    longhaul: cannot ask for confirmation without a terminal: add --yes
     ");
     assert_snapshot!(show(&sandbox, &["forget", "O1", "P1", "O77", "--yes"]), @r"
     exit 1
     --
-    Forgot O1, P1.
-    longhaul: there is no record O77: it was forgotten, or never was; `longhaul memory search` lists what there is
+    Deleted O1, P1.
+    longhaul: there is no record O77: it was deleted or never existed; `longhaul memory search` lists records
     ");
     assert_eq!(memory(&sandbox, &["search", "zanzibar"]).status, Some(1));
     let none = Vec::<std::path::PathBuf>::new();
@@ -306,7 +306,7 @@ fn what_is_forgotten_leaves_no_byte() {
     assert_snapshot!(show(&sandbox, &["forget", "--session", "aaaa", "--yes"]), @r"
     exit 0
     --
-    Forgot session aaaa-1111.
+    Deleted session aaaa-1111.
     ");
     memory(&sandbox, &["import", "--quiet"]);
     assert_eq!(memory(&sandbox, &["search", "kilimanjaro"]).status, Some(1), "an import does not bring it back");
@@ -314,7 +314,7 @@ fn what_is_forgotten_leaves_no_byte() {
     assert_snapshot!(show(&sandbox, &["forget", "--project", "nonsense", "--yes"]), @r#"
     exit 1
     --
-    longhaul: no project "nonsense" is remembered: `longhaul memory stats` lists those that are
+    longhaul: no project "nonsense" is remembered: `longhaul memory stats` lists the known projects
     "#);
     memory(&sandbox, &["forget", "--project", "project", "--yes"]);
     let purged = memory(&sandbox, &["purge", "--all", "--yes", "--json"]);

@@ -169,7 +169,7 @@ fn what_goes_wrong_is_told_with_its_mend() {
     let mut client = Client::connected(&sandbox);
     assert!(client.error("timeline", json!({ "id": "O99" })).contains("no record O99"));
     assert!(client.error("get_observations", json!({ "ids": [] })).contains("[\"O345\""));
-    assert!(client.error("get_observations", json!({ "ids": ["nonsense"] })).contains("names no record"));
+    assert!(client.error("get_observations", json!({ "ids": ["nonsense"] })).contains("is not the id of a record"));
     assert!(client.error("search", json!({ "kinds": ["nonsense"] })).contains("change, discovery"));
     assert!(client.error("search", json!({ "since": "monday" })).contains("2026-01-31"));
     assert!(client.error("search", json!({ "query": "x", "project": "nonsense" })).contains("longhaul memory stats"));
@@ -205,9 +205,9 @@ fn an_argument_that_no_tool_knows_is_refused_by_its_name() {
 fn it_works_before_there_is_a_memory_and_says_when_it_is_off() {
     let sandbox = Sandbox::new();
     let mut client = Client::connected(&sandbox);
-    assert!(client.ok("search", json!({ "query": "x" })).contains("nothing is remembered yet"));
-    assert!(client.ok("recall", json!({ "question": "x" })).contains("nothing is remembered yet"));
-    assert!(client.error("timeline", json!({ "id": "1" })).contains("nothing is remembered yet"));
+    assert!(client.ok("search", json!({ "query": "x" })).contains("the memory is empty"));
+    assert!(client.ok("recall", json!({ "question": "x" })).contains("the memory is empty"));
+    assert!(client.error("timeline", json!({ "id": "1" })).contains("the memory is empty"));
     assert!(!sandbox.data_dir().exists());
     assert_eq!(client.ok("save_memory", json!({ "text": "zanzibar" })), "saved as O1");
     assert!(client.ok("search", json!({ "query": "zanz" })).contains("\nO1"));

@@ -188,7 +188,7 @@ fn the_editors_task_is_written_once_and_nothing_else_is_touched() {
     fs::write(&path, commented).unwrap();
     let refused = write();
     assert_eq!(refused.status, Some(1));
-    assert!(refused.stderr.contains("has comments or is not JSON: left as it is"), "{}", refused.stderr);
+    assert!(refused.stderr.contains("has comments or is not JSON and was not changed"), "{}", refused.stderr);
     assert_eq!(fs::read_to_string(&path).unwrap(), commented);
     let names = fs::read_dir(sandbox.project().join(".vscode")).unwrap().count();
     assert_eq!(names, 1, "no temporary file stays");

@@ -43,7 +43,7 @@ fn stage(config: &Value) -> Stage {
 }
 
 fn every_third_call() -> Value {
-    json!({ "bookmarks": { "thresholds": { "minToolCalls": 3, "cooldownSeconds": 0 } } })
+    json!({ "bookmarks": { "thresholds": { "min_tool_calls": 3, "cooldown_seconds": 0 } } })
 }
 
 impl Stage {
@@ -123,7 +123,7 @@ fn while_a_subagent_runs_a_client_that_ignores_the_chord_is_not_typed_at_with_en
 
 #[test]
 fn three_returned_subagents_bring_a_bookmark_into_the_running_turn() {
-    let stage = stage(&json!({ "bookmarks": { "thresholds": { "cooldownSeconds": 0 } } }));
+    let stage = stage(&json!({ "bookmarks": { "thresholds": { "cooldown_seconds": 0 } } }));
     stage.standin.turn();
     stage.return_subagents(3);
     wait_until(DEADLINE, "the bookmark", || stage.sandbox.count_lines(SESSION, "B") == 1);
@@ -134,7 +134,7 @@ fn three_returned_subagents_bring_a_bookmark_into_the_running_turn() {
 
 #[test]
 fn without_the_chord_three_returned_subagents_wait_for_the_end_of_the_turn() {
-    let stage = stage(&json!({ "bookmarks": { "thresholds": { "cooldownSeconds": 0 } } }));
+    let stage = stage(&json!({ "bookmarks": { "thresholds": { "cooldown_seconds": 0 } } }));
     fs::remove_file(stage.sandbox.home().join(".claude/keybindings.json")).unwrap();
     stage.standin.turn();
     stage.return_subagents(3);
@@ -201,7 +201,7 @@ fn a_marker_whose_typist_was_killed_before_the_chord_is_submitted_by_the_next_or
 #[test]
 fn a_dialog_that_is_open_is_still_left_alone() {
     let stage = stage(&json!({
-        "bookmarks": { "thresholds": { "minToolCalls": 1, "cooldownSeconds": 0 } },
+        "bookmarks": { "thresholds": { "min_tool_calls": 1, "cooldown_seconds": 0 } },
         "inject": { "patience_seconds": 1 },
     }));
     stage.standin.turn();
@@ -218,7 +218,7 @@ fn a_dialog_that_is_open_is_still_left_alone() {
 fn in_gnu_screen_a_draft_that_cannot_be_seen_comes_back() {
     let sandbox = Sandbox::new();
     sandbox.write_config(
-        r#"{"bookmarks":{"midTurn":false,"thresholds":{"minToolCalls":3,"cooldownSeconds":0}},"inject":{"patience_seconds":5}}"#,
+        r#"{"bookmarks":{"mid_turn":false,"thresholds":{"min_tool_calls":3,"cooldown_seconds":0}},"inject":{"patience_seconds":5}}"#,
     );
     bind(&sandbox);
     let options = Options { session: Some(SESSION.to_owned()), ..Options::default() };
@@ -237,7 +237,7 @@ fn in_gnu_screen_a_draft_that_cannot_be_seen_comes_back() {
 #[test]
 fn in_gnu_screen_a_client_that_ignores_the_chord_gets_enter_and_one_marker() {
     let sandbox = Sandbox::new();
-    sandbox.write_config(r#"{"bookmarks":{"midTurn":false,"thresholds":{"minToolCalls":3}}}"#);
+    sandbox.write_config(r#"{"bookmarks":{"mid_turn":false,"thresholds":{"min_tool_calls":3}}}"#);
     bind(&sandbox);
     let options = Options { session: Some(SESSION.to_owned()), ..Options::default() };
     let screen = ScreenSession::start(&sandbox, &options);

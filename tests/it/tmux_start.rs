@@ -212,5 +212,5 @@ fn a_setup_that_fails_is_shown_in_the_status_line_and_found_by_the_doctor() {
     // The line is there, and the server knows nothing of it.
     let mut teardown = starter.sandbox.program(starter.program());
     Outcome::of(teardown.args(["tmux", "teardown"]).env("TMUX", &variable), b"");
-    assert!(doctor()[0].starts_with("broken: tmux.conf has the line, and this server is not set up"), "{:?}", doctor());
+    assert!(doctor()[0].starts_with("broken: tmux.conf has the line, but this server is not set up"), "{:?}", doctor());
 }

@@ -33,7 +33,7 @@ fn status_lists_whoever_waits_first() {
     assert_snapshot!(show(&sandbox.longhaul(&["status"])), @r"
     exit 0
     --
-    No sessions. One appears when Claude Code starts with the plugin.
+    No sessions. A session appears when Claude Code starts with the plugin.
     ");
     assert!(!sandbox.data_dir().exists());
     let project = sandbox.path("tool");
@@ -79,7 +79,7 @@ fn a_hook_is_known_by_any_spelling_of_its_event() {
     }
     let unknown = sandbox.longhaul(&["hook", "Stopp"]);
     assert_eq!((unknown.status, unknown.stdout.as_str()), (Some(1), ""));
-    let start = "longhaul: no such event: \"Stopp\"; known are SessionStart, UserPromptSubmit, PreToolUse, ";
+    let start = "longhaul: no such event: \"Stopp\"; use one of SessionStart, UserPromptSubmit, PreToolUse, ";
     assert!(unknown.stderr.starts_with(start), "{}", unknown.stderr);
 }
 

@@ -170,7 +170,7 @@ fn a_turn_that_ends_before_somebodys_eyes_leaves_the_session_idle() {
     assert_eq!(stage.shown(), other.0, "there is nothing to see in the pane that is on the screen");
     stage.wait_for_counts(" 2. 0* 0+ 0! ");
     let nobody = Outcome::of(&mut stage.command(&["next"]), b"");
-    assert_eq!(nobody.stderr, "Nobody waits for you.\n");
+    assert_eq!(nobody.stderr, "No session waits for you.\n");
 }
 
 #[test]
@@ -351,7 +351,7 @@ fn goto_and_next_jump_and_say_what_they_cannot_find() {
         assert_eq!((outcome.status, outcome.stderr.as_str()), (Some(1), message), "{args:?}");
     };
     let nobody = Outcome::of(&mut stage.command(&["next"]), b"");
-    assert_eq!((nobody.status, nobody.stderr.as_str()), (Some(0), "Nobody waits for you.\n"));
+    assert_eq!((nobody.status, nobody.stderr.as_str()), (Some(0), "No session waits for you.\n"));
     stage.fire(&done, "done", "Stop", json!({}));
     stage.fire(&old, "old", "PermissionRequest", json!({}));
     stage.longhaul(&["next"]);
@@ -366,10 +366,16 @@ fn goto_and_next_jump_and_say_what_they_cannot_find() {
     assert_eq!(stage.shown(), old.0);
     stage.longhaul(&["tmux", "goto", "done"]);
     assert_eq!(stage.shown(), done.0);
-    fails(&["tmux", "goto", "%99"], "longhaul: no such pane, target or session here: \"%99\"\n");
-    fails(&["tmux", "goto", "x'; y"], "longhaul: no such pane, target or session here: \"x'; y\"\n");
-    fails(&["tmux", "goto", ""], "longhaul: no such pane, target or session here: \"\"\n");
-    fails(&["tmux", "pane-focus", "%99"], "longhaul: no such pane here: \"%99\"\n");
+    fails(
+        &["tmux", "goto", "%99"],
+        "longhaul: there is no such pane, target or session in this tmux server: \"%99\"\n",
+    );
+    fails(
+        &["tmux", "goto", "x'; y"],
+        "longhaul: there is no such pane, target or session in this tmux server: \"x'; y\"\n",
+    );
+    fails(&["tmux", "goto", ""], "longhaul: there is no such pane, target or session in this tmux server: \"\"\n");
+    fails(&["tmux", "pane-focus", "%99"], "longhaul: there is no such pane in this tmux server: \"%99\"\n");
     let outside = stage.sandbox.longhaul(&["tmux", "setup"]);
     assert_eq!(outside.stderr, "longhaul: not inside tmux: $TMUX does not name a server\n");
     stage.fire(&done, "done", "UserPromptSubmit", json!({}));

@@ -151,7 +151,7 @@ impl<'a> Session<'a> {
 fn what_a_hook_stores_appears_in_the_open_page_within_a_second() {
     let sandbox = Sandbox::new();
     let Some(page) = Page::open(&sandbox) else { return };
-    page.wait_for("what to do", "document.querySelector('#main').innerText.includes('Nothing is remembered yet')");
+    page.wait_for("what to do", "document.querySelector('#main').innerText.includes('The memory is empty')");
     let session = Session::new(&sandbox, "live-session", &sandbox.project());
     session.prompt("mend the lamp");
     page.wait_for_line("mend the lamp");

@@ -31,7 +31,7 @@ pub(crate) fn draw_all(workspace: &Workspace, mode: Mode) -> Result<()> {
     match (update(&workspace.root.join(FOLDER), mode)?.as_slice(), mode) {
         ([], _) => writeln!(stdout, "the pictures are up to date")?,
         (changed, Mode::Write) => writeln!(stdout, "brought up to date: {}", changed.join(", "))?,
-        (stale, Mode::Check) => bail!("out of date: {}\nto mend: cargo xtask pictures", stale.join(", ")),
+        (stale, Mode::Check) => bail!("out of date: {}\nto fix it: cargo xtask pictures", stale.join(", ")),
     }
     Ok(())
 }

@@ -1,7 +1,7 @@
-//! Every hook of Codex, by the event that its argument names: one file that Codex starts, whichever version it is.
+//! Every hook of Codex. The argument names the event, so that Codex starts the same file for all events.
 //!
-//! Codex sends what the first client sends. Nothing is typed into it and no baton is passed to it: its sessions are
-//! shown, remembered and measured.
+//! Codex sends payloads like those of Claude Code. Nothing is typed into Codex and no baton is passed to it: its sessions are
+//! tracked, recorded and measured.
 
 use longhaul_core::event::{PermissionRequest, PostToolUse, SessionEnd, SessionStart, Stop, UserPromptSubmit};
 use longhaul_runtime::{Hook, jobs};
@@ -43,7 +43,7 @@ fn main() {
             ],
             &[jobs::model::start_worker],
         ),
-        // The one that has to be there: a hook that was set up by hand need not say more than whose it is.
+        // Stop is the only hook that is required: one that was configured by hand needs no argument.
         Some(_) | None => Hook::<Stop>::run_codex(
             &[
                 jobs::codex::leave_subagents,

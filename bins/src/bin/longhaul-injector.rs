@@ -1,5 +1,5 @@
-//! `longhaul-injector SESSION bookmark|compaction TICKET TEXT`, or `SESSION continuation CHAIN`: started by a hook,
-//! detached; types the text, or what the chain waits for, as soon as the client is idle.
+//! `longhaul-injector SESSION bookmark|compaction TICKET TEXT`, or `SESSION continuation CHAIN`: started by a hook
+//! and detached. Types the text, or the next step of the chain, as soon as the session is idle.
 
 use std::process::ExitCode;
 

@@ -1,4 +1,4 @@
-//! `Notification`: the session waits for an answer, said late.
+//! `Notification`: the session waits for an answer. This event comes later than `PermissionRequest`.
 
 use longhaul_core::event::Notification;
 use longhaul_runtime::{Hook, jobs};

@@ -1,4 +1,4 @@
-//! `PostToolUseFailure`: a call failed, and the session works on.
+//! `PostToolUseFailure`: a call failed, and the session continues to work.
 
 use longhaul_core::event::PostToolUseFailure;
 use longhaul_runtime::{Hook, jobs};

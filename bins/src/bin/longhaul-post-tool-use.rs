@@ -1,4 +1,4 @@
-//! `PostToolUse`: the hot path. Count the call and note it; once in a while, bookmark the running turn.
+//! `PostToolUse`: the hot path. Counts and records the call; sometimes sets a bookmark in the running turn.
 
 use longhaul_core::event::PostToolUse;
 use longhaul_runtime::{Hook, jobs};

@@ -1,4 +1,4 @@
-//! `PreCompact`: keep the conversation before it is compacted; the count begins afresh.
+//! `PreCompact`: stores the conversation before it is compacted, and restarts the count of work.
 
 use longhaul_core::event::PreCompact;
 use longhaul_runtime::{Hook, jobs};

@@ -1,4 +1,4 @@
-//! `SessionEnd`: the session is gone. After `/clear` it leaves a baton to the next.
+//! `SessionEnd`: the session has ended. After `/clear` it leaves a baton for the next one.
 
 use longhaul_core::event::SessionEnd;
 use longhaul_runtime::{Hook, jobs};

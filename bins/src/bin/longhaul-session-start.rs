@@ -1,4 +1,4 @@
-//! `SessionStart`: a session begins or goes on. Remember where it runs; afterwards, clear away what is old.
+//! `SessionStart`: a session begins or is resumed. Records where it runs, shows it what came before, removes old files.
 
 use longhaul_core::event::SessionStart;
 use longhaul_runtime::{Hook, jobs};
@@ -11,9 +11,9 @@ fn main() {
             jobs::activity::on_session_start,
             jobs::tracker::on_session_start,
             jobs::continuation::on_session_start,
-            jobs::handoff::on_session_start, // what was said comes after what was handed over on purpose
-            jobs::memory::on_session_start,  // and the project's past gets the room that is left
-            jobs::prompt_recall::on_session_start, // what all of them show is not shown again
+            jobs::handoff::on_session_start, // the transcript of the old session comes after its handoff
+            jobs::memory::on_session_start,  // the page gets the space that is left
+            jobs::prompt_recall::on_session_start, // records what was shown, so that it is not shown again
         ],
         &[jobs::housekeeping::remove_old_files, jobs::continuation::carry_on, jobs::memory::drop_old_text],
     );

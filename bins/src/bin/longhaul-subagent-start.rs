@@ -1,4 +1,4 @@
-//! `SubagentStart`: from now on a dialog may open at any moment.
+//! `SubagentStart`: a subagent runs, so that a dialog may open at any time.
 
 use longhaul_core::event::SubagentStart;
 use longhaul_runtime::{Hook, jobs};

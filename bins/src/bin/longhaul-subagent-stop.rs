@@ -1,4 +1,4 @@
-//! `SubagentStop`: a subagent has returned. Count it, perhaps compact, perhaps bookmark.
+//! `SubagentStop`: a subagent has returned. Counts it; may compact or set a bookmark.
 
 use longhaul_core::event::SubagentStop;
 use longhaul_runtime::{Hook, jobs};
@@ -8,7 +8,7 @@ fn main() {
         jobs::activity::on_agent_return,
         jobs::bookmarks::on_agent_return,
         jobs::tracker::on_agent_return,
-        jobs::context_guard::on_agent_return, // when it compacts, a bookmark would only be in its way
+        jobs::context_guard::on_agent_return, // if it compacts, no bookmark is set
         jobs::bookmarks::after_agent_return,
     ]);
 }

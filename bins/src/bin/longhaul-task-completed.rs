@@ -1,4 +1,4 @@
-//! `TaskCompleted`: one task more is done.
+//! `TaskCompleted`: a task is done.
 
 use longhaul_core::event::TaskCompleted;
 use longhaul_runtime::{Hook, jobs};

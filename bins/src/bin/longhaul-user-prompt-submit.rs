@@ -6,14 +6,14 @@ use longhaul_runtime::{Hook, jobs};
 fn main() {
     Hook::<UserPromptSubmit>::run_then(
         &[
-            jobs::bookmarks::on_prompt, // a marker is nobody's prompt: nothing below hears of it
+            jobs::bookmarks::on_prompt, // a marker is not a prompt: no job below sees it
             jobs::privacy::on_prompt,
             jobs::continuation::on_prompt,
-            jobs::handoff::on_baton_command, // costs no request, and is no work
+            jobs::handoff::on_baton_command, // costs no request and does not count as work
             jobs::tracker::on_prompt,
             jobs::handoff::on_prompt,
             jobs::memory::on_prompt,
-            jobs::prompt_recall::on_prompt, // last: whatever it finds, the prompt is stored
+            jobs::prompt_recall::on_prompt, // last, so that the prompt is stored in any case
         ],
         &[jobs::bookmarks::add_git_state, jobs::continuation::carry_on],
     );

@@ -1,4 +1,4 @@
-//! The optional worker: the page in the browser, and the API behind it.
+//! The optional worker: the viewer and its API.
 
 use std::process::ExitCode;
 

@@ -1,22 +1,22 @@
-//! Questions to the person at the terminal.
+//! Yes-or-no questions to the user.
 
 use std::io::{self, BufRead, IsTerminal, Write};
 
 use anyhow::{Result, bail};
 
-/// Asks, unless the user has said yes already; what cannot be asked is not done.
+/// Asks the question, unless `is_confirmed`. Fails if the answer is no, or if there is no terminal to ask on.
 pub(crate) fn confirm(question: &str, is_confirmed: bool) -> Result<()> {
     if is_confirmed {
         return Ok(());
     }
     match ask(question)? {
         Some(true) => Ok(()),
-        Some(false) => bail!("nothing was done"),
-        None => bail!("nobody can be asked here: add --yes"),
+        Some(false) => bail!("cancelled: nothing was changed"),
+        None => bail!("cannot ask for confirmation without a terminal: add --yes"),
     }
 }
 
-/// Asks; `None` where nobody is there to answer. Anything but a yes is a no.
+/// Asks the question; `None` if standard input is not a terminal. Everything except `y` and `yes` means no.
 pub(crate) fn ask(question: &str) -> Result<Option<bool>> {
     if !io::stdin().is_terminal() {
         return Ok(None);

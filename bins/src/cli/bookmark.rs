@@ -9,15 +9,15 @@ use longhaul_runtime::{ActivityLog, Home, Order, Outcome, Receipt, SessionRecord
 use super::sessions::only_one;
 use super::{Exit, out};
 
-/// The longest note.
+/// The maximum length of a note, in characters.
 const NOTE_CHARS: usize = 500;
 
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// What to remember of this moment
+    /// The note
     #[arg(required = true, value_name = "NOTE")]
     note: Vec<String>,
-    /// The session whose id begins so, instead of this pane's
+    /// The session whose id begins with ID, instead of the one in this pane
     #[arg(long, value_name = "ID")]
     session: Option<String>,
 }
@@ -26,12 +26,12 @@ pub(crate) fn run(env: &Env, args: &Args) -> anyhow::Result<Exit> {
     let home = Home::of(env)?;
     let (config, _) = longhaul_runtime::config(env)?;
     if !config.bookmarks.enabled {
-        bail!("bookmarks are switched off: set bookmarks.enabled to true in the config");
+        bail!("bookmarks are disabled: set bookmarks.enabled to true in the configuration");
     }
     let record = find_session(env, &home, args.session.as_deref())?;
     let terminal = record.terminal.clone().with_context(|| {
-        let why = record.no_terminal.as_deref().unwrap_or("its terminal is not known");
-        format!("session {} cannot be typed into: {why}", record.session)
+        let why = record.no_terminal.as_deref().unwrap_or("its terminal is unknown");
+        format!("cannot type into session {}: {why}", record.session)
     })?;
     let note: String = printable(&args.note.join(" ")).chars().take(NOTE_CHARS).collect();
     let session = SessionId::new(&record.session).context("the session's record has no id")?;
@@ -52,13 +52,13 @@ pub(crate) fn run(env: &Env, args: &Args) -> anyhow::Result<Exit> {
     };
     match inject(env, &home, &log, &order, Receipt::Bookmark, log.ticket()?)? {
         Outcome::Confirmed => out::message(&format!("Bookmark set in session {session}: {}", note.trim())),
-        Outcome::Superseded => bail!("another bookmark was set in session {session} at the same moment: try again"),
-        Outcome::GaveUp(why) => bail!("no bookmark in session {session}: {why}"),
+        Outcome::Superseded => bail!("another bookmark was set in session {session} at the same time: try again"),
+        Outcome::GaveUp(why) => bail!("no bookmark was set in session {session}: {why}"),
     }
     Ok(Exit::Success)
 }
 
-/// Finds the session that is named, else the one whose client runs this command, else the one in this pane.
+/// Finds the session: the one that is named, or the one that runs this command, or the one in this pane.
 fn find_session(env: &Env, home: &Home, prefix: Option<&str>) -> anyhow::Result<SessionRecord> {
     let records = SessionRecord::all(home);
     if let Some(prefix) = prefix {
@@ -69,5 +69,5 @@ fn find_session(env: &Env, home: &Home, prefix: Option<&str>) -> anyhow::Result<
     let is_own = |record: &&SessionRecord| Some(record.session.as_str()) == own.as_ref().map(SessionId::as_str);
     let is_here = |record: &&SessionRecord| record.terminal.is_some() && record.terminal.as_ref() == here.as_ref().ok();
     let found = records.iter().find(is_own).or_else(|| records.iter().find(is_here)).cloned();
-    found.context("no Claude Code session is known in this pane: run it where one runs, or name one with --session ID")
+    found.context("no Claude Code session was found in this pane: run this in the pane of a session, or name one with --session ID")
 }

@@ -12,7 +12,7 @@ use super::{Exit, out, paint};
 
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Only the session whose id begins so
+    /// Only the session whose id begins with ID
     #[arg(long, value_name = "ID")]
     session: Option<String>,
     /// Print a JSON array
@@ -32,7 +32,9 @@ pub(crate) fn run(env: &Env, args: &Args) -> anyhow::Result<Exit> {
     } else if bookmarks.is_empty() {
         out::message(match args.session {
             Some(_) => "No bookmarks in that session.",
-            None => "No bookmarks yet. They appear by themselves in long turns; `longhaul bookmark NOTE` sets one.",
+            None => {
+                "No bookmarks yet. They are set automatically in long turns; `longhaul bookmark NOTE` sets one now."
+            }
         });
     } else {
         for line in table(&bookmarks) {
@@ -57,7 +59,7 @@ fn to_json(bookmark: &Bookmark) -> serde_json::Value {
     })
 }
 
-/// Lays the bookmarks out in columns.
+/// Returns the bookmarks as a table.
 fn table(bookmarks: &[Bookmark]) -> Vec<String> {
     let header = ["TIME", "SESSION", "COMMIT", "CONTEXT", "NOTE"].map(str::to_owned);
     let rows: Vec<[String; 5]> = std::iter::once(header).chain(bookmarks.iter().map(row)).collect();

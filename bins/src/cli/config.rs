@@ -6,7 +6,7 @@ mod trust;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
-use longhaul_core::config::{Trust, Verdict};
+use longhaul_core::config::{Trust, Verdict, WarningKind};
 use longhaul_core::{Config, Env};
 use longhaul_runtime::project_file::{PROJECT_FILE, ProjectFile};
 
@@ -16,15 +16,15 @@ use super::{Exit, out};
 pub(crate) enum Command {
     /// Print the configuration in force in this folder, and where each value comes from
     Show(show::Args),
-    /// Print where the configuration file is, or would be
+    /// Print the path of the configuration file, whether or not it exists
     Path,
     /// Print the JSON Schema of the configuration file
     Schema,
-    /// Check the configuration file, and that of the project in this folder; exit 1 if a value cannot be used
+    /// Check the configuration file and that of the project in this folder; exit 1 if a value cannot be used
     Check,
-    /// Allow what the .claude/longhaul.json of a project asks for, as long as its content stays the same
+    /// Trust the .claude/longhaul.json of a project until its content changes
     Trust(trust::Args),
-    /// Withdraw that
+    /// Stop trusting the .claude/longhaul.json of a project
     Untrust(trust::UntrustArgs),
 }
 
@@ -49,9 +49,9 @@ fn config_path(env: &Env) -> anyhow::Result<&Path> {
     env.config_path.as_deref().context("no configuration: set LONGHAUL_CONFIG, LONGHAUL_HOME or HOME")
 }
 
-/// Returns the folder of the project: the one that is named, that of the session which this runs in, or the current one.
+/// Returns the folder of the project: the one that is named, that of the surrounding session, or the current folder.
 fn project_folder(env: &Env, named: Option<&Path>) -> anyhow::Result<PathBuf> {
-    let current = || std::env::current_dir().context("the current folder is gone: run it in another");
+    let current = || std::env::current_dir().context("the current folder does not exist any more: run this in another");
     match named.or(env.project_dir.as_deref()) {
         Some(folder) if folder.is_absolute() => Ok(folder.to_owned()),
         Some(folder) => Ok(current()?.join(folder)),
@@ -65,10 +65,16 @@ fn check(env: &Env) -> anyhow::Result<Exit> {
     for warning in &warnings {
         out::line(&longhaul_inject::printable(&warning.to_string()))?;
     }
-    out::message(&format!("{}: {}", path.display(), verdict(warnings.len(), path.exists())));
-    let mut problems = warnings.len();
+    let old = warnings.iter().filter(|warning| warning.kind == WarningKind::OldSpelling).count();
+    let mut problems = warnings.len() - old;
+    let verdict_on_old = match old {
+        0 => String::new(),
+        1 => ", 1 key in an old spelling".to_owned(),
+        old => format!(", {old} keys in an old spelling"),
+    };
+    out::message(&format!("{}: {}{verdict_on_old}", path.display(), verdict(problems, path.exists())));
     if let Some(file) = ProjectFile::read(&project_folder(env, None)?) {
-        // Whether it is trusted is another question than whether it is right.
+        // This checks the values. Whether the file is trusted is shown by `config show`.
         let reading = own.with_project(&file.text, Trust::Trusted);
         let whole = reading.problem.map(|problem| format!("{PROJECT_FILE} {problem}"));
         let single = reading.values.iter().filter_map(|value| match &value.verdict {
@@ -87,8 +93,8 @@ fn check(env: &Env) -> anyhow::Result<Exit> {
 
 fn verdict(problems: usize, exists: bool) -> String {
     match (problems, exists) {
-        (0, true) => "all good".to_owned(),
-        (0, false) => "not there, every default is in force".to_owned(),
+        (0, true) => "no problems".to_owned(),
+        (0, false) => "does not exist, every default is in force".to_owned(),
         (1, _) => "1 problem".to_owned(),
         (problems, _) => format!("{problems} problems"),
     }

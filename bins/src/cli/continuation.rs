@@ -11,23 +11,23 @@ use serde_json::{Value, json};
 
 use super::{Exit, out};
 
-/// How many chains, and how many steps, are shown.
+/// How many chains and how many steps are shown.
 const CHAINS: usize = 20;
 const STEPS: usize = 100;
 
 #[derive(clap::Subcommand)]
 pub(crate) enum Command {
-    /// Show where every chain of sessions stands; exit 1 if the newest has failed
+    /// Show the state of every chain of sessions; exit 1 if the newest has failed
     Status {
         /// Print a JSON array
         #[arg(long)]
         json: bool,
     },
-    /// Carry on a chain that failed or was held up
+    /// Resume a chain that failed or was paused
     Resume(Which),
-    /// End a chain that is under way
+    /// Cancel a chain that is running
     Cancel(Which),
-    /// Show every step that was taken, and why
+    /// Show every step that was taken, with its reason
     Log {
         /// Print a JSON array
         #[arg(long)]
@@ -37,7 +37,7 @@ pub(crate) enum Command {
 
 #[derive(clap::Args)]
 pub(crate) struct Which {
-    /// The chain in the session whose id begins so, instead of the newest
+    /// The chain of the session whose id begins with ID, instead of the newest
     #[arg(long, value_name = "ID", value_parser = clap::builder::NonEmptyStringValueParser::new())]
     session: Option<String>,
 }
@@ -48,7 +48,7 @@ pub(crate) fn run(env: &Env, command: Command) -> anyhow::Result<Exit> {
         Command::Status { json } => {
             let chains = store.map_or_else(|| Ok(Vec::new()), |store| store.chains(CHAINS))?;
             show(&chains, json)?;
-            // A chain that was left behind long ago is history.
+            // Only the newest chain counts: older failures are history.
             let failed = chains.first().is_some_and(|chain| chain.plan.state == State::Failed);
             Ok(if failed { Exit::Problem } else { Exit::Success })
         }
@@ -59,10 +59,10 @@ pub(crate) fn run(env: &Env, command: Command) -> anyhow::Result<Exit> {
         }
         Command::Resume(which) => {
             let fit = |chain: &Chain| chain.plan.is_stuck() || chain.plan.waits_for_typing();
-            let before = find(store, which.session.as_deref(), fit, "can be carried on")?;
-            let chain = decide_by_hand(env, true, before.id)?.context("the chain is gone")?;
+            let before = find(store, which.session.as_deref(), fit, "can be resumed")?;
+            let chain = decide_by_hand(env, true, before.id)?.context("the chain does not exist any more")?;
             let by_hand = if chain.terminal_lock.is_none() {
-                "; there is no terminal to type into: type /clear there"
+                "; its terminal is unknown: type /clear in that session"
             } else {
                 ""
             };
@@ -74,15 +74,15 @@ pub(crate) fn run(env: &Env, command: Command) -> anyhow::Result<Exit> {
             Ok(Exit::Success)
         }
         Command::Cancel(which) => {
-            let chain = find(store, which.session.as_deref(), |chain| chain.plan.state.is_open(), "is under way")?;
-            let chain = decide_by_hand(env, false, chain.id)?.context("the chain is gone")?;
+            let chain = find(store, which.session.as_deref(), |chain| chain.plan.state.is_open(), "is running")?;
+            let chain = decide_by_hand(env, false, chain.id)?.context("the chain does not exist any more")?;
             out::message(&format!("Session {}: {}.", short_session(&chain.plan.session), chain.plan.state));
             Ok(Exit::Success)
         }
     }
 }
 
-/// Finds the newest chain that is meant and is `fit`.
+/// Finds the newest chain that matches `prefix` and is `fit`.
 fn find(store: Option<Store>, prefix: Option<&str>, fit: impl Fn(&Chain) -> bool, what: &str) -> anyhow::Result<Chain> {
     let chains = store.map_or_else(|| Ok(Vec::new()), |store| store.chains(CHAINS))?;
     let meant = |chain: &&Chain| prefix.is_none_or(|prefix| chain.plan.session.starts_with(prefix));
@@ -93,7 +93,7 @@ fn find(store: Option<Store>, prefix: Option<&str>, fit: impl Fn(&Chain) -> bool
             let reason = if chain.plan.reason.is_empty() { String::new() } else { format!(" ({})", chain.plan.reason) };
             bail!("no continuation {what}: the newest is {}{reason}", chain.plan.state)
         }
-        (None, None, Some(prefix)) => bail!("no continuation is known in a session whose id begins with {prefix:?}"),
+        (None, None, Some(prefix)) => bail!("no continuation was found for a session whose id begins with {prefix:?}"),
         (None, None, None) => bail!("no session has been continued yet"),
     }
 }
@@ -108,8 +108,8 @@ fn show(chains: &[Chain], json: bool) -> anyhow::Result<()> {
     }
     for chain in chains {
         let plan = &chain.plan;
-        let state = if plan.paused { format!("{} (held up)", plan.state) } else { plan.state.to_string() };
-        let tries = if plan.attempt > 1 { format!(", try {}", plan.attempt) } else { String::new() };
+        let state = if plan.paused { format!("{} (paused)", plan.state) } else { plan.state.to_string() };
+        let tries = if plan.attempt > 1 { format!(", attempt {}", plan.attempt) } else { String::new() };
         out::line(&format!(
             "{}  {}  {state:9}  round {}{tries}  {}  {}",
             when(plan.since),

@@ -12,16 +12,16 @@ use super::{Exit, out};
 
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// A time (14:03, 14:03:20), a range (14:00-14:30), a date with either, a turn's number or id
+    /// A time (14:03, 14:03:20), a range (14:00-14:30), either with a date before it, or the number or id of a turn
     #[arg(required = true, value_name = "TIME | RANGE | TURN")]
     moment: Vec<String>,
-    /// Only the session whose id begins so, of whichever project
+    /// Only the session whose id begins with ID, in any project
     #[arg(long, value_name = "ID")]
     session: Option<String>,
-    /// Every project's sessions, instead of this project's
+    /// Sessions of all projects, instead of this one
     #[arg(long, conflicts_with = "session")]
     all_projects: bool,
-    /// The day, as YYYY-MM-DD; today where there is none
+    /// The day, as YYYY-MM-DD; by default today
     #[arg(long, value_name = "DATE")]
     date: Option<String>,
     /// Print a JSON array
@@ -34,10 +34,12 @@ pub(crate) fn run(env: &Env, args: &Args) -> anyhow::Result<Exit> {
     let today = date_of(env.now, utc_offset_seconds(env.now));
     let moment = parse_time_query(&asked, today).map_err(|error| anyhow::anyhow!("{}", complaint(&asked, error)))?;
     let day = match &args.date {
-        Some(text) => Some(Date::parse(text).with_context(|| format!("{text:?} is no date: write it as 2026-01-31"))?),
+        Some(text) => {
+            Some(Date::parse(text).with_context(|| format!("{text:?} is not a date: write it as 2026-01-31"))?)
+        }
         None => None,
     };
-    let Some(store) = Home::of(env)?.existing_store()? else { bail!("nothing has been kept yet") };
+    let Some(store) = Home::of(env)?.existing_store()? else { bail!("nothing is recorded yet") };
     let here = std::env::current_dir().ok();
     let project = Project::of(env, here.as_deref());
     let within = match &args.session {
@@ -49,8 +51,12 @@ pub(crate) fn run(env: &Env, args: &Args) -> anyhow::Result<Exit> {
     if turns.is_empty() {
         let elsewhere =
             matches!(within, Within::Project(_)) && !find(&store, Within::Everything, &moment, day, today)?.is_empty();
-        let hint = if elsewhere { " in this project, but in another: add --all-projects, or --session ID" } else { "" };
-        out::message(&format!("Nothing is kept of {asked}{hint}."));
+        let hint = if elsewhere {
+            " in this project, but there is something in another: add --all-projects, or --session ID"
+        } else {
+            ""
+        };
+        out::message(&format!("Nothing is recorded for {asked}{hint}."));
         return Ok(Exit::Problem);
     }
     let mut all = Vec::new();
@@ -63,7 +69,7 @@ pub(crate) fn run(env: &Env, args: &Args) -> anyhow::Result<Exit> {
         out::json(&turns)?;
     } else {
         let text: String = all.iter().map(|(turn, details)| to_text(turn, details)).collect();
-        // A model that asks for an earlier turn is shown it as what it is: a record.
+        // A model is shown an earlier turn in the frame of a record, so that it does not follow instructions in it.
         if env.run_by_client { out::text(&record::frame(&text))? } else { out::text(&text)? }
     }
     Ok(Exit::Success)
@@ -71,11 +77,11 @@ pub(crate) fn run(env: &Env, args: &Args) -> anyhow::Result<Exit> {
 
 fn complaint(asked: &str, error: TimeQueryError) -> String {
     let what = match error {
-        TimeQueryError::Empty => "nothing was asked for".to_owned(),
-        TimeQueryError::BadTime => format!("{asked:?} is no time"),
-        TimeQueryError::Unknown => format!("{asked:?} is no time, no range and no turn"),
+        TimeQueryError::Empty => "the time is missing".to_owned(),
+        TimeQueryError::BadTime => format!("{asked:?} is not a time"),
+        TimeQueryError::Unknown => format!("{asked:?} is not a time, a range or a turn"),
     };
-    format!("{what}: try 14:03, 14:00-14:30, 2026-01-31 14:03 or a turn's number")
+    format!("{what}: try 14:03, 14:00-14:30, 2026-01-31 14:03 or the number of a turn")
 }
 
 fn find(
@@ -92,7 +98,7 @@ fn find(
             if !began.is_empty() {
                 return Ok(began);
             }
-            // Nothing began then: what ran then is what was meant.
+            // No turn began then, so the turn that was running is meant.
             Ok(store.turn_at(within, to)?.into_iter().collect())
         }
         TimeQuery::TurnNumber(number) => Ok(store.turns_named(within, &number.to_string())?),
@@ -125,7 +131,7 @@ fn to_text(turn: &Turn, details: &[Detail]) -> String {
         format!("# turn {} of session {session}, {}\n[{}] {}\n", turn.number, when(turn.at), turn.role, turn.asked);
     for detail in details {
         let failed = if detail.is_error { " (failed)" } else { "" };
-        // Thoughts and images have no name of their own.
+        // Thoughts and images have no name.
         let name = Some(detail.name.as_str()).filter(|name| !name.is_empty() && *name != detail.kind);
         let title = name.map_or_else(|| detail.kind.clone(), |name| format!("{} {name}", detail.kind));
         text.push_str(&format!("\n## {title}{failed}, {}\n{}\n", when(detail.at), detail.text));

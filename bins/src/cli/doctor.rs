@@ -1,7 +1,7 @@
 //! `longhaul doctor`.
 
 use anyhow::{Context, bail};
-use longhaul_core::Env;
+use longhaul_core::{Env, counted};
 use longhaul_runtime::{Home, Shell};
 use longhaul_setup::doctor::{Facts, Finding, Level, SessionFacts, about, judge};
 
@@ -9,7 +9,7 @@ use super::{Exit, out};
 
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Look only at the sessions whose ids begin so
+    /// Check only the sessions whose ids begin with ID
     #[arg(long, value_name = "ID")]
     session: Option<String>,
     /// Print a JSON array
@@ -32,15 +32,15 @@ pub(crate) fn run(env: &Env, args: &Args) -> anyhow::Result<Exit> {
 }
 
 fn everything(env: &Env) -> anyhow::Result<Vec<Finding>> {
-    let exe = std::env::current_exe().context("cannot tell where this executable lies")?;
-    let folder = std::env::current_dir().context("the current folder is gone: run it in another")?;
-    Ok(judge(&Facts::look(env, &Shell::read(), &exe, &folder)?))
+    let exe = std::env::current_exe().context("cannot find the path of this executable")?;
+    let folder = std::env::current_dir().context("the current folder does not exist any more: run this in another")?;
+    Ok(judge(&Facts::collect(env, &Shell::read(), &exe, &folder)?))
 }
 
 fn sessions(env: &Env, prefix: &str) -> anyhow::Result<Vec<Finding>> {
-    let facts = SessionFacts::look(&Home::of(env)?, prefix);
+    let facts = SessionFacts::collect(&Home::of(env)?, prefix);
     if facts.is_empty() {
-        bail!("no session is known whose id begins with {prefix:?}");
+        bail!("no session has an id that begins with {prefix:?}");
     }
     Ok(facts.iter().flat_map(|facts| about(facts, env.now.0)).collect())
 }
@@ -48,14 +48,14 @@ fn sessions(env: &Env, prefix: &str) -> anyhow::Result<Vec<Finding>> {
 fn show(found: &[Finding]) -> anyhow::Result<()> {
     for finding in found {
         out::text(&format!("{:<8} {:<12} {}", finding.level.as_str(), finding.check, finding.what))?;
-        if let Some(mend) = &finding.mend {
-            out::text(&format!("{:<8} {:<12} -> {mend}", "", ""))?;
+        if let Some(fix) = &finding.fix {
+            out::text(&format!("{:<8} {:<12} -> {fix}", "", ""))?;
         }
     }
     let count = |level| found.iter().filter(|finding| finding.level == level).count();
     out::message(&match (count(Level::Broken), count(Level::Warning)) {
-        (0, 0) => "All is well.".to_owned(),
-        (broken, warnings) => format!("{broken} broken, {warnings} to look at."),
+        (0, 0) => "No problems found.".to_owned(),
+        (broken, warnings) => format!("{broken} broken, {}.", counted(warnings, "warning")),
     });
     Ok(())
 }

@@ -16,15 +16,15 @@ const LOG_LINES: usize = 50;
 
 #[derive(clap::Subcommand)]
 pub(crate) enum Command {
-    /// Print what the next session of this project would be shown now
+    /// Print what the next session of this project would be shown
     Show(Which),
-    /// Print what was handed over, what was not, and why
+    /// Print what was passed on, what was not, and why
     Log {
         /// Print a JSON array
         #[arg(long)]
         json: bool,
     },
-    /// Write a baton: the next session of this project goes on from a session
+    /// Write a baton: the next session of this project continues the given session
     Write(Which),
     /// Remove this project's batons
     Drop,
@@ -32,13 +32,13 @@ pub(crate) enum Command {
 
 #[derive(clap::Args)]
 pub(crate) struct Which {
-    /// The session whose id begins so, instead of this project's newest
+    /// The session whose id begins with ID, instead of the newest of this project
     #[arg(long, value_name = "ID")]
     session: Option<String>,
 }
 
 pub(crate) fn run(env: &Env, command: Command) -> anyhow::Result<Exit> {
-    let Some(store) = Home::of(env)?.existing_store()? else { bail!("nothing has been kept yet") };
+    let Some(store) = Home::of(env)?.existing_store()? else { bail!("nothing is recorded yet") };
     let (config, _) = longhaul_runtime::config(env)?;
     let here = std::env::current_dir().ok();
     let project = Project::of(env, here.as_deref());
@@ -52,7 +52,7 @@ pub(crate) fn run(env: &Env, command: Command) -> anyhow::Result<Exit> {
             let rendered = render_session(&store, env, &id, Handover::default(), utc_offset_seconds(env.now))?;
             out::text(&rendered.text)?;
             out::message(&format!(
-                "{} characters, about {} tokens instead of {}; {} quoted, {} in a line, {} left out",
+                "{} characters, about {} tokens instead of {}; {} quoted, {} in one line each, {} left out",
                 rendered.chars,
                 rendered.tokens,
                 rendered.tokens + rendered.tokens_saved,
@@ -64,22 +64,22 @@ pub(crate) fn run(env: &Env, command: Command) -> anyhow::Result<Exit> {
         Command::Log { json } => show_log(&store.injections(LOG_LINES)?, json)?,
         Command::Write(which) => {
             let session = find(&store, &project, which.session.as_deref())?;
-            // Nobody's client: any session of the project may take it.
+            // Process 0: any session of the project may take the baton.
             store.write_baton(&project.path, 0, &session.session, BatonTrigger::Tl.as_str(), env.now)?;
-            out::message(&format!("The next session in {} goes on from {}.", project.path, session.session));
+            out::message(&format!("The next session in {} continues session {}.", project.path, session.session));
         }
         Command::Drop => {
             let what = match store.drop_batons(&project.path)? {
                 0 => "There is no baton".to_owned(),
-                dropped => format!("Dropped {dropped}"),
+                dropped => format!("Removed {}", counted(dropped, "baton")),
             };
-            out::message(&format!("{what} in {}. A /clear from now on still hands its session over.", project.path));
+            out::message(&format!("{what} in {}. A later /clear still passes its session on.", project.path));
         }
     }
     Ok(Exit::Success)
 }
 
-/// Finds the session that is named, else the project's newest that has a turn.
+/// Finds the session that is named, or else the project's newest session with a turn.
 fn find(store: &Store, project: &Project, prefix: Option<&str>) -> anyhow::Result<Session> {
     if let Some(prefix) = prefix {
         return only_one(prefix, store.sessions_like(prefix)?, |session| &session.session);
@@ -91,7 +91,7 @@ fn find(store: &Store, project: &Project, prefix: Option<&str>) -> anyhow::Resul
             break;
         }
     }
-    newest.with_context(|| format!("nothing is kept of a session in {}: name one with --session ID", project.path))
+    newest.with_context(|| format!("no session is recorded in {}: name one with --session ID", project.path))
 }
 
 fn show_log(lines: &[Injection], json: bool) -> anyhow::Result<()> {
@@ -114,7 +114,7 @@ fn show_log(lines: &[Injection], json: bool) -> anyhow::Result<()> {
         return out::json(&rows);
     }
     if lines.is_empty() {
-        out::message("Nothing has been handed over yet.");
+        out::message("Nothing has been passed on yet.");
     }
     for line in lines {
         let offset = utc_offset_seconds(line.at);

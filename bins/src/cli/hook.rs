@@ -1,4 +1,4 @@
-//! `longhaul hook EVENT`: for people who wire hooks by hand.
+//! `longhaul hook EVENT`: runs a hook, for hooks that are configured by hand.
 
 use std::os::unix::process::CommandExt;
 use std::process::Command;
@@ -11,24 +11,24 @@ use super::Exit;
 
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// The event, as Stop, stop or post-tool-use
+    /// The event, such as Stop, stop or post-tool-use
     event: String,
-    /// The payload is one of Codex
+    /// The payload comes from Codex
     #[arg(long)]
     codex: bool,
 }
 
-/// Becomes the event's own executable: payload, answer and exit status pass through.
+/// Replaces this process by the executable of the event: payload, answer and exit status pass through.
 pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     let (executable, argument) = find(args)?;
-    let exe = std::env::current_exe().context("cannot tell where this executable lies")?;
+    let exe = std::env::current_exe().context("cannot find the path of this executable")?;
     let program = exe.with_file_name(executable);
-    #[expect(clippy::disallowed_methods, reason = "this process becomes the other: nothing is started beside it")]
+    #[expect(clippy::disallowed_methods, reason = "this process is replaced: no child process is started")]
     let error = Command::new(&program).args(argument).exec();
     Err(error).with_context(|| format!("cannot run {}", program.display()))
 }
 
-/// Returns the event's executable, and what it is told.
+/// Returns the event's executable and its argument.
 fn find(args: &Args) -> anyhow::Result<(&'static str, Option<&'static str>)> {
     let registered: Vec<(EventName, &str, Option<&str>)> = if args.codex {
         let codex = |hook: &CodexRegistration| (hook.event, CODEX_EXECUTABLE, Some(hook.argument));
@@ -40,12 +40,12 @@ fn find(args: &Args) -> anyhow::Result<(&'static str, Option<&'static str>)> {
     let found = registered.iter().find(|(event, ..)| plain(event.as_str()) == wanted);
     let Some((_, executable, argument)) = found else {
         let known: Vec<&str> = registered.iter().map(|(event, ..)| event.as_str()).collect();
-        bail!("no such event: {:?}; known are {}", args.event, known.join(", "));
+        bail!("no such event: {:?}; use one of {}", args.event, known.join(", "));
     };
     Ok((executable, *argument))
 }
 
-/// Returns a name without what its spellings differ in.
+/// Returns a name in lower case and without separators.
 fn plain(name: &str) -> String {
     name.chars().filter(char::is_ascii_alphanumeric).collect::<String>().to_ascii_lowercase()
 }

@@ -1,9 +1,10 @@
-//! `longhaul import`: moving in from the programs that came before.
+//! `longhaul import`: imports the data of other programs.
 
 use std::path::PathBuf;
 
 use anyhow::{Result, bail};
 use longhaul_core::Env;
+use longhaul_core::config::WarningKind;
 use longhaul_runtime::Home;
 use longhaul_runtime::import_from::{Mode, Move, Origin, Report, Step};
 use serde_json::{Value, json};
@@ -11,15 +12,15 @@ use serde_json::{Value, json};
 use super::progress::Bar;
 use super::{Exit, out};
 
-/// How often a line tells how far it has come, where there is no terminal.
+/// After how many items a line shows the progress, if there is no terminal.
 const EVERY: usize = 10_000;
 
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Only from this one: tav, tmux-claude-agent-tracker, throughline or claude-mem; with =FOLDER, from its files there
+    /// Only from this program: tav, tmux-claude-agent-tracker, throughline or claude-mem; with =FOLDER, from that folder
     #[arg(long, value_name = "NAME[=FOLDER]")]
     from: Vec<String>,
-    /// Write nothing; say what would come over
+    /// Print what would be imported without importing it
     #[arg(long)]
     dry_run: bool,
     /// Print a JSON array
@@ -28,35 +29,35 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(env: &Env, args: &Args) -> Result<Exit> {
-    let places = places(env, &args.from)?;
+    let folders = folders(env, &args.from)?;
     let (config, warnings) = longhaul_runtime::config(env)?;
-    for warning in warnings {
+    for warning in warnings.iter().filter(|warning| warning.kind == WarningKind::Unusable) {
         out::message(&format!("longhaul: {warning}"));
     }
     let home = Home::of(env)?;
     let mode = if args.dry_run { Mode::DryRun } else { Mode::Move };
     let mover = Move { env, home: &home, config: &config, mode };
     let mut reports = Vec::new();
-    for (origin, place) in places {
+    for (origin, place) in folders {
         let mut progress = Progress { is_quiet: args.json, bar: None, done: 0, all: 0 };
-        reports.push(mover.from(origin, place, &mut |step| progress.tell(step))?);
+        reports.push(mover.from(origin, place, &mut |step| progress.show(step))?);
     }
     if args.json {
         out::json(&reports.iter().map(to_json).collect::<Vec<Value>>())?;
     } else if reports.is_empty() {
         let names: Vec<&str> = Origin::ALL.iter().map(|origin| origin.name()).collect();
-        out::line(&format!("There is nothing to bring over: none of {} was found.", names.join(", ")))?;
+        out::line(&format!("Nothing to import: none of {} was found.", names.join(", ")))?;
     } else {
         for report in &reports {
-            out::text(&told(report, mode))?;
+            out::text(&summary(report, mode))?;
         }
     }
     Ok(if reports.iter().any(|report| report.failed.is_some()) { Exit::Problem } else { Exit::Success })
 }
 
-/// Returns from where to take over: what was asked for, else whatever is found.
-fn places(env: &Env, asked: &[String]) -> Result<Vec<(Origin, PathBuf)>> {
-    let mut places = Vec::new();
+/// Returns the folders to import from: those that were given, or else those that exist.
+fn folders(env: &Env, asked: &[String]) -> Result<Vec<(Origin, PathBuf)>> {
+    let mut folders = Vec::new();
     if asked.is_empty() {
         let usual = Origin::ALL.into_iter().filter_map(|origin| Some((origin, origin.usual_place(env)?)));
         return Ok(usual.filter(|(origin, place)| origin.is_found(env, place)).collect());
@@ -68,57 +69,57 @@ fn places(env: &Env, asked: &[String]) -> Result<Vec<(Origin, PathBuf)>> {
         };
         let Some(origin) = Origin::ALL.into_iter().find(|origin| origin.name() == name) else {
             let names: Vec<&str> = Origin::ALL.iter().map(|origin| origin.name()).collect();
-            bail!("nothing is known of {name:?}: name one of {}", names.join(", "));
+            bail!("unknown program {name:?}: use one of {}", names.join(", "));
         };
         let Some(place) = folder.or_else(|| origin.usual_place(env)) else {
             bail!("no home directory: set HOME, or name a folder with --from {name}=FOLDER");
         };
         if !origin.is_found(env, &place) {
-            bail!("{name} is not in {}: name its folder with --from {name}=FOLDER", place.display());
+            bail!("the files of {name} are not in {}: name their folder with --from {name}=FOLDER", place.display());
         }
-        places.push((origin, place));
+        folders.push((origin, place));
     }
-    Ok(places)
+    Ok(folders)
 }
 
-fn told(report: &Report, mode: Mode) -> String {
+fn summary(report: &Report, mode: Mode) -> String {
     let mut lines = vec![format!("{} ({})", report.origin.name(), report.place.display())];
     let verb = match mode {
-        Mode::Move => "came over",
-        Mode::DryRun => "would come over",
+        Mode::Move => "imported",
+        Mode::DryRun => "would be imported",
     };
     let brought: Vec<String> =
         report.brought.iter().filter(|(_, count)| *count > 0).map(|(what, count)| format!("{count} {what}")).collect();
     match (brought.as_slice(), &report.failed) {
-        (_, Some(why)) => lines.push(format!("  given up: {why}")),
+        (_, Some(why)) => lines.push(format!("  failed: {why}")),
         ([], None) if report.settings.is_empty() => lines.push("  nothing new".to_owned()),
         ([], None) => {}
         (brought, None) => lines.push(format!("  {verb}: {}", brought.join(", "))),
     }
     lines.extend(report.settings.iter().map(|(key, value)| format!("  {verb}: {key} = {value}")));
-    lines.extend(report.left.iter().map(|(what, count, why)| format!("  left: {count} {what}: {why}")));
+    lines.extend(report.left.iter().map(|(what, count, why)| format!("  skipped: {count} {what}: {why}")));
     lines.extend(report.advice.iter().map(|line| format!("  {line}")));
     lines.join("\n")
 }
 
 fn to_json(report: &Report) -> Value {
-    let brought: serde_json::Map<String, Value> =
+    let imported: serde_json::Map<String, Value> =
         report.brought.iter().map(|(what, count)| ((*what).to_owned(), json!(count))).collect();
-    let left = report.left.iter().map(|(what, count, why)| json!({ "what": what, "count": count, "why": why }));
+    let skipped = report.left.iter().map(|(what, count, why)| json!({ "what": what, "count": count, "why": why }));
     let settings: serde_json::Map<String, Value> =
         report.settings.iter().map(|(key, value)| (key.clone(), json!(value))).collect();
     json!({
         "from": report.origin.name(),
         "folder": report.place,
-        "brought": brought,
+        "imported": imported,
         "settings": settings,
-        "left": left.collect::<Vec<_>>(),
+        "skipped": skipped.collect::<Vec<_>>(),
         "advice": report.advice,
         "failed": report.failed,
     })
 }
 
-/// Tells how far it has come.
+/// Shows the progress.
 struct Progress {
     is_quiet: bool,
     bar: Option<Bar>,
@@ -127,7 +128,7 @@ struct Progress {
 }
 
 impl Progress {
-    fn tell(&mut self, step: Step) {
+    fn show(&mut self, step: Step) {
         match step {
             Step::Begins(origin, all) => {
                 let look = format!("{} {{bar:30}} {{pos}}/{{len}} {{eta}} left", origin.name());

@@ -5,83 +5,87 @@ use std::path::Path;
 use anyhow::Context;
 use longhaul_core::Env;
 use longhaul_runtime::Shell;
-use longhaul_setup::install::{Plan, Wishes, may_offer_status_line, may_offer_tmux, plan};
-use longhaul_setup::{Bundle, Codex, Found, Places, Way, check, perform, wait_for_turn};
+use longhaul_setup::install::{Choices, InstallPlan, may_offer_status_line, may_offer_tmux, plan};
+use longhaul_setup::{Bundle, Codex, CurrentState, InstallMode, InstallPaths, check, lock_installation, perform};
 
 use super::ask::ask;
 use super::{Exit, out};
 
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Set Codex up instead: its hooks, and the skill
+    /// Install for Codex instead: its hooks and the skill
     #[arg(long, conflicts_with_all = ["hooks_only", "tmux", "no_tmux", "statusline", "no_statusline", "keybinding", "no_keybinding"])]
     codex: bool,
-    /// Put hooks into the client's settings.json, instead of installing a plugin
+    /// Add hooks to Claude Code's settings.json instead of installing a plugin
     #[arg(long)]
     hooks_only: bool,
-    /// Show the sessions in tmux: one line in tmux.conf
+    /// Show the sessions in tmux: adds one line to tmux.conf
     #[arg(long, conflicts_with = "no_tmux")]
     tmux: bool,
-    /// Leave tmux alone
+    /// Do not set up tmux
     #[arg(long)]
     no_tmux: bool,
-    /// Use our status line in Claude Code, around yours if you have one
+    /// Use Longhaul's status line in Claude Code; it runs your own command if you have one
     #[arg(long, conflicts_with = "no_statusline")]
     statusline: bool,
-    /// Leave the status line alone
+    /// Do not change the status line
     #[arg(long)]
     no_statusline: bool,
-    /// Bind the chord that submits in keybindings.json, although an earlier --no-keybinding says otherwise
+    /// Bind the keys that submit typed text in keybindings.json, even after an earlier --no-keybinding
     #[arg(long, conflicts_with = "no_keybinding")]
     keybinding: bool,
-    /// Leave keybindings.json alone, now and in later updates: what is typed into a session is submitted by Enter
+    /// Do not change keybindings.json, now and in later updates: typed text is submitted with Enter
     #[arg(long)]
     no_keybinding: bool,
-    /// Do not ask: all of it
+    /// Answer yes to every question
     #[arg(long)]
     yes: bool,
-    /// Print what would be done, and do nothing
+    /// Print what would be done without doing it
     #[arg(long)]
     dry_run: bool,
 }
 
 pub(crate) fn run(env: &Env, args: &Args) -> anyhow::Result<Exit> {
-    let exe = std::env::current_exe().context("cannot tell where this executable lies")?;
+    let exe = std::env::current_exe().context("cannot find the path of this executable")?;
     let shell = Shell::read();
     if args.codex {
-        let places = Places::of(env, &shell)?;
-        let _turn = wait_for_turn(&places.home)?;
-        let plan = Codex::look(env)?.install(env, &exe)?;
-        carry_out(&plan, &places, None, env, args.dry_run)?;
+        let paths = InstallPaths::of(env, &shell)?;
+        let _lock = lock_installation(&paths.home)?;
+        let plan = Codex::read(env)?.install(env, &exe)?;
+        carry_out(&plan, &paths, None, env, args.dry_run)?;
         return Ok(Exit::Success);
     }
     let bundle = Bundle::of_executable(&exe)?;
-    let _turn = wait_for_turn(&Places::of(env, &shell)?.home)?;
-    let found = Found::look(env, &shell)?;
-    let wishes = wishes(&found, args)?;
-    let plan = plan(&found, &bundle, wishes, env.now.0)?;
-    carry_out(&plan, &found.places, found.client.as_deref(), env, args.dry_run)?;
+    let _lock = lock_installation(&InstallPaths::of(env, &shell)?.home)?;
+    let state = CurrentState::read(env, &shell)?;
+    let choices = choices(&state, args)?;
+    let plan = plan(&state, &bundle, choices, env.now.0)?;
+    carry_out(&plan, &state.paths, state.client.as_deref(), env, args.dry_run)?;
     if !args.dry_run {
-        let done = if plan.steps.is_empty() { "was installed already" } else { "is installed" };
-        out::message(&format!("Longhaul {} {done}. `longhaul doctor` says whether all is well.", bundle.version));
+        let done = if plan.steps.is_empty() { "was already installed" } else { "is installed" };
+        out::message(&format!("Longhaul {} {done}. `longhaul doctor` checks the installation.", bundle.version));
     }
     Ok(Exit::Success)
 }
 
-fn wishes(found: &Found, args: &Args) -> anyhow::Result<Wishes> {
-    let tmux = (wanted(args.tmux, args.no_tmux), may_offer_tmux(found));
-    let status_line = (wanted(args.statusline, args.no_statusline), may_offer_status_line(found));
-    Ok(Wishes {
-        way: if args.hooks_only { Way::Hooks } else { Way::Plugin },
-        tmux: wish(args, tmux, "Show every session's state in tmux's status line?")?,
-        status_line: wish(args, status_line, "Use our status line in Claude Code, around yours if you have one?")?,
-        keybinding: wants_keybinding(found, args),
+fn choices(state: &CurrentState, args: &Args) -> anyhow::Result<Choices> {
+    let tmux = (wanted(args.tmux, args.no_tmux), may_offer_tmux(state));
+    let status_line = (wanted(args.statusline, args.no_statusline), may_offer_status_line(state));
+    Ok(Choices {
+        mode: if args.hooks_only { InstallMode::Hooks } else { InstallMode::Plugin },
+        tmux: choose(args, tmux, "Show the state of every session in the tmux status line?")?,
+        status_line: choose(
+            args,
+            status_line,
+            "Use Longhaul's status line in Claude Code? It runs your own command if you have one.",
+        )?,
+        keybinding: wants_keybinding(state, args),
     })
 }
 
-/// Returns whether the chord is wanted: as the arguments say, or else as they said at the last installation.
-fn wants_keybinding(found: &Found, args: &Args) -> bool {
-    let declined = found.manifest.as_ref().is_some_and(|manifest| manifest.no_keybinding);
+/// Returns whether the chord is wanted: by the arguments, or else by those of the last installation.
+fn wants_keybinding(state: &CurrentState, args: &Args) -> bool {
+    let declined = state.manifest.as_ref().is_some_and(|manifest| manifest.no_keybinding);
     wanted(args.keybinding, args.no_keybinding).unwrap_or(!declined)
 }
 
@@ -89,8 +93,8 @@ fn wanted(yes: bool, no: bool) -> Option<bool> {
     (yes || no).then_some(yes)
 }
 
-/// Asks for what the arguments leave open; where nobody can be asked, nothing is done that was not asked for.
-fn wish(args: &Args, (wanted, may_offer): (Option<bool>, bool), question: &str) -> anyhow::Result<bool> {
+/// Asks for what the arguments leave open. Without a terminal the answer is no.
+fn choose(args: &Args, (wanted, may_offer): (Option<bool>, bool), question: &str) -> anyhow::Result<bool> {
     match wanted {
         Some(wanted) => Ok(wanted),
         None if !may_offer || args.dry_run => Ok(may_offer && args.yes),
@@ -99,10 +103,10 @@ fn wish(args: &Args, (wanted, may_offer): (Option<bool>, bool), question: &str) 
     }
 }
 
-/// Does, or only shows, what was planned.
+/// Does the steps of a plan and prints them, or only prints them.
 pub(crate) fn carry_out(
-    plan: &Plan,
-    places: &Places,
+    plan: &InstallPlan,
+    paths: &InstallPaths,
     client: Option<&Path>,
     env: &Env,
     dry_run: bool,
@@ -112,7 +116,7 @@ pub(crate) fn carry_out(
     }
     for step in &plan.steps {
         if !dry_run {
-            perform(step, places, client, env)?;
+            perform(step, paths, client, env)?;
         }
         out::text(&step.to_string())?;
     }
@@ -120,7 +124,7 @@ pub(crate) fn carry_out(
         out::message(note);
     }
     if dry_run {
-        out::message(if plan.steps.is_empty() { "Nothing would be done." } else { "Nothing was done: a dry run." });
+        out::message(if plan.steps.is_empty() { "Nothing would be changed." } else { "Dry run: nothing was changed." });
     }
     Ok(())
 }

@@ -1,13 +1,13 @@
-//! The account's rate limits, which the client tells its status line of.
+//! The account's rate limits, which Claude Code reports to its status line.
 
 use serde_json::Value;
 
 use super::paint::{Span, Tone, level};
 
-/// The limits that are shown, and how.
+/// The limits that are shown, each with its label.
 const KNOWN: [(&str, &str); 2] = [("five_hour", "5h"), ("seven_day", "7d")];
 
-/// From here on it matters when the limit is lifted.
+/// From this percentage on, the time until the limit ends is shown.
 const NEAR: f64 = 70.0;
 
 /// One limit.
@@ -15,11 +15,11 @@ const NEAR: f64 = 70.0;
 pub(crate) struct Limit {
     pub(crate) name: &'static str,
     pub(crate) percent: f64,
-    /// When it is counted afresh, in seconds since the epoch.
+    /// When the limit ends, in seconds since the epoch.
     pub(crate) resets_at: Option<u64>,
 }
 
-/// Reads what the client sent; what is of another shape is left out.
+/// Reads the limits. A value of an unexpected type is left out.
 pub(crate) fn read(json: &Value) -> Vec<Limit> {
     let limit = |(key, name): (&str, &'static str)| {
         let limit = json.get(key)?;
@@ -29,7 +29,7 @@ pub(crate) fn read(json: &Value) -> Vec<Limit> {
     KNOWN.into_iter().filter_map(limit).collect()
 }
 
-/// Shows the limits that still hold at `now`, in seconds: `5h 42%  7d 93% (2h)`.
+/// Returns the limits that are in force at `now` (in seconds), such as `5h 42%  7d 93% (2h)`.
 pub(crate) fn show(limits: &[Limit], now: u64) -> Vec<Span> {
     let mut spans = Vec::new();
     for limit in limits.iter().filter(|limit| limit.resets_at.is_none_or(|at| at > now)) {

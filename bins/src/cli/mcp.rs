@@ -1,4 +1,4 @@
-//! `longhaul mcp`: the memory for an agent, as answers to questions and in layers, so that it pays only for what it reads.
+//! `longhaul mcp`: the MCP server, with which an agent asks questions to the memory and reads records.
 
 mod arguments;
 
@@ -15,40 +15,40 @@ use rmcp::{ServerHandler, ServiceExt, tool, tool_handler, tool_router};
 use self::arguments::{Around, Note, Question, Records, Words};
 use super::Exit;
 use super::memory::find::{self, Wanted};
-use super::memory::place::{Memory, Whose};
+use super::memory::open_memory::{Memory, ProjectFilter};
 use super::memory::recall::{answer, within};
 use super::memory::render::Shown;
 use super::memory::{NewText, ids, nothing_found, render, save};
 
-/// How many records one call may ask for: more would fill the reader's context before it knew.
+/// How many records one call may ask for. More would fill the context of the agent.
 const MOST_RECORDS: usize = 50;
 
 /// How many lines one call may ask for.
 const MOST_LINES: usize = 200;
 
-/// What an agent is told before it has asked anything.
+/// The instructions that an agent gets with the list of tools.
 const INSTRUCTIONS: &str = "Memory of past sessions in this project. `recall` answers a question with the passages \
     themselves: use it first. `search` lists records, one line each with its id and token cost, and filters them; \
     `timeline` shows what happened around an id; `get_observations` returns whole records for the few ids that matter. \
-    `save_memory` keeps what the user wants remembered.";
+    `save_memory` stores what the user wants to be remembered.";
 
-/// Serves until the client closes its end.
+/// Serves until the input is closed.
 pub(crate) fn run(env: &Env) -> Result<Exit> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().context("cannot start")?;
     let server = Server { is_disabled: env.disabled };
     let served = runtime.block_on(async {
-        // A client that goes away before it has said hello is no failure.
+        // A client that disconnects before the handshake is not an error.
         if let Ok(service) = server.serve(rmcp::transport::stdio()).await {
             service.waiting().await.context("the connection broke")?;
         }
         anyhow::Ok(())
     });
-    // A thread may still wait for input that never comes.
+    // A thread may still be waiting for input.
     runtime.shutdown_background();
     served.map(|()| Exit::Success)
 }
 
-/// The server. It holds nothing open between calls, so that the database may come, go and be vacuumed meanwhile.
+/// The server. It does not keep the database open between calls, so that it can be replaced or vacuumed.
 #[derive(Clone)]
 struct Server {
     is_disabled: bool,
@@ -60,8 +60,8 @@ impl Server {
         description = "Answer a question from past sessions of this project: what was decided, why, how something was \
             fixed, what the user wants. Returns the best passages themselves (what was asked, what was answered), cut \
             around the words that match, grouped by session with its date, each with its id. Use it first for any \
-            question, in plain words or with a pasted error message; one call is usually enough. Passages marked as \
-            older were overtaken by a newer one. `get_observations` returns a passage whole.",
+            question, in plain words or with a pasted error message; one call is usually enough. A passage marked as \
+            older was replaced by a newer one. `get_observations` returns a passage whole.",
         annotations(title = "Recall from memory", read_only_hint = true, open_world_hint = false)
     )]
     fn recall(&self, Parameters(question): Parameters<Question>) -> CallToolResult {
@@ -99,7 +99,7 @@ impl Server {
 
     #[tool(
         description = "Remember a text for later sessions of this project: a decision and its reason, a convention, \
-            something the user asked to be remembered. What stands in <private> tags and well-known secrets are left out.",
+            something the user asked to be remembered. Text in <private> tags and known secrets are left out.",
         annotations(
             title = "Save to memory",
             read_only_hint = false,
@@ -111,13 +111,13 @@ impl Server {
         self.answer(|memory| remember(memory, &note))
     }
 
-    /// Runs a tool; what goes wrong is told to the agent, with what to do about it.
+    /// Runs a tool. An error is returned to the agent, with the fix.
     fn answer(&self, tool: impl FnOnce(&Memory<'_>) -> Result<String>) -> CallToolResult {
         if self.is_disabled {
-            let mend = "longhaul is switched off by LONGHAUL_DISABLE=1: unset it and start Claude Code again";
-            return CallToolResult::error(vec![ContentBlock::text(mend)]);
+            let fix = "longhaul is disabled by LONGHAUL_DISABLE=1: unset it and start Claude Code again";
+            return CallToolResult::error(vec![ContentBlock::text(fix)]);
         }
-        // Read anew each time: a server lives for hours.
+        // Read for every call: the server runs for hours, and the configuration may change.
         let env = longhaul_runtime::env();
         match Memory::of(&env).and_then(|memory| tool(&memory)) {
             Ok(text) => CallToolResult::success(vec![ContentBlock::text(printable(&text))]),
@@ -150,15 +150,15 @@ fn search(memory: &Memory<'_>, words: Words) -> Result<String> {
         session: None,
         without_session: None,
     };
-    let whose = Whose { project: words.project, all: words.all_projects.unwrap_or_default() };
-    let hits = find::search(memory, &store, &whose, &wanted)?;
+    let projects = ProjectFilter { project: words.project, all: words.all_projects.unwrap_or_default() };
+    let hits = find::search(memory, &store, &projects, &wanted)?;
     if hits.is_empty() {
         return Ok(format!(
             "{}; try other words, another kind, or all_projects",
             nothing_found::message(&store, &wanted)
         ));
     }
-    let lines = render::lines(&hits, Shown::of(whose.all), render::Screen::NONE).join("\n");
+    let lines = render::lines(&hits, Shown::of(projects.all), render::Screen::NONE).join("\n");
     let weak = if hits[0].is_weak { "\n(weak matches: no record has most of these words)" } else { "" };
     Ok(framed(&lines) + weak)
 }
@@ -173,10 +173,10 @@ fn recall(memory: &Memory<'_>, asked: Question) -> Result<String> {
     let tokens =
         asked.tokens.map(|tokens| within(tokens).map_err(|problem| anyhow!("tokens: {problem}"))).transpose()?;
     let Some(store) = find::open(memory)? else { return Ok(EMPTY.to_owned()) };
-    let whose = Whose { project: asked.project, all: asked.all_projects.unwrap_or_default() };
-    // The frame counts, too.
+    let projects = ProjectFilter { project: asked.project, all: asked.all_projects.unwrap_or_default() };
+    // The frame also counts.
     let room = tokens.unwrap_or(ANSWER_TOKENS).saturating_sub(FRAME_TOKENS);
-    let answer = answer(memory, &store, &whose, wanted.clone(), room)?;
+    let answer = answer(memory, &store, &projects, wanted.clone(), room)?;
     if answer.is_empty() {
         return Ok(format!("{}; try other words, or all_projects", nothing_found::message(&store, &wanted)));
     }
@@ -186,8 +186,8 @@ fn recall(memory: &Memory<'_>, asked: Question) -> Result<String> {
 /// The tokens of the frame around an answer.
 const FRAME_TOKENS: usize = (record::OPEN.len() + record::CLOSE.len() + 1).div_ceil(CHARS_PER_TOKEN);
 
-/// What is said where there is no memory yet.
-const EMPTY: &str = "nothing is remembered yet: the user can run `longhaul memory import` to read past sessions";
+/// The answer if there is no memory yet.
+const EMPTY: &str = "the memory is empty: the user can run `longhaul memory import` to read past sessions";
 
 fn timeline(memory: &Memory<'_>, around: &Around) -> Result<String> {
     let id = ids::parse(&around.id.to_string())?;
@@ -223,14 +223,14 @@ fn remember(memory: &Memory<'_>, note: &Note) -> Result<String> {
     Ok(format!("saved as {id}"))
 }
 
-/// Returns what is remembered in its frame.
+/// Returns text of the memory in the frame of a record.
 ///
-/// What cannot be printed is removed first: afterwards, it could leave a tag behind that ends the frame.
+/// Characters that cannot be printed are removed first. Removing them later could leave a tag that ends the frame.
 fn framed(text: &str) -> String {
     record::frame(&printable(text))
 }
 
-/// Returns text of several lines without what could drive a terminal that shows it, and without what only a model sees.
+/// Returns the text without control characters, and without characters that only a model reads.
 fn printable(text: &str) -> String {
     let lines = text.lines().map(|line| {
         let line = longhaul_inject::printable(&line.replace('\t', "    "));

@@ -1,4 +1,4 @@
-//! `longhaul memory`: what every session did, found again, added to and forgotten.
+//! `longhaul memory`: searches, adds to and deletes from the memory.
 
 pub(crate) mod find;
 mod forget;
@@ -6,7 +6,7 @@ pub(crate) mod ids;
 mod import;
 mod note;
 pub(crate) mod nothing_found;
-pub(crate) mod place;
+pub(crate) mod open_memory;
 pub(crate) mod recall;
 pub(crate) mod render;
 mod similar;
@@ -20,7 +20,7 @@ use longhaul_store::{Hit, Record, RecordId, What};
 use serde_json::Value;
 
 use self::find::{Ordering, Type, Wanted};
-use self::place::{Memory, Whose};
+use self::open_memory::{Memory, ProjectFilter};
 use self::render::Shown;
 use super::{Exit, out};
 
@@ -30,70 +30,70 @@ pub(crate) use self::note::{NewText, save};
 pub(crate) enum Command {
     /// Answer a question with the best passages of past sessions; exit 1 if nothing is found
     Recall(recall::Args),
-    /// List what was asked, done and concluded; exit 1 if nothing is found
+    /// List matching prompts, observations and summaries; exit 1 if nothing is found
     Search(Search),
-    /// Find records that mean nearly the same as a text, in whatever words; exit 1 if nothing is found
+    /// List records with a similar meaning, whatever words they use; exit 1 if nothing is found
     Similar(similar::Args),
     /// Show what happened around a record
     Timeline(Timeline),
-    /// Print whole records, raw tool input and output included
+    /// Print whole records, with raw tool input and output
     Get(Get),
-    /// Remember a text
+    /// Save a text as a note
     Save(note::Args),
-    /// Delete records, a session's or a project's memory, for good
+    /// Delete records, a session or a project from the memory; this cannot be undone
     Forget(forget::Args),
-    /// Show how much is remembered, and how much room it takes
+    /// Show how much is stored, and its size
     Stats {
-        /// List the tables of the database that take most of the room
+        /// List the largest tables of the database
         #[arg(long)]
         tables: bool,
         /// Print a JSON object
         #[arg(long)]
         json: bool,
     },
-    /// Write every record as a line of JSON
+    /// Print every record as a line of JSON
     Export(upkeep::Export),
-    /// Read every past session of Claude Code and of Codex
+    /// Import every past session of Claude Code and Codex
     Import(import::Args),
-    /// Drop old raw text, or everything, and give the room back
+    /// Delete old raw text, or everything, and shrink the database
     Purge(upkeep::Purge),
-    /// Drop raw text that is too old, and compute vectors that are missing; begun once a day, by the day's first session
+    /// Delete old raw text, complete the search index and compute missing vectors; the first session of a day starts it
     #[command(hide = true)]
     Upkeep,
 }
 
 #[derive(clap::Args)]
 pub(crate) struct Search {
-    /// Words to find, +required, "a phrase", -excluded, file:PART, kind:KIND, since:DATE, before:DATE; nothing for the newest
+    /// Words to find, +required, "a phrase", -excluded, file:PART, kind:KIND, since:DATE, before:DATE; without a query, the newest records
     #[arg(value_name = "QUERY")]
     query: Vec<String>,
     #[command(flatten)]
-    whose: Whose,
-    /// Only observations of a kind; may be given more than once
+    projects: ProjectFilter,
+    /// Only observations of this kind; can be given more than once
     #[arg(long, value_name = "KIND", value_parser = kinds(), ignore_case = true)]
     kind: Vec<Kind>,
-    /// Only observations of a file whose path contains this
+    /// Only observations of a file whose path contains PART
     #[arg(long, value_name = "PART")]
     file: Option<String>,
-    /// Nothing from before this day, as YYYY-MM-DD
+    /// Only records since this day, as YYYY-MM-DD
     #[arg(long, value_name = "DATE")]
     since: Option<String>,
-    /// Only what is from before this day
+    /// Only records before this day
     #[arg(long, value_name = "DATE")]
     before: Option<String>,
-    /// Only records of a type; may be given more than once
+    /// Only records of this type; can be given more than once
     #[arg(long = "type", value_name = "TYPE")]
     types: Vec<Type>,
-    /// What comes first
+    /// The order of the results
     #[arg(long, value_enum, default_value_t)]
     order: Ordering,
-    /// How many at most
+    /// Maximum number of results
     #[arg(long, value_name = "N", default_value_t = 20, value_parser = at_least_one())]
     limit: usize,
-    /// How many to leave out first
+    /// Number of results to skip
     #[arg(long, value_name = "N", default_value_t = 0)]
     offset: usize,
-    /// Print below each result the parts of its score, and which of the words it has
+    /// Print the parts of the score below each result, and which of the words it has
     #[arg(long)]
     explain: bool,
     /// Print a JSON array
@@ -105,10 +105,10 @@ pub(crate) struct Search {
 pub(crate) struct Timeline {
     /// A record: P12 (prompt), O345 or 345 (observation), S6 (summary)
     id: String,
-    /// How many records before it
+    /// Number of records before it
     #[arg(long, value_name = "N", default_value_t = 3)]
     before: usize,
-    /// How many records after it
+    /// Number of records after it
     #[arg(long, value_name = "N", default_value_t = 3)]
     after: usize,
     /// Print a JSON array
@@ -132,7 +132,7 @@ fn kinds() -> impl TypedValueParser<Value = Kind> {
     PossibleValuesParser::new(Kind::ALL.map(Kind::as_str)).try_map(kind)
 }
 
-/// Returns the parser of `--limit`: no results at all would be reported as nothing found.
+/// Returns the parser of `--limit`. With 0, every search would report that nothing was found.
 fn at_least_one() -> impl TypedValueParser<Value = usize> {
     RangedU64ValueParser::new().range(1..)
 }
@@ -171,14 +171,14 @@ fn search(memory: &Memory<'_>, args: Search) -> anyhow::Result<Exit> {
     };
     let store = find::open(memory)?;
     let hits = match &store {
-        Some(store) => find::search(memory, store, &args.whose, &wanted)?,
+        Some(store) => find::search(memory, store, &args.projects, &wanted)?,
         None => Vec::new(),
     };
     if args.json {
         out::json(&longhaul_runtime::memory::marked_hits(&wanted.query, &hits))?;
     } else {
         let mut marker = longhaul_runtime::memory::marker(&wanted.query, &hits);
-        let (shown, screen) = (Shown::of(args.whose.all), render::Screen::of(memory.env));
+        let (shown, screen) = (Shown::of(args.projects.all), render::Screen::of(memory.env));
         let lines = render::marked_lines(&hits, shown, screen, &mut |text| marker.marks(text));
         for (hit, line) in hits.iter().zip(lines) {
             out::line(&line)?;

@@ -1,4 +1,4 @@
-//! `longhaul monitor`: how full every session's context is.
+//! `longhaul monitor`: shows the context use of all sessions.
 
 mod layout;
 mod live;
@@ -18,24 +18,24 @@ use self::rows::{Row, Wanted, rows};
 use super::paint::{Colours, render};
 use super::{Exit, out};
 
-/// The width where nobody tells one.
+/// The width if it is unknown.
 const DEFAULT_COLUMNS: usize = 80;
 
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Also those that have ended, or that were idle for more than 15 minutes
+    /// Also show sessions that have ended or were idle for more than 15 minutes
     #[arg(long)]
     all: bool,
-    /// Only the session whose id begins so, whatever its state
+    /// Only the session whose id begins with ID, in any state
     #[arg(long, value_name = "ID")]
     session: Option<String>,
-    /// Print one frame and leave
+    /// Print the table once and exit
     #[arg(long)]
     once: bool,
-    /// Print a JSON array and leave
+    /// Print a JSON array and exit
     #[arg(long)]
     json: bool,
-    /// Write the VS Code task that opens the monitor with this folder
+    /// Add a VS Code task to this folder that opens the monitor
     #[arg(long, conflicts_with_all = ["all", "session", "once", "json"])]
     vscode_task: bool,
 }
@@ -74,14 +74,14 @@ pub(crate) fn run(env: &Env, args: &Args) -> anyhow::Result<Exit> {
     Ok(Exit::Success)
 }
 
-/// Returns how full each living session's context is, in percent, where that is known.
+/// Returns the context use of each running session in percent, if it is known.
 pub(crate) fn percentages(env: &Env, home: &Home) -> anyhow::Result<BTreeMap<String, f64>> {
     let mut view = View { home, observer: Observer::default(), wanted: Wanted::All };
     let (rows, _) = view.rows(env)?;
     Ok(rows.into_iter().filter_map(|row| Some((row.session.clone(), row.percent()?))).collect())
 }
 
-/// What is looked at, again and again.
+/// What is shown, and how it is read.
 struct View<'a> {
     home: &'a Home,
     observer: Observer,

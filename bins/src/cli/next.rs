@@ -10,7 +10,7 @@ use super::{Exit, out, status, tmux};
 
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// The client that goes there, by tmux's name for it
+    /// The tmux client that switches to the pane
     #[arg(long)]
     client: Option<String>,
 }
@@ -19,7 +19,7 @@ pub(crate) fn run(env: &Env, args: &Args) -> anyhow::Result<Exit> {
     let home = Home::of(env)?;
     let mut tracker = Tracker::open(env, &home)?;
     tracker.tidy()?;
-    // What is on somebody's screen has been seen: there is no need to go there.
+    // A session that is visible on a screen has been seen, so it is skipped.
     tracker.clear_seen()?;
     let server = Server::of(env);
     let panes = server.as_ref().map_or(Ok(Vec::new()), |server| server.panes())?;
@@ -30,10 +30,10 @@ pub(crate) fn run(env: &Env, args: &Args) -> anyhow::Result<Exit> {
     };
     let mut agents = tracker.agents()?;
     agents.retain(|agent| waits(agent) && !is_gone(agent));
-    // Who is blocked costs time; who has completed only wants to be seen.
+    // Blocked sessions come first: they lose time. Completed ones only wait to be seen.
     agents.sort_by_cached_key(attention);
     if agents.is_empty() {
-        say(env, args, "Nobody waits for you.")?;
+        say(env, args, "No session waits for you.")?;
         return Ok(Exit::Success);
     }
     let is_here = |agent: &&Agent| agent.pane.as_ref().is_some_and(|pane| Some(pane.socket.as_str()) == socket);
@@ -51,7 +51,7 @@ fn waits(agent: &Agent) -> bool {
     }
 }
 
-/// Returns where the session is, for somebody who has to go there himself.
+/// Returns where the session is, for a user who has to go there by hand.
 fn describe(agent: &Agent) -> String {
     let cwd = agent.cwd.as_deref().unwrap_or(&agent.project);
     let reason = agent.reason.as_ref().map(|reason| format!(" ({reason})")).unwrap_or_default();
@@ -63,7 +63,7 @@ fn describe(agent: &Agent) -> String {
     }
 }
 
-/// Says something where it is seen: behind a key of tmux, nobody reads what a command prints.
+/// Shows a message. If tmux runs this command for a key, the output is not visible, so the message is shown in tmux.
 fn say(env: &Env, args: &Args, text: &str) -> anyhow::Result<()> {
     if let (Some(server), Some(client)) = (Server::of(env), &args.client) {
         return match server.message(text, Some(client)) {

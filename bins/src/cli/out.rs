@@ -1,4 +1,4 @@
-//! Data to standard output, messages to standard error, nothing in them that could drive the terminal.
+//! Prints data to standard output and messages to standard error, without control characters.
 
 use std::io::{self, Write};
 
@@ -10,12 +10,12 @@ pub(crate) fn line(text: &str) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Prints JSON, with whatever could drive or confuse the terminal escaped.
+/// Prints JSON, with control and invisible characters escaped.
 pub(crate) fn json(value: &impl Serialize) -> anyhow::Result<()> {
     let text = serde_json::to_string_pretty(value)?;
     let mut escaped = String::with_capacity(text.len());
     for c in text.chars() {
-        // None of these stands between values, save for the line ends; and all fit into one escape.
+        // Between values there are only line ends, so every other such character is inside a string.
         match c {
             '\n' => escaped.push(c),
             c if longhaul_inject::is_printable(c) => escaped.push(c),
@@ -25,7 +25,7 @@ pub(crate) fn json(value: &impl Serialize) -> anyhow::Result<()> {
     line(&escaped)
 }
 
-/// Prints text of several lines, without what could drive the terminal.
+/// Prints text of several lines, without control characters.
 pub(crate) fn text(text: &str) -> anyhow::Result<()> {
     for row in text.lines() {
         line(&longhaul_inject::printable(&row.replace('\t', "    ")))?;
@@ -33,12 +33,12 @@ pub(crate) fn text(text: &str) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Prints a message for the person at the terminal.
+/// Prints a message for the user.
 pub(crate) fn message(text: &str) {
     let _ = writeln!(io::stderr().lock(), "{}", longhaul_inject::printable(text));
 }
 
-/// Returns whether `error` only means that nobody reads our output any more.
+/// Returns whether `error` means that the reader of the output has closed it.
 pub(crate) fn is_closed_pipe(error: &anyhow::Error) -> bool {
     error.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
 }

@@ -1,9 +1,9 @@
-//! Text for a terminal: measured, cut, coloured, and harmless.
+//! Text for a terminal: measures, cuts and colours it, and removes control characters.
 
 pub(crate) use longhaul_core::budget::round_tokens as tokens;
 use unicode_width::UnicodeWidthChar;
 
-/// What a piece of text says by its colour.
+/// The meaning of a colour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Tone {
     Plain,
@@ -16,7 +16,7 @@ pub(crate) enum Tone {
     Found,
 }
 
-/// A piece of text in one tone. Its text is harmless: it comes from [`Span::new`].
+/// A piece of text in one tone, without control characters.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Span {
     pub(crate) text: String,
@@ -24,20 +24,20 @@ pub(crate) struct Span {
 }
 
 impl Span {
-    /// Makes a span of `text`, without what could drive a terminal.
+    /// Returns a span of `text` without control characters.
     pub(crate) fn new(text: impl AsRef<str>, tone: Tone) -> Self {
         Self { text: harmless(text.as_ref()), tone }
     }
 
-    /// Returns how many columns it takes.
+    /// Returns the number of columns that it takes.
     pub(crate) fn width(&self) -> usize {
         width(&self.text)
     }
 }
 
-/// Returns `text` without control characters, and without those that reorder, hide or join what stands around them.
+/// Returns `text` without control characters, and without characters that reorder, hide or join their neighbours.
 ///
-/// Terminals disagree on how wide a joined or restyled emoji is; taken apart, they agree.
+/// Terminals disagree about the width of joined emoji, but not about that of their parts.
 pub(crate) fn harmless(text: &str) -> String {
     let joins = |c: char| {
         matches!(c, '\u{ad}' | '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}')
@@ -46,9 +46,7 @@ pub(crate) fn harmless(text: &str) -> String {
     text.chars().filter(|c| !c.is_control() && !joins(*c)).collect()
 }
 
-/// Returns how many columns `text` takes.
-///
-/// By character, as terminals count: what a whole string might shape to is up to the font.
+/// Returns the number of columns that `text` takes, counted by character as terminals do.
 pub(crate) fn width(text: &str) -> usize {
     text.chars().map(char_width).sum()
 }
@@ -57,7 +55,7 @@ fn char_width(c: char) -> usize {
     c.width().unwrap_or(0)
 }
 
-/// Lays rows out in columns as wide as what is in them; the columns in `right` are set to the right.
+/// Lays rows out in columns that are as wide as their content. The columns in `right` are aligned to the right.
 pub(crate) fn columns<const N: usize>(rows: &[[String; N]], right: &[usize]) -> Vec<String> {
     let widths: [usize; N] =
         std::array::from_fn(|column| rows.iter().map(|row| width(&row[column])).max().unwrap_or_default());
@@ -103,7 +101,7 @@ pub(crate) fn fit_line(line: &[Span], columns: usize) -> Vec<Span> {
     fitted
 }
 
-/// Returns the tone of so much use.
+/// Returns the tone for a percentage of use.
 pub(crate) fn level(percent: f64) -> Tone {
     match percent {
         90.0.. => Tone::Bad,
@@ -112,7 +110,7 @@ pub(crate) fn level(percent: f64) -> Tone {
     }
 }
 
-/// Draws a bar of `cells`; whatever is used shows in one cell at least.
+/// Returns a bar of `cells`. A use above 0 fills at least one cell.
 pub(crate) fn bar(percent: f64, cells: usize) -> [Span; 2] {
     let filled = (percent / 100.0 * cells as f64).round().clamp(0.0, cells as f64) as usize;
     let filled = if percent > 0.0 { filled.max(1) } else { filled };
@@ -126,7 +124,7 @@ pub(crate) enum Colours {
     No,
 }
 
-/// Writes a line out, with escape codes of our own only.
+/// Returns a line as text, with colours if they are wanted.
 pub(crate) fn render(line: &[Span], colours: Colours) -> String {
     let text = |span: &Span| match (colours, code(span.tone)) {
         (Colours::Yes, Some(code)) if !span.text.is_empty() => format!("\u{1b}[{code}m{}\u{1b}[0m", span.text),
@@ -194,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn tokens_are_rounded_to_what_a_glance_takes_in() {
+    fn tokens_are_rounded() {
         let shown: Vec<String> = [0, 999, 1_000, 142_499, 999_499, 999_500, 1_250_000].map(tokens).into();
         assert_eq!(shown, ["0", "999", "1k", "142k", "999k", "1M", "1.2M"]);
         assert_eq!(width("█░…"), 3);

@@ -1,4 +1,4 @@
-//! How far something has come: a bar on a terminal, else a line now and then.
+//! A progress bar on a terminal, or else a line now and then.
 
 use std::io::{self, IsTerminal};
 
@@ -6,14 +6,14 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use super::out;
 
-/// A bar, or lines where there is no terminal.
+/// A progress bar, or lines if there is no terminal.
 pub(crate) struct Bar {
     bar: ProgressBar,
-    says_lines: bool,
+    prints_lines: bool,
 }
 
 impl Bar {
-    /// Begins one of this look, in indicatif's words.
+    /// Returns a new bar. `look` is a template of indicatif.
     pub(crate) fn new(look: &str, total: u64, is_quiet: bool) -> Self {
         let is_shown = !is_quiet && io::stderr().is_terminal();
         let target = if is_shown { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
@@ -21,22 +21,22 @@ impl Bar {
         if let Ok(style) = ProgressStyle::with_template(look) {
             bar.set_style(style);
         }
-        Self { bar, says_lines: !is_quiet && !is_shown }
+        Self { bar, prints_lines: !is_quiet && !is_shown }
     }
 
-    /// So much more is done.
+    /// Advances the bar.
     pub(crate) fn advance(&self, by: u64) {
         self.bar.inc(by);
     }
 
-    /// Says a line, where there is no bar to see.
+    /// Prints a line, if no bar is visible.
     pub(crate) fn line(&self, text: &str) {
-        if self.says_lines {
+        if self.prints_lines {
             out::message(text);
         }
     }
 
-    /// Takes the bar away.
+    /// Removes the bar.
     pub(crate) fn end(&self) {
         self.bar.finish_and_clear();
     }

@@ -1,8 +1,8 @@
-//! A session that is named by the beginning of its id.
+//! Finds a session by the beginning of its id.
 
 use anyhow::{Context, Result, bail};
 
-/// Returns the one of `known` that `prefix` names: the one of exactly that id, else the only one whose id begins so.
+/// Returns the session of `known` with the id `prefix`, or else the only one whose id begins with it.
 pub(crate) fn only_one<T>(prefix: &str, known: Vec<T>, id: impl Fn(&T) -> &str) -> Result<T> {
     let mut found: Vec<T> = known.into_iter().filter(|session| id(session).starts_with(prefix)).collect();
     if let Some(exact) = found.iter().position(|session| id(session) == prefix) {
@@ -10,9 +10,9 @@ pub(crate) fn only_one<T>(prefix: &str, known: Vec<T>, id: impl Fn(&T) -> &str) 
     }
     if found.len() > 1 {
         let ids: Vec<&str> = found.iter().map(id).collect();
-        bail!("several sessions begin with {prefix:?}: {}", ids.join(", "));
+        bail!("several sessions have an id that begins with {prefix:?}: {}", ids.join(", "));
     }
-    found.pop().with_context(|| format!("no session is known whose id begins with {prefix:?}"))
+    found.pop().with_context(|| format!("no session has an id that begins with {prefix:?}"))
 }
 
 #[cfg(test)]
@@ -30,7 +30,7 @@ mod tests {
         check("b", Ok("b"));
         check("abc", Ok("abc"));
         check("ab", Ok("ab"));
-        check("a", Err("several sessions begin with \"a\": ab, abc, abd"));
-        check("x", Err("no session is known whose id begins with \"x\""));
+        check("a", Err("several sessions have an id that begins with \"a\": ab, abc, abd"));
+        check("x", Err("no session has an id that begins with \"x\""));
     }
 }

@@ -1,4 +1,4 @@
-//! `longhaul completions` and `longhaul man`: the command line, described for a shell and for `man`.
+//! `longhaul completions` and `longhaul man`: completion scripts and man pages.
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -17,12 +17,12 @@ pub(crate) struct Completions {
 
 #[derive(clap::Args)]
 pub(crate) struct Man {
-    /// The folder to write them to
+    /// The folder to write the man pages to
     folder: PathBuf,
 }
 
 pub(crate) fn completions(args: &Completions) -> Result<Exit> {
-    // All of it first: written piece by piece, a reader that has seen enough would be a panic.
+    // The whole script is built first: clap would panic if the reader closed the pipe.
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut Cli::command(), "longhaul", &mut script);
     io::stdout().write_all(&script)?;

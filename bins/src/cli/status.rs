@@ -18,7 +18,7 @@ pub(crate) struct Args {
 
 pub(crate) fn run(env: &Env, args: &Args) -> anyhow::Result<Exit> {
     let home = Home::of(env)?;
-    // Looking must not make a database where no session has ever been.
+    // If there is no database yet, this command does not create one.
     let (mut agents, bridges, options) = if home.database().exists() {
         let mut tracker = Tracker::open(env, &home)?;
         tracker.tidy()?;
@@ -34,7 +34,7 @@ pub(crate) fn run(env: &Env, args: &Args) -> anyhow::Result<Exit> {
             agents.iter().map(|agent| agent_json(agent, used.get(&agent.session).copied(), &bridges, now)).collect();
         out::json(&rows)?;
     } else if agents.is_empty() {
-        out::message("No sessions. One appears when Claude Code starts with the plugin.");
+        out::message("No sessions. A session appears when Claude Code starts with the plugin.");
     } else {
         for line in table(&agents, &used, &options, now) {
             out::line(&line)?;
@@ -43,13 +43,13 @@ pub(crate) fn run(env: &Env, args: &Args) -> anyhow::Result<Exit> {
     Ok(Exit::Success)
 }
 
-/// Returns where a session runs, as a person would look for it.
+/// Returns where a session runs: its tmux target, or its pane.
 pub(crate) fn place(agent: &Agent) -> String {
     let pane = agent.pane.as_ref().map(|pane| pane.id.clone());
     agent.target.clone().or(pane).unwrap_or_else(|| "-".to_owned())
 }
 
-/// Lays the sessions out in columns.
+/// Returns the sessions as a table.
 fn table(agents: &[Agent], used: &BTreeMap<String, f64>, options: &Options, now: u64) -> Vec<String> {
     let header = ["STATE", "AGE", "CONTEXT", "PROJECT", "BRANCH", "PANE", "LAST"].map(str::to_owned);
     let rows = agents.iter().map(|agent| row(agent, used.get(&agent.session), options, now));

@@ -1,4 +1,4 @@
-//! `longhaul statusline`: the client's status line, which is the one place where it tells how large the window is.
+//! `longhaul statusline`: Claude Code's status line. Only there it reports the size of the context window.
 
 mod line;
 mod report;
@@ -6,39 +6,30 @@ mod report;
 use std::ffi::OsString;
 use std::io::{self, Write};
 use std::path::Path;
-use std::time::Duration;
 
 use longhaul_core::{Env, SessionId};
-use longhaul_runtime::{ActivityLog, Error, ErrorLog, Home, Relay, git_branch, read_stdin};
+use longhaul_runtime::{ActivityLog, Error, ErrorLog, Home, Relay, git_branch, read_stdin, waiting_times};
 
-use self::line::{Around, line};
+use self::line::{LineContext, line};
 use self::report::Report;
 use super::Exit;
 use super::paint::{Colours, render};
 
-/// How long the client's report is waited for.
-const INPUT_LIMIT: Duration = Duration::from_secs(1);
-
-/// How long the user's own command may take.
-const COMMAND_LIMIT: Duration = Duration::from_secs(2);
-
-/// How long another process's write is waited for: the next render comes soon.
-const STORE_PATIENCE: Duration = Duration::from_millis(100);
-
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Your own status line: gets the same input, and is shown in place of ours
+    /// Your own status line command; it gets the same input, and its output is shown
     #[arg(last = true, value_name = "COMMAND")]
     command: Vec<OsString>,
 }
 
-/// Prints a line, whatever happens: a status line that fails would be an empty one.
+/// Prints a line, whatever happens: otherwise the status line would be empty.
 pub(crate) fn run(env: &Env, args: &Args) -> anyhow::Result<Exit> {
-    let input = read_stdin(INPUT_LIMIT).unwrap_or_default();
-    let relay = (!args.command.is_empty()).then(|| Relay::start(&args.command, input.clone(), COMMAND_LIMIT));
+    let input = read_stdin(waiting_times::COMMAND_INPUT).unwrap_or_default();
+    let relay =
+        (!args.command.is_empty()).then(|| Relay::start(&args.command, input.clone(), waiting_times::USER_STATUS_LINE));
     let report = Report::read(&input);
     let log = ErrorLog::new(env, "statusline");
-    // While the user's command runs: recording costs it no time.
+    // Recorded while the user's command runs, so that it takes no extra time.
     if let Err(error) = record(env, &report) {
         log.write(&error.chain());
     }
@@ -51,25 +42,25 @@ pub(crate) fn run(env: &Env, args: &Args) -> anyhow::Result<Exit> {
         None => None,
     };
     let bytes = printed.unwrap_or_else(|| own(env, &report).into_bytes());
-    // Nobody is left to tell if it cannot be written.
+    // If the output cannot be written, there is nothing left to do.
     let _ = io::stdout().lock().write_all(&bytes);
     Ok(Exit::Success)
 }
 
 fn record(env: &Env, report: &Report) -> Result<(), Error> {
     let Some(context) = report.context(env.now).filter(|_| !env.disabled) else { return Ok(()) };
-    Home::of(env)?.store(STORE_PATIENCE)?.record_context(&context)?;
+    Home::of(env)?.store(waiting_times::DATABASE_FOR_STATUS_LINE)?.record_context(&context)?;
     Ok(())
 }
 
 fn own(env: &Env, report: &Report) -> String {
     let session = report.session.as_deref().and_then(SessionId::new);
     let bookmarks = |home: Home| session.map(|session| ActivityLog::bookmarks_since_prompt(&home, &session));
-    let around = Around {
+    let context = LineContext {
         branch: report.dir.as_deref().and_then(|dir| git_branch(Path::new(dir))),
         bookmarks: Home::of(env).ok().and_then(bookmarks).unwrap_or_default(),
         now: env.now.0 / 1000,
     };
     let colours = if env.no_color { Colours::No } else { Colours::Yes };
-    format!("{}\n", render(&line(report, &around, env.columns), colours))
+    format!("{}\n", render(&line(report, &context, env.columns), colours))
 }

@@ -1,4 +1,4 @@
-//! `longhaul tmux`: what tmux itself calls, and what puts it in place.
+//! `longhaul tmux`: the setup of tmux, and the commands that tmux runs.
 
 mod setup;
 
@@ -14,39 +14,39 @@ use super::{Exit, out};
 
 #[derive(clap::Subcommand)]
 pub(crate) enum Command {
-    /// Show the sessions' states in the status line, and a menu of them behind a key
+    /// Set up this tmux server: session counts in the status line, and a key for the menu
     Setup,
-    /// Leave tmux as it was before setup
+    /// Undo the setup of this tmux server
     Teardown,
-    /// Print the status string as it was last rendered
+    /// Print the session counts as they were last rendered
     StatusBar,
-    /// Bring every session's state up to date; prints nothing
+    /// Update the state of every session; prints nothing
     Refresh,
     /// Open the menu of sessions
     Menu {
         /// The page, counted from 1
         #[arg(default_value_t = 1)]
         page: usize,
-        /// The client that shows it, by tmux's name for it
+        /// The tmux client that shows the menu
         #[arg(long)]
         client: Option<String>,
     },
-    /// Go to a pane, and take a completed session there for seen
+    /// Go to a pane, and mark a completed session there as seen
     Goto {
-        /// A pane (%3), a target (work:1.0) or the beginning of a session's id
+        /// A pane (%3), a target (work:1.0) or the beginning of the id of a session
         target: String,
-        /// The client that goes there, by tmux's name for it
+        /// The tmux client that switches to the pane
         #[arg(long)]
         client: Option<String>,
     },
-    /// Take a completed session in a pane for seen
+    /// Mark a completed session in a pane as seen
     PaneFocus {
-        /// The pane, as %3
+        /// The pane, such as %3
         pane: String,
     },
-    /// Find sessions that run and are not tracked yet
+    /// Add running sessions that are not tracked yet
     Scan,
-    /// Forget sessions whose pane is gone, or that have not changed for a day
+    /// Remove sessions whose pane is gone or that have not changed for a day
     Cleanup,
 }
 
@@ -65,18 +65,18 @@ pub(crate) fn run(env: &Env, command: Command) -> anyhow::Result<Exit> {
     Ok(Exit::Success)
 }
 
-/// Returns the server that this runs in.
+/// Returns the tmux server in which this process runs.
 pub(crate) fn server(env: &Env) -> anyhow::Result<Server> {
     Server::of(env).map(Server::patient).context("not inside tmux: $TMUX does not name a server")
 }
 
 fn status_bar(env: &Env) -> anyhow::Result<()> {
-    // Not there yet is nothing to show.
+    // If the file does not exist yet, there is nothing to show.
     let text = bounded_read::text(&Home::of(env)?.status(), bounded_read::SMALL).unwrap_or_default();
     if text.is_empty() { Ok(()) } else { out::line(&text) }
 }
 
-/// tmux would show in the status line whatever this printed.
+/// Updates the states. It prints nothing, because tmux would show the output in the status line.
 fn refresh(env: &Env) {
     let refreshed = Home::of(env).and_then(|home| Tracker::open(env, &home)?.refresh());
     if let Err(error) = refreshed {
@@ -84,13 +84,13 @@ fn refresh(env: &Env) {
     }
 }
 
-/// Returns the path by which this executable is found after an update, too.
+/// Returns a path of this executable that stays valid after an update.
 pub(crate) fn own_path(env: &Env) -> anyhow::Result<PathBuf> {
-    let exe = std::env::current_exe().context("cannot tell where this executable lies")?;
-    Ok(longhaul_setup::lasting(env, &exe))
+    let exe = std::env::current_exe().context("cannot find the path of this executable")?;
+    Ok(longhaul_setup::stable_path(env, &exe))
 }
 
-/// Shows the menu. Behind a key nobody reads what a command prints: what fails is told in the log too.
+/// Shows the menu. tmux runs this for a key and does not show its output, so an error is also written to the log.
 fn show_menu(env: &Env, page: usize, client: Option<&str>) -> anyhow::Result<()> {
     open_menu(env, page, client).inspect_err(|error| ErrorLog::new(env, "menu").write(&format!("{error:#}")))
 }
@@ -98,7 +98,7 @@ fn show_menu(env: &Env, page: usize, client: Option<&str>) -> anyhow::Result<()>
 fn open_menu(env: &Env, page: usize, client: Option<&str>) -> anyhow::Result<()> {
     let (server, home) = (server(env)?, Home::of(env)?);
     let Some((columns, rows)) = server.client_size(client)? else {
-        bail!("nobody is attached to this tmux server: there is no screen to show a menu on");
+        bail!("no client is attached to this tmux server, so the menu cannot be shown");
     };
     let tracker = Tracker::open(env, &home)?;
     let options = fitting(&tracker.options(), Server::menu_rows(rows));
@@ -109,7 +109,7 @@ fn open_menu(env: &Env, page: usize, client: Option<&str>) -> anyhow::Result<()>
     Ok(server.show_menu(&menu, &command(&exe, &home, env), client, columns)?)
 }
 
-/// Returns the options with no more sessions on a page than `rows`: tmux shows no menu that is higher than the screen.
+/// Returns the options with at most `rows` sessions on a page: tmux does not show a menu that is higher than the screen.
 fn fitting(options: &Options, rows: usize) -> Options {
     let rows = options.items_per_page().min(rows).to_string();
     Options::from_values(|at| match OPTIONS[at].name {
@@ -130,13 +130,13 @@ fn goto(env: &Env, target: &str, client: Option<&str>) -> anyhow::Result<()> {
             let named = agents.iter().filter(|agent| !target.is_empty() && agent.session.starts_with(target));
             let pane =
                 named.filter_map(|agent| agent.pane.clone()).find(|pane| panes.iter().any(|live| live.pane == *pane));
-            pane.with_context(|| format!("no such pane, target or session here: {target:?}"))?
+            pane.with_context(|| format!("there is no such pane, target or session in this tmux server: {target:?}"))?
         }
     };
     go(&server, &tracker, &pane, client)
 }
 
-/// Goes to a pane and takes what is there for seen.
+/// Goes to a pane and marks its session as seen.
 pub(crate) fn go(server: &Server, tracker: &Tracker, pane: &Pane, client: Option<&str>) -> anyhow::Result<()> {
     server.goto(&pane.id, client).with_context(|| format!("cannot go to pane {}", pane.id))?;
     tracker.seen(pane)?;
@@ -148,7 +148,7 @@ fn pane_focus(env: &Env, id: &str) -> anyhow::Result<()> {
     let pane = Pane { socket: server.socket.clone(), id: id.to_owned() };
     let changed = Tracker::open(env, &home)?.seen(&pane)?;
     if !changed && !server.panes()?.iter().any(|live| live.pane == pane) {
-        bail!("no such pane here: {id:?}");
+        bail!("there is no such pane in this tmux server: {id:?}");
     }
     Ok(())
 }
@@ -159,7 +159,7 @@ fn scan(env: &Env) -> anyhow::Result<()> {
         out::line(session)?;
     }
     out::message(&match found.len() {
-        0 => "No sessions but those that are known.".to_owned(),
+        0 => "No new sessions found.".to_owned(),
         1 => "1 session found.".to_owned(),
         count => format!("{count} sessions found."),
     });
@@ -171,8 +171,8 @@ fn cleanup(env: &Env) -> anyhow::Result<()> {
     for (session, why) in &removed {
         let why = match why {
             RemovalReason::PaneGone => "its pane is gone",
-            RemovalReason::ClientGone => "no client runs in its pane any more",
-            RemovalReason::Silent => "it has no pane and nothing was heard of it for ten minutes",
+            RemovalReason::ClientGone => "no agent runs in its pane any more",
+            RemovalReason::Silent => "it has no pane and had no event for ten minutes",
             RemovalReason::Old => "it has not changed for a day",
         };
         out::line(&format!("{session}: removed, {why}"))?;

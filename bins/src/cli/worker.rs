@@ -1,32 +1,27 @@
-//! `longhaul worker`: the page in the browser, started, found and ended.
-
-use std::time::Duration;
+//! `longhaul worker`: starts, stops and opens the viewer.
 
 use longhaul_core::Env;
 use longhaul_runtime::worker::{self, WorkerFile};
-use longhaul_runtime::{Home, ModelStatus, model_status};
+use longhaul_runtime::{Home, ModelStatus, model_status, waiting_times};
 use serde_json::{Value, json};
 
 use super::{Exit, out};
 
-/// How long the worker may take to say how it is.
-const PATIENCE: Duration = Duration::from_secs(3);
-
 #[derive(clap::Subcommand)]
 pub(crate) enum Command {
-    /// Serve the page until interrupted; exit 1 if a worker runs already
+    /// Serve the viewer until interrupted; exit 1 if a worker is already running
     Run,
-    /// Start it in the background and print the address of the page
+    /// Start the worker in the background and print the address of the viewer
     Start,
-    /// End it
+    /// Stop the worker
     Stop,
-    /// Show whether it runs, and where; exit 1 if it does not
+    /// Show whether the worker runs, and its address; exit 1 if it does not run
     Status {
         /// Print a JSON object
         #[arg(long)]
         json: bool,
     },
-    /// Open the page in the browser; start the worker if none runs
+    /// Open the viewer in the browser; start the worker if it does not run
     Open,
 }
 
@@ -40,7 +35,7 @@ pub(crate) fn run(env: &Env, command: &Command) -> anyhow::Result<Exit> {
         }
         Command::Stop => {
             let ended = worker::stop(&home)?;
-            out::message(if ended { "The worker has ended." } else { "No worker runs." });
+            out::message(if ended { "The worker has stopped." } else { "The worker is not running." });
             Ok(Exit::Success)
         }
         Command::Status { json } => status(env, &home, *json),
@@ -51,7 +46,7 @@ pub(crate) fn run(env: &Env, command: &Command) -> anyhow::Result<Exit> {
 fn open(env: &Env, home: &Home) -> anyhow::Result<Exit> {
     let worker = worker::start(home)?;
     if worker::open_browser(env, home, &worker).is_err() {
-        out::message("There is no browser that could be opened here; open this address:");
+        out::message("No browser could be opened. Open this address:");
     }
     out::line(&worker.url())?;
     Ok(Exit::Success)
@@ -78,13 +73,15 @@ fn status(env: &Env, home: &Home, as_json: bool) -> anyhow::Result<Exit> {
             (Some(file), Some(health)) => {
                 let clients = health["clients"].as_u64().unwrap_or_default();
                 let until =
-                    if file.for_model { "; started by a hook, ends when the model has nothing to do" } else { "" };
+                    if file.for_model { "; started by a hook, exits when the model has nothing to do" } else { "" };
                 out::line(&format!("{} (process {}, {clients} pages open{until})", file.url(), file.pid))?;
             }
-            (Some(file), None) => out::message(&format!("Process {} runs and does not answer.", file.pid)),
-            (None, _) => out::message("No worker runs. `longhaul worker open` starts one and opens the page."),
+            (Some(file), None) => out::message(&format!("Process {} runs but does not answer.", file.pid)),
+            (None, _) => {
+                out::message("The worker is not running. `longhaul worker open` starts it and opens the viewer.")
+            }
         }
-        // Where nobody has asked for it, nobody needs to hear of it.
+        // Not shown if no model is enabled.
         if let Some(model) = model.filter(|model| model.enabled) {
             out::line(&model.to_string())?;
         }
@@ -92,7 +89,7 @@ fn status(env: &Env, home: &Home, as_json: bool) -> anyhow::Result<Exit> {
     Ok(if health.is_some() { Exit::Success } else { Exit::Problem })
 }
 
-/// Returns what better words from a model have cost today; `None` where nothing is stored yet.
+/// Returns what a model has cost today; `None` if nothing is stored yet.
 fn model(env: &Env, home: &Home) -> anyhow::Result<Option<ModelStatus>> {
     let (config, _) = longhaul_runtime::config(env)?;
     let Some(store) = home.existing_store()? else { return Ok(None) };
@@ -100,5 +97,5 @@ fn model(env: &Env, home: &Home) -> anyhow::Result<Option<ModelStatus>> {
 }
 
 fn health(file: &WorkerFile) -> Option<Value> {
-    serde_json::from_str(&file.ask("/api/health", PATIENCE)?).ok()
+    serde_json::from_str(&file.ask("/api/health", waiting_times::WORKER_ANSWER)?).ok()
 }

@@ -6,7 +6,7 @@ use longhaul_activity_log::{BookmarkVerdict, Situation, TailStart, decide, measu
 use longhaul_core::{Config, Millis};
 
 fn main() {
-    let (config, _) = Config::from_json(r#"{"bookmarks": {"thresholds": {"minToolCalls": 3}}}"#);
+    let (config, _) = Config::from_json(r#"{"bookmarks": {"thresholds": {"min_tool_calls": 3}}}"#);
     let mut log = String::from("P 1000\nB 2000\n");
     for call in 1..=4_u64 {
         let now = Millis(100_000 * call);

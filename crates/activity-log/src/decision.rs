@@ -49,7 +49,7 @@ pub struct ThresholdMet {
 /// Why no bookmark is due, in the order in which the reasons are checked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SkipReason {
-    /// The setting for bookmarks, or at a tool call the one for bookmarks within a turn, is off.
+    /// `bookmarks.enabled`, or at a tool call `bookmarks.mid_turn`, is off.
     Disabled,
     /// There is no terminal to type into.
     NoTerminal,
@@ -125,7 +125,7 @@ pub fn meets_any_threshold(metrics: &Metrics, thresholds: &Thresholds) -> Option
         ("tokens", metrics.estimated_tokens(), thresholds.min_tokens),
         ("tool calls", metrics.tool_calls, thresholds.min_tool_calls),
         ("seconds", metrics.elapsed_seconds(), thresholds.min_seconds),
-        ("subagents", metrics.agent_returns, thresholds.agent_burst),
+        ("subagents", metrics.agent_returns, thresholds.agent_burst_threshold),
     ]
     .into_iter()
     .map(|(what, actual, limit)| ThresholdMet { what, actual, limit: limit.0 })

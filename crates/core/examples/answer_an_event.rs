@@ -6,7 +6,7 @@ use longhaul_core::event::{Event, EventName};
 use longhaul_core::{Config, Reply, private_tags};
 
 fn main() {
-    let (config, warnings) = Config::from_json(r#"{"bookmarks": {"thresholds": {"minTokens": "many"}}}"#);
+    let (config, warnings) = Config::from_json(r#"{"bookmarks": {"thresholds": {"min_tokens": "many"}}}"#);
     for warning in warnings {
         println!("config: {warning}");
     }

@@ -1,8 +1,12 @@
-//! Configuration: partial JSON over defaults, each bad value replaced by its default with a warning that names the key.
+//! The configuration: a partial JSON object over defaults.
+//!
+//! A value that cannot be used is replaced by its default, with a [`Warning`] that names its key. A key is spelled like the
+//! field that holds it, in snake_case; `old_spelling` lists the spellings of earlier versions, which still work.
 
 mod embeddings;
 mod model;
 mod numbers;
+mod old_spelling;
 mod origin;
 mod project;
 mod setting;
@@ -19,172 +23,174 @@ use crate::json_text::without_byte_order_mark;
 pub use self::embeddings::{FilePath, Url};
 pub use self::model::{ModelId, Via};
 pub use self::numbers::{Amount, Limits, Range, Share};
+pub use self::old_spelling::with_current_keys;
 pub use self::origin::{Explained, Explanation, Origin, explain};
 pub use self::project::{ProjectReading, ProjectValue, Trust, Verdict};
 use self::setting::settings;
-pub use self::setting::{Key, Line, Names, Setting, Warning};
-pub use self::status_parts::{Part, Parts};
+pub use self::setting::{Key, Names, OneLineText, Setting, Warning, WarningKind};
+pub use self::status_parts::{StatusPart, StatusParts};
 
-/// Counts that may be set so high that they are never reached.
+/// The range of counts. A count may be set so high that it is never reached.
 const COUNT: Range = Range::new(0.0, 1e12);
 
-/// Times in seconds, likewise.
+/// The range of times in seconds.
 const SECONDS: Range = Range::new(0.0, 1e9);
 
-/// Times in minutes, up to a year.
+/// The range of times in minutes: up to a year.
 const MINUTES: Range = Range::new(0.0, 525_600.0);
 
 settings! {
     /// Everything that a user can set.
     pub struct Config {
-        bookmarks: Bookmarks = Bookmarks::default(), "bookmarks", "Rewind points that appear by themselves";
-        tracker: Tracker = Tracker::default(), "tracker", "The state of every session, in the tmux status line";
-        handoff: Handoff = Handoff::default(), "handoff", "What a session hands over to the next after `/clear`";
-        continuation: Continuation = Continuation::default(), "continuation", "Goes on in a fresh session, by itself, when the context is nearly full";
-        memory: Memory = Memory::default(), "memory", "What every session did, kept and found again";
-        worker: Worker = Worker::default(), "worker", "The page in the browser, `longhaul worker start`";
-        guard: Guard = Guard::default(), "guard", "Compacts, and denies subagents, before the context is full";
-        inject: Inject = Inject::default(), "inject", "How text is typed into the terminal";
-        bridge: Bridge = Bridge::default(), "bridge", "Asks the client itself, through its own module, in place of typing";
-        context: Context = Context::default(), "context", "What is known of the models' context windows";
+        bookmarks: Bookmarks = Bookmarks::default(), "Rewind points that are created automatically";
+        tracker: Tracker = Tracker::default(), "The state of every session, in the tmux status line";
+        handoff: Handoff = Handoff::default(), "What a session passes on to the next one after `/clear`";
+        continuation: Continuation = Continuation::default(), "Continues in a new session automatically when the context is nearly full";
+        memory: Memory = Memory::default(), "A searchable record of every session";
+        worker: Worker = Worker::default(), "The background server of the viewer, `longhaul worker start`";
+        guard: Guard = Guard::default(), "Compacts the context and denies subagents before the context is full";
+        inject: Inject = Inject::default(), "How text is typed into the terminal";
+        bridge: Bridge = Bridge::default(), "Controls Claude Code through a module that it loads, instead of typing";
+        context: Context = Context::default(), "Sizes of the models' context windows";
     }
 }
 
 settings! {
     /// When bookmarks are typed, and what they look like.
     pub struct Bookmarks {
-        enabled: bool = true, "enabled", "Count activity and type bookmarks";
-        mid_turn: bool = true, "midTurn", "Bookmark in the middle of a turn, not only when it ends";
-        marker: Line = Line::of("·"), "marker", "The text that is typed; no control characters, not starting with `/`, `!`, `#`, `@` or `?`";
-        thresholds: Thresholds = Thresholds::default(), "thresholds", "How much work makes a bookmark; any one is enough";
+        enabled: bool = true, "Count activity and type bookmarks";
+        mid_turn: bool = true, "Bookmark in the middle of a turn, not only when it ends";
+        marker: OneLineText = OneLineText::of("·"), "The text that is typed; no control characters, not starting with `/`, `!`, `#`, `@` or `?`";
+        thresholds: Thresholds = Thresholds::default(), "How much work since the last bookmark creates a new one; reaching any one of them is enough";
     }
 }
 
 settings! {
-    /// How much work since the last bookmark makes the next one.
+    /// How much work since the last bookmark creates the next one.
     pub struct Thresholds {
-        min_tokens: Amount = Amount(6000.0), "minTokens", "Estimated tokens (characters / 4) of tool and subagent output", COUNT;
-        min_tool_calls: Amount = Amount(15.0), "minToolCalls", "Tool calls", COUNT;
-        min_seconds: Amount = Amount(120.0), "minSeconds", "Seconds between the first and the last of them", SECONDS;
-        agent_burst: Amount = Amount(3.0), "agentBurstThreshold", "Subagents that returned", COUNT;
-        cooldown_seconds: Amount = Amount(25.0), "cooldownSeconds", "Seconds between two bookmarks at least", SECONDS;
+        min_tokens: Amount = Amount(6000.0), "Estimated tokens (characters / 4) of tool and subagent output", COUNT;
+        min_tool_calls: Amount = Amount(15.0), "Number of tool calls", COUNT;
+        min_seconds: Amount = Amount(120.0), "Seconds between the first and the last tool call", SECONDS;
+        agent_burst_threshold: Amount = Amount(3.0), "Number of subagents that have returned", COUNT;
+        cooldown_seconds: Amount = Amount(25.0), "Minimum number of seconds between two bookmarks", SECONDS;
     }
 }
 
 settings! {
-    /// Whether sessions are tracked; how that looks is set by tmux options.
+    /// Whether sessions are tracked. tmux options set how that looks.
     pub struct Tracker {
-        enabled: bool = true, "enabled", "Keep the state of every session and push it to tmux";
+        enabled: bool = true, "Record the state of every session and show it in tmux";
     }
 }
 
 settings! {
-    /// Whether sessions hand over to each other.
+    /// Whether a session passes its work on to the next one.
     pub struct Handoff {
-        enabled: bool = true, "enabled", "Keep what was said and done, and show it to the session that goes on";
+        enabled: bool = true, "Record what was said and done, and show it to the session that continues";
     }
 }
 
 settings! {
-    /// When a session is cleared and goes on by itself.
+    /// When a session is cleared and continued automatically.
     pub struct Continuation {
-        enabled: bool = false, "enabled", "Ask for a handoff, clear, and go on; a project's `.claude/longhaul.json` may say so once you trust it";
-        at: Limits = Limits(vec![0.75]), "at", "How full the context may get; each limit asks once in a session: a share of the window (0.01 to 1), a list of limits, or a number of tokens", Range::new(1_000.0, 1e9);
-        max_rounds: Amount = Amount(10.0), "max_rounds", "How many sessions may follow each other without a person", Range::whole(0, 1_000_000);
-        prompt: Line = Line::of("Continue from the handoff: do what is left to do."), "prompt", "What the new session is prompted with; no control characters, not starting with `/`, `!`, `#`, `@` or `?`";
-        step_seconds: Amount = Amount(60.0), "step_seconds", "How long the client may take to clear, or to take the prompt, before it is tried once more", Range::new(0.1, 86_400.0);
-        after_rate_limit: bool = false, "after_rate_limit", "Go on by itself when the account's limit, which held it up, is lifted";
+        enabled: bool = false, "Ask for a handoff, clear, and continue; a project's `.claude/longhaul.json` may switch this on once you trust it";
+        at: Limits = Limits(vec![0.75]), "How full the context may get: a share of the window (0.01 to 1), a number of tokens, or a list of limits; each limit asks once per session", Range::new(1_000.0, 1e9);
+        max_rounds: Amount = Amount(10.0), "How many sessions may follow each other without a prompt from a person", Range::whole(0, 1_000_000);
+        prompt: OneLineText = OneLineText::of("Continue from the handoff: do what is left to do."), "The first prompt of the new session; no control characters, not starting with `/`, `!`, `#`, `@` or `?`";
+        step_seconds: Amount = Amount(60.0), "How long Claude Code may take to clear the context or to accept the prompt before Longhaul tries once more", Range::new(0.1, 86_400.0);
+        after_rate_limit: bool = false, "Continue automatically when the rate limit that stopped the session has ended";
     }
 }
 
 settings! {
     /// What is remembered.
     pub struct Memory {
-        enabled: bool = true, "enabled", "Remember prompts, tool calls and results, and show a new session what its project came to";
-        redact_secrets: bool = true, "redact_secrets", "Replace keys and tokens of well-known shapes by `[redacted]` before anything is written";
-        skip_tools: Names = Names::default(), "skip_tools", "Tools whose calls are not remembered, in place of the built-in list; `*` stands for any characters";
-        exclude: Names = Names::default(), "exclude", "Folders of projects that are not remembered at all, such as `~/private/*`; `*` stands for any characters";
-        retention_days: Amount = Amount(365.0), "retention_days", "Days after which raw tool input and output are dropped; what was made of them stays; 0 keeps them for ever", Range::new(0.0, 36_500.0);
-        page: bool = true, "page", "Show a new session what the project's last sessions came to, and what is left to do";
-        recall_on_prompt: bool = true, "recall_on_prompt", "Add passages of other sessions of the project to a prompt that they strongly match, 1,200 characters at most; most prompts bring nothing";
-        model: Model = Model::default(), "model", "Better words from a model, in the worker";
-        embeddings: Embeddings = Embeddings::default(), "embeddings", "Records found by what they mean";
+        enabled: bool = true, "Record prompts, tool calls and results, and show a new session a summary of its project";
+        redact_secrets: bool = true, "Replace keys and tokens of well-known formats with `[redacted]` before anything is written";
+        skip_tools: Names = Names::default(), "Tools whose calls are not recorded, instead of the built-in list; `*` matches any characters";
+        exclude: Names = Names::default(), "Folders of projects that are not recorded at all, such as `~/private/*`; `*` matches any characters";
+        retention_days: Amount = Amount(365.0), "Days after which raw tool input and output are deleted; the records made from them stay; 0 keeps everything", Range::new(0.0, 36_500.0);
+        page: bool = true, "Show a new session the results of the project's last sessions, and what is left to do";
+        recall_on_prompt: bool = true, "Add passages of the project's other sessions to a prompt that they match strongly, 1,200 characters at most; nothing is added to most prompts";
+        model: Model = Model::default(), "Summaries in better words, written by a model in the worker";
+        embeddings: Embeddings = Embeddings::default(), "Search by meaning";
     }
 }
 
 settings! {
-    /// Records found by what they mean, in whatever words.
+    /// Search by meaning: records are found even if they use other words than the query.
     pub struct Embeddings {
-        enabled: bool = true, "enabled", "Find records by meaning, too, where a model is there: the bundle's, or an endpoint's";
-        file: FilePath = FilePath::default(), "file", "A model file, in place of the one in the bundle";
-        endpoint: Url = Url::default(), "endpoint", "An address that answers like OpenAI's `/v1/embeddings`, such as `http://127.0.0.1:11434` for Ollama; asked by the worker, while it runs";
-        model: ModelId = ModelId::default(), "model", "The endpoint's model, which must be named";
-        timeout_seconds: Amount = Amount(30.0), "timeout_seconds", "How long the endpoint may take to answer", Range::new(1.0, 3_600.0);
-        batch: Amount = Amount(32.0), "batch", "How many texts are sent to the endpoint at a time", Range::whole(1, 1_024);
+        enabled: bool = true, "Search by meaning too, if a model is available: the one in the bundle, or that of an endpoint";
+        file: FilePath = FilePath::default(), "A model file to use instead of the one in the bundle";
+        endpoint: Url = Url::default(), "The address of a service with an API like OpenAI's `/v1/embeddings`, such as `http://127.0.0.1:11434` for Ollama; only the worker uses it, while it runs";
+        model: ModelId = ModelId::default(), "The name of the endpoint's model; required with an endpoint";
+        timeout_seconds: Amount = Amount(30.0), "How long the endpoint may take to answer", Range::new(1.0, 3_600.0);
+        batch: Amount = Amount(32.0), "How many texts are sent to the endpoint in one request", Range::whole(1, 1_024);
     }
 }
 
 settings! {
-    /// Better words from a model, which cost money.
+    /// Summaries written by a model, which cost tokens.
     pub struct Model {
-        enabled: bool = false, "enabled", "Let a model put into better words what rules have noted, in the worker, which hooks then start; this costs tokens";
-        via: Via = Via::Claude, "via", "`claude` asks through `claude -p`, `api` asks the Anthropic API with `ANTHROPIC_API_KEY`";
-        model: ModelId = ModelId::default(), "model", "The model's id; left empty, a small one over the API, and with `claude` the one that the client would use";
-        daily_token_budget: Amount = Amount(100_000.0), "daily_token_budget", "Tokens a day, of requests and answers together; no request is begun that could cost more than is left", COUNT;
-        timeout_seconds: Amount = Amount(60.0), "timeout_seconds", "How long an answer may take", Range::new(1.0, 3_600.0);
-        quiet_minutes: Amount = Amount(2.0), "quiet_minutes", "How long a session must have rested before it is put into better words", MINUTES;
+        enabled: bool = false, "Let a model rewrite what the rules have recorded, in the worker, which hooks then start; this costs tokens";
+        via: Via = Via::Claude, "`claude` runs `claude -p`; `api` calls the Anthropic API with `ANTHROPIC_API_KEY`";
+        model: ModelId = ModelId::default(), "The model's id; if empty, a small model with `api`, and Claude Code's own default with `claude`";
+        daily_token_budget: Amount = Amount(100_000.0), "Tokens per day, requests and answers together; a request that could exceed what is left is not sent", COUNT;
+        timeout_seconds: Amount = Amount(60.0), "How long an answer may take", Range::new(1.0, 3_600.0);
+        quiet_minutes: Amount = Amount(2.0), "How long a session must have been idle before a model rewrites its records", MINUTES;
     }
 }
 
 settings! {
     /// The optional server.
     pub struct Worker {
-        port: Amount = Amount(37777.0), "port", "The port on 127.0.0.1; the next free one where it is taken; 0 takes any free one", Range::whole(0, 65_535);
-        idle_minutes: Amount = Amount(30.0), "idle_minutes", "Minutes without an open page or a request after which it ends by itself; 0 never", MINUTES;
+        port: Amount = Amount(37777.0), "The port on 127.0.0.1; if it is taken, the next free one is used; 0 uses any free one", Range::whole(0, 65_535);
+        idle_minutes: Amount = Amount(30.0), "Minutes without an open page or a request after which the worker exits; 0 means never", MINUTES;
     }
 }
 
 settings! {
-    /// When the context guard steps in.
+    /// When the context guard acts.
     pub struct Guard {
-        enabled: bool = false, "enabled", "Watch the context's use";
-        compact_percent: Share = Share(0.76), "compactPercent", "Share of the window at which `/compact` is typed when a turn ends";
-        deny_percent: Share = Share(0.85), "denyPercent", "Share of the window at which new subagents are denied";
-        compact_cooldown_seconds: Amount = Amount(120.0), "compactCooldownSeconds", "Seconds between two compactions at least", SECONDS;
+        enabled: bool = false, "Watch how full the context is";
+        compact_percent: Share = Share(0.76), "Share of the context window (0 to 1) at which `/compact` is typed when a turn ends";
+        deny_percent: Share = Share(0.85), "Share of the context window (0 to 1) at which new subagents are denied";
+        compact_cooldown_seconds: Amount = Amount(120.0), "Minimum number of seconds between two compactions", SECONDS;
     }
 }
 
 settings! {
     /// How text is typed.
     pub struct Inject {
-        patience_seconds: Amount = Amount(30.0), "patience_seconds", "How long to wait for a dialog, a running turn or a half-typed draft to go away", Range::new(0.0, 3_600.0);
-        delay_ms: Amount = Amount(0.0), "delay_ms", "Milliseconds to wait before looking at the pane after a turn has ended", Range::new(0.0, 60_000.0);
-        allow_blind: bool = false, "allow_blind", "In zellij, WezTerm and kitty, type by the client's own word alone where the pane cannot be looked at";
+        patience_seconds: Amount = Amount(30.0), "How long to wait for a dialog, a running turn or an unfinished draft to go away", Range::new(0.0, 3_600.0);
+        delay_ms: Amount = Amount(0.0), "Milliseconds to wait after the end of a turn before the pane is inspected", Range::new(0.0, 60_000.0);
+        allow_blind: bool = false, "In zellij, WezTerm and kitty, also type where the content of the pane cannot be read and only Claude Code's own state says that it is safe";
     }
 }
 
 settings! {
-    /// What goes through the client's own module.
+    /// What goes through the module that Claude Code loads.
     pub struct Bridge {
-        enabled: bool = true, "enabled", "Clear, compact and prompt through the client's own module where it has loaded it, and type only where it has not";
-        status: Parts = Parts(Part::ALL.to_vec()), "status", "What the line under the prompt shows, of `context`, `bookmarks`, `memory` and `handoff`; an empty list shows no line";
+        enabled: bool = true, "Clear, compact and prompt through the module where Claude Code has loaded it; type only where it has not";
+        status: StatusParts = StatusParts(StatusPart::ALL.to_vec()), "Parts of the line under the prompt: `context`, `bookmarks`, `memory`, `handoff`; an empty list shows no line";
     }
 }
 
 settings! {
     /// Context windows.
     pub struct Context {
-        windows: BTreeMap<String, u64> = BTreeMap::new(), "windows", "Tokens by model id, or the beginning of one, where the built-in guess is wrong";
+        windows: BTreeMap<String, u64> = BTreeMap::new(), "Window size in tokens by model id, or by the beginning of one, where the built-in value is wrong";
     }
 }
 
 impl Config {
-    /// Reads the text of a config file.
+    /// Reads the text of a configuration file.
     ///
-    /// Never fails: what cannot be used is replaced by its default and named in a warning.
+    /// Never fails: a value that cannot be used is replaced by its default and named in a warning. A key in the spelling of
+    /// an earlier version is used, and named in a warning of the kind [`WarningKind::OldSpelling`].
     pub fn from_json(text: &str) -> (Self, Vec<Warning>) {
         let mut warnings = Vec::new();
-        let value = match serde_json::from_str::<Value>(without_byte_order_mark(text)) {
+        let mut value = match serde_json::from_str::<Value>(without_byte_order_mark(text)) {
             Ok(value @ Value::Object(_)) => value,
             Ok(_) => {
                 warnings.push(Warning::whole_file("is not a JSON object"));
@@ -195,11 +201,12 @@ impl Config {
                 return (Self::default(), warnings);
             }
         };
+        old_spelling::replace(&mut value, &mut warnings);
         let config = Self::read(&value, Self::default(), "", &mut warnings);
         (config, warnings)
     }
 
-    /// Returns the JSON Schema of a config file.
+    /// Returns the JSON Schema of a configuration file. Old spellings are in it, marked as deprecated.
     pub fn json_schema() -> Value {
         let mut schema = json!({
             "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -207,15 +214,16 @@ impl Config {
         });
         if let (Some(schema), Value::Object(body)) = (schema.as_object_mut(), Self::default().schema("Longhaul")) {
             schema.extend(body);
-            // A file may say which schema it follows.
+            // A file may name the schema that it follows.
             if let Some(Value::Object(properties)) = schema.get_mut("properties") {
                 properties.insert("$schema".to_owned(), json!({ "type": "string" }));
             }
         }
+        old_spelling::describe(&mut schema);
         schema
     }
 
-    /// Returns every single value that can be set, with its default.
+    /// Returns every value that can be set, with its default.
     pub fn keys() -> Vec<Key> {
         let mut keys = Vec::new();
         Self::default().list("", "", None, &mut keys);
@@ -224,7 +232,7 @@ impl Config {
 }
 
 impl Inject {
-    /// Returns how long to wait for the client; an hour at most, because somebody must clean up some day.
+    /// Returns how long to wait until text can be typed: an hour at most, so that a waiting process ends.
     pub fn patience(&self) -> Duration {
         Duration::from_millis(self.patience_seconds.seconds_as_millis()).min(Duration::from_secs(3600))
     }

@@ -6,6 +6,7 @@ mod cut_text;
 mod env;
 mod event;
 mod json_text;
+mod old_spelling;
 mod predicates;
 mod private_tags;
 mod project_config;

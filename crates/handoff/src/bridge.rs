@@ -1,7 +1,7 @@
 //! The actions of the plugin's module inside Claude Code. The module itself makes no decisions.
 
 use longhaul_core::budget::round_tokens;
-use longhaul_core::config::Part;
+use longhaul_core::config::StatusPart;
 use serde_json::{Value, json};
 
 use crate::continuation::{Plan, PlanRules, State, WindowUse};
@@ -74,20 +74,20 @@ pub struct StatusFacts {
 }
 
 impl StatusFacts {
-    /// Returns the line with the given `parts`; `None` where all of them are empty.
-    pub fn line(&self, parts: &[Part]) -> Option<String> {
+    /// Returns the line, of the `parts` that are wanted; `None` where there is nothing to say.
+    pub fn line(&self, parts: &[StatusPart]) -> Option<String> {
         let said: Vec<String> = parts.iter().filter_map(|part| self.part(*part)).collect();
         (!said.is_empty()).then(|| said.join(" · "))
     }
 
-    fn part(&self, part: Part) -> Option<String> {
+    fn part(&self, part: StatusPart) -> Option<String> {
         match part {
-            Part::Context => self.fill.map(|fill| {
+            StatusPart::Context => self.fill.map(|fill| {
                 let left = round_tokens(fill.window.saturating_sub(fill.tokens));
                 format!("context {:.0} %, {left} left", fill.share() * 100.0)
             }),
-            Part::Bookmarks => counted(self.bookmarks, "bookmark"),
-            Part::Memory => {
+            StatusPart::Bookmarks => counted(self.bookmarks, "bookmark"),
+            StatusPart::Memory => {
                 let began = match (counted(self.turns, "turn"), counted(self.records, "record")) {
                     (Some(turns), Some(records)) => Some(format!("began with {turns} and {records}")),
                     (turns, records) => turns.or(records).map(|shown| format!("began with {shown}")),
@@ -96,7 +96,7 @@ impl StatusFacts {
                 let said: Vec<String> = began.into_iter().chain(recalled).collect();
                 (!said.is_empty()).then(|| said.join(", "))
             }
-            Part::Handoff => self.handoff_waits.then(|| "a handoff waits for /clear".to_owned()),
+            StatusPart::Handoff => self.handoff_waits.then(|| "a handoff waits for /clear".to_owned()),
         }
     }
 }

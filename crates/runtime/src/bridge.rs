@@ -25,16 +25,13 @@ use crate::continuation::{Course, settings, start_injector};
 use crate::handoff::Project;
 use crate::home;
 use crate::tracker::Told;
-use crate::{ActivityLog, Error, ErrorLog, Home, Tracker, client, hook, process, usage};
+use crate::{ActivityLog, Error, ErrorLog, Home, Tracker, client, hook, process, usage, waiting_times};
 
 /// The errand that stands for a compaction.
 pub(crate) const COMPACT: &str = "compact";
 
 /// How long the hook of a session that has just begun is waited for; the module waits a little longer.
 const START_LIMIT: Duration = Duration::from_secs(4);
-
-/// How long another process's write is waited for: the module must still be there when a step is taken.
-const STORE_PATIENCE: Duration = Duration::from_secs(2);
 
 /// How often it is looked whether that has happened.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
@@ -161,7 +158,7 @@ impl<'a> Desk<'a> {
             }
             return Ok(Vec::new());
         }
-        let store = self.home.store(STORE_PATIENCE)?;
+        let store = self.home.store(waiting_times::DATABASE_FOR_BRIDGE)?;
         let plugin = self.report.plugin.as_deref().unwrap_or("longhaul");
         match event {
             BridgeEvent::Start => {

@@ -78,7 +78,7 @@ pub fn start_injector(chain: &Chain) -> Result<(), Error> {
 pub fn decide_by_hand(env: &Env, resume: bool, id: ChainId) -> Result<Option<Chain>, Error> {
     let home = Home::of(env)?;
     let (config, _) = crate::config(env)?;
-    let store = home.store(crate::home::PATIENCE)?;
+    let store = home.store(crate::waiting_times::DATABASE)?;
     let Some(chain) = store.chain(id)? else { return Ok(None) };
     let settings = settings(&config, &home, Some(Path::new(&chain.project_path)));
     // The client's module cannot be called: it comes at the end of a turn, which would end the chain.

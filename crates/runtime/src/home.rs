@@ -8,10 +8,7 @@ use longhaul_core::{Config, Env, SessionId, config};
 use longhaul_store::{Store, StoreError};
 
 use crate::memory::upkeep;
-use crate::{Error, files};
-
-/// How long a command waits for others' writes.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(5);
+use crate::{Error, files, waiting_times};
 
 /// What lies in the folder, by its name.
 const KNOWN: [&str; 13] = [
@@ -193,7 +190,10 @@ impl Home {
     /// Opens the database if there is one.
     pub fn existing_store(&self) -> Result<Option<Store>, Error> {
         let path = self.database();
-        path.exists().then(|| Store::open(&path, PATIENCE)).transpose().map_err(|error| self.judge(error))
+        path.exists()
+            .then(|| Store::open(&path, waiting_times::DATABASE))
+            .transpose()
+            .map_err(|error| self.judge(error))
     }
 
     /// Sets the database aside where the error says that it is damaged, and says so.
@@ -218,7 +218,7 @@ impl Home {
         lock.lock_exclusive().map_err(|source| Error::Write { path: path.clone(), source })?;
         // Whatever a full or read-only disk says, the file is not damaged by that.
         let is_disk = |error: &StoreError| error.is_disk_trouble();
-        match Store::open(&path, PATIENCE) {
+        match Store::open(&path, waiting_times::DATABASE) {
             Err(error) if is_disk(&error) => return Err(error.into()),
             Err(_) => {}
             Ok(store) => match store.integrity_check() {

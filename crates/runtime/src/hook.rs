@@ -10,6 +10,7 @@ use std::time::Duration;
 use longhaul_activity_log::{LogLine, Metrics};
 use longhaul_core::budget::CONTEXT_CHARS;
 use longhaul_core::catalog::{self, Job};
+use longhaul_core::config::WarningKind;
 use longhaul_core::event::{self, EventName, HookEvent};
 use longhaul_core::{Config, Env, Reply, SessionId, reply};
 use longhaul_store::{ChainId, Store, StoreError};
@@ -166,7 +167,9 @@ impl<E: HookEvent<'static>> Hook<E> {
             log.write(&error.chain());
             (Config::default(), Vec::new())
         });
-        let config_warnings = warnings.iter().map(ToString::to_string).collect();
+        // An old spelling works: `config check` and the doctor name it, not every session.
+        let unusable = warnings.iter().filter(|warning| warning.kind == WarningKind::Unusable);
+        let config_warnings = unusable.map(ToString::to_string).collect();
         let only: Vec<String> = match client {
             Client::Claude => std::env::args().skip(1).collect(),
             // Its argument is the event.

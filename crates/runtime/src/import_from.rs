@@ -176,7 +176,7 @@ impl Move<'_> {
     /// Opens our database; `None` where there is none yet and nothing is to be written.
     fn store(&self) -> Result<Option<Store>, Trouble> {
         let store = match self.mode {
-            Mode::Move => self.home.store(crate::home::PATIENCE).map(Some),
+            Mode::Move => self.home.store(crate::waiting_times::DATABASE).map(Some),
             Mode::DryRun => self.home.existing_store(),
         };
         store.map_err(Trouble::Ours)

@@ -9,7 +9,7 @@ use longhaul_inject::{Terminal, TypeWhen};
 use longhaul_store::ChainId;
 
 use crate::{ActivityLog, Error, ErrorLog, Home, Order, Outcome, Receipt, SessionRecord, Ticket, home, inject};
-use crate::{clock_and_env, continuation, process};
+use crate::{clock_and_env, continuation, process, waiting_times};
 
 /// How often it is looked whether the client's module has done its errand.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
@@ -132,7 +132,7 @@ fn leave_to_bridge(
     patience: Duration,
 ) -> Result<Option<Outcome>, Error> {
     let Some(client_pid) = client_pid else { return Ok(None) };
-    let store = home.store(home::PATIENCE)?;
+    let store = home.store(waiting_times::DATABASE)?;
     if store.bridge(client_pid)?.is_none() {
         return Ok(None);
     }

@@ -43,6 +43,7 @@ mod turn_file;
 mod typing;
 mod usage;
 mod user_statusline;
+pub mod waiting_times;
 pub mod worker;
 
 pub use crate::activity::{ActivityLog, Ticket};
@@ -88,13 +89,13 @@ pub enum Error {
     #[error("cannot write {}", path.display())]
     Write { path: PathBuf, source: io::Error },
     /// A file of somebody's is not text.
-    #[error("{} is not UTF-8: mend it, or move it away; nothing in it was changed", path.display())]
+    #[error("{} is not UTF-8: correct it or move it away; it was not changed", path.display())]
     NotText { path: PathBuf },
     /// A file of somebody's must not be written.
-    #[error("{} is read-only: `chmod u+w` it first; nothing in it was changed", path.display())]
+    #[error("{} is read-only: `chmod u+w` it first; it was not changed", path.display())]
     ReadOnly { path: PathBuf },
     /// Somebody writes a file faster than we can.
-    #[error("{} was changed by another program again and again: try once more; our change is not in it", path.display())]
+    #[error("{} is being changed by another program: try again; it was not changed", path.display())]
     Contended { path: PathBuf },
     /// A program could not be started.
     #[error("cannot start {program}")]

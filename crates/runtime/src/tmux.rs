@@ -19,13 +19,7 @@ use std::time::Duration;
 use longhaul_core::Env;
 use longhaul_inject::{TerminalCommand, protect_semicolon, tmux_socket};
 
-use crate::{Deadline, Error, process};
-
-/// How long the server may take: one that hangs must not take the hook with it.
-const LIMIT: Duration = Duration::from_millis(800);
-
-/// How long the server may take where no hook waits. A busy machine needs more than [`LIMIT`] now and then.
-const PATIENT_LIMIT: Duration = Duration::from_secs(10);
+use crate::{Deadline, Error, process, waiting_times};
 
 /// Stands between two values that tmux prints. A control character would not do: newer versions print it as `\037`.
 const SEPARATOR: &str = "=-longhaul-=";
@@ -45,12 +39,12 @@ impl Server {
     /// Returns the server that `$TMUX` names; `None` outside tmux.
     pub fn of(env: &Env) -> Option<Self> {
         let socket = tmux_socket(env.tmux.as_deref()?)?;
-        Some(Self { socket: socket.to_owned(), deadline: None, limit: LIMIT })
+        Some(Self { socket: socket.to_owned(), deadline: None, limit: waiting_times::TMUX_IN_HOOK })
     }
 
     /// Returns the same server with more time for each invocation, for commands that no hook waits for.
     pub fn patient(self) -> Self {
-        Self { limit: PATIENT_LIMIT, ..self }
+        Self { limit: waiting_times::TMUX, ..self }
     }
 
     /// Runs commands one after the other, up to the first that fails, and returns what they print.

@@ -13,9 +13,8 @@ use longhaul_inject::Terminal;
 use longhaul_store::{Bridge, Change, Sighting, Store};
 use longhaul_tracker::{Agent, Options, Pane, Script, Trigger, render, transition, without_control_chars};
 
-use crate::home::PATIENCE;
 use crate::tmux::Server;
-use crate::{ActivityLog, Deadline, Error, Home, files, git, process};
+use crate::{ActivityLog, Deadline, Error, Home, files, git, process, waiting_times};
 
 /// Whether the session's log tells of a change already.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,7 +37,12 @@ pub struct Tracker<'a> {
 impl<'a> Tracker<'a> {
     /// Opens the database, for a command.
     pub fn open(env: &'a Env, home: &'a Home) -> Result<Self, Error> {
-        Ok(Self { env, home, store: Rc::new(home.store(PATIENCE)?), server: Server::of(env).map(Server::patient) })
+        Ok(Self {
+            env,
+            home,
+            store: Rc::new(home.store(waiting_times::DATABASE)?),
+            server: Server::of(env).map(Server::patient),
+        })
     }
 
     /// Uses a database that is open, in a hook that must be done by `deadline`.

@@ -20,16 +20,11 @@ use serde::{Deserialize, Serialize};
 
 pub use self::for_model::{FOR_MODEL, start_for_model};
 pub use self::model_pause::ModelPause;
+use crate::waiting_times::{WORKER_LOCK, WORKER_START_OR_STOP};
 use crate::{Error, Home, bounded_read, files, process};
 
 /// The executable.
 const EXECUTABLE: &str = "longhaul-worker";
-
-/// How long somebody who only looks may hold the lock.
-const CLAIM: Duration = Duration::from_millis(300);
-
-/// How long it may take to come up, or to end.
-const PATIENCE: Duration = Duration::from_secs(10);
 
 const PAUSE: Duration = Duration::from_millis(10);
 
@@ -99,7 +94,7 @@ impl Claim {
     pub fn take(home: &Home) -> Result<Option<Self>, Error> {
         let path = home.worker_lock();
         let lock = files::open_append(&path)?;
-        let end = Instant::now() + CLAIM;
+        let end = Instant::now() + WORKER_LOCK;
         loop {
             match lock.try_lock_exclusive() {
                 Ok(()) => return Ok(Some(Self { home: home.clone(), lock })),
@@ -114,7 +109,7 @@ impl Claim {
 
     /// Takes the right for a worker of the user's own: one that a hook has started is ended. `None` where the user has another.
     pub fn take_for_user(home: &Home) -> Result<Option<Self>, Error> {
-        let end = Instant::now() + PATIENCE;
+        let end = Instant::now() + WORKER_START_OR_STOP;
         loop {
             if let Some(claim) = Self::take(home)? {
                 return Ok(Some(claim));
@@ -163,12 +158,14 @@ fn is_held(home: &Home) -> bool {
 /// Starts the worker where none runs, and waits until it answers. One that a hook has started stays from then on.
 pub fn start(home: &Home) -> Result<WorkerFile, Error> {
     let mut started: Option<Child> = None;
-    let end = Instant::now() + PATIENCE;
+    let end = Instant::now() + WORKER_START_OR_STOP;
     while Instant::now() < end {
         // One that came second leaves the place to the first.
         let has_ended = started.as_mut().is_some_and(|child| child.try_wait().is_ok_and(|ended| ended.is_some()));
         match (running(home), &started) {
-            (Some(worker), _) if worker.ask("/api/health", PATIENCE).is_some() && worker.keep(PATIENCE) => {
+            (Some(worker), _)
+                if worker.ask("/api/health", WORKER_START_OR_STOP).is_some() && worker.keep(WORKER_START_OR_STOP) =>
+            {
                 return Ok(worker);
             }
             (None, None) if !is_held(home) => {
@@ -182,7 +179,7 @@ pub fn start(home: &Home) -> Result<WorkerFile, Error> {
         }
         std::thread::sleep(PAUSE);
     }
-    Err(Error::TimedOut { program: EXECUTABLE.to_owned(), ms: PATIENCE.as_millis() as u64 })
+    Err(Error::TimedOut { program: EXECUTABLE.to_owned(), ms: WORKER_START_OR_STOP.as_millis() as u64 })
 }
 
 /// Becomes the worker; returns only where that fails.
@@ -202,14 +199,14 @@ pub fn stop(home: &Home) -> Result<bool, Error> {
         // One that has just ended by itself is what was wanted.
         let _ = kill_process(pid, Signal::TERM);
     }
-    let end = Instant::now() + PATIENCE;
+    let end = Instant::now() + WORKER_START_OR_STOP;
     while Instant::now() < end {
         if running(home).is_none_or(|now| now.pid != worker.pid) {
             return Ok(true);
         }
         std::thread::sleep(PAUSE);
     }
-    Err(Error::TimedOut { program: EXECUTABLE.to_owned(), ms: PATIENCE.as_millis() as u64 })
+    Err(Error::TimedOut { program: EXECUTABLE.to_owned(), ms: WORKER_START_OR_STOP.as_millis() as u64 })
 }
 
 /// Opens the page of a running worker in the user's browser.

@@ -1,4 +1,4 @@
-//! The bundle that an executable lies in: what is to be installed.
+//! The bundle: the folder of files that is installed.
 
 use std::collections::hash_map::DefaultHasher;
 use std::fs;
@@ -12,26 +12,26 @@ use serde_json::{Value, json};
 use crate::installed_files::{self, Kind};
 use crate::{Error, MARKETPLACE, PLUGIN, Result};
 
-/// A plugin as it was laid out: `bin/`, `hooks/`, `.claude-plugin/` and the rest.
+/// A bundle with the layout of a plugin: `bin/`, `hooks/`, `.claude-plugin/` and the rest.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Bundle {
     /// Its folder.
     pub folder: PathBuf,
     /// Its version.
     pub version: String,
-    /// Its version and what its files come to: two builds of one version are two.
+    /// The version and a hash of all files: two builds of one version have different ids.
     pub id: String,
     about: Value,
 }
 
 impl Bundle {
-    /// Returns the bundle that `exe` lies in the `bin/` of.
+    /// Returns the bundle whose `bin/` holds `exe`.
     pub fn of_executable(exe: &Path) -> Result<Self> {
         let folder = exe.parent().filter(|bin| bin.ends_with("bin")).and_then(Path::parent);
         folder.and_then(Self::at).ok_or_else(|| Error::NoBundle { exe: exe.to_owned() })
     }
 
-    /// Returns the bundle in `folder`, or in the marketplace there; `None` where it holds none.
+    /// Returns the bundle in `folder`, or in the marketplace there; `None` if it holds none.
     pub fn at(folder: &Path) -> Option<Self> {
         let below = folder.join(PLUGIN);
         let folder =
@@ -43,7 +43,7 @@ impl Bundle {
         (about["name"] == PLUGIN).then_some(Self { folder, version, id, about })
     }
 
-    /// Returns the marketplace.json of a marketplace that holds this bundle alone.
+    /// Returns the text of marketplace.json for a marketplace with this bundle only.
     pub fn marketplace(&self) -> String {
         let plugin = json!({
             "source": format!("./{PLUGIN}"),
@@ -61,7 +61,7 @@ impl Bundle {
         format!("{marketplace:#}\n")
     }
 
-    /// Copies the bundle into a marketplace of its own at `to`, which is complete or not there.
+    /// Copies the bundle into a new marketplace at `to`. The folder appears only when it is complete.
     pub fn copy(&self, to: &Path) -> Result<()> {
         let failed = |source| Error::Write { path: to.to_owned(), source };
         let staging = to.with_file_name(format!(".{}.tmp", std::process::id()));
@@ -69,7 +69,7 @@ impl Bundle {
             let about = staging.join(".claude-plugin");
             installed_files::create_dir(&about)?;
             installed_files::write(&about.join("marketplace.json"), self.marketplace().as_bytes(), Kind::Plain)?;
-            // Of two at the same moment one is first, and both have the same files.
+            // Another process may have copied the same files at the same time.
             fs::rename(&staging, to).or_else(|error| if to.exists() { Ok(()) } else { Err(error) })
         });
         let _ = fs::remove_dir_all(&staging);
@@ -87,7 +87,7 @@ fn is_plain(version: &str) -> bool {
     version.chars().next().is_some_and(|c| c.is_ascii_alphanumeric()) && version.chars().all(is_plain)
 }
 
-/// Returns a number that tells two builds apart. It guards against nothing but a mix-up.
+/// Returns a hash that distinguishes two builds. It protects against mistakes, not against an attacker.
 fn digest(folder: &Path) -> io::Result<u64> {
     let mut hasher = DefaultHasher::new();
     for file in files(folder)? {

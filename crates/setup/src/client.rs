@@ -1,25 +1,22 @@
-//! The client's own command line for plugins.
+//! Claude Code's own command line for plugins, `claude plugin`.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use longhaul_inject::TerminalCommand;
-use longhaul_runtime::run_program_in;
+use longhaul_runtime::{run_program_in, waiting_times};
 use serde::Deserialize;
 
 use crate::{Error, MARKETPLACE, Result};
 
-/// What lists its plugins.
+/// The arguments that list the installed plugins.
 const PLUGINS: &[&str] = &["plugin", "list", "--json"];
 
-/// Where the client is run: in the current folder it would read a project's settings, and no person has been asked
-/// whether to trust that project.
+/// The folder in which `claude` is run. In the current folder it would read the settings of a project that the user may
+/// not trust.
 pub(crate) const ROOT: &str = "/";
 
-/// How long the client may take, which may have to update itself first.
-const LIMIT: Duration = Duration::from_secs(120);
-
-/// A plugin that the client has installed, as it lists it.
+/// A plugin that Claude Code has installed, as `claude plugin list` describes it.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Plugin {
@@ -31,18 +28,18 @@ pub struct Plugin {
     pub scope: String,
     /// Whether its hooks run.
     pub enabled: bool,
-    /// The project that it is installed for, where its scope is `project` or `local`.
+    /// The project that it is installed for, if its scope is `project` or `local`.
     pub project_path: Option<PathBuf>,
-    /// The client's own copy.
+    /// The copy in Claude Code's own folder.
     pub install_path: Option<PathBuf>,
-    /// Where it is read from instead, for a marketplace that is a folder.
+    /// The folder that it is read from instead, if its marketplace is a folder.
     pub read_from_folder: Option<PathBuf>,
     /// What is wrong with it.
     pub errors: Vec<String>,
 }
 
 impl Plugin {
-    /// Returns whether it is one of ours, the whole or one job.
+    /// Returns whether it is one of Longhaul's plugins: the one with all jobs, or one with a single job.
     pub fn is_ours(&self) -> bool {
         self.id.split_once('@').is_some_and(|(_, marketplace)| marketplace == MARKETPLACE)
     }
@@ -58,22 +55,22 @@ impl Plugin {
     }
 }
 
-/// A marketplace that the client knows.
+/// A marketplace that Claude Code knows.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
 #[serde(default)]
 pub struct Marketplace {
     /// Its name.
     pub name: String,
-    /// Its folder, where it is one.
+    /// Its folder, if it is a local one.
     pub path: Option<PathBuf>,
 }
 
-/// Asks the client for its plugins.
+/// Returns the plugins that Claude Code has installed.
 pub(crate) fn plugins(client: &Path) -> Result<Vec<Plugin>> {
-    list(client, PLUGINS, LIMIT)
+    list(client, PLUGINS, waiting_times::CLAUDE_PLUGIN)
 }
 
-/// Asks the client for its plugins, and waits for the answer no longer than `limit`; `None` when it has not come by then.
+/// Returns the plugins that Claude Code has installed, or `None` if it does not answer within `limit`.
 pub(crate) fn plugins_within(client: &Path, limit: Duration) -> Option<Result<Vec<Plugin>>> {
     let printed = match start(client, Path::new(ROOT), PLUGINS, limit) {
         Err(longhaul_runtime::Error::TimedOut { .. }) => return None,
@@ -82,20 +79,24 @@ pub(crate) fn plugins_within(client: &Path, limit: Duration) -> Option<Result<Ve
     Some(printed.and_then(|printed| parse(PLUGINS, &printed)))
 }
 
-/// Asks the client for our marketplace.
+/// Returns Longhaul's marketplace, if Claude Code knows it.
 pub(crate) fn marketplace(client: &Path) -> Result<Option<Marketplace>> {
-    let known: Vec<Marketplace> = list(client, &["plugin", "marketplace", "list", "--json"], LIMIT)?;
+    let known: Vec<Marketplace> =
+        list(client, &["plugin", "marketplace", "list", "--json"], waiting_times::CLAUDE_PLUGIN)?;
     Ok(known.into_iter().find(|marketplace| marketplace.name == MARKETPLACE))
 }
 
-/// Asks the client for its version, as it prints it: `2.1.325 (Claude Code)`; `None` when it has not come within `limit`.
+/// Returns Claude Code's version as it prints it, such as `2.1.325 (Claude Code)`, or `None` if it does not answer within
+/// `limit`.
 pub(crate) fn version_within(client: &Path, limit: Duration) -> Option<String> {
     start(client, Path::new(ROOT), &["--version"], limit).ok().map(|printed| printed.trim().to_owned())
 }
 
-/// Runs the client in the folder `dir` to its end.
+/// Runs `claude` in the folder `dir` and waits until it has ended.
 pub(crate) fn run(client: &Path, dir: &Path, arguments: &[&str]) -> Result<()> {
-    start(client, dir, arguments, LIMIT).map(drop).map_err(|error| failed(arguments, error.chain()))
+    start(client, dir, arguments, waiting_times::CLAUDE_PLUGIN)
+        .map(drop)
+        .map_err(|error| failed(arguments, error.chain()))
 }
 
 fn start(
@@ -115,7 +116,8 @@ fn list<T: for<'a> Deserialize<'a>>(client: &Path, arguments: &[&str], limit: Du
 }
 
 fn parse<T: for<'a> Deserialize<'a>>(arguments: &[&str], printed: &str) -> Result<Vec<T>> {
-    serde_json::from_str(printed).map_err(|_| failed(arguments, "its answer is no list: update Claude Code".to_owned()))
+    serde_json::from_str(printed)
+        .map_err(|_| failed(arguments, "its answer is not a list: update Claude Code".to_owned()))
 }
 
 fn failed(arguments: &[&str], message: String) -> Error {

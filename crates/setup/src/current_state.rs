@@ -1,4 +1,4 @@
-//! What is there now, read once, for the plans.
+//! What is installed now, read once before an installation or uninstallation is planned.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -6,136 +6,136 @@ use std::path::{Path, PathBuf};
 
 use longhaul_core::Env;
 use longhaul_runtime::tmux::Server;
-use longhaul_runtime::{Shell, bounded_read, running_clients, shared_file, worker};
+use longhaul_runtime::{Shell, bounded_read, running_clients, shared_file, waiting_times, worker};
 
 use crate::client::{self, Marketplace, Plugin};
 use crate::manifest::Manifest;
-use crate::paths::Places;
+use crate::paths::InstallPaths;
 use crate::{ID, PLUGIN, Result};
 
-/// What stands where `longhaul` is to be on the path.
+/// What is at the path of the `longhaul` link.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Link {
     /// Nothing.
     Missing,
-    /// A link into our own folder, or one that leads nowhere any more.
+    /// A link into the folder of installed versions, or one whose target does not exist.
     Ours(PathBuf),
-    /// Something of somebody else's.
+    /// Something that was not installed by Longhaul.
     Foreign,
 }
 
-/// The tmux server that this runs in.
+/// The tmux server in which this process runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TmuxServer {
-    /// It runs in none, or in one that does not answer.
+    /// It does not run in tmux, or the server does not answer.
     None,
-    /// One that knows nothing of us.
+    /// A server that is not set up.
     Plain,
-    /// One that shows our counts.
+    /// A server that shows the sessions.
     SetUp,
 }
 
-/// What is there now.
+/// What is installed now.
 #[derive(Debug, Clone)]
-pub struct Found {
-    /// Where everything goes.
-    pub places: Places,
-    /// What was noted at the last installation.
+pub struct CurrentState {
+    /// The paths of the installation.
+    pub paths: InstallPaths,
+    /// The manifest of the last installation.
     pub manifest: Option<Manifest>,
-    /// The client, where there is one.
+    /// The path of `claude`, if it is there and works.
     pub client: Option<PathBuf>,
-    /// Why the client is counted as missing, though there is one.
+    /// Why `claude` counts as missing although it is there.
     pub client_trouble: Option<String>,
-    /// Its plugins, ours and others'.
+    /// Every plugin that Claude Code has installed.
     pub plugins: Vec<Plugin>,
-    /// Our marketplace, as the client knows it.
+    /// Longhaul's marketplace, as Claude Code knows it.
     pub marketplace: Option<Marketplace>,
-    /// `longhaul` on the path.
+    /// The link by which `longhaul` is on the path.
     pub link: Link,
-    /// The text of settings.json, where there is one.
+    /// The text of settings.json, if it exists.
     pub settings: Option<String>,
-    /// The text of keybindings.json, where there is one; `Err` says why it cannot be changed.
+    /// The text of keybindings.json, if it exists; `Err` holds the reason why it cannot be changed.
     pub keybindings: std::result::Result<Option<String>, String>,
-    /// What keybindings.json was before us, where there was one.
+    /// The backup of keybindings.json from before the installation, if there is one.
     pub keybindings_before: Option<String>,
-    /// The tmux.conf files that are there, with their texts.
+    /// The tmux.conf files that exist, with their texts.
     pub tmux_confs: Vec<(PathBuf, String)>,
-    /// Whether there is a tmux at all.
+    /// Whether tmux is installed.
     pub has_tmux: bool,
-    /// The server that this runs in.
+    /// The tmux server in which this process runs.
     pub tmux_server: TmuxServer,
-    /// The versions in our own folder.
+    /// The ids of the installed versions.
     pub versions: Vec<String>,
-    /// How many clients run: they may use any of the versions.
+    /// How many Claude Code processes run. They may use any of the versions.
     pub running_clients: usize,
     /// Whether the worker runs.
     pub worker_runs: bool,
-    /// Copies that the client has made of us and does not use any more.
+    /// Copies of the plugin that Claude Code has made and marked as unused.
     pub orphans: Vec<PathBuf>,
-    /// The folders above our places that are not there, outermost first.
+    /// Parent folders of the installation that do not exist yet, outermost first.
     pub missing_dirs: Vec<PathBuf>,
-    /// What installations have left in places of others: copies in the client's folder, and of files before a change.
+    /// Files of installations outside their own folder: copies in Claude Code's folder, and backups of changed files.
     pub leftovers: Vec<PathBuf>,
-    /// Whether our own folder is there.
+    /// Whether the folder of installed versions exists.
     pub has_lib: bool,
-    /// Whether a shell finds what is linked.
+    /// Whether the folder of the link is on the `PATH`.
     pub has_link_on_path: bool,
-    /// What is remembered, as files; `None` where there is nothing.
+    /// The files of the user's data; `None` if there is none.
     pub data: Option<Vec<PathBuf>>,
-    /// The schema of the database, where there is one that can be read.
+    /// The schema of the database, if it can be read.
     pub schema: Option<u32>,
 }
 
-impl Found {
-    /// Looks.
-    pub fn look(env: &Env, shell: &Shell) -> Result<Self> {
-        let places = Places::of(env, shell)?;
+impl CurrentState {
+    /// Reads the current state.
+    pub fn read(env: &Env, shell: &Shell) -> Result<Self> {
+        let paths = InstallPaths::of(env, shell)?;
         let asked = shell.client().map(|client| {
-            let told = client::plugins(&client).and_then(|plugins| Ok((plugins, client::marketplace(&client)?)));
-            told.map(|(plugins, marketplace)| (client, plugins, marketplace))
+            let answer = client::plugins(&client).and_then(|plugins| Ok((plugins, client::marketplace(&client)?)));
+            answer.map(|(plugins, marketplace)| (client, plugins, marketplace))
         });
         let (client, plugins, marketplace, client_trouble) = match asked {
             Some(Ok((client, plugins, marketplace))) => (Some(client), plugins, marketplace, None),
             Some(Err(error)) => (None, Vec::new(), None, Some(error.to_string())),
             None => (None, Vec::new(), None, None),
         };
-        // Only looked at: what is not UTF-8 is not changed.
+        // These are only inspected. An edit refuses a file that is not UTF-8.
         let text = |path: &PathBuf| {
             let bytes = bounded_read::bytes(path, bounded_read::LARGE).ok()?;
             Some((path.clone(), String::from_utf8_lossy(&bytes).into_owned()))
         };
-        let tmux_confs = places.tmux_confs.iter().filter_map(text).collect();
+        let tmux_confs = paths.tmux_confs.iter().filter_map(text).collect();
         Ok(Self {
-            manifest: Manifest::load(&places.manifest()),
+            manifest: Manifest::load(&paths.manifest()),
             plugins,
             marketplace,
             client,
             client_trouble,
-            link: link(&places),
-            settings: shared_file::read(&places.settings)?,
-            keybindings: keybindings(&places.keybindings),
-            keybindings_before: shared_file::read(&backup_of(&places.keybindings)).ok().flatten(),
+            link: link(&paths),
+            settings: shared_file::read(&paths.settings)?,
+            keybindings: keybindings(&paths.keybindings),
+            keybindings_before: shared_file::read(&backup_of(&paths.keybindings)).ok().flatten(),
             tmux_confs,
             has_tmux: !shell.find("tmux").is_empty(),
             tmux_server: tmux_server(env),
-            versions: names(&places.versions()),
+            versions: names(&paths.versions()),
             running_clients: running_clients(env).len(),
-            worker_runs: worker::running(&places.data).is_some(),
-            orphans: orphans(&places.cache()),
-            missing_dirs: missing_dirs(&places),
-            leftovers: leftovers(&places),
-            has_lib: places.lib.exists(),
-            has_link_on_path: has_link_on_path(&places, shell),
-            data: places.data.dir().exists().then(|| places.data.contents()),
-            schema: longhaul_store::schema_of(&places.data.database()),
-            places,
+            worker_runs: worker::running(&paths.data).is_some(),
+            orphans: orphans(&paths.cache()),
+            missing_dirs: missing_dirs(&paths),
+            leftovers: leftovers(&paths),
+            has_lib: paths.lib.exists(),
+            has_link_on_path: has_link_on_path(&paths, shell),
+            data: paths.data.dir().exists().then(|| paths.data.contents()),
+            schema: longhaul_store::schema_of(&paths.data.database(), waiting_times::DATABASE_FOR_DOCTOR),
+            paths,
         })
     }
 }
 
-fn link(places: &Places) -> Link {
-    match (fs::read_link(&places.link), places.link.symlink_metadata()) {
-        (Ok(target), _) if target.starts_with(&places.lib) || !places.link.exists() => Link::Ours(target),
+fn link(paths: &InstallPaths) -> Link {
+    match (fs::read_link(&paths.link), paths.link.symlink_metadata()) {
+        (Ok(target), _) if target.starts_with(&paths.lib) || !paths.link.exists() => Link::Ours(target),
         (Err(_), Err(_)) => Link::Missing,
         (Ok(_) | Err(_), _) => Link::Foreign,
     }
@@ -149,7 +149,7 @@ fn tmux_server(env: &Env) -> TmuxServer {
     }
 }
 
-/// Returns the names in a folder, sorted; hidden ones are half-made.
+/// Returns the names in a folder, sorted. Hidden ones are left out: a copy is hidden until it is complete.
 pub(crate) fn names(folder: &Path) -> Vec<String> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
@@ -158,17 +158,17 @@ pub(crate) fn names(folder: &Path) -> Vec<String> {
     names
 }
 
-/// Returns the client's copies of the whole plugin that it has marked as orphaned.
+/// Returns the copies of the plugin that Claude Code has marked as orphaned.
 fn orphans(cache: &Path) -> Vec<PathBuf> {
     let copies = cache.join(PLUGIN);
     let versions = names(&copies).into_iter().map(|version| copies.join(version));
     versions.filter(|copy| copy.join(".orphaned_at").exists()).collect()
 }
 
-/// Reads a file that is left alone where it cannot be changed: everything works without it.
+/// Reads keybindings.json. If it cannot be changed, it is left alone: everything works without it.
 fn keybindings(path: &Path) -> std::result::Result<Option<String>, String> {
     if path.symlink_metadata().is_ok() && !path.exists() {
-        return Err("is a link that leads nowhere".to_owned());
+        return Err("is a link whose target does not exist".to_owned());
     }
     if path.metadata().is_ok_and(|metadata| metadata.permissions().mode() & 0o200 == 0) {
         return Err("is read-only".to_owned());
@@ -176,36 +176,35 @@ fn keybindings(path: &Path) -> std::result::Result<Option<String>, String> {
     shared_file::read(path).map_err(|error| error.chain())
 }
 
-/// Returns the copy of a file from before, which lies beside what a link leads to.
+/// Returns the path of the backup of a file. If the file is a link, the backup is beside its target.
 fn backup_of(path: &Path) -> PathBuf {
     shared_file::backup_of(&fs::canonicalize(path).unwrap_or_else(|_| path.to_owned()))
 }
 
-fn missing_dirs(places: &Places) -> Vec<PathBuf> {
+fn missing_dirs(paths: &InstallPaths) -> Vec<PathBuf> {
     let above = |path: &Path| path.ancestors().skip(1).map(Path::to_owned).collect::<Vec<_>>();
-    let mut dirs =
-        [above(&places.lib), above(&places.link), above(places.data.dir()), above(&places.keybindings)].concat();
-    dirs.retain(|dir| dir.starts_with(&places.home) && !dir.exists());
+    let mut dirs = [above(&paths.lib), above(&paths.link), above(paths.data.dir()), above(&paths.keybindings)].concat();
+    dirs.retain(|dir| dir.starts_with(&paths.home) && !dir.exists());
     dirs.sort();
     dirs.dedup();
     dirs
 }
 
-fn leftovers(places: &Places) -> Vec<PathBuf> {
-    let changed = places.tmux_confs.iter().chain([&places.settings, &places.keybindings]);
-    let data = places.client_dir.join("plugins/data").join(ID.replace('@', "-"));
-    let all = changed.map(|path| backup_of(path)).chain([places.cache(), data]).chain(server_logs(places));
+fn leftovers(paths: &InstallPaths) -> Vec<PathBuf> {
+    let changed = paths.tmux_confs.iter().chain([&paths.settings, &paths.keybindings]);
+    let data = paths.client_dir.join("plugins/data").join(ID.replace('@', "-"));
+    let all = changed.map(|path| backup_of(path)).chain([paths.cache(), data]).chain(server_logs(paths));
     all.filter(|path| path.exists()).collect()
 }
 
-fn has_link_on_path(places: &Places, shell: &Shell) -> bool {
-    let dir = places.link.parent();
+fn has_link_on_path(paths: &InstallPaths, shell: &Shell) -> bool {
+    let dir = paths.link.parent();
     shell.path.iter().flat_map(std::env::split_paths).any(|on_path| Some(on_path.as_path()) == dir)
 }
 
-/// Returns what the client has logged of our MCP server, in a folder for each project.
-fn server_logs(places: &Places) -> Vec<PathBuf> {
-    let caches = [".cache", "Library/Caches"].map(|cache| places.home.join(cache).join("claude-cli-nodejs"));
+/// Returns Claude Code's logs of Longhaul's MCP server: a folder for each project.
+fn server_logs(paths: &InstallPaths) -> Vec<PathBuf> {
+    let caches = [".cache", "Library/Caches"].map(|cache| paths.home.join(cache).join("claude-cli-nodejs"));
     let projects = caches.iter().flat_map(|cache| names(cache).into_iter().map(|name| cache.join(name)));
     projects.map(|project| project.join(format!("mcp-logs-plugin-{PLUGIN}-{PLUGIN}"))).collect()
 }

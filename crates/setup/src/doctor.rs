@@ -1,4 +1,6 @@
-//! Whether all is well. Looking ([`Facts`]) and judging ([`judge`]) are two things: a judgement is a function of facts.
+//! `longhaul doctor`: checks an installation and suggests fixes.
+//!
+//! [`Facts::collect`] reads everything without changing it. [`judge`] turns the facts into findings and is pure.
 
 mod conditions;
 mod facts;
@@ -18,22 +20,22 @@ pub use self::sessions::{SessionFacts, about};
 
 use serde::Serialize;
 
-/// How bad it is.
+/// How serious a finding is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Level {
-    /// All is well.
+    /// Nothing is wrong.
     Ok,
-    /// Good to know.
+    /// Information; nothing needs to be done.
     Note,
-    /// It works, and not as it should.
+    /// It works, but not as it should.
     Warning,
     /// It does not work.
     Broken,
 }
 
 impl Level {
-    /// Returns its name.
+    /// Returns the name, as it is printed.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Ok => "ok",
@@ -44,33 +46,33 @@ impl Level {
     }
 }
 
-/// One thing that was looked at.
+/// The result of one check.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Finding {
-    /// What was looked at.
+    /// The name of the check.
     pub check: &'static str,
-    /// How bad it is.
+    /// How serious it is.
     pub level: Level,
     /// What was found.
     pub what: String,
-    /// What to do about it.
-    pub mend: Option<String>,
+    /// How to fix it.
+    pub fix: Option<String>,
 }
 
 impl Finding {
     fn ok(check: &'static str, what: impl Into<String>) -> Self {
-        Self { check, level: Level::Ok, what: what.into(), mend: None }
+        Self { check, level: Level::Ok, what: what.into(), fix: None }
     }
 
     fn note(check: &'static str, what: impl Into<String>) -> Self {
-        Self { check, level: Level::Note, what: what.into(), mend: None }
+        Self { check, level: Level::Note, what: what.into(), fix: None }
     }
 
-    fn warning(check: &'static str, what: impl Into<String>, mend: impl Into<String>) -> Self {
-        Self { check, level: Level::Warning, what: what.into(), mend: Some(mend.into()) }
+    fn warning(check: &'static str, what: impl Into<String>, fix: impl Into<String>) -> Self {
+        Self { check, level: Level::Warning, what: what.into(), fix: Some(fix.into()) }
     }
 
-    fn broken(check: &'static str, what: impl Into<String>, mend: impl Into<String>) -> Self {
-        Self { check, level: Level::Broken, what: what.into(), mend: Some(mend.into()) }
+    fn broken(check: &'static str, what: impl Into<String>, fix: impl Into<String>) -> Self {
+        Self { check, level: Level::Broken, what: what.into(), fix: Some(fix.into()) }
     }
 }

@@ -1,31 +1,31 @@
-//! Why something could not be set up.
+//! Errors of installing, uninstalling and checking.
 
 use std::io;
 use std::path::PathBuf;
 
 use crate::settings::Refusal;
 
-/// Why something could not be set up.
+/// Why an installation could not be changed or checked.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// Nobody knows where to put anything.
-    #[error("no home: set HOME")]
+    /// `HOME` is not set.
+    #[error("no home directory: set HOME")]
     NoHome,
-    /// Codex keeps its settings elsewhere, or nowhere yet.
-    #[error("there is no {}: start codex once, or set CODEX_HOME to the folder of its settings", folder.display())]
+    /// The folder of Codex's settings does not exist.
+    #[error("{} does not exist: start codex once, or set CODEX_HOME to the folder of its settings", folder.display())]
     NoCodex { folder: PathBuf },
-    /// This executable does not lie in a bundle.
+    /// This executable is not in a bundle.
     #[error(
         "{} is not part of a bundle: run `cargo xtask install`, or bin/longhaul of an unpacked archive",
         exe.display()
     )]
     NoBundle { exe: PathBuf },
-    /// Nothing to update from.
+    /// The given folder is not a bundle.
     #[error("{} holds no bundle: name the folder of an unpacked archive, or of `cargo xtask dist`, with --from", folder.display())]
     NoSource { folder: PathBuf },
-    /// Nothing is known to update from.
+    /// It is not recorded which folder the installed version came from.
     #[error(
-        "nobody knows what to update from: name the folder of an unpacked archive, or of `cargo xtask dist`, with --from"
+        "it is not known which folder to update from: name the folder of an unpacked archive, or of `cargo xtask dist`, with --from"
     )]
     UnknownSource,
     /// A file could not be read.
@@ -37,16 +37,16 @@ pub enum Error {
     /// A file or folder could not be removed.
     #[error("cannot remove {}", path.display())]
     Remove { path: PathBuf, source: io::Error },
-    /// A file of somebody's is left as it is.
-    #[error("{} {refusal}; nothing in it was changed", path.display())]
+    /// A file of the user cannot be changed safely.
+    #[error("{} {refusal}; it was not changed", path.display())]
     Refused { path: PathBuf, refusal: Refusal },
-    /// The client refused, or could not be run.
+    /// Claude Code returned an error, or could not be run.
     #[error("`{command}` failed: {message}")]
     Client { command: String, message: String },
-    /// Something else went wrong.
+    /// An error of the runtime.
     #[error(transparent)]
     Runtime(#[from] longhaul_runtime::Error),
 }
 
-/// The result of setting something up.
+/// The result of an operation of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;

@@ -1,4 +1,4 @@
-//! Folders and files of an installation, which nobody but their owner may change, whatever the umask.
+//! Creates the folders and files of an installation. Only their owner can change them, whatever the umask is.
 
 use std::fs::{self, DirBuilder, OpenOptions, Permissions};
 use std::io::{self, Write};
@@ -10,24 +10,24 @@ use longhaul_runtime::bounded_read;
 /// The largest file of a bundle.
 const MAX_FILE: u64 = 1 << 30;
 
-/// What a group and all others may not have.
+/// The permission bits that group and others must not have.
 const OTHERS_WRITE: u32 = 0o022;
 
-/// Whether a file can be started.
+/// Whether a file is executable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// It can.
+    /// It can be started.
     Executable,
     /// It is only read.
     Plain,
 }
 
-/// Creates a folder and those above it that are missing; others may read them at most.
+/// Creates a folder and its missing parents. Other users can read them but not write to them.
 pub(crate) fn create_dir(path: &Path) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(0o755).create(path)
 }
 
-/// Creates a folder of ours like [`create_dir`]. One that others may write to, from an earlier installation, is closed.
+/// Creates a folder like [`create_dir`]. If it exists and other users can write to it, that permission is removed.
 pub(crate) fn create_own_dir(path: &Path) -> io::Result<()> {
     create_dir(path)?;
     let mode = path.metadata()?.permissions().mode();
@@ -37,7 +37,7 @@ pub(crate) fn create_own_dir(path: &Path) -> io::Result<()> {
     fs::set_permissions(path, Permissions::from_mode(mode & 0o7777 & !OTHERS_WRITE))
 }
 
-/// Writes a new file; one that is there already is replaced.
+/// Writes a new file, replacing an existing one.
 pub(crate) fn write(path: &Path, bytes: &[u8], kind: Kind) -> io::Result<()> {
     let mode = match kind {
         Kind::Executable => 0o755,

@@ -1,4 +1,4 @@
-//! The client's keybindings.json, with our chords in it, or without. Text in, text out.
+//! Adds chords to the text of Claude Code's keybindings.json, and removes them.
 
 use longhaul_core::json_text::{Item, JsonFile, List, NotEditable, Object};
 use longhaul_inject::{
@@ -12,7 +12,7 @@ const BINDINGS: &str = "bindings";
 
 /// Returns the file with a chord that submits and one that stashes, in a block of their own at the end.
 ///
-/// `None` where both are bound, or every chord that could be is taken. Another line of the file is never changed.
+/// `None` if both are bound already, or every possible chord is taken. No other line of the file is changed.
 pub fn with_chords(text: Option<&str>) -> Change {
     let block = missing_chords(text)?;
     if block.is_empty() {
@@ -45,18 +45,18 @@ pub fn missing_chords(text: Option<&str>) -> Result<Map<String, Value>, Refusal>
             block.insert(chord.to_owned(), Value::from(action));
         }
     }
-    // A draft is only stashed for the sake of a text that is submitted.
+    // A draft is stashed only before a text is submitted: without a submit chord it is of no use.
     let has_submit = block.values().any(|action| action == SUBMIT)
         || matches!(known.bound(SUBMIT, &SUBMIT_CHORDS), BindingState::To(_));
     Ok(if has_submit { block } else { Map::new() })
 }
 
-/// Returns the file without our chords, an empty text where it held nothing else and was not there `before`.
+/// Returns the file without the added chords, or an empty text if it holds nothing else and did not exist `before`.
 ///
-/// `added` are the chords that were added, where that is recorded. Every other line stays, even one like ours. A file that
-/// was not changed in between becomes what it was, to the byte.
+/// `added` are the chords that were added, if that is recorded. Every other line stays, even one with the same action. A
+/// file that was not changed since is restored to the byte.
 pub fn without_chords(text: &str, before: Option<&str>, added: Option<&[String]>) -> Change {
-    // A copy that already holds a chord of ours is from a later installation: the file was made by the first.
+    // A backup that already holds an added chord is from a later installation: the first one has created the file.
     let before = before.filter(|before| !binds_any(before, added.unwrap_or_default()));
     if added.is_some_and(<[String]>::is_empty) {
         return Ok(None);
@@ -64,7 +64,7 @@ pub fn without_chords(text: &str, before: Option<&str>, added: Option<&[String]>
     if before.is_some_and(|before| with_chords(Some(before)).ok().flatten().as_deref() == Some(text)) {
         return Ok(before.map(str::to_owned));
     }
-    // A file that the client cannot read has nothing in it that works; what is in it is the user's to repair.
+    // A file that Claude Code cannot read has no effect. Repairing it is left to the user.
     let Ok(mut file) = parse(text) else { return Ok(None) };
     let Ok(list) = blocks(&file) else { return Ok(None) };
     let theirs = before.and_then(|before| Keybindings::parse(before).ok()).unwrap_or_default();
@@ -91,7 +91,7 @@ pub fn without_chords(text: &str, before: Option<&str>, added: Option<&[String]>
     Ok(Some(file.write()))
 }
 
-/// Returns what is left of a block: `None` where nothing in it is ours, `Some(None)` where all was.
+/// Returns what is left of a block: `None` if no binding in it was added, `Some(None)` if all were.
 fn without_ours(
     block: &str,
     theirs: &Keybindings,
@@ -124,13 +124,13 @@ fn without_ours(
     }
 }
 
-/// Returns whether `chord` is one of ours, and was not bound to `action` before us.
+/// Returns whether `chord` is one that `install` binds, and was not bound to `action` before.
 fn is_added(chord: &Chord, action: &str, chords: &[&'static str], theirs: &Keybindings) -> bool {
     let name = chord.to_string();
     chords.iter().any(|ours| *ours == name) && theirs.bound(action, &[&name]) == BindingState::Missing
 }
 
-/// Returns whether one of `chords` is bound to one of our actions in a file.
+/// Returns whether a file binds one of `chords` to submit or stash.
 fn binds_any(text: &str, chords: &[String]) -> bool {
     let Ok(keybindings) = Keybindings::parse(text) else { return false };
     let is_bound = |chord: &String, action| keybindings.bound(action, &[chord.as_str()]) != BindingState::Missing;

@@ -1,7 +1,7 @@
-//! From a stranger's shell to a working plugin, and back: what would change, the changing, and whether all is well.
+//! Installs, updates, uninstalls and checks the plugin.
 //!
-//! [`Found`] is what is there now, [`install::plan`] and [`uninstall::plan`] say what is to be done about it, and
-//! [`perform`] does one step of that.
+//! [`CurrentState`] describes what is installed. [`install::plan`] and [`uninstall::plan`] turn it into a list of
+//! [`InstallStep`]s, and [`perform`] does one of them. [`doctor`] checks an installation.
 
 mod bundle;
 mod client;
@@ -23,24 +23,24 @@ pub mod uninstall;
 pub use crate::bundle::Bundle;
 pub use crate::client::Plugin;
 pub use crate::codex::Codex;
-pub use crate::current_state::{Found, Link, TmuxServer};
+pub use crate::current_state::{CurrentState, Link, TmuxServer};
 pub use crate::error::{Error, Result};
-pub use crate::manifest::{Manifest, Way};
-pub use crate::paths::{Places, lasting};
-pub use crate::perform::{Turn, check, perform, wait_for_turn};
-pub use crate::step::{Edit, Step, WhenEmpty};
+pub use crate::manifest::{InstallMode, Manifest};
+pub use crate::paths::{InstallPaths, stable_path};
+pub use crate::perform::{InstallLock, check, lock_installation, perform};
+pub use crate::step::{Edit, InstallStep, WhenEmpty};
 
 #[cfg(test)]
 mod tests;
 
-/// The plugin's name, and that of the command line.
+/// The name of the plugin and of the command line.
 pub const PLUGIN: &str = "longhaul";
 
-/// The marketplace's name: what follows the `@` in `claude plugin install`.
+/// The name of the marketplace: what follows the `@` in `claude plugin install`.
 pub const MARKETPLACE: &str = "longhaul";
 
-/// The whole plugin, as the client names it.
+/// The plugin with all jobs, as Claude Code names it.
 pub const ID: &str = "longhaul@longhaul";
 
-/// The command line, as a word of a shell.
+/// The path of the command line, as a shell reads it.
 pub const PROGRAM: &str = "~/.local/bin/longhaul";

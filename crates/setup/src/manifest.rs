@@ -1,4 +1,4 @@
-//! What was installed, and what was there before. Uninstalling works without it, and better with it.
+//! `installed.json`: what was installed, and what was there before. Uninstalling also works without it, less exactly.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,10 +9,10 @@ use serde::{Deserialize, Serialize};
 use crate::installed_files::{self, Kind};
 use crate::{Error, Result};
 
-/// How the client is told of our hooks.
+/// How the hooks are registered in Claude Code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Way {
+pub enum InstallMode {
     /// As a plugin.
     #[default]
     Plugin,
@@ -26,33 +26,34 @@ pub enum Way {
 pub struct Manifest {
     /// The version.
     pub version: String,
-    /// The version that the links lead to.
+    /// The id of the bundle that the links point to.
     pub id: String,
-    /// The version before.
+    /// The id of the bundle that was installed before.
     pub previous: Option<String>,
-    /// Where it came from.
+    /// The folder that it was installed from.
     pub source: Option<PathBuf>,
-    /// When, in milliseconds.
+    /// The time of the installation, in milliseconds.
     pub installed_at: u64,
-    /// How the client is told.
-    pub way: Way,
-    /// The names in settings.json before the first installation; `None` where there was no such file.
+    /// How the hooks are registered. The file calls it `way`.
+    #[serde(rename = "way")]
+    pub mode: InstallMode,
+    /// The names in settings.json before the first installation; `None` if there was no such file.
     pub settings_before: Option<Vec<String>>,
-    /// Whether our chords are not wanted in keybindings.json.
+    /// Whether the user does not want the chords in keybindings.json.
     pub no_keybinding: bool,
-    /// The chords that were added to keybindings.json; `None` where an earlier version has not recorded it.
+    /// The chords that were added to keybindings.json; `None` if an earlier version has not recorded it.
     pub added_chords: Option<Vec<String>>,
-    /// Folders that were not there before the first installation, outermost first.
+    /// Folders that did not exist before the first installation, outermost first.
     pub made_dirs: Vec<PathBuf>,
 }
 
 impl Manifest {
-    /// Reads it; `None` where there is none that can be read.
+    /// Reads the file, or returns `None` if it cannot be read.
     pub fn load(path: &Path) -> Option<Self> {
         serde_json::from_slice(&bounded_read::bytes(path, bounded_read::LARGE).ok()?).ok()
     }
 
-    /// Writes it.
+    /// Writes the file.
     pub fn save(&self, path: &Path) -> Result<()> {
         let failed = |source| Error::Write { path: path.to_owned(), source };
         let text = serde_json::to_string_pretty(self).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Where everything goes, by the environment alone.
+//! The paths of an installation, as the environment determines them.
 
 use std::path::{Path, PathBuf};
 
@@ -10,29 +10,29 @@ use crate::{Error, Result};
 /// `longhaul` on the path, below `$HOME`.
 pub(crate) const LINK: &str = ".local/bin/longhaul";
 
-/// Where everything goes.
+/// The paths of an installation.
 #[derive(Debug, Clone)]
-pub struct Places {
+pub struct InstallPaths {
     /// `$HOME`.
     pub home: PathBuf,
-    /// Our own folder, with every version that is installed. Not in `LONGHAUL_HOME`, which is for what is remembered.
+    /// The folder of the installed versions. It is not in `LONGHAUL_HOME`, which holds the user's data.
     pub lib: PathBuf,
-    /// `longhaul` on the path.
+    /// The link by which `longhaul` is on the path.
     pub link: PathBuf,
-    /// The client's folder.
+    /// Claude Code's folder, `~/.claude`.
     pub client_dir: PathBuf,
-    /// The client's settings of this user.
+    /// Claude Code's settings of this user.
     pub settings: PathBuf,
-    /// The client's key bindings of this user.
+    /// Claude Code's key bindings of this user.
     pub keybindings: PathBuf,
-    /// The files that tmux may read, the one to be written if there is none first.
+    /// The files that tmux may read. If none exists, the first one is created.
     pub tmux_confs: [PathBuf; 2],
     /// `LONGHAUL_HOME`.
     pub data: Home,
 }
 
-impl Places {
-    /// Returns the places of this user.
+impl InstallPaths {
+    /// Returns the paths of this user.
     pub fn of(env: &Env, shell: &Shell) -> Result<Self> {
         let home = env.home_dir.clone().filter(|home| home.is_absolute()).ok_or(Error::NoHome)?;
         let client_dir = env.client_dir.clone().ok_or(Error::NoHome)?;
@@ -64,21 +64,21 @@ impl Places {
         self.version(id).join(crate::PLUGIN).join("bin")
     }
 
-    /// Returns the file that says what was installed.
+    /// Returns the file that records what was installed.
     pub fn manifest(&self) -> PathBuf {
         self.lib.join("installed.json")
     }
 
-    /// Returns the folder in which the client keeps copies of our plugins.
+    /// Returns the folder in which Claude Code keeps copies of Longhaul's plugins.
     pub fn cache(&self) -> PathBuf {
         self.client_dir.join("plugins/cache").join(crate::MARKETPLACE)
     }
 }
 
-/// Returns the path of this executable that stays the same from version to version, where there is one.
-pub fn lasting(env: &Env, exe: &Path) -> PathBuf {
+/// Returns a path of this executable that stays valid after an update, or `exe` itself if there is none.
+pub fn stable_path(env: &Env, exe: &Path) -> PathBuf {
     let link = env.home_dir.as_ref().map(|home| home.join(LINK));
-    // What this executable is called may itself lead through links.
+    // `exe` may itself be a link.
     let target = std::fs::canonicalize(exe).ok();
     let leads_here = |link: &PathBuf| target.is_some() && std::fs::canonicalize(link).ok() == target;
     link.filter(leads_here).unwrap_or_else(|| exe.to_owned())

@@ -1,40 +1,36 @@
-//! Doing what was planned.
+//! Does the steps of a plan.
 
 use std::fs::{self, File};
 use std::io;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
-use std::time::Duration;
 
 use fs2::FileExt;
 use longhaul_core::Env;
 use longhaul_inject::TerminalCommand as Program;
 use longhaul_runtime::shared_file::{self, NewFile};
 use longhaul_runtime::tmux::Server;
-use longhaul_runtime::{bounded_read, run_program, worker};
+use longhaul_runtime::{bounded_read, run_program, waiting_times, worker};
 
-use crate::paths::Places;
-use crate::step::Step;
+use crate::paths::InstallPaths;
+use crate::step::InstallStep;
 use crate::{Error, Result, client, installed_files};
 
-/// How long our own executable may take to set tmux up.
-const SETUP_LIMIT: Duration = Duration::from_secs(10);
+/// The lock that only one process that installs or uninstalls can hold.
+pub struct InstallLock(#[expect(dead_code, reason = "held, not read: the lock goes with the file")] File);
 
-/// The right to install or uninstall, which one process has at a time.
-pub struct Turn(#[expect(dead_code, reason = "held, not read: the lock goes with the file")] File);
-
-/// Waits until nobody else installs or uninstalls for this user.
-pub fn wait_for_turn(home: &Path) -> Result<Turn> {
-    // The home itself: whatever else could be locked may not be there yet, or go meanwhile.
+/// Waits until no other process installs or uninstalls for this user, and takes the lock.
+pub fn lock_installation(home: &Path) -> Result<InstallLock> {
+    // The home directory is locked: every other folder may not exist yet, or may be removed meanwhile.
     let failed = |source| Error::Read { path: home.to_owned(), source };
     let file = bounded_read::open_dir(home).map_err(failed)?;
     file.lock_exclusive().map_err(failed)?;
-    Ok(Turn(file))
+    Ok(InstallLock(file))
 }
 
-/// Says why a plan cannot be carried out, before anything is done.
-pub fn check(steps: &[Step]) -> Result<()> {
-    for path in steps.iter().filter_map(|step| if let Step::Edit(path, _) = step { Some(path) } else { None }) {
+/// Returns an error if a step would fail because a file is read-only, before any step is done.
+pub fn check(steps: &[InstallStep]) -> Result<()> {
+    for path in steps.iter().filter_map(|step| if let InstallStep::Edit(path, _) = step { Some(path) } else { None }) {
         if path.metadata().is_ok_and(|metadata| metadata.permissions().mode() & 0o200 == 0) {
             return Err(longhaul_runtime::Error::ReadOnly { path: path.clone() }.into());
         }
@@ -42,37 +38,37 @@ pub fn check(steps: &[Step]) -> Result<()> {
     Ok(())
 }
 
-/// Does one step; those of the client's are left out where there is none.
-pub fn perform(step: &Step, places: &Places, client: Option<&Path>, env: &Env) -> Result<()> {
+/// Does one step. A step that runs `claude` is skipped if `client` is `None`.
+pub fn perform(step: &InstallStep, paths: &InstallPaths, client: Option<&Path>, env: &Env) -> Result<()> {
     match step {
-        Step::Copy { bundle, to } => {
-            make_own_dir(&places.lib)?;
-            make_own_dir(&places.versions())?;
+        InstallStep::Copy { bundle, to } => {
+            make_own_dir(&paths.lib)?;
+            make_own_dir(&paths.versions())?;
             bundle.copy(to)
         }
-        Step::Record(path, manifest) => {
-            make_own_dir(&places.lib)?;
+        InstallStep::Record(path, manifest) => {
+            make_own_dir(&paths.lib)?;
             manifest.save(path)
         }
-        Step::Link { link, to } => make_link(link, to),
-        Step::Client { arguments, dir } => {
+        InstallStep::Link { link, to } => make_link(link, to),
+        InstallStep::Client { arguments, dir } => {
             let Some(program) = client else { return Ok(()) };
             client::run(program, dir, &arguments.iter().map(String::as_str).collect::<Vec<_>>())
         }
-        Step::Edit(path, edit) => {
+        InstallStep::Edit(path, edit) => {
             let refused = |refusal| Error::Refused { path: path.clone(), refusal };
             let how = (edit.backup(), NewFile::Private);
             shared_file::change(path, how, |text| edit.apply(text).map_err(refused)).map(drop)
         }
-        Step::SetUpTmux => {
-            let argv = [&places.link.to_string_lossy(), "tmux", "setup"].map(str::to_owned).to_vec();
-            Ok(run_program(&Program { argv, stdin: None }, SETUP_LIMIT).map(drop)?)
+        InstallStep::SetUpTmux => {
+            let argv = [&paths.link.to_string_lossy(), "tmux", "setup"].map(str::to_owned).to_vec();
+            Ok(run_program(&Program { argv, stdin: None }, waiting_times::TMUX_SETUP).map(drop)?)
         }
-        Step::TearDownTmux => Ok(Server::of(env).map_or(Ok(()), |server| server.teardown())?),
-        Step::StopWorker => Ok(worker::stop(&places.data).map(drop)?),
-        Step::Remove(path) => remove(path),
-        Step::RemoveIfEmpty(path) => {
-            // One that holds something is somebody's.
+        InstallStep::TearDownTmux => Ok(Server::of(env).map_or(Ok(()), |server| server.teardown())?),
+        InstallStep::StopWorker => Ok(worker::stop(&paths.data).map(drop)?),
+        InstallStep::Remove(path) => remove(path),
+        InstallStep::RemoveIfEmpty(path) => {
+            // A folder that is not empty is not only Longhaul's.
             let _ = fs::remove_dir(path);
             Ok(())
         }
@@ -87,7 +83,7 @@ fn make_dir(path: &Path) -> Result<()> {
     installed_files::create_dir(path).map_err(|source| Error::Write { path: path.to_owned(), source })
 }
 
-/// Turns a link in one step: at every moment it leads to the old or to the new.
+/// Replaces a link atomically: at every moment it points to the old target or to the new one.
 fn make_link(link: &Path, to: &Path) -> Result<()> {
     let failed = |source| Error::Write { path: link.to_owned(), source };
     make_dir(link.parent().unwrap_or(link))?;

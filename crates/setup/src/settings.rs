@@ -1,4 +1,4 @@
-//! The client's settings.json, with our hooks or status line in it, or without. Text in, text out.
+//! Adds Longhaul's hooks and status line to the text of Claude Code's settings.json, and removes them.
 
 mod hooks;
 mod status_line;
@@ -9,24 +9,24 @@ pub use self::status_line::{is_our_status_line, with_status_line, without_status
 
 use longhaul_core::json_text::{DuplicateName, JsonFile, NotEditable, Object, without_byte_order_mark};
 
-/// Why the file is left alone.
+/// Why a file is not changed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
-    /// It has comments, is cut short, or is something else.
-    #[error("is not JSON: mend it, or move it away")]
+    /// It has comments, is incomplete, or is something else.
+    #[error("is not JSON: correct it or move it away")]
     NotJson,
-    /// It is JSON, and no settings.
-    #[error("is JSON and not an object: mend it, or move it away")]
+    /// It is JSON, but not an object.
+    #[error("is not a JSON object: correct it or move it away")]
     NotSettings,
-    /// A part that we would have to change is not what the client wants there.
-    #[error("has {0:?} in a shape that is not known: mend it first")]
+    /// A part that would have to be changed is not what Claude Code expects there.
+    #[error("has an unexpected value for {0:?}: correct it first")]
     Shape(String),
-    /// Which of the two counts is not for us to say.
+    /// A key is there twice, and it is not clear which one is meant.
     #[error("has {0:?} twice: remove one of them first")]
     Twice(String),
-    /// A file that would be all ours is not.
-    #[error("is not from longhaul: move it away first")]
-    SomebodyElses,
+    /// A file that only Longhaul writes was written by something else.
+    #[error("was not written by longhaul: move it away first")]
+    NotFromLonghaul,
 }
 
 impl From<DuplicateName> for Refusal {
@@ -35,10 +35,10 @@ impl From<DuplicateName> for Refusal {
     }
 }
 
-/// A change of settings: what becomes of the text, `None` where nothing does.
+/// The result of a change: the new text, or `None` if nothing changes.
 pub type Change = Result<Option<String>, Refusal>;
 
-/// Reads the file's text; one that is not there, or empty, holds no settings.
+/// Parses the text of a file. A file that is missing or empty has no settings.
 fn parse(text: Option<&str>) -> Result<JsonFile, Refusal> {
     JsonFile::parse(text.unwrap_or_default()).map_err(|unfit| match unfit {
         NotEditable::NotJson => Refusal::NotJson,
@@ -46,9 +46,9 @@ fn parse(text: Option<&str>) -> Result<JsonFile, Refusal> {
     })
 }
 
-/// Takes away members that are empty objects: what the client leaves behind of plugins that are gone.
+/// Removes the members `names` that are empty objects, which Claude Code leaves behind after a plugin is uninstalled.
 ///
-/// Returns an empty text where nothing else is in the file.
+/// Returns an empty text if nothing else is in the file.
 pub fn without_empty(text: &str, names: &[String]) -> Change {
     let mut settings = parse(Some(text))?;
     let is_empty = |text: &str| Object::parse(text).is_some_and(|object| object.is_empty());
@@ -60,7 +60,7 @@ pub fn without_empty(text: &str, names: &[String]) -> Change {
     Ok((settings.members != before).then(|| settings.write()))
 }
 
-/// Returns the names of the members of settings; none where it is no settings.
+/// Returns the names of the members of settings; an empty list if the text is not a JSON object.
 pub fn names(text: &str) -> Vec<String> {
     Object::parse(without_byte_order_mark(text)).unwrap_or_default().names().map(str::to_owned).collect()
 }

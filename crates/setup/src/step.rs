@@ -1,4 +1,4 @@
-//! One thing that is done, as data: planned, shown, and then done.
+//! One step of an installation or uninstallation, as data: planned, shown to the user, then done.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -13,64 +13,64 @@ use crate::manifest::Manifest;
 use crate::settings::{self, Refusal};
 use crate::tmux_conf;
 
-/// A change of a file that belongs to somebody.
+/// A change of a file of the user.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Edit {
-    /// Our hooks into settings.json, their executables in this folder.
+    /// Adds the hooks to settings.json. Their executables are in this folder.
     AddHooks(PathBuf),
-    /// Our hooks out of it.
+    /// Removes the hooks from settings.json.
     RemoveHooks,
-    /// Our status line into it, run as this word of a shell.
+    /// Adds the status line to settings.json. A shell reads this as its program.
     AddStatusLine(&'static str),
-    /// The status line as it was.
+    /// Restores the user's own status line.
     RemoveStatusLine,
-    /// Members away that the client has left behind empty; and the file, where it held nothing else.
+    /// Removes members that Claude Code has left behind empty, and the file if it holds nothing else.
     RemoveEmpty(Vec<String>, WhenEmpty),
-    /// Our chords into keybindings.json.
+    /// Adds the chords to keybindings.json.
     AddChords,
-    /// Our chords out of it; and the file, where it was not there.
+    /// Removes the chords from keybindings.json, and the file if it did not exist before.
     RemoveChords {
-        /// The text of the file before us.
+        /// The text of the file before the installation.
         before: Option<String>,
-        /// The chords that were added, where that is recorded.
+        /// The chords that were added, if that is recorded.
         added: Option<Vec<String>>,
     },
-    /// Our line into tmux.conf.
+    /// Adds the line to tmux.conf.
     AddTmuxLine,
-    /// Our line out of it.
+    /// Removes the line from tmux.conf.
     RemoveTmuxLine,
-    /// Our hooks into Codex's hooks.json, which start this program.
+    /// Adds the hooks to Codex's hooks.json. They start this program.
     AddCodexHooks(PathBuf),
-    /// Our hooks out of it; and the file, where it held nothing else.
+    /// Removes the hooks from Codex's hooks.json, and the file if it holds nothing else.
     RemoveCodexHooks,
-    /// Our skill.
+    /// Adds the skill.
     AddSkill,
-    /// Our skill away.
+    /// Removes the skill.
     RemoveSkill,
 }
 
-/// What becomes of a file in which nothing is left.
+/// What happens to a file in which nothing is left.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WhenEmpty {
-    /// It was there before us.
+    /// It existed before the installation: it stays.
     Keep,
-    /// It was not.
+    /// It did not exist: it is removed.
     Remove,
 }
 
 impl Edit {
-    /// Returns whether the file is kept as it was.
+    /// Returns whether a backup of the file is kept.
     pub(crate) fn backup(&self) -> Backup {
         match self {
             Self::AddHooks(_) | Self::AddStatusLine(_) | Self::AddChords | Self::AddTmuxLine => Backup::Keep,
-            // Taking ours out again leaves what was there, to the byte; or what is taken out is all ours.
+            // Removing these restores the file to the byte, or the whole file is Longhaul's.
             Self::AddCodexHooks(_) | Self::RemoveCodexHooks | Self::AddSkill | Self::RemoveSkill => Backup::None,
             Self::RemoveHooks | Self::RemoveStatusLine | Self::RemoveChords { .. } => Backup::None,
             Self::RemoveEmpty(..) | Self::RemoveTmuxLine => Backup::None,
         }
     }
 
-    /// Returns what becomes of a file's text, `None` where nothing does; an empty text stands for no file.
+    /// Returns the new text of a file, or `None` if nothing changes. An empty text means that the file is removed.
     pub fn apply(&self, text: Option<&str>) -> Result<Option<String>, Refusal> {
         let old = text.unwrap_or_default();
         match self {
@@ -80,7 +80,7 @@ impl Edit {
             Self::AddTmuxLine => Ok(tmux_conf::with_line(text)),
             Self::AddCodexHooks(program) => codex::with_hooks(text, program),
             Self::AddSkill => codex::with_skill(text),
-            // What is not there has nothing of ours in it.
+            // Nothing can be removed from a file that is missing or empty.
             _ if old.trim().is_empty() => Ok(None),
             Self::RemoveHooks => settings::without_hooks(old),
             Self::RemoveStatusLine => settings::without_status_line(old),
@@ -93,7 +93,7 @@ impl Edit {
             Self::RemoveEmpty(names, when_empty) => {
                 let left = settings::without_empty(old, names)?;
                 let kept = |left: String| match when_empty {
-                    // It was there before, with nothing in it.
+                    // It existed before, without any settings.
                     WhenEmpty::Keep if left.is_empty() => (!settings::names(old).is_empty()).then(|| "{}\n".to_owned()),
                     WhenEmpty::Keep | WhenEmpty::Remove => Some(left),
                 };
@@ -103,52 +103,52 @@ impl Edit {
     }
 }
 
-/// One thing that is done.
+/// One step.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Step {
-    /// Copies a bundle to its place.
+pub enum InstallStep {
+    /// Copies a bundle to the folder of its version.
     Copy { bundle: Bundle, to: PathBuf },
-    /// Writes down what is installed.
+    /// Writes the manifest.
     Record(PathBuf, Manifest),
-    /// Makes a link, or turns one of ours.
+    /// Creates a link, or changes the target of an existing one.
     Link { link: PathBuf, to: PathBuf },
-    /// Runs the client in a folder.
+    /// Runs `claude` in a folder.
     Client { arguments: Vec<String>, dir: PathBuf },
-    /// Changes a file of somebody's.
+    /// Changes a file of the user.
     Edit(PathBuf, Edit),
-    /// Shows the counts in the tmux server that this runs in.
+    /// Sets up the tmux server in which this process runs.
     SetUpTmux,
-    /// Leaves the tmux server that this runs in as it was.
+    /// Undoes the setup of the tmux server in which this process runs.
     TearDownTmux,
-    /// Ends the worker, which is of another version or not to be any more.
+    /// Stops the worker, which is of another version or is being uninstalled.
     StopWorker,
-    /// Removes a file, a link or a folder with all that is in it.
+    /// Removes a file, a link, or a folder with everything in it.
     Remove(PathBuf),
-    /// Removes a folder if nothing is in it.
+    /// Removes a folder if it is empty.
     RemoveIfEmpty(PathBuf),
 }
 
-impl Step {
-    /// Returns a step of the client's.
+impl InstallStep {
+    /// Returns a step that runs `claude`.
     pub(crate) fn client<const N: usize>(arguments: [&str; N]) -> Self {
         Self::Client { arguments: arguments.map(str::to_owned).to_vec(), dir: client::ROOT.into() }
     }
 
-    /// Returns the step that takes a plugin from the client, which knows one of a project in that project's folder only.
+    /// Returns the step that uninstalls a plugin. Claude Code finds a project's plugin only in the folder of the project.
     pub(crate) fn uninstall(plugin: &Plugin) -> Self {
         let arguments = ["plugin", "uninstall", &plugin.id, "--scope", &plugin.scope].map(str::to_owned).to_vec();
         Self::Client { arguments, dir: plugin.project_path.clone().unwrap_or_else(|| client::ROOT.into()) }
     }
 }
 
-impl fmt::Display for Step {
+impl fmt::Display for InstallStep {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let show = |path: &Path| path.display().to_string();
         match self {
             Self::Copy { bundle, to } => {
                 write!(f, "copy {} {} to {}", crate::PLUGIN, bundle.version, show(to))
             }
-            Self::Record(path, _) => write!(f, "note in {} what is installed", show(path)),
+            Self::Record(path, _) => write!(f, "record the installation in {}", show(path)),
             Self::Link { link, to } => write!(f, "link {} to {}", show(link), show(to)),
             Self::Client { arguments, dir } if dir == Path::new(client::ROOT) => {
                 write!(f, "claude {}", arguments.join(" "))
@@ -156,23 +156,23 @@ impl fmt::Display for Step {
             Self::Client { arguments, dir } => write!(f, "claude {} in {}", arguments.join(" "), show(dir)),
             Self::Edit(path, edit) => {
                 let what = match edit {
-                    Edit::AddHooks(_) | Edit::AddCodexHooks(_) => "put our hooks into",
-                    Edit::RemoveHooks | Edit::RemoveCodexHooks => "take our hooks out of",
-                    Edit::AddStatusLine(_) => "put our status line into",
-                    Edit::RemoveStatusLine => "put the status line back in",
-                    Edit::RemoveEmpty(..) => "take what the client leaves behind empty out of",
-                    Edit::AddChords => "bind a chord that submits, and one that stashes, in",
-                    Edit::RemoveChords { .. } => "take our chords out of",
-                    Edit::AddTmuxLine => "put our line into",
-                    Edit::RemoveTmuxLine => "take our line out of",
-                    Edit::AddSkill => "put our skill into",
-                    Edit::RemoveSkill => "remove our skill",
+                    Edit::AddHooks(_) | Edit::AddCodexHooks(_) => "add the hooks to",
+                    Edit::RemoveHooks | Edit::RemoveCodexHooks => "remove the hooks from",
+                    Edit::AddStatusLine(_) => "add the status line to",
+                    Edit::RemoveStatusLine => "restore the status line in",
+                    Edit::RemoveEmpty(..) => "remove empty plugin settings from",
+                    Edit::AddChords => "bind the keys that submit and stash in",
+                    Edit::RemoveChords { .. } => "remove the key bindings from",
+                    Edit::AddTmuxLine => "add the line to",
+                    Edit::RemoveTmuxLine => "remove the line from",
+                    Edit::AddSkill => "write the skill to",
+                    Edit::RemoveSkill => "remove the skill",
                 };
                 write!(f, "{what} {}", show(path))
             }
             Self::SetUpTmux => write!(f, "show the sessions in this tmux server"),
-            Self::TearDownTmux => write!(f, "leave this tmux server as it was"),
-            Self::StopWorker => write!(f, "end the worker"),
+            Self::TearDownTmux => write!(f, "undo the setup of this tmux server"),
+            Self::StopWorker => write!(f, "stop the worker"),
             Self::Remove(path) => write!(f, "remove {}", show(path)),
             Self::RemoveIfEmpty(path) => write!(f, "remove {}, if it is empty", show(path)),
         }

@@ -1,26 +1,26 @@
-//! The line in tmux.conf. Text in, text out.
+//! Adds Longhaul's line to the text of a tmux.conf, and removes it.
 
 use longhaul_runtime::tmux::NOT_SET_UP;
 
-/// By this the line is known as ours.
+/// The comment by which the line is recognised.
 const MARK: &str = "# by longhaul install";
 
 /// Returns the line.
 ///
-/// The shell that tmux runs it in knows where `~` is. Where the setup fails, the server itself puts a notice into the
-/// status line: the program may be missing, or may not find tmux. There is one notice, even if the file is read again.
+/// `~` is expanded by the shell in which tmux runs the command. If the setup fails, the tmux server itself shows a notice in
+/// the status line: the program may be missing, or may not find tmux. There is one notice, even if the file is read again.
 pub fn line() -> String {
     let is_shown = "#{||:#{@longhaul-problem},#{m:*longhaul*,#{status-right}}}";
     let notice = format!("set -gF status-right '#{{?{is_shown},,{NOT_SET_UP}}}#{{status-right}}'");
     format!("if-shell '~/.local/bin/longhaul tmux setup' '' \"{notice}\" {MARK}")
 }
 
-/// Returns whether the file has a line of ours that an older version wrote.
+/// Returns whether the file has a line that an older version has written.
 pub fn is_outdated(text: &str) -> bool {
     text.lines().any(|line| is_ours(line) && line.trim() != self::line())
 }
 
-/// Returns whether tmux is set up by this file already, by our line, by hand, or by a plugin manager.
+/// Returns whether this file sets tmux up: with the line of `install`, by hand, or by a plugin manager.
 pub fn is_set_up(text: &str) -> bool {
     let lines = text.lines().map(str::trim).filter(|line| !line.starts_with('#'));
     let mut theirs = lines.filter(|line| {
@@ -31,7 +31,7 @@ pub fn is_set_up(text: &str) -> bool {
     theirs.next().is_some()
 }
 
-/// Returns the file with the line at its end, or in place of an older one of ours; `None` where it is set up already.
+/// Returns the file with the line at its end, or instead of an older line; `None` if the file sets tmux up already.
 pub fn with_line(text: Option<&str>) -> Option<String> {
     let text = text.unwrap_or_default();
     if is_outdated(text) {
@@ -45,7 +45,7 @@ pub fn with_line(text: Option<&str>) -> Option<String> {
     Some(format!("{text}{end}{}\n", line()))
 }
 
-/// Returns the file without our line; `None` where it is not in it. A line by another hand stays.
+/// Returns the file without the line, or `None` if it has none. A line that the user has written stays.
 pub fn without_line(text: &str) -> Option<String> {
     if !text.lines().any(is_ours) {
         return None;

@@ -1,86 +1,109 @@
-//! What an uninstallation changes: all that an installation ever did, whether or not it was noted.
+//! Plans an uninstallation: everything that an installation may have done, whether or not the manifest records it.
 
-use crate::current_state::{Found, Link, TmuxServer};
-use crate::install::{Plan, edit, no_client, unregister};
-use crate::step::{Edit, Step, WhenEmpty};
+use crate::current_state::{CurrentState, Link, TmuxServer};
+use crate::install::{InstallPlan, edit, no_client, unregister};
+use crate::step::{Edit, InstallStep, WhenEmpty};
 use crate::{ID, MARKETPLACE, Result, tmux_conf};
 
-/// What becomes of what is remembered.
+/// What happens to the user's data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Data {
     /// It stays.
     Keep,
-    /// It goes too.
+    /// It is deleted.
     Purge,
 }
 
-/// Members of settings.json that the client makes for plugins, and leaves behind.
-const CLIENTS: [&str; 2] = ["enabledPlugins", "extraKnownMarketplaces"];
+/// Members of settings.json that Claude Code adds for plugins, and leaves behind.
+const PLUGIN_SETTINGS: [&str; 2] = ["enabledPlugins", "extraKnownMarketplaces"];
 
 /// Plans an uninstallation.
-pub fn plan(found: &Found, data: Data) -> Result<Plan> {
-    let mut plan = Plan::default();
-    let places = &found.places;
-    if found.tmux_server == TmuxServer::SetUp {
-        plan.steps.push(Step::TearDownTmux);
+pub fn plan(state: &CurrentState, data: Data) -> Result<InstallPlan> {
+    let mut plan = InstallPlan::default();
+    if state.tmux_server == TmuxServer::SetUp {
+        plan.steps.push(InstallStep::TearDownTmux);
     }
-    if found.worker_runs {
-        plan.steps.push(Step::StopWorker);
+    if state.worker_runs {
+        plan.steps.push(InstallStep::StopWorker);
     }
-    unregister(found, &mut plan);
-    if found.client.is_none() && found.leftovers.contains(&places.cache()) {
+    unregister(state, &mut plan);
+    if state.client.is_none() && state.leftovers.contains(&state.paths.cache()) {
         plan.notes.push(format!(
-            "{}, two commands are left: `claude plugin uninstall {ID}` and `claude plugin marketplace remove {MARKETPLACE}`.",
-            no_client(found)
+            "{}, run `claude plugin uninstall {ID}` and `claude plugin marketplace remove {MARKETPLACE}`.",
+            no_client(state)
         ));
     }
-    let settings = found.settings.as_deref();
-    edit(&mut plan, &places.settings, settings, Edit::RemoveHooks)?;
-    edit(&mut plan, &places.settings, settings, Edit::RemoveStatusLine)?;
-    match &found.keybindings {
-        Ok(text) => {
-            let added = found.manifest.as_ref().and_then(|manifest| manifest.added_chords.clone());
-            let remove = Edit::RemoveChords { before: found.keybindings_before.clone(), added };
-            edit(&mut plan, &places.keybindings, text.as_deref(), remove)?;
-        }
-        Err(why) => plan.notes.push(format!("{} {why}, and is left alone.", places.keybindings.display())),
+    restore_settings(state, &mut plan)?;
+    restore_keybindings(state, &mut plan)?;
+    restore_tmux_confs(state, &mut plan)?;
+    remove_files(state, data, &mut plan);
+    if state.running_clients > 0 {
+        plan.notes.push("Running sessions still call the hooks, which are removed: restart them.".to_owned());
     }
-    if let Some(manifest) = &found.manifest {
+    Ok(plan)
+}
+
+/// Plans to take the hooks and the status line out of settings.json, and what Claude Code has added for the plugin.
+fn restore_settings(state: &CurrentState, plan: &mut InstallPlan) -> Result<()> {
+    let (path, text) = (&state.paths.settings, state.settings.as_deref());
+    edit(plan, path, text, Edit::RemoveHooks)?;
+    edit(plan, path, text, Edit::RemoveStatusLine)?;
+    if let Some(manifest) = &state.manifest {
         let (before, when_empty) = match &manifest.settings_before {
             Some(names) => (names.clone(), WhenEmpty::Keep),
             None => (Vec::new(), WhenEmpty::Remove),
         };
-        let ours = CLIENTS.iter().map(|name| (*name).to_owned()).filter(|name| !before.contains(name)).collect();
-        plan.steps.push(Step::Edit(places.settings.clone(), Edit::RemoveEmpty(ours, when_empty)));
+        let added = PLUGIN_SETTINGS.iter().map(|name| (*name).to_owned()).filter(|name| !before.contains(name));
+        plan.steps.push(InstallStep::Edit(path.clone(), Edit::RemoveEmpty(added.collect(), when_empty)));
     }
-    for (path, text) in &found.tmux_confs {
-        edit(&mut plan, path, Some(text), Edit::RemoveTmuxLine)?;
+    Ok(())
+}
+
+/// Plans to take the chords out of keybindings.json.
+fn restore_keybindings(state: &CurrentState, plan: &mut InstallPlan) -> Result<()> {
+    let path = &state.paths.keybindings;
+    match &state.keybindings {
+        Ok(text) => {
+            let added = state.manifest.as_ref().and_then(|manifest| manifest.added_chords.clone());
+            let remove = Edit::RemoveChords { before: state.keybindings_before.clone(), added };
+            edit(plan, path, text.as_deref(), remove)?;
+        }
+        Err(why) => plan.notes.push(format!("{} {why}: it was not changed.", path.display())),
+    }
+    Ok(())
+}
+
+/// Plans to take the line out of every tmux.conf.
+fn restore_tmux_confs(state: &CurrentState, plan: &mut InstallPlan) -> Result<()> {
+    for (path, text) in &state.tmux_confs {
+        edit(plan, path, Some(text), Edit::RemoveTmuxLine)?;
         if tmux_conf::is_set_up(text) && tmux_conf::without_line(text).is_none() {
-            plan.notes.push(format!("{} calls us by a line that is yours: remove it.", path.display()));
+            plan.notes.push(format!("{} has a line of your own that runs longhaul: remove it.", path.display()));
         }
     }
-    plan.steps.extend(found.leftovers.iter().cloned().map(Step::Remove));
-    if matches!(found.link, Link::Ours(_)) {
-        plan.steps.push(Step::Remove(places.link.clone()));
+    Ok(())
+}
+
+/// Plans to remove the installed files, the folders that were created for them, and the data if that is wanted.
+fn remove_files(state: &CurrentState, data: Data, plan: &mut InstallPlan) {
+    let paths = &state.paths;
+    plan.steps.extend(state.leftovers.iter().cloned().map(InstallStep::Remove));
+    if matches!(state.link, Link::Ours(_)) {
+        plan.steps.push(InstallStep::Remove(paths.link.clone()));
     }
-    match (&found.data, data) {
+    match (&state.data, data) {
         (Some(contents), Data::Purge) => {
-            plan.steps.extend(contents.iter().cloned().map(Step::Remove));
-            plan.steps.push(Step::RemoveIfEmpty(places.data.dir().to_owned()));
+            plan.steps.extend(contents.iter().cloned().map(InstallStep::Remove));
+            plan.steps.push(InstallStep::RemoveIfEmpty(paths.data.dir().to_owned()));
         }
         (Some(_), Data::Keep) => {
-            plan.notes
-                .push(format!("What is remembered stays in {}; --purge deletes it.", places.data.dir().display()));
+            plan.notes.push(format!("Your data stays in {}; --purge deletes it.", paths.data.dir().display()));
         }
         (None, _) => {}
     }
-    if found.has_lib {
-        plan.steps.push(Step::Remove(places.lib.clone()));
+    if state.has_lib {
+        plan.steps.push(InstallStep::Remove(paths.lib.clone()));
     }
-    let made = found.manifest.iter().flat_map(|manifest| manifest.made_dirs.iter().rev());
-    plan.steps.extend(made.cloned().map(Step::RemoveIfEmpty));
-    if found.running_clients > 0 {
-        plan.notes.push("Sessions that run still call the hooks, which are gone: restart them.".to_owned());
-    }
-    Ok(plan)
+    let made = state.manifest.iter().flat_map(|manifest| manifest.made_dirs.iter().rev());
+    plan.steps.extend(made.cloned().map(InstallStep::RemoveIfEmpty));
 }

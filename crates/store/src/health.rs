@@ -12,12 +12,9 @@ use crate::recall::{IndexProgress, backlog};
 /// The number of the schema that this version knows.
 pub const SCHEMA: u32 = STEPS.len() as u32;
 
-/// How long to wait for another process's write.
-const PATIENCE: Duration = Duration::from_secs(2);
-
 /// Returns the number of the schema of the database at `path`; `None` if it cannot be read.
-pub fn schema_of(path: &Path) -> Option<u32> {
-    open(path).ok().and_then(|connection| schema(&connection).ok())
+pub fn schema_of(path: &Path, wait: Duration) -> Option<u32> {
+    open(path, wait).ok().and_then(|connection| schema(&connection).ok())
 }
 
 /// The state of a database.
@@ -34,8 +31,8 @@ pub enum Health {
 /// Returns the state of the database at `path`.
 ///
 /// It reads every page, which takes seconds for gigabytes.
-pub fn health_of(path: &Path) -> Health {
-    let checked = open(path).and_then(|connection| {
+pub fn health_of(path: &Path, wait: Duration) -> Health {
+    let checked = open(path, wait).and_then(|connection| {
         let mut statement = connection.prepare("PRAGMA quick_check(5)")?;
         let rows = statement.query_map([], |row| row.get::<_, String>(0))?;
         rows.collect::<rusqlite::Result<Vec<String>>>()
@@ -49,18 +46,19 @@ pub fn health_of(path: &Path) -> Health {
 }
 
 /// Returns how far the search index of the database at `path` is built; `None` if it cannot be read.
-pub fn index_progress_of(path: &Path) -> Option<IndexProgress> {
-    open(path).and_then(|connection| backlog::progress(&connection)).ok()
+pub fn index_progress_of(path: &Path, wait: Duration) -> Option<IndexProgress> {
+    open(path, wait).and_then(|connection| backlog::progress(&connection)).ok()
 }
 
 /// Returns the clients that run the bridge module, by the database at `path`; none if it cannot be read.
-pub fn bridges_of(path: &Path) -> Vec<Bridge> {
-    open(path).and_then(|connection| all(&connection)).unwrap_or_default()
+pub fn bridges_of(path: &Path, wait: Duration) -> Vec<Bridge> {
+    open(path, wait).and_then(|connection| all(&connection)).unwrap_or_default()
 }
 
-fn open(path: &Path) -> rusqlite::Result<Connection> {
+/// Opens the database to read it; a write of another process is waited for up to `wait`.
+fn open(path: &Path, wait: Duration) -> rusqlite::Result<Connection> {
     let connection = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
-    connection.busy_timeout(PATIENCE)?;
+    connection.busy_timeout(wait)?;
     Ok(connection)
 }
 

@@ -1,4 +1,4 @@
-// What every running session does.
+// The running sessions and their states.
 
 import { $, h, put, redraw } from "./dom.js";
 import { count, span } from "./format.js";
@@ -32,13 +32,13 @@ setInterval(() => {
 }, 1000);
 
 function draw() {
-  // Before the worker has said who runs, nobody knows that nobody does.
+  // The worker has not reported the sessions yet.
   if (!heard) return;
   const mine = agents.filter((agent) => !project || agent.project === project);
   put($("running-sum"), STATES.map((state) => [state, mine.filter((agent) => agent.status === state).length])
     .filter(([, number]) => number).map(([state, number]) => `${number} ${state}`).join(", ") || "none");
-  redraw($("agents"), mine.length ? mine.map(card) : h("li", { class: "dim" }, "No session runs", project && ` in ${project}`,
-    ". They show up here when Claude Code starts with the plugin."));
+  redraw($("agents"), mine.length ? mine.map(card) : h("li", { class: "dim" }, "No session is running", project && ` in ${project}`,
+    ". Sessions appear here when Claude Code starts with the plugin."));
 }
 
 function card(agent) {
@@ -54,4 +54,4 @@ function card(agent) {
 }
 
 const since = (seconds) =>
-  h("span", { class: "dim num", "data-since": heard - seconds * 1000, title: "How long it has been so" }, span(seconds * 1000));
+  h("span", { class: "dim num", "data-since": heard - seconds * 1000, title: "Time in this state" }, span(seconds * 1000));

@@ -1,4 +1,4 @@
-// The page: where it is, what is shown there, and what comes in.
+// The page: connects the address, the views and the event stream.
 
 import { agentsOf, takeAgents } from "./agents.js";
 import { get } from "./ask.js";
@@ -82,7 +82,7 @@ function announce(number) {
 }
 
 function onEvent(name, data) {
-  // What was noted before anybody listened is taken in now, and more may have been missed than the stream gives again.
+  // Records may have been stored before the stream was open, and more than the stream repeats.
   if (name === "hello") current.view.back();
   if (name === "agents") takeAgents(data);
   if (name === "forgotten") onForgotten(data.forgotten);
@@ -107,12 +107,12 @@ function onState(state, error, wait) {
   if (state === "connecting" && wasLost) return;
   button.dataset.state = state;
   $("link-text").textContent = { live: "live", connecting: "connecting", waiting: "offline" }[state];
-  button.title = state === "live" ? "New records appear by themselves" : "Connect now";
+  button.title = state === "live" ? "New records appear automatically" : "Connect now";
   const banner = $("banner");
   banner.hidden = state !== "waiting" || wait < 1500;
   if (!banner.hidden && banner.dataset.why !== error.message) {
     banner.dataset.why = error.message;
-    put(banner, h("strong", {}, error.message), ` ${error.mend} `, h("button", { type: "button", onclick: retry }, "Connect now"));
+    put(banner, h("strong", {}, error.message), ` ${error.fix} `, h("button", { type: "button", onclick: retry }, "Connect now"));
   }
   if (state === "live") loadProjects();
   wasLost = state === "waiting" || (wasLost && state !== "live");

@@ -1,11 +1,11 @@
-// Asking the worker.
+// Requests to the worker.
 
 /** A refusal, with what to do about it. */
 export class Refused extends Error {
-  constructor(status, message, mend) {
+  constructor(status, message, fix) {
     super(message);
     this.status = status;
-    this.mend = mend;
+    this.fix = fix;
   }
 }
 
@@ -23,26 +23,26 @@ export function records(ids) {
 
 /** Deletes a record for good. */
 export function forget(id) {
-  const shelf = { P: "prompts", O: "observations", S: "summaries" }[id[0]];
-  return ask(`/api/${shelf}/${id}`, change("DELETE"));
+  const kind = { P: "prompts", O: "observations", S: "summaries" }[id[0]];
+  return ask(`/api/${kind}/${id}`, change("DELETE"));
 }
 
-/** Returns why `response` refuses. */
+/** Returns the error that `response` reports. */
 export async function refusal(response) {
   if (response.status === 401) return locked();
-  const told = await response.json().catch(() => ({}));
+  const body = await response.json().catch(() => ({}));
   const again = response.headers.get("Retry-After");
-  const mend = told.mend ?? (again ? `Wait ${again} s, then try again.` : "");
-  return new Refused(response.status, told.error ?? `The worker answered ${response.status}`, mend);
+  const fix = body.fix ?? (again ? `Wait ${again} s, then try again.` : "");
+  return new Refused(response.status, body.error ?? `The worker answered ${response.status}`, fix);
 }
 
-/** Returns what is said when nobody answers. */
+/** Returns the error for a worker that does not answer. */
 export function unreachable() {
-  return new Refused(0, "The worker does not answer", "It ends by itself when no page is open. Run: longhaul worker open");
+  return new Refused(0, "The worker does not answer", "It exits when no page has been open for a while. Run: longhaul worker open");
 }
 
 const locked = () =>
-  new Refused(401, "This page is locked", "The worker has a new key since it was opened. Run: longhaul worker open");
+  new Refused(401, "This page is locked", "The worker was restarted and has a new token. Run: longhaul worker open");
 
 const change = (method, body) => ({
   method,

@@ -124,7 +124,7 @@ const nameOf = (item) => item.kind ?? item.type;
 const lasting = (item) => (item.until > item.at ? `${span(item.until - item.at)} · ` : "");
 
 function picture(items, { width, x, cuts, ticks }) {
-  const svg = s("svg", { width, height: BOTTOM + 22, viewBox: `0 0 ${width} ${BOTTOM + 22}`, role: "group", "aria-label": "Session on a time axis; the list below tells the same" });
+  const svg = s("svg", { width, height: BOTTOM + 22, viewBox: `0 0 ${width} ${BOTTOM + 22}`, role: "group", "aria-label": "Session on a time axis; the list below has the same content" });
   const lines = LANES.map((_, lane) => s("line", { class: "lane", x1: 0, x2: width, y1: (lane + 0.5) * LANE, y2: (lane + 0.5) * LANE }));
   svg.append(s("g", { "aria-hidden": "true" }, lines, cuts.map(cutMark), ticks.map(tickMark)), ...items.map((item) => itemMark(item, x)));
   return svg;

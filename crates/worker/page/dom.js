@@ -33,11 +33,11 @@ export function redraw(parent, ...children) {
   return parent;
 }
 
-/** Returns what went wrong and how to mend it, with a button that tries again. */
+/** Returns what went wrong and how to fix it, with a button that tries again. */
 export function trouble(error, retry) {
   return h("div", { class: "note bad", role: "alert" },
     h("p", {}, h("strong", {}, error.message)),
-    error.mend && h("p", {}, error.mend),
+    error.fix && h("p", {}, error.fix),
     retry && h("button", { type: "button", onclick: retry }, "Try again"));
 }
 

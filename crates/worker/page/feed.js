@@ -1,4 +1,4 @@
-// The newest records as they come, and what a search finds.
+// The newest records, live, and the results of a search.
 
 import { get } from "./ask.js";
 import { $, debounce, empty, h, put, redraw, trouble } from "./dom.js";
@@ -134,7 +134,7 @@ export function feedView(say) {
     update(route) {
       const params = Object.fromEntries(ASKED.map((name) => [name, route.params[name] ?? ""]));
       if (JSON.stringify(params) === JSON.stringify(view.asked)) return markOpen(list);
-      // The form keeps what is being typed into it; only somebody else's change draws it afresh.
+      // The form keeps what is being typed. It is drawn again only if the filters changed elsewhere.
       if (!filters.contains(document.activeElement) || !view.asked || document.activeElement.type === "button") {
         keepFocus(filters, () => put(filters, filterForm(params, typed)));
       }
@@ -149,7 +149,7 @@ export function feedView(say) {
       view.pending.delete(id);
       view.items = view.items.filter((hit) => hit.id !== id);
       draw(view.asked);
-      // The answer that is on its way may still have it.
+      // A pending answer may still contain it.
       if (view.meanwhile) load(view.asked);
     },
   };
@@ -173,12 +173,12 @@ function days(items, params) {
 
 function nothing(params, change) {
   if (isNarrowed(params)) {
-    return empty("Nothing matches", h("p", {}, "None of the words is there. Try others, or fewer filters; +word and \"phrases\" must occur, -word leaves out."),
+    return empty("Nothing matches", h("p", {}, "No record has any of these words. Try other words or fewer filters. +word and \"phrases\" are required, -word is excluded."),
       h("button", { type: "button", onclick: () => change({ ...cleared(), project: "" }) }, "Clear all filters"));
   }
-  return empty("Nothing is remembered yet",
-    h("p", {}, "Prompt Claude Code in any project with the plugin installed: what it does appears here as it happens."),
-    h("p", {}, "For your past sessions, run ", h("code", {}, "longhaul memory import"), "."));
+  return empty("The memory is empty",
+    h("p", {}, "Use Claude Code with the plugin installed: what it does appears here at once."),
+    h("p", {}, "To import your past sessions, run ", h("code", {}, "longhaul memory import"), "."));
 }
 
 function keepFocus(parent, draw) {

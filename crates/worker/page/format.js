@@ -1,4 +1,4 @@
-// Numbers and times as people read them.
+// Formats numbers and times.
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;

@@ -6,7 +6,7 @@ import { address, go, here, slip, withParams } from "./route.js";
 
 const LISTED = [
   ["/", "search"], ["j, k", "next, previous line"], ["Enter", "open the line"], ["Esc", "close the record; clear the search"],
-  ["s", "timeline of the line's session"], ["f", "show or hide the filters"], ["1, 2, 3", "feed, sessions, numbers"], ["t", "light, dark, as the system"],
+  ["s", "timeline of the line's session"], ["f", "show or hide the filters"], ["1, 2, 3", "feed, sessions, numbers"], ["t", "light, dark, or like the system"],
   ["← → ↑ ↓", "on the time axis: step through it"], ["+, −, 0", "on the time axis: zoom in, out, fit"], ["?", "this list"],
 ];
 

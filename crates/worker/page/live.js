@@ -1,5 +1,5 @@
-// The stream of what is new. Read by fetch, not EventSource: that one hides why it was refused, and forgets where it was
-// when it is opened afresh.
+// The stream of new records. It is read with fetch instead of EventSource, which hides why a request was refused and loses its
+// position when it is opened again.
 
 import { refusal, unreachable } from "./ask.js";
 
@@ -31,16 +31,16 @@ export function listen(on) {
       on.state(state, error, wait);
     }
   };
-  const tell = (told) => {
-    if (told.kind === "state") last.set("state", told);
-    if (told.kind === "event" && (told.name === "hello" || told.name === "agents")) last.set(told.name, told);
-    take(told);
-    others.postMessage(told);
+  const tell = (message) => {
+    if (message.kind === "state") last.set("state", message);
+    if (message.kind === "event" && (message.name === "hello" || message.name === "agents")) last.set(message.name, message);
+    take(message);
+    others.postMessage(message);
   };
   others.onmessage = ({ data }) => {
     if (data.kind === "state" || data.kind === "event") return !leads && take(data);
     if (!leads) return;
-    if (data.kind === "new") last.forEach((told) => others.postMessage(told));
+    if (data.kind === "new") last.forEach((message) => others.postMessage(message));
     if (data.kind === "retry") hurry();
   };
 
@@ -56,8 +56,8 @@ export function listen(on) {
     leads = true;
     for (;;) {
       tell({ kind: "state", state: "connecting" });
-      const { message, mend } = await once(seen, tell);
-      tell({ kind: "state", state: "waiting", error: { message, mend }, wait: seen.wait });
+      const { message, fix } = await once(seen, tell);
+      tell({ kind: "state", state: "waiting", error: { message, fix }, wait: seen.wait });
       await pause(seen.wait * (0.8 + 0.4 * Math.random()));
       seen.wait = Math.min(LONGEST_WAIT_MS, seen.wait * 2);
     }

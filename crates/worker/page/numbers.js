@@ -1,4 +1,4 @@
-// How much there is, and what came every day.
+// Totals, and plots per day.
 
 import { get } from "./ask.js";
 import { debounce, empty, h, put, trouble } from "./dom.js";
@@ -8,18 +8,18 @@ import { address, slip, withParams } from "./route.js";
 
 const PERIODS = { 7: "7 days", 30: "30 days", 90: "90 days", 365: "a year" };
 const PLOTS = [
-  { key: "tokens", name: "Tokens", note: "said and done in the day's turns", show: short, exact: whole },
-  { key: "sessions", name: "Sessions", note: "that began", show: whole, exact: whole },
+  { key: "tokens", name: "Tokens", note: "in the turns of the day", show: short, exact: whole },
+  { key: "sessions", name: "Sessions", note: "started", show: whole, exact: whole },
   { key: "prompts", name: "Prompts", note: "asked", show: whole, exact: whole },
   { key: "observations", name: "Observations", note: "remembered", show: short, exact: whole },
-  { key: "bytes", name: "Size", note: "of the day's records, raw text not counted", show: bytes, exact: bytes },
+  { key: "bytes", name: "Size", note: "of the records of the day, without raw text", show: bytes, exact: bytes },
 ];
 
 /** Returns the view. */
 export function numbersView() {
   const view = { asked: null };
   const tiles = h("dl", { class: "tiles" });
-  const model = h("section", { class: "model", "aria-label": "Better words from a model" });
+  const model = h("section", { class: "model", "aria-label": "Summaries by a model" });
   const plots = h("div", { class: "plots" });
   const projects = h("section", { class: "projects" });
   const period = h("select", { "aria-label": "Period", onchange: () => slip(withParams({ days: period.value })) },
@@ -33,7 +33,7 @@ export function numbersView() {
       put(tiles, tilesOf(stats));
       put(model, modelOf(stats.model));
       put(plots, stats.sessions ? PLOTS.map((kind) => plot(kind, drawn.days)) : empty("Nothing to count yet",
-        h("p", {}, "Numbers come with the first session. For past ones, run ", h("code", {}, "longhaul memory import"), ".")));
+        h("p", {}, "Numbers appear with the first session. To import past sessions, run ", h("code", {}, "longhaul memory import"), ".")));
       put(projects, projectTable(stats.projects));
     } catch (error) {
       put(plots, trouble(error, load));
@@ -70,7 +70,7 @@ function tilesOf(stats) {
   return Object.entries(numbers).map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", { class: "num" }, value)));
 }
 
-/** Returns what better words have cost today; nothing where nobody has asked for any. */
+/** Returns what a model has cost today; nothing if no model is enabled. */
 function modelOf(model) {
   if (!model.enabled) return null;
   const { spent_tokens: spent, daily_token_budget: budget, left_tokens: left, requests, last_error: trouble } = model;
@@ -80,7 +80,7 @@ function modelOf(model) {
   return [
     h("h2", {}, "Model summaries today"),
     h("p", { class: "num" }, h("strong", {}, `${whole(spent)} tokens spent`), ` in ${count(requests, "request")}, ${whole(left)} of ${whole(budget)} left`),
-    h("span", { class: "bar", role: "meter", "aria-label": "Spent of today's tokens", "aria-valuemin": 0, "aria-valuemax": 100, "aria-valuenow": Math.round(share) }, fill),
+    h("span", { class: "bar", role: "meter", "aria-label": "Share of today's tokens that is spent", "aria-valuemin": 0, "aria-valuemax": 100, "aria-valuenow": Math.round(share) }, fill),
     trouble && h("p", { class: "why" }, `Last error, ${dayTime(trouble.at)}: ${trouble.error}`),
   ];
 }

@@ -1,4 +1,4 @@
-// The passages that answer a question, above what a search lists.
+// The passages that answer a question, above the results of a search.
 
 import { get } from "./ask.js";
 import { h, put, trouble } from "./dom.js";
@@ -75,7 +75,7 @@ function passage({ id, kind, created_at, asked, answered, weak, older }) {
       h("a", { class: "id num", href: address({ params: { open: id } }), "data-open": id }, id),
       h("time", { datetime: new Date(created_at).toISOString() }, minute(created_at)),
       kind !== "exchange" && h("span", { class: "dim" }, kind),
-      older && h("span", { class: "dim" }, "older: a newer one answers the same"),
+      older && h("span", { class: "dim" }, "older: a newer passage answers the same"),
       weak && h("span", { class: "dim" }, "weak"),
       h("span", {}, marked(asked.text, asked.marks))),
     answered.text && h("p", { class: "text" }, marked(answered.text, answered.marks)));

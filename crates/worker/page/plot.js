@@ -13,13 +13,13 @@ export function plot(kind, days) {
   const values = days.map((one) => one[kind.key]);
   const total = values.reduce((sum, value) => sum + value, 0);
   const most = Math.max(...values, 0);
-  const told = h("span", { class: "told num" }, `${kind.show(total)} in all`);
+  const value = h("span", { class: "plot-value num" }, `${kind.show(total)} in all`);
   const canvas = h("div", { class: "canvas" });
   canvas.addEventListener("pointerover", ({ target }) => {
     const one = days[target.dataset?.day];
-    put(told, one ? `${dayName(one)}: ${kind.exact(one[kind.key])}` : `${kind.show(total)} in all`);
+    put(value, one ? `${dayName(one)}: ${kind.exact(one[kind.key])}` : `${kind.show(total)} in all`);
   });
-  canvas.addEventListener("pointerleave", () => put(told, `${kind.show(total)} in all`));
+  canvas.addEventListener("pointerleave", () => put(value, `${kind.show(total)} in all`));
   // Drawn as wide as it is shown: text that is stretched with its picture is too small on a phone.
   let width = 0;
   new ResizeObserver(() => {
@@ -28,7 +28,7 @@ export function plot(kind, days) {
     put(canvas, draw(kind, days, niceTop(most, kind.key), width));
   }).observe(canvas);
   return h("figure", { class: `plot p-${kind.key}` },
-    h("figcaption", {}, h("strong", {}, kind.name), h("span", { class: "dim" }, ` ${kind.note}`), told),
+    h("figcaption", {}, h("strong", {}, kind.name), h("span", { class: "dim" }, ` ${kind.note}`), value),
     canvas,
     h("details", {}, h("summary", {}, "As a table"), table(kind, days)));
 }

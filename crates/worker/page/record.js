@@ -1,4 +1,4 @@
-// One record, whole, beside the list.
+// One whole record, beside the list.
 
 import { forget, get, records, Refused } from "./ask.js";
 import { $, empty, h, put, ticked, trouble } from "./dom.js";
@@ -23,7 +23,7 @@ export async function showRecord(id) {
   try {
     const [record] = await records([id]);
     if (shown !== id) return;
-    if (!record) throw new Refused(404, `There is no ${id}`, "It was forgotten, or never was.");
+    if (!record) throw new Refused(404, `There is no ${id}`, "It was deleted or never existed.");
     put(panel, whole(record));
     panel.scrollTop = 0;
     if (innerWidth < 1000) panel.focus();
@@ -69,7 +69,7 @@ function whole(record) {
     h("section", { class: "around", id: "around" }),
     h("div", { class: "record-foot" },
       h("code", {}, `longhaul memory get ${record.id}`),
-      h("button", { type: "button", class: "danger", onclick: () => askAndForget(record) }, "Forget…")),
+      h("button", { type: "button", class: "danger", onclick: () => askAndForget(record) }, "Delete…")),
   ];
 }
 
@@ -87,7 +87,7 @@ function facts(record) {
     Tool: record.tool_name,
     "Made by": record.made_by,
     Repeated: record.repeats > 0 && count(record.repeats, "time"),
-    Costs: `${cost(record.tokens)} tokens to read`,
+    "Cost to read": `${cost(record.tokens)} tokens`,
   };
   const shownLines = Object.entries(lines).filter(([, value]) => value);
   return h("dl", { class: "facts" }, shownLines.map(([name, value]) => [h("dt", {}, name), h("dd", { class: "num" }, value)]));
@@ -108,7 +108,7 @@ function observationBody(record) {
     list("Files read", record.files_read, "files"),
     raw("Input", record.input),
     raw("Output", record.output),
-    !record.input && !record.output && record.tool_use_id && h("p", { class: "dim" }, "Its raw input and output are no longer kept."),
+    !record.input && !record.output && record.tool_use_id && h("p", { class: "dim" }, "Its raw input and output have been deleted."),
   ];
 }
 
@@ -134,15 +134,15 @@ function readable(text) {
   try {
     const value = JSON.parse(text);
     const isFlat = value && typeof value === "object" && !Array.isArray(value);
-    return isFlat ? Object.entries(value).filter(([, part]) => part !== "").map(line).join("\n") : told(value);
+    return isFlat ? Object.entries(value).filter(([, part]) => part !== "").map(line).join("\n") : asText(value);
   } catch {
     return text;
   }
 }
 
-const told = (value) => (typeof value === "string" ? value : JSON.stringify(value, null, 2));
+const asText = (value) => (typeof value === "string" ? value : JSON.stringify(value, null, 2));
 
-const line = ([name, value]) => `${name}:${told(value).includes("\n") ? "\n" : " "}${told(value)}`;
+const line = ([name, value]) => `${name}:${asText(value).includes("\n") ? "\n" : " "}${asText(value)}`;
 
 /** Adds what happened before and after, which is no reason to keep anybody waiting. */
 async function around(id, panel) {
@@ -151,15 +151,15 @@ async function around(id, panel) {
     if (shown !== id || hits.length < 2) return;
     const lines = h("ol", { class: "rows narrow", onclick: openOnClick }, hits.map((hit) => row(hit)));
     lines.querySelector(`[data-open="${CSS.escape(id)}"]`)?.setAttribute("aria-current", "true");
-    put(panel.querySelector("#around"), h("h3", {}, "Around it"), lines);
+    put(panel.querySelector("#around"), h("h3", {}, "Before and after"), lines);
   } catch {
-    // The record itself is there; its neighbours are in the timeline.
+    // The record itself is shown. Its neighbours are also in the timeline.
   }
 }
 
 async function askAndForget(record) {
-  const text = "It is deleted with its raw text, for good. Nothing brings it back.";
-  if (!(await ask(`Forget ${record.id}?`, `“${headline(record).slice(0, 120)}” ${text}`))) return;
+  const text = "The record and its raw text will be deleted. This cannot be undone.";
+  if (!(await ask(`Delete ${record.id}?`, `“${headline(record).slice(0, 120)}” ${text}`))) return;
   try {
     await forget(record.id);
     dispatchEvent(new CustomEvent("forgotten", { detail: record.id }));
@@ -180,7 +180,7 @@ function ask(title, text) {
     dialog.addEventListener("close", () => resolve(dialog.returnValue === "yes"), { once: true }));
 }
 
-/** Shows that the record which is open is gone. */
+/** Shows that the open record was deleted. */
 export function goneRecord(id) {
-  if (id === shown) put($("record"), top(h("span", { class: "id num" }, id)), empty(`${id} was forgotten`));
+  if (id === shown) put($("record"), top(h("span", { class: "id num" }, id)), empty(`${id} was deleted`));
 }

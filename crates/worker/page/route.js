@@ -1,4 +1,4 @@
-// Where the page is: #/view/id?filters. All of it is in the address, so that Back and a bookmark lead to the same place.
+// The state of the page, #/view/id?filters. It is all in the address, so that Back and bookmarks work.
 
 const VIEWS = ["feed", "sessions", "session", "numbers"];
 

@@ -1,4 +1,4 @@
-// Records in a line each.
+// Records, one line each.
 
 import { h } from "./dom.js";
 import { clock, cost, dayTime, firstLine, stamp } from "./format.js";

@@ -29,7 +29,7 @@ export function sessionsView() {
   function draw() {
     put(head, `${count(view.items.length, "session")}${view.next ? " so far" : ""}`);
     redraw(list, view.items.length ? h("ol", { class: "rows cards" }, view.items.map(card)) : empty("No session yet",
-      h("p", {}, "A session shows up with its first prompt. For past ones, run ", h("code", {}, "longhaul memory import"), ".")));
+      h("p", {}, "A session appears with its first prompt. To import past sessions, run ", h("code", {}, "longhaul memory import"), ".")));
     put(foot, view.next && h("button", { type: "button", onclick: () => load(view.next) }, "Show older"));
   }
 
@@ -62,7 +62,7 @@ function card(session) {
       h("span", { class: "card-foot dim num" }, counts(session), contextBar(session.context?.used_percent, contextNote(session.context)))));
 }
 
-/** Returns what a session does; one that nobody tracks has ended, or went without a word. */
+/** Returns the state of a session. One that is not tracked has ended. */
 export const stateOf = (session) => session.state?.status ?? (session.status === "completed" ? "ended" : "not running");
 
 /** Returns what there is of a session, in words. */

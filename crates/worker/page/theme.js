@@ -1,9 +1,9 @@
-// Light or dark, before the first paint: not a module, because those run after it.
+// Sets light or dark before the first paint. Not a module, because modules run later.
 (() => {
   const KEY = "longhaul-theme";
   const NEXT = { auto: "light", light: "dark", dark: "auto" };
   const ICONS = { auto: "◐", light: "☀", dark: "☾" };
-  const NAMES = { auto: "as the system", light: "light", dark: "dark" };
+  const NAMES = { auto: "like the system", light: "light", dark: "dark" };
 
   const stored = () => {
     try {

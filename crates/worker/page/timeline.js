@@ -1,4 +1,4 @@
-// One session: the axis, and below it the same as a list.
+// One session: the time axis, and the same content as a list below it.
 
 import { get } from "./ask.js";
 import { axis } from "./axis.js";
@@ -40,10 +40,10 @@ export function timelineView() {
     document.title = `${view.session.project} · Longhaul`;
     line.element.hidden = view.items.length === 0;
     line.draw(view.items);
-    put(older, view.next && h("button", { type: "button", onclick: () => load(view.next) }, "Show what came before"));
+    put(older, view.next && h("button", { type: "button", onclick: () => load(view.next) }, "Show older"));
     const unfolded = [...list.querySelectorAll("details[open]")].map((fold) => fold.closest("li").dataset.id);
-    redraw(list, view.items.length ? chapters(view.items) : empty("Nothing of this session is kept",
-      h("p", {}, "What is private, or was forgotten, does not show.")));
+    redraw(list, view.items.length ? chapters(view.items) : empty("Nothing of this session is stored",
+      h("p", {}, "Private text is not stored, and deleted records are not shown.")));
     for (const id of unfolded) list.querySelector(`[data-id="${CSS.escape(id)}"] details`)?.setAttribute("open", "");
     markOpen(list);
   }

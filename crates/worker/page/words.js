@@ -1,4 +1,4 @@
-// Text with the words marked that were searched for. Marks are pairs of character offsets; text stays text.
+// Text with the query's words marked. Marks are pairs of character offsets; stored text never becomes markup.
 
 import { h } from "./dom.js";
 

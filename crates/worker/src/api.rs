@@ -1,4 +1,4 @@
-//! What the paths under `/api` do.
+//! The handlers of the paths under `/api`.
 
 pub(crate) mod embedding;
 pub(crate) mod forget;
@@ -23,20 +23,21 @@ use crate::params::Params;
 use crate::request_checks::{BODY, too_large};
 use crate::response::Problem;
 
-/// How long a body may take to come.
+/// How long the body of a request may take to arrive.
 const BODY_TIME: Duration = Duration::from_secs(10);
 
-/// Reads a body.
+/// Reads the body of a request.
 async fn body<T: DeserializeOwned>(request: Request) -> Result<T, Problem> {
     let read = tokio::time::timeout(BODY_TIME, to_bytes(request.into_body(), BODY)).await;
-    let late = |_| Problem::new(StatusCode::REQUEST_TIMEOUT, "the body did not come", "send it at once");
-    // It ends too early only where nobody waits for the answer.
+    let late =
+        |_| Problem::new(StatusCode::REQUEST_TIMEOUT, "the request body did not arrive in time", "send it at once");
+    // A body that ends too early means that the client has gone.
     let bytes = read.map_err(late)?.map_err(|_| too_large())?;
     serde_json::from_slice(&bytes)
         .map_err(|error| Problem::unreadable(format!("the body cannot be read: {error}"), "see openapi.yaml"))
 }
 
-/// Returns the project that a request is for; `None` where it is for all.
+/// Returns the project that a request names; `None` for all projects.
 fn wanted_project(store: &Store, params: &Params) -> Result<Option<KnownProject>, Problem> {
     params.text("project").map(|name| named_project(store, name)).transpose()
 }
@@ -45,10 +46,8 @@ fn wanted_project(store: &Store, params: &Params) -> Result<Option<KnownProject>
 fn named_project(store: &Store, name: &str) -> Result<KnownProject, Problem> {
     let folder = name.starts_with('/').then(|| Path::new(name));
     memory::named_project(store, name, folder).map_err(|error| match error {
-        NamedError::Unknown(_) => Problem::missing(error.to_string(), "/api/projects lists those that are"),
-        NamedError::Several { .. } => {
-            Problem::unreadable(error.to_string(), "use the project_key that /api/projects tells")
-        }
+        NamedError::Unknown(_) => Problem::missing(error.to_string(), "/api/projects lists the known projects"),
+        NamedError::Several { .. } => Problem::unreadable(error.to_string(), "use the project_key from /api/projects"),
         NamedError::Store(error) => error.into(),
     })
 }

@@ -1,24 +1,22 @@
-//! The database, as a process uses it that lives long and stays small: few connections, kept while nobody uses them.
+//! The connections to the database: few, and kept open between requests, because the worker runs for long.
 
 use std::os::unix::fs::MetadataExt;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use longhaul_runtime::waiting_times::DATABASE_FOR_REQUEST;
 use longhaul_runtime::{Error, Home};
 use longhaul_store::Store;
 
 use crate::response::Problem;
 
-/// How long a request waits for others' writes.
-const PATIENCE: Duration = Duration::from_secs(3);
-
-/// What the connection that writes remembers of the file, in kibibytes.
+/// The cache of the writing connection, in kibibytes.
 const WRITER_CACHE: u32 = 512;
 
-/// A connection, and the file that it was opened on.
+/// A connection that is not in use, and the inode of the file that it was opened on.
 #[derive(Debug)]
-struct Resting {
+struct IdleConnection {
     store: Store,
     file: u64,
 }
@@ -27,14 +25,14 @@ struct Resting {
 #[derive(Debug)]
 pub(crate) struct Database {
     home: Home,
-    /// The file that was last seen to be a whole database.
+    /// The inode of the last file that was seen to be a complete database.
     made: AtomicU64,
-    readers: Mutex<Vec<Resting>>,
-    writer: Mutex<Option<Resting>>,
+    readers: Mutex<Vec<IdleConnection>>,
+    writer: Mutex<Option<IdleConnection>>,
 }
 
 impl Database {
-    /// Opens the database. One that is not there yet is made by [`Self::make`], or when it is first needed.
+    /// Opens the database. If it does not exist, [`Self::make`] creates it, or the first request does.
     pub(crate) fn open(home: &Home) -> Result<Self, Error> {
         let database =
             Self { home: home.clone(), made: AtomicU64::new(0), readers: Mutex::default(), writer: Mutex::default() };
@@ -44,7 +42,7 @@ impl Database {
         Ok(database)
     }
 
-    /// Makes the database where there is none, and waits for whoever is making it.
+    /// Creates the database if it does not exist, and waits for another process that is creating it.
     pub(crate) fn make(&self) -> Result<(), Error> {
         if self.file() == 0 || self.made.load(Ordering::Acquire) != self.file() {
             self.write(|_| Ok::<(), Error>(()))?;
@@ -53,14 +51,14 @@ impl Database {
         Ok(())
     }
 
-    /// Opens another connection that only reads, with the file that it is on.
+    /// Opens another read-only connection, and returns the inode of its file too.
     pub(crate) fn reader(&self, patience: Duration) -> Result<(Store, u64), Error> {
         self.make()?;
         let file = self.file();
         Ok((Store::open_to_read(&self.home.database(), patience)?, file))
     }
 
-    /// Reads, on a thread that may wait.
+    /// Reads from the database on a thread that may block.
     pub(crate) async fn ask<T, F>(self: &Arc<Self>, work: F) -> Result<T, Problem>
     where
         T: Send + 'static,
@@ -70,7 +68,7 @@ impl Database {
         blocking(move || database.read(work)).await
     }
 
-    /// Writes, on a thread that may wait.
+    /// Writes to the database on a thread that may block.
     pub(crate) async fn change<T, F>(self: &Arc<Self>, work: F) -> Result<T, Problem>
     where
         T: Send + 'static,
@@ -80,54 +78,54 @@ impl Database {
         blocking(move || database.write(work)).await
     }
 
-    /// Reads.
+    /// Reads from the database.
     pub(crate) fn read<T, E: From<Error>>(&self, work: impl FnOnce(&Store) -> Result<T, E>) -> Result<T, E> {
         let file = self.file();
-        let resting = lock(&self.readers).pop().filter(|resting| resting.file == file);
-        let resting = match resting {
-            Some(resting) => resting,
+        let idle = lock(&self.readers).pop().filter(|idle| idle.file == file);
+        let idle = match idle {
+            Some(idle) => idle,
             None => {
-                let (store, file) = self.reader(PATIENCE)?;
-                Resting { store, file }
+                let (store, file) = self.reader(DATABASE_FOR_REQUEST)?;
+                IdleConnection { store, file }
             }
         };
-        // One that has failed is opened anew: whatever was wrong with it may be over then.
-        let done = work(&resting.store)?;
-        lock(&self.readers).push(resting);
+        // After an error the connection is closed; the next request opens a new one.
+        let done = work(&idle.store)?;
+        lock(&self.readers).push(idle);
         Ok(done)
     }
 
-    /// Writes; one after the other.
+    /// Writes to the database. Only one write runs at a time.
     pub(crate) fn write<T, E: From<Error>>(&self, work: impl FnOnce(&Store) -> Result<T, E>) -> Result<T, E> {
         let mut writer = lock(&self.writer);
         let file = self.file();
-        let mut resting = match writer.take().filter(|resting| resting.file == file) {
-            Some(resting) => resting,
+        let mut idle = match writer.take().filter(|idle| idle.file == file) {
+            Some(idle) => idle,
             None => {
-                let store = self.home.store(PATIENCE)?;
+                let store = self.home.store(DATABASE_FOR_REQUEST)?;
                 store.set_cache(WRITER_CACHE).map_err(Error::from)?;
-                Resting { store, file: self.file() }
+                IdleConnection { store, file: self.file() }
             }
         };
-        let done = work(&mut resting.store)?;
-        *writer = Some(resting);
+        let done = work(&mut idle.store)?;
+        *writer = Some(idle);
         Ok(done)
     }
 
-    /// Returns what tells the database's file from one that takes its place; 0 where there is none.
+    /// Returns the inode of the database's file, which changes when the file is replaced; 0 if there is none.
     pub(crate) fn file(&self) -> u64 {
         std::fs::metadata(self.home.database()).map_or(0, |metadata| metadata.ino())
     }
 }
 
-/// Does something that takes time beside the thread that answers.
+/// Runs work that may block on another thread.
 pub(crate) async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, Problem> + Send + 'static,
 ) -> Result<T, Problem> {
     tokio::task::spawn_blocking(work).await.unwrap_or_else(|error| Err(Problem::internal(error.to_string())))
 }
 
-/// What a thread has left behind that panicked is still what it was.
+/// Locks a mutex, also after a thread has panicked while holding it.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

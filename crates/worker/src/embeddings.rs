@@ -13,20 +13,20 @@ use std::time::Duration;
 use longhaul_core::Config;
 use longhaul_embedding::Vector;
 use longhaul_runtime::memory::meaning::Meaning;
-use longhaul_runtime::{Error, ErrorLog, Home};
+use longhaul_runtime::{Error, ErrorLog, Home, waiting_times};
 use longhaul_store::{Store, Waiting};
 
 pub(crate) use self::endpoint::Endpoint;
 use crate::model::Stop;
 
-/// How often it looks for something to do.
+/// How often the loop checks whether there is something to do.
 const LOOK: Duration = Duration::from_secs(2);
 
-/// How long it waits after a failure; twice as long after the next, up to the most.
+/// How long the loop waits after a failure; the time doubles with each failure, up to the maximum.
 const PAUSE: Duration = Duration::from_secs(5);
 const LONGEST_PAUSE: Duration = Duration::from_secs(30 * 60);
 
-/// The loop, ended when dropped. A request that is under way ends with the process.
+/// The loop; it is stopped when this is dropped. A running request ends with the process.
 #[derive(Debug)]
 pub(crate) struct Embedder {
     stop: Arc<Stop>,
@@ -36,7 +36,7 @@ pub(crate) struct Embedder {
 pub(crate) fn start(home: &Home) -> Embedder {
     let stop = Arc::new(Stop::default());
     let (home, signal) = (home.clone(), Arc::clone(&stop));
-    // Without a thread there are no vectors of the endpoint, and everything else works.
+    // If the thread cannot be started, there are no vectors of the endpoint; everything else works.
     let _ = thread::Builder::new().name("embeddings".to_owned()).spawn(move || run(&home, &signal));
     Embedder { stop }
 }
@@ -67,7 +67,7 @@ fn run(home: &Home, stop: &Stop) {
     }
 }
 
-/// What a look has come to.
+/// The result of one round.
 enum Look {
     /// Vectors were stored: there may be more to do.
     More,
@@ -76,12 +76,12 @@ enum Look {
 }
 
 fn look(home: &Home) -> Result<Look, String> {
-    let told = |error: Error| error.chain();
+    let message = |error: Error| error.chain();
     let env = longhaul_runtime::env();
-    let (config, _) = longhaul_runtime::config(&env).map_err(told)?;
+    let (config, _) = longhaul_runtime::config(&env).map_err(message)?;
     let Some(endpoint) = Endpoint::of(&config) else { return Ok(Look::Nothing) };
-    let Some(store) = home.existing_store().map_err(told)? else { return Ok(Look::Nothing) };
-    let stored = |error| told(Error::from(error));
+    let Some(store) = home.existing_store().map_err(message)? else { return Ok(Look::Nothing) };
+    let stored = |error| message(Error::from(error));
     let model = match store.known_vector_model(endpoint.name()).map_err(stored)? {
         Some(model) => model,
         None => {
@@ -100,13 +100,13 @@ fn look(home: &Home) -> Result<Look, String> {
     let other = dims.iter().copied().find(|dims| *dims != model.dims);
     match other {
         None => {
-            put(&store, home, &model, &waiting, &vectors).map_err(told)?;
+            put(&store, home, &model, &waiting, &vectors).map_err(message)?;
             Ok(Look::More)
         }
         Some(_) if dims.len() > 1 => Err(format!("{} answered with vectors of different lengths", endpoint.host())),
         Some(other) => {
-            // The endpoint has another model under the same name now. That counts as a failure, so that an endpoint which
-            // changes its mind all the time is not asked without a pause.
+            // The endpoint now has another model under the same name. That counts as a failure, so that an endpoint which
+            // keeps changing is not asked without a pause.
             store.vector_model(endpoint.name(), other).map_err(stored)?;
             let (host, before) = (endpoint.host(), model.dims);
             Err(format!("{host} answers with {other} dimensions instead of {before}: all vectors are computed again"))
@@ -135,9 +135,9 @@ fn put(
 ) -> Result<(), Error> {
     match store.put_vectors(model, waiting, vectors) {
         Ok(_) => Ok(()),
-        // Others write; the texts are sent again rather than lost.
+        // The database is locked. A longer wait avoids that the texts have to be sent again.
         Err(error) if error.is_busy() => {
-            home.store(Duration::from_secs(30))?.put_vectors(model, waiting, vectors)?;
+            home.store(waiting_times::DATABASE_FOR_COMPUTED)?.put_vectors(model, waiting, vectors)?;
             Ok(())
         }
         Err(error) => Err(error.into()),

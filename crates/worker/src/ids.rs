@@ -1,21 +1,21 @@
-//! Names of records, as requests give them.
+//! Ids of records in requests.
 
 use longhaul_store::{RecordId, What};
 
 use crate::response::Problem;
 
-/// Reads a name; a number alone is an observation.
+/// Parses an id. A number alone is an observation.
 pub(crate) fn parse(text: &str) -> Result<RecordId, Problem> {
     parse_as(text, What::Observation)
 }
 
-/// Reads a name; a number alone is a `what`.
+/// Parses an id. A number alone is a `what`.
 pub(crate) fn parse_as(text: &str, what: What) -> Result<RecordId, Problem> {
-    let unreadable = || Problem::unreadable(format!("{text:?} names no record"), RecordId::EXAMPLES);
+    let unreadable = || Problem::unreadable(format!("{text:?} is not the id of a record"), RecordId::EXAMPLES);
     RecordId::parse(text, what).ok_or_else(unreadable)
 }
 
-/// Refuses to find a record.
+/// Returns the error for a record that does not exist.
 pub(crate) fn unknown(record: RecordId) -> Problem {
-    Problem::missing(format!("there is no record {record}"), "it was forgotten, or never was; search for others")
+    Problem::missing(format!("there is no record {record}"), "it was deleted or never existed")
 }

@@ -1,6 +1,6 @@
-//! The optional worker: what every session did, in a browser and over HTTP, on this machine only.
+//! The optional worker: the viewer and an HTTP API, on this machine only.
 //!
-//! It reads what hooks have stored and notices by itself when there is more. Nothing waits for it, nothing needs it.
+//! It reads what hooks have stored, and detects new records itself. Hooks and commands work without it.
 
 mod api;
 mod database;

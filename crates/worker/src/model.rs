@@ -1,15 +1,15 @@
-//! Better words from a model, where the user wants to pay for them (`memory.model.enabled`).
+//! Summaries written by a model, if the user has enabled it (`memory.model.enabled`).
 //!
-//! To have it in a worker:
+//! How the worker uses it:
 //!
-//! - first thing in `main`: `if let Some(code) = model::guard(std::env::args().skip(1)) { return code; }`, because the
-//!   client is run below this executable once more, which ends it when the worker is gone;
-//! - when the worker has its place: `let _model = model::start(&home, For::User);`. It looks into the config by itself, each
-//!   time, and does nothing while that says no. When it is dropped, the client is ended;
-//! - before it ends for want of visitors: [`Summarizer::is_busy`];
-//! - where a hook has started the worker: [`Summarizer::idle_for`] says how long there has been nothing to do.
+//! - first thing in `main`: `if let Some(code) = model::guard(std::env::args().skip(1)) { return code; }`, because
+//!   `claude` runs as a child of a second process of this executable, which kills it when the worker is gone;
+//! - after the worker has its lock: `let _model = model::start(&home, For::User);`. It reads the configuration in each round
+//!   and does nothing while the model is disabled. When it is dropped, `claude` is killed;
+//! - before it exits because it is not used: [`Summarizer::is_busy`];
+//! - if a hook has started the worker: [`Summarizer::idle_for`] returns how long there has been nothing to do.
 //!
-//! **Invariant:** a failure, of whatever kind and at whatever moment, leaves the words of the rules as they are.
+//! **Invariant:** after any failure, the text written by rules stays.
 
 mod answer;
 pub(crate) mod api;
@@ -33,31 +33,31 @@ use self::run::Runner;
 #[cfg(test)]
 mod tests;
 
-/// How long the end of a child is waited for. A request over HTTPS is left alone: it ends with the process.
+/// How long to wait for a child process to end. An HTTPS request is not waited for: it ends with the process.
 const AT_END: Duration = Duration::from_secs(2);
 
-/// The loop, in a thread of its own; ended when dropped.
+/// The loop, in its own thread; it is stopped when this is dropped.
 #[derive(Debug)]
 pub(crate) struct Summarizer {
     stop: Arc<Stop>,
     thread: Option<JoinHandle<()>>,
 }
 
-/// Who has started the worker.
+/// Who started the worker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum For {
-    /// The user, who ends it, too.
+    /// The user, who also stops it.
     User,
-    /// A hook, for as long as there is something to put into words.
+    /// A hook: the worker exits when the model has nothing to do.
     Hook,
 }
 
-/// Starts the loop. There must be no second one with the same home: the worker's lock sees to that.
+/// Starts the loop. The worker's lock ensures that there is only one for a data folder.
 pub(crate) fn start(home: &Home, started: For) -> Summarizer {
     let stop = Arc::new(Stop::default());
     let (home, signal) = (home.clone(), Arc::clone(&stop));
     let work = move || Runner::new(&home, &signal, started).run();
-    // Without a thread there are no better words, and everything else works.
+    // If the thread cannot be started, no model is called; everything else works.
     let thread = thread::Builder::new().name("model".to_owned()).spawn(work).ok();
     if thread.is_none() {
         stop.set_idle(true);
@@ -66,12 +66,12 @@ pub(crate) fn start(home: &Home, started: For) -> Summarizer {
 }
 
 impl Summarizer {
-    /// Returns whether a model is being asked right now.
+    /// Returns whether a model is being called now.
     pub(crate) fn is_busy(&self) -> bool {
         self.stop.state().busy
     }
 
-    /// Returns for how long there has been nothing to do, now or soon; zero where there is.
+    /// Returns for how long there has been nothing to do, now or soon; zero if there is something.
     pub(crate) fn idle_for(&self) -> Duration {
         self.stop.state().idle_since.map_or(Duration::ZERO, |since| since.elapsed())
     }
@@ -90,7 +90,7 @@ impl Drop for Summarizer {
     }
 }
 
-/// Tells the loop to end.
+/// Stops the loop.
 #[derive(Debug, Default)]
 pub(crate) struct Stop {
     state: Mutex<State>,
@@ -103,7 +103,7 @@ struct State {
     busy: bool,
     /// Since when there is nothing to do, now or soon.
     idle_since: Option<Instant>,
-    /// It waits for something that cannot be broken off.
+    /// Whether the loop waits for something that cannot be cancelled.
     cannot_stop: bool,
 }
 
@@ -116,25 +116,25 @@ impl Stop {
         !self.state().stopped
     }
 
-    /// Ends what waits for it.
+    /// Stops everything that waits.
     pub(crate) fn end(&self) {
         self.state().stopped = true;
         self.changed.notify_all();
     }
 
-    /// Waits, unless it is told to end.
+    /// Waits, unless it is stopped.
     pub(crate) fn wait(&self, time: Duration) {
         let state = self.state();
         drop(self.changed.wait_timeout_while(state, time, |state| !state.stopped));
     }
 
-    /// Notes whether there is nothing to do, now or soon.
+    /// Records whether there is nothing to do, now or soon.
     fn set_idle(&self, is_idle: bool) {
         let mut state = self.state();
         state.idle_since = is_idle.then(|| state.idle_since.unwrap_or_else(Instant::now));
     }
 
-    /// Notes that a model is being asked, until what it returns is dropped.
+    /// Records that a model is being called, until the returned value is dropped.
     fn asking(&self, via: Via) -> Asking<'_> {
         let mut state = self.state();
         (state.busy, state.cannot_stop) = (true, via == Via::Api);

@@ -1,4 +1,4 @@
-//! What running sessions do, and how full their contexts are.
+//! The states of running sessions, and their context use.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -10,10 +10,10 @@ use longhaul_tracker::{Agent, attention};
 use longhaul_transcript::ContextFill;
 use serde_json::{Value, json};
 
-/// How long a look at the transcripts is good for.
+/// How long the result of reading the transcripts is used.
 const FRESH: Duration = Duration::from_secs(2);
 
-/// Looks at sessions' files, not more often than is worth it.
+/// Reads the files of sessions, at most once per [`FRESH`].
 #[derive(Debug, Default)]
 pub(crate) struct Eyes {
     observer: Observer,
@@ -21,7 +21,7 @@ pub(crate) struct Eyes {
 }
 
 impl Eyes {
-    /// Returns the sessions as they were a moment ago.
+    /// Returns the sessions as they were at most [`FRESH`] ago.
     pub(crate) fn look(&mut self, home: &Home) -> Result<&Observation, Error> {
         let is_fresh = self.seen.as_ref().is_some_and(|(at, _)| at.elapsed() < FRESH);
         if !is_fresh {
@@ -32,7 +32,7 @@ impl Eyes {
     }
 }
 
-/// Returns the sessions that are alive, as `longhaul status --json` prints them, the most urgent first.
+/// Returns the running sessions, as `longhaul status --json` prints them, the most urgent first.
 pub(crate) fn agents(
     store: &Store,
     seen: &Observation,
@@ -52,7 +52,7 @@ pub(crate) fn agents(
     Ok(agents.iter().map(json).collect())
 }
 
-/// Returns how full a session's context is; `None` where nobody has told anything of it.
+/// Returns how full a session's context is; `None` if nothing is known about it.
 pub(crate) fn context(
     session: &str,
     observed: Option<&Observed>,

@@ -1,20 +1,20 @@
-//! The page's own files, which are part of the executable.
+//! The files of the viewer, which are part of the executable.
 
 use axum::body::Body;
 use axum::http::HeaderValue;
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use axum::response::Response;
 
-/// One of them.
+/// A file of the viewer.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct PageFile {
-    /// Where it is found.
+    /// Its path.
     pub(crate) path: &'static str,
     kind: &'static str,
     content: &'static [u8],
 }
 
-/// All of them, the page itself first.
+/// Every file, the page itself first.
 pub(crate) const FILES: [PageFile; 25] = [
     PageFile { path: "/", kind: "text/html; charset=utf-8", content: include_bytes!("../page/index.html") },
     PageFile { path: "/style.css", kind: "text/css; charset=utf-8", content: include_bytes!("../page/style.css") },
@@ -48,21 +48,21 @@ const fn script(path: &'static str, content: &'static [u8]) -> PageFile {
 }
 
 impl PageFile {
-    /// Answers with it.
+    /// Returns the response with the file.
     pub(crate) fn response(self) -> Response {
         let mut response = Response::new(Body::from(self.content));
         let headers = response.headers_mut();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static(self.kind));
-        // Another version of the program has other files under the same names.
+        // Another version has different files under the same paths.
         headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
         response
     }
 }
 
-/// What a browser is answered that brings a ticket, before it goes on to the page.
+/// The page that a browser with a ticket gets before it goes on to the viewer.
 pub(crate) const ADMITTED: &str = "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><title>Longhaul</title>\
     <meta http-equiv=\"refresh\" content=\"0;url=/\"><p><a href=\"/\">Open Longhaul</a></p></html>";
 
-/// What somebody sees who opens the page without the token.
+/// The page that is shown without a token.
 pub(crate) const LOCKED: &str = "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><title>Longhaul</title>\
     <p>This page opens with the address that <code>longhaul worker open</code> prints.</p></html>";

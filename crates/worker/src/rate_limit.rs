@@ -1,9 +1,9 @@
-//! How many requests are answered: many at once, and then so many a second.
+//! Limits the rate of requests: a burst, and then a number per second.
 
 use std::sync::Mutex;
 use std::time::Instant;
 
-/// A bucket of tokens that fills up by itself.
+/// A token bucket.
 #[derive(Debug)]
 pub(crate) struct Bucket {
     size: f64,
@@ -12,7 +12,7 @@ pub(crate) struct Bucket {
 }
 
 impl Bucket {
-    /// Returns a full one.
+    /// Returns a full bucket.
     pub(crate) fn new(size: u32, per_second: u32, now: Instant) -> Self {
         let size = f64::from(size);
         Self { size, per_second: f64::from(per_second), level: Mutex::new((size, now)) }

@@ -1,7 +1,7 @@
-//! Who may ask, and what every answer carries.
+//! The checks before every request, and the headers of every response.
 //!
-//! Any page in the user's browser can send requests to this machine, and any name can be made to lead here. So a
-//! request must name us as its host, come from our own page or from no page, and know the token.
+//! Any page in the user's browser can send requests to this machine, and any host name can be made to resolve to it. So a
+//! request must name the worker as its host, come from the viewer or from no page, and have the token.
 
 use std::time::{Duration, Instant};
 
@@ -21,7 +21,7 @@ use crate::worker::Worker;
 /// The largest body that is read.
 pub(crate) const BODY: usize = 2 * 1024 * 1024;
 
-/// How long an answer may take, `/stream` aside.
+/// How long a response may take, except for `/stream`.
 const TIME: Duration = Duration::from_secs(30);
 
 const HEADERS: [(HeaderName, &str); 6] = [
@@ -37,14 +37,14 @@ const HEADERS: [(HeaderName, &str); 6] = [
     (HeaderName::from_static("cross-origin-opener-policy"), "same-origin"),
 ];
 
-/// Lets a request through, or says why not.
+/// Passes a request on, or refuses it with the reason.
 pub(crate) async fn guard(State(worker): State<Shared>, request: Request, next: Next) -> Response {
     let is_api = is_data(request.uri().path());
     let entry = check(&worker, &request);
-    // Whoever is refused does not keep it running.
+    // A refused request does not keep the worker running.
     if matches!(entry, Ok(Entry::Pass | Entry::Exchange(_) | Entry::Admit(_))) {
         worker.touch();
-        // `longhaul worker status` and `longhaul doctor` ask only this, and want nothing of it.
+        // `longhaul worker status` and `longhaul doctor` request only this; it does not keep the worker running.
         if request.uri().path() != "/api/health" {
             worker.keep();
         }
@@ -52,7 +52,8 @@ pub(crate) async fn guard(State(worker): State<Shared>, request: Request, next: 
     let mut response = match entry {
         Ok(Entry::Pass) if request.uri().path() == "/stream" => next.run(request).await,
         Ok(Entry::Pass) => tokio::time::timeout(TIME, next.run(request)).await.unwrap_or_else(|_| {
-            Problem::new(StatusCode::REQUEST_TIMEOUT, "this took too long", "ask for less").into_response()
+            Problem::new(StatusCode::REQUEST_TIMEOUT, "the request took too long", "request less at a time")
+                .into_response()
         }),
         Ok(Entry::Exchange(cookie)) => exchange(&cookie),
         Ok(Entry::Admit(cookie)) => admit(&cookie),
@@ -69,15 +70,15 @@ pub(crate) async fn guard(State(worker): State<Shared>, request: Request, next: 
     response
 }
 
-/// What becomes of a request that may come in.
+/// How a request that passed the checks is handled.
 enum Entry {
     /// It is answered.
     Pass,
-    /// It brought the token in its address, and gets this cookie for it.
+    /// The token is in its address: it gets this cookie.
     Exchange(String),
-    /// It brought a ticket in its address, and gets this cookie for it.
+    /// A ticket is in its address: it gets this cookie.
     Admit(String),
-    /// It is for the page, and does not know the token.
+    /// It is for the page and has no token.
     Locked,
 }
 
@@ -88,24 +89,24 @@ fn check(worker: &Worker, request: &Request) -> Result<Entry, Problem> {
     }
     let port = worker.file.port;
     if !is_our_host(headers, port) {
-        let mend = format!("ask 127.0.0.1:{port}");
-        return Err(Problem::new(StatusCode::MISDIRECTED_REQUEST, "this is another host", mend));
+        let fix = format!("use the address 127.0.0.1:{port}");
+        return Err(Problem::new(StatusCode::MISDIRECTED_REQUEST, "the request is for another host", fix));
     }
     if leads_astray(path) {
         return Err(Problem::no_such_path());
     }
     let is_data = is_data(path);
     if !is_our_origin(headers, port) || (is_data && !is_our_site(headers)) {
-        let mend = "ask from the worker's own page, or from no page";
-        return Err(Problem::new(StatusCode::FORBIDDEN, "this comes from another site", mend));
+        let fix = "send requests from the viewer, or without a browser";
+        return Err(Problem::new(StatusCode::FORBIDDEN, "the request comes from another site", fix));
     }
     if path == "/" {
         return enter(worker, request);
     }
     if is_data && !knows_token(worker, headers) {
         limit_strangers(worker)?;
-        let mend = "send the token of worker.json as `Authorization: Bearer …`, or open the page";
-        return Err(Problem::new(StatusCode::UNAUTHORIZED, "the token is missing or wrong", mend));
+        let fix = "send the token in worker.json as `Authorization: Bearer …`, or run `longhaul worker open`";
+        return Err(Problem::new(StatusCode::UNAUTHORIZED, "the token is missing or wrong", fix));
     }
     check_body(request)?;
     Ok(Entry::Pass)
@@ -115,7 +116,7 @@ fn is_data(path: &str) -> bool {
     path == "/stream" || path.starts_with("/api/")
 }
 
-/// Lets somebody into the page.
+/// Checks whether a request has the token, the cookie or a ticket.
 fn enter(worker: &Worker, request: &Request) -> Result<Entry, Problem> {
     let params = Params::of(request.uri());
     let token = params.text("token");
@@ -136,12 +137,12 @@ fn enter(worker: &Worker, request: &Request) -> Result<Entry, Problem> {
     Ok(Entry::Locked)
 }
 
-/// Lets nobody try one token after the other.
+/// Limits requests with a wrong token, so that tokens cannot be guessed.
 fn limit_strangers(worker: &Worker) -> Result<(), Problem> {
     if worker.strangers.take(Instant::now()) { Ok(()) } else { Err(too_many()) }
 }
 
-/// Refuses to read what is not JSON, or too much.
+/// Refuses a body that is not JSON or is too large.
 fn check_body(request: &Request) -> Result<(), Problem> {
     if matches!(*request.method(), Method::GET | Method::HEAD) {
         return Ok(());
@@ -150,8 +151,8 @@ fn check_body(request: &Request) -> Result<(), Problem> {
     let text = |name: HeaderName| headers.get(name).and_then(|value| value.to_str().ok());
     let kind = text(header::CONTENT_TYPE).unwrap_or_default().split(';').next().unwrap_or_default().trim();
     if !kind.eq_ignore_ascii_case("application/json") {
-        let mend = "send `Content-Type: application/json`";
-        return Err(Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "this is not JSON", mend));
+        let fix = "send `Content-Type: application/json`";
+        return Err(Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "the request body is not JSON", fix));
     }
     let length = text(header::CONTENT_LENGTH).and_then(|length| length.parse::<u64>().ok());
     if length.is_some_and(|length| length > BODY as u64) {
@@ -161,14 +162,14 @@ fn check_body(request: &Request) -> Result<(), Problem> {
 }
 
 pub(crate) fn too_large() -> Problem {
-    Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "this is too much", format!("send at most {BODY} bytes"))
+    Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "the request body is too large", format!("send at most {BODY} bytes"))
 }
 
 fn too_many() -> Problem {
     Problem::new(StatusCode::TOO_MANY_REQUESTS, "too many requests", "wait a second")
 }
 
-/// Exactly one host, and it is ours.
+/// Returns whether there is exactly one `Host` header, and it names the worker.
 fn is_our_host(headers: &HeaderMap, port: u16) -> bool {
     let mut hosts = headers.get_all(header::HOST).iter();
     let first = hosts.next().and_then(|host| host.to_str().ok());
@@ -190,7 +191,7 @@ fn is_our_site(headers: &HeaderMap) -> bool {
     sites.into_iter().all(|site| site == "same-origin" || site == "none")
 }
 
-/// A path that climbs, however it is written.
+/// Returns whether a path has `..` in it, in any encoding.
 fn leads_astray(path: &str) -> bool {
     let lower = path.to_ascii_lowercase();
     let plain = lower.replace("%2e", ".").replace("%2f", "/").replace("%5c", "\\");
@@ -212,13 +213,13 @@ fn knows_token(worker: &Worker, headers: &HeaderMap) -> bool {
     bearer.chain(cookie).any(|token| is_same(token, &worker.file.token))
 }
 
-/// Takes as long for a token that is nearly right as for one that is not.
+/// Compares two tokens in constant time.
 fn is_same(given: &str, token: &str) -> bool {
     let differing = given.bytes().zip(token.bytes()).fold(0, |all, (a, b)| all | (a ^ b));
     std::hint::black_box(differing) == 0 && given.len() == token.len()
 }
 
-/// Sets the cookie and leads away from the address that holds the token.
+/// Sets the cookie and redirects to an address without the token.
 fn exchange(cookie: &str) -> Response {
     let mut response = StatusCode::SEE_OTHER.into_response();
     response.headers_mut().insert(header::LOCATION, HeaderValue::from_static("/"));
@@ -228,9 +229,9 @@ fn exchange(cookie: &str) -> Response {
     response
 }
 
-/// Sets the cookie with a page that goes on to the real one.
+/// Sets the cookie with a page that loads the viewer.
 ///
-/// Not by a redirect: the browser came from a file, which is another site, and would not send the cookie along.
+/// A redirect would not work: the browser came from a file, which is another site, so it would not send the cookie.
 fn admit(cookie: &str) -> Response {
     let mut response = (StatusCode::OK, ADMITTED).into_response();
     let kind = HeaderValue::from_static("text/html; charset=utf-8");

@@ -1,4 +1,4 @@
-//! Answers: JSON, and refusals that say what to do.
+//! Responses: JSON, and errors with a fix.
 
 use axum::body::Body;
 use axum::http::header::{CONNECTION, CONTENT_TYPE, RETRY_AFTER};
@@ -12,40 +12,40 @@ use serde_json::json;
 /// What a handler returns.
 pub(crate) type Answer = Result<Response, Problem>;
 
-/// Why a request is refused, and what to do about it.
+/// Why a request is refused, and how to fix it.
 #[derive(Debug)]
 pub(crate) struct Problem {
     pub(crate) status: StatusCode,
     pub(crate) error: String,
-    pub(crate) mend: String,
+    pub(crate) fix: String,
 }
 
 impl Problem {
-    pub(crate) fn new(status: StatusCode, error: impl Into<String>, mend: impl Into<String>) -> Self {
-        Self { status, error: error.into(), mend: mend.into() }
+    pub(crate) fn new(status: StatusCode, error: impl Into<String>, fix: impl Into<String>) -> Self {
+        Self { status, error: error.into(), fix: fix.into() }
     }
 
     /// A parameter or a body that cannot be read.
-    pub(crate) fn unreadable(error: impl Into<String>, mend: impl Into<String>) -> Self {
-        Self::new(StatusCode::BAD_REQUEST, error, mend)
+    pub(crate) fn unreadable(error: impl Into<String>, fix: impl Into<String>) -> Self {
+        Self::new(StatusCode::BAD_REQUEST, error, fix)
     }
 
-    /// Something that is not there.
-    pub(crate) fn missing(error: impl Into<String>, mend: impl Into<String>) -> Self {
-        Self::new(StatusCode::NOT_FOUND, error, mend)
+    /// Something that does not exist.
+    pub(crate) fn missing(error: impl Into<String>, fix: impl Into<String>) -> Self {
+        Self::new(StatusCode::NOT_FOUND, error, fix)
     }
 
     pub(crate) fn no_such_path() -> Self {
-        Self::missing("there is nothing here", "the paths are listed in crates/worker/openapi.yaml")
+        Self::missing("there is no such path", "the paths are listed in openapi.yaml")
     }
 
     pub(crate) fn wrong_method() -> Self {
-        let mend = "the methods are listed in crates/worker/openapi.yaml";
-        Self::new(StatusCode::METHOD_NOT_ALLOWED, "this cannot be done here", mend)
+        let fix = "the methods are listed in openapi.yaml";
+        Self::new(StatusCode::METHOD_NOT_ALLOWED, "this path does not support the method", fix)
     }
 
     pub(crate) fn internal(error: impl Into<String>) -> Self {
-        Self::new(StatusCode::INTERNAL_SERVER_ERROR, error, "try again; `longhaul.log` may say more")
+        Self::new(StatusCode::INTERNAL_SERVER_ERROR, error, "try again; see `longhaul.log`")
     }
 }
 
@@ -68,12 +68,12 @@ impl From<StoreError> for Problem {
 
 impl IntoResponse for Problem {
     fn into_response(self) -> Response {
-        let mut response = json_with(self.status, &json!({ "error": self.error, "mend": self.mend }));
+        let mut response = json_with(self.status, &json!({ "error": self.error, "fix": self.fix }));
         let headers = response.headers_mut();
         if self.status == StatusCode::TOO_MANY_REQUESTS {
             headers.insert(RETRY_AFTER, HeaderValue::from_static("1"));
         }
-        // What is still being sent is not waited for.
+        // The rest of the request is not read.
         if self.status == StatusCode::PAYLOAD_TOO_LARGE {
             headers.insert(CONNECTION, HeaderValue::from_static("close"));
         }
@@ -81,7 +81,7 @@ impl IntoResponse for Problem {
     }
 }
 
-/// Answers with a value.
+/// Returns a response with a JSON value.
 pub(crate) fn json(value: &impl Serialize) -> Response {
     json_with(StatusCode::OK, value)
 }

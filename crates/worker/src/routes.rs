@@ -1,4 +1,4 @@
-//! Which path does what: the one table behind the router, held against openapi.yaml by a test.
+//! The table of paths. A test compares it with openapi.yaml.
 
 use std::sync::Arc;
 
@@ -19,12 +19,12 @@ use crate::worker::Worker;
 /// What every handler gets.
 pub(crate) type Shared = Arc<Worker>;
 
-/// A path, and what it does by one method.
+/// The handler of one method of a path.
 pub(crate) struct Route {
-    #[cfg_attr(not(test), expect(dead_code, reason = "the test that holds the table against openapi.yaml reads it"))]
+    #[cfg_attr(not(test), expect(dead_code, reason = "read by the test that compares the table with openapi.yaml"))]
     pub(crate) method: &'static str,
     pub(crate) path: &'static str,
-    /// The parameters that it takes; of a path under `/api` any other is refused.
+    /// Its query parameters. A path under `/api` refuses every other one.
     pub(crate) params: &'static [&'static str],
     handler: MethodRouter<Shared>,
 }
@@ -75,7 +75,7 @@ pub(crate) fn routes() -> Vec<Route> {
 }
 
 impl Route {
-    /// Returns what answers, after a look at the parameters. The page's own files are asked for with a token.
+    /// Returns the handler, with a check of the parameters before it. The files of the viewer accept any.
     fn guarded(self) -> MethodRouter<Shared> {
         if !self.path.starts_with("/api/") {
             return self.handler;
@@ -90,7 +90,7 @@ impl Route {
     }
 }
 
-/// Returns the router, with the guard before it.
+/// Returns the router, with the request checks before it.
 pub(crate) fn router(worker: Shared) -> Router {
     let router = routes().into_iter().fold(Router::new(), |router, route| router.route(route.path, route.guarded()));
     router

@@ -1,4 +1,4 @@
-//! The process: takes its place, listens, and ends when it is told to or when nobody has needed it for long.
+//! The process: takes the lock, listens, and exits when it is stopped or has not been used for long.
 
 use std::io::{self, Write};
 use std::net::{Ipv4Addr, SocketAddr};
@@ -23,31 +23,31 @@ use crate::routes::router;
 use crate::watch::watch;
 use crate::worker::Worker;
 
-/// How many ports are tried from the configured one on.
+/// How many ports are tried, starting with the configured one.
 const PORTS: u16 = 100;
 
-/// How many connections are held at once.
+/// The maximum number of connections.
 const CONNECTIONS: usize = 256;
 
-/// Threads that wait for the database.
+/// The number of threads that may block on the database.
 const THREADS: usize = 3;
 
-/// How long a client may take to say what it wants.
+/// How long a client may take to send the headers of a request.
 const HEADERS: Duration = Duration::from_secs(10);
 
-/// How much it may take to say so.
+/// The maximum size of the headers.
 const HEADER_BYTES: usize = 32 * 1024;
 
-/// How long a worker that a hook has started stays when a model has nothing left to do: another hook may come soon.
+/// How long a worker that a hook has started stays after the model has nothing left to do: another hook may follow soon.
 const LINGER: Duration = Duration::from_secs(5);
 
-/// How often such a worker looks whether it can end.
+/// How often such a worker checks whether it can exit.
 const LINGER_PAUSE: Duration = Duration::from_millis(250);
 
-/// How long running answers are waited for at the end.
+/// How long to wait for running responses before exiting.
 const AT_END: Duration = Duration::from_secs(1);
 
-/// Runs the worker: exit 0 where it has run, 1 where it cannot or another one runs.
+/// Runs the worker: exit status 0 after it has run, 1 if it cannot run or another one runs.
 pub fn main(args: impl Iterator<Item = String>) -> ExitCode {
     let args: Vec<String> = args.collect();
     if let Some(code) = model::guard(args.iter().cloned()) {
@@ -62,7 +62,7 @@ pub fn main(args: impl Iterator<Item = String>) -> ExitCode {
         Ok(Ended::Asked | Ended::Idle) => ExitCode::SUCCESS,
         Ok(Ended::Another(file)) => {
             let place = file.map_or_else(String::new, |file| format!(" at {}", file.url()));
-            say(&format!("longhaul: a worker runs already{place}"));
+            say(&format!("longhaul: a worker is already running{place}"));
             ExitCode::FAILURE
         }
         Err(error) => {
@@ -77,18 +77,18 @@ pub fn main(args: impl Iterator<Item = String>) -> ExitCode {
     }
 }
 
-/// Tells whoever has started it in a terminal.
+/// Prints a message to standard error.
 fn say(text: &str) {
     let _ = writeln!(io::stderr().lock(), "{text}");
 }
 
-/// Why it does not run any more.
+/// Why the worker exits.
 enum Ended {
-    /// Somebody wanted that.
+    /// It was stopped.
     Asked,
-    /// Nobody has needed it for long, or what a hook has started it for is done.
+    /// It was not used for long, or the work for which a hook started it is done.
     Idle,
-    /// It never ran: there is one already.
+    /// Another worker is running.
     Another(Option<WorkerFile>),
 }
 
@@ -122,7 +122,7 @@ fn run(started: For) -> Result<Ended, Error> {
         let _embedder = embeddings::start(&home);
         serve(listener, state, &model, &claim, idle(&config.worker)).await.map_err(failed)
     });
-    // What still runs is a read of the database, or nobody's.
+    // Whatever still runs only reads the database.
     runtime.shutdown_timeout(AT_END);
     drop(claim);
     if started == For::Hook && matches!(ended, Ok(Ended::Idle)) && model::is_work_waiting(&home)? {
@@ -131,7 +131,7 @@ fn run(started: For) -> Result<Ended, Error> {
     ended
 }
 
-/// Makes the database where there is none, while the first are let in already: that takes longer than all the rest.
+/// Creates the database if it does not exist, while requests are accepted already: that takes longer than the rest.
 fn make_database(worker: &Worker) {
     let database = Arc::clone(&worker.database);
     tokio::task::spawn_blocking(move || {
@@ -141,7 +141,7 @@ fn make_database(worker: &Worker) {
     });
 }
 
-/// Listens on the configured port, or on the next that is free.
+/// Listens on the configured port, or on the next free one.
 async fn listen(config: &config::Worker) -> io::Result<TcpListener> {
     let first = if config.port.0 <= f64::from(u16::MAX) { config.port.0 as u16 } else { 37_777 };
     let mut last = io::Error::from(io::ErrorKind::AddrInUse);
@@ -154,7 +154,7 @@ async fn listen(config: &config::Worker) -> io::Result<TcpListener> {
     Err(last)
 }
 
-/// Returns after how long without use it ends; `None` for never.
+/// Returns after how long without use the worker exits; `None` for never.
 fn idle(config: &config::Worker) -> Option<Duration> {
     let seconds = config.idle_minutes.0 * 60.0;
     (seconds > 0.0).then(|| Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX))
@@ -170,13 +170,13 @@ async fn serve(
     let mut asked = [signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?, signal(SignalKind::hangup())?];
     let [terminate, interrupt, hangup] = &mut asked;
     let connections = Arc::new(Semaphore::new(CONNECTIONS));
-    // Made once: a copy shares the table of paths.
+    // Created once: a clone shares the table of paths.
     let router = router(Arc::clone(&worker));
     let ended = loop {
         tokio::select! {
             accepted = listener.accept() => match accepted {
                 Ok((stream, _)) => take(stream, &router, &connections),
-                // No file is free: one will be.
+                // There is no free file descriptor now; try again.
                 Err(_) => tokio::time::sleep(Duration::from_millis(50)).await,
             },
             _ = terminate.recv() => break Ended::Asked,
@@ -189,7 +189,7 @@ async fn serve(
     Ok(ended)
 }
 
-/// Answers whoever has called; one too many is hung up on.
+/// Serves a connection. A connection over the limit is closed.
 fn take(stream: TcpStream, router: &Router, connections: &Arc<Semaphore>) {
     let Ok(permit) = Arc::clone(connections).try_acquire_owned() else { return };
     let _ = stream.set_nodelay(true);
@@ -200,13 +200,13 @@ fn take(stream: TcpStream, router: &Router, connections: &Arc<Semaphore>) {
         .max_buf_size(HEADER_BYTES)
         .serve_connection(TokioIo::new(stream), service);
     tokio::spawn(async move {
-        // A client that goes away in the middle is no failure of ours.
+        // A client that disconnects is not an error.
         let _ = connection.await;
         drop(permit);
     });
 }
 
-/// Waits until nobody has needed the worker for long, or until what a hook has started it for is done.
+/// Waits until the worker was not used for long, or until the work for which a hook started it is done.
 async fn unused(worker: &Worker, model: &Summarizer, claim: &Claim, idle: Option<Duration>) {
     while !worker.is_kept() {
         if model.idle_for() >= LINGER {
@@ -215,14 +215,14 @@ async fn unused(worker: &Worker, model: &Summarizer, claim: &Claim, idle: Option
         tokio::time::sleep(LINGER_PAUSE).await;
     }
     if worker.file.for_model {
-        // It is the user's from now on, also for one who would end it if it were not.
+        // From now on it counts as started by the user, also for `worker run`, which would replace it otherwise.
         let file = WorkerFile { for_model: false, ..worker.file.clone() };
         let published = claim.publish(&file);
         published.unwrap_or_else(|error| ErrorLog::new(&longhaul_runtime::env(), "worker").write(&error.chain()));
     }
     let Some(idle) = idle else { return std::future::pending().await };
     loop {
-        // What is being asked is paid for: the answer is waited for.
+        // A running request of a model is paid for, so its answer is waited for.
         if model.is_busy() {
             worker.touch();
         }

@@ -1,4 +1,4 @@
-//! Rows as JSON, in the shapes that the command line prints.
+//! Rows as JSON, in the format that the command line prints.
 
 use longhaul_core::budget::tokens_of_chars;
 use longhaul_memory::Kind;
@@ -29,7 +29,7 @@ pub(crate) fn entry(entry: &Entry) -> Value {
     value
 }
 
-/// Returns a session, with what it does and how full its context is.
+/// Returns a session, with its state and its context use.
 pub(crate) fn session(row: &SessionOverview, state: &Value, context: Option<Value>) -> Value {
     let short = |text: &Option<String>| text.as_deref().map(|text| cut(text, PROMPT_CHARS));
     json!({
@@ -58,14 +58,14 @@ pub(crate) fn session(row: &SessionOverview, state: &Value, context: Option<Valu
     })
 }
 
-/// Returns something on a session's axis.
+/// Returns an item on the time axis of a session.
 pub(crate) fn moment(moment: &Moment) -> Value {
     let (kind, id) = match moment.id {
         MomentId::Record(record) => (record.what.as_str(), record.to_string()),
         MomentId::Turn(number) => ("turn", format!("T{number}")),
         MomentId::Bookmark(id) => ("bookmark", format!("B{id}")),
     };
-    // A prompt is all title: its first line heads the rest.
+    // A prompt has no title: its first line is used.
     let is_prompt = matches!(moment.id, MomentId::Record(record) if record.what == What::Prompt);
     let (title, text) = match moment.title.trim_start().split_once('\n') {
         Some((first, rest)) if is_prompt => (first, rest),

@@ -1,4 +1,4 @@
-//! `/stream`: who listens, and what they are sent.
+//! `/stream`: the listeners, and the events that they get.
 
 use std::convert::Infallible;
 use std::pin::Pin;
@@ -20,61 +20,61 @@ use crate::database::lock;
 use crate::response::{Answer, Problem};
 use crate::routes::Shared;
 
-/// How many may listen.
+/// The maximum number of listeners.
 const MOST: usize = 128;
 
-/// Events that somebody may leave unread before we hang up: the browser comes back and says what it has.
+/// How many events a listener may leave unread before it is disconnected. The browser connects again and continues.
 const UNREAD: usize = 32;
 
-/// Everybody who listens.
+/// All listeners.
 #[derive(Debug, Default)]
 pub(crate) struct Hub {
     clients: Mutex<Vec<Client>>,
     joining: Mutex<Vec<Joining>>,
-    /// Somebody has come.
+    /// Notified when a listener connects.
     pub(crate) wake: Notify,
 }
 
-/// Somebody who listens.
+/// A listener.
 #[derive(Debug)]
 pub(crate) struct Client {
     events: mpsc::Sender<Bytes>,
 }
 
-/// Somebody who has come and has been told nothing yet.
+/// A new listener, which has received nothing yet.
 #[derive(Debug)]
 pub(crate) struct Joining {
     client: Client,
-    /// What they have seen already, where they were here before.
+    /// The last event that it has seen, if it was connected before.
     pub(crate) has: Option<Newest>,
 }
 
 impl Hub {
-    /// Returns how many listen.
+    /// Returns the number of listeners.
     pub(crate) fn clients(&self) -> usize {
         let mut clients = lock(&self.clients);
         clients.retain(|client| !client.events.is_closed());
         clients.len() + lock(&self.joining).len()
     }
 
-    /// Sends an event to everybody; whoever does not keep up is hung up on.
+    /// Sends an event to all listeners. One that does not keep up is disconnected.
     pub(crate) fn send(&self, event: &Bytes) {
         lock(&self.clients).retain(|client| client.send(event));
     }
 
-    /// Returns those who have come.
+    /// Returns the new listeners.
     pub(crate) fn take_joining(&self) -> Vec<Joining> {
         std::mem::take(&mut *lock(&self.joining))
     }
 
-    /// Greets somebody, who gets all later events too.
+    /// Sends the first events to a new listener, which gets all later events too.
     pub(crate) fn welcome(&self, joining: Joining, greeting: &[Bytes]) {
         if greeting.iter().all(|event| joining.client.send(event)) {
             lock(&self.clients).push(joining.client);
         }
     }
 
-    /// Hangs up on everybody.
+    /// Disconnects all listeners.
     pub(crate) fn close(&self) {
         lock(&self.clients).clear();
         lock(&self.joining).clear();
@@ -97,7 +97,7 @@ impl Client {
     }
 }
 
-/// A body without end.
+/// A response body that does not end.
 struct Events {
     receiver: mpsc::Receiver<Bytes>,
 }
@@ -114,7 +114,7 @@ impl http_body::Body for Events {
     }
 }
 
-/// Writes an event. JSON has no line breaks of its own.
+/// Formats an event. JSON has no line breaks.
 pub(crate) fn event(name: &str, id: Option<&Newest>, data: &impl Serialize) -> Bytes {
     let id = id.map(|id| format!("id: {}\n", mark(id))).unwrap_or_default();
     let data = serde_json::to_string(data).unwrap_or_default();
@@ -133,12 +133,12 @@ fn read_mark(text: &str) -> Option<Newest> {
     Some(Newest { prompt, observation, summary, summary_at: Millis(next()?.unsigned_abs()) })
 }
 
-/// Answers with events, without end.
+/// Returns the response with the stream of events.
 pub(crate) async fn stream(State(worker): State<Shared>, request: Request) -> Answer {
     let has = request.headers().get("last-event-id").and_then(|id| id.to_str().ok()).and_then(read_mark);
     let Some(events) = worker.hub.join(has) else {
-        let mend = "close other pages";
-        return Err(Problem::new(StatusCode::SERVICE_UNAVAILABLE, "too many pages are open", mend));
+        let fix = "close other pages";
+        return Err(Problem::new(StatusCode::SERVICE_UNAVAILABLE, "too many pages are open", fix));
     };
     let mut response = Response::new(Body::new(events));
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));

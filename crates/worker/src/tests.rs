@@ -44,20 +44,21 @@ fn request(operation: &Operation) -> Request<Body> {
 
 #[test]
 fn the_file_and_the_router_know_the_same_paths() {
-    let told: BTreeSet<(String, String)> =
+    let described: BTreeSet<(String, String)> =
         Spec::load().operations().into_iter().map(|operation| (operation.method, operation.path)).collect();
     let routed: BTreeSet<(String, String)> =
         routes().into_iter().map(|route| (route.method.to_owned(), route.path.to_owned())).collect();
-    assert_eq!(told, routed);
+    assert_eq!(described, routed);
 }
 
 #[test]
 fn the_file_and_the_router_know_the_same_parameters() {
     let operations = Spec::load().operations();
     for route in routes().into_iter().filter(|route| route.path.starts_with("/api/")) {
-        let told =
-            operations.iter().find(|told| (told.method.as_str(), told.path.as_str()) == (route.method, route.path));
-        assert_eq!(told.unwrap().params, route.params, "{}", route.path);
+        let described = operations
+            .iter()
+            .find(|described| (described.method.as_str(), described.path.as_str()) == (route.method, route.path));
+        assert_eq!(described.unwrap().params, route.params, "{}", route.path);
     }
 }
 

@@ -1,4 +1,4 @@
-//! Notices what is new, as long as somebody listens.
+//! Detects new records while there are listeners.
 
 use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};
@@ -18,19 +18,19 @@ use crate::stream::{Joining, event};
 use crate::worker::Worker;
 use crate::{observed, shapes};
 
-/// How often somebody looks.
+/// How often the database is checked.
 const PAUSE: Duration = Duration::from_millis(250);
 
-/// How often a silent line gets a sign of life.
+/// How often an idle connection gets a `ping` event.
 const PING: Duration = Duration::from_secs(15);
 
-/// How many new rows of each kind are told at once.
+/// The maximum number of new rows of each kind in one event.
 const MOST: usize = 100;
 
-/// How often it looks whether a running session's context has grown: transcripts tell no database.
+/// How often the context use of running sessions is read: transcripts are not in the database.
 const AGENTS: Duration = Duration::from_secs(2);
 
-/// Looks for as long as the worker runs.
+/// Runs for as long as the worker does.
 pub(crate) async fn watch(worker: Arc<Worker>) {
     let mut watcher = Watcher::default();
     let mut pinged = Instant::now();
@@ -56,7 +56,7 @@ pub(crate) async fn watch(worker: Arc<Worker>) {
     }
 }
 
-/// What is to be told, to everybody and to those who have just come.
+/// The events for all listeners, and for the new ones.
 #[derive(Default)]
 struct News {
     events: Vec<Bytes>,
@@ -70,7 +70,7 @@ async fn look(worker: &Arc<Worker>, watcher: Watcher, joining: Vec<Joining>) -> 
         let before = (watcher.file, watcher.newest, watcher.words);
         let news = watcher.look(&worker, joining).unwrap_or_else(|error| {
             ErrorLog::new(&longhaul_runtime::env(), "worker").write(&error.chain());
-            // Nobody has been told anything: the next look begins where this one did.
+            // Nothing was sent: the next check begins at the same point.
             (watcher.file, watcher.newest, watcher.words) = before;
             News::default()
         });
@@ -79,21 +79,21 @@ async fn look(worker: &Arc<Worker>, watcher: Watcher, joining: Vec<Joining>) -> 
     looked.await.unwrap_or_default()
 }
 
-/// What was seen last.
+/// The state at the last check.
 #[derive(Default)]
 struct Watcher {
     seen: Option<Seen>,
-    /// The database's file that was last looked at; 0 for none.
+    /// The inode of the database at the last check; 0 for none.
     file: u64,
     newest: Option<Newest>,
-    /// How often a model was asked today.
+    /// The number of requests to a model today.
     words: Option<u64>,
     agents: Vec<Value>,
     agents_at: Option<Instant>,
     notes: u64,
 }
 
-/// A connection of its own: only by others' writes does the number change, and only within one connection.
+/// A connection for the checks. SQLite's data version changes only by writes of other connections.
 struct Seen {
     store: Store,
     version: Option<i64>,
@@ -107,7 +107,7 @@ impl Watcher {
             Some(seen) if self.file == database.file() => seen,
             _ => {
                 let (store, file) = database.reader(PAUSE)?;
-                // In a database that takes the place of another the numbers begin anew.
+                // In a new database, the ids start again.
                 if self.file != 0 && self.file != file {
                     self.newest = Some(Newest::default());
                 }
@@ -134,12 +134,12 @@ impl Watcher {
         Ok(news)
     }
 
-    /// Takes in what hooks have noted meanwhile; the next end of a turn may be far.
+    /// Stores what is in the spools: the end of the turn may be far away.
     fn take_in(&mut self, worker: &Worker) -> Result<(), Error> {
         let notes = notes(&worker.home);
         if self.notes != notes {
             let env = longhaul_runtime::env();
-            // One spool that cannot be read keeps nobody from seeing the others; one that nobody could store is tried again.
+            // A spool that cannot be read does not affect the others, and is tried again later.
             let problems =
                 worker.database.write(|store| Ok::<_, Error>(take_in_all(store, &worker.home, &env, None)))?;
             if !problems.iter().any(Error::is_busy) {
@@ -151,7 +151,7 @@ impl Watcher {
 
     fn rows(&mut self, store: &Store) -> Result<Option<Bytes>, Error> {
         let newest = store.newest()?;
-        // What a model has put into better words keeps its number and its time.
+        // A record that a model has rewritten keeps its id and its time.
         let words = store.model_spending(&today(longhaul_runtime::env().now))?.requests;
         let reworded = self.words.replace(words).is_some_and(|before| before != words);
         let Some(since) = self.newest.replace(newest) else { return Ok(None) };
@@ -163,7 +163,7 @@ impl Watcher {
         let mut eyes = lock(&worker.eyes);
         let agents = observed::agents(store, eyes.look(&worker.home)?, &config.context.windows, env.now)?;
         drop(eyes);
-        // Everybody grows older all the time.
+        // The age changes all the time, so it is not compared.
         let ageless = |agents: &[Value]| -> Vec<Value> {
             let mut agents = agents.to_vec();
             agents.iter_mut().for_each(|agent| agent["age_seconds"] = Value::Null);
@@ -188,7 +188,7 @@ impl Watcher {
     }
 }
 
-/// Returns what is new; `more` where lists must be read afresh even so.
+/// Returns the new rows; `more` is set if clients must read their lists again.
 fn rows_since(store: &Store, since: &Newest, newest: &Newest, more: bool) -> Result<Option<Bytes>, Error> {
     let new = |what: What| -> Result<Vec<Value>, Error> {
         let entries: Vec<Entry> = store.entries_since(what, since, MOST)?;
@@ -196,13 +196,13 @@ fn rows_since(store: &Store, since: &Newest, newest: &Newest, more: bool) -> Res
     };
     let (prompts, observations, summaries) = (new(What::Prompt)?, new(What::Observation)?, new(What::Summary)?);
     let is_empty = !more && prompts.is_empty() && observations.is_empty() && summaries.is_empty();
-    // Somebody has brought a whole past, or was away for long.
+    // Many records were imported, or the listener was away for long.
     let more = more || [&prompts, &observations, &summaries].iter().any(|rows| rows.len() == MOST);
     let rows = json!({ "prompts": prompts, "observations": observations, "summaries": summaries, "more": more });
     Ok((!is_empty).then(|| event("rows", Some(newest), &rows)))
 }
 
-/// Returns what changes with every note of a hook.
+/// Returns a value that changes whenever a hook writes to a spool.
 fn notes(home: &Home) -> u64 {
     let mut hasher = DefaultHasher::new();
     for entry in std::fs::read_dir(home.spool()).into_iter().flatten().flatten() {

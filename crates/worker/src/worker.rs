@@ -1,4 +1,4 @@
-//! What every request sees.
+//! The state that all requests share.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
@@ -13,13 +13,13 @@ use crate::observed::Eyes;
 use crate::rate_limit::Bucket;
 use crate::stream::Hub;
 
-/// Requests that are answered at once, and a second after that.
+/// The burst of requests, and the number per second after it.
 const REQUESTS: (u32, u32) = (2_000, 1_000);
 
-/// The same for those that do not know the token.
+/// The same for requests without the token.
 const STRANGERS: (u32, u32) = (50, 10);
 
-/// The worker.
+/// The state of the worker.
 #[derive(Debug)]
 pub(crate) struct Worker {
     pub(crate) home: Home,
@@ -52,22 +52,22 @@ impl Worker {
         })
     }
 
-    /// Notes that somebody uses it.
+    /// Records that the worker is used.
     pub(crate) fn touch(&self) {
         *lock(&self.used) = Instant::now();
     }
 
-    /// Notes that a person wants it: one that a hook has started stays from now on as if the user had started it.
+    /// Records that the user wants the worker: from now on it counts as started by the user, not by a hook.
     pub(crate) fn keep(&self) {
         self.is_kept.store(true, Ordering::Relaxed);
     }
 
-    /// Returns whether a person wants it, so that it stays while a model has nothing to do.
+    /// Returns whether the user wants the worker, so that it stays while a model has nothing to do.
     pub(crate) fn is_kept(&self) -> bool {
         self.is_kept.load(Ordering::Relaxed)
     }
 
-    /// Returns for how long nobody has used it.
+    /// Returns for how long the worker was not used.
     pub(crate) fn idle(&self) -> Duration {
         if self.hub.clients() > 0 {
             self.touch();
@@ -75,12 +75,12 @@ impl Worker {
         lock(&self.used).elapsed()
     }
 
-    /// Returns the cookie's name. Cookies know no ports, so that two workers of one machine need two names.
+    /// Returns the name of the cookie. Cookies do not distinguish ports, so two workers on one machine need two names.
     pub(crate) fn cookie(&self) -> String {
         format!("longhaul_{}", self.file.port)
     }
 
-    /// Returns clock and surroundings, and the configuration as it is now.
+    /// Returns the current environment and configuration.
     pub(crate) fn now(&self) -> Result<(Env, Config), Error> {
         let env = Env { now: longhaul_runtime::env().now, ..self.env.clone() };
         let (config, _) = longhaul_runtime::config(&env)?;

@@ -134,7 +134,7 @@ fn where_the_user_clears_by_hand_the_module_prompts() {
     tell(&bare.sandbox, pid, "failed", refused);
     assert_eq!(bare.state(), "failed");
     let resumed = bare.sandbox.longhaul(&["continuation", "resume"]);
-    assert!(resumed.stderr.contains("type /clear there"), "{resumed:?}");
+    assert!(resumed.stderr.contains("type /clear in that session"), "{resumed:?}");
     let time = |key: &str| bare.status()[0][key].as_u64().unwrap();
     assert!(time("deadline_ms") - time("since_ms") > 600_000, "a person has time: {}", bare.status());
     bare.hook("SessionStart-clear", "longhaul-session-start", json!({ "session_id": "b", "source": "clear" }));
@@ -155,7 +155,7 @@ fn a_client_that_was_killed_is_forgotten_and_one_that_runs_is_shown() {
     killed.kill().unwrap();
     killed.wait().unwrap();
     tell(&bare.sandbox, pid, "start", json!({ "session": "a", "interactive": true }));
-    let store = longhaul_store::bridges_of(&bare.sandbox.data_dir().join("longhaul.db"));
+    let store = longhaul_store::bridges_of(&bare.sandbox.data_dir().join("longhaul.db"), DEADLINE);
     assert_eq!(store.iter().map(|bridge| bridge.client_pid).collect::<Vec<_>>(), [pid]);
     tell(&bare.sandbox, pid, "end", json!({ "session": "a", "reason": "other" }));
     assert_eq!(row()["bridge"], false);
@@ -234,7 +234,7 @@ fn the_clients_own_figures_are_kept_and_shown() {
 #[test]
 fn the_guard_leaves_compacting_to_the_module() {
     let (bare, pid) = Bare::with_module();
-    bare.sandbox.write_config(r#"{"guard":{"enabled":true,"compactPercent":0.004}}"#);
+    bare.sandbox.write_config(r#"{"guard":{"enabled":true,"compact_percent":0.004}}"#);
     bare.stop(json!({}));
     assert_eq!(bare.turn(pid, "a"), [json!({ "do": "compact" })]);
     assert_eq!(bare.turn(pid, "a"), [Value::Null; 0], "once");
@@ -244,7 +244,7 @@ fn the_guard_leaves_compacting_to_the_module() {
 fn what_was_to_be_compacted_is_gone_with_its_session() {
     for event in ["end", "cleared"] {
         let (bare, pid) = Bare::with_module();
-        bare.sandbox.write_config(r#"{"guard":{"enabled":true,"compactPercent":0.004}}"#);
+        bare.sandbox.write_config(r#"{"guard":{"enabled":true,"compact_percent":0.004}}"#);
         bare.stop(json!({}));
         let told = tell(&bare.sandbox, pid, event, json!({ "session": "a", "reason": "clear" }));
         assert_eq!(deeds(&told), [Value::Null; 0], "{event}");
@@ -266,7 +266,7 @@ fn whatever_the_module_sends_is_answered() {
     assert!(sandbox.error_log().contains("not what the module sends"));
     let unknown = sandbox.longhaul(&["bridge", "nonsense"]);
     assert_eq!(unknown.status, Some(1));
-    assert!(unknown.stderr.contains("known are start, turn"), "{}", unknown.stderr);
+    assert!(unknown.stderr.contains("use one of start, turn"), "{}", unknown.stderr);
 }
 
 #[test]

@@ -55,7 +55,7 @@ fn a_client_inside_another_does_not_clear_that_one() {
     assert_eq!(nested.stage.chain().unwrap()["state"], "clearing");
     // And by hand it is no better.
     let resumed = nested.stage.resume();
-    assert!(resumed.stderr.contains("no terminal to type into"), "{resumed:?}");
+    assert!(resumed.stderr.contains("its terminal is unknown"), "{resumed:?}");
     // Nor is the outer one shown what it wrote, now that it is gone.
     nested.stage.standin.clear();
     let shown = nested.stage.standin.shown_by("SessionStart", Kind::AdditionalContext);

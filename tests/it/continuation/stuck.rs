@@ -137,7 +137,7 @@ fn wrong_calls_say_what_is_wrong() {
         (&["continuation", "resume"][..], "no session has been continued yet"),
         (
             &["continuation", "cancel", "--session", "zz"],
-            "no continuation is known in a session whose id begins with \"zz\"",
+            "no continuation was found for a session whose id begins with \"zz\"",
         ),
     ] {
         let outcome = sandbox.longhaul(args);

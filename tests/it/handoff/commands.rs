@@ -6,7 +6,7 @@ use super::Session;
 use crate::sandbox::{Outcome, Sandbox};
 
 #[test]
-fn wrong_questions_name_the_thing_and_the_mend() {
+fn wrong_questions_name_the_thing_and_the_fix() {
     let sandbox = Sandbox::new();
     let session = Session::new(&sandbox, "s", 0);
     let message = |args: &[&str]| {
@@ -14,13 +14,13 @@ fn wrong_questions_name_the_thing_and_the_mend() {
         assert_eq!(outcome.status, Some(1), "{outcome:?}");
         outcome.stderr
     };
-    assert_eq!(message(&["detail", "14:03"]), "longhaul: nothing has been kept yet\n");
+    assert_eq!(message(&["detail", "14:03"]), "longhaul: nothing is recorded yet\n");
     session.start("startup");
-    assert!(message(&["detail", "25:99"]).contains("\"25:99\" is no time: try 14:03"));
-    assert!(message(&["detail", "14:03", "--date", "yesterdayish"]).contains("is no date"));
-    assert!(message(&["detail", "14:03"]).contains("Nothing is kept of 14:03"));
+    assert!(message(&["detail", "25:99"]).contains("\"25:99\" is not a time: try 14:03"));
+    assert!(message(&["detail", "14:03", "--date", "yesterdayish"]).contains("is not a date"));
+    assert!(message(&["detail", "14:03"]).contains("Nothing is recorded for 14:03"));
     assert!(message(&["handoff", "show"]).contains("name one with --session ID"));
-    assert!(message(&["handoff", "write", "--session", "zz"]).contains("no session is known"));
+    assert!(message(&["handoff", "write", "--session", "zz"]).contains("no session has an id"));
 }
 
 #[test]
@@ -41,7 +41,7 @@ fn details_are_of_this_project_unless_asked_otherwise() {
     assert!(nothing.stderr.contains("--all-projects") && nothing.stderr.contains("--session ID"), "{nothing:?}");
     assert!(elsewhere(&["1", "--all-projects"]).stdout.contains("asked here"));
     assert!(elsewhere(&["1", "--session", "s"]).stdout.contains("asked here"));
-    assert_eq!(elsewhere(&["77"]).stderr, "Nothing is kept of 77.\n");
+    assert_eq!(elsewhere(&["77"]).stderr, "Nothing is recorded for 77.\n");
 }
 
 #[test]
@@ -74,6 +74,6 @@ fn drop_says_what_it_did_and_what_still_happens() {
     session.prompt("/longhaul:tl");
     let dropped = || session.longhaul(&["handoff", "drop"]).stderr;
     let first = dropped();
-    assert!(first.starts_with("Dropped 1 in ") && first.contains("/clear from now on still hands"), "{first}");
+    assert!(first.starts_with("Removed 1 baton in ") && first.contains("later /clear still passes"), "{first}");
     assert!(dropped().starts_with("There is no baton in "));
 }

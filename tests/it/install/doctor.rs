@@ -25,10 +25,10 @@ pub(super) fn finding(outcome: &Outcome, check: &str, level: &str, what: &str) -
         findings.iter().find(|finding| text(finding, "check") == check && text(finding, "what").contains(what));
     let finding = finding.unwrap_or_else(|| panic!("no {check} {what:?} in {found:#}"));
     assert_eq!(finding["level"], level, "{finding}");
-    assert!(level == "note" || level == "ok" || finding["mend"].is_string(), "{finding}");
+    assert!(level == "note" || level == "ok" || finding["fix"].is_string(), "{finding}");
     let is_broken = findings.iter().any(|finding| finding["level"] == "broken");
     assert_eq!(outcome.status, Some(i32::from(is_broken)));
-    text(finding, "mend")
+    text(finding, "fix")
 }
 
 pub(super) fn installed() -> Machine {
@@ -42,9 +42,9 @@ fn a_fresh_installation_is_well() {
     let machine = installed();
     let outcome = machine.longhaul(&["doctor"]);
     succeeds(&outcome);
-    assert!(outcome.stderr.contains("All is well."), "{outcome:?}");
+    assert!(outcome.stderr.contains("No problems found."), "{outcome:?}");
     finds(&machine, "hooks", "ok", "plugin longhaul@longhaul 1.0.0, 15 events");
-    finds(&machine, "fired", "note", "no hook has fired yet");
+    finds(&machine, "fired", "note", "no hook has run yet");
 }
 
 #[test]
@@ -59,10 +59,10 @@ fn it_sees_hooks_that_are_missing_doubled_or_switched_off() {
     finds(&machine, "hooks", "broken", "registered twice");
     fs::remove_dir_all(machine.sandbox.project().join(".claude")).unwrap();
     machine.write_settings(r#"{"disableAllHooks":true}"#);
-    finds(&machine, "hooks", "broken", "switches the hooks");
+    finds(&machine, "hooks", "broken", "disables the hooks");
     machine.write_settings("{}");
     fs::write(machine.sandbox.path("client/disabled"), "").unwrap();
-    finds(&machine, "hooks", "broken", "is switched off");
+    finds(&machine, "hooks", "broken", "is disabled");
     fs::remove_file(machine.sandbox.path("client/plugin")).unwrap();
     finds(&machine, "hooks", "broken", "no hooks are registered");
 }
@@ -72,8 +72,8 @@ fn it_sees_executables_that_are_gone() {
     let machine = installed();
     let real = fs::canonicalize(machine.link()).unwrap();
     fs::remove_file(real.with_file_name("longhaul-stop")).unwrap();
-    finds(&machine, "executables", "broken", "lacks longhaul-stop");
-    finds(&machine, "hooks", "broken", "registers what cannot be run");
+    finds(&machine, "executables", "broken", "missing longhaul-stop");
+    finds(&machine, "hooks", "broken", "registers executables that cannot be run");
 }
 
 #[test]
@@ -97,23 +97,23 @@ fn of_one_job_alone_it_wants_no_more_than_that_job_has() {
         fs::write(machine.sandbox.path("tools/claude"), format!("#!/bin/sh\necho '{plugin}'\n")).unwrap();
     };
     list(true);
-    finds(&machine, "executables", "ok", "complete");
-    finds(&machine, "hooks", "ok", "1 events, tracker alone");
+    finds(&machine, "executables", "ok", "no executable is missing");
+    finds(&machine, "hooks", "ok", "1 events, only the job tracker");
     list(false);
-    let mend = finds(&machine, "hooks", "broken", "is switched off");
-    assert_eq!(mend, "claude plugin enable longhaul-tracker@longhaul");
+    let fix = finds(&machine, "hooks", "broken", "is disabled");
+    assert_eq!(fix, "run `claude plugin enable longhaul-tracker@longhaul`");
     fs::remove_file(folder.join("bin/longhaul-notification")).unwrap();
-    finds(&machine, "executables", "broken", "lacks longhaul-notification");
+    finds(&machine, "executables", "broken", "missing longhaul-notification");
 }
 
 #[test]
 fn it_sees_what_is_stored_and_who_may_read_it() {
     let machine = installed();
     machine.sandbox.hook("longhaul-session-start", payload("SessionStart", json!({ "session_id": "seen" })));
-    finds(&machine, "database", "ok", "sound, schema");
+    finds(&machine, "database", "ok", "no damage, schema");
     finds(&machine, "fired", "ok", "in session seen");
     let database = machine.sandbox.data_dir().join("longhaul.db");
-    finds(&machine, "permissions", "ok", "readable by you alone");
+    finds(&machine, "permissions", "ok", "only you can read");
     fs::set_permissions(&database, Permissions::from_mode(0o644)).unwrap();
     finds(&machine, "permissions", "warning", "longhaul.db");
     machine.sandbox.write_config(r#"{"typo":1}"#);
@@ -130,7 +130,7 @@ fn it_sees_what_is_stored_and_who_may_read_it() {
 fn it_sees_sessions_without_us_and_transcripts_that_are_gone() {
     let machine = installed();
     machine.start_session();
-    finds(&machine, "fired", "warning", "sessions run without us: alive");
+    finds(&machine, "fired", "warning", "sessions run without Longhaul's hooks: alive");
     let gone = machine.sandbox.path("gone.jsonl");
     let common = json!({ "session_id": "lost", "transcript_path": gone });
     machine.sandbox.hook("longhaul-session-start", payload("SessionStart", common.clone()));
@@ -139,8 +139,8 @@ fn it_sees_sessions_without_us_and_transcripts_that_are_gone() {
     finds(&machine, "fired", "ok", "last hook just now, in session lost");
     let one = machine.longhaul(&["doctor", "--session", "lo"]);
     succeeds(&one);
-    assert!(one.stdout.contains("session lost said its transcript is"), "{one:?}");
-    let none = machine.longhaul(&["doctor", "--session", "nobody"]);
+    assert!(one.stdout.contains("the transcript of session lost does not exist"), "{one:?}");
+    let none = machine.longhaul(&["doctor", "--session", "unknown"]);
     assert_eq!(none.status, Some(1));
 }
 
@@ -154,7 +154,7 @@ fn it_finds_the_files_of_a_session_of_codex() {
         succeeds(&Outcome::of(hook.arg(argument), payload(event, told).as_bytes()));
     }
     finds(&machine, "fired", "ok", "last hook just now, in session codex:abc");
-    finds(&machine, "transcript", "warning", "session codex:abc said its transcript is");
+    finds(&machine, "transcript", "warning", "the transcript of session codex:abc does not exist");
     let one = machine.longhaul(&["doctor", "--session", "codex:abc"]);
     assert!(one.stdout.contains("last hook just now"), "{one:?}");
     // Codex packs what has rested for a while.
@@ -167,9 +167,9 @@ fn it_finds_the_files_of_a_session_of_codex() {
 fn it_sees_programs_that_do_our_jobs() {
     let machine = installed();
     machine.write_settings(r#"{"hooks":{"Stop":[{"hooks":[{"command":"npx throughline process-turn"}]}]}}"#);
-    finds(&machine, "conflicts", "warning", "throughline does what our handoff does");
+    finds(&machine, "conflicts", "warning", "throughline does the same as Longhaul's handoff");
     fs::write(machine.sandbox.home().join(".tmux.conf"), "set -g @plugin 'x/tmux-claude-agent-tracker'\n").unwrap();
-    finds(&machine, "conflicts", "warning", "tmux-claude-agent-tracker does what our tracker does");
+    finds(&machine, "conflicts", "warning", "tmux-claude-agent-tracker does the same as Longhaul's tracker");
 }
 
 #[test]
@@ -183,25 +183,25 @@ fn without_a_client_it_says_so_and_is_not_sure() {
 #[test]
 fn it_says_whether_the_clients_own_module_runs() {
     let machine = installed();
-    finds(&machine, "bridge", "ok", "no client runs");
+    finds(&machine, "bridge", "ok", "no Claude Code runs");
     // This process is the client, which writes down that it is there.
     let pid = std::process::id();
     let sessions = machine.sandbox.home().join(".claude/sessions");
     fs::create_dir_all(&sessions).unwrap();
     let record = json!({ "pid": pid, "sessionId": "s", "status": "idle", "statusUpdatedAt": 1 });
     fs::write(sessions.join(format!("{pid}.json")), record.to_string()).unwrap();
-    finds(&machine, "bridge", "note", "of 1 running clients none has loaded our module");
+    finds(&machine, "bridge", "note", "none of 1 running Claude Code processes has loaded the module");
     let tell = |event: &str, report: serde_json::Value| {
         let mut command = machine.sandbox.executable("longhaul");
         command.args(["bridge", event]).env("CLAUDE_PID", pid.to_string());
         succeeds(&Outcome::of(&mut command, report.to_string().as_bytes()));
     };
     tell("start", json!({ "session": "s", "interactive": true }));
-    finds(&machine, "bridge", "ok", "our module runs in 1 of 1 running clients");
+    finds(&machine, "bridge", "ok", "the module runs in 1 of 1 Claude Code processes");
     tell("trouble", json!({ "error": "turn: no JSON" }));
     finds(&machine, "bridge", "warning", "turn: no JSON");
     machine.sandbox.write_config(r#"{"bridge":{"enabled":false}}"#);
-    finds(&machine, "bridge", "ok", "switched off");
+    finds(&machine, "bridge", "ok", "disabled by bridge.enabled");
 }
 
 #[test]
@@ -221,12 +221,12 @@ fn it_sees_a_submit_chord_that_is_missing_shadowed_broken_or_ignored() {
         json!({ "start": start, "experience": { "chord": "ctrl+x ctrl+q", "file_written": 1, "proof": "ignored" } });
     fs::create_dir_all(machine.sandbox.data_dir().join("clients")).unwrap();
     fs::write(machine.sandbox.data_dir().join(format!("clients/{pid}.json")), notes.to_string()).unwrap();
-    finds(&machine, "keys", "warning", "these clients ignore it");
+    finds(&machine, "keys", "warning", "these Claude Code processes ignore it");
     machine.end_session();
     let bound = fs::read_to_string(&file).unwrap();
     fs::write(&file, bound.replace("\"chat:stash\"", "\"chat:stash\", \"ctrl+q\": \"chat:cancel\"")).unwrap();
-    let mend = finds(&machine, "keys", "warning", "another line gets in its way");
-    assert!(mend.contains("longhaul install"), "{mend}");
+    let fix = finds(&machine, "keys", "warning", "another binding overrides it");
+    assert!(fix.contains("longhaul install"), "{fix}");
     fs::write(&file, format!("// mine\n{bound}")).unwrap();
     finds(&machine, "keys", "warning", "is not JSON");
     fs::remove_file(&file).unwrap();

@@ -41,7 +41,7 @@ fn a_plugin_that_only_the_project_switches_on_is_enabled_there() {
     let machine = installed();
     // The client is asked in the root folder, where it calls such a plugin disabled.
     fs::write(machine.sandbox.path("client/project"), machine.sandbox.project().to_str().unwrap()).unwrap();
-    finds(&machine, "hooks", "broken", "is switched off");
+    finds(&machine, "hooks", "broken", "is disabled");
     let folder = machine.sandbox.project().join(".claude");
     fs::create_dir_all(&folder).unwrap();
     let switch = |name: &str, is_on: bool| {
@@ -50,10 +50,10 @@ fn a_plugin_that_only_the_project_switches_on_is_enabled_there() {
     };
     switch("settings.json", true);
     let all = machine.longhaul(&["doctor", "--json"]).stdout;
-    assert!(!all.contains("is switched off"), "{all}");
+    assert!(!all.contains("is disabled"), "{all}");
     // The settings that only this user has for the project come after those of the project.
     switch("settings.local.json", false);
-    finds(&machine, "hooks", "broken", "is switched off");
+    finds(&machine, "hooks", "broken", "is disabled");
 }
 
 #[test]
@@ -76,7 +76,7 @@ fn a_client_that_hangs_is_not_waited_for() {
     let outcome = machine.longhaul(&["doctor", "--json"]);
     assert!(begun.elapsed() < Duration::from_secs(40), "{:?}", begun.elapsed());
     finding(&outcome, "client", "broken", "does not answer within");
-    finding(&outcome, "hooks", "warning", "no hooks are known to be registered");
+    finding(&outcome, "hooks", "warning", "no registered hooks were found");
 }
 
 #[test]
@@ -86,7 +86,7 @@ fn a_full_disk_is_not_a_damaged_database() {
     let Some(_small) = Small::mount(&machine.sandbox, &data, "1m") else { return };
     fs::set_permissions(&data, Permissions::from_mode(0o700)).unwrap();
     machine.sandbox.hook("longhaul-session-start", payload("SessionStart", json!({ "session_id": "s" })));
-    finds(&machine, "database", "ok", "sound");
+    finds(&machine, "database", "ok", "no damage");
     let _ = fs::write(data.join("ballast"), vec![0; 2 << 20]);
     for beside in ["longhaul.db-shm", "longhaul.db-wal"] {
         let _ = fs::remove_file(data.join(beside));
@@ -95,7 +95,7 @@ fn a_full_disk_is_not_a_damaged_database() {
     let advice = finds(&machine, "storage", "broken", "there is no space left for");
     assert!(advice.contains("free some space"), "{advice}");
     let all = machine.longhaul(&["doctor", "--json"]).stdout;
-    assert!(!all.contains("is damaged") && !all.contains("aside"), "{all}");
+    assert!(!all.contains("is damaged") && !all.contains("renamed"), "{all}");
 }
 
 #[test]

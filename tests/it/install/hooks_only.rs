@@ -48,8 +48,8 @@ fn the_plugin_and_the_hooks_are_never_there_together() {
 fn what_cannot_be_changed_is_left_as_it_is_and_nothing_is_installed() {
     for (text, mode, why) in [
         ("{ // mine\n}\n", 0o644, "is not JSON"),
-        ("[1]\n", 0o644, "is JSON and not an object"),
-        ("{\"hooks\": [1]}\n", 0o644, "has \"hooks\" in a shape"),
+        ("[1]\n", 0o644, "is not a JSON object"),
+        ("{\"hooks\": [1]}\n", 0o644, "has an unexpected value for \"hooks\""),
         ("{}\n", 0o444, "is read-only"),
     ] {
         let machine = Machine::new();

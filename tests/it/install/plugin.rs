@@ -79,7 +79,7 @@ fn without_the_client_the_executables_are_installed_and_one_command_is_left() {
     let machine = Machine::without_client();
     let installed = machine.install("1.0.0", &[]);
     succeeds(&installed);
-    assert!(installed.stderr.contains("one command is left: ~/.local/bin/longhaul install"), "{installed:?}");
+    assert!(installed.stderr.contains("run ~/.local/bin/longhaul install again"), "{installed:?}");
     succeeds(&machine.longhaul(&["--version"]));
     assert!(!machine.settings().exists());
 }
@@ -128,7 +128,7 @@ fn what_somebody_else_has_put_on_the_path_stays() {
     fs::write(machine.link(), "theirs").unwrap();
     let installed = machine.install("1.0.0", &["--yes"]);
     succeeds(&installed);
-    assert!(installed.stderr.contains("somebody else's"), "{installed:?}");
+    assert!(installed.stderr.contains("was not installed by Longhaul"), "{installed:?}");
     assert_eq!(fs::read_to_string(machine.link()).unwrap(), "theirs");
     assert!(!machine.settings_text().contains("statusline"));
     fs::remove_file(machine.link()).unwrap();

@@ -86,7 +86,7 @@ fn an_old_memory_is_searched_as_before_and_then_by_its_replies() {
     assert_eq!(stats["search_index"], json!({ "complete": false, "done": 0, "total": 901 }));
     assert!(memory(&sandbox, &["stats"]).stdout.contains("search index"));
     let doctor = sandbox.longhaul(&["doctor"]);
-    assert!(doctor.stdout.contains("search index is built to 0 %"), "{doctor:?}");
+    assert!(doctor.stdout.contains("0 % of the search index is built"), "{doctor:?}");
     // What is added, changed and forgotten meanwhile is kept right.
     memory(&sandbox, &["save", "the zeppelin is grounded"]);
     assert_eq!(memory(&sandbox, &["forget", "P500", "--yes"]).status, Some(0));

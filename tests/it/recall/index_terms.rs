@@ -40,7 +40,7 @@ fn an_index_of_another_version_is_used_and_then_built_again() {
     let sandbox = remembering();
     make_old(&sandbox);
     assert!(!is_complete(&sandbox));
-    assert!(sandbox.longhaul(&["doctor"]).stdout.contains("search index is built to 0 %"));
+    assert!(sandbox.longhaul(&["doctor"]).stdout.contains("0 % of the search index is built"));
     assert_eq!(first(&sandbox, &["exchange rates lock"])["id"], "P1");
     // What is stored meanwhile is added when it is built.
     assert_eq!(memory(&sandbox, &["save", "the zeppelin is grounded"]).status, Some(0));

@@ -19,7 +19,7 @@ fn with(served: &Served, name: &str, value: &str) -> Vec<(String, String)> {
 fn refused(answer: &Answer, status: u16) {
     assert_eq!(answer.status, status, "{answer:?}");
     assert!(!answer.json()["error"].as_str().unwrap().is_empty());
-    assert!(!answer.json()["mend"].as_str().unwrap().is_empty());
+    assert!(!answer.json()["fix"].as_str().unwrap().is_empty());
     assert_eq!(answer.header("content-type"), "application/json");
 }
 

@@ -79,9 +79,9 @@ pub(crate) enum Limit {
 }
 
 /// No bookmark is due however much a tool returns.
-const NEVER_DUE: &str = r#"{ "bookmarks": { "thresholds": { "minTokens": 1000000000 } } }"#;
+const NEVER_DUE: &str = r#"{ "bookmarks": { "thresholds": { "min_tokens": 1000000000 } } }"#;
 /// The next bookmark may follow at once.
-const NO_COOLDOWN: &str = r#"{ "bookmarks": { "thresholds": { "cooldownSeconds": 0 } } }"#;
+const NO_COOLDOWN: &str = r#"{ "bookmarks": { "thresholds": { "cooldown_seconds": 0 } } }"#;
 
 const STEADY: &str = "PostToolUse, steady (8 KB response)";
 

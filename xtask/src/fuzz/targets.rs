@@ -16,7 +16,7 @@ pub(crate) enum Seeds {
     Written(&'static [&'static str]),
 }
 
-const CONFIG: &str = r#"{"bookmarks":{"thresholds":{"minTokens":100}},"continuation":{"enabled":true,"at":1000}}"#;
+const CONFIG: &str = r#"{"bookmarks":{"thresholds":{"min_tokens":100}},"continuation":{"enabled":true,"at":1000}}"#;
 
 /// Every target, in the order of their names.
 pub(crate) const TARGETS: [Target; 12] = [

@@ -1,4 +1,4 @@
-//! `longhaul config show`: what is in force, and where it comes from.
+//! `longhaul config show`: the configuration in force, and where each value comes from.
 
 use longhaul_core::Env;
 use longhaul_core::config::{Explained, Explanation, Origin, Setting, Verdict, explain};
@@ -46,8 +46,8 @@ fn show(env: &Env, explanation: &Explanation) -> anyhow::Result<()> {
             out::text(&format!("{:<width$}  {from:<11}  {note}", ""))?;
         }
     }
-    // Values of the project that have no row of their own.
-    for (key, asked, why) in strangers(explanation) {
+    // Keys of the project's file that do not exist have no row above.
+    for (key, asked, why) in unknown_keys(explanation) {
         out::text(&format!("{key:<width$}  {:<11}  {asked} is refused: {why}", Origin::Project.as_str()))?;
     }
     for (name, effect) in environment(env) {
@@ -56,7 +56,7 @@ fn show(env: &Env, explanation: &Explanation) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Returns what has been set without effect, and by whom.
+/// Returns the values that have no effect, each with the file that sets it.
 fn notes(value: &Explained) -> Vec<(&'static str, String)> {
     let own = value.problem.iter().map(|problem| (Origin::User.as_str(), problem.clone()));
     let refused = value
@@ -66,8 +66,8 @@ fn notes(value: &Explained) -> Vec<(&'static str, String)> {
     own.chain(refused).collect()
 }
 
-/// Returns the values in the project's file whose keys there are none of.
-fn strangers(explanation: &Explanation) -> impl Iterator<Item = (&str, String, &str)> {
+/// Returns the values in the project's file whose keys do not exist.
+fn unknown_keys(explanation: &Explanation) -> impl Iterator<Item = (&str, String, &str)> {
     let values = explanation.project.iter().flat_map(|project| &project.values);
     values.filter_map(|value| match &value.verdict {
         Verdict::Refused(why) if explanation.values.iter().all(|known| known.key != value.key) => {
@@ -77,7 +77,7 @@ fn strangers(explanation: &Explanation) -> impl Iterator<Item = (&str, String, &
     })
 }
 
-/// The most characters of a project's value that are shown.
+/// The maximum number of characters of a project's value that are shown.
 const MAX_VALUE: usize = 60;
 
 fn short(value: &Value) -> String {
@@ -88,17 +88,17 @@ fn short(value: &Value) -> String {
     }
 }
 
-/// Returns the variables that are set and change what the program does, with what they do.
+/// Returns the environment variables that are set and change the behaviour, each with its effect.
 fn environment(env: &Env) -> Vec<(&'static str, &'static str)> {
     let all = [
-        (env.disabled, "LONGHAUL_DISABLE", "no hook does anything"),
-        (env.no_auto_handoff, "LONGHAUL_DISABLE_AUTO_HANDOFF", "after /clear, nothing is handed over without a baton"),
-        (env.no_reap, "LONGHAUL_NO_REAP", "rows of sessions that seem dead are left alone"),
+        (env.disabled, "LONGHAUL_DISABLE", "the hooks do nothing"),
+        (env.no_auto_handoff, "LONGHAUL_DISABLE_AUTO_HANDOFF", "after /clear, nothing is passed on without a baton"),
+        (env.no_reap, "LONGHAUL_NO_REAP", "sessions that seem to be dead stay in the list"),
     ];
     all.into_iter().filter(|(is_set, ..)| *is_set).map(|(_, name, effect)| (name, effect)).collect()
 }
 
-/// Returns how a project's file stands.
+/// Returns whether a project's file is trusted, or why it cannot be used.
 fn about(explanation: &Explanation, consent: Consent) -> String {
     let project = explanation.project.as_ref();
     if let Some(problem) = project.and_then(|project| project.problem.as_ref()) {
@@ -108,10 +108,10 @@ fn about(explanation: &Explanation, consent: Consent) -> String {
     match consent {
         Consent::Given => "trusted".to_owned(),
         Consent::Outdated if waits => {
-            "changed since you trusted it: `longhaul config trust` allows it again".to_owned()
+            "changed since you trusted it: `longhaul config trust` trusts it again".to_owned()
         }
-        Consent::None if waits => "not trusted: `longhaul config trust` allows what it asks for".to_owned(),
-        Consent::Outdated | Consent::None => "not trusted, and needs no trust".to_owned(),
+        Consent::None if waits => "not trusted: `longhaul config trust` allows its values".to_owned(),
+        Consent::Outdated | Consent::None => "not trusted, but nothing in it needs trust".to_owned(),
     }
 }
 
@@ -125,7 +125,7 @@ fn as_json(env: &Env, explanation: &Explanation, file: Option<&ProjectFile>, con
             "refused": value.refused.as_ref().map(|(asked, why)| json!({ "value": asked, "why": why })),
         })
     });
-    let unknown = strangers(explanation).map(|(key, asked, why)| json!({ "key": key, "value": asked, "why": why }));
+    let unknown = unknown_keys(explanation).map(|(key, asked, why)| json!({ "key": key, "value": asked, "why": why }));
     let project = file.map(|file| {
         json!({
             "file": file.folder.join(PROJECT_FILE),

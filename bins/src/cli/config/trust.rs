@@ -13,10 +13,10 @@ use super::{Exit, out, project_folder};
 
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// The project's folder; the current one if not given
+    /// The folder of the project; by default the current one
     #[arg(conflicts_with = "list")]
     folder: Option<PathBuf>,
-    /// List the projects that are trusted
+    /// List the trusted projects
     #[arg(long)]
     list: bool,
     /// With --list, print a JSON array
@@ -26,11 +26,11 @@ pub(crate) struct Args {
 
 #[derive(clap::Args)]
 pub(crate) struct UntrustArgs {
-    /// The project's folder; the current one if not given
+    /// The folder of the project; by default the current one
     folder: Option<PathBuf>,
 }
 
-/// The most characters of a value that are shown.
+/// The maximum number of characters of a value that are shown.
 const MAX_VALUE: usize = 60;
 
 pub(super) fn run(env: &Env, args: &Args) -> anyhow::Result<Exit> {
@@ -39,9 +39,8 @@ pub(super) fn run(env: &Env, args: &Args) -> anyhow::Result<Exit> {
         return list(&home, args.json);
     }
     let folder = project_folder(env, args.folder.as_deref())?;
-    let file = ProjectFile::read(&folder).with_context(|| {
-        format!("there is no regular file {PROJECT_FILE} in {}: nothing to trust", folder.display())
-    })?;
+    let file = ProjectFile::read(&folder)
+        .with_context(|| format!("there is no file {PROJECT_FILE} in {}: nothing to trust", folder.display()))?;
     if file.folder.to_str().is_none() {
         bail!("the name of {} is not UTF-8: rename the folder to trust it", folder.display());
     }
@@ -68,7 +67,7 @@ pub(super) fn withdraw(env: &Env, args: &UntrustArgs) -> anyhow::Result<Exit> {
         out::message(&format!("{} was not trusted: `longhaul config trust --list` shows what is", folder.display()));
         return Ok(Exit::Problem);
     }
-    out::message(&format!("Not trusted any more in {}.", folder.display()));
+    out::message(&format!("No longer trusted in {}.", folder.display()));
     Ok(Exit::Success)
 }
 

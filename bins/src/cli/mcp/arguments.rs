@@ -1,5 +1,6 @@
-//! What each tool takes. The comments become the descriptions that an agent reads. A name that is not here is refused: an
-//! agent that mistypes one would take the answer for that to its question.
+//! The arguments of each tool. The comments become the descriptions that an agent reads.
+//!
+//! An unknown argument is refused: otherwise an agent that mistypes one would misread the answer.
 
 use std::fmt;
 
@@ -8,25 +9,25 @@ use serde::Deserialize;
 
 use crate::cli::memory::find::{Ordering, Type};
 
-/// What `recall` takes.
+/// The arguments of `recall`.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Question {
     /// The question, in a sentence, or an error message. "A phrase" in quotes and +word must occur, -word must not.
     pub(super) question: String,
-    /// How long the answer may be in tokens, 1500 unless said otherwise, from 100 to 20000.
+    /// Maximum length of the answer in tokens, from 100 to 20000; default 1500.
     pub(super) tokens: Option<usize>,
-    /// Nothing from before this day, YYYY-MM-DD.
+    /// Only records since this day, YYYY-MM-DD.
     pub(super) since: Option<String>,
-    /// Only what is from before this day, YYYY-MM-DD.
+    /// Only records before this day, YYYY-MM-DD.
     pub(super) before: Option<String>,
-    /// Another project than this session's: its name, or a folder in it.
+    /// Another project: its name, or a folder in it; default is the project of this session.
     pub(super) project: Option<String>,
     /// Ask every project.
     pub(super) all_projects: Option<bool>,
 }
 
-/// What `search` takes.
+/// The arguments of `search`.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Words {
@@ -37,37 +38,37 @@ pub(super) struct Words {
     pub(super) kinds: Option<Vec<String>>,
     /// Only observations of a file whose path contains this.
     pub(super) file: Option<String>,
-    /// Nothing from before this day, YYYY-MM-DD.
+    /// Only records since this day, YYYY-MM-DD.
     pub(super) since: Option<String>,
-    /// Only what is from before this day, YYYY-MM-DD.
+    /// Only records before this day, YYYY-MM-DD.
     pub(super) before: Option<String>,
     /// Only these types of records.
     pub(super) types: Option<Vec<Type>>,
-    /// What comes first; relevance unless said otherwise.
+    /// The order of the results; default relevance.
     pub(super) order: Option<Ordering>,
-    /// How many lines at most, 20 unless said otherwise, 200 at most.
+    /// Maximum number of lines, up to 200; default 20.
     pub(super) limit: Option<usize>,
-    /// How many lines to leave out first.
+    /// Number of lines to skip.
     pub(super) offset: Option<usize>,
-    /// Another project than this session's: its name, or a folder in it.
+    /// Another project: its name, or a folder in it; default is the project of this session.
     pub(super) project: Option<String>,
     /// Search every project.
     pub(super) all_projects: Option<bool>,
 }
 
-/// What `timeline` takes.
+/// The arguments of `timeline`.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Around {
     /// The record, such as O345, P12 or S6.
     pub(super) id: Id,
-    /// How many records before it, 3 unless said otherwise.
+    /// Number of records before it; default 3.
     pub(super) depth_before: Option<usize>,
-    /// How many records after it, 3 unless said otherwise.
+    /// Number of records after it; default 3.
     pub(super) depth_after: Option<usize>,
 }
 
-/// What `get_observations` takes.
+/// The arguments of `get_observations`.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Records {
@@ -75,19 +76,19 @@ pub(super) struct Records {
     pub(super) ids: Vec<Id>,
 }
 
-/// What `save_memory` takes.
+/// The arguments of `save_memory`.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Note {
-    /// What to remember, whole sentences that make sense on their own.
+    /// The text to remember, in sentences that can be understood without this conversation.
     pub(super) text: String,
-    /// It in one line; the text's first line unless given.
+    /// A title of one line; default is the first line of the text.
     pub(super) title: Option<String>,
-    /// Another project than this session's: its name, or a folder in it.
+    /// Another project: its name, or a folder in it; default is the project of this session.
     pub(super) project: Option<String>,
 }
 
-/// A record's name. A number alone is an observation.
+/// The id of a record. A number alone is an observation.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub(super) enum Id {

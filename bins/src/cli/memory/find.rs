@@ -1,4 +1,4 @@
-//! What somebody looks for, and in which project.
+//! Searches the memory, and parses the arguments of a search.
 
 use std::ffi::OsString;
 
@@ -12,16 +12,21 @@ use longhaul_store::{Hit, Order, Record, RecordId, Store, What};
 use rmcp::schemars::{self, JsonSchema};
 use serde::Deserialize;
 
-use super::place::{Memory, Whose};
+use super::open_memory::{Memory, ProjectFilter};
 
-/// Finds it, in the projects that are meant.
-pub(crate) fn search(memory: &Memory<'_>, store: &Store, whose: &Whose, wanted: &Wanted) -> Result<Vec<Hit>> {
+/// Searches the selected projects.
+pub(crate) fn search(
+    memory: &Memory<'_>,
+    store: &Store,
+    projects: &ProjectFilter,
+    wanted: &Wanted,
+) -> Result<Vec<Hit>> {
     wanted.check()?;
-    let project_key = project_key(memory, store, whose, wanted)?;
+    let project_key = project_key(memory, store, projects, wanted)?;
     Ok(meaning::search(memory.env, &memory.home, &memory.config, store, wanted, project_key.as_deref())?)
 }
 
-/// Opens what there is, with the newest vectors; `None` where there is nothing yet.
+/// Opens the database after computing the newest vectors; `None` if there is nothing yet.
 pub(crate) fn open(memory: &Memory<'_>) -> Result<Option<Store>> {
     let mut found = memory.existing()?;
     if let Some(store) = &mut found {
@@ -30,20 +35,22 @@ pub(crate) fn open(memory: &Memory<'_>) -> Result<Option<Store>> {
     Ok(found)
 }
 
-/// Returns the key of the project that is meant, which may be named among the words; `None` for every project.
+/// Returns the key of the selected project, which the query may name as well; `None` for all projects.
 pub(crate) fn project_key(
     memory: &Memory<'_>,
     store: &Store,
-    whose: &Whose,
+    projects: &ProjectFilter,
     wanted: &Wanted,
 ) -> Result<Option<String>> {
     match &wanted.query.project {
-        Some(name) if whose.project.is_none() => memory.key(store, &Whose { project: Some(name.clone()), all: false }),
-        Some(_) | None => memory.key(store, whose),
+        Some(name) if projects.project.is_none() => {
+            memory.key(store, &ProjectFilter { project: Some(name.clone()), all: false })
+        }
+        Some(_) | None => memory.key(store, projects),
     }
 }
 
-/// Returns the words of a query as they were typed, each with whether a record has it.
+/// Returns the words of a query as they were typed, and for each whether the record has it.
 pub(crate) fn words_of(store: &Store, record: RecordId, query: &Query) -> Result<Vec<(String, bool)>> {
     let records = store.passages(&[record])?;
     let texts: Vec<&str> = records.iter().flat_map(Record::texts).collect();
@@ -53,11 +60,11 @@ pub(crate) fn words_of(store: &Store, record: RecordId, query: &Query) -> Result
     Ok(typed.map(|(term, word)| (word.to_owned(), found.iter().any(|found| found.term == term))).collect())
 }
 
-/// Stands for the minus of an excluded word, which the command line's parser would take for an option.
+/// Replaces the minus of an excluded word, which clap would take for an option.
 const EXCLUDED: char = '\u{e02d}';
 
-/// Returns a command line in which the words that a search or a question excludes are no options: `longhaul memory search
-/// importer -parser`.
+/// Returns the command line with excluded words marked, so that clap does not take them for options: `longhaul memory
+/// search importer -parser`.
 ///
 /// A single letter after the minus is an option, such as `-h`.
 pub(crate) fn with_excluded_words(mut arguments: Vec<OsString>) -> Vec<OsString> {
@@ -73,7 +80,7 @@ pub(crate) fn with_excluded_words(mut arguments: Vec<OsString>) -> Vec<OsString>
     arguments
 }
 
-/// Joins the arguments of a search to the text of its query.
+/// Joins the arguments of a search to one query.
 ///
 /// A single argument is the whole query. Among several, one with spaces was quoted in the shell: it is a phrase.
 pub(crate) fn typed(arguments: &[String]) -> String {
@@ -91,15 +98,15 @@ pub(crate) fn typed(arguments: &[String]) -> String {
     [quoted(first), quoted(second)].into_iter().chain(rest).collect::<Vec<_>>().join(" ")
 }
 
-/// Reads a day.
+/// Parses a day.
 pub(crate) fn day(text: &str) -> Result<Date> {
-    Date::parse(text).with_context(|| format!("{text:?} is no day: write it as 2026-01-31"))
+    Date::parse(text).with_context(|| format!("{text:?} is not a day: write it as 2026-01-31"))
 }
 
-/// Reads a kind.
+/// Parses a kind.
 pub(crate) fn kind(name: &str) -> Result<Kind> {
     let known = || Kind::ALL.map(Kind::as_str).join(", ");
-    Kind::from_name(&name.to_lowercase()).ok_or_else(|| anyhow!("{name:?} is no kind: use one of {}", known()))
+    Kind::from_name(&name.to_lowercase()).ok_or_else(|| anyhow!("{name:?} is not a kind: use one of {}", known()))
 }
 
 /// A type of records.
@@ -121,7 +128,7 @@ impl From<Type> for What {
     }
 }
 
-/// What comes first.
+/// The order of results.
 #[derive(Debug, Clone, Copy, Default, ValueEnum, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Ordering {

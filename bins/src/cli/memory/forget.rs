@@ -6,7 +6,7 @@ use longhaul_store::{RecordId, Store};
 use serde_json::json;
 
 use super::ids;
-use super::place::Memory;
+use super::open_memory::Memory;
 use crate::cli::ask::confirm;
 use crate::cli::sessions::only_one;
 use crate::cli::{Exit, out};
@@ -17,13 +17,13 @@ pub(crate) struct Args {
     /// Records: P12 (prompt), O345 or 345 (observation), S6 (summary)
     #[arg(value_name = "ID", group = "what")]
     ids: Vec<String>,
-    /// Everything of the session whose id begins so
+    /// Delete everything of the session whose id begins with ID
     #[arg(long, value_name = "ID", group = "what")]
     session: Option<String>,
-    /// Everything of the project of this name, or in this folder
+    /// Delete everything of this project, by its name or a folder in it
     #[arg(long, value_name = "NAME", group = "what")]
     project: Option<String>,
-    /// Do not ask
+    /// Do not ask for confirmation
     #[arg(long)]
     yes: bool,
     /// Print a JSON object
@@ -32,24 +32,24 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(memory: &Memory<'_>, args: &Args) -> Result<Exit> {
-    let Some(store) = memory.existing()? else { bail!("nothing is remembered yet") };
+    let Some(store) = memory.existing()? else { bail!("the memory is empty") };
     memory.empty_spools(&store)?;
     if let Some(prefix) = &args.session {
         let id = only_one(prefix, store.sessions_like(prefix)?, |session| &session.session)?.session;
-        confirm(&format!("Forget everything that session {id} said and did?"), args.yes)?;
+        confirm(&format!("Delete everything of session {id}?"), args.yes)?;
         store.forget_session(&id, memory.env.now)?;
         memory.remove_handoffs(|session| session == id);
-        return said(args, &format!("Forgot session {id}."), &json!({ "session": id }));
+        return report(args, &format!("Deleted session {id}."), &json!({ "session": id }));
     }
     if let Some(name) = &args.project {
         let project = memory.named(&store, name)?;
         let folder = folder_of(&project.key);
-        confirm(&format!("Forget everything in {folder}, {} sessions?", project.sessions), args.yes)?;
+        confirm(&format!("Delete everything of {folder}, {} sessions?", project.sessions), args.yes)?;
         let known: Vec<String> = store.session_ids(&project.key)?;
         let sessions = store.forget_project(&project.key, memory.env.now)?;
         memory.remove_handoffs(|session| known.iter().any(|id| id == session));
         let what = json!({ "project": project.key, "sessions": sessions });
-        return said(args, &format!("Forgot {folder}: {sessions} sessions."), &what);
+        return report(args, &format!("Deleted {folder}: {sessions} sessions."), &what);
     }
     records(&store, args)
 }
@@ -65,7 +65,13 @@ fn records(store: &Store, args: &Args) -> Result<Exit> {
         for record in lines.iter().filter(|_| !args.yes) {
             out::message(super::render::record(record).lines().next().unwrap_or_default());
         }
-        confirm(&format!("Forget {}?", if asked == 1 { "it".to_owned() } else { format!("these {asked}") }), args.yes)?;
+        confirm(
+            &format!(
+                "Delete {}?",
+                if asked == 1 { "this record".to_owned() } else { format!("these {asked} records") }
+            ),
+            args.yes,
+        )?;
     }
     let mut gone = Vec::new();
     for id in there {
@@ -74,7 +80,7 @@ fn records(store: &Store, args: &Args) -> Result<Exit> {
         }
     }
     if !gone.is_empty() || args.json {
-        said(args, &format!("Forgot {}.", names(&gone).join(", ")), &json!({ "records": names(&gone) }))?;
+        report(args, &format!("Deleted {}.", names(&gone).join(", ")), &json!({ "records": names(&gone) }))?;
     }
     for id in &missing {
         out::message(&format!("longhaul: {}", ids::unknown(*id)));
@@ -82,7 +88,7 @@ fn records(store: &Store, args: &Args) -> Result<Exit> {
     Ok(if missing.is_empty() { Exit::Success } else { Exit::Problem })
 }
 
-fn said(args: &Args, message: &str, what: &serde_json::Value) -> Result<Exit> {
+fn report(args: &Args, message: &str, what: &serde_json::Value) -> Result<Exit> {
     if args.json {
         out::json(&json!({ "forgot": what }))?;
     } else {

@@ -8,23 +8,23 @@ use longhaul_runtime::memory::import::{Imported, Outcome, Source, import, source
 use longhaul_runtime::memory::upkeep::merge_index;
 use serde_json::json;
 
-use super::place::Memory;
+use super::open_memory::Memory;
 use super::upkeep::{bytes, compute_vectors};
 use crate::cli::progress::Bar;
 use crate::cli::{Exit, out};
 
-/// How often a line tells how far it has come, where there is no terminal.
+/// After how many transcripts a line shows the progress, if there is no terminal.
 const EVERY: usize = 100;
 
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// The folder of transcripts, instead of Claude Code's and Codex's own
+    /// A folder with transcripts, instead of the folders of Claude Code and Codex
     #[arg(long, value_name = "DIR")]
     from: Option<PathBuf>,
     /// Print a JSON object
     #[arg(long, conflicts_with = "quiet")]
     json: bool,
-    /// Print nothing but errors
+    /// Print only errors
     #[arg(long)]
     quiet: bool,
 }
@@ -35,7 +35,7 @@ pub(crate) fn run(memory: &Memory<'_>, args: &Args) -> Result<Exit> {
     let mut store = memory.store()?;
     let mut progress = Progress::new(&sources, args.quiet || args.json);
     let imported = import(&mut store, &memory.home, memory.env, &memory.config, &sources, |source, outcome| {
-        progress.tell(source, outcome);
+        progress.show(source, outcome);
     });
     progress.end();
     let imported = imported?;
@@ -43,21 +43,22 @@ pub(crate) fn run(memory: &Memory<'_>, args: &Args) -> Result<Exit> {
         out::message(&format!("longhaul: {}: {error}", path.display()));
     }
     drop(store);
-    // Sessions of years may have come: a search would not compute their vectors in time, and would look in every segment.
+    // There may be very many new records: a search would not have enough time to compute their vectors, and would read every
+    // segment of the index.
     if let Err(error) = merge_index(&memory.home).and_then(|()| compute_vectors(memory).map(drop)) {
         ErrorLog::new(memory.env, "import").write(&error.chain());
     }
     if args.json {
         out::json(&to_json(&imported))?;
     } else if !args.quiet {
-        out::message(&told(&imported));
+        out::message(&summary(&imported));
     }
     Ok(if imported.failed.is_empty() { Exit::Success } else { Exit::Problem })
 }
 
-/// Returns the transcripts in a folder, or in those that Claude Code and Codex keep.
+/// Returns the transcripts in `from`, or in the folders of Claude Code and Codex.
 fn find(memory: &Memory<'_>, from: Option<&Path>) -> Result<Vec<Source>> {
-    let missing = "no past sessions are there: name their folder with --from DIR";
+    let missing = "no past sessions were found: name their folder with --from DIR";
     if let Some(dir) = from {
         return sources(dir).context(missing);
     }
@@ -66,7 +67,7 @@ fn find(memory: &Memory<'_>, from: Option<&Path>) -> Result<Vec<Source>> {
     let codex = memory.env.codex_dir.iter().flat_map(|dir| [dir.join("sessions"), dir.join("archived_sessions")]);
     let codex: Vec<PathBuf> = codex.filter(|dir| dir.is_dir()).collect();
     let mut found = match sources(&client) {
-        // Who has only Codex has no folder of the other's.
+        // A user of Codex only has no folder of Claude Code.
         Err(_) if !codex.is_empty() => Vec::new(),
         found => found.context(missing)?,
     };
@@ -76,7 +77,7 @@ fn find(memory: &Memory<'_>, from: Option<&Path>) -> Result<Vec<Source>> {
     Ok(found)
 }
 
-fn told(imported: &Imported) -> String {
+fn summary(imported: &Imported) -> String {
     format!(
         "Read {} transcripts, {}, of {} new sessions: {} prompts, {} observations, {} summaries. {} were read before.",
         imported.files,
@@ -104,7 +105,7 @@ fn to_json(imported: &Imported) -> serde_json::Value {
     })
 }
 
-/// Tells how far it has come: a bar on a terminal, else a line now and then.
+/// Shows the progress: a bar on a terminal, or else a line now and then.
 struct Progress {
     bar: Bar,
     done: usize,
@@ -118,7 +119,7 @@ impl Progress {
         Self { bar, done: 0, all: sources.len() }
     }
 
-    fn tell(&mut self, source: &Source, outcome: Outcome) {
+    fn show(&mut self, source: &Source, outcome: Outcome) {
         self.bar.advance(source.bytes);
         self.done += usize::from(outcome != Outcome::Unchanged);
         if self.done > 0 && self.done.is_multiple_of(EVERY) && outcome != Outcome::Unchanged {

@@ -11,18 +11,18 @@ use longhaul_runtime::memory::is_excluded;
 use longhaul_store::{NewNote, RecordId, What};
 use serde_json::json;
 
-use super::place::Memory;
+use super::open_memory::Memory;
 use crate::cli::{Exit, out};
 
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// What to remember; `-` reads it from standard input
+    /// The text; `-` reads it from standard input
     #[arg(required = true, value_name = "TEXT")]
     text: Vec<String>,
-    /// It in one line, instead of its first
+    /// The title; by default the first line of the text
     #[arg(long)]
     title: Option<String>,
-    /// The project of this name, or in this folder, instead of the one here
+    /// Another project, by its name or a folder in it; by default the current one
     #[arg(long, value_name = "NAME")]
     project: Option<String>,
     /// Print a JSON object
@@ -30,7 +30,7 @@ pub(crate) struct Args {
     json: bool,
 }
 
-/// A text that is to be remembered, as it came.
+/// A text that should be saved, before private parts are removed.
 pub(crate) struct NewText<'a> {
     pub(crate) text: &'a str,
     pub(crate) title: Option<&'a str>,
@@ -53,7 +53,7 @@ pub(crate) fn run(memory: &Memory<'_>, args: Args) -> Result<Exit> {
     Ok(Exit::Success)
 }
 
-/// Remembers a text, without what is private or secret in it.
+/// Saves a text without its private parts and secrets.
 pub(crate) fn save(memory: &Memory<'_>, new: &NewText<'_>) -> Result<RecordId> {
     memory.must_be_on()?;
     memory.must_be_public()?;
@@ -61,13 +61,13 @@ pub(crate) fn save(memory: &Memory<'_>, new: &NewText<'_>) -> Result<RecordId> {
     let text = sanitizer.clean(new.text);
     let text = text.trim();
     if text.is_empty() {
-        bail!("there is nothing to save: what is private is left out, and nothing else is there");
+        bail!("nothing to save: the text is empty without its private parts");
     }
     let title = new.title.map(|title| sanitizer.clean(title)).filter(|title| !title.trim().is_empty());
     let title = title_of(title.as_deref().unwrap_or(text));
     let here = memory.here();
     if new.project.is_none() && is_excluded(&memory.config.memory, memory.env, here.path.as_ref()) {
-        bail!("{} is not to be remembered: memory.exclude in the config says so", here.path);
+        bail!("{} is excluded by memory.exclude in the configuration", here.path);
     }
     let store = memory.store()?;
     let named = new.project.map(|name| memory.named(&store, name)).transpose()?;

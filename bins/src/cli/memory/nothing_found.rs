@@ -1,11 +1,11 @@
-//! The message of a search or a question without a result.
+//! The message of a search or a question without results.
 
 use longhaul_memory::Query;
 use longhaul_runtime::memory::Wanted;
 use longhaul_store::Store;
 
-/// The message where there is no memory yet.
-pub(crate) const EMPTY: &str = "nothing is remembered yet: run `longhaul memory import` to read past sessions";
+/// The message if there is no memory yet.
+pub(crate) const EMPTY: &str = "the memory is empty: run `longhaul memory import` to read past sessions";
 
 /// Returns a message that says what was searched for, and whether filters or an incomplete index may be the reason.
 pub(crate) fn message(store: &Store, wanted: &Wanted) -> String {
@@ -35,7 +35,7 @@ pub(crate) fn message(store: &Store, wanted: &Wanted) -> String {
     format!("nothing found: no record {passing}has {tried}")
 }
 
-/// Returns whether anything but words was required, among the words or beside them.
+/// Returns whether the query or the arguments have filters.
 fn is_narrowed(wanted: &Wanted) -> bool {
     let Query { excluded, file, kind, since, before, .. } = &wanted.query;
     let by_query = !excluded.is_empty() || file.is_some() || kind.is_some() || since.is_some() || before.is_some();

@@ -1,11 +1,11 @@
-//! `longhaul memory recall`: the passages that answer a question.
+//! `longhaul memory recall`: answers a question with passages.
 
 use anyhow::{Result, bail};
 use longhaul_memory::{Answer, AnswerLine, LinePart};
 use longhaul_runtime::memory::{ANSWER_TOKENS, ANSWER_TOKENS_RANGE, Recall, Wanted, answer_json, meaning, question};
 use longhaul_store::Store;
 
-use super::place::{Memory, Whose};
+use super::open_memory::{Memory, ProjectFilter};
 use super::render::Screen;
 use super::{find, nothing_found};
 use crate::cli::paint::{self, Span, Tone};
@@ -13,18 +13,18 @@ use crate::cli::{Exit, out};
 
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// What you want to know, in a sentence; +required, "a phrase", -excluded and filters as in a search
+    /// The question, as a sentence; +required, "a phrase", -excluded and filters work as in a search
     #[arg(required = true, value_name = "QUESTION")]
     question: Vec<String>,
     #[command(flatten)]
-    whose: Whose,
-    /// How long the answer may be, in tokens of about four characters
+    projects: ProjectFilter,
+    /// Maximum length of the answer, in tokens of about four characters
     #[arg(long, value_name = "N", default_value_t = ANSWER_TOKENS, value_parser = tokens)]
     tokens: usize,
-    /// Nothing from before this day, as YYYY-MM-DD
+    /// Only records since this day, as YYYY-MM-DD
     #[arg(long, value_name = "DATE")]
     since: Option<String>,
-    /// Only what is from before this day
+    /// Only records before this day
     #[arg(long, value_name = "DATE")]
     before: Option<String>,
     /// Print a JSON object
@@ -32,12 +32,12 @@ pub(crate) struct Args {
     json: bool,
 }
 
-/// Reads a number of tokens.
+/// Parses a number of tokens.
 fn tokens(text: &str) -> Result<usize, String> {
     text.parse().map_err(|_| format!("{text:?} is not a number")).and_then(within)
 }
 
-/// Refuses a number of tokens in which nothing can be answered, or that would fill a reader's context.
+/// Refuses a number of tokens that is too small for an answer, or that would fill the context of a model.
 pub(crate) fn within(tokens: usize) -> Result<usize, String> {
     let (least, most) = (ANSWER_TOKENS_RANGE.start(), ANSWER_TOKENS_RANGE.end());
     if ANSWER_TOKENS_RANGE.contains(&tokens) {
@@ -54,7 +54,7 @@ pub(crate) fn run(memory: &Memory<'_>, args: &Args) -> Result<Exit> {
         ..Wanted::default()
     };
     let Some(store) = find::open(memory)? else { bail!(nothing_found::EMPTY) };
-    let answer = answer(memory, &store, &args.whose, wanted.clone(), args.tokens)?;
+    let answer = answer(memory, &store, &args.projects, wanted.clone(), args.tokens)?;
     if args.json {
         out::json(&answer_json(&answer))?;
     } else {
@@ -72,12 +72,12 @@ pub(crate) fn run(memory: &Memory<'_>, args: &Args) -> Result<Exit> {
 pub(crate) fn answer(
     memory: &Memory<'_>,
     store: &Store,
-    whose: &Whose,
+    projects: &ProjectFilter,
     wanted: Wanted,
     tokens: usize,
 ) -> Result<Answer> {
     wanted.check()?;
-    let key = find::project_key(memory, store, whose, &wanted)?;
+    let key = find::project_key(memory, store, projects, &wanted)?;
     let asking_session = memory.env.client_session.as_deref();
     let near = meaning::near(memory.env, &memory.home, &memory.config, store, &wanted, key.as_deref());
     let recall = Recall { asking_session, near: &near, ..Recall::new(wanted, key.as_deref(), tokens) };

@@ -1,4 +1,4 @@
-//! Records as lines, as text and as JSON: the same for people and for agents.
+//! Shows records as lines and as text, for people and for agents.
 
 use std::fmt::Write as _;
 use std::io::{self, IsTerminal};
@@ -12,13 +12,13 @@ use longhaul_store::{Content, Hit, Record, RecordId, Score, ScoreParts};
 
 use crate::cli::paint::{self, Colours, Span, Tone, fit, fit_line, harmless, width};
 
-/// How much of a project's name a line shows.
+/// The maximum width of a project's name in a line.
 const PROJECT_COLUMNS: usize = 24;
 
-/// Before what belongs to the line above.
+/// The indentation of text that belongs to the line above.
 const INDENT: &str = "    ";
 
-/// Where lines are shown.
+/// Where lines are printed: how wide, and whether in colour.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Screen {
     columns: Option<usize>,
@@ -26,10 +26,10 @@ pub(crate) struct Screen {
 }
 
 impl Screen {
-    /// No terminal: no colours, and nothing is cut.
+    /// Not a terminal: without colours, and nothing is cut.
     pub(crate) const NONE: Self = Self { columns: None, colours: Colours::No };
 
-    /// Returns what standard output is.
+    /// Returns the properties of standard output.
     pub(crate) fn of(env: &Env) -> Self {
         if !io::stdout().is_terminal() {
             return Self::NONE;
@@ -47,17 +47,17 @@ impl Screen {
     }
 }
 
-/// Where in a text the words stand that were searched for.
+/// Returns the positions of the query's words in a text.
 pub(crate) type Marks<'a> = &'a mut dyn FnMut(&str) -> Vec<Range<usize>>;
 
 /// How lines are shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Shown {
-    /// As they are: all are of one project.
+    /// All are of one project.
     Plain,
-    /// Each with its project.
+    /// With the project of each.
     Projects,
-    /// With this one marked.
+    /// With this record marked.
     Around(RecordId),
 }
 
@@ -73,7 +73,7 @@ pub(crate) fn lines(hits: &[Hit], shown: Shown, screen: Screen) -> Vec<String> {
     marked_lines(hits, shown, screen, &mut |_| Vec::new())
 }
 
-/// Returns the same with the words marked in the titles.
+/// Returns the same lines with the words marked in the titles.
 pub(crate) fn marked_lines(hits: &[Hit], shown: Shown, screen: Screen, marks: Marks<'_>) -> Vec<String> {
     let widest = hits.iter().map(|hit| hit.record.to_string().len()).max().unwrap_or_default();
     let widest_project = hits.iter().map(|hit| width(&project(hit))).max().unwrap_or_default();
@@ -107,18 +107,18 @@ pub(crate) fn marked_lines(hits: &[Hit], shown: Shown, screen: Screen, marks: Ma
     hits.iter().map(&mut line).collect()
 }
 
-/// Returns a text as spans, the words in it marked.
+/// Returns a text as spans, with the words marked.
 fn marked(text: &str, tone: Tone, marks: Marks<'_>) -> Vec<Span> {
     let text = MarkedText { marks: marks(text), text: text.to_owned() };
     let span = |(piece, is_found): (&str, bool)| Span::new(piece, if is_found { Tone::Found } else { tone });
     text.pieces().into_iter().map(span).collect()
 }
 
-/// Returns the text around the words, in one line; `None` where the title says as much.
+/// Returns the text around the words, in one line; `None` if the title contains it.
 pub(crate) fn snippet(hit: &Hit, screen: Screen, marks: Marks<'_>) -> Option<String> {
     let snippet = one_line(&hit.snippet, usize::MAX);
-    let said = snippet.trim_matches(['…', ' ']);
-    if said.is_empty() || one_line(&hit.title, usize::MAX).contains(said) {
+    let text = snippet.trim_matches(['…', ' ']);
+    if text.is_empty() || one_line(&hit.title, usize::MAX).contains(text) {
         return None;
     }
     let spans = [vec![Span::new(INDENT, Tone::Plain)], marked(&snippet, Tone::Dim, marks)].concat();
@@ -126,7 +126,7 @@ pub(crate) fn snippet(hit: &Hit, screen: Screen, marks: Marks<'_>) -> Option<Str
     Some(paint::render(&spans, screen.colours))
 }
 
-/// Returns the parts of a record's score, and which words it has.
+/// Returns the parts of a record's score, and which words the record has.
 pub(crate) fn explained(hit: &Hit, words: &[(String, bool)]) -> Vec<String> {
     let Score { thousandths, covered, near, similarity, parts } = hit.score;
     let weak = if hit.is_weak { ", weak" } else { "" };
@@ -167,7 +167,7 @@ fn formula(parts: ScoreParts) -> String {
     format!("= (words {} × kind {}{added}) × age {}{date}", number(words), number(kind), number(age))
 }
 
-/// Returns the project's name, as much of it as a line has room for.
+/// Returns the project's name, cut to its maximum width.
 fn project(hit: &Hit) -> String {
     fit(&harmless(&one_line(&hit.project, usize::MAX)), PROJECT_COLUMNS)
 }
@@ -211,7 +211,7 @@ pub(crate) fn record(record: &Record) -> String {
                 repeats.unwrap_or_default(),
                 author(*made_by)
             );
-            tell(&mut text, observation);
+            write_observation(&mut text, observation);
             for (label, raw) in [("input", input), ("output", output)] {
                 if let Some(raw) = raw.as_deref().filter(|raw| !raw.is_empty()) {
                     let _ = write!(text, "\n## {label}\n{}\n", raw.trim_end());
@@ -220,13 +220,13 @@ pub(crate) fn record(record: &Record) -> String {
         }
         Content::Summary { summary, made_by } => {
             let _ = writeln!(text, "summary\n{place}{}", author(*made_by));
-            sum_up(&mut text, summary);
+            write_summary(&mut text, summary);
         }
     }
     text
 }
 
-fn tell(text: &mut String, observation: &Observation) {
+fn write_observation(text: &mut String, observation: &Observation) {
     for (label, files) in [("changed", &observation.files_modified), ("read", &observation.files_read)] {
         if !files.is_empty() {
             let _ = writeln!(text, "{label}: {}", files.join(", "));
@@ -240,13 +240,13 @@ fn tell(text: &mut String, observation: &Observation) {
     }
 }
 
-fn sum_up(text: &mut String, summary: &Summary) {
+fn write_summary(text: &mut String, summary: &Summary) {
     let parts = [
         ("asked", &summary.request),
-        ("looked at", &summary.investigated),
+        ("investigated", &summary.investigated),
         ("learned", &summary.learned),
         ("done", &summary.completed),
-        ("left", &summary.next_steps),
+        ("left to do", &summary.next_steps),
     ];
     for (label, part) in parts.iter().filter(|(_, part)| !part.trim().is_empty()) {
         let _ = writeln!(text, "{label}: {}", part.trim());
@@ -264,7 +264,7 @@ fn kind_name(hit: &Hit) -> &'static str {
     hit.kind.map_or_else(|| hit.record.what.as_str(), Kind::as_str)
 }
 
-/// Returns a time as this machine's clock shows it, to the minute.
+/// Returns a local time, to the minute.
 pub(crate) fn when(at: Millis) -> String {
     let offset = utc_offset_seconds(at);
     let time = time_of(at, offset);

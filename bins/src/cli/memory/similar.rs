@@ -1,21 +1,21 @@
-//! `longhaul memory similar`: records found by their meaning alone.
+//! `longhaul memory similar`: finds records by meaning only.
 
 use anyhow::{Result, bail};
 use longhaul_runtime::memory::meaning::{Effort, Meaning};
 use longhaul_store::{Content, Record, RecordId};
 use serde_json::{Value, json};
 
-use super::place::{Memory, Whose};
+use super::open_memory::{Memory, ProjectFilter};
 use crate::cli::{Exit, out};
 
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// What it is about, in your own words
+    /// The text, in your own words
     #[arg(required = true, value_name = "TEXT")]
     text: Vec<String>,
     #[command(flatten)]
-    whose: Whose,
-    /// How many at most
+    projects: ProjectFilter,
+    /// Maximum number of results
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = super::at_least_one())]
     limit: usize,
     /// Print a JSON array
@@ -26,15 +26,15 @@ pub(crate) struct Args {
 pub(crate) fn run(memory: &Memory<'_>, args: &Args) -> Result<Exit> {
     let Some(meaning) = Meaning::open(memory.env, &memory.home, &memory.config)? else {
         bail!(
-            "there is no model to compare meanings with: install a bundle that has one (`cargo xtask model` makes it), \
-             or set memory.embeddings.endpoint; memory.embeddings.enabled must be true"
+            "there is no model to compare meanings with: install a bundle with a model (`cargo xtask model` makes it), or \
+             set memory.embeddings.endpoint; memory.embeddings.enabled must be true"
         )
     };
     let Some(store) = memory.existing()? else {
         out::message(super::nothing_found::EMPTY);
         return Ok(Exit::Problem);
     };
-    let project = memory.key(&store, &args.whose)?;
+    let project = memory.key(&store, &args.projects)?;
     meaning.catch_up(&store, memory.env.now, Effort::Search)?;
     let near = meaning.nearest(&store, project.as_deref(), &args.text.join(" "), args.limit)?;
     let ids: Vec<RecordId> = near.iter().map(|(record, _)| *record).collect();
@@ -59,7 +59,7 @@ pub(crate) fn run(memory: &Memory<'_>, args: &Args) -> Result<Exit> {
     Ok(Exit::Success)
 }
 
-/// Returns a record's first line.
+/// Returns the first line of a record.
 fn title(record: &Record) -> &str {
     let text = match &record.content {
         Content::Prompt { prompt, .. } => prompt,

@@ -16,25 +16,25 @@ use longhaul_runtime::memory::upkeep::{build_index, cut_long_texts, drop_old_tex
 use longhaul_store::{IndexProgress, KnownProject, Stats, Store, VectorStats};
 use serde_json::{Value, json};
 
-use super::place::{Memory, Whose};
+use super::open_memory::{Memory, ProjectFilter};
 use super::render::when;
 use crate::cli::ask::confirm;
 use crate::cli::{Exit, out};
 
-/// How many pieces of raw text are dropped in one transaction.
+/// How many raw texts are deleted in one transaction.
 const PRUNED_AT_ONCE: usize = 5_000;
 
-/// How many projects are listed for people.
+/// How many projects are listed without `--json`.
 const LISTED: usize = 20;
 
 #[derive(clap::Args)]
 pub(crate) struct Export {
     #[command(flatten)]
-    whose: Whose,
-    /// Write to this file, which only you can read, instead of standard output
+    projects: ProjectFilter,
+    /// Write to FILE, which only you can read, instead of standard output
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// Print JSON, a line for each record; the only form there is
+    /// Print JSON, one line for each record; this is the only format
     #[arg(long)]
     json: bool,
 }
@@ -42,13 +42,13 @@ pub(crate) struct Export {
 #[derive(clap::Args)]
 #[command(group = clap::ArgGroup::new("what").required(true))]
 pub(crate) struct Purge {
-    /// Raw tool input and output older than this; what was made of it stays
+    /// Delete raw tool input and output older than DAYS; the records made from it stay
     #[arg(long, value_name = "DAYS", group = "what")]
     older_than: Option<u64>,
-    /// Everything that was ever remembered
+    /// Delete everything
     #[arg(long, group = "what")]
     all: bool,
-    /// Do not ask
+    /// Do not ask for confirmation
     #[arg(long)]
     yes: bool,
     /// Print a JSON object
@@ -61,7 +61,7 @@ pub(crate) fn stats(memory: &Memory<'_>, tables: bool, json: bool) -> Result<Exi
         if json {
             out::json(&stats_json(&Stats::default(), &[], &[], IndexProgress::default(), &[]))?;
         } else {
-            out::message("Nothing is remembered yet. `longhaul memory import` reads every past session.");
+            out::message("The memory is empty. `longhaul memory import` reads every past session.");
         }
         return Ok(Exit::Success);
     };
@@ -89,15 +89,17 @@ pub(crate) fn stats(memory: &Memory<'_>, tables: bool, json: bool) -> Result<Exi
     if !index.is_complete() {
         let IndexProgress { done, total } = index;
         out::line(&format!("{:14} {:>11}%, {done} of {total} records", "search index", index.percent()))?;
-        out::message("The search index is being built. Until then, a search finds only records with every word of it.");
-        out::message("`longhaul memory upkeep` completes it now; every session that begins continues it, too.");
+        out::message(
+            "The search index is being built. Until it is complete, a search finds only records with every word.",
+        );
+        out::message("`longhaul memory upkeep` completes it now; every new session also continues it.");
     }
     for (table, size) in sizes.iter().filter(|(_, size)| tables && *size >= stats.bytes / 100) {
         out::text(&format!("  {table:30} {:>12}", bytes(*size)))?;
     }
     for VectorStats { model, vectors, looked_at, records, .. } in &vectors {
         let share = 100.0 * *looked_at as f64 / (*records).max(1) as f64;
-        out::text(&format!("{:14} {vectors:>12} of {model}, {share:.0} % of the records looked at", "vectors"))?;
+        out::text(&format!("{:14} {vectors:>12} of {model}, {share:.0} % of the records processed", "vectors"))?;
     }
     for project in projects.iter().take(LISTED) {
         let KnownProject { key, name, sessions, observations } = project;
@@ -159,21 +161,21 @@ pub(crate) fn export(memory: &Memory<'_>, args: &Export) -> Result<Exit> {
             let failed = || format!("cannot write {}", path.display());
             let file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path);
             let file = file.with_context(failed)?;
-            // One that was there already keeps its mode otherwise.
+            // Otherwise an existing file would keep its permissions.
             fs::set_permissions(path, Permissions::from_mode(0o600)).with_context(failed)?;
-            let count = write(memory, store.as_ref(), &args.whose, BufWriter::new(file)).with_context(failed)?;
+            let count = write(memory, store.as_ref(), &args.projects, BufWriter::new(file)).with_context(failed)?;
             out::message(&format!("Wrote {count} records to {}.", path.display()));
         }
         None => {
-            write(memory, store.as_ref(), &args.whose, BufWriter::new(io::stdout().lock()))?;
+            write(memory, store.as_ref(), &args.projects, BufWriter::new(io::stdout().lock()))?;
         }
     }
     Ok(Exit::Success)
 }
 
-fn write(memory: &Memory<'_>, store: Option<&Store>, whose: &Whose, mut to: impl Write) -> Result<usize> {
+fn write(memory: &Memory<'_>, store: Option<&Store>, projects: &ProjectFilter, mut to: impl Write) -> Result<usize> {
     let Some(store) = store else { return Ok(0) };
-    let key = memory.key(store, whose)?;
+    let key = memory.key(store, projects)?;
     let mut count = 0;
     let mut failed = None;
     store.export(key.as_deref(), |record| match writeln!(to, "{}", record.to_json()) {
@@ -193,19 +195,19 @@ fn write(memory: &Memory<'_>, store: Option<&Store>, whose: &Whose, mut to: impl
 }
 
 pub(crate) fn purge(memory: &Memory<'_>, args: &Purge) -> Result<Exit> {
-    let Some(store) = memory.existing()? else { bail!("nothing is remembered yet") };
+    let Some(store) = memory.existing()? else { bail!("the memory is empty") };
     memory.empty_spools(&store)?;
     let before = store.stats()?.bytes;
     let what = match args.older_than {
         Some(days) => {
-            confirm(&format!("Drop raw tool text that is older than {days} days?"), args.yes)?;
+            confirm(&format!("Delete raw tool text that is older than {days} days?"), args.yes)?;
             let age = days.saturating_mul(DAY_MS.unsigned_abs());
             cut_long_texts(&store)?;
             format!("{} raw texts", drop_raw(&store, Millis(memory.env.now.0.saturating_sub(age)))?)
         }
         None => {
             let projects = store.projects()?;
-            confirm(&format!("Forget everything, in {} projects?", projects.len()), args.yes)?;
+            confirm(&format!("Delete everything, in {} projects?", projects.len()), args.yes)?;
             let sessions = store.forget_everything(memory.env.now)?;
             memory.remove_handoffs(|_| true);
             format!("{sessions} sessions in {} projects", projects.len())
@@ -216,12 +218,12 @@ pub(crate) fn purge(memory: &Memory<'_>, args: &Purge) -> Result<Exit> {
     if args.json {
         out::json(&json!({ "dropped": what, "bytes_before": before, "bytes_after": after }))?;
     } else {
-        out::message(&format!("Dropped {what}; the file went from {} to {}.", bytes(before), bytes(after)));
+        out::message(&format!("Deleted {what}; the file shrank from {} to {}.", bytes(before), bytes(after)));
     }
     Ok(Exit::Success)
 }
 
-/// Runs in the background: what goes wrong goes to the error log.
+/// Runs in the background, so errors are written to the error log.
 pub(crate) fn keep_up(memory: &Memory<'_>) -> Result<Exit> {
     match build_index(&memory.home) {
         Ok(Some(_)) => out::message("The search index is complete."),
@@ -230,7 +232,7 @@ pub(crate) fn keep_up(memory: &Memory<'_>) -> Result<Exit> {
     }
     let log = |error: &longhaul_runtime::Error| ErrorLog::new(memory.env, "upkeep").write(&error.chain());
     match drop_old_text(memory.env, &memory.home, &memory.config) {
-        Ok(dropped) => out::message(&format!("Dropped {dropped} raw texts.")),
+        Ok(dropped) => out::message(&format!("Deleted {dropped} raw texts.")),
         Err(error) => log(&error),
     }
     if let Err(error) = merge_index(&memory.home) {
@@ -244,7 +246,7 @@ pub(crate) fn keep_up(memory: &Memory<'_>) -> Result<Exit> {
     Ok(Exit::Success)
 }
 
-/// Computes the vectors that are missing; returns how many, `None` where there is no model.
+/// Computes missing vectors and returns how many, or `None` if there is no model.
 pub(super) fn compute_vectors(memory: &Memory<'_>) -> Result<Option<usize>, longhaul_runtime::Error> {
     let Some(meaning) = Meaning::open(memory.env, &memory.home, &memory.config)? else { return Ok(None) };
     let Some(store) = memory.home.existing_store()? else { return Ok(None) };
@@ -267,7 +269,7 @@ fn drop_raw(store: &Store, before: Millis) -> Result<usize> {
     }
 }
 
-/// Returns a size as a person reads it.
+/// Returns a size with its unit, such as `1.5 MB`.
 pub(super) fn bytes(count: u64) -> String {
     match count {
         0..10_000 => format!("{count} B"),

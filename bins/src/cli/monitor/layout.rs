@@ -1,4 +1,4 @@
-//! The table: columns that fit the terminal, whatever is in them.
+//! Lays out the table in columns that fit the terminal.
 
 use longhaul_core::{Millis, short_session};
 use longhaul_tracker::age;
@@ -9,26 +9,26 @@ use crate::cli::paint::{Span, Tone, bar, fit, fit_line, harmless, level, tokens}
 
 const BAR_CELLS: usize = 20;
 
-/// The bar and ` 100%` behind it.
+/// The bar with ` 100%` after it.
 const BAR_COLUMNS: usize = BAR_CELLS + 5;
 
 const HEADERS: [&str; 8] = ["PROJECT", "ID", "AGE", "CONTEXT", "USED", "LEFT", "MODEL", "WARNINGS"];
 
-/// The columns that can give way when the terminal is narrow, and how far.
+/// The columns that can shrink in a narrow terminal, with their minimum widths.
 const ELASTIC: [(usize, usize); 3] = [(0, 7), (6, 8), (7, 8)];
 
-/// A screen of lines, none wider than was asked for.
+/// Lines that fit the screen.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Frame {
     pub(crate) lines: Vec<Vec<Span>>,
 }
 
-/// Lays the rows out in `columns`, and in `lines` where the screen has no more.
+/// Lays the rows out in `columns`, and in at most `lines`.
 pub(crate) fn frame(rows: &[Row], limits: &[Limit], now: Millis, columns: usize, lines: Option<usize>) -> Frame {
     let mut all = vec![title(rows, limits, now)];
     if rows.is_empty() {
         all.push(vec![Span::new(
-            "One appears when Claude Code starts with the plugin; --all shows those of the last week.",
+            "A session appears when Claude Code starts with the plugin; --all shows those of the last week.",
             Tone::Dim,
         )]);
     } else {
@@ -39,7 +39,7 @@ pub(crate) fn frame(rows: &[Row], limits: &[Limit], now: Millis, columns: usize,
         all.extend(cells.iter().map(|cells| line(cells, &widths, gap)));
     }
     if let Some(most) = lines.filter(|most| all.len() > *most) {
-        // One line is needed to say what is missing.
+        // One line says how many are missing.
         let kept = most.saturating_sub(1);
         let missing = all.len() - kept;
         all.truncate(kept);
@@ -94,7 +94,7 @@ fn cells(row: &Row, now: Millis) -> Cells {
     ]
 }
 
-/// Returns what tells a model from the others: no maker, no date.
+/// Returns the name of a model without its vendor and date.
 fn short_model(id: &str) -> &str {
     let id = id.strip_prefix("claude-").unwrap_or(id);
     let is_date = |end: &str| end.len() == 8 && end.bytes().all(|byte| byte.is_ascii_digit());
@@ -105,7 +105,7 @@ fn cell_width(cell: &[Span]) -> usize {
     cell.iter().map(Span::width).sum()
 }
 
-/// Returns how wide each column is: as wide as what is in it, and where that is too much, the widest gives way first.
+/// Returns the width of each column: that of its content, with the widest column shrunk first if the total is too wide.
 fn widths(rows: &[Cells], columns: usize, gap: usize) -> [usize; 8] {
     let mut widths: [usize; 8] =
         std::array::from_fn(|at| rows.iter().map(|cells| cell_width(&cells[at])).max().unwrap_or(0));
@@ -119,7 +119,7 @@ fn widths(rows: &[Cells], columns: usize, gap: usize) -> [usize; 8] {
     widths
 }
 
-/// Lays out a row; numbers stand at the right of their column, as does the age.
+/// Lays out a row. Numbers and the age are aligned to the right.
 fn line(cells: &Cells, widths: &[usize; 8], gap: usize) -> Vec<Span> {
     let mut line = Vec::new();
     for (at, cell) in cells.iter().enumerate() {

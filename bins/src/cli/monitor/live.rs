@@ -1,4 +1,4 @@
-//! The live view: one whole frame a second, until somebody has seen enough.
+//! The live view: draws the table once a second until the user quits.
 
 use std::time::{Duration, Instant};
 
@@ -11,7 +11,7 @@ use ratatui::text::{Line, Span as Piece, Text};
 use super::View;
 use crate::cli::paint::{Span, Tone};
 
-/// How often the sessions are looked at.
+/// How often the sessions are read.
 const TICK: Duration = Duration::from_secs(1);
 
 /// Shows the view until `q`, Esc or Ctrl-C; the terminal is then as it was, also after an error or a panic.
@@ -24,7 +24,7 @@ pub(crate) fn run(view: &mut View<'_>) -> anyhow::Result<()> {
 
 fn watch(terminal: &mut DefaultTerminal, view: &mut View<'_>) -> anyhow::Result<()> {
     loop {
-        // Read anew: the time of the last frame is not that of this one.
+        // Read for every frame: the time has changed.
         let env = longhaul_runtime::env();
         draw(terminal, view, &env)?;
         let end = Instant::now() + TICK;
@@ -48,9 +48,9 @@ fn ends(key: &KeyEvent) -> bool {
 
 fn draw(terminal: &mut DefaultTerminal, view: &mut View<'_>, env: &Env) -> anyhow::Result<()> {
     let size = terminal.size()?;
-    // The last line is the key's.
+    // The last line shows the key.
     let lines = usize::from(size.height).saturating_sub(1);
-    // What cannot be read now may be there a second later.
+    // An error may be gone a second later.
     let content = match view.frame(env, usize::from(size.width), Some(lines)) {
         Ok(frame) => frame.lines,
         Err(error) => vec![vec![Span::new(format!("{error:#}"), Tone::Bad)]],

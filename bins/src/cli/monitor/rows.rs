@@ -1,4 +1,4 @@
-//! Which sessions are shown, in which order, with what.
+//! Selects the sessions to show, and computes their rows.
 
 use std::collections::BTreeMap;
 
@@ -10,21 +10,21 @@ use serde_json::Value;
 
 use crate::cli::limits::{self, Limit};
 
-/// A session that was silent for longer is hidden.
+/// A session without an event for longer than this is hidden.
 const IDLE_MS: u64 = 15 * 60 * 1000;
 
 /// Which sessions are shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Wanted<'a> {
-    /// Those that are alive and not idle for long.
+    /// Those that run and are not idle for long.
     Active,
-    /// Those too that have ended, or are idle.
+    /// Also those that have ended or are idle.
     All,
-    /// Those whose id begins so.
+    /// Those whose id begins with this.
     Session(&'a str),
 }
 
-/// What a session does.
+/// The state of a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum State {
     Alive(Status),
@@ -40,7 +40,7 @@ impl State {
     }
 }
 
-/// A session as it is shown.
+/// One row of the table.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Row {
     pub(crate) session: String,
@@ -69,7 +69,7 @@ impl Row {
         self.used.map(|used| self.window.saturating_sub(used))
     }
 
-    /// Returns what somebody should know, the most urgent first.
+    /// Returns the warnings, the most urgent first.
     pub(crate) fn warnings(&self) -> Vec<String> {
         let mut warnings = Vec::new();
         match self.percent() {
@@ -91,7 +91,7 @@ impl Row {
     }
 }
 
-/// Returns the sessions that are wanted: the living before the ended, the fullest first.
+/// Returns the selected sessions: running ones before ended ones, the fullest first.
 pub(crate) fn rows(
     observation: &Observation,
     windows: &BTreeMap<String, u64>,
@@ -114,7 +114,7 @@ pub(crate) fn rows(
     rows
 }
 
-/// Returns the account's limits as they were last told.
+/// Returns the account's limits as they were last reported.
 pub(crate) fn limits(observation: &Observation) -> Vec<Limit> {
     let newest = observation.contexts.iter().find_map(|context| context.rate_limits.as_deref());
     newest.and_then(|text| serde_json::from_str::<Value>(text).ok()).map(|json| limits::read(&json)).unwrap_or_default()
@@ -130,7 +130,7 @@ fn state(observed: &Observed) -> State {
 fn is_active(observed: &Observed, now: Millis) -> bool {
     match state(observed) {
         State::Ended => false,
-        // A tool may run for an hour without a sign of life but that of the process.
+        // A tool may run for an hour without any event.
         State::Alive(Status::Working) if observed.client_runs == Some(true) => true,
         State::Alive(_) => now.since(observed.last_heard) <= IDLE_MS,
     }

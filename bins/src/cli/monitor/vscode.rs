@@ -1,4 +1,4 @@
-//! `--vscode-task`: the editor's task that opens the monitor with the folder.
+//! `--vscode-task`: the VS Code task that opens the monitor with the folder.
 
 use std::path::Path;
 
@@ -11,14 +11,14 @@ use serde_json::{Value, json};
 use crate::cli::tmux::own_path;
 use crate::cli::{Exit, out};
 
-/// By this the task is known as ours.
+/// The label by which the task is recognised.
 const LABEL: &str = "Longhaul monitor";
 
 const FOLDER: &str = ".vscode";
 
 const FILE: &str = ".vscode/tasks.json";
 
-/// The list of tasks in it.
+/// The key of the list of tasks.
 const TASKS: &str = "tasks";
 
 /// Writes the task into the current folder.
@@ -26,23 +26,25 @@ pub(crate) fn run(env: &Env) -> anyhow::Result<Exit> {
     let exe = own_path(env)?;
     let task = task(&exe.to_string_lossy());
     for path in [FOLDER, FILE].map(Path::new) {
-        // The folder may come from anybody: a link would let it choose which file is changed.
+        // The folder may be hostile: a link could make this command change any file.
         if let Ok(target) = path.read_link() {
             let (path, target) = (path.display(), target.display());
             bail!(
-                "{path} is a link to {target}: left as it is; replace the link by what it leads to, or add the task by hand: {task}"
+                "{path} is a link to {target} and was not changed: replace the link by a file, or add the task by hand: {task}"
             );
         }
     }
-    let refused = |refusal| anyhow!("{FILE} {refusal}: left as it is; add the task by hand: {task}");
+    let refused = |refusal| anyhow!("{FILE} {refusal} and was not changed: add the task by hand: {task}");
     let is_new = shared_file::change(Path::new(FILE), (Backup::None, NewFile::Usual), |text| {
         merge(text, &task).map_err(refused)
     })?;
     out::message(&match is_new {
         true => {
-            format!("{FILE}: the task {LABEL:?} opens with this folder, once VS Code may run automatic tasks in it.")
+            format!(
+                "{FILE}: the task {LABEL:?} opens with this folder when VS Code is allowed to run automatic tasks in it."
+            )
         }
-        false => format!("{FILE}: the task {LABEL:?} is there already."),
+        false => format!("{FILE} already has the task {LABEL:?}."),
     });
     Ok(Exit::Success)
 }
@@ -60,7 +62,7 @@ fn task(program: &str) -> Value {
     })
 }
 
-/// Why a file is left alone.
+/// Why the file is not changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum Refusal {
     #[error("has comments or is not JSON")]
@@ -69,7 +71,7 @@ pub(crate) enum Refusal {
     NotTasks,
 }
 
-/// Returns the file with the task in it, or `None` where it holds just that already.
+/// Returns the file with the task, or `None` if it has the task already.
 ///
 /// Everything else stays as it is, byte for byte.
 fn merge(existing: Option<&str>, task: &Value) -> Result<Option<String>, Refusal> {
@@ -77,7 +79,7 @@ fn merge(existing: Option<&str>, task: &Value) -> Result<Option<String>, Refusal
         NotEditable::NotJson => Refusal::NotJson,
         NotEditable::NotObject => Refusal::NotTasks,
     })?;
-    // Of two lists of tasks, which one counts is not for us to say.
+    // With two lists of tasks it is not clear which one VS Code uses.
     let mut list = match file.members.get(TASKS).map_err(|_| Refusal::NotTasks)? {
         Some(list) => List::parse(list).ok_or(Refusal::NotTasks)?,
         None => List::default(),

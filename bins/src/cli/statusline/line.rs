@@ -1,20 +1,20 @@
-//! The line itself.
+//! Lays out the status line.
 
 use super::report::Report;
 use crate::cli::limits;
 use crate::cli::paint::{Span, Tone, bar, fit, fit_line, harmless, level, tokens};
 
-/// The longest name of a model, a project or a branch.
+/// The maximum width of the name of a model, a project or a branch.
 const MAX_NAME: usize = 30;
 
 const BAR_CELLS: usize = 10;
 
-/// What the client leaves free at both sides of the line.
+/// The columns that Claude Code leaves free beside the line.
 const MARGIN: usize = 4;
 
-/// What the client does not tell.
+/// What the line shows besides Claude Code's report.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Around {
+pub(crate) struct LineContext {
     pub(crate) branch: Option<String>,
     /// Bookmarks since the last prompt.
     pub(crate) bookmarks: u64,
@@ -22,8 +22,8 @@ pub(crate) struct Around {
     pub(crate) now: u64,
 }
 
-/// Lays out the line; where it is too wide for the terminal, the limits go first, then the bookmarks, then the project.
-pub(crate) fn line(report: &Report, around: &Around, columns: Option<usize>) -> Vec<Span> {
+/// Lays out the line. If it is too wide, the limits are left out first, then the bookmarks, then the project.
+pub(crate) fn line(report: &Report, around: &LineContext, columns: Option<usize>) -> Vec<Span> {
     let most = columns.map_or(usize::MAX, |columns| columns.saturating_sub(MARGIN));
     let mut parts = [model(report), context(report), place(report, around), bookmarks(around), limits(report, around)];
     for part in [4, 3, 2] {
@@ -60,7 +60,7 @@ fn model(report: &Report) -> Vec<Span> {
     model.map(|model| Span::new(name(model), Tone::Bold)).into_iter().collect()
 }
 
-fn place(report: &Report, around: &Around) -> Vec<Span> {
+fn place(report: &Report, around: &LineContext) -> Vec<Span> {
     let Some(dir) = &report.dir else { return Vec::new() };
     let project = dir.trim_end_matches('/').rsplit('/').next().filter(|project| !project.is_empty()).unwrap_or("/");
     let mut spans = vec![Span::new(name(project), Tone::Plain)];
@@ -70,7 +70,7 @@ fn place(report: &Report, around: &Around) -> Vec<Span> {
 
 fn context(report: &Report) -> Vec<Span> {
     let Some(percent) = report.percent() else {
-        // Before the first reply only the size is known.
+        // Before the first reply, only the size is known.
         let window = report.window.map(|window| format!("{} left", tokens(window)));
         return window.map(|window| Span::new(window, Tone::Dim)).into_iter().collect();
     };
@@ -87,14 +87,14 @@ fn context(report: &Report) -> Vec<Span> {
     ]
 }
 
-fn bookmarks(around: &Around) -> Vec<Span> {
+fn bookmarks(around: &LineContext) -> Vec<Span> {
     match around.bookmarks {
         0 => Vec::new(),
         count => vec![Span::new(format!("·{count}"), Tone::Dim)],
     }
 }
 
-fn limits(report: &Report, around: &Around) -> Vec<Span> {
+fn limits(report: &Report, around: &LineContext) -> Vec<Span> {
     limits::show(&report.limits, around.now)
 }
 
@@ -102,7 +102,7 @@ fn limits(report: &Report, around: &Around) -> Vec<Span> {
 mod tests {
     use serde_json::json;
 
-    use super::{Around, line};
+    use super::{LineContext, line};
     use crate::cli::paint::{Colours, render, width};
     use crate::cli::statusline::report::Report;
 
@@ -120,7 +120,7 @@ mod tests {
     }
 
     fn shown(columns: Option<usize>) -> String {
-        let around = Around { branch: Some("main\n".to_owned()), bookmarks: 3, now: 1 };
+        let around = LineContext { branch: Some("main\n".to_owned()), bookmarks: 3, now: 1 };
         render(&line(&report(), &around, columns), Colours::No)
     }
 
@@ -141,7 +141,7 @@ mod tests {
 
     #[test]
     fn without_a_report_it_is_short() {
-        let plain = |report: &Report| render(&line(report, &Around::default(), None), Colours::No);
+        let plain = |report: &Report| render(&line(report, &LineContext::default(), None), Colours::No);
         assert_eq!(plain(&Report::default()), "longhaul");
         assert_eq!(plain(&Report { window: Some(1_000_000), ..Report::default() }), "1M left");
         assert_eq!(plain(&Report { used_percent: Some(95.0), ..Report::default() }), "██████████ 95%");

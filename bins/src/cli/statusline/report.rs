@@ -1,4 +1,4 @@
-//! What the client tells its status line. Every part may be missing, null or of another shape.
+//! The report that Claude Code sends to its status line. Every part may be missing, null or of another type.
 
 use longhaul_core::{Millis, SessionId};
 use longhaul_store::ContextUse;
@@ -6,22 +6,22 @@ use serde_json::Value;
 
 use crate::cli::limits::{self, Limit};
 
-/// More than this is no list of limits.
+/// A longer list of limits is ignored.
 const MAX_LIMITS_BYTES: usize = 4096;
 
-/// More than this is no number of tokens.
+/// A larger number of tokens is ignored.
 const MAX_TOKENS: f64 = 1e12;
 
-/// What was told.
+/// The report.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) struct Report {
     pub(crate) session: Option<String>,
     pub(crate) model: Option<String>,
     pub(crate) model_name: Option<String>,
-    /// Where the client works.
+    /// The working folder of Claude Code.
     pub(crate) dir: Option<String>,
     pub(crate) window: Option<u64>,
-    /// The tokens in it; `None` before the first reply.
+    /// The tokens in the window; `None` before the first reply.
     pub(crate) used: Option<u64>,
     pub(crate) used_percent: Option<f64>,
     pub(crate) limits: Vec<Limit>,
@@ -29,7 +29,7 @@ pub(crate) struct Report {
 }
 
 impl Report {
-    /// Reads the client's JSON; whatever cannot be read is not told.
+    /// Reads the JSON. What cannot be read is `None`.
     pub(crate) fn read(input: &[u8]) -> Self {
         let json: Value = serde_json::from_slice(input).unwrap_or_default();
         let text = |pointer: &str| {
@@ -40,7 +40,7 @@ impl Report {
             |pointer: &str| json.pointer(pointer)?.as_f64().filter(|number| (0.0..=MAX_TOKENS).contains(number));
         let usage = |name: &str| number(&format!("/context_window/current_usage/{name}"));
         let parts = ["input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens"].map(usage);
-        let is_told = parts.iter().any(Option::is_some);
+        let is_reported = parts.iter().any(Option::is_some);
         let limits = json.get("rate_limits").filter(|limits| limits.is_object());
         Self {
             session: text("/session_id"),
@@ -48,25 +48,25 @@ impl Report {
             model_name: text("/model/display_name"),
             dir: text("/workspace/current_dir").or_else(|| text("/cwd")),
             window: number("/context_window/context_window_size").map(|size| size as u64).filter(|size| *size > 0),
-            used: is_told.then(|| parts.into_iter().flatten().sum::<f64>() as u64),
+            used: is_reported.then(|| parts.into_iter().flatten().sum::<f64>() as u64),
             used_percent: number("/context_window/used_percentage").filter(|percent| *percent <= 1000.0),
             limits: limits.map(limits::read).unwrap_or_default(),
             limits_json: limits.map(Value::to_string).filter(|text| text.len() <= MAX_LIMITS_BYTES),
         }
     }
 
-    /// Returns how much of the window is used, exactly where the tokens are told, else as the client rounds it.
+    /// Returns the used percentage of the window: exact if the tokens are reported, or else as Claude Code rounds it.
     pub(crate) fn percent(&self) -> Option<f64> {
         let exact = self.used.zip(self.window).map(|(used, window)| used as f64 * 100.0 / window as f64);
         exact.or(self.used_percent)
     }
 
-    /// Returns what is worth keeping; `None` without a session to keep it for, or anything to keep.
+    /// Returns what should be stored; `None` if the session is unknown or nothing is reported.
     pub(crate) fn context(&self, now: Millis) -> Option<ContextUse> {
         let session = SessionId::new(self.session.as_deref()?)?;
-        let is_told =
+        let is_reported =
             self.model.is_some() || self.window.is_some() || self.used.is_some() || self.limits_json.is_some();
-        is_told.then(|| ContextUse {
+        is_reported.then(|| ContextUse {
             session: session.to_string(),
             model: self.model.clone(),
             window_tokens: self.window,

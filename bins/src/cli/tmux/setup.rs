@@ -1,4 +1,4 @@
-//! `longhaul tmux setup`: what tmux.conf runs while the server starts, and a person at any time.
+//! `longhaul tmux setup`: run by tmux.conf while the server starts, or by the user.
 
 use longhaul_core::Env;
 use longhaul_runtime::tmux::{Server, command};
@@ -6,7 +6,7 @@ use longhaul_runtime::{ErrorLog, Home, Tracker};
 
 /// Sets the server up.
 ///
-/// A failure is shown in the status line and written to the log: what a command of tmux.conf prints is not shown.
+/// A failure is shown in the status line and written to the log: tmux does not show the output of commands in tmux.conf.
 pub(super) fn run(env: &Env) -> anyhow::Result<()> {
     let server = super::server(env)?;
     let Err(error) = set_up(env, &server) else { return Ok(()) };
@@ -24,9 +24,9 @@ pub(super) fn run(env: &Env) -> anyhow::Result<()> {
 fn set_up(env: &Env, server: &Server) -> anyhow::Result<()> {
     let home = Home::of(env)?;
     let exe = super::own_path(env)?;
-    // First: once it is set up, the server runs refreshes of its own.
+    // This comes first: after the setup, the server runs refreshes itself.
     let shown = show_sessions(env, &home);
-    // The key and the refreshes are set up without a database, too: the counts appear as soon as there is one.
+    // The key and the refreshes are also set up without a database: the counts appear as soon as there is one.
     let (options, _) = server.read()?;
     server.setup(&command(&exe, &home, env), &options)?;
     Ok(shown?)
@@ -35,7 +35,7 @@ fn set_up(env: &Env, server: &Server) -> anyhow::Result<()> {
 fn show_sessions(env: &Env, home: &Home) -> Result<(), longhaul_runtime::Error> {
     let mut tracker = Tracker::open(env, home)?;
     tracker.refresh()?;
-    // The string may be new to this server even where it is the one that was rendered last.
+    // This server may not have the string yet, even if it has not changed since it was last rendered.
     tracker.push()
 }
 

@@ -1,23 +1,23 @@
-//! How a model is asked for better words.
+//! The settings that say which model writes summaries, and how it is called.
 
 use serde_json::{Value, json};
 
 use super::setting::{Setting, Warning};
 
-/// By which way a model is asked.
+/// How a model is called.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Via {
-    /// The client, `claude -p`.
+    /// By running `claude -p`.
     Claude,
-    /// The Anthropic API, with the user's key.
+    /// Through the Anthropic API, with the user's key.
     Api,
 }
 
 impl Via {
-    /// Every way.
+    /// Every variant.
     pub const ALL: [Self; 2] = [Self::Claude, Self::Api];
 
-    /// Returns its name, as it stands in the config.
+    /// Returns its name, as it is written in the configuration.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Claude => "claude",
@@ -49,15 +49,17 @@ impl Setting for Via {
     }
 }
 
-/// A model's id; empty for whichever is usual.
+/// A model's id; empty for the default model.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ModelId(String);
 
-/// The longest id.
+/// The maximum length of an id, in bytes.
 const MAX_ID: usize = 200;
 
 impl ModelId {
-    /// Returns `text` as an id, or `None` where it is none. It becomes an argument of a program: it is no option.
+    /// Returns `text` as an id, or `None` if it is not a valid one.
+    ///
+    /// An id becomes an argument of a program, so it must not look like an option.
     pub fn new(text: &str) -> Option<Self> {
         let text = text.trim();
         let is_fit = |c: char| c.is_ascii_alphanumeric() || "-._:/@[]".contains(c);
@@ -65,7 +67,7 @@ impl ModelId {
         usable.then(|| Self(text.to_owned()))
     }
 
-    /// Returns the id; `None` where none is set.
+    /// Returns the id, or `None` if none is set.
     pub fn get(&self) -> Option<&str> {
         (!self.0.is_empty()).then_some(self.0.as_str())
     }

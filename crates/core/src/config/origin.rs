@@ -2,13 +2,13 @@
 
 use serde_json::Value;
 
-use super::{Config, ProjectReading, Setting, Trust, Verdict, Warning};
+use super::{Config, ProjectReading, Setting, Trust, Verdict, Warning, with_current_keys};
 use crate::json_text::without_byte_order_mark;
 
 /// Where a value comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Origin {
-    /// Nobody has set it.
+    /// It is not set: the default is in force.
     Default,
     /// The user's configuration file.
     User,
@@ -17,7 +17,7 @@ pub enum Origin {
 }
 
 impl Origin {
-    /// Returns its name, as it is shown.
+    /// Returns its name, as `longhaul config show` prints it.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Default => "default",
@@ -30,15 +30,15 @@ impl Origin {
 /// A value in force.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Explained {
-    /// Its key.
+    /// The key.
     pub key: String,
     /// The value.
     pub value: Value,
     /// Where it comes from.
     pub origin: Origin,
-    /// What is wrong with what the user's file sets it to.
+    /// What is wrong with the value in the user's file.
     pub problem: Option<String>,
-    /// What the project's file sets it to without effect, and why that has none.
+    /// The value in the project's file that is not in force, and the reason.
     pub refused: Option<(Value, String)>,
 }
 
@@ -49,17 +49,18 @@ pub struct Explanation {
     pub config: Config,
     /// Each of its values.
     pub values: Vec<Explained>,
-    /// What in the user's file could not be used.
+    /// What is wrong with the user's file.
     pub warnings: Vec<Warning>,
-    /// The project's file, where there is one.
+    /// The project's file, if there is one.
     pub project: Option<ProjectReading>,
 }
 
-/// Explains a configuration by the texts that it is made of, each `None` where there is no such file.
+/// Returns the configuration that the given files make, with the origin of each value. A file that does not exist is `None`.
 pub fn explain(user: Option<&str>, project: Option<(&str, Trust)>) -> Explanation {
     let (own, warnings) = user.map_or_else(Default::default, Config::from_json);
     let file: Value =
         user.and_then(|text| serde_json::from_str(without_byte_order_mark(text)).ok()).unwrap_or_default();
+    let file = with_current_keys(file);
     let project = project.map(|(text, trust)| own.with_project(text, trust));
     let config = project.as_ref().map_or_else(|| own.clone(), |project| project.config.clone());
     let in_force = config.to_json();

@@ -1,42 +1,42 @@
 //! What a project's own `.claude/longhaul.json` may set. Pure.
 //!
-//! A project's files come from anybody who can get a user to clone them. Without the user's consent such a file may only
-//! make things stricter, and most keys it may never set: [`PROJECT_KEYS`] lists the others. A key that is not in that
-//! list is refused, so a setting that is added to [`Config`] later is refused until somebody adds it there.
+//! A cloned project is not trusted: its files may have been written by an attacker. Without the user's consent such a file
+//! may only make a setting stricter, and only those settings that [`PROJECT_KEYS`] lists. Every other key is refused, so a
+//! setting that is added to [`Config`] stays refused until it is added to that list.
 
 use serde_json::Value;
 
-use super::{Config, Continuation, Key, Setting, setting, suggestion};
+use super::{Config, Continuation, Key, Setting, setting, suggestion, with_current_keys};
 use crate::json_text::without_byte_order_mark;
 
 /// Whether the user has allowed a project's file with exactly this content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Trust {
-    /// The user has.
+    /// The user has allowed it.
     Trusted,
-    /// The user has not, or the content has changed since.
+    /// The user has not allowed it, or the content has changed since.
     Untrusted,
 }
 
-/// What becomes of one value in a project's file.
+/// Whether one value in a project's file is in force.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Verdict {
     /// It is in force.
     InForce,
-    /// It would be in force if the user trusted the file; says what is allowed without that.
+    /// It would be in force if the user trusted the file. Holds what is allowed without trust.
     NeedsTrust(String),
-    /// It is not in force, whether the file is trusted or not, for this reason.
+    /// It is not in force, whether or not the file is trusted. Holds the reason.
     Refused(String),
 }
 
 /// One value in a project's file.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ProjectValue {
-    /// Its key, such as `continuation.enabled`.
+    /// The key, such as `continuation.enabled`.
     pub key: String,
     /// What the file sets it to.
     pub asked: Value,
-    /// What becomes of it.
+    /// Whether it is in force.
     pub verdict: Verdict,
 }
 
@@ -51,14 +51,14 @@ impl ProjectValue {
     }
 }
 
-/// A project's file, as it was read over a user's own configuration.
+/// The result of applying a project's file to a user's own configuration.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ProjectReading {
-    /// What is in force: the user's own configuration with what the project may set.
+    /// The configuration in force: the user's own, with the project's values that are allowed.
     pub config: Config,
     /// Every value in the file.
     pub values: Vec<ProjectValue>,
-    /// Why nothing in the file can be used.
+    /// Why the file as a whole cannot be used.
     pub problem: Option<String>,
 }
 
@@ -68,13 +68,13 @@ impl ProjectReading {
         self.values.iter().filter(|value| matches!(value.verdict, Verdict::NeedsTrust(_)))
     }
 
-    /// Returns the values that no consent puts in force.
+    /// Returns the values that are refused even with the user's consent.
     pub fn refused(&self) -> impl Iterator<Item = &ProjectValue> {
         self.values.iter().filter(|value| matches!(value.verdict, Verdict::Refused(_)))
     }
 }
 
-/// A rule for one key: compares what the project asks for with the user's own value.
+/// A rule for one key: compares the project's value with the user's own.
 struct Rule {
     holds: fn(own: &Continuation, asked: &Continuation) -> bool,
     /// The rule in words, after "may be".
@@ -84,13 +84,13 @@ struct Rule {
 /// A key that a project's file may set.
 struct ProjectKey {
     path: &'static str,
-    /// What makes things stricter than the user's own value, and needs no consent.
+    /// Which values are stricter than the user's own and need no consent.
     stricter: Rule,
-    /// What may be in force once the user has consented.
+    /// Which values are allowed once the user has consented.
     trusted: Rule,
 }
 
-/// The smallest limits of a project: below them, a session would be cleared at nearly every turn.
+/// The lowest limits that a project may set. Below them, a session would be cleared at nearly every turn.
 const LEAST_SHARE: f64 = 0.2;
 const LEAST_TOKENS: f64 = 20_000.0;
 
@@ -121,9 +121,9 @@ const PROJECT_KEYS: &[ProjectKey] = &[
     },
 ];
 
-/// Returns whether the limits `asked` step in no more often, and no earlier, than `own`.
+/// Returns whether the limits `asked` are reached no more often and no earlier than `own`.
 ///
-/// A share and a number of tokens cannot be compared without the size of the window: they do not count as later.
+/// A share and a number of tokens cannot be compared without the size of the window. Such a pair does not count as later.
 fn is_later(own: &[f64], asked: &[f64]) -> bool {
     let is_share = |limit: f64| limit <= 1.0;
     let no_earlier = |asked: &f64| {
@@ -134,7 +134,7 @@ fn is_later(own: &[f64], asked: &[f64]) -> bool {
 }
 
 impl Config {
-    /// Returns every key that a project's file may set, with what it may be without the user's consent and with it.
+    /// Returns every key that a project's file may set, with its allowed values without the user's consent and with it.
     pub fn project_keys() -> impl Iterator<Item = (&'static str, &'static str, &'static str)> {
         PROJECT_KEYS.iter().map(|key| (key.path, key.stricter.words, key.trusted.words))
     }
@@ -143,7 +143,9 @@ impl Config {
     pub fn with_project(&self, text: &str, trust: Trust) -> ProjectReading {
         let mut reading = ProjectReading { config: self.clone(), values: Vec::new(), problem: None };
         match serde_json::from_str::<Value>(without_byte_order_mark(text)) {
-            Ok(file @ Value::Object(_)) => read_section(self, &file, "", trust, &Self::keys(), &mut reading),
+            Ok(file @ Value::Object(_)) => {
+                read_section(self, &with_current_keys(file), "", trust, &Self::keys(), &mut reading);
+            }
             Ok(_) => reading.problem = Some("is not a JSON object".to_owned()),
             Err(error) => reading.problem = Some(format!("is not JSON ({error})")),
         }
@@ -170,7 +172,7 @@ fn read_section(own: &Config, json: &Value, path: &str, trust: Trust, keys: &[Ke
     }
 }
 
-/// Says that there is no such key, and which one may have been meant.
+/// Returns the message for an unknown key, with the key that may have been meant.
 fn unknown(name: &str, path: &str, keys: &[Key]) -> String {
     let section = &path[..path.len() - name.len()];
     let siblings = keys.iter().filter_map(|key| key.path.strip_prefix(section)?.split('.').next());
@@ -178,7 +180,7 @@ fn unknown(name: &str, path: &str, keys: &[Key]) -> String {
     setting::Warning::unknown(path, meant.as_deref()).problem
 }
 
-/// Judges one value, and puts it into `config` where it is in force.
+/// Decides about one value, and writes it into `config` if it is in force.
 fn read_value(own: &Config, key: &ProjectKey, value: &Value, trust: Trust, config: &mut Config) -> Verdict {
     let nested = key.path.rsplit('.').fold(value.clone(), |value, name| serde_json::json!({ name: value }));
     let mut warnings = Vec::new();

@@ -1,4 +1,4 @@
-//! How one value of the config is read, checked, described and printed.
+//! How a value of the configuration is read, checked, described and printed.
 
 use std::fmt;
 
@@ -6,32 +6,61 @@ use serde_json::{Value, json};
 
 use super::{numbers::Range, suggestion};
 
-/// Something in the config that could not be used as it stands.
+/// What a [`Warning`] is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WarningKind {
+    /// A value that cannot be used; its default is in force.
+    Unusable,
+    /// A key in the spelling of an earlier version. Its value is in force.
+    OldSpelling,
+}
+
+/// A remark about a key of the configuration file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Warning {
-    /// The key, such as `bookmarks.thresholds.minTokens`; empty for the file as a whole.
+    /// What the warning is about.
+    pub kind: WarningKind,
+    /// The key, such as `bookmarks.thresholds.min_tokens`; empty for the file as a whole.
     pub key: String,
     /// What is wrong, and what is used instead.
     pub problem: String,
 }
 
 impl Warning {
+    fn unusable(key: &str, problem: String) -> Self {
+        Self { kind: WarningKind::Unusable, key: key.to_owned(), problem }
+    }
+
     pub(super) fn whole_file(problem: &str) -> Self {
-        Self { key: String::new(), problem: format!("{problem}: every default is in force") }
+        Self::unusable("", format!("{problem}: every default is in force"))
+    }
+
+    pub(super) fn not_a_section(path: &str) -> Self {
+        Self::unusable(path, "is not a JSON object: its defaults are in force".to_owned())
     }
 
     pub(super) fn value(path: &str, found: &Value, wanted: &str, default: &impl Setting) -> Self {
-        let problem = format!("{found} is not {wanted}: the default {} is in force", default.to_json());
-        Self { key: path.to_owned(), problem }
+        Self::unusable(path, format!("{found} is not {wanted}: the default {} is in force", default.to_json()))
     }
 
     pub(super) fn left_out(path: &str, found: &Value, wanted: &str) -> Self {
-        Self { key: path.to_owned(), problem: format!("{found} is not {wanted}: left out") }
+        Self::unusable(path, format!("{found} is not {wanted}: left out"))
     }
 
     pub(super) fn unknown(path: &str, meant: Option<&str>) -> Self {
         let hint = meant.map(|meant| format!(" (did you mean {meant}?)")).unwrap_or_default();
-        Self { key: path.to_owned(), problem: format!("no such key{hint}: ignored") }
+        Self::unusable(path, format!("no such key{hint}: ignored"))
+    }
+
+    /// Returns the warning about the key `old`, which is called `new` now.
+    pub(super) fn old_spelling(path: &str, old: &str, new: &str) -> Self {
+        let problem = format!("`{old}` is the old spelling of `{new}`: it still works; rename it");
+        Self { kind: WarningKind::OldSpelling, key: path.to_owned(), problem }
+    }
+
+    /// Returns the warning about the key `old`, which is ignored because the file has `new` too.
+    pub(super) fn both_spellings(path: &str, old: &str, new: &str) -> Self {
+        Self::unusable(path, format!("`{old}` is the old spelling of `{new}`, which is set too: ignored"))
     }
 }
 
@@ -45,20 +74,20 @@ impl fmt::Display for Warning {
     }
 }
 
-/// A single value that can be set, for tables.
+/// A value that can be set, as tables show it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Key {
-    /// Its path, such as `bookmarks.thresholds.minTokens`.
+    /// Its path, such as `bookmarks.thresholds.min_tokens`.
     pub path: String,
     /// Its default.
     pub default: Value,
     /// What it does.
     pub about: String,
-    /// Which numbers it may be; `None` where it is no number.
+    /// Which numbers it may be; `None` if it is not a number.
     pub range: Option<Range>,
 }
 
-/// A value, or a section of values, of the config.
+/// A value, or a section of values, of the configuration.
 pub trait Setting: Sized {
     /// Reads `json`, found at `path`; falls back to `default` with a warning.
     fn read(json: &Value, default: Self, path: &str, warnings: &mut Vec<Warning>) -> Self;
@@ -66,7 +95,7 @@ pub trait Setting: Sized {
     /// Returns its JSON Schema, with `self` as the default.
     fn schema(&self, about: &str) -> Value;
 
-    /// Returns it as it would stand in a config file.
+    /// Returns the value as it is written in a configuration file.
     fn to_json(&self) -> Value;
 
     /// Reads a number, which must lie in `range`; other types have no range and ignore it.
@@ -79,7 +108,7 @@ pub trait Setting: Sized {
         self.schema(about)
     }
 
-    /// Adds it to `keys`; a section adds what is in it.
+    /// Adds the value to `keys`; a section adds every value in it.
     fn list(&self, path: &str, about: &str, range: Option<Range>, keys: &mut Vec<Key>) {
         keys.push(Key { path: path.to_owned(), default: self.to_json(), about: about.to_owned(), range });
     }
@@ -89,7 +118,7 @@ pub(super) fn join(path: &str, key: &str) -> String {
     if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") }
 }
 
-/// Warns of every key of `json` that is not among `known`. `$schema` is welcome anywhere.
+/// Adds a warning for every key of `json` that is not among `known`. `$schema` is allowed in every section.
 pub(super) fn warn_unknown(json: &Value, known: &[&str], path: &str, warnings: &mut Vec<Warning>) {
     for key in json.as_object().into_iter().flat_map(|entries| entries.keys()) {
         if !known.contains(&key.as_str()) && key != "$schema" {
@@ -99,19 +128,14 @@ pub(super) fn warn_unknown(json: &Value, known: &[&str], path: &str, warnings: &
     }
 }
 
-impl Warning {
-    pub(super) fn not_a_section(path: &str) -> Self {
-        Self { key: path.to_owned(), problem: "is not a JSON object: its defaults are in force".to_owned() }
-    }
-}
-
-/// Declares a section: a struct whose fields each have a type, a default, a key and a description; a number has a
-/// range besides.
+/// Declares a section: a struct whose fields each have a type, a default and a description, and a range if it is a number.
+///
+/// The key of a value is the name of its field.
 macro_rules! settings {
     (
         $(#[$meta:meta])*
         pub struct $name:ident {
-            $($field:ident: $type:ty = $default:expr, $key:literal, $about:literal $(, $range:expr)?;)*
+            $($field:ident: $type:ty = $default:expr, $about:literal $(, $range:expr)?;)*
         }
     ) => {
         $(#[$meta])*
@@ -132,11 +156,11 @@ macro_rules! settings {
                     warnings.push(Warning::not_a_section(path));
                     return default;
                 }
-                setting::warn_unknown(json, &[$($key),*], path, warnings);
+                setting::warn_unknown(json, &[$(stringify!($field)),*], path, warnings);
                 Self {
-                    $($field: match json.get($key) {
+                    $($field: match json.get(stringify!($field)) {
                         Some(value) => {
-                            let path = setting::join(path, $key);
+                            let path = setting::join(path, stringify!($field));
                             match setting::range_of!($($range)?) {
                                 Some(range) => Setting::read_in(range, value, default.$field, &path, warnings),
                                 None => Setting::read(value, default.$field, &path, warnings),
@@ -152,7 +176,7 @@ macro_rules! settings {
                     "type": "object",
                     "description": about,
                     "additionalProperties": false,
-                    "properties": { $($key: match setting::range_of!($($range)?) {
+                    "properties": { $(stringify!($field): match setting::range_of!($($range)?) {
                         Some(range) => self.$field.schema_in(range, $about),
                         None => self.$field.schema($about),
                     },)* },
@@ -160,17 +184,17 @@ macro_rules! settings {
             }
 
             fn to_json(&self) -> Value {
-                json!({ $($key: self.$field.to_json(),)* })
+                json!({ $(stringify!($field): self.$field.to_json(),)* })
             }
 
             fn list(&self, path: &str, _about: &str, _range: Option<Range>, keys: &mut Vec<Key>) {
-                $(self.$field.list(&setting::join(path, $key), $about, setting::range_of!($($range)?), keys);)*
+                $(self.$field.list(&setting::join(path, stringify!($field)), $about, setting::range_of!($($range)?), keys);)*
             }
         }
     };
 }
 
-/// The range that a line of [`settings!`] declares, if any.
+/// Returns the range that a line of [`settings!`] declares, if any.
 macro_rules! range_of {
     () => {
         None::<Range>
@@ -228,14 +252,14 @@ impl Setting for Names {
     }
 }
 
-/// A text that is typed as one line, and recognised when it arrives.
+/// A text that can be typed into Claude Code as one line and is submitted as a prompt.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Line(String);
+pub struct OneLineText(String);
 
-impl Line {
-    /// Returns `text` as a line, or `None` where the client would take it for something else.
+impl OneLineText {
+    /// Returns `text` without surrounding spaces, or `None` if Claude Code would not take it for a prompt.
     ///
-    /// The client starts a command, a shell line, a memory, a file name or its help at `/`, `!`, `#`, `@` and `?`.
+    /// `/`, `!`, `#`, `@` and `?` start a command, a shell command, a memory, a file name and the help.
     pub fn new(text: &str) -> Option<Self> {
         let trimmed = text.trim();
         let usable = !trimmed.is_empty()
@@ -244,7 +268,7 @@ impl Line {
         usable.then(|| Self(trimmed.to_owned()))
     }
 
-    /// Returns a text that is known to be fit.
+    /// Returns `text`, which must be one that [`Self::new`] accepts.
     pub(super) fn of(text: &'static str) -> Self {
         Self(text.to_owned())
     }
@@ -255,7 +279,7 @@ impl Line {
     }
 }
 
-impl Setting for Line {
+impl Setting for OneLineText {
     fn read(json: &Value, default: Self, path: &str, warnings: &mut Vec<Warning>) -> Self {
         json.as_str().and_then(Self::new).unwrap_or_else(|| {
             let wanted = "a text without control characters that does not start with /, !, #, @ or ?";

@@ -1,27 +1,27 @@
-//! What the line under the prompt shows.
+//! The setting `bridge.status`: which parts the line under the prompt has.
 
 use serde_json::{Value, json};
 
 use super::setting::{Setting, Warning};
 
-/// A part of the line under the prompt.
+/// One part of the line under the prompt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Part {
+pub enum StatusPart {
     /// How full the context is.
     Context,
     /// The bookmarks since the last prompt.
     Bookmarks,
-    /// What the session was shown of earlier ones, at its start and for its prompts.
+    /// How much of earlier sessions was shown to this one, at its start and with its prompts.
     Memory,
-    /// Whether a handoff waits.
+    /// Whether a handoff is ready for the next session.
     Handoff,
 }
 
-impl Part {
+impl StatusPart {
     /// Every part.
     pub const ALL: [Self; 4] = [Self::Context, Self::Bookmarks, Self::Memory, Self::Handoff];
 
-    /// Returns its name, as it stands in the config.
+    /// Returns its name, as it is written in the configuration.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Context => "context",
@@ -32,19 +32,20 @@ impl Part {
     }
 }
 
-/// The parts of the line, in their order.
+/// The parts of the line, in the order in which they are shown.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Parts(pub Vec<Part>);
+pub struct StatusParts(pub Vec<StatusPart>);
 
-impl Setting for Parts {
+impl Setting for StatusParts {
     fn read(json: &Value, default: Self, path: &str, warnings: &mut Vec<Warning>) -> Self {
         let part = |json: &Value| {
             let name = json.as_str()?.trim();
-            Part::ALL.into_iter().find(|part| part.as_str() == name)
+            StatusPart::ALL.into_iter().find(|part| part.as_str() == name)
         };
-        let parts = json.as_array().and_then(|items| items.iter().map(part).collect::<Option<Vec<Part>>>());
+        let parts = json.as_array().and_then(|items| items.iter().map(part).collect::<Option<Vec<StatusPart>>>());
         parts.map(Self).unwrap_or_else(|| {
-            let wanted = format!("a list of {}", Part::ALL.map(|part| format!("\"{}\"", part.as_str())).join(", "));
+            let wanted =
+                format!("a list of {}", StatusPart::ALL.map(|part| format!("\"{}\"", part.as_str())).join(", "));
             warnings.push(Warning::value(path, json, &wanted, &default));
             default
         })
@@ -53,7 +54,7 @@ impl Setting for Parts {
     fn schema(&self, about: &str) -> Value {
         json!({
             "type": "array",
-            "items": { "type": "string", "enum": Part::ALL.map(Part::as_str) },
+            "items": { "type": "string", "enum": StatusPart::ALL.map(StatusPart::as_str) },
             "description": about,
             "default": self.to_json(),
         })

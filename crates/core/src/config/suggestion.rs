@@ -1,18 +1,18 @@
-//! Which key somebody meant who mistyped one.
+//! Finds the key that was probably meant by a mistyped one.
 
 use super::{Config, setting};
 
-/// Returns the path of the key that `typed`, found in the section at `path`, probably is.
+/// Returns the path of the key that was probably meant by `typed`, which was found in the section at `path`.
 ///
-/// First one of `siblings`, the keys of that section, or the only key elsewhere, that differs in spelling alone; then the
-/// sibling with the fewest characters that differ.
+/// `siblings` are the keys of that section. A sibling that differs only in case or separators is preferred, then a key of
+/// another section that does and is the only one, then the sibling with the fewest typos.
 pub(super) fn nearest_key(typed: &str, siblings: &[&str], path: &str) -> Option<String> {
     let wanted = plain(typed);
     let near = siblings.iter().map(|key| (distance(&wanted, &plain(key)), *key));
     let nearest = near.filter(|(distance, key)| *distance <= most_typos(&wanted, key)).min();
     let same_name = |path: &String| path.rsplit('.').next().is_some_and(|name| plain(name) == wanted);
     let mut elsewhere = Config::keys().into_iter().map(|key| key.path).filter(same_name);
-    // A name that several sections have, such as `enabled`, says nothing.
+    // A name that several sections have, such as `enabled`, is ambiguous.
     let elsewhere = elsewhere.next().filter(|_| elsewhere.next().is_none());
     match nearest {
         Some((typos, key)) if typos == 0 || elsewhere.is_none() => Some(setting::join(path, key)),
@@ -20,19 +20,19 @@ pub(super) fn nearest_key(typed: &str, siblings: &[&str], path: &str) -> Option<
     }
 }
 
-/// How many typos still make it likely that a key was meant: a third of its length, one at least.
+/// Returns how many typos `typed` may have to still count as `key`: a third of its length, at least one.
 fn most_typos(typed: &str, key: &str) -> usize {
     (typed.chars().count().min(key.chars().count()) / 3).max(1)
 }
 
-/// Returns a key in one spelling, whichever of `maxRounds`, `max_rounds` and `max-rounds` it is.
+/// Returns a key without case and separators: `maxRounds`, `max_rounds` and `max-rounds` are the same then.
 fn plain(key: &str) -> String {
-    // What is longer is no key.
+    // No key is longer than this.
     let letters = key.chars().take(100).filter(|c| !matches!(c, '_' | '-' | ' '));
     letters.flat_map(char::to_lowercase).collect()
 }
 
-/// Returns how many characters must be added, removed, replaced or swapped with their neighbour to make `b` of `a`.
+/// Returns how many characters must be added, removed, replaced or swapped with their neighbour to turn `a` into `b`.
 fn distance(a: &str, b: &str) -> usize {
     let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
     let mut before: Vec<usize> = Vec::new();

@@ -2,7 +2,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use crate::Config;
-use crate::config::{Amount, Part, Setting, Trust};
+use crate::config::{Amount, Setting, StatusPart, Trust};
 
 #[track_caller]
 fn check(text: &str, expected: &[&str]) -> Config {
@@ -13,7 +13,7 @@ fn check(text: &str, expected: &[&str]) -> Config {
 
 #[test]
 fn a_partial_file_is_merged_deeply() {
-    let config = check(r#"{"bookmarks":{"thresholds":{"minTokens":100}}}"#, &[]);
+    let config = check(r#"{"bookmarks":{"thresholds":{"min_tokens":100}}}"#, &[]);
     assert_eq!(config.bookmarks.thresholds.min_tokens, Amount(100.0));
     assert_eq!(config.bookmarks.thresholds.min_tool_calls, Amount(15.0));
     assert!(config.bookmarks.enabled);
@@ -39,7 +39,7 @@ fn a_number_may_be_a_numeric_string_and_nothing_else() {
 
 #[test]
 fn each_bad_value_is_named_and_the_others_stand() {
-    let text = r#"{"bookmarks":{"enabled":"yes","marker":"/x","midTurn":false,"typo":1},"guard":7,"context":{"windows":{"m":0,"n":9}}}"#;
+    let text = r#"{"bookmarks":{"enabled":"yes","marker":"/x","mid_turn":false,"typo":1},"guard":7,"context":{"windows":{"m":0,"n":9}}}"#;
     let config = check(
         text,
         &[
@@ -59,9 +59,9 @@ fn a_part_of_the_line_that_there_is_none_of_is_named() {
     let wanted = r#"a list of "context", "bookmarks", "memory", "handoff""#;
     let all = r#"["context","bookmarks","memory","handoff"]"#;
     let warning = format!(r#"bridge.status: ["contex"] is not {wanted}: the default {all} is in force"#);
-    assert_eq!(check(r#"{"bridge":{"status":["contex"]}}"#, &[&warning]).bridge.status.0, Part::ALL);
+    assert_eq!(check(r#"{"bridge":{"status":["contex"]}}"#, &[&warning]).bridge.status.0, StatusPart::ALL);
     let config = check(r#"{"bridge":{"status":["handoff","context"]}}"#, &[]);
-    assert_eq!(config.bridge.status.0, [Part::Handoff, Part::Context]);
+    assert_eq!(config.bridge.status.0, [StatusPart::Handoff, StatusPart::Context]);
     assert_eq!(check(r#"{"bridge":{"status":[]}}"#, &[]).bridge.status.0, []);
 }
 
@@ -115,12 +115,12 @@ fn a_limit_is_a_number_or_a_list() {
 #[test]
 fn a_value_outside_its_range_is_named_with_the_range() {
     check(
-        r#"{"continuation":{"at":75},"guard":{"denyPercent":85},"worker":{"port":80000},"inject":{"delay_ms":-1}}"#,
+        r#"{"continuation":{"at":75},"guard":{"deny_percent":85},"worker":{"port":80000},"inject":{"delay_ms":-1}}"#,
         &[
             "continuation.at: 75 is not a share from 0.01 to 1, a number from 1000 to 1000000000, or a list of such \
              (did you mean 0.75?): the default 0.75 is in force",
             "worker.port: 80000 is not a whole number from 0 to 65535: the default 37777 is in force",
-            "guard.denyPercent: 85 is not a share from 0 to 1 (did you mean 0.85?): the default 0.85 is in force",
+            "guard.deny_percent: 85 is not a share from 0 to 1 (did you mean 0.85?): the default 0.85 is in force",
             "inject.delay_ms: -1 is not a number from 0 to 60000: the default 0 is in force",
         ],
     );
@@ -137,7 +137,7 @@ fn every_number_declares_a_range_that_has_its_default_and_stands_in_the_schema()
     for key in Config::keys() {
         let Some(number) = key.default.as_f64() else { continue };
         // A share of a whole has the range of every share.
-        if key.path == "continuation.at" || key.path.ends_with("Percent") {
+        if key.path == "continuation.at" || key.path.ends_with("_percent") {
             continue;
         }
         let range = key.range.unwrap_or_else(|| panic!("{} declares no range", key.path));
@@ -156,7 +156,7 @@ fn a_mistyped_key_gets_a_suggestion() {
         (r#"{"continuation":{"enabeld":true}}"#, Some("continuation.enabled")),
         (r#"{"worker":{"prot":1}}"#, Some("worker.port")),
         (r#"{"marker":"x"}"#, Some("bookmarks.marker")),
-        (r#"{"bookmarks":{"cooldown_seconds":3}}"#, Some("bookmarks.thresholds.cooldownSeconds")),
+        (r#"{"bookmarks":{"cooldown_seconds":3}}"#, Some("bookmarks.thresholds.cooldown_seconds")),
         (r#"{"enabled":true}"#, None),
         (r#"{"zzzzzz":true}"#, None),
     ] {

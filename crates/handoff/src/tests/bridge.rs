@@ -1,5 +1,5 @@
 use longhaul_core::Millis;
-use longhaul_core::config::Part;
+use longhaul_core::config::StatusPart;
 use serde_json::json;
 
 use crate::bridge::{BridgeAction, StatusFacts, answer, step, step_name};
@@ -53,15 +53,18 @@ fn the_line_says_what_is_wanted_and_there() {
         handoff_waits: true,
     };
     assert_eq!(
-        glance.line(&Part::ALL).unwrap(),
+        glance.line(&StatusPart::ALL).unwrap(),
         "context 42 %, 580k left · 3 bookmarks · began with 12 turns and 1 record · a handoff waits for /clear"
     );
-    assert_eq!(glance.line(&[Part::Bookmarks]).unwrap(), "3 bookmarks");
+    assert_eq!(glance.line(&[StatusPart::Bookmarks]).unwrap(), "3 bookmarks");
     let recalled = StatusFacts { recalled: 2, ..glance.clone() };
-    assert_eq!(recalled.line(&[Part::Memory]).unwrap(), "began with 12 turns and 1 record, recalled 2 passages");
-    assert_eq!(StatusFacts { recalled: 1, ..StatusFacts::default() }.line(&Part::ALL).unwrap(), "recalled 1 passage");
+    assert_eq!(recalled.line(&[StatusPart::Memory]).unwrap(), "began with 12 turns and 1 record, recalled 2 passages");
+    assert_eq!(
+        StatusFacts { recalled: 1, ..StatusFacts::default() }.line(&StatusPart::ALL).unwrap(),
+        "recalled 1 passage"
+    );
     assert_eq!(glance.line(&[]), None);
-    assert_eq!(StatusFacts::default().line(&[Part::Context, Part::Memory]), None);
+    assert_eq!(StatusFacts::default().line(&[StatusPart::Context, StatusPart::Memory]), None);
 }
 
 #[test]

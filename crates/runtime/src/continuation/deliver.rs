@@ -15,6 +15,7 @@ use super::{Course, lock, settings};
 use crate::typing::{Submitted, Typist, shows_another_session, submit_patiently};
 use crate::{
     ActivityLog, Error, ErrorLog, Home, Order, SessionRecord, Ticket, bridge, client, clock_and_env, home, process,
+    waiting_times,
 };
 
 /// How the injector is told what it is started for.
@@ -39,7 +40,7 @@ const LOCK_LIMIT: Duration = Duration::from_millis(500);
 pub(crate) fn deliver(env: &Env, log: &ErrorLog, id: ChainId) -> Result<(), Error> {
     let home = Home::of(env)?;
     let Some(_lock) = lock_patiently(&home, id)? else { return Ok(()) };
-    let store = home.store(home::PATIENCE)?;
+    let store = home.store(waiting_times::DATABASE)?;
     let mut since = None;
     loop {
         let Some(chain) = store.chain(id)? else { return Ok(()) };

@@ -3,6 +3,7 @@
 use std::cell::RefCell;
 use std::path::Path;
 
+use longhaul_core::config::with_current_keys;
 use longhaul_core::{Config, json_text};
 use serde_json::Value;
 
@@ -63,7 +64,7 @@ pub(super) fn bring(mover: &Move<'_>, report: &mut Report, wanted: Vec<Wanted>) 
             Ok(config)
         }
         Err(Hindrance::NotObject) => {
-            let why = format!("{} is not a JSON object: mend it, then import again", path.display());
+            let why = format!("{} is not a JSON object: fix it, then import again", path.display());
             report.leaves("settings", wanted.len(), &why);
             Ok(mover.config.clone())
         }
@@ -104,7 +105,7 @@ fn add(path: &Path, text: Option<&str>, wanted: &[Wanted]) -> Result<Brought, Hi
             continue;
         };
         let keys: Vec<&str> = key.split('.').collect();
-        let now: Value = json_text::from_file(brought.text.as_bytes()).unwrap_or_default();
+        let now = with_current_keys(json_text::from_file(brought.text.as_bytes()).unwrap_or_default());
         match (now.pointer(&format!("/{}", keys.join("/"))), json_text::insert(&brought.text, &keys, value)) {
             (Some(set), _) if set == value => brought.left.push(format!("{key} is set to that already")),
             (Some(set), _) => brought.left.push(format!("{key} is set to {set} here, not to {value}")),

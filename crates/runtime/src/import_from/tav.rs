@@ -19,21 +19,21 @@ const LONGEST: u64 = 64 * 1024 * 1024;
 const KEYS: [(&str, &str); 11] = [
     ("bookmarks.enabled", "bookmarks.enabled"),
     ("bookmarks.marker", "bookmarks.marker"),
-    ("bookmarks.thresholds.minTokens", "bookmarks.thresholds.minTokens"),
-    ("bookmarks.thresholds.minToolCalls", "bookmarks.thresholds.minToolCalls"),
-    ("bookmarks.thresholds.minSeconds", "bookmarks.thresholds.minSeconds"),
-    ("bookmarks.thresholds.agentBurstThreshold", "bookmarks.thresholds.agentBurstThreshold"),
-    ("bookmarks.thresholds.cooldownSeconds", "bookmarks.thresholds.cooldownSeconds"),
+    ("bookmarks.thresholds.minTokens", "bookmarks.thresholds.min_tokens"),
+    ("bookmarks.thresholds.minToolCalls", "bookmarks.thresholds.min_tool_calls"),
+    ("bookmarks.thresholds.minSeconds", "bookmarks.thresholds.min_seconds"),
+    ("bookmarks.thresholds.agentBurstThreshold", "bookmarks.thresholds.agent_burst_threshold"),
+    ("bookmarks.thresholds.cooldownSeconds", "bookmarks.thresholds.cooldown_seconds"),
     ("contextGuard.enabled", "guard.enabled"),
-    ("contextGuard.compactPercent", "guard.compactPercent"),
-    ("contextGuard.denyPercent", "guard.denyPercent"),
-    ("contextGuard.compactCooldownSeconds", "guard.compactCooldownSeconds"),
+    ("contextGuard.compactPercent", "guard.compact_percent"),
+    ("contextGuard.denyPercent", "guard.deny_percent"),
+    ("contextGuard.compactCooldownSeconds", "guard.compact_cooldown_seconds"),
 ];
 
 /// Older keys that count tokens where newer ones have a share, and ours.
 const SHARES: [(&str, &str, &str); 2] = [
-    ("contextGuard.compactThreshold", "contextGuard.compactPercent", "guard.compactPercent"),
-    ("contextGuard.denyThreshold", "contextGuard.denyPercent", "guard.denyPercent"),
+    ("contextGuard.compactThreshold", "contextGuard.compactPercent", "guard.compact_percent"),
+    ("contextGuard.denyThreshold", "contextGuard.denyPercent", "guard.deny_percent"),
 ];
 
 /// What a share is of, where it is not said: the window, and how much of it they thought could be measured.

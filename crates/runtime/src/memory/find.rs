@@ -36,7 +36,7 @@ pub struct Wanted {
 
 /// A filter among the words that cannot be one.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{name}:{value} is no day: write it as {name}:2026-01-31, or in quotes to look for the words")]
+#[error("{name}:{value} is not a day: write it as {name}:2026-01-31, or in quotes to search for the words")]
 pub struct BadFilter {
     /// The filter.
     pub name: &'static str,

@@ -16,6 +16,7 @@ use longhaul_store::{RecordId, Store, VectorModel};
 use self::model_file::ModelFile;
 pub(crate) use self::prompt::{lacks_vectors, near_prompt};
 pub use self::search::{catch_up, near, search};
+use crate::waiting_times::WORKER_ANSWER;
 use crate::worker;
 use crate::{Error, Home};
 
@@ -27,9 +28,6 @@ const UPKEEP: usize = 2_000;
 
 /// How many vectors of a model that is not in use are deleted in one transaction.
 const DROPPED_AT_ONCE: usize = 20_000;
-
-/// How long the worker may take to compute the vector of a question.
-const ASK: Duration = Duration::from_secs(3);
 
 /// How much is computed of what is missing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -138,7 +136,7 @@ impl Meaning {
     /// Asks the worker, which alone speaks to the endpoint; `None` where it does not run, or cannot say.
     fn ask_worker(&self, text: &str) -> Option<Vector> {
         let worker = worker::running(&self.home)?;
-        let answer = worker.ask(&format!("/api/embedding?text={}", percent_encoded(text)), ASK)?;
+        let answer = worker.ask(&format!("/api/embedding?text={}", percent_encoded(text)), WORKER_ANSWER)?;
         let values: Vec<i8> = serde_json::from_str::<serde_json::Value>(&answer)
             .ok()
             .and_then(|answer| serde_json::from_value(answer.get("vector")?.clone()).ok())?;

@@ -24,7 +24,7 @@ impl Private {
         let server = Server {
             socket: dir.path().join("tmux").to_str().unwrap().to_owned(),
             deadline: None,
-            limit: super::LIMIT,
+            limit: crate::waiting_times::TMUX_IN_HOOK,
         };
         let mut step = server.step(&[words(["new-session", "-d", "-s", "main", "-x", "80", "-y", "24", "sleep 3600"])]);
         step.argv.splice(1..1, words(["-f", "/dev/null"]));
@@ -138,7 +138,7 @@ fn the_status_is_set_although_nobody_is_attached() {
     let nowhere = Server {
         socket: tmux.dir.path().join("nothing").to_str().unwrap().to_owned(),
         deadline: None,
-        limit: super::LIMIT,
+        limit: crate::waiting_times::TMUX_IN_HOOK,
     };
     assert!(nowhere.set_status("x", None).is_err());
 }
@@ -230,7 +230,7 @@ fn the_command_is_words_of_a_shell_whatever_the_paths_hold() {
 
 #[test]
 fn the_menu_holds_no_data_in_its_commands() {
-    let server = Server { socket: "/s".to_owned(), deadline: None, limit: super::LIMIT };
+    let server = Server { socket: "/s".to_owned(), deadline: None, limit: crate::waiting_times::TMUX_IN_HOOK };
     let pane = |socket: &str| Pane { socket: socket.to_owned(), id: "%3".to_owned() };
     let items = vec![
         MenuItem::Goto { label: "! p;".to_owned(), key: "1".to_owned(), pane: pane("/s") },

@@ -1,4 +1,4 @@
-//! Our hooks among other people's, in Codex's hooks.json.
+//! Longhaul's hooks in Codex's hooks.json.
 
 use std::path::Path;
 
@@ -8,14 +8,14 @@ use serde_json::{Value, json};
 
 use crate::settings::{self, Change, change_hooks};
 
-/// Returns the file with our hooks, which start `program`.
+/// Returns the file with Longhaul's hooks, which start `program`.
 pub(crate) fn with_hooks(text: Option<&str>, program: &Path) -> Change {
     let program = word(&program.to_string_lossy());
     let wanted: Vec<_> = CODEX_REGISTRATIONS.iter().map(|hook| (hook.event.as_str(), group(hook, &program))).collect();
     change_hooks(text, &wanted, is_ours)
 }
 
-/// Returns the file without our hooks, an empty text where it holds nothing else.
+/// Returns the file without Longhaul's hooks, or an empty text if it holds nothing else.
 pub(crate) fn without_hooks(text: &str) -> Change {
     let left = change_hooks(Some(text), &[], is_ours)?;
     Ok(left.map(|left| if settings::names(&left).is_empty() { String::new() } else { left }))
@@ -26,13 +26,13 @@ fn group(hook: &CodexRegistration, program: &str) -> Value {
     json!({ "hooks": [{ "type": "command", "command": command, "timeout": hook.timeout_seconds }] })
 }
 
-/// Returns a path as one word of a shell.
+/// Returns a path quoted for a shell, if that is necessary.
 fn word(path: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+@".contains(c);
     if path.chars().all(is_plain) { path.to_owned() } else { shell_single_quote(path) }
 }
 
-/// Returns whether a command is one of ours, of whatever version and wherever it lies.
+/// Returns whether a command is one of Longhaul's, of any version and in any folder.
 pub(crate) fn is_ours(command: &str) -> bool {
     let name = |program: &str| {
         let program = program.trim().trim_matches(['\'', '"']);

@@ -1,25 +1,25 @@
-//! Our skill in `~/.agents/skills`.
+//! Longhaul's skill in `~/.agents/skills`.
 
 use crate::settings::{Change, Refusal};
 
-/// What the skill says.
+/// The text of the skill.
 const TEXT: &str = include_str!("../../../../plugin/skills/memory/SKILL.md");
 
-/// By what a skill that we put there is known.
+/// The comment by which a skill that Longhaul has written is recognised.
 const MARK: &str = "<!-- put here by `longhaul install --codex` -->";
 
-/// Returns the skill, `None` where it is so already; refuses where somebody else's is in its place.
+/// Returns the text of the skill, or `None` if the file has it already. A file that Longhaul has not written is refused.
 pub(crate) fn with_skill(text: Option<&str>) -> Change {
     if text.is_some_and(|text| !text.trim().is_empty() && !text.contains(MARK)) {
-        return Err(Refusal::SomebodyElses);
+        return Err(Refusal::NotFromLonghaul);
     }
-    // A skill is called like its folder, and that is one among many people's.
+    // A skill is named like its folder, and the folder is shared with other programs.
     let skill = TEXT.replacen("name: memory\n", "name: longhaul-memory\n", 1);
     let skill = format!("{}\n\n{MARK}\n", skill.trim_end());
     Ok((text != Some(skill.as_str())).then_some(skill))
 }
 
-/// Returns nothing in the place of a skill that we put there, `None` where it is somebody else's.
+/// Returns an empty text if Longhaul has written the skill, and `None` otherwise.
 pub(crate) fn without_skill(text: &str) -> Option<String> {
     text.contains(MARK).then(String::new)
 }

@@ -1,14 +1,16 @@
-//! What there is to know, read without changing anything.
+//! The facts that the checks need, collected without changing anything.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, UNIX_EPOCH};
+use std::time::UNIX_EPOCH;
 
 use longhaul_core::catalog::{self, Job};
+use longhaul_core::config::Warning;
 use longhaul_core::{Env, SessionId};
 use longhaul_inject::TerminalCommand;
 use longhaul_runtime::tmux::{Server, SetupState};
+use longhaul_runtime::waiting_times::{self, DATABASE_FOR_DOCTOR};
 use longhaul_runtime::{Shell, StorageTrouble, bounded_read, is_executable, run_program_in, running_clients, worker};
 use longhaul_store::Health;
 
@@ -18,24 +20,15 @@ use super::registered::{self, Peer, Source};
 use crate::client::{self, Plugin};
 use crate::current_state::names;
 use crate::manifest::Manifest;
-use crate::paths::Places;
+use crate::paths::InstallPaths;
 use crate::{PLUGIN, Result, tmux_conf};
 
-/// How long the client may take to list its plugins. It starts within a second or two, and a person waits.
-pub(super) const CLIENT_LIMIT: Duration = Duration::from_secs(6);
-
-/// How long another `longhaul` may take to say its version.
-const VERSION_LIMIT: Duration = Duration::from_secs(2);
-
-/// How long the worker may take to answer.
-const PATIENCE: Duration = Duration::from_secs(3);
-
-/// The client's command line.
+/// Claude Code's command line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Client {
-    /// There is none on the path.
+    /// It is not on the path.
     Missing,
-    /// It does not answer as it should.
+    /// It returned an error.
     Failed(String),
     /// It does not answer in time.
     Hangs,
@@ -44,7 +37,7 @@ pub enum Client {
 }
 
 impl Client {
-    /// Returns the plugins that it has installed, as far as it told.
+    /// Returns the installed plugins; none if it did not answer.
     pub(super) fn plugins(&self) -> &[Plugin] {
         match self {
             Self::Found(plugins) => plugins,
@@ -60,11 +53,11 @@ pub enum Database {
     Missing,
     /// There is one.
     Found {
-        /// Its schema, where that can be read.
+        /// Its schema, if that can be read.
         schema: Option<u32>,
         /// Whether it is damaged.
         health: Health,
-        /// How far its search index is built, where that can be read.
+        /// How much of its search index is built, if that can be read.
         index: Option<longhaul_store::IndexProgress>,
     },
 }
@@ -74,112 +67,115 @@ pub enum Database {
 pub struct TmuxFacts {
     /// Whether it is installed.
     pub is_there: bool,
-    /// What the server that this runs in says about its setup; `None` outside tmux.
+    /// The setup of the server in which this process runs; `None` outside tmux.
     pub server: Option<std::result::Result<SetupState, String>>,
-    /// Whether what the server was told to run is not there any more.
+    /// Whether the executable that the server runs does not exist any more.
     pub is_command_gone: bool,
     /// Whether a tmux.conf sets it up.
     pub has_line: bool,
-    /// The program that the line of `install` runs, where the line is there and the program is not.
+    /// The program that the line of `install` runs, if the line exists and the program does not.
     pub missing_program: Option<PathBuf>,
 }
 
 /// The worker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Worker {
-    /// None runs.
+    /// It does not run.
     Off,
     /// It answers, on this port.
     Answers(u16),
-    /// This process does not.
+    /// This process runs but does not answer.
     Silent(u32),
 }
 
-/// The client's own module.
+/// The module that Claude Code loads.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct BridgeFacts {
-    /// Whether it is wanted.
+    /// Whether it is enabled.
     pub is_wanted: bool,
-    /// How many clients run.
+    /// The number of running Claude Code processes.
     pub clients: usize,
-    /// Those of them that have loaded it, each with what it could not do last.
+    /// The processes that have loaded it, each with its last error.
     pub loaded: Vec<(u32, Option<String>)>,
 }
 
-/// What there is to know.
+/// Everything that the checks need.
 #[derive(Debug, Clone)]
 pub struct Facts {
     /// The time now, in milliseconds.
     pub now: u64,
-    /// Where everything is.
-    pub places: Places,
+    /// The paths of the installation.
+    pub paths: InstallPaths,
     /// This executable.
     pub exe: PathBuf,
-    /// Executables that do not lie beside it, though its bundle has them.
+    /// Executables of the bundle that are not beside it.
     pub missing: Vec<&'static str>,
-    /// Every `longhaul` on the path, without links; the one that a shell starts first.
+    /// Every `longhaul` on the path with links resolved, in the order of the path.
     pub on_path: Vec<PathBuf>,
-    /// What was installed.
+    /// The manifest of the installation.
     pub manifest: Option<Manifest>,
-    /// The client.
+    /// Claude Code's command line.
     pub client: Client,
-    /// Who is told of our hooks.
+    /// Where the hooks are registered.
     pub sources: Vec<Source>,
     /// The version of the `longhaul` that a shell starts.
     pub path_version: Option<String>,
-    /// The file that switches all hooks off.
+    /// The settings file that disables all hooks.
     pub switched_off_by: Option<PathBuf>,
-    /// Settings files of the client that are no JSON objects, each with what is wrong.
+    /// Claude Code's settings files that are not JSON objects, each with the problem.
     pub broken_settings: Vec<(PathBuf, String)>,
     /// What sets `LONGHAUL_DISABLE=1`.
     pub disabled_by: Vec<String>,
     /// Why nothing can be stored.
     pub storage: Option<StorageTrouble>,
-    /// The versions in the client's cache.
+    /// The versions in Claude Code's cache.
     pub cached: Vec<String>,
-    /// The newest hook that left a trace: when, and of which session.
+    /// The time and the session of the last hook that ran.
     pub last_hook: Option<(u64, String)>,
     /// When a transcript was last written to.
     pub last_transcript: Option<u64>,
-    /// Sessions that run, and of which no hook has told.
-    pub unheard: Vec<String>,
+    /// Running sessions of which no hook has run.
+    pub without_hooks: Vec<String>,
     /// tmux.
     pub tmux: TmuxFacts,
-    /// Files and folders that others may read or write.
+    /// Files and folders that other users can read or write.
     pub open_to_others: Vec<PathBuf>,
     /// The database.
     pub database: Database,
-    /// Databases that were set aside.
+    /// Damaged databases that were renamed.
     pub damaged: Vec<String>,
-    /// What is wrong with the configuration; `Err` where it cannot be read.
-    pub config: std::result::Result<Vec<String>, String>,
-    /// Sessions whose transcript is not where they said, with where that is.
+    /// What is wrong with the configuration; `Err` if it cannot be read.
+    pub config: std::result::Result<Vec<Warning>, String>,
+    /// Sessions whose transcript does not exist, with its path.
     pub stale: Vec<(String, PathBuf)>,
-    /// Programs that do one of our jobs.
+    /// Other programs that do the same as one of the jobs.
     pub peers: Vec<Peer>,
     /// The worker.
     pub worker: Worker,
-    /// The model that puts records into words; `None` where none is wanted.
+    /// The model that rewrites records; `None` if none is enabled.
     pub model: Option<ModelFacts>,
-    /// The client's own module.
+    /// The module that Claude Code loads.
     pub bridge: BridgeFacts,
     /// The key that submits what is typed.
     pub keys: KeyFacts,
 }
 
 impl Facts {
-    /// Looks, from a session's folder or any other.
-    pub fn look(env: &Env, shell: &Shell, exe: &Path, folder: &Path) -> Result<Self> {
-        let places = Places::of(env, shell)?;
+    /// Collects the facts. `folder` is the current folder, whose project settings apply.
+    pub fn collect(env: &Env, shell: &Shell, exe: &Path, folder: &Path) -> Result<Self> {
+        let paths = InstallPaths::of(env, shell)?;
         let program = shell.client();
-        let client = match program.as_ref().map(|program| client::plugins_within(program, CLIENT_LIMIT)) {
+        let client = match program
+            .as_ref()
+            .map(|program| client::plugins_within(program, waiting_times::CLAUDE_PLUGIN_LIST_FOR_DOCTOR))
+        {
             None => Client::Missing,
             Some(None) => Client::Hangs,
             Some(Some(Err(error))) => Client::Failed(error.to_string()),
             Some(Some(Ok(plugins))) => Client::Found(plugins),
         };
-        let (files, broken_settings) = registered::settings_files(env, &places, folder);
-        let confs = places
+        let (files, broken_settings) = registered::settings_files(env, &paths, folder);
+        let confs = paths
             .tmux_confs
             .iter()
             .filter_map(|path| Some((path.clone(), bounded_read::text(path, bounded_read::LARGE).ok()?)));
@@ -193,59 +189,58 @@ impl Facts {
             exe: exe.to_owned(),
             path_version: on_path.first().and_then(|program| version_of(program)),
             on_path,
-            manifest: Manifest::load(&places.manifest()),
+            manifest: Manifest::load(&paths.manifest()),
             sources: registered::sources(&client, &files),
             switched_off_by: registered::switched_off_by(&files),
             broken_settings,
             disabled_by: disabled_by(env, &files),
-            storage: StorageTrouble::look(places.data.dir()),
-            cached: names(&places.cache().join(PLUGIN)),
-            last_hook: last_hook(&places.data.sessions()),
-            last_transcript: last_transcript(&places.client_dir),
-            unheard: unheard(env, &places),
-            tmux: tmux(env, shell, &places, &confs),
-            open_to_others: open_to_others(places.data.dir()),
-            database: database(&places.data.database()),
-            damaged: names(places.data.dir()).into_iter().filter(|name| is_set_aside(name)).collect(),
-            config: config
-                .map(|(_, warnings)| warnings.iter().map(ToString::to_string).collect())
-                .map_err(|error| error.chain()),
-            stale: super::sessions::stale(&places),
+            storage: StorageTrouble::look(paths.data.dir()),
+            cached: names(&paths.cache().join(PLUGIN)),
+            last_hook: last_hook(&paths.data.sessions()),
+            last_transcript: last_transcript(&paths.client_dir),
+            without_hooks: without_hooks(env, &paths),
+            tmux: tmux(env, shell, &paths, &confs),
+            open_to_others: open_to_others(paths.data.dir()),
+            database: database(&paths.data.database()),
+            damaged: names(paths.data.dir()).into_iter().filter(|name| is_set_aside(name)).collect(),
+            config: config.map(|(_, warnings)| warnings).map_err(|error| error.chain()),
+            stale: super::sessions::stale(&paths),
             peers: registered::peers(&client, &files, &confs),
-            worker: worker_of(&places),
-            model: ModelFacts::look(env, &places, exe, program.as_deref()),
-            bridge: bridge(env, &places),
-            keys: KeyFacts::look(env, &places, program.as_deref().filter(|_| matches!(client, Client::Found(_)))),
+            worker: worker_of(&paths),
+            model: ModelFacts::collect(env, &paths, exe, program.as_deref()),
+            bridge: bridge(env, &paths),
+            keys: KeyFacts::collect(env, &paths, program.as_deref().filter(|_| matches!(client, Client::Found(_)))),
             client,
-            places,
+            paths,
         })
     }
 }
 
-/// Returns what the bundle in which an executable lies says of itself.
+/// Returns the plugin.json of the bundle that an executable is in.
 fn bundle_of(exe: &Path) -> Option<serde_json::Value> {
     let about = exe.parent()?.parent()?.join(".claude-plugin/plugin.json");
     serde_json::from_slice(&bounded_read::bytes(&about, bounded_read::LARGE).ok()?).ok()
 }
 
-/// Returns the version of a `longhaul`: that of its bundle, else what it says itself.
+/// Returns the version of a `longhaul`: that of its bundle, or the one that it prints.
 fn version_of(program: &Path) -> Option<String> {
     if let Some(version) = bundle_of(program).and_then(|about| Some(about["version"].as_str()?.to_owned())) {
         return Some(version);
     }
     let argv = vec![program.to_str()?.to_owned(), "--version".to_owned()];
-    let printed = run_program_in(Path::new("/"), &TerminalCommand { argv, stdin: None }, VERSION_LIMIT).ok()?;
+    let printed =
+        run_program_in(Path::new("/"), &TerminalCommand { argv, stdin: None }, waiting_times::OTHER_VERSION).ok()?;
     printed.trim().strip_prefix("longhaul ").map(str::to_owned)
 }
 
-/// Returns what sets `LONGHAUL_DISABLE=1`: this environment, or the client's settings for its sessions.
+/// Returns what sets `LONGHAUL_DISABLE=1`: this environment, or Claude Code's settings files.
 fn disabled_by(env: &Env, files: &[(PathBuf, serde_json::Value)]) -> Vec<String> {
     let here = env.disabled.then(|| "the environment".to_owned());
     let files = files.iter().filter(|(_, value)| value["env"]["LONGHAUL_DISABLE"] == "1");
     here.into_iter().chain(files.map(|(path, _)| path.display().to_string())).collect()
 }
 
-/// Returns the executables that do not lie beside `exe`, though its bundle has them.
+/// Returns the executables of the bundle that are not beside `exe`.
 fn missing(exe: &Path) -> Vec<&'static str> {
     let about = bundle_of(exe);
     let job = about.as_ref().and_then(|about| registered::job_of(about["name"].as_str()?));
@@ -263,7 +258,7 @@ pub(super) fn written(path: &Path) -> Option<u64> {
     Some(modified.duration_since(UNIX_EPOCH).ok()?.as_millis() as u64)
 }
 
-/// Every hook that does anything appends to its session's log.
+/// Returns the time and the session of the last hook. Every hook that does anything appends to its session's log.
 fn last_hook(sessions: &Path) -> Option<(u64, String)> {
     let logs = names(sessions).into_iter().filter_map(|name| {
         let session = SessionId::from_file_stem(name.strip_suffix(".log")?)?;
@@ -274,7 +269,7 @@ fn last_hook(sessions: &Path) -> Option<(u64, String)> {
 
 fn last_transcript(client_dir: &Path) -> Option<u64> {
     let projects = client_dir.join("projects");
-    // What a model was asked of on our own behalf has no hooks.
+    // Requests of the worker to a model run without hooks.
     let folders = names(&projects).into_iter().filter(|name| !name.ends_with("-longhaul-model"));
     let files = folders.flat_map(|folder| {
         let folder = projects.join(folder);
@@ -283,33 +278,33 @@ fn last_transcript(client_dir: &Path) -> Option<u64> {
     files.filter(|path| path.extension().is_some_and(|end| end == "jsonl")).filter_map(|path| written(&path)).max()
 }
 
-fn unheard(env: &Env, places: &Places) -> Vec<String> {
+fn without_hooks(env: &Env, paths: &InstallPaths) -> Vec<String> {
     let is_known =
-        |session: &str| SessionId::new(session).is_some_and(|id| places.data.session_file(&id, "json").exists());
+        |session: &str| SessionId::new(session).is_some_and(|id| paths.data.session_file(&id, "json").exists());
     running_clients(env).into_iter().map(|client| client.session).filter(|session| !is_known(session)).collect()
 }
 
-fn tmux(env: &Env, shell: &Shell, places: &Places, confs: &[(PathBuf, String)]) -> TmuxFacts {
+fn tmux(env: &Env, shell: &Shell, paths: &InstallPaths, confs: &[(PathBuf, String)]) -> TmuxFacts {
     let server = Server::of(env).map(|server| server.setup_state().map_err(|error| error.chain()));
     let state = server.as_ref().and_then(|state| state.as_ref().ok());
     let has_our_line = confs.iter().any(|(_, text)| tmux_conf::without_line(text).is_some());
     TmuxFacts {
         is_there: !shell.find("tmux").is_empty(),
         is_command_gone: state.is_some_and(|state| is_gone(&state.command)),
-        missing_program: (has_our_line && !is_executable(&places.link)).then(|| places.link.clone()),
+        missing_program: (has_our_line && !is_executable(&paths.link)).then(|| paths.link.clone()),
         server,
         has_line: confs.iter().any(|(_, text)| tmux_conf::is_set_up(text)),
     }
 }
 
-/// Returns whether the executable in a server's command is gone; it is the last of several quoted words.
+/// Returns whether the executable in a server's command does not exist. It is the last of several quoted words.
 fn is_gone(command: &str) -> bool {
     let program = command.rsplit(' ').next().unwrap_or(command).trim_matches('\'');
-    // A path with spaces in it is not taken apart: it counts as there.
+    // A path with spaces is not parsed: it counts as existing.
     program.starts_with('/') && !Path::new(program).exists()
 }
 
-/// Returns what below `path`, itself included, anybody but its owner may read or write.
+/// Returns `path` and everything below it that other users can read or write.
 fn open_to_others(path: &Path) -> Vec<PathBuf> {
     let Ok(metadata) = path.symlink_metadata() else { return Vec::new() };
     if metadata.is_symlink() {
@@ -330,15 +325,15 @@ fn database(path: &Path) -> Database {
         return Database::Missing;
     }
     Database::Found {
-        schema: longhaul_store::schema_of(path),
-        health: longhaul_store::health_of(path),
-        index: longhaul_store::index_progress_of(path),
+        schema: longhaul_store::schema_of(path, DATABASE_FOR_DOCTOR),
+        health: longhaul_store::health_of(path, DATABASE_FOR_DOCTOR),
+        index: longhaul_store::index_progress_of(path, DATABASE_FOR_DOCTOR),
     }
 }
 
-fn bridge(env: &Env, places: &Places) -> BridgeFacts {
+fn bridge(env: &Env, paths: &InstallPaths) -> BridgeFacts {
     let running: Vec<u32> = running_clients(env).into_iter().map(|client| client.pid).collect();
-    let known = longhaul_store::bridges_of(&places.data.database()).into_iter();
+    let known = longhaul_store::bridges_of(&paths.data.database(), DATABASE_FOR_DOCTOR).into_iter();
     BridgeFacts {
         is_wanted: longhaul_runtime::config(env).is_ok_and(|(config, _)| config.bridge.enabled),
         clients: running.len(),
@@ -349,10 +344,10 @@ fn bridge(env: &Env, places: &Places) -> BridgeFacts {
     }
 }
 
-fn worker_of(places: &Places) -> Worker {
-    match worker::running(&places.data) {
+fn worker_of(paths: &InstallPaths) -> Worker {
+    match worker::running(&paths.data) {
         None => Worker::Off,
-        Some(file) if file.ask("/api/health", PATIENCE).is_some() => Worker::Answers(file.port),
+        Some(file) if file.ask("/api/health", waiting_times::WORKER_ANSWER).is_some() => Worker::Answers(file.port),
         Some(file) => Worker::Silent(file.pid),
     }
 }

@@ -1,60 +1,61 @@
-//! The key that submits what is typed: whether a chord is bound that no dialog knows, and whether the clients use it.
+//! Checks the key that submits typed text: whether a chord is bound that no dialog reacts to, and whether it works.
 
 use std::path::Path;
 
 use longhaul_core::Env;
 use longhaul_inject::{BindingState, Keybindings, SUBMIT, SUBMIT_CHORDS};
-use longhaul_runtime::{ignores_chord, running_clients, shared_file};
+use longhaul_runtime::{ignores_chord, running_clients, shared_file, waiting_times};
 
 use super::Finding;
 use super::facts::Facts;
 use crate::client;
-use crate::paths::Places;
+use crate::paths::InstallPaths;
 
-/// The first version of the client that reads keybindings.json.
+/// The first version of Claude Code that reads keybindings.json.
 const SINCE: [u32; 3] = [2, 1, 18];
 
-/// What there is to know of the key.
+/// The facts about the key.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct KeyFacts {
-    /// The text of keybindings.json, where there is one; `Err` says why it cannot be read.
+    /// The text of keybindings.json, if it exists; `Err` holds the reason why it cannot be read.
     pub file: Option<std::result::Result<String, String>>,
-    /// What the client says of its version.
+    /// The version that Claude Code prints.
     pub client_version: Option<String>,
-    /// The clients that run and have ignored the chord.
+    /// The running Claude Code processes that have ignored the chord.
     pub ignored_by: Vec<u32>,
 }
 
 impl KeyFacts {
-    /// Looks; `program` is the client, where it answers.
-    pub(super) fn look(env: &Env, places: &Places, program: Option<&Path>) -> Self {
+    /// Collects the facts. `program` is `claude`, if it answers.
+    pub(super) fn collect(env: &Env, paths: &InstallPaths, program: Option<&Path>) -> Self {
         let running = running_clients(env).into_iter().map(|client| client.pid);
         Self {
-            file: shared_file::read(&places.keybindings).map_err(|error| error.chain()).transpose(),
-            client_version: program.and_then(|program| client::version_within(program, super::facts::CLIENT_LIMIT)),
-            ignored_by: running.filter(|pid| ignores_chord(&places.data, *pid)).collect(),
+            file: shared_file::read(&paths.keybindings).map_err(|error| error.chain()).transpose(),
+            client_version: program
+                .and_then(|program| client::version_within(program, waiting_times::CLAUDE_PLUGIN_LIST_FOR_DOCTOR)),
+            ignored_by: running.filter(|pid| ignores_chord(&paths.data, *pid)).collect(),
         }
     }
 }
 
-/// Judges the key.
+/// Checks the key.
 pub(super) fn keys(facts: &Facts) -> Vec<Finding> {
     let check = "keys";
-    let path = facts.places.keybindings.display();
-    let enter = "what is typed is submitted by Enter, and not while subagents run";
-    let edit = "fix it (/keybindings in Claude Code opens it), then run longhaul install";
+    let path = facts.paths.keybindings.display();
+    let enter = "Longhaul submits typed text with Enter, and not while subagents run";
+    let edit = "correct it (/keybindings in Claude Code opens it), then run `longhaul install`";
     let keybindings = match &facts.keys.file {
         None => {
             return vec![Finding::note(
                 check,
-                format!("no chord is bound, so {enter}: longhaul install --keybinding binds one"),
+                format!("no chord is bound, so {enter}; `longhaul install --keybinding` binds one"),
             )];
         }
         Some(Err(why)) => return vec![Finding::warning(check, format!("{path}: {why}; {enter}"), edit)],
         Some(Ok(text)) => match Keybindings::parse(text) {
             Ok(keybindings) => keybindings,
             Err(why) => {
-                let what = format!("Claude Code ignores all of {path}, which {why}; {enter}");
+                let what = format!("Claude Code ignores {path}, because it {why}; {enter}");
                 return vec![Finding::warning(check, what, edit)];
             }
         },
@@ -63,15 +64,15 @@ pub(super) fn keys(facts: &Facts) -> Vec<Finding> {
         BindingState::Missing => {
             return vec![Finding::note(
                 check,
-                format!("no chord is bound, so {enter}: longhaul install --keybinding binds one"),
+                format!("no chord is bound, so {enter}; `longhaul install --keybinding` binds one"),
             )];
         }
         BindingState::Shadowed { chord, by } => {
-            let what = format!("{chord} is bound in {path} and another line gets in its way: {by}; {enter}");
+            let what = format!("{chord} is bound in {path}, but another binding overrides it: {by}; {enter}");
             return vec![Finding::warning(
                 check,
                 what,
-                "longhaul install, which binds another one; or remove that line",
+                "run `longhaul install`, which binds another chord, or remove that binding",
             )];
         }
         BindingState::To(chord) => chord,
@@ -82,13 +83,14 @@ pub(super) fn keys(facts: &Facts) -> Vec<Finding> {
     }
     if !facts.keys.ignored_by.is_empty() {
         let pids: Vec<String> = facts.keys.ignored_by.iter().map(u32::to_string).collect();
-        let what = format!("{chord} is bound, and these clients ignore it: {}; there {enter}", pids.join(", "));
+        let what =
+            format!("{chord} is bound, but these Claude Code processes ignore it: {}; there, {enter}", pids.join(", "));
         return vec![Finding::warning(check, what, "restart them; if that does not help, update Claude Code")];
     }
-    vec![Finding::ok(check, format!("{chord} submits what is typed, and no dialog takes it"))]
+    vec![Finding::ok(check, format!("{chord} submits typed text, and no dialog reacts to it"))]
 }
 
-/// Returns whether a version such as `2.1.325 (Claude Code)` is older than the file; one that cannot be read is not.
+/// Returns whether a version such as `2.1.325 (Claude Code)` is older than [`SINCE`]. A version that cannot be parsed is not.
 fn is_too_old(version: &str) -> bool {
     let number = version.split_whitespace().next().unwrap_or_default();
     let parts: Vec<u32> = number.split('.').map_while(|part| part.parse().ok()).collect();

@@ -1,4 +1,4 @@
-//! Who is told of our hooks, and who else listens.
+//! Where Longhaul's hooks are registered, and which other programs do the same jobs.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,10 +9,10 @@ use serde_json::Value;
 
 use super::facts::Client;
 use crate::client::Plugin;
-use crate::paths::Places;
+use crate::paths::InstallPaths;
 use crate::{PLUGIN, settings};
 
-/// Programs that do what one of our jobs does.
+/// Programs that do the same as one of Longhaul's jobs.
 const PEERS: [(&str, &str); 4] = [
     ("claude-mem", "memory"),
     ("tav", "bookmarks"),
@@ -20,51 +20,51 @@ const PEERS: [(&str, &str); 4] = [
     ("tmux-claude-agent-tracker", "tracker"),
 ];
 
-/// One place that registers hooks of ours.
+/// A plugin or a settings file that registers Longhaul's hooks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Source {
     /// The plugin, or the settings file.
     pub name: String,
-    /// How the client calls the plugin; `None` for a settings file.
+    /// The plugin's id; `None` for a settings file.
     pub id: Option<String>,
     /// The plugin's version; `None` for a settings file.
     pub version: Option<String>,
-    /// The one job that it is for; `None` for all of them.
+    /// The only job that it has; `None` for all jobs.
     pub job: Option<String>,
-    /// Whether the client runs them.
+    /// Whether Claude Code runs its hooks.
     pub is_enabled: bool,
-    /// How many events.
+    /// The number of events.
     pub events: usize,
-    /// Executables that are registered, and cannot be run.
+    /// Executables that are registered but cannot be run.
     pub missing: Vec<PathBuf>,
-    /// What the client says is wrong.
+    /// Errors that Claude Code reports.
     pub errors: Vec<String>,
 }
 
-/// Another program that does one of our jobs.
+/// Another program that does the same as one of Longhaul's jobs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Peer {
     /// Its name.
     pub name: &'static str,
-    /// Our job.
+    /// Longhaul's job.
     pub job: &'static str,
     /// Where it was found.
     pub place: String,
-    /// What takes it away.
-    pub mend: String,
+    /// How to remove it.
+    pub fix: String,
 }
 
-/// Settings files with what is in them.
+/// Settings files with their content.
 type Readable = Vec<(PathBuf, Value)>;
 
-/// Settings files that are no JSON objects, with what is wrong.
+/// Settings files that are not JSON objects, with the problem.
 type Broken = Vec<(PathBuf, String)>;
 
-/// Returns the settings files that count here: the user's, the project's two, and those of the administrator.
-pub(super) fn settings_files(env: &Env, places: &Places, project: &Path) -> (Readable, Broken) {
+/// Returns the settings files that apply here: the user's, the project's two, and the administrator's.
+pub(super) fn settings_files(env: &Env, paths: &InstallPaths, project: &Path) -> (Readable, Broken) {
     let project = env.project_dir.as_deref().unwrap_or(project);
     let files = [
-        places.settings.clone(),
+        paths.settings.clone(),
         project.join(".claude/settings.json"),
         project.join(".claude/settings.local.json"),
         PathBuf::from("/etc/claude-code/managed-settings.json"),
@@ -72,7 +72,7 @@ pub(super) fn settings_files(env: &Env, places: &Places, project: &Path) -> (Rea
     ];
     let (mut found, mut broken) = (Readable::new(), Broken::new());
     for file in files {
-        // In the home itself the project's file is the user's.
+        // In the home directory, the project's file is the user's file.
         let path = fs::canonicalize(&file).unwrap_or(file);
         let is_known = found.iter().any(|(known, _)| *known == path) || broken.iter().any(|(known, _)| *known == path);
         let text = bounded_read::bytes(&path, bounded_read::LARGE).ok();
@@ -86,7 +86,7 @@ pub(super) fn settings_files(env: &Env, places: &Places, project: &Path) -> (Rea
     (found, broken)
 }
 
-/// Returns every place that registers hooks of ours.
+/// Returns every plugin and settings file that registers Longhaul's hooks.
 pub(super) fn sources(client: &Client, files: &[(PathBuf, Value)]) -> Vec<Source> {
     let ours = client.plugins().iter().filter(|plugin| plugin.is_ours());
     let plugins = ours.map(|plugin| of_plugin(plugin, is_enabled(plugin, files)));
@@ -107,15 +107,15 @@ pub(super) fn sources(client: &Client, files: &[(PathBuf, Value)]) -> Vec<Source
     plugins.chain(settings).collect()
 }
 
-/// Returns the one job that a plugin of ours is for; `None` for all of them.
+/// Returns the only job of one of Longhaul's plugins; `None` if it has all jobs.
 pub(super) fn job_of(plugin: &str) -> Option<&str> {
     plugin.strip_prefix(PLUGIN)?.strip_prefix('-')
 }
 
 /// Returns whether a plugin's hooks run here.
 ///
-/// The client is asked in the root folder, so its answer leaves out what the project's settings say. The file that is
-/// listed last has the last word, as in the client.
+/// Claude Code is asked in the root folder, so its answer does not include the project's settings. As in Claude Code, a
+/// later file overrides an earlier one.
 fn is_enabled(plugin: &Plugin, files: &[(PathBuf, Value)]) -> bool {
     let by_settings = files.iter().rev().find_map(|(_, value)| value["enabledPlugins"][&plugin.id].as_bool());
     by_settings.unwrap_or(plugin.enabled)
@@ -143,28 +143,28 @@ fn of_plugin(plugin: &Plugin, is_enabled: bool) -> Source {
     }
 }
 
-/// Returns the file that switches all hooks off, if one does.
+/// Returns the settings file that disables all hooks, if there is one.
 pub(super) fn switched_off_by(files: &[(PathBuf, Value)]) -> Option<PathBuf> {
     let off =
         files.iter().find(|(_, value)| value["disableAllHooks"] == true || value["allowManagedHooksOnly"] == true);
     off.map(|(path, _)| path.clone())
 }
 
-/// Returns the programs that do what one of our jobs does, and are switched on.
+/// Returns the enabled programs that do the same as one of Longhaul's jobs.
 pub(super) fn peers(client: &Client, files: &[(PathBuf, Value)], tmux_confs: &[(PathBuf, String)]) -> Vec<Peer> {
     let mut found = Vec::new();
     for (name, job) in PEERS {
         for plugin in client.plugins().iter().filter(|plugin| plugin.enabled && plugin.name() == name) {
-            let (place, mend) = (format!("plugin {}", plugin.id), format!("claude plugin disable {}", plugin.id));
-            found.push(Peer { name, job, place, mend });
+            let (place, fix) = (format!("plugin {}", plugin.id), format!("run `claude plugin disable {}`", plugin.id));
+            found.push(Peer { name, job, place, fix });
         }
         for (path, _) in files.iter().filter(|(_, value)| has_hook_of(value, name)) {
-            let mend = format!("take its hooks out of {}", path.display());
-            found.push(Peer { name, job, place: path.display().to_string(), mend });
+            let fix = format!("remove its hooks from {}", path.display());
+            found.push(Peer { name, job, place: path.display().to_string(), fix });
         }
         for (path, _) in tmux_confs.iter().filter(|(_, text)| has_line_of(text, name)) {
-            let mend = format!("take its line out of {}", path.display());
-            found.push(Peer { name, job, place: path.display().to_string(), mend });
+            let fix = format!("remove its line from {}", path.display());
+            found.push(Peer { name, job, place: path.display().to_string(), fix });
         }
     }
     found
@@ -180,7 +180,7 @@ fn has_line_of(conf: &str, name: &str) -> bool {
     conf.lines().map(str::trim).filter(|line| !line.starts_with('#')).any(|line| has_word(line, name))
 }
 
-/// Returns whether `name` stands in `text` as a word of its own, such as a part of a path.
+/// Returns whether `text` contains `name` as a whole word, such as a component of a path.
 fn has_word(text: &str, name: &str) -> bool {
     let is_part = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
     text.split(|c| !is_part(c)).any(|word| word == name)

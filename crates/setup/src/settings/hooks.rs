@@ -1,4 +1,4 @@
-//! Our hooks among other people's.
+//! Longhaul's hooks in settings.json, among the hooks of others.
 
 use std::path::Path;
 
@@ -10,33 +10,33 @@ use super::{Change, Refusal, parse};
 
 const HOOKS: &str = "hooks";
 
-/// What is left of a group of hooks without ours.
+/// What is left of a group of hooks without Longhaul's.
 enum Rest {
-    /// None of them is ours.
+    /// None of them is Longhaul's.
     Same,
-    /// Some are not: the group with these.
+    /// Some are not Longhaul's: the group with only these.
     Some(String),
-    /// All were.
+    /// All of them are Longhaul's.
     Nothing,
 }
 
-/// Returns settings with all our hooks in them, their executables in `bin`.
+/// Returns settings with all of Longhaul's hooks, whose executables are in `bin`.
 ///
-/// Ours are replaced where they stand. Other people's stay as they are, in their order.
+/// Existing ones are replaced in place. The hooks of others are not changed.
 pub fn with_hooks(text: Option<&str>, bin: &Path) -> Change {
     let wanted: Vec<_> =
         REGISTRATIONS.iter().map(|registration| (registration.event.as_str(), group(registration, bin))).collect();
     change(text, &wanted, is_ours)
 }
 
-/// Returns settings without our hooks; what was empty without them goes with them.
+/// Returns settings without Longhaul's hooks, and without the groups and events that are empty then.
 pub fn without_hooks(text: &str) -> Change {
     change(Some(text), &[], is_ours)
 }
 
-/// Returns the executables of ours that settings, or a plugin's hooks.json, register, each with its event.
+/// Returns Longhaul's executables that settings, or a plugin's hooks.json, register, each with its event.
 ///
-/// Both the client's exec form and a line for a shell are seen, and `longhaul hook EVENT` too.
+/// It recognises a program with arguments, a shell command, and `longhaul hook EVENT`.
 pub fn executables_in(settings: &Value) -> Vec<(String, String)> {
     let events = settings[HOOKS].as_object().into_iter().flatten();
     let mut found = Vec::new();
@@ -64,9 +64,9 @@ fn group(registration: &Registration, bin: &Path) -> Value {
     }
 }
 
-/// Returns a file with `wanted`, groups of hooks and the events they are for, and no other of ours.
+/// Returns a file with the groups of hooks `wanted`, each for its event, and no other hooks of Longhaul's.
 ///
-/// Ours, of which `is_ours` knows the commands, are replaced where they stand. Of the rest every byte stays.
+/// `is_ours` recognises the commands of Longhaul's hooks, which are replaced in place. Every other byte stays.
 pub(crate) fn change(text: Option<&str>, wanted: &[(&str, Value)], is_ours: fn(&str) -> bool) -> Change {
     let mut settings = parse(text)?;
     let shape = || Refusal::Shape(HOOKS.to_owned());
@@ -109,7 +109,7 @@ pub(crate) fn change(text: Option<&str>, wanted: &[(&str, Value)], is_ours: fn(&
     Ok(Some(settings.write()))
 }
 
-/// Returns an event's groups with ours as `wanted`, `None` where they are so already.
+/// Returns an event's groups with Longhaul's replaced by `wanted`, or `None` if nothing changes.
 fn regroup(list: &List, wanted: &[&Value], is_ours: fn(&str) -> bool, style: &Style) -> Option<List> {
     let mut kept = Vec::new();
     let mut place = None;
@@ -138,7 +138,7 @@ fn regroup(list: &List, wanted: &[&Value], is_ours: fn(&str) -> bool, style: &St
 
 fn without_ours(group: &str, is_ours: fn(&str) -> bool, style: &Style) -> Rest {
     let Some(mut group) = Object::parse(group) else { return Rest::Same };
-    // What nobody can make sense of is nothing of ours.
+    // A group of an unknown shape is not Longhaul's.
     let Some(hooks) = group.get(HOOKS).ok().flatten().and_then(List::parse) else { return Rest::Same };
     let is_theirs = |hook: &&Item| {
         let hook: Value = serde_json::from_str(&hook.text).unwrap_or_default();
@@ -155,13 +155,13 @@ fn without_ours(group: &str, is_ours: fn(&str) -> bool, style: &Style) -> Rest {
     }
 }
 
-/// Returns whether a hook's command starts one of our executables.
+/// Returns whether a hook's command starts one of Longhaul's executables.
 fn is_ours(command: &str) -> bool {
     let name = command.rsplit('/').next().unwrap_or(command).trim_end_matches(['\'', '"', ' ']);
     REGISTRATIONS.iter().any(|registration| registration.executable == name)
 }
 
-/// Returns whether somebody has wired a hook by hand.
+/// Returns whether a hook runs `longhaul hook EVENT`, which users write by hand.
 fn is_by_hand(command: &str) -> bool {
     command.split_once(" hook ").is_some_and(|(program, _)| program.rsplit('/').next() == Some("longhaul"))
 }

@@ -1,4 +1,4 @@
-//! The status line: ours, around the user's own where there is one.
+//! The status line in settings.json: Longhaul's, which runs the user's own command if there is one.
 
 use longhaul_core::json_text::{Object, with_value};
 use longhaul_inject::shell_single_quote;
@@ -9,12 +9,12 @@ use super::{Change, Refusal, parse};
 const KEY: &str = "statusLine";
 const COMMAND: &str = "command";
 
-/// What stands between our status line and the user's own.
+/// The text between Longhaul's command and the user's own.
 const AROUND: &str = " -- sh -c ";
 
-/// Returns settings in which `program`, as a shell's word, prints the status line.
+/// Returns settings in which `program`, as a shell reads it, prints the status line.
 ///
-/// A status line that is there is put inside ours, which hands it its input and shows what it prints.
+/// An existing status line command becomes an argument of Longhaul's, which passes its input on and shows its output.
 pub fn with_status_line(text: Option<&str>, program: &str) -> Change {
     let mut settings = parse(text)?;
     let shape = || Refusal::Shape(KEY.to_owned());
@@ -34,7 +34,7 @@ pub fn with_status_line(text: Option<&str>, program: &str) -> Change {
     Ok(Some(settings.write()))
 }
 
-/// Returns settings with the status line as it was before ours.
+/// Returns settings with the status line that was there before Longhaul's.
 pub fn without_status_line(text: &str) -> Change {
     let mut settings = parse(Some(text))?;
     let Some(line) = settings.members.get(KEY)?.map(str::to_owned) else { return Ok(None) };
@@ -47,7 +47,7 @@ pub fn without_status_line(text: &str) -> Change {
     Ok(Some(settings.write()))
 }
 
-/// Returns whether a command is our status line, alone or around another.
+/// Returns whether a command is Longhaul's status line, with or without a command of the user.
 pub fn is_our_status_line(command: &str) -> bool {
     let Some((program, rest)) = command.split_once(" statusline") else { return false };
     let name = program.rsplit('/').next().unwrap_or(program).trim_end_matches('\'');
@@ -58,7 +58,7 @@ fn command(line: &str) -> Option<String> {
     serde_json::from_str(Object::parse(line)?.get(COMMAND).ok()??).ok()
 }
 
-/// Returns what [`shell_single_quote`] has made a word of.
+/// Returns the text that [`shell_single_quote`] has quoted.
 fn unquote(word: &str) -> Option<String> {
     Some(word.trim().strip_prefix('\'')?.strip_suffix('\'')?.replace(r"'\''", "'"))
 }

@@ -1,7 +1,7 @@
-//! The vector of a question, by the endpoint's model: only the worker speaks to the endpoint.
+//! The vector of a question, computed by the endpoint. Only the worker connects to the endpoint.
 //!
-//! An endpoint that is slow or gone must not hold up anything else. It is asked on threads of its own, not on those that
-//! read the database, and after a failure it is left alone for a while.
+//! An endpoint that is slow or gone must not delay anything else. It is called on separate threads, not on those that read
+//! the database, and after a failure it is not called for a while.
 
 use std::sync::{Mutex, PoisonError};
 use std::thread;
@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use axum::extract::{Request, State};
 use longhaul_embedding::Vector;
 use longhaul_runtime::ErrorLog;
+use longhaul_runtime::waiting_times::ENDPOINT_ANSWER_FOR_SEARCH;
 use serde_json::json;
 use tokio::sync::{Semaphore, oneshot};
 
@@ -18,16 +19,13 @@ use crate::params::Params;
 use crate::response::{Answer, json};
 use crate::routes::Shared;
 
-/// How long whoever asks waits for an answer.
-const PATIENCE: Duration = Duration::from_secs(3);
-
-/// How long the endpoint is left alone after it has not answered a question.
+/// How long the endpoint is not called after a failure.
 const PAUSE: Duration = Duration::from_secs(10);
 
-/// How many questions are with the endpoint at once. Any others are answered without it.
+/// How many questions may wait for the endpoint. Any others are answered without it.
 static ASKED: Semaphore = Semaphore::const_new(4);
 
-/// Until when the endpoint is left alone.
+/// Until when the endpoint is not called.
 static PAUSED: Mutex<Option<Instant>> = Mutex::new(None);
 
 /// Returns the vector of a text.
@@ -35,7 +33,9 @@ pub(crate) async fn embedding(State(worker): State<Shared>, request: Request) ->
     let text = Params::of(request.uri()).needed("text")?.to_owned();
     let (env, config) = worker.now()?;
     let found = match Endpoint::of(&config) {
-        Some(endpoint) if !is_paused() => ask(endpoint.within(PATIENCE), text, ErrorLog::new(&env, "worker")).await,
+        Some(endpoint) if !is_paused() => {
+            ask(endpoint.within(ENDPOINT_ANSWER_FOR_SEARCH), text, ErrorLog::new(&env, "worker")).await
+        }
         Some(_) | None => None,
     };
     let (name, vector) = found.unzip();
@@ -43,7 +43,7 @@ pub(crate) async fn embedding(State(worker): State<Shared>, request: Request) ->
     Ok(json(&json!({ "model": name, "vector": values })))
 }
 
-/// Asks the endpoint; `None` where it does not answer, or enough others ask it at the moment.
+/// Calls the endpoint; `None` if it does not answer or too many questions wait for it.
 async fn ask(endpoint: Endpoint, text: String, log: ErrorLog) -> Option<(String, Vector)> {
     let permit = ASKED.try_acquire().ok()?;
     let (answer, answered) = oneshot::channel();
@@ -55,7 +55,7 @@ async fn ask(endpoint: Endpoint, text: String, log: ErrorLog) -> Option<(String,
         }
         drop(permit);
         let vector = asked.ok().and_then(|vectors| vectors.into_iter().next().flatten());
-        // Whoever has asked may be gone.
+        // The client may have disconnected.
         let _ = answer.send(vector.map(|vector| (endpoint.name().to_owned(), vector)));
     };
     thread::Builder::new().name("question".to_owned()).spawn(work).ok()?;

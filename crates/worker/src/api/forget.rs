@@ -1,4 +1,4 @@
-//! Deleting one record for good.
+//! Deletes one record.
 
 use axum::extract::{Path, State};
 use axum::response::Response;
@@ -10,17 +10,17 @@ use crate::response::{Answer, Problem, json};
 use crate::routes::Shared;
 use crate::stream::event;
 
-/// Forgets an observation.
+/// Deletes an observation.
 pub(crate) async fn observation(State(worker): State<Shared>, Path(id): Path<String>) -> Answer {
     forget(worker, What::Observation, &id).await
 }
 
-/// Forgets a prompt.
+/// Deletes a prompt.
 pub(crate) async fn prompt(State(worker): State<Shared>, Path(id): Path<String>) -> Answer {
     forget(worker, What::Prompt, &id).await
 }
 
-/// Forgets a summary.
+/// Deletes a summary.
 pub(crate) async fn summary(State(worker): State<Shared>, Path(id): Path<String>) -> Answer {
     forget(worker, What::Summary, &id).await
 }

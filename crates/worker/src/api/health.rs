@@ -1,4 +1,4 @@
-//! The worker itself, and how much there is.
+//! The state of the worker, and statistics.
 
 use axum::extract::{Request, State};
 use jiff::tz::TimeZone;
@@ -20,7 +20,7 @@ use crate::shapes;
 /// The smallest page that is worth rendering.
 const SMALLEST_PAGE: i64 = 600;
 
-/// Says that the worker is up. A request to keep it has been noted by the guard.
+/// Returns the state of the worker. The request checks have recorded a request to keep it.
 pub(crate) async fn health(State(worker): State<Shared>) -> Answer {
     let now = longhaul_runtime::env().now;
     Ok(json(&json!({
@@ -35,7 +35,7 @@ pub(crate) async fn health(State(worker): State<Shared>) -> Answer {
     })))
 }
 
-/// Counts what is remembered.
+/// Returns statistics.
 pub(crate) async fn stats(State(worker): State<Shared>, request: Request) -> Answer {
     let wants_sizes = Params::of(request.uri()).number("sizes", 0..=1, 0)? == 1;
     let (env, config) = worker.now()?;
@@ -69,7 +69,7 @@ pub(crate) async fn projects(State(worker): State<Shared>) -> Answer {
     Ok(json(&projects.iter().map(shapes::project).collect::<Vec<Value>>()))
 }
 
-/// Counts what came every day.
+/// Returns the number of new records per day.
 pub(crate) async fn plots(State(worker): State<Shared>, request: Request) -> Answer {
     let params = Params::of(request.uri());
     let days = params.number("days", 1..=366, 30)?;
@@ -81,7 +81,7 @@ pub(crate) async fn plots(State(worker): State<Shared>, request: Request) -> Ans
         Ok(store.days(key, first, usize::try_from(days).unwrap_or_default())?)
     });
     let day = |(number, day): (u64, longhaul_store::Day)| {
-        // Noon, so that an hour more or less in spring and autumn stays in the day.
+        // Noon, so that a change to or from summer time does not change the day.
         let noon = Millis(first.0 + number * 86_400_000 + 43_200_000);
         json!({
             "date": date_of(noon, offset).to_string(),

@@ -64,7 +64,7 @@ pub(crate) async fn batch(State(worker): State<Shared>, request: Request) -> Ans
     let wanted: Batch = body(request).await?;
     if wanted.ids.len() > MOST {
         let error = format!("{} ids are too many", wanted.ids.len());
-        return Err(Problem::unreadable(error, format!("ask for at most {MOST} at once")));
+        return Err(Problem::unreadable(error, format!("request at most {MOST} at a time")));
     }
     let ids = wanted.ids.iter().map(|id| match id {
         Value::String(name) => ids::parse(name),

@@ -1,4 +1,4 @@
-//! Finding records, and what happened around one.
+//! Searches records, and lists what happened around one.
 
 use axum::extract::{Request, State};
 use longhaul_memory::Query;
@@ -28,7 +28,7 @@ pub(crate) async fn search(State(worker): State<Shared>, request: Request) -> An
     Ok(json(&marked_hits(&query, &hits.await?)))
 }
 
-/// Refuses filters among the words that cannot be ones.
+/// Returns an error for a filter in the query that cannot be parsed.
 pub(super) fn check(wanted: &Wanted) -> Result<(), Problem> {
     let refused =
         |bad: BadFilter| Problem::unreadable(format!("{} is {:?}", bad.name, bad.value), "write a day as 2026-01-31");
@@ -52,7 +52,7 @@ fn wanted(params: &Params) -> Result<Wanted, Problem> {
     })
 }
 
-/// Tells what happened around a record.
+/// Lists what happened around a record.
 pub(crate) async fn timeline(State(worker): State<Shared>, request: Request) -> Answer {
     let params = Params::of(request.uri());
     let id = ids::parse(params.needed("id")?)?;

@@ -1,4 +1,4 @@
-//! The life of a session, told by a host that cannot start a process for every event.
+//! Events of a session, sent by a host that cannot start a process for each of them.
 
 use std::path::{Path, PathBuf};
 
@@ -60,8 +60,8 @@ pub(crate) async fn init(State(worker): State<Shared>, request: Request) -> Answ
     needs_folder(&init.cwd)?;
     let prompt_id = init.prompt_id.filter(|id| !id.is_empty());
     if init.prompt.is_some() && prompt_id.is_none() {
-        let mend = "give every prompt an id of its own, by which it is known when it is told twice";
-        return Err(Problem::unreadable("prompt_id is missing", mend));
+        let fix = "send a unique id with every prompt, so that a repeated request is recognised";
+        return Err(Problem::unreadable("prompt_id is missing", fix));
     }
     let (env, config) = memory_must_be_on(&worker)?;
     let home = worker.home.clone();
@@ -173,18 +173,18 @@ fn known_session(host: &Host<'_>, store: &Store, session: &SessionId, cwd: Optio
 }
 
 fn session_id(text: &str) -> Result<SessionId, Problem> {
-    SessionId::new(text).ok_or_else(|| Problem::unreadable("session_id is empty", "send the host's own id"))
+    SessionId::new(text).ok_or_else(|| Problem::unreadable("session_id is empty", "send an id of your own"))
 }
 
 fn unknown(session: &SessionId) -> Problem {
-    Problem::missing(format!("there is no session {session}"), "begin it with POST /api/sessions/init, or send its cwd")
+    Problem::missing(format!("there is no session {session}"), "start it with POST /api/sessions/init, or send its cwd")
 }
 
 fn needs_folder(cwd: &Path) -> Result<(), Problem> {
     if cwd.is_absolute() {
         return Ok(());
     }
-    Err(Problem::unreadable(format!("cwd is {cwd:?}"), "send the whole path of the project's folder"))
+    Err(Problem::unreadable(format!("cwd is {cwd:?}"), "send the absolute path of the project's folder"))
 }
 
 fn memory_must_be_on(worker: &Worker) -> Result<(Env, Config), Problem> {
@@ -192,6 +192,6 @@ fn memory_must_be_on(worker: &Worker) -> Result<(Env, Config), Problem> {
     if config.memory.enabled {
         return Ok((env, config));
     }
-    let mend = "set memory.enabled to true in the config";
-    Err(Problem::new(StatusCode::CONFLICT, "memory is switched off", mend))
+    let fix = "set memory.enabled to true in the configuration";
+    Err(Problem::new(StatusCode::CONFLICT, "the memory is disabled", fix))
 }

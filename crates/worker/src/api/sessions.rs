@@ -1,4 +1,4 @@
-//! Sessions: which there are, what they do, and what happened in one.
+//! Lists sessions and running sessions, and what happened in one.
 
 use axum::extract::{Path, Request, State};
 use longhaul_core::SessionId;
@@ -31,14 +31,14 @@ pub(crate) async fn sessions(State(worker): State<Shared>, request: Request) -> 
     Ok(json(&page.await?))
 }
 
-/// Tells all of a session.
+/// Returns everything about a session.
 pub(crate) async fn timeline(State(worker): State<Shared>, Path(id): Path<String>, request: Request) -> Answer {
     let params = Params::of(request.uri());
     let (limit, before) = (params.limit(2_000, 500)?, params.cursor("before")?);
     let own = worker.clone();
-    let told = worker.database.ask(move |store| {
+    let found = worker.database.ask(move |store| {
         let session = SessionId::new(&id).map(|id| id.to_string()).unwrap_or_default();
-        let unknown = || Problem::missing(format!("there is no session {id:?}"), "/api/sessions lists those that are");
+        let unknown = || Problem::missing(format!("there is no session {id:?}"), "/api/sessions lists the sessions");
         let row = store.session_overview(&session)?.ok_or_else(unknown)?;
         let (moments, more) = store.moments(&session, before.map(|(at, _)| at), limit)?;
         let next = moments.first().filter(|_| more).map(|moment| moment.at.0.to_string());
@@ -46,10 +46,10 @@ pub(crate) async fn timeline(State(worker): State<Shared>, Path(id): Path<String
         let session = shown(&own, store, &[row])?.pop();
         Ok(json!({ "session": session, "items": items, "next": next }))
     });
-    Ok(json(&told.await?))
+    Ok(json(&found.await?))
 }
 
-/// Lists the sessions that are alive.
+/// Lists the running sessions.
 pub(crate) async fn agents(State(worker): State<Shared>) -> Answer {
     let own = worker.clone();
     let agents = worker.database.ask(move |store| with_eyes(&own, |seen, worker| agents_of(worker, store, seen)));
@@ -61,7 +61,7 @@ fn agents_of(worker: &Worker, store: &Store, seen: &Observation) -> Result<Vec<V
     Ok(observed::agents(store, seen, &config.context.windows, env.now)?)
 }
 
-/// Returns sessions with what they do and how full their contexts are.
+/// Returns sessions with their states and context use.
 fn shown(worker: &Worker, store: &Store, rows: &[SessionOverview]) -> Result<Vec<Value>, Problem> {
     with_eyes(worker, |seen, worker| {
         let agents = agents_of(worker, store, seen)?;

@@ -1,4 +1,4 @@
-//! What a model has answered.
+//! Reads the answer of a model.
 
 use longhaul_core::record::{defuse, is_invisible};
 use longhaul_memory::{NARRATIVE_CHARS, PART_CHARS, REQUEST_CHARS, Summary, TITLE_CHARS};
@@ -10,7 +10,7 @@ use serde_json::Value;
 /// How long a turn's line may be, in characters.
 pub(crate) const LINE_CHARS: usize = 200;
 
-/// An answer, as the schema has it: everything there, nothing else.
+/// An answer in the format of the schema, without unknown fields.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct AnswerWire {
@@ -20,7 +20,7 @@ struct AnswerWire {
     completed: String,
     next_steps: String,
     observations: Vec<ObservationWire>,
-    /// A model that leaves them out has put the notes into words all the same.
+    /// A model may leave them out; the rest of its answer is still used.
     #[serde(default)]
     turns: Vec<TurnWire>,
 }
@@ -40,14 +40,14 @@ struct TurnWire {
     line: String,
 }
 
-/// Reads an answer; `None` where it is not what was asked for.
+/// Parses an answer; `None` if it does not have the requested format.
 ///
-/// What is private or secret in it goes, what is too long is cut, and observations and turns that nobody asked for are left
-/// out. Where nothing is left of a title, of a line, or of the whole summary, the words of the rule stay.
+/// Private text and secrets are removed, long texts are cut, and observations and turns that were not requested are left
+/// out. If nothing is left of a title, a line or the whole summary, the text written by rules stays.
 pub(crate) fn read(answer: &Value, job: &ModelJob, sanitizer: Sanitizer) -> Option<Words> {
     let answer = AnswerWire::deserialize(answer).ok()?;
     let is_too_much = answer.observations.len() > job.observations.len() || answer.turns.len() > job.turns.len();
-    // Where no summary was asked for, there is nothing to say of the request.
+    // Without a requested summary, the field is not used.
     if is_too_much || (job.summary.is_some() && answer.request.trim().is_empty()) {
         return None;
     }
@@ -78,7 +78,7 @@ pub(crate) fn read(answer: &Value, job: &ModelJob, sanitizer: Sanitizer) -> Opti
     Some(words)
 }
 
-/// Returns a turn's line as it is stored: what a server answers is shown to a model later, among other lines in a frame.
+/// Returns the line of a turn as it is stored. It is shown to a model later, in a frame that it must not end.
 fn line(said: &str, sanitizer: Sanitizer) -> String {
     let visible: String = said.chars().filter(|c| !is_invisible(*c)).collect();
     defuse(&sanitizer.line(&visible, LINE_CHARS))

@@ -1,4 +1,4 @@
-//! The Anthropic API over HTTPS, with the user's key.
+//! Calls the Anthropic API over HTTPS, with the user's key.
 
 use std::io;
 use std::time::Duration;
@@ -10,16 +10,16 @@ use serde_json::{Value, json};
 use super::ask::Request;
 use super::provider::{Failure, Reply, cost, usage};
 
-/// The model where the user names none: small, and good enough for a few sentences.
+/// The default model: small, and good enough for a few sentences.
 const MODEL: &str = "claude-haiku-5-5";
 
-/// The tool that the model is made to call: its input is the answer.
+/// The tool that the model must call. Its input is the answer.
 const TOOL: &str = "write_memory";
 
-/// The longest reply.
+/// The maximum size of a reply.
 const MAX_REPLY: u64 = 4 * 1024 * 1024;
 
-/// Asks the API and waits for its reply, for `limit` at most.
+/// Calls the API and waits for the reply, at most `limit`.
 pub(crate) fn ask(
     request: &Request,
     model: Option<&str>,
@@ -35,7 +35,7 @@ pub(crate) fn ask(
     let agent: ureq::Agent = ureq::Agent::config_builder()
         .timeout_global(Some(limit))
         .http_status_as_error(false)
-        // Wherever it would lead, the key is not for there.
+        // The key must not be sent to the target of a redirect.
         .max_redirects(0)
         .max_redirects_will_error(false)
         .build()
@@ -52,7 +52,7 @@ pub(crate) fn ask(
     if status != 200 {
         return Err(refused(status, &text.unwrap_or_default()));
     }
-    let lost = |error: ureq::Error| Failure::of_prompt(format!("no whole reply: {error}"), Cost::Unknown);
+    let lost = |error: ureq::Error| Failure::of_prompt(format!("the reply is incomplete: {error}"), Cost::Unknown);
     answer(&text.map_err(lost)?)
 }
 
@@ -71,7 +71,7 @@ fn body(request: &Request, model: &str) -> Value {
     })
 }
 
-/// Returns whether the key may be sent there: over TLS, or to this machine.
+/// Returns whether the key may be sent to an address: over TLS, or to this machine.
 pub(crate) fn is_safe(url: &str) -> bool {
     let Some(rest) = url.strip_prefix("http://") else { return url.starts_with("https://") };
     let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
@@ -82,9 +82,9 @@ pub(crate) fn is_safe(url: &str) -> bool {
     !authority.contains('@') && matches!(host, Some("127.0.0.1" | "::1" | "localhost"))
 }
 
-/// A request that got no reply: where it never got there, it has cost nothing.
+/// Returns the failure of a request without a reply. One that never reached the API has cost nothing.
 fn unsent(error: ureq::Error) -> Failure {
-    let text = format!("cannot ask the API: {error}");
+    let text = format!("cannot reach the API: {error}");
     match error {
         ureq::Error::HostNotFound
         | ureq::Error::ConnectionFailed
@@ -99,7 +99,7 @@ fn unsent(error: ureq::Error) -> Failure {
     }
 }
 
-/// What the API turns away costs nothing.
+/// Returns the failure of a request that the API has refused, which costs nothing.
 fn refused(status: u16, text: &str) -> Failure {
     let reply: Value = serde_json::from_str(text).unwrap_or_default();
     let message = reply["error"]["message"].as_str().unwrap_or_default();
@@ -116,6 +116,6 @@ fn answer(text: &str) -> Result<Reply, Failure> {
     let called = reply["content"].as_array().and_then(|blocks| blocks.iter().find(is_answer));
     match (called, usage(&reply)) {
         (Some(block), Some(tokens)) => Ok(Reply { answer: block["input"].clone(), tokens }),
-        (Some(_) | None, _) => Err(Failure::of_prompt("the reply holds no answer", cost(&reply))),
+        (Some(_) | None, _) => Err(Failure::of_prompt("the reply has no answer", cost(&reply))),
     }
 }

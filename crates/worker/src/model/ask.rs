@@ -1,4 +1,4 @@
-//! What a model is asked.
+//! Builds the request to a model.
 
 use longhaul_core::Config;
 use longhaul_core::cut_text::cut_middle;
@@ -7,25 +7,25 @@ use longhaul_runtime::Sanitizer;
 use longhaul_store::ModelJob;
 use serde_json::{Value, json};
 
-/// How much of each thing is told, in characters.
+/// The maximum length of each text, in characters.
 const PROMPT: usize = 1_500;
 const REPLY: usize = 3_000;
 const NARRATIVE: usize = 500;
 const FACTS: usize = 300;
 const FILES: usize = 300;
 
-/// How much of a reply is told that is not among the last.
+/// The maximum length of a reply that is not among the last ones.
 const OLDER_REPLY: usize = 800;
 
-/// How many of the last replies are told at length, those of the turns included.
+/// How many of the last replies are sent at full length, including those of the turns.
 const REPLIES: usize = 2;
 
-/// What a summary may take of an answer, each observation, and the line of each turn, in tokens.
+/// The maximum tokens in an answer of a summary, of each observation, and of the line of each turn.
 const SUMMARY_TOKENS: u64 = 1_200;
 const OBSERVATION_TOKENS: u64 = 200;
 const LINE_TOKENS: u64 = 120;
 
-/// What the API adds to a request on its own: the frame of the forced call.
+/// The tokens that the API adds to a request for the forced tool call.
 const FRAME_TOKENS: u64 = 600;
 
 const SYSTEM: &str = "\
@@ -48,35 +48,35 @@ asked, what was done, and what came of it, decisions first.
 - Never repeat a password, a key or a token.
 - Write in the language in which the user writes.";
 
-/// A request, in whichever way it is sent.
+/// A request, independent of how it is sent.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Request {
-    /// What is always said.
+    /// The fixed instructions.
     pub(crate) system: &'static str,
-    /// What is known.
+    /// The records and turns.
     pub(crate) text: String,
-    /// What the answer must look like.
+    /// The JSON Schema of the answer.
     pub(crate) schema: Value,
-    /// How long the answer may be, in tokens.
+    /// The maximum length of the answer, in tokens.
     pub(crate) max_tokens: u64,
 }
 
 impl Request {
-    /// Returns the most that it can cost, in tokens, about: JSON has more than two and a half bytes to a token.
+    /// Returns an upper estimate of the cost in tokens. JSON has more than 2.5 bytes per token.
     pub(crate) fn estimate(&self) -> u64 {
         let bytes = self.system.len() + self.text.len() + self.schema.to_string().len();
         (bytes as u64 * 2).div_ceil(5) + FRAME_TOKENS + self.max_tokens
     }
 }
 
-/// Makes the request for a job; `earlier` are the session's turns before those of the job, oldest first.
+/// Returns the request for a job; `earlier` are the session's turns before those of the job, oldest first.
 pub(crate) fn request(job: &ModelJob, earlier: &[TurnText<'_>]) -> Request {
     let replies: Vec<&str> = earlier.iter().map(|turn| turn.replied).filter(|reply| !reply.trim().is_empty()).collect();
     let newest = &replies[replies.len().saturating_sub(REPLIES.saturating_sub(job.turns.len()))..];
     let text = json!({
-        "project": told(&job.project, FILES),
-        "prompts": job.prompts.iter().map(|prompt| told(prompt, PROMPT)).collect::<Vec<_>>(),
-        "replies": newest.iter().map(|reply| told(reply, REPLY)).collect::<Vec<_>>(),
+        "project": excerpt(&job.project, FILES),
+        "prompts": job.prompts.iter().map(|prompt| excerpt(prompt, PROMPT)).collect::<Vec<_>>(),
+        "replies": newest.iter().map(|reply| excerpt(reply, REPLY)).collect::<Vec<_>>(),
         "turns": turns_json(job),
         "summary": job.summary.as_ref().map(|(_, summary)| summary_json(summary)),
         "observations": job.observations.iter().map(|(id, seen)| observation_json(*id, seen)).collect::<Vec<_>>(),
@@ -86,27 +86,27 @@ pub(crate) fn request(job: &ModelJob, earlier: &[TurnText<'_>]) -> Request {
     Request { system: SYSTEM, text: text.to_string(), schema: schema(&ids, job.turns.len()), max_tokens }
 }
 
-/// Returns the turns that want a line; in a request, they are numbered from 1.
+/// Returns the turns that need a line. In a request they are numbered from 1.
 fn turns_json(job: &ModelJob) -> Vec<Value> {
     let short = job.turns.len().saturating_sub(REPLIES);
     let most = |at: usize| if at < short { OLDER_REPLY } else { REPLY };
     let turns = job.turns.iter().enumerate();
-    turns.map(|(at, turn)| json!({ "id": at + 1, "replied": told(&turn.replied, most(at)) })).collect()
+    turns.map(|(at, turn)| json!({ "id": at + 1, "replied": excerpt(&turn.replied, most(at)) })).collect()
 }
 
-/// Returns what of a text may leave this machine: secrets do not, even where the user keeps them in the memory.
-fn told(text: &str, max: usize) -> String {
+/// Returns a text without secrets, which must not leave this machine even if the memory contains them.
+fn excerpt(text: &str, max: usize) -> String {
     cut_middle(&Sanitizer::new(&Config::default()).clean(text), max)
 }
 
 fn summary_json(summary: &Summary) -> Value {
     let Summary { request, investigated, learned, completed, next_steps, exchanges: _ } = summary;
     json!({
-        "request": told(request, PROMPT),
-        "investigated": told(investigated, PROMPT),
-        "learned": told(learned, PROMPT),
-        "completed": told(completed, PROMPT),
-        "next_steps": told(next_steps, PROMPT),
+        "request": excerpt(request, PROMPT),
+        "investigated": excerpt(investigated, PROMPT),
+        "learned": excerpt(learned, PROMPT),
+        "completed": excerpt(completed, PROMPT),
+        "next_steps": excerpt(next_steps, PROMPT),
     })
 }
 
@@ -115,10 +115,10 @@ fn observation_json(id: i64, seen: &Observation) -> Value {
         "id": id,
         "kind": seen.kind.as_str(),
         "tool": seen.tool,
-        "title": told(&seen.title, NARRATIVE),
-        "narrative": told(&seen.narrative, NARRATIVE),
-        "facts": told(&seen.facts.join("; "), FACTS),
-        "files": told(&[&seen.files_modified[..], &seen.files_read[..]].concat().join(", "), FILES),
+        "title": excerpt(&seen.title, NARRATIVE),
+        "narrative": excerpt(&seen.narrative, NARRATIVE),
+        "facts": excerpt(&seen.facts.join("; "), FACTS),
+        "files": excerpt(&[&seen.files_modified[..], &seen.files_read[..]].concat().join(", "), FILES),
     })
 }
 

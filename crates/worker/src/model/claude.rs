@@ -1,4 +1,4 @@
-//! The client, `claude -p`, with the user's own account.
+//! Runs `claude -p`, with the user's own account.
 
 use std::path::Path;
 use std::time::Duration;
@@ -11,15 +11,15 @@ use super::answer::json_in;
 use super::ask::Request;
 use super::provider::{Failure, Reply, cost, usage};
 
-/// What the client adds to a request on its own, at most: its own words, and a second turn for the structured answer.
+/// The maximum tokens that `claude` adds to a request: its own prompt, and a second turn for the structured answer.
 pub(crate) const OWN_TOKENS: u64 = 8_000;
 
-/// How long the client may take to say which options it has.
+/// How long `claude --help` may take.
 const HELP: Duration = Duration::from_secs(20);
 
-/// Options that keep a request small and the client by itself, used where the client has them.
+/// Options that keep a request small and isolated. They are used if this version of `claude` has them.
 const OPTIONS: [(&str, &[&str]); 6] = [
-    // No plugins, hooks or instructions of the user's; the account stays.
+    // Without plugins, hooks and instructions of the user, but with the account.
     ("--safe-mode", &["--safe-mode"]),
     ("--settings", &["--settings", r#"{"disableAllHooks":true}"#]),
     ("--strict-mcp-config", &["--strict-mcp-config"]),
@@ -28,7 +28,7 @@ const OPTIONS: [(&str, &[&str]); 6] = [
     ("--no-session-persistence", &["--no-session-persistence"]),
 ];
 
-/// A client, and what it can do.
+/// `claude`, and the options that it has.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Client {
     program: String,
@@ -36,7 +36,7 @@ pub(crate) struct Client {
 }
 
 impl Client {
-    /// Asks the client which options it has.
+    /// Finds out which options `claude` has.
     pub(crate) fn find(access: &ModelAccess, dir: &Path, is_wanted: impl Fn() -> bool) -> Result<Self, Failure> {
         let argv = [access.claude.clone(), "--help".to_owned()];
         let ended = run_guarded(&argv, dir, "", HELP, is_wanted).map_err(|error| stopped(error, Cost::Nothing))?;
@@ -71,7 +71,7 @@ impl Client {
         argv
     }
 
-    /// Returns what the client reads; what it has no option for is said there.
+    /// Returns the input of `claude`, with the instructions for which it has no option.
     fn input(&self, request: &Request) -> String {
         let mut input = String::new();
         if !self.has("--system-prompt") {
@@ -83,7 +83,7 @@ impl Client {
         format!("{input}{}", request.text)
     }
 
-    /// Asks the client and waits for its answer, for `limit` at most.
+    /// Runs `claude` and waits for the answer, at most `limit`.
     pub(crate) fn ask(
         &self,
         request: &Request,
@@ -97,7 +97,7 @@ impl Client {
             .map_err(|error| stopped(error, Cost::Unknown))?;
         let reply: Value = serde_json::from_str(ended.stdout.trim()).unwrap_or_default();
         if ended.status != Some(0) || reply["is_error"] == true {
-            // One that never ran has cost nothing.
+            // A process that was never started has cost nothing.
             let cost = if ended.status == Some(127) { Cost::Nothing } else { cost(&reply) };
             return Err(Failure::of_way(said(&self.program, &ended), cost));
         }
@@ -107,7 +107,7 @@ impl Client {
         };
         match (answer, usage(&reply)) {
             (Some(answer), Some(tokens)) => Ok(Reply { answer, tokens }),
-            (Some(_) | None, _) => Err(Failure::of_prompt("the client's reply holds no answer", cost(&reply))),
+            (Some(_) | None, _) => Err(Failure::of_prompt("Claude Code's reply has no answer", cost(&reply))),
         }
     }
 }
@@ -120,7 +120,7 @@ fn stopped(error: GuardError, cost: Cost) -> Failure {
     }
 }
 
-/// Returns what the client said when it failed.
+/// Returns the error message of a failed run.
 fn said(program: &str, ended: &Ended) -> String {
     let reply: Value = serde_json::from_str(ended.stdout.trim()).unwrap_or_default();
     let message = reply["result"].as_str().unwrap_or_else(|| ended.stderr.trim());

@@ -1,4 +1,4 @@
-//! Whether there is something for a model to do, now or soon: a worker that a hook has started ends when there is not.
+//! Whether there is something for a model to do, now or soon. If not, a worker that a hook has started exits.
 
 use std::path::Path;
 use std::time::Duration;
@@ -11,16 +11,16 @@ use longhaul_store::Store;
 
 use super::run::{pause, quiet_ms};
 
-/// How far ahead it looks at least: a failure that is soon to be tried again is waited for.
+/// The minimum horizon: a failed request that is repeated within this time is waited for.
 const SOON: Duration = Duration::from_secs(3 * 60);
 
-/// How far ahead it looks at most, however long sessions must rest.
+/// The maximum horizon, however long sessions must be idle.
 const FAR: Duration = Duration::from_secs(60 * 60);
 
-/// How much longer than a session's rest it looks ahead.
+/// How much longer the horizon is than the idle time of a session.
 const SLACK: Duration = Duration::from_secs(10);
 
-/// Returns how long something may be put off that the worker still waits for.
+/// Returns the horizon: how long the worker waits for work that is not due yet.
 pub(super) fn horizon(config: &Config) -> Duration {
     (Duration::from_millis(quiet_ms(config)) + SLACK).clamp(SOON, FAR)
 }
@@ -32,9 +32,9 @@ pub(super) fn is_due_soon(store: &Store, env: &Env, config: &Config) -> Result<b
     Ok(store.next_model_time(quiet_ms(config), may_ask)?.is_some_and(|due| due <= latest))
 }
 
-/// Returns whether a worker that has just given up its place should be started again.
+/// Returns whether a worker that has just released its lock should be started again.
 ///
-/// A hook that came in between has found the place taken and relies on the worker that was there.
+/// A hook that ran before the release found the lock taken and relied on the worker.
 pub(crate) fn is_work_waiting(home: &Home) -> Result<bool, Error> {
     let env = longhaul_runtime::env();
     let (config, _) = longhaul_runtime::config(&env)?;
@@ -46,7 +46,7 @@ pub(crate) fn is_work_waiting(home: &Home) -> Result<bool, Error> {
     Ok(has_budget && is_due_soon(&store, &env, &config)?)
 }
 
-/// Notes that a worker that a hook has started could not run: hooks do not try it again at every turn.
+/// Records that a worker that a hook has started could not run, so that hooks do not start it at every turn.
 pub(crate) fn note_failed_start(env: &Env) -> Result<(), Error> {
     let home = Home::of(env)?;
     let failures = ModelPause::read(&home).map_or(0, |pause| pause.failures);

@@ -1,9 +1,9 @@
-//! What both ways of asking have in common.
+//! What both providers, the API and `claude`, have in common.
 
 use longhaul_store::{Cost, Tokens};
 use serde_json::Value;
 
-/// An answer and what it has cost.
+/// An answer and its cost.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Reply {
     pub(crate) answer: Value,
@@ -13,18 +13,18 @@ pub(crate) struct Reply {
 /// Why there is no answer.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Failure {
-    /// The worker ends. Whatever the request has cost is counted by the next one.
+    /// The worker exits. The next worker counts the cost of the request.
     NotWanted,
-    /// It did not work.
+    /// The request failed.
     Failed { error: String, cost: Cost, blame: Blame },
 }
 
-/// Whose fault a failure is.
+/// The cause of a failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Blame {
-    /// The way's: no key, no network, too many requests. Another prompt would fare no better.
+    /// The provider: no key, no network, too many requests. Another prompt would fail too.
     Way,
-    /// Perhaps the prompt's. After a few times it is given up.
+    /// Perhaps the prompt. After a few failures it is skipped.
     Prompt,
 }
 
@@ -38,7 +38,7 @@ impl Failure {
     }
 }
 
-/// Reads what a reply says it has cost: everything that the model has read, from a cache or not, and written.
+/// Reads the reported cost of a reply: all tokens that the model has read, cached or not, and written.
 pub(crate) fn usage(reply: &Value) -> Option<Tokens> {
     let usage = reply.get("usage")?;
     let count = |name: &str| usage.get(name).and_then(Value::as_u64);
@@ -47,7 +47,7 @@ pub(crate) fn usage(reply: &Value) -> Option<Tokens> {
     Some(Tokens { input, output: count("output_tokens")? })
 }
 
-/// Returns the cost of a reply that reports one, else that nobody knows.
+/// Returns the cost of a reply, or that it is unknown.
 pub(crate) fn cost(reply: &Value) -> Cost {
     usage(reply).map_or(Cost::Unknown, Cost::Reported)
 }

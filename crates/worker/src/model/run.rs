@@ -1,4 +1,4 @@
-//! One prompt after the other, for as long as the worker runs.
+//! The loop that sends one prompt after the other to the model.
 
 use std::path::Path;
 use std::time::Duration;
@@ -8,7 +8,7 @@ use longhaul_core::{Config, Env, Millis};
 use longhaul_memory::TurnText;
 use longhaul_runtime::memory::is_excluded;
 use longhaul_runtime::worker::ModelPause;
-use longhaul_runtime::{Error, ErrorLog, Home, ModelAccess, Sanitizer, model_budget, model_dir, today};
+use longhaul_runtime::{Error, ErrorLog, Home, ModelAccess, Sanitizer, model_budget, model_dir, today, waiting_times};
 use longhaul_store::{Cost, ModelJob, Rest, Retry, Store, Turn};
 
 use super::ask::{Request, request};
@@ -17,49 +17,49 @@ use super::outlook::{horizon, is_due_soon};
 use super::provider::{Blame, Failure, Reply};
 use super::{For, Stop, answer, api};
 
-/// How often it looks for something to do.
+/// How often the loop checks whether there is something to do.
 const LOOK: Duration = Duration::from_secs(2);
 
-/// What its connection remembers of the file, in kibibytes: it looks at little, every time anew.
+/// The cache of its connection, in kibibytes: it reads little.
 const CACHE: u32 = 512;
 
-/// How long everything waits after a failure; twice as long after the next, up to the most.
+/// How long the loop waits after a failure; the time doubles with each failure, up to the maximum.
 const PAUSE: Duration = Duration::from_secs(5);
 const LONGEST_PAUSE: Duration = Duration::from_secs(30 * 60);
 
-/// How long hooks leave the worker alone when the day's budget is spent. The user may raise it at any time.
+/// How long hooks do not start the worker after the budget of the day is spent. The user may raise it at any time.
 const SPENT_PAUSE: Duration = Duration::from_secs(30 * 60);
 
-/// How long a prompt waits after its first failure; four times as long after each that follows.
+/// How long a prompt waits after its first failure; four times as long after each further one.
 const PUT_OFF_MS: u64 = 60_000;
 const LONGEST_PUT_OFF_MS: u64 = 6 * 3_600_000;
 
-/// After so many failures of which the prompt may be the cause, the words of the rules stay.
+/// After this many failures that the prompt may have caused, the text written by rules stays.
 const ATTEMPTS: u32 = 6;
 
-/// How long nothing must have happened in a turn whose end nobody has seen.
+/// How long a turn without a recorded end must have been idle.
 const SILENCE_MS: u64 = 3_600_000;
 
-/// How many of a session's last turns are looked at.
+/// How many of the last turns of a session are read.
 const TURNS: usize = 40;
 
-/// What a look has come to.
+/// The result of one round.
 enum Look {
-    /// Something was put into better words: there may be more.
+    /// A prompt was processed: there may be more.
     Done,
     /// There is nothing to do.
     Nothing,
     /// There is nothing to do yet, but there will be soon.
     Waiting,
-    /// There is nothing left to spend.
+    /// The budget is spent.
     Spent,
-    /// It has failed.
+    /// The request failed.
     Failed,
-    /// The worker ends.
+    /// The worker exits.
     Stopped,
 }
 
-/// The loop's own memory. Of it, only how often it has failed outlives the process.
+/// The state of the loop. Only the number of failures outlives the process.
 pub(super) struct Runner<'a> {
     home: &'a Home,
     stop: &'a Stop,
@@ -71,7 +71,7 @@ pub(super) struct Runner<'a> {
 
 impl<'a> Runner<'a> {
     pub(super) fn new(home: &'a Home, stop: &'a Stop, started: For) -> Self {
-        // The user who starts it wants it to be tried now.
+        // A user who starts the worker wants a new attempt now.
         let failures = match started {
             For::User => 0,
             For::Hook => ModelPause::read(home).map_or(0, |pause| pause.failures),
@@ -79,12 +79,12 @@ impl<'a> Runner<'a> {
         Self { home, stop, started, settled: false, client: None, failures }
     }
 
-    /// Goes on until it is stopped.
+    /// Runs until it is stopped.
     pub(super) fn run(&mut self) {
         while self.stop.is_wanted() {
             let look = self.look().unwrap_or_else(|error| {
                 ErrorLog::new(&longhaul_runtime::env(), "worker").write(&format!("model: {}", error.chain()));
-                // Whatever is set aside for a request whose answer could not be stored is spent.
+                // The reservation of a request whose answer could not be stored counts as spent.
                 self.settled = false;
                 Look::Failed
             });
@@ -108,7 +108,7 @@ impl<'a> Runner<'a> {
         }
     }
 
-    /// Notes for hooks until when the worker need not be started again; returns whether there is nothing to stay for.
+    /// Records until when hooks should not start the worker; returns whether the worker can exit.
     fn note_pause(&self, look: &Look, pause: Duration) -> Result<bool, Error> {
         let env = longhaul_runtime::env();
         match look {
@@ -118,7 +118,7 @@ impl<'a> Runner<'a> {
             }
             Look::Waiting | Look::Stopped => Ok(false),
             Look::Nothing => Ok(true),
-            // The user's own worker is there, and looks again by itself.
+            // A worker that the user has started stays and tries again.
             Look::Spent if self.started == For::User => Ok(true),
             Look::Spent => {
                 let reason = "the day's token budget is spent";
@@ -127,7 +127,7 @@ impl<'a> Runner<'a> {
             }
             Look::Failed => {
                 let (config, _) = longhaul_runtime::config(&env)?;
-                let reason = "the model could not be asked, or its answer could not be used";
+                let reason = "the model could not be called, or its answer could not be used";
                 ModelPause::write(self.home, env.now, pause, self.failures, reason)?;
                 Ok(pause > horizon(&config))
             }
@@ -152,7 +152,7 @@ impl<'a> Runner<'a> {
         let may_ask = |project: &str| !is_excluded(&config.memory, &env, Path::new(project));
         match store.next_model_job(rest(&config, env.now), may_ask)? {
             Some(job) => self.work(store, &job, &env, &config),
-            // The user ends the worker that he has started: it does not matter to it what will be.
+            // A worker that the user has started is stopped by the user, whatever there is to do later.
             None if self.started == For::User => Ok(Look::Nothing),
             None if is_due_soon(&store, &env, &config)? => Ok(Look::Waiting),
             None => Ok(Look::Nothing),
@@ -168,10 +168,10 @@ impl<'a> Runner<'a> {
         let reserved =
             store.reserve_tokens(job.prompt, &today(env.now), request.estimate() + own, model_budget(config))?;
         let Some(reservation) = reserved else { return Ok(Look::Spent) };
-        // Nobody needs a connection while a model thinks.
+        // The connection is not needed while the model works.
         drop(store);
         let asked = self.ask(&request, config);
-        let (at, store) = (longhaul_runtime::env().now, self.home.store(Duration::from_secs(5))?);
+        let (at, store) = (longhaul_runtime::env().now, self.home.store(waiting_times::DATABASE)?);
         let (error, cost, blame) = match asked {
             Ok(reply) => match answer::read(&reply.answer, job, Sanitizer::new(config)) {
                 Some(words) => {
@@ -183,7 +183,7 @@ impl<'a> Runner<'a> {
                 }
             },
             Err(Failure::Failed { error, cost, blame }) => (error, cost, blame),
-            // What was set aside stays so: the next worker counts it as spent.
+            // The reservation stays: the next worker counts it as spent.
             Err(Failure::NotWanted) => return Ok(Look::Stopped),
         };
         let error = Sanitizer::new(&Config::default()).clean(&error);
@@ -206,7 +206,7 @@ impl<'a> Runner<'a> {
                     None => Client::find(&access, &dir, is_wanted)?,
                 };
                 let reply = client.ask(request, model.model.get(), &dir, limit, is_wanted)?;
-                // One that has failed is asked again what it can do: perhaps it is another by then.
+                // After a failure, its options are read again: it may have been updated.
                 self.client = Some(client);
                 Ok(reply)
             }
@@ -218,15 +218,15 @@ fn request_for(store: &Store, job: &ModelJob) -> Result<Request, Error> {
     let (turns, _) = store.turns(&job.session, None, TURNS)?;
     let is_before = |at: Millis| job.until.is_none_or(|until| at < until);
     let is_of_job = |turn: &Turn| job.turns.iter().any(|of| (&of.origin, of.number) == (&turn.origin, turn.number));
-    let told: Vec<TurnText<'_>> = turns
+    let turn_texts: Vec<TurnText<'_>> = turns
         .iter()
         .filter(|turn| turn.origin == job.session && is_before(turn.at) && !is_of_job(turn))
         .map(|turn| TurnText { asked: &turn.asked, replied: &turn.replied })
         .collect();
-    Ok(request(job, &told))
+    Ok(request(job, &turn_texts))
 }
 
-/// Returns how long a session must have rested, in milliseconds.
+/// Returns how long a session must have been idle, in milliseconds.
 pub(super) fn quiet_ms(config: &Config) -> u64 {
     (config.memory.model.quiet_minutes.0 * 60_000.0) as u64
 }
@@ -237,12 +237,12 @@ fn rest(config: &Config, now: Millis) -> Rest {
     Rest { now, quiet_since: ago(quiet), silent_since: ago(quiet.max(SILENCE_MS)) }
 }
 
-/// Returns how long everything waits after so many failures in a row.
+/// Returns how long the loop waits after this many failures in a row.
 pub(super) fn pause(failures: u32) -> Duration {
     PAUSE.saturating_mul(2_u32.saturating_pow(failures)).min(LONGEST_PAUSE)
 }
 
-/// Returns when a prompt that has failed so often before is asked about again.
+/// Returns when a prompt that has failed this many times is sent again.
 pub(super) fn retry(now: Millis, attempts: u32, blame: Blame) -> Retry {
     let longest = match blame {
         Blame::Prompt if attempts + 1 >= ATTEMPTS => return Retry::Never,
@@ -253,7 +253,7 @@ pub(super) fn retry(now: Millis, attempts: u32, blame: Blame) -> Retry {
     Retry::At(Millis(now.0.saturating_add(wait)))
 }
 
-/// A worker that was killed once carries on at once; one that is killed each time must not ask for ever.
+/// After a worker was killed once, the prompt is sent again at once; if that happens each time, it must not go on forever.
 pub(super) fn after_a_kill(now: Millis, attempts: u32) -> Retry {
     match attempts {
         0 => Retry::At(now),

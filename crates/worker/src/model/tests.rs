@@ -125,8 +125,8 @@ fn json_is_found_in_a_fence() {
 fn a_request_tells_little_and_no_secret() {
     let replied = "done ".repeat(10_000);
     let request = request(&job(), &[TurnText { asked: "", replied: &replied }]);
-    let told: Value = serde_json::from_str(&request.text).unwrap();
-    let lengths = [&told["replies"][0], &told["turns"][0]["replied"]].map(|text| text.as_str().unwrap().len());
+    let sent: Value = serde_json::from_str(&request.text).unwrap();
+    let lengths = [&sent["replies"][0], &sent["turns"][0]["replied"]].map(|text| text.as_str().unwrap().len());
     assert!(lengths.iter().all(|length| (2_900..=3_100).contains(length)), "{lengths:?}");
     assert!(request.text.contains("use [redacted]") && !request.text.contains("hush"), "{}", request.text);
     assert!(request.text.len() < 11_000, "{}", request.text.len());

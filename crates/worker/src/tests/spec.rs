@@ -40,13 +40,13 @@ impl Spec {
         let paths = self.root["paths"].as_object().unwrap();
         let of_path = |(path, methods): (&String, &Value)| -> Vec<Operation> {
             let methods = methods.as_object().unwrap();
-            methods.iter().map(|(method, told)| self.operation(path, method, told)).collect()
+            methods.iter().map(|(method, described)| self.operation(path, method, described)).collect()
         };
         paths.iter().flat_map(of_path).collect()
     }
 
-    fn operation(&self, path: &str, method: &str, told: &Value) -> Operation {
-        let parameters = told["parameters"].as_array().cloned().unwrap_or_default();
+    fn operation(&self, path: &str, method: &str, described: &Value) -> Operation {
+        let parameters = described["parameters"].as_array().cloned().unwrap_or_default();
         let needed: Vec<String> = parameters
             .iter()
             .map(|parameter| self.follow(parameter))
@@ -60,13 +60,13 @@ impl Spec {
         let params = params.map(|parameter| parameter["name"].as_str().unwrap().to_owned()).collect();
         let id = if path.starts_with("/api/sessions/") { "host-1" } else { "1" };
         let query = if needed.is_empty() { String::new() } else { format!("?{}", needed.join("&")) };
-        let answer = self.follow(&told["responses"]["200"]);
+        let answer = self.follow(&described["responses"]["200"]);
         Operation {
             method: method.to_owned(),
             path: path.to_owned(),
             params,
             address: format!("{}{query}", path.replace("{id}", id)),
-            body: told["requestBody"]["content"]["application/json"].get("example").cloned(),
+            body: described["requestBody"]["content"]["application/json"].get("example").cloned(),
             answer: answer["content"]["application/json"]["schema"].to_string(),
         }
     }
@@ -103,7 +103,7 @@ fn shared_parts(value: &Value) -> Vec<String> {
     own.chain(within.into_iter().flat_map(shared_parts)).collect()
 }
 
-/// Lets a schema tell of every field: one that is answered and not told of is a mistake.
+/// Makes a schema refuse unknown fields: a field in an answer that is not described is a mistake.
 fn tell_all(schema: &mut Value) {
     let is_open = schema.get("properties").or(schema.get("allOf")).is_some();
     let Value::Object(fields) = schema else { return };

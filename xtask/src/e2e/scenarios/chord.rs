@@ -50,7 +50,7 @@ struct Shots {
 
 fn provoke(cast: &Cast, home: &Path, count: usize) -> Result<()> {
     // Nothing but the shots is typed.
-    let config = json!({ "bookmarks": { "midTurn": false, "thresholds": { "cooldownSeconds": 100000 } } });
+    let config = json!({ "bookmarks": { "mid_turn": false, "thresholds": { "cooldown_seconds": 100000 } } });
     let world = World::new(cast, home, &config, Vec::new())?;
     world.bind_chord()?;
     let session = world.open(&[])?;
@@ -149,8 +149,7 @@ fn written(folder: &Path, name: &str) -> usize {
 /// Three subagents of ten calls each beside a turn that works, too: a bookmark stands in the turn, /rewind lists it, and
 /// restoring it keeps what was before it.
 pub(crate) fn cascade(cast: &Cast, home: &Path) -> Result<()> {
-    let config =
-        json!({ "bookmarks": { "thresholds": { "minToolCalls": 1000, "minSeconds": 100000, "minTokens": 1000000 } } });
+    let config = json!({ "bookmarks": { "thresholds": { "min_tool_calls": 1000, "min_seconds": 100000, "min_tokens": 1000000 } } });
     let world = World::new(cast, home, &config, Vec::new())?;
     world.bind_chord()?;
     let session = world.open(&[])?;

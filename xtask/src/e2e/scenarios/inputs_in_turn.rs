@@ -15,7 +15,7 @@ const QUESTION: &str = r#"TOOL:AskUserQuestion {"questions":[{"question":"Which 
 /// A draft is stashed for a bookmark in the running turn, and comes back although the bookmark is only queued.
 pub(crate) fn draft_in_turn(cast: &Cast, home: &Path) -> Result<()> {
     // A bookmark of its own would take the place of the one that is asked for.
-    let config = json!({ "inject": { "patience_seconds": 6 }, "bookmarks": { "midTurn": false } });
+    let config = json!({ "inject": { "patience_seconds": 6 }, "bookmarks": { "mid_turn": false } });
     let world = World::new(cast, home, &config, Vec::new())?;
     world.bind_chord()?;
     let session = world.open(&[])?;

@@ -18,9 +18,9 @@ const FULL: usize = 25;
 /// Two hours in two minutes, with all jobs on: forty turns, three hundred tool calls, one continuation, nothing lost.
 pub(crate) fn long(cast: &Cast, home: &Path) -> Result<()> {
     let config = json!({
-        "bookmarks": { "thresholds": { "cooldownSeconds": 2 } },
+        "bookmarks": { "thresholds": { "cooldown_seconds": 2 } },
         "continuation": { "enabled": true },
-        "guard": { "enabled": true, "compactPercent": 0.95, "denyPercent": 0.97 },
+        "guard": { "enabled": true, "compact_percent": 0.95, "deny_percent": 0.97 },
     });
     let world = World::new(cast, home, &config, handover::rules())?;
     let session = world.open(&[])?;

@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::super::world::{Cast, World};
 
-/// `longhaul install`; the client lists the plugin as enabled, finds nothing wrong with it, and runs its hooks.
+/// `longhaul install`; the client lists the plugin as enabled, finds no problems, and runs its hooks.
 pub(crate) fn install(cast: &Cast, home: &Path) -> Result<()> {
     let world = World::new(cast, home, &json!({}), Vec::new())?;
     world.longhaul(&["install", "--yes"])?;

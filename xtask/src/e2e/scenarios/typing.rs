@@ -47,7 +47,7 @@ pub(crate) fn draft(cast: &Cast, home: &Path) -> Result<()> {
 /// A subagent returns, and with it a bookmark is due, while a dialog is open: it stays open, and nothing is written.
 pub(crate) fn dialog(cast: &Cast, home: &Path) -> Result<()> {
     let config = json!({
-        "bookmarks": { "thresholds": { "agentBurstThreshold": 1, "cooldownSeconds": 0 } },
+        "bookmarks": { "thresholds": { "agent_burst_threshold": 1, "cooldown_seconds": 0 } },
         "inject": { "patience_seconds": 2 },
     });
     let world = World::new(cast, home, &config, Vec::new())?;

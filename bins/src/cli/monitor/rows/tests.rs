@@ -48,7 +48,7 @@ fn observed(session: &str, tokens: u64, model: &str) -> Observed {
     }
 }
 
-fn told(session: &str, model: &str, window: u64) -> ContextUse {
+fn reported(session: &str, model: &str, window: u64) -> ContextUse {
     ContextUse {
         session: session.to_owned(),
         model: Some(model.to_owned()),
@@ -64,7 +64,7 @@ fn of(sessions: Vec<Observed>, contexts: Vec<ContextUse>, wanted: Wanted<'_>) ->
 
 #[test]
 fn without_a_reply_in_the_transcript_the_status_line_tells_the_use() {
-    let rows = of(vec![observed("s", 0, "")], vec![told("s", "m", 10)], Wanted::Active);
+    let rows = of(vec![observed("s", 0, "")], vec![reported("s", "m", 10)], Wanted::Active);
     assert_eq!((rows[0].used, rows[0].remaining(), rows[0].percent()), (Some(5), Some(5), Some(50.0)));
     let rows = of(vec![observed("s", 0, "")], vec![], Wanted::Active);
     assert_eq!((rows[0].used, rows[0].warnings()), (None, vec!["no reply".to_owned()]));

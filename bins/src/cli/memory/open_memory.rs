@@ -1,31 +1,27 @@
-//! Whose memory is meant, and where it is.
+//! Opens the memory for a command, and finds the project that the arguments name.
 
 use std::path::PathBuf;
-use std::time::Duration;
 
 use crate::cli::out;
 use anyhow::{Result, anyhow, bail};
 use longhaul_core::{Config, Env};
-use longhaul_runtime::Home;
 use longhaul_runtime::handoff::Project;
 use longhaul_runtime::memory::{NamedError, empty_spools, is_private_now, named_project, take_in_all};
+use longhaul_runtime::{Home, waiting_times};
 use longhaul_store::{KnownProject, Store};
 
-/// How long to wait for others' writes.
-const PATIENCE: Duration = Duration::from_secs(5);
-
-/// Which projects are meant.
+/// The arguments that select a project.
 #[derive(Debug, Clone, Default, clap::Args)]
-pub(crate) struct Whose {
-    /// The project of this name, or in this folder, instead of the one here
+pub(crate) struct ProjectFilter {
+    /// Another project, by its name or a folder in it; by default the current one
     #[arg(long, value_name = "NAME", conflicts_with = "all")]
     pub(crate) project: Option<String>,
-    /// Every project
+    /// All projects
     #[arg(long)]
     pub(crate) all: bool,
 }
 
-/// The memory of this user, as a command sees it.
+/// What a command needs to use the memory.
 pub(crate) struct Memory<'a> {
     pub(crate) env: &'a Env,
     pub(crate) home: Home,
@@ -41,13 +37,13 @@ impl<'a> Memory<'a> {
         Ok(Self { env, home: Home::of(env)?, config, cwd })
     }
 
-    /// Opens what there is, with everything that hooks have noted; `None` where there is nothing yet.
+    /// Opens the database after storing what is in the spools; `None` if there is nothing yet.
     pub(crate) fn existing(&self) -> Result<Option<Store>> {
-        // Hooks on the hot path write to the spool only, and may have been the only ones so far.
-        let has_notes = std::fs::read_dir(self.home.spool()).is_ok_and(|mut notes| notes.next().is_some());
+        // Hooks on the hot path write to the spool only, so there may be a spool without a database.
+        let has_spools = std::fs::read_dir(self.home.spool()).is_ok_and(|mut spools| spools.next().is_some());
         let store = match self.home.existing_store()? {
             Some(store) => store,
-            None if has_notes => self.home.store(PATIENCE)?,
+            None if has_spools => self.home.store(waiting_times::DATABASE)?,
             None => return Ok(None),
         };
         for problem in take_in_all(&store, &self.home, self.env, None) {
@@ -56,12 +52,12 @@ impl<'a> Memory<'a> {
         Ok(Some(store))
     }
 
-    /// Leaves nothing in the spools: what is to be forgotten may lie there, too.
+    /// Stores everything that is in the spools: it may have to be deleted too.
     pub(crate) fn empty_spools(&self, store: &Store) -> Result<()> {
         Ok(empty_spools(store, &self.home, self.env)?)
     }
 
-    /// Removes the handoffs that sessions have left as files.
+    /// Removes the handoff files of the sessions that `of` accepts.
     pub(crate) fn remove_handoffs(&self, of: impl Fn(&str) -> bool) {
         for entry in std::fs::read_dir(self.home.handoffs()).into_iter().flatten().flatten() {
             if entry.path().file_stem().is_some_and(|session| of(&session.to_string_lossy())) {
@@ -70,28 +66,28 @@ impl<'a> Memory<'a> {
         }
     }
 
-    /// Refuses in a turn of which nothing may be kept.
+    /// Fails in a private turn, of which nothing may be stored.
     pub(crate) fn must_be_public(&self) -> Result<()> {
         if is_private_now(self.env, &self.home) {
-            bail!("this turn is private: nothing of it is kept")
+            bail!("this turn is private: nothing of it is stored")
         }
         Ok(())
     }
 
-    /// Opens the memory to write to it.
+    /// Opens the database, and creates it if necessary.
     pub(crate) fn store(&self) -> Result<Store> {
         match self.existing()? {
             Some(store) => Ok(store),
-            None => Ok(self.home.store(PATIENCE)?),
+            None => Ok(self.home.store(waiting_times::DATABASE)?),
         }
     }
 
-    /// Refuses where the user has switched memory off.
+    /// Fails if the memory is disabled.
     pub(crate) fn must_be_on(&self) -> Result<()> {
         if self.config.memory.enabled {
             return Ok(());
         }
-        bail!("memory is switched off: set memory.enabled to true in the config")
+        bail!("the memory is disabled: set memory.enabled to true in the configuration")
     }
 
     /// Returns the project in which the command runs.
@@ -99,11 +95,11 @@ impl<'a> Memory<'a> {
         Project::of(self.env, Some(&self.cwd))
     }
 
-    /// Returns the key of the project that is meant; `None` for every project.
-    pub(crate) fn key(&self, store: &Store, whose: &Whose) -> Result<Option<String>> {
-        match &whose.project {
+    /// Returns the key of the selected project; `None` for all projects.
+    pub(crate) fn key(&self, store: &Store, projects: &ProjectFilter) -> Result<Option<String>> {
+        match &projects.project {
             Some(name) => Ok(Some(self.named(store, name)?.key)),
-            None if whose.all => Ok(None),
+            None if projects.all => Ok(None),
             None => Ok(Some(self.here().key)),
         }
     }
@@ -112,7 +108,7 @@ impl<'a> Memory<'a> {
     pub(crate) fn named(&self, store: &Store, name: &str) -> Result<KnownProject> {
         let folder = name.contains('/').then(|| self.cwd.join(name));
         named_project(store, name, folder.as_deref()).map_err(|error| match &error {
-            NamedError::Unknown(_) => anyhow!("{error}: `longhaul memory stats` lists those that are"),
+            NamedError::Unknown(_) => anyhow!("{error}: `longhaul memory stats` lists the known projects"),
             NamedError::Several { folders, .. } => {
                 anyhow!("{error}: name one by its folder, {}", folders.join(" or "))
             }
