@@ -23,6 +23,9 @@ pub const DATABASE_FOR_REQUEST: Duration = Duration::from_secs(3);
 /// The database, for storing what an endpoint has computed. It would have to be computed, and perhaps paid for, again.
 pub const DATABASE_FOR_COMPUTED: Duration = Duration::from_secs(30);
 
+/// Between two transactions that merge the search index: a hook that waits for the database gets it.
+pub const BETWEEN_MERGES: Duration = Duration::from_millis(20);
+
 /// The worker's answer to a request. It answers within milliseconds unless it hangs.
 pub const WORKER_ANSWER: Duration = Duration::from_secs(3);
 

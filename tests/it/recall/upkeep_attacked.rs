@@ -111,6 +111,7 @@ fn two_hundred_hooks_and_upkeep_lose_nothing_of_each_other() {
         upkeep.join().unwrap();
     });
     assert_eq!(memory(&sandbox, &["upkeep"]).status, Some(0));
+    assert_eq!(sandbox.error_log(), "");
     check_index(&sandbox, PROMPTS + SESSIONS * TURNS);
     assert_eq!(check_vectors(&sandbox), PROMPTS + SESSIONS * TURNS);
     assert_eq!(sandbox.error_log(), "");

@@ -8,7 +8,7 @@ use longhaul_core::{Config, Env, Millis};
 use longhaul_memory::SAID_CHARS;
 use longhaul_store::Store;
 
-use crate::{Error, Home, bounded_read, files, process};
+use crate::{Error, Home, bounded_read, files, process, waiting_times};
 
 /// How many pieces are dropped at a time: others write in between.
 const AT_ONCE: usize = 500;
@@ -83,9 +83,8 @@ pub fn build_index(home: &Home) -> Result<Option<bool>, Error> {
 /// It may be ended at any moment, and goes on there the next time.
 pub fn merge_index(home: &Home) -> Result<(), Error> {
     let Some(store) = home.existing_store()? else { return Ok(()) };
-    store.merge_index()?;
-    store.settle_writes()?;
-    Ok(())
+    // Each transaction is copied back as it is written: copying all of it back at once would keep hooks waiting.
+    Ok(store.merge_index(|| std::thread::sleep(waiting_times::BETWEEN_MERGES))?)
 }
 
 /// Drops raw text that has been kept long enough; returns how many pieces. It outlives the session that began it.

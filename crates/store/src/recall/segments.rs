@@ -1,7 +1,5 @@
 //! The segments of the index of passages: every write adds one, and a search looks its terms up in each.
 
-use rusqlite::Connection;
-
 use super::index_state;
 use crate::{Store, StoreError, cannot};
 
@@ -9,36 +7,44 @@ use crate::{Store, StoreError, cannot};
 pub(crate) const FEW: i64 = 8;
 
 /// How many pages of the index one transaction writes. Hooks write in between.
-const PAGES: i64 = 200;
+const PAGES: i64 = 100;
+
+/// How many transactions one call commits at most: an index of gigabytes is merged over several days.
+const MOST_STEPS: usize = 2_000;
 
 impl Store {
-    /// Merges the segments of the index of passages, in small transactions, where there are many.
+    /// Merges the segments of the index of passages in small transactions, if there are many; calls `between` after each
+    /// of them.
     ///
     /// It may be ended at any moment: what is merged stays so, and the next call merges the rest.
-    pub fn merge_index(&self) -> Result<(), StoreError> {
-        merge(&self.connection).map_err(cannot("merge the search index"))
-    }
-}
-
-fn merge(connection: &Connection) -> rusqlite::Result<()> {
-    // One that is to be built again is damaged, or is about to be emptied.
-    if !index_state::is_current(connection)? {
-        return Ok(());
-    }
-    let segments: i64 =
-        connection.query_row("SELECT count(DISTINCT segid) FROM passage_terms_idx", [], |row| row.get(0))?;
-    if segments < FEW {
-        return Ok(());
-    }
-    // A negative number begins a merge of all segments; positive ones continue it.
-    let mut pages = -PAGES;
-    loop {
-        let before = connection.total_changes();
-        connection.execute("INSERT INTO passage_terms (passage_terms, rank) VALUES ('merge', ?1)", [pages])?;
-        // As FTS5 documents it: where nothing is left to merge, only the statement itself counts as a change.
-        if connection.total_changes() - before < 2 {
+    pub fn merge_index(&self, mut between: impl FnMut()) -> Result<(), StoreError> {
+        if self.index_segments()? < FEW {
             return Ok(());
         }
-        pages = PAGES;
+        // A negative number begins a merge of all segments; positive ones continue it.
+        let mut pages = -PAGES;
+        for _ in 0..MOST_STEPS {
+            if !self.merge_some(pages)? {
+                break;
+            }
+            pages = PAGES;
+            between();
+        }
+        Ok(())
+    }
+
+    fn index_segments(&self) -> Result<i64, StoreError> {
+        let sql = "SELECT count(DISTINCT segid) FROM passage_terms_idx";
+        self.connection.query_row(sql, [], |row| row.get(0)).map_err(cannot("count the segments of the search index"))
+    }
+
+    /// Merges about so many pages; returns whether there is more to merge.
+    fn merge_some(&self, pages: i64) -> Result<bool, StoreError> {
+        self.write("merge the search index", |transaction| {
+            let before = transaction.total_changes();
+            transaction.execute("INSERT INTO passage_terms (passage_terms, rank) VALUES ('merge', ?1)", [pages])?;
+            // As FTS5 documents it: if nothing is left to merge, only the statement itself counts as a change.
+            Ok(transaction.total_changes() - before >= 2)
+        })
     }
 }

@@ -78,7 +78,7 @@ impl Library {
         }
         drop(bulk);
         // As an import ends.
-        store.merge_index()?;
+        store.merge_index(|| {})?;
         store.settle_writes()?;
         Ok(library)
     }

@@ -19,7 +19,7 @@ fn many_segments_become_few_and_everything_is_still_found() {
     let found = "SELECT count(*) FROM passage_terms WHERE passage_terms MATCH 'edited'";
     let before = shelf.count(found);
     assert!(before > 0);
-    shelf.store.merge_index().unwrap();
+    shelf.store.merge_index(|| {}).unwrap();
     assert!(shelf.count(segments) < FEW, "{}", shelf.count(segments));
     assert_eq!(shelf.count(found), before);
     shelf.is_sound();
