@@ -141,7 +141,7 @@ fn an_old_spelling_works_and_is_named_by_config_check() {
     let row = shown["values"].as_array().unwrap().iter().find(|value| value["key"] == "bookmarks.mid_turn").unwrap();
     assert_eq!((&row["value"], &row["from"]), (&false.into(), &"user".into()));
     // A session is not interrupted for it.
-    let started = sandbox.hook("longhaul-session-start", &payload("SessionStart", json!({})));
+    let started = sandbox.hook("longhaul-session-start", payload("SessionStart", json!({})));
     assert!(!started.stdout.contains("old spelling"), "{started:?}");
 }
 

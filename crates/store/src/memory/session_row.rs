@@ -22,18 +22,16 @@ impl MemorySession {
     pub(crate) fn find(connection: &Connection, session: &str) -> rusqlite::Result<Option<Self>> {
         let sql = "SELECT s.id, p.id, s.prompt_counter, s.forgotten_at, s.project_key, s.project
                    FROM sessions s LEFT JOIN projects p ON p.project_key = s.project_key WHERE s.session_id = ?1";
-        let found: Option<(SessionRow, Option<ProjectRow>, i64, Option<Time>, String, String)> = connection
-            .prepare_cached(sql)?
-            .query_row([session], |row| {
-                Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?, row.get(5)?))
-            })
-            .optional()?;
-        let Some((row, project, prompts, forgotten_at, key, name)) = found else { return Ok(None) };
+        let mut statement = connection.prepare_cached(sql)?;
+        let mut rows = statement.query([session])?;
+        let Some(row) = rows.next()? else { return Ok(None) };
+        let project: Option<ProjectRow> = row.get(1)?;
         let project = match project {
             Some(project) => project,
-            None => add_project(connection, &key, &name)?,
+            None => add_project(connection, &row.get::<_, String>(4)?, &row.get::<_, String>(5)?)?,
         };
-        Ok(Some(Self { row, project, prompts, forgotten_at: forgotten_at.map(Millis::from) }))
+        let forgotten_at = row.get::<_, Option<Time>>(3)?.map(Millis::from);
+        Ok(Some(Self { row: row.get(0)?, project, prompts: row.get(2)?, forgotten_at }))
     }
 
     /// Returns whether what happened at a time was forgotten, and must not come back.

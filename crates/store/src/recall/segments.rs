@@ -18,19 +18,24 @@ impl Store {
     ///
     /// It may be ended at any moment: what is merged stays so, and the next call merges the rest.
     pub fn merge_index(&self, mut between: impl FnMut()) -> Result<(), StoreError> {
-        if self.index_segments()? < FEW {
+        if self.index_segments()? < FEW || !self.may_merge()? {
             return Ok(());
         }
         // A negative number begins a merge of all segments; positive ones continue it.
         let mut pages = -PAGES;
         for _ in 0..MOST_STEPS {
-            if !self.merge_some(pages)? {
+            if !self.may_merge()? || !self.merge_some(pages)? {
                 break;
             }
             pages = PAGES;
             between();
         }
         Ok(())
+    }
+
+    /// Returns whether the index is in use: one that is to be built again is damaged, or about to be emptied.
+    fn may_merge(&self) -> Result<bool, StoreError> {
+        index_state::is_current(&self.connection).map_err(cannot("read the state of the search index"))
     }
 
     fn index_segments(&self) -> Result<i64, StoreError> {

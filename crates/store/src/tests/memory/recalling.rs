@@ -106,7 +106,7 @@ fn hostile() -> Vec<(&'static str, String)> {
 fn a_query_of_any_text_is_answered_soon() {
     let mut shelf = Shelf::new();
     shelf.store.remember_prompt("s1", Some("p1"), "why does the importer stall?", Millis(50)).unwrap();
-    super::add_calls(&mut shelf.store, "s1", 200);
+    super::add_calls(&shelf.store, "s1", 200);
     for (name, text) in hostile() {
         let began = Instant::now();
         let found = search(&shelf, &text);
