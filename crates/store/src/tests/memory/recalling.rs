@@ -104,7 +104,7 @@ fn hostile() -> Vec<(&'static str, String)> {
 
 #[test]
 fn a_query_of_any_text_is_answered_soon() {
-    let mut shelf = Shelf::new();
+    let shelf = Shelf::new();
     shelf.store.remember_prompt("s1", Some("p1"), "why does the importer stall?", Millis(50)).unwrap();
     super::add_calls(&shelf.store, "s1", 200);
     for (name, text) in hostile() {
