@@ -11,7 +11,7 @@ use crate::text::one_line;
 pub const PROMPT_CHARS: usize = 1_200;
 
 /// How many passages are shown at most.
-const MOST: usize = 3;
+pub(super) const MOST: usize = 3;
 
 /// How much of what was asked is shown. The reply is what is looked for.
 const ASKED: usize = 110;
@@ -39,6 +39,8 @@ pub struct BroughtPassage<'a> {
     pub spot: Option<usize>,
     /// Whether a newer passage answers the same.
     pub is_older: bool,
+    /// Whether it is only probably about the prompt.
+    pub is_weak: bool,
 }
 
 /// What came out.
@@ -74,15 +76,16 @@ pub fn bring(passages: &[BroughtPassage<'_>], offset_seconds: i32) -> Brought {
 
 /// Returns a passage in at most `room` characters, defused; `None` where that is too little.
 fn entry(passage: &BroughtPassage<'_>, room: usize, offset_seconds: i32) -> Option<String> {
-    let BroughtPassage { id, session, at, is_older, .. } = passage;
+    let BroughtPassage { id, session, at, is_older, is_weak, .. } = passage;
     let session = if session.is_empty() { String::new() } else { format!(", session {session}") };
     let older = if *is_older { ", older: a newer one answers the same" } else { "" };
+    let weak = if *is_weak { ", may not be about this" } else { "" };
     let asked = one_line(passage.asked, ASKED);
     // A note's title is the beginning of its text.
     let is_note = one_line(passage.replied, ASKED).starts_with(asked.trim_end_matches('…'));
     let (asked, label) =
         if is_note { (String::new(), "  noted: ") } else { (format!("  asked: {asked}\n"), "  replied: ") };
-    let head = format!("{id}, {}{session}{older}\n{asked}", date_of(*at, offset_seconds));
+    let head = format!("{id}, {}{session}{older}{weak}\n{asked}", date_of(*at, offset_seconds));
     let left = room.checked_sub(head.chars().count() + label.len() + "\n".len())?;
     let body = match passage.replied.trim().is_empty() {
         true => String::new(),

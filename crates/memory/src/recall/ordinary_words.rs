@@ -25,8 +25,17 @@ pub(crate) fn is_ordinary(word: &str) -> bool {
 
 /// Returns whether a lower-case word begins an order, with the word after it; empty where there is none.
 pub(crate) fn is_order(word: &str, next: &str) -> bool {
-    let is_noun = NOUNS.binary_search(&word).is_ok() && !next.is_empty() && AFTER_VERBS.binary_search(&next).is_err();
-    ORDERS.binary_search(&word).is_ok() && !is_noun
+    let can_be_noun = NOUNS.binary_search(&word).is_ok() && !next.is_empty();
+    // "split src/amounts.rs" orders: a noun is not followed by a path.
+    let is_noun = can_be_noun && AFTER_VERBS.binary_search(&next).is_err() && !next.contains(['/', '.', '_']);
+    ORDERS.binary_search(&word).is_ok() && !is_noun && next != "of"
+}
+
+/// Returns whether a word is the verb of an order, which the word after it confirms: `run it`, `add the`.
+///
+/// Inside of a text, a verb alone says nothing: "…, test data" orders nothing.
+pub(crate) fn is_verb_before(word: &str, next: &str) -> bool {
+    ORDERS.binary_search(&word).is_ok() && OBJECTS.binary_search(&next).is_ok()
 }
 
 /// Verbs that orders begin with, sorted.
@@ -76,7 +85,7 @@ const NOUNS: &[&str] = &[
     "mark", "match", "merge", "name", "need", "note", "order", "patch", "plan", "port", "print", "profile", "query",
     "record", "release", "report", "request", "return", "review", "round", "scan", "search", "set", "share", "sort",
     "split", "stage", "start", "state", "step", "stop", "store", "switch", "sync", "tag", "test", "time", "trace",
-    "track", "type", "update", "use", "value", "view", "watch", "wire", "work",
+    "track", "type", "update", "value", "view", "watch", "wire", "work",
 ];
 
 /// Words that follow the verb of an order, sorted.
@@ -86,6 +95,13 @@ const AFTER_VERBS: &[&str] = &[
     "everything", "forward", "her", "him", "in", "instead", "into", "it", "its", "just", "me", "my", "new", "now",
     "on", "one", "only", "our", "out", "some", "that", "the", "their", "them", "then", "these", "this", "those", "to",
     "two", "up", "us", "with", "your",
+];
+
+/// Words that begin the object of a verb, sorted.
+#[rustfmt::skip]
+const OBJECTS: &[&str] = &[
+    "a", "all", "an", "another", "any", "both", "each", "every", "everything", "her", "him", "it", "me", "my", "our",
+    "some", "that", "the", "their", "them", "these", "this", "those", "us", "your",
 ];
 
 /// Ordinary words, sorted; of scripts without spaces, pairs of characters.
@@ -182,11 +198,11 @@ const ORDINARY: &[&str] = &[
 
 #[cfg(test)]
 mod tests {
-    use super::{AFTER_VERBS, NOUNS, ORDERS, ORDINARY, is_order, is_ordinary};
+    use super::{AFTER_VERBS, NOUNS, OBJECTS, ORDERS, ORDINARY, is_order, is_ordinary};
 
     #[test]
     fn the_lists_can_be_searched() {
-        assert!([ORDERS, NOUNS, AFTER_VERBS, ORDINARY].iter().all(|list| list.is_sorted()));
+        assert!([ORDERS, NOUNS, AFTER_VERBS, OBJECTS, ORDINARY].iter().all(|list| list.is_sorted()));
     }
 
     #[test]
@@ -199,5 +215,7 @@ mod tests {
         }
         assert!(is_order("rename", "it") && is_order("rename", "foo") && !is_order("renaming", "it"));
         assert!(is_order("import", "the") && is_order("test", "") && !is_order("import", "of"));
+        assert!(is_order("split", "src/amounts.rs") && !is_order("split", "amounts"));
+        assert!(is_order("use", "ggplot's") && !is_order("use", "of"));
     }
 }

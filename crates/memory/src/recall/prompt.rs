@@ -3,10 +3,12 @@
 //! [`PromptQuestion::of`] decides from the text alone whether a prompt can matter at all: most cannot, and cost nothing
 //! more. [`decide`] says of what was found whether it is strong enough.
 
-use super::ordinary_words::{is_order, is_ordinary};
-use super::thresholds::{Needed, NeededMeaning, THRESHOLDS};
+use super::brought::MOST;
+use super::ordinary_words::is_ordinary;
+use super::prompt_kind::{PromptKind, is_short, kind_of};
+use super::similarity::keep_among_first;
+use super::thresholds::{Needed, NeededMeaning, NeededWeakly, THRESHOLDS};
 use super::wanted::{WantedTerm, telling_terms};
-use crate::terms::Language;
 
 /// How much of a prompt is looked at, in bytes. What is asked stands at the beginning.
 const LOOKED_AT: usize = 6_000;
@@ -14,107 +16,9 @@ const LOOKED_AT: usize = 6_000;
 /// How many terms are looked up, at most: each costs a query.
 const MOST_TERMS: usize = 24;
 
-/// What somebody says before an order.
-const BEFORE_ORDERS: [&str; 40] = [
-    "actually", "also", "and", "but", "bitte", "can", "could", "dann", "do", "first", "go", "good", "great", "hey",
-    "i", "jetzt", "just", "let", "lets", "maybe", "need", "nice", "nochmal", "now", "ok", "okay", "please", "pls", "s",
-    "so", "then", "to", "und", "wait", "want", "well", "would", "yes", "you", "yeah",
-];
-
-/// Words with which an order says how something is to be, near its beginning.
-const WISHES: [&str; 4] = ["doit", "needs", "should", "soll"];
-
-/// How near.
-const WISH_WITHIN: usize = 6;
-
-/// Ends of orders in scripts without spaces.
-const ORDER_ENDS: [&str; 8] = ["してください", "して下さい", "お願いします", "して", "ください", "吧", "一下", "みて"];
-
-/// Beginnings of them.
-const ORDER_BEGINNINGS: [&str; 8] = ["请", "請", "把", "帮", "幫", "运行", "继续", "添加"];
-
-/// Nouns that begin like an order: 請求書 is an invoice, 请求 a request.
-const NOT_ORDER_BEGINNINGS: [&str; 4] = ["请求", "请假", "請求", "請負"];
-
-/// Words that begin a question.
-const QUESTION_WORDS: [&str; 55] = [
-    "are", "can", "combien", "comment", "cuál", "cuándo", "cómo", "did", "do", "does", "doesn", "doesn't", "dónde",
-    "gab", "had", "has", "hat", "hatten", "have", "how", "is", "ist", "isn", "où", "pourquoi", "quand", "quanto",
-    "quel", "quelle", "qui", "quién", "qué", "shall", "should", "sind", "wann", "warum", "was", "wer", "were",
-    "weshalb", "what", "when", "where", "which", "who", "whom", "whose", "why", "wie", "wieso", "wo", "woher", "wohin",
-    "wurde",
-];
-
-/// Words, and beginnings of words, that ask for what was said or decided before.
-const OF_THE_PAST: [&str; 54] = [
-    " again?",
-    "agreed",
-    "already ",
-    "back then",
-    "before?",
-    "beschlossen",
-    "conclude",
-    "damals",
-    "decide",
-    "decision",
-    "did i ",
-    "did it ",
-    "did that",
-    "did the ",
-    "did they",
-    "did we",
-    "did you",
-    "décid",
-    "earlier",
-    "entschieden",
-    "had we",
-    "haben wir",
-    "hatten wir",
-    "have we",
-    "last month",
-    "last time",
-    "last week",
-    "letzte woche",
-    "letztes mal",
-    "lo que",
-    "previous",
-    "remember",
-    "remind me",
-    "schon mal",
-    "settled",
-    "the other day",
-    "used to",
-    "was it ",
-    "was that",
-    "was the ",
-    "was there",
-    "we had",
-    "we said",
-    "were the ",
-    "were there",
-    "were we",
-    "what was",
-    "wie war",
-    "yesterday",
-    "決定",
-    "決め",
-    "以前",
-    "前回",
-    "上次",
-];
-
-/// What a prompt is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum PromptKind {
-    /// It asks what was said or decided before.
-    AsksPast,
-    /// Another question.
-    Question,
-    /// Neither a question nor an order.
-    Statement,
-    /// Something is to be done.
-    Order,
-}
+/// How many passages that are strong by their own words are kept from being pushed out by similar ones. The third place is for
+/// what answers beside them, such as a decision that amends theirs.
+const KEPT: usize = 2;
 
 /// A prompt that earlier sessions may say something about.
 #[derive(Debug, Clone, PartialEq)]
@@ -123,6 +27,8 @@ pub struct PromptQuestion {
     pub kind: PromptKind,
     /// Its telling terms, ordinary words weighing less.
     pub terms: Vec<WantedTerm>,
+    /// Whether it brings the best passages also where they are only probably about it.
+    pub brings_weak: bool,
 }
 
 impl PromptQuestion {
@@ -157,41 +63,8 @@ impl PromptQuestion {
             terms.sort_by_key(|term| std::cmp::Reverse(says(term)));
             terms.truncate(MOST_TERMS);
         }
-        Some(Self { kind, terms })
+        Some(Self { kind, terms, brings_weak: kind.wants_answer() && is_short(text) })
     }
-}
-
-fn kind_of(text: &str) -> PromptKind {
-    let lower = text[..text.floor_char_boundary(1_000)].to_lowercase();
-    let words: Vec<&str> =
-        lower.split_whitespace().map(|word| word.trim_matches(|c: char| !c.is_alphanumeric())).collect();
-    let words: Vec<&str> = words.into_iter().filter(|word| !word.is_empty()).take(12).collect();
-    let begin = words.iter().position(|word| !BEFORE_ORDERS.contains(word)).unwrap_or_default();
-    let word = |at: usize| words.get(at).copied().unwrap_or_default();
-    let is_order = is_order(word(begin), word(begin + 1));
-    let asks = [word(0), word(begin)].iter().any(|word| QUESTION_WORDS.contains(word)) || lower.contains(['?', '？']);
-    let of_past = OF_THE_PAST.iter().any(|words| lower.contains(words));
-    // "the list should be sorted" orders, too.
-    let is_wish = || words.iter().take(WISH_WITHIN).any(|word| WISHES.contains(word));
-    let is_order = is_order || (!asks && (is_wish() || orders_otherwise(&lower, &words)));
-    match (is_order, asks) {
-        // "can you rename it?" orders, "can closures capture by reference?" asks.
-        (true, _) => PromptKind::Order,
-        (false, true) if of_past => PromptKind::AsksPast,
-        (false, true) => PromptKind::Question,
-        (false, false) if lower.contains("decide") || lower.contains("remember") => PromptKind::AsksPast,
-        (false, false) => PromptKind::Statement,
-    }
-}
-
-/// Returns whether a text orders something as other languages do: the verb stands at its end.
-fn orders_otherwise(lower: &str, words: &[&str]) -> bool {
-    let text = lower.trim_end_matches(['。', '.', '!', '！']);
-    let has_infinitive = || words.last().is_some_and(|last| words.len() > 1 && last.ends_with("en"));
-    ORDER_ENDS.iter().any(|end| text.ends_with(end))
-        || (ORDER_BEGINNINGS.iter().any(|beginning| text.starts_with(beginning))
-            && !NOT_ORDER_BEGINNINGS.iter().any(|beginning| text.starts_with(beginning)))
-        || (has_infinitive() && matches!(Language::of(lower), Language::German | Language::Dutch))
 }
 
 /// What there is for a passage to answer a prompt.
@@ -230,14 +103,14 @@ pub fn decide(kind: PromptKind, evidence: &Evidence) -> Verdict {
         PromptKind::AsksPast => THRESHOLDS.asks_past,
         PromptKind::Question => THRESHOLDS.question,
         PromptKind::Statement => THRESHOLDS.statement,
-        PromptKind::Order => THRESHOLDS.order,
+        PromptKind::AtHand | PromptKind::Order => THRESHOLDS.order,
     };
     let has = |needed: NeededMeaning| {
         evidence.words >= needed.words
             && evidence.stands_out >= needed.stands_out
             && evidence.similarity.is_some_and(|similarity| similarity >= needed.similarity)
     };
-    let is_near = kind != PromptKind::Order && (has(THRESHOLDS.meaning) || has(THRESHOLDS.meaning_alone));
+    let is_near = kind.wants_answer() && (has(THRESHOLDS.meaning) || has(THRESHOLDS.meaning_alone));
     let by_words = if evidence.words >= enough {
         Verdict::Bring
     } else if evidence.words < words {
@@ -252,23 +125,58 @@ pub fn decide(kind: PromptKind, evidence: &Evidence) -> Verdict {
     if by_words != Verdict::Bring && is_near { Verdict::BringByMeaning } else { by_words }
 }
 
+/// A passage that may be shown with a prompt.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct PromptCandidate {
+    /// What it is ordered by.
+    pub score: f64,
+    /// What there is for it to answer the prompt, with the passages beside it.
+    pub evidence: Evidence,
+    /// The same without them.
+    pub own: Evidence,
+}
+
 /// Returns which passages are shown, by their places, the best first: none where none is strong enough.
 ///
-/// `passages` are given in their order. Where any is strong by its words, those are shown that score about as well; the first
-/// need not be strong itself, because a newer passage may have been put before it. What decides also orders: where the words
-/// of none are enough, the most similar come first.
-pub fn choose(kind: PromptKind, passages: &[(f64, Evidence)]) -> Vec<usize> {
-    let verdicts: Vec<Verdict> = passages.iter().map(|(_, evidence)| decide(kind, evidence)).collect();
-    let with = |verdict: Verdict| {
-        let verdicts = &verdicts;
-        (0..passages.len()).filter(move |place| verdicts[*place] == verdict)
-    };
-    let best = with(Verdict::Bring).map(|place| passages[place].0).max_by(f64::total_cmp);
-    if let Some(best) = best {
-        return (0..passages.len()).filter(|place| passages[*place].0 >= best * THRESHOLDS.others).collect();
+/// `passages` are given in their order.
+pub fn choose(question: &PromptQuestion, passages: &[PromptCandidate]) -> Vec<usize> {
+    let verdicts: Vec<Verdict> = passages.iter().map(|one| decide(question.kind, &one.evidence)).collect();
+    let strong = (0..passages.len()).filter(|place| verdicts[*place] == Verdict::Bring);
+    match strong.map(|place| passages[place].score).max_by(f64::total_cmp) {
+        Some(best) => by_words(question.kind, passages, best),
+        None => by_meaning(question, passages, &verdicts),
     }
-    let mut similar: Vec<usize> = with(Verdict::BringByMeaning).collect();
-    let similarity = |place: usize| passages[place].1.similarity.unwrap_or_default();
-    similar.sort_by(|a, b| similarity(*b).total_cmp(&similarity(*a)));
-    similar
+}
+
+/// Returns the passages that score about as well as the best of those that are strong by their words.
+///
+/// What stands before one of them is shown, too, however little it has: it was put there because it is newer, and amends it.
+fn by_words(kind: PromptKind, passages: &[PromptCandidate], best: f64) -> Vec<usize> {
+    let is_strong = |place: &usize| decide(kind, &passages[*place].own) == Verdict::Bring;
+    let kept: Vec<usize> = (0..passages.len()).filter(is_strong).take(KEPT).collect();
+    let order = keep_among_first((0..passages.len()).collect(), MOST, |place| kept.contains(place));
+    let is_good = |place: &usize| passages[*place].score >= best * THRESHOLDS.others;
+    let (first, rest) = order.split_at(order.len().min(MOST));
+    let shown = first.iter().rposition(is_good).map_or(0, |last| last + 1);
+    first[..shown].iter().chain(rest.iter().filter(|place| is_good(place))).copied().collect()
+}
+
+/// Returns the passages for a prompt whose words no passage has enough of.
+///
+/// A prompt that brings uncertain passages gets the first one, which words and meaning together have found, and then the most
+/// similar: where words decide nothing, these are the two best guesses.
+fn by_meaning(question: &PromptQuestion, passages: &[PromptCandidate], verdicts: &[Verdict]) -> Vec<usize> {
+    let is_similar = |place: &usize| verdicts[*place] == Verdict::BringByMeaning;
+    let similarity = |place: usize| passages[place].evidence.similarity.unwrap_or_default();
+    let brings_weak = question.brings_weak && passages.iter().any(|one| is_weakly_related(&one.evidence));
+    let mut places: Vec<usize> = (0..passages.len()).filter(|place| brings_weak || is_similar(place)).collect();
+    let by_order = usize::from(brings_weak).min(places.len());
+    places[by_order..].sort_by(|a, b| similarity(*b).total_cmp(&similarity(*a)));
+    places
+}
+
+fn is_weakly_related(evidence: &Evidence) -> bool {
+    let NeededWeakly { words, covered, similarity, stands_out } = THRESHOLDS.weak;
+    let has_words = evidence.words >= words && evidence.covered >= covered;
+    has_words || (evidence.stands_out >= stands_out && evidence.similarity.is_some_and(|found| found >= similarity))
 }

@@ -25,6 +25,17 @@ pub struct NeededMeaning {
     pub words: f64,
 }
 
+/// What one passage needs, at least, for a short question or topic to bring the best ones, marked as uncertain.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct NeededWeakly {
+    /// Words that it has, see [`Needed::words`], and the share of the prompt that they are.
+    pub words: f64,
+    pub covered: f64,
+    /// Or how similar its meaning is, and how much more than what has nothing to do with the prompt.
+    pub similarity: f32,
+    pub stands_out: f32,
+}
+
 /// Thresholds of recall at the prompt.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Thresholds {
@@ -36,12 +47,14 @@ pub struct Thresholds {
     pub question: Needed,
     /// Neither a question nor an order: a few words, an error message.
     pub statement: Needed,
-    /// Something is to be done. Most orders need nothing of the past.
+    /// Something is to be done, or what the session is doing is spoken of. Most of these prompts need nothing of the past.
     pub order: Needed,
     /// The words are others, but the meaning is similar.
     pub meaning: NeededMeaning,
     /// No word is the same, or next to none: the meaning has to be very similar.
     pub meaning_alone: NeededMeaning,
+    /// A short question or topic, which wants an answer where there is any.
+    pub weak: NeededWeakly,
     /// A second and third passage must have this share of the first one's score.
     pub others: f64,
     /// A prompt with fewer telling words than this, ordinary ones not counted, brings nothing.
@@ -59,6 +72,7 @@ pub const THRESHOLDS: Thresholds = Thresholds {
     order: Needed { words: 2.0, covered: 0.6, near: 0.5, enough: f64::INFINITY },
     meaning: NeededMeaning { similarity: 0.4, stands_out: 0.12, words: 0.4 },
     meaning_alone: NeededMeaning { similarity: 0.5, stands_out: 0.13, words: 0.0 },
+    weak: NeededWeakly { words: 0.15, covered: 0.12, similarity: 0.28, stands_out: 0.1 },
     others: 0.25,
     telling: 1,
     telling_in_order: 3,

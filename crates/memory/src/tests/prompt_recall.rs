@@ -2,7 +2,9 @@ use longhaul_core::Millis;
 use longhaul_core::record::{CLOSE, OPEN};
 use proptest::prelude::*;
 
-use crate::{BroughtPassage, Evidence, PROMPT_CHARS, PromptKind, PromptQuestion, Verdict, bring, choose, decide};
+use crate::{
+    BroughtPassage, Evidence, PROMPT_CHARS, PromptCandidate, PromptKind, PromptQuestion, Verdict, bring, choose, decide,
+};
 
 #[track_caller]
 fn check_kind(prompt: &str, expected: PromptKind) {
@@ -113,17 +115,111 @@ fn meaning_brings_what_words_do_not_but_not_for_an_order() {
     assert_ne!(decide(PromptKind::Question, &to_everything), Verdict::BringByMeaning);
 }
 
+fn candidate(score: f64, evidence: Evidence) -> PromptCandidate {
+    PromptCandidate { score, evidence, own: evidence }
+}
+
+fn similar(similarity: f32, stands_out: f32) -> Evidence {
+    Evidence { similarity: Some(similarity), stands_out, ..evidence(0.05, 0.05, 0.05) }
+}
+
+#[track_caller]
+fn check_chosen(prompt: &str, passages: &[PromptCandidate], expected: &[usize]) {
+    assert_eq!(choose(&PromptQuestion::of(prompt).unwrap(), passages), expected, "{prompt:?}");
+}
+
+const QUESTION: &str = "why does the importer stall?";
+
+/// A long text: it brings only what is certain.
+fn long_question() -> String {
+    format!("{QUESTION} {}", "It was fine on Tuesday. ".repeat(8))
+}
+
 #[test]
-fn what_decides_also_orders() {
-    let weak = |similarity: f32| Evidence { similarity: Some(similarity), stands_out: 0.3, ..evidence(0.6, 0.1, 0.1) };
-    let by_meaning = [(9.0, evidence(0.6, 0.1, 0.1)), (3.0, weak(0.5)), (2.0, weak(0.7))];
-    assert_eq!(choose(PromptKind::Question, &by_meaning), [2, 1]);
-    let by_words = [(9.0, evidence(2.0, 1.0, 1.0)), (8.0, weak(0.7)), (0.5, evidence(2.0, 1.0, 1.0))];
-    assert_eq!(choose(PromptKind::Question, &by_words), [0, 1]);
-    // What was put first because it is newer, and says next to nothing, does not keep a strong one from being shown.
-    let newer_first = [(1.0, evidence(0.2, 0.1, 0.1)), (9.0, evidence(2.0, 1.0, 1.0))];
-    assert_eq!(choose(PromptKind::Question, &newer_first), [1]);
-    assert_eq!(choose(PromptKind::Question, &[]), [0_usize; 0]);
+fn where_words_decide_those_that_score_about_as_well_are_shown() {
+    let strong = evidence(2.0, 1.0, 1.0);
+    let passages = [candidate(9.0, strong), candidate(8.0, similar(0.7, 0.3)), candidate(0.5, strong)];
+    check_chosen(QUESTION, &passages, &[0, 1]);
+    check_chosen(QUESTION, &[], &[]);
+}
+
+#[test]
+fn a_newer_decision_is_shown_with_what_it_amends() {
+    // The newer one was put before what it amends, and has few of the words itself.
+    let strong = evidence(2.0, 1.0, 1.0);
+    let passages = [candidate(9.0, strong), candidate(1.0, evidence(0.2, 0.1, 0.1)), candidate(8.0, strong)];
+    check_chosen(QUESTION, &passages, &[0, 1, 2]);
+    check_chosen(QUESTION, &passages[..2], &[0]);
+    check_chosen(QUESTION, &passages[1..], &[0, 1]);
+}
+
+#[test]
+fn what_is_only_similar_does_not_push_out_what_has_the_words() {
+    let strong = candidate(5.0, evidence(2.0, 1.0, 1.0));
+    let only_similar = candidate(8.0, similar(0.6, 0.3));
+    check_chosen(QUESTION, &[only_similar, only_similar, only_similar, strong], &[0, 1, 3, 2]);
+    // The words of the passages beside it are not its own.
+    let beside = PromptCandidate { own: Evidence::default(), ..strong };
+    check_chosen(QUESTION, &[only_similar, only_similar, only_similar, beside], &[0, 1, 2, 3]);
+}
+
+#[test]
+fn a_short_question_brings_the_best_also_where_they_are_uncertain() {
+    let passages =
+        [candidate(4.0, similar(0.3, 0.02)), candidate(3.0, similar(0.31, 0.05)), candidate(2.0, similar(0.4, 0.12))];
+    // The first by words and meaning together, then the most similar.
+    for prompt in [QUESTION, "what did we decide about closures?", "surcharge for oversize articles"] {
+        check_chosen(prompt, &passages, &[0, 2, 1]);
+    }
+    for prompt in ["is this importer thread safe?", "connect the boiler, the thermostat and the pump", &long_question()]
+    {
+        let question = PromptQuestion::of(prompt);
+        assert!(question.is_none_or(|question| choose(&question, &passages).is_empty()), "{prompt:?}");
+    }
+    // A few words are as good; nothing at all is not.
+    check_chosen(QUESTION, &[candidate(1.0, evidence(0.2, 0.2, 0.1))], &[0]);
+    check_chosen(QUESTION, &[candidate(1.0, evidence(0.2, 0.05, 0.05)), candidate(0.5, similar(0.3, 0.02))], &[]);
+}
+
+#[test]
+fn a_long_prompt_brings_what_is_very_similar_most_similar_first() {
+    let very = |similarity: f32| Evidence { similarity: Some(similarity), stands_out: 0.3, ..evidence(0.6, 0.1, 0.1) };
+    let passages = [candidate(9.0, evidence(0.6, 0.1, 0.1)), candidate(3.0, very(0.5)), candidate(2.0, very(0.7))];
+    check_chosen(&long_question(), &passages, &[2, 1]);
+}
+
+#[test]
+fn a_prompt_about_what_the_session_is_doing_needs_as_much_as_an_order() {
+    for prompt in [
+        "is this importer thread safe?",
+        "why does it stall the importer?",
+        "still the same in the importer",
+        "no, the importer of the greenhouse",
+        "can your importer read occupancy?",
+    ] {
+        check_kind(prompt, PromptKind::AtHand);
+    }
+    check_kind("what was it that we decided about closures?", PromptKind::AsksPast);
+    check_kind("remember what you said about closures", PromptKind::AsksPast);
+    check_kind("no importer for occupancy", PromptKind::Statement);
+    assert_eq!(decide(PromptKind::AtHand, &evidence(1.5, 0.9, 0.9)), Verdict::FewWords);
+}
+
+#[test]
+fn an_order_may_stand_behind_a_remark() {
+    let order = "the occupancy survey of herons and egrets is flaky, run it 100 times";
+    check_kind(order, PromptKind::Order);
+    check_kind("is the occupancy survey of herons and egrets flaky? run it again", PromptKind::Order);
+    check_kind("which occupancy is used, set in the survey?", PromptKind::Question);
+    check_kind("let's connect occupancy survey, herons and egrets", PromptKind::Order);
+    check_kind("occupancy survey of herons, test data", PromptKind::Statement);
+}
+
+#[test]
+fn an_uncertain_passage_says_so() {
+    let weak = BroughtPassage { is_weak: true, ..passage("wrap or trap?", "Wrap.", None) };
+    assert!(bring(&[weak], 0).text.contains(", may not be about this\n"));
+    assert!(!bring(&[passage("wrap or trap?", "Wrap.", None)], 0).text.contains("may not be"));
 }
 
 fn passage<'a>(asked: &'a str, replied: &'a str, spot: Option<usize>) -> BroughtPassage<'a> {
@@ -135,6 +231,7 @@ fn passage<'a>(asked: &'a str, replied: &'a str, spot: Option<usize>) -> Brought
         replied,
         spot,
         is_older: false,
+        is_weak: false,
     }
 }
 

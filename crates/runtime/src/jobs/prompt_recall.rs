@@ -4,7 +4,8 @@ use longhaul_core::event::predicates::{in_subagent, is_task_notification};
 use longhaul_core::event::{SessionStart, UserPromptSubmit};
 use longhaul_core::{counted, private_tags, short_session};
 use longhaul_memory::{
-    Brought, BroughtPassage, Evidence, PromptQuestion, Verdict, bring, choose, decide, is_said_already, said_parts,
+    Brought, BroughtPassage, Evidence, PromptCandidate, PromptKind, PromptQuestion, Verdict, bring, choose, decide,
+    is_said_already, said_parts,
 };
 use longhaul_store::{PromptPassage, PromptSearch, RecordId};
 
@@ -66,7 +67,7 @@ pub fn on_prompt(hook: &mut Hook<UserPromptSubmit>) -> Result<Flow, Error> {
         }
     };
     drop(store);
-    let brought = render(&passages, clock_and_env::utc_offset_seconds(hook.env.now));
+    let brought = render(question.kind, &passages, clock_and_env::utc_offset_seconds(hook.env.now));
     let records: Vec<RecordId> = passages.iter().take(brought.shown).map(|passage| passage.record).collect();
     if records.is_empty() || brought.text.chars().count() > hook.room() {
         return Ok(Flow::Next);
@@ -84,20 +85,27 @@ pub fn on_prompt(hook: &mut Hook<UserPromptSubmit>) -> Result<Flow, Error> {
 /// Where the best is known to the session already, what stands beside it is not news: another passage then has to be strong
 /// by itself.
 fn strong(question: &PromptQuestion, passages: Vec<PromptPassage>, shown: &ShownRecords) -> Vec<PromptPassage> {
-    let found: Vec<(f64, Evidence)> = passages.iter().map(|passage| (passage.score, passage.evidence)).collect();
-    let chosen = choose(question.kind, &found);
+    let candidate = |passage: &PromptPassage| {
+        let PromptPassage { score, evidence, own, .. } = *passage;
+        PromptCandidate { score, evidence, own }
+    };
+    let chosen = choose(question, &passages.iter().map(candidate).collect::<Vec<_>>());
     let is_known = |place: usize| {
         let passage = &passages[place];
         shown.recalled.contains(&passage.record) || is_said_already(&passage.replied, &shown.said)
     };
     let is_best_known = chosen.first().is_some_and(|best| is_known(*best));
-    let brings =
-        |place: usize| matches!(decide(question.kind, &passages[place].own), Verdict::Bring | Verdict::BringByMeaning);
+    let brings = |place: usize| is_certain(question.kind, &passages[place].own);
     let new = chosen.into_iter().filter(|place| !is_known(*place) && (!is_best_known || brings(*place)));
     new.map(|place| passages[place].clone()).collect()
 }
 
-fn render(passages: &[PromptPassage], offset_seconds: i32) -> Brought {
+/// Returns whether a passage is about a prompt, as far as its words or its meaning can say so.
+fn is_certain(kind: PromptKind, evidence: &Evidence) -> bool {
+    matches!(decide(kind, evidence), Verdict::Bring | Verdict::BringByMeaning)
+}
+
+fn render(kind: PromptKind, passages: &[PromptPassage], offset_seconds: i32) -> Brought {
     let ids: Vec<String> = passages.iter().map(|passage| passage.record.to_string()).collect();
     let brought: Vec<BroughtPassage<'_>> = passages
         .iter()
@@ -110,6 +118,7 @@ fn render(passages: &[PromptPassage], offset_seconds: i32) -> Brought {
             replied: &passage.replied,
             spot: passage.spot,
             is_older: passage.is_older,
+            is_weak: !is_certain(kind, &passage.evidence),
         })
         .collect();
     bring(&brought, offset_seconds)

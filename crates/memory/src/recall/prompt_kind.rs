@@ -1,0 +1,208 @@
+//! What kind of prompt a text is: whether it asks, orders, or speaks of what the session is doing.
+
+use super::ordinary_words::{is_order, is_verb_before};
+use crate::terms::Language;
+
+/// What somebody says before an order.
+const BEFORE_ORDERS: [&str; 41] = [
+    "actually", "also", "and", "but", "bitte", "can", "could", "dann", "do", "first", "go", "good", "great", "hey",
+    "i", "jetzt", "just", "let", "let's", "lets", "maybe", "need", "nice", "nochmal", "now", "ok", "okay", "please",
+    "pls", "s", "so", "then", "to", "und", "wait", "want", "well", "would", "yes", "you", "yeah",
+];
+
+/// Words with which an order says how something is to be, near its beginning.
+const WISHES: [&str; 4] = ["doit", "needs", "should", "soll"];
+
+/// Words that begin a wish or a ban: "don't touch the parser".
+const WISH_BEGINNINGS: [&str; 6] = ["don't", "dont", "i'd", "let", "let's", "lets"];
+
+/// How near.
+const WISH_WITHIN: usize = 6;
+
+/// Words near the beginning that point at the conversation: what they stand for is in this session, not in an earlier one.
+const AT_HAND: [&str; 14] = [
+    "dies", "diese", "dieser", "dieses", "du", "it", "it's", "these", "this", "you", "you're", "you've", "your",
+    "yours",
+];
+
+/// How near.
+const AT_HAND_WITHIN: usize = 3;
+
+/// Words that begin a reaction to what was just said or done.
+const REACTIONS: [&str; 7] = ["danke", "nope", "oops", "sorry", "still", "thank", "thanks"];
+
+/// Words that do so where a comma or a full stop follows.
+const SHORT_REACTIONS: [&str; 10] = ["good", "great", "hm", "hmm", "ja", "nein", "nice", "no", "perfect", "yes"];
+
+/// The most words that a prompt has which is nothing but a question or a topic.
+const SHORT: usize = 24;
+
+/// Ends of orders in scripts without spaces.
+const ORDER_ENDS: [&str; 8] = ["してください", "して下さい", "お願いします", "して", "ください", "吧", "一下", "みて"];
+
+/// Beginnings of them.
+const ORDER_BEGINNINGS: [&str; 8] = ["请", "請", "把", "帮", "幫", "运行", "继续", "添加"];
+
+/// Nouns that begin like an order: 請求書 is an invoice, 请求 a request.
+const NOT_ORDER_BEGINNINGS: [&str; 4] = ["请求", "请假", "請求", "請負"];
+
+/// Words that begin a question.
+const QUESTION_WORDS: [&str; 55] = [
+    "are", "can", "combien", "comment", "cuál", "cuándo", "cómo", "did", "do", "does", "doesn", "doesn't", "dónde",
+    "gab", "had", "has", "hat", "hatten", "have", "how", "is", "ist", "isn", "où", "pourquoi", "quand", "quanto",
+    "quel", "quelle", "qui", "quién", "qué", "shall", "should", "sind", "wann", "warum", "was", "wer", "were",
+    "weshalb", "what", "when", "where", "which", "who", "whom", "whose", "why", "wie", "wieso", "wo", "woher", "wohin",
+    "wurde",
+];
+
+/// Words, and beginnings of words, that ask for what was said or decided before.
+const OF_THE_PAST: [&str; 54] = [
+    " again?",
+    "agreed",
+    "already ",
+    "back then",
+    "before?",
+    "beschlossen",
+    "conclude",
+    "damals",
+    "decide",
+    "decision",
+    "did i ",
+    "did it ",
+    "did that",
+    "did the ",
+    "did they",
+    "did we",
+    "did you",
+    "décid",
+    "earlier",
+    "entschieden",
+    "had we",
+    "haben wir",
+    "hatten wir",
+    "have we",
+    "last month",
+    "last time",
+    "last week",
+    "letzte woche",
+    "letztes mal",
+    "lo que",
+    "previous",
+    "remember",
+    "remind me",
+    "schon mal",
+    "settled",
+    "the other day",
+    "used to",
+    "was it ",
+    "was that",
+    "was the ",
+    "was there",
+    "we had",
+    "we said",
+    "were the ",
+    "were there",
+    "were we",
+    "what was",
+    "wie war",
+    "yesterday",
+    "決定",
+    "決め",
+    "以前",
+    "前回",
+    "上次",
+];
+
+/// What a prompt is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PromptKind {
+    /// It asks what was said or decided before.
+    AsksPast,
+    /// Another question.
+    Question,
+    /// Neither a question nor an order.
+    Statement,
+    /// A question or remark about what this session is doing: `is this thread safe?`.
+    AtHand,
+    /// Something is to be done.
+    Order,
+}
+
+impl PromptKind {
+    /// Returns whether prompts of this kind ask for something that an earlier session may have said.
+    pub fn wants_answer(self) -> bool {
+        match self {
+            Self::AsksPast | Self::Question | Self::Statement => true,
+            Self::AtHand | Self::Order => false,
+        }
+    }
+}
+
+/// Returns whether a prompt is one line of a few words: nothing but a question or a topic.
+///
+/// Of a longer text, or one with something pasted into it, any passage has some words by chance.
+pub(super) fn is_short(text: &str) -> bool {
+    !text.trim().contains('\n') && text.split_whitespace().nth(SHORT).is_none()
+}
+
+/// Returns what kind of prompt a text is.
+pub(super) fn kind_of(text: &str) -> PromptKind {
+    let lower = text[..text.floor_char_boundary(1_000)].to_lowercase();
+    let words: Vec<&str> =
+        lower.split_whitespace().map(|word| word.trim_matches(|c: char| !c.is_alphanumeric())).collect();
+    let words: Vec<&str> = words.into_iter().filter(|word| !word.is_empty()).take(12).collect();
+    let begin = words.iter().position(|word| !BEFORE_ORDERS.contains(word)).unwrap_or_default();
+    let word = |at: usize| words.get(at).copied().unwrap_or_default();
+    let is_order = is_order(word(begin), word(begin + 1));
+    let asks = [word(0), word(begin)].iter().any(|word| QUESTION_WORDS.contains(word)) || lower.contains(['?', '？']);
+    let of_past = OF_THE_PAST.iter().any(|words| lower.contains(words));
+    // "the list should be sorted" orders, too.
+    let is_wish =
+        || WISH_BEGINNINGS.contains(&word(0)) || words.iter().take(WISH_WITHIN).any(|word| WISHES.contains(word));
+    let is_order = is_order || (!asks && (is_wish() || orders_otherwise(&lower, &words)));
+    let is_order = is_order || (!of_past && orders_later(&lower, asks));
+    match (is_order, asks) {
+        // "can you rename it?" orders, "can closures capture by reference?" asks.
+        (true, _) => PromptKind::Order,
+        (false, true) if of_past => PromptKind::AsksPast,
+        (false, false) if lower.contains("decide") || lower.contains("remember") => PromptKind::AsksPast,
+        (false, _) if is_at_hand(&lower, &words) => PromptKind::AtHand,
+        (false, true) => PromptKind::Question,
+        (false, false) => PromptKind::Statement,
+    }
+}
+
+/// Returns whether a text speaks of what the session is doing.
+fn is_at_hand(lower: &str, words: &[&str]) -> bool {
+    let first = words.first().copied().unwrap_or_default();
+    let is_set_off = || lower.split_whitespace().next().is_some_and(|raw| raw.ends_with([',', '.', '!']));
+    REACTIONS.contains(&first)
+        || (SHORT_REACTIONS.contains(&first) && is_set_off())
+        || words.iter().take(AT_HAND_WITHIN).any(|word| AT_HAND.contains(word))
+}
+
+/// Returns whether a text orders something after a remark or a question: "the test is flaky, run it again".
+fn orders_later(lower: &str, asks: bool) -> bool {
+    let ends_part = |c: char| matches!(c, ',' | ';' | '\n');
+    let rest = match lower.rsplit_once(['?', '？']) {
+        Some((_, after)) => after,
+        // "which value is used, set in the file" orders nothing.
+        None if asks => return false,
+        None => lower.find(|c: char| ends_part(c) || c == '.').map_or("", |end| &lower[end + 1..]),
+    };
+    rest.split(ends_part).flat_map(|part| part.split(". ")).any(|part| {
+        let words = part.split_whitespace().map(|word| word.trim_matches(|c: char| !c.is_alphanumeric()));
+        let mut words = words.skip_while(|word| BEFORE_ORDERS.contains(word));
+        is_verb_before(words.next().unwrap_or_default(), words.next().unwrap_or_default())
+    })
+}
+
+/// Returns whether a text orders something as other languages do: the verb stands at its end.
+fn orders_otherwise(lower: &str, words: &[&str]) -> bool {
+    let text = lower.trim_end_matches(['。', '.', '!', '！']);
+    let has_infinitive = || words.last().is_some_and(|last| words.len() > 1 && last.ends_with("en"));
+    ORDER_ENDS.iter().any(|end| text.ends_with(end))
+        || (ORDER_BEGINNINGS.iter().any(|beginning| text.starts_with(beginning))
+            && !NOT_ORDER_BEGINNINGS.iter().any(|beginning| text.starts_with(beginning)))
+        || (has_infinitive() && matches!(Language::of(lower), Language::German | Language::Dutch))
+}
