@@ -157,6 +157,23 @@ fn everyday_prompts_bring_nothing() {
 }
 
 #[test]
+fn a_short_topic_brings_what_may_be_about_it_and_says_so() {
+    let sandbox = remembering();
+    let text = brought(&sandbox, "dddd-4444", "importer timeouts with foreign currencies");
+    assert!(text.contains("P1, 2026-11-01, session aaaa-111, may not be about this\n"), "{text:?}");
+    // What the session is doing, and what is more than a topic, brings only what is certain.
+    for (number, prompt) in [
+        "is this importer slow with foreign currencies?",
+        "importer timeouts with foreign currencies:\nTimeoutError after 30 s\n  at fetchRates (rates.js:14)",
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        assert_eq!(brought(&sandbox, &format!("eeee-{number}"), prompt), "", "{prompt:?}");
+    }
+}
+
+#[test]
 fn nothing_is_brought_twice_in_a_session() {
     let sandbox = remembering();
     let asked = "what made the importer stall at night?";
