@@ -35,7 +35,12 @@ pub(crate) fn is_order(word: &str, next: &str) -> bool {
 ///
 /// Inside of a text, a verb alone says nothing: "…, test data" orders nothing.
 pub(crate) fn is_verb_before(word: &str, next: &str) -> bool {
-    ORDERS.binary_search(&word).is_ok() && OBJECTS.binary_search(&next).is_ok()
+    ORDERS.binary_search(&word).is_ok() && begins_object(next)
+}
+
+/// Returns whether a word begins the object of a verb: `the`, `it`.
+pub(crate) fn begins_object(word: &str) -> bool {
+    OBJECTS.binary_search(&word).is_ok()
 }
 
 /// Verbs that orders begin with, sorted.

@@ -1,7 +1,7 @@
 //! What kind of prompt a text is: whether it asks, orders, or speaks of what the session is doing.
 
-use super::ordinary_words::{is_order, is_verb_before};
-use crate::terms::Language;
+use super::ordinary_words::{begins_object, is_order, is_verb_before};
+use crate::terms::{Language, is_stop_word};
 
 /// What somebody says before an order.
 const BEFORE_ORDERS: [&str; 41] = [
@@ -159,7 +159,8 @@ pub(super) fn kind_of(text: &str) -> PromptKind {
     // "the list should be sorted" orders, too.
     let is_wish =
         || WISH_BEGINNINGS.contains(&word(0)) || words.iter().take(WISH_WITHIN).any(|word| WISHES.contains(word));
-    let is_order = is_order || (!asks && (is_wish() || orders_otherwise(&lower, &words)));
+    let has_verb_first = || begins_with_verb(&lower, word(begin), word(begin + 1));
+    let is_order = is_order || (!asks && (is_wish() || has_verb_first() || orders_otherwise(&lower, &words)));
     let is_order = is_order || (!of_past && orders_later(&lower, asks));
     match (is_order, asks) {
         // "can you rename it?" orders, "can closures capture by reference?" asks.
@@ -170,6 +171,18 @@ pub(super) fn kind_of(text: &str) -> PromptKind {
         (false, true) => PromptKind::Question,
         (false, false) => PromptKind::Statement,
     }
+}
+
+/// Returns whether a text begins as orders do, with a verb that no list has: "connect the boiler".
+///
+/// A topic begins with a noun, or with what was done: "indexed a column", "erasing the account".
+fn begins_with_verb(lower: &str, first: &str, second: &str) -> bool {
+    let goes_on = || lower.split_whitespace().any(|raw| raw == first);
+    begins_object(second)
+        && first.bytes().all(|byte| byte.is_ascii_lowercase())
+        && !["ed", "ing", "s"].iter().any(|ending| first.ends_with(ending))
+        && !is_stop_word(first)
+        && goes_on()
 }
 
 /// Returns whether a text speaks of what the session is doing.

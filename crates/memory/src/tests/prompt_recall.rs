@@ -193,7 +193,7 @@ fn a_prompt_about_what_the_session_is_doing_needs_as_much_as_an_order() {
     for prompt in [
         "is this importer thread safe?",
         "why does it stall the importer?",
-        "still the same in the importer",
+        "still slow in the importer",
         "no, the importer of the greenhouse",
         "can your importer read occupancy?",
     ] {
@@ -213,6 +213,16 @@ fn an_order_may_stand_behind_a_remark() {
     check_kind("which occupancy is used, set in the survey?", PromptKind::Question);
     check_kind("let's connect occupancy survey, herons and egrets", PromptKind::Order);
     check_kind("occupancy survey of herons, test data", PromptKind::Statement);
+}
+
+#[test]
+fn an_order_may_begin_with_a_verb_that_is_in_no_list() {
+    check_kind("connect the boiler to thermostat, pump and greenhouse", PromptKind::Order);
+    check_kind("please solder a thermostat, pump and boiler to the greenhouse", PromptKind::Order);
+    check_kind("connecting the boiler to the thermostat", PromptKind::Statement);
+    check_kind("soldered a thermostat to the boiler", PromptKind::Statement);
+    check_kind("ThermostatError: the boiler is cold", PromptKind::Statement);
+    check_kind("after the boiler upgrade", PromptKind::Statement);
 }
 
 #[test]
