@@ -5,6 +5,9 @@ use super::scanner;
 /// A longer title of a terminal, or address of a link, is text like any other.
 const LONGEST_TITLE: usize = 2_048;
 
+/// How much of a text is looked at for a secret that it begins with, in bytes.
+const LOOKED_AT: usize = 512;
+
 /// How programs spell the escape character: `cat -v`, and strings of Python, C and the shell.
 const SPELLINGS: [&[u8]; 6] = [b"^[", b"\\x1b", b"\\x1B", b"\\033", b"\\e", b"\\0033"];
 
@@ -33,7 +36,15 @@ pub(crate) fn control_sequence_length(rest: &[u8]) -> usize {
     let last = rest.get(parameters).copied().unwrap_or_default();
     // Without parameters only what programs really print is a sequence: a word may follow a stray escape.
     let is_last = if parameters == 0 { b"mKHJ".contains(&last) } else { (0x40..0x7f).contains(&last) };
-    parameters + usize::from(is_last && last != b'\\')
+    parameters + usize::from(is_last && last != b'\\' && !begins_secret(&rest[parameters..]))
+}
+
+/// Returns whether a text begins with a secret, whose first letter is then no part of a sequence before it.
+///
+/// Colours are not looked at: there may be thousands of them.
+fn begins_secret(rest: &[u8]) -> bool {
+    let is_colour = matches!(rest.first(), Some(b'm' | b'K'));
+    !is_colour && scanner::scan(&rest[..rest.len().min(LOOKED_AT)]).first().is_some_and(|secret| secret.start == 0)
 }
 
 /// Returns the length of a colour that is spelled out, as `^[[01;31m` or `\x1b[K`.

@@ -164,3 +164,11 @@ fn base64_of(bytes: &[u8]) -> String {
     }
     encoded
 }
+
+#[test]
+fn a_secret_behind_an_unfinished_sequence_does_not_lose_its_first_letter() {
+    for before in ["\u{1b}[.", "\u{1b}[5", "\u{9b}?", "\u{1b}[0;1 "] {
+        let redacted = redact(&format!("{before}AKIAIOSFODNN7EXAMPLE done")).into_owned();
+        assert_eq!(redacted, format!("{before}[redacted] done"));
+    }
+}
