@@ -15,11 +15,13 @@ mod prompts;
 mod rank;
 mod record_id;
 pub(crate) mod records;
+mod search_order;
 pub(crate) mod session_row;
 mod summaries;
 pub(crate) mod tables;
 mod timeline;
 mod tool_calls;
+mod trigrams;
 pub(crate) mod upkeep;
 pub(crate) mod word_search;
 
@@ -37,9 +39,9 @@ pub use self::projects::KnownProject;
 pub use self::record_id::RecordId;
 pub use self::records::{Content, Record};
 pub(crate) use self::records::{read_observation, read_summary};
+pub use self::search_order::Order;
 pub use self::tool_calls::{NewObservation, Reading, Taken};
 pub use self::upkeep::{Pruned, Stats};
-pub use self::word_search::Order;
 
 /// The kind of a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]

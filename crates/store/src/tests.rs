@@ -27,7 +27,7 @@ fn folder() -> TempDir {
 }
 
 /// Returns a session of the project `/p`, to be registered.
-fn new_session(id: &str) -> NewSession<'_> {
+pub(crate) fn new_session(id: &str) -> NewSession<'_> {
     NewSession {
         session: id,
         project: "p",

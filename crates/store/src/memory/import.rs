@@ -132,22 +132,14 @@ mod tests {
 
     use super::super::prompts::{BY_ID, BY_TEXT};
     use super::{KNOWN, PastPrompt, PastTurn, WITHOUT_ID};
-    use crate::{NewSession, Store};
+    use crate::Store;
+    use crate::tests::new_session;
 
     /// Imports a session with so many prompts twice; returns how many steps SQLite took to look for them.
     fn steps(prompts: usize) -> i64 {
         let folder = tempfile::TempDir::new().unwrap();
         let mut store = Store::open(&folder.path().join("l.db"), Duration::from_secs(5)).unwrap();
-        let new = NewSession {
-            session: "s",
-            project: "p",
-            project_key: "/p",
-            project_path: "/p",
-            client_pid: 0,
-            transcript: None,
-            at: Millis(1),
-        };
-        store.register_session(&new).unwrap();
+        store.register_session(&new_session("s")).unwrap();
         let ids: Vec<String> = (0..prompts).map(|number| format!("prompt-{number}")).collect();
         let turns = || -> Vec<PastTurn<'_>> {
             let prompt = |(id, at): (&String, u64)| PastPrompt {

@@ -10,14 +10,12 @@ use rusqlite::{Connection, OptionalExtension, params_from_iter};
 
 use super::session_row::project_number;
 use super::tables::{Candidate, RECORD_TABLES, RecordTable};
-use super::{Hit, What, rank, records};
+use super::trigrams::{in_json, trigram_expression, trigrams};
+use super::{Hit, Order, What, rank, records};
 use crate::recall::{Key, SearchQuery};
 
 /// How many matches of a file's name are read together with words.
 const MOST_FILES: usize = 10_000;
-
-/// How many trigrams of a text are looked up. More would make no difference: matches are compared with the text.
-const MOST_TRIGRAMS: usize = 10;
 
 /// Thirty days, as the indexes count time.
 const MONTH_MS: i64 = 2_592_000_000;
@@ -44,37 +42,6 @@ impl<'a> Deref for WordQuery<'a> {
 
     fn deref(&self) -> &SearchQuery<'a> {
         self.query
-    }
-}
-
-/// The order of results.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Order {
-    /// The best match first; the newest first if the query has no words.
-    #[default]
-    Relevance,
-    /// The newest first.
-    Newest,
-    /// The oldest first.
-    Oldest,
-}
-
-impl Order {
-    /// Every order.
-    pub const ALL: [Self; 3] = [Self::Relevance, Self::Newest, Self::Oldest];
-
-    /// Returns its name: `relevance`, `newest` or `oldest`.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Relevance => "relevance",
-            Self::Newest => "newest",
-            Self::Oldest => "oldest",
-        }
-    }
-
-    /// Returns the order of that name.
-    pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|order| order.as_str() == name)
     }
 }
 
@@ -391,22 +358,6 @@ impl<'a> Filter<'a> {
     }
 }
 
-/// Returns the FTS5 expression that all trigrams of some texts are there, in the project.
-fn trigram_expression<'t>(project: Option<i64>, texts: impl IntoIterator<Item = &'t str>) -> String {
-    let mark = project.map(|project| {
-        let digit = |n: i64| u32::try_from(n).ok().and_then(|n| char::from_u32(0xE000 + n)).unwrap_or('\u{E000}');
-        [digit(0), digit(project / 6400), digit(project % 6400)].iter().collect()
-    });
-    let all = mark.into_iter().chain(texts.into_iter().flat_map(trigrams));
-    all.map(|trigram: String| format!("\"{trigram}\"")).collect::<Vec<_>>().join(" AND ")
-}
-
-/// Returns a text as it stands within a JSON string.
-fn in_json(text: &str) -> String {
-    let json = serde_json::Value::from(text).to_string();
-    json[1..json.len() - 1].to_owned()
-}
-
 /// Returns the words of a part of a path that are certainly whole: all but the first and the last.
 ///
 /// Every path with that part has them in this order, and looking them up is much faster than looking up trigrams. Returns
@@ -420,18 +371,4 @@ fn inner_words(part: &str) -> String {
     let inner: Vec<&str> = inner.iter().copied().filter(|word| !word.is_empty()).collect();
     // A single word may be in half of all paths.
     if inner.len() < 2 { String::new() } else { inner.join(" ") }
-}
-
-/// Returns the first trigrams of a text that are the same in plain text and in JSON.
-fn trigrams(text: &str) -> Vec<String> {
-    let chars: Vec<char> = text.chars().collect();
-    let mut trigrams: Vec<String> = chars
-        .windows(3)
-        .filter(|three| !three.iter().any(|c| matches!(c, '"' | '\\') || c.is_control()))
-        .map(|three| three.iter().collect())
-        .collect();
-    trigrams.sort();
-    trigrams.dedup();
-    trigrams.truncate(MOST_TRIGRAMS);
-    trigrams
 }
