@@ -4,6 +4,7 @@ mod amends;
 mod answer;
 mod answer_choice;
 mod answer_text;
+mod beginnings;
 mod brought;
 mod dates;
 mod excerpt;

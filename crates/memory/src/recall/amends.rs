@@ -2,6 +2,8 @@
 
 use std::sync::LazyLock;
 
+use super::beginnings::{Beginnings, two_bytes};
+
 /// Words and beginnings of words that say so, in lower case, in the languages of [`crate::Language`] and some others.
 const SAYS_SO: [&str; 63] = [
     "abolished",
@@ -126,19 +128,16 @@ static SAYS_SO_CUES: LazyLock<Cues> = LazyLock::new(|| Cues::new(&SAYS_SO));
 struct Cues {
     /// The texts, ordered by their beginnings.
     texts: Vec<&'static [u8]>,
-    /// The first two bytes of each, a bit for each pair.
-    beginnings: Box<[u64; 1024]>,
+    /// The first two bytes of each.
+    beginnings: Beginnings,
 }
 
 impl Cues {
     fn new(texts: &[&'static str]) -> Self {
         let mut texts: Vec<&[u8]> = texts.iter().map(|text| text.as_bytes()).collect();
         texts.sort_unstable();
-        let mut beginnings = Box::new([0; 1024]);
-        for text in &texts {
-            let pair = pair(text);
-            beginnings[usize::from(pair / 64)] |= 1 << (pair % 64);
-        }
+        let mut beginnings = Beginnings::default();
+        texts.iter().for_each(|text| beginnings.insert(two_bytes(text)));
         Self { texts, beginnings }
     }
 
@@ -156,18 +155,12 @@ impl Cues {
     }
 
     fn is_one_at(&self, rest: &[u8]) -> bool {
-        let pair = pair(rest);
-        if self.beginnings[usize::from(pair / 64)] & 1 << (pair % 64) == 0 {
+        if !self.beginnings.contains(two_bytes(rest)) {
             return false;
         }
         let first = self.texts.partition_point(|text| text[..2] < rest[..2]);
         self.texts[first..].iter().take_while(|text| text[..2] == rest[..2]).any(|text| rest.starts_with(text))
     }
-}
-
-/// Returns the first two bytes of a text that has so many.
-fn pair(text: &[u8]) -> u16 {
-    u16::from_be_bytes([text[0], text[1]])
 }
 
 #[cfg(test)]

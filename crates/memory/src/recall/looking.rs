@@ -4,6 +4,7 @@ use std::cell::LazyCell;
 use std::collections::HashMap;
 use std::hash::BuildHasherDefault;
 
+use super::beginnings::{Beginnings, two_bytes};
 use super::dates::NamedDate;
 use super::wanted::WantedTerm;
 use super::weights::WEIGHTS;
@@ -76,7 +77,7 @@ pub struct Looker {
     /// Beginnings of words, and the term that each belongs to.
     prefixes: Vec<(String, usize)>,
     /// How the forms begin: no other word can have one of them as its stem.
-    beginnings: Beginnings,
+    beginnings: FormBeginnings,
     /// Days, months and years that the query names.
     pub dates: Vec<NamedDate>,
     /// Words that have been stemmed, by language.
@@ -91,7 +92,7 @@ impl Looker {
             total: 0.0,
             forms: HashMap::default(),
             prefixes: Vec::new(),
-            beginnings: Beginnings::default(),
+            beginnings: FormBeginnings::default(),
             dates: Vec::new(),
             stems: HashMap::new(),
         };
@@ -207,62 +208,45 @@ impl Looker {
     }
 }
 
-/// How words begin, a bit for each beginning. Nearly every word of every text is passed over by it.
-#[derive(Debug)]
-struct Beginnings {
-    /// The first two bytes of each form.
-    pairs: Box<[u64; 1024]>,
-    /// The first four bytes of each form that has so many, hashed; `y` counts as `i`, as in stems.
-    fours: Box<[u64; 1024]>,
-    /// The first two bytes of each form that has fewer than four.
-    short: Box<[u64; 1024]>,
+/// How the forms begin. Nearly every word of every text is ruled out by it.
+#[derive(Debug, Default)]
+struct FormBeginnings {
+    /// Two bytes of each form.
+    twos: Beginnings,
+    /// Four bytes of each form that has so many, hashed; `y` counts as `i`, as in stems.
+    fours: Beginnings,
+    /// Two bytes of each form that has fewer than four.
+    short: Beginnings,
 }
 
 /// The stem of a word of so many bytes may differ in the first four bytes already, as `die` from `dying`.
 const SHORT_WORD: usize = 7;
 
-impl Default for Beginnings {
-    fn default() -> Self {
-        Self { pairs: Box::new([0; 1024]), fours: Box::new([0; 1024]), short: Box::new([0; 1024]) }
-    }
-}
-
-impl Beginnings {
+impl FormBeginnings {
     fn add(&mut self, form: &str) {
-        let (long, (at_long, bit_long)) = match form.len() < 4 {
-            true => (&mut self.short, pair(form)),
-            false => (&mut self.fours, four(form)),
-        };
-        long[at_long] |= bit_long;
-        let (at, bit) = pair(form);
-        self.pairs[at] |= bit;
+        self.twos.insert(two_bytes(form.as_bytes()));
+        match form.len() < 4 {
+            true => self.short.insert(two_bytes(form.as_bytes())),
+            false => self.fours.insert(four_bytes(form)),
+        }
     }
 
     /// Returns whether a word can be one of the forms, begin with one, or have one as its stem.
     fn has(&self, word: &str) -> bool {
-        let is_in = |bits: &[u64; 1024], (at, bit): (usize, u64)| bits[at] & bit != 0;
-        is_in(&self.pairs, pair(word))
-            && (word.len() <= SHORT_WORD || is_in(&self.fours, four(word)) || is_in(&self.short, pair(word)))
+        let two = two_bytes(word.as_bytes());
+        self.twos.contains(two)
+            && (word.len() <= SHORT_WORD || self.fours.contains(four_bytes(word)) || self.short.contains(two))
     }
 }
 
-fn pair(word: &str) -> (usize, u64) {
-    let byte = |at: usize| word.as_bytes().get(at).copied().unwrap_or_default();
-    bit(u16::from_be_bytes([byte(0), byte(1)]))
-}
-
-fn four(word: &str) -> (usize, u64) {
+/// Returns a hash of the first four bytes of a word.
+fn four_bytes(word: &str) -> u16 {
     let byte = |at: usize| match word.as_bytes().get(at).copied().unwrap_or_default() {
         b'y' => u32::from(b'i'),
         byte => u32::from(byte),
     };
     let mixed = (byte(0) << 24 | byte(1) << 16 | byte(2) << 8 | byte(3)).wrapping_mul(0x9e37_79b1);
-    bit((mixed >> 16) as u16)
-}
-
-/// Returns where the bit of a number stands among 65,536.
-fn bit(number: u16) -> (usize, u64) {
-    (usize::from(number / 64), 1 << (number % 64))
+    (mixed >> 16) as u16
 }
 
 impl Look {

@@ -1,5 +1,7 @@
 //! Whether two passages are about the same subject, whatever was asked.
 
+use longhaul_core::hash::fnv1a;
+
 use crate::terms::{Form, fold, is_stop_word, split};
 
 /// How much of a text of a passage is read, in bytes.
@@ -29,19 +31,14 @@ impl Subject {
                     Form::Word => term.char_indices().nth(STEM).map_or(term.as_ref(), |(end, _)| &term[..end]),
                     Form::Whole | Form::Pair => term.as_ref(),
                 };
-                terms.push(number(stem));
+                // Two terms with the same hash would only make two passages a little more alike.
+                terms.push(fnv1a(stem.bytes()));
             });
         }
         terms.sort_unstable();
         terms.dedup();
         Self(terms)
     }
-}
-
-/// FNV-1a. Two terms with the same number would only make two passages a little more alike.
-fn number(term: &str) -> u64 {
-    let step = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
-    term.bytes().fold(0xcbf2_9ce4_8422_2325, step)
 }
 
 /// Subjects of passages that were found together.

@@ -1,0 +1,27 @@
+//! A set of beginnings of texts, by which most texts are ruled out without being compared.
+
+/// A set of 16-bit numbers, a bit for each.
+#[derive(Debug)]
+pub(super) struct Beginnings(Box<[u64; 1024]>);
+
+impl Default for Beginnings {
+    fn default() -> Self {
+        Self(Box::new([0; 1024]))
+    }
+}
+
+impl Beginnings {
+    pub(super) fn insert(&mut self, number: u16) {
+        self.0[usize::from(number / 64)] |= 1 << (number % 64);
+    }
+
+    pub(super) fn contains(&self, number: u16) -> bool {
+        self.0[usize::from(number / 64)] & 1 << (number % 64) != 0
+    }
+}
+
+/// Returns the number of the first two bytes of a text; a byte that is missing counts as 0.
+pub(super) fn two_bytes(text: &[u8]) -> u16 {
+    let byte = |at: usize| text.get(at).copied().unwrap_or_default();
+    u16::from_be_bytes([byte(0), byte(1)])
+}
