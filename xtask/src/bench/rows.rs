@@ -101,14 +101,14 @@ const ROW: Row = Row {
 
 /// Every row, in the order of the table.
 pub(crate) const ROWS: &[Row] = &[
-    Row { limit: Limit::Empty(1.5), ..ROW },
+    Row { limit: Limit::Empty(1.15), ..ROW },
     Row { name: "PostToolUse, 1 MB response", chars: 1024 * 1024, config: NEVER_DUE, limit: Limit::Empty(5.0), ..ROW },
     Row { name: "PostToolUse, 100,000-line log", log: Log::Long(100_000), limit: Limit::Other(STEADY, 1.1), ..ROW },
     Row { name: "  the same in node", program: Program::Node, ..ROW },
     Row { name: "PostToolUse that types a bookmark", log: Log::Due, config: NO_COOLDOWN, pane: Pane::Busy, ..ROW },
     Row { name: "UserPromptSubmit", event: EventName::UserPromptSubmit, chars: 200, ..ROW },
     Row { name: "SubagentStop, below threshold", event: EventName::SubagentStop, chars: 2000, ..ROW },
-    Row { name: "Stop, below threshold", event: EventName::Stop, chars: 2000, limit: Limit::Empty(3.0), ..ROW },
+    Row { name: "Stop, below threshold", event: EventName::Stop, chars: 2000, limit: Limit::Empty(3.2), ..ROW },
     Row {
         name: "Stop that injects",
         event: EventName::Stop,
