@@ -4,7 +4,7 @@
 
 here=$(CDPATH='' cd -- "$(dirname -- "$0")" && pwd)
 
-# Claude Code keeps the previous version for a while.
+# Prints the newest of its arguments: Claude Code keeps the previous version of a plugin for a while.
 newest() {
     ls -t -- "$@" 2>/dev/null | head -n 1
 }
@@ -20,6 +20,7 @@ for longhaul in \
     fi
 done
 
-# The text has no path in it, because tmux expands what it shows. While the server starts, no client can show a message yet.
+# The text contains no path, because tmux expands it. status-right shows it, too, because no client can show a message
+# while the server starts.
 tmux set-option -gF status-right '#{?#{m:*longhaul*,#{status-right}},,#[reverse]longhaul is not installed#[default] }#{status-right}'
 tmux display-message 'longhaul is not installed: put it on the PATH or in ~/.local/bin, or run cargo build --release in the plugin'

@@ -1,4 +1,4 @@
-//! `cargo xtask bench`: what each hook costs, beside a program that does nothing.
+//! `cargo xtask bench`: measures every hook and compares it with an empty program.
 
 mod history;
 mod large;
@@ -26,23 +26,23 @@ use crate::stage::{Tmux, plugin_folder, watch_interrupts};
 use crate::workspace::{PACKAGE, Profile, Workspace};
 use crate::{stage, tools};
 
-/// Runs that come first and do not count: caches fill, the processor wakes up.
+/// Runs before the measurement, which are not counted: they fill the caches.
 const WARM_UP: usize = 10;
 
-/// What becomes of the figures.
+/// The form in which the figures are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Output {
-    /// A table is printed.
+    /// A table on standard output.
     Table,
-    /// JSON is printed.
+    /// JSON on standard output.
     Json,
-    /// A page is written, with what grows with what.
+    /// docs/benchmarks.md, with plots.
     Page,
 }
 
-/// Builds what is shipped, measures every row `runs` times and prints the result.
+/// Builds the executables as they are shipped, measures every row `runs` times and writes the result.
 ///
-/// Rows take turns, one run each, the empty program among them: whatever else the machine does hits all alike.
+/// Rows and the empty program take turns, one run each, so that other load on the machine affects all of them alike.
 pub(crate) fn run(workspace: &Workspace, runs: usize, output: Output) -> Result<()> {
     ensure!(runs > 0, "--runs must be at least 1");
     tools::ensure(&["tmux", "sqlite3", "node"])?;

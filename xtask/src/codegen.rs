@@ -1,4 +1,4 @@
-//! `cargo xtask codegen`: writes, from the tables in code, what users and the client read of them.
+//! `cargo xtask codegen`: generates the files and documentation tables whose content is defined in code.
 
 pub(crate) mod hooks;
 mod tables;
@@ -19,13 +19,13 @@ use crate::workspace::Workspace;
 /// What to do about a file that is out of date.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Mode {
-    /// Bring it up to date.
+    /// Write it.
     Write,
-    /// Name it, and fail.
+    /// Name it and fail.
     Check,
 }
 
-/// Brings every generated file up to date, or checks that it is.
+/// Writes every generated file that is out of date, or checks that none is.
 pub(crate) fn run(workspace: &Workspace, mode: Mode) -> Result<()> {
     let read =
         |name: &str| fs::read_to_string(workspace.root.join(name)).with_context(|| format!("cannot read {name}"));
@@ -59,7 +59,7 @@ pub(crate) fn config_schema() -> Result<String> {
     pretty(&Config::json_schema())
 }
 
-/// Returns `value` as JSON for people: indented, with a line end.
+/// Returns `value` as indented JSON with a newline at the end.
 pub(crate) fn pretty(value: &Value) -> Result<String> {
     Ok(serde_json::to_string_pretty(value)? + "\n")
 }

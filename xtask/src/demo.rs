@@ -1,4 +1,4 @@
-//! `cargo xtask demo`: a long session, played through the real hooks, shown step by step.
+//! `cargo xtask demo`: plays a long session through the real hooks and explains each step.
 
 mod session;
 mod story;
@@ -16,20 +16,20 @@ use crate::stage::{Role, Standin, Tmux, check_interrupts, plugin_folder, watch_i
 use crate::workspace::{PACKAGE, Profile, Workspace};
 use crate::{run, tools};
 
-/// The size of the pane: what is shown of it fits into most terminals.
+/// The size of the pane, which fits into most terminals.
 const COLUMNS: u16 = 88;
 const ROWS: u16 = 24;
 
-/// Builds everything and plays the session. What it starts ends with it, on errors and Ctrl-C too.
+/// Builds everything and plays the session. Everything that it starts ends with it, also on errors and Ctrl-C.
 pub(crate) fn run(workspace: &Workspace, keep: bool) -> Result<()> {
     tools::ensure(&["tmux"])?;
-    // In one go: apart, they would share less of what is built.
+    // In one build: separate builds would compile some crates twice.
     let bin = workspace.build(PACKAGE, &["--bins", "--example", "standin"], Profile::Dev, None)?;
     let standin = bin.join("examples/standin");
     watch_interrupts()?;
 
     let mut home =
-        tempfile::Builder::new().prefix("longhaul-demo-").tempdir().context("cannot make a throwaway home")?;
+        tempfile::Builder::new().prefix("longhaul-demo-").tempdir().context("cannot create a temporary home")?;
     home.disable_cleanup(keep);
     let result = play(home.path(), &bin, &standin).with_context(|| said_by_hooks(home.path()));
     check_interrupts()?;
@@ -48,10 +48,11 @@ fn play(home: &Path, bin: &Path, standin: &Path) -> Result<()> {
     Story { voice: Voice::new(), tmux: &tmux, standin, cli: &bin.join(PACKAGE) }.tell()
 }
 
-/// Makes the folder that the session works in: a git repository where git is there, as a bookmark notes the commit.
+/// Creates the folder that the session works in: a git repository if git is installed, because a bookmark notes the
+/// commit.
 fn make_project(home: &Path) -> Result<PathBuf> {
     let project = home.join("project");
-    fs::create_dir(&project).context("cannot make a project folder")?;
+    fs::create_dir(&project).context("cannot create a project folder")?;
     let identity = ["-c", "user.name=Demo", "-c", "user.email=demo@localhost"];
     for arguments in [&["init", "--quiet"][..], &["commit", "--quiet", "--allow-empty", "--message", "Begin"]] {
         let mut git = run::program("git");
@@ -64,7 +65,7 @@ fn make_project(home: &Path) -> Result<PathBuf> {
     Ok(project)
 }
 
-/// Returns what the hooks have written to their error log, for when something went wrong.
+/// Returns the content of the hooks' error log, for an error message.
 fn said_by_hooks(home: &Path) -> String {
     match fs::read_to_string(home.join("longhaul/longhaul.log")) {
         Ok(log) => format!("the hooks' error log says:\n{log}"),

@@ -1,4 +1,4 @@
-//! `cargo xtask dist`: the marketplace that users add, the bundles in it, and an archive to download.
+//! `cargo xtask dist`: builds the marketplace that users add, the bundles in it, and an archive to download.
 
 mod archive;
 mod bundle;
@@ -16,25 +16,25 @@ use anyhow::{Context, Result};
 use self::bundle::Bundle;
 use crate::workspace::{PACKAGE, Profile, Workspace};
 
-/// Which archive is made.
+/// The archive to make.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Packing {
     /// None.
     Nothing,
-    /// One to download.
+    /// One for users.
     Release,
-    /// One whose name says that nobody should.
+    /// One whose name marks it as a trial, not for users.
     Trial,
 }
 
-/// Builds the executables and lays out `target/dist/`, which is complete at every moment or not there.
+/// Builds the executables and lays out `target/dist/`, which is always complete or absent.
 ///
-/// The dev profile makes no archive unless asked: it is for tests, and must not be mistaken for a release.
+/// With the dev profile no archive is made unless requested, so that a test build is not mistaken for a release.
 pub(crate) fn run(workspace: &Workspace, profile: Profile, triple: Option<&str>, packing: Packing) -> Result<()> {
     let executables = workspace.build_to_ship(profile, triple)?;
     let host = Workspace::host_triple()?;
     let triple = triple.unwrap_or(&host);
-    // What is built for another machine cannot be asked here.
+    // An executable for another target cannot run here, but man pages and completions are written by running one.
     let command_line = match triple == host {
         true => executables.join(PACKAGE),
         false => workspace.build(PACKAGE, &["--bin", PACKAGE], Profile::Dev, None)?.join(PACKAGE),
@@ -59,7 +59,7 @@ pub(crate) fn run(workspace: &Workspace, profile: Profile, triple: Option<&str>,
     report(&dist, &Bundle::all())
 }
 
-/// Lays out everything that an archive holds: the bundles, what shells and `man` read, the bill of materials.
+/// Lays out the content of an archive: the bundles, completions and man pages, the bill of materials.
 fn lay_out(
     workspace: &Workspace,
     executables: &Path,
@@ -77,7 +77,7 @@ fn lay_out(
     share::lay_out(command_line, &marketplace.join("share"))
 }
 
-/// Takes over the archives of the same version that were made for other targets.
+/// Copies the archives of the same version for other targets.
 fn keep_other_targets(old: &Path, new: &Path, version: &str) -> Result<()> {
     for archive in archive::list(old)? {
         let name = archive.file_name().unwrap_or_default();
@@ -88,7 +88,7 @@ fn keep_other_targets(old: &Path, new: &Path, version: &str) -> Result<()> {
     Ok(())
 }
 
-/// Puts `staging` in the place of `dist`. The old one is moved aside first: a folder cannot be replaced in one step.
+/// Replaces `dist` by `staging`. The old folder is moved aside first, because a folder cannot be replaced in one step.
 fn replace(dist: &Path, staging: tempfile::TempDir) -> Result<()> {
     let aside = tempfile::Builder::new().prefix(".dist-old-").tempdir_in(dist.parent().unwrap_or(dist))?;
     if dist.exists() {
@@ -113,7 +113,7 @@ fn report(dist: &Path, bundles: &[Bundle]) -> Result<()> {
     Ok(())
 }
 
-/// Writes `text` to a file that everybody may read, its folder included.
+/// Writes `text` to a file that every user may read, and creates its folder.
 fn put(path: &Path, text: &str) -> Result<()> {
     if let Some(folder) = path.parent() {
         fs::create_dir_all(folder).with_context(|| format!("cannot create {}", folder.display()))?;

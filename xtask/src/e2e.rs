@@ -1,4 +1,4 @@
-//! `cargo xtask e2e`: the project's own scenarios on the real client, with a scripted model, nothing outside loopback.
+//! `cargo xtask e2e`: runs the scenarios on the real client, with a scripted model, without network beyond loopback.
 
 mod client;
 mod scenarios;
@@ -18,14 +18,14 @@ use crate::stage::{check_interrupts, until, watch_interrupts};
 use crate::workspace::{Profile, Workspace};
 use crate::{dist, run, tools};
 
-/// What became of one scenario.
+/// The result of one scenario.
 struct Outcome {
     scenario: &'static Scenario,
     took: Duration,
     result: Result<()>,
 }
 
-/// Prints the scenarios' names, and what each of them shows.
+/// Prints each scenario's name and what it shows.
 fn list() -> Result<()> {
     for scenario in ALL {
         writeln!(io::stdout(), "{:<16} {}", scenario.name, scenario.about)?;
@@ -36,24 +36,24 @@ fn list() -> Result<()> {
     Ok(())
 }
 
-/// Which scenarios are played, and how.
+/// Which scenarios run, and how.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Play only these
+    /// Run only these
     #[arg(value_name = "NAME")]
     names: Vec<String>,
-    /// Print what there is to play, and play nothing
+    /// List the scenarios and run none
     #[arg(long)]
     list: bool,
-    /// Where the client cannot be had, say so and succeed
+    /// If the client cannot be installed, report it and succeed
     #[arg(long)]
     if_possible: bool,
-    /// Keep the throwaway homes, and say where they are
+    /// Keep the temporary homes and print their paths
     #[arg(long)]
     keep: bool,
 }
 
-/// Plays the scenarios that are named, or all; fails if one of them does.
+/// Runs the named scenarios, or all; fails if one of them fails.
 pub(crate) fn run(workspace: &Workspace, args: &Args) -> Result<()> {
     if args.list {
         return list();
@@ -61,7 +61,7 @@ pub(crate) fn run(workspace: &Workspace, args: &Args) -> Result<()> {
     let chosen = choose(&args.names)?;
     let client = match client::find(workspace) {
         Err(error) if args.if_possible => {
-            writeln!(io::stdout(), "left out: the scenarios on the real client ({error:#})")?;
+            writeln!(io::stdout(), "skipped: the scenarios on the real client ({error:#})")?;
             return Ok(());
         }
         found => found?,
@@ -86,14 +86,14 @@ fn choose(names: &[String]) -> Result<Vec<&'static Scenario>> {
     }
     let find = |name: &String| {
         let found = ALL.iter().chain(LONG).find(|scenario| scenario.name == name);
-        found.with_context(|| format!("there is no scenario {name:?}; cargo xtask e2e --list names them"))
+        found.with_context(|| format!("there is no scenario {name:?}: see cargo xtask e2e --list"))
     };
     names.iter().map(find).collect()
 }
 
-/// Plays one in a home of its own, and says at once how it went.
+/// Runs one in a home of its own, and prints its result at once.
 fn play(scenario: &'static Scenario, cast: &Cast, keep: bool) -> Result<Outcome> {
-    let mut home = tempfile::Builder::new().prefix("lh-e2e-").tempdir().context("cannot make a throwaway home")?;
+    let mut home = tempfile::Builder::new().prefix("lh-e2e-").tempdir().context("cannot create a temporary home")?;
     home.disable_cleanup(keep);
     let start = Instant::now();
     let result = (scenario.play)(cast, home.path());
@@ -113,9 +113,9 @@ fn play(scenario: &'static Scenario, cast: &Cast, keep: bool) -> Result<Outcome>
     Ok(Outcome { scenario, took, result })
 }
 
-/// Removes a home, again while something that is about to end still writes to it.
+/// Removes a home; repeats it while a process that is about to end still writes there.
 fn remove(home: &Path) -> Result<()> {
-    let gone = until("the throwaway home to be removed", Duration::from_secs(10), || {
+    let gone = until("the temporary home to be removed", Duration::from_secs(10), || {
         let _ = fs::remove_dir_all(home);
         Ok((!home.exists()).then_some(()))
     });
@@ -136,6 +136,6 @@ fn report(outcomes: &[Outcome]) -> Result<()> {
         let names: Vec<_> = failed.iter().map(|outcome| outcome.scenario.name).collect();
         bail!("failed: {}", names.join(", "));
     }
-    ensure!(!outcomes.is_empty(), "no scenario was played");
+    ensure!(!outcomes.is_empty(), "no scenario was run");
     Ok(())
 }

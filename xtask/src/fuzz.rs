@@ -1,4 +1,4 @@
-//! `cargo xtask fuzz`: what nobody would send, to every executable and to every parser.
+//! `cargo xtask fuzz`: sends damaged input to every executable and every parser.
 
 mod corpus;
 mod payloads;
@@ -16,7 +16,7 @@ use crate::workspace::Workspace;
 
 pub(crate) use self::payloads::run as run_payloads;
 
-/// The crates whose parsers are fuzzed.
+/// Crates whose property tests run instead.
 const CRATES: [&str; 6] = [
     "longhaul-activity-log",
     "longhaul-core",
@@ -26,16 +26,15 @@ const CRATES: [&str; 6] = [
     "longhaul-transcript",
 ];
 
-/// How many cases each property is tried with in one go, where cargo-fuzz is missing.
+/// Number of cases per property and pass, if cargo-fuzz is not installed.
 const CASES: &str = "4096";
 
-/// What libFuzzer is told: an input that takes so many seconds hangs, and one may grow past the seeds.
+/// Options for libFuzzer: the seconds after which an input counts as a hang, and the maximum size of an input.
 const LIMITS: [&str; 2] = ["-timeout=10", "-max_len=16384"];
 
-/// Fuzzes every parser for so many seconds together; compiling comes on top.
+/// Fuzzes all parsers, for `seconds` in total without compiling.
 ///
-/// Without cargo-fuzz the same properties are tried with random values, without the coverage that guides the choice of
-/// them.
+/// Without cargo-fuzz, the same properties are tested with random values, which are not guided by coverage.
 pub(crate) fn run(workspace: &Workspace, seconds: u64) -> Result<()> {
     corpus::make(workspace)?;
     if run::find("cargo-fuzz").is_none() {
@@ -55,8 +54,7 @@ pub(crate) fn run(workspace: &Workspace, seconds: u64) -> Result<()> {
     Ok(())
 }
 
-/// Returns a command of cargo-fuzz, with the compiler at hand: the switches that it needs are a nightly one's alone, unless
-/// this one is told to take them.
+/// Returns a command of cargo-fuzz. `RUSTC_BOOTSTRAP` lets the stable compiler accept the flags that it needs.
 fn fuzz(workspace: &Workspace, command: &str) -> Command {
     let mut fuzz = run::cargo();
     fuzz.current_dir(workspace.root.join("fuzz")).env("RUSTC_BOOTSTRAP", "1").args(["fuzz", command]);

@@ -1,4 +1,4 @@
-//! `cargo xtask`: what cargo alone cannot do for this workspace.
+//! `cargo xtask`: the tasks of this workspace that cargo alone cannot do.
 
 mod bench;
 mod codegen;
@@ -32,7 +32,7 @@ use clap::{Parser, Subcommand};
 
 use crate::workspace::{Profile, Workspace};
 
-/// What cargo alone cannot do for this workspace
+/// The tasks of this workspace that cargo alone cannot do
 #[derive(Parser)]
 #[command(name = "cargo xtask", bin_name = "cargo xtask")]
 struct Arguments {
@@ -53,7 +53,7 @@ enum Task {
         /// Write nothing; fail if something is out of date
         #[arg(long)]
         check: bool,
-        /// Take the pictures of the viewer instead: hooks play an afternoon, a worker shows it in Chromium
+        /// Instead, take the pictures of the viewer: hooks play a session, a worker shows it in Chromium
         #[arg(long, conflicts_with = "check")]
         viewer: bool,
     },
@@ -65,21 +65,21 @@ enum Task {
         /// Use the dev profile and make no archive, for tests
         #[arg(long)]
         quick: bool,
-        /// With --quick, make one all the same, called trial-…, to look at
+        /// With --quick, make an archive called trial-… anyway
         #[arg(long, requires = "quick")]
         archive: bool,
     },
-    /// Make the static model that finds records by meaning, with Python; the bundle has it from then on
+    /// Make the static model that finds records by meaning, with Python; bundles made afterwards include it
     Model(model::Args),
-    /// Check that everything says the same version, or print what a release says of itself
+    /// Check that all version numbers agree, or print the notes of a release
     Release {
-        /// Check the manifests, the changelog and what is generated
+        /// Check the manifests, the changelog and the generated files
         #[arg(long)]
         check: bool,
-        /// The tag that is about to be released, such as v1.2.3: the changelog must have that version
+        /// The tag to be released, such as v1.2.3: the changelog must have that version
         #[arg(long, value_name = "TAG")]
         tag: Option<String>,
-        /// Print the changelog's section of this version
+        /// Print the section of this version in the changelog
         #[arg(long, conflicts_with = "check", required_unless_present = "check")]
         notes: bool,
     },
@@ -88,39 +88,39 @@ enum Task {
         /// Use the dev profile: builds sooner, runs slower
         #[arg(long)]
         quick: bool,
-        /// Passed on to `longhaul install`, such as --dry-run, --yes, --hooks-only
+        /// Passed to `longhaul install`, such as --dry-run, --yes, --hooks-only
         #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "ARGUMENTS")]
         arguments: Vec<String>,
     },
-    /// Play a long session through the real hooks, in a terminal of its own, and show what happens
+    /// Play a long session through the real hooks, in a private terminal, and explain what happens
     Demo {
-        /// Keep the throwaway home, and say where it is
+        /// Keep the temporary home and print its path
         #[arg(long)]
         keep: bool,
     },
-    /// Play the scenarios on the real client, which CLAUDE_BIN names or npm installs, with a scripted model on loopback
+    /// Run the scenarios on the real client, which CLAUDE_BIN names or npm installs, with a scripted model on loopback
     E2e(e2e::Args),
-    /// Run every test, installing tmux, screen, Chromium and tsc first where they are missing and nobody has to be asked
+    /// Run all tests; first install missing programs (tmux, screen, Chromium, tsc) if that needs no password
     Test {
-        /// Passed on to nextest, or to cargo test where nextest is not installed
+        /// Passed to nextest, or to cargo test if nextest is not installed
         #[arg(last = true)]
         arguments: Vec<String>,
     },
-    /// Time every hook against an empty program
+    /// Measure every hook and compare it with an empty program
     Bench {
         /// Print JSON instead of a table
         #[arg(long)]
         json: bool,
-        /// How often each row is measured
+        /// Number of runs of each row
         #[arg(long, default_value_t = 200, value_name = "N")]
         runs: usize,
-        /// Measure the memory instead, with so many observations in it; with `cargo run --release -p xtask`
+        /// Instead, measure the memory with N observations; run it with `cargo run --release -p xtask`
         #[arg(long, value_name = "N", num_args = 0..=1, default_missing_value = "1000000")]
         large: Option<usize>,
-        /// Measure the worker instead: how soon it answers, and how much room it takes with 100,000 observations
+        /// Instead, measure the worker: time to its first answer, and memory use with 100,000 observations
         #[arg(long, conflicts_with = "large")]
         worker: bool,
-        /// Write docs/benchmarks.md, with plots of what grows with what
+        /// Write docs/benchmarks.md, with plots
         #[arg(long, conflicts_with_all = ["large", "worker", "json"])]
         report: bool,
     },
@@ -138,32 +138,32 @@ enum Task {
         /// Ask the questions of the tuning half only
         #[arg(long, conflicts_with = "report")]
         tuning: bool,
-        /// Ask the fresh questions, too, and write the figures to docs/benchmarks.md
+        /// Also ask the fresh questions, and write the figures to docs/benchmarks.md
         #[arg(long, conflicts_with = "json")]
         report: bool,
     },
-    /// Run many sessions at once, and count what is lost: log lines, observations, writes
+    /// Run many sessions at once, and count lost log lines, observations and writes
     Soak {
-        /// How many sessions
+        /// Number of sessions
         #[arg(long, default_value_t = 200, value_name = "N")]
         sessions: usize,
-        /// How many hooks each of them fires
+        /// Number of hooks of each session
         #[arg(long, default_value_t = 100, value_name = "N")]
         hooks: usize,
-        /// Use the dev profile, and judge no times
+        /// Use the dev profile, and check no times
         #[arg(long)]
         quick: bool,
     },
     /// Fuzz every parser, or send damaged payloads to every executable
     #[command(group = clap::ArgGroup::new("what").required(true))]
     Fuzz {
-        /// Fuzz the parsers for so long, with cargo-fuzz where it is installed
+        /// Fuzz the parsers for N seconds, with cargo-fuzz if it is installed
         #[arg(long, value_name = "N", group = "what")]
         seconds: Option<u64>,
-        /// Send so many damaged payloads to the executables
+        /// Send N damaged payloads to the executables
         #[arg(long, value_name = "N", group = "what")]
         payloads: Option<usize>,
-        /// What the payloads are made by: the same seed makes the same ones
+        /// Seed of the payloads: the same seed gives the same payloads
         #[arg(long, default_value_t = 1, value_name = "N", requires = "payloads")]
         seed: u64,
     },

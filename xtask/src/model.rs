@@ -1,7 +1,7 @@
-//! `cargo xtask model`: makes the static model by which records are found by meaning.
+//! `cargo xtask model`: makes the static model that finds records by meaning.
 //!
-//! Python does it, in an environment of its own below `target/model`. The first time downloads a few gigabytes, because
-//! the model that is distilled needs PyTorch. Nothing else of this workspace needs Python or the model.
+//! This is done by Python, in a virtual environment below `target/model`. The first run downloads a few gigabytes,
+//! because distilling needs PyTorch. Nothing else in this workspace needs Python or the model.
 
 use std::fs;
 use std::io::{self, Write};
@@ -14,10 +14,10 @@ use longhaul_embedding::Model;
 use crate::run;
 use crate::workspace::Workspace;
 
-/// The model's file, as a bundle has it.
+/// File name of the model in a bundle.
 const FILE: &str = "static.lhvec";
 
-/// What stands beside it.
+/// Files beside it.
 const BESIDE: [&str; 2] = ["LICENSE", "PROVENANCE.md"];
 
 const SCRIPT: &str = include_str!("model/distil.py");
@@ -26,18 +26,18 @@ const REQUIREMENTS: &str = include_str!("model/requirements.txt");
 const PAIRS: &str = include_str!("model/paraphrases.tsv");
 const LICENSE: &str = include_str!("model/LICENSE");
 
-/// What is asked for.
+/// Arguments of the task.
 #[derive(Debug, Clone, Copy, clap::Args)]
 pub(crate) struct Args {
-    /// Dimensions of the vectors: more are better, and take more room in the memory
+    /// Dimensions of the vectors: more find better, and need more space
     #[arg(long, default_value_t = 128, value_name = "N")]
     dims: usize,
-    /// Sentences by which it learns from the large model: more are better, and take longer
+    /// Number of sentences to learn from the large model: more are better, and take longer
     #[arg(long, default_value_t = 50_000, value_name = "N")]
     texts: usize,
 }
 
-/// Makes the model, checks it, and puts it where `dist` and `install` look for it.
+/// Makes the model, checks it, and puts it where `dist` and `install` expect it.
 pub(crate) fn run(workspace: &Workspace, args: Args) -> Result<()> {
     let folder = workspace.target.join("model");
     fs::create_dir_all(&folder).with_context(|| format!("cannot create {}", folder.display()))?;
@@ -70,7 +70,7 @@ pub(crate) fn run(workspace: &Workspace, args: Args) -> Result<()> {
     Ok(())
 }
 
-/// Returns the files of the model that has been made, as they are laid out in a bundle; none where there is none.
+/// Returns the files of the model as they are laid out in a bundle; none if no model was made.
 pub(crate) fn files(workspace: &Workspace) -> Vec<PathBuf> {
     let folder = made(workspace);
     if !folder.join(FILE).is_file() {
@@ -80,7 +80,7 @@ pub(crate) fn files(workspace: &Workspace) -> Vec<PathBuf> {
     all.filter(|path| path.is_file()).collect()
 }
 
-/// Returns the model's file, where it has been made.
+/// Returns the model's file, if a model was made.
 pub(crate) fn file(workspace: &Workspace) -> Option<PathBuf> {
     Some(made(workspace).join(FILE)).filter(|path| path.is_file())
 }
@@ -89,7 +89,7 @@ fn made(workspace: &Workspace) -> PathBuf {
     workspace.target.join("model/made")
 }
 
-/// Makes the Python environment, where it is not there as it should be; returns its Python.
+/// Creates the virtual environment if it is missing or outdated; returns its Python.
 fn environment(folder: &Path) -> Result<PathBuf> {
     let venv = folder.join("venv");
     let (python, stamp) = (venv.join("bin/python"), venv.join("requirements.txt"));
@@ -104,19 +104,19 @@ fn environment(folder: &Path) -> Result<PathBuf> {
     fs::write(&list, REQUIREMENTS)?;
     let install = ["-m", "pip", "install", "--no-cache-dir", "--disable-pip-version-check", "-q", "-r"];
     run::aloud(run::program(&python).args(install).arg(&list))
-        .with_context(|| format!("the packages could not be installed: is a package index within reach? {WITHOUT}"))?;
+        .with_context(|| format!("the packages could not be installed: is a package index reachable? {WITHOUT}"))?;
     fs::write(stamp, REQUIREMENTS)?;
     Ok(python)
 }
 
-/// Said before anything is downloaded.
+/// Printed before anything is downloaded.
 const HOW_LONG: &str = "This downloads about 3 GB the first time and computes for about ten minutes. \
-    Interrupted, it goes on where it was.";
+    If it is interrupted, the next run continues.";
 
 const WITHOUT: &str = "Everything else works without the model";
-const MISSING_VENV: &str = "python3 cannot make an environment: install its venv module (python3-venv)";
+const MISSING_VENV: &str = "python3 cannot create an environment: install its venv module (python3-venv)";
 
-/// Returns a command for the environment's Python, which must load nothing from elsewhere.
+/// Returns a command for the environment's Python, which must not download models or load other packages.
 fn offline(python: &Path) -> Command {
     let mut command = run::program(python);
     command.env("HF_HUB_OFFLINE", "1").env("TRANSFORMERS_VERBOSITY", "error").env("PYTHONNOUSERSITE", "1");

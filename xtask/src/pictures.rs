@@ -1,7 +1,7 @@
-//! `cargo xtask pictures`: turns captures of terminal screens into the README's pictures.
+//! `cargo xtask pictures`: turns captures of terminal screens into the pictures of the README.
 //!
-//! A capture, docs/pictures/NAME.ansi, is what `tmux capture-pane -p -e -N` wrote (`-N` keeps coloured blanks);
-//! its picture is NAME.svg beside it. Those of the viewer are taken in a browser, with `--viewer`.
+//! A capture, docs/pictures/NAME.ansi, is the output of `tmux capture-pane -p -e -N` (`-N` keeps coloured blanks); its
+//! picture is NAME.svg beside it. The pictures of the viewer are taken in a browser, with `--viewer`.
 
 mod block;
 mod colour;
@@ -20,23 +20,23 @@ use crate::codegen::Mode;
 use crate::workspace::{PACKAGE, Workspace};
 use crate::{run, tools};
 
-/// Where captures and pictures are, below the workspace.
+/// The folder of captures and pictures, relative to the workspace.
 const FOLDER: &str = "docs/pictures";
 
-/// Draws the picture of every capture afresh, or checks that each is as it would be drawn.
+/// Draws the picture of every capture, or checks that it is up to date.
 ///
-/// An SVG without a capture is somebody's own: it is left alone.
+/// An SVG without a capture is not changed.
 pub(crate) fn draw_all(workspace: &Workspace, mode: Mode) -> Result<()> {
     let mut stdout = io::stdout();
     match (update(&workspace.root.join(FOLDER), mode)?.as_slice(), mode) {
         ([], _) => writeln!(stdout, "the pictures are up to date")?,
-        (changed, Mode::Write) => writeln!(stdout, "brought up to date: {}", changed.join(", "))?,
+        (changed, Mode::Write) => writeln!(stdout, "updated: {}", changed.join(", "))?,
         (stale, Mode::Check) => bail!("out of date: {}\nto fix it: cargo xtask pictures", stale.join(", ")),
     }
     Ok(())
 }
 
-/// Takes the pictures of the viewer, by the test that plays what is on them.
+/// Takes the pictures of the viewer, by running the test that plays what they show.
 pub(crate) fn take_of_viewer(workspace: &Workspace) -> Result<()> {
     tools::ensure(&["chromedriver"])?;
     let mut test = run::cargo();
@@ -45,7 +45,7 @@ pub(crate) fn take_of_viewer(workspace: &Workspace) -> Result<()> {
     run::aloud(&mut test)
 }
 
-/// Returns the names of the pictures in `folder` that were out of date, in order; in [`Mode::Write`] they are no longer.
+/// Returns the names of the pictures in `folder` that are out of date, sorted; in [`Mode::Write`] they are updated.
 fn update(folder: &Path, mode: Mode) -> Result<Vec<String>> {
     let mut stale = Vec::new();
     for capture in captures(folder)? {
@@ -61,14 +61,14 @@ fn update(folder: &Path, mode: Mode) -> Result<Vec<String>> {
     Ok(stale)
 }
 
-/// Returns the picture of `capture`, titled after its file.
+/// Returns the picture of `capture`, with the file's name in its title.
 fn draw(capture: &Path) -> Result<String> {
     let text = read(capture)?.with_context(|| format!("{} is gone", capture.display()))?;
     let title = format!("Terminal screen: {}", capture.file_stem().unwrap_or_default().to_string_lossy());
     Ok(svg::draw(&Screen::parse(&text), &title))
 }
 
-/// Returns the captures in `folder`, sorted, so that nothing depends on the file system's order.
+/// Returns the captures in `folder`, sorted, so that the result does not depend on the file system.
 fn captures(folder: &Path) -> Result<Vec<PathBuf>> {
     let context = || format!("cannot list {}", folder.display());
     let entries = fs::read_dir(folder).with_context(context)?;

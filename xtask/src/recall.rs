@@ -1,8 +1,8 @@
-//! `cargo xtask recall`: how well the memory answers questions.
+//! `cargo xtask recall`: measures how well the memory answers questions.
 //!
-//! The corpus in tests/recall is imported by the real program as past sessions, and every question is asked as a user asks
-//! it: by words alone and, where `cargo xtask model` has made a model, by words and meaning. [`QuestionSet`] says what rules and
-//! weights may be chosen with, and what only reports.
+//! The real program imports the corpus in tests/recall as past sessions and answers every question as it would a
+//! user's: by words and, if `cargo xtask model` has made a model, by words and meaning. [`QuestionSet`] states which
+//! questions may be used to choose rules and weights, and which only report.
 
 mod figures;
 pub(crate) mod page;
@@ -24,14 +24,14 @@ use crate::run;
 use crate::stage::{check_interrupts, watch_interrupts};
 use crate::workspace::{PACKAGE, Profile, Workspace};
 
-/// How many results are asked for.
+/// Number of results requested.
 const RESULTS: &str = "10";
 
-/// What is asked, and what is printed.
+/// Which questions are asked, and how the figures are written.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Output {
     pub(crate) json: bool,
-    /// Prints the questions of the tuning half that are not answered first. Those of the other sets are never listed.
+    /// Prints the questions of the tuning half whose answer is not the first result. Other questions are never listed.
     pub(crate) misses: bool,
     /// Asks the questions of the tuning half only.
     pub(crate) tuning: bool,
@@ -50,12 +50,12 @@ impl Output {
     }
 }
 
-/// What became of a question.
+/// The results of a question.
 pub(crate) struct Answer<'a> {
     pub(crate) question: &'a Question,
-    /// The place of the right answer among the results, from 1.
+    /// Rank of the right answer among the results, from 1.
     pub(crate) rank: Option<usize>,
-    /// The place of the answer that is no longer right.
+    /// Rank of the answer that is no longer right.
     pub(crate) older: Option<usize>,
     pub(crate) results: usize,
     /// Whether the first result is marked as weak, or there is none.
@@ -63,7 +63,7 @@ pub(crate) struct Answer<'a> {
     pub(crate) took: Duration,
 }
 
-/// How questions are answered.
+/// How answers are searched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Search {
     Words,
@@ -71,7 +71,7 @@ enum Search {
 }
 
 impl Search {
-    /// Returns the name of the configuration for it.
+    /// Returns the name of its configuration file.
     fn config(self) -> &'static str {
         match self {
             Self::Words => "words.json",
@@ -111,7 +111,7 @@ pub(crate) fn run(workspace: &Workspace, profile: Profile, output: Output) -> Re
         });
         return Ok(write!(out, "{}", pretty(&all)?)?);
     }
-    // The times of a program that is not optimised say nothing.
+    // Times of an unoptimised program are meaningless.
     let has_times = profile == Profile::Release;
     let with_model = match with_model {
         Some(figures) => format!("By words and meaning:\n\n{}", figures.table(has_times)),
@@ -146,7 +146,7 @@ struct Scene {
 }
 
 impl Scene {
-    /// Writes a configuration for each way to search.
+    /// Writes a configuration for each kind of search.
     fn configure(&self, model: Option<&Path>) -> Result<()> {
         let embeddings = |search: Search| match (search, model) {
             (Search::WordsAndMeaning, Some(file)) => json!({ "file": file }),
@@ -187,7 +187,7 @@ impl Scene {
             write(&folder, &format!("{}.jsonl", id_of(&session.name)), &session.transcript(&project))?;
             fs::create_dir_all(&project).with_context(|| format!("cannot create {}", project.display()))?;
         }
-        // With the model, where there is one: importing computes the vectors.
+        // With the model, if there is one, because the import computes the vectors.
         self.longhaul(&self.home, Search::WordsAndMeaning, &["memory", "import"]).map(drop)
     }
 
@@ -197,10 +197,10 @@ impl Scene {
         let asked = ["memory", "search", "--json", "--limit", RESULTS, "--", &question.text];
         let json = self.longhaul(&project, search, &asked)?;
         let took = began.elapsed();
-        let results: Vec<Value> = serde_json::from_str(&json).context("the results are no JSON array")?;
+        let results: Vec<Value> = serde_json::from_str(&json).context("the results are not a JSON array")?;
         let place = |wanted: &Option<(String, usize)>| {
             let (session, prompt) = wanted.as_ref()?;
-            // What was done for a prompt is part of its turn; a summary is of the whole session.
+            // An observation belongs to the turn of its prompt; a summary is of the whole session.
             let is_it = |hit: &Value| {
                 hit["type"] != "summary" && hit["session_id"] == session.as_str() && hit["prompt_number"] == *prompt
             };
@@ -216,7 +216,7 @@ impl Scene {
         })
     }
 
-    /// Runs the program; to find nothing is no failure.
+    /// Runs the program. Exit status 1, nothing found, is not a failure.
     fn longhaul(&self, folder: &Path, search: Search, arguments: &[&str]) -> Result<String> {
         let mut command = run::program(&self.program);
         command.args(arguments).current_dir(folder).env_clear().env("HOME", &self.home);

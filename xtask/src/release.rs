@@ -1,4 +1,4 @@
-//! `cargo xtask release`: one version, in `[workspace.package]`, and everything else says the same.
+//! `cargo xtask release`: checks that everything has the version of `[workspace.package]`.
 
 #[cfg(test)]
 mod workflows;
@@ -15,10 +15,10 @@ use crate::dist::manifest;
 use crate::run;
 use crate::workspace::Workspace;
 
-/// The heading of what no release has yet.
+/// The heading of changes that are not in a release yet.
 const UNRELEASED: &str = "Unreleased";
 
-/// Fails unless the manifests, the changelog, the tag and whatever is generated agree.
+/// Fails unless the manifests, the changelog, the tag and the generated files agree.
 pub(crate) fn check(workspace: &Workspace, tag: Option<&str>) -> Result<()> {
     let changelog = read(&workspace.root.join("CHANGELOG.md"))?;
     let mut problems = versions(&changelog, &workspace.version, tag);
@@ -27,12 +27,12 @@ pub(crate) fn check(workspace: &Workspace, tag: Option<&str>) -> Result<()> {
     if let Err(error) = codegen::run(workspace, Mode::Check) {
         problems.push(format!("{error:#}"));
     }
-    ensure!(problems.is_empty(), "not to be released as {}:\n- {}", workspace.version, problems.join("\n- "));
-    writeln!(io::stdout(), "{} is what everything says", workspace.version)?;
+    ensure!(problems.is_empty(), "{} cannot be released:\n- {}", workspace.version, problems.join("\n- "));
+    writeln!(io::stdout(), "everything has version {}", workspace.version)?;
     Ok(())
 }
 
-/// Prints what the changelog says of this version.
+/// Prints the changelog's section of this version.
 pub(crate) fn notes(workspace: &Workspace) -> Result<()> {
     let changelog = read(&workspace.root.join("CHANGELOG.md"))?;
     match section(&changelog, &workspace.version) {
@@ -41,13 +41,13 @@ pub(crate) fn notes(workspace: &Workspace) -> Result<()> {
     }
 }
 
-/// Returns what is wrong with the version, the changelog and the tag together.
+/// Returns the problems of version, changelog and tag.
 fn versions(changelog: &str, version: &str, tag: Option<&str>) -> Vec<String> {
     let mut problems = Vec::new();
     let is_number = |part: &str| !part.is_empty() && part.chars().all(|c| c.is_ascii_digit());
     let core = version.split('-').next().unwrap_or(version);
     if core.split('.').count() != 3 || !core.split('.').all(is_number) {
-        problems.push(format!("{version} is no version: [workspace.package] in Cargo.toml must say X.Y.Z"));
+        problems.push(format!("{version} is not a version: [workspace.package] in Cargo.toml must have X.Y.Z"));
     }
     let has_said = |name: &str| section(changelog, name).is_some_and(|text| !text.trim().is_empty());
     let Some(tag) = tag else {
@@ -72,7 +72,7 @@ fn versions(changelog: &str, version: &str, tag: Option<&str>) -> Vec<String> {
     problems
 }
 
-/// Returns what stands under a heading, which may have a date behind the version.
+/// Returns the text under a heading, which may have a date after the version.
 fn section<'a>(changelog: &'a str, name: &str) -> Option<&'a str> {
     let is_heading = |line: &str| {
         let title = line.strip_prefix("## ").map(str::trim).unwrap_or_default();
@@ -92,7 +92,7 @@ fn section<'a>(changelog: &'a str, name: &str) -> Option<&'a str> {
     start.map(|start| &changelog[start..])
 }
 
-/// Returns the packages that have a version of their own.
+/// Returns the packages with a different version.
 fn members(workspace: &Workspace) -> Result<Vec<String>> {
     let mut metadata = run::cargo();
     metadata.args(["metadata", "--no-deps", "--format-version", "1", "--manifest-path"]);
@@ -100,10 +100,12 @@ fn members(workspace: &Workspace) -> Result<Vec<String>> {
     let metadata: Value = serde_json::from_str(&text).context("cannot read cargo metadata")?;
     let packages = metadata["packages"].as_array().into_iter().flatten();
     let other = packages.filter(|package| package["version"] != workspace.version.as_str());
-    Ok(other.map(|one| format!("{} says {}: write version.workspace = true", one["name"], one["version"])).collect())
+    Ok(other
+        .map(|one| format!("{} has version {}: write version.workspace = true", one["name"], one["version"]))
+        .collect())
 }
 
-/// Returns the manifests, made or written by hand, that say another version.
+/// Returns the manifests, generated or not, with a different version.
 fn manifests(workspace: &Workspace) -> Result<Vec<String>> {
     let mut found = vec![("marketplace.json".to_owned(), manifest::marketplace_of_all(workspace)?)];
     for folder in fs::read_dir(workspace.root.join("plugin")).context("cannot read plugin/")? {
@@ -119,7 +121,7 @@ fn manifests(workspace: &Workspace) -> Result<Vec<String>> {
         let plugins = json["plugins"].as_array().into_iter().flatten();
         let versions = std::iter::once(&json["version"]).chain(plugins.map(|plugin| &plugin["version"]));
         let wrong = versions.filter(|version| version.is_string() && **version != workspace.version.as_str());
-        problems.extend(wrong.map(|version| format!("{name} says {version}")));
+        problems.extend(wrong.map(|version| format!("{name} has version {version}")));
     }
     Ok(problems)
 }
@@ -154,7 +156,7 @@ mod tests {
         for tag in ["v1.2.4", "1.2.3", "v1.2.3 ", "", "v1.2.3-rc.1"] {
             refused(RELEASED, "1.2.3", Some(tag), "is not v1.2.3");
         }
-        refused(RELEASED, "1.2", None, "is no version");
+        refused(RELEASED, "1.2", None, "is not a version");
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Starting other programs, and the little that is read from the environment.
+//! Starting other programs, and reading environment variables.
 
 use std::ffi::{OsStr, OsString};
 use std::io::{self, ErrorKind, Read, Write};
@@ -15,7 +15,7 @@ pub(crate) fn program(name: impl AsRef<OsStr>) -> Command {
     Command::new(name)
 }
 
-/// Returns a command for the cargo that runs this.
+/// Returns a command for the cargo that started xtask.
 pub(crate) fn cargo() -> Command {
     program(var("CARGO").unwrap_or_else(|| "cargo".into()))
 }
@@ -26,12 +26,12 @@ pub(crate) fn var(name: &str) -> Option<OsString> {
     std::env::var_os(name).filter(|value| !value.is_empty())
 }
 
-/// Returns where `name` is on `PATH`.
+/// Returns the path of `name` on `PATH`.
 pub(crate) fn find(name: &str) -> Option<PathBuf> {
     std::env::split_paths(&var("PATH")?).map(|dir| dir.join(name)).find(|path| path.is_file())
 }
 
-/// Says which command comes next, then runs it to its end with our own terminal.
+/// Prints a command, then runs it with the terminal's input and output.
 pub(crate) fn aloud(command: &mut Command) -> Result<()> {
     writeln!(io::stderr(), "$ {}", line(command))?;
     let status = command.status().with_context(|| format!("cannot start {}", line(command)))?;
@@ -41,7 +41,7 @@ pub(crate) fn aloud(command: &mut Command) -> Result<()> {
     Ok(())
 }
 
-/// Runs a command to its end and returns what it wrote to stdout; what it wrote to stderr goes into the error.
+/// Runs a command and returns its standard output; its standard error goes into the error.
 pub(crate) fn output(command: &mut Command) -> Result<String> {
     let output = command.stdin(Stdio::null()).output().with_context(|| format!("cannot start {}", line(command)))?;
     if !output.status.success() {
@@ -50,13 +50,13 @@ pub(crate) fn output(command: &mut Command) -> Result<String> {
     String::from_utf8(output.stdout).with_context(|| format!("{} wrote something that is not UTF-8", line(command)))
 }
 
-/// Runs a command with `input` on its standard input, to its end; returns what it wrote to stdout.
+/// Runs a command with `input` on its standard input; returns its standard output.
 pub(crate) fn feed(command: &mut Command, input: &[u8]) -> Result<String> {
     let mut answer = Vec::with_capacity(4096);
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
     let mut child = command.spawn().with_context(|| format!("cannot start {}", line(command)))?;
     match child.stdin.take().map(|mut stdin| stdin.write_all(input)) {
-        // The empty program ends without reading.
+        // The empty program ends without reading its input.
         Some(Err(error)) if error.kind() != ErrorKind::BrokenPipe => return Err(error.into()),
         _ => {}
     }
@@ -70,7 +70,7 @@ pub(crate) fn feed(command: &mut Command, input: &[u8]) -> Result<String> {
     Ok(String::from_utf8_lossy(&answer).into_owned())
 }
 
-/// Runs a command to its end, of which nothing is heard, or ends it when `limit` is over.
+/// Runs a command without input and output, and kills it after `limit`.
 pub(crate) fn within(command: &mut Command, limit: Duration) -> Result<()> {
     let silent = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     let mut child = silent.spawn().with_context(|| format!("cannot start {}", line(command)))?;
@@ -89,7 +89,7 @@ pub(crate) fn within(command: &mut Command, limit: Duration) -> Result<()> {
     }
 }
 
-/// Returns the command as a person would type it, the program without its folder.
+/// Returns the command as a user would type it, without the program's folder.
 fn line(command: &Command) -> String {
     let name = PathBuf::from(command.get_program()).file_name().unwrap_or_default().to_owned();
     let words = std::iter::once(name.as_os_str()).chain(command.get_args());

@@ -1,4 +1,4 @@
-//! `cargo xtask soak`: many sessions at once, and whether anything of theirs is lost.
+//! `cargo xtask soak`: runs many sessions at once and checks that nothing is lost.
 
 use std::fs;
 use std::io::{self, Write};
@@ -19,34 +19,34 @@ use crate::run;
 use crate::stage::{check_interrupts, watch_interrupts};
 use crate::workspace::{PACKAGE, Profile, Workspace};
 
-/// A hook may take so many times as long as the empty program beside it, in nineteen cases of twenty.
+/// Limit for the p95 of a hook, as a multiple of the empty program that runs beside it.
 const MOST: f64 = 20.0;
 
-/// Every so many hooks of a session a turn begins.
+/// Number of hooks in a turn.
 const TURN: usize = 10;
 
-/// How many there are, and what they do.
+/// The size of the test.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Crowd {
-    /// Sessions, all at once.
+    /// Number of concurrent sessions.
     pub(crate) sessions: usize,
-    /// Hooks of each, one after the other.
+    /// Number of hooks of each session, one after the other.
     pub(crate) hooks: usize,
 }
 
-/// How soon a session's next hook comes.
+/// When a session's next hook starts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Pace {
-    /// As soon as the last one has answered. What this many at once wait for is the processors, so that no time is judged.
+    /// As soon as the last one has answered. So many processes wait for the processors, so times are not checked.
     AtOnce,
-    /// As soon as a model could have thought of the next tool call.
+    /// After a time that a model would need to request the next tool call.
     Thinking,
 }
 
-/// A model takes at least this long from one tool call to the next.
+/// Minimum time of a model from one tool call to the next.
 const THINKING: Duration = Duration::from_secs(1);
 
-/// What a session has seen.
+/// Measurements and counts of one session.
 #[derive(Default)]
 struct Seen {
     hooks: Vec<Duration>,
@@ -56,12 +56,12 @@ struct Seen {
     bad_answers: usize,
 }
 
-/// Runs the crowd, at both paces; fails where anything was lost, or took too long.
+/// Runs the sessions at both paces; fails if anything was lost or took too long.
 ///
-/// The empty program is started among the hooks: what a machine with a few processors makes hundreds of processes wait
-/// for is no fault of a hook's.
+/// The empty program is started among the hooks, because hundreds of processes on few processors slow each other down
+/// whatever they do.
 pub(crate) fn run(workspace: &Workspace, profile: Profile, crowd: Crowd) -> Result<()> {
-    ensure!(crowd.sessions > 0 && crowd.hooks > 2, "a crowd needs at least one session with three hooks");
+    ensure!(crowd.sessions > 0 && crowd.hooks > 2, "a soak needs at least one session with three hooks");
     let bin = workspace.build(PACKAGE, &["--bins"], profile, None)?;
     workspace.add_empty_program(&bin, profile)?;
     watch_interrupts()?;
@@ -83,7 +83,7 @@ pub(crate) fn run(workspace: &Workspace, profile: Profile, crowd: Crowd) -> Resu
     Ok(())
 }
 
-/// Where it happens.
+/// The executables and folders of one run.
 struct Scene {
     bin: PathBuf,
     home: PathBuf,
@@ -92,11 +92,11 @@ struct Scene {
 }
 
 impl Scene {
-    /// Goes through a session's life.
+    /// Runs all hooks of a session.
     fn live(&self, number: usize) -> Result<Seen> {
         let session = format!("soak-{number}");
         let mut seen = Seen::default();
-        // They do not begin in step: at any time some are at the beginning of a turn, and some at its end.
+        // The sessions start at different times, so that some begin a turn while others end one.
         let begins = Instant::now() + THINKING * (TURN * number) as u32 / self.crowd.sessions as u32;
         for hook in 0..self.crowd.hooks {
             if self.pace == Pace::Thinking {
@@ -133,13 +133,13 @@ impl Scene {
         Ok(seen)
     }
 
-    /// Runs a program to its end; returns how long it took and what it answered, nothing where it failed.
+    /// Runs a program; returns its time and its output, which is empty if it failed.
     fn start(&self, program: &str, payload: &[u8]) -> Result<(Duration, Vec<u8>)> {
         let mut command = self.command(program);
         let started = Instant::now();
         let mut child = command.spawn().with_context(|| format!("cannot start {program}"))?;
         if let Some(mut stdin) = child.stdin.take() {
-            // The empty one reads nothing.
+            // The empty program does not read its input.
             let _ = stdin.write_all(payload);
         }
         let output = child.wait_with_output().with_context(|| format!("cannot wait for {program}"))?;
@@ -170,7 +170,7 @@ impl Scene {
         let hooks = Sample::new("a hook", hooks.concat());
         let empty = Sample::new("an empty Rust program", empty.concat());
 
-        // Takes in what a last Stop has left to whoever comes next.
+        // This also stores the tool calls that the last Stop has left in the spool.
         run::output(self.command("longhaul").args(["memory", "stats"]))?;
         let lines = |letter: char| count_lines(&self.data().join("sessions"), letter);
         let store = Store::open(&self.data().join("longhaul.db"), Duration::from_secs(5))?;
@@ -214,7 +214,7 @@ impl Scene {
     }
 }
 
-/// Counts the lines of every log that begin with `letter`.
+/// Counts the lines of all logs that begin with `letter`.
 fn count_lines(sessions: &Path, letter: char) -> usize {
     let logs = fs::read_dir(sessions).into_iter().flatten().flatten().map(|entry| entry.path());
     let logs = logs.filter(|path| path.extension().is_some_and(|extension| extension == "log"));

@@ -1,4 +1,4 @@
-//! A terminal of our own for the demo and the benchmark: a private tmux server with the stand-in for the client in it.
+//! A private tmux server with the stand-in for Claude Code, for the demo, the benchmark and the scenarios.
 
 mod interrupt;
 mod log;
@@ -20,10 +20,10 @@ pub(crate) use self::log::ActivityLog;
 pub(crate) use self::standin::{Role, Standin};
 pub(crate) use self::tmux::Tmux;
 
-/// How often something that is waited for is looked at.
+/// Interval between two checks.
 const LOOK: Duration = Duration::from_millis(5);
 
-/// Looks until `look` finds something, and returns it; fails when `patience` is over or the user interrupts.
+/// Calls `look` until it returns something, and returns that; fails after `patience` or when the user interrupts.
 pub(crate) fn until<T>(what: &str, patience: Duration, mut look: impl FnMut() -> Result<Option<T>>) -> Result<T> {
     let deadline = Instant::now() + patience;
     loop {
@@ -32,13 +32,13 @@ pub(crate) fn until<T>(what: &str, patience: Duration, mut look: impl FnMut() ->
             return Ok(found);
         }
         if Instant::now() > deadline {
-            bail!("waited {} s in vain for {what}", patience.as_secs());
+            bail!("waited {} s for {what}", patience.as_secs());
         }
         thread::sleep(LOOK);
     }
 }
 
-/// Makes a folder like an installed plugin's below `home`, with the executables of `bin`, and returns it.
+/// Creates a folder laid out like an installed plugin below `home`, with the executables of `bin`, and returns it.
 pub(crate) fn plugin_folder(home: &Path, bin: &Path) -> Result<PathBuf> {
     let plugin = home.join("plugin");
     fs::create_dir_all(plugin.join("hooks")).with_context(|| format!("cannot create {}", plugin.display()))?;

@@ -1,4 +1,4 @@
-//! `cargo xtask test`: everything that has a test, with what the tests need seen to first.
+//! `cargo xtask test`: runs all tests, after installing what they need.
 
 use std::io::{self, Write};
 
@@ -7,12 +7,12 @@ use anyhow::Result;
 use crate::workspace::Workspace;
 use crate::{run, tools};
 
-/// Runs all tests; `arguments` go to nextest, or to `cargo test` where nextest is not installed.
+/// Runs all tests; `arguments` go to nextest, or to `cargo test` if nextest is not installed.
 pub(crate) fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
     tools::ensure(&["tmux", "screen"])?;
-    tools::offer(&["chromium", "chromedriver"], "tests of the page in a browser")?;
-    tools::offer(&["tsc"], "tests of the client's own module")?;
-    // The end-to-end tests start `standin`. All tests together build it; a choice of them need not.
+    tools::offer(&["chromium", "chromedriver"], "tests of the viewer in a browser")?;
+    tools::offer(&["tsc"], "tests of the bridge module")?;
+    // The end-to-end tests start `standin`. Building all tests builds it; building a selection may not.
     if !arguments.is_empty() {
         let mut build = run::cargo();
         run::aloud(build.current_dir(&workspace.root).args(["build", "--workspace", "--example", "standin"]))?;

@@ -1,4 +1,4 @@
-//! Programs that tests and the demo need besides cargo: found, installed, or named with the command that installs them.
+//! Programs that tests and the demo need besides cargo: installs missing ones, or prints the command that does.
 
 use std::io::{self, Write};
 
@@ -19,9 +19,9 @@ const INSTALLERS: &[Installer] = &[
     Installer { program: "brew", install: "brew install" },
 ];
 
-/// Sees to it that `programs` are here.
+/// Ensures that `programs` are installed.
 ///
-/// Installs only where nobody has to be asked.
+/// Installs them only where no password is needed; otherwise fails with the command to run.
 pub(crate) fn ensure(programs: &[&str]) -> Result<()> {
     let missing = missing(programs);
     if missing.is_empty() {
@@ -34,7 +34,7 @@ pub(crate) fn ensure(programs: &[&str]) -> Result<()> {
     }
 }
 
-/// Installs what is missing of `programs` where nobody has to be asked; else says that `what` is skipped without them.
+/// Installs missing `programs` where no password is needed; otherwise reports that `what` are skipped.
 pub(crate) fn offer(programs: &[&str], what: &str) -> Result<()> {
     let missing = missing(programs);
     if missing.is_empty() {
@@ -51,7 +51,7 @@ pub(crate) fn offer(programs: &[&str], what: &str) -> Result<()> {
     Ok(())
 }
 
-/// Returns the words that start apt-get where nobody has to be asked: as root, or by sudo on a machine that only runs CI.
+/// Returns the argv of apt-get where it needs no password: as root, or with sudo in CI.
 fn installer() -> Result<Option<&'static [&'static str]>> {
     const AS_ROOT: &[&str] = &["env", "DEBIAN_FRONTEND=noninteractive", "apt-get"];
     const BY_SUDO: &[&str] = &["sudo", "-n", "env", "DEBIAN_FRONTEND=noninteractive", "apt-get"];
@@ -69,13 +69,13 @@ fn install(apt_get: &[&str], missing: &[&str]) -> Result<()> {
         command.args(&apt_get[1..]);
         command
     };
-    run::aloud(apt_get().args(["update", "-q"])).context("cannot refresh the list of packages")?;
+    run::aloud(apt_get().args(["update", "-q"])).context("cannot update the list of packages")?;
     let mut install = apt_get();
     install.args(["install", "-y", "-q", "--no-install-recommends"]);
     run::aloud(install.args(missing.iter().map(|program| package(program, "apt-get"))))?;
     match self::missing(missing).as_slice() {
         [] => Ok(()),
-        still => bail!("apt-get installed {}, yet it is not on PATH", still.join(", ")),
+        still => bail!("apt-get installed {}, but it is not on PATH", still.join(", ")),
     }
 }
 
@@ -83,7 +83,7 @@ fn missing<'a>(programs: &[&'a str]) -> Vec<&'a str> {
     programs.iter().copied().filter(|program| run::find(program).is_none()).collect()
 }
 
-/// Returns the package that has `program`: mostly of the same name.
+/// Returns the package that contains `program`, which usually has the same name.
 fn package<'a>(program: &'a str, installer: &str) -> &'a str {
     match (program, installer) {
         ("chromedriver", "apt-get") => "chromium-driver",
@@ -99,7 +99,7 @@ fn is_root() -> Result<bool> {
     Ok(run::output(run::program("id").arg("-u"))?.trim() == "0")
 }
 
-/// Returns the exact command for the package manager that is here, or for each of them where none is.
+/// Returns the command for the installed package manager, or for all of them if none is found.
 fn commands(missing: &[&str]) -> String {
     let here = INSTALLERS.iter().find(|installer| run::find(installer.program).is_some());
     let suggested = here.map_or(INSTALLERS, std::slice::from_ref);

@@ -1,4 +1,4 @@
-//! Where things are, as cargo tells it.
+//! The workspace's folders, version and executables, and how they are built.
 
 use std::ffi::{OsStr, OsString};
 use std::fs;
@@ -13,29 +13,29 @@ use crate::run;
 /// The package whose executables are shipped.
 pub(crate) const PACKAGE: &str = "longhaul";
 
-/// What a compiler that writes the time into its output is told: 2000-01-01, as in the archive.
+/// The time for compilers that embed one in their output: 2000-01-01, as in the archive.
 const SOURCE_DATE: &str = "946684800";
 
-/// The executable that answers over HTTP.
+/// The HTTP server's executable.
 const WORKER: &str = "longhaul-worker";
 
 /// How executables are linked with the C library.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Link {
-    /// As the target does by default.
+    /// The target's default.
     Default,
-    /// Statically, at an address that differs from start to start.
+    /// Statically, with address randomisation.
     Static,
 }
 
 /// How executables are built.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Profile {
-    /// What users download: fat LTO, stripped.
+    /// For download: fat LTO, stripped.
     Release,
-    /// What is installed from a clone: the same, without fat LTO, which takes minutes.
+    /// For installing from a clone: the same without fat LTO, which takes minutes.
     Install,
-    /// Quick to build: for tests and the demo.
+    /// For tests and the demo: builds quickly.
     Dev,
 }
 
@@ -70,14 +70,14 @@ pub(crate) struct Workspace {
 }
 
 impl Workspace {
-    /// Asks cargo.
+    /// Reads them from `cargo metadata`.
     pub(crate) fn load() -> Result<Self> {
         let manifest = Path::new(env!("CARGO_MANIFEST_DIR")).join("Cargo.toml");
         let mut metadata = run::cargo();
         metadata.args(["metadata", "--no-deps", "--format-version", "1", "--manifest-path"]).arg(manifest);
         let metadata: Value =
             serde_json::from_str(&run::output(&mut metadata)?).context("cannot read cargo metadata")?;
-        Self::from_metadata(&metadata).context("cargo metadata lacks what is expected of it")
+        Self::from_metadata(&metadata).context("cargo metadata lacks an expected field")
     }
 
     fn from_metadata(metadata: &Value) -> Option<Self> {
@@ -108,14 +108,15 @@ impl Workspace {
         Ok(folder.join(profile.folder()))
     }
 
-    /// Builds what users get, and returns the folder with the executables.
+    /// Builds the executables that users get, and returns their folder.
     ///
-    /// The executables do not contain the path they were built in: the folders of the workspace and of cargo are replaced
-    /// in them, so that the same sources make the same bytes elsewhere. They have a target folder of their own, because
-    /// other flags would have everything built again each time.
+    /// The folders of the workspace and of cargo are replaced in the executables, so that the same sources give the
+    /// same bytes in any folder. They have a separate target folder, because changed flags would rebuild everything
+    /// each time.
     ///
-    /// On Linux with glibc they are linked statically, because loading the C library dynamically takes a third of a hook's
-    /// time. The worker is not: it resolves host names, for which glibc loads libraries of the machine it runs on.
+    /// On Linux with glibc they are linked statically, because loading the C library dynamically takes a third of a
+    /// hook's time. The worker is not: it resolves host names, for which glibc loads libraries of the machine it runs
+    /// on.
     pub(crate) fn build_to_ship(&self, profile: Profile, triple: Option<&str>) -> Result<PathBuf> {
         if profile == Profile::Dev {
             return self.build(PACKAGE, &["--bins"], profile, triple);
@@ -137,14 +138,14 @@ impl Workspace {
         let mut build = self.command(cargo()?, "rustc", PACKAGE, &["--bin", WORKER], profile, Some(triple));
         build.arg("--locked");
         if link == Link::Static {
-            // Only this executable is linked with the flag; what it shares with the others is built once.
+            // The flag applies only to this executable; the crates are shared with the other build.
             build.args(["--", "-Ctarget-feature=-crt-static"]);
         }
         run::aloud(&mut build)?;
         Ok(folder.join(triple).join(profile.folder()))
     }
 
-    /// Builds the empty program that everything is measured against, and puts it beside the executables in `folder`.
+    /// Builds the empty program that hooks are compared with, and copies it to `folder`.
     ///
     /// It is linked as cargo links any program.
     pub(crate) fn add_empty_program(&self, folder: &Path, profile: Profile) -> Result<()> {
@@ -154,7 +155,7 @@ impl Workspace {
         Ok(())
     }
 
-    /// Returns the compiler's flags for a release, parted as cargo wants them.
+    /// Returns the compiler's flags, separated as `CARGO_ENCODED_RUSTFLAGS` requires.
     fn ship_flags(&self, link: Link) -> Result<OsString> {
         let cargo_home = run::var("CARGO_HOME").map(PathBuf::from);
         let cargo_home = cargo_home.or_else(|| run::var("HOME").map(|home| PathBuf::from(home).join(".cargo")));
@@ -198,7 +199,7 @@ impl Workspace {
         let version = run::output(run::program(run::var("RUSTC").unwrap_or_else(|| "rustc".into())).arg("-vV"))?;
         match version.lines().find_map(|line| line.strip_prefix("host: ")) {
             Some(triple) => Ok(triple.to_owned()),
-            None => bail!("rustc -vV names no host"),
+            None => bail!("rustc -vV prints no host"),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What a session has done before a run, as lines of its activity log.
+//! The activity log of a session before a run.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -17,7 +17,7 @@ pub(crate) fn lines(log: Log, now: Millis) -> Vec<LogLine> {
         Log::Short => std::iter::once(prompt).chain(calls(5)).collect(),
         Log::Due => std::iter::once(prompt).chain(calls(20)).collect(),
         Log::Long(count) => {
-            // A long session as it is: a bookmark after every fifteen calls, its injection before it.
+            // As in a real long session: a bookmark after every fifteen calls, with its injection before it.
             let old = (6..count).rev().map(|left| {
                 let at = ago(left * 900 + 100_000);
                 match left % 17 {
@@ -31,8 +31,8 @@ pub(crate) fn lines(log: Log, now: Millis) -> Vec<LogLine> {
     }
 }
 
-/// Returns the time.
-#[expect(clippy::disallowed_methods, reason = "the rows that type do so in real time")]
+/// Returns the current time.
+#[expect(clippy::disallowed_methods, reason = "rows that type a bookmark run in real time")]
 pub(crate) fn now() -> Millis {
     let elapsed = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     Millis(u64::try_from(elapsed.as_millis()).unwrap_or_default())

@@ -1,4 +1,4 @@
-//! `cargo xtask bench --large`: how the memory does with a million observations in it.
+//! `cargo xtask bench --large`: measures the memory with a million observations.
 
 mod hooks;
 mod library;
@@ -26,25 +26,25 @@ use crate::codegen::pretty;
 use crate::stage::watch_interrupts;
 use crate::workspace::{Profile, Workspace};
 
-/// How often each kind of query is asked, each time for something else.
+/// Number of different queries of each kind.
 const QUERIES: usize = 60;
 
-/// What a search may take, in 95 of 100 cases.
+/// Limit for the p95 of a search.
 const SEARCH_MS: f64 = 50.0;
 
-/// What a search for a few words may take.
+/// Limit for a search for three words.
 const FEW_WORDS_MS: f64 = 30.0;
 
-/// What a search for a paragraph may take.
+/// Limit for a search for a paragraph.
 const PARAGRAPH_MS: f64 = 60.0;
 
-/// What answering a question with passages may take, in 95 of 100 cases.
+/// Limit for the p95 of a recall, which answers a question with passages.
 const RECALL_MS: f64 = 100.0;
 
-/// What the file may have in bytes for each byte of text in it.
+/// Limit for the bytes of the file per byte of text in it.
 const SIZE: f64 = 1.8;
 
-/// Fills a database with `count` observations, and measures size, search and the beginning of a session.
+/// Fills a database with `count` observations, then measures its size, searches and the hooks that read it.
 pub(crate) fn run(workspace: &Workspace, count: usize, json: bool) -> Result<()> {
     ensure!(count >= 1_000, "--large takes at least 1000");
     watch_interrupts()?;
@@ -57,17 +57,17 @@ pub(crate) fn run(workspace: &Workspace, count: usize, json: bool) -> Result<()>
     }
 }
 
-/// What was measured.
+/// The measurements.
 struct Report {
     count: usize,
     stats: Stats,
-    /// How long filling the database took.
+    /// Time to fill the database.
     fill: Duration,
-    /// How long opening it took.
+    /// Time to open it.
     open: Duration,
-    /// Bytes of the file.
+    /// Size of the file.
     bytes: u64,
-    /// Bytes of the text in it.
+    /// Size of the text in it.
     text_bytes: u64,
     tables: Vec<(String, u64)>,
     searches: Vec<Sample>,
@@ -93,7 +93,11 @@ impl Report {
         let store = Store::open(&path, Duration::from_secs(5))?;
         let open = began.elapsed();
         let stats = store.stats()?;
-        ensure!(stats.observations as usize == count, "{count} observations went in, {} are there", stats.observations);
+        ensure!(
+            stats.observations as usize == count,
+            "{count} observations were written, {} are stored",
+            stats.observations
+        );
         Ok(Self {
             count,
             stats,
@@ -109,7 +113,7 @@ impl Report {
         })
     }
 
-    /// Returns the bytes of the file for each byte of text in it.
+    /// Returns the bytes of the file per byte of text in it.
     fn ratio(&self) -> f64 {
         self.bytes as f64 / self.text_bytes as f64
     }
@@ -136,7 +140,7 @@ impl Report {
         )?;
         writeln!(
             out,
-            "{:.0} MB of text in {:.0} MB: {ratio:.2} bytes for each; ≤ {SIZE}: {}",
+            "{:.0} MB of text in {:.0} MB: {ratio:.2} bytes per byte; ≤ {SIZE}: {}",
             self.text_bytes as f64 / 1e6,
             self.bytes as f64 / 1e6,
             kept(ratio <= SIZE)
@@ -160,7 +164,7 @@ impl Report {
     }
 }
 
-/// Returns what a search may take, in milliseconds.
+/// Returns the limit of a search in milliseconds.
 fn search_limit(name: &str) -> f64 {
     match name {
         "three words" => FEW_WORDS_MS,
@@ -173,7 +177,7 @@ pub(super) fn kept(kept: bool) -> &'static str {
     if kept { "kept" } else { "NOT KEPT" }
 }
 
-/// What one query of a row asks for.
+/// One query.
 #[derive(Default)]
 struct Asked {
     words: Option<String>,
@@ -184,7 +188,7 @@ struct Asked {
     order: Order,
 }
 
-/// Picks what the n-th query of a row asks for, each time something else.
+/// Chooses the contents of the n-th query of a row, different for each n.
 #[derive(Clone, Copy)]
 struct Picker<'a> {
     words: &'a Words,
@@ -208,7 +212,7 @@ impl Picker<'_> {
         Some(format!("{} {}", first?, second?))
     }
 
-    /// Returns words as they are in prose: many common ones, some rare.
+    /// Returns words with the frequencies of prose: many common ones, some rare.
     fn prose(&self, n: usize, count: usize) -> Option<String> {
         Some(self.words.sentence(&mut Dice(n as u64 + 1), count))
     }
@@ -222,10 +226,10 @@ impl Picker<'_> {
     }
 }
 
-/// What the n-th query of a row asks for.
+/// Builds the n-th query of a row.
 type Ask = fn(&Picker<'_>, usize) -> Asked;
 
-/// Queries of words alone.
+/// Queries of words only.
 const WORD_QUERIES: [(&str, Ask); 9] = [
     ("one word, common", |pick, n| Asked { words: pick.common(n), ..Asked::default() }),
     ("one word, middling", |pick, n| Asked { words: pick.middling(n), ..Asked::default() }),
@@ -286,14 +290,14 @@ fn days_ago(days: u64) -> Option<Millis> {
     Some(Millis(NOW - days * 86_400_000))
 }
 
-/// Measures searches, and reading what a session is shown when it begins.
+/// Measures searches, and reading the page at session start.
 fn measure(store: &Store, words: &Words, library: &Library) -> Result<Vec<Sample>> {
     let picker = Picker { words, library };
     let mut samples = Vec::new();
     for (name, ask) in WORD_QUERIES.into_iter().chain(FILTERED_QUERIES) {
         samples.push(time(name, |n| search(store, &ask(&picker, n)))?);
     }
-    samples.push(time("what a session is shown", |n| {
+    samples.push(time("the page at session start", |n| {
         let key = picker.project(n);
         Ok(store.page_sessions(&key, 24)?.len() + store.page_records(&key, 300, 12)?.len())
     })?);
@@ -315,7 +319,7 @@ fn search(store: &Store, asked: &Asked) -> Result<usize> {
     Ok(store.search(&query)?.len())
 }
 
-/// Measures how long it takes to answer questions with passages.
+/// Measures recall.
 fn measure_recall(store: &Store, words: &Words, library: &Library) -> Result<Vec<Sample>> {
     let ask = |n: usize, count: usize, project: Option<&str>| {
         let mut dice = Dice(n as u64 + 1);
@@ -331,13 +335,13 @@ fn measure_recall(store: &Store, words: &Words, library: &Library) -> Result<Vec
     ])
 }
 
-/// Asks everything once to warm up, and once more for the clock.
+/// Runs all queries once to warm up, then once more with the clock.
 fn time(name: &'static str, ask: impl Fn(usize) -> Result<usize>) -> Result<Sample> {
     let mut found = 0;
     for n in 0..QUERIES {
         found += ask(n).with_context(|| name)?;
     }
-    ensure!(found > QUERIES, "{name}: nothing is found, and that is no measurement");
+    ensure!(found > QUERIES, "{name}: hardly anything is found, so the time means nothing");
     let mut times = Vec::new();
     for n in 0..QUERIES {
         let began = Instant::now();

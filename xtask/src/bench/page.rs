@@ -1,4 +1,4 @@
-//! `docs/benchmarks.md`: the figures, how to get them again, and what grows with what.
+//! `docs/benchmarks.md`: the figures, how to reproduce them, and plots.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -13,25 +13,25 @@ use super::rows::{ROWS, SERIES};
 const INTRODUCTION: &str = "\
 # Benchmarks
 
-Every figure is a ratio to an empty Rust program, started and waited for in the same way, in the same run, in turn: whatever
-else the machine did hit all alike. Milliseconds differ from machine to machine; ratios hardly do. A hook's own time is what the
-client waits for, besides the 4 to 5 ms that starting any hook costs it.
+Every figure is a ratio to an empty Rust program that is started and waited for in the same way, in the same run, in turn, so that
+other load on the machine affects all of them alike. Milliseconds differ from machine to machine; ratios hardly do. The figures are a
+hook's own time. Claude Code needs 4 to 5 ms more to start any hook.
 
-To get them again, on a machine that does nothing else:
+To reproduce them, on an otherwise idle machine:
 
 ```
 cargo xtask bench             # the table, as text; --json for programs
 cargo xtask bench --report    # the table and the plots: writes this page
 cargo run --release -p xtask -- bench --large    # a million observations: search, size
-cargo xtask bench --worker    # the worker: how soon it answers, how much room it takes
+cargo xtask bench --worker    # the worker: time to its first answer, memory use
 cargo xtask recall --report   # how well questions are answered: writes that section of this page
 ```
 
-tmux and sqlite3 must be there, and node for the row in node. The reference hooks do the least that such a hook must: one in bash
+This needs tmux and sqlite3, and node for the row in node. The reference hooks do the minimum of such a hook: one in bash
 with sqlite3 and tmux commands, one in node that reads the payload and writes a line.
 ";
 
-/// Writes the page and its plots to `docs`; `samples` are those of the rows, then those of the series.
+/// Writes the page and its plots to `docs`; `samples` holds those of the rows, then those of the series.
 pub(crate) fn write(docs: &Path, empty: &Sample, samples: &[Sample]) -> Result<()> {
     let (rows, mut rest) = samples.split_at(ROWS.len());
     let folder = docs.join("benchmarks");
@@ -55,7 +55,7 @@ pub(crate) fn write(docs: &Path, empty: &Sample, samples: &[Sample]) -> Result<(
             sample.times(empty)
         );
     }
-    page.push_str("\n## What grows with what\n");
+    page.push_str("\n## How the cost grows\n");
     for series in SERIES {
         let (own, others) = rest.split_at(series.points.len());
         rest = others;
@@ -66,7 +66,7 @@ pub(crate) fn write(docs: &Path, empty: &Sample, samples: &[Sample]) -> Result<(
         let _ = write!(page, "\n![{}](benchmarks/{file})\n", series.title);
     }
     let path = docs.join("benchmarks.md");
-    // Another task measures that, and takes minutes: what it has written stays.
+    // That section is written by `cargo xtask recall`, which takes minutes: keep what it has written.
     let before = fs::read_to_string(&path).unwrap_or_default();
     match crate::recall::page::section(&before) {
         "" => {}

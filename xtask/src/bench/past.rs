@@ -1,4 +1,4 @@
-//! What a session has behind it: a long transcript, or a thousand sessions before it.
+//! The past of a session: a long transcript, or a thousand earlier sessions.
 
 use std::fs::{File, OpenOptions};
 use std::io::{BufWriter, Write};
@@ -15,17 +15,17 @@ use super::large::{Library, Words};
 /// Bytes of tool output in a turn.
 const OUTPUT: usize = 8 * 1024;
 
-/// How many sessions there were before.
+/// Number of earlier sessions.
 const SESSIONS: usize = 1_000;
 
-/// Fills the memory of the project in `home` with so many observations.
+/// Fills the memory of the project in `home` with `count` observations.
 pub(crate) fn write_observations(data: &Path, home: &Path, count: usize) -> Result<()> {
     let mut store = Store::open(&data.join("longhaul.db"), Duration::from_secs(5))?;
     Library::fill_one(&mut store, &Words::new(), count, &home.to_string_lossy())?;
     Ok(())
 }
 
-/// Writes a transcript of at least `bytes` bytes; returns how many turns it has.
+/// Writes a transcript of at least `bytes` bytes; returns its number of turns.
 pub(crate) fn write_transcript(path: &Path, bytes: u64) -> Result<usize> {
     let file = File::create(path).with_context(|| format!("cannot create {}", path.display()))?;
     let mut out = BufWriter::new(file);
@@ -41,14 +41,14 @@ pub(crate) fn write_transcript(path: &Path, bytes: u64) -> Result<usize> {
     Ok(turns)
 }
 
-/// Appends a turn, counted from 0, to a transcript.
+/// Appends the turn with this number, from 0, to a transcript.
 pub(crate) fn grow(path: &Path, number: usize) -> Result<()> {
     let mut file =
         OpenOptions::new().append(true).open(path).with_context(|| format!("cannot open {}", path.display()))?;
     Ok(file.write_all(turn(number).as_bytes())?)
 }
 
-/// Returns a turn as the client writes it: a prompt, a call, its output, a reply.
+/// Returns a turn as Claude Code writes it: a prompt, a call, its output, a reply.
 fn turn(number: usize) -> String {
     let uuid = |entry: usize| format!("{number:08x}-0000-4000-8000-{entry:012}");
     let parent = |entry: usize| match entry {
@@ -79,7 +79,7 @@ fn turn(number: usize) -> String {
     contents.into_iter().enumerate().map(entry).collect()
 }
 
-/// Fills a database with a thousand sessions, the newest of which leaves a baton to the client `pid`.
+/// Fills a database with a thousand sessions, the newest of which leaves a baton for the client `pid`.
 pub(crate) fn write_sessions(data: &Path, project: &Path, pid: u32, now: Millis) -> Result<()> {
     let store = Store::open(&data.join("longhaul.db"), Duration::from_secs(5))?;
     let transcript = data.join("past.jsonl");

@@ -1,10 +1,10 @@
-//! Payloads: as the client sent them once, with the sizes that a row asks for.
+//! Payloads recorded from Claude Code, with the sizes that a row asks for.
 
 use anyhow::{Context, Result, bail};
 use longhaul_core::event::EventName;
 use serde_json::{Value, json};
 
-/// Returns the payload of `event` with `common` laid over it and `chars` characters in its variable part.
+/// Returns the payload of `event`, with the fields of `common` and with `chars` characters in its variable part.
 pub(crate) fn of(event: EventName, chars: usize, common: &Value) -> Result<Vec<u8>> {
     let recorded = match event {
         EventName::SessionStart => include_str!("../../../tests/payloads/SessionStart-startup-interactive.json"),
@@ -28,7 +28,7 @@ pub(crate) fn of(event: EventName, chars: usize, common: &Value) -> Result<Vec<u
     Ok(serde_json::to_vec(&payload)?)
 }
 
-/// Returns text as a terminal prints it: lines, quotes and a letter beyond ASCII, all of which JSON treats differently.
+/// Returns text like a terminal's: lines, quotes and a letter beyond ASCII, all of which JSON treats differently.
 fn text(chars: usize) -> String {
     "test parser::reads_a \"quoted\" näme ... ok\n".chars().cycle().take(chars).collect()
 }

@@ -1,4 +1,4 @@
-//! A small plot: one line over a logarithmic axis, as SVG that looks well on light and dark pages.
+//! A small plot: one line over a logarithmic axis, as SVG that is readable on light and dark pages.
 
 use std::fmt::Write as _;
 
@@ -9,7 +9,7 @@ const RIGHT: f64 = 16.0;
 const TOP: f64 = 30.0;
 const BOTTOM: f64 = 40.0;
 
-/// Draws how often the empty program's cost each point is, over how much there is of something.
+/// Draws `points`: an amount, and the cost as a multiple of the empty program.
 pub(crate) fn draw(title: &str, along: &str, points: &[(f64, f64)]) -> String {
     let (least, most) = range(points.iter().map(|(x, _)| x.ln()));
     let top = points.iter().map(|(_, y)| *y).fold(1.0, f64::max).ceil();

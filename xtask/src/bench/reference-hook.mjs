@@ -1,6 +1,6 @@
 #!/usr/bin/env node
-// What a hook written in node does on PostToolUse, at the least: reads the payload, measures it, writes a line.
-// The measure for comparison in `cargo xtask bench`; not shipped.
+// The minimum that a hook written in node does on PostToolUse: reads the payload, measures it, writes a line.
+// For comparison in `cargo xtask bench`; not shipped.
 import { appendFileSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 

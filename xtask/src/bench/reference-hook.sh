@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What a tracker written in bash does on PermissionRequest: one row changed, the counts rendered, tmux told.
-# The measure for comparison in `cargo xtask bench`; not shipped.
+# What a tracker written in bash does on PermissionRequest: changes a row, renders the counts, sets the tmux option.
+# For comparison in `cargo xtask bench`; not shipped.
 payload=$(cat)
 session=$(printf '%s' "$payload" | sed -n 's/.*"session_id":"\([^"]*\)".*/\1/p')
 db=$LONGHAUL_HOME/reference.db

@@ -1,4 +1,4 @@
-//! The same work as people have it today, in bash with sqlite3 and tmux commands, to measure ours against.
+//! The same work in bash with sqlite3 and tmux commands, for comparison.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -20,11 +20,11 @@ pub(crate) fn install(data: &Path, session: &str) -> Result<PathBuf> {
          INSERT INTO agents VALUES ('{session}', 'working', 0);"
     );
     let made = sqlite3(data, &schema).output().context("cannot start sqlite3")?;
-    ensure!(made.status.success(), "sqlite3 could not make the reference database");
+    ensure!(made.status.success(), "sqlite3 could not create the reference database");
     Ok(script)
 }
 
-/// Writes the script in node to `data`, and returns it.
+/// Writes the script in node to `data`; returns it.
 pub(crate) fn install_node(data: &Path) -> Result<PathBuf> {
     let script = data.join("reference-hook.mjs");
     fs::write(&script, include_str!("reference-hook.mjs")).context("cannot write the reference hook")?;
@@ -32,7 +32,7 @@ pub(crate) fn install_node(data: &Path) -> Result<PathBuf> {
     Ok(script)
 }
 
-/// Returns the command that makes the session work again.
+/// Returns the command that sets the session's status back to working.
 pub(crate) fn reset(data: &Path) -> Command {
     sqlite3(data, "UPDATE agents SET status = 'working';")
 }

@@ -1,4 +1,4 @@
-//! What came out: medians, 95th percentiles, ratios, as a table and as JSON.
+//! The results: medians, 95th percentiles and ratios, as a table and as JSON.
 
 use std::io::{self, Write};
 use std::time::Duration;
@@ -9,33 +9,33 @@ use serde_json::{Value, json};
 use super::rows::{Limit, ROWS};
 use crate::codegen::pretty;
 
-/// The times of one row.
+/// Statistics of one row.
 pub(crate) struct Sample {
-    /// The row.
+    /// The name of the row.
     pub(crate) name: &'static str,
-    /// How often it was measured.
+    /// Number of runs.
     pub(crate) runs: usize,
-    /// Half of the runs took no longer.
+    /// Median time.
     pub(crate) median: Duration,
-    /// Of twenty runs, nineteen took no longer.
+    /// 95th percentile.
     pub(crate) p95: Duration,
 }
 
 impl Sample {
-    /// Sums up `times`, which are at least one.
+    /// Computes the statistics of `times`, which must not be empty.
     pub(crate) fn new(name: &'static str, mut times: Vec<Duration>) -> Self {
         times.sort();
         let at = |share: f64| times[((times.len() as f64 * share).ceil() as usize).clamp(1, times.len()) - 1];
         Self { name, runs: times.len(), median: at(0.5), p95: at(0.95) }
     }
 
-    /// Returns how often the other's median this one's is.
+    /// Returns this median divided by the other's.
     pub(crate) fn times(&self, other: &Self) -> f64 {
         self.median.as_secs_f64() / other.median.as_secs_f64()
     }
 }
 
-/// What a row was allowed, and whether it kept to it.
+/// A row's limit in words, and whether it was kept.
 struct Judgement {
     text: String,
     kept: bool,
@@ -53,7 +53,7 @@ fn judge(limit: Limit, sample: &Sample, empty: &Sample, all: &[Sample]) -> Optio
     Some(Judgement { text, kept: actual <= allowed })
 }
 
-/// Returns what a row was allowed, and whether it kept to it, in words; `None` where it was allowed anything.
+/// Returns a row's limit and whether it was kept, in words; `None` if it has no limit.
 pub(crate) fn judged(limit: Limit, sample: &Sample, empty: &Sample, all: &[Sample]) -> Option<String> {
     let Judgement { text, kept } = judge(limit, sample, empty, all)?;
     Some(format!("{text}: {}", if kept { "kept" } else { "NOT KEPT" }))
@@ -101,7 +101,7 @@ pub(crate) fn print_json(empty: &Sample, samples: &[Sample]) -> Result<()> {
     Ok(())
 }
 
-/// Returns milliseconds.
+/// Returns a duration in milliseconds.
 pub(crate) fn ms(duration: Duration) -> f64 {
     duration.as_secs_f64() * 1e3
 }

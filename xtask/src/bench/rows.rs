@@ -1,65 +1,65 @@
-//! What is measured: one row each, as data.
+//! The table of what is measured.
 
 use longhaul_core::event::EventName;
 
-/// One thing to measure.
+/// One measurement.
 pub(crate) struct Row {
-    /// What the table calls it.
+    /// Its name in the table.
     pub(crate) name: &'static str,
-    /// Which event's executable is started.
+    /// The event whose executable is started.
     pub(crate) event: EventName,
-    /// Characters in what the tool returned, or the model said.
+    /// Characters in the tool's response, the prompt or the model's last message.
     pub(crate) chars: usize,
-    /// What the activity log holds before each run.
+    /// Content of the activity log before each run.
     pub(crate) log: Log,
-    /// The config file; none where empty.
+    /// Content of the config file; no file if empty.
     pub(crate) config: &'static str,
-    /// What is in the pane.
+    /// Content of the pane.
     pub(crate) pane: Pane,
-    /// Who does it.
+    /// The program that is measured.
     pub(crate) program: Program,
-    /// What it may cost.
+    /// Its limit.
     pub(crate) limit: Limit,
 }
 
-/// Who does what a row says.
+/// The program that a row measures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Program {
     /// The event's executable.
     Ours,
-    /// The event's executable, after a prompt that is not measured: the session works, and the event changes that.
+    /// The event's executable, after a prompt that is not measured: the session is working, and the event changes that.
     OursAfterPrompt,
     /// The same work in bash, with sqlite3 and tmux commands.
     Bash,
-    /// The event's executable, for a session whose transcript has so many bytes and has grown by one turn.
+    /// The event's executable, for a session whose transcript has this many bytes and has grown by one turn.
     OursAfterGrowth(u64),
-    /// The event's executable, with a thousand sessions behind it and a baton of the last.
+    /// The event's executable, with a thousand earlier sessions and a baton of the last.
     OursWithBaton,
-    /// The event's executable, with so many observations of the project in the memory.
+    /// The event's executable, with this many observations of the project in the memory.
     OursWithMemory(usize),
-    /// The same work in node: the payload is read, and a line written.
+    /// The same work in node: it reads the payload and writes a line.
     Node,
 }
 
-/// What the activity log holds before each run.
+/// Content of the activity log before each run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Log {
-    /// Nothing: the session has just begun.
+    /// Empty: the session has just started.
     None,
     /// A prompt and some tool calls, below every threshold.
     Short,
-    /// The same at the end of so many lines.
+    /// The same at the end of this many lines.
     Long(u64),
-    /// Enough that a bookmark is due.
+    /// Enough activity for a bookmark.
     Due,
-    /// Whatever the runs before have left.
+    /// What the previous runs have left.
     AsItIs,
 }
 
-/// What is in the pane that the hook finds in its environment.
+/// Content of the pane that the hook finds in its environment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Pane {
-    /// Something; the hook has no reason to look.
+    /// Anything; the hook does not inspect it.
     Any,
     /// The stand-in, in the middle of a turn: the hook types.
     Busy,
@@ -67,26 +67,26 @@ pub(crate) enum Pane {
     Idle,
 }
 
-/// What a row may cost.
+/// The limit of a row.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Limit {
-    /// Anything.
+    /// No limit.
     None,
-    /// So many times the empty program.
+    /// This multiple of the empty program.
     Empty(f64),
-    /// So many times the row of that name.
+    /// This multiple of the row with that name.
     Other(&'static str, f64),
 }
 
-/// No bookmark is due however much a tool returns.
+/// No bookmark is due, whatever a tool returns.
 const NEVER_DUE: &str = r#"{ "bookmarks": { "thresholds": { "min_tokens": 1000000000 } } }"#;
-/// The next bookmark may follow at once.
+/// A bookmark may follow the previous one at once.
 const NO_COOLDOWN: &str = r#"{ "bookmarks": { "thresholds": { "cooldown_seconds": 0 } } }"#;
 
 const STEADY: &str = "PostToolUse, steady (8 KB response)";
 
 const GROWN: &str = "Stop, a turn more than 100 KB";
-const BLOCKS: &str = "PermissionRequest: blocked, tmux told";
+const BLOCKS: &str = "PermissionRequest: blocked, shown in tmux";
 
 const ROW: Row = Row {
     name: STEADY,
@@ -158,15 +158,15 @@ pub(crate) const ROWS: &[Row] = &[
     },
 ];
 
-/// How the cost of one thing grows with another.
+/// How the cost of a hook grows with an amount.
 pub(crate) struct Series {
-    /// The picture's file, without its ending.
+    /// The plot's file name without its extension.
     pub(crate) file: &'static str,
-    /// What grows, and with what.
+    /// Title of the plot.
     pub(crate) title: &'static str,
-    /// What is counted along the axis.
+    /// Label of the x axis.
     pub(crate) along: &'static str,
-    /// How much of it there is, and what is measured then.
+    /// An amount on the x axis, and the row measured there.
     pub(crate) points: &'static [(f64, Row)],
 }
 
@@ -199,11 +199,11 @@ const fn remembered(observations: usize) -> Row {
     }
 }
 
-/// What grows with what.
+/// Every series.
 pub(crate) const SERIES: &[Series] = &[
     Series {
         file: "response",
-        title: "PostToolUse, by what the tool returned",
+        title: "PostToolUse, by the size of the tool's response",
         along: "KB of response",
         points: &[
             (1.0, response(KB)),

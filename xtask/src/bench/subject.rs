@@ -1,4 +1,4 @@
-//! A row made ready: its own home, its payload, its command, and what must be put back between two runs.
+//! A row that is ready to run: its own home, its payload, its command, and how its state is reset between runs.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -17,22 +17,22 @@ use super::{past, payload, reference};
 use crate::run;
 use crate::stage::{ActivityLog, Role, Standin, Tmux, until};
 
-/// The fixed clock of rows in which nothing is typed: the window must not grow old while the benchmark runs.
+/// The fixed clock of rows that type nothing: the window must not age while the benchmark runs.
 const NOW: Millis = Millis(1_790_000_000_000);
 const SESSION: &str = "b0a4d000-0000-4000-8000-000000000001";
 const RECEIPT: Duration = Duration::from_secs(20);
 
-/// What the rows share.
+/// What all rows share.
 pub(crate) struct Scene<'a> {
     /// The folder with the executables.
     pub(crate) bin: &'a Path,
-    /// The tmux server.
+    /// The tmux server, which is private to the benchmark.
     pub(crate) tmux: &'a Tmux,
     /// The stand-in's executable.
     pub(crate) standin: &'a Path,
-    /// A folder like an installed plugin's.
+    /// A folder laid out like an installed plugin.
     pub(crate) plugin: &'a Path,
-    /// The folder that every row's home is made in.
+    /// The folder for the rows' homes.
     pub(crate) homes: &'a Path,
 }
 
@@ -42,21 +42,21 @@ pub(crate) struct Subject {
     payload: Vec<u8>,
     variables: Vec<(&'static str, String)>,
     setup: Option<Setup>,
-    /// What is run before each measured run, not measured itself.
+    /// Runs before each measured run.
     before: Option<Before>,
 }
 
-/// What makes a session work again, so that the measured event has something to change.
+/// Puts the session into a state that the measured event changes.
 enum Before {
-    /// A prompt, to our own executable.
+    /// A prompt, through Longhaul's executable.
     Prompt(Box<Subject>),
-    /// A statement, to the reference's database.
+    /// A statement for the reference hook's database.
     Statement(Command),
-    /// One turn more in the transcript, which has so many.
+    /// Appends a turn to the transcript, which has this many.
     Growth(PathBuf, usize),
 }
 
-/// What a row puts back between two runs; the empty program has none of it.
+/// State that is reset between two runs; the empty program has none.
 struct Setup {
     log: ActivityLog,
     kind: Log,
@@ -67,12 +67,12 @@ struct Setup {
 }
 
 impl Subject {
-    /// Returns the empty program, fed with what the first row is fed with.
+    /// Returns the empty program, with the input of the first row.
     pub(crate) fn empty(executable: PathBuf, like: &Self) -> Self {
         Self { executable, payload: like.payload.clone(), variables: like.variables.clone(), setup: None, before: None }
     }
 
-    /// Makes `row` ready in a home of its own.
+    /// Prepares `row` in a home of its own.
     pub(crate) fn new(scene: &Scene<'_>, row: &Row, number: usize) -> Result<Self> {
         let home = scene.homes.join(number.to_string());
         let data = home.join("longhaul");
@@ -104,7 +104,7 @@ impl Subject {
             let executable = executable(scene.bin, event)?;
             Ok(Self { executable, payload, variables: variables.clone(), setup: None, before: None })
         };
-        // The session begins as in life, so that its terminal is known.
+        // SessionStart stores which terminal the session runs in.
         subject(EventName::SessionStart, 0)?.measure()?;
         if row.pane == Pane::Busy
             && let Some(standin) = &mut standin
@@ -126,7 +126,7 @@ impl Subject {
             Program::OursAfterGrowth(bytes) => {
                 let transcript = home.join("transcript.jsonl");
                 let turns = past::write_transcript(&transcript, bytes)?;
-                // What was there before has been taken in before; a large file takes more than one call.
+                // Ingest what is there already; a large file takes more than one call.
                 for _ in 0..4 {
                     made.measure()?;
                 }
@@ -154,7 +154,7 @@ impl Subject {
         Ok(made)
     }
 
-    /// Puts back what the last run has changed.
+    /// Resets what the last run has changed.
     pub(crate) fn prepare(&mut self) -> Result<()> {
         match &mut self.before {
             Some(Before::Prompt(prompt)) => drop(prompt.measure()?),
@@ -176,7 +176,7 @@ impl Subject {
         }
     }
 
-    /// Starts the program, feeds it, reads its answer, and returns how long that took until it had ended.
+    /// Starts the program, writes its input, reads its answer, and returns the time until it has ended.
     pub(crate) fn measure(&self) -> Result<Duration> {
         let mut command = self.command();
         let began = Instant::now();
@@ -184,15 +184,17 @@ impl Subject {
         let took = began.elapsed();
         let name = self.executable.display();
         if self.setup.is_some() {
-            let answer: Value = serde_json::from_str(&answer).with_context(|| format!("{name} answers no JSON"))?;
+            let answer: Value =
+                serde_json::from_str(&answer).with_context(|| format!("{name} does not answer JSON"))?;
             ensure!(answer.is_object(), "{name} answers {answer}");
         }
         Ok(took)
     }
 
-    /// Waits until what the run has set going is over, so that it is not measured with the next row.
+    /// Waits until everything that the run has started is over, so that it does not slow down the next row.
     ///
-    /// Fails where the run was not what its row says: it counted nothing, or typed where it should not, or did not.
+    /// Fails if the run did not do what its row describes: appended nothing, or typed where it should not, or did not
+    /// type.
     pub(crate) fn settle(&mut self) -> Result<()> {
         let Some(Setup { log, kind, length, data, standin, pane }) = &mut self.setup else { return Ok(()) };
         if let Log::Short | Log::Long(_) = kind {
@@ -203,7 +205,7 @@ impl Subject {
         let Some(standin) = standin else { return Ok(()) };
         until("a bookmark to be confirmed", RECEIPT, || Ok(log.metrics().last_bookmark))?;
         match pane {
-            // The next tool result takes the marker out of the queue.
+            // The marker leaves the queue with the next tool result.
             Pane::Busy => drop(standin.ask(&json!({ "do": "tool", "response": "ok" }))?),
             Pane::Idle => until("the injector to end", RECEIPT, || {
                 let state = standin.ask(&json!({ "do": "state" }))?;
@@ -226,7 +228,7 @@ fn executable(bin: &Path, event: EventName) -> Result<PathBuf> {
     Ok(bin.join(registration.with_context(|| format!("{event} is not in the catalogue"))?.executable))
 }
 
-/// Says whether an injector of the row's runs. Without `/proc` nobody knows; it is nearly over then.
+/// Whether an injector of this row is running. Without `/proc` this is unknown; it ends soon anyway.
 fn injector_runs(data: &Path) -> bool {
     let home = format!("LONGHAUL_HOME={}", data.display());
     let has =

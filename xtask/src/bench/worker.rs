@@ -1,4 +1,4 @@
-//! `cargo xtask bench --worker`: how soon the worker answers, and how much room it takes.
+//! `cargo xtask bench --worker`: the time until the worker answers, and its memory use.
 
 mod client;
 mod model;
@@ -26,11 +26,11 @@ const REQUESTS: usize = 10_000;
 const PAGES: usize = 100;
 const STARTS: usize = 20;
 
-/// What may pass until the first byte, at most, and what may be resident.
+/// Limits: the time to the first byte, and the resident memory.
 const START_MS: f64 = 100.0;
 const RESIDENT_KB: u64 = 20 * 1024;
 
-/// Everything that a page asks for.
+/// Every request that the viewer makes.
 const PATHS: [&str; 8] = [
     "/api/search?q=parse+conf",
     "/api/search?q=zzz&type=observations",
@@ -42,9 +42,9 @@ const PATHS: [&str; 8] = [
     "/api/health",
 ];
 
-/// Builds the worker that is shipped, and measures it with and without anything to serve, a model at work beside it.
+/// Builds the worker as it is shipped, and measures it with an empty and a full database, while it calls a model.
 pub(crate) fn run(workspace: &Workspace, json: bool) -> Result<()> {
-    ensure!(cfg!(target_os = "linux"), "how much is resident is read from /proc, which only Linux has");
+    ensure!(cfg!(target_os = "linux"), "resident memory is read from /proc, which only Linux has");
     watch_interrupts()?;
     let bin = workspace.build_to_ship(Profile::Release, None)?;
     let program = bin.join("longhaul-worker");
@@ -73,13 +73,13 @@ pub(crate) fn run(workspace: &Workspace, json: bool) -> Result<()> {
     let with_pages = worker.resident()?;
     let most = worker.most_resident()?;
     let asked = model.requests();
-    ensure!(asked > 0, "the model was not asked, and that is no measurement");
+    ensure!(asked > 0, "the model was never called, so the figures mean nothing");
     let rows = [
         ("resident at the start", begun),
         ("resident after 1,000 requests", early),
         ("resident after 11,000 requests", late),
         ("resident with 100 pages open", with_pages),
-        ("the most that ever was", most),
+        ("peak resident memory", most),
     ];
     if json {
         let starts = [&empty, &full].map(
@@ -98,11 +98,11 @@ pub(crate) fn run(workspace: &Workspace, json: bool) -> Result<()> {
     for (name, kb) in rows {
         writeln!(out, "{name:<44} {kb:>7} kB  ≤ {RESIDENT_KB} kB: {}", kept(kb <= RESIDENT_KB))?;
     }
-    writeln!(out, "the model was asked {asked} times meanwhile")?;
+    writeln!(out, "the model was called {asked} times meanwhile")?;
     Ok(())
 }
 
-/// A worker in a home of its own; ended when dropped.
+/// A worker in a home of its own; killed when dropped.
 struct Worker {
     child: Child,
     port: u16,
@@ -110,7 +110,7 @@ struct Worker {
 }
 
 impl Worker {
-    /// Starts one; returns it, and how long it took until it answered.
+    /// Starts a worker; returns it with the time until it answered.
     fn start(program: &Path, home: &Path, model: &Model) -> Result<(Self, Duration)> {
         fs::create_dir_all(home)?;
         let _ = fs::remove_file(home.join("worker.json"));
@@ -125,20 +125,23 @@ impl Worker {
         let child = command.spawn().context("cannot start the worker")?;
         let mut worker = Self { child, port: 0, token: String::new() };
         let end = began + Duration::from_secs(10);
-        // Often, because this is the clock; `until` looks every few milliseconds.
+        // A short interval, because this is the measurement; `until` polls only every few milliseconds.
         while worker.port == 0 {
-            ensure!(Instant::now() < end, "the worker does not start");
+            ensure!(Instant::now() < end, "the worker does not start within 10 seconds");
             let file = fs::read(home.join("worker.json")).unwrap_or_default();
             let file: Value = serde_json::from_slice(&file).unwrap_or_default();
             worker.port = file["port"].as_u64().and_then(|port| u16::try_from(port).ok()).unwrap_or_default();
             worker.token = file["token"].as_str().unwrap_or_default().to_owned();
             std::thread::sleep(Duration::from_micros(200));
         }
-        ensure!(ask(worker.port, &worker.token, "/api/health")? == 200, "the worker is not well");
+        ensure!(
+            ask(worker.port, &worker.token, "/api/health")? == 200,
+            "the worker does not report that it is healthy"
+        );
         Ok((worker, began.elapsed()))
     }
 
-    /// Asks for everything in turn.
+    /// Sends `requests` requests, all paths in turn.
     fn ask_around(&self, requests: usize) -> Result<()> {
         for path in PATHS.iter().cycle().take(requests) {
             check_interrupts()?;
@@ -151,20 +154,21 @@ impl Worker {
         Ok(())
     }
 
-    /// Returns what is resident, in kilobytes.
+    /// Returns the resident memory in kilobytes.
     fn resident(&self) -> Result<u64> {
         self.status("VmRSS:")
     }
 
-    /// Returns the most that was resident at any moment.
+    /// Returns the peak resident memory in kilobytes.
     fn most_resident(&self) -> Result<u64> {
         self.status("VmHWM:")
     }
 
     fn status(&self, name: &str) -> Result<u64> {
         let status = fs::read_to_string(format!("/proc/{}/status", self.child.id()))?;
-        let line = status.lines().find(|line| line.starts_with(name)).context("/proc tells nothing of it")?;
-        Ok(line.split_whitespace().nth(1).context("it tells no number")?.parse()?)
+        let line =
+            status.lines().find(|line| line.starts_with(name)).with_context(|| format!("/proc has no {name}"))?;
+        Ok(line.split_whitespace().nth(1).with_context(|| format!("{name} has no number"))?.parse()?)
     }
 }
 
@@ -181,7 +185,7 @@ fn starts(name: &'static str, mut start: impl FnMut(usize) -> Result<(Worker, Du
         check_interrupts()?;
         let (worker, took) = start(n)?;
         drop(worker);
-        // The first one reads the executable from the disk.
+        // The first start reads the executable from disk.
         if n > 0 {
             times.push(took);
         }

@@ -1,19 +1,19 @@
-//! hooks.json, from the catalogue.
+//! Generates hooks.json from the catalogue.
 
 use anyhow::Result;
 use longhaul_core::catalog::{CODEX_EXECUTABLE, CODEX_REGISTRATIONS, Job, registrations};
 use serde_json::{Map, Value, json};
 
-/// The client's own module, as hooks.json names it.
+/// The module that Claude Code loads, as hooks.json names it.
 const MODULE: &str = "./bridge.ts";
 
-/// The jobs that are the better for it.
+/// The jobs that use the module.
 pub(crate) const BRIDGED: &[Job] = &[Job::Bookmarks, Job::Tracker, Job::Continuation];
 
 /// Returns the text of hooks.json for `job`, or for all of them.
 ///
-/// In the exec form: with `args`, even empty ones, the client starts the program itself, without a shell in between.
-/// The executables are the same in every bundle; that of one job is told so by its argument.
+/// Hooks are in the exec form: with `args`, even empty ones, Claude Code starts the program itself, without a shell.
+/// All bundles have the same executables; in the bundle of one job, the argument names that job.
 pub(crate) fn json(job: Option<Job>) -> Result<String> {
     let mut events = Map::new();
     for registration in registrations(job) {
@@ -41,7 +41,7 @@ pub(crate) fn json(job: Option<Job>) -> Result<String> {
     super::pretty(&file.into())
 }
 
-/// Returns the hooks of Codex, which knows no exec form: a line for a shell, the same in every version.
+/// Returns the hooks for Codex, which has no exec form: each command is a line for a shell, the same in every version.
 pub(crate) fn codex_json() -> Result<String> {
     let mut events = Map::new();
     for registration in CODEX_REGISTRATIONS {

@@ -1,14 +1,14 @@
-//! The tables in the pages of docs/, each between two comments that a reader does not see.
+//! The generated tables in docs/, each between two comments that are not displayed.
 
 use anyhow::{Context, Result, bail};
 use longhaul_core::Config;
 use longhaul_core::catalog::{CODEX_REGISTRATIONS, Job, registrations};
 use longhaul_tracker::OPTIONS;
 
-/// A page, the name of the table in it, and what makes the table.
+/// A page, the name of the table in it, and the function that makes the table.
 type Page = (&'static str, &'static str, fn() -> String);
 
-/// The pages with a table that is generated, each with the table's name.
+/// The pages that have a generated table.
 const PAGES: [Page; 5] = [
     ("docs/hooks.md", "hooks", || hook_table(None)),
     ("docs/tracker.md", "options", option_table),
@@ -17,7 +17,7 @@ const PAGES: [Page; 5] = [
     ("docs/project-configuration.md", "project-keys", project_key_table),
 ];
 
-/// Returns every page with its table written anew.
+/// Returns every page with its table regenerated.
 pub(crate) fn pages(read: impl Fn(&str) -> Result<String>) -> Result<Vec<(&'static str, String)>> {
     let page = |(path, name, table): Page| {
         let filled = replace(&read(path)?, name, &table()).with_context(|| path.to_owned())?;

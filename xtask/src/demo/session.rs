@@ -1,23 +1,23 @@
-//! The session that is played: one prompt, and the tool calls of the long turn that follows.
+//! The session of the demo: one prompt, and the tool calls of the long turn that follows.
 
 /// The session's id.
 pub(crate) const ID: &str = "de300000-0000-4000-8000-000000000001";
 
-/// What the user typed.
+/// The user's prompt.
 pub(crate) const PROMPT: &str = "Move the parser into a crate of its own and get all tests to pass";
 
-/// What the model said at the end.
+/// The model's last message.
 pub(crate) const ANSWER: &str = "The parser is a crate of its own now; all 128 tests pass.";
 
 /// One tool call.
 pub(crate) struct Call {
     /// The tool.
     pub(crate) tool: &'static str,
-    /// The member of its input that says what it was used on.
+    /// The field of its input that names what it works on.
     pub(crate) key: &'static str,
-    /// What it was used on.
+    /// The value of that field.
     pub(crate) subject: &'static str,
-    /// How many characters it returned.
+    /// Number of characters in its response.
     pub(crate) chars: usize,
 }
 

@@ -1,4 +1,4 @@
-//! What the demo shows, in order.
+//! The steps of the demo, in order.
 
 use std::path::Path;
 use std::time::Duration;
@@ -22,7 +22,7 @@ use crate::stage::{Standin, Tmux, until};
 
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// The session as it goes on.
+/// The demo while it runs.
 pub(crate) struct Story<'a> {
     pub(crate) voice: Voice,
     pub(crate) tmux: &'a Tmux,
@@ -31,7 +31,7 @@ pub(crate) struct Story<'a> {
 }
 
 impl Story<'_> {
-    /// Tells it from the beginning to the end.
+    /// Plays all steps.
     pub(crate) fn tell(mut self) -> Result<()> {
         self.introduce()?;
         self.begin()?;
@@ -61,7 +61,7 @@ impl Story<'_> {
     }
 
     fn prompt(&mut self) -> Result<()> {
-        self.voice.step("You type one prompt, and lean back")?;
+        self.voice.step("You type one prompt, and wait")?;
         self.tmux.type_line(&self.standin.pane, PROMPT)?;
         self.voice.say(&format!("❯ {PROMPT}"))?;
         until("the turn to begin", PATIENCE, || {
@@ -73,7 +73,7 @@ impl Story<'_> {
         self.voice.show(&line, "a prompt, with the time in milliseconds")
     }
 
-    /// Plays the calls up to the one that makes a bookmark due, and returns its number, from 0.
+    /// Plays the calls before the one that makes a bookmark due; returns that call's number, from 0.
     fn work(&mut self) -> Result<usize> {
         let limits = Config::default().bookmarks.thresholds;
         self.voice.step("Claude works: every tool call is counted")?;
@@ -100,18 +100,18 @@ impl Story<'_> {
         let lines = self.standin.log.lines();
         let line = lines.iter().rfind(|line| line.starts_with('T')).context("the call is not in the activity log")?;
         let subject = format!("{} {}", call.tool, call.subject);
-        // Once a bookmark is typed the count has begun anew.
+        // Typing a bookmark starts a new window, so the totals would be of that one.
         let counted = if lines.last() == Some(line) { totals(&self.standin.log.metrics()) } else { String::new() };
         self.voice.show(line, format!("{subject:<50} {counted}").trim_end())?;
         Ok(answer)
     }
 
-    /// Asks, with the functions that the hook asks, what it will see.
+    /// Inspects the pane with the functions that the hook uses.
     fn look_at_pane(&mut self) -> Result<()> {
-        self.voice.step("The next call is one too many. Before anything is typed, the pane is looked at")?;
+        self.voice.step("The next call meets the threshold. Before anything is typed, the pane is inspected")?;
         let socket = self.tmux.variable.split(',').next().unwrap_or_default().to_owned();
         let inspect = TmuxPane { socket, pane: self.standin.pane.clone() }.inspect();
-        let (program, arguments) = inspect.argv.split_first().context("nothing to look with")?;
+        let (program, arguments) = inspect.argv.split_first().context("the command to inspect the pane is empty")?;
         let seen =
             parse_inspection(&run::output(run::program(program).args(arguments))?).context("the pane is gone")?;
         let look = screen_state(&seen, EditorMode::Normal);
@@ -137,10 +137,10 @@ impl Story<'_> {
         let reason = reason.context("a bookmark was typed although none was due")?;
         self.voice.show(&lines[injection], &format!("{reason}: a bookmark is about to be typed"))?;
         let receipt = lines[injection..].iter().find(|line| line.starts_with('B')).cloned().unwrap_or_default();
-        self.voice.show(&receipt, "longhaul-user-prompt-submit: the client has received it, the count begins anew")?;
+        self.voice.show(&receipt, "longhaul-user-prompt-submit: the client has received it, the count starts again")?;
         let took = answer["hooks"][0]["ms"].as_u64().unwrap_or_default();
         self.voice
-            .say(&format!("This call's hook took {took} ms, looking and typing included. The others only append."))
+            .say(&format!("This call's hook took {took} ms, inspecting and typing included. The others only append."))
     }
 
     fn show_pane(&mut self) -> Result<()> {
@@ -151,15 +151,15 @@ impl Story<'_> {
             Ok(screen.iter().any(|line| line.trim_end() == "❯ ·").then_some(screen))
         })?;
         self.voice.frame(&screen[screen.len().saturating_sub(usize::from(ROWS))..], usize::from(COLUMNS))?;
-        let told = until("what Claude is told with it", PATIENCE, || {
+        let output = until("the output of the prompt hook", PATIENCE, || {
             let state = self.standin.ask(&json!({ "do": "state" }))?;
             let marker = state["submitted"].as_array().and_then(|prompts| prompts.last());
             Ok(marker.and_then(|marker| marker["prompt_hook_stdout"].as_str()).map(str::to_owned))
         })?;
-        let told: Value = serde_json::from_str(&told).context("the prompt hook answers no JSON")?;
-        let told = told["hookSpecificOutput"]["additionalContext"].as_str().context("Claude is told nothing")?;
-        self.voice.say("With it, Claude is told:")?;
-        self.voice.quote(told)
+        let output: Value = serde_json::from_str(&output).context("the prompt hook does not answer JSON")?;
+        let added = output["hookSpecificOutput"]["additionalContext"].as_str();
+        self.voice.say("The hook adds to it, for Claude:")?;
+        self.voice.quote(added.context("the prompt hook adds no context")?)
     }
 
     fn finish(&mut self, due: usize) -> Result<()> {
@@ -174,7 +174,7 @@ impl Story<'_> {
         let now = metrics.last_activity.unwrap_or_default();
         if let BookmarkVerdict::Skip(skip) = decide(Situation::AgentReturn, &bookmarks, true, &metrics, now) {
             self.voice
-                .say(&format!("No bookmark here: {}; and your next prompt is a rewind point anyway.", plain(skip)))?;
+                .say(&format!("No bookmark here: {}; your next prompt is a rewind point anyway.", plain(skip)))?;
         }
         let state = self.standin.ask(&json!({ "do": "state" }))?;
         ensure!(state["turns"] == 1, "the bookmark has started a turn of its own");
@@ -187,8 +187,8 @@ impl Story<'_> {
         cli.arg("bookmarks").env_clear().envs(self.standin.variables.iter().map(|(name, value)| (*name, value)));
         self.voice.say(&run::output(&mut cli)?)?;
         self.voice.say(
-            "\nIn Claude Code, /rewind lists the · now: choose it, and the conversation goes back to the middle of\n\
-             that turn, with the tool results up to there. To install it: cargo xtask dist",
+            "\nIn Claude Code, /rewind now lists the ·. If you choose it, the conversation goes back to the middle of\n\
+             that turn, with the tool results up to there. To install Longhaul: cargo xtask install",
         )
     }
 }

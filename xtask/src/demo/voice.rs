@@ -1,4 +1,4 @@
-//! How the demo speaks: steps, remarks, a framed screen. Colours only where they are wanted.
+//! The output of the demo: numbered steps, remarks, a framed screen. Colours only on a terminal.
 
 use std::fmt::Display;
 use std::io::{self, IsTerminal, Write};
@@ -12,29 +12,29 @@ const DIM: &str = "2";
 const GREEN: &str = "32";
 const CYAN: &str = "36";
 
-/// The longest line of a quotation.
+/// Maximum line length of a quotation.
 const LINE: usize = 90;
 
-/// Writes to stdout.
+/// Writes to standard output.
 pub(crate) struct Voice {
     colours: bool,
     step: usize,
 }
 
 impl Voice {
-    /// Colours are for a terminal whose user has not asked for none (`NO_COLOR`).
+    /// Colours are used if standard output is a terminal and `NO_COLOR` is not set.
     pub(crate) fn new() -> Self {
         Self { colours: io::stdout().is_terminal() && run::var("NO_COLOR").is_none(), step: 0 }
     }
 
-    /// Begins the next step.
+    /// Prints the heading of the next step.
     pub(crate) fn step(&mut self, title: &str) -> Result<()> {
         self.step += 1;
         let title = self.paint(BOLD, format!("{}  {title}", self.step));
         Ok(writeln!(io::stdout(), "\n{title}")?)
     }
 
-    /// Says something, line by line.
+    /// Prints an indented text.
     pub(crate) fn say(&self, text: &str) -> Result<()> {
         for line in text.lines() {
             writeln!(io::stdout(), "{}", format!("   {line}").trim_end())?;
@@ -42,18 +42,18 @@ impl Voice {
         Ok(())
     }
 
-    /// Says something that has gone as it should.
+    /// Prints a check that has passed.
     pub(crate) fn succeed(&self, text: &str) -> Result<()> {
         Ok(writeln!(io::stdout(), "   {} {text}", self.paint(GREEN, "✓"))?)
     }
 
-    /// Shows what a program wrote, or a line of a file, and what it means.
+    /// Prints output of a program, or a line of a file, with its meaning.
     pub(crate) fn show(&self, text: &str, meaning: &str) -> Result<()> {
         let text = self.paint(CYAN, format!("{text:<25}"));
         Ok(writeln!(io::stdout(), "     {text}  {meaning}")?)
     }
 
-    /// Quotes a longer text, in lines of a readable length.
+    /// Prints a longer text, wrapped.
     pub(crate) fn quote(&self, text: &str) -> Result<()> {
         let mut lines = vec![String::new()];
         for word in format!("“{text}”").split_whitespace() {
@@ -66,7 +66,7 @@ impl Voice {
         lines.iter().try_for_each(|line| self.say(&format!("  {}", self.paint(CYAN, line))))
     }
 
-    /// Shows a screen in a frame, without the blank lines above and below.
+    /// Prints a screen in a frame, without the blank lines at its top and bottom.
     pub(crate) fn frame(&self, screen: &[String], columns: usize) -> Result<()> {
         let mut out = io::stdout();
         let edge = |left, right| self.paint(DIM, format!("{left}{}{right}", "─".repeat(columns)));

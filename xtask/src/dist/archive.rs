@@ -1,4 +1,4 @@
-//! Archives that come out the same, byte for byte, whoever packs the same files, and their sums.
+//! Reproducible archives: the same files give the same bytes. Also writes their checksums.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -11,15 +11,16 @@ use flate2::{Compression, GzBuilder};
 use sha2::{Digest, Sha256};
 use tar::{Builder, EntryType, Header};
 
-/// 2000-01-01: tar warns of times near 1970.
+/// 2000-01-01, because tar warns of times near 1970.
 const MTIME: u64 = 946_684_800;
 /// "Unknown", in the gzip header's field for the operating system.
 const ANY_SYSTEM: u8 = 255;
 
 /// Returns a tar.gz of `folder`, below a top folder called `name`.
 ///
-/// Entries are sorted; owner, time and gzip header are fixed. An executable that several bundles have is packed once and
-/// linked to.
+/// Entries are sorted; owner, time and gzip header are fixed. An executable that is in several bundles is packed once;
+/// the
+/// others are hard links to it.
 pub(crate) fn pack(folder: &Path, name: &str) -> Result<Vec<u8>> {
     let gzip = GzBuilder::new().mtime(0).operating_system(ANY_SYSTEM).write(Vec::new(), Compression::best());
     let mut tar = Builder::new(gzip);
@@ -55,7 +56,7 @@ pub(crate) fn pack(folder: &Path, name: &str) -> Result<Vec<u8>> {
     Ok(tar.into_inner()?.finish()?)
 }
 
-/// Returns `folder` and all that is below it, each folder before what is in it.
+/// Returns `folder` and everything below it, each folder before its content.
 fn sorted(folder: &Path) -> Result<Vec<PathBuf>> {
     let mut found = vec![folder.to_owned()];
     for entry in fs::read_dir(folder).with_context(|| format!("cannot read {}", folder.display()))? {
@@ -66,7 +67,7 @@ fn sorted(folder: &Path) -> Result<Vec<PathBuf>> {
     Ok(found)
 }
 
-/// Returns the archives in `folder`, sorted; none where there is no such folder.
+/// Returns the archives in `folder`, sorted; none if the folder does not exist.
 pub(crate) fn list(folder: &Path) -> Result<Vec<PathBuf>> {
     if !folder.exists() {
         return Ok(Vec::new());

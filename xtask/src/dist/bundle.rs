@@ -1,4 +1,4 @@
-//! One plugin of the marketplace: every job, or one of them with only what it needs.
+//! One plugin of the marketplace: all jobs, or one job with only what it needs.
 
 use std::collections::BTreeSet;
 use std::fs::{self, Permissions};
@@ -13,13 +13,13 @@ use crate::codegen::{self, hooks};
 use crate::model;
 use crate::workspace::{PACKAGE, Workspace};
 
-/// Something that is shipped beside the hooks, and the jobs that need it.
+/// A file that is shipped beside the executables, and the jobs that need it.
 struct Piece {
     name: &'static str,
     jobs: &'static [Job],
 }
 
-/// Files in `plugin/` that are shipped as they are.
+/// Files in `plugin/` that are copied.
 const CONTENT: &[Piece] = &[
     Piece { name: ".claude-plugin/icon.png", jobs: &Job::ALL },
     Piece { name: ".mcp.json", jobs: &[Job::Memory] },
@@ -32,10 +32,10 @@ const CONTENT: &[Piece] = &[
     Piece { name: "skills/rewind-points/SKILL.md", jobs: &[Job::Bookmarks] },
 ];
 
-/// Files in `plugin/` that are made from the catalogue for each bundle, not copied.
+/// Files in `plugin/` that are generated for each bundle, not copied.
 const GENERATED: &[&str] = &[".codex-plugin/plugin.json", "config.schema.json", "hooks/codex.json", "hooks/hooks.json"];
 
-/// What the plugin with every job says of itself.
+/// Description of the plugin with all jobs.
 const WHOLE: &str = "Keeps long sessions navigable, visible and continuous: rewind points that appear by themselves, \
     every session's state in tmux, handoffs past the context limit, and a memory of what every session did";
 
@@ -44,7 +44,7 @@ const WHOLE: &str = "Keeps long sessions navigable, visible and continuous: rewi
 pub(crate) enum Bundle {
     /// Every job.
     Whole,
-    /// One job, for people who want no other.
+    /// One job, for users who want no other.
     Only(Job),
 }
 
@@ -62,7 +62,7 @@ impl Bundle {
         }
     }
 
-    /// Returns what the plugin says of itself.
+    /// Returns the plugin's description.
     pub(crate) fn about(self) -> String {
         match self {
             Self::Whole => WHOLE.to_owned(),
@@ -70,7 +70,7 @@ impl Bundle {
         }
     }
 
-    /// Returns the one job of the bundle, `None` for all of them.
+    /// Returns the only job of the bundle, or `None` if it has all.
     pub(crate) fn job(self) -> Option<Job> {
         match self {
             Self::Whole => None,
@@ -105,7 +105,7 @@ impl Bundle {
             let (from, to) = (plugin.join(piece.name), folder.join(piece.name));
             if piece.name.ends_with(".md") {
                 let text = fs::read_to_string(&from).with_context(|| format!("cannot read {}", from.display()))?;
-                // A command is typed with the name of the plugin that it comes from.
+                // The name of a command starts with the name of its plugin.
                 put(&to, &text.replace("/longhaul:", &format!("/{}:", self.name())))?;
             } else {
                 copy(&from, &to, 0o644)?;

@@ -1,4 +1,4 @@
-//! What the client and the user read first: plugin.json, marketplace.json, a bundle's README.
+//! plugin.json, marketplace.json and the README of a bundle.
 
 use anyhow::Result;
 use longhaul_core::catalog::Job;
@@ -33,7 +33,7 @@ pub(crate) fn codex_plugin(workspace: &Workspace) -> Result<String> {
         "author": { "name": AUTHOR },
         "license": "MIT",
         "hooks": "./hooks/codex.json",
-        // The others are about what Codex has not.
+        // The other skills are about features that Codex does not have.
         "skills": "./skills/memory/",
     }))
 }
@@ -69,19 +69,19 @@ pub(crate) fn readme(job: Job) -> String {
         "# {name}\n\n\
          {about}.\n\n\
          This is one job of {PACKAGE}, with only the hooks, executables, commands and skills that it needs. Install \
-         either this or {PACKAGE}, not both: two of them would answer every event twice.\n\n\
+         either this or {PACKAGE}, not both: with both, every event would be handled twice.\n\n\
          ```\n\
          claude plugin marketplace add FOLDER\n\
          claude plugin install {name}@{MARKETPLACE}\n\
          ```\n\n\
-         FOLDER is the one that this bundle's folder is in.\n\n\
+         FOLDER is the folder that contains this bundle's folder.\n\n\
          {table}\n\
-         Settings are read from `config.json` in the data folder; `bin/longhaul config path` says where that is, \
-         `config.schema.json` what can be set. Licence: MIT.\n"
+         Settings are read from `config.json` in the data folder. `bin/longhaul config path` prints its path; \
+         `config.schema.json` describes all settings. Licence: MIT.\n"
     )
 }
 
-/// Returns `.claude-plugin/marketplace.json` as it is shipped.
+/// Returns `.claude-plugin/marketplace.json` with every bundle.
 pub(crate) fn marketplace_of_all(workspace: &Workspace) -> Result<String> {
     marketplace(&Bundle::all(), workspace)
 }

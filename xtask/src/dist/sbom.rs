@@ -1,6 +1,6 @@
-//! What is linked into the executables, with its licences: a bill of materials in CycloneDX's JSON.
+//! A bill of materials in CycloneDX's JSON format: what is linked into the executables, with its licences.
 //!
-//! Neither time nor serial number are in it, so that the same dependencies make the same bytes.
+//! It contains neither a time nor a serial number, so that the same dependencies give the same bytes.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,7 +11,7 @@ use crate::codegen::pretty;
 use crate::run;
 use crate::workspace::{PACKAGE, Workspace};
 
-/// Returns the bill of what is shipped for a target.
+/// Returns the bill of materials for a target.
 pub(crate) fn of(workspace: &Workspace, triple: &str) -> Result<String> {
     let mut metadata = run::cargo();
     metadata.args(["metadata", "--format-version", "1", "--locked", "--filter-platform", triple, "--manifest-path"]);
@@ -19,7 +19,7 @@ pub(crate) fn of(workspace: &Workspace, triple: &str) -> Result<String> {
     bill(&serde_json::from_str(&text).context("cannot read cargo metadata")?)
 }
 
-/// Makes it of what cargo tells.
+/// Builds it from the output of `cargo metadata`.
 fn bill(metadata: &Value) -> Result<String> {
     let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
     let id = |value: &Value| value.as_str().unwrap_or_default().to_owned();
@@ -43,7 +43,7 @@ fn bill(metadata: &Value) -> Result<String> {
             next.extend(needs.get(&package).into_iter().flatten().cloned());
         }
     }
-    // What is ours is one thing: its parts are not to be had elsewhere.
+    // The packages of this workspace count as one component, because they are not published separately.
     let (ours, others): (Vec<&String>, Vec<&String>) = seen.iter().partition(|package| own.contains(*package));
     let mut components = BTreeMap::new();
     let mut dependencies = BTreeMap::new();
@@ -70,16 +70,16 @@ fn bill(metadata: &Value) -> Result<String> {
 
 fn purl(package: &Value) -> String {
     let text = |key: &str| package[key].as_str().unwrap_or_default().to_owned();
-    // A `+` in a version would be a space to whoever decodes it.
+    // A decoder would read `+` as a space.
     format!("pkg:cargo/{}@{}", text("name"), text("version").replace('+', "%2B"))
 }
 
 fn component(package: &Value, kind: &str) -> Result<Value> {
     let licence = match (package["license"].as_str(), package["license_file"].as_str()) {
-        // The way it was written before there were expressions.
+        // The syntax that was used before SPDX expressions.
         (Some(expression), _) => json!({ "expression": expression.replace(" / ", " OR ").replace('/', " OR ") }),
         (None, Some(file)) => json!({ "license": { "name": file } }),
-        (None, None) => bail!("{} does not say under which licence it is: it cannot be shipped", package["name"]),
+        (None, None) => bail!("{} does not name its licence, so it cannot be shipped", package["name"]),
     };
     let mut component = json!({
         "type": kind,

@@ -1,4 +1,4 @@
-//! The real client: found, or installed from npm.
+//! The real client: found, or installed with npm.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -8,14 +8,14 @@ use anyhow::{Context, Result, ensure};
 use crate::run;
 use crate::workspace::Workspace;
 
-/// The version that the scenarios were written against.
+/// The version that the scenarios are written for.
 pub(crate) const VERSION: &str = "2.1.325";
 
-/// How long npm may take to say whether it reaches its registry, and to install from it.
+/// Timeouts for npm: to reach its registry, and to install from it.
 const REACH: Duration = Duration::from_secs(10);
 const INSTALL: Duration = Duration::from_secs(120);
 
-/// Returns the client's executable: what `CLAUDE_BIN` names, or one installed below the target folder.
+/// Returns the client's executable: the one that `CLAUDE_BIN` names, or one installed below the target folder.
 pub(crate) fn find(workspace: &Workspace) -> Result<PathBuf> {
     if let Some(named) = run::var("CLAUDE_BIN") {
         let named = PathBuf::from(named);
@@ -42,10 +42,10 @@ fn install(prefix: &Path) -> Result<()> {
     run::within(&mut install, INSTALL)
 }
 
-/// Returns the words that `client` is started with: itself, as root behind an empty folder in place of the account's home.
+/// Returns the argv that starts `client`. For root, it mounts an empty folder over the account's home first.
 ///
-/// A program that takes its home from the system and not from `HOME`, such as ssh, then finds nothing there. Not where the
-/// client or the bundle is below that home.
+/// A program that takes its home from the system and not from `HOME`, such as ssh, then finds nothing there. Not done
+/// if the client or the bundle is below that home.
 pub(crate) fn started_as(client: &Path, bundle: &Path) -> Vec<String> {
     const HIDE: &str = "mount -t tmpfs -o size=1m tmpfs \"$0\" || exit 97; exec \"$@\"";
     let plain = vec![client.display().to_string()];

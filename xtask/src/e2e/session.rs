@@ -1,4 +1,4 @@
-//! The client in a pane, and what a person does with it.
+//! Claude Code in a pane, and the actions of a user.
 
 use std::time::{Duration, Instant};
 
@@ -9,14 +9,13 @@ use super::world::World;
 use crate::run;
 use crate::stage::Tmux;
 
-/// How long a key has to show an effect before it is pressed again.
+/// Time after which a key without effect is pressed again.
 const AGAIN: Duration = Duration::from_secs(1);
 
-/// One client that runs.
+/// A running Claude Code.
 pub(crate) struct Session<'a> {
     pub(crate) world: &'a World,
     pub(crate) tmux: &'a Tmux,
-    /// Its pane.
     pub(crate) pane: String,
 }
 
@@ -28,7 +27,7 @@ impl Session<'_> {
         id.map(str::to_owned).context("no session has started")
     }
 
-    /// Submits a prompt and waits until its turn has ended and the client is idle.
+    /// Submits a prompt and waits until its turn has ended and the input is empty.
     pub(crate) fn say(&self, prompt: &str) -> Result<()> {
         let stops = self.world.events("Stop").len();
         self.submit(prompt)?;
@@ -36,13 +35,13 @@ impl Session<'_> {
         self.world.wait("an empty input", || self.awaits_prompt())
     }
 
-    /// Types a line, sees it in the input, and presses Enter.
+    /// Types a line, waits until it is in the input, and presses Enter.
     pub(crate) fn submit(&self, text: &str) -> Result<()> {
         self.draft(text)?;
         self.press(&["Enter"])
     }
 
-    /// Types `text`, which stays in the input.
+    /// Types `text` and leaves it in the input.
     pub(crate) fn draft(&self, text: &str) -> Result<()> {
         self.tmux.type_text(&self.pane, text)?;
         self.world.wait(&format!("{text:?} in the input"), || self.drafted(text))
@@ -53,14 +52,14 @@ impl Session<'_> {
         Ok(matches!(self.look()?, ScreenState::Input { draft: Some(draft), .. } if draft == text))
     }
 
-    /// Presses keys, by tmux's names.
+    /// Presses keys, by tmux's key names.
     pub(crate) fn press(&self, keys: &[&str]) -> Result<()> {
         self.tmux.press(&self.pane, keys)
     }
 
-    /// Answers the dialog that is open, with one key.
+    /// Answers the open dialog with one key.
     ///
-    /// It is pressed again while nothing comes of it: a dialog that has just been drawn does not listen yet.
+    /// The key is pressed again while it has no effect, because a dialog ignores keys for a moment after it is drawn.
     pub(crate) fn answer(&self, key: &str) -> Result<()> {
         let mut pressed: Option<Instant> = None;
         self.world.wait("the dialog's end", || {
@@ -72,7 +71,7 @@ impl Session<'_> {
         })
     }
 
-    /// Returns whether the input is there and empty, and no turn runs.
+    /// Returns whether the input is shown and empty, and no turn runs.
     pub(crate) fn awaits_prompt(&self) -> Result<bool> {
         Ok(matches!(self.look()?, ScreenState::Input { draft: None, turn: TurnSign::Idle, .. }))
     }
@@ -82,11 +81,11 @@ impl Session<'_> {
         Ok(matches!(self.look()?, ScreenState::Unsafe(UnsafeScreen::Dialog)))
     }
 
-    /// Returns what the pane shows, as the plugin sees it.
+    /// Returns the state of the screen, as the plugin reads it.
     pub(crate) fn look(&self) -> Result<ScreenState> {
         let socket = self.tmux.variable.split(',').next().unwrap_or_default().to_owned();
         let inspect = TmuxPane { socket, pane: self.pane.clone() }.inspect();
-        let (program, arguments) = inspect.argv.split_first().context("nothing to look with")?;
+        let (program, arguments) = inspect.argv.split_first().context("the command to inspect the pane is empty")?;
         let seen = run::output(run::program(program).args(arguments));
         let Some(seen) = seen.ok().and_then(|seen| parse_inspection(&seen)) else {
             bail!("pane {} is gone", self.pane);
@@ -94,7 +93,7 @@ impl Session<'_> {
         Ok(screen_state(&seen, EditorMode::Normal))
     }
 
-    /// Leaves or begins tmux's copy-mode.
+    /// Enters or leaves tmux's copy-mode.
     pub(crate) fn copy_mode(&self, on: bool) -> Result<()> {
         if on { self.tmux.copy_mode(&self.pane) } else { self.press(&["-X", "cancel"]) }
     }
@@ -109,16 +108,16 @@ impl Session<'_> {
         self.world.wait(&format!("{text:?} on the screen"), || self.shows(text))
     }
 
-    /// Leaves, and waits until the pane is gone.
+    /// Exits Claude Code, and waits until the pane is closed.
     pub(crate) fn exit(self) -> Result<()> {
-        // The line may open a menu, which takes Enter for itself and does the same.
+        // The line may open a menu, in which Enter selects the same command.
         self.tmux.type_text(&self.pane, "/exit")?;
         self.world.wait("/exit in the input", || self.shows("/exit"))?;
         self.press(&["Enter"])?;
         self.world.wait("the client's end", || Ok(self.tmux.capture(&self.pane).is_err()))
     }
 
-    /// Types a command of the client's own, such as `/clear`, waits for the session that it makes and returns its id.
+    /// Runs a command of Claude Code such as `/clear`, waits for the session that it starts and returns its id.
     pub(crate) fn restart(&self, command: &str) -> Result<String> {
         let started = self.world.events("SessionStart").len();
         self.tmux.type_text(&self.pane, command)?;
@@ -129,7 +128,7 @@ impl Session<'_> {
         self.id()
     }
 
-    /// Ends the client at once, as the system would.
+    /// Kills Claude Code with SIGKILL.
     pub(crate) fn kill(&self) -> Result<()> {
         let pid = self.tmux.pid(&self.pane)?;
         ensure!(pid.parse::<u32>().is_ok(), "pane {} has no process", self.pane);

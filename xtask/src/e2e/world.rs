@@ -1,4 +1,4 @@
-//! What one scenario runs in: a throwaway home, a tmux server, a model, and the client's settings.
+//! The environment of one scenario: a temporary home, a tmux server, a scripted model, and Claude Code's settings.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -17,15 +17,15 @@ use crate::stage::{Tmux, until};
 const COLUMNS: u16 = 140;
 const ROWS: u16 = 45;
 
-/// How long anything that is waited for may take.
+/// Timeout for everything that is waited for.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
 
-/// How long clients have to end when a scenario is over.
+/// Timeout for the clients to end after a scenario.
 const GOODBYE: Duration = Duration::from_secs(10);
 
 const KEY: &str = "sk-ant-dummy";
 
-/// The tools that ask nobody; all others open a dialog.
+/// Tools that are allowed without a dialog; all others open one.
 const ALLOWED: &[&str] = &[
     "Bash",
     "Read",
@@ -35,14 +35,14 @@ const ALLOWED: &[&str] = &[
     "mcp__plugin_longhaul_longhaul__search",
 ];
 
-/// The events that are written down beside what the plugin makes of them.
+/// Events that are recorded independently of the plugin.
 const WITNESSED: &[&str] =
     &["SessionStart", "UserPromptSubmit", "Stop", "SubagentStop", "PreCompact", "PostCompact", "SessionEnd"];
 
-/// A hook of ours: its payload becomes a file, named by the time, complete at once.
+/// The recording hook: writes its payload to a file named by the time, and renames it when it is complete.
 const WITNESS: &str = "f=\"$HOME/events/$(date +%s%N)-$$\"; cat > \"$f.part\" && mv \"$f.part\" \"$f.json\"";
 
-/// What every scenario needs from outside.
+/// What the scenarios share.
 pub(crate) struct Cast {
     /// The client's executable.
     pub(crate) client: PathBuf,
@@ -57,10 +57,10 @@ impl Cast {
     }
 }
 
-/// One scenario's surroundings; everything ends with it.
+/// The environment; everything that runs in it ends when it is dropped.
 pub(crate) struct World {
     tmux: Tmux,
-    /// What the model was shown, and what it answers.
+    /// The scripted model, with the requests that it has received.
     pub(crate) model: Model,
     /// The folder that sessions work in.
     pub(crate) project: PathBuf,
@@ -70,7 +70,7 @@ pub(crate) struct World {
 }
 
 impl World {
-    /// Makes it below `home`, with `config` as the plugin's configuration.
+    /// Creates it below `home`, with `config` as the plugin's configuration.
     pub(crate) fn new(cast: &Cast, home: &Path, config: &Value, rules: Vec<Rule>) -> Result<Self> {
         let project = home.join("project");
         for folder in [".claude", "events", "bin", "tmp", "longhaul", "project"] {
@@ -87,7 +87,7 @@ impl World {
         Ok(Self { tmux, model, project, command, bundle, home: home.to_owned() })
     }
 
-    /// Binds the chord that submits, as `longhaul install` does, so long ago that every client has read the file.
+    /// Binds the submit chord as `longhaul install` does, with a file time so old that every client has read the file.
     pub(crate) fn bind_chord(&self) -> Result<()> {
         let text = longhaul_setup::keybindings::with_chords(None)?.context("there is no chord to bind")?;
         let path = self.home.join(".claude/keybindings.json");
@@ -96,7 +96,7 @@ impl World {
         Ok(fs::File::options().append(true).open(&path)?.set_modified(written)?)
     }
 
-    /// Adds a member to the client's settings.
+    /// Sets a field in Claude Code's settings.
     pub(crate) fn set(&self, name: &str, value: Value) -> Result<()> {
         let path = self.home.join(".claude/settings.json");
         let mut settings: Value = serde_json::from_slice(&fs::read(&path)?)?;
@@ -104,20 +104,20 @@ impl World {
         Ok(fs::write(path, settings.to_string())?)
     }
 
-    /// Returns what is noted of the clients: whether the chord has been received, or ignored.
+    /// Returns what is recorded about the clients: whether the chord was received or ignored.
     pub(crate) fn chord_proofs(&self) -> Vec<String> {
         let files = fs::read_dir(self.home.join("longhaul/clients")).into_iter().flatten().flatten();
         let notes = files.filter_map(|file| serde_json::from_slice::<Value>(&fs::read(file.path()).ok()?).ok());
         notes.filter_map(|notes| notes["experience"]["proof"].as_str().map(str::to_owned)).collect()
     }
 
-    /// Returns the prompts that have arrived so far.
+    /// Returns the prompts submitted so far.
     pub(crate) fn prompts(&self) -> Vec<String> {
         let prompts = self.events("UserPromptSubmit").into_iter();
         prompts.filter_map(|prompt| prompt["prompt"].as_str().map(str::to_owned)).collect()
     }
 
-    /// Starts the client in a pane, with the plugin, and waits until its input is there.
+    /// Starts Claude Code in a pane, with the plugin, and waits until its input is shown.
     pub(crate) fn open(&self, arguments: &[&str]) -> Result<Session<'_>> {
         let bundle = self.bundle.display().to_string();
         let mut words = vec!["--plugin-dir", &bundle, "--permission-mode", "manual"];
@@ -125,7 +125,7 @@ impl World {
         self.open_bare(&words)
     }
 
-    /// The same, with these arguments only.
+    /// As `open`, with only these arguments.
     pub(crate) fn open_bare(&self, arguments: &[&str]) -> Result<Session<'_>> {
         let started = self.events("SessionStart").len();
         let words: Vec<&str> = self.command.iter().map(String::as_str).chain(arguments.iter().copied()).collect();
@@ -136,40 +136,40 @@ impl World {
         Ok(session)
     }
 
-    /// Runs the client without a terminal and returns what it prints.
+    /// Runs Claude Code without a terminal and returns its output.
     pub(crate) fn client(&self, arguments: &[&str]) -> Result<String> {
         let mut client = run::program(&self.command[0]);
         client.args(&self.command[1..]).args(arguments).current_dir(&self.project).env_clear().envs(self.variables());
         run::output(&mut client)
     }
 
-    /// Runs `longhaul` and returns what it prints.
+    /// Runs `longhaul` and returns its output.
     pub(crate) fn longhaul(&self, arguments: &[&str]) -> Result<String> {
         let mut longhaul = run::program(self.bundle.join("bin/longhaul"));
         longhaul.args(arguments).current_dir(&self.project).env_clear().envs(self.variables());
-        // Which tmux server it belongs to.
+        // Names the tmux server.
         run::output(longhaul.env("TMUX", &self.tmux.variable))
     }
 
-    /// Runs `longhaul … --json` and returns what it prints.
+    /// Runs `longhaul … --json` and returns its output.
     pub(crate) fn longhaul_json(&self, arguments: &[&str]) -> Result<Value> {
         let text = self.longhaul(&[arguments, &["--json"]].concat())?;
         serde_json::from_str(&text).with_context(|| format!("longhaul {} prints no JSON: {text}", arguments.join(" ")))
     }
 
-    /// Returns the state of `session` as the tracker has it; none where it is not tracked.
+    /// Returns the state of `session` in the tracker, or `None` if it is not tracked.
     pub(crate) fn state(&self, session: &str) -> Result<Option<String>> {
         let rows = self.longhaul_json(&["status"])?;
         let row = rows.as_array().into_iter().flatten().find(|row| row["session"] == session);
         Ok(row.and_then(|row| row["status"].as_str().map(str::to_owned)))
     }
 
-    /// Waits until the tracker says `status` of `session`.
+    /// Waits until the tracker reports `status` for `session`.
     pub(crate) fn wait_for_state(&self, session: &str, status: &str) -> Result<()> {
         self.wait(&format!("the status {status}"), || Ok(self.state(session)?.as_deref() == Some(status)))
     }
 
-    /// Returns whether a client's own record says `status` of it.
+    /// Returns whether Claude Code's own record of a session has `status`.
     pub(crate) fn client_is(&self, status: &str) -> bool {
         let files = fs::read_dir(self.home.join(".claude/sessions")).into_iter().flatten().flatten();
         let mut files =
@@ -180,7 +180,7 @@ impl World {
         })
     }
 
-    /// Returns the payloads of every `event` so far, oldest first.
+    /// Returns the payloads of `event` so far, oldest first.
     pub(crate) fn events(&self, event: &str) -> Vec<Value> {
         let files = fs::read_dir(self.home.join("events")).into_iter().flatten().flatten().map(|entry| entry.path());
         let mut files: Vec<_> = files.filter(|file| file.extension().is_some_and(|kind| kind == "json")).collect();
@@ -189,7 +189,7 @@ impl World {
         payloads.filter(|payload: &Value| payload["hook_event_name"] == event).collect()
     }
 
-    /// Returns the first request that has `text` in its conversation.
+    /// Returns the first request with `text` in its conversation.
     pub(crate) fn shown(&self, text: &str) -> Option<Shown> {
         self.model.shown().into_iter().find(|shown| !shown.tools().is_empty() && shown.mentions(text))
     }
@@ -200,18 +200,18 @@ impl World {
         log.lines().into_iter().filter(|line| line.starts_with(letter)).collect()
     }
 
-    /// Returns what the hooks have written to their error log.
+    /// Returns the content of the hooks' error log.
     pub(crate) fn errors(&self) -> String {
         errors(&self.home)
     }
 
-    /// Waits until `is` says so.
+    /// Waits until `is` returns true.
     pub(crate) fn wait(&self, what: &str, mut is: impl FnMut() -> Result<bool>) -> Result<()> {
         let waited = until(what, PATIENCE, || Ok(is()?.then_some(())));
         waited.with_context(|| format!("the screens show:\n{}", self.tmux.capture_all()))
     }
 
-    /// Returns the environment of everything that runs here: nothing in it leads off this machine.
+    /// Returns the environment of every program here; nothing in it leads to another machine.
     pub(crate) fn variables(&self) -> Vec<(&'static str, String)> {
         let path = run::var("PATH").unwrap_or_default().to_string_lossy().into_owned();
         let below = |folder: &str| self.home.join(folder).display().to_string();
@@ -233,14 +233,14 @@ impl World {
             "DISABLE_TELEMETRY",
         ];
         variables.extend(switches.map(|switch| (switch, "1".to_owned())));
-        // Else tools of MCP servers are searched for, and not offered.
+        // Otherwise tools of MCP servers are found by a search instead of being offered.
         variables.push(("ENABLE_TOOL_SEARCH", "false".to_owned()));
         variables
     }
 }
 
 impl Drop for World {
-    /// Ends the clients, and waits for them: until then they write to the home, which is removed next.
+    /// Ends the clients and waits for them, because they write to the home, which is removed next.
     fn drop(&mut self) {
         let pids = self.tmux.pids();
         self.tmux.end();
@@ -249,7 +249,7 @@ impl Drop for World {
     }
 }
 
-/// Returns what the hooks that ran below `home` have written to their error log.
+/// Returns the content of the error log of the hooks below `home`.
 pub(crate) fn errors(home: &Path) -> String {
     fs::read_to_string(home.join("longhaul/longhaul.log")).unwrap_or_default()
 }
@@ -260,7 +260,7 @@ fn settings() -> Value {
     json!({ "hooks": hooks.collect::<serde_json::Map<_, _>>(), "permissions": { "allow": ALLOWED } })
 }
 
-/// Returns the client's own notes, as if everything that a first start asks had been answered.
+/// Returns Claude Code's own state file, with every question of a first start already answered.
 fn onboarded(project: &Path) -> Value {
     let trusted = json!({
         "hasTrustDialogAccepted": true,

@@ -1,4 +1,4 @@
-//! What fuzzing begins with: what the tests have recorded.
+//! The fuzzing corpus, made from the recordings of the tests.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,10 +8,10 @@ use anyhow::{Context, Result};
 use super::targets::{Seeds, TARGETS};
 use crate::workspace::Workspace;
 
-/// The longest seed, in bytes, that is not one line: a small one is tried a hundred times as often as a large one.
+/// Maximum bytes of a seed with several lines: libFuzzer runs small inputs far more often than large ones.
 const SEED: usize = 8 * 1024;
 
-/// Fills fuzz/corpus from the recordings in tests; what fuzzing has added there stays.
+/// Fills fuzz/corpus from the recordings in tests; files that fuzzing has added there stay.
 pub(crate) fn make(workspace: &Workspace) -> Result<()> {
     for target in TARGETS {
         let folder = workspace.root.join("fuzz/corpus").join(target.name);
@@ -34,7 +34,7 @@ fn texts(root: &Path, seeds: &Seeds) -> Result<Vec<Vec<u8>>> {
     }
 }
 
-/// Returns a recording in parts of whole lines.
+/// Splits a recording into parts of whole lines.
 fn parts(text: &[u8]) -> Vec<Vec<u8>> {
     let mut parts: Vec<Vec<u8>> = vec![Vec::new()];
     for line in text.split_inclusive(|byte| *byte == b'\n') {
@@ -46,7 +46,7 @@ fn parts(text: &[u8]) -> Vec<Vec<u8>> {
     parts
 }
 
-/// Returns every recording of that kind in `folder`, in the order of their names.
+/// Returns the content of every file with that extension in `folder`, sorted by name.
 pub(crate) fn recorded(folder: &Path, extension: &str) -> Result<Vec<Vec<u8>>> {
     let entries = fs::read_dir(folder).with_context(|| format!("cannot read {}", folder.display()))?;
     let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();

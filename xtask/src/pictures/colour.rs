@@ -1,13 +1,13 @@
-//! The colours of a terminal, as numbers that a picture can use.
+//! The colours of a terminal, as RGB values.
 
 use std::fmt;
 
-/// A colour as a program asks for it.
+/// A colour as an escape sequence names it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Colour {
     /// One of the 256: 0–15 are the terminal's own, then a cube, then greys.
     Indexed(u8),
-    /// Exactly this one.
+    /// An exact colour.
     Exact(Rgb),
 }
 
@@ -15,13 +15,13 @@ pub(crate) enum Colour {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Rgb(pub(crate) u8, pub(crate) u8, pub(crate) u8);
 
-/// What text without a colour is drawn in.
+/// The default colour of text.
 pub(crate) const FOREGROUND: Rgb = Rgb(0xd4, 0xd7, 0xdd);
 
-/// What the terminal's window is filled with.
+/// The background of the window.
 pub(crate) const BACKGROUND: Rgb = Rgb(0x16, 0x18, 0x1d);
 
-/// The sixteen that a terminal chooses itself: muted enough for a dark window, all readable on it but black.
+/// The sixteen colours that a terminal defines itself: muted for a dark window, all readable on it except black.
 const OWN: [Rgb; 16] = [
     Rgb(0x16, 0x18, 0x1d),
     Rgb(0xe0, 0x6c, 0x75),
@@ -41,11 +41,11 @@ const OWN: [Rgb; 16] = [
     Rgb(0xff, 0xff, 0xff),
 ];
 
-/// The six steps of each side of the cube.
+/// The six levels of each axis of the colour cube.
 const STEPS: [u8; 6] = [0x00, 0x5f, 0x87, 0xaf, 0xd7, 0xff];
 
 impl Colour {
-    /// Returns what the colour looks like in our terminal.
+    /// Returns the colour's RGB value.
     pub(crate) fn rgb(self) -> Rgb {
         match self {
             Self::Exact(rgb) => rgb,
@@ -63,7 +63,7 @@ impl Colour {
 }
 
 impl Rgb {
-    /// Returns the colour part of the way to `other`: `percent` of itself, the rest `other`.
+    /// Returns a mixture: `percent` of this colour, the rest of `other`.
     pub(crate) fn mixed(self, percent: u16, other: Self) -> Self {
         let mix = |a: u8, b: u8| {
             let sum = u16::from(a) * percent + u16::from(b) * (100 - percent);

@@ -1,10 +1,10 @@
-//! A captured screen as rows of runs: neighbouring cells of one style.
+//! A captured screen as rows of runs: adjacent cells of one style.
 
 use unicode_width::UnicodeWidthChar;
 
 use super::sgr::Style;
 
-/// What is left of a screen once the blanks around its content are gone.
+/// A screen without the blank rows above and below its content.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Screen {
     pub(crate) rows: Vec<Row>,
@@ -16,21 +16,21 @@ pub(crate) struct Row {
     pub(crate) runs: Vec<Run>,
 }
 
-/// Neighbouring cells of one style.
+/// Adjacent cells of one style.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Run {
     /// The column of its first cell.
     pub(crate) column: usize,
-    /// How many columns it takes, which is not how many characters it has.
+    /// Its width in columns, which may differ from its number of characters.
     pub(crate) width: usize,
     pub(crate) text: String,
     pub(crate) style: Style,
 }
 
 impl Screen {
-    /// Reads what `tmux capture-pane -p -e` wrote, with or without `-N`.
+    /// Parses the output of `tmux capture-pane -p -e`, with or without `-N`.
     ///
-    /// Styles carry over from row to row, as tmux writes them. Sequences other than SGR are left out.
+    /// Styles carry over from row to row, as tmux writes them. Sequences other than SGR are ignored.
     pub(crate) fn parse(capture: &str) -> Self {
         let mut style = Style::default();
         let mut rows: Vec<_> = capture.lines().map(|line| Row::parse(line, &mut style)).collect();
@@ -41,7 +41,7 @@ impl Screen {
         Self { rows }
     }
 
-    /// Returns how many columns the longest row takes.
+    /// Returns the width of the longest row in columns.
     pub(crate) fn width(&self) -> usize {
         self.rows.iter().filter_map(|row| row.runs.last()).map(|run| run.column + run.width).max().unwrap_or(0)
     }
@@ -65,7 +65,7 @@ impl Row {
         row
     }
 
-    /// Appends a character: to the last run where the style is the same, or where it only combines with what is there.
+    /// Appends a character: to the last run if the style is the same or the character combines with the one before.
     fn push(&mut self, ch: char, column: usize, width: usize, style: Style) {
         match self.runs.last_mut() {
             Some(run) if run.style == style || width == 0 => {
@@ -76,7 +76,7 @@ impl Row {
         }
     }
 
-    /// Takes away the blanks at the end that cannot be seen.
+    /// Removes invisible blanks at the end.
     fn trim(&mut self) {
         while let Some(run) = self.runs.last_mut() {
             if !run.style.shows_on_blank() {
@@ -92,7 +92,7 @@ impl Row {
     }
 }
 
-/// Reads an escape sequence, of which the escape character is gone, and returns what follows it.
+/// Parses an escape sequence after the escape character, and returns the rest.
 fn escape<'a>(rest: &'a str, style: &mut Style) -> &'a str {
     if let Some(sequence) = rest.strip_prefix('[') {
         let Some(end) = sequence.find(|ch: char| ('@'..='~').contains(&ch)) else { return "" };
@@ -103,12 +103,12 @@ fn escape<'a>(rest: &'a str, style: &mut Style) -> &'a str {
         }
         return &after[1..];
     }
-    // A link, which ends in BEL or ESC \, keeps its text and loses its address.
+    // A link, which ends in BEL or ESC \: its text is kept, its address dropped.
     if let Some(command) = rest.strip_prefix(']') {
         let ends = ["\u{7}", "\u{1b}\\"].map(|end| command.find(end).map(|at| at + end.len()));
         return ends.into_iter().flatten().min().map_or("", |end| &command[end..]);
     }
-    // A character set (`ESC ( B`) takes two characters, anything else one.
+    // A character set (`ESC ( B`) has two characters, any other sequence one.
     let length = if rest.starts_with(['(', ')']) { 2 } else { 1 };
     rest.char_indices().nth(length).map_or("", |(at, _)| &rest[at..])
 }

@@ -1,8 +1,8 @@
-//! How a terminal is told what text looks like: SGR, the escape sequences that end in `m`.
+//! SGR: the escape sequences ending in `m`, which set the style of text.
 
 use super::colour::{BACKGROUND, Colour, FOREGROUND, Rgb};
 
-/// What a cell looks like.
+/// The style of a cell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Style {
     pub(crate) foreground: Option<Colour>,
@@ -16,9 +16,9 @@ pub(crate) struct Style {
 }
 
 impl Style {
-    /// Returns the style after a sequence with these `parameters`, which are what stands between `ESC [` and `m`.
+    /// Returns the style after a sequence with these `parameters`, the text between `ESC [` and `m`.
     ///
-    /// What is unknown changes nothing. Colours may be written with semicolons or with colons.
+    /// Unknown codes change nothing. Colours may be written with semicolons or with colons.
     pub(crate) fn after(mut self, parameters: &str) -> Self {
         let mut groups = parameters.split(';');
         while let Some(group) = groups.next() {
@@ -67,13 +67,13 @@ impl Style {
         self
     }
 
-    /// Returns the colour of the text, with reverse and dim taken into account.
+    /// Returns the colour of the text, after applying reverse and dim.
     pub(crate) fn ink(self) -> Rgb {
         let (text, paper) = self.colours();
         if self.dim { text.mixed(60, paper) } else { text }
     }
 
-    /// Returns the colour behind the text, or `None` where it is the window's.
+    /// Returns the colour behind the text, or `None` if it is the window's.
     pub(crate) fn paper(self) -> Option<Rgb> {
         Some(self.colours().1).filter(|paper| *paper != BACKGROUND)
     }
@@ -84,23 +84,23 @@ impl Style {
         if self.reverse { (paper, text) } else { (text, paper) }
     }
 
-    /// Returns whether a blank in this style can be seen.
+    /// Returns whether a blank in this style is visible.
     pub(crate) fn shows_on_blank(self) -> bool {
         self.paper().is_some() || self.underline || self.strike
     }
 }
 
-/// Reads a number; an empty one is 0, as terminals have it.
+/// Parses a number; an empty one is 0, as in terminals.
 fn number(text: Option<&str>) -> Option<u8> {
     text.and_then(|text| if text.is_empty() { Some(0) } else { text.parse().ok() })
 }
 
-/// Reads `5;INDEX` or `2;R;G;B`.
+/// Parses `5;INDEX` or `2;R;G;B`.
 fn with_semicolons<'a>(groups: &mut impl Iterator<Item = &'a str>) -> Option<Colour> {
     match number(groups.next())? {
         5 => number(groups.next()).map(Colour::Indexed),
         2 => {
-            // All three are taken before any is judged, or what is left would be read as codes.
+            // All three are consumed before any is checked; otherwise the rest would be read as codes.
             let (red, green, blue) = (number(groups.next()), number(groups.next()), number(groups.next()));
             Some(Colour::Exact(Rgb(red?, green?, blue?)))
         }
@@ -108,7 +108,7 @@ fn with_semicolons<'a>(groups: &mut impl Iterator<Item = &'a str>) -> Option<Col
     }
 }
 
-/// Reads `5:INDEX`, `2:R:G:B` or `2:SPACE:R:G:B`.
+/// Parses `5:INDEX`, `2:R:G:B` or `2:SPACE:R:G:B`.
 fn with_colons<'a>(parts: impl Iterator<Item = &'a str>) -> Option<Colour> {
     let parts: Vec<_> = parts.collect();
     let byte = |text: &str| number(Some(text));

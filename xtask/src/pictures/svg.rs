@@ -1,7 +1,7 @@
-//! A screen as SVG: a dark window with rounded corners that looks the same on light and dark pages.
+//! Draws a screen as SVG: a dark window with rounded corners that looks the same on light and dark pages.
 //!
-//! Nothing is fetched, and nothing but the letters' shapes depends on the font: every run says where it begins and how
-//! wide it is.
+//! The picture loads nothing, and only the shapes of letters depend on the font: every run states its position and
+//! width.
 
 use std::fmt::Write;
 
@@ -11,26 +11,26 @@ use super::block;
 use super::colour::{BACKGROUND, FOREGROUND, Rgb};
 use super::screen::{Row, Run, Screen};
 
-/// Lengths are in tenths of a pixel, so that they add up exactly and are written the same everywhere.
+/// A length in tenths of a pixel, so that sums are exact and are written the same everywhere.
 type Tenths = usize;
 
 const FONT_SIZE: Tenths = 140;
-/// How wide a cell is: what the usual monospace fonts make of the font size.
+/// The width of a cell, which is that of the usual monospace fonts at this size.
 const CELL: Tenths = 84;
 const LINE: Tenths = 190;
-/// From a line's top to the foot of its letters.
+/// Distance from the top of a line to the baseline.
 const BASE: Tenths = 140;
 const MARGIN: Tenths = 180;
 /// The height of the title bar.
 const BAR: Tenths = 360;
-/// A window is never narrower than this, or its dots would not fit.
+/// Minimum width of a window, so that its dots fit.
 const LEAST_COLUMNS: usize = 20;
 
 const FONTS: &str = "ui-monospace,SFMono-Regular,Menlo,Consolas,'DejaVu Sans Mono','Liberation Mono',monospace";
 const EDGE: Rgb = Rgb(0x3a, 0x3f, 0x4a);
 const DOTS: [Rgb; 3] = [Rgb(0xff, 0x5f, 0x57), Rgb(0xfe, 0xbc, 0x2e), Rgb(0x28, 0xc8, 0x40)];
 
-/// Draws `screen`; `title` is what a screen reader says of it.
+/// Draws `screen`; `title` is its text for screen readers.
 pub(crate) fn draw(screen: &Screen, title: &str) -> String {
     let width = screen.width().max(LEAST_COLUMNS) * CELL + 2 * MARGIN;
     let height = BAR + screen.rows.len() * LINE + MARGIN;
@@ -58,7 +58,7 @@ fn window(width: Tenths, height: Tenths, title: &str) -> String {
         ),
     );
     line(&mut svg, &format!(r#"<title id="title">{}</title>"#, escaped(title)));
-    // The edge lies within the window, half its width from the rim: no pixel is cut off.
+    // The border is drawn half its width inside the window, so that it is not clipped.
     let (inner_w, inner_h) = (px(width - 10), px(height - 10));
     line(
         &mut svg,
@@ -73,7 +73,7 @@ fn window(width: Tenths, height: Tenths, title: &str) -> String {
     svg
 }
 
-/// Draws what lies behind the text of a row whose top is at `top`.
+/// Draws the backgrounds of a row whose top is at `top`.
 fn papers(svg: &mut String, row: &Row, top: Tenths) {
     for run in &row.runs {
         if let Some(paper) = run.style.paper() {
@@ -82,14 +82,14 @@ fn papers(svg: &mut String, row: &Row, top: Tenths) {
     }
 }
 
-/// Draws the block elements of a row whose top is at `top`, equal neighbours as one.
+/// Draws the block elements of a row whose top is at `top`, equal neighbours as one rectangle.
 fn blocks(svg: &mut String, row: &Row, top: Tenths) {
     for run in &row.runs {
         let mut column = run.column;
         for same in run.text.chars().collect::<Vec<_>>().chunk_by(|a, b| a == b) {
             let width = same.len() * same[0].width().unwrap_or(0);
             for part in block::parts(same[0]).unwrap_or_default() {
-                // What does not reach from side to side cannot be stretched over its neighbours.
+                // Only a part of full width can be drawn as one rectangle with its neighbours.
                 let (count, each) = if part.width == 8 { (1, width) } else { (width, 1) };
                 for at in 0..count {
                     let x = left(column + at) + part.x * CELL / 8;
@@ -104,12 +104,12 @@ fn blocks(svg: &mut String, row: &Row, top: Tenths) {
 
 fn rectangle(svg: &mut String, place: [Tenths; 4], fill: Rgb) {
     let [x, y, w, h] = place.map(px);
-    // Crisp edges: neighbouring rectangles must not let the window shine through between them.
+    // Crisp edges, so that the background is not visible between adjacent rectangles.
     let shape = r#"shape-rendering="crispEdges""#;
     line(svg, &format!(r#"<rect x="{x}" y="{y}" width="{w}" height="{h}" fill="{fill}" {shape}/>"#));
 }
 
-/// Draws the text of a row whose letters stand on `base`.
+/// Draws the text of a row whose baseline is at `base`.
 fn words(svg: &mut String, row: &Row, base: Tenths) {
     let spans: String = row.runs.iter().filter_map(span).collect();
     if !spans.is_empty() {
@@ -117,10 +117,10 @@ fn words(svg: &mut String, row: &Row, base: Tenths) {
     }
 }
 
-/// Returns a run as an element, or `None` where there is nothing to be seen of its text.
+/// Returns a run as an element, or `None` if it has no visible text.
 fn span(run: &Run) -> Option<String> {
     let style = run.style;
-    // Blocks are drawn as shapes already; blanks keep their places.
+    // Block elements are drawn as shapes; blanks keep the positions of the rest.
     let text = run.text.replace(|ch| block::parts(ch).is_some(), " ");
     let lined = style.underline || style.strike;
     let (text, column, width) = if lined { (text.as_str(), run.column, run.width) } else { bare(&text, run) };
@@ -130,7 +130,7 @@ fn span(run: &Run) -> Option<String> {
     let mut attributes =
         format!(r#"x="{}" textLength="{}" lengthAdjust="spacingAndGlyphs""#, px(left(column)), px(width * CELL));
     let mut attribute = |name: &str, value: &str| {
-        write!(attributes, r#" {name}="{value}""#).expect("a string takes everything");
+        write!(attributes, r#" {name}="{value}""#).expect("writing to a string cannot fail");
     };
     if style.ink() != FOREGROUND {
         attribute("fill", &style.ink().to_string());
@@ -147,11 +147,12 @@ fn span(run: &Run) -> Option<String> {
         (false, true) => attribute("text-decoration", "line-through"),
         (true, true) => attribute("text-decoration", "underline line-through"),
     }
-    // Blanks that may not break are the only ones that no renderer joins or drops.
+    // No-break spaces, because some renderers collapse or drop ordinary ones.
     Some(format!("<tspan {attributes}>{}</tspan>", escaped(text).replace(' ', "\u{a0}")))
 }
 
-/// Returns the `text` of a run without the blanks around it, with its column and width: renderers differ over such blanks.
+/// Returns the `text` of a run without surrounding blanks, with its column and width: renderers treat such blanks
+/// differently.
 fn bare<'a>(text: &'a str, run: &Run) -> (&'a str, usize, usize) {
     let rest = text.trim_start_matches(' ');
     let bare = rest.trim_end_matches(' ');

@@ -10,10 +10,10 @@ use super::Answer;
 use crate::bench::report::ms;
 use crate::recall_corpus::QuestionSet;
 
-/// The line of everything that has an answer.
+/// Name of the row with all questions that have an answer.
 const ALL: &str = "all with an answer";
 
-/// Counts of some questions.
+/// Counts of a group of questions.
 #[derive(Default)]
 struct Group {
     questions: usize,
@@ -55,7 +55,7 @@ impl Group {
     }
 }
 
-/// The figures.
+/// The figures of all groups.
 pub(crate) struct Figures {
     groups: BTreeMap<(QuestionSet, String), Group>,
 }
@@ -73,7 +73,7 @@ impl Figures {
         Self { groups }
     }
 
-    /// Returns them by set and category.
+    /// Returns the figures by set and category.
     pub(crate) fn to_json(&self) -> Value {
         let set = |set: QuestionSet| -> Value {
             let own = self.groups.iter().filter(|((of, _), _)| *of == set);
@@ -85,7 +85,7 @@ impl Figures {
         sets.collect::<serde_json::Map<_, _>>().into()
     }
 
-    /// Returns them as a table, with the times of the answers or without.
+    /// Returns the figures as a table, with or without the times of the answers.
     pub(crate) fn table(&self, has_times: bool) -> String {
         let (name, line) = if has_times { (" p95 |", " ---: |") } else { ("", "") };
         let mut out = format!(

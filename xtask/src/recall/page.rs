@@ -5,34 +5,34 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 
-/// Where the section begins and ends. What stands between is written by `cargo xtask recall --report`.
+/// Marks around the section, which `cargo xtask recall --report` writes.
 const MARKS: (&str, &str) = ("<!-- recall -->", "<!-- /recall -->");
 
 /// The section's text before the figures.
 const INTRODUCTION: &str = "\
 ## How well questions are answered
 
-The conversations of tests/recall, imported as past sessions, and their questions, asked as `longhaul memory search` is asked. hit@1
+The conversations of tests/recall are imported as past sessions, and their questions are asked with `longhaul memory search`. hit@1
 is the share of questions whose answer is the first result; R@5 and R@10 are the shares with the answer among five and ten. `weak` is
-the share marked as weak, which is right where no answer exists. `newer first` is the share of amended decisions whose newer answer
+the share marked as weak, which is right if no answer exists. `newer first` is the share of amended decisions whose newer answer
 comes before the older one.
 
 Rules, weights and thresholds are chosen with the `tuning` questions. The `reporting` questions, about other conversations, only report,
 but their figures were seen while rules were added. The `fresh` questions are about the conversations of both. They were written before
 any of them was asked, nothing was chosen with them, and they are asked only to write this page.
 
-The last two tables ask every question as the first prompt of a new session, and count what the hook adds to it by itself. Everyday
-prompts need nothing of earlier sessions.
+In the last two tables, every question is the first prompt of a new session; they count what the hook adds to it. Everyday
+prompts need nothing from earlier sessions.
 `cargo xtask recall --report` writes this section.
 ";
 
-/// Writes the section into the page: in its place, or at the end where there is none yet.
+/// Writes the section into the page: replaces the old one, or appends it.
 pub(crate) fn write(page: &Path, figures: &str) -> Result<()> {
     let text = fs::read_to_string(page).with_context(|| format!("cannot read {}", page.display()))?;
     fs::write(page, with_section(&text, figures)).with_context(|| format!("cannot write {}", page.display()))
 }
 
-/// Returns the section of a page, marks included; empty where it has none.
+/// Returns the section of a page with its marks, or an empty string if there is none.
 pub(crate) fn section(page: &str) -> &str {
     let (begin, end) = MARKS;
     let range = page.find(begin).and_then(|from| Some(from..page.find(end)? + end.len()));

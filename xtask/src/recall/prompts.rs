@@ -1,4 +1,4 @@
-//! What prompts bring by themselves, through the real hook: the right passage for questions, nothing for everyday prompts.
+//! Recall at the prompt, through the real hook: questions should bring the right passage, everyday prompts nothing.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -15,26 +15,26 @@ use crate::recall_corpus::{Corpus, Half, Question, QuestionSet};
 use crate::run;
 use crate::stage::check_interrupts;
 
-/// The line of all questions that have an answer.
+/// Name of the row with all questions that have an answer.
 const ALL: &str = "all with an answer";
 
-/// The line of the prompts that need nothing.
+/// Name of the row with the prompts that need nothing.
 const EVERYDAY: &str = "everyday prompts";
 
-/// Counts of some prompts.
+/// Counts of a group of prompts.
 #[derive(Default)]
 struct Group {
     prompts: usize,
-    /// Those that brought the passage that answers.
+    /// Prompts that brought the passage with the answer.
     right: usize,
-    /// Those that brought anything.
+    /// Prompts that brought any passage.
     any: usize,
-    /// Characters of what was brought.
+    /// Total characters of the added text.
     chars: usize,
     slowest: Duration,
 }
 
-/// What a prompt brought.
+/// What the hook added to a prompt.
 struct Brought {
     text: String,
     took: Duration,
@@ -46,7 +46,7 @@ pub(super) struct PromptFigures {
     groups: BTreeMap<(QuestionSet, String), Group>,
 }
 
-/// Asks every question and every everyday prompt as the first prompt of a new session, without the model and with it.
+/// Asks every question and every everyday prompt as the first prompt of a new session, without and with the model.
 pub(super) fn measure(
     scene: &Scene,
     corpus: &Corpus,
@@ -54,7 +54,7 @@ pub(super) fn measure(
     has_model: bool,
     output: Output,
 ) -> Result<Vec<PromptFigures>> {
-    // The hook stores prompts; each is asked of the memory as it was imported.
+    // The hook stores the prompt, so every prompt gets a fresh copy of the imported memory.
     let imported = scene.home.join("imported");
     scene.longhaul(&scene.home, Search::WordsAndMeaning, &["memory", "upkeep"])?;
     fs::rename(scene.data(), &imported).context("cannot move the imported memory")?;
@@ -83,7 +83,7 @@ fn ask_all(
         };
         figures.count(question, &brought, right);
         let is_missed = if question.answer.is_some() { !right } else { !brought.text.is_empty() };
-        // The other questions only report: who has seen what they miss would tune with them.
+        // Misses of the other questions are never printed, because seeing them would influence the rules.
         if misses && is_missed && question.set == QuestionSet::Tuning {
             let Question { category, text, .. } = question;
             writeln!(io::stderr(), "prompt {category}: brings {} for: {text}", first(&brought.text))?;
@@ -99,13 +99,13 @@ fn ask_all(
     Ok(figures)
 }
 
-/// Returns the first passage in a text, in short.
+/// Returns the beginning of the first passage in a text.
 fn first(text: &str) -> String {
     let lines: Vec<&str> = text.lines().skip(3).take(2).map(str::trim).collect();
     if lines.is_empty() { "nothing".to_owned() } else { lines.join(" ") }
 }
 
-/// Returns the id of the prompt of that number in a session.
+/// Returns the record id of the prompt with this number in a session.
 fn id(scene: &Scene, session: &str, number: usize) -> Result<String> {
     let sql = format!(
         "SELECT 'P' || p.id FROM user_prompts p JOIN sessions s ON s.id = p.session_id
@@ -114,7 +114,7 @@ fn id(scene: &Scene, session: &str, number: usize) -> Result<String> {
     Ok(run::output(run::program("sqlite3").arg(scene.data().join("longhaul.db")).arg(sql))?.trim().to_owned())
 }
 
-/// Starts the hook for a prompt of a new session.
+/// Runs the hook for the first prompt of a new session.
 fn prompt(scene: &Scene, imported: &Path, search: Search, half: Half, text: &str) -> Result<Brought> {
     copy(imported, &scene.data())?;
     let project = scene.project(half);
@@ -128,7 +128,7 @@ fn prompt(scene: &Scene, imported: &Path, search: Search, half: Half, text: &str
     let began = std::time::Instant::now();
     let answer = run::feed(&mut command, payload.to_string().as_bytes())?;
     let took = began.elapsed();
-    let answer: Value = serde_json::from_str(&answer).context("the hook's answer is no JSON")?;
+    let answer: Value = serde_json::from_str(&answer).context("the hook's answer is not JSON")?;
     ensure!(answer["continue"] == true, "the hook ends the turn: {answer}");
     let text = answer["hookSpecificOutput"]["additionalContext"].as_str().unwrap_or_default();
     Ok(Brought { text: text.to_owned(), took })
@@ -188,7 +188,7 @@ impl PromptFigures {
         }
     }
 
-    /// Returns how passages were found.
+    /// Returns the name of the search.
     pub(super) fn name(&self) -> String {
         match self.search {
             Search::Words => "words".to_owned(),
@@ -196,7 +196,7 @@ impl PromptFigures {
         }
     }
 
-    /// Returns them as a table.
+    /// Returns the figures as a table.
     pub(super) fn table(&self) -> String {
         let by = if self.search == Search::Words { "words alone" } else { "words and meaning" };
         let mut out = format!(
@@ -216,7 +216,7 @@ impl PromptFigures {
         out
     }
 
-    /// Returns them for programs.
+    /// Returns the figures as JSON.
     pub(super) fn to_json(&self) -> Value {
         let set = |set: QuestionSet| -> Value {
             let own = self.groups.iter().filter(|((of, _), _)| *of == set);

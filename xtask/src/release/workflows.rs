@@ -1,4 +1,5 @@
-//! The workflows in .github are YAML that nothing here runs: at least they are read, and their commands are ours.
+//! Checks of the workflows in .github, which no other test covers: they must parse, and their xtask commands must
+//! exist.
 
 use std::fs;
 
@@ -8,7 +9,7 @@ use saphyr::{LoadableYamlNode, Yaml};
 use crate::workspace::Workspace;
 use crate::{Arguments, run};
 
-/// Reads a workflow, and hands every step with its job to `look`.
+/// Reads a workflow and calls `look` with each step and the name of its job.
 fn steps(name: &str, mut look: impl FnMut(&str, &Yaml<'_>)) {
     let path = Workspace::load().unwrap().root.join(".github/workflows").join(name);
     let text = fs::read_to_string(path).unwrap();
@@ -25,7 +26,7 @@ fn steps(name: &str, mut look: impl FnMut(&str, &Yaml<'_>)) {
         steps.iter().for_each(|step| look(job, step));
     }
     let permissions = workflow.as_mapping_get("permissions").and_then(|all| all.as_mapping_get("contents"));
-    assert_eq!(permissions.and_then(Yaml::as_str), Some("read"), "{name}: only who publishes may write");
+    assert_eq!(permissions.and_then(Yaml::as_str), Some("read"), "{name}: only the publishing job may write");
 }
 
 #[test]
@@ -37,7 +38,7 @@ fn every_command_of_ours_in_a_workflow_is_one() {
             let action = step.as_mapping_get("uses").and_then(Yaml::as_str);
             assert!(script.is_some() != action.is_some(), "{name}: a step of {job} neither runs nor uses anything");
             let script = script.unwrap_or_default();
-            // A tag's name is anybody's text: it comes by a variable, never as a part of the script.
+            // Anyone may choose a tag's name: it must be passed in a variable, never as part of the script.
             assert!(!script.contains("${{"), "{name}: {job} has an expression in its script");
             for (at, _) in script.match_indices("cargo xtask ") {
                 let line = script[at..].lines().next().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Ctrl-C and its kin: taken note of, so that what was started is ended on the way out.
+//! Signals such as Ctrl-C are recorded, so that everything that was started is ended before exit.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -9,7 +9,7 @@ use signal_hook::flag;
 
 static INTERRUPTED: OnceLock<Arc<AtomicBool>> = OnceLock::new();
 
-/// Takes note of signals from now on; the second one ends the program at once.
+/// Records signals from now on; the second one ends the program at once.
 pub(crate) fn watch() -> Result<()> {
     let interrupted = INTERRUPTED.get_or_init(Arc::default);
     for signal in [SIGINT, SIGTERM, SIGHUP] {
@@ -20,9 +20,9 @@ pub(crate) fn watch() -> Result<()> {
     Ok(())
 }
 
-/// Fails once a signal has come.
+/// Fails after a signal was received.
 pub(crate) fn check() -> Result<()> {
     let interrupted = INTERRUPTED.get().is_some_and(|interrupted| interrupted.load(Ordering::Relaxed));
-    ensure!(!interrupted, "interrupted; everything that was started has been ended");
+    ensure!(!interrupted, "interrupted");
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! A session's activity log, seen from outside.
+//! A session's activity log, as the tests read and write it.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{Read, Seek, SeekFrom};
@@ -16,17 +16,17 @@ impl ActivityLog {
         Self(data.join("sessions").join(format!("{session}.log")))
     }
 
-    /// Returns its lines; none where there is no log yet.
+    /// Returns its lines; none if there is no log yet.
     pub(crate) fn lines(&self) -> Vec<String> {
         fs::read_to_string(&self.0).unwrap_or_default().lines().map(str::to_owned).collect()
     }
 
-    /// Returns what has happened since the last bookmark.
+    /// Returns the metrics since the last bookmark.
     pub(crate) fn metrics(&self) -> Metrics {
         measure(&fs::read(&self.0).unwrap_or_default(), TailStart::LogStart)
     }
 
-    /// Replaces everything in it.
+    /// Replaces its content.
     pub(crate) fn write(&self, lines: &[LogLine]) -> Result<()> {
         let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
         let folder = self.0.parent().unwrap_or(&self.0);
@@ -34,12 +34,12 @@ impl ActivityLog {
         fs::write(&self.0, text).with_context(|| format!("cannot write {}", self.0.display()))
     }
 
-    /// Returns how long it is, in bytes.
+    /// Returns its length in bytes.
     pub(crate) fn length(&self) -> Result<u64> {
-        Ok(fs::metadata(&self.0).with_context(|| format!("cannot look at {}", self.0.display()))?.len())
+        Ok(fs::metadata(&self.0).with_context(|| format!("cannot read {}", self.0.display()))?.len())
     }
 
-    /// Returns what was appended after it was `length` bytes long.
+    /// Returns what was appended after the first `length` bytes.
     pub(crate) fn since(&self, length: u64) -> Result<String> {
         let mut new = String::new();
         let read = File::open(&self.0).and_then(|mut file| {
@@ -50,9 +50,9 @@ impl ActivityLog {
         Ok(new)
     }
 
-    /// Takes away what was appended after it was `length` bytes long.
+    /// Removes what was appended after the first `length` bytes.
     pub(crate) fn cut(&self, length: u64) -> Result<()> {
         let file = OpenOptions::new().write(true).open(&self.0);
-        file.and_then(|file| file.set_len(length)).with_context(|| format!("cannot cut {}", self.0.display()))
+        file.and_then(|file| file.set_len(length)).with_context(|| format!("cannot truncate {}", self.0.display()))
     }
 }

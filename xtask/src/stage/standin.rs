@@ -1,4 +1,4 @@
-//! The stand-in for the client: the example of package longhaul, in a pane, told what to do over its socket.
+//! The stand-in for Claude Code: an example of package longhaul that runs in a pane and takes commands over a socket.
 
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::net::UnixStream;
@@ -12,33 +12,33 @@ use super::{ActivityLog, Tmux, check_interrupts, until};
 
 const START: Duration = Duration::from_secs(10);
 
-/// Where the stand-in lives and what it runs.
+/// The stand-in's executable and folders.
 pub(crate) struct Role<'a> {
     /// Its home; `longhaul/` in it is `LONGHAUL_HOME`.
     pub(crate) home: &'a Path,
-    /// The session id that it begins with.
+    /// The session id that it starts with.
     pub(crate) session: &'a str,
     /// The stand-in's executable.
     pub(crate) program: &'a Path,
-    /// A folder like an installed plugin's: `hooks/hooks.json` and `bin/`.
+    /// A folder laid out like an installed plugin: `hooks/hooks.json` and `bin/`.
     pub(crate) plugin: &'a Path,
 }
 
-/// A stand-in that runs.
+/// A running stand-in.
 pub(crate) struct Standin {
     /// Its pane.
     pub(crate) pane: String,
-    /// Its process.
+    /// Its process id.
     pub(crate) pid: u64,
     /// The activity log of its session.
     pub(crate) log: ActivityLog,
-    /// Its environment, as far as hooks that it does not start itself need it too.
+    /// The part of its environment that hooks outside of it need, too.
     pub(crate) variables: Vec<(&'static str, String)>,
     connection: BufReader<UnixStream>,
 }
 
 impl Standin {
-    /// Opens a pane for it and waits until it listens.
+    /// Opens a pane for it and waits until it accepts connections.
     pub(crate) fn start(tmux: &Tmux, role: &Role<'_>) -> Result<Self> {
         let text = |path: PathBuf| path.to_string_lossy().into_owned();
         let data = role.home.join("longhaul");
@@ -65,7 +65,7 @@ impl Standin {
         Ok(standin)
     }
 
-    /// Has it do something, and returns its answer, which comes when the thing is done.
+    /// Sends a command, and returns the answer, which arrives when the command is done.
     pub(crate) fn ask(&mut self, command: &Value) -> Result<Value> {
         check_interrupts()?;
         self.connection.get_mut().write_all(format!("{command}\n").as_bytes())?;

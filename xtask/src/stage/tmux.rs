@@ -1,4 +1,4 @@
-//! A tmux server of our own, ended when it is dropped.
+//! A private tmux server, which ends when it is dropped.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -12,19 +12,20 @@ pub(crate) struct Tmux {
     socket: String,
     home: PathBuf,
     cwd: PathBuf,
-    /// What `$TMUX` is in its panes.
+    /// The value of `$TMUX` in its panes.
     pub(crate) variable: String,
 }
 
 impl Tmux {
-    /// Starts a server of `columns` × `rows`, called `name` and our pid, with `home` as the home of all that runs in it.
+    /// Starts a server of `columns` × `rows`, whose socket is called `name` and the process id, with `home` as the home
+    /// of its programs.
     ///
     /// Programs start in the folder `cwd`.
     pub(crate) fn start(name: &str, home: &Path, cwd: &Path, columns: u16, rows: u16) -> Result<Self> {
         let socket = format!("{name}-{}", std::process::id());
         let mut tmux = Self { socket, home: home.to_owned(), cwd: cwd.to_owned(), variable: String::new() };
         let (columns, rows) = (columns.to_string(), rows.to_string());
-        // The first pane only keeps the server up.
+        // The first pane only keeps the server running.
         let mut start = tmux.command();
         start.args(["new-session", "-d", "-x", &columns, "-y", &rows, "sleep 86400"]);
         run::output(&mut start).context("cannot start a tmux server")?;
@@ -33,26 +34,26 @@ impl Tmux {
         Ok(tmux)
     }
 
-    /// Opens a pane with the program and arguments `words` in it, `variables` in its environment, and returns its id.
+    /// Opens a pane that runs `words`, with `variables` in its environment, and returns the pane's id.
     pub(crate) fn open(&self, words: &[&str], variables: &[(&str, String)]) -> Result<String> {
         let mut open = self.command();
         open.args(["new-window", "-P", "-F", "#{pane_id}"]);
         for (name, value) in variables {
             open.arg("-e").arg(format!("{name}={value}"));
         }
-        // Through env, because tmux would hand one word alone to a shell.
+        // With env, because tmux would pass a single word to a shell.
         open.args(["env", "--"]).args(words);
         let pane = run::output(&mut open).with_context(|| format!("cannot open a pane for {}", words.join(" ")))?;
         Ok(pane.trim().to_owned())
     }
 
-    /// Returns what `pane` shows, line by line.
+    /// Returns the lines that `pane` shows.
     pub(crate) fn capture(&self, pane: &str) -> Result<Vec<String>> {
         let screen = run::output(self.command().args(["capture-pane", "-p", "-t", pane]))?;
         Ok(screen.lines().map(str::to_owned).collect())
     }
 
-    /// Types `text` and Enter into `pane`, as a person would.
+    /// Types `text` and Enter into `pane`.
     pub(crate) fn type_line(&self, pane: &str, text: &str) -> Result<()> {
         self.type_text(pane, text)?;
         self.press(pane, &["Enter"])
@@ -63,34 +64,34 @@ impl Tmux {
         run::output(self.command().args(["send-keys", "-t", pane, "-l", "--", text])).map(drop)
     }
 
-    /// Presses keys in `pane`, by tmux's names.
+    /// Presses keys in `pane`, by tmux's key names.
     pub(crate) fn press(&self, pane: &str, keys: &[&str]) -> Result<()> {
         run::output(self.command().args(["send-keys", "-t", pane]).args(keys)).map(drop)
     }
 
-    /// Lets `pane` show its history, and take the keys for that.
+    /// Puts `pane` into copy-mode.
     pub(crate) fn copy_mode(&self, pane: &str) -> Result<()> {
         run::output(self.command().args(["copy-mode", "-t", pane])).map(drop)
     }
 
-    /// Returns the process that was started in `pane`.
+    /// Returns the process id of `pane`.
     pub(crate) fn pid(&self, pane: &str) -> Result<String> {
         let pid = run::output(self.command().args(["display-message", "-p", "-t", pane, "#{pane_pid}"]))?;
         Ok(pid.trim().to_owned())
     }
 
-    /// Returns the processes that were started in panes.
+    /// Returns the process ids of all panes.
     pub(crate) fn pids(&self) -> Vec<String> {
         let pids = run::output(self.command().args(["list-panes", "-a", "-F", "#{pane_pid}"])).unwrap_or_default();
         pids.lines().map(str::to_owned).collect()
     }
 
-    /// Ends the server, and with a hang-up all that runs in it.
+    /// Ends the server, which sends a hang-up signal to everything in it.
     pub(crate) fn end(&self) {
         let _ = self.command().arg("kill-server").stdout(Stdio::null()).stderr(Stdio::null()).status();
     }
 
-    /// Returns what every pane shows, one after another, for when something went wrong.
+    /// Returns the text of all panes, for an error message.
     pub(crate) fn capture_all(&self) -> String {
         let panes = run::output(self.command().args(["list-panes", "-a", "-F", "#{pane_id}"])).unwrap_or_default();
         let screens = panes.lines().filter_map(|pane| self.capture(pane).ok());
@@ -101,7 +102,7 @@ impl Tmux {
         let mut tmux = run::program("tmux");
         tmux.args(["-L", &self.socket, "-f", "/dev/null", "-u"]).current_dir(&self.cwd).env_clear();
         tmux.env("PATH", run::var("PATH").unwrap_or_default()).env("HOME", &self.home);
-        // The socket goes with the home: tmux leaves it behind.
+        // tmux leaves its socket behind, so it is put into the home, which is removed.
         tmux.env("TMUX_TMPDIR", &self.home);
         tmux.env("TERM", "xterm-256color").env("LANG", "C.UTF-8").env("SHELL", "/bin/sh");
         tmux

@@ -1,4 +1,4 @@
-//! What the hooks cost that read a large memory: SessionStart with its page, UserPromptSubmit with what it recalls.
+//! The cost of the hooks that read a large memory: SessionStart with its page, UserPromptSubmit with its recall.
 
 use std::io::Write;
 use std::path::Path;
@@ -12,16 +12,16 @@ use super::words::{Dice, Words};
 use super::{Sample, kept, ms};
 use crate::run;
 
-/// How often each hook is run.
+/// Number of runs of each hook.
 const RUNS: usize = 40;
 
-/// What showing a session its project's past may cost, in empty programs.
+/// Limit for SessionStart with its page, as a multiple of an empty program.
 const PAGE: f64 = 10.0;
 
-/// What a prompt may cost, in empty programs, with this many observations or fewer, and with more.
+/// Limits for UserPromptSubmit as a multiple of an empty program: up to this many observations, and above.
 const PROMPT: (usize, f64, f64) = (100_000, 6.0, 12.0);
 
-/// Where the hooks are, and what they read.
+/// The executables, and the folders that they work in.
 pub(super) struct Hooks<'a> {
     pub(super) bin: &'a Path,
     pub(super) home: &'a Path,
@@ -50,20 +50,20 @@ impl Hooks<'_> {
     }
 }
 
-/// What they took.
+/// The times of the hooks.
 pub(super) struct HookTimes {
     start: Sample,
     prompt: Sample,
     empty: Sample,
     pub(super) upkeep: Sample,
-    /// What a prompt may cost, in empty programs.
+    /// Limit for UserPromptSubmit as a multiple of an empty program.
     prompt_limit: f64,
 }
 
 impl HookTimes {
-    /// Begins sessions in the busiest project and asks questions in them, in turn with the empty program.
+    /// Starts sessions in the busiest project and submits prompts, in turn with the empty program.
     pub(super) fn measure(hooks: &Hooks<'_>, words: &Words, observations: usize) -> Result<Self> {
-        // The day's first session has it done beside it.
+        // Otherwise the first session of the day would start it in the background, beside the measured runs.
         let (_, upkeep) = hooks.run("longhaul", &["memory", "upkeep"], "")?;
         let (mut starts, mut prompts, mut nothing) = (Vec::new(), Vec::new(), Vec::new());
         for n in 0..RUNS {
@@ -104,7 +104,7 @@ impl HookTimes {
         Ok(())
     }
 
-    /// Returns how many empty programs each hook takes.
+    /// Returns each hook's time as a multiple of an empty program's.
     pub(super) fn to_json(&self) -> Value {
         json!({ "session_start": self.start.times(&self.empty), "user_prompt_submit": self.prompt.times(&self.empty) })
     }

@@ -1,4 +1,4 @@
-//! What two years of work leave behind.
+//! A synthetic memory: two years of sessions.
 
 use std::io::{self, Write};
 use std::time::Instant;
@@ -13,7 +13,7 @@ use super::spoken::{self, Spoken};
 use super::words::{Dice, Words};
 use crate::stage::check_interrupts;
 
-/// When the last session ends.
+/// The time at which the last session ends.
 pub(crate) const NOW: u64 = 1_800_000_000_000;
 
 /// Two years.
@@ -21,39 +21,40 @@ const SPAN: u64 = 2 * 365 * 86_400_000;
 
 const PROJECTS: usize = 300;
 const FILES: usize = 400;
-/// Tool calls in a session, and for a prompt.
+/// Tool calls per session.
 const CALLS: usize = 200;
+/// Tool calls per prompt.
 const PER_PROMPT: usize = 20;
-/// How often each write is measured.
+/// Number of measurements of each kind of write.
 const WRITES: usize = 40;
-/// What is kept of what goes into a tool and comes out, at most; less is as likely as much less.
+/// Largest stored input and output of a tool call; lengths are distributed log-uniformly.
 const INPUT: usize = 4_096;
 const OUTPUT: usize = 16_384;
 
-/// What was put in.
+/// What the database was filled with.
 pub(crate) struct Library {
-    /// The projects' keys, the busiest first.
+    /// Keys of the projects, the busiest first.
     pub(crate) projects: Vec<String>,
-    /// Files that were worked on, one of each session.
+    /// Files that were changed, one per session.
     pub(crate) files: Vec<String>,
-    /// Bytes of text: prompts, observations, summaries, and what went into tools and came out.
+    /// Bytes of all text: prompts, observations, summaries, input and output of tools.
     pub(crate) text: u64,
 }
 
 impl Library {
-    /// Puts `count` observations into a store, session by session, in the order in which they happened.
+    /// Writes `count` observations to a store, session by session, in chronological order.
     pub(crate) fn fill(store: &mut Store, words: &Words, count: usize) -> Result<Self> {
         Self::fill_projects(store, words, count, projects(words))
     }
 
-    /// The same, with a busiest project that is really there.
+    /// As `fill`, with an existing folder as the busiest project.
     pub(crate) fn fill_around(store: &mut Store, words: &Words, count: usize, busiest: &str) -> Result<Self> {
         let mut projects = projects(words);
         busiest.clone_into(&mut projects[0]);
         Self::fill_projects(store, words, count, projects)
     }
 
-    /// The same, all of it in one project.
+    /// As `fill`, with all observations in one project.
     pub(crate) fn fill_one(store: &mut Store, words: &Words, count: usize, project: &str) -> Result<Self> {
         Self::fill_projects(store, words, count, vec![project.to_owned()])
     }
@@ -77,13 +78,13 @@ impl Library {
             }
         }
         drop(bulk);
-        // As an import ends.
+        // The same steps as at the end of an import.
         store.merge_index(|| {})?;
         store.settle_writes()?;
         Ok(library)
     }
 
-    /// Times what a running session adds, and what forgetting costs.
+    /// Measures the writes of a running session, and forgetting.
     pub(crate) fn measure_writes(&self, store: &Store, words: &Words) -> Result<Vec<Sample>> {
         let mut dice = Dice(7);
         let raw = words.sentence(&mut dice, 20_000);
@@ -114,10 +115,10 @@ impl Library {
         ])
     }
 
-    /// Plays a session, as an import of its transcript stores it: in few transactions.
+    /// Writes a session as an import of its transcript does, in few transactions.
     fn play(&mut self, bulk: &Bulk<'_>, hand: &mut Hand<'_>, number: usize, at: u64, calls: usize) -> Result<()> {
         let project = hand.dice.log_uniform(1, self.projects.len()) - 1;
-        // As the client's are, in no order.
+        // Random, as Claude Code's session ids are.
         let session = format!("{:08x}-{number:04x}-4000-8000-{project:012x}", hand.dice.below(1 << 32));
         let key = self.projects[project].clone();
         register(bulk.plain(), &session, &key, at)?;
@@ -178,7 +179,7 @@ fn new_observations<'a>(made: &'a [Made<'_>], at: u64) -> Vec<NewObservation<'a>
         .collect()
 }
 
-/// What makes tool calls.
+/// Generates tool calls.
 pub(super) struct Hand<'a> {
     pub(super) words: &'a Words,
     pub(super) dice: Dice,
@@ -210,7 +211,7 @@ impl Made<'_> {
 }
 
 impl<'a> Hand<'a> {
-    /// Makes a call: of ten, three change a file, three read one, three are commands, one goes elsewhere.
+    /// Generates a call: of ten, three change a file, three read one, three are commands, one searches the web.
     fn call(&mut self, project: usize, session: usize, number: usize) -> Made<'a> {
         let file = self.files[(project * FILES + self.dice.log_uniform(1, FILES) - 1) % self.files.len()].clone();
         let few = self.words.sentence(&mut self.dice, 3);

@@ -1,4 +1,4 @@
-//! What is said in a session: prompts, and the replies to them.
+//! The conversation of a synthetic session: prompts and replies.
 
 use anyhow::Result;
 use longhaul_core::Millis;
@@ -23,7 +23,7 @@ impl Spoken {
         Self { id, prompt, reply, at }
     }
 
-    /// Returns bytes of what was said. The prompt is stored twice: for the memory and for the handoff.
+    /// Returns the bytes of the text. The prompt is stored twice: for the memory and for the handoff.
     pub(super) fn text(&self) -> u64 {
         (2 * self.prompt.len() + self.reply.len()) as u64
     }
@@ -45,7 +45,7 @@ impl Spoken {
     }
 }
 
-/// Stores the turns of a session, with `per_prompt` of the calls for each.
+/// Stores the turns of a session, with `per_prompt` tool calls for each.
 pub(super) fn store(
     bulk: &Bulk<'_>,
     session: &str,

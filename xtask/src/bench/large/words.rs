@@ -1,6 +1,6 @@
-//! Words as people use them: few of them often, most of them hardly ever.
+//! A vocabulary with the frequencies of natural language: few words are common, most are rare.
 
-/// How many words there are.
+/// Size of the vocabulary.
 const WORDS: usize = 40_000;
 
 /// A vocabulary, the most common word first.
@@ -9,7 +9,7 @@ pub(crate) struct Words {
 }
 
 impl Words {
-    /// Makes words out of syllables; the same ones every time.
+    /// Builds the words from syllables; the result is always the same.
     pub(crate) fn new() -> Self {
         const ONSETS: [&str; 16] = ["b", "c", "d", "f", "g", "h", "l", "m", "n", "p", "r", "s", "t", "v", "st", "tr"];
         const RIMES: [&str; 20] = [
@@ -17,7 +17,7 @@ impl Words {
             "ont", "ut",
         ];
         let syllable = |n: usize| format!("{}{}", ONSETS[n % 16], RIMES[n / 16 % 20]);
-        // Three syllables each, so that no word is too short for a part of it to be looked for.
+        // Three syllables each, so that every word is long enough for a search for a part of it.
         let word = |n: usize| {
             let mixed = n * 7_919 % 32_768_000;
             [mixed % 320, mixed / 320 % 320, mixed / 102_400].map(syllable).concat()
@@ -25,28 +25,28 @@ impl Words {
         Self { words: (0..WORDS).map(word).collect() }
     }
 
-    /// Returns how many there are.
+    /// Returns the number of words.
     pub(crate) fn len(&self) -> usize {
         self.words.len()
     }
 
-    /// Returns the word of a rank, counted from 0.
+    /// Returns the word at a rank, from 0.
     pub(crate) fn ranked(&self, rank: usize) -> &str {
         &self.words[rank % self.words.len()]
     }
 
-    /// Returns any word, one of rank n about n times more rarely than the first.
+    /// Returns a random word; a word of rank n is about n times less likely than the first.
     pub(crate) fn any(&self, dice: &mut Dice) -> &str {
         self.ranked(dice.log_uniform(1, WORDS) - 1)
     }
 
-    /// Returns so many words in a row.
+    /// Returns `count` random words, separated by spaces.
     pub(crate) fn sentence(&self, dice: &mut Dice, count: usize) -> String {
         (0..count).map(|_| self.any(dice)).collect::<Vec<_>>().join(" ")
     }
 }
 
-/// Chance that is the same every time.
+/// A pseudo-random generator (xorshift) with a fixed seed, so that every run uses the same data.
 pub(crate) struct Dice(pub(crate) u64);
 
 impl Dice {
@@ -55,7 +55,7 @@ impl Dice {
         (self.next() % most.max(1) as u64) as usize
     }
 
-    /// Returns a number of which each order of magnitude is as likely as the next.
+    /// Returns a log-uniform random number: every order of magnitude is equally likely.
     pub(crate) fn log_uniform(&mut self, least: usize, most: usize) -> usize {
         let share = (self.next() >> 11) as f64 / (1_u64 << 53) as f64;
         let (least, most) = (least as f64, most as f64);

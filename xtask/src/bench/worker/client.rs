@@ -1,4 +1,4 @@
-//! HTTP, as little of it as the measurement needs.
+//! A minimal HTTP client.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -6,12 +6,12 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 
-/// Asks for a path and reads the whole answer; returns its status.
+/// Requests a path and reads the whole answer; returns its status.
 pub(super) fn ask(port: u16, token: &str, path: &str) -> Result<u16> {
     let mut stream = say(port, token, path, "Connection: close\r\n")?;
     let mut answer = Vec::new();
     stream.read_to_end(&mut answer)?;
-    let head = answer.get(9..12).context("no answer came")?;
+    let head = answer.get(9..12).context("the worker sent no answer")?;
     Ok(std::str::from_utf8(head)?.parse()?)
 }
 
@@ -23,7 +23,7 @@ fn say(port: u16, token: &str, path: &str, more: &str) -> Result<TcpStream> {
     Ok(stream)
 }
 
-/// An open page.
+/// An open event stream, as the viewer has one.
 pub(super) struct Page {
     lines: BufReader<TcpStream>,
 }
@@ -33,7 +33,7 @@ impl Page {
         Ok(Self { lines: BufReader::new(say(port, token, "/stream", "")?) })
     }
 
-    /// Waits until it hears something.
+    /// Waits for the first event.
     pub(super) fn greeted(&mut self) -> Result<()> {
         let mut line = String::new();
         while self.lines.read_line(&mut line)? > 0 {
@@ -42,6 +42,6 @@ impl Page {
             }
             line.clear();
         }
-        bail!("a page was turned away")
+        bail!("the worker refused an event stream")
     }
 }

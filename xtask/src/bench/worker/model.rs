@@ -1,4 +1,4 @@
-//! A server on loopback in place of the API: its model has few words, and always the same.
+//! A server on loopback in place of the model's API, which always gives the same answer.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -9,7 +9,7 @@ use std::thread;
 use anyhow::Result;
 use serde_json::json;
 
-/// The server; its threads end with the program.
+/// The server; its threads end with the process.
 pub(super) struct Model {
     port: u16,
     requests: Arc<AtomicUsize>,
@@ -22,7 +22,7 @@ impl Model {
         let requests = Arc::clone(&model.requests);
         thread::spawn(move || {
             for stream in listener.incoming().flatten() {
-                // One that goes away in the middle was killed with its worker.
+                // A broken connection comes from a worker that was killed; it does not count.
                 if answer(stream).is_ok() {
                     requests.fetch_add(1, Ordering::Relaxed);
                 }
@@ -35,7 +35,7 @@ impl Model {
         format!("http://127.0.0.1:{}", self.port)
     }
 
-    /// Returns how often it was asked.
+    /// Returns the number of requests answered.
     pub(super) fn requests(&self) -> usize {
         self.requests.load(Ordering::Relaxed)
     }
@@ -66,7 +66,7 @@ fn answer(stream: TcpStream) -> std::io::Result<()> {
         "usage": { "input_tokens": 900, "output_tokens": 100 },
     })
     .to_string();
-    // As long as a quick model thinks.
+    // The response time of a fast model.
     thread::sleep(std::time::Duration::from_millis(100));
     let head = format!("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {}\r\n", reply.len());
     (&stream).write_all(format!("{head}Connection: close\r\n\r\n{reply}").as_bytes())

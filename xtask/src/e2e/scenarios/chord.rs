@@ -1,4 +1,4 @@
-//! The chord that submits, beside subagents.
+//! The submit chord while subagents open dialogs.
 
 use std::fs;
 use std::io::{self, Write};
@@ -12,33 +12,33 @@ use serde_json::{Value, json};
 use super::super::session::Session;
 use super::super::world::{Cast, World};
 
-/// The keys of the chord, by tmux's names.
+/// The keys of the chord, by tmux's key names.
 const CHORD: &[&str] = &["C-x", "C-q"];
 const ENTER: &[&str] = &["Enter"];
 
-/// How many shots a dialog gets before it is denied, so that the next one opens.
+/// Number of shots into a dialog before it is denied, so that the next one opens.
 const SHOTS_PER_DIALOG: usize = 2;
 
-/// After so many shots without a dialog new subagents are started.
+/// Number of shots without a dialog before new subagents are started.
 const SHOTS_WITHOUT: usize = 30;
 
-/// A pause between shots that is a multiple of nothing else.
+/// Pause between shots, chosen so that it does not align with other periods.
 const PAUSE: Duration = Duration::from_millis(70);
 
-/// How long the client takes to tell Escape from the beginning of another key.
+/// Time after which Claude Code takes Escape as a key of its own, not as the beginning of a sequence.
 const AFTER_ESCAPE: Duration = Duration::from_millis(300);
 
-/// Forty chords, and Enter until it approves.
+/// Fires forty chords, and Enter until it approves.
 pub(crate) fn few(cast: &Cast, home: &Path) -> Result<()> {
     provoke(cast, home, 40)
 }
 
-/// Two hundred.
+/// As `few`, with two hundred chords.
 pub(crate) fn many(cast: &Cast, home: &Path) -> Result<()> {
     provoke(cast, home, 200)
 }
 
-/// What came of a series of shots.
+/// Counts of a series of shots.
 #[derive(Debug, Default)]
 struct Shots {
     fired: usize,
@@ -49,7 +49,7 @@ struct Shots {
 }
 
 fn provoke(cast: &Cast, home: &Path, count: usize) -> Result<()> {
-    // Nothing but the shots is typed.
+    // No bookmarks of the plugin's own: only the shots are typed.
     let config = json!({ "bookmarks": { "mid_turn": false, "thresholds": { "cooldown_seconds": 100000 } } });
     let world = World::new(cast, home, &config, Vec::new())?;
     world.bind_chord()?;
@@ -59,15 +59,16 @@ fn provoke(cast: &Cast, home: &Path, count: usize) -> Result<()> {
     ensure!(shots.dialogs > 0 && shots.into_dialogs > 0, "no chord met a dialog: {shots:?}");
     ensure!(shots.submitted > 0, "the chord has submitted nothing: {shots:?}");
     ensure!(shots.approved == 0, "the chord has approved something: {shots:?}");
-    // The same with the key that the chord is in place of: without this, nothing shows that the provocation works.
+    // The same with Enter, to show that the shots do reach dialogs: without this, the chords prove nothing.
     let session = world.open(&[])?;
     let shots = shoot(&world, &session, ENTER, count, "by-enter")?;
     writeln!(io::stdout(), "          by Enter:     {shots:?}")?;
-    ensure!(shots.approved > 0, "Enter has approved nothing, so the chords have shown nothing: {shots:?}");
+    ensure!(shots.approved > 0, "Enter has approved nothing, so the chords prove nothing: {shots:?}");
     Ok(())
 }
 
-/// Fires the marker and `keys` blindly while subagents ask whether they may write; stops at the first approval.
+/// Types the marker and `keys` without inspecting the pane, while subagents ask whether they may write; stops at the
+/// first approval.
 fn shoot(world: &World, session: &Session<'_>, keys: &[&str], count: usize, name: &str) -> Result<Shots> {
     let target = world.project.join(name);
     let order = format!("TASK:2:SLOW:4000 WRITES:40:{};;SAY:they are under way", target.display());
@@ -99,7 +100,7 @@ fn shoot(world: &World, session: &Session<'_>, keys: &[&str], count: usize, name
         shots.fired += 1;
         std::thread::sleep(PAUSE);
     }
-    // An approved tool takes a moment to write.
+    // An approved tool needs a moment to write.
     let waited = Instant::now();
     while approved() == 0 && waited.elapsed() < Duration::from_secs(1) {
         std::thread::sleep(PAUSE);
@@ -109,7 +110,7 @@ fn shoot(world: &World, session: &Session<'_>, keys: &[&str], count: usize, name
     Ok(shots)
 }
 
-/// Starts subagents, once: the order is typed into a free input, and submitted again only while it is still in it.
+/// Starts subagents once: types the order into an empty input, and submits again only while it is still there.
 fn start_subagents(world: &World, session: &Session<'_>, order: &str) -> Result<()> {
     let arrived = || world.prompts().iter().filter(|prompt| prompt.contains(order)).count();
     let before = arrived();
@@ -131,11 +132,11 @@ fn start_subagents(world: &World, session: &Session<'_>, order: &str) -> Result<
     world.wait("a subagent that asks", || session.in_dialog())
 }
 
-/// Denies the dialog that is open, if one is.
+/// Denies the open dialog, if there is one.
 fn deny(session: &Session<'_>) -> Result<()> {
     if session.in_dialog()? {
         session.press(&["Escape"])?;
-        // What follows Escape at once would be taken for a key together with Alt.
+        // A key that follows Escape at once would be read together with it, as Alt and the key.
         std::thread::sleep(AFTER_ESCAPE);
     }
     Ok(())
@@ -146,8 +147,8 @@ fn written(folder: &Path, name: &str) -> usize {
     entries.filter(|entry| entry.file_name().to_string_lossy().starts_with(name)).count()
 }
 
-/// Three subagents of ten calls each beside a turn that works, too: a bookmark stands in the turn, /rewind lists it, and
-/// restoring it keeps what was before it.
+/// Three subagents of ten calls each beside a turn that works, too: a bookmark is set within the turn, /rewind lists
+/// it, and restoring it keeps what was before it.
 pub(crate) fn cascade(cast: &Cast, home: &Path) -> Result<()> {
     let config = json!({ "bookmarks": { "thresholds": { "min_tool_calls": 1000, "min_seconds": 100000, "min_tokens": 1000000 } } });
     let world = World::new(cast, home, &config, Vec::new())?;
@@ -167,7 +168,7 @@ pub(crate) fn cascade(cast: &Cast, home: &Path) -> Result<()> {
     session.wait_for("/rewind")?;
     session.press(&["Enter"])?;
     session.wait_for("(current)")?;
-    // What comes after the bookmark, such as the client's own word of a subagent, is listed below it.
+    // Entries after the bookmark, such as Claude Code's message about a subagent, are listed below it.
     world.wait("the bookmark to be chosen", || {
         session.press(&["Up"])?;
         std::thread::sleep(Duration::from_millis(200));

@@ -1,4 +1,4 @@
-//! What one session hands over to the next.
+//! Handing over from one session to the next.
 
 use std::path::Path;
 
@@ -11,7 +11,7 @@ use super::super::world::{Cast, World};
 const HANDOFF: &str = "---\ncontinue: true\nnonce: {}\n---\n# Task\nCount the beans.\n# Completed\nHalf of them.\n\
                        # Remaining\n- the other half\n# Key Context\nThe beans are in the jar.\n";
 
-/// After `/clear` the next session is shown where the old one was.
+/// After `/clear`, the next session is shown what the old one did.
 pub(crate) fn clear(cast: &Cast, home: &Path) -> Result<()> {
     let world = World::new(cast, home, &json!({ "memory": { "enabled": false } }), Vec::new())?;
     let session = world.open(&[])?;
@@ -27,7 +27,7 @@ pub(crate) fn clear(cast: &Cast, home: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Two windows of one project are cleared: each goes on with its own.
+/// Two windows of one project are cleared: each continues its own session.
 pub(crate) fn two_windows(cast: &Cast, home: &Path) -> Result<()> {
     let world = World::new(cast, home, &json!({ "memory": { "enabled": false } }), Vec::new())?;
     let (left, right) = (world.open(&[])?, world.open(&[])?);
@@ -44,17 +44,17 @@ pub(crate) fn two_windows(cast: &Cast, home: &Path) -> Result<()> {
     Ok(())
 }
 
-/// A full context, with the client's module: it clears and prompts by itself.
+/// A full context, with the module: it clears and prompts through Claude Code.
 pub(crate) fn continuation(cast: &Cast, home: &Path) -> Result<()> {
     go_on(cast, home, true, false)
 }
 
-/// A full context, without the module: the same, typed.
+/// A full context, without the module: `/clear` and the prompt are typed.
 pub(crate) fn continuation_typed(cast: &Cast, home: &Path) -> Result<()> {
     go_on(cast, home, false, false)
 }
 
-/// A context that is full after the first turn, which used no tool: its use is known only after its Stop.
+/// A context that is full after the first turn, which used no tool: its use is known only after Stop.
 pub(crate) fn continuation_first_turn(cast: &Cast, home: &Path) -> Result<()> {
     let world = World::new(cast, home, &json!({ "continuation": { "enabled": true } }), rules())?;
     let session = world.open(&[])?;
@@ -82,7 +82,7 @@ fn go_on(cast: &Cast, home: &Path, bridge: bool, chord: bool) -> Result<()> {
     let session = world.open(&[])?;
     let old = session.id()?;
     session.say("SAY:the first bean")?;
-    // With a tool call: the transcript, which lags, then has the use of it before the turn ends.
+    // With a tool call, because the transcript lags: it then holds the usage before the turn ends.
     session.submit("USAGE:900000 TOOLS:2;;SAY:the second bean")?;
     session.wait_for("I go on with the other half.")?;
     ensure!(session.id()? != old, "nothing was cleared");
@@ -99,7 +99,7 @@ fn go_on(cast: &Cast, home: &Path, bridge: bool, chord: bool) -> Result<()> {
     Ok(())
 }
 
-/// Returns how the model answers what the plugin asks it in a continuation.
+/// Returns the model's answers to what the plugin asks in a continuation.
 pub(crate) fn rules() -> Vec<Rule> {
     let rule = |after: &str, say: &str| Rule { after: after.to_owned(), say: say.to_owned() };
     vec![rule("nonce: ", HANDOFF), rule("Continue from the handoff", "I go on with the other half.")]

@@ -1,4 +1,4 @@
-//! What may be in the client's input, or in front of it, when something is typed.
+//! States of Claude Code's input when a text should be typed.
 
 use std::path::Path;
 use std::time::Duration;
@@ -17,12 +17,12 @@ pub(super) fn world(cast: &Cast, home: &Path) -> Result<World> {
     Ok(world)
 }
 
-/// Asks for a bookmark by hand, which types it now or says why not.
+/// Sets a bookmark with the command line, which types it now or reports why not.
 pub(super) fn bookmark(world: &World, session: &Session<'_>, note: &str) -> Result<String> {
     world.longhaul(&["bookmark", "--session", &session.id()?, note])
 }
 
-/// Checks that nothing is typed and that the reason is `why`, and that the chord alone does nothing either.
+/// Checks that nothing is typed, that the reason is `why`, and that the chord alone has no effect.
 pub(super) fn refused(world: &World, session: &Session<'_>, why: &str) -> Result<()> {
     let prompts = world.prompts();
     session.press(CHORD)?;
@@ -33,7 +33,7 @@ pub(super) fn refused(world: &World, session: &Session<'_>, why: &str) -> Result
     Ok(())
 }
 
-/// Every state of the input but vim's.
+/// Every state of the input except vim's modes.
 pub(crate) fn inputs(cast: &Cast, home: &Path) -> Result<()> {
     let world = world(cast, home)?;
     let session = world.open(&[])?;
@@ -48,7 +48,7 @@ pub(crate) fn inputs(cast: &Cast, home: &Path) -> Result<()> {
         .wait("the bookmark alone", || Ok(world.prompts().last().is_some_and(|prompt| prompt == "· beside a draft")))?;
     session.press(&["C-u"])?;
 
-    // Somebody types all the while.
+    // A user types during the whole attempt.
     let typed = std::thread::scope(|scope| {
         let bookmark = scope.spawn(|| bookmark(&world, &session, "while typing"));
         while !bookmark.is_finished() {
@@ -89,7 +89,7 @@ pub(crate) fn inputs(cast: &Cast, home: &Path) -> Result<()> {
     bookmark(&world, &session, "at last").map(drop)
 }
 
-/// In insert mode it is typed; in normal mode nothing is, and a draft stays.
+/// In vim's insert mode the text is typed; in normal mode nothing is typed, and a draft stays.
 pub(crate) fn vim(cast: &Cast, home: &Path) -> Result<()> {
     let world = world(cast, home)?;
     world.set("editorMode", json!("vim"))?;

@@ -1,4 +1,4 @@
-//! What may be in the client's input, or in front of it, while a turn runs.
+//! States of Claude Code's input while a turn runs.
 
 use std::path::Path;
 use std::time::Duration;
@@ -9,12 +9,12 @@ use serde_json::json;
 use super::super::world::{Cast, World};
 use super::inputs::{bookmark, refused, world};
 
-/// A question whose last choice is a text field.
+/// A question whose last option is a text field.
 const QUESTION: &str = r#"TOOL:AskUserQuestion {"questions":[{"question":"Which colour?","header":"Colour","multiSelect":false,"options":[{"label":"Red","description":"warm"},{"label":"Blue","description":"cold"}]}]}"#;
 
-/// A draft is stashed for a bookmark in the running turn, and comes back although the bookmark is only queued.
+/// A draft is stashed for a bookmark in the running turn, and restored although the bookmark is only queued.
 pub(crate) fn draft_in_turn(cast: &Cast, home: &Path) -> Result<()> {
-    // A bookmark of its own would take the place of the one that is asked for.
+    // An automatic bookmark would take the place of the requested one.
     let config = json!({ "inject": { "patience_seconds": 6 }, "bookmarks": { "mid_turn": false } });
     let world = World::new(cast, home, &config, Vec::new())?;
     world.bind_chord()?;
@@ -39,14 +39,14 @@ pub(crate) fn text_field(cast: &Cast, home: &Path) -> Result<()> {
     let session = world.open(&[])?;
     session.say("SAY:hello")?;
     bookmark(&world, &session, "plain")?;
-    // Too long for one row of the input.
+    // The prompt does not fit into one row of the input, so `submit` cannot be used.
     session.tmux.type_text(&session.pane, &format!("{QUESTION};;SAY:answered"))?;
     session.wait_for("SAY:answered")?;
     session.press(&["Enter"])?;
     world.wait("the question", || session.in_dialog())?;
     session.press(&["Down", "Down"])?;
     session.wait_for("❯ 3. Type something")?;
-    // The field takes keys a moment after it is shown: what comes earlier is lost.
+    // The field ignores keys that arrive too soon after it is drawn.
     world.wait("a text in the field", || {
         session.tmux.type_text(&session.pane, "mine")?;
         std::thread::sleep(Duration::from_millis(700));

@@ -1,4 +1,4 @@
-//! Beginnings, endings and what is between.
+//! Start, end, resume and compaction of sessions.
 
 use std::path::Path;
 
@@ -7,7 +7,8 @@ use serde_json::json;
 
 use super::super::world::{Cast, World};
 
-/// A session that exits is gone at once; one that is killed, for which there is no hook, soon; both are remembered.
+/// A session that exits is removed at once; one that is killed, for which there is no hook, soon after. Both are in the
+/// memory.
 pub(crate) fn exit(cast: &Cast, home: &Path) -> Result<()> {
     let world = World::new(cast, home, &json!({}), Vec::new())?;
     let session = world.open(&[])?;
@@ -23,14 +24,14 @@ pub(crate) fn exit(cast: &Cast, home: &Path) -> Result<()> {
     world.wait_for_state(&id, "working")?;
     session.kill()?;
     world.wait("the killed session to be forgotten", || Ok(world.state(&id)?.is_none()))?;
-    ensure!(world.events("SessionEnd").len() == 1, "there is a hook for SIGKILL after all");
+    ensure!(world.events("SessionEnd").len() == 1, "SIGKILL has caused a SessionEnd");
     for mark in ["left-politely", "killed-in-the-act"] {
         world.longhaul(&["memory", "search", mark]).with_context(|| format!("{mark} is not remembered"))?;
     }
     Ok(())
 }
 
-/// A session that is resumed keeps its id and everything under it; a fork gets its own.
+/// A resumed session keeps its id and all its data; a fork gets its own id.
 pub(crate) fn resume(cast: &Cast, home: &Path) -> Result<()> {
     let world = World::new(cast, home, &json!({}), Vec::new())?;
     let session = world.open(&[])?;
@@ -44,7 +45,7 @@ pub(crate) fn resume(cast: &Cast, home: &Path) -> Result<()> {
     ensure!(world.log(&id, 'T').len() == 2, "the activity log did not go on");
     session.exit()?;
     let session = world.open(&["--resume", &id, "--fork-session"])?;
-    // The fork's id is known when it has been prompted.
+    // A fork's id is known only after its first prompt.
     session.say("RUN:echo on-a-new-branch")?;
     let prompts = world.events("UserPromptSubmit");
     let fork = prompts.last().and_then(|prompt| prompt["session_id"].as_str()).context("no prompt came")?;
@@ -56,7 +57,7 @@ pub(crate) fn resume(cast: &Cast, home: &Path) -> Result<()> {
     Ok(())
 }
 
-/// `/compact` is noted, keeps the session, and leaves nothing behind that looks like work.
+/// `/compact` is logged, keeps the session's id, and leaves no sign of work behind.
 pub(crate) fn compact(cast: &Cast, home: &Path) -> Result<()> {
     let world = World::new(cast, home, &json!({}), Vec::new())?;
     let session = world.open(&[])?;
@@ -74,7 +75,7 @@ pub(crate) fn compact(cast: &Cast, home: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Three subagents in the background: the session is at work until the last of them has returned.
+/// Three background subagents: the session counts as working until the last of them has returned.
 pub(crate) fn subagents(cast: &Cast, home: &Path) -> Result<()> {
     let world = World::new(cast, home, &json!({}), Vec::new())?;
     let session = world.open(&[])?;

@@ -12,10 +12,11 @@ use super::handover;
 const TURNS: usize = 40;
 const CALLS: usize = 300;
 
-/// The turn whose context is full, so that the rest is done in a fresh session.
+/// The turn whose context is full; the following ones run in a fresh session.
 const FULL: usize = 25;
 
-/// Two hours in two minutes, with all jobs on: forty turns, three hundred tool calls, one continuation, nothing lost.
+/// A compressed long session with all jobs enabled: forty turns, three hundred tool calls, one continuation, nothing
+/// lost.
 pub(crate) fn long(cast: &Cast, home: &Path) -> Result<()> {
     let config = json!({
         "bookmarks": { "thresholds": { "cooldown_seconds": 2 } },
@@ -37,12 +38,12 @@ pub(crate) fn long(cast: &Cast, home: &Path) -> Result<()> {
             session.say(&prompt).with_context(|| format!("turn {turn}"))?;
         }
     }
-    ensure!(start.elapsed() < Duration::from_secs(240), "that took {} s", start.elapsed().as_secs());
+    ensure!(start.elapsed() < Duration::from_secs(240), "it took {} s", start.elapsed().as_secs());
     let new = session.id()?;
     ensure!(new != old, "the full context was not cleared");
     let count = |letter| world.log(&old, letter).len() + world.log(&new, letter).len();
     ensure!(count('T') == CALLS, "the activity logs have {} tool calls", count('T'));
-    ensure!(count('B') >= 5, "there are {} bookmarks only", count('B'));
+    ensure!(count('B') >= 5, "there are only {} bookmarks", count('B'));
     world.wait_for_state(&new, "completed")?;
     let stats = world.longhaul_json(&["memory", "stats"])?;
     ensure!(stats["rows"]["observations"] == CALLS, "the memory says {stats}");

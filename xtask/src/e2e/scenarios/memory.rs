@@ -1,4 +1,4 @@
-//! What a session did, known in the next.
+//! The memory of one session, used in the next.
 
 use std::path::Path;
 
@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::super::world::{Cast, World};
 
-/// What session A did is shown to session B at its start, and found by B over MCP; what was private is nowhere.
+/// Session B is shown at its start what session A did, and finds it over MCP; private text is stored nowhere.
 pub(crate) fn memory(cast: &Cast, home: &Path) -> Result<()> {
     let world = World::new(cast, home, &json!({}), Vec::new())?;
     let first = world.open(&[])?;
@@ -23,6 +23,6 @@ pub(crate) fn memory(cast: &Cast, home: &Path) -> Result<()> {
     let found = results.iter().any(|result| result.contains("Ran `echo marker-of-a-4711`"));
     ensure!(found, "B does not find it over MCP: {:?}", results.last());
     let private = world.longhaul(&["memory", "search", "zanzibar"]);
-    ensure!(private.is_err(), "what was private is remembered: {private:?}");
+    ensure!(private.is_err(), "private text is in the memory: {private:?}");
     Ok(())
 }

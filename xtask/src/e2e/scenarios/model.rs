@@ -1,4 +1,4 @@
-//! A model that puts into words what hooks have stored.
+//! A model that summarizes what hooks have stored.
 
 use std::path::Path;
 
@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::super::world::{Cast, World};
 
-/// A turn's end starts the worker, which outlives the client, asks a model for a line, stores it, and ends by itself.
+/// Stop starts the worker, which outlives Claude Code, asks a model for a summary, stores it, and ends.
 pub(crate) fn model(cast: &Cast, home: &Path) -> Result<()> {
     let model = json!({ "enabled": true, "via": "api", "quiet_minutes": 0 });
     let config = json!({ "worker": { "port": 0 }, "memory": { "model": model } });

@@ -1,4 +1,4 @@
-//! What another session said, added to a prompt that asks about it in other words.
+//! A reply of another session, added to a prompt that asks about it in other words.
 
 use std::path::Path;
 
@@ -11,19 +11,19 @@ use super::super::world::{Cast, World};
 const ASKED: &str = "why does the importer stall every night?";
 const REPLIED: &str = "The exchange rates hold the lock while they wait for an answer; chunks of 500 rows cured it.";
 
-/// The question in other inflections: none of its words stands in what was asked or replied.
+/// The question with other inflections: no word of it occurs in the first session.
 const ASKED_AGAIN: &str = "were importers stalling on locked chunk boundaries?";
 
 const LOGIN_ASKED: &str = "why does the login page refuse every password?";
 const LOGIN_REPLIED: &str = "The certificate of the identity service had expired.";
 
-/// The question in wholly different words, for which the model is needed.
+/// The question in entirely different words, which only the model can match.
 const LOGIN_PARAPHRASED: &str = "users cannot authenticate with their credentials, what was the cause?";
 
-/// A new session asks in other words, and is shown what the old one replied, by its prompt alone: without the page, and
+/// A new session asks in other words and is shown the old session's reply with its prompt: without the page, and
 /// without a tool. An everyday prompt brings nothing.
 ///
-/// Where the bundle has the model, one question shares no word and no stem with what it is answered by.
+/// If the bundle has the model, one question shares neither a word nor a stem with its answer.
 pub(crate) fn prompt_recall(cast: &Cast, home: &Path) -> Result<()> {
     let rules = [
         (ASKED, REPLIED),
@@ -56,7 +56,7 @@ pub(crate) fn prompt_recall(cast: &Cast, home: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Asks in a session of its own, once its start has had the vectors of the first session computed.
+/// Asks in a third session, after its start has had the vectors of the first session computed.
 fn ask_in_wholly_different_words(world: &World) -> Result<()> {
     let third = world.open(&[])?;
     world.wait("the vectors of the first session", || {

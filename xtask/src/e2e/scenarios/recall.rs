@@ -7,18 +7,18 @@ use serde_json::json;
 
 use super::super::world::{Cast, World};
 
-/// What the first session decides.
+/// The decision in the first session.
 const DECIDED: &str = "brokers choked on oversized payloads, so messages are chunked at 64 kilobytes";
 
-/// The question in other inflections: none of its words stands in the first session.
+/// The question with other inflections: no word of it occurs in the first session.
 const INFLECTED: &str = "why does chunking a message stop any broker from choking?";
 
-/// The question in wholly different words, for which the model is needed.
+/// The question in entirely different words, which only the model can match.
 const PARAPHRASED: &str = "reason for splitting large texts before sending them to the queue";
 
-/// A new session asks over MCP, in words that do not stand in the old one, and is answered from it.
+/// A new session asks over MCP, in words that do not occur in the old one, and is answered from it.
 ///
-/// Where the bundle has the model, the words are wholly different; without it, they are inflected otherwise.
+/// If the bundle has the model, the words are entirely different; otherwise only their inflections are.
 pub(crate) fn recall(cast: &Cast, home: &Path) -> Result<()> {
     let world = World::new(cast, home, &json!({}), Vec::new())?;
     let first = world.open(&[])?;

@@ -1,4 +1,4 @@
-//! Installed as a user would.
+//! Installation, as a user does it.
 
 use std::path::Path;
 

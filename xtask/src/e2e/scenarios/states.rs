@@ -1,4 +1,4 @@
-//! What the tracker says of a session.
+//! The states that the tracker reports.
 
 use std::fs;
 use std::path::Path;
@@ -9,7 +9,7 @@ use serde_json::json;
 
 use super::super::world::{Cast, World};
 
-/// A permission dialog blocks; yes lets it go on, and no, for which there is no hook, ends it.
+/// A permission dialog sets the state blocked; yes continues the turn, and no, for which there is no hook, ends it.
 pub(crate) fn blocked(cast: &Cast, home: &Path) -> Result<()> {
     let world = World::new(cast, home, &json!({}), Vec::new())?;
     let session = world.open(&[])?;
@@ -31,21 +31,21 @@ pub(crate) fn blocked(cast: &Cast, home: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Esc, for which there is no hook, is told by the client's module: what is displayed changes within a second.
+/// Esc, for which there is no hook, is reported by the module: the display changes within a second.
 pub(crate) fn esc(cast: &Cast, home: &Path) -> Result<()> {
     let world = World::new(cast, home, &json!({}), Vec::new())?;
     let session = world.open(&[])?;
-    // The display itself: asking `longhaul status` would look at the client's own record, too.
+    // The displayed file itself: `longhaul status` would also read Claude Code's own record.
     let displays = |part: &str| fs::read_to_string(home.join("longhaul/status")).unwrap_or_default().contains(part);
     session.submit("SLOW:1500 SAY:one two three four five six seven eight nine ten eleven twelve thirteen fourteen")?;
-    // Not for the answer on the screen: the client shows a line when it is whole.
+    // Not until the answer is on the screen: Claude Code shows a line only when it is complete.
     world.wait("the client to be busy", || Ok(world.client_is("busy")))?;
     world.wait("the display to say working", || Ok(displays("1*")))?;
     session.press(&["Escape"])?;
-    // From when the client's own record says so: how soon that is on a busy machine is not ours to say.
+    // Measured from the change of Claude Code's own record: the time before that depends on the machine.
     world.wait("the client to be idle", || Ok(world.client_is("idle")))?;
     let interrupted = Instant::now();
     world.wait("the display to say idle", || Ok(displays("1.") && displays("0*")))?;
-    ensure!(interrupted.elapsed() < Duration::from_secs(1), "that took {} ms", interrupted.elapsed().as_millis());
+    ensure!(interrupted.elapsed() < Duration::from_secs(1), "it took {} ms", interrupted.elapsed().as_millis());
     Ok(())
 }

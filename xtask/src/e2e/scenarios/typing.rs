@@ -1,4 +1,4 @@
-//! Typing into the client's pane, and not.
+//! When text is typed into Claude Code's pane, and when not.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use serde_json::json;
 
 use super::super::world::{Cast, World};
 
-/// Twenty tool calls in one turn: a bookmark stands in the middle of them, and made no request of its own.
+/// Twenty tool calls in one turn: a bookmark is set among them, and causes no request of its own.
 pub(crate) fn bookmark(cast: &Cast, home: &Path) -> Result<()> {
     let world = World::new(cast, home, &json!({}), Vec::new())?;
     let session = world.open(&[])?;
@@ -19,7 +19,7 @@ pub(crate) fn bookmark(cast: &Cast, home: &Path) -> Result<()> {
     ensure!(bookmarks.as_array().is_some_and(|all| all.len() == 1), "longhaul bookmarks says {bookmarks}");
     let requests: Vec<_> = world.model.shown().into_iter().filter(|shown| !shown.tools().is_empty()).collect();
     ensure!(requests.len() == 21, "20 tool calls took {} requests and not 21", requests.len());
-    // The sign itself may stand in what the client tells every session.
+    // The sign may also occur in Claude Code's own text for every session.
     let marks = |shown: &Shown| shown.count("·");
     let first = requests.iter().position(|shown| marks(shown) > marks(&requests[0]));
     let first = first.context("the model never saw the bookmark")?;
@@ -44,7 +44,8 @@ pub(crate) fn draft(cast: &Cast, home: &Path) -> Result<()> {
     Ok(())
 }
 
-/// A subagent returns, and with it a bookmark is due, while a dialog is open: it stays open, and nothing is written.
+/// A bookmark becomes due while a dialog is open, because a subagent returns: the dialog stays open, and nothing is
+/// typed.
 pub(crate) fn dialog(cast: &Cast, home: &Path) -> Result<()> {
     let config = json!({
         "bookmarks": { "thresholds": { "agent_burst_threshold": 1, "cooldown_seconds": 0 } },
