@@ -1,6 +1,6 @@
 //! `cargo xtask codegen`: generates the files and documentation tables whose content is defined in code.
 
-pub(crate) mod hooks;
+pub mod hooks;
 mod tables;
 
 pub(crate) use self::tables::hook_table;
@@ -18,7 +18,7 @@ use crate::workspace::Workspace;
 
 /// What to do about a file that is out of date.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Mode {
+pub enum Mode {
     /// Write it.
     Write,
     /// Name it and fail.
@@ -26,7 +26,7 @@ pub(crate) enum Mode {
 }
 
 /// Writes every generated file that is out of date, or checks that none is.
-pub(crate) fn run(workspace: &Workspace, mode: Mode) -> Result<()> {
+pub fn run(workspace: &Workspace, mode: Mode) -> Result<()> {
     let read =
         |name: &str| fs::read_to_string(workspace.root.join(name)).with_context(|| format!("cannot read {name}"));
     let mut files = vec![
@@ -55,12 +55,12 @@ pub(crate) fn run(workspace: &Workspace, mode: Mode) -> Result<()> {
 }
 
 /// Returns the JSON Schema of the config file, as it is shipped.
-pub(crate) fn config_schema() -> Result<String> {
+pub fn config_schema() -> Result<String> {
     pretty(&Config::json_schema())
 }
 
 /// Returns `value` as indented JSON with a newline at the end.
-pub(crate) fn pretty(value: &Value) -> Result<String> {
+pub fn pretty(value: &Value) -> Result<String> {
     Ok(serde_json::to_string_pretty(value)? + "\n")
 }
 

@@ -18,7 +18,7 @@ use crate::workspace::{PACKAGE, Profile, Workspace};
 
 /// The archive to make.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Packing {
+pub enum Packing {
     /// None.
     Nothing,
     /// One for users.
@@ -30,7 +30,7 @@ pub(crate) enum Packing {
 /// Builds the executables and lays out `target/dist/`, which is always complete or absent.
 ///
 /// With the dev profile no archive is made unless requested, so that a test build is not mistaken for a release.
-pub(crate) fn run(workspace: &Workspace, profile: Profile, triple: Option<&str>, packing: Packing) -> Result<()> {
+pub fn run(workspace: &Workspace, profile: Profile, triple: Option<&str>, packing: Packing) -> Result<()> {
     let executables = workspace.build_to_ship(profile, triple)?;
     let host = Workspace::host_triple()?;
     let triple = triple.unwrap_or(&host);

@@ -19,7 +19,7 @@ use crate::workspace::Workspace;
 const UNRELEASED: &str = "Unreleased";
 
 /// Fails unless the manifests, the changelog, the tag and the generated files agree.
-pub(crate) fn check(workspace: &Workspace, tag: Option<&str>) -> Result<()> {
+pub fn check(workspace: &Workspace, tag: Option<&str>) -> Result<()> {
     let changelog = read(&workspace.root.join("CHANGELOG.md"))?;
     let mut problems = versions(&changelog, &workspace.version, tag);
     problems.extend(members(workspace)?);
@@ -33,7 +33,7 @@ pub(crate) fn check(workspace: &Workspace, tag: Option<&str>) -> Result<()> {
 }
 
 /// Prints the changelog's section of this version.
-pub(crate) fn notes(workspace: &Workspace) -> Result<()> {
+pub fn notes(workspace: &Workspace) -> Result<()> {
     let changelog = read(&workspace.root.join("CHANGELOG.md"))?;
     match section(&changelog, &workspace.version) {
         Some(text) => Ok(writeln!(io::stdout(), "{}", text.trim())?),

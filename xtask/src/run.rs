@@ -11,28 +11,28 @@ use anyhow::{Context, Result, bail};
 
 /// Returns a command for `name`, a path or a program on `PATH`.
 #[expect(clippy::disallowed_methods, reason = "xtask is a build tool: starting programs is what it is for")]
-pub(crate) fn program(name: impl AsRef<OsStr>) -> Command {
+pub fn program(name: impl AsRef<OsStr>) -> Command {
     Command::new(name)
 }
 
 /// Returns a command for the cargo that started xtask.
-pub(crate) fn cargo() -> Command {
+pub fn cargo() -> Command {
     program(var("CARGO").unwrap_or_else(|| "cargo".into()))
 }
 
 /// Returns an environment variable that is set and not empty.
 #[expect(clippy::disallowed_methods, reason = "xtask is a build tool: it has no Env to be passed")]
-pub(crate) fn var(name: &str) -> Option<OsString> {
+pub fn var(name: &str) -> Option<OsString> {
     std::env::var_os(name).filter(|value| !value.is_empty())
 }
 
 /// Returns the path of `name` on `PATH`.
-pub(crate) fn find(name: &str) -> Option<PathBuf> {
+pub fn find(name: &str) -> Option<PathBuf> {
     std::env::split_paths(&var("PATH")?).map(|dir| dir.join(name)).find(|path| path.is_file())
 }
 
 /// Prints a command, then runs it with the terminal's input and output.
-pub(crate) fn aloud(command: &mut Command) -> Result<()> {
+pub fn aloud(command: &mut Command) -> Result<()> {
     writeln!(io::stderr(), "$ {}", line(command))?;
     let status = command.status().with_context(|| format!("cannot start {}", line(command)))?;
     if !status.success() {
@@ -42,7 +42,7 @@ pub(crate) fn aloud(command: &mut Command) -> Result<()> {
 }
 
 /// Runs a command and returns its standard output; its standard error goes into the error.
-pub(crate) fn output(command: &mut Command) -> Result<String> {
+pub fn output(command: &mut Command) -> Result<String> {
     let output = command.stdin(Stdio::null()).output().with_context(|| format!("cannot start {}", line(command)))?;
     if !output.status.success() {
         bail!("{} ended with {}: {}", line(command), output.status, String::from_utf8_lossy(&output.stderr).trim());
@@ -51,7 +51,7 @@ pub(crate) fn output(command: &mut Command) -> Result<String> {
 }
 
 /// Runs a command with `input` on its standard input; returns its standard output.
-pub(crate) fn feed(command: &mut Command, input: &[u8]) -> Result<String> {
+pub fn feed(command: &mut Command, input: &[u8]) -> Result<String> {
     let mut answer = Vec::with_capacity(4096);
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
     let mut child = command.spawn().with_context(|| format!("cannot start {}", line(command)))?;
@@ -71,7 +71,7 @@ pub(crate) fn feed(command: &mut Command, input: &[u8]) -> Result<String> {
 }
 
 /// Runs a command without input and output, and kills it after `limit`.
-pub(crate) fn within(command: &mut Command, limit: Duration) -> Result<()> {
+pub fn within(command: &mut Command, limit: Duration) -> Result<()> {
     let silent = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     let mut child = silent.spawn().with_context(|| format!("cannot start {}", line(command)))?;
     let deadline = Instant::now() + limit;

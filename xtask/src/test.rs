@@ -8,7 +8,7 @@ use crate::workspace::Workspace;
 use crate::{run, tools};
 
 /// Runs all tests; `arguments` go to nextest, or to `cargo test` if nextest is not installed.
-pub(crate) fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
+pub fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
     tools::ensure(&["tmux", "screen"])?;
     tools::offer(&["chromium", "chromedriver"], "tests of the viewer in a browser")?;
     tools::offer(&["tsc"], "tests of the bridge module")?;

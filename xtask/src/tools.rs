@@ -22,7 +22,7 @@ const INSTALLERS: &[Installer] = &[
 /// Ensures that `programs` are installed.
 ///
 /// Installs them only where no password is needed; otherwise fails with the command to run.
-pub(crate) fn ensure(programs: &[&str]) -> Result<()> {
+pub fn ensure(programs: &[&str]) -> Result<()> {
     let missing = missing(programs);
     if missing.is_empty() {
         return Ok(());
@@ -35,7 +35,7 @@ pub(crate) fn ensure(programs: &[&str]) -> Result<()> {
 }
 
 /// Installs missing `programs` where no password is needed; otherwise reports that `what` are skipped.
-pub(crate) fn offer(programs: &[&str], what: &str) -> Result<()> {
+pub fn offer(programs: &[&str], what: &str) -> Result<()> {
     let missing = missing(programs);
     if missing.is_empty() {
         return Ok(());

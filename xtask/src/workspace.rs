@@ -11,7 +11,7 @@ use serde_json::Value;
 use crate::run;
 
 /// The package whose executables are shipped.
-pub(crate) const PACKAGE: &str = "longhaul";
+pub const PACKAGE: &str = "longhaul";
 
 /// The time for compilers that embed one in their output: 2000-01-01, as in the archive.
 const SOURCE_DATE: &str = "946684800";
@@ -30,7 +30,7 @@ enum Link {
 
 /// How executables are built.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Profile {
+pub enum Profile {
     /// For download: fat LTO, stripped.
     Release,
     /// For installing from a clone: the same without fat LTO, which takes minutes.
@@ -58,20 +58,20 @@ impl Profile {
 }
 
 /// The workspace that this xtask belongs to.
-pub(crate) struct Workspace {
+pub struct Workspace {
     /// The folder with the workspace's Cargo.toml.
-    pub(crate) root: PathBuf,
+    pub root: PathBuf,
     /// Cargo's target folder.
-    pub(crate) target: PathBuf,
+    pub target: PathBuf,
     /// The version of the package that is shipped.
-    pub(crate) version: String,
+    pub version: String,
     /// The names of its executables.
-    pub(crate) executables: Vec<String>,
+    pub executables: Vec<String>,
 }
 
 impl Workspace {
     /// Reads them from `cargo metadata`.
-    pub(crate) fn load() -> Result<Self> {
+    pub fn load() -> Result<Self> {
         let manifest = Path::new(env!("CARGO_MANIFEST_DIR")).join("Cargo.toml");
         let mut metadata = run::cargo();
         metadata.args(["metadata", "--no-deps", "--format-version", "1", "--manifest-path"]).arg(manifest);
@@ -96,13 +96,7 @@ impl Workspace {
     }
 
     /// Builds `targets` (cargo's own flags, such as `--bins`) of `package` and returns the folder with the executables.
-    pub(crate) fn build(
-        &self,
-        package: &str,
-        targets: &[&str],
-        profile: Profile,
-        triple: Option<&str>,
-    ) -> Result<PathBuf> {
+    pub fn build(&self, package: &str, targets: &[&str], profile: Profile, triple: Option<&str>) -> Result<PathBuf> {
         run::aloud(&mut self.command(run::cargo(), "build", package, targets, profile, triple))?;
         let folder = triple.map_or_else(|| self.target.clone(), |triple| self.target.join(triple));
         Ok(folder.join(profile.folder()))
@@ -117,7 +111,7 @@ impl Workspace {
     /// On Linux with glibc they are linked statically, because loading the C library dynamically takes a third of a
     /// hook's time. The worker is not: it resolves host names, for which glibc loads libraries of the machine it runs
     /// on.
-    pub(crate) fn build_to_ship(&self, profile: Profile, triple: Option<&str>) -> Result<PathBuf> {
+    pub fn build_to_ship(&self, profile: Profile, triple: Option<&str>) -> Result<PathBuf> {
         if profile == Profile::Dev {
             return self.build(PACKAGE, &["--bins"], profile, triple);
         }
@@ -148,7 +142,7 @@ impl Workspace {
     /// Builds the empty program that hooks are compared with, and copies it to `folder`.
     ///
     /// It is linked as cargo links any program.
-    pub(crate) fn add_empty_program(&self, folder: &Path, profile: Profile) -> Result<()> {
+    pub fn add_empty_program(&self, folder: &Path, profile: Profile) -> Result<()> {
         let built = self.build("longhaul-empty", &[], profile, None)?.join("longhaul-empty");
         let place = folder.join("empty");
         fs::copy(&built, &place).with_context(|| format!("cannot copy {} to {}", built.display(), place.display()))?;
@@ -195,7 +189,7 @@ impl Workspace {
     }
 
     /// Returns the triple of this machine, as rustc names it.
-    pub(crate) fn host_triple() -> Result<String> {
+    pub fn host_triple() -> Result<String> {
         let version = run::output(run::program(run::var("RUSTC").unwrap_or_else(|| "rustc".into())).arg("-vV"))?;
         match version.lines().find_map(|line| line.strip_prefix("host: ")) {
             Some(triple) => Ok(triple.to_owned()),

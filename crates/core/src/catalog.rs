@@ -11,6 +11,9 @@ pub use self::bundles::{COMPANIONS, Companion, executables, registrations};
 pub use self::codex::{CODEX_EXECUTABLE, CODEX_REGISTRATIONS, CodexRegistration};
 use crate::event::EventName;
 
+/// The name of the marketplace: what follows the `@` in `claude plugin install`.
+pub const MARKETPLACE: &str = "longhaul";
+
 /// A job of the plugin. Users can switch each one off, or install it as a bundle of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Job {

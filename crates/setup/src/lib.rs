@@ -30,14 +30,13 @@ pub use crate::paths::{InstallPaths, stable_path};
 pub use crate::perform::{InstallLock, check, lock_installation, perform};
 pub use crate::step::{Edit, InstallStep, WhenEmpty};
 
+use longhaul_core::catalog::MARKETPLACE;
+
 #[cfg(test)]
 mod tests;
 
 /// The name of the plugin and of the command line.
 pub const PLUGIN: &str = "longhaul";
-
-/// The name of the marketplace: what follows the `@` in `claude plugin install`.
-pub const MARKETPLACE: &str = "longhaul";
 
 /// The plugin with all jobs, as Claude Code names it.
 pub const ID: &str = "longhaul@longhaul";

@@ -8,13 +8,13 @@ use serde_json::{Map, Value, json};
 const MODULE: &str = "./bridge.ts";
 
 /// The jobs that use the module.
-pub(crate) const BRIDGED: &[Job] = &[Job::Bookmarks, Job::Tracker, Job::Continuation];
+pub const BRIDGED: &[Job] = &[Job::Bookmarks, Job::Tracker, Job::Continuation];
 
 /// Returns the text of hooks.json for `job`, or for all of them.
 ///
 /// Hooks are in the exec form: with `args`, even empty ones, Claude Code starts the program itself, without a shell.
 /// All bundles have the same executables; in the bundle of one job, the argument names that job.
-pub(crate) fn json(job: Option<Job>) -> Result<String> {
+pub fn json(job: Option<Job>) -> Result<String> {
     let mut events = Map::new();
     for registration in registrations(job) {
         let hook = json!({
@@ -42,7 +42,7 @@ pub(crate) fn json(job: Option<Job>) -> Result<String> {
 }
 
 /// Returns the hooks for Codex, which has no exec form: each command is a line for a shell, the same in every version.
-pub(crate) fn codex_json() -> Result<String> {
+pub fn codex_json() -> Result<String> {
     let mut events = Map::new();
     for registration in CODEX_REGISTRATIONS {
         let hook = json!({

@@ -10,7 +10,7 @@ use longhaul_core::catalog::{self, Job};
 
 use super::{manifest, put};
 use crate::codegen::{self, hooks};
-use crate::model;
+use crate::static_model;
 use crate::workspace::{PACKAGE, Workspace};
 
 /// A file that is shipped beside the executables, and the jobs that need it.
@@ -112,7 +112,7 @@ impl Bundle {
             }
         }
         if self.job().is_none_or(|job| job == Job::Memory) {
-            for path in model::files(workspace) {
+            for path in static_model::files(workspace) {
                 copy(&path, &folder.join("model").join(path.file_name().unwrap_or_default()), 0o644)?;
             }
         }

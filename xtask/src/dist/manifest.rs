@@ -1,14 +1,12 @@
 //! plugin.json, marketplace.json and the README of a bundle.
 
 use anyhow::Result;
-use longhaul_core::catalog::Job;
+use longhaul_core::catalog::{Job, MARKETPLACE};
 use serde_json::{Value, json};
 
 use super::bundle::Bundle;
 use crate::codegen::{hook_table, pretty};
 use crate::workspace::{PACKAGE, Workspace};
-
-pub(crate) use longhaul_setup::MARKETPLACE;
 
 const AUTHOR: &str = "The Longhaul contributors";
 

@@ -6,8 +6,9 @@ use std::fs;
 use clap::Parser;
 use saphyr::{LoadableYamlNode, Yaml};
 
+use crate::arguments::Arguments;
+use crate::run;
 use crate::workspace::Workspace;
-use crate::{Arguments, run};
 
 /// Reads a workflow and calls `look` with each step and the name of its job.
 fn steps(name: &str, mut look: impl FnMut(&str, &Yaml<'_>)) {

@@ -1,0 +1,69 @@
+//! The command line of `cargo xtask`.
+
+mod workbench;
+
+use clap::{Parser, Subcommand};
+
+pub use self::workbench::{E2eArgs, ModelArgs, WorkbenchTask};
+
+/// The tasks of this workspace that cargo alone cannot do
+#[derive(Parser)]
+#[command(name = "cargo xtask", bin_name = "cargo xtask")]
+pub struct Arguments {
+    /// What to do.
+    #[command(subcommand)]
+    pub task: Task,
+}
+
+/// A task of `cargo xtask`.
+#[derive(Subcommand)]
+pub enum Task {
+    /// Build, lay out target/dist, and install it for this user: `longhaul install`
+    Install {
+        /// Use the dev profile: builds sooner, runs slower
+        #[arg(long)]
+        quick: bool,
+        /// Passed to `longhaul install`, such as --dry-run, --yes, --hooks-only
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "ARGUMENTS")]
+        arguments: Vec<String>,
+    },
+    /// Run all tests; first install missing programs (tmux, screen, Chromium, tsc) if that needs no password
+    Test {
+        /// Passed to nextest, or to cargo test if nextest is not installed
+        #[arg(last = true)]
+        arguments: Vec<String>,
+    },
+    /// Write hooks.json, the config's schema and the tables in docs/ from the tables in code
+    Codegen {
+        /// Write nothing; fail if something is out of date
+        #[arg(long)]
+        check: bool,
+    },
+    /// Build the executables and lay out target/dist as a marketplace, with an archive for download
+    Dist {
+        /// Build for this target instead of this machine
+        #[arg(long, value_name = "TRIPLE")]
+        target: Option<String>,
+        /// Use the dev profile and make no archive, for tests
+        #[arg(long)]
+        quick: bool,
+        /// With --quick, make an archive called trial-… anyway
+        #[arg(long, requires = "quick")]
+        archive: bool,
+    },
+    /// Check that all version numbers agree, or print the notes of a release
+    Release {
+        /// Check the manifests, the changelog and the generated files
+        #[arg(long)]
+        check: bool,
+        /// The tag to be released, such as v1.2.3: the changelog must have that version
+        #[arg(long, value_name = "TAG")]
+        tag: Option<String>,
+        /// Print the section of this version in the changelog
+        #[arg(long, conflicts_with = "check", required_unless_present = "check")]
+        notes: bool,
+    },
+    /// A task of the workbench, which is built when it is needed.
+    #[command(flatten)]
+    Workbench(WorkbenchTask),
+}

@@ -1,0 +1,239 @@
+//! A row that is ready to run: its own home, its payload, its command, and how its state is reset between runs.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, ensure};
+use longhaul_core::Millis;
+use longhaul_core::catalog::REGISTRATIONS;
+use longhaul_core::event::EventName;
+use serde_json::{Value, json};
+use xtask::run;
+
+use super::history::{lines, now};
+use super::rows::{Log, Pane, Program, Row};
+use super::{past, payload, reference};
+use crate::stage::{ActivityLog, Role, Standin, Tmux, until};
+
+/// The fixed clock of rows that type nothing: the window must not age while the benchmark runs.
+const NOW: Millis = Millis(1_790_000_000_000);
+const SESSION: &str = "b0a4d000-0000-4000-8000-000000000001";
+const RECEIPT: Duration = Duration::from_secs(20);
+
+/// What all rows share.
+pub(crate) struct Scene<'a> {
+    /// The folder with the executables.
+    pub(crate) bin: &'a Path,
+    /// The tmux server, which is private to the benchmark.
+    pub(crate) tmux: &'a Tmux,
+    /// The stand-in's executable.
+    pub(crate) standin: &'a Path,
+    /// A folder laid out like an installed plugin.
+    pub(crate) plugin: &'a Path,
+    /// The folder for the rows' homes.
+    pub(crate) homes: &'a Path,
+}
+
+/// A program to be measured.
+pub(crate) struct Subject {
+    executable: PathBuf,
+    payload: Vec<u8>,
+    variables: Vec<(&'static str, String)>,
+    setup: Option<Setup>,
+    /// Runs before each measured run.
+    before: Option<Before>,
+}
+
+/// Puts the session into a state that the measured event changes.
+enum Before {
+    /// A prompt, through Longhaul's executable.
+    Prompt(Box<Subject>),
+    /// A statement for the reference hook's database.
+    Statement(Command),
+    /// Appends a turn to the transcript, which has this many.
+    Growth(PathBuf, usize),
+}
+
+/// State that is reset between two runs; the empty program has none.
+struct Setup {
+    log: ActivityLog,
+    kind: Log,
+    length: u64,
+    data: PathBuf,
+    standin: Option<Standin>,
+    pane: Pane,
+}
+
+impl Subject {
+    /// Returns the empty program, with the input of the first row.
+    pub(crate) fn empty(executable: PathBuf, like: &Self) -> Self {
+        Self { executable, payload: like.payload.clone(), variables: like.variables.clone(), setup: None, before: None }
+    }
+
+    /// Prepares `row` in a home of its own.
+    pub(crate) fn new(scene: &Scene<'_>, row: &Row, number: usize) -> Result<Self> {
+        let home = scene.homes.join(number.to_string());
+        let data = home.join("longhaul");
+        fs::create_dir_all(&data).with_context(|| format!("cannot create {}", data.display()))?;
+        if !row.config.is_empty() {
+            fs::write(data.join("config.json"), row.config).context("cannot write the row's config")?;
+        }
+        let role = Role { home: &home, session: SESSION, program: scene.standin, plugin: scene.plugin };
+        let mut standin = (row.pane != Pane::Any).then(|| Standin::start(scene.tmux, &role)).transpose()?;
+        let mut variables = match &standin {
+            Some(standin) => standin.variables.clone(),
+            None => vec![
+                ("HOME", home.to_string_lossy().into_owned()),
+                ("LONGHAUL_HOME", data.to_string_lossy().into_owned()),
+                ("LONGHAUL_NOW_MS", NOW.to_string()),
+            ],
+        };
+        let client = standin.as_ref().map_or(u64::from(std::process::id()), |standin| standin.pid);
+        variables.extend([
+            ("PATH", run::var("PATH").unwrap_or_default().to_string_lossy().into_owned()),
+            ("TMUX", scene.tmux.variable.clone()),
+            ("TMUX_PANE", standin.as_ref().map_or("%0", |standin| &standin.pane).to_owned()),
+            ("CLAUDE_PID", client.to_string()),
+            ("CLAUDE_CODE_SESSION_ID", SESSION.to_owned()),
+        ]);
+        let common = json!({ "session_id": SESSION, "cwd": home, "transcript_path": home.join("transcript.jsonl") });
+        let subject = |event: EventName, chars: usize| -> Result<Self> {
+            let payload = payload::of(event, chars, &common)?;
+            let executable = executable(scene.bin, event)?;
+            Ok(Self { executable, payload, variables: variables.clone(), setup: None, before: None })
+        };
+        // SessionStart stores which terminal the session runs in.
+        subject(EventName::SessionStart, 0)?.measure()?;
+        if row.pane == Pane::Busy
+            && let Some(standin) = &mut standin
+        {
+            standin.ask(&json!({ "do": "turn" }))?;
+        }
+        let log = ActivityLog::new(&data, SESSION);
+        let length = match row.log {
+            Log::None | Log::AsItIs => 0,
+            Log::Short | Log::Long(_) | Log::Due => {
+                log.write(&lines(row.log, NOW))?;
+                log.length()?
+            }
+        };
+        let mut made = subject(row.event, row.chars)?;
+        made.before = match row.program {
+            Program::Ours => None,
+            Program::OursAfterPrompt => Some(Before::Prompt(Box::new(subject(EventName::UserPromptSubmit, 100)?))),
+            Program::OursAfterGrowth(bytes) => {
+                let transcript = home.join("transcript.jsonl");
+                let turns = past::write_transcript(&transcript, bytes)?;
+                // Ingest what is there already; a large file takes more than one call.
+                for _ in 0..4 {
+                    made.measure()?;
+                }
+                Some(Before::Growth(transcript, turns))
+            }
+            Program::OursWithBaton => {
+                past::write_sessions(&data, &home, u32::try_from(client).unwrap_or_default(), NOW)?;
+                None
+            }
+            Program::OursWithMemory(observations) => {
+                past::write_observations(&data, &home, observations)?;
+                None
+            }
+            Program::Bash => {
+                made.executable = reference::install(&data, SESSION)?;
+                Some(Before::Statement(reference::reset(&data)))
+            }
+            Program::Node => {
+                made.executable = reference::install_node(&data)?;
+                None
+            }
+        };
+        let kind = if row.program == Program::Ours { row.log } else { Log::AsItIs };
+        made.setup = Some(Setup { log, kind, length, data, standin, pane: row.pane });
+        Ok(made)
+    }
+
+    /// Resets what the last run has changed.
+    pub(crate) fn prepare(&mut self) -> Result<()> {
+        match &mut self.before {
+            Some(Before::Prompt(prompt)) => drop(prompt.measure()?),
+            Some(Before::Statement(command)) => {
+                ensure!(command.status().context("cannot start sqlite3")?.success(), "sqlite3 refused the statement");
+            }
+            Some(Before::Growth(transcript, number)) => {
+                past::grow(transcript, *number)?;
+                *number += 1;
+            }
+            None => {}
+        }
+        let Some(setup) = &self.setup else { return Ok(()) };
+        match setup.kind {
+            Log::None => fs::remove_dir_all(setup.data.join("sessions")).context("cannot remove the row's sessions"),
+            Log::AsItIs => Ok(()),
+            Log::Short | Log::Long(_) => setup.log.cut(setup.length),
+            Log::Due => setup.log.write(&lines(Log::Due, now())),
+        }
+    }
+
+    /// Starts the program, writes its input, reads its answer, and returns the time until it has ended.
+    pub(crate) fn measure(&self) -> Result<Duration> {
+        let mut command = self.command();
+        let began = Instant::now();
+        let answer = run::feed(&mut command, &self.payload)?;
+        let took = began.elapsed();
+        let name = self.executable.display();
+        if self.setup.is_some() {
+            let answer: Value =
+                serde_json::from_str(&answer).with_context(|| format!("{name} does not answer JSON"))?;
+            ensure!(answer.is_object(), "{name} answers {answer}");
+        }
+        Ok(took)
+    }
+
+    /// Waits until everything that the run has started is over, so that it does not slow down the next row.
+    ///
+    /// Fails if the run did not do what its row describes: appended nothing, or typed where it should not, or did not
+    /// type.
+    pub(crate) fn settle(&mut self) -> Result<()> {
+        let Some(Setup { log, kind, length, data, standin, pane }) = &mut self.setup else { return Ok(()) };
+        if let Log::Short | Log::Long(_) = kind {
+            let new = log.since(*length)?;
+            ensure!(!new.is_empty(), "{} has left no line in the activity log", self.executable.display());
+            ensure!(!new.contains('I'), "{} has typed a bookmark: {new}", self.executable.display());
+        }
+        let Some(standin) = standin else { return Ok(()) };
+        until("a bookmark to be confirmed", RECEIPT, || Ok(log.metrics().last_bookmark))?;
+        match pane {
+            // The marker leaves the queue with the next tool result.
+            Pane::Busy => drop(standin.ask(&json!({ "do": "tool", "response": "ok" }))?),
+            Pane::Idle => until("the injector to end", RECEIPT, || {
+                let state = standin.ask(&json!({ "do": "state" }))?;
+                Ok((state["status"] == "idle" && !injector_runs(data)).then_some(()))
+            })?,
+            Pane::Any => {}
+        }
+        Ok(())
+    }
+
+    fn command(&self) -> Command {
+        let mut command = run::program(&self.executable);
+        command.env_clear().envs(self.variables.iter().map(|(name, value)| (*name, value)));
+        command
+    }
+}
+
+fn executable(bin: &Path, event: EventName) -> Result<PathBuf> {
+    let registration = REGISTRATIONS.iter().find(|registration| registration.event == event);
+    Ok(bin.join(registration.with_context(|| format!("{event} is not in the catalogue"))?.executable))
+}
+
+/// Whether an injector of this row is running. Without `/proc` this is unknown; it ends soon anyway.
+fn injector_runs(data: &Path) -> bool {
+    let home = format!("LONGHAUL_HOME={}", data.display());
+    let has =
+        |path: PathBuf, text: &str| fs::read(path).is_ok_and(|bytes| String::from_utf8_lossy(&bytes).contains(text));
+    let processes = fs::read_dir("/proc").into_iter().flatten().flatten().map(|entry| entry.path());
+    let mut injectors = processes.filter(|path| has(path.join("cmdline"), "longhaul-injector"));
+    injectors.any(|path| has(path.join("environ"), &home))
+}

@@ -1,0 +1,194 @@
+//! `cargo xtask bench --worker`: the time until the worker answers, and its memory use.
+
+mod client;
+mod model;
+
+use std::fs;
+use std::io::{self, Write};
+use std::path::Path;
+use std::process::{Child, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail, ensure};
+use serde_json::{Value, json};
+use xtask::codegen::pretty;
+use xtask::run;
+use xtask::workspace::{Profile, Workspace};
+
+use self::client::{Page, ask};
+use self::model::Model;
+use super::large::{Library, Words, kept};
+use super::report::{Sample, ms};
+use crate::stage::{check_interrupts, until, watch_interrupts};
+
+const OBSERVATIONS: usize = 100_000;
+const REQUESTS: usize = 10_000;
+const PAGES: usize = 100;
+const STARTS: usize = 20;
+
+/// Limits: the time to the first byte, and the resident memory.
+const START_MS: f64 = 100.0;
+const RESIDENT_KB: u64 = 20 * 1024;
+
+/// Every request that the viewer makes.
+const PATHS: [&str; 8] = [
+    "/api/search?q=parse+conf",
+    "/api/search?q=zzz&type=observations",
+    "/api/observations?limit=20",
+    "/api/sessions?limit=20",
+    "/api/stats",
+    "/api/timeline?id=50000",
+    "/api/agents",
+    "/api/health",
+];
+
+/// Builds the worker as it is shipped, and measures it with an empty and a full database, while it calls a model.
+pub(crate) fn run(workspace: &Workspace, json: bool) -> Result<()> {
+    ensure!(cfg!(target_os = "linux"), "resident memory is read from /proc, which only Linux has");
+    watch_interrupts()?;
+    let bin = workspace.build_to_ship(Profile::Release, None)?;
+    let program = bin.join("longhaul-worker");
+    let homes = tempfile::Builder::new().prefix("longhaul-bench-").tempdir()?;
+    let model = Model::start()?;
+    let empty = starts("start to first byte, nothing stored yet", |n| {
+        Worker::start(&program, &homes.path().join(format!("empty-{n}")), &model)
+    })?;
+    let home = homes.path().join("full");
+    fs::create_dir(&home)?;
+    writeln!(io::stderr(), "filling a database with {OBSERVATIONS} observations")?;
+    let mut store = longhaul_store::Store::open(&home.join("longhaul.db"), Duration::from_secs(5))?;
+    Library::fill(&mut store, &Words::new(), OBSERVATIONS)?;
+    drop(store);
+    let full = starts("start to first byte, 100,000 observations", |_| Worker::start(&program, &home, &model))?;
+
+    let worker = Worker::start(&program, &home, &model)?.0;
+    let begun = worker.resident()?;
+    worker.ask_around(REQUESTS / 10)?;
+    let early = worker.resident()?;
+    worker.ask_around(REQUESTS)?;
+    let late = worker.resident()?;
+    let mut pages = (0..PAGES).map(|_| Page::open(worker.port, &worker.token)).collect::<Result<Vec<_>>>()?;
+    pages.iter_mut().try_for_each(Page::greeted)?;
+    worker.ask_around(REQUESTS / 10)?;
+    let with_pages = worker.resident()?;
+    let most = worker.most_resident()?;
+    let asked = model.requests();
+    ensure!(asked > 0, "the model was never called, so the figures mean nothing");
+    let rows = [
+        ("resident at the start", begun),
+        ("resident after 1,000 requests", early),
+        ("resident after 11,000 requests", late),
+        ("resident with 100 pages open", with_pages),
+        ("peak resident memory", most),
+    ];
+    if json {
+        let starts = [&empty, &full].map(
+            |row| json!({ "name": row.name, "runs": row.runs, "median_ms": ms(row.median), "p95_ms": ms(row.p95) }),
+        );
+        let resident = rows.map(|(name, kb)| json!({ "name": name, "kb": kb }));
+        write!(io::stdout(), "{}", pretty(&json!({ "starts": starts, "resident": resident, "asked": asked }))?)?;
+        return Ok(());
+    }
+    let mut out = io::stdout();
+    for row in [&empty, &full] {
+        let limit = kept(ms(row.p95) <= START_MS);
+        let (median, p95) = (ms(row.median), ms(row.p95));
+        writeln!(out, "{:<44} {median:>7.1} ms {p95:>7.1} ms  p95 ≤ {START_MS} ms: {limit}", row.name)?;
+    }
+    for (name, kb) in rows {
+        writeln!(out, "{name:<44} {kb:>7} kB  ≤ {RESIDENT_KB} kB: {}", kept(kb <= RESIDENT_KB))?;
+    }
+    writeln!(out, "the model was called {asked} times meanwhile")?;
+    Ok(())
+}
+
+/// A worker in a home of its own; killed when dropped.
+struct Worker {
+    child: Child,
+    port: u16,
+    token: String,
+}
+
+impl Worker {
+    /// Starts a worker; returns it with the time until it answered.
+    fn start(program: &Path, home: &Path, model: &Model) -> Result<(Self, Duration)> {
+        fs::create_dir_all(home)?;
+        let _ = fs::remove_file(home.join("worker.json"));
+        let settings = json!({ "enabled": true, "via": "api", "daily_token_budget": 1_000_000_000 });
+        let config = json!({ "worker": { "port": 0 }, "memory": { "model": settings } });
+        fs::write(home.join("config.json"), config.to_string())?;
+        let mut command = run::program(program);
+        command.env("HOME", home).env("LONGHAUL_HOME", home);
+        command.env("ANTHROPIC_API_KEY", "none").env("ANTHROPIC_BASE_URL", model.url());
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        let began = Instant::now();
+        let child = command.spawn().context("cannot start the worker")?;
+        let mut worker = Self { child, port: 0, token: String::new() };
+        let end = began + Duration::from_secs(10);
+        // A short interval, because this is the measurement; `until` polls only every few milliseconds.
+        while worker.port == 0 {
+            ensure!(Instant::now() < end, "the worker does not start within 10 seconds");
+            let file = fs::read(home.join("worker.json")).unwrap_or_default();
+            let file: Value = serde_json::from_slice(&file).unwrap_or_default();
+            worker.port = file["port"].as_u64().and_then(|port| u16::try_from(port).ok()).unwrap_or_default();
+            worker.token = file["token"].as_str().unwrap_or_default().to_owned();
+            std::thread::sleep(Duration::from_micros(200));
+        }
+        ensure!(
+            ask(worker.port, &worker.token, "/api/health")? == 200,
+            "the worker does not report that it is healthy"
+        );
+        Ok((worker, began.elapsed()))
+    }
+
+    /// Sends `requests` requests, all paths in turn.
+    fn ask_around(&self, requests: usize) -> Result<()> {
+        for path in PATHS.iter().cycle().take(requests) {
+            check_interrupts()?;
+            until("an answer", Duration::from_secs(10), || match ask(self.port, &self.token, path)? {
+                200 => Ok(Some(())),
+                429 => Ok(None),
+                status => bail!("{path}: {status}"),
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Returns the resident memory in kilobytes.
+    fn resident(&self) -> Result<u64> {
+        self.status("VmRSS:")
+    }
+
+    /// Returns the peak resident memory in kilobytes.
+    fn most_resident(&self) -> Result<u64> {
+        self.status("VmHWM:")
+    }
+
+    fn status(&self, name: &str) -> Result<u64> {
+        let status = fs::read_to_string(format!("/proc/{}/status", self.child.id()))?;
+        let line =
+            status.lines().find(|line| line.starts_with(name)).with_context(|| format!("/proc has no {name}"))?;
+        Ok(line.split_whitespace().nth(1).with_context(|| format!("{name} has no number"))?.parse()?)
+    }
+}
+
+impl Drop for Worker {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn starts(name: &'static str, mut start: impl FnMut(usize) -> Result<(Worker, Duration)>) -> Result<Sample> {
+    let mut times = Vec::new();
+    for n in 0..=STARTS {
+        check_interrupts()?;
+        let (worker, took) = start(n)?;
+        drop(worker);
+        // The first start reads the executable from disk.
+        if n > 0 {
+            times.push(took);
+        }
+    }
+    Ok(Sample::new(name, times))
+}

@@ -1,0 +1,284 @@
+//! The environment of one scenario: a temporary home, a tmux server, a scripted model, and Claude Code's settings.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use longhaul_fake_model::{Model, Rule, Shown};
+use serde_json::{Value, json};
+use xtask::run;
+
+use super::client;
+use super::session::Session;
+use crate::stage::{Tmux, until};
+
+const COLUMNS: u16 = 140;
+const ROWS: u16 = 45;
+
+/// Timeout for everything that is waited for.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
+
+/// Timeout for the clients to end after a scenario.
+const GOODBYE: Duration = Duration::from_secs(10);
+
+const KEY: &str = "sk-ant-dummy";
+
+/// Tools that are allowed without a dialog; all others open one.
+const ALLOWED: &[&str] = &[
+    "Bash",
+    "Read",
+    "Agent",
+    "Task",
+    "mcp__plugin_longhaul_longhaul__recall",
+    "mcp__plugin_longhaul_longhaul__search",
+];
+
+/// Events that are recorded independently of the plugin.
+const WITNESSED: &[&str] =
+    &["SessionStart", "UserPromptSubmit", "Stop", "SubagentStop", "PreCompact", "PostCompact", "SessionEnd"];
+
+/// The recording hook: writes its payload to a file named by the time, and renames it when it is complete.
+const WITNESS: &str = "f=\"$HOME/events/$(date +%s%N)-$$\"; cat > \"$f.part\" && mv \"$f.part\" \"$f.json\"";
+
+/// What the scenarios share.
+pub(crate) struct Cast {
+    /// The client's executable.
+    pub(crate) client: PathBuf,
+    /// The marketplace, as `cargo xtask dist` lays it out.
+    pub(crate) marketplace: PathBuf,
+}
+
+impl Cast {
+    /// Returns the bundle with all jobs.
+    pub(crate) fn bundle(&self) -> PathBuf {
+        self.marketplace.join("longhaul")
+    }
+}
+
+/// The environment; everything that runs in it ends when it is dropped.
+pub(crate) struct World {
+    tmux: Tmux,
+    /// The scripted model, with the requests that it has received.
+    pub(crate) model: Model,
+    /// The folder that sessions work in.
+    pub(crate) project: PathBuf,
+    command: Vec<String>,
+    bundle: PathBuf,
+    home: PathBuf,
+}
+
+impl World {
+    /// Creates it below `home`, with `config` as the plugin's configuration.
+    pub(crate) fn new(cast: &Cast, home: &Path, config: &Value, rules: Vec<Rule>) -> Result<Self> {
+        let project = home.join("project");
+        for folder in [".claude", "events", "bin", "tmp", "longhaul", "project"] {
+            fs::create_dir_all(home.join(folder)).with_context(|| format!("cannot create {folder}"))?;
+        }
+        symlink(&cast.client, home.join("bin/claude")).context("cannot link to the client")?;
+        fs::write(home.join("longhaul/config.json"), config.to_string())?;
+        fs::write(home.join(".claude/settings.json"), settings().to_string())?;
+        fs::write(home.join(".claude.json"), onboarded(&project).to_string())?;
+        let tmux = Tmux::start("longhaul-e2e", home, &project, COLUMNS, ROWS)?;
+        let model = Model::start(rules).context("cannot start the model")?;
+        let bundle = cast.bundle();
+        let command = client::started_as(&cast.client, &bundle);
+        Ok(Self { tmux, model, project, command, bundle, home: home.to_owned() })
+    }
+
+    /// Binds the submit chord as `longhaul install` does, with a file time so old that every client has read the file.
+    pub(crate) fn bind_chord(&self) -> Result<()> {
+        let text = longhaul_setup::keybindings::with_chords(None)?.context("there is no chord to bind")?;
+        let path = self.home.join(".claude/keybindings.json");
+        fs::write(&path, text)?;
+        let written = path.metadata()?.modified()? - Duration::from_secs(60);
+        Ok(fs::File::options().append(true).open(&path)?.set_modified(written)?)
+    }
+
+    /// Sets a field in Claude Code's settings.
+    pub(crate) fn set(&self, name: &str, value: Value) -> Result<()> {
+        let path = self.home.join(".claude/settings.json");
+        let mut settings: Value = serde_json::from_slice(&fs::read(&path)?)?;
+        settings[name] = value;
+        Ok(fs::write(path, settings.to_string())?)
+    }
+
+    /// Returns what is recorded about the clients: whether the chord was received or ignored.
+    pub(crate) fn chord_proofs(&self) -> Vec<String> {
+        let files = fs::read_dir(self.home.join("longhaul/clients")).into_iter().flatten().flatten();
+        let notes = files.filter_map(|file| serde_json::from_slice::<Value>(&fs::read(file.path()).ok()?).ok());
+        notes.filter_map(|notes| notes["experience"]["proof"].as_str().map(str::to_owned)).collect()
+    }
+
+    /// Returns the prompts submitted so far.
+    pub(crate) fn prompts(&self) -> Vec<String> {
+        let prompts = self.events("UserPromptSubmit").into_iter();
+        prompts.filter_map(|prompt| prompt["prompt"].as_str().map(str::to_owned)).collect()
+    }
+
+    /// Starts Claude Code in a pane, with the plugin, and waits until its input is shown.
+    pub(crate) fn open(&self, arguments: &[&str]) -> Result<Session<'_>> {
+        let bundle = self.bundle.display().to_string();
+        let mut words = vec!["--plugin-dir", &bundle, "--permission-mode", "manual"];
+        words.extend(arguments);
+        self.open_bare(&words)
+    }
+
+    /// As `open`, with only these arguments.
+    pub(crate) fn open_bare(&self, arguments: &[&str]) -> Result<Session<'_>> {
+        let started = self.events("SessionStart").len();
+        let words: Vec<&str> = self.command.iter().map(String::as_str).chain(arguments.iter().copied()).collect();
+        let pane = self.tmux.open(&words, &self.variables())?;
+        let session = Session { world: self, tmux: &self.tmux, pane };
+        self.wait("the session to start", || Ok(self.events("SessionStart").len() > started))?;
+        self.wait("an empty input", || session.awaits_prompt())?;
+        Ok(session)
+    }
+
+    /// Runs Claude Code without a terminal and returns its output.
+    pub(crate) fn client(&self, arguments: &[&str]) -> Result<String> {
+        let mut client = run::program(&self.command[0]);
+        client.args(&self.command[1..]).args(arguments).current_dir(&self.project).env_clear().envs(self.variables());
+        run::output(&mut client)
+    }
+
+    /// Runs `longhaul` and returns its output.
+    pub(crate) fn longhaul(&self, arguments: &[&str]) -> Result<String> {
+        let mut longhaul = run::program(self.bundle.join("bin/longhaul"));
+        longhaul.args(arguments).current_dir(&self.project).env_clear().envs(self.variables());
+        // Names the tmux server.
+        run::output(longhaul.env("TMUX", &self.tmux.variable))
+    }
+
+    /// Runs `longhaul … --json` and returns its output.
+    pub(crate) fn longhaul_json(&self, arguments: &[&str]) -> Result<Value> {
+        let text = self.longhaul(&[arguments, &["--json"]].concat())?;
+        serde_json::from_str(&text).with_context(|| format!("longhaul {} prints no JSON: {text}", arguments.join(" ")))
+    }
+
+    /// Returns the state of `session` in the tracker, or `None` if it is not tracked.
+    pub(crate) fn state(&self, session: &str) -> Result<Option<String>> {
+        let rows = self.longhaul_json(&["status"])?;
+        let row = rows.as_array().into_iter().flatten().find(|row| row["session"] == session);
+        Ok(row.and_then(|row| row["status"].as_str().map(str::to_owned)))
+    }
+
+    /// Waits until the tracker reports `status` for `session`.
+    pub(crate) fn wait_for_state(&self, session: &str, status: &str) -> Result<()> {
+        self.wait(&format!("the status {status}"), || Ok(self.state(session)?.as_deref() == Some(status)))
+    }
+
+    /// Returns whether Claude Code's own record of a session has `status`.
+    pub(crate) fn client_is(&self, status: &str) -> bool {
+        let files = fs::read_dir(self.home.join(".claude/sessions")).into_iter().flatten().flatten();
+        let mut files =
+            files.map(|entry| entry.path()).filter(|file| file.extension().is_some_and(|kind| kind == "json"));
+        files.any(|file| {
+            let record = fs::read(file).ok().and_then(|text| serde_json::from_slice::<Value>(&text).ok());
+            record.is_some_and(|record| record["status"] == status)
+        })
+    }
+
+    /// Returns the payloads of `event` so far, oldest first.
+    pub(crate) fn events(&self, event: &str) -> Vec<Value> {
+        let files = fs::read_dir(self.home.join("events")).into_iter().flatten().flatten().map(|entry| entry.path());
+        let mut files: Vec<_> = files.filter(|file| file.extension().is_some_and(|kind| kind == "json")).collect();
+        files.sort();
+        let payloads = files.iter().filter_map(|file| serde_json::from_slice(&fs::read(file).ok()?).ok());
+        payloads.filter(|payload: &Value| payload["hook_event_name"] == event).collect()
+    }
+
+    /// Returns the first request with `text` in its conversation.
+    pub(crate) fn shown(&self, text: &str) -> Option<Shown> {
+        self.model.shown().into_iter().find(|shown| !shown.tools().is_empty() && shown.mentions(text))
+    }
+
+    /// Returns the lines of a session's activity log that begin with `letter`.
+    pub(crate) fn log(&self, session: &str, letter: char) -> Vec<String> {
+        let log = crate::stage::ActivityLog::new(&self.home.join("longhaul"), session);
+        log.lines().into_iter().filter(|line| line.starts_with(letter)).collect()
+    }
+
+    /// Returns the content of the hooks' error log.
+    pub(crate) fn errors(&self) -> String {
+        errors(&self.home)
+    }
+
+    /// Waits until `is` returns true.
+    pub(crate) fn wait(&self, what: &str, mut is: impl FnMut() -> Result<bool>) -> Result<()> {
+        let waited = until(what, PATIENCE, || Ok(is()?.then_some(())));
+        waited.with_context(|| format!("the screens show:\n{}", self.tmux.capture_all()))
+    }
+
+    /// Returns the environment of every program here; nothing in it leads to another machine.
+    pub(crate) fn variables(&self) -> Vec<(&'static str, String)> {
+        let path = run::var("PATH").unwrap_or_default().to_string_lossy().into_owned();
+        let below = |folder: &str| self.home.join(folder).display().to_string();
+        let mut variables = vec![
+            ("HOME", self.home.display().to_string()),
+            ("PATH", format!("{}:{path}", below("bin"))),
+            ("LONGHAUL_HOME", below("longhaul")),
+            ("TMPDIR", below("tmp")),
+            ("ANTHROPIC_BASE_URL", self.model.url()),
+            ("ANTHROPIC_API_KEY", KEY.to_owned()),
+            ("LANG", "C.UTF-8".to_owned()),
+            ("SHELL", "/bin/sh".to_owned()),
+        ];
+        let switches = [
+            "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC",
+            "CLAUDE_CODE_DISABLE_OFFICIAL_MARKETPLACE_AUTOINSTALL",
+            "DISABLE_AUTOUPDATER",
+            "DISABLE_ERROR_REPORTING",
+            "DISABLE_TELEMETRY",
+        ];
+        variables.extend(switches.map(|switch| (switch, "1".to_owned())));
+        // Otherwise tools of MCP servers are found by a search instead of being offered.
+        variables.push(("ENABLE_TOOL_SEARCH", "false".to_owned()));
+        variables
+    }
+}
+
+impl Drop for World {
+    /// Ends the clients and waits for them, because they write to the home, which is removed next.
+    fn drop(&mut self) {
+        let pids = self.tmux.pids();
+        self.tmux.end();
+        let runs = |pid: &String| run::output(run::program("kill").args(["-0", pid])).is_ok();
+        let _ = until("the clients' end", GOODBYE, || Ok((!pids.iter().any(runs)).then_some(())));
+    }
+}
+
+/// Returns the content of the error log of the hooks below `home`.
+pub(crate) fn errors(home: &Path) -> String {
+    fs::read_to_string(home.join("longhaul/longhaul.log")).unwrap_or_default()
+}
+
+fn settings() -> Value {
+    let witness = json!([{ "hooks": [{ "type": "command", "command": WITNESS }] }]);
+    let hooks = WITNESSED.iter().map(|event| ((*event).to_owned(), witness.clone()));
+    json!({ "hooks": hooks.collect::<serde_json::Map<_, _>>(), "permissions": { "allow": ALLOWED } })
+}
+
+/// Returns Claude Code's own state file, with every question of a first start already answered.
+fn onboarded(project: &Path) -> Value {
+    let trusted = json!({
+        "hasTrustDialogAccepted": true,
+        "hasCompletedProjectOnboarding": true,
+        "projectOnboardingSeenCount": 5,
+        "allowedTools": [],
+    });
+    json!({
+        "hasCompletedOnboarding": true,
+        "lastOnboardingVersion": client::VERSION,
+        "theme": "dark",
+        "numStartups": 5,
+        "autoUpdates": false,
+        "customApiKeyResponses": { "approved": [KEY], "rejected": [] },
+        "officialMarketplaceAutoInstallAttempted": true,
+        "officialMarketplaceAutoInstalled": false,
+        "officialMarketplaceAutoInstallFailReason": "policy_blocked",
+        "hasSeenTasksHint": true,
+        "projects": { project.display().to_string(): trusted },
+    })
+}

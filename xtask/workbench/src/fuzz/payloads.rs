@@ -1,0 +1,135 @@
+//! Damaged payloads for every executable, each of which must exit with 0 and print one JSON object.
+
+use std::fs;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Output, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+
+use anyhow::{Context, Result, bail};
+use longhaul_core::catalog::{CODEX_EXECUTABLE, CODEX_REGISTRATIONS, REGISTRATIONS};
+use longhaul_core::event::EventName;
+use serde_json::Value;
+use xtask::run;
+use xtask::workspace::{PACKAGE, Profile, Workspace};
+
+use super::corpus;
+use crate::dice::Dice;
+use crate::mutant::mutant;
+use crate::stage::{check_interrupts, watch_interrupts};
+
+/// Payloads per home: enough that sessions see each other's data, few enough to limit the disk use.
+const PER_HOME: usize = 1000;
+
+/// A hook, with the argument that it is started with.
+struct Target {
+    executable: &'static str,
+    argument: Option<&'static str>,
+    event: EventName,
+}
+
+/// Returns the hooks of Claude Code and of Codex.
+fn targets() -> Vec<Target> {
+    let own =
+        REGISTRATIONS.iter().map(|hook| Target { executable: hook.executable, argument: None, event: hook.event });
+    let codex = CODEX_REGISTRATIONS.iter().map(|hook| Target {
+        executable: CODEX_EXECUTABLE,
+        argument: Some(hook.argument),
+        event: hook.event,
+    });
+    own.chain(codex).collect()
+}
+
+/// Sends `count` payloads, derived from the recorded ones with `seed`.
+pub(crate) fn run(workspace: &Workspace, count: usize, seed: u64) -> Result<()> {
+    let bin = workspace.build(PACKAGE, &["--bins"], Profile::Dev, None)?;
+    let recorded = corpus::recorded(&workspace.root.join("tests/payloads"), "json")?;
+    let recorded: Vec<String> = recorded.into_iter().map(|text| String::from_utf8_lossy(&text).into_owned()).collect();
+    let failures = workspace.target.join("fuzz-payloads");
+    watch_interrupts()?;
+    let next = AtomicUsize::new(0);
+    let batches = count.div_ceil(PER_HOME);
+    let threads = thread::available_parallelism().map_or(2, usize::from) * 2;
+    thread::scope(|scope| -> Result<()> {
+        let work = || -> Result<()> {
+            loop {
+                let batch = next.fetch_add(1, Ordering::Relaxed);
+                if batch >= batches {
+                    return Ok(());
+                }
+                let size = PER_HOME.min(count - batch * PER_HOME);
+                let done = one_home(&bin, &recorded, &failures, seed.wrapping_add(batch as u64), size);
+                done.inspect_err(|_| next.store(batches, Ordering::Relaxed))?;
+                writeln!(
+                    io::stderr(),
+                    "{} of {batches} homes started",
+                    (batch + 1).max(next.load(Ordering::Relaxed)).min(batches)
+                )?;
+            }
+        };
+        let workers: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
+        workers.into_iter().try_for_each(|worker| worker.join().expect("a worker does not panic"))
+    })?;
+    writeln!(io::stdout(), "{count} payloads over {} hooks: exit 0 and one JSON object each", targets().len())?;
+    Ok(())
+}
+
+fn one_home(bin: &Path, recorded: &[String], failures: &Path, seed: u64, count: usize) -> Result<()> {
+    let home = tempfile::Builder::new().prefix("longhaul-fuzz-").tempdir()?;
+    let data = home.path().join("data");
+    fs::create_dir_all(&data)?;
+    fs::write(data.join("config.json"), r#"{"continuation":{"enabled":true},"guard":{"enabled":true}}"#)?;
+    let mut dice = Dice(seed);
+    let targets = targets();
+    for number in 0..count {
+        check_interrupts()?;
+        let target = &targets[dice.index(targets.len())];
+        let payload = mutant(base(target, recorded, &mut dice), &mut dice);
+        let output = answer(bin, target, home.path(), &payload)?;
+        let is_object = serde_json::from_slice::<Value>(&output.stdout).is_ok_and(|answer| answer.is_object());
+        if !output.status.success() || !is_object {
+            let path = keep(failures, &format!("{}-{seed}-{number}", target.executable), &payload)?;
+            bail!(
+                "{} ended with {} and answered {:?}; the payload is in {}",
+                target.executable,
+                output.status,
+                String::from_utf8_lossy(&output.stdout),
+                path.display()
+            );
+        }
+    }
+    let log = fs::read_to_string(data.join("longhaul.log")).unwrap_or_default();
+    if let Some(line) = log.lines().find(|line| line.contains("panicked")) {
+        bail!("seed {seed}: {line}");
+    }
+    Ok(())
+}
+
+/// Returns a recorded payload to damage: usually one of the hook's own event, which is processed furthest.
+fn base<'a>(target: &Target, recorded: &'a [String], dice: &mut Dice) -> &'a str {
+    let event = format!("\"{}\"", target.event);
+    let own: Vec<&str> = recorded.iter().map(String::as_str).filter(|text| text.contains(&event)).collect();
+    if own.is_empty() || dice.roll(8) == 0 { &recorded[dice.index(recorded.len())] } else { dice.pick(&own) }
+}
+
+fn answer(bin: &Path, target: &Target, home: &Path, payload: &[u8]) -> Result<Output> {
+    let mut command = run::program(bin.join(target.executable));
+    command.args(target.argument);
+    command.env_clear().env("HOME", home).env("LONGHAUL_HOME", home.join("data")).env("TMPDIR", home).current_dir(home);
+    command.env("PATH", run::var("PATH").unwrap_or_default());
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+    let mut child = command.spawn().with_context(|| format!("cannot start {}", target.executable))?;
+    if let Some(mut stdin) = child.stdin.take() {
+        // A hook may stop reading early.
+        let _ = stdin.write_all(payload);
+    }
+    child.wait_with_output().with_context(|| format!("cannot wait for {}", target.executable))
+}
+
+fn keep(folder: &Path, name: &str, payload: &[u8]) -> Result<PathBuf> {
+    fs::create_dir_all(folder).with_context(|| format!("cannot create {}", folder.display()))?;
+    let path = folder.join(name);
+    fs::write(&path, payload).with_context(|| format!("cannot write {}", path.display()))?;
+    Ok(path)
+}

@@ -1,0 +1,237 @@
+//! `cargo xtask recall`: measures how well the memory answers questions.
+//!
+//! The real program imports the corpus in tests/recall as past sessions and answers every question as it would a
+//! user's: by words and, if `cargo xtask model` has made a model, by words and meaning. [`QuestionSet`] states which
+//! questions may be used to choose rules and weights, and which only report.
+
+mod figures;
+pub(crate) mod page;
+mod prompts;
+
+use std::fs;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail, ensure};
+use serde_json::{Value, json};
+use xtask::codegen::pretty;
+use xtask::run;
+use xtask::static_model;
+use xtask::workspace::{PACKAGE, Profile, Workspace};
+
+use self::figures::Figures;
+use crate::recall_corpus::{Corpus, Half, Question, QuestionSet, id_of};
+use crate::stage::{check_interrupts, watch_interrupts};
+
+/// Number of results requested.
+const RESULTS: &str = "10";
+
+/// Which questions are asked, and how the figures are written.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Output {
+    pub(crate) json: bool,
+    /// Prints the questions of the tuning half whose answer is not the first result. Other questions are never listed.
+    pub(crate) misses: bool,
+    /// Asks the questions of the tuning half only.
+    pub(crate) tuning: bool,
+    /// Asks the fresh questions, too, and writes the tables to docs/benchmarks.md instead of printing them.
+    pub(crate) report: bool,
+}
+
+impl Output {
+    /// Returns whether the questions of a set are asked.
+    fn asks(self, set: QuestionSet) -> bool {
+        match set {
+            QuestionSet::Tuning => true,
+            QuestionSet::Reporting => !self.tuning,
+            QuestionSet::Fresh => self.report,
+        }
+    }
+}
+
+/// The results of a question.
+pub(crate) struct Answer<'a> {
+    pub(crate) question: &'a Question,
+    /// Rank of the right answer among the results, from 1.
+    pub(crate) rank: Option<usize>,
+    /// Rank of the answer that is no longer right.
+    pub(crate) older: Option<usize>,
+    pub(crate) results: usize,
+    /// Whether the first result is marked as weak, or there is none.
+    pub(crate) is_weak: bool,
+    pub(crate) took: Duration,
+}
+
+/// How answers are searched.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Search {
+    Words,
+    WordsAndMeaning,
+}
+
+impl Search {
+    /// Returns the name of its configuration file.
+    fn config(self) -> &'static str {
+        match self {
+            Self::Words => "words.json",
+            Self::WordsAndMeaning => "meaning.json",
+        }
+    }
+}
+
+/// Builds the program, imports the corpus, asks everything and prints the figures.
+pub(crate) fn run(workspace: &Workspace, profile: Profile, output: Output) -> Result<()> {
+    let program = workspace
+        .build(PACKAGE, &["--bin", "longhaul", "--bin", "longhaul-user-prompt-submit"], profile, None)?
+        .join("longhaul");
+    let mut corpus = Corpus::read(&workspace.root.join("tests/recall")).context("cannot read tests/recall")?;
+    corpus.questions.retain(|question| output.asks(question.set));
+    ensure!(!corpus.questions.is_empty(), "tests/recall has no questions");
+    watch_interrupts()?;
+    let folder = tempfile::Builder::new().prefix("longhaul-recall-").tempdir()?;
+    let scene = Scene { program, home: folder.path().to_owned() };
+    let model = static_model::file(workspace);
+    scene.configure(model.as_deref())?;
+    scene.import(&corpus)?;
+    let by_words = scene.ask_all(&corpus, Search::Words, output)?;
+    let with_model = match &model {
+        Some(_) => Some(scene.ask_all(&corpus, Search::WordsAndMeaning, output)?),
+        None => None,
+    };
+    let prompts = prompts::measure(&scene, &corpus, &workspace.root.join("tests/recall"), model.is_some(), output)?;
+    let (sessions, questions) = (corpus.sessions.len(), corpus.questions.len());
+    let mut out = io::stdout();
+    if output.json {
+        let sets = with_model.as_ref().map(Figures::to_json);
+        let all = json!({
+            "sessions": sessions, "questions": questions, "sets": by_words.to_json(),
+            "prompt_recall": prompts.iter().map(|figures| (figures.name(), figures.to_json())).collect::<serde_json::Map<_, _>>(),
+            "with_model": sets.map(|sets| json!({ "sets": sets })),
+        });
+        return Ok(write!(out, "{}", pretty(&all)?)?);
+    }
+    // Times of an unoptimised program are meaningless.
+    let has_times = profile == Profile::Release;
+    let with_model = match with_model {
+        Some(figures) => format!("By words and meaning:\n\n{}", figures.table(has_times)),
+        None => "By words and meaning: not measured. `cargo xtask model` makes the model first.\n".to_owned(),
+    };
+    let tables = by_words.table(has_times);
+    let mut text = format!("{sessions} sessions, {questions} questions.\n\nBy words alone:\n\n{tables}\n{with_model}");
+    prompts.iter().for_each(|figures| text.push_str(&figures.table()));
+    if output.report {
+        return page::write(&workspace.root.join("docs/benchmarks.md"), &text);
+    }
+    Ok(write!(out, "{text}")?)
+}
+
+fn print_misses(answers: &[Answer<'_>]) -> Result<()> {
+    let mut out = io::stderr();
+    for Answer { question, rank, older, results, is_weak, .. } in answers {
+        let is_missed = if question.answer.is_some() { *rank != Some(1) } else { !is_weak };
+        if is_missed && question.set == QuestionSet::Tuning {
+            let rank = rank.map_or_else(|| "-".to_owned(), |rank| rank.to_string());
+            let older = older.map(|older| format!(", older {older}")).unwrap_or_default();
+            let Question { category, text, .. } = question;
+            writeln!(out, "{category}: {rank} of {results}{older}: {text}")?;
+        }
+    }
+    Ok(())
+}
+
+struct Scene {
+    program: PathBuf,
+    home: PathBuf,
+}
+
+impl Scene {
+    /// Writes a configuration for each kind of search.
+    fn configure(&self, model: Option<&Path>) -> Result<()> {
+        let embeddings = |search: Search| match (search, model) {
+            (Search::WordsAndMeaning, Some(file)) => json!({ "file": file }),
+            (Search::WordsAndMeaning | Search::Words, _) => json!({ "enabled": false }),
+        };
+        for search in [Search::Words, Search::WordsAndMeaning] {
+            let config = json!({ "memory": { "embeddings": embeddings(search) } });
+            write(&self.home, search.config(), &config.to_string())?;
+        }
+        Ok(())
+    }
+
+    fn ask_all(&self, corpus: &Corpus, search: Search, output: Output) -> Result<Figures> {
+        let mut answers = Vec::new();
+        for question in &corpus.questions {
+            check_interrupts()?;
+            let answer = self.ask(question, search).with_context(|| format!("cannot ask {:?}", question.text))?;
+            answers.push(answer);
+        }
+        if output.misses {
+            print_misses(&answers)?;
+        }
+        Ok(Figures::of(&answers))
+    }
+
+    fn project(&self, half: Half) -> PathBuf {
+        self.home.join("work").join(half.name())
+    }
+
+    fn data(&self) -> PathBuf {
+        self.home.join("data")
+    }
+
+    fn import(&self, corpus: &Corpus) -> Result<()> {
+        for (half, session) in &corpus.sessions {
+            let project = self.project(*half);
+            let folder = self.home.join(".claude/projects").join(project.to_string_lossy().replace(['/', '.'], "-"));
+            write(&folder, &format!("{}.jsonl", id_of(&session.name)), &session.transcript(&project))?;
+            fs::create_dir_all(&project).with_context(|| format!("cannot create {}", project.display()))?;
+        }
+        // With the model, if there is one, because the import computes the vectors.
+        self.longhaul(&self.home, Search::WordsAndMeaning, &["memory", "import"]).map(drop)
+    }
+
+    fn ask<'a>(&self, question: &'a Question, search: Search) -> Result<Answer<'a>> {
+        let began = Instant::now();
+        let project = self.project(question.project);
+        let asked = ["memory", "search", "--json", "--limit", RESULTS, "--", &question.text];
+        let json = self.longhaul(&project, search, &asked)?;
+        let took = began.elapsed();
+        let results: Vec<Value> = serde_json::from_str(&json).context("the results are not a JSON array")?;
+        let place = |wanted: &Option<(String, usize)>| {
+            let (session, prompt) = wanted.as_ref()?;
+            // An observation belongs to the turn of its prompt; a summary is of the whole session.
+            let is_it = |hit: &Value| {
+                hit["type"] != "summary" && hit["session_id"] == session.as_str() && hit["prompt_number"] == *prompt
+            };
+            results.iter().position(is_it).map(|place| place + 1)
+        };
+        Ok(Answer {
+            question,
+            rank: place(&question.answer),
+            older: place(&question.older),
+            results: results.len(),
+            is_weak: results.first().is_none_or(|hit| hit["weak"] == true),
+            took,
+        })
+    }
+
+    /// Runs the program. Exit status 1, nothing found, is not a failure.
+    fn longhaul(&self, folder: &Path, search: Search, arguments: &[&str]) -> Result<String> {
+        let mut command = run::program(&self.program);
+        command.args(arguments).current_dir(folder).env_clear().env("HOME", &self.home);
+        command.env("LONGHAUL_HOME", self.data());
+        command.env("LONGHAUL_CONFIG", self.home.join(search.config()));
+        let output = command.output().with_context(|| format!("cannot start {}", self.program.display()))?;
+        if !matches!(output.status.code(), Some(0 | 1)) {
+            bail!("longhaul ended with {}: {}", output.status, String::from_utf8_lossy(&output.stderr).trim());
+        }
+        Ok(String::from_utf8(output.stdout)?)
+    }
+}
+
+fn write(folder: &Path, name: &str, text: &str) -> Result<()> {
+    let failed = || format!("cannot write {}", folder.join(name).display());
+    fs::create_dir_all(folder).with_context(failed)?;
+    fs::write(folder.join(name), text).with_context(failed)
+}
