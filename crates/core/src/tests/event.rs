@@ -7,13 +7,13 @@ use crate::event::{Event, EventError, EventName, utf8};
 
 macro_rules! payload {
     ($name:literal) => {
-        include_str!(concat!("../../../../tests/payloads/", $name, ".json"))
+        include_str!(concat!("payloads/", $name, ".json"))
     };
 }
 
 #[test]
 fn every_recorded_payload_is_read_as_the_event_it_names() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/payloads");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/tests/payloads");
     let mut seen = 0;
     for entry in std::fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();

@@ -1,13 +1,13 @@
 use crate::{EditorMode, Inspection, ScreenState, TurnSign, UnsafeScreen, parse_inspection, screen_state};
 
-/// A screen recorded from the real client, in tests/screens of the workspace.
+/// A screen recorded from Claude Code, in tests/screens of the workspace, which `shared_screens` links to.
 macro_rules! shared {
     ($name:literal) => {
-        include_str!(concat!("../../../../tests/screens/", $name, ".ansi"))
+        include_str!(concat!("shared_screens/", $name, ".ansi"))
     };
 }
 
-/// A screen recorded from the real client for this crate.
+/// A screen recorded from Claude Code for this crate.
 macro_rules! own {
     ($name:literal) => {
         include_str!(concat!("screens/", $name, ".ansi"))

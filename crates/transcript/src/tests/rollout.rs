@@ -7,7 +7,7 @@ use super::read;
 use crate::{Batch, PromptOrigin, Reader, SessionMeta, Turn, ends_in_interrupt, latest_usage, merge_turns};
 
 /// Two turns, the second after a resume.
-const RECORDED: &str = include_str!("../../../../tests/codex/rollout.jsonl");
+const RECORDED: &str = include_str!("rollout.jsonl");
 
 fn line(kind: &str, payload: Value) -> String {
     json!({ "timestamp": "2026-11-15T08:00:00.000Z", "type": kind, "payload": payload }).to_string() + "\n"
