@@ -46,11 +46,15 @@ fn no_domain_crate_depends_on_another_or_on_what_touches_the_world() {
 }
 
 #[test]
-fn every_domain_crate_shows_an_example_in_its_documentation() {
+fn every_domain_crate_has_a_readme_with_an_example_which_is_its_documentation() {
     for name in PURE {
-        let text = fs::read_to_string(crate_dir(name).join("src/lib.rs")).unwrap();
-        let shown = text.split("include_str!(\"../").nth(1).and_then(|rest| rest.split('"').next());
-        assert!(crate_dir(name).join(shown.unwrap_or("none")).is_file(), "{name} shows {shown:?}");
+        let code = fs::read_to_string(crate_dir(name).join("src/lib.rs")).unwrap();
+        assert!(code.starts_with("#![doc = include_str!(\"../README.md\")]"), "{name}: its README is compiled");
+        let readme = fs::read_to_string(crate_dir(name).join("README.md")).unwrap();
+        assert!(readme.starts_with(&format!("# longhaul-{name}\n")), "{name}: its README names the crate");
+        assert!(readme.contains("\n```rust"), "{name}: its README has an example");
+        let manifest = fs::read_to_string(crate_dir(name).join("Cargo.toml")).unwrap();
+        assert!(!manifest.contains("doctest = false"), "{name}: its example is tested");
     }
 }
 

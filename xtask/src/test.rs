@@ -28,5 +28,11 @@ pub fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
         writeln!(io::stderr(), "cargo-nextest is not installed: using cargo test, which takes longer")?;
         test.args(["test", "--workspace"]);
     }
-    run::aloud(test.args(arguments))
+    run::aloud(test.args(arguments))?;
+    // nextest does not run the examples in the documentation; `cargo test` has run them.
+    if arguments.is_empty() && run::find("cargo-nextest").is_some() {
+        let mut examples = run::cargo();
+        run::aloud(examples.current_dir(&workspace.root).args(["test", "--workspace", "--doc"]))?;
+    }
+    Ok(())
 }

@@ -60,9 +60,10 @@ pub enum SkipReason {
     /// Nothing has been done since the last bookmark.
     NothingSinceBookmark,
     /// The last injection or bookmark is too recent.
-    ///
-    /// `left_ms` is the rest of the cooldown, in milliseconds.
-    Cooldown { left_ms: u64 },
+    Cooldown {
+        /// The rest of the cooldown, in milliseconds.
+        left_ms: u64,
+    },
     /// A bookmark was typed and may still be confirmed.
     InFlight,
     /// Two injections in a row were not confirmed. The next one is tried after the next prompt.

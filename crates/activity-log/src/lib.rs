@@ -1,13 +1,5 @@
-//! The activity log of a session: its lines, the metrics since the last bookmark, and the decision to set a bookmark.
-//!
-//! The log is the only state of the bookmarks. Every metric is computed from the end of the log, so no counter can become
-//! wrong.
-//!
-//! `cargo run -p longhaul-activity-log --example worth_a_bookmark`:
-//!
-//! ```no_run
-#![doc = include_str!("../examples/worth_a_bookmark.rs")]
-//! ```
+#![doc = include_str!("../README.md")]
+#![warn(missing_docs)]
 
 mod context_guard;
 mod decision;

@@ -7,22 +7,52 @@ use longhaul_core::{Millis, Status};
 /// A line of the activity log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LogLine {
-    /// `T <ms> <chars>`: a tool call, with the size of its output.
-    Tool { at: Millis, chars: u64 },
-    /// `A <ms> <chars>`: a subagent returned, with the size of its reply.
-    Agent { at: Millis, chars: u64 },
+    /// `T <ms> <chars>`: a tool call.
+    Tool {
+        /// The time.
+        at: Millis,
+        /// The size of its output, in characters.
+        chars: u64,
+    },
+    /// `A <ms> <chars>`: a subagent returned.
+    Agent {
+        /// The time.
+        at: Millis,
+        /// The size of its reply, in characters.
+        chars: u64,
+    },
     /// `I <ms>`: an injection: a text is about to be typed.
-    Injection { at: Millis },
+    Injection {
+        /// The time.
+        at: Millis,
+    },
     /// `G <ms>`: the injection was given up before anything was typed.
-    GivenUp { at: Millis },
+    GivenUp {
+        /// The time.
+        at: Millis,
+    },
     /// `B <ms>`: a bookmark was confirmed.
-    Bookmark { at: Millis },
+    Bookmark {
+        /// The time.
+        at: Millis,
+    },
     /// `C <ms>`: the conversation was compacted.
-    Compaction { at: Millis },
+    Compaction {
+        /// The time.
+        at: Millis,
+    },
     /// `P <ms>`: a prompt was submitted; a turn begins.
-    Prompt { at: Millis },
+    Prompt {
+        /// The time.
+        at: Millis,
+    },
     /// `S <ms> <status>`: the status of the main conversation changed.
-    Status { at: Millis, status: Status },
+    Status {
+        /// The time.
+        at: Millis,
+        /// The new status.
+        status: Status,
+    },
 }
 
 impl LogLine {

@@ -1,12 +1,5 @@
-//! What every job shares: hook events and replies, configuration, session ids, text budgets, the environment.
-//!
-//! Pure: nothing here reads a file, a clock or the environment.
-//!
-//! `cargo run -p longhaul-core --example answer_an_event`:
-//!
-//! ```no_run
-#![doc = include_str!("../examples/answer_an_event.rs")]
-//! ```
+#![doc = include_str!("../README.md")]
+#![warn(missing_docs)]
 
 pub mod budget;
 pub mod catalog;

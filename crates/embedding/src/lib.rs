@@ -1,12 +1,5 @@
-//! Sentence vectors from a static model: a table of token vectors, averaged.
-//!
-//! Two texts that mean the same in different words get similar vectors. The model is a file of about 4 MB that
-//! `cargo xtask model` makes; a text takes microseconds. This crate reads the file's bytes and computes. It opens no
-//! file itself.
-//!
-//! ```no_run
-#![doc = include_str!("../examples/compare.rs")]
-//! ```
+#![doc = include_str!("../README.md")]
+#![warn(missing_docs)]
 
 mod format;
 mod model;

@@ -1,13 +1,5 @@
-//! Handoff: which session a new session continues, and what it is shown of it.
-//!
-//! A session that is cleared leaves a [`Baton`]. The next session takes it ([`choose`]), inherits the session that left it
-//! ([`predecessor`]), and is shown what was said there, within a limited number of characters ([`render`]).
-//!
-//! `cargo run -p longhaul-handoff --example pass_on`:
-//!
-//! ```no_run
-#![doc = include_str!("../examples/pass_on.rs")]
-//! ```
+#![doc = include_str!("../README.md")]
+#![warn(missing_docs)]
 
 mod baton;
 pub mod bridge;

@@ -21,6 +21,13 @@ pub struct RenderInput<'a> {
     pub transcript_tokens: u64,
 }
 
+impl<'a> RenderInput<'a> {
+    /// Returns the input for all `turns` of `session`, oldest first, with times in UTC and sizes unknown.
+    pub fn new(session: &'a str, turns: &'a [TurnView<'a>], now: Millis) -> Self {
+        Self { session, turns, now, ..Self::default() }
+    }
+}
+
 /// A turn, as it is rendered.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct TurnView<'a> {
@@ -51,6 +58,13 @@ impl TimedText<'_> {
     /// Returns whether the text contains letters or digits. A bookmark's marker, for example, does not.
     pub(crate) fn says_something(&self) -> bool {
         self.text.chars().any(char::is_alphanumeric)
+    }
+}
+
+impl<'a> TurnView<'a> {
+    /// Returns the turn of a prompt that the user wrote in `session`, without a summary and without details.
+    pub fn new(session: &'a str, asked: TimedText<'a>, replied: TimedText<'a>) -> Self {
+        Self { session, role: "user", asked, replied, ..Self::default() }
     }
 }
 

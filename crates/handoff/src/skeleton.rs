@@ -29,6 +29,13 @@ pub struct TurnWork<'a> {
     pub failure: Option<&'a str>,
 }
 
+impl<'a> TurnWork<'a> {
+    /// Returns the work of a turn that ended with an answer.
+    pub fn new(asked: &'a str, answered: &'a str, actions: &'a [ToolUse<'a>]) -> Self {
+        Self { asked, answered, actions, ..Self::default() }
+    }
+}
+
 /// A tool call.
 #[derive(Debug, Clone, Copy)]
 pub struct ToolUse<'a> {

@@ -1,13 +1,5 @@
-//! Typing text into the terminal of a running Claude Code, and deciding when not to.
-//!
-//! Pure: this crate determines the terminal from the environment, builds the commands that type into it, reads a captured
-//! screen, and decides whether typing is safe. The caller runs the commands.
-//!
-//! `cargo run -p longhaul-inject --example look_before_typing`:
-//!
-//! ```no_run
-#![doc = include_str!("../examples/look_before_typing.rs")]
-//! ```
+#![doc = include_str!("../README.md")]
+#![warn(missing_docs)]
 
 mod chord;
 mod delivery_method;

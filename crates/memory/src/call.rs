@@ -50,6 +50,13 @@ pub struct RawCall<'a> {
     pub secrets: Secrets,
 }
 
+impl<'a> RawCall<'a> {
+    /// Returns a successful call of `tool` without input and response, whose secrets are redacted.
+    pub fn new(tool_use_id: &'a str, tool: &'a str) -> Self {
+        Self { tool_use_id, tool, ..Self::default() }
+    }
+}
+
 /// A tool call that may be written down.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]

@@ -1,10 +1,5 @@
-//! Memory: what every session did, told by rule, kept without what is private, and found again.
-//!
-//! `cargo run -p longhaul-memory --example remember`:
-//!
-//! ```no_run
-#![doc = include_str!("../examples/remember.rs")]
-//! ```
+#![doc = include_str!("../README.md")]
+#![warn(missing_docs)]
 
 mod call;
 mod conclusions;

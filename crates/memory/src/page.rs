@@ -46,6 +46,13 @@ pub struct PageInput<'a> {
     pub total_records: u64,
 }
 
+impl<'a> PageInput<'a> {
+    /// Returns the input for a project of which nothing is known yet, with times in UTC.
+    pub fn new(project: &'a str, now: Millis) -> Self {
+        Self { project, now, ..Self::default() }
+    }
+}
+
 /// A session, as it is shown in a line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PageSession {
@@ -63,6 +70,23 @@ pub struct PageSession {
     pub made_by: MadeBy,
     /// Whether a rule of an earlier version made the summary, which paired no request with its outcome.
     pub is_unpaired: bool,
+}
+
+impl PageSession {
+    /// Returns a session that a rule has summarized, and whose first prompt is not known.
+    ///
+    /// `record` is the id by which the whole session is fetched, `at` when something last happened in it.
+    pub fn new(record: impl Into<String>, at: Millis, summary: Summary) -> Self {
+        Self {
+            record: record.into(),
+            at,
+            is_reader: false,
+            first_prompt: String::new(),
+            summary,
+            made_by: MadeBy::Rule,
+            is_unpaired: false,
+        }
+    }
 }
 
 /// A record, as it is shown in a line.

@@ -55,6 +55,33 @@ pub struct Agent {
 }
 
 impl Agent {
+    /// Returns an idle session of Claude Code, first seen at `now`, in seconds since the Unix epoch.
+    ///
+    /// Nothing else is known of it: no pane, no process, no project.
+    pub fn new(session: impl Into<String>, now: u64) -> Self {
+        Self {
+            session: session.into(),
+            status: Status::Idle,
+            reason: None,
+            cwd: None,
+            project: String::new(),
+            branch: None,
+            prompt_summary: None,
+            agent_type: None,
+            pane: None,
+            target: None,
+            client: "claude".to_owned(),
+            pid: None,
+            subagents: 0,
+            tasks: 0,
+            started_at: now,
+            updated_at: now,
+            touched_ms: now.saturating_mul(1_000),
+            failed: false,
+            stopped: false,
+        }
+    }
+
     /// Returns whether it is one of the user's own sessions, which are counted.
     pub fn is_counted(&self) -> bool {
         self.agent_type.as_deref().is_none_or(str::is_empty)

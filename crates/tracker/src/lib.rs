@@ -1,12 +1,5 @@
-//! The state of every session (working, waiting for the user, gone), and how it is shown.
-//!
-//! Pure: rows, panes, processes and times are values passed in.
-//!
-//! `cargo run -p longhaul-tracker --example status_line`:
-//!
-//! ```no_run
-#![doc = include_str!("../examples/status_line.rs")]
-//! ```
+#![doc = include_str!("../README.md")]
+#![warn(missing_docs)]
 
 mod agent;
 mod attention;

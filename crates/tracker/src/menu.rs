@@ -20,15 +20,37 @@ pub struct Menu {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum MenuItem {
     /// Switches to a session's pane.
-    Goto { label: String, key: String, pane: Pane },
+    Goto {
+        /// The text of the item.
+        label: String,
+        /// The key that chooses it.
+        key: String,
+        /// The pane of the session.
+        pane: Pane,
+    },
     /// A session without a pane, which is shown and cannot be chosen.
-    Elsewhere { label: String },
+    Elsewhere {
+        /// The text of the item.
+        label: String,
+    },
     /// A line between two groups of items.
     Separator,
-    /// Opens another page; the first page is 1.
-    Page { label: String, key: String, page: usize },
+    /// Opens another page.
+    Page {
+        /// The text of the item.
+        label: String,
+        /// The key that chooses it.
+        key: String,
+        /// The number of the page, from 1.
+        page: usize,
+    },
     /// Closes the menu.
-    Quit { label: String, key: String },
+    Quit {
+        /// The text of the item.
+        label: String,
+        /// The key that chooses it.
+        key: String,
+    },
 }
 
 /// Returns page `page` of the menu, counted from 1; `None` where there are no sessions.

@@ -1,14 +1,5 @@
-//! Reads Claude Code's transcripts and Codex's rollouts into the same [`Turn`]s.
-//!
-//! Both formats have one JSON object per line, and both are internal and change without notice: what is not understood
-//! is skipped. [`Reader`] accepts the bytes of a file in pieces of any size and returns turns, with a [`Cursor`] for the
-//! next read. [`replaced_turns`] returns the turns that a rewind took back.
-//!
-//! `cargo run -p longhaul-transcript --example turns`:
-//!
-//! ```no_run
-#![doc = include_str!("../examples/turns.rs")]
-//! ```
+#![doc = include_str!("../README.md")]
+#![warn(missing_docs)]
 
 mod branch;
 mod classify;

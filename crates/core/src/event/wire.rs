@@ -11,6 +11,7 @@ use serde_json::value::RawValue;
 /// unusable. Names that older versions used, such as camel case ones, are separate fields, because both may be present.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
+#[expect(missing_docs, reason = "each field has the name that it has in the payload")]
 pub struct EventWire<'a> {
     #[serde(deserialize_with = "lenient")]
     pub session_id: Option<String>,

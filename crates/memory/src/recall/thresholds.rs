@@ -28,11 +28,13 @@ pub struct NeededMeaning {
 /// What one passage needs, at least, for a short question or topic to bring the best ones, marked as uncertain.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct NeededWeakly {
-    /// Words that it has, see [`Needed::words`], and the share of the prompt that they are.
+    /// The words that it has; see [`Needed::words`].
     pub words: f64,
+    /// The share of the prompt that these words are.
     pub covered: f64,
-    /// Or how similar its meaning is, and how much more than what has nothing to do with the prompt.
+    /// How similar its meaning is, where the words are not enough.
     pub similarity: f32,
+    /// How much more similar it is than unrelated passages.
     pub stands_out: f32,
 }
 

@@ -12,13 +12,21 @@ use super::common_words::{ASKING, CHINESE, DUTCH, ENGLISH, FRENCH, GERMAN, ITALI
 /// A language that has a stemmer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Language {
+    /// English.
     English,
+    /// German.
     German,
+    /// French.
     French,
+    /// Spanish.
     Spanish,
+    /// Italian.
     Italian,
+    /// Portuguese.
     Portuguese,
+    /// Dutch.
     Dutch,
+    /// Russian.
     Russian,
 }
 
