@@ -51,6 +51,12 @@ pub enum Task {
         #[arg(long, requires = "quick")]
         archive: bool,
     },
+    /// Pack the crates that can be published, and build and run a program against the packed files
+    Package {
+        /// Run the tests of the packed crates, too
+        #[arg(long)]
+        tests: bool,
+    },
     /// Check that all version numbers agree, or print the notes of a release
     Release {
         /// Check the manifests, the changelog and the generated files

@@ -8,6 +8,7 @@ pub mod arguments;
 pub mod codegen;
 pub mod dist;
 pub mod install;
+pub mod package;
 pub mod release;
 pub mod run;
 pub mod static_model;

@@ -8,7 +8,7 @@ use anyhow::Result;
 use clap::Parser;
 use xtask::arguments::{Arguments, Task};
 use xtask::workspace::{Profile, Workspace};
-use xtask::{codegen, dist, install, release, test, workbench};
+use xtask::{codegen, dist, install, package, release, test, workbench};
 
 fn main() -> ExitCode {
     match start(Arguments::parse().task) {
@@ -35,6 +35,8 @@ fn start(task: Task) -> Result<()> {
             };
             dist::run(&workspace, profile, target.as_deref(), packing)
         }
+        Task::Package { tests: true } => package::run(&workspace, package::Tests::Run),
+        Task::Package { tests: false } => package::run(&workspace, package::Tests::Skip),
         Task::Release { notes: true, .. } => release::notes(&workspace),
         Task::Release { notes: false, tag, .. } => release::check(&workspace, tag.as_deref()),
         Task::Test { arguments } => test::run(&workspace, &arguments),

@@ -1,0 +1,150 @@
+//! `cargo xtask package`: packs the crates that can be published, and checks that the packed files can be used.
+//!
+//! The packed crates are unpacked into a temporary folder outside of the workspace, beside `tests/embedder`, a small program
+//! that depends on all of them. It is built and run there with the versions of the workspace's `Cargo.lock`. The network is
+//! used only for dependencies that have not been downloaded yet.
+
+mod metadata;
+
+use std::collections::HashSet;
+use std::fmt::Write as _;
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::Path;
+
+use anyhow::{Context, Result, ensure};
+use flate2::read::GzDecoder;
+use tar::Archive;
+
+use self::metadata::Package;
+use crate::run;
+use crate::workspace::Workspace;
+
+/// Whether the tests of the packed crates are run, too. They need more dependencies, and minutes to build.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Tests {
+    /// Only the program is built and run.
+    Skip,
+    /// The unit tests and the examples in the documentation are run from the packed files.
+    Run,
+}
+
+/// Packs the crates, then builds and runs the program against them.
+pub fn run(workspace: &Workspace, tests: Tests) -> Result<()> {
+    let packages = metadata::published(workspace)?;
+    let manifest = workspace.root.join("tests/embedder/Cargo.toml");
+    let manifest = fs::read_to_string(&manifest).with_context(|| format!("cannot read {}", manifest.display()))?;
+    let mut problems: Vec<String> = packages.iter().flat_map(|package| package.problems(&workspace.version)).collect();
+    problems.extend(missing_lines(&manifest, &packages, &workspace.version));
+    ensure!(problems.is_empty(), "these crates cannot be published:\n- {}", problems.join("\n- "));
+    let outside = tempfile::tempdir().context("cannot create a temporary folder")?;
+    pack(workspace, &packages, outside.path())?;
+    lay_out(workspace, &packages, outside.path())?;
+    build(outside.path(), &["run", "--package", "embedder"])?;
+    if tests == Tests::Run {
+        build(outside.path(), &["test", "--workspace"])?;
+    }
+    check_versions(&workspace.root.join("Cargo.lock"), &outside.path().join("Cargo.lock"))?;
+    let names: Vec<&str> = packages.iter().map(|package| package.name.as_str()).collect();
+    writeln!(io::stdout(), "{} are packed in {}", names.join(", "), workspace.target.join("package").display())?;
+    Ok(())
+}
+
+/// Returns a problem for each crate that the program's manifest does not require in this version.
+fn missing_lines(manifest: &str, packages: &[Package], version: &str) -> Vec<String> {
+    let lines = packages.iter().map(|package| format!("{} = \"{version}\"", package.name));
+    let missing = lines.filter(|line| !manifest.lines().any(|present| present == line));
+    missing.map(|line| format!("tests/embedder/Cargo.toml has no line `{line}`")).collect()
+}
+
+/// Packs all crates at once, so that cargo finds those that depend on one another, and unpacks them into `outside`.
+fn pack(workspace: &Workspace, packages: &[Package], outside: &Path) -> Result<()> {
+    // Everything after this works without a network.
+    run::aloud(run::cargo().current_dir(&workspace.root).args(["fetch", "--locked"]))?;
+    let mut package = run::cargo();
+    // Building each of them is left to the program, which needs all of them.
+    package.current_dir(&workspace.root).args(["package", "--offline", "--locked", "--no-verify", "--allow-dirty"]);
+    run::aloud(package.args(packages.iter().flat_map(|package| ["--package", &package.name])))?;
+    for package in packages {
+        let path = workspace.target.join("package").join(package.file_name());
+        let file = File::open(&path).with_context(|| format!("cannot open {}", path.display()))?;
+        let unpacked = Archive::new(GzDecoder::new(file)).unpack(outside.join("crates"));
+        unpacked.with_context(|| format!("cannot unpack {}", path.display()))?;
+        package.check_files(&outside.join("crates").join(package.folder_name()))?;
+    }
+    Ok(())
+}
+
+/// Adds the program, the versions of the workspace's dependencies, and where to find the crates in place of a registry.
+fn lay_out(workspace: &Workspace, packages: &[Package], outside: &Path) -> Result<()> {
+    let source = workspace.root.join("tests/embedder");
+    let target = outside.join("embedder");
+    fs::create_dir_all(target.join("src"))?;
+    for name in ["Cargo.toml", "src/main.rs", "src/transcript.jsonl"] {
+        fs::copy(source.join(name), target.join(name)).with_context(|| format!("cannot copy tests/embedder/{name}"))?;
+    }
+    fs::copy(workspace.root.join("Cargo.lock"), outside.join("Cargo.lock")).context("cannot copy Cargo.lock")?;
+    let mut manifest = "[workspace]\nresolver = \"3\"\nmembers = [\"crates/*\", \"embedder\"]\n\n".to_owned();
+    manifest.push_str("[patch.crates-io]\n");
+    for package in packages {
+        writeln!(manifest, "{} = {{ path = \"crates/{}\" }}", package.name, package.folder_name())?;
+    }
+    fs::write(outside.join("Cargo.toml"), manifest).context("cannot write the manifest of the temporary folder")
+}
+
+/// Runs cargo in the temporary folder. Debug information would double the time to link.
+fn build(outside: &Path, arguments: &[&str]) -> Result<()> {
+    let mut cargo = run::cargo();
+    cargo.current_dir(outside).args(arguments).arg("--offline");
+    run::aloud(cargo.env("CARGO_TARGET_DIR", outside.join("target")).env("CARGO_PROFILE_DEV_DEBUG", "0"))
+}
+
+/// Fails if the program was built with another version of a dependency than the workspace has.
+fn check_versions(ours: &Path, theirs: &Path) -> Result<()> {
+    let read = |path: &Path| fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()));
+    let others = other_versions(&read(ours)?, &read(theirs)?);
+    ensure!(others.is_empty(), "built with versions that Cargo.lock does not have: {}", others.join(", "));
+    Ok(())
+}
+
+/// Returns the packages from a registry in the lock file `theirs` that are not in `ours`.
+fn other_versions(ours: &str, theirs: &str) -> Vec<String> {
+    let known: HashSet<String> = registry_packages(ours).collect();
+    registry_packages(theirs).filter(|package| !known.contains(package)).collect()
+}
+
+/// Returns name and version of each package in a lock file that comes from a registry.
+fn registry_packages(lock: &str) -> impl Iterator<Item = String> {
+    lock.split("[[package]]").filter(|entry| entry.contains("\nsource = ")).map(|entry| {
+        let value = |key: &str| entry.lines().find_map(|line| line.strip_prefix(key)).unwrap_or_default();
+        format!("{} {}", value("name = ").trim_matches('"'), value("version = ").trim_matches('"'))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{metadata, missing_lines, other_versions};
+    use crate::workspace::Workspace;
+
+    #[test]
+    fn the_program_requires_every_crate_in_its_current_version() {
+        let workspace = Workspace::load().unwrap();
+        let packages = metadata::published(&workspace).unwrap();
+        let manifest = std::fs::read_to_string(workspace.root.join("tests/embedder/Cargo.toml")).unwrap();
+        assert_eq!(missing_lines(&manifest, &packages, &workspace.version), [""; 0]);
+        assert_eq!(missing_lines(&manifest, &packages, "99.0.0").len(), packages.len());
+    }
+
+    #[test]
+    fn another_version_of_a_dependency_is_found_and_a_path_dependency_is_not() {
+        let entry = |name: &str, version: &str, source: &str| {
+            format!("[[package]]\nname = \"{name}\"\nversion = \"{version}\"\n{source}\n")
+        };
+        let registry = "source = \"registry\"";
+        let ours = entry("serde", "1.0.1", registry) + &entry("memchr", "2.0.0", registry);
+        let theirs = entry("serde", "1.0.1", registry) + &entry("embedder", "0.0.0", "dependencies = []");
+        assert_eq!(other_versions(&ours, &theirs), [""; 0]);
+        let theirs = theirs + &entry("memchr", "2.0.1", registry);
+        assert_eq!(other_versions(&ours, &theirs), ["memchr 2.0.1"]);
+    }
+}
