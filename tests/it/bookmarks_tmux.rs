@@ -208,7 +208,7 @@ fn a_pane_in_which_the_client_no_longer_runs_is_not_typed_into() {
     let moved = fs::read_to_string(&record).unwrap().replace(&stage.pane.0, &shell.0);
     fs::write(&record, moved).unwrap();
     stage.fire("longhaul-stop", "Stop");
-    stage.wait_for_error("the client does not run in pane");
+    stage.wait_for_error("Claude Code does not run in pane");
     assert_eq!(stage.tmux.capture(&shell).trim(), "");
 }
 

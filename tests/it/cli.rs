@@ -82,7 +82,7 @@ fn errors_name_the_thing_and_the_fix() {
     assert_snapshot!(show(&sandbox, &["bookmarks"]), @r"
     exit 1
     --
-    longhaul: the database was damaged; it is kept as ~/data/longhaul.db.damaged-1, and a new one is begun: cannot open the database ~/data/longhaul.db: file is not a database
+    longhaul: the database was damaged; it was renamed to ~/data/longhaul.db.damaged-1, and a new one is created: cannot open the database ~/data/longhaul.db: file is not a database
     ");
 }
 

@@ -128,7 +128,7 @@ fn a_database_of_a_later_version_is_told_at_once() {
     let begun = Instant::now();
     let outcome = sandbox.longhaul(&["worker", "start"]);
     assert_eq!(outcome.status, Some(1));
-    assert!(outcome.stderr.contains("`longhaul worker run` says why"), "{outcome:?}");
+    assert!(outcome.stderr.contains("`longhaul worker run` shows the reason"), "{outcome:?}");
     assert!(begun.elapsed() < Duration::from_secs(5), "whoever waits is told at once");
 }
 

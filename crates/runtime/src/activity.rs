@@ -1,4 +1,4 @@
-//! A session's activity log on disk.
+//! The activity log of a session on disk.
 
 use std::fs::File;
 use std::io::Write;
@@ -14,15 +14,15 @@ use longhaul_core::{Millis, SessionId};
 
 use crate::{Error, Home, bounded_read, files};
 
-/// What is read of a log at first; nearly always the whole window.
+/// Number of bytes read from the end of a log at first. They nearly always contain the whole window.
 const FIRST_TAIL: usize = 4 * 1024;
 
-/// How long a line that seems cut is given to become whole.
+/// Time that a line without a newline is given to become complete.
 const SETTLE: Duration = Duration::from_millis(3);
 
-/// The right to type: how long the log was when the injection was noted in it.
+/// The permission to type: the length of the log when the injection was recorded.
 ///
-/// Whatever stands behind it in the log happened afterwards.
+/// Every line after that position was appended later.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Ticket(pub u64);
 
@@ -34,25 +34,25 @@ pub struct ActivityLog {
 }
 
 impl ActivityLog {
-    /// Opens a session's log, creating it where missing.
+    /// Opens the log of a session. Creates it if it is missing.
     pub fn open(home: &Home, session: &SessionId) -> Result<Self, Error> {
         let path = home.session_file(session, "log");
         Ok(Self { file: files::open_append(&path)?, path })
     }
 
-    /// Returns how many bookmarks a session has had since its last prompt; 0 where it has no log.
+    /// Returns the number of bookmarks of a session since its last prompt; 0 if it has no log.
     pub fn bookmarks_since_prompt(home: &Home, session: &SessionId) -> u64 {
         let Ok(file) = bounded_read::open(&home.session_file(session, "log")) else { return 0 };
         let Ok((tail, whole)) = files::tail(&file, MAX_TAIL) else { return 0 };
         bookmarks_since_prompt(&tail, if whole { TailStart::LogStart } else { TailStart::Midway })
     }
 
-    /// Appends lines in one write, so that hooks at the same moment neither lose nor tear each other's.
+    /// Appends lines in one write, so that lines of concurrent hooks are neither lost nor mixed.
     pub fn append(&self, lines: &[LogLine]) -> Result<(), Error> {
         self.write(lines, self.is_torn())
     }
 
-    /// Appends a line; returns what the log amounted to before it, and with it. One reading for all three.
+    /// Appends a line. Returns the metrics before and after it, from a single read of the log.
     pub fn append_and_measure(&self, line: LogLine) -> Result<(Metrics, Metrics), Error> {
         let (mut tail, reach) = self.window()?;
         let before = measure(&tail, reach);
@@ -75,9 +75,10 @@ impl ActivityLog {
         (&self.file).write_all(text.as_bytes()).map_err(|source| Error::Write { path: self.path.clone(), source })
     }
 
-    /// Returns whether the last line has no end: a full disk or a crash has cut it.
+    /// Returns whether the last line is incomplete because of a full disk or a crash.
     ///
-    /// Another hook's line that lies across two pages shows half for a moment, so one look is not enough.
+    /// The line of another hook can be half visible for a moment while it is being written, so the end is checked
+    /// twice.
     fn is_torn(&self) -> bool {
         let Some(length) = self.length_if_torn() else { return false };
         std::thread::sleep(SETTLE);
@@ -91,13 +92,13 @@ impl ActivityLog {
         (read.is_ok_and(|read| read == 1) && last != [b'\n']).then_some(length)
     }
 
-    /// Measures the window at the log's end.
+    /// Measures the window at the end of the log.
     pub fn metrics(&self) -> Result<Metrics, Error> {
         let (tail, reach) = self.window()?;
         Ok(measure(&tail, reach))
     }
 
-    /// Reads the end of the log as far back as the window reaches.
+    /// Reads the end of the log, as far back as the window reaches.
     fn window(&self) -> Result<(Vec<u8>, TailStart), Error> {
         let mut most = FIRST_TAIL;
         loop {
@@ -114,9 +115,9 @@ impl ActivityLog {
         files::tail(&self.file, most).map_err(|source| Error::Read { path: self.path.clone(), source })
     }
 
-    /// Notes an injection if `decide`, asked again with the log locked, still says so.
+    /// Appends an injection if `decide`, called again while the log is locked, still allows it.
     ///
-    /// Of several hooks at the same moment exactly one gets the ticket: the others find its line.
+    /// Of several concurrent hooks exactly one gets the ticket: the others see its line.
     pub fn claim(
         &self,
         now: Millis,
@@ -142,13 +143,13 @@ impl ActivityLog {
         Ok(Ok(self.ticket()?))
     }
 
-    /// Returns a ticket for what happens from now on.
+    /// Returns a ticket for the current end of the log.
     pub fn ticket(&self) -> Result<Ticket, Error> {
         let length = self.file.metadata().map(|metadata| metadata.len());
         length.map(Ticket).map_err(|source| Error::Read { path: self.path.clone(), source })
     }
 
-    /// Returns the lines that came after `ticket`.
+    /// Returns the lines that were appended after `ticket`.
     pub fn since(&self, ticket: Ticket) -> Result<Vec<LogLine>, Error> {
         let length = self.ticket()?.0;
         let new = length.saturating_sub(ticket.0).min(MAX_TAIL as u64) as usize;

@@ -1,4 +1,4 @@
-//! Which subagents of a session run: they can open a dialog at any moment.
+//! The running subagents of a session, each of which can open a dialog at any time.
 
 use std::collections::BTreeSet;
 
@@ -8,22 +8,25 @@ use longhaul_core::event::BackgroundTask;
 use crate::files::word;
 use crate::{Error, Home, bounded_read, files};
 
-/// What is read of the file's end.
+/// Number of bytes read from the end of the file.
 const MAX_TAIL: usize = 64 * 1024;
 
-/// `sessions/<id>.agents`, a line each: `+ id` a subagent began, `- id` it returned, `= id…` just these run.
+/// Records that a subagent started.
+///
+/// The file is `sessions/<id>.agents`. Its lines are `+ id` (started), `- id` (returned) and `= id…` (exactly these are
+/// running).
 pub(crate) fn began(home: &Home, session: &SessionId, id: &str) -> Result<(), Error> {
     append(home, session, &format!("+ {}", word(id)))
 }
 
-/// Notes that a subagent returned.
+/// Records that a subagent returned.
 pub(crate) fn returned(home: &Home, session: &SessionId, id: &str) -> Result<(), Error> {
     append(home, session, &format!("- {}", word(id)))
 }
 
-/// Notes what the client says runs still, at the end of a turn.
+/// Records which subagents are still running at the end of a turn, as Claude Code reports them.
 pub(crate) fn still_running(home: &Home, session: &SessionId, tasks: &[BackgroundTask]) -> Result<(), Error> {
-    // Most sessions never have a subagent: nothing to correct then.
+    // Most sessions never start a subagent, so that there is nothing to correct.
     if tasks.is_empty() && !home.session_file(session, "agents").exists() {
         return Ok(());
     }
@@ -35,7 +38,7 @@ fn set<'a>(home: &Home, session: &SessionId, tasks: impl Iterator<Item = &'a Bac
     append(home, session, &format!("={}", ids.collect::<String>()))
 }
 
-/// Returns whether any subagent of the session runs, as far as is known.
+/// Returns whether a subagent of the session is running, as far as is known.
 pub(crate) fn any_running(home: &Home, session: &SessionId) -> bool {
     let Ok(file) = bounded_read::open(&home.session_file(session, "agents")) else { return false };
     let Ok((tail, whole)) = files::tail(&file, MAX_TAIL) else { return true };

@@ -1,8 +1,8 @@
-//! Reading files that anybody may have made: regular files only, without blocking, up to a limit.
+//! Reads untrusted files: regular files only, without blocking, up to a size limit.
 //!
-//! A project's folder, a client's folder and other programs' folders hold what other people put there. A FIFO would
-//! block whoever opens it, `/dev/zero` has no end, and a huge file fills the memory. Every file is opened here; a test
-//! fails when another module of the program does it on its own.
+//! The folders of a project, of a client and of other programs contain files of unknown origin. Opening a FIFO would
+//! block, `/dev/zero` has no end, and a huge file would fill the memory. Every file is opened by this module; a test
+//! fails if another module does so.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read};
@@ -14,26 +14,26 @@ use rustix::fs::OFlags;
 /// The limit for a file of a few lines, such as `.git/HEAD`.
 pub const SMALL: u64 = 64 * 1024;
 
-/// The limit for settings and for files of our own.
+/// The limit for settings and for files of Longhaul itself.
 pub const LARGE: u64 = 16 << 20;
 
-/// Whether a path that is a symbolic link is opened.
+/// Whether a symbolic link is followed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Links {
-    /// The file that it leads to is opened.
+    /// The target is opened.
     Follow,
-    /// It is an error.
+    /// A link is an error.
     Refuse,
 }
 
 /// Opens a regular file for reading.
 ///
-/// Anything else is an error at once: a FIFO is not waited for, and no device is read. A link is followed.
+/// Anything else is an error. A FIFO does not block, and no device is read. A symbolic link is followed.
 pub fn open(path: &Path) -> io::Result<File> {
     open_with(path, Links::Follow)
 }
 
-/// Opens a regular file for reading, and treats a link as `links` says.
+/// Opens a regular file for reading. `links` says whether a symbolic link is followed.
 pub(crate) fn open_with(path: &Path, links: Links) -> io::Result<File> {
     let mut flags = OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
     if links == Links::Refuse {
@@ -46,13 +46,13 @@ pub(crate) fn open_with(path: &Path, links: Links) -> io::Result<File> {
     Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"))
 }
 
-/// Opens a folder, for locking it.
+/// Opens a folder in order to lock it.
 pub fn open_dir(path: &Path) -> io::Result<File> {
     let flags = OFlags::DIRECTORY | OFlags::NONBLOCK | OFlags::CLOEXEC;
     OpenOptions::new().read(true).custom_flags(flags.bits() as i32).open(path)
 }
 
-/// Returns the content of a regular file; one of more than `most` bytes is an error.
+/// Returns the content of a regular file. More than `most` bytes are an error.
 pub fn bytes(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     let file = open(path)?;
     let length = file.metadata()?.len();
@@ -61,12 +61,12 @@ pub fn bytes(path: &Path, most: u64) -> io::Result<Vec<u8>> {
         return Err(too_large());
     }
     let mut bytes = Vec::with_capacity(length as usize);
-    // It may be growing: the limit holds for what is read, not only for the length.
+    // The file may be growing, so the limit applies to the bytes that are read, not only to the length.
     file.take(most + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > most { Err(too_large()) } else { Ok(bytes) }
 }
 
-/// Returns the content of a regular file as text; one of more than `most` bytes is an error, as is one that is not UTF-8.
+/// Returns the content of a regular file as text. More than `most` bytes, or text that is not UTF-8, are an error.
 pub fn text(path: &Path, most: u64) -> io::Result<String> {
     String::from_utf8(bytes(path, most)?).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
 }

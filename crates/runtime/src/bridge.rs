@@ -1,7 +1,7 @@
-//! What the client's own module tells, and what it is told to do.
+//! The reports of the bridge, and the actions that it gets as the answer.
 //!
-//! The module decides nothing: it says what happened, and does what the answer says. Its parent is the client, whose
-//! process number is how hooks know that there is one.
+//! The bridge is the module of the plugin inside Claude Code. It makes no decisions: it reports events and performs the
+//! actions of the answer. Its parent process is Claude Code; hooks recognise the bridge by that process id.
 
 mod ask_when_full;
 mod line_parts;
@@ -27,34 +27,34 @@ use crate::home;
 use crate::tracker::Told;
 use crate::{ActivityLog, Error, ErrorLog, Home, Tracker, client, hook, process, usage, waiting_times};
 
-/// The errand that stands for a compaction.
+/// The errand for a compaction.
 pub(crate) const COMPACT: &str = "compact";
 
-/// How long the hook of a session that has just begun is waited for; the module waits a little longer.
+/// Time limit for waiting for the SessionStart hook of a new session. The bridge itself waits a little longer.
 const START_LIMIT: Duration = Duration::from_secs(4);
 
-/// How often it is looked whether that has happened.
+/// Interval at which the database is checked for it.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
-/// The longest complaint of the module that is kept.
+/// Maximum length of an error message of the bridge that is stored.
 const TROUBLE_CHARS: usize = 300;
 
-/// What the module tells of.
+/// An event that the bridge reports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum BridgeEvent {
-    /// It was loaded.
+    /// The bridge was loaded.
     Start,
-    /// A turn of the main loop has ended.
+    /// A turn of the main loop ended.
     Turn,
-    /// The clear that it was told to do is done.
+    /// The requested `/clear` is done.
     Cleared,
-    /// The session has ended.
+    /// The session ended.
     End,
-    /// Something that it was told to do cannot be done.
+    /// A requested action failed.
     Failed,
-    /// A prompt or a turn has begun before it could do what it was told.
+    /// The user submitted a prompt, or a turn began, before a requested action could be performed.
     Overtaken,
-    /// It did not understand an answer, or got none.
+    /// The bridge got no answer, or one that it could not parse.
     Trouble,
 }
 
@@ -63,7 +63,7 @@ impl BridgeEvent {
     pub const ALL: [Self; 7] =
         [Self::Start, Self::Turn, Self::Cleared, Self::End, Self::Failed, Self::Overtaken, Self::Trouble];
 
-    /// Returns its name, as the module writes it.
+    /// Returns the name of the event as the bridge writes it.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Start => "start",
@@ -77,7 +77,7 @@ impl BridgeEvent {
     }
 }
 
-/// What the module sends. Every part may be missing: the client's interface moves from version to version.
+/// A report of the bridge. Every field is optional, because the interface of Claude Code changes between versions.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 struct Report {
@@ -91,15 +91,15 @@ struct Report {
     error: Option<String>,
 }
 
-/// Takes in what the module tells, and returns what it is to do.
+/// Handles a report of the bridge. Returns the answer with the actions for it.
 ///
-/// Never fails: what goes wrong is a line in the log, and the module is told to do nothing.
+/// Never fails: an error is written to the log, and the answer then contains no action.
 pub fn tell(env: &Env, event: BridgeEvent, input: &[u8]) -> Value {
     let log = ErrorLog::new(env, "bridge");
     let report: Report = match serde_json::from_slice(input) {
         Ok(report) => report,
         Err(error) => {
-            log.write(&format!("{}: not what the module sends: {error}", event.as_str()));
+            log.write(&format!("{}: cannot parse the report of the bridge: {error}", event.as_str()));
             return answer(&[]);
         }
     };
@@ -112,7 +112,7 @@ pub fn tell(env: &Env, event: BridgeEvent, input: &[u8]) -> Value {
     }))
 }
 
-/// Returns whether a client can be asked instead of typed at.
+/// Returns whether a client runs the bridge, so that it can be asked instead of typing into its terminal.
 pub(crate) fn is_there(config: &Config, store: &Store, client_pid: Option<u32>) -> Result<bool, Error> {
     match client_pid.filter(|_| config.bridge.enabled) {
         Some(pid) => Ok(store.bridge(pid)?.is_some()),
@@ -120,7 +120,7 @@ pub(crate) fn is_there(config: &Config, store: &Store, client_pid: Option<u32>) 
     }
 }
 
-/// Forgets the clients that were killed: nobody has told of their end.
+/// Removes the rows of clients that were killed and therefore did not report their end.
 fn drop_dead(store: &Store) -> Result<(), Error> {
     let mut dead = store.bridges()?.into_iter().filter(|bridge| !process::is_alive(bridge.client_pid));
     dead.try_for_each(|bridge| store.drop_bridge(bridge.client_pid)).map_err(Error::from)
@@ -131,7 +131,7 @@ struct Desk<'a> {
     log: &'a ErrorLog,
     home: Home,
     config: Config,
-    /// The one job of the bundle that the module belongs to; empty for all of them.
+    /// The only job of the bundle that the bridge belongs to; empty if the bundle contains all jobs.
     only: Vec<String>,
     report: Report,
     session: Option<SessionId>,
@@ -141,7 +141,7 @@ struct Desk<'a> {
 impl<'a> Desk<'a> {
     fn open(env: &'a Env, log: &'a ErrorLog, report: Report, client_pid: u32) -> Result<Self, Error> {
         let (config, _) = home::config(env)?;
-        // The bundle of one job does that job alone.
+        // The bundle of a single job does only that job.
         let job = report.plugin.as_deref().and_then(|plugin| plugin.strip_prefix("longhaul-"));
         let only: Vec<String> = job.map(str::to_owned).into_iter().collect();
         let config = hook::only_jobs(config, &only);
@@ -152,7 +152,7 @@ impl<'a> Desk<'a> {
     fn hear(&mut self, event: BridgeEvent) -> Result<Vec<BridgeAction>, Error> {
         let is_headless = self.report.interactive == Some(false) || client::is_headless(self.env, self.client_pid);
         if self.env.disabled || !self.config.bridge.enabled || is_headless {
-            // Nobody may wait for a module that is told nothing.
+            // No process may wait for a bridge that gets no actions.
             if let Some(store) = self.home.existing_store()? {
                 store.drop_bridge(self.client_pid)?;
             }
@@ -196,13 +196,13 @@ impl<'a> Desk<'a> {
             Tracker::open(self.env, &self.home)?.apply(session, trigger, None, Told::Nowhere)?;
         }
         match reason {
-            // Who has stopped the client wants nothing done to it.
+            // The user interrupted the turn, so nothing is started.
             "aborted" => self.glance(store),
             _ => self.carry_on(store),
         }
     }
 
-    /// Returns what the plan waits for, else what was left to be done, and the line.
+    /// Returns the status line, and the step that the plan waits for, or otherwise the errand that was left.
     fn carry_on(&self, store: &Store) -> Result<Vec<BridgeAction>, Error> {
         let mut actions = self.glance(store)?;
         if let Some(message) = self.pending_message(store)? {
@@ -225,7 +225,8 @@ impl<'a> Desk<'a> {
         Ok(actions)
     }
 
-    /// Waits until the new session's own hook has told the chain of it: the client does not wait for that.
+    /// Waits until the SessionStart hook of the new session has updated the chain. Claude Code does not wait for that
+    /// hook.
     fn await_start(&self, store: &Store) -> Result<(), Error> {
         let started = Instant::now();
         let is_clearing = |chain: Chain| chain.plan.state == State::Clearing;
@@ -235,13 +236,13 @@ impl<'a> Desk<'a> {
         Ok(())
     }
 
-    /// Returns the chain that is under way in this client, whatever session it has come to.
+    /// Returns the open chain of this client, whichever session is its newest.
     fn open_chain(&self, store: &Store) -> Result<Option<Chain>, Error> {
         let here = NewChain { project_path: &self.project().path, client_pid: self.client_pid, terminal_lock: None };
         store.open_chain_at(&here).map_err(Error::from)
     }
 
-    /// Drops what was left to be done in the session before: the new one is empty.
+    /// Drops an errand that was left for the previous session: the new one is empty.
     fn forget_errand(&self, store: &Store) -> Result<(), Error> {
         store.take_errand(self.client_pid).map(drop).map_err(Error::from)
     }
@@ -249,13 +250,13 @@ impl<'a> Desk<'a> {
     fn end(&mut self, store: &Store) -> Result<Vec<BridgeAction>, Error> {
         self.forget_errand(store)?;
         match self.report.reason.as_deref() {
-            // Whoever has cleared, the user by hand or the module, the chain goes on.
+            // The chain continues after a `/clear` by the user as well as by the bridge.
             Some("clear") if self.open_chain(store)?.is_some() => {
                 self.await_start(store)?;
                 self.session = self.open_chain(store)?.and_then(|chain| SessionId::new(&chain.plan.session));
                 self.carry_on(store)
             }
-            // The client goes on with another session, of which nothing is known yet.
+            // Claude Code continues with another session, of which nothing is known yet.
             Some("clear" | "resume") => Ok(vec![BridgeAction::Status(None)]),
             _ => {
                 store.drop_bridge(self.client_pid)?;
@@ -264,7 +265,7 @@ impl<'a> Desk<'a> {
         }
     }
 
-    /// Tries a step once more that the client has refused, or gives it up.
+    /// Retries a step that Claude Code refused, or gives up.
     fn failed(&self, store: &Store) -> Result<Vec<BridgeAction>, Error> {
         let why = self.note_trouble(store)?;
         let Some(course) = self.course() else { return Ok(Vec::new()) };
@@ -279,7 +280,7 @@ impl<'a> Desk<'a> {
         }
     }
 
-    /// Gives up a step before which the user has begun something else.
+    /// Gives up a step because the user started something else first.
     fn overtaken(&self, store: &Store) -> Result<Vec<BridgeAction>, Error> {
         if let Some(course) = self.course()
             && let Some(met) = self.meet(store, &course, &Occasion::Overtaken)?
@@ -290,7 +291,7 @@ impl<'a> Desk<'a> {
         Ok(Vec::new())
     }
 
-    /// Lets the chain meet what has become of the step that was to be done, if it was one.
+    /// Applies an occasion to the chain if the reported action was one of its steps.
     fn meet(&self, store: &Store, course: &Course, occasion: &Occasion<'_>) -> Result<Option<ChainUpdate>, Error> {
         let is_step = matches!(self.report.action.as_deref(), Some("clear" | "submit"));
         let Some(chain) = self.chain(store)?.filter(|chain| is_step && chain.plan.state.is_open()) else {
@@ -303,9 +304,9 @@ impl<'a> Desk<'a> {
 
     fn note_trouble(&self, store: &Store) -> Result<String, Error> {
         let error: String =
-            self.report.error.as_deref().unwrap_or("it did not say why").chars().take(TROUBLE_CHARS).collect();
+            self.report.error.as_deref().unwrap_or("no reason was given").chars().take(TROUBLE_CHARS).collect();
         let why = match self.report.action.as_deref() {
-            Some(action) => format!("the client would not {action}: {error}"),
+            Some(action) => format!("Claude Code refused to {action}: {error}"),
             None => error,
         };
         self.log.write(&why);
@@ -331,7 +332,7 @@ impl<'a> Desk<'a> {
         }
     }
 
-    /// Takes the step that a chain is in, unless somebody else is at it.
+    /// Takes the current step of a chain, unless another process has taken it.
     fn step(&self, store: &Store, course: &Course, chain: &Chain) -> Result<Option<BridgeAction>, Error> {
         let session = self.session.as_ref().map_or("", SessionId::as_str);
         let Some(action) = step(&chain.plan, &course.rules(&[]), session) else { return Ok(None) };
@@ -339,7 +340,7 @@ impl<'a> Desk<'a> {
         Ok(is_ours.then_some(action))
     }
 
-    /// Takes the message that no hook could show the user yet.
+    /// Takes the message for the user that no hook could show yet.
     fn pending_message(&self, store: &Store) -> Result<Option<String>, Error> {
         let Some(session) = &self.session else { return Ok(None) };
         let Some(pending) = store.pending_message(session.as_str(), self.client_pid, None)? else { return Ok(None) };
@@ -347,15 +348,15 @@ impl<'a> Desk<'a> {
         Ok(is_ours.then(|| format!("not continued: {}", pending.message)))
     }
 
-    /// Returns the line under the prompt, unless none is wanted.
+    /// Returns the line under the prompt, unless it is switched off.
     fn glance(&self, store: &Store) -> Result<Vec<BridgeAction>, Error> {
         let parts = self.parts();
         let Some(session) = self.session.as_ref().filter(|_| !parts.is_empty()) else { return Ok(Vec::new()) };
         let shown = store.shown_to(session.as_str())?;
         let batons = store.batons(&self.project().path)?;
-        let told = store.context(session.as_str())?;
+        let context = store.context(session.as_str())?;
         let glance = StatusFacts {
-            fill: told.as_ref().and_then(usage::reported_fill),
+            fill: context.as_ref().and_then(usage::reported_fill),
             bookmarks: ActivityLog::bookmarks_since_prompt(&self.home, session),
             turns: shown.turns,
             records: shown.records,
@@ -365,7 +366,7 @@ impl<'a> Desk<'a> {
         Ok(vec![BridgeAction::Status(glance.line(&parts))])
     }
 
-    /// Returns how full the context is, as the client itself has it.
+    /// Returns the context use as Claude Code reports it.
     fn context(&self) -> Option<ContextUse> {
         let session = self.session.as_ref()?;
         let context = self.report.usage.get("context")?;
@@ -382,8 +383,8 @@ impl<'a> Desk<'a> {
     }
 }
 
-/// Returns the account's limits in the form that the client's status line has them in.
-fn limits(told: Option<&Value>) -> Option<String> {
+/// Returns the account's rate limits in the format of Claude Code's status line input.
+fn limits(reported: Option<&Value>) -> Option<String> {
     let limit = |limit: &Value| {
         let kind = limit.get("kind")?.as_str()?.to_owned();
         let resets = limit.get("resetsAt").and_then(Value::as_str).and_then(|at| at.parse::<Timestamp>().ok());
@@ -392,6 +393,6 @@ fn limits(told: Option<&Value>) -> Option<String> {
             json!({ "used_percentage": limit.get("percentUsed"), "resets_at": resets.map(|at| at.as_second()) }),
         ))
     };
-    let limits: Map<String, Value> = told?.as_array()?.iter().filter_map(limit).collect();
+    let limits: Map<String, Value> = reported?.as_array()?.iter().filter_map(limit).collect();
     (!limits.is_empty()).then(|| Value::Object(limits).to_string())
 }

@@ -1,4 +1,4 @@
-//! What the client says of itself: its own record, and its settings.
+//! Facts from Claude Code's own files: the record of each of its processes, and its settings.
 
 use std::path::Path;
 
@@ -9,7 +9,8 @@ use serde::Deserialize;
 
 use crate::{bounded_read, process};
 
-/// `<client folder>/sessions/<pid>.json`, as far as it is of use. Internal to the client: it may change or vanish.
+/// `<Claude Code's folder>/sessions/<pid>.json`, as far as it is used. The file is internal to Claude Code, so it may
+/// change or disappear.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct RecordWire {
@@ -35,9 +36,9 @@ struct RecordWire {
 }
 
 impl RecordWire {
-    /// Returns whether a program, and not a person, waits for what the client says; `None` where it does not tell.
+    /// Returns whether a program, and not a person, reads the output; `None` if the record does not say.
     ///
-    /// `claude -p` calls its kind interactive, too: only the way in tells it apart.
+    /// The kind of `claude -p` is `interactive` as well, so the entry point decides.
     fn is_headless(&self) -> Option<bool> {
         if self.kind.as_deref().is_some_and(|kind| kind != "interactive") {
             return Some(true);
@@ -49,14 +50,14 @@ impl RecordWire {
         match self.status.as_str() {
             "waiting" => Some(ClientStatus::Waiting),
             "busy" => Some(ClientStatus::Busy),
-            // `shell`: nothing runs but a command in the background.
+            // `shell`: only a background command is running.
             "idle" | "shell" => Some(ClientStatus::Idle),
             _ => None,
         }
     }
 }
 
-/// Reads a record, if it is that of the process which has the pid now.
+/// Reads a record if it belongs to the process that has the pid now.
 fn read(path: &Path) -> Option<RecordWire> {
     let record: RecordWire = serde_json::from_slice(&bounded_read::bytes(path, bounded_read::LARGE).ok()?).ok()?;
     is_same_process(record.pid, record.proc_start.as_ref()).then_some(record)
@@ -67,29 +68,30 @@ fn record_of(env: &Env, pid: u32) -> Option<RecordWire> {
     read(&env.client_dir.as_ref()?.join("sessions").join(format!("{pid}.json")))
 }
 
-/// Returns whether the client `pid` answers a program: what it says last is its result, and nobody types into it.
+/// Returns whether the client `pid` runs headless: a program reads its output, and no text is typed into it.
 pub(crate) fn is_headless(env: &Env, pid: u32) -> bool {
-    let told = record_of(env, pid).and_then(|record| record.is_headless());
-    told.unwrap_or_else(|| process::command_line(pid).iter().any(|word| word == "-p" || word == "--print"))
+    let reported = record_of(env, pid).and_then(|record| record.is_headless());
+    reported.unwrap_or_else(|| process::command_line(pid).iter().any(|word| word == "-p" || word == "--print"))
 }
 
-/// Returns whether the client `pid` runs inside another, whose terminal it has then, too.
+/// Returns whether the client `pid` runs inside another client and therefore shares its terminal.
 ///
-/// Whatever is above the terminal's own server has another one.
+/// Processes above a tmux or screen server are ignored: they have another terminal.
 pub(crate) fn is_nested(env: &Env, pid: u32) -> bool {
     let is_server = |process: &Process| {
         let name = process.name.to_ascii_lowercase();
         name.starts_with("tmux") || name.starts_with("screen")
     };
     let ancestors = process::ancestors(pid).into_iter().take_while(|process| !is_server(process));
-    // Right above it there may be a script that does no more than start it.
+    // The parent may be a script that only starts the client.
     let is_client = |at: usize, process: &Process| {
         (at > 0 && client_name(process).is_some()) || record_of(env, process.pid).is_some()
     };
     ancestors.enumerate().any(|(at, process)| is_client(at, &process))
 }
 
-/// Returns what the record of the client `pid` says; `Unknown` where there is none, or it is another process's.
+/// Returns the activity from the record of the client `pid`; `Unknown` if there is no record, or it belongs to another
+/// process.
 pub(crate) fn says(env: &Env, pid: Option<u32>) -> ClientActivity {
     match pid.and_then(|pid| record_of(env, pid)).and_then(|record| record.status()) {
         Some(ClientStatus::Waiting) => ClientActivity::Waiting,
@@ -99,11 +101,11 @@ pub(crate) fn says(env: &Env, pid: Option<u32>) -> ClientActivity {
     }
 }
 
-/// Returns the records of all clients that live.
+/// Returns the records of all running clients.
 pub fn records(env: &Env) -> Vec<ClientRecord> {
     let Some(dir) = &env.client_dir else { return Vec::new() };
     let entries = std::fs::read_dir(dir.join("sessions")).into_iter().flatten().flatten();
-    // What else lies there are keys, which are none of our business.
+    // The other files in the folder are keys, which are not read.
     let paths = entries.map(|entry| entry.path()).filter(|path| path.extension().is_some_and(|end| end == "json"));
     paths.filter_map(|path| record(read(&path)?)).collect()
 }
@@ -124,7 +126,9 @@ fn record(wire: RecordWire) -> Option<ClientRecord> {
     })
 }
 
-/// Pids are used again: the record counts only if its process lives, and began when the record says.
+/// Returns whether a record belongs to the process that has the pid now.
+///
+/// Pids are reused, so the process must be running and its start time must be the recorded one.
 fn is_same_process(pid: u32, recorded: Option<&serde_json::Value>) -> bool {
     let recorded = match recorded {
         Some(serde_json::Value::String(text)) => Some(text.clone()),
@@ -134,30 +138,30 @@ fn is_same_process(pid: u32, recorded: Option<&serde_json::Value>) -> bool {
     match (process::start_ticks(pid), recorded) {
         (Some(ticks), Some(recorded)) => ticks == recorded,
         (Some(_), None) => true,
-        // Without /proc nobody knows when it began.
+        // The start time is not known without /proc.
         (None, _) => !cfg!(target_os = "linux") && process::is_alive(pid),
     }
 }
 
-/// Returns the session that the client `pid` shows now; `/clear` changes it.
+/// Returns the id of the session that the client `pid` shows now; `/clear` changes it.
 pub(crate) fn shown_session(env: &Env, pid: Option<u32>) -> Option<SessionId> {
     SessionId::new(&record_of(env, pid?)?.session_id)
 }
 
-/// The client's settings, as far as typing depends on them.
+/// Claude Code's settings, as far as typing depends on them.
 #[derive(Deserialize)]
 struct SettingsWire {
     #[serde(default, rename = "editorMode")]
     editor_mode: Option<String>,
 }
 
-/// Returns how the client edits its input.
+/// Returns the editor mode of Claude Code's input.
 pub(crate) fn editor_mode(env: &Env) -> EditorMode {
     let settings = |path: &Path| bounded_read::bytes(path, bounded_read::LARGE).ok();
     let older = env.client_settings.as_ref().and_then(|path| settings(path));
     let user_settings = env.client_dir.as_ref().and_then(|dir| settings(&dir.join("settings.json")));
     let mode = |text: Vec<u8>| json_text::from_file::<SettingsWire>(&text).ok()?.editor_mode;
-    // The user's settings go before what older versions kept beside them.
+    // The user's settings take precedence over the file of older versions.
     match [user_settings, older].into_iter().flatten().find_map(mode).as_deref() {
         Some("vim") => EditorMode::Vim,
         Some(_) | None => EditorMode::Normal,

@@ -1,4 +1,4 @@
-//! Clock and environment, read once.
+//! Reads the clock and the environment, once per process.
 
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -11,31 +11,31 @@ use longhaul_core::{Env, Millis, Platform};
 use crate::bounded_read;
 
 /// Reads the clock and the environment of this process.
-#[expect(clippy::disallowed_methods, reason = "this is the one place that reads them")]
+#[expect(clippy::disallowed_methods, reason = "only this module reads clock and environment")]
 pub fn env() -> Env {
     let platform = if cfg!(target_os = "macos") { Platform::MacOs } else { Platform::Unix };
-    // A variable that is not UTF-8 is no value that we could pass on.
+    // A variable that is not UTF-8 is treated as not set.
     Env::new(clock(), platform, |name| std::env::var(name).ok())
 }
 
-/// Returns the time now; only waiting needs more than the one reading in [`Env`].
-#[expect(clippy::disallowed_methods, reason = "this is the one place that reads it")]
+/// Returns the current time. Only code that waits needs it; all other code uses the time in [`Env`].
+#[expect(clippy::disallowed_methods, reason = "only this module reads the clock")]
 pub(crate) fn clock() -> Millis {
     Millis(SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as u64))
 }
 
-/// Returns the time after waiting; never before the event that it all belongs to.
+/// Returns the current time, but never a time before the event in `env`.
 pub(crate) fn now(env: &Env) -> Millis {
     env.now.max(clock())
 }
 
-/// Returns how many seconds east of UTC this machine's clock on the wall is.
+/// Returns the UTC offset of the local time zone at `at`, in seconds, positive to the east.
 pub fn utc_offset_seconds(at: Millis) -> i32 {
     let instant = i64::try_from(at.0).ok().and_then(|ms| Timestamp::from_millisecond(ms).ok()).unwrap_or_default();
     time_zone().to_offset(instant).seconds()
 }
 
-/// Returns when a day begins on this machine's clock; the first and the last that can be told for days beyond those.
+/// Returns the start of a day in local time. Returns the earliest or the latest possible time for a day out of range.
 pub fn midnight(date: Date) -> Millis {
     let far = if date.year < 1970 { Millis(0) } else { Millis(i64::MAX.unsigned_abs()) };
     let day =
@@ -44,8 +44,9 @@ pub fn midnight(date: Date) -> Millis {
     begins.map_or(far, |at| Millis(u64::try_from(at.timestamp().as_millisecond()).unwrap_or_default()))
 }
 
-/// Returns the machine's time zone, without its name where none is set: finding that reads the folders of all zones.
-#[expect(clippy::disallowed_methods, reason = "this is the one place that reads it")]
+/// Returns the local time zone. If `TZ` is not set, the zone has no name: finding the name would read the folders of
+/// all zones.
+#[expect(clippy::disallowed_methods, reason = "only this module reads the environment")]
 fn time_zone() -> TimeZone {
     let unnamed = std::env::var_os("TZ")
         .is_none()

@@ -1,4 +1,4 @@
-//! Codex, as its hooks see it.
+//! The environment of Codex hooks.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -8,7 +8,7 @@ use longhaul_tracker::client_name;
 
 use crate::process;
 
-/// Where a session of Codex runs.
+/// The process and the tmux pane of a Codex session.
 #[derive(Default)]
 struct Place {
     pid: Option<u32>,
@@ -16,11 +16,11 @@ struct Place {
     pane: Option<String>,
 }
 
-/// Returns the environment of a hook of Codex: without what belongs to the client that may have started Codex.
+/// Returns the environment of a Codex hook, without the values of a client that may have started Codex.
 ///
-/// Codex names no process of its own: it is the nearest above the hook. Where another client runs above that, as a
-/// command of which Codex was started, the pane is that client's and stays so. Mostly, though, the hook is started by a
-/// server that all windows of Codex share, and that has the environment of the first of them.
+/// Codex sets no variable with its process id: its process is the nearest Codex ancestor of the hook. If another client
+/// is above it, Codex was started as a command of that client, and the pane belongs to that client. Usually, however,
+/// the hook is started by a server that all Codex windows share, with the environment of the first window.
 pub(crate) fn env(env: Env) -> Env {
     let above = process::ancestors(std::process::id());
     let clients: Vec<(u32, &str)> =
@@ -46,7 +46,7 @@ fn is_server(pid: u32) -> bool {
     process::command_line(pid).iter().any(|word| word == "app-server")
 }
 
-/// Returns the one window of Codex that was opened in a folder; `None` where there are several, or it is not in tmux.
+/// Returns the only Codex window that was opened in a folder; `None` if there are several, or if it is not in tmux.
 fn window_in(dir: &Path) -> Option<Place> {
     let all = process::all();
     let windows = all.iter().filter(|process| process.name == "codex" && !is_server(process.pid));

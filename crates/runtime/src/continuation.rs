@@ -1,4 +1,4 @@
-//! Over the context limit without a person: what hooks, injector and command line share.
+//! Continuing a task beyond the context limit without a person: what hooks, injector and command line share.
 
 mod deliver;
 
@@ -15,23 +15,24 @@ use longhaul_store::{Chain, ChainId};
 pub(crate) use self::deliver::{KIND, deliver};
 use crate::{Error, Home, Sanitizer, files, process, project_file};
 
-/// Where the model may have written a handoff unasked.
+/// The folder in which the model may have written a handoff without being asked.
 const PROJECT_DIR: &str = ".claude";
 const HANDOFF_FILE: &str = "handoff.md";
 
-/// Returns what is set for a session: the user's own settings, and what the project may set.
+/// Returns the settings of a session: the user's, with those that the project may change.
 pub(crate) fn settings(own: &Config, home: &Home, project: Option<&Path>) -> config::Continuation {
     project_file::in_force(own, home, project).continuation
 }
 
-/// What is set, and whether there is a terminal or a module of the client's: what a plan goes by, but for its own past.
+/// The settings, and whether text can be typed or submitted by the bridge: everything that a plan depends on except its
+/// own history.
 pub(crate) struct Course {
     pub(crate) settings: config::Continuation,
     pub(crate) can_type: bool,
 }
 
 impl Course {
-    /// Returns the rules for a plan in whose rounds so far `remaining` was left to do.
+    /// Returns the rules for a plan. `remaining` lists what was left to do after each round so far.
     pub(crate) fn rules<'a>(&'a self, remaining: &'a [String]) -> PlanRules<'a> {
         PlanRules {
             limits: &self.settings.at.0,
@@ -43,13 +44,13 @@ impl Course {
         }
     }
 
-    /// Lets a plan meet an occasion.
+    /// Applies an occasion to a plan.
     pub(crate) fn meet(&self, plan: &Plan, occasion: &Occasion<'_>, remaining: &[String], now: Millis) -> PlanOutcome {
         plan.meet(occasion, &self.rules(remaining), now)
     }
 }
 
-/// Returns the handoffs that stand in the project's files, without what is private.
+/// Returns the handoffs in the project's files, without private text.
 pub(crate) fn written(project: Option<&Path>, sanitizer: Sanitizer) -> Vec<WrittenFile> {
     let Some(dir) = project.map(|dir| dir.join(PROJECT_DIR)) else { return Vec::new() };
     [(HANDOFF_FILE, WrittenKind::Handoff), (MARKER_FILE, WrittenKind::Marker)]
@@ -61,27 +62,27 @@ pub(crate) fn written(project: Option<&Path>, sanitizer: Sanitizer) -> Vec<Writt
         .collect()
 }
 
-/// Returns a random word that the answer to a question must carry.
+/// Returns a random word that the answer to a question must contain.
 pub(crate) fn nonce() -> Result<String, Error> {
     let bytes = files::random::<8>()?;
-    // Letters first: a nonce that reads as a number would be one in YAML.
+    // It begins with letters, so that YAML does not read it as a number.
     Ok(bytes.iter().fold("lh-".to_owned(), |nonce, byte| format!("{nonce}{byte:02x}")))
 }
 
-/// Starts the process that types what a chain waits for.
+/// Starts the process that types the text that a chain waits for.
 pub fn start_injector(chain: &Chain) -> Result<(), Error> {
     let args = [chain.plan.session.clone(), KIND.to_owned(), chain.id.to_string()];
     process::spawn_sibling("longhaul-injector", &args).map(drop)
 }
 
-/// Carries on, or ends, a chain on a person's word; returns what it is now.
+/// Resumes or cancels a chain at the user's request. Returns the chain after that.
 pub fn decide_by_hand(env: &Env, resume: bool, id: ChainId) -> Result<Option<Chain>, Error> {
     let home = Home::of(env)?;
     let (config, _) = crate::config(env)?;
     let store = home.store(crate::waiting_times::DATABASE)?;
     let Some(chain) = store.chain(id)? else { return Ok(None) };
     let settings = settings(&config, &home, Some(Path::new(&chain.project_path)));
-    // The client's module cannot be called: it comes at the end of a turn, which would end the chain.
+    // The bridge cannot be called: it reports at the end of a turn, and a turn would end the chain.
     let course = Course { settings, can_type: chain.terminal_lock.is_some() };
     let occasion = if resume { Occasion::Resumed } else { Occasion::Cancelled };
     let met = store.meet(id, env.now, |plan, remaining| course.meet(plan, &occasion, remaining, env.now))?;
@@ -92,14 +93,14 @@ pub fn decide_by_hand(env: &Env, resume: bool, id: ChainId) -> Result<Option<Cha
     Ok(Some(met.chain))
 }
 
-/// Keeps a handoff as a file, too, where people find it.
+/// Stores a handoff also as a file, for people to read.
 pub(crate) fn keep_file(home: &Home, session: &str, handoff: &Document) -> Result<(), Error> {
     files::replace(&home.handoff_file(session), handoff.to_text().as_bytes())
 }
 
-/// Takes the lock of whoever types for a chain, which is given back when the file is dropped.
+/// Takes the lock of the process that types for a chain. Dropping the file releases it.
 ///
-/// `None` while somebody has it: whoever was killed has not.
+/// Returns `None` while another process holds the lock. The lock of a killed process is released.
 pub(crate) fn lock(home: &Home, id: ChainId) -> Result<Option<File>, Error> {
     let file = files::open_append(&home.locks().join(format!("continuation-{id}")))?;
     Ok(file.try_lock_exclusive().is_ok().then_some(file))

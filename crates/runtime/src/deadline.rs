@@ -1,18 +1,18 @@
-//! How long a hook may still take.
+//! The deadline of a hook.
 
 use std::time::{Duration, Instant};
 
-/// The moment at which a process must have answered.
+/// The time by which a process must have answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Deadline(Instant);
 
 impl Deadline {
-    /// Returns the moment `after` from now.
+    /// Returns the deadline that is `after` from now.
     pub fn after(after: Duration) -> Self {
         Self(Instant::now() + after)
     }
 
-    /// Returns how much time is left.
+    /// Returns the time left.
     pub fn left(self) -> Duration {
         self.0.saturating_duration_since(Instant::now())
     }

@@ -1,4 +1,4 @@
-//! `longhaul.log`: what went wrong, one line each, kept small.
+//! `longhaul.log`: one line per error, limited in size.
 
 use std::fs;
 use std::io::Write;
@@ -10,13 +10,13 @@ use longhaul_memory::redact;
 
 use crate::{Home, files};
 
-/// Past this size the log is set aside as `longhaul.log.1`, in place of the one before.
+/// When the log exceeds this size, it is renamed to `longhaul.log.1`, which replaces the previous one.
 const MAX_BYTES: u64 = 512 * 1024;
 
-/// The longest message of a line.
+/// Maximum length of a message, in characters.
 const MAX_MESSAGE: usize = 2_000;
 
-/// The error log; silent where there is nowhere to write.
+/// The error log. Writes nothing if there is no data directory.
 #[derive(Debug, Clone)]
 pub struct ErrorLog {
     path: Option<PathBuf>,
@@ -25,16 +25,16 @@ pub struct ErrorLog {
 }
 
 impl ErrorLog {
-    /// Returns the log, for lines from `who`.
+    /// Returns the log for messages of the program or hook `who`.
     pub fn new(env: &Env, who: &str) -> Self {
         Self { path: Home::of(env).ok().map(|home| home.error_log()), now: env.now, who: who.to_owned() }
     }
 
-    /// Adds a line. Never fails: there is nobody left to tell.
+    /// Appends a line. Never fails: an error of the log cannot be reported anywhere.
     pub fn write(&self, message: &str) {
         let Some(path) = &self.path else { return };
         let printable = |c: char| if c.is_control() { ' ' } else { c };
-        // A message may quote what a program or a person wrote.
+        // A message may quote output of a program or text of a person.
         let message = redact(message);
         let message: String = message.chars().take(MAX_MESSAGE).map(printable).collect();
         let line = format!("{} {}: {message}\n", utc(self.now), self.who);

@@ -1,4 +1,4 @@
-//! Files that only their owner may read, written whole or not at all.
+//! Files that only their owner may read, replaced as a whole.
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Read, Write};
@@ -12,13 +12,13 @@ use rustix::fs::OFlags;
 use crate::Error;
 use crate::bounded_read::{self, Links};
 
-/// The most that is read of a project's file.
+/// Maximum number of bytes read from a file of a project.
 const MAX_FOREIGN: u64 = bounded_read::SMALL;
 
-/// Reads a file of a project, which may come from anybody: no link is followed, nothing that is no plain file is waited
-/// for, and no more than 64 KB are read.
+/// Reads a file of a project, which is untrusted: no link is followed, only a regular file is read, and no more than 64
+/// KB of it.
 ///
-/// Returns its text and when it was last written; `None` where there is no such file.
+/// Returns its text and its modification time; `None` if there is no such file.
 pub(crate) fn read_foreign(path: &Path) -> Option<(String, SystemTime)> {
     let file = bounded_read::open_with(path, Links::Refuse).ok()?;
     let modified = file.metadata().ok()?.modified().ok()?;
@@ -27,7 +27,7 @@ pub(crate) fn read_foreign(path: &Path) -> Option<(String, SystemTime)> {
     Some((String::from_utf8_lossy(&bytes).into_owned(), modified))
 }
 
-/// Reads a file of the user's, whatever it is: of a pipe or a device, no more than is there at once.
+/// Reads a file of the user, of any type. From a pipe or a device, it reads only what is available without blocking.
 pub(crate) fn read_without_waiting(path: &Path) -> io::Result<Vec<u8>> {
     let flags = OFlags::NONBLOCK | OFlags::CLOEXEC;
     let file = OpenOptions::new().read(true).custom_flags(flags.bits() as i32).open(path)?;
@@ -36,12 +36,12 @@ pub(crate) fn read_without_waiting(path: &Path) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Returns when a file was last written; `None` where there is none.
+/// Returns the modification time of a file; `None` if it does not exist.
 pub(crate) fn modified(path: &Path) -> Option<Millis> {
     since_epoch(fs::metadata(path).ok()?.modified().ok()?)
 }
 
-/// Returns a file's time as ours.
+/// Converts a file's time to milliseconds since the Unix epoch.
 pub(crate) fn since_epoch(time: SystemTime) -> Option<Millis> {
     Some(Millis(time.duration_since(UNIX_EPOCH).ok()?.as_millis() as u64))
 }
@@ -61,22 +61,22 @@ pub(crate) fn append_line(path: &Path, line: &str) -> Result<(), Error> {
     file.write_all(format!("{line}\n").as_bytes()).map_err(|source| Error::Write { path: path.to_owned(), source })
 }
 
-/// Returns an id as one word of one line.
+/// Replaces spaces and control characters in an id, so that it is one word of a line.
 pub(crate) fn word(id: &str) -> String {
     id.chars().map(|c| if c.is_whitespace() || c.is_control() { '_' } else { c }).collect()
 }
 
-/// Creates a folder and those above it, 0700.
+/// Creates a folder and its missing parents with mode 0700.
 pub(crate) fn create_dir(dir: &Path) -> Result<(), Error> {
     let created = DirBuilder::new().recursive(true).mode(0o700).create(dir);
     created.map_err(|source| Error::Write { path: dir.to_owned(), source })
 }
 
-/// Opens a file to read and to append to, 0600, creating it, and its folder, where missing.
+/// Opens a file for reading and appending. Creates it with mode 0600, and its folder, if missing.
 pub(crate) fn open_append(path: &Path) -> Result<File, Error> {
     let open = || OpenOptions::new().read(true).append(true).create(true).mode(0o600).open(path);
     let opened = match open() {
-        // The folder is nearly always there: trying first saves looking.
+        // The folder nearly always exists: opening the file first saves a check.
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             create_dir(path.parent().unwrap_or(path))?;
             open()
@@ -86,7 +86,8 @@ pub(crate) fn open_append(path: &Path) -> Result<File, Error> {
     opened.map_err(|source| Error::Write { path: path.to_owned(), source })
 }
 
-/// Replaces a file's content by temporary file and rename, so that a reader sees the old or the new, never half.
+/// Replaces the content of a file by a temporary file and a rename, so that a reader sees either the old or the new
+/// content.
 pub(crate) fn replace(path: &Path, content: &[u8]) -> Result<(), Error> {
     let failed = |source| Error::Write { path: path.to_owned(), source };
     let dir = path.parent().unwrap_or(path);
@@ -103,7 +104,7 @@ pub(crate) fn replace(path: &Path, content: &[u8]) -> Result<(), Error> {
     })
 }
 
-/// Reads at most the last `most` bytes of a file; says whether that is all of it.
+/// Reads at most the last `most` bytes of a file. Also returns whether that is the whole file.
 pub(crate) fn tail(file: &File, most: usize) -> io::Result<(Vec<u8>, bool)> {
     let length = file.metadata()?.len();
     let start = length.saturating_sub(most as u64);
@@ -111,7 +112,7 @@ pub(crate) fn tail(file: &File, most: usize) -> io::Result<(Vec<u8>, bool)> {
     let mut filled = 0;
     while filled < bytes.len() {
         match file.read_at(&mut bytes[filled..], start + filled as u64)? {
-            // Somebody cut the file short meanwhile.
+            // Another process truncated the file meanwhile.
             0 => break,
             read => filled += read,
         }

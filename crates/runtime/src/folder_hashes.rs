@@ -1,4 +1,4 @@
-//! Folders with the hash of a file in each, kept as a JSON file that only its owner can have written.
+//! A JSON file that maps folders to the hash of a file in each. It is used only if no other user could have written it.
 
 use std::collections::BTreeMap;
 use std::os::unix::fs::MetadataExt;
@@ -9,19 +9,19 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Error, Home, files};
 
-/// The most folders that are kept; the oldest entry goes first.
+/// Maximum number of folders; the oldest entry is removed first.
 const MOST: usize = 1_000;
 
-/// What is known of one folder.
+/// The entry of one folder.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Entry {
-    /// The hash of its file.
+    /// The hash of the file.
     pub(crate) hash: String,
-    /// When it was noted, in milliseconds.
+    /// The time at which the entry was written, in milliseconds since the Unix epoch.
     pub(crate) at: u64,
 }
 
-/// Folders, by their canonical paths.
+/// Entries by the canonical path of the folder.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub(crate) struct FolderHashes {
@@ -29,7 +29,7 @@ pub(crate) struct FolderHashes {
 }
 
 impl FolderHashes {
-    /// Reads the file; one that is missing, unreadable, or that another user can write, holds nothing.
+    /// Reads the file. Returns no entries if it is missing or unreadable, or if another user can write it.
     pub(crate) fn load(path: &Path) -> Self {
         let read = || {
             let metadata = path.symlink_metadata().ok()?;
@@ -40,7 +40,7 @@ impl FolderHashes {
         read().unwrap_or_default()
     }
 
-    /// Changes the file under a lock, so that of two changes at once none is lost.
+    /// Changes the file under a lock, so that no concurrent change is lost.
     pub(crate) fn change<T>(home: &Home, path: &Path, change: impl FnOnce(&mut Self) -> T) -> Result<T, Error> {
         let lock = files::open_append(&home.locks().join("projects"))?;
         lock.lock_exclusive().map_err(|source| Error::Write { path: path.to_owned(), source })?;
@@ -53,12 +53,13 @@ impl FolderHashes {
         Ok(changed)
     }
 
-    /// Returns what is known of a folder. One whose name is not UTF-8 is never known: it could be taken for another.
+    /// Returns the entry of a folder. A path that is not UTF-8 has none: its lossy form could be that of another
+    /// folder.
     pub(crate) fn get(&self, folder: &Path) -> Option<&Entry> {
         self.folders.get(folder.to_str()?)
     }
 
-    /// Notes the hash of a folder's file.
+    /// Stores the hash of a folder's file.
     pub(crate) fn set(&mut self, folder: &Path, hash: &str, at: u64) {
         let Some(folder) = folder.to_str() else { return };
         self.folders.insert(folder.to_owned(), Entry { hash: hash.to_owned(), at });
@@ -68,12 +69,12 @@ impl FolderHashes {
         }
     }
 
-    /// Forgets a folder; returns whether it was known.
+    /// Removes a folder. Returns whether it had an entry.
     pub(crate) fn remove(&mut self, folder: &Path) -> bool {
         folder.to_str().is_some_and(|folder| self.folders.remove(folder).is_some())
     }
 
-    /// Returns every folder.
+    /// Returns all entries.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (&Path, &Entry)> {
         self.folders.iter().map(|(folder, entry)| (Path::new(folder), entry))
     }

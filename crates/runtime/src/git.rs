@@ -1,7 +1,7 @@
-//! What is checked out: the branch and the commit by reading files, uncommitted changes by git.
+//! The state of a git repository: branch and commit from its files, uncommitted changes from git.
 //!
-//! A repository's folder may come from anybody, and most commands of git run programs that the repository's own
-//! configuration names. This is the only module that may start git, and it starts it in [`closed`] alone.
+//! A repository is untrusted, and most git commands run programs that its configuration names. Only this module may
+//! start git, and it does so only in [`closed`].
 
 mod closed;
 mod refs;

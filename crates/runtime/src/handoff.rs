@@ -1,4 +1,4 @@
-//! What a session hands over to the next: kept as it happens, shown when it goes on.
+//! What a session hands over to the next one: stored while it runs, shown when the next one starts.
 
 mod ingest;
 mod inherit;
@@ -18,22 +18,22 @@ pub use self::inherit::{Claim, Heir};
 pub(crate) use self::tail::unread_turns;
 use crate::{Error, git};
 
-/// How many turns are read for rendering; what is older is only counted.
+/// Maximum number of turns read for rendering. Older turns are only counted.
 const MAX_TURNS: usize = 400;
 
-/// Where a session belongs.
+/// The project of a session.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Project {
     /// Its name.
     pub name: String,
-    /// What tells projects apart: the git folder that all worktrees share, else the path.
+    /// The key that identifies the project: the git folder that all its worktrees share, or the path without git.
     pub key: String,
     /// Its folder.
     pub path: String,
 }
 
 impl Project {
-    /// Returns the project in which a session was started, wherever it works now.
+    /// Returns the project in which a session was started. It stays the same when the working directory changes.
     pub fn of(env: &Env, cwd: Option<&Path>) -> Self {
         Self::in_dir(env.project_dir.as_deref().or(cwd).unwrap_or(Path::new("/")))
     }
@@ -42,13 +42,13 @@ impl Project {
     pub fn in_dir(dir: &Path) -> Self {
         let path = dir.to_string_lossy().into_owned();
         let name = dir.file_name().map_or_else(|| path.clone(), |name| name.to_string_lossy().into_owned());
-        // Whichever way leads to the folder, it is the same.
+        // Different paths to the same folder give the same key.
         let key = git::common_dir(dir).or_else(|| dir.canonicalize().ok());
         let key = key.map_or_else(|| path.clone(), |dir| dir.to_string_lossy().into_owned());
         Self { name, key, path }
     }
 
-    /// Returns a session of it as it is recorded, as long as neither client nor transcript is known.
+    /// Returns the row of a new session whose client and transcript are not known yet.
     pub(crate) fn session<'a>(&'a self, id: &'a SessionId, at: Millis) -> NewSession<'a> {
         NewSession {
             session: id.as_str(),
@@ -62,10 +62,10 @@ impl Project {
     }
 }
 
-/// Records the session of an event; returns it as it is stored.
+/// Records the session of an event. Returns it as stored.
 pub(crate) fn register(store: &Store, env: &Env, common: &Common) -> Result<Option<Session>, Error> {
     let transcript = common.transcript.as_ref().map(|path| path.to_string_lossy());
-    // Nearly always it is known, and nothing of it has changed: a commit is what costs.
+    // The session is nearly always known and unchanged. Checking that first saves a commit, which is slow.
     let is_known = |session: &Session| {
         (transcript.is_none() || session.transcript.as_deref() == transcript.as_deref())
             && env.client_pid.is_none_or(|pid| session.client_pid == pid)
@@ -82,16 +82,16 @@ pub(crate) fn register(store: &Store, env: &Env, common: &Common) -> Result<Opti
     Ok(store.session(common.session.as_str())?)
 }
 
-/// To whom and how a session is handed over.
+/// How a session is handed over, and to which one.
 #[derive(Debug)]
 pub struct Handover<'a> {
-    /// Who gets it; what it has already is not shown again.
+    /// The session that receives it. Turns that this session has already are left out.
     pub heir: Option<&'a str>,
-    /// Turns that are not stored yet, newer than those that are.
+    /// Turns that are not stored yet, newer than the stored ones.
     pub unread: Vec<Turn>,
-    /// The handoff that the heir has been shown already; it is the end of the last reply.
+    /// The handoff that the heir was already shown. It is the end of the last reply.
     pub shown: Option<&'a str>,
-    /// How many characters it may take.
+    /// Maximum number of characters.
     pub room: usize,
 }
 
@@ -128,17 +128,17 @@ pub fn render_session(
     Ok(render_into(&context, allowance(&context).min(handover.room)))
 }
 
-/// Returns what was said before the handoff that ends a reply.
+/// Returns the part of a reply before the handoff at its end.
 fn without_handoff(reply: String, shown: Option<&str>) -> String {
     let Some((before, _)) = shown.filter(|shown| !shown.is_empty()).and_then(|shown| reply.split_once(shown)) else {
         return reply;
     };
-    // Its front matter goes with it.
+    // The front matter of the handoff is removed as well.
     let begin = before.lines().position(|line| line.trim() == "---");
     before.lines().take(begin.unwrap_or(usize::MAX)).collect::<Vec<_>>().join("\n")
 }
 
-/// Adds turns that are not stored yet; the first of them may be the last that is, read further.
+/// Appends turns that are not stored yet. The first of them may be a longer version of the last stored turn.
 fn go_on(turns: &mut Vec<Turn>, mut unread: Vec<Turn>) {
     let is_same = |last: &Turn, first: &Turn| last.origin == first.origin && last.asked.trim() == first.asked.trim();
     if let (Some(last), Some(first)) = (turns.last_mut(), unread.first())

@@ -1,4 +1,4 @@
-//! Where everything is stored.
+//! Longhaul's data folder.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -10,7 +10,7 @@ use longhaul_store::{Store, StoreError};
 use crate::memory::upkeep;
 use crate::{Error, files, waiting_times};
 
-/// What lies in the folder, by its name.
+/// Names of files and folders in the data folder.
 const KNOWN: [&str; 13] = [
     "clients",
     "config.json",
@@ -27,7 +27,7 @@ const KNOWN: [&str; 13] = [
     "worker.lock",
 ];
 
-/// What lies in the folder, by how its name begins.
+/// Prefixes of further names in the data folder.
 const BEGINNINGS: [&str; 12] = [
     "longhaul.db",
     "longhaul.log",
@@ -43,14 +43,14 @@ const BEGINNINGS: [&str; 12] = [
     ".longhaul-",
 ];
 
-/// `LONGHAUL_HOME`: the folder that holds everything the program stores.
+/// `LONGHAUL_HOME`: the folder in which Longhaul stores all its data.
 #[derive(Debug, Clone)]
 pub struct Home {
     dir: PathBuf,
 }
 
 impl Home {
-    /// Returns the folder that `env` names; it need not exist yet.
+    /// Returns the folder that `env` names. It need not exist yet.
     pub fn of(env: &Env) -> Result<Self, Error> {
         env.data_dir.clone().map(|dir| Self { dir }).ok_or(Error::NoDataDir)
     }
@@ -60,12 +60,12 @@ impl Home {
         &self.dir
     }
 
-    /// Returns the folder of the sessions' own files.
+    /// Returns the folder of files that belong to one session each.
     pub fn sessions(&self) -> PathBuf {
         self.dir.join("sessions")
     }
 
-    /// Returns a session's own file of the kind `extension`.
+    /// Returns the file of a session with the given extension.
     pub fn session_file(&self, session: &SessionId, extension: &str) -> PathBuf {
         self.sessions().join(format!("{}.{extension}", session.file_stem()))
     }
@@ -75,37 +75,37 @@ impl Home {
         self.dir.join("handoffs")
     }
 
-    /// Returns the file that keeps the handoff that a session wrote when its context was full.
+    /// Returns the file of the handoff that a session wrote when its context was full.
     pub fn handoff_file(&self, session: &str) -> PathBuf {
         self.handoffs().join(format!("{session}.md"))
     }
 
-    /// Returns the folder of what hooks have noted and nobody has taken in yet.
+    /// Returns the folder of tool calls that hooks have recorded and that are not in the database yet.
     pub fn spool(&self) -> PathBuf {
         self.dir.join("spool")
     }
 
-    /// Returns the folder of locks on panes.
+    /// Returns the folder of locks.
     pub fn locks(&self) -> PathBuf {
         self.dir.join("locks")
     }
 
-    /// Returns the folder of git folders of our own, which hold a commit to compare a work tree with.
+    /// Returns the folder of the temporary git folders that are used to compare a work tree with a commit.
     pub fn git_views(&self) -> PathBuf {
         self.dir.join("git-views")
     }
 
-    /// Returns the file of what a client process has shown of its keys.
+    /// Returns the file with what is known about the keys of a client process.
     pub fn client_file(&self, pid: u32) -> PathBuf {
         self.clients().join(format!("{pid}.json"))
     }
 
-    /// Returns the folder of what client processes have shown of their keys.
+    /// Returns the folder with what is known about the keys of client processes.
     pub fn clients(&self) -> PathBuf {
         self.dir.join("clients")
     }
 
-    /// Returns the error log.
+    /// Returns the path of the error log.
     pub fn error_log(&self) -> PathBuf {
         self.dir.join("longhaul.log")
     }
@@ -115,7 +115,7 @@ impl Home {
         self.dir.join("status")
     }
 
-    /// Returns the file that says when the memory was last looked after.
+    /// Returns the file with the time of the last upkeep.
     pub fn upkeep(&self) -> PathBuf {
         self.dir.join("upkeep")
     }
@@ -125,7 +125,7 @@ impl Home {
         self.dir.join("trusted-projects.json")
     }
 
-    /// Returns the file that lists the projects of whose own configuration the user has been told.
+    /// Returns the file that lists the projects for whose own configuration the user has seen a notice.
     pub fn noticed_projects(&self) -> PathBuf {
         self.dir.join("noticed-projects.json")
     }
@@ -135,17 +135,17 @@ impl Home {
         self.dir.join("tmux").join(format!("{}.json", longhaul_inject::file_name_of(socket)))
     }
 
-    /// Returns the file that says where the worker listens.
+    /// Returns the file with the address of the worker.
     pub fn worker_file(&self) -> PathBuf {
         self.dir.join("worker.json")
     }
 
-    /// Returns the file that the worker holds locked for as long as it runs.
+    /// Returns the file that the worker keeps locked while it runs.
     pub fn worker_lock(&self) -> PathBuf {
         self.dir.join("worker.lock")
     }
 
-    /// Returns the file that says until when hooks do not start the worker.
+    /// Returns the file with the time until which hooks do not start the worker.
     pub fn worker_pause(&self) -> PathBuf {
         self.dir.join("worker-pause.json")
     }
@@ -155,14 +155,14 @@ impl Home {
         self.dir.join("worker-ticket.json")
     }
 
-    /// Returns the page that leads a browser to the worker.
+    /// Returns the HTML page that redirects a browser to the worker.
     pub fn worker_entrance(&self) -> PathBuf {
         self.dir.join("worker-open.html")
     }
 
-    /// Returns everything in the folder that the program has put there.
+    /// Returns all files of Longhaul in the folder.
     ///
-    /// A folder of our own name is ours with all that is in it; of any other, only what is known by its name.
+    /// In a folder with the name `longhaul` these are all files; in any other, only those with a known name.
     pub fn contents(&self) -> Vec<PathBuf> {
         let is_own = self.dir.file_name().is_some_and(|name| name == "longhaul");
         let entries = std::fs::read_dir(&self.dir).into_iter().flatten().flatten();
@@ -172,22 +172,22 @@ impl Home {
         ours.map(|entry| entry.path()).collect()
     }
 
-    /// Returns the database's path.
+    /// Returns the path of the database.
     pub fn database(&self) -> PathBuf {
         self.dir.join("longhaul.db")
     }
 
-    /// Opens the database, readable by nobody else; waits for others' writes for `patience` at most.
+    /// Opens the database with mode 0600. Waits for writes of other processes for at most `patience`.
     ///
-    /// One that is damaged is set aside, which is an error; the next opening begins a new one.
+    /// A damaged database is renamed, and that is an error. The next call creates a new one.
     pub fn store(&self, patience: Duration) -> Result<Store, Error> {
         let path = self.database();
-        // SQLite would create it with the umask's mode; its WAL takes over the mode of the file.
+        // SQLite would create the file with the mode of the umask. The WAL file gets the mode of the database.
         files::open_append(&path)?;
         Store::open(&path, patience).map_err(|error| self.judge(error))
     }
 
-    /// Opens the database if there is one.
+    /// Opens the database if it exists.
     pub fn existing_store(&self) -> Result<Option<Store>, Error> {
         let path = self.database();
         path.exists()
@@ -196,27 +196,28 @@ impl Home {
             .map_err(|error| self.judge(error))
     }
 
-    /// Sets the database aside where the error says that it is damaged, and says so.
+    /// Renames the database if the error shows that it is damaged, and returns that as the error.
     pub(crate) fn judge(&self, error: StoreError) -> Error {
         if !error.is_corrupt() {
             return error.into();
         }
         match self.set_aside() {
             Ok(Some(aside)) => Error::Damaged { aside, source: error },
-            // Somebody else has just done it.
+            // Another process has just replaced it.
             Ok(None) => error.into(),
             Err(problem) => problem,
         }
     }
 
-    /// Gives a damaged database another name, with what belongs to it; `None` where it is no longer damaged.
+    /// Renames a damaged database and the files that belong to it. Returns `None` if it is no longer damaged.
     ///
-    /// Of several processes that find it damaged at the same moment one does it, and the others look again.
+    /// If several processes find the damage at the same time, one of them renames the database, and the others check it
+    /// again.
     fn set_aside(&self) -> Result<Option<PathBuf>, Error> {
         let path = self.database();
         let lock = files::open_append(&self.locks().join("database"))?;
         lock.lock_exclusive().map_err(|source| Error::Write { path: path.clone(), source })?;
-        // Whatever a full or read-only disk says, the file is not damaged by that.
+        // An error caused by a full or read-only disk does not mean that the file is damaged.
         let is_disk = |error: &StoreError| error.is_disk_trouble();
         match Store::open(&path, waiting_times::DATABASE) {
             Err(error) if is_disk(&error) => return Err(error.into()),
@@ -224,10 +225,10 @@ impl Home {
             Ok(store) => match store.integrity_check() {
                 Ok(problems) if problems.is_empty() => return Ok(None),
                 Err(error) if is_disk(&error) => return Err(error.into()),
-                // The records may be whole, and the indexes are made of them: by upkeep, because that may take minutes.
+                // The records may be intact. Upkeep then builds the indexes from them, because that may take minutes.
                 _ => match store.empty_indexes().and_then(|()| store.integrity_check()) {
                     Ok(left) if left.is_empty() => {
-                        // Where it cannot be started now, the next session starts it.
+                        // If upkeep cannot be started now, the next session starts it.
                         let _ = upkeep::start();
                         return Ok(None);
                     }
@@ -249,12 +250,12 @@ impl Home {
     }
 }
 
-/// Reads the config file; one that is not there is the defaults.
+/// Reads the configuration file. Returns the defaults if it does not exist.
 pub fn config(env: &Env) -> Result<(Config, Vec<config::Warning>), Error> {
     Ok(config_text(env)?.map_or_else(Default::default, |text| Config::from_json(&text)))
 }
 
-/// Returns the text of the config file; `None` where there is none.
+/// Returns the text of the configuration file; `None` if it does not exist.
 pub fn config_text(env: &Env) -> Result<Option<String>, Error> {
     let Some(path) = &env.config_path else { return Ok(None) };
     match files::read_without_waiting(path) {

@@ -1,4 +1,5 @@
-//! The shell around a hook executable: payload in, jobs in their order, one JSON object out, exit 0 whatever happens.
+//! The frame of every hook executable: reads the payload, runs the jobs in order, prints one JSON object and exits 0,
+//! whatever happens.
 
 use std::cell::RefCell;
 use std::io::Write;
@@ -19,106 +20,106 @@ use crate::memory::upkeep;
 use crate::shared_store::SharedStore;
 use crate::{ActivityLog, Deadline, Error, ErrorLog, Home, Sanitizer, clock_and_env, codex, home, stdin};
 
-/// One call of one hook, as its jobs see it.
+/// One call of a hook, as its jobs see it.
 #[derive(Debug)]
 pub struct Hook<E> {
-    /// What happened.
+    /// The event.
     pub event: E,
     /// Clock and environment.
     pub env: Env,
-    /// Where things are stored.
+    /// The data folder.
     pub home: Home,
-    /// The configuration in force.
+    /// The effective configuration.
     pub config: Config,
-    /// What in the config file could not be used.
+    /// Problems of the configuration file.
     pub config_warnings: Vec<String>,
-    /// What the activity log amounted to before this event.
+    /// The metrics of the activity log before this event.
     pub before: Metrics,
-    /// What it amounts to with this event.
+    /// The metrics with this event.
     pub after: Metrics,
-    /// What will be answered. Jobs only add to it, by [`Hook::answer`], [`Hook::show`] and [`Hook::tell`].
+    /// The answer. Jobs add to it by [`Hook::answer`], [`Hook::show`] and [`Hook::tell`].
     reply: Reply,
     /// The lines that this call has appended to the activity log.
     appended: RefCell<Vec<LogLine>>,
-    /// The continuation that is to be carried on by typing.
+    /// The continuation whose next step is to be typed.
     pub(crate) errand: Option<ChainId>,
-    /// The session whose last words the model has been shown already.
+    /// The session whose last messages the model was already shown.
     pub(crate) inherited: Option<String>,
-    /// The handoff that the model has been shown already.
+    /// The handoff that the model was already shown.
     pub(crate) handed_over: Option<String>,
-    /// Whether the user has been told in this hook that nothing can be stored.
+    /// Whether the user was already notified in this hook that nothing can be stored.
     pub(crate) has_told_of_storage: bool,
-    /// Whether a job has waited for the database in vain: the others do not wait again.
+    /// Whether a job has waited for the database without success. The other jobs then do not wait.
     is_locked_out: bool,
-    /// The jobs that this bundle serves, where it is not the whole.
+    /// The jobs of this bundle; empty if it contains all jobs.
     only: Vec<String>,
-    /// The database. No job that does without it opens it.
+    /// The database, opened when a job first needs it.
     store: SharedStore,
-    /// When it must have answered.
+    /// The time by which the hook must have answered.
     pub deadline: Deadline,
-    /// Where failures go.
+    /// The error log.
     pub log: ErrorLog,
 }
 
-/// Whether the jobs after this one run too.
+/// Whether the following jobs run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Flow {
-    /// They do.
+    /// They run.
     Next,
-    /// They do not: this job has acted, and theirs would undo it.
+    /// They do not run: this job has acted, and they would undo its effect.
     Done,
 }
 
-/// What is put back before a job is run again: reply, errand, who was inherited, what was handed over.
+/// The values that are restored before a job runs again: reply, errand, inherited session and handoff.
 type Progress = (Reply, Option<ChainId>, Option<String>, Option<String>);
 
-/// Whether a job that has failed is run again.
+/// Whether a failed job runs again.
 enum Retry {
-    /// It is, after the user is told this.
+    /// It runs again, after this message to the user.
     Yes(Option<String>),
     /// It would fail again.
     No,
 }
 
-/// A job's part in a hook.
+/// The part of a job in a hook.
 pub type JobFn<E> = fn(&mut Hook<E>) -> Result<Flow, Error>;
 
-/// Whose hook it is.
+/// The client that started the hook.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Client {
     Claude,
     Codex,
 }
 
-/// What is kept for telling tmux, after the database.
+/// Time reserved for updating tmux after the database.
 const FOR_TMUX: Duration = Duration::from_millis(800);
 
-/// How long the database is waited for at least.
+/// Minimum time to wait for the database.
 const SHORTEST_WAIT: Duration = Duration::from_millis(100);
 
-/// How long before the client's own limit a hook must be done.
+/// Time between the end of a hook and the timeout of the client.
 const MARGIN: Duration = Duration::from_millis(400);
 
-/// What at most stands between the texts of two jobs.
+/// Maximum number of characters between the texts of two jobs.
 const GAP: usize = "\n\n".len();
 
-/// Whether the answer has been printed; a panic must not print a second one.
+/// Whether the answer was printed. A panic must not print a second one.
 static REPLIED: AtomicBool = AtomicBool::new(false);
 
 impl<E: HookEvent<'static>> Hook<E> {
-    /// Runs `jobs` in order and answers.
+    /// Runs `jobs` in order and prints the answer.
     ///
-    /// Every job is tried even when one before it failed; failures go to the error log.
+    /// A job runs even if an earlier one failed. Failures are written to the error log.
     pub fn run(jobs: &[JobFn<E>]) {
         Self::run_then(jobs, &[]);
     }
 
-    /// Runs `jobs`, answers, and then does what can wait until the answer is out.
+    /// Runs `jobs`, prints the answer, and then runs `afterwards`.
     pub fn run_then(jobs: &[JobFn<E>], afterwards: &[JobFn<E>]) {
         Self::run_for(Client::Claude, jobs, afterwards);
     }
 
-    /// Does the same for an event of Codex, which sends what the first client sends, of sessions of its own.
+    /// As [`Hook::run_then`], for an event of Codex, which sends the same payloads as Claude Code.
     pub fn run_codex(jobs: &[JobFn<E>], afterwards: &[JobFn<E>]) {
         Self::run_for(Client::Codex, jobs, afterwards);
     }
@@ -135,8 +136,8 @@ impl<E: HookEvent<'static>> Hook<E> {
         hook.work(jobs);
         answer(&hook.reply.to_json());
         hook.work(afterwards);
-        // The process ends here, and the system frees and unlocks at once what taking everything apart would free piece by
-        // piece: the database's schema alone is a thousand pieces.
+        // The process ends here, and the system frees its memory and locks at once. Dropping the value would free the
+        // database schema in about a thousand pieces.
         std::mem::forget(hook);
     }
 
@@ -146,7 +147,7 @@ impl<E: HookEvent<'static>> Hook<E> {
             return None;
         }
         let result = payload.map_err(|error| error.to_string()).and_then(|bytes| {
-            // The process lives for one event: the payload may live as long.
+            // The process handles one event, so the payload may be leaked.
             let text: &'static str = event::utf8(bytes).leak();
             let mut wire = event::parse(text).map_err(|error| error.to_string())?;
             if client == Client::Codex {
@@ -167,12 +168,12 @@ impl<E: HookEvent<'static>> Hook<E> {
             log.write(&error.chain());
             (Config::default(), Vec::new())
         });
-        // An old spelling works: `config check` and the doctor name it, not every session.
+        // An old spelling still works. `config check` and the doctor report it, but not every session.
         let unusable = warnings.iter().filter(|warning| warning.kind == WarningKind::Unusable);
         let config_warnings = unusable.map(ToString::to_string).collect();
         let only: Vec<String> = match client {
             Client::Claude => std::env::args().skip(1).collect(),
-            // Its argument is the event.
+            // The argument of `longhaul-codex` is the event.
             Client::Codex => Vec::new(),
         };
         Some(Self {
@@ -197,7 +198,7 @@ impl<E: HookEvent<'static>> Hook<E> {
         })
     }
 
-    /// Returns the database; it waits for another process's write no longer than there is time.
+    /// Returns the database. It waits for writes of other processes only as long as there is time.
     pub(crate) fn store(&self) -> Result<Rc<Store>, Error> {
         let left = self.deadline.left();
         if self.is_locked_out {
@@ -205,17 +206,17 @@ impl<E: HookEvent<'static>> Hook<E> {
         }
         let patience = left.saturating_sub(FOR_TMUX.min(left / 4)).max(SHORTEST_WAIT);
         let store = self.store.get_or_open(|| self.home.store(patience))?;
-        // An earlier job may have spent most of the time.
+        // An earlier job may have used most of the time.
         store.set_patience(patience);
         Ok(store)
     }
 
-    /// Returns whether this bundle does the job at all.
+    /// Returns whether this bundle contains the job.
     pub(crate) fn serves(&self, job: Job) -> bool {
         serves(&self.only, job)
     }
 
-    /// Returns what decides what of a text may be kept.
+    /// Returns the sanitizer, which removes what must not be stored from a text.
     pub(crate) fn sanitizer(&self) -> Sanitizer {
         Sanitizer::new(&self.config)
     }
@@ -225,28 +226,29 @@ impl<E: HookEvent<'static>> Hook<E> {
         self.env.project_dir.clone().or_else(|| self.event.common().cwd.clone())
     }
 
-    /// Returns how many characters the model can still be shown.
+    /// Returns how many more characters the model can be shown.
     pub(crate) fn room(&self) -> usize {
         let shown = self.reply.context_text().map_or(0, |text| text.chars().count() + GAP);
         CONTEXT_CHARS.saturating_sub(shown)
     }
 
-    /// Returns what the model is shown by the jobs so far.
+    /// Returns the text that the jobs so far show to the model.
     pub(crate) fn shown_so_far(&self) -> &str {
         self.reply.context_text().unwrap_or_default()
     }
 
-    /// Shows the model a text, below what earlier jobs show it.
+    /// Shows a text to the model, below the texts of earlier jobs.
     pub(crate) fn show(&mut self, text: &str) {
         self.reply.add_context(E::NAME, text);
     }
 
-    /// Answers something, beside what earlier jobs answer; see [`Reply::merge`].
+    /// Adds to the answer; see [`Reply::merge`].
     pub(crate) fn answer(&mut self, reply: Reply) {
         self.reply.merge(reply);
     }
 
-    /// Appends lines to the activity log, unless this call has done so: a job that is run again tells nothing twice.
+    /// Appends lines to the activity log, except those that this call has appended already, because a job may run
+    /// twice.
     pub(crate) fn append_once(&self, log: &ActivityLog, lines: &[LogLine]) -> Result<(), Error> {
         let mut appended = self.appended.borrow_mut();
         let new: Vec<LogLine> = lines.iter().filter(|line| !appended.contains(line)).copied().collect();
@@ -257,7 +259,7 @@ impl<E: HookEvent<'static>> Hook<E> {
         Ok(())
     }
 
-    /// Tells the user something, beside what earlier jobs tell.
+    /// Shows a message to the user, below the messages of earlier jobs.
     pub(crate) fn tell(&mut self, message: &str) {
         self.reply.add_message(message);
     }
@@ -268,7 +270,7 @@ impl<E: HookEvent<'static>> Hook<E> {
             let mut done = job(self);
             if let Err(error) = done {
                 done = match self.judge(error) {
-                    // What it has shown and planned comes from the database that is gone.
+                    // What it has shown and planned came from the database that was replaced.
                     Retry::Yes(damage) => {
                         self.go_back_to(before);
                         if let Some(message) = damage {
@@ -287,7 +289,7 @@ impl<E: HookEvent<'static>> Hook<E> {
         }
     }
 
-    /// Returns what a job changes in this value and a second run of it would change again.
+    /// Returns the values that a job changes here and that a second run would change again.
     fn progress(&self) -> Progress {
         let Self { reply, errand, inherited, handed_over, .. } = self;
         (reply.clone(), *errand, inherited.clone(), handed_over.clone())
@@ -297,12 +299,12 @@ impl<E: HookEvent<'static>> Hook<E> {
         (self.reply, self.errand, self.inherited, self.handed_over) = before;
     }
 
-    /// Writes an error down; returns whether the job is worth running again, with a database in place of a damaged one.
+    /// Logs an error. Returns whether the job should run again because a damaged database was repaired or replaced.
     fn judge(&mut self, error: Error) -> Retry {
         let error = match error {
             Error::Store(error) if error.is_index_damage() => return self.leave_index_to_upkeep(error),
             Error::Store(error) => {
-                // The file may be damaged, and is then renamed: no connection to it may stay open.
+                // A damaged file is renamed, and then no connection to it may be open.
                 self.store.close();
                 self.home.judge(error)
             }
@@ -315,20 +317,20 @@ impl<E: HookEvent<'static>> Hook<E> {
         self.tell_of_storage(&error);
         if let Error::Store(StoreError::TooNew { .. }) = error
             && E::NAME == EventName::SessionStart
-            && self.reply.system_message.as_ref().is_none_or(|told| !told.contains("newer version"))
+            && self.reply.system_message.as_ref().is_none_or(|message| !message.contains("newer version"))
         {
             self.tell(&format!("longhaul: {error}"));
         }
         match error {
             Error::Damaged { .. } => Retry::Yes(Some(format!("longhaul: {error}"))),
-            // It was repaired where it is, or another process has just replaced it.
+            // It was repaired in place, or another process has just replaced it.
             error if error.is_damage() => Retry::Yes(None),
             _ => Retry::No,
         }
     }
 
-    /// Marks a damaged search index, so that the job can be run again without it. Building it again may take minutes, and is
-    /// left to upkeep.
+    /// Marks a damaged search index, so that the job can run again without it. Upkeep builds it again, because that may
+    /// take minutes.
     fn leave_index_to_upkeep(&self, error: StoreError) -> Retry {
         let (session, error) = (&self.event.common().session, Error::from(error).chain());
         self.log.write(&format!("session {session}: the search index is damaged, upkeep builds it again: {error}"));
@@ -347,7 +349,8 @@ impl<E: HookEvent<'static>> Hook<E> {
     }
 }
 
-/// Switches off what is not named: the bundle of a single job starts its executables with that job's name.
+/// Switches off the jobs that are not named. The bundle of a single job starts its executables with the name of that
+/// job.
 pub(crate) fn only_jobs(mut config: Config, names: &[String]) -> Config {
     let named = |job: Job| serves(names, job);
     config.bookmarks.enabled &= named(Job::Bookmarks);
@@ -366,15 +369,15 @@ pub(crate) fn serves(names: &[String], job: Job) -> bool {
 fn answer(json: &str) {
     if !REPLIED.swap(true, Ordering::SeqCst) {
         let mut stdout = std::io::stdout().lock();
-        // A client that no longer listens needs no answer.
+        // If the client no longer reads, it needs no answer.
         let _ = writeln!(stdout, "{json}").and_then(|()| stdout.flush());
     }
 }
 
-/// Answers and exits with 0 where the program would otherwise abort.
+/// Makes a panic answer and exit 0.
 fn answer_even_after_a_panic(log: ErrorLog) {
     std::panic::set_hook(Box::new(move |panic| {
-        // Where, and not what: the message may quote what may not be kept.
+        // Only the place is logged: the message may quote private text.
         let place = panic.location().map(ToString::to_string).unwrap_or_default();
         log.write(&format!("panicked at {place}"));
         answer(reply::PLAIN);

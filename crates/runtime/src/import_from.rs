@@ -1,8 +1,8 @@
-//! Moving in: what the programs that came before have kept, taken over.
+//! Imports the data of other programs.
 //!
-//! Their files are read and never changed. Each record comes over once: a second run brings only what is new there, and
-//! what was forgotten here stays forgotten. May be killed at any moment: what is stored is stored whole, and the next run
-//! carries on.
+//! Their files are read and never changed. Each record is imported once: a second run imports only new records, and
+//! what the user deleted here is not imported again. The import may be killed at any time: every transaction is
+//! complete, and the next run continues.
 
 mod claude_mem;
 mod folders;
@@ -19,24 +19,24 @@ use longhaul_store::{Bulk, Session, Store};
 use crate::handoff::Project;
 use crate::{Error, Home};
 
-/// A program that came before.
+/// A program whose data can be imported.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Origin {
-    /// Bookmarks.
+    /// tav, for bookmarks.
     Tav,
-    /// Every agent's state in tmux.
+    /// tmux-claude-agent-tracker, for the state of every session in tmux.
     Tracker,
-    /// Handing over after `/clear`.
+    /// Throughline, for the handover after `/clear`.
     Throughline,
-    /// Memory.
+    /// claude-mem, for the memory.
     ClaudeMem,
 }
 
 impl Origin {
-    /// Every one, in the order in which they are taken over: settings first, as they say what may be remembered.
+    /// All programs, in the order of the import. Settings come first, because they decide what may be remembered.
     pub const ALL: [Self; 4] = [Self::Tav, Self::Tracker, Self::Throughline, Self::ClaudeMem];
 
-    /// Returns the name by which it is asked for.
+    /// Returns the name of the program, as in arguments.
     pub fn name(self) -> &'static str {
         match self {
             Self::Tav => "tav",
@@ -46,7 +46,7 @@ impl Origin {
         }
     }
 
-    /// Returns where it keeps what it has, if that is known.
+    /// Returns the usual folder of its data, if it is known.
     pub fn usual_place(self, env: &Env) -> Option<PathBuf> {
         let home = env.home_dir.as_ref()?;
         Some(match self {
@@ -57,28 +57,28 @@ impl Origin {
         })
     }
 
-    /// Returns whether it is there: its folder, or, of the one that is set up in tmux, its options.
+    /// Returns whether its data exists: its folder, or for the tracker its options in tmux.
     pub fn is_found(self, env: &Env, place: &Path) -> bool {
         place.is_dir() || (self == Self::Tracker && !tracker::options(env).is_empty())
     }
 }
 
-/// What came over from a program, and what did not.
+/// The result of importing from one program.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Report {
     /// The program.
     pub origin: Origin,
-    /// Where it keeps what it has.
+    /// The folder of its data.
     pub place: PathBuf,
-    /// What came over, and how much of it.
+    /// The kinds of imported records, with their numbers.
     pub brought: Vec<(&'static str, usize)>,
-    /// What did not, how much of it, and why.
+    /// The kinds of records that were not imported, with their numbers and the reasons.
     pub left: Vec<(&'static str, usize, String)>,
-    /// Settings that came over: the key in our config, and its value.
+    /// Imported settings: the key in the configuration, and its value.
     pub settings: Vec<(String, String)>,
-    /// What the user may do about the rest, line by line.
+    /// Advice for the user about the rest, line by line.
     pub advice: Vec<String>,
-    /// Why it was given up.
+    /// The error that ended the import.
     pub failed: Option<String>,
 }
 
@@ -109,40 +109,40 @@ impl Report {
 /// Whether anything is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mode {
-    /// It comes over.
+    /// The data is imported.
     Move,
-    /// It is only said what would.
+    /// The result is only computed.
     DryRun,
 }
 
-/// How far it has come.
+/// Progress of an import.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Step {
-    /// A program's records begin, so many of them.
+    /// The import from a program begins, with the number of its records.
     Begins(Origin, usize),
-    /// So many more are done.
+    /// This many more records are done.
     Done(usize),
-    /// They are all done.
+    /// All records are done.
     Ends,
 }
 
-/// Takes over.
+/// An import.
 #[derive(Debug)]
 pub struct Move<'a> {
     /// Clock and environment.
     pub env: &'a Env,
-    /// Where things are stored.
+    /// The data folder.
     pub home: &'a Home,
-    /// The configuration in force.
+    /// The effective configuration.
     pub config: &'a Config,
     /// Whether anything is written.
     pub mode: Mode,
 }
 
 impl Move<'_> {
-    /// Takes over from one program, whose files are in `place`.
+    /// Imports from one program, whose files are in `place`.
     ///
-    /// What is wrong with those is in the report; an error means that ours cannot be read or written.
+    /// A problem with those files is in the report. An error means that Longhaul's own data cannot be read or written.
     pub fn from(&self, origin: Origin, place: PathBuf, tell: &mut dyn FnMut(Step)) -> Result<Report, Error> {
         let mut report = Report::new(origin, place);
         let done = match origin {
@@ -159,11 +159,12 @@ impl Move<'_> {
         Ok(report)
     }
 
-    /// Returns the database of this name in the program's folder; `None`, with the reason, where none is to be read.
+    /// Returns the database `name` in the program's folder; `None`, with the reason in the report, if it cannot be
+    /// imported.
     fn database(&self, report: &mut Report, name: &str) -> Option<PathBuf> {
         let path = report.place.join(name);
         if !path.exists() {
-            report.leaves("databases", 1, &format!("{name} is not there"));
+            report.leaves("databases", 1, &format!("{name} does not exist"));
             return None;
         }
         if !self.config.memory.enabled {
@@ -173,7 +174,7 @@ impl Move<'_> {
         Some(path)
     }
 
-    /// Opens our database; `None` where there is none yet and nothing is to be written.
+    /// Opens Longhaul's database; `None` if it does not exist yet and nothing is to be written.
     fn store(&self) -> Result<Option<Store>, Trouble> {
         let store = match self.mode {
             Mode::Move => self.home.store(crate::waiting_times::DATABASE).map(Some),
@@ -183,31 +184,31 @@ impl Move<'_> {
     }
 }
 
-/// Whose file it is that cannot be used.
+/// Whose file cannot be used.
 enum Trouble {
     Theirs(Error),
     Ours(Error),
 }
 
-/// Says that an error is about another program's files.
+/// Marks an error as one of the other program's files.
 fn theirs(error: impl Into<Error>) -> Trouble {
     Trouble::Theirs(error.into())
 }
 
-/// Says that an error is about our own.
+/// Marks an error as one of Longhaul's own files.
 fn ours(error: impl Into<Error>) -> Trouble {
     Trouble::Ours(error.into())
 }
 
-/// Adds a session, or leaves it as it is where it is known.
+/// Adds a session unless it is known.
 fn register(store: &Store, id: &SessionId, project: &Project, at: Millis) -> Result<(), Trouble> {
     store.register_session(&project.session(id, at)).map_err(ours)
 }
 
-/// Where records go.
+/// The destination of records.
 enum Sink<'a> {
     Store(Bulk<'a>),
-    /// Nowhere: it is only looked at what is new.
+    /// None: new records are only counted.
     Count(Option<&'a Store>),
 }
 
@@ -219,7 +220,7 @@ impl<'a> Sink<'a> {
         }
     }
 
-    /// Returns our database as it can be read; `None` where there is none yet.
+    /// Returns Longhaul's database for reading; `None` if it does not exist yet.
     fn read(&mut self) -> Option<&Store> {
         match self {
             Self::Store(bulk) => Some(bulk.plain()),
@@ -227,12 +228,12 @@ impl<'a> Sink<'a> {
         }
     }
 
-    /// Returns a session that we know.
+    /// Returns a known session.
     fn session(&mut self, id: &SessionId) -> Result<Option<Session>, Trouble> {
         self.read().map_or(Ok(None), |store| store.session(id.as_str())).map_err(ours)
     }
 
-    /// Returns whether a record has come over before.
+    /// Returns whether a record was imported before.
     fn has(&mut self, origin: Origin, key: &str) -> Result<bool, Trouble> {
         self.read().map_or(Ok(false), |store| store.has_moved_in(origin.name(), key)).map_err(ours)
     }

@@ -1,4 +1,4 @@
-//! The detached process that waits until the client can be typed into.
+//! The detached process that types a text when Claude Code can receive it.
 
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
@@ -11,25 +11,25 @@ use longhaul_store::ChainId;
 use crate::{ActivityLog, Error, ErrorLog, Home, Order, Outcome, Receipt, SessionRecord, Ticket, home, inject};
 use crate::{clock_and_env, continuation, process, waiting_times};
 
-/// How often it is looked whether the client's module has done its errand.
+/// Interval at which the database is checked for the errand.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
-/// The longest that `inject.delay_ms` may hold it back.
+/// Maximum of `inject.delay_ms`.
 const MAX_DELAY: Duration = Duration::from_secs(60);
 
 /// When the text is to be typed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum When {
-    /// As soon as the client is idle.
+    /// When Claude Code is idle.
     Idle,
-    /// Into the running turn, where the key that submits can answer no dialog; else as soon as the client is idle.
+    /// During the running turn if the submit key cannot answer a dialog; otherwise when Claude Code is idle.
     Soon,
 }
 
 impl When {
     const ALL: [Self; 2] = [Self::Idle, Self::Soon];
 
-    /// Returns the name by which the injector is told.
+    /// Returns the name in the arguments of the injector.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Idle => "idle",
@@ -38,9 +38,9 @@ impl When {
     }
 }
 
-/// Runs with the arguments that a hook gives it: session, kind of text, when, ticket, text; or session, `continuation`, chain.
+/// Runs with the arguments of a hook: session, kind of text, when, ticket, text; or session, `continuation`, chain.
 ///
-/// Nobody waits for it or reads what it prints: what goes wrong is a line in the error log.
+/// No process reads its output, so errors are written to the error log.
 pub fn run(args: impl Iterator<Item = String>) -> ExitCode {
     process::leave_session();
     let env = clock_and_env::env();
@@ -121,9 +121,10 @@ fn type_it(
     inject(env, &home, &ActivityLog::open(&home, session)?, &order, receipt, ticket)
 }
 
-/// Waits until the client's module has taken the errand that was left for it, and done it.
+/// Waits until the bridge has taken the errand that was left for it, and Claude Code has confirmed it.
 ///
-/// `None` where no errand was left, or it has not come for it: the errand is withdrawn then, and may be typed.
+/// Returns `None` if there is no bridge, or if it does not take the errand in time. The errand is then withdrawn, and
+/// the text may be typed.
 fn leave_to_bridge(
     home: &Home,
     session: &SessionId,
@@ -146,7 +147,7 @@ fn leave_to_bridge(
         std::thread::sleep(LOOK_EVERY);
     }
     if store.bridge(client_pid)?.is_none() {
-        // The module has gone, and its errand with it.
+        // The bridge is gone, and its errand with it.
         return Ok(None);
     }
     let taken = Instant::now();
@@ -156,5 +157,5 @@ fn leave_to_bridge(
         }
         std::thread::sleep(LOOK_EVERY);
     }
-    Ok(Some(Outcome::GaveUp("the client's module was asked to compact, and the client did not".to_owned())))
+    Ok(Some(Outcome::GaveUp("the bridge took the errand to compact, but Claude Code did not compact".to_owned())))
 }

@@ -1,4 +1,4 @@
-//! What each job does on each event: plain functions that join stored values with pure decisions.
+//! The work of each job on each event: functions that join stored values with pure decisions.
 
 pub mod activity;
 pub mod bookmarks;

@@ -1,5 +1,5 @@
-//! The one place that touches the world: stdin, clock, environment, files, processes; and the jobs, which join what
-//! is there with what the domain crates decide.
+//! The only crate that does I/O: standard input, clock, environment, files, processes. Its jobs join stored values with
+//! the decisions of the domain crates.
 
 mod activity;
 mod agents;
@@ -76,7 +76,7 @@ mod tests;
 use std::io;
 use std::path::PathBuf;
 
-/// Why something could not be done.
+/// The errors of this crate.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// Neither `LONGHAUL_HOME` nor `HOME` is set.
@@ -88,43 +88,43 @@ pub enum Error {
     /// A file could not be written.
     #[error("cannot write {}", path.display())]
     Write { path: PathBuf, source: io::Error },
-    /// A file of somebody's is not text.
+    /// A file of the user is not text.
     #[error("{} is not UTF-8: correct it or move it away; it was not changed", path.display())]
     NotText { path: PathBuf },
-    /// A file of somebody's must not be written.
+    /// A file of the user is read-only.
     #[error("{} is read-only: `chmod u+w` it first; it was not changed", path.display())]
     ReadOnly { path: PathBuf },
-    /// Somebody writes a file faster than we can.
+    /// Another program keeps changing a file.
     #[error("{} is being changed by another program: try again; it was not changed", path.display())]
     Contended { path: PathBuf },
     /// A program could not be started.
     #[error("cannot start {program}")]
     Start { program: String, source: io::Error },
-    /// A program answered with an error.
+    /// A program reported an error.
     #[error("{program} failed: {message}")]
     Program { program: String, message: String },
     /// A program did not answer in time.
     #[error("{program} did not answer within {ms} ms")]
     TimedOut { program: String, ms: u64 },
-    /// A program that should have stayed has ended.
-    #[error("{program} has ended at once: {mend}")]
+    /// A program that should keep running has ended.
+    #[error("{program} ended at once: {mend}")]
     EndedEarly { program: String, mend: &'static str },
-    /// The database was damaged and has another name now; the next opening begins a new one.
-    #[error("the database was damaged; it is kept as {}, and a new one is begun", aside.display())]
+    /// The database was damaged and was renamed. The next call creates a new one.
+    #[error("the database was damaged; it was renamed to {}, and a new one is created", aside.display())]
     Damaged { aside: PathBuf, source: longhaul_store::StoreError },
-    /// Another job of the same hook has waited for the database in vain.
+    /// Another job of the same hook has waited for the database without success.
     #[error("the database is in use by another process")]
     Busy,
     /// A model file cannot be used.
     #[error("cannot use the model {}: {problem}; make it again, or remove it", path.display())]
     Model { path: PathBuf, problem: longhaul_embedding::FormatError },
-    /// The database said no.
+    /// The database reported an error.
     #[error(transparent)]
     Store(#[from] longhaul_store::StoreError),
 }
 
 impl Error {
-    /// Returns whether another process held the database for too long.
+    /// Returns whether another process kept the database locked for too long.
     pub fn is_busy(&self) -> bool {
         matches!(self, Self::Store(error) if error.is_busy())
     }
@@ -134,12 +134,12 @@ impl Error {
         matches!(self, Self::Store(error) if error.is_corrupt())
     }
 
-    /// Returns whether it only means that a file is not there.
+    /// Returns whether the error only means that a file does not exist.
     pub fn is_missing_file(&self) -> bool {
         matches!(self, Self::Read { source, .. } if source.kind() == io::ErrorKind::NotFound)
     }
 
-    /// Returns the message with the causes behind it, on one line.
+    /// Returns the message and its causes on one line.
     pub fn chain(&self) -> String {
         let mut text = self.to_string();
         let mut cause = std::error::Error::source(self);

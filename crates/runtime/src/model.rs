@@ -1,4 +1,4 @@
-//! Where a model is found (the user's key, and the client), and what it has cost.
+//! Access to a model (the user's API key, or Claude Code), and its cost.
 
 mod status;
 
@@ -7,18 +7,19 @@ use std::path::{Path, PathBuf};
 pub use self::status::{ModelStatus, model_budget, model_status, today};
 use crate::Home;
 
-/// Where the API is, unless `ANTHROPIC_BASE_URL` says otherwise.
+/// The address of the API if `ANTHROPIC_BASE_URL` is not set.
 const BASE_URL: &str = "https://api.anthropic.com";
 
-/// What the environment says of models. Not part of `Env`, which is printed here and there: a key is printed nowhere.
+/// The environment variables for models. They are not part of `Env`, which has a `Debug` form, because a key must never
+/// be printed.
 pub struct ModelAccess {
     /// `ANTHROPIC_API_KEY`.
     pub api_key: Option<String>,
     /// `ANTHROPIC_BASE_URL`.
     pub base_url: String,
-    /// `LONGHAUL_EMBEDDINGS_KEY`, for an endpoint that wants one.
+    /// `LONGHAUL_EMBEDDINGS_KEY`, for an endpoint that requires one.
     pub embeddings_key: Option<String>,
-    /// The client: `CLAUDE_BIN`, or `claude` on the path.
+    /// The executable of Claude Code: `CLAUDE_BIN`, or `claude` on the path.
     pub claude: String,
 }
 
@@ -36,15 +37,15 @@ impl ModelAccess {
     }
 }
 
-/// Returns the folder in which the client is asked: its sessions belong to no project.
+/// Returns the folder in which Claude Code is started to call a model. Its sessions there belong to no project.
 pub fn model_dir(home: &Home) -> PathBuf {
     dir_in(home.dir())
 }
 
-/// Returns whether a session in `folder` is one in which a model was asked.
+/// Returns whether a session in `folder` was started only to call a model.
 pub(crate) fn is_model_dir(data_dir: &Path, folder: &Path) -> bool {
     let own = dir_in(data_dir);
-    // The client tells the path without links.
+    // Claude Code reports the path with symbolic links resolved.
     folder.starts_with(&own) || std::fs::canonicalize(&own).is_ok_and(|own| folder.starts_with(own))
 }
 

@@ -1,7 +1,7 @@
-//! Turns of which nothing may be kept, by the ids of their prompts and of the subagents that they started.
+//! Private turns, of which nothing may be stored, identified by the ids of their prompts and of their subagents.
 //!
-//! `sessions/<id>.private`, a line each: `+ id` a private prompt began the turn `id`, `@ id` a subagent of one, `-` a prompt
-//! of a turn that is public. Ids only. Most sessions have no such file.
+//! The file is `sessions/<id>.private`. Its lines are `+ id` (a private prompt began the turn `id`), `@ id` (a subagent
+//! of a private turn) and `-` (a prompt began a public turn). It contains ids only. Most sessions have no such file.
 
 use longhaul_core::SessionId;
 use longhaul_core::event::Common;
@@ -9,17 +9,17 @@ use longhaul_core::event::Common;
 use crate::files::word;
 use crate::{Error, Home, bounded_read, files};
 
-/// What is known of a session's private turns.
+/// The private turns of a session.
 #[derive(Debug, Default)]
 pub(crate) struct PrivateTurns {
     prompts: Vec<String>,
     agents: Vec<String>,
-    /// The prompt of the newest turn where that is private; empty where the client did not say.
+    /// The prompt id of the newest turn if it is private; empty if the event had no id.
     running: Option<String>,
 }
 
 impl PrivateTurns {
-    /// Reads what is known; nothing where nothing was ever private.
+    /// Reads the file. Returns no turns if it does not exist.
     pub(crate) fn load(home: &Home, session: &SessionId) -> Self {
         let text = bounded_read::text(&path(home, session), bounded_read::LARGE).unwrap_or_default();
         let mut turns = Self::default();
@@ -37,29 +37,30 @@ impl PrivateTurns {
         turns
     }
 
-    /// Returns whether an event belongs to a private turn: by its prompt, else by whether one is running.
+    /// Returns whether an event belongs to a private turn: by its subagent, by its prompt, or without a prompt id if a
+    /// private turn is running.
     pub(crate) fn include(&self, common: &Common) -> bool {
         let by_agent = common.agent_id.as_deref().is_some_and(|id| self.agents.iter().any(|listed| listed == id));
         by_agent || self.include_prompt(common.prompt_id.as_deref())
     }
 
-    /// Returns whether what was done for a prompt is private: by its id, else by whether a private turn is running.
+    /// Returns whether the work for a prompt is private: by its id, or without an id if a private turn is running.
     ///
-    /// A call may come late, while a later turn is running.
+    /// The running turn alone does not decide, because an event may arrive late, while a later turn is running.
     pub(crate) fn include_prompt(&self, prompt_id: Option<&str>) -> bool {
         match prompt_id.filter(|id| !id.is_empty()) {
-            // A private prompt without an id may be any that is not known.
+            // A private prompt without an id could be any unknown one.
             Some(id) => self.has_prompt(id) || self.running.as_deref() == Some(""),
             None => self.is_running(),
         }
     }
 
-    /// Returns whether the turn of that id is private.
+    /// Returns whether the turn with that id is private.
     pub(crate) fn has_prompt(&self, id: &str) -> bool {
         !id.is_empty() && self.prompts.iter().any(|listed| listed == id)
     }
 
-    /// Returns whether a text names a subagent of a private turn, as the client's notice of its return does.
+    /// Returns whether a text names a subagent of a private turn, as Claude Code's notification of its return does.
     pub(crate) fn are_named_in(&self, text: &str) -> bool {
         self.agents.iter().any(|id| !id.is_empty() && text.contains(id.as_str()))
     }
@@ -70,17 +71,17 @@ impl PrivateTurns {
     }
 }
 
-/// Notes that a private turn begins.
+/// Records that a private turn begins.
 pub(crate) fn begin(home: &Home, session: &SessionId, prompt_id: Option<&str>) -> Result<(), Error> {
     append(home, session, &format!("+ {}", word(prompt_id.unwrap_or_default())))
 }
 
-/// Notes that a subagent runs in a private turn.
+/// Records that a subagent runs in a private turn.
 pub(crate) fn add_agent(home: &Home, session: &SessionId, agent: &str) -> Result<(), Error> {
     append(home, session, &format!("@ {}", word(agent)))
 }
 
-/// Notes that a public turn begins.
+/// Records that a public turn begins.
 pub(crate) fn end(home: &Home, session: &SessionId) -> Result<(), Error> {
     append(home, session, "-")
 }

@@ -1,4 +1,4 @@
-//! Other programs: started, waited for, and found.
+//! Starts processes, waits for them, and finds running ones.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -18,17 +18,17 @@ use rustix::time::Timespec;
 use crate::Error;
 use crate::tied_child::NOT_PASSED_ON;
 
-/// Where programs are looked for if `PATH` names no absolute folder.
+/// The search path for programs if `PATH` contains no absolute folder.
 const USUAL_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 
-/// How deep the tree of processes below a pane is searched.
+/// Maximum depth of the process tree that is searched.
 const MAX_DEPTH: usize = 64;
 
 /// Returns a command for `program`.
 ///
-/// A program is looked for in the absolute folders of `PATH` only, and so is whatever it starts. A hook runs in the
-/// session's folder: with `.` or `./bin` in `PATH`, a file of the project could be started in place of the program.
-#[expect(clippy::disallowed_methods, reason = "this is the one place that starts processes")]
+/// The program, and every program that it starts, is searched only in the absolute folders of `PATH`. A hook runs in
+/// the session's folder: with `.` or `./bin` in `PATH`, a file of the project could be started instead of the program.
+#[expect(clippy::disallowed_methods, reason = "only this module starts processes")]
 pub(crate) fn command(program: impl AsRef<OsStr>) -> Command {
     let mut command = Command::new(program);
     if let Some(path) = std::env::var_os("PATH").as_deref().and_then(without_relative_folders) {
@@ -38,13 +38,13 @@ pub(crate) fn command(program: impl AsRef<OsStr>) -> Command {
 }
 
 /// Returns `PATH` without its relative folders.
-#[expect(clippy::disallowed_methods, reason = "the search path of programs, as they are started")]
+#[expect(clippy::disallowed_methods, reason = "the search path for started programs")]
 pub(crate) fn absolute_path() -> OsString {
     let path = std::env::var_os("PATH").unwrap_or_else(|| USUAL_PATH.into());
     without_relative_folders(&path).unwrap_or(path)
 }
 
-/// Returns `path` without its relative folders; `None` where it has none.
+/// Returns `path` without its relative folders; `None` if it has none.
 fn without_relative_folders(path: &OsStr) -> Option<OsString> {
     if std::env::split_paths(path).all(|dir| dir.is_absolute()) {
         return None;
@@ -54,15 +54,15 @@ fn without_relative_folders(path: &OsStr) -> Option<OsString> {
     Some(absolute.filter(|path| !path.is_empty()).unwrap_or_else(|| USUAL_PATH.into()))
 }
 
-/// Runs a step to its end and returns what it printed.
+/// Runs a command to its end and returns its output.
 ///
-/// A program that does not end in time is killed: a tmux server that hangs must not take the hook with it.
+/// A program that does not end in time is killed, so that a tmux server that hangs cannot block the hook.
 pub fn run(step: &TerminalCommand, limit: Duration) -> Result<String, Error> {
     let (command, program) = command_of(step);
     run_command(command, program, step.stdin.as_deref(), limit)
 }
 
-/// Runs a step like [`run`], in the folder `dir`.
+/// Runs a command like [`run`], in the folder `dir`.
 pub fn run_in(dir: &Path, step: &TerminalCommand, limit: Duration) -> Result<String, Error> {
     let (mut command, program) = command_of(step);
     command.current_dir(dir);
@@ -77,7 +77,7 @@ fn command_of(step: &TerminalCommand) -> (Command, &str) {
     (command, program)
 }
 
-/// Runs a command to its end and returns what it printed; an exit status other than 0 is an error.
+/// Runs a command to its end and returns its output. An exit status other than 0 is an error.
 fn run_command(command: Command, program: &str, stdin: Option<&str>, limit: Duration) -> Result<String, Error> {
     let (status, out, err) = finish(command, program, stdin, limit)?;
     if status.success() {
@@ -88,7 +88,7 @@ fn run_command(command: Command, program: &str, stdin: Option<&str>, limit: Dura
 
 /// Runs a command to its end and returns its exit status, its standard output and its standard error.
 ///
-/// Only streams that `command` has as pipes are read. A command that does not end in time is killed.
+/// Only streams that `command` connects to pipes are read. A command that does not end in time is killed.
 pub(crate) fn finish(
     mut command: Command,
     program: &str,
@@ -98,7 +98,7 @@ pub(crate) fn finish(
     let mut child = command.spawn().map_err(|source| Error::Start { program: program.to_owned(), source })?;
     let deadline = Instant::now() + limit;
     if let (Some(mut pipe), Some(text)) = (child.stdin.take(), stdin) {
-        // What the program does not want to read, it does not need. All that we send fits into a pipe.
+        // The program need not read its input. Everything that is sent fits into the buffer of a pipe.
         let _ = pipe.write_all(text.as_bytes());
     }
     let pipes = [child.stdout.take().map(OwnedFd::from), child.stderr.take().map(OwnedFd::from)];
@@ -107,12 +107,12 @@ pub(crate) fn finish(
         let _ = child.wait();
         return Err(Error::TimedOut { program: program.to_owned(), ms: limit.as_millis() as u64 });
     };
-    // It has closed its output: it ends now.
+    // It has closed its output, so it is about to end.
     let status = child.wait().map_err(|source| Error::Start { program: program.to_owned(), source })?;
     Ok((status, out, err))
 }
 
-/// Reads both pipes to their end, whichever has something first; `None` when the time is up.
+/// Reads both pipes to their end, in the order in which data arrives; `None` when the time is up.
 fn drain(pipes: [Option<OwnedFd>; 2], deadline: Instant) -> Option<[Vec<u8>; 2]> {
     let mut read = [Vec::new(), Vec::new()];
     let mut open: Vec<(usize, OwnedFd)> =
@@ -143,9 +143,9 @@ fn drain(pipes: [Option<OwnedFd>; 2], deadline: Instant) -> Option<[Vec<u8>; 2]>
     Some(read)
 }
 
-/// Starts one of our own executables and leaves it to itself, with all three streams on /dev/null.
+/// Starts another executable of Longhaul in the background, with all three streams connected to /dev/null.
 ///
-/// A child that kept the hook's stdout open would hold up the session. It calls [`leave_session`] itself.
+/// A child that kept the hook's standard output open would block Claude Code. The child calls [`leave_session`].
 pub(crate) fn spawn_sibling(name: &str, args: &[String]) -> Result<Child, Error> {
     let failed = |source| Error::Start { program: name.to_owned(), source };
     let program = sibling(name).map_err(failed)?;
@@ -154,9 +154,9 @@ pub(crate) fn spawn_sibling(name: &str, args: &[String]) -> Result<Child, Error>
     command.spawn().map_err(failed)
 }
 
-/// Starts one of our own executables in the folder `dir` and leaves it to itself, with `stdin` as its standard input.
+/// Starts another executable of Longhaul in the background, in the folder `dir`, with `stdin` as its standard input.
 ///
-/// It belongs to no session and no terminal: it knows nothing of the one whose hook this is. It calls [`leave_session`] itself.
+/// It gets none of the variables of the session and terminal of this hook. It calls [`leave_session`].
 pub(crate) fn spawn_apart(name: &str, args: &[&str], stdin: File, dir: &Path) -> Result<(), Error> {
     let failed = |source| Error::Start { program: name.to_owned(), source };
     let program = sibling(name).map_err(failed)?;
@@ -168,7 +168,7 @@ pub(crate) fn spawn_apart(name: &str, args: &[&str], stdin: File, dir: &Path) ->
     command.spawn().map(drop).map_err(failed)
 }
 
-/// Becomes one of our own executables; returns only where that fails.
+/// Replaces this process by another executable of Longhaul. Returns only if that fails.
 pub(crate) fn become_sibling(name: &str, args: &[String]) -> Error {
     let source = match sibling(name) {
         Ok(program) => command(&program).args(args).exec(),
@@ -177,25 +177,25 @@ pub(crate) fn become_sibling(name: &str, args: &[String]) -> Error {
     Error::Start { program: name.to_owned(), source }
 }
 
-/// Starts a program of the user's desktop and leaves it to itself.
+/// Starts a program of the user's desktop in the background.
 pub(crate) fn spawn_detached(program: &str, args: &[&str]) -> Result<(), Error> {
     let mut command = command(program);
     command.args(args).process_group(0).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     command.spawn().map(drop).map_err(|source| Error::Start { program: program.to_owned(), source })
 }
 
-/// Returns the executable `name` that lies beside this one.
+/// Returns the executable `name` in the folder of this one.
 fn sibling(name: &str) -> std::io::Result<PathBuf> {
     Ok(std::env::current_exe()?.with_file_name(name))
 }
 
-/// Begins a session of its own, so that nothing that ends the hook's ends this process too.
+/// Starts a new session, so that this process does not end with the session of the hook.
 pub(crate) fn leave_session() {
-    // It fails only where the process leads a group already, which is as good.
+    // It fails only if the process already leads a process group, which has the same effect.
     let _ = rustix::process::setsid();
 }
 
-/// Runs the user's own script, detached; the values are only ever its arguments.
+/// Starts a script of the user in the background. The values are passed as arguments only.
 pub(crate) fn spawn_script(script: &Script, values: &[&str]) -> Result<(), Error> {
     let detached = |program: &str, args: &[&str]| {
         let mut command = command(program);
@@ -206,7 +206,7 @@ pub(crate) fn spawn_script(script: &Script, values: &[&str]) -> Result<(), Error
     match script {
         Script::Shell(text) => detached("sh", &["-c", text, "longhaul"]),
         Script::Program(path) => match detached(path, &[]) {
-            // As a shell does with a script that names no interpreter.
+            // A shell does the same with a script without an interpreter line.
             Err(Error::Start { source, .. }) if source.raw_os_error() == Some(Errno::NOEXEC.raw_os_error()) => {
                 detached("sh", &[path])
             }
@@ -217,7 +217,7 @@ pub(crate) fn spawn_script(script: &Script, values: &[&str]) -> Result<(), Error
 
 /// Returns whether the client runs below the process `root` of a pane.
 ///
-/// With the client's own pid, its ancestors are followed; without, any agent below the pane will do.
+/// If the client's pid is known, its ancestors are checked. Otherwise any client below the pane counts.
 pub(crate) fn client_runs_below(root: u32, client: Option<u32>) -> bool {
     match client {
         Some(pid) if cfg!(target_os = "linux") => {
@@ -229,7 +229,7 @@ pub(crate) fn client_runs_below(root: u32, client: Option<u32>) -> bool {
     }
 }
 
-/// Returns the terminal of a process, such as `/dev/pts/3`; `None` where it has none, or that is not known.
+/// Returns the terminal of a process, such as `/dev/pts/3`; `None` if it has none or it is not known.
 pub(crate) fn tty(pid: u32) -> Option<String> {
     if cfg!(target_os = "linux") {
         let path = std::fs::read_link(format!("/proc/{pid}/fd/0")).ok()?;
@@ -241,12 +241,12 @@ pub(crate) fn tty(pid: u32) -> Option<String> {
     Some(name.trim()).filter(|name| !name.is_empty() && !name.starts_with('?')).map(|name| format!("/dev/{name}"))
 }
 
-/// Returns the folder that a process is in; `None` where the system does not tell.
+/// Returns the working directory of a process; `None` if the system does not report it.
 pub(crate) fn current_dir(pid: u32) -> Option<PathBuf> {
     std::fs::read_link(format!("/proc/{pid}/cwd")).ok()
 }
 
-/// Returns a variable that a process was started with; `None` where the system does not tell.
+/// Returns an environment variable of a process at its start; `None` if the system does not report it.
 pub(crate) fn variable(pid: u32, name: &str) -> Option<String> {
     let bytes = std::fs::read(format!("/proc/{pid}/environ")).ok()?;
     let assignments = bytes.split(|byte| *byte == 0).filter_map(|entry| std::str::from_utf8(entry).ok());
@@ -276,7 +276,7 @@ pub(crate) fn ancestors(pid: u32) -> Vec<Process> {
     std::iter::successors(parent, above).take(MAX_DEPTH).cloned().collect()
 }
 
-/// Returns the arguments that a process was started with; none where that is not known.
+/// Returns the arguments of a process; empty if they are not known.
 pub(crate) fn command_line(pid: u32) -> Vec<String> {
     if cfg!(target_os = "linux") {
         let bytes = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
@@ -289,12 +289,12 @@ pub(crate) fn command_line(pid: u32) -> Vec<String> {
     run(&step, Duration::from_millis(500)).unwrap_or_default().split_ascii_whitespace().map(str::to_owned).collect()
 }
 
-/// Reads `/proc/<pid>/stat`; the name in it may itself hold blanks and parentheses.
+/// Reads `/proc/<pid>/stat`. The name in it may contain spaces and parentheses.
 fn stat(pid: u32) -> Option<Process> {
     let text = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     let (name, rest) = text.split_once('(')?.1.rsplit_once(')')?;
     let parent = rest.split_ascii_whitespace().nth(1)?.parse().ok()?;
-    // Newer versions of node name their main thread.
+    // In newer versions of node, the process name is that of the main thread.
     let may_run_a_client = matches!(name, "node" | "bun" | "MainThread");
     let arguments = if may_run_a_client { arguments(pid) } else { String::new() };
     Some(Process { pid, parent, name: name.to_owned(), arguments })
@@ -305,27 +305,27 @@ fn arguments(pid: u32) -> String {
     String::from_utf8_lossy(&bytes).replace('\0', " ")
 }
 
-/// Returns when a process started, in the kernel's own clock ticks.
+/// Returns the start time of a process in clock ticks of the kernel.
 pub(crate) fn start_ticks(pid: u32) -> Option<String> {
     let text = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     text.rsplit_once(')')?.1.split_ascii_whitespace().nth(19).map(str::to_owned)
 }
 
-/// Returns whether a process runs. One that has ended and that nobody has asked after yet does not.
+/// Returns whether a process is running. A zombie is not.
 pub(crate) fn is_alive(pid: u32) -> bool {
     let Some(id) = rustix::process::Pid::from_raw(pid as i32) else { return false };
-    // One that belongs to somebody else lives, too.
+    // Without permission to signal a process, it exists as well.
     let is_there = !matches!(rustix::process::test_kill_process(id), Err(rustix::io::Errno::SRCH));
     is_there && !is_zombie(pid)
 }
 
-/// Returns whether a process has ended and only waits for its parent to notice; `false` without `/proc`.
+/// Returns whether a process has ended but was not waited for yet; `false` without `/proc`.
 fn is_zombie(pid: u32) -> bool {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     stat.rsplit_once(')').is_some_and(|(_, rest)| rest.trim_start().starts_with(['Z', 'X']))
 }
 
-/// Returns every process: from `/proc` on Linux, from one `ps` elsewhere.
+/// Returns all processes: from `/proc` on Linux, from one `ps` elsewhere.
 pub(crate) fn all() -> Vec<Process> {
     if cfg!(target_os = "linux") {
         let entries = std::fs::read_dir("/proc").into_iter().flatten().flatten();

@@ -9,13 +9,13 @@ use sha2::{Digest, Sha256};
 use crate::folder_hashes::FolderHashes;
 use crate::{Error, Home, files};
 
-/// Where it is, in the project's folder.
+/// The path of the file inside the project's folder.
 pub const PROJECT_FILE: &str = ".claude/longhaul.json";
 
-/// A project's file, as it was read once: what is hashed, shown and used is the same text.
+/// The file of a project, read once, so that the text that is hashed, shown and used is the same.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProjectFile {
-    /// The project's folder, without links.
+    /// The folder of the project, with symbolic links resolved.
     pub folder: PathBuf,
     /// The text.
     pub text: String,
@@ -23,19 +23,19 @@ pub struct ProjectFile {
     pub hash: String,
 }
 
-/// What the user has said to a project's file.
+/// The user's consent to the file of a project.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Consent {
-    /// It is trusted with this content.
+    /// The user trusts this content.
     Given,
-    /// It was trusted with another content.
+    /// The user trusted another content.
     Outdated,
-    /// Nothing.
+    /// The user has not trusted it.
     None,
 }
 
 impl Consent {
-    /// Returns what that means for the content as it is.
+    /// Returns the trust in the current content.
     pub fn trust(self) -> Trust {
         match self {
             Self::Given => Trust::Trusted,
@@ -45,16 +45,17 @@ impl Consent {
 }
 
 impl ProjectFile {
-    /// Reads the file of the project in `dir`; `None` where there is no regular file.
+    /// Reads the file of the project in `dir`; `None` if it is not a regular file.
     pub fn read(dir: &Path) -> Option<Self> {
         let (text, _) = files::read_foreign(&dir.join(PROJECT_FILE))?;
-        // Whichever way leads to the folder, it is the same. One that is moved, or another worktree, is another.
+        // Different paths to the same folder give the same result. A moved folder or another worktree is another
+        // project.
         let folder = dir.canonicalize().ok()?;
         let hash = Sha256::digest(text.as_bytes()).iter().fold(String::new(), |hash, byte| format!("{hash}{byte:02x}"));
         Some(Self { folder, text, hash })
     }
 
-    /// Returns what the user has said to it.
+    /// Returns the user's consent.
     pub fn consent(&self, home: &Home) -> Consent {
         match FolderHashes::load(&home.trusted_projects()).get(&self.folder) {
             Some(trusted) if trusted.hash == self.hash => Consent::Given,
@@ -63,19 +64,19 @@ impl ProjectFile {
         }
     }
 
-    /// Notes that the user trusts the file with this content.
+    /// Records that the user trusts this content.
     pub fn trust(&self, home: &Home, now: u64) -> Result<(), Error> {
         FolderHashes::change(home, &home.trusted_projects(), |known| known.set(&self.folder, &self.hash, now)).map(drop)
     }
 
-    /// Returns what is in force with it.
+    /// Returns the effective configuration with this file.
     pub fn read_over(&self, own: &Config, home: &Home) -> ProjectReading {
         own.with_project(&self.text, self.consent(home).trust())
     }
 
-    /// Notes that the user is told of this content; returns whether that is for the first time.
+    /// Records that the user gets a notice of this content. Returns whether it is the first notice.
     ///
-    /// Where nothing can be written, every time counts as the first: rather twice than never.
+    /// If nothing can be written, it counts as the first: a repeated notice is better than none.
     pub(crate) fn is_news(&self, home: &Home, now: u64) -> bool {
         let path = home.noticed_projects();
         let is_known = |known: &FolderHashes| known.get(&self.folder).is_some_and(|seen| seen.hash == self.hash);
@@ -91,15 +92,15 @@ impl ProjectFile {
     }
 }
 
-/// Withdraws the trust in the file of a folder; returns whether it was trusted. The folder need not exist any more.
+/// Withdraws the trust in the file of a folder. Returns whether it was trusted. The folder need not exist any more.
 pub fn distrust(home: &Home, folder: &Path) -> Result<bool, Error> {
     let folder = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
-    // The next session start shows what the file asks for again.
+    // The next session start then shows the notice again.
     FolderHashes::change(home, &home.noticed_projects(), |known| known.remove(&folder))?;
     FolderHashes::change(home, &home.trusted_projects(), |known| known.remove(&folder))
 }
 
-/// Returns the folders whose files are trusted, with when that was said and whether it still holds.
+/// Returns the folders with trusted files, each with the time of the consent and the current state of the file.
 pub fn trusted_projects(home: &Home) -> Vec<(PathBuf, u64, TrustedNow)> {
     let known = FolderHashes::load(&home.trusted_projects());
     let now = |folder: &Path, hash: &str| match ProjectFile::read(folder) {
@@ -110,18 +111,18 @@ pub fn trusted_projects(home: &Home) -> Vec<(PathBuf, u64, TrustedNow)> {
     known.iter().map(|(folder, entry)| (folder.to_owned(), entry.at, now(folder, &entry.hash))).collect()
 }
 
-/// What has become of a file that was trusted.
+/// The current state of a file that was trusted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TrustedNow {
-    /// It is what it was.
+    /// The content is the trusted one.
     Unchanged,
-    /// Its content is another: it is not trusted until the user says so again.
+    /// The content has changed. It is not trusted until the user trusts it again.
     Changed,
-    /// There is none any more.
+    /// The file does not exist any more.
     Gone,
 }
 
-/// Returns the user's configuration with what the project in `dir` may set.
+/// Returns the user's configuration, with the values that the project in `dir` may change.
 pub(crate) fn in_force(own: &Config, home: &Home, dir: Option<&Path>) -> Config {
     match dir.and_then(ProjectFile::read) {
         Some(file) => file.read_over(own, home).config,

@@ -1,4 +1,4 @@
-//! What is kept of a session: where it runs.
+//! The file of a session, with its process and terminal.
 
 use std::path::PathBuf;
 
@@ -12,34 +12,34 @@ use crate::{Error, Home, Hook, bounded_read, files};
 /// `sessions/<id>.json`, written at SessionStart.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct SessionRecord {
-    /// The session's id.
+    /// The id of the session.
     pub session: String,
-    /// When the client last said that it starts.
+    /// Time of the last SessionStart, in milliseconds since the Unix epoch.
     pub started_at: u64,
-    /// The terminal, where there is one that can be typed into.
+    /// The terminal, if text can be typed into it.
     #[serde(default)]
     pub terminal: Option<Terminal>,
-    /// Why there is none.
+    /// The reason why there is no terminal.
     #[serde(default)]
     pub no_terminal: Option<String>,
-    /// The client's process.
+    /// The process id of the client.
     #[serde(default)]
     pub client_pid: Option<u32>,
     /// The working directory.
     #[serde(default)]
     pub cwd: Option<PathBuf>,
-    /// The client's transcript.
+    /// The transcript.
     #[serde(default)]
     pub transcript: Option<PathBuf>,
 }
 
 impl SessionRecord {
-    /// Makes the record of a session that starts.
+    /// Returns the record of a session that starts.
     pub(crate) fn of(hook: &Hook<SessionStart>) -> Self {
         let common = &hook.event.common;
         let detected = match common.session.is_codex() {
-            // Nothing is known of how its screen looks.
-            true => Err("Codex is never typed into".to_owned()),
+            // The layout of its screen is not known.
+            true => Err("nothing is typed into Codex".to_owned()),
             false => Terminal::detect(&hook.env).map_err(|problem| problem.to_string()),
         };
         Self {
@@ -53,7 +53,7 @@ impl SessionRecord {
         }
     }
 
-    /// Reads a session's record; `None` where there is none that can be read.
+    /// Reads the record of a session; `None` if there is no readable one.
     pub fn load(home: &Home, session: &SessionId) -> Option<Self> {
         let text = bounded_read::bytes(&home.session_file(session, "json"), bounded_read::LARGE).ok()?;
         serde_json::from_slice(&text).ok()
@@ -65,7 +65,7 @@ impl SessionRecord {
         files::replace(&home.session_file(session, "json"), &json)
     }
 
-    /// Returns every record that can be read, the newest first.
+    /// Returns all readable records, the newest first.
     pub fn all(home: &Home) -> Vec<Self> {
         let entries = std::fs::read_dir(home.sessions()).into_iter().flatten().flatten();
         let mut records: Vec<Self> = entries

@@ -1,4 +1,4 @@
-//! Every session that is known, with what its files say of its context.
+//! All known sessions, with their context use.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -13,36 +13,36 @@ use serde_json::{Value, json};
 
 use crate::{Error, Home, SessionRecord, files, process, usage};
 
-/// A session, by its tracker row, its record, or both.
+/// A session, from its tracker row, its record, or both.
 #[derive(Debug, Clone)]
 pub struct Observed {
-    /// The session, in the form that names files.
+    /// The id of the session, in the form that is used in file names.
     pub session: String,
-    /// Its row in the tracker; `None` for one that has ended.
+    /// The row in the tracker; `None` for a session that has ended.
     pub agent: Option<Agent>,
-    /// Where it was started.
+    /// The record that was written at its start.
     pub record: Option<SessionRecord>,
-    /// Whether its client's process runs; `None` where that is not known.
+    /// Whether the client process is running; `None` if that is not known.
     pub client_runs: Option<bool>,
-    /// When something was last heard of it: by a hook, in its log, in its transcript.
+    /// Time of the last activity: in the tracker, in the log, or in the transcript.
     pub last_heard: Millis,
-    /// What its transcript is like.
+    /// The state of the transcript.
     pub transcript: Transcript,
 }
 
-/// What a session's transcript tells.
+/// The state of a session's transcript.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Transcript {
-    /// The newest reply's usage.
+    /// The usage of the newest reply.
     Usage(Usage),
-    /// There is no reply in it yet, or it has not been written yet.
+    /// It contains no reply yet, or does not exist yet.
     Silent,
-    /// Nobody told where it is.
+    /// Its path is not known.
     Unknown,
 }
 
 impl Observed {
-    /// Returns the newest reply's usage.
+    /// Returns the usage of the newest reply.
     pub fn usage(&self) -> Option<&Usage> {
         match &self.transcript {
             Transcript::Usage(usage) => Some(usage),
@@ -51,16 +51,16 @@ impl Observed {
     }
 }
 
-/// Everything at one moment.
+/// All sessions at one time.
 #[derive(Debug, Clone, Default)]
 pub struct Observation {
-    /// The sessions, in no order.
+    /// The sessions, in no particular order.
     pub sessions: Vec<Observed>,
-    /// What the client told its status line or the bridge, the newest first.
+    /// The reports of Claude Code to its status line or to the bridge, the newest first.
     pub contexts: Vec<ContextUse>,
 }
 
-/// Looks again and again, and reads a transcript only when it has changed.
+/// Takes snapshots repeatedly. Reads a transcript only if it has changed.
 #[derive(Debug, Default)]
 pub struct Observer {
     transcripts: HashMap<PathBuf, Reading>,
@@ -74,7 +74,7 @@ struct Reading {
 }
 
 impl Observer {
-    /// Returns every session as it is now.
+    /// Returns all sessions as they are now.
     pub fn look(&mut self, home: &Home) -> Result<Observation, Error> {
         let (agents, contexts) = match home.existing_store()? {
             Some(store) => (store.agents()?, store.contexts()?),
@@ -133,9 +133,9 @@ impl Observer {
     }
 }
 
-/// Returns a running session as JSON, the same on the command line and over HTTP.
+/// Returns a running session as JSON, in the same form for the command line and for HTTP.
 ///
-/// Of the `bridges` that are known, one may be its client's.
+/// `bridges` lists the clients that run the bridge.
 pub fn agent_json(agent: &Agent, used: Option<f64>, bridges: &[Bridge], now: u64) -> Value {
     let time = |seconds: u64| i64::try_from(seconds).ok().and_then(|seconds| Timestamp::from_second(seconds).ok());
     let text = |seconds: u64| time(seconds).unwrap_or_default().to_string();

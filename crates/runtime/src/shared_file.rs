@@ -1,4 +1,4 @@
-//! Changing a file that belongs to somebody, while others may be changing it too.
+//! Changes a file of the user that other programs may change at the same time.
 
 use std::fs::{self, DirBuilder, OpenOptions, Permissions};
 use std::io::{self, Write};
@@ -11,43 +11,45 @@ use rustix::io::Errno;
 
 use crate::{Error, bounded_read};
 
-/// How often a change is tried when others write in between.
+/// Maximum number of attempts if other programs write in between.
 const TRIES: usize = 20;
 
-/// How long a file is given to become whole.
+/// Time that a file is given to become complete.
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// Whether the file may be written by its owner.
+/// The mode bit that lets the owner write.
 const OWNER_WRITES: u32 = 0o200;
 
-/// Whether what was there before is kept.
+/// Whether a copy of the previous content is kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Backup {
-    /// Beside the file, unless a copy from an earlier change is there.
+    /// It is kept beside the file, unless there is a copy from an earlier change.
     Keep,
-    /// Only what is ours is put in or taken out.
+    /// No copy: only Longhaul's own part is added or removed.
     None,
 }
 
-/// Who may read a file that was not there before.
+/// Who may read a new file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NewFile {
-    /// Its owner alone.
+    /// Only its owner.
     Private,
-    /// Others may read it, as far as the umask allows.
+    /// Other users as well, as far as the umask allows.
     Usual,
 }
 
-/// Returns the copy of a file as it was before we changed it first.
+/// Returns the path of the copy from before Longhaul's first change.
 pub fn backup_of(path: &Path) -> PathBuf {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     path.with_file_name(format!("{name}.before-longhaul"))
 }
 
-/// Changes a file by what `change` makes of its text; `None` leaves it as it is, an empty text removes it.
+/// Changes a file. `change` gets its text and returns the new one; `None` leaves the file as it is, an empty text
+/// removes it.
 ///
-/// A link is followed, and the mode is kept. The new text is written whole to a file beside it, which takes its place only
-/// if the text is still the one that `change` was given; else it begins anew. Returns whether anything was changed.
+/// A symbolic link is followed, and the mode is kept. The new text is written to a temporary file, which replaces the
+/// file only if that still contains the text that `change` got; otherwise the change is repeated. Returns whether the
+/// file was changed.
 pub fn change<E: From<Error>>(
     path: &Path,
     (backup, new_file): (Backup, NewFile),
@@ -60,7 +62,7 @@ pub fn change<E: From<Error>>(
             Ok(Some(new)) => new,
             Ok(None) => return Ok(false),
             Err(refused) => {
-                // A program that writes in place leaves half a file for a moment: what is refused must last.
+                // A program that writes in place leaves a partial file for a moment, so a refusal must be confirmed.
                 std::thread::sleep(PAUSE);
                 if read(&path)? == old {
                     return Err(refused);
@@ -75,7 +77,7 @@ pub fn change<E: From<Error>>(
     Err(Error::Contended { path: path.to_owned() }.into())
 }
 
-/// Returns a file's text, `None` where there is no file.
+/// Returns the text of a file; `None` if it does not exist.
 pub fn read(path: &Path) -> Result<Option<String>, Error> {
     match bounded_read::bytes(path, bounded_read::LARGE) {
         Ok(bytes) => String::from_utf8(bytes).map(Some).map_err(|_| Error::NotText { path: path.to_owned() }),
@@ -84,19 +86,19 @@ pub fn read(path: &Path) -> Result<Option<String>, Error> {
     }
 }
 
-/// Returns what a link leads to, the path itself where it is none.
+/// Returns the target of a symbolic link, or the path itself if it is not a link.
 fn target(path: &Path) -> Result<PathBuf, Error> {
     match fs::canonicalize(path) {
         Ok(target) => Ok(target),
         Err(error) if error.kind() == io::ErrorKind::NotFound && path.symlink_metadata().is_err() => {
             Ok(path.to_owned())
         }
-        // A link that leads nowhere is not for us to mend.
+        // A dangling link is an error: its target is not created.
         Err(source) => Err(Error::Read { path: path.to_owned(), source }),
     }
 }
 
-/// Puts `new` in the place of `old`; `false` where somebody else was faster.
+/// Replaces `old` by `new`. Returns `false` if another program has changed the file.
 fn put(path: &Path, (backup, new_file): (Backup, NewFile), old: Option<&str>, new: &str) -> Result<bool, Error> {
     let failed = |source| Error::Write { path: path.to_owned(), source };
     let mode = match (fs::metadata(path), new_file) {
@@ -119,7 +121,7 @@ fn put(path: &Path, (backup, new_file): (Backup, NewFile), old: Option<&str>, ne
         }
         take_place(&temporary, path, old)
     });
-    // What has this name now is our text where somebody was faster, or else the text that ours has replaced.
+    // This name is now that of the new text, if another program was faster, or that of the replaced text.
     let _ = fs::remove_file(&temporary);
     if new.is_empty() && matches!(written, Ok(true)) {
         fs::remove_file(path).map_err(failed)?;
@@ -127,10 +129,10 @@ fn put(path: &Path, (backup, new_file): (Backup, NewFile), old: Option<&str>, ne
     written.map_err(failed)
 }
 
-/// Writes a file that is not there yet, down to the disk; without a mode, others may read it as far as the umask allows.
+/// Writes a new file and syncs it to disk. Without a mode, other users may read it as far as the umask allows.
 fn write_new(path: &Path, text: &str, mode: Option<u32>) -> io::Result<()> {
     let at_first = if mode.is_some() { 0o600 } else { 0o644 };
-    // What has this name already may be a link, which must not be written through.
+    // An existing entry of this name may be a link, which must not be followed.
     match fs::remove_file(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
         Ok(()) | Err(_) => {}
@@ -143,10 +145,10 @@ fn write_new(path: &Path, text: &str, mode: Option<u32>) -> io::Result<()> {
     file.sync_all()
 }
 
-/// Puts the file `new` in the place of `path`, which holds `old`; `false` where it holds something else by now.
+/// Replaces `path`, which contains `old`, by the file `new`. Returns `false` if `path` contains something else by now.
 ///
-/// The two change places, and what comes out is looked at once more: so nothing that somebody wrote between the last look
-/// and this moment is lost.
+/// The two files are exchanged, and the replaced one is checked once more, so that a write between the last check and
+/// the exchange is not lost.
 fn take_place(new: &Path, path: &Path, old: Option<&str>) -> io::Result<bool> {
     let Some(old) = old else {
         return match rename(new, path, RenameFlags::NOREPLACE) {
@@ -158,19 +160,19 @@ fn take_place(new: &Path, path: &Path, old: Option<&str>) -> io::Result<bool> {
     let mut is_ours = true;
     loop {
         rename(new, path, RenameFlags::EXCHANGE)?;
-        // Where the file system cannot exchange, the file has moved, and there is nothing to look at.
+        // If the file system cannot exchange, the file was renamed, and there is nothing to check.
         let Ok(came_out) = bounded_read::bytes(new, bounded_read::LARGE) else { return Ok(true) };
         if came_out == expected {
             return Ok(is_ours);
         }
-        // Somebody was faster. What has come out goes in again, and what has gone in must come out; if again something
-        // else does, somebody was faster again.
+        // Another program was faster. Its text is exchanged back, and our text must come out. If something else comes
+        // out, another program was faster again.
         is_ours = false;
         expected = std::mem::replace(&mut put_in, came_out);
     }
 }
 
-/// Renames in the way that is asked for, or as every file system can.
+/// Renames with `flags`, or without them if the file system does not support them.
 fn rename(from: &Path, to: &Path, flags: RenameFlags) -> io::Result<()> {
     match rustix::fs::renameat_with(CWD, from, CWD, to, flags) {
         Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP | Errno::PERM) => fs::rename(from, to),

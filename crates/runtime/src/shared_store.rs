@@ -1,6 +1,6 @@
-//! The database of a hook: opened when the first job needs it, once, and shared by the jobs after it.
+//! The database of a hook: opened when the first job needs it, then shared by the following jobs.
 //!
-//! Opening it is most of what a small statement costs, and most calls of most hooks need it never.
+//! Opening costs more than a small statement, and most hook calls do not need the database.
 
 use std::rc::Rc;
 
@@ -14,13 +14,13 @@ use crate::Error;
 pub(crate) struct SharedStore(OnceCell<Rc<Store>>);
 
 impl SharedStore {
-    /// Returns the database, which `open` opens if it is not open yet. After an error, the next call tries again.
+    /// Returns the database. `open` opens it if it is not open yet. After an error, the next call tries again.
     pub(crate) fn get_or_open(&self, open: impl FnOnce() -> Result<Store, Error>) -> Result<Rc<Store>, Error> {
         self.0.get_or_try_init(|| open().map(Rc::new)).map(Rc::clone)
     }
 
-    /// Closes the database, as soon as no job holds it any more. The next call of [`SharedStore::get_or_open`] opens it
-    /// again: the file may be another one then.
+    /// Closes the database when no job uses it any more. The next call of [`SharedStore::get_or_open`] opens it again,
+    /// which may be another file by then.
     pub(crate) fn close(&mut self) {
         self.0.take();
     }

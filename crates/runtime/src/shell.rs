@@ -1,4 +1,4 @@
-//! What a person's shell knows: where programs are, and where settings are kept.
+//! The variables of a user's shell: the search path, and where settings are stored.
 
 use std::ffi::OsString;
 use std::os::unix::fs::PermissionsExt;
@@ -9,9 +9,9 @@ use std::path::{Path, PathBuf};
 pub struct Shell {
     /// `$PATH`.
     pub path: Option<OsString>,
-    /// `$CLAUDE_BIN`: the client, where it is not `claude` on the path.
+    /// `$CLAUDE_BIN`: the executable of Claude Code, if it is not `claude` on the path.
     pub client: Option<PathBuf>,
-    /// `$XDG_CONFIG_HOME`, where it is an absolute path.
+    /// `$XDG_CONFIG_HOME`, if it is an absolute path.
     pub config_home: Option<PathBuf>,
 }
 
@@ -27,13 +27,13 @@ impl Shell {
         }
     }
 
-    /// Returns every program of that name on the path, the one that a shell would start first.
+    /// Returns all programs of that name on the path, in the order of the path.
     pub fn find(&self, name: &str) -> Vec<PathBuf> {
         let dirs = self.path.iter().flat_map(std::env::split_paths).filter(|dir| dir.is_absolute());
         dirs.map(|dir| dir.join(name)).filter(|path| is_executable(path)).collect()
     }
 
-    /// Returns the client.
+    /// Returns the executable of Claude Code.
     pub fn client(&self) -> Option<PathBuf> {
         match &self.client {
             Some(named) if named.components().count() > 1 => Some(named.clone()).filter(|path| is_executable(path)),
@@ -43,7 +43,7 @@ impl Shell {
     }
 }
 
-/// Returns whether `path` is a file that somebody may run.
+/// Returns whether `path` is a file that at least one user may execute.
 pub fn is_executable(path: &Path) -> bool {
     path.metadata().is_ok_and(|metadata| metadata.is_file() && metadata.permissions().mode() & 0o111 != 0)
 }

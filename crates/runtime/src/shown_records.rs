@@ -1,7 +1,8 @@
-//! What a session has been shown of earlier ones, so that nothing is recalled for it again.
+//! What a session was shown of earlier ones, so that it is not recalled again.
 //!
-//! `sessions/<id>.shown`, a line for each time: `p` and the ids of records that a prompt brought, or `s` and hashes of the
-//! sentences that the page or a handoff showed. No text, so that nothing of a forgotten record is left here.
+//! The file is `sessions/<id>.shown`. Its lines are `p` with the ids of records that were added to a prompt, or `s`
+//! with hashes of the sentences that the page or a handoff showed. It contains no text, so that nothing of a forgotten
+//! record remains.
 
 use std::collections::HashSet;
 
@@ -11,23 +12,23 @@ use longhaul_store::{RecordId, What};
 
 use crate::{Error, Home, bounded_read, files};
 
-/// Marks ids of records that a prompt has brought.
+/// Marks a line with ids of records that were added to a prompt.
 const BY_PROMPT: &str = "p";
 
-/// Marks hashes of what was shown at the start.
+/// Marks a line with hashes of sentences that were shown at the start.
 const AT_START: &str = "s";
 
-/// What a session has been shown.
+/// What a session was shown.
 #[derive(Debug, Default)]
 pub(crate) struct ShownRecords {
-    /// Records that its prompts have brought.
+    /// Records that were added to its prompts.
     pub(crate) recalled: Vec<RecordId>,
     /// Hashes of the sentences that it was shown at its start.
     pub(crate) said: HashSet<u32>,
 }
 
 impl ShownRecords {
-    /// Reads it; nothing where nothing was shown.
+    /// Reads the file. Returns nothing if it does not exist.
     pub(crate) fn load(home: &Home, session: &SessionId) -> Self {
         let text = bounded_read::text(&path(home, session), bounded_read::LARGE).unwrap_or_default();
         let mut shown = Self::default();
@@ -43,13 +44,13 @@ impl ShownRecords {
     }
 }
 
-/// Notes that a prompt has brought records.
+/// Records that a prompt got records.
 pub(crate) fn note_recalled(home: &Home, session: &SessionId, records: &[RecordId]) -> Result<(), Error> {
     let ids: Vec<String> = records.iter().map(ToString::to_string).collect();
     append(home, session, BY_PROMPT, &ids)
 }
 
-/// Notes what a text says that the session is shown.
+/// Records the sentences of a text that the session is shown.
 pub(crate) fn note_said(home: &Home, session: &SessionId, text: &str) -> Result<(), Error> {
     let hashes: Vec<String> = said_parts(text).into_iter().map(|hash| format!("{hash:x}")).collect();
     append(home, session, AT_START, &hashes)

@@ -1,4 +1,4 @@
-//! Whether the client shows our own status line.
+//! Whether Claude Code shows Longhaul's status line.
 
 use std::path::Path;
 
@@ -7,12 +7,12 @@ use serde_json::Value;
 
 use crate::bounded_read;
 
-/// The settings that a project may hold, the one that counts first.
+/// The settings files of a project, in the order of their precedence.
 const PROJECT_SETTINGS: [&str; 2] = [".claude/settings.local.json", ".claude/settings.json"];
 
-/// Returns whether the client shows `longhaul statusline`, and not a command of the user's through it.
+/// Returns whether Claude Code shows `longhaul statusline` without a command of the user inside it.
 ///
-/// A project's settings count before the user's, as in the client.
+/// As in Claude Code, a project's settings take precedence over the user's.
 pub(crate) fn is_shown(env: &Env, project: &Path) -> bool {
     let project = PROJECT_SETTINGS.iter().map(|name| project.join(name));
     let user = env.client_dir.as_ref().map(|dir| dir.join("settings.json"));
@@ -25,7 +25,8 @@ fn command(settings: &Path) -> Option<String> {
     Some(settings.get("statusLine")?.get("command")?.as_str()?.to_owned())
 }
 
-/// Returns whether a command is our status line alone. What follows `--` is shown in its place.
+/// Returns whether a command is Longhaul's status line only. With a command after `--`, that command's output is shown
+/// instead.
 fn is_ours(command: &str) -> bool {
     let Some((program, rest)) = command.trim().split_once(" statusline") else { return false };
     let name = program.rsplit('/').next().unwrap_or(program).trim_end_matches(['\'', '"']);

@@ -1,6 +1,6 @@
-//! The payload on standard input, read with a deadline of its own.
+//! Reads the payload from standard input, with a deadline of its own.
 //!
-//! The client's timeout does not end a hook that waits for its input, and the input may never be closed.
+//! Claude Code's timeout does not end a hook that waits for its input, and the input may never be closed.
 
 use std::time::{Duration, Instant};
 
@@ -8,33 +8,33 @@ use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
 use rustix::time::Timespec;
 
-/// More than this is no payload.
+/// Maximum size of a payload.
 const MAX_BYTES: usize = 64 * 1024 * 1024;
 
-/// With less room than this left there must be more before anything is read.
+/// Minimum free capacity of the buffer before a read.
 const SMALLEST_READ: usize = 1024;
 
-/// How much may be read at a time, once it is more than most payloads have.
+/// Number of bytes by which the buffer grows.
 const LARGEST_READ: usize = 1024 * 1024;
 
-/// What the first read brings where the pipe was full.
+/// A first read of at least this size shows that the pipe was full.
 const FULL_PIPE: usize = 16 * 1024;
 
-/// What a pipe may hold without special rights.
+/// Maximum size of a pipe without special privileges.
 #[cfg(target_os = "linux")]
 const WIDE_PIPE: usize = 1024 * 1024;
 
-/// How long an input that looks complete but is not closed is waited for.
+/// Time to wait for more input when the input looks complete but is not closed.
 const QUIET: Duration = Duration::from_millis(50);
 
-/// Why there is no payload.
+/// Why the payload could not be read.
 #[derive(Debug, PartialEq, Eq)]
 pub enum StdinError {
-    /// It did not come in time.
+    /// It did not arrive in time.
     TimedOut,
-    /// It is larger than any payload.
+    /// It is too large.
     TooLarge,
-    /// It could not be read.
+    /// Standard input could not be read.
     Failed(Errno),
 }
 
@@ -48,7 +48,7 @@ impl std::fmt::Display for StdinError {
     }
 }
 
-/// Reads standard input up to its end, or until it holds a whole object and nothing more comes.
+/// Reads standard input to its end, or until it contains a complete object and no more data arrives.
 pub fn read(deadline: Duration) -> Result<Vec<u8>, StdinError> {
     let stdin = rustix::stdio::stdin();
     let started = Instant::now();
@@ -70,7 +70,7 @@ pub fn read(deadline: Duration) -> Result<Vec<u8>, StdinError> {
             continue;
         }
         if bytes.capacity() - bytes.len() < SMALLEST_READ {
-            // Growing by less than the pipe may hold would only mean more calls; room that is not used costs nothing.
+            // Growing by less than the size of the pipe would only cause more calls. Unused capacity costs nothing.
             bytes.reserve(LARGEST_READ);
         }
         match rustix::io::read(stdin, rustix::buffer::spare_capacity(&mut bytes)) {
@@ -83,14 +83,15 @@ pub fn read(deadline: Duration) -> Result<Vec<u8>, StdinError> {
     }
 }
 
-/// Lets the other side write more at a time: with a large payload, waiting for each other is most of what reading costs.
+/// Enlarges the pipe, so that the writer can write more at a time. With a large payload, most of the time is spent
+/// waiting for the writer.
 fn widen() {
-    // Where it is no pipe, or the system says no, it goes on as before.
+    // If it is not a pipe, or the system refuses, reading continues as before.
     #[cfg(target_os = "linux")]
     let _ = rustix::pipe::fcntl_setpipe_size(rustix::stdio::stdin(), WIDE_PIPE);
 }
 
-/// Looks at the very end only: the whole would be looked at again with every piece that comes.
+/// Returns whether the input may be complete. Checks only the last bytes, because it runs after every read.
 fn looks_complete(bytes: &[u8]) -> bool {
     let end = &bytes[bytes.len().saturating_sub(64)..];
     end.trim_ascii_end().last() == Some(&b'}')

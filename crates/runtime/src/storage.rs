@@ -1,4 +1,4 @@
-//! Whether the data folder can be written to.
+//! Checks whether the data folder can be written.
 
 use std::io;
 use std::path::Path;
@@ -7,38 +7,38 @@ use rustix::fs::{Access, AtFlags, CWD, StatVfsMountFlags};
 
 use crate::{Error, Home};
 
-/// How much room there must be: what a session of ordinary length stores at least.
+/// Required free space in bytes: the minimum that a session of average length stores.
 const NEEDED: usize = 256 * 1024;
 
 /// Why nothing can be stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StorageTrouble {
-    /// No room is left, or the user's share of it is used up.
+    /// The disk is full, or the user's quota is used up.
     Full,
     /// The file system is read-only.
     ReadOnly,
-    /// The folder belongs to another user, or its permissions forbid it.
+    /// The folder belongs to another user, or its permissions do not allow writing.
     Forbidden,
-    /// It is a file, or a link that leads to no folder.
+    /// The path is a file, or a link that does not lead to a folder.
     NotAFolder,
-    /// Something else stands where a file or a folder of ours belongs.
+    /// A file or folder of Longhaul cannot be created, because something else has its name.
     Obstructed,
 }
 
 impl StorageTrouble {
-    /// Returns what is wrong with the data folder at `dir`, in words.
+    /// Returns a description of the problem for the data folder at `dir`.
     pub fn describe(self, dir: &Path) -> String {
         let dir = dir.display();
         match self {
             Self::Full => format!("there is no space left for {dir}"),
             Self::ReadOnly => format!("{dir} is on a read-only file system"),
             Self::Forbidden => format!("{dir} may not be written to by this user"),
-            Self::NotAFolder => format!("{dir} is a file, or a link that leads to no folder"),
-            Self::Obstructed => format!("in {dir} something else stands where a file or a folder of Longhaul belongs"),
+            Self::NotAFolder => format!("{dir} is neither a folder nor a link to one"),
+            Self::Obstructed => format!("in {dir}, something else has the name of a Longhaul file or folder"),
         }
     }
 
-    /// Returns what to do about it.
+    /// Returns advice for the user.
     pub fn advice(self) -> &'static str {
         match self {
             Self::Full => "free some space on that disk; nothing that is stored is lost",
@@ -58,7 +58,7 @@ impl StorageTrouble {
         }
     }
 
-    /// Returns why an error happened, where the data folder is the reason.
+    /// Returns the problem of the data folder that caused an error; `None` if the error has another cause.
     pub(crate) fn behind(error: &Error, home: &Home) -> Option<Self> {
         match error {
             Error::Write { path, source } if path.starts_with(home.dir()) => {
@@ -79,7 +79,7 @@ impl StorageTrouble {
         matches!(error.kind(), AlreadyExists | IsADirectory | NotADirectory).then_some(Self::Obstructed)
     }
 
-    /// Finds out whether anything can be stored in `dir`, which need not exist yet; changes nothing there.
+    /// Checks whether `dir`, which need not exist yet, can be written. Changes nothing there.
     pub fn look(dir: &Path) -> Option<Self> {
         if let Some(trouble) = Self::not_a_folder(dir) {
             return Some(trouble);
@@ -89,7 +89,8 @@ impl StorageTrouble {
     }
 }
 
-/// Writes a file without a name, which vanishes at once; `None` where the file system has no such files.
+/// Writes a file without a name, which the system removes at once; `None` if the file system does not support such
+/// files.
 #[cfg(target_os = "linux")]
 fn write_unnamed(dir: &Path) -> Option<Option<StorageTrouble>> {
     use std::fs::File;
@@ -113,7 +114,7 @@ fn write_unnamed(_dir: &Path) -> Option<Option<StorageTrouble>> {
     None
 }
 
-/// Judges by what the file system says of itself. It knows nothing of a user's share.
+/// Decides by the figures of the file system, which do not include a user's quota.
 fn by_figures(dir: &Path) -> Option<StorageTrouble> {
     if let Ok(figures) = rustix::fs::statvfs(dir) {
         if figures.f_flag.contains(StatVfsMountFlags::RDONLY) {

@@ -1,4 +1,4 @@
-//! Tells the user that nothing can be stored, once in a session.
+//! Notifies the user, once per session, that nothing can be stored.
 
 use std::fs::OpenOptions;
 use std::io;
@@ -10,10 +10,11 @@ use crate::storage::StorageTrouble;
 use crate::{Error, Hook};
 
 impl<E: HookEvent<'static>> Hook<E> {
-    /// Tells the user where the data folder is the reason for an error.
+    /// Notifies the user if the data folder is the cause of an error.
     ///
-    /// That it was told is noted by an empty file, for which there is often room on a full disk. Where there is none, as
-    /// on a read-only disk, only the start of a session tells: every other hook would tell again and again.
+    /// The notice is recorded by an empty file, for which there is often space on a full disk. If the file cannot be
+    /// created, as on a read-only disk, only the start of a session shows the notice, because every other hook would
+    /// repeat it.
     pub(crate) fn tell_of_storage(&mut self, error: &Error) {
         let can_tell = matches!(E::NAME, EventName::SessionStart | EventName::UserPromptSubmit);
         let Some(trouble) = StorageTrouble::behind(error, &self.home).filter(|_| can_tell && !self.has_told_of_storage)

@@ -27,7 +27,7 @@ fn the_error_log_is_set_aside_when_it_grows() {
     assert!(!text.contains('\u{1b}'));
 }
 
-/// Writes the record of a client and returns what is made of it.
+/// Writes the record of a client and returns the activity that is read from it.
 fn says(pid: u32, proc_start: Option<String>, status: &str) -> ClientActivity {
     let folder = TempDir::new().unwrap();
     let sessions = folder.path().join(".claude/sessions");
@@ -47,5 +47,5 @@ fn only_a_living_clients_own_record_counts() {
     if cfg!(target_os = "linux") {
         assert_eq!(says(own, Some("1".to_owned()), "idle"), ClientActivity::Unknown, "another process had the pid");
     }
-    assert_eq!(says(4_000_000, None, "idle"), ClientActivity::Unknown, "nobody has the pid");
+    assert_eq!(says(4_000_000, None, "idle"), ClientActivity::Unknown, "no process has the pid");
 }

@@ -1,8 +1,8 @@
-//! A program that ends with whoever wanted it.
+//! A child process that is killed when its parent ends or no longer needs it.
 //!
-//! Between the two stands a guard, which is this executable once more: it holds the one end of a pipe whose other end
-//! closes when the process that wanted the program closes it, or dies in whatever way. Then the guard ends the
-//! program's whole process group. Nothing else does that for a process that is killed with SIGKILL.
+//! Between parent and child runs a guard, which is this executable with another argument. It reads from a pipe that
+//! closes when the parent closes it or dies for any reason, and then kills the whole process group of the child. This
+//! works even if the parent is killed by SIGKILL.
 
 use std::io::{self, BufRead, Read, Write};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
@@ -19,16 +19,17 @@ use crate::{Error, process};
 /// The first argument of the guard.
 const GUARD: &str = "guard";
 
-/// The most that is read of what a program prints.
+/// Maximum number of bytes read from the output of a program.
 const MAX_OUTPUT: u64 = 4 * 1024 * 1024;
 
-/// How often somebody asks whether to go on.
+/// Interval at which `is_wanted` is called.
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// How long the guard may take to end the program.
+/// Time limit for the guard to kill the program.
 const AT_END: Duration = Duration::from_secs(5);
 
-/// Variables of a session or a terminal that this process may have been started from: the program belongs to neither.
+/// Variables of the session and the terminal from which this process was started. The program does not get them,
+/// because it belongs to neither.
 pub(crate) const NOT_PASSED_ON: [&str; 13] = [
     "CLAUDECODE",
     "CLAUDE_CODE_ENTRYPOINT",
@@ -45,34 +46,35 @@ pub(crate) const NOT_PASSED_ON: [&str; 13] = [
     "WINDOW",
 ];
 
-/// What a program that has ended has left behind.
+/// The result of a program that has ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ended {
-    /// Its exit status; `None` after a signal.
+    /// The exit status; `None` after a signal.
     pub status: Option<i32>,
-    /// What it printed.
+    /// Standard output.
     pub stdout: String,
-    /// What it said to people.
+    /// Standard error.
     pub stderr: String,
 }
 
-/// Why a program has not come to its end.
+/// Why a program did not end normally.
 #[derive(Debug, thiserror::Error)]
 pub enum GuardError {
     /// It could not be started.
     #[error(transparent)]
     Start(#[from] Error),
-    /// It took too long, and was ended.
+    /// It took too long and was killed.
     #[error("{program} did not answer within {seconds} s")]
     TimedOut { program: String, seconds: u64 },
-    /// Whoever wanted it does not want it any more; it was ended.
-    #[error("{program} was ended with the worker")]
+    /// It is no longer wanted and was killed.
+    #[error("{program} was stopped with the worker")]
     NotWanted { program: String },
 }
 
-/// Runs a program in `dir`, with hooks of ours switched off, until it ends, the time is up, or it is not wanted any more.
+/// Runs a program in `dir`, with Longhaul's hooks switched off, until it ends, the time is up, or it is no longer
+/// wanted.
 ///
-/// Only this executable can be its guard: its `main` must call [`guard`] before anything else.
+/// The guard is this executable, so its `main` must call [`guard`] before anything else.
 pub fn run_guarded(
     argv: &[String],
     dir: &Path,
@@ -87,7 +89,7 @@ pub fn run_guarded(
     let mut guard = start(argv, dir).map_err(failed)?;
     let mut lifeline = guard.stdin.take();
     if let Some(pipe) = &mut lifeline {
-        // A guard that is gone already says so by its end.
+        // If the guard has already ended, its exit status shows that.
         let _ = writeln!(pipe, "{}", stdin.len()).and_then(|()| pipe.write_all(stdin.as_bytes()));
     }
     let (to, from) = mpsc::channel();
@@ -119,7 +121,7 @@ fn start(argv: &[String], dir: &Path) -> io::Result<Child> {
     for name in NOT_PASSED_ON {
         command.env_remove(name);
     }
-    // A group of its own: Ctrl-C in the worker's terminal is for the worker, which then closes the pipe.
+    // A process group of its own: Ctrl-C in the worker's terminal reaches only the worker, which then closes the pipe.
     command.process_group(0).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     command.spawn()
 }
@@ -128,13 +130,13 @@ fn read(pipe: Option<impl Read>) -> String {
     let mut bytes = Vec::new();
     if let Some(mut pipe) = pipe {
         let _ = pipe.by_ref().take(MAX_OUTPUT).read_to_end(&mut bytes);
-        // Whoever prints more must not wait for ever for a reader.
+        // The rest is read as well, because a program whose output is not read would block.
         let _ = io::copy(&mut pipe, &mut io::sink());
     }
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-/// Waits for the guard, which has nothing left to do.
+/// Waits for the guard to end.
 fn end(guard: &mut Child) -> Option<i32> {
     let deadline = Instant::now() + AT_END;
     while Instant::now() < deadline {
@@ -148,7 +150,7 @@ fn end(guard: &mut Child) -> Option<i32> {
     guard.wait().ok().and_then(|status| status.code())
 }
 
-/// Is the guard, where the arguments of this process say so; `None` where they do not.
+/// Runs as the guard if the arguments of this process say so; otherwise returns `None`.
 pub fn guard(args: impl IntoIterator<Item = String>) -> Option<ExitCode> {
     let mut args = args.into_iter();
     if args.next().as_deref() != Some(GUARD) {
@@ -171,11 +173,11 @@ fn stand_guard(argv: &[String]) -> io::Result<ExitCode> {
         thread::spawn(move || drop(pipe.write_all(&text)));
     }
     thread::spawn(move || {
-        // Nothing more is ever written: it ends when there is nobody left who could.
+        // No more data is written, so this ends when the last process with the other end of the pipe has closed it.
         let _ = io::copy(&mut io::stdin().lock(), &mut io::sink());
         let _ = kill_process_group(group, Signal::KILL);
     });
-    // It is left unburied until its group is gone, so that nobody else can have its number meanwhile.
+    // The child stays a zombie until its group was killed, so that its pid is not reused before that.
     while waitid(WaitId::Pid(group), WaitIdOptions::EXITED | WaitIdOptions::NOWAIT)
         .is_err_and(|error| error == rustix::io::Errno::INTR)
     {}
@@ -185,7 +187,7 @@ fn stand_guard(argv: &[String]) -> io::Result<ExitCode> {
     Ok(ExitCode::from(u8::try_from(code).unwrap_or(1)))
 }
 
-/// Reads what the program shall read: how long it is, in a line of its own, and the text.
+/// Reads the input of the program: its length on a line of its own, then the text.
 fn read_text() -> io::Result<Vec<u8>> {
     let mut stdin = io::stdin().lock();
     let mut line = String::new();

@@ -1,6 +1,6 @@
-//! A tmux server: what it shows, and what it is told.
+//! A tmux server: its state, and the commands that are sent to it.
 //!
-//! Every method is one invocation of tmux, unless it says otherwise: starting tmux costs more than what it then does.
+//! Every method starts tmux once, unless it says otherwise, because starting tmux costs more than its commands.
 
 mod commands;
 mod fit_label;
@@ -21,17 +21,17 @@ use longhaul_inject::{TerminalCommand, protect_semicolon, tmux_socket};
 
 use crate::{Deadline, Error, process, waiting_times};
 
-/// Stands between two values that tmux prints. A control character would not do: newer versions print it as `\037`.
+/// Separates two values in the output of tmux. A control character is not possible: newer versions print it as `\037`.
 const SEPARATOR: &str = "=-longhaul-=";
 
-/// A tmux server that runs.
+/// A running tmux server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Server {
     /// The path of its socket.
     pub socket: String,
-    /// When whoever asks it must be done.
+    /// The time by which the calling process must be done.
     pub(crate) deadline: Option<Deadline>,
-    /// How long one invocation of tmux may take.
+    /// Time limit for one call of tmux.
     pub(crate) limit: Duration,
 }
 
@@ -42,19 +42,19 @@ impl Server {
         Some(Self { socket: socket.to_owned(), deadline: None, limit: waiting_times::TMUX_IN_HOOK })
     }
 
-    /// Returns the same server with more time for each invocation, for commands that no hook waits for.
+    /// Returns the same server with a longer time limit per call, for commands that no hook waits for.
     pub fn patient(self) -> Self {
         Self { limit: waiting_times::TMUX, ..self }
     }
 
-    /// Runs commands one after the other, up to the first that fails, and returns what they print.
+    /// Runs commands in order up to the first that fails, and returns their output.
     fn run(&self, commands: &[Vec<String>]) -> Result<String, Error> {
         let limit = self.deadline.map_or(self.limit, |deadline| self.limit.min(deadline.left()));
         process::run(&self.step(commands), limit)
     }
 
     fn step(&self, commands: &[Vec<String>]) -> TerminalCommand {
-        // -u: without it tmux replaces what is not ASCII where the hook's locale is not UTF-8.
+        // -u: without it, tmux replaces all characters that are not ASCII if the locale of the hook is not UTF-8.
         let mut argv: Vec<String> = ["tmux", "-u", "-S", &self.socket].map(str::to_owned).to_vec();
         for (at, command) in commands.iter().enumerate() {
             argv.extend((at > 0).then(|| ";".to_owned()));
@@ -63,7 +63,7 @@ impl Server {
         TerminalCommand { argv, stdin: None }
     }
 
-    /// Returns the global values of options, empty where one is not set.
+    /// Returns the global values of options; an option that is not set is empty.
     fn globals(&self, names: &[&str]) -> Result<Vec<String>, Error> {
         let mut commands = Vec::with_capacity(2 * names.len());
         for name in names {
@@ -77,7 +77,7 @@ impl Server {
     }
 }
 
-/// Returns a command's words.
+/// Returns the words of a command.
 fn words<const N: usize>(words: [&str; N]) -> Vec<String> {
     words.map(str::to_owned).to_vec()
 }

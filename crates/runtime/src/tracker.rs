@@ -1,4 +1,4 @@
-//! The tracker's rows, joined with the log, the scripts and the display.
+//! Joins the rows of the tracker with the log, the user's scripts and the display.
 
 mod options_cache;
 mod refresh;
@@ -16,16 +16,16 @@ use longhaul_tracker::{Agent, Options, Pane, Script, Trigger, render, transition
 use crate::tmux::Server;
 use crate::{ActivityLog, Deadline, Error, Home, files, git, process, waiting_times};
 
-/// Whether the session's log tells of a change already.
+/// Whether a change of status is already in the activity log of the session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Told {
-    /// The event's own line does.
+    /// The line of the event records it.
     InLog,
-    /// Nothing does yet: the log must stay in step with the rows, for the next tool call to know.
+    /// It is not. The change must be logged, because the next tool call reads the status from the log.
     Nowhere,
 }
 
-/// Everything that knows who is alive.
+/// The tracker: the running sessions, and where they are displayed.
 #[derive(Debug)]
 pub struct Tracker<'a> {
     env: &'a Env,
@@ -35,7 +35,7 @@ pub struct Tracker<'a> {
 }
 
 impl<'a> Tracker<'a> {
-    /// Opens the database, for a command.
+    /// Opens the database for a command.
     pub fn open(env: &'a Env, home: &'a Home) -> Result<Self, Error> {
         Ok(Self {
             env,
@@ -45,28 +45,28 @@ impl<'a> Tracker<'a> {
         })
     }
 
-    /// Uses a database that is open, in a hook that must be done by `deadline`.
+    /// Uses an open database, in a hook that must be done by `deadline`.
     pub(crate) fn with(env: &'a Env, home: &'a Home, store: Rc<Store>, deadline: Deadline) -> Self {
         let server = Server::of(env).map(|server| Server { deadline: Some(deadline), ..server });
         Self { env, home, store, server }
     }
 
-    /// Returns every session that is alive.
+    /// Returns all sessions.
     pub fn agents(&self) -> Result<Vec<Agent>, Error> {
         Ok(self.store.agents()?)
     }
 
-    /// Returns every client that runs our module.
+    /// Returns all clients that run the bridge.
     pub fn bridges(&self) -> Result<Vec<Bridge>, Error> {
         Ok(self.store.bridges()?)
     }
 
-    /// Returns the options as they were last read from tmux; the defaults outside of it.
+    /// Returns the options as last read from tmux; the defaults outside tmux.
     pub fn options(&self) -> Options {
         self.server.as_ref().map_or_else(Options::default, |server| options_cache::load(self.home, server))
     }
 
-    /// Adds a session that begins.
+    /// Adds a session that starts.
     pub(crate) fn begin(&mut self, common: &Common, status: Status, reason: Option<&str>) -> Result<(), Error> {
         let place = Place::of(self.env, common);
         if !self.store.add_agent(&place.sighting(self.env.now), status, reason)? {
@@ -75,7 +75,7 @@ impl<'a> Tracker<'a> {
         self.show(&self.options(), place.pane.as_ref().map(|pane| (pane, Some(status)))).map(drop)
     }
 
-    /// Notes a prompt.
+    /// Records a prompt.
     pub(crate) fn prompt(&mut self, common: &Common, summary: Option<&str>) -> Result<(), Error> {
         let place = Place::of(self.env, common);
         match self.store.note_prompt(&place.sighting(self.env.now), summary)? {
@@ -84,22 +84,22 @@ impl<'a> Tracker<'a> {
         }
     }
 
-    /// Applies a trigger, if it changes anything.
+    /// Applies a trigger. Does nothing if the status does not change.
     pub(crate) fn apply(
         &self,
         session: &SessionId,
         trigger: Trigger,
         reason: Option<&str>,
-        told: Told,
+        logged: Told,
     ) -> Result<(), Error> {
         let Some(transition) = transition(trigger) else { return Ok(()) };
         match self.store.change_status(session.as_str(), &transition, reason, self.env.now)? {
-            Some(change) => self.announce(&change, told),
+            Some(change) => self.announce(&change, logged),
             None => Ok(()),
         }
     }
 
-    /// Applies the client's late notice that it waits.
+    /// Applies Claude Code's late notification that it waits for the user.
     pub(crate) fn notified(&self, session: &SessionId, reason: Option<&str>) -> Result<(), Error> {
         let Some(transition) = transition(Trigger::Notified) else { return Ok(()) };
         let now = self.env.now;
@@ -109,7 +109,7 @@ impl<'a> Tracker<'a> {
         }
     }
 
-    /// Notes that somebody looks at a pane; returns whether that changed anything.
+    /// Records that the user sees a pane. Returns whether that changed a status.
     pub fn seen(&self, pane: &Pane) -> Result<bool, Error> {
         let Some(transition) = transition(Trigger::Seen) else { return Ok(false) };
         let change = self.store.change_status_in_pane(pane, &transition, self.env.now)?;
@@ -119,23 +119,23 @@ impl<'a> Tracker<'a> {
         Ok(change.is_some())
     }
 
-    /// Applies what a tool call tells; a session that has no row yet gets one.
-    pub(crate) fn tool_used(&mut self, common: &Common, trigger: Trigger, told: Told) -> Result<(), Error> {
+    /// Applies the trigger of a tool call. Adds the session if it has no row yet.
+    pub(crate) fn tool_used(&mut self, common: &Common, trigger: Trigger, logged: Told) -> Result<(), Error> {
         let Some(transition) = transition(trigger) else { return Ok(()) };
         let session = common.session.as_str();
         let change = match common.agent_id.as_deref() {
             Some(agent) => self.store.change_status_asked_by(session, agent, &transition, self.env.now)?,
-            // While a subagent's dialog is open, the main loop's calls do not answer it.
+            // A call of the main loop does not answer the dialog of a subagent.
             None => self.store.change_status_asked_by(session, "", &transition, self.env.now)?,
         };
         match change {
-            Some(change) => self.announce(&change, told),
+            Some(change) => self.announce(&change, logged),
             None if common.agent_id.is_none() => self.add_missing(common, Status::Working, None),
             None => Ok(()),
         }
     }
 
-    /// Notes that a dialog asks for permission.
+    /// Records that a dialog asks for permission.
     pub(crate) fn ask_permission(&mut self, common: &Common, reason: &str) -> Result<(), Error> {
         let Some(transition) = transition(Trigger::PermissionRequested) else { return Ok(()) };
         let (session, asked_by) = (common.session.as_str(), common.agent_id.as_deref());
@@ -145,12 +145,12 @@ impl<'a> Tracker<'a> {
         }
     }
 
-    /// Adds a session of which no hook has told yet, in place of what a scan may have put there for it.
+    /// Adds a session of which no hook was received yet. It replaces a row that a scan may have added for it.
     fn add_missing(&mut self, common: &Common, status: Status, reason: Option<&str>) -> Result<(), Error> {
         if self.store.agent(common.session.as_str())?.is_some() { Ok(()) } else { self.begin(common, status, reason) }
     }
 
-    /// Notes that the turn ended in an error.
+    /// Records that the turn ended with an error.
     pub(crate) fn fail(&self, session: &SessionId, reason: &str) -> Result<(), Error> {
         self.store.note_failure(session.as_str())?;
         self.apply(session, Trigger::Failed, Some(reason), Told::Nowhere)
@@ -160,10 +160,11 @@ impl<'a> Tracker<'a> {
         Ok(self.store.note_stopped(session.as_str())?)
     }
 
-    /// Returns how many subagents run: `told` by the client, which puts the count right, else as counted.
-    pub(crate) fn subagents(&self, session: &SessionId, told: Option<usize>) -> Result<usize, Error> {
-        match told {
-            // None: the change to completed says so, too.
+    /// Returns the number of running subagents: `reported` by Claude Code, which corrects the count, or otherwise the
+    /// count.
+    pub(crate) fn subagents(&self, session: &SessionId, reported: Option<usize>) -> Result<usize, Error> {
+        match reported {
+            // The count needs no correction: the change to completed resets it.
             Some(0) => Ok(0),
             Some(running) => {
                 self.store.set_subagents(session.as_str(), running)?;
@@ -181,11 +182,11 @@ impl<'a> Tracker<'a> {
         Ok(self.store.count_task(session.as_str())?)
     }
 
-    /// Makes `session`, which may be another than that of the event, an idle teammate.
+    /// Marks `session`, which may differ from the session of the event, as an idle teammate.
     pub(crate) fn teammate_idle(&mut self, common: &Common, session: &SessionId) -> Result<(), Error> {
         let mut place = Place::of(self.env, common);
         if *session != common.session {
-            // The pane belongs to the session that the event is of.
+            // The pane belongs to the session of the event.
             place = Place { session: session.clone(), pane: None, pid: None, ..place };
         }
         place.agent_type = Some("teammate");
@@ -194,7 +195,7 @@ impl<'a> Tracker<'a> {
         let Some(transition) = transition(Trigger::TeammateIdle) else { return Ok(()) };
         match self.store.change_status(session.as_str(), &transition, None, self.env.now)? {
             Some(change) => self.announce(&change, Told::Nowhere),
-            // Even where its status stays, it is no longer counted.
+            // It is no longer counted, even if its status is unchanged.
             None if added || is_new => self.push(),
             None => Ok(()),
         }
@@ -207,13 +208,13 @@ impl<'a> Tracker<'a> {
         self.show(&self.options(), agent.pane.as_ref().map(|pane| (pane, None))).map(drop)
     }
 
-    /// Tells of a real change: the log, the user's scripts, the display.
+    /// Reports a change: to the log, to the user's scripts, and to the display.
     ///
-    /// The database is read first: where that fails, nothing has been told, and the job may be run again.
-    fn announce(&self, change: &Change, told: Told) -> Result<(), Error> {
+    /// The database is read first: if that fails, nothing was reported yet, and the job can run again.
+    fn announce(&self, change: &Change, logged: Told) -> Result<(), Error> {
         let options = self.options();
         let text = self.text(&options)?;
-        if told == Told::Nowhere
+        if logged == Told::Nowhere
             && let Some(session) = SessionId::new(&change.session)
         {
             let line = LogLine::Status { at: self.env.now, status: change.to };
@@ -222,7 +223,7 @@ impl<'a> Tracker<'a> {
         let started = self.run_scripts(&options, change);
         let pane = change.pane.as_ref();
         let looked_at = self.display(&text, pane.map(|pane| (pane, Some(change.to))))?;
-        // What is completed before somebody's eyes has been seen.
+        // A session that completes in an active pane has been seen.
         match pane.filter(|pane| change.to == Status::Completed && looked_at.contains(pane)) {
             Some(pane) => self.seen(pane).map(drop),
             None => Ok(()),
@@ -230,7 +231,8 @@ impl<'a> Tracker<'a> {
         started
     }
 
-    /// Starts the user's scripts for a change. The fifth value is what the session waits for, else its last prompt.
+    /// Starts the user's scripts for a change. The fifth value is the reason why the session is blocked, or else its
+    /// last prompt.
     fn run_scripts(&self, options: &Options, change: &Change) -> Result<(), Error> {
         let reason = change.reason.as_ref().filter(|_| change.to == Status::Blocked);
         let about = reason.or(change.summary.as_ref()).map_or("", String::as_str);
@@ -241,18 +243,18 @@ impl<'a> Tracker<'a> {
         let mut started = Ok(());
         for script in options.scripts(change.to) {
             let script = Script::parse(script, home, |path| Path::new(path).is_file());
-            // One that cannot be started does not keep the others from it.
+            // If one cannot be started, the others still are.
             started = process::spawn_script(&script, &values).and(started);
         }
         started
     }
 
-    /// Renders the counts and pushes them to tmux.
+    /// Renders the counts and shows them in tmux.
     pub fn push(&self) -> Result<(), Error> {
         self.show(&self.options(), None).map(drop)
     }
 
-    /// Shows the counts, and the state of a pane; returns the panes that somebody looks at.
+    /// Shows the counts, and the state of a pane. Returns the active panes.
     fn show(&self, options: &Options, pane: Option<(&Pane, Option<Status>)>) -> Result<Vec<Pane>, Error> {
         self.display(&self.text(options)?, pane)
     }
@@ -276,7 +278,7 @@ fn seconds(at: Millis) -> u64 {
     at.0 / 1000
 }
 
-/// Where a session runs, as its hook sees it.
+/// Where a session runs, according to its hook.
 struct Place {
     session: SessionId,
     cwd: Option<String>,

@@ -1,4 +1,4 @@
-//! A transcript's file, as it is or packed: Codex packs rollouts that nobody has touched for a while.
+//! The file of a transcript, plain or compressed. Codex compresses rollouts that were not changed for a while.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -9,18 +9,18 @@ use ruzstd::decoding::StreamingDecoder;
 
 use crate::bounded_read;
 
-/// How a packed transcript's name ends.
+/// The file extension of a compressed transcript.
 const PACKED: &str = "zst";
 
-/// The most that is read out of a packed transcript: a small file may hold very much of nothing.
+/// Maximum number of bytes read from a compressed transcript: a small file can expand to a huge one.
 const MOST_UNPACKED: u64 = 4 << 30;
 
-/// Returns where a transcript lies: where it was said to be, or packed beside that; `None` where neither is there.
+/// Returns the path of a transcript: as given, or that of the compressed file beside it; `None` if neither exists.
 pub fn transcript_place(path: &Path) -> Option<PathBuf> {
     [path.to_owned(), packed(path)].into_iter().find(|place| place.exists())
 }
 
-/// A transcript that is being read.
+/// An open transcript.
 pub(crate) struct TranscriptFile {
     path: PathBuf,
     content: Content,
@@ -32,7 +32,7 @@ enum Content {
 }
 
 impl TranscriptFile {
-    /// Opens a transcript; where it is gone, the packed one that has taken its place.
+    /// Opens a transcript, or the compressed file if the plain one no longer exists.
     pub(crate) fn open(path: &Path) -> io::Result<Self> {
         let opened = match bounded_read::open(path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
@@ -45,7 +45,7 @@ impl TranscriptFile {
         Ok(Self { content: Content::of(file, &path)?, path })
     }
 
-    /// Returns its length; `None` where it is packed, and nobody knows.
+    /// Returns the length; `None` for a compressed file, whose length is not known.
     pub(crate) fn length(&self) -> io::Result<Option<u64>> {
         match &self.content {
             Content::Plain(file) => Ok(Some(file.metadata()?.len())),
@@ -53,9 +53,9 @@ impl TranscriptFile {
         }
     }
 
-    /// Goes to a place from its beginning; one that it does not reach is an error.
+    /// Seeks to an offset from the beginning. An offset behind the end of a compressed file is an error.
     ///
-    /// What is packed can only be read from its beginning.
+    /// A compressed file can only be read from its beginning.
     pub(crate) fn go_to(&mut self, offset: u64) -> io::Result<()> {
         match &mut self.content {
             Content::Plain(file) => file.seek(SeekFrom::Start(offset)).map(drop),
@@ -87,7 +87,7 @@ impl Read for TranscriptFile {
     }
 }
 
-/// Returns the name that a transcript has when it is packed.
+/// Returns the path of a transcript when it is compressed.
 pub(crate) fn packed(path: &Path) -> PathBuf {
     let mut name = OsString::from(path);
     name.push(".");

@@ -1,4 +1,4 @@
-//! Typing into the session's terminal: look, type, look again, submit, wait for the receipt.
+//! Types into the terminal of a session: inspect the screen, type, inspect again, submit, wait for the receipt.
 
 mod by_chord;
 mod client_notes;
@@ -15,13 +15,13 @@ pub(crate) use self::typist::{Superseded, Typist};
 use crate::deadline::Deadline;
 use crate::{ActivityLog, Error, Home, SessionRecord, Ticket, client, clock_and_env};
 
-/// How often a pane that cannot be typed into is looked at again.
+/// Interval at which a pane that cannot be typed into is inspected again.
 const RETRY_EVERY: Duration = Duration::from_millis(150);
 
-/// How long a draft must have stayed as it is before it is stashed: nobody is typing it any more.
+/// Time that a draft must be unchanged before it is stashed, because the user may still be typing it.
 const DRAFT_REST: Duration = Duration::from_secs(2);
 
-/// What shows in the log that a text has arrived.
+/// The event in the log that confirms a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Receipt {
     /// A bookmark was confirmed.
@@ -33,7 +33,7 @@ pub enum Receipt {
 impl Receipt {
     pub(crate) const ALL: [Self; 2] = [Self::Bookmark, Self::Compaction];
 
-    /// Returns the name by which the injector is told.
+    /// Returns the name in the arguments of the injector.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Bookmark => "bookmark",
@@ -49,45 +49,45 @@ impl Receipt {
     }
 }
 
-/// What is to be typed.
+/// A text to type.
 #[derive(Debug, Clone)]
 pub struct Order {
-    /// For which session: the pane may show another by then.
+    /// The session. The pane may show another one by then.
     pub session: SessionId,
-    /// Where.
+    /// The terminal.
     pub terminal: Terminal,
-    /// The client's process, where known.
+    /// The process id of the client, if known.
     pub client_pid: Option<u32>,
-    /// The text, which is submitted.
+    /// The text, which is also submitted.
     pub text: String,
-    /// In what state of the client.
+    /// The state of the client in which to type.
     pub want: TypeWhen,
-    /// In what other state, where it is submitted by a chord that no dialog knows.
+    /// Another state in which to type, if a chord submits that no dialog reacts to.
     pub want_by_chord: Option<TypeWhen>,
-    /// Whether a subagent, if one runs, could open a dialog between look and Enter.
+    /// Whether a running subagent could open a dialog between the inspection and Enter.
     pub agents_may_ask: bool,
-    /// Whether a subagent that could is known to run.
+    /// Whether such a subagent is known to be running.
     pub agents_run: bool,
-    /// How long to wait for the client to be in that state.
+    /// Maximum time to wait for that state.
     pub patience: Duration,
-    /// When it must be over, where somebody waits for it.
+    /// The deadline, if a hook waits for the result.
     pub deadline: Option<Deadline>,
-    /// Whether to go by the client's own word where the pane cannot be looked at.
+    /// Whether to rely on the client's record if the screen cannot be read.
     pub allow_blind: bool,
 }
 
-/// What became of an order.
+/// The result of an order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Outcome {
-    /// It was typed, and has arrived.
+    /// It was typed and confirmed.
     Confirmed,
     /// It is no longer wanted: another injection, a prompt or another session came first.
     Superseded,
-    /// It was not typed, or nothing showed that it arrived.
+    /// It was not typed, or not confirmed. With the reason.
     GaveUp(String),
 }
 
-/// Types `order` when the pane allows it, with one retry, and waits until the log shows that it has arrived.
+/// Types `order` when the pane allows it, with one retry, and waits until the log confirms it.
 pub fn inject(
     env: &Env,
     home: &Home,
@@ -101,7 +101,7 @@ pub fn inject(
         let typist = Typist::new(env, home, order);
         match submit_patiently(&typist, &|| is_superseded(env, home, order, log, ticket))? {
             Submitted::Yes => {}
-            // A client that is slow has taken the chord for which it was about to get Enter.
+            // A slow client has accepted the chord just before it would have got Enter.
             Submitted::Superseded if typist.has_pressed_chord() && has_receipt(log, receipt, ticket)? => {
                 typist.note_received();
                 return Ok(Outcome::Confirmed);
@@ -132,7 +132,7 @@ pub fn inject(
     Ok(Outcome::GaveUp(format!("{:?} was typed twice and never confirmed", order.text)))
 }
 
-/// What became of one try.
+/// The result of one attempt.
 pub(crate) enum Submitted {
     /// It was typed and submitted.
     Yes,
@@ -142,7 +142,7 @@ pub(crate) enum Submitted {
     No(String),
 }
 
-/// Types a text as soon as the pane allows it, unless it is `superseded` or the order's patience ends.
+/// Types a text when the pane allows it, unless it is `superseded` or the patience of the order is used up.
 pub(crate) fn submit_patiently(typist: &Typist<'_>, superseded: Superseded<'_>) -> Result<Submitted, Error> {
     let order = typist.order;
     let started = Instant::now();
@@ -162,7 +162,7 @@ pub(crate) fn submit_patiently(typist: &Typist<'_>, superseded: Superseded<'_>) 
                 }
                 Ok(TypingDecision::Stash { .. }) => Err("a draft is being typed".to_owned()),
                 Ok(TypingDecision::Wait(reason)) => Err(reason.to_string()),
-                // A pane that is gone does not come back.
+                // A pane that no longer exists does not come back.
                 Err(problem) => return Ok(Submitted::No(problem)),
             };
             match submitted {
@@ -180,18 +180,18 @@ pub(crate) fn submit_patiently(typist: &Typist<'_>, superseded: Superseded<'_>) 
     }
 }
 
-/// Returns whether what happened since makes the order pointless.
+/// Returns whether a later event makes the order unnecessary.
 fn is_superseded(env: &Env, home: &Home, order: &Order, log: &ActivityLog, ticket: Ticket) -> Result<bool, Error> {
     let superseded = |line: &LogLine| match line {
         LogLine::Bookmark { .. } | LogLine::Injection { .. } | LogLine::Compaction { .. } => true,
-        // A prompt is a rewind point itself, and the turn's own hooks see to the next.
+        // A prompt is a rewind point itself, and the hooks of its turn set the next bookmark.
         LogLine::Prompt { .. } => order.want == TypeWhen::Idle,
         LogLine::Tool { .. } | LogLine::Agent { .. } | LogLine::GivenUp { .. } | LogLine::Status { .. } => false,
     };
     Ok(log.since(ticket)?.iter().any(superseded) || shows_another_session(env, home, order))
 }
 
-/// Returns whether the pane has gone on to another session: `/clear` tells the old one nothing.
+/// Returns whether the pane shows another session. After `/clear`, no hook of the old session reports that.
 pub(crate) fn shows_another_session(env: &Env, home: &Home, order: &Order) -> bool {
     if let Some(shown) = client::shown_session(env, order.client_pid) {
         return shown != order.session;
@@ -204,7 +204,7 @@ fn has_receipt(log: &ActivityLog, receipt: Receipt, ticket: Ticket) -> Result<bo
     Ok(log.since(ticket)?.iter().any(|line| receipt.is(line)))
 }
 
-/// Waits until the log shows that the text has arrived.
+/// Waits until the log confirms the text.
 pub(crate) fn is_received(
     order: &Order,
     receipt: Receipt,
@@ -225,7 +225,7 @@ pub(crate) fn is_received(
     }
 }
 
-/// A draft, and since when it has been as it is.
+/// A draft, and the time since when it is unchanged.
 #[derive(Default)]
 struct Draft {
     seen: Option<(String, Instant)>,

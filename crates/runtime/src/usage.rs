@@ -1,4 +1,4 @@
-//! How full a session's context is: from the end of its transcript, and from what the client has told.
+//! The context use of a session: from the end of its transcript, and from the reports of Claude Code.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -9,23 +9,23 @@ use longhaul_transcript::{ContextFill, ReportedBy, ReportedContext, Usage, lates
 
 use crate::{Error, bounded_read, files};
 
-/// A single entry can be 100 KB; the newest usage stands within the last few.
+/// Number of bytes read from the end. One entry can have 100 KB, and the newest usage is in one of the last few.
 const MAX_TAIL: usize = 512 * 1024;
 
-/// Returns whether the last thing in the transcript is that the user interrupted.
+/// Returns whether the transcript ends with an interrupt by the user.
 pub(crate) fn ends_in_interrupt(transcript: &Path) -> bool {
     let tail = bounded_read::open(transcript).ok().and_then(|file| files::tail(&file, MAX_TAIL).ok());
     tail.is_some_and(|(tail, _)| longhaul_transcript::ends_in_interrupt(&tail))
 }
 
-/// Returns the newest reply's usage; `None` where the transcript is missing or tells nothing.
+/// Returns the usage of the newest reply; `None` if the transcript is missing or contains none.
 pub(crate) fn newest(transcript: Option<&Path>) -> Option<Usage> {
     let file = bounded_read::open(transcript?).ok()?;
     let (tail, _) = files::tail(&file, MAX_TAIL).ok()?;
     latest_usage(&tail)
 }
 
-/// Returns how full a session's context is, by everything that `contexts` and its transcript report.
+/// Returns the context use of a session, from the reports in `contexts` and from its transcript.
 pub fn how_full<'a>(
     session: &str,
     usage: Option<&'a Usage>,
@@ -37,7 +37,7 @@ pub fn how_full<'a>(
     longhaul_transcript::context_fill(usage, own.map(reported), others.map(reported), windows)
 }
 
-/// Returns how full a session's context is, as the monitor shows it; `None` where that is unknown.
+/// Returns the context use of a session, as the monitor shows it; `None` if it is not known.
 pub(crate) fn fill(
     store: &Store,
     session: &str,
@@ -51,7 +51,7 @@ pub(crate) fn fill(
 }
 
 fn reported(context: &ContextUse) -> ReportedContext<'_> {
-    // The status line always receives the model, the bridge never does.
+    // The status line always gets the model, the bridge never does.
     let by = if context.model.is_some() { ReportedBy::StatusLine } else { ReportedBy::Bridge };
     ReportedContext {
         model: context.model.as_deref(),
@@ -62,7 +62,7 @@ fn reported(context: &ContextUse) -> ReportedContext<'_> {
     }
 }
 
-/// Returns how full a context is by what Claude Code reported.
+/// Returns the context use that Claude Code reported.
 pub(crate) fn reported_fill(reported: &ContextUse) -> Option<WindowUse> {
     Some(WindowUse { tokens: reported.used_tokens?, window: reported.window_tokens? })
 }

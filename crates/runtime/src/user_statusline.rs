@@ -1,4 +1,4 @@
-//! A command of the user's own, given our input, whose output is passed on as it is.
+//! Runs the user's own status line command with our input, and passes its output on unchanged.
 
 use std::ffi::{OsStr, OsString};
 use std::io::{Read, Write};
@@ -11,10 +11,10 @@ use rustix::process::{Pid, Signal, kill_process_group};
 
 use crate::{Deadline, Error, process};
 
-/// How long after its end a command's output may still come: it may have left something running that holds the pipe.
+/// Time to wait for output after the command has ended. A process that it left running may still hold the pipe.
 const AFTER_END: Duration = Duration::from_millis(50);
 
-/// A command that runs.
+/// A running command.
 #[derive(Debug)]
 pub struct Relay {
     child: Child,
@@ -23,9 +23,9 @@ pub struct Relay {
 }
 
 impl Relay {
-    /// Starts `argv` with `input` on its standard input; what it says on standard error is dropped.
+    /// Starts `argv` with `input` on its standard input. Standard error is discarded.
     ///
-    /// No shell sees the words. It leads a process group of its own, which ends with it when it takes longer than `limit`.
+    /// No shell is involved. The command leads its own process group, which is killed if it takes longer than `limit`.
     pub fn start(argv: &[OsString], input: Vec<u8>, limit: Duration) -> Result<Self, Error> {
         let (program, args) = argv.split_first().map_or((OsStr::new(""), &[][..]), |(program, args)| (program, args));
         let mut command = process::command(program);
@@ -36,7 +36,7 @@ impl Relay {
             Error::Start { program, source }
         })?;
         let (stdin, stdout) = (child.stdin.take(), child.stdout.take());
-        // Neither side may hold up the other: a command need not read its input, nor end its output.
+        // Separate threads, because a command need not read its input, nor close its output.
         std::thread::spawn(move || stdin.map(|mut pipe| pipe.write_all(&input)));
         let (sender, output) = channel();
         std::thread::spawn(move || {
@@ -51,13 +51,14 @@ impl Relay {
         Ok(Self { child, output, deadline: Deadline::after(limit) })
     }
 
-    /// Returns what it has printed when it ends, or when its time is over; `None` where it failed without a word.
+    /// Returns the output when the command has ended or its time is up; `None` if it failed without output.
     pub fn finish(mut self) -> Option<Vec<u8>> {
         let mut printed = Vec::new();
         let mut last_wait = false;
         loop {
             let left = if last_wait { AFTER_END } else { self.deadline.left() };
-            // Ending is noticed by the pipe's end; only a pipe that something else holds needs the look at the child.
+            // The end of the pipe shows the end of the command. The child is checked only if another process holds the
+            // pipe.
             match self.output.recv_timeout(left.min(AFTER_END)) {
                 Ok(bytes) => printed.extend(bytes),
                 Err(RecvTimeoutError::Disconnected) => break,
@@ -69,7 +70,7 @@ impl Relay {
         (succeeded || !printed.is_empty()).then_some(printed)
     }
 
-    /// Ends what still runs of it, if it has not ended by itself; returns whether it ended well.
+    /// Waits for the end of the command, and kills its group when the time is up. Returns whether it succeeded.
     fn end(&mut self) -> bool {
         // A command that has closed its output may need a moment to end.
         while !self.deadline.left().is_zero() {

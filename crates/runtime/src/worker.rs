@@ -1,7 +1,7 @@
-//! The optional worker, from outside: whether it runs, where, and how it is started and ended.
+//! The optional worker as seen by other processes: whether it runs, its address, and how to start and stop it.
 //!
-//! It holds a lock for as long as it lives, so that there is never a second one, and a file that a killed one has left
-//! behind deceives nobody.
+//! It holds a lock while it runs, so that there is never a second one, and so that a file of a killed worker is not
+//! taken for that of a running one.
 
 mod for_model;
 mod model_pause;
@@ -23,44 +23,45 @@ pub use self::model_pause::ModelPause;
 use crate::waiting_times::{WORKER_LOCK, WORKER_START_OR_STOP};
 use crate::{Error, Home, bounded_read, files, process};
 
-/// The executable.
+/// The name of the executable.
 const EXECUTABLE: &str = "longhaul-worker";
 
 const PAUSE: Duration = Duration::from_millis(10);
 
-/// `worker.json`: where the worker listens, and what it wants to hear.
+/// `worker.json`: the address of the worker, and the token for requests.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WorkerFile {
-    /// Its process.
+    /// The process id.
     pub pid: u32,
-    /// Its port on 127.0.0.1.
+    /// The port on 127.0.0.1.
     pub port: u16,
-    /// Who knows this may ask.
+    /// The token that a request must contain.
     pub token: String,
-    /// When it started, in milliseconds.
+    /// The start time, in milliseconds since the Unix epoch.
     pub started: u64,
-    /// Whether a hook has started it, for a model: it ends when that has nothing left to do.
+    /// Whether a hook started it for a model. It then ends when there is nothing left to do.
     #[serde(default)]
     pub for_model: bool,
 }
 
 impl WorkerFile {
-    /// Returns the address that opens the page.
+    /// Returns the URL of the viewer.
     pub fn url(&self) -> String {
         format!("http://127.0.0.1:{}/?token={}", self.port, self.token)
     }
 
-    /// Returns who has started it: `user` or `hook`.
+    /// Returns what started it: `user` or `hook`.
     pub fn started_by(&self) -> &'static str {
         if self.for_model { "hook" } else { "user" }
     }
 
-    /// Asks the worker for a path; returns the body of its answer, `None` where there is none within `limit`.
+    /// Sends a GET request. Returns the body of the answer; `None` if there is no answer with status 200 within
+    /// `limit`.
     pub fn ask(&self, path: &str, limit: Duration) -> Option<String> {
         self.request("GET", path, limit)
     }
 
-    /// Lets the worker stay although a model has nothing to do; returns whether it does.
+    /// Asks a worker that a hook started to keep running. Returns whether it does.
     fn keep(&self, limit: Duration) -> bool {
         !self.for_model || self.request("POST", "/api/keep", limit).is_some()
     }
@@ -82,7 +83,7 @@ impl WorkerFile {
     }
 }
 
-/// The right to be the worker, held until it is dropped.
+/// The permission to be the worker, held until it is dropped.
 #[derive(Debug)]
 pub struct Claim {
     home: Home,
@@ -90,7 +91,7 @@ pub struct Claim {
 }
 
 impl Claim {
-    /// Takes the right; `None` where another worker has it.
+    /// Takes the permission; `None` if another worker has it.
     pub fn take(home: &Home) -> Result<Option<Self>, Error> {
         let path = home.worker_lock();
         let lock = files::open_append(&path)?;
@@ -107,7 +108,8 @@ impl Claim {
         }
     }
 
-    /// Takes the right for a worker of the user's own: one that a hook has started is ended. `None` where the user has another.
+    /// Takes the permission for a worker that the user starts. A worker that a hook started is stopped; `None` if the
+    /// user has started another one.
     pub fn take_for_user(home: &Home) -> Result<Option<Self>, Error> {
         let end = Instant::now() + WORKER_START_OR_STOP;
         loop {
@@ -116,14 +118,14 @@ impl Claim {
             }
             match running(home) {
                 Some(worker) if worker.for_model => drop(stop(home)?),
-                // One that has just been started does not say yet where it is, and one that ends does not say so any more.
+                // A worker that has just started has not written its file yet, and one that is ending has removed it.
                 None if Instant::now() < end => {}
                 Some(_) | None => return Ok(None),
             }
         }
     }
 
-    /// Tells everybody who may know where the worker is.
+    /// Writes the file with the worker's address.
     pub fn publish(&self, worker: &WorkerFile) -> Result<(), Error> {
         files::replace(&self.home.worker_file(), &serde_json::to_vec(worker).unwrap_or_default())
     }
@@ -131,18 +133,18 @@ impl Claim {
 
 impl Drop for Claim {
     fn drop(&mut self) {
-        // The file first: whoever finds the lock free must not find the file of one that is gone.
+        // The file is removed first, so that a process that gets the lock does not find an outdated file.
         let _ = fs::remove_file(self.home.worker_file());
         let _ = FileExt::unlock(&self.lock);
     }
 }
 
-/// Returns 256 random bits.
+/// Returns 256 random bits in hexadecimal.
 pub fn new_token() -> Result<String, Error> {
     Ok(files::random::<32>()?.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
-/// Returns the worker that runs, if one does.
+/// Returns the running worker, if there is one.
 pub fn running(home: &Home) -> Option<WorkerFile> {
     if !is_held(home) {
         return None;
@@ -151,16 +153,16 @@ pub fn running(home: &Home) -> Option<WorkerFile> {
 }
 
 fn is_held(home: &Home) -> bool {
-    // The lock goes with the file.
+    // Closing the file releases the lock.
     bounded_read::open(&home.worker_lock()).is_ok_and(|lock| FileExt::try_lock_shared(&lock).is_err())
 }
 
-/// Starts the worker where none runs, and waits until it answers. One that a hook has started stays from then on.
+/// Starts the worker if none runs, and waits until it answers. A worker that a hook started keeps running from then on.
 pub fn start(home: &Home) -> Result<WorkerFile, Error> {
     let mut started: Option<Child> = None;
     let end = Instant::now() + WORKER_START_OR_STOP;
     while Instant::now() < end {
-        // One that came second leaves the place to the first.
+        // If two start at once, the second one ends.
         let has_ended = started.as_mut().is_some_and(|child| child.try_wait().is_ok_and(|ended| ended.is_some()));
         match (running(home), &started) {
             (Some(worker), _)
@@ -172,7 +174,7 @@ pub fn start(home: &Home) -> Result<WorkerFile, Error> {
                 started = Some(process::spawn_sibling(EXECUTABLE, &["--detached".to_owned()])?);
             }
             (None, Some(_)) if has_ended && !is_held(home) => {
-                let mend = "`longhaul worker run` says why";
+                let mend = "`longhaul worker run` shows the reason";
                 return Err(Error::EndedEarly { program: EXECUTABLE.to_owned(), mend });
             }
             (Some(_) | None, _) => {}
@@ -182,21 +184,21 @@ pub fn start(home: &Home) -> Result<WorkerFile, Error> {
     Err(Error::TimedOut { program: EXECUTABLE.to_owned(), ms: WORKER_START_OR_STOP.as_millis() as u64 })
 }
 
-/// Becomes the worker; returns only where that fails.
+/// Replaces this process by the worker. Returns only if that fails.
 pub fn become_worker() -> Error {
     process::become_sibling(EXECUTABLE, &[])
 }
 
-/// Leaves the session of whoever started this process.
+/// Leaves the session of the process that started this one.
 pub fn detach() {
     process::leave_session();
 }
 
-/// Ends the worker and waits until it has ended; returns whether one ran.
+/// Stops the worker and waits until it has ended. Returns whether one was running.
 pub fn stop(home: &Home) -> Result<bool, Error> {
     let Some(worker) = running(home) else { return Ok(false) };
     if let Some(pid) = Pid::from_raw(worker.pid as i32) {
-        // One that has just ended by itself is what was wanted.
+        // An error means that it has just ended.
         let _ = kill_process(pid, Signal::TERM);
     }
     let end = Instant::now() + WORKER_START_OR_STOP;

@@ -94,9 +94,9 @@ fn what_the_client_refuses_is_tried_once_more_and_then_told() {
     assert_eq!(tell(&bare.sandbox, pid, "failed", refused.clone()), [json!({ "do": "clear" })]);
     let given_up = tell(&bare.sandbox, pid, "failed", refused);
     assert_eq!(given_up[0]["do"], "toast");
-    assert!(given_up[0]["text"].as_str().unwrap().contains("would not clear: a turn runs"), "{given_up:?}");
+    assert!(given_up[0]["text"].as_str().unwrap().contains("refused to clear: a turn runs"), "{given_up:?}");
     assert_eq!(bare.state(), "failed");
-    assert!(bare.sandbox.error_log().contains("bridge: the client would not clear: a turn runs"));
+    assert!(bare.sandbox.error_log().contains("bridge: Claude Code refused to clear: a turn runs"));
 }
 
 #[test]
@@ -263,7 +263,7 @@ fn whatever_the_module_sends_is_answered() {
             assert_eq!((told.status, told.json()["actions"].is_array()), (Some(0), true), "{event} {input}: {told:?}");
         }
     }
-    assert!(sandbox.error_log().contains("not what the module sends"));
+    assert!(sandbox.error_log().contains("cannot parse the report of the bridge"));
     let unknown = sandbox.longhaul(&["bridge", "nonsense"]);
     assert_eq!(unknown.status, Some(1));
     assert!(unknown.stderr.contains("use one of start, turn"), "{}", unknown.stderr);

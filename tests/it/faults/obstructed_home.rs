@@ -35,7 +35,7 @@ fn a_data_folder_that_is_no_folder_is_told_and_found() {
         let told = told(&sandbox, make);
         assert_eq!(told.len(), 1, "{told:?}");
         assert!(told[0].contains("this session is not recorded"), "{told:?}");
-        assert!(told[0].contains("is a file, or a link that leads to no folder"), "{told:?}");
+        assert!(told[0].contains("is neither a folder nor a link to one"), "{told:?}");
         let found = sandbox.longhaul(&["doctor"]).stdout;
         assert!(found.contains("nothing can be stored"), "{found}");
         assert!(found.contains("move it away, or set LONGHAUL_HOME"), "{found}");
@@ -47,6 +47,6 @@ fn a_folder_in_the_place_of_the_database_is_told() {
     let sandbox = Sandbox::new();
     let told = told(&sandbox, |data| fs::create_dir_all(data.join("longhaul.db")).unwrap());
     assert_eq!(told.len(), 1, "{told:?}");
-    assert!(told[0].contains("something else stands where a file or a folder of Longhaul belongs"), "{told:?}");
+    assert!(told[0].contains("has the name of a Longhaul file or folder"), "{told:?}");
     assert!(sandbox.error_log().contains("longhaul.db"), "{}", sandbox.error_log());
 }

@@ -121,7 +121,7 @@ fn a_line_that_is_too_long_is_passed_over_once() {
         session.stop("one");
     }
     let log = sandbox.error_log();
-    assert_eq!((log.matches("passed over a line").count(), log.lines().count()), (1, 1), "{log}");
+    assert_eq!((log.matches("skipped a line").count(), log.lines().count()), (1, 1), "{log}");
     fs::OpenOptions::new().append(true).open(session.transcript()).unwrap().write_all(b"the rest\n").unwrap();
     session.turn("after", "", "two");
     let asked: Vec<_> = session.stored_turns().iter().map(|turn| turn["asked"].clone()).collect();

@@ -1,4 +1,4 @@
-//! The question for a handoff where the context use becomes known only after the turn's Stop.
+//! Asks for a handoff when the context use becomes known only after the Stop event of the turn.
 
 use longhaul_handoff::bridge::BridgeAction;
 use longhaul_handoff::continuation::{Occasion, Plan, PlanAction};
@@ -9,13 +9,13 @@ use super::Desk;
 use crate::continuation::nonce;
 use crate::{Error, SessionRecord, client, usage};
 
-/// Returns the errand to ask `session` for a handoff, if its context turns out to be nearly full.
+/// Returns the name of the errand that asks `session` for a handoff if its context turns out to be nearly full.
 pub(crate) fn measure(session: &str) -> String {
     format!("measure {session}")
 }
 
 impl Desk<'_> {
-    /// Asks for a handoff where the context is nearly full, which was not known yet at the turn's Stop.
+    /// Asks for a handoff if the context is nearly full, which was not known yet at the Stop event of the turn.
     pub(super) fn ask_when_full(&self, store: &Store) -> Result<Option<BridgeAction>, Error> {
         let fill = self.context().and_then(|context| usage::reported_fill(&context));
         let (Some(course), Some(session), Some(fill)) = (self.course(), &self.session, fill) else { return Ok(None) };
@@ -49,7 +49,7 @@ impl Desk<'_> {
         }
     }
 
-    /// Returns the terminal's name; none inside another client, whose terminal it is.
+    /// Returns the lock name of the terminal; `None` inside another client, to which the terminal belongs.
     fn terminal_lock(&self) -> Option<String> {
         let record = self.session.as_ref().and_then(|session| SessionRecord::load(&self.home, session));
         let terminal = record.and_then(|record| record.terminal).or_else(|| Terminal::detect(self.env).ok());

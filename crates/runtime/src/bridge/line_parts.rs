@@ -1,4 +1,4 @@
-//! Which parts the line under the prompt has.
+//! The parts of the line under the prompt.
 
 use longhaul_core::config::StatusPart;
 
@@ -6,7 +6,7 @@ use super::Desk;
 use crate::shown_status_line;
 
 impl Desk<'_> {
-    /// Returns the parts that are wanted, without those that our own status line shows already.
+    /// Returns the configured parts, without those that Longhaul's own status line already shows.
     pub(super) fn parts(&self) -> Vec<StatusPart> {
         let wanted = &self.config.bridge.status.0;
         let is_repeated = |part: &StatusPart| match part {

@@ -1,4 +1,4 @@
-//! Typing what a chain waits for, and waiting until the client's own events say that it has happened.
+//! Types the text that a chain waits for, and waits until the events of Claude Code confirm it.
 
 use std::fs::File;
 use std::path::Path;
@@ -18,23 +18,23 @@ use crate::{
     waiting_times,
 };
 
-/// How the injector is told what it is started for.
+/// The argument of the injector that selects this job.
 pub(crate) const KIND: &str = "continuation";
 
-/// How often the plan is looked at: hooks write it down, and nobody can tell us.
+/// Interval at which the plan is read. Hooks write it to the database, and there is no notification.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
-/// How often a plan is looked at that waits for the account's limit.
+/// Interval at which a plan is read that waits for the account's rate limit.
 const LOOK_AGAIN: Duration = Duration::from_secs(5);
 
-/// How long the client's module may take to come for a step, at most a quarter of the step's time, where it can be typed
-/// instead. It comes when the turn has ended, which other programs' hooks may hold up.
+/// Time limit for the bridge to take a step that could also be typed, at most a quarter of the step's time. The bridge
+/// reports when the turn has ended, which the hooks of other programs may delay.
 const BRIDGE_COMES: Duration = Duration::from_secs(8);
 
-/// How long the lock is tried for: a hook has it for a moment to see whether anybody is there.
+/// Time limit for taking the lock. A hook may hold it for a moment in order to test it.
 const LOCK_LIMIT: Duration = Duration::from_millis(500);
 
-/// Types what the chain waits for, again if nothing comes of it, until the chain has moved on.
+/// Types the text that the chain waits for, and retries, until the chain has moved on.
 ///
 /// Does nothing while another process types for the chain.
 pub(crate) fn deliver(env: &Env, log: &ErrorLog, id: ChainId) -> Result<(), Error> {
@@ -70,7 +70,7 @@ pub(crate) fn deliver(env: &Env, log: &ErrorLog, id: ChainId) -> Result<(), Erro
                 log.write(&format!("session {}: not continued: {reason}", chain.plan.session));
                 return Ok(());
             }
-            // The client that starts in its place goes on with the chain, or finds it expired.
+            // The next client in its place continues the chain, or finds it expired.
             Delivered::No(_) if chain.client_pid != 0 && !process::is_alive(chain.client_pid) => return Ok(()),
             Delivered::No(why) => why,
         };
@@ -81,17 +81,17 @@ pub(crate) fn deliver(env: &Env, log: &ErrorLog, id: ChainId) -> Result<(), Erro
 }
 
 enum Delivered {
-    /// The client's events have moved the plan on.
+    /// Events of Claude Code have moved the plan on.
     MovedOn,
-    /// Something else was begun before it could be typed.
+    /// The user started something else before the text could be typed.
     Overtaken,
-    /// It could not be typed, or nothing happened.
+    /// The text could not be typed, or had no effect. With the reason.
     No(String),
 }
 
-/// What the session's hooks have noted since the injector was started.
+/// The lines that the hooks of the session have appended since the injector was started.
 ///
-/// They note it before they open the database, which may be locked at that moment.
+/// They append them before they open the database, which may be locked at that moment.
 struct Activity {
     log: ActivityLog,
     since: Ticket,
@@ -116,7 +116,7 @@ impl Activity {
     }
 }
 
-/// A step that is to be done, and where.
+/// A step to perform, and everything that it needs.
 struct Scene<'a> {
     env: &'a Env,
     home: &'a Home,
@@ -132,11 +132,11 @@ impl Scene<'_> {
             return Ok(Delivered::No("the session has no id".to_owned()));
         };
         let record = SessionRecord::load(home, &session);
-        // The chain's own client comes first: `resume` may be run inside another.
+        // The client of the chain takes precedence: `resume` may be run inside another one.
         let own = Some(chain.client_pid).filter(|pid| *pid != 0);
         let client_pid = own.or(record.as_ref().and_then(|record| record.client_pid)).or(env.client_pid);
         if client_pid.is_some_and(|pid| client::is_headless(env, pid)) {
-            return Ok(Delivered::No("the client answers a program".to_owned()));
+            return Ok(Delivered::No("Claude Code runs headless".to_owned()));
         }
         // `resume` may be run in another terminal.
         let is_of_chain =
@@ -144,7 +144,7 @@ impl Scene<'_> {
         let here = || Terminal::detect(env).ok().filter(is_of_chain);
         let is_nested = client_pid.is_some_and(|pid| client::is_nested(env, pid));
         let terminal = record.and_then(|record| record.terminal).or_else(here).filter(|_| !is_nested);
-        // The wall clock may be set back meanwhile.
+        // An `Instant`, because the wall clock may be set back while this waits.
         let until = Instant::now() + Duration::from_millis(chain.plan.deadline.since(clock_and_env::now(env)));
         let has_bridge = bridge::is_there(self.config, self.store, client_pid)?;
         let errand = if chain.plan.state == State::Clearing { Errand::Clear } else { Errand::Prompt };
@@ -160,8 +160,8 @@ impl Scene<'_> {
             }
         }
         let why = match (is_nested, has_bridge) {
-            (true, _) => "the terminal belongs to another client",
-            (false, true) => "the client's module was not heard of, and there is no terminal to type into",
+            (true, _) => "the terminal belongs to another session, inside which this one was started",
+            (false, true) => "the bridge did not answer, and there is no terminal to type into",
             (false, false) => "no terminal to type into",
         };
         let Some(terminal) = terminal else { return Ok(Delivered::No(why.to_owned())) };
@@ -183,7 +183,7 @@ impl Scene<'_> {
 
     fn type_it(&self, order: &Order, activity: &Activity, until: Instant) -> Result<Delivered, Error> {
         let Self { env, home, .. } = *self;
-        // The client writes down which session it shows a moment after it has started it.
+        // Claude Code writes the session that it shows to its record a moment after it has started the session.
         while shows_another_session(env, home, order) && !left(until).is_zero() && !self.has_moved_on()? {
             std::thread::sleep(LOOK_EVERY);
         }
@@ -206,20 +206,20 @@ impl Scene<'_> {
                 typist.note_received();
                 Ok(Delivered::MovedOn)
             }
-            false => Ok(Delivered::No(format!("{:?} was typed, and the client did nothing", order.text))),
+            false => Ok(Delivered::No(format!("{:?} was typed, but Claude Code did not react", order.text))),
         }
     }
 
-    /// Records that the step could not be delivered; returns whether it is to be tried again.
+    /// Records that the step could not be delivered. Returns whether it is retried.
     ///
-    /// When it is given up, the user is left a message.
+    /// When the plan gives up, a message is stored for the user.
     fn tries_again(&self, log: &ErrorLog, course: &Course, why: &str) -> Result<bool, Error> {
         let Self { env, store, chain, .. } = *self;
         let now = clock_and_env::now(env);
         let occasion = Occasion::Undelivered { why };
         let update = store.meet(chain.id, now, |plan, remaining| match is_same_step(plan, &chain.plan) {
             true => course.meet(plan, &occasion, remaining, now),
-            // The chain has moved on at the last moment, so the failure does not matter any more.
+            // The chain has moved on at the last moment, so the failure no longer matters.
             false => course.meet(plan, &Occasion::Passed, remaining, now),
         })?;
         match update.map(|update| update.act) {
@@ -233,7 +233,8 @@ impl Scene<'_> {
         }
     }
 
-    /// Leaves the step to the client's module; `None` where that has not come for it in time, and shall not any more.
+    /// Leaves the step to the bridge. Returns `None` if the bridge has not taken it in time; the bridge can then no
+    /// longer take it.
     fn leave_to_bridge(&self, patience: Duration, until: Instant) -> Result<Option<Delivered>, Error> {
         let step = step_name(&self.chain.plan);
         let given_up = Instant::now() + patience;
@@ -244,7 +245,7 @@ impl Scene<'_> {
             if self.store.is_with_bridge(self.chain.id, &step)? {
                 return Ok(Some(match self.moves_on_before(until)? {
                     true => Delivered::MovedOn,
-                    false => Delivered::No("the client's module was asked, and the client did nothing".to_owned()),
+                    false => Delivered::No("the bridge took the step, but Claude Code did not react".to_owned()),
                 }));
             }
             if Instant::now() >= given_up && self.store.take_step(self.chain.id, &step, StepTaker::Typist)? {
@@ -290,12 +291,12 @@ fn is_same_step(one: &Plan, other: &Plan) -> bool {
         == (other.state, other.attempt, other.paused, &other.session, other.since)
 }
 
-/// Waits until the account's limit is lifted, and resumes the plan; returns whether that is so.
+/// Waits until the account's rate limit is lifted, then resumes the plan. Returns whether it was resumed.
 ///
-/// No event tells of it: the client's status line has said when it will be.
+/// No event reports that the limit is lifted. The time comes from the input of Claude Code's status line.
 fn wait_for_limit(env: &Env, store: &Store, course: &Course, chain: &Chain) -> Result<bool, Error> {
     let limits = store.context(&chain.plan.session)?.and_then(|context| context.rate_limits);
-    // A time that had passed when the limit struck is an older limit's: nobody knows when this one is lifted.
+    // A time before the limit was reached belongs to an earlier limit: then the end of this one is not known.
     let is_meant = |lifted: &Millis| course.settings.after_rate_limit && *lifted > chain.plan.since;
     let Some(lifted) = limits.as_deref().and_then(lifted_at).filter(is_meant) else { return Ok(false) };
     loop {
@@ -311,7 +312,7 @@ fn wait_for_limit(env: &Env, store: &Store, course: &Course, chain: &Chain) -> R
     }
 }
 
-/// Returns when the limit is lifted that holds everything up: the last of those that are used up.
+/// Returns the time at which the account can be used again: the last reset time of the limits that are used up.
 fn lifted_at(limits: &str) -> Option<Millis> {
     let limits: serde_json::Map<String, serde_json::Value> = serde_json::from_str(limits).ok()?;
     let resets = |limit: &serde_json::Value| limit.get("resets_at")?.as_u64();

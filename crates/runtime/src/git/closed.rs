@@ -1,9 +1,9 @@
-//! git, unable to execute anything that a repository names.
+//! Runs git so that it cannot execute anything that a repository names.
 //!
-//! What git executes is decided by configuration: `core.fsmonitor`, filters, hooks, external diffs, pagers, aliases,
-//! included files, submodules. Instead of switching off each such setting, git never gets to see the configuration. It
-//! runs with a git folder of our own that holds nothing but the name of the commit, and is only pointed to the
-//! repository's index and objects, which are data. A `.gitattributes` file may name any filter: no filter is defined.
+//! Configuration decides what git executes: `core.fsmonitor`, filters, hooks, external diffs, pagers, aliases, included
+//! files, submodules. Instead of switching off each of these settings, the configuration is hidden from git. It runs
+//! with a git folder of our own that contains only the id of the commit, and gets the paths of the repository's index
+//! and objects, which are data. A `.gitattributes` file may name any filter, but no filter is defined.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -12,16 +12,16 @@ use std::time::Duration;
 use super::refs::Repository;
 use crate::{Error, Home, bounded_read, files, process};
 
-/// How long git may take to compare; in a huge work tree the result is not worth waiting for.
+/// Time limit for git. In a huge work tree the result is not worth a longer wait.
 const LIMIT: Duration = Duration::from_millis(700);
 
-/// The largest index that is given to git.
+/// Maximum size of an index that is passed to git.
 const MAX_INDEX: u64 = 512 << 20;
 
-/// Returns whether the work tree around `dir` has changes to tracked files; `None` where git does not say so in time.
+/// Returns whether the work tree around `dir` has changes to tracked files; `None` if git fails or takes too long.
 ///
-/// Changes inside of submodules do not count. Content is compared as it is in the files: what a filter or a user's
-/// `core.autocrlf` would make of a touched file is not known here.
+/// Changes inside submodules do not count. The content of the files is compared as it is: filters and the user's
+/// `core.autocrlf` are not applied.
 pub(crate) fn is_dirty(home: &Home, dir: &Path) -> Option<bool> {
     let repository = Repository::around(dir)?;
     let commit = repository.commit()?;
@@ -37,30 +37,30 @@ pub(crate) fn is_dirty(home: &Home, dir: &Path) -> Option<bool> {
     status.success().then_some(!changes.is_empty())
 }
 
-/// Returns a git command that knows no configuration but that of `git_dir`.
+/// Returns a git command that reads no configuration except that of `git_dir`.
 fn command(git_dir: &Path, work_tree: &Path) -> Command {
     let mut command = process::command("git");
-    // A variable such as GIT_EXTERNAL_DIFF or GIT_CONFIG_COUNT would be configuration, too.
+    // Variables such as GIT_EXTERNAL_DIFF or GIT_CONFIG_COUNT are configuration as well.
     command.env_clear().env("PATH", process::absolute_path());
     command.envs([("HOME", git_dir), ("XDG_CONFIG_HOME", git_dir), ("GIT_DIR", git_dir), ("GIT_WORK_TREE", work_tree)]);
     command.envs([
         ("GIT_CONFIG_NOSYSTEM", "1"),
         ("GIT_CONFIG_GLOBAL", "/dev/null"),
         ("GIT_ATTR_NOSYSTEM", "1"),
-        // A background query must not take the lock that the user's own git wants.
+        // A query in the background must not take the lock that the user's own git needs.
         ("GIT_OPTIONAL_LOCKS", "0"),
-        // An object that is missing is not fetched.
+        // A missing object is not fetched.
         ("GIT_NO_LAZY_FETCH", "1"),
         ("GIT_TERMINAL_PROMPT", "0"),
         ("LC_ALL", "C"),
     ]);
-    // The options repeat what an empty configuration says already.
+    // These options repeat the defaults of an empty configuration.
     command.args(["--no-pager", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null"]);
     command.current_dir(work_tree).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
     command
 }
 
-/// A git folder of our own, in which a commit is checked out and nothing else is known. Removed when dropped.
+/// A git folder of our own, which contains only the commit that is checked out. Removed when dropped.
 struct OwnGitDir {
     dir: PathBuf,
 }
@@ -68,7 +68,7 @@ struct OwnGitDir {
 impl OwnGitDir {
     fn new(home: &Home, commit: &str) -> Result<Self, Error> {
         files::create_dir(&home.git_views())?;
-        // LONGHAUL_HOME may be a relative path, and git runs in another folder.
+        // LONGHAUL_HOME may be a relative path, but git runs in another folder.
         let folder =
             home.git_views().canonicalize().map_err(|source| Error::Read { path: home.git_views(), source })?;
         remove_leftovers(&folder);

@@ -1,26 +1,26 @@
-//! Branch, commit and folders of a repository, read from its files. Nothing is started.
+//! Reads branch, commit and folders of a repository from its files, without starting a process.
 
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Component, Path, PathBuf};
 
 use crate::bounded_read;
 
-/// The most that is read of `packed-refs`.
+/// Maximum number of bytes read from `packed-refs`.
 const MAX_PACKED_REFS: u64 = 32 << 20;
 
-/// The longest name of a reference.
+/// Maximum length of the name of a branch.
 const MAX_NAME: usize = 1024;
 
-/// A repository around a folder.
+/// The repository that contains a folder.
 pub(super) struct Repository {
-    /// The folder that holds `.git`.
+    /// The folder that contains `.git`.
     pub(super) work_tree: PathBuf,
-    /// `.git`, or the folder that the file `.git` names; a linked worktree has one of its own.
+    /// `.git`, or the folder that the file `.git` names. A linked worktree has its own.
     pub(super) git_dir: PathBuf,
 }
 
 impl Repository {
-    /// Finds the repository around `dir`.
+    /// Finds the repository that contains `dir`.
     pub(super) fn around(dir: &Path) -> Option<Self> {
         dir.ancestors().find_map(|dir| {
             let path = dir.join(".git");
@@ -32,7 +32,7 @@ impl Repository {
         })
     }
 
-    /// Returns the folder that all worktrees share; branches and objects are in it.
+    /// Returns the folder that all worktrees share. It contains the branches and the objects.
     pub(super) fn common_dir(&self) -> PathBuf {
         let shared = small_text(&self.git_dir.join("commondir"));
         shared.map_or_else(|| self.git_dir.clone(), |path| self.git_dir.join(path.trim()))
@@ -42,7 +42,7 @@ impl Repository {
     pub(super) fn commit(&self) -> Option<String> {
         let head = small_text(&self.git_dir.join("HEAD"))?;
         let Some(name) = head.trim().strip_prefix("ref: ") else { return hash(&head) };
-        // The name is joined to a path: it must not lead out of the folder of references.
+        // The name becomes part of a path, which must stay inside the folder of references.
         if !is_reference(name) {
             return None;
         }
@@ -54,28 +54,29 @@ impl Repository {
     }
 }
 
-/// Returns the commit that is checked out in the work tree around `dir`.
+/// Returns the commit that is checked out in the work tree that contains `dir`.
 pub(crate) fn commit(dir: &Path) -> Option<String> {
     Repository::around(dir)?.commit()
 }
 
-/// Returns the branch that is checked out around `dir`; the beginning of the commit where none is.
+/// Returns the branch that is checked out in the work tree that contains `dir`, or the first characters of the commit
+/// if no branch is.
 pub fn branch(dir: &Path) -> Option<String> {
     let head = small_text(&Repository::around(dir)?.git_dir.join("HEAD"))?;
     match head.trim().strip_prefix("ref: ") {
-        // git allows no control characters in a name; this one may go to a terminal.
+        // git allows no control characters in a name, and this one may be written to a terminal.
         Some(name) if name.len() > MAX_NAME || name.contains(char::is_control) => None,
         Some(name) => Some(name.strip_prefix("refs/heads/").unwrap_or(name).to_owned()),
         None => Some(hash(&head)?.chars().take(8).collect()),
     }
 }
 
-/// Returns the folder that all worktrees of the repository around `dir` share: what tells repositories apart.
+/// Returns the folder that all worktrees of the repository around `dir` share. It identifies the repository.
 pub(crate) fn common_dir(dir: &Path) -> Option<PathBuf> {
     Repository::around(dir)?.common_dir().canonicalize().ok()
 }
 
-/// Looks a reference up in `packed-refs`, line by line.
+/// Searches `packed-refs` for a reference, line by line.
 fn packed(path: &Path, name: &str) -> Option<String> {
     let file = bounded_read::open(path).ok()?;
     let lines = BufReader::new(file.take(MAX_PACKED_REFS)).lines().map_while(Result::ok);

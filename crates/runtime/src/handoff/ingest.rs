@@ -1,4 +1,4 @@
-//! Reading a transcript from where the last reading ended.
+//! Reads a transcript from the position at which the last read ended.
 
 use std::io::{self, Read};
 use std::path::Path;
@@ -10,25 +10,26 @@ use longhaul_transcript::{Batch, Cursor, Reader};
 use crate::transcript_file::TranscriptFile;
 use crate::{Deadline, Error, Sanitizer};
 
-/// How much is read at a time, and stored in one transaction.
+/// Number of bytes that are read at a time and stored in one transaction.
 const PIECE: usize = 1024 * 1024;
 
-/// With less time than this left, the rest is left to the next time.
+/// Reading stops when less time than this is left.
 const TIME_NEEDED: std::time::Duration = std::time::Duration::from_millis(300);
 
-/// How far a reading came.
+/// The progress of a read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Progress {
-    /// Whether the file's end was reached.
+    /// Whether the end of the file was reached.
     pub is_whole: bool,
-    /// How long a line was that was passed over, because it is too long; 0 where there was none.
+    /// Length of a line that was skipped because it is too long; 0 if there was none.
     pub passed_over: u64,
 }
 
-/// Takes in what a session's transcript has grown by, `most` bytes of it, as far as the time allows.
+/// Stores what was appended to a session's transcript since the last read: at most `most` bytes, and as far as the
+/// deadline allows.
 ///
-/// Cost follows what is new, not how large the file is. A line that is too long is read to its end whatever `most` says,
-/// and never again.
+/// The cost depends on the new bytes, not on the size of the file. A line that is too long is read to its end
+/// regardless of `most`, and never read again.
 pub fn catch_up(
     store: &Store,
     session: &Session,
@@ -64,7 +65,7 @@ pub fn catch_up(
         total += read as u64;
         reader.feed(&piece[..read]);
         if !keep(store, &mut session, &mut expected, reader.take(), sanitizer, now)? {
-            // Another hook reads the same at this moment, and has come further.
+            // Another hook is reading the same transcript and has read further.
             return Ok(progress);
         }
     }
@@ -75,7 +76,7 @@ pub fn catch_up(
     Ok(progress)
 }
 
-/// Stores what a piece brought; returns whether it was this reading's to store.
+/// Stores a batch. Returns `false` if another process has stored it already.
 fn keep(
     store: &Store,
     session: &mut Session,
@@ -93,7 +94,7 @@ fn keep(
     Ok(is_stored)
 }
 
-/// Returns a reader that goes on where the last one ended, or begins anew where the file is another.
+/// Returns a reader that continues at the cursor, or starts at the beginning if the file was replaced.
 pub(crate) fn resume(file: &mut TranscriptFile, cursor: &mut Cursor) -> io::Result<Reader> {
     let begin = cursor.check_offset();
     let mut before = vec![0; (cursor.offset - begin) as usize];
@@ -104,7 +105,7 @@ pub(crate) fn resume(file: &mut TranscriptFile, cursor: &mut Cursor) -> io::Resu
                 return Ok(reader);
             }
         }
-        // A packed file tells only so that it is shorter.
+        // For a compressed file, this error is the only sign that it is shorter than before.
         Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {}
         Err(error) => return Err(error),
     }

@@ -1,4 +1,4 @@
-//! Which session is inherited, provisionally at the start and for good at the first prompt.
+//! Chooses the session that a new one inherits from: provisionally at its start, finally at its first prompt.
 
 use longhaul_core::{Env, SessionId};
 use longhaul_handoff::{
@@ -8,7 +8,7 @@ use longhaul_store::{NewInjection, Session, Store, StoredBaton};
 
 use crate::{Error, process};
 
-/// The session that starts or prompts.
+/// The session that starts or submits a prompt.
 pub struct Heir<'a> {
     /// Its row.
     pub session: &'a Session,
@@ -16,29 +16,31 @@ pub struct Heir<'a> {
     pub env: &'a Env,
 }
 
-/// Whom a session inherits, until its first prompt only perhaps.
+/// The session that another one inherits from. The claim is provisional until the first prompt.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Claim {
     /// The predecessor.
     pub session: SessionId,
-    /// What passed it on; `None` where there was no baton.
+    /// What left the baton; `None` if there was no baton.
     pub trigger: Option<BatonTrigger>,
 }
 
 impl Claim {
-    /// Returns by what way it came, as `longhaul handoff log` shows it.
+    /// Returns the source of the claim, as `longhaul handoff log` shows it.
     pub fn by(&self) -> &'static str {
         self.trigger.map_or("fallback", BatonTrigger::as_str)
     }
 }
 
 impl Heir<'_> {
-    /// Claims whom the session inherits, by a baton, or after a `/clear` without one the project's newest.
+    /// Claims the predecessor of the session: by a baton, or after a `/clear` without a baton the newest session of the
+    /// project.
     ///
-    /// One immediate transaction: what is claimed is noted, what is expired or refused is dropped, each with a line in the
-    /// log. The baton that is taken stays until the first prompt, for a session that never lives must not eat it.
+    /// Runs in one immediate transaction. The claim is recorded; expired and refused batons are deleted; each of these
+    /// is logged. The claimed baton stays until the first prompt, so that a session without a prompt does not use it
+    /// up.
     pub fn claim(&self, store: &Store, cleared: bool) -> Result<Option<Claim>, Error> {
-        // Mostly there is nothing to take, and a look costs less than a turn at writing.
+        // Usually there is no baton, and reading is cheaper than a write transaction.
         if !cleared && store.batons(&self.session.project_path)?.is_empty() {
             return Ok(None);
         }
@@ -67,7 +69,7 @@ impl Heir<'_> {
             Err(NoBaton::None | NoBaton::Expired) if cleared && !self.env.no_auto_handoff => {
                 return self.fall_back(store);
             }
-            // Said already, for each that was discarded.
+            // This was logged for each baton that was discarded.
             Err(NoBaton::Expired) => return Ok(None),
             Err(none) => {
                 if cleared || none != NoBaton::None {
@@ -79,20 +81,20 @@ impl Heir<'_> {
         for baton in order.iter().filter_map(|index| offers.get(*index)).map(|offer| &offer.baton) {
             match self.judge(store, &baton.session)? {
                 Ok(session) => return Ok(Some(Claim { session, trigger: Some(baton.trigger) })),
-                // It would be refused again and again, and hide others until it expires.
+                // It would be refused every time, and would hide other batons until it expires.
                 Err(refusal) => self.discard(store, baton, "refused", refusal.as_str())?,
             }
         }
         Ok(None)
     }
 
-    /// Removes a baton, and says so in the log.
+    /// Deletes a baton, with a line in the handoff log.
     fn discard(&self, store: &Store, baton: &Baton, event: &str, reason: &str) -> Result<(), Error> {
         store.drop_baton(&self.session.project_path, baton.client_pid)?;
         self.note(store, event, Some(&baton.session), reason)
     }
 
-    /// Writes a decision into the log.
+    /// Writes a decision to the handoff log.
     pub(crate) fn note(
         &self,
         store: &Store,
@@ -107,7 +109,7 @@ impl Heir<'_> {
 
     fn fall_back(&self, store: &Store) -> Result<Option<Claim>, Error> {
         let sessions = store.sessions_of(&self.session.project_key)?;
-        // A session without a turn has nothing to hand over, and one of another client is not what was cleared.
+        // A session without turns has nothing to hand over, and `/clear` cannot have cleared a session of Codex.
         let is_codex = |session: &Session| SessionId::new(&session.session).is_some_and(|id| id.is_codex());
         let others: Vec<&Session> =
             sessions.iter().filter(|session| session.session != self.session.session && !is_codex(session)).collect();
@@ -123,7 +125,7 @@ impl Heir<'_> {
             with_turns.iter().filter(wanted).map(|session| self.row(session)).collect()
         };
         let heir = self.row(self.session);
-        // What was in this window goes before what was in any other.
+        // Sessions of this client process take precedence.
         let own = newest_unmerged(&heir, &rows(own_pid != 0)).cloned();
         let newest = own.or_else(|| newest_unmerged(&heir, &rows(false)).cloned());
         let Some(session) = newest.and_then(|session| SessionId::new(&session.id)) else {
@@ -138,7 +140,7 @@ impl Heir<'_> {
         Ok(Some(Claim { session, trigger: None }))
     }
 
-    /// Judges whether `wanted` may be inherited: whom that means by now, or why not.
+    /// Checks whether `wanted` may be inherited from. Returns the session that it means now, or the reason why not.
     pub(crate) fn judge(&self, store: &Store, wanted: &str) -> Result<Result<SessionId, Refusal>, Error> {
         let mut failure = None;
         let find = |id: &str| {
@@ -152,7 +154,7 @@ impl Heir<'_> {
         }
     }
 
-    /// Returns the project's batons, and what their clients are doing.
+    /// Returns the batons of the project, each with the state of its client process.
     fn offers(&self, store: &Store) -> Result<Vec<BatonOffer>, Error> {
         let offer = |StoredBaton { session, client_pid, trigger, at }: StoredBaton| {
             let trigger = BatonTrigger::from_stored(&trigger)?;

@@ -1,4 +1,4 @@
-//! Where a session is, from the end of its transcript: for one that is too large to be taken in at once.
+//! Reads the last turns from the end of a transcript that is too large to be read as a whole at once.
 
 use std::collections::HashSet;
 use std::io::{self, Read, Seek, SeekFrom};
@@ -8,12 +8,13 @@ use longhaul_transcript::{Batch, Reader, replaced_turns};
 
 use crate::{Error, Sanitizer, bounded_read};
 
-/// How much of the end is read; the more where the less has no prompt in it.
+/// Number of bytes read from the end; the second is used if the first contain no prompt.
 const TAILS: [u64; 2] = [512 * 1024, 4 * 1024 * 1024];
 
-/// Returns the turns at the end of a session's transcript that neither it nor its `heir` has stored, the oldest first.
+/// Returns the turns at the end of a session's transcript that are stored neither for it nor for its `heir`, the oldest
+/// first.
 ///
-/// They are for showing only. What is stored comes from reading the file in its order, so that nothing is stored twice.
+/// They are only shown. Turns are stored only by reading the file in order, so that none is stored twice.
 pub(crate) fn unread_turns(
     store: &Store,
     session: &Session,
@@ -42,7 +43,8 @@ pub(crate) fn unread_turns(
     Ok(turns)
 }
 
-/// Reads the complete lines of the last `length` bytes of a file, from `offset` at the earliest, which is the beginning of a line.
+/// Reads the complete lines of the last `length` bytes of a file, but none before `offset`, which is the start of a
+/// line.
 fn read_tail(path: &str, offset: u64, length: u64) -> io::Result<Batch> {
     let mut file = bounded_read::open(path.as_ref())?;
     let begin = file.metadata()?.len().saturating_sub(length).max(offset);
@@ -56,20 +58,21 @@ fn read_tail(path: &str, offset: u64, length: u64) -> io::Result<Batch> {
     Ok(reader.take())
 }
 
-/// Returns a turn as it would be stored; `None` where its prompt is not there, or not to be kept.
+/// Returns a turn as it would be stored; `None` if it has no prompt or the prompt is private.
 fn shown(session: &Session, turn: &longhaul_transcript::Turn, sanitizer: Sanitizer) -> Option<Turn> {
     let asked = sanitizer.capped(&turn.prompt.as_ref()?.text);
     let replied = sanitizer.capped(&turn.reply());
     (!asked.trim().is_empty()).then(|| view(session, turn, turn.origin.role(), asked, replied))
 }
 
-/// Returns the turn that was running when the end of the file began: its prompt is known from the hook that saw it.
+/// Returns the turn that was running where the tail of the file starts. Its prompt is known from the UserPromptSubmit
+/// hook.
 fn running(session: &Session, batch: &Batch, sanitizer: Sanitizer) -> Option<Turn> {
     let asked = session.last_prompt.clone()?;
     let nothing = longhaul_transcript::Turn::default();
     let turn = batch.turns.first().filter(|turn| turn.prompt.is_none()).unwrap_or(&nothing);
     let reply = turn.reply();
-    // Where a private passage ends in it, nobody knows where that began.
+    // If a private passage ends in the reply, its start is before the tail.
     let ends_private = reply.to_ascii_lowercase().contains("</private");
     let replied = sanitizer.capped(&if ends_private { sanitizer.reopened(&reply) } else { reply });
     Some(view(session, turn, "user", asked, replied))

@@ -1,4 +1,4 @@
-//! claude-mem: prompts, observations and summaries of every session, and what it was told to leave out.
+//! claude-mem: prompts, observations and summaries of all sessions, and its settings for exclusion.
 
 mod arrival;
 mod settings;
@@ -16,20 +16,20 @@ use super::{Move, Origin, Report, Sink, Step, Trouble, ours, register, theirs};
 use crate::handoff::Project;
 use crate::memory::is_excluded;
 
-/// How many files are looked at to find out where a session belongs.
+/// Maximum number of files that are checked to find the project of a session.
 const FILES: usize = 200;
 
-/// Why a record is left out.
+/// Why a record is not imported.
 const EMPTY: &str = "they are empty, private, or of tools that are not remembered";
 
-/// Why a record is not brought once more.
-const KNOWN: &str = "they came over before, or are known otherwise";
+/// Why a record is not imported again.
+const KNOWN: &str = "they were imported before, or are known already";
 
-/// How a session is named in which somebody has saved a text by hand. There was no such session.
+/// The prefix of session ids for texts that the user saved by hand. There was no such session.
 const BY_HAND: &str = "manual-";
 
 pub(super) fn run(mover: &Move<'_>, report: &mut Report, tell: &mut dyn FnMut(Step)) -> Result<(), Trouble> {
-    // What is added to the config counts for this very run.
+    // The imported settings apply to this run.
     let config = settings::run(mover, report)?;
     let mover = &Move { config: &config, ..*mover };
     let Some(path) = mover.database(report, "claude-mem.db") else { return Ok(()) };
@@ -52,7 +52,7 @@ pub(super) fn run(mover: &Move<'_>, report: &mut Report, tell: &mut dyn FnMut(St
 /// A session's records by the number of their prompt.
 type Groups = BTreeMap<i64, ForeignRecords>;
 
-/// A database that is being taken over.
+/// An import from one database.
 struct House<'a, 'b> {
     mover: &'a Move<'a>,
     database: &'a ClaudeMem,
@@ -65,7 +65,7 @@ struct House<'a, 'b> {
 impl House<'_, '_> {
     fn sessions(&mut self) -> Result<(), Trouble> {
         let sessions = self.database.sessions().map_err(theirs)?;
-        // All of them first: one that is known tells where another of its project was.
+        // All of them first, because a known session shows the folder of others with the same project name.
         let mut projects: HashMap<String, Project> = HashMap::new();
         for session in &sessions {
             let Some(id) = id_of(session) else { continue };
@@ -102,7 +102,7 @@ impl House<'_, '_> {
             .into_iter()
             .flat_map(|(what, heads)| heads.iter().map(move |head| key(what, head)))
             .collect();
-        // A look costs less than putting everything into our words again.
+        // This check costs less than translating everything again.
         if self.has_all(&keys)? {
             self.report.leaves("records", keys.len(), KNOWN);
             (self.tell)(Step::Done(count));
@@ -117,17 +117,17 @@ impl House<'_, '_> {
         }
         self.flush(&mut arrival)?;
         if !arrival.is_begun {
-            self.report.leaves("sessions", 1, "nothing is in them");
+            self.report.leaves("sessions", 1, "they are empty");
         }
         Ok(())
     }
 
-    /// Puts together what belongs together: a prompt, what was observed for it, what it came to.
+    /// Groups records by prompt: the prompt, its observations, its summaries.
     fn numbered(&mut self, translator: &Translator<'_>, records: &ForeignRecords) -> Result<Groups, Trouble> {
         let mut groups = Groups::new();
         let mut private = BTreeSet::new();
         let began = |head: &ForeignHead| head.at.unwrap_or(translator.began);
-        // Which prompt ran at a time, where a record does not say for which it was.
+        // The prompt that was running at a time, for a record without a prompt number.
         let number = |head: &ForeignHead| {
             let running = |at: Millis| {
                 let before = records.prompts.iter().filter(|prompt| began(prompt) <= at);
@@ -143,7 +143,7 @@ impl House<'_, '_> {
                 Asked::Empty => self.report.leaves("records", 1, EMPTY),
                 Asked::Private => {
                     private.insert(number);
-                    self.report.leaves("prompts", 1, "wholly private: nothing of their turns is kept");
+                    self.report.leaves("prompts", 1, "wholly private: nothing of their turns is stored");
                 }
             }
         }
@@ -162,14 +162,14 @@ impl House<'_, '_> {
         Ok(groups)
     }
 
-    /// Reads the texts of one group, and stores them as often as a piece is full.
+    /// Reads the texts of one group, and stores them whenever a piece is full.
     fn group(
         &mut self,
         translator: &Translator<'_>,
         group: &ForeignRecords,
         arrival: &mut Arrival<'_>,
     ) -> Result<(), Trouble> {
-        // Without a prompt of its own it goes on with the one before, in a turn of its own.
+        // Without a prompt, the group continues the previous prompt in a turn of its own.
         arrival.turns.push(MovedTurn::default());
         for head in &group.prompts {
             let text = self.database.prompt(head).map_err(theirs)?.unwrap_or_default();
@@ -205,7 +205,7 @@ impl House<'_, '_> {
         if arrival.is_full() { self.flush(arrival) } else { Ok(()) }
     }
 
-    /// Stores what has been read of a session so far.
+    /// Stores the records of a session that were read so far.
     fn flush(&mut self, arrival: &mut Arrival<'_>) -> Result<(), Trouble> {
         let turns = arrival.take();
         if turns.is_empty() {
@@ -228,7 +228,7 @@ impl House<'_, '_> {
         Ok(())
     }
 
-    /// Adds the session itself, if it is not known.
+    /// Adds the session if it is not known.
     fn begin(&mut self, arrival: &Arrival<'_>) -> Result<(), Trouble> {
         let is_new = self.sink.session(arrival.id)?.is_none();
         if let Sink::Store(bulk) = &mut self.sink
@@ -243,7 +243,7 @@ impl House<'_, '_> {
         Ok(())
     }
 
-    /// Returns whether all of some records have come over before; not where there are none.
+    /// Returns whether all records were imported before; `false` if there are none.
     fn has_all(&mut self, keys: &[String]) -> Result<bool, Trouble> {
         for key in keys {
             if !self.sink.has(Origin::ClaudeMem, key)? {
@@ -253,7 +253,7 @@ impl House<'_, '_> {
         Ok(!keys.is_empty())
     }
 
-    /// Returns where a session belongs; where nobody knows, a project that has only a name.
+    /// Returns the project of a session. If its folder is not known, the project has only a name.
     fn project(
         &mut self,
         known: Option<Project>,
@@ -277,16 +277,16 @@ impl House<'_, '_> {
         Ok(Project { name: name.to_owned(), key: format!("claude-mem:{name}"), path: String::new() })
     }
 
-    /// Returns why nothing of a project is to be remembered.
+    /// Returns why a project may not be remembered; `None` if it may.
     fn unwanted(&self, project: &Project) -> Option<&'static str> {
         let memory = &self.mover.config.memory;
         match project.path.is_empty() {
             true if !memory.exclude.0.is_empty() => {
-                Some("nobody knows their folder any more, and memory.exclude may mean it")
+                Some("their folder is no longer known, and memory.exclude may contain it")
             }
             true => None,
             false => is_excluded(memory, self.mover.env, project.path.as_ref())
-                .then_some("memory.exclude in the config leaves their folder out"),
+                .then_some("memory.exclude in the config excludes their folder"),
         }
     }
 
@@ -297,7 +297,7 @@ impl House<'_, '_> {
         self.report.leaves("records", known, KNOWN);
     }
 
-    /// Counts what would come over.
+    /// Counts what would be imported.
     fn look(&mut self, turns: &[MovedTurn]) -> Result<(), Trouble> {
         for turn in turns {
             let prompts = turn.prompt.iter().map(|prompt| (0, prompt.key.as_str()));
@@ -313,7 +313,7 @@ impl House<'_, '_> {
         Ok(())
     }
 
-    /// Takes over what belongs to no session that ever was: what somebody saved by hand, and what lost its session.
+    /// Imports records of no real session: texts that the user saved by hand, and records whose session is missing.
     fn strays(&mut self) -> Result<(), Trouble> {
         let strays = self.database.strays().map_err(theirs)?;
         self.notes(&strays)
@@ -347,7 +347,7 @@ impl House<'_, '_> {
     }
 }
 
-/// Returns the client's id of a session; none where there was no such session.
+/// Returns the id of a session; `None` if there was no such session.
 fn id_of(session: &ForeignSession) -> Option<SessionId> {
     SessionId::new(&session.id).filter(|_| !session.id.starts_with(BY_HAND))
 }

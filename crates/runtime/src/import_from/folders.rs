@@ -1,4 +1,4 @@
-//! Which folder a session of another program was in, where that kept only the project's name.
+//! Finds the folder of a session of another program that stored only the name of the project.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -12,16 +12,16 @@ use crate::memory::import::{sources, started_in};
 
 /// What is known of sessions and projects.
 pub(super) struct Folders {
-    /// The client's own transcripts, by session.
+    /// Claude Code's transcripts, by session.
     transcripts: HashMap<String, PathBuf>,
-    /// Projects by name; `None` where several have it.
+    /// Projects by name; `None` if several have that name.
     named: HashMap<String, Option<Project>>,
-    /// Projects by folder: git is asked once for each.
+    /// Projects by folder, so that git files are read once for each.
     folders: HashMap<PathBuf, Project>,
 }
 
 impl Folders {
-    /// Looks at the transcripts in a folder of the client.
+    /// Finds the transcripts in Claude Code's folder.
     pub(super) fn new(client_dir: Option<&Path>) -> Self {
         let found = client_dir.and_then(|dir| sources(&dir.join("projects")).ok()).unwrap_or_default();
         let stem = |path: &Path| SessionId::new(path.file_stem()?.to_str()?).map(|id| id.to_string());
@@ -29,12 +29,12 @@ impl Folders {
         Self { transcripts, named: HashMap::new(), folders: HashMap::new() }
     }
 
-    /// Returns whether the client still has a session's transcript.
+    /// Returns whether the transcript of a session still exists.
     pub(super) fn has_transcript(&self, session: &SessionId) -> bool {
         self.transcripts.contains_key(session.as_str())
     }
 
-    /// Returns the project of a session, by what we or the client know of it; notes it by its name.
+    /// Returns the project of a session from Longhaul's database or its transcript, and records it by name.
     pub(super) fn of_session(
         &mut self,
         store: Option<&Store>,
@@ -52,7 +52,7 @@ impl Folders {
         };
         if let Some(project) = &project {
             let seen = self.named.entry(name.to_owned()).or_insert_with(|| Some(project.clone()));
-            // Two projects of one name: neither is meant for certain.
+            // Two projects have the same name, so that it identifies neither.
             if seen.as_ref().is_some_and(|seen| seen.key != project.key) {
                 *seen = None;
             }
@@ -60,7 +60,7 @@ impl Folders {
         Ok(project)
     }
 
-    /// Returns the one project that is known by a name.
+    /// Returns the only project with that name.
     pub(super) fn named(&self, name: &str) -> Option<Project> {
         self.named.get(name).cloned().flatten()
     }
@@ -70,10 +70,10 @@ impl Folders {
         self.folders.entry(folder.to_owned()).or_insert_with(|| Project::in_dir(folder)).clone()
     }
 
-    /// Returns the project that a file with a whole path is in, if a folder on the way has the name.
+    /// Returns the project of a file with an absolute path, if one of its parent folders has the name.
     pub(super) fn of_file(&mut self, file: &str, name: &str) -> Option<Project> {
         let path = Path::new(file);
-        // A worktree is named by its repository, too.
+        // The name of a worktree may contain that of its repository.
         let leaf = name.rsplit('/').next().filter(|leaf| !leaf.is_empty())?;
         let mut above = path.is_absolute().then(|| path.ancestors().skip(1))?;
         let folder = above.find(|folder| folder.file_name().is_some_and(|name| name == leaf))?.to_owned();

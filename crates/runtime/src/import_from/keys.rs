@@ -1,4 +1,4 @@
-//! Settings of other programs, as keys of our config file. What the user has set himself stays, and so does the file.
+//! Imports settings of other programs into the configuration file. Values that the user has set are kept.
 
 use std::cell::RefCell;
 use std::path::Path;
@@ -11,29 +11,29 @@ use super::{Mode, Move, Report, Trouble, ours};
 use crate::shared_file::{self, Backup, NewFile};
 use crate::{Error, files};
 
-/// A setting that somebody wants to be ours.
+/// A setting to import.
 pub(super) struct Wanted {
-    /// Its key there.
+    /// The key in the other program.
     pub(super) theirs: String,
-    /// Its key here; `None` where there is none.
+    /// The key in Longhaul; `None` if there is none.
     pub(super) ours: Option<String>,
-    /// What it is set to.
+    /// The value.
     pub(super) value: Value,
 }
 
-/// What becomes of the config file, and of what was wanted in it.
+/// The new configuration file, and the result for each setting.
 #[derive(Default)]
 struct Brought {
     text: String,
     /// The keys that were added, with their values.
     added: Vec<(String, String)>,
-    /// Why the others were not.
+    /// The reasons why the others were not added.
     left: Vec<String>,
 }
 
 /// Why nothing is added.
 enum Hindrance {
-    /// What is there is not a JSON object.
+    /// The file is not a JSON object.
     NotObject,
     Failed(Error),
 }
@@ -44,7 +44,8 @@ impl From<Error> for Hindrance {
     }
 }
 
-/// Adds settings to the config file, each that is not set there; returns what is, or would be, in force then.
+/// Adds settings to the configuration file unless they are set there. Returns the configuration that is, or would be,
+/// in effect then.
 pub(super) fn bring(mover: &Move<'_>, report: &mut Report, wanted: Vec<Wanted>) -> Result<Config, Trouble> {
     let Some(path) = mover.env.config_path.as_deref().filter(|_| !wanted.is_empty()) else {
         return Ok(mover.config.clone());
@@ -72,7 +73,7 @@ pub(super) fn bring(mover: &Move<'_>, report: &mut Report, wanted: Vec<Wanted>) 
     }
 }
 
-/// Puts settings into the file.
+/// Writes settings to the file.
 fn put(path: &Path, wanted: &[Wanted]) -> Result<Brought, Hindrance> {
     let brought = RefCell::new(Brought::default());
     shared_file::change(path, (Backup::None, NewFile::Private), |text| {
@@ -87,12 +88,12 @@ fn put(path: &Path, wanted: &[Wanted]) -> Result<Brought, Hindrance> {
     Ok(brought.into_inner())
 }
 
-/// Returns what [`put`] would do.
+/// Returns the result that [`put`] would have.
 fn would_put(path: &Path, wanted: &[Wanted]) -> Result<Brought, Hindrance> {
     add(path, shared_file::read(path)?.as_deref(), wanted)
 }
 
-/// Adds to the file's text what is wanted and not set there.
+/// Adds settings to the text of the file, unless they are set there.
 fn add(path: &Path, text: Option<&str>, wanted: &[Wanted]) -> Result<Brought, Hindrance> {
     let is_object = |text: &str| json_text::from_file::<Value>(text.as_bytes()).is_ok_and(|value| value.is_object());
     if !text.is_none_or(is_object) {
@@ -107,7 +108,7 @@ fn add(path: &Path, text: Option<&str>, wanted: &[Wanted]) -> Result<Brought, Hi
         let keys: Vec<&str> = key.split('.').collect();
         let now = with_current_keys(json_text::from_file(brought.text.as_bytes()).unwrap_or_default());
         match (now.pointer(&format!("/{}", keys.join("/"))), json_text::insert(&brought.text, &keys, value)) {
-            (Some(set), _) if set == value => brought.left.push(format!("{key} is set to that already")),
+            (Some(set), _) if set == value => brought.left.push(format!("{key} already has that value")),
             (Some(set), _) => brought.left.push(format!("{key} is set to {set} here, not to {value}")),
             (None, Some(with)) => match problem(&brought.text, &with) {
                 Some(why) => brought.left.push(format!("{theirs} cannot be used: {why}")),
@@ -122,7 +123,7 @@ fn add(path: &Path, text: Option<&str>, wanted: &[Wanted]) -> Result<Brought, Hi
     Ok(brought)
 }
 
-/// Returns what is wrong with a config that was not wrong before.
+/// Returns the problem of a configuration that it did not have before.
 fn problem(before: &str, with: &str) -> Option<String> {
     let (_, known) = Config::from_json(before);
     let (_, now) = Config::from_json(with);

@@ -12,10 +12,10 @@ use super::keys::{Wanted, bring};
 use super::{Mode, Move, Origin, Report, Trouble, ours, theirs};
 use crate::{Error, bounded_read};
 
-/// How much of a log is read. A week of work is a few hundred kilobytes.
+/// Maximum size of a log. A week of work is a few hundred kilobytes.
 const LONGEST: u64 = 64 * 1024 * 1024;
 
-/// Their keys, and ours.
+/// Keys of tav, and ours.
 const KEYS: [(&str, &str); 11] = [
     ("bookmarks.enabled", "bookmarks.enabled"),
     ("bookmarks.marker", "bookmarks.marker"),
@@ -30,13 +30,13 @@ const KEYS: [(&str, &str); 11] = [
     ("contextGuard.compactCooldownSeconds", "guard.compact_cooldown_seconds"),
 ];
 
-/// Older keys that count tokens where newer ones have a share, and ours.
+/// Older keys with a number of tokens, the newer ones with a share, and ours.
 const SHARES: [(&str, &str, &str); 2] = [
     ("contextGuard.compactThreshold", "contextGuard.compactPercent", "guard.compact_percent"),
     ("contextGuard.denyThreshold", "contextGuard.denyPercent", "guard.deny_percent"),
 ];
 
-/// What a share is of, where it is not said: the window, and how much of it they thought could be measured.
+/// Defaults for computing a share: the size of the window, and the part of it that tav counted.
 const WINDOW: f64 = 200_000.0;
 const RATIO: f64 = 0.25;
 
@@ -79,7 +79,7 @@ fn settings(mover: &Move<'_>, report: &mut Report) -> Result<(), Trouble> {
     }
 }
 
-/// Returns every value that is set there, and which of ours it is.
+/// Returns all values that are set, each with our key for it.
 fn wanted(config: &Value) -> Vec<Wanted> {
     let mut leaves = Vec::new();
     collect(config, String::new(), &mut leaves);
@@ -103,7 +103,7 @@ fn wanted(config: &Value) -> Vec<Wanted> {
         .collect()
 }
 
-/// Collects what is no object, with the path to it.
+/// Collects all values that are not objects, with their paths.
 fn collect(value: &Value, path: String, leaves: &mut Vec<(String, Value)>) {
     match value {
         Value::Object(members) => {
@@ -116,7 +116,7 @@ fn collect(value: &Value, path: String, leaves: &mut Vec<(String, Value)>) {
     }
 }
 
-/// Returns when bookmarks were set.
+/// Returns the times of the bookmarks.
 fn times(log: &Path) -> Result<Vec<u64>, Error> {
     let failed = |source| Error::Read { path: log.to_owned(), source };
     let bytes = bounded_read::bytes(log, LONGEST).map_err(failed)?;
@@ -152,6 +152,6 @@ fn bookmarks(
         }
     }
     report.brings("bookmarks", brought);
-    report.leaves("bookmarks", times.len() - brought, "they came over before");
+    report.leaves("bookmarks", times.len() - brought, "they were imported before");
     Ok(())
 }

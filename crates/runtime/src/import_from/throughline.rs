@@ -1,4 +1,4 @@
-//! Throughline: what was said and what tools did, in sessions of which the client has no transcript any more.
+//! Throughline: messages and tool calls of sessions whose transcripts no longer exist.
 
 use std::collections::BTreeSet;
 use std::ops::Bound::{Excluded, Included};
@@ -13,10 +13,10 @@ use crate::Sanitizer;
 use crate::memory::import::{Part, Teller, past_turn};
 use crate::memory::is_excluded;
 
-/// What follows the id of a call in the name of what came out.
+/// The suffix of the id of a call's result.
 const RESULT: &str = ":result";
 
-/// How much text is read and stored at once.
+/// Maximum number of bytes that are read and stored at once.
 const BYTES_AT_ONCE: u64 = 4 << 20;
 
 pub(super) fn run(mover: &Move<'_>, report: &mut Report, tell: &mut dyn FnMut(Step)) -> Result<(), Trouble> {
@@ -41,7 +41,7 @@ pub(super) fn run(mover: &Move<'_>, report: &mut Report, tell: &mut dyn FnMut(St
     done
 }
 
-/// A database that is being taken over.
+/// An import from one database.
 struct House<'a, 'b> {
     mover: &'a Move<'a>,
     database: &'a Throughline,
@@ -65,7 +65,7 @@ impl House<'_, '_> {
                 new.insert(size.number);
             }
         }
-        self.report.leaves("turns", sizes.len() - new.len(), "they came over before");
+        self.report.leaves("turns", sizes.len() - new.len(), "they were imported before");
         if new.is_empty() {
             return Ok(());
         }
@@ -77,22 +77,22 @@ impl House<'_, '_> {
         self.store(session, &id, known.is_none(), &sizes, &new)
     }
 
-    /// Returns why a session does not come over.
+    /// Returns why a session is not imported; `None` if it is.
     fn unwanted(&self, session: &OldSession, id: &SessionId, known: Option<&Session>) -> Option<&'static str> {
         let config = &self.mover.config.memory;
         if is_excluded(config, self.mover.env, session.folder.as_ref()) {
-            return Some("memory.exclude in the config leaves their folder out");
+            return Some("memory.exclude in the config excludes their folder");
         }
         if known.is_some_and(|known| known.cursor != Cursor::default()) {
-            return Some("their turns are kept already");
+            return Some("their turns are already stored");
         }
-        self.folders
-            .has_transcript(id)
-            .then_some("Claude Code still has their transcripts, which say more: `longhaul memory import` reads them")
+        self.folders.has_transcript(id).then_some(
+            "Claude Code still has their transcripts, which are more complete: `longhaul memory import` reads them",
+        )
     }
 
-    /// Stores turns as if they had been read from a transcript. Each statement may be repeated, so that after a kill the
-    /// next run brings the same once more, and nothing twice.
+    /// Stores turns as if they came from a transcript. Every statement can be repeated: after a kill, the next run
+    /// imports the same turns again, and none is stored twice.
     fn store(
         &mut self,
         old: &OldSession,
@@ -126,8 +126,8 @@ impl House<'_, '_> {
             }
             let mut turns = self.database.turns(&old.id, after, last).map_err(theirs)?;
             turns.retain(|turn| new.contains(&turn.number));
-            let told: Vec<Turn> = turns.into_iter().map(|turn| translate(id, &turn)).collect();
-            let batch = Batch { cursor: session.cursor.clone(), turns: told, ..Batch::default() };
+            let translated: Vec<Turn> = turns.into_iter().map(|turn| translate(id, &turn)).collect();
+            let batch = Batch { cursor: session.cursor.clone(), turns: translated, ..Batch::default() };
             bulk.plain().ingest(&session, &session.cursor, &batch, sanitizer, env.now).map_err(ours)?;
             take_in(bulk, teller.go_on(batch.turns))?;
         }
@@ -148,7 +148,7 @@ impl House<'_, '_> {
     }
 }
 
-/// Parts turns into ranges that are read at once: after one number, up to another.
+/// Divides turns into ranges that are read at once: after one number, up to and including another.
 fn pieces(sizes: &[OldTurnSize]) -> Vec<(i64, i64)> {
     let mut pieces: Vec<(i64, i64)> = Vec::new();
     let mut bytes = BYTES_AT_ONCE;
@@ -164,14 +164,14 @@ fn pieces(sizes: &[OldTurnSize]) -> Vec<(i64, i64)> {
     pieces
 }
 
-/// Returns by what a turn is known.
+/// Returns the key that identifies a turn.
 fn key(session: &SessionId, number: i64) -> String {
     format!("throughline-{session}-{number}")
 }
 
-/// Returns a turn as if a transcript had brought it.
+/// Returns a turn as if it came from a transcript.
 fn translate(session: &SessionId, old: &OldTurn) -> Turn {
-    // Like one that a hook told of: should the transcript ever come, it knows better.
+    // Marked like a turn from a hook, so that a transcript that is read later replaces it.
     let id = format!("hook:throughline-{}", old.number);
     let at = old.at.or(old.replied_at);
     let said = |text: &str, what: &str, at| SourcedText { source: format!("{id}:{what}"), at, text: text.to_owned() };
@@ -189,7 +189,7 @@ fn translate(session: &SessionId, old: &OldTurn) -> Turn {
     turn
 }
 
-/// Adds a detail; `name` is its own where it has none.
+/// Adds a detail. `name` is its id if it has none.
 fn add(turn: &mut Turn, detail: &OldDetail, name: String) {
     let source = if detail.source.is_empty() { name } else { detail.source.clone() };
     let text = if detail.output.is_empty() { &detail.input } else { &detail.output };
@@ -216,7 +216,7 @@ fn add(turn: &mut Turn, detail: &OldDetail, name: String) {
     }
 }
 
-/// Returns what went into a tool as JSON, which it may have ceased to be when it was cut.
+/// Returns the input of a tool as JSON. It may no longer be valid JSON because it was cut.
 fn json_of(text: &str) -> String {
     match serde_json::from_str::<&serde_json::value::RawValue>(text) {
         Ok(_) => text.to_owned(),

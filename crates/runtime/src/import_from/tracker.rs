@@ -1,4 +1,4 @@
-//! tmux-claude-agent-tracker: its options, which are honoured as they are, and how they would be ours.
+//! tmux-claude-agent-tracker: its options, which work as they are, and the same options with our names.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use super::{Move, Report, Trouble};
 use crate::bounded_read;
 use crate::tmux::Server;
 
-/// What its options begin with.
+/// The prefix of its options.
 const PREFIX: &str = "@claude-tracker-";
 
 pub(super) fn run(mover: &Move<'_>, report: &mut Report) -> Result<(), Trouble> {
@@ -26,38 +26,37 @@ pub(super) fn run(mover: &Move<'_>, report: &mut Report) -> Result<(), Trouble> 
     }
     report.brings("options", honoured);
     if honoured > 0 {
-        let about =
-            "They are in force as they are. To do without the old plugin's names, put these lines in tmux.conf:";
+        let about = "They work as they are. To replace the old plugin's names, put these lines in tmux.conf:";
         report.advice.insert(0, about.to_owned());
     }
     if report.place.join("tracker.db").exists() {
-        report.leaves("databases", 1, "sessions that run are found by themselves, and it keeps no others");
+        report.leaves("databases", 1, "running sessions are found automatically, and it stores no others");
     }
     Ok(())
 }
 
-/// Returns what is set, by the names behind the prefix.
+/// Returns the options that are set, by the names after the prefix.
 pub(super) fn options(env: &Env) -> BTreeMap<String, String> {
     let mut found: BTreeMap<String, String> = BTreeMap::new();
     let files = env.home_dir.iter().flat_map(|home| [home.join(".tmux.conf"), home.join(".config/tmux/tmux.conf")]);
     for bytes in files.filter_map(|path| bounded_read::bytes(&path, bounded_read::LARGE).ok()) {
         found.extend(String::from_utf8_lossy(&bytes).lines().filter_map(option));
     }
-    // What the server has counts: a file may have been read in parts, or not yet.
+    // The server takes precedence: a file may have been read only in part, or not yet.
     if let Some(server) = Server::of(env) {
         found.extend(server.options_like(PREFIX).unwrap_or_default());
     }
-    // What it writes itself is no setting.
+    // The plugin sets this option itself.
     found.retain(|name, value| name != "status" && !value.is_empty());
     found
 }
 
-/// Reads a line that sets one of its options.
+/// Parses a line that sets one of its options.
 fn option(line: &str) -> Option<(String, String)> {
     let line = line.trim();
     let rest = line.strip_prefix("set-option").or_else(|| line.strip_prefix("set"))?;
     let at = rest.find(PREFIX)?;
-    // Whatever stands before it are flags.
+    // Only flags may precede the name.
     if !rest[..at].split_whitespace().all(|word| word.starts_with('-')) {
         return None;
     }
@@ -65,7 +64,7 @@ fn option(line: &str) -> Option<(String, String)> {
     Some((name.to_owned(), unquoted(value.trim())))
 }
 
-/// Returns a value without its quotes, or without the comment behind it.
+/// Returns a value without its quotes, or without a comment after it.
 fn unquoted(value: &str) -> String {
     for quote in ['"', '\''] {
         if let Some(inner) = value.strip_prefix(quote)
@@ -77,7 +76,7 @@ fn unquoted(value: &str) -> String {
     value.split(" #").next().unwrap_or(value).trim_end().to_owned()
 }
 
-/// Returns a value as tmux.conf has it.
+/// Returns a value quoted for tmux.conf.
 fn quoted(value: &str) -> String {
     if value.contains('\'') {
         let escaped = value.replace('\\', "\\\\").replace('"', "\\\"").replace('$', "\\$");

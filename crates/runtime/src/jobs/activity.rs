@@ -1,4 +1,4 @@
-//! The activity log, which every job reads: one line per event, written before the jobs look at it.
+//! The activity log, which other jobs read: one line per event, written before those jobs run.
 
 use longhaul_activity_log::{LogLine, chars_of_json};
 use longhaul_core::event::predicates::{in_subagent, is_compaction};
@@ -7,20 +7,20 @@ use longhaul_core::{Config, Status};
 
 use crate::{ActivityLog, Error, Flow, Hook, SessionRecord};
 
-/// Remembers where the session runs, and begins its log.
+/// Records where the session runs, and starts its log.
 pub fn on_session_start(hook: &mut Hook<SessionStart>) -> Result<Flow, Error> {
     if !hook.wants_activity() {
         return Ok(Flow::Next);
     }
     SessionRecord::of(hook).save(&hook.home, &hook.event.common.session)?;
-    // A compaction happens inside a turn, which goes on.
+    // A compaction happens inside a turn, which continues.
     if hook.event.source != StartSource::Compact {
         hook.activity()?.append(&[LogLine::Status { at: hook.env.now, status: Status::Idle }])?;
     }
     Ok(Flow::Next)
 }
 
-/// Counts a tool call of the main loop; of a subagent's call only the log is read.
+/// Counts a tool call of the main loop. For a call of a subagent, only the metrics are read.
 pub fn on_tool_use(hook: &mut Hook<PostToolUse<'static>>) -> Result<Flow, Error> {
     if !hook.wants_activity() {
         return Ok(Flow::Next);
@@ -35,7 +35,7 @@ pub fn on_tool_use(hook: &mut Hook<PostToolUse<'static>>) -> Result<Flow, Error>
     Ok(Flow::Next)
 }
 
-/// Counts what a subagent brought back.
+/// Counts the result of a subagent.
 pub fn on_agent_return(hook: &mut Hook<SubagentStop>) -> Result<Flow, Error> {
     if !hook.wants_activity() || is_compaction(&hook.event.common) {
         return Ok(Flow::Next);
@@ -46,7 +46,7 @@ pub fn on_agent_return(hook: &mut Hook<SubagentStop>) -> Result<Flow, Error> {
     Ok(Flow::Next)
 }
 
-/// Notes that the turn is over.
+/// Records that the turn is over.
 pub fn on_turn_end(hook: &mut Hook<Stop>) -> Result<Flow, Error> {
     if hook.wants_activity() && !in_subagent(&hook.event.common) {
         let line = LogLine::Status { at: hook.env.now, status: Status::Completed };
@@ -55,7 +55,7 @@ pub fn on_turn_end(hook: &mut Hook<Stop>) -> Result<Flow, Error> {
     Ok(Flow::Next)
 }
 
-/// Begins the count afresh: a compaction leaves nothing to go back to.
+/// Restarts the count, because there is nothing to rewind to after a compaction.
 pub fn on_compact(hook: &mut Hook<PreCompact>) -> Result<Flow, Error> {
     if hook.wants_activity() {
         let at = hook.env.now;
@@ -65,7 +65,7 @@ pub fn on_compact(hook: &mut Hook<PreCompact>) -> Result<Flow, Error> {
 }
 
 impl<E: HookEvent<'static>> Hook<E> {
-    /// Returns whether anything that is switched on reads the activity log.
+    /// Returns whether a job that is switched on needs the activity log.
     pub(super) fn wants_activity(&self) -> bool {
         let Config { bookmarks, guard, tracker, continuation, .. } = &self.config;
         bookmarks.enabled || guard.enabled || tracker.enabled || continuation.enabled

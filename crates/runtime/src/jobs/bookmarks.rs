@@ -1,4 +1,4 @@
-//! Rewind points that appear by themselves.
+//! Automatic rewind points.
 
 mod confirm;
 mod mid_turn;
@@ -12,7 +12,7 @@ pub use self::confirm::{add_git_state, on_prompt};
 use crate::injector::When;
 use crate::{Error, Flow, Hook, Receipt, SessionRecord, agents, process};
 
-/// Types a bookmark into the running turn, when enough work has passed.
+/// Types a bookmark into the running turn if there was enough work.
 pub fn on_tool_use(hook: &mut Hook<PostToolUse<'static>>) -> Result<Flow, Error> {
     if in_subagent(&hook.event.common) {
         return Ok(Flow::Next);
@@ -23,7 +23,7 @@ pub fn on_tool_use(hook: &mut Hook<PostToolUse<'static>>) -> Result<Flow, Error>
     Ok(Flow::Next)
 }
 
-/// Notes that a subagent runs.
+/// Records that a subagent started.
 pub fn on_subagent_start(hook: &mut Hook<SubagentStart>) -> Result<Flow, Error> {
     let common = &hook.event.common;
     if let Some(id) = common.agent_id.as_deref().filter(|_| hook.config.bookmarks.enabled && !is_compaction(common)) {
@@ -32,7 +32,7 @@ pub fn on_subagent_start(hook: &mut Hook<SubagentStart>) -> Result<Flow, Error> 
     Ok(Flow::Next)
 }
 
-/// Notes which subagents still run.
+/// Records that a subagent returned.
 pub fn on_agent_return(hook: &mut Hook<SubagentStop>) -> Result<Flow, Error> {
     let common = &hook.event.common;
     if !hook.config.bookmarks.enabled || is_compaction(common) {
@@ -43,7 +43,8 @@ pub fn on_agent_return(hook: &mut Hook<SubagentStop>) -> Result<Flow, Error> {
     Ok(Flow::Next)
 }
 
-/// Bookmarks after a subagent's return, if enough work has passed: in a cascade of agents Stop never fires.
+/// Sets a bookmark after the return of a subagent if there was enough work. While agents start further agents, there is
+/// no Stop.
 pub fn after_agent_return(hook: &mut Hook<SubagentStop>) -> Result<Flow, Error> {
     if is_compaction(&hook.event.common) {
         return Ok(Flow::Next);
@@ -51,7 +52,7 @@ pub fn after_agent_return(hook: &mut Hook<SubagentStop>) -> Result<Flow, Error> 
     hook.leave_bookmark(Situation::AgentReturn, When::Soon)
 }
 
-/// Notes which subagents still run.
+/// Records which subagents are still running.
 pub fn on_turn_end(hook: &mut Hook<Stop>) -> Result<Flow, Error> {
     if let Some(tasks) = hook.event.background_tasks.as_ref().filter(|_| hook.config.bookmarks.enabled) {
         agents::still_running(&hook.home, &hook.event.common.session, tasks)?;
@@ -59,14 +60,14 @@ pub fn on_turn_end(hook: &mut Hook<Stop>) -> Result<Flow, Error> {
     Ok(Flow::Next)
 }
 
-/// Bookmarks after the turn, if enough work has passed.
+/// Sets a bookmark after the turn if there was enough work.
 pub fn after_turn(hook: &mut Hook<Stop>) -> Result<Flow, Error> {
     let stop = hook.event.clone();
     hook.leave_bookmark(Situation::Stop(&stop), When::Idle)
 }
 
 impl<E: HookEvent<'static>> Hook<E> {
-    /// Returns the session's terminal and client as SessionStart saw them, else as this hook does.
+    /// Returns the terminal and the client of the session as of SessionStart, or otherwise as of this hook.
     pub(super) fn place(&self) -> (Option<Terminal>, Option<u32>) {
         match SessionRecord::load(&self.home, &self.event.common().session) {
             Some(record) => (record.terminal, self.env.client_pid.or(record.client_pid)),
@@ -78,7 +79,7 @@ impl<E: HookEvent<'static>> Hook<E> {
         decide(situation, &self.config.bookmarks, has_terminal, metrics, self.env.now)
     }
 
-    /// Leaves it to the injector to type a bookmark as soon as the client can be typed into.
+    /// Leaves a bookmark to the injector, which types it when the client can receive it.
     fn leave_bookmark(&self, situation: Situation<'_>, when: When) -> Result<Flow, Error> {
         if let BookmarkVerdict::Skip(_) = self.decide(situation, true, &self.after) {
             return Ok(Flow::Next);
@@ -92,7 +93,7 @@ impl<E: HookEvent<'static>> Hook<E> {
         Ok(Flow::Next)
     }
 
-    /// Starts `longhaul-injector`, detached.
+    /// Starts `longhaul-injector` in the background.
     pub(super) fn spawn_injector(
         &self,
         text: &str,

@@ -1,4 +1,4 @@
-//! What only Codex's hooks need: its sessions are remembered from their rollouts.
+//! Jobs for Codex only: its sessions are remembered from their rollouts.
 
 use std::io::Read;
 use std::path::Path;
@@ -16,18 +16,19 @@ use crate::memory::{clean_prompt, store_calls};
 use crate::transcript_file::TranscriptFile;
 use crate::{Error, Flow, Hook};
 
-/// What is read at most; a turn that is longer is remembered from its beginning only.
+/// Maximum number of bytes read. Of a longer turn, only the beginning is remembered.
 const MOST: u64 = 64 * 1024 * 1024;
 
-/// Leaves what happens inside a subagent to the thread that it is a part of.
+/// Skips events inside a subagent. They belong to the thread that started it.
 pub fn leave_subagents<E: HookEvent<'static>>(hook: &mut Hook<E>) -> Result<Flow, Error> {
     Ok(if in_subagent(hook.event.common()) { Flow::Done } else { Flow::Next })
 }
 
-/// Remembers what the rollout tells of prompts and calls since it was last taken in.
+/// Remembers the prompts and calls that were added to the rollout since it was last read.
 ///
-/// Stop alone is enough: no other hook of Codex need run, and a turn that was stopped is told with the next. Before the
-/// turn is taken in, which moves the place that is read from; what is told twice is stored once, by its ids.
+/// Stop alone is sufficient: no other hook of Codex has to run, and an interrupted turn is stored with the next one.
+/// This job must run before the turn is ingested, which moves the cursor. A prompt or call that is read twice is stored
+/// once, by its id.
 pub fn remember_turns(hook: &mut Hook<Stop>) -> Result<Flow, Error> {
     if !hook.remembers() {
         return Ok(Flow::Next);
@@ -49,11 +50,11 @@ pub fn remember_turns(hook: &mut Hook<Stop>) -> Result<Flow, Error> {
 }
 
 impl Hook<Stop> {
-    /// Remembers what was asked; returns whether anything of the turn may be kept.
+    /// Remembers the prompt of a turn. Returns whether anything of the turn may be stored.
     fn remember_prompt(&self, store: &Store, session: &Session, turn: &Turn) -> Result<bool, Error> {
         let id = session.session.as_str();
         let Some(prompt) = turn.prompt.as_ref().filter(|_| turn.origin.is_person()) else {
-            // What goes on from an earlier reading is kept where that was.
+            // The rest of a turn is stored if its beginning is.
             return Ok(turn.begins || store.has_turn(id, &turn.id)?);
         };
         let kept = clean_prompt(&prompt.text, self.sanitizer());
@@ -61,7 +62,7 @@ impl Hook<Stop> {
         let is_private = SessionId::new(id).is_some_and(|id| super::privacy::is_marked(&self.home, &id, prompt_id));
         let Some(kept) = kept.filter(|_| !is_private) else { return Ok(false) };
         if store.prompt_number(id, prompt_id)?.is_none() {
-            // Codex has not asked for this prompt's hook, or nobody has trusted it.
+            // The prompt hook did not run, for example because the user has not trusted it.
             if !store.has_turn(id, &turn.id)? {
                 store.count_prompt(id, Some(&kept))?;
             }
@@ -77,7 +78,7 @@ impl Hook<Stop> {
     }
 }
 
-/// Reads the turns that have come since the rollout was last taken in.
+/// Reads the turns that were added since the rollout was last read.
 fn new_turns(session: &Session) -> Result<Vec<Turn>, Error> {
     let Some(path) = session.transcript.as_deref().map(Path::new) else { return Ok(Vec::new()) };
     let failed = |source| Error::Read { path: path.to_owned(), source };

@@ -10,7 +10,7 @@ use longhaul_transcript::window_tokens;
 use crate::injector::When;
 use crate::{Error, Flow, Hook, Receipt, bridge, usage};
 
-/// Denies a new subagent when the context is nearly full.
+/// Denies a new subagent if the context is nearly full.
 pub fn on_agent_launch(hook: &mut Hook<PreToolUse<'static>>) -> Result<Flow, Error> {
     if !hook.config.guard.enabled || !matches!(hook.event.tool_name.as_str(), "Agent" | "Task") {
         return Ok(Flow::Next);
@@ -27,18 +27,18 @@ pub fn on_agent_launch(hook: &mut Hook<PreToolUse<'static>>) -> Result<Flow, Err
     Ok(Flow::Next)
 }
 
-/// Compacts at the end of a turn when the context fills up.
+/// Compacts at the end of a turn if the context fills up.
 pub fn on_turn_end(hook: &mut Hook<Stop>) -> Result<Flow, Error> {
     if stopped_by_user(&hook.event) { Ok(Flow::Next) } else { hook.compact_when_full() }
 }
 
-/// Compacts after a subagent's return when the context fills up.
+/// Compacts after the return of a subagent if the context fills up.
 pub fn on_agent_return(hook: &mut Hook<SubagentStop>) -> Result<Flow, Error> {
     if is_compaction(&hook.event.common) { Ok(Flow::Next) } else { hook.compact_when_full() }
 }
 
 impl<E: HookEvent<'static>> Hook<E> {
-    /// Returns how full the context is: by the client's own word or the newest reply, else by what the log has counted.
+    /// Returns the context use: as Claude Code or the newest reply reports it, or otherwise as estimated from the log.
     fn pressure(&self) -> Result<Pressure, Error> {
         let windows = &self.config.context.windows;
         let common = self.event.common();
@@ -71,7 +71,7 @@ impl<E: HookEvent<'static>> Hook<E> {
         })?;
         let Ok(ticket) = claim else { return Ok(Flow::Next) };
         if let (DeliveryMethod::Bridge, Some(client_pid)) = (means, client_pid) {
-            // The claim stands: a second run of this job would be refused it. The injector types where no module acts.
+            // A second run of this job would not get the claim. The injector types if the bridge does not act.
             let left = self.store().and_then(|store| Ok(store.leave_errand(client_pid, bridge::COMPACT)?));
             if let Err(error) = left {
                 self.log.write(&format!("session {}: {}", self.event.common().session, error.chain()));

@@ -1,4 +1,4 @@
-//! Over the context limit without a person.
+//! Continues a task beyond the context limit without a person.
 
 use longhaul_core::Reply;
 use longhaul_core::catalog::Job;
@@ -14,13 +14,13 @@ use crate::continuation::{Course, keep_file, lock, nonce, settings, start_inject
 use crate::handoff::Project;
 use crate::{Error, Flow, Hook, SessionRecord, agents, bridge, client, process, usage};
 
-/// How much of what the model is shown the handoff may take; what was said comes after it.
+/// Maximum number of characters of the handoff in the context. The last messages come after it.
 const HANDOFF_CHARS: usize = 7_000;
 
-/// Two hooks that run on the same Stop are no further apart.
+/// Maximum time between two hooks for the same Stop.
 const SAME_STOP_MS: u64 = 5_000;
 
-/// Asks for a handoff when the context is nearly full, and takes it when it is there.
+/// Asks for a handoff if the context is nearly full, and accepts it when it is written.
 pub fn on_turn_end(hook: &mut Hook<Stop>) -> Result<Flow, Error> {
     let Some(course) = hook.course() else { return Ok(Flow::Next) };
     let stop = hook.event.clone();
@@ -34,7 +34,7 @@ pub fn on_turn_end(hook: &mut Hook<Stop>) -> Result<Flow, Error> {
     let chain = store.chain_of(session.as_str())?;
     let is_asked = chain.as_ref().is_some_and(|chain| chain.plan.state == State::Asked);
     let files = if is_asked { written(hook.project_dir().as_deref(), sanitizer) } else { Vec::new() };
-    // What is private goes first: what is left of a handoff then must still be one.
+    // Private text is removed first, because the rest must still be a valid handoff.
     let reply = stop.last_assistant_message.as_deref().unwrap_or_default();
     let is_open = chain.as_ref().is_some_and(|chain| chain.plan.state.is_open());
     let reply = if is_open { sanitizer.clean(reply) } else { String::new() };
@@ -53,7 +53,7 @@ pub fn on_turn_end(hook: &mut Hook<Stop>) -> Result<Flow, Error> {
     let may_ask_later = !is_open && !turn.again && !turn.others_run && !turn.by_user;
     let Some(met) = hook.meet(&store, &course, chain.clone(), &Occasion::TurnEnded(turn))? else {
         if may_ask_later && let Some(client_pid) = hook.env.client_pid {
-            // The figures of this turn are not known yet. The client's module reports them in a moment.
+            // The context use of this turn is not known yet. The bridge reports it in a moment.
             store.leave_errand(client_pid, &bridge::measure(session.as_str()))?;
         }
         return hook.seen_already(&course, chain.as_ref());
@@ -61,18 +61,18 @@ pub fn on_turn_end(hook: &mut Hook<Stop>) -> Result<Flow, Error> {
     if let PlanAction::Ask(question) = met.act {
         hook.answer(Reply::block(question));
         hook.tell(&format!("longhaul: the context is {share:.0} % full; asked for a handoff"));
-        // The turn goes on: to everybody else it has not ended.
+        // The turn continues, so the following jobs must not treat it as ended.
         return Ok(Flow::Done);
     }
     hook.act(&store, &course, &met)?;
     Ok(Flow::Next)
 }
 
-/// Shows the session that goes on what was handed over.
+/// Shows the handoff to the session that continues.
 pub fn on_session_start(hook: &mut Hook<SessionStart>) -> Result<Flow, Error> {
     let Some(course) = hook.course() else { return Ok(Flow::Next) };
     if !hook.wants_activity() {
-        // Nobody else has written down where the session runs.
+        // No other job has recorded where the session runs.
         SessionRecord::of(hook).save(&hook.home, &hook.event.common.session)?;
     }
     let store = hook.store()?;
@@ -81,19 +81,19 @@ pub fn on_session_start(hook: &mut Hook<SessionStart>) -> Result<Flow, Error> {
     let session = hook.event.common.session.clone();
     let shown = client::shown_session(&hook.env, hook.env.client_pid);
     let occasion = match &hook.event.source {
-        // A start that is reported twice may be that of a session which is never used.
+        // A SessionStart that is reported twice may belong to a session that is never used.
         StartSource::Clear if chain.plan.state == State::Prompting && shown.is_some_and(|shown| shown != session) => {
             Occasion::Passed
         }
         StartSource::Clear => Occasion::Cleared { session: session.as_str() },
-        // The same session goes on.
+        // The same session continues.
         _ if chain.plan.session == session.as_str() => Occasion::Passed,
         StartSource::Startup => Occasion::Restarted { session: session.as_str() },
         _ => Occasion::Passed,
     };
     let id = chain.id;
     let Some(met) = hook.meet(&store, &course, Some(chain.clone()), &occasion)? else {
-        // It may go on in another client and terminal than before.
+        // It may continue in another client and terminal.
         if chain.plan.session == session.as_str() {
             let client_pid = hook.env.client_pid.unwrap_or_default();
             store.move_chain(id, client_pid, hook.own_terminal_lock().as_deref())?;
@@ -116,7 +116,7 @@ pub fn on_session_start(hook: &mut Hook<SessionStart>) -> Result<Flow, Error> {
     Ok(Flow::Next)
 }
 
-/// Notes that the new session works, or that a person has stepped in.
+/// Records that the new session works, or that the user has intervened.
 pub fn on_prompt(hook: &mut Hook<UserPromptSubmit>) -> Result<Flow, Error> {
     if in_subagent(&hook.event.common) {
         return Ok(Flow::Next);
@@ -128,13 +128,13 @@ pub fn on_prompt(hook: &mut Hook<UserPromptSubmit>) -> Result<Flow, Error> {
     hook.happened(&Occasion::Prompted { session: session.as_str(), prompt: &prompt })
 }
 
-/// Notes that a person has left.
+/// Records that the user has ended the session.
 pub fn on_session_end(hook: &mut Hook<SessionEnd>) -> Result<Flow, Error> {
     let (session, reason) = (hook.event.common.session.clone(), hook.event.reason.clone());
     hook.happened(&Occasion::Ended { session: session.as_str(), reason: reason.as_str() })
 }
 
-/// Waits where the account's limit is used up.
+/// Pauses the plan if the account's rate limit is used up.
 pub fn on_failure(hook: &mut Hook<StopFailure>) -> Result<Flow, Error> {
     if hook.event.error.as_deref().is_none_or(|error| !error.contains("rate_limit")) {
         return Ok(Flow::Next);
@@ -148,12 +148,12 @@ pub fn on_failure(hook: &mut Hook<StopFailure>) -> Result<Flow, Error> {
     Ok(Flow::Next)
 }
 
-/// Carries on what got stuck: an idle client says so.
+/// Continues a chain that is stuck. Claude Code sends a notification when it is idle.
 pub fn on_notification(hook: &mut Hook<Notification>) -> Result<Flow, Error> {
     hook.pass()
 }
 
-/// Starts typing what the plan waits for. Nothing else is typed then.
+/// Starts typing the text that the plan waits for. Nothing else is typed then.
 pub fn carry_on<E: HookEvent<'static>>(hook: &mut Hook<E>) -> Result<Flow, Error> {
     let Some(id) = hook.errand.take() else { return Ok(Flow::Next) };
     if let Some(chain) = hook.store()?.chain(id)? {
@@ -163,13 +163,14 @@ pub fn carry_on<E: HookEvent<'static>>(hook: &mut Hook<E>) -> Result<Flow, Error
 }
 
 impl Hook<Stop> {
-    /// Keeps a second hook on the same Stop, as where the plugin is installed twice, from doing what the first has not.
+    /// Handles a second hook for the same Stop, as when the plugin is installed twice, so that it does not undo the
+    /// first.
     fn seen_already(&mut self, course: &Course, chain: Option<&Chain>) -> Result<Flow, Error> {
         let Some(chain) = chain else { return Ok(Flow::Next) };
         if chain.plan.state == State::Asked && self.env.now.since(chain.plan.asked_at) < SAME_STOP_MS {
             return Ok(Flow::Done);
         }
-        // What is typed is not typed twice; a bookmark would only be in its way.
+        // The text is not typed twice. A bookmark would interfere with it.
         if course.can_type && chain.plan.waits_for_typing() && !chain.plan.paused {
             self.errand = Some(chain.id);
         }
@@ -178,24 +179,24 @@ impl Hook<Stop> {
 }
 
 impl<E: HookEvent<'static>> Hook<E> {
-    /// Returns what the continuation goes by, where it is switched on.
+    /// Returns the settings of the continuation; `None` if it is switched off.
     fn course(&mut self) -> Option<Course> {
         if !self.serves(Job::Continuation) {
             return None;
         }
         let client = self.env.client_pid.unwrap_or_default();
         let settings = settings(&self.config, &self.home, self.project_dir().as_deref());
-        // Whoever runs a client for its answer wants that answer, not a handoff.
+        // A program that runs Claude Code headless needs its answer, not a handoff.
         if !settings.enabled || (client != 0 && client::is_headless(&self.env, client)) {
             return None;
         }
-        // A module is each client's own, a terminal may be another's.
+        // Each client has its own bridge, but the terminal may belong to another client.
         let can_type = self.own_terminal_lock().is_some();
         let can_ask = || self.store().and_then(|store| bridge::is_there(&self.config, &store, Some(client)));
         Some(Course { settings, can_type: can_type || can_ask().unwrap_or_default() })
     }
 
-    /// Returns the terminal's name; none inside another client, whose terminal it is.
+    /// Returns the lock name of the terminal; `None` inside another client, to which the terminal belongs.
     fn own_terminal_lock(&self) -> Option<String> {
         let is_nested = || self.env.client_pid.is_some_and(|client| client::is_nested(&self.env, client));
         self.terminal_lock().filter(|_| !is_nested())
@@ -205,7 +206,7 @@ impl<E: HookEvent<'static>> Hook<E> {
         self.place().0.map(|terminal| terminal.lock_name())
     }
 
-    /// Returns the chain that has come to this session, else the one under way in this client or terminal.
+    /// Returns the chain of this session, or otherwise the open chain in this client or terminal.
     fn chain(&self, store: &Store) -> Result<Option<Chain>, Error> {
         if let Some(chain) = store.chain_of(self.event.common().session.as_str())? {
             return Ok(Some(chain));
@@ -216,7 +217,7 @@ impl<E: HookEvent<'static>> Hook<E> {
         let here = NewChain { project_path: &project.path, client_pid: own, terminal_lock: terminal_lock.as_deref() };
         let found = store.open_chain_at(&here)?;
         let is_over = |chain: &Chain| self.env.now.since(chain.plan.since) > EXPIRES_MS;
-        // Another project may be worked on in the same terminal; it only finds what has expired.
+        // The same terminal may be used for another project, which may only end an expired chain.
         let fits = |chain: &Chain| chain.project_path == project.path || is_over(chain);
         Ok(found.filter(|chain| self.is_left_to(chain.client_pid) && (chain.client_pid == own || fits(chain))))
     }
@@ -233,14 +234,14 @@ impl<E: HookEvent<'static>> Hook<E> {
         Ok(())
     }
 
-    /// Returns whether what a client began is for this one: its own, or that of one that is gone.
+    /// Returns whether this client takes over from another: from itself, or from one that has ended.
     ///
-    /// A client inside a client has the same terminal, and is none of the outer one's business.
+    /// A client inside another one has the same terminal, but its chains do not concern the outer one.
     fn is_left_to(&self, client_pid: u32) -> bool {
         client_pid == 0 || self.env.client_pid == Some(client_pid) || !process::is_alive(client_pid)
     }
 
-    /// Lets the chain of this session or terminal, if any, meet an occasion.
+    /// Applies an occasion to the chain of this session or terminal, if there is one.
     fn happened(&mut self, occasion: &Occasion<'_>) -> Result<Flow, Error> {
         let Some(course) = self.course() else { return Ok(Flow::Next) };
         let store = self.store()?;
@@ -253,7 +254,7 @@ impl<E: HookEvent<'static>> Hook<E> {
         Ok(Flow::Next)
     }
 
-    /// Carries on a chain that waits for typing where whoever was to type is gone.
+    /// Continues a chain that waits for typing if the process that should type is gone.
     fn take_over(&mut self, course: &Course, chain: &Chain) -> Result<(), Error> {
         let waits = match chain.plan.paused {
             true => course.settings.after_rate_limit,
@@ -269,7 +270,7 @@ impl<E: HookEvent<'static>> Hook<E> {
         self.happened(&Occasion::Passed)
     }
 
-    /// Lets a chain meet an occasion; `None` where nothing comes of it, which costs no write.
+    /// Applies an occasion to a chain. Returns `None`, without a write, if it changes nothing.
     fn meet(
         &mut self,
         store: &Store,
@@ -289,7 +290,7 @@ impl<E: HookEvent<'static>> Hook<E> {
             Some(chain) => store.meet(chain.id, now, decide)?,
             None => {
                 let project = Project::of(&self.env, self.event.common().cwd.as_deref());
-                // A terminal that is another client's must not lead to this chain.
+                // The terminal of another client must not lead to this chain.
                 let terminal_lock = self.own_terminal_lock();
                 let client_pid = self.env.client_pid.unwrap_or_default();
                 let new = NewChain { project_path: &project.path, client_pid, terminal_lock: terminal_lock.as_deref() };
@@ -306,9 +307,9 @@ impl<E: HookEvent<'static>> Hook<E> {
         Ok(met)
     }
 
-    /// Does what is to be done.
+    /// Performs the action of a plan.
     fn act(&mut self, store: &Store, course: &Course, met: &ChainUpdate) -> Result<(), Error> {
-        // First, so that it is carried on whatever fails below.
+        // First, so that the chain continues even if something below fails.
         if course.can_type && met.chain.plan.waits_for_typing() && met.act != PlanAction::Nothing {
             self.errand = Some(met.chain.id);
         }
@@ -321,7 +322,7 @@ impl<E: HookEvent<'static>> Hook<E> {
                     self.write_baton(store, BatonTrigger::Continuation)?;
                 }
                 if !course.can_type {
-                    self.tell("longhaul: the handoff is kept; type /clear, and the new session goes on from it");
+                    self.tell("longhaul: the handoff is stored; type /clear, and the new session goes on from it");
                 }
             }
         }

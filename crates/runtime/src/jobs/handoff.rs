@@ -1,4 +1,4 @@
-//! The baton, and memory in three layers.
+//! The baton, and the handover to the next session.
 
 use std::time::Duration;
 
@@ -14,24 +14,24 @@ use crate::handoff::{Claim, Handover, Heir, Progress, Project, catch_up, registe
 use crate::memory::keep_last_reply;
 use crate::{Deadline, Error, Flow, Hook, clock_and_env};
 
-/// What SessionEnd takes in at most: it has 1.5 s for all plugins together, and the next start catches up.
+/// Maximum number of bytes read at SessionEnd, which has 1.5 s for all plugins together. The next start reads the rest.
 const AT_END: u64 = 1024 * 1024;
 
-/// What any other hook takes in at most; a transcript that has grown by more is caught up with step by step.
+/// Maximum number of bytes read by any other hook. A longer transcript is read in several steps.
 const AT_ONCE: u64 = 64 * 1024 * 1024;
 
-/// How long a turn's end is put off for what a predecessor still holds.
+/// Maximum time at the end of a turn for reading the transcripts of predecessors.
 const FOR_PREDECESSORS: Duration = Duration::from_millis(1000);
 
-/// What is then left for the jobs that follow, at least.
+/// Minimum time left for the following jobs.
 const FOR_OTHERS: Duration = Duration::from_millis(2000);
 
-/// What the user is told when a baton is written by hand.
+/// The message to the user when a command writes a baton.
 const WRITTEN: &str = "baton written: the next session in this project goes on from here";
 
-/// Shows a session what the one before handed over.
+/// Shows a session what its predecessor handed over.
 ///
-/// The claim is provisional until its first prompt: the client can start a session that never lives.
+/// The claim is provisional until the first prompt, because Claude Code can start a session that is never used.
 pub fn on_session_start(hook: &mut Hook<SessionStart>) -> Result<Flow, Error> {
     if !hook.config.handoff.enabled {
         return Ok(Flow::Next);
@@ -50,13 +50,13 @@ pub fn on_session_start(hook: &mut Hook<SessionStart>) -> Result<Flow, Error> {
     Ok(Flow::Next)
 }
 
-/// Writes a baton when the prompt is a command for it, and answers so that no request is made.
+/// Writes a baton if the prompt is a command for that. The answer ends the turn without a request to the model.
 pub fn on_baton_command(hook: &mut Hook<UserPromptSubmit>) -> Result<Flow, Error> {
     let command = baton_command(&hook.event.prompt).filter(|_| hook.config.handoff.enabled);
     let Some(trigger) = command else { return Ok(Flow::Next) };
     let store = hook.store()?;
     if let Some(session) = register(&store, &hook.env, &hook.event.common)? {
-        // What it was shown is its own from now on, and goes with it.
+        // What the session was shown belongs to it from now on and is handed over with it.
         hook.settle(&store, &session)?;
     }
     hook.write_baton(&store, trigger)?;
@@ -65,12 +65,12 @@ pub fn on_baton_command(hook: &mut Hook<UserPromptSubmit>) -> Result<Flow, Error
             hook.answer(Reply::end(WRITTEN));
             Ok(Flow::Done)
         }
-        // The client clears by itself.
+        // Claude Code performs the `/clear`.
         BatonTrigger::Clear | BatonTrigger::SessionEnd | BatonTrigger::Continuation => Ok(Flow::Next),
     }
 }
 
-/// Counts the prompt; the first one makes an inheritance final.
+/// Counts the prompt. The first one makes an inheritance final.
 pub fn on_prompt(hook: &mut Hook<UserPromptSubmit>) -> Result<Flow, Error> {
     let common = &hook.event.common;
     if !hook.keeps_turns() || in_subagent(common) || is_task_notification(&hook.event.prompt) {
@@ -87,7 +87,7 @@ pub fn on_prompt(hook: &mut Hook<UserPromptSubmit>) -> Result<Flow, Error> {
         return Ok(Flow::Next);
     }
     if session.inherits.is_none() {
-        // Another session of this client was shown the memory and never lived: this one is shown it now.
+        // Another session of this client was shown the memory but never used, so this one is shown it now.
         if let Some((text, message)) = hook.inherit(&store, &session, false)? {
             hook.show(&text);
             hook.tell(&message);
@@ -99,7 +99,7 @@ pub fn on_prompt(hook: &mut Hook<UserPromptSubmit>) -> Result<Flow, Error> {
     Ok(Flow::Next)
 }
 
-/// Takes the turn in; its last reply is mostly not in the transcript yet.
+/// Ingests the turn. Its last reply is usually not in the transcript yet.
 pub fn on_turn_end(hook: &mut Hook<Stop>) -> Result<Flow, Error> {
     if !hook.keeps_turns() {
         return Ok(Flow::Next);
@@ -108,7 +108,7 @@ pub fn on_turn_end(hook: &mut Hook<Stop>) -> Result<Flow, Error> {
     let Some(session) = register(&store, &hook.env, &hook.event.common)? else { return Ok(Flow::Next) };
     let read = hook.take_in(&store, &session, AT_ONCE);
     if read.as_ref().is_err_and(Error::is_busy) {
-        // The next Stop reads it all; waiting once more would take the others' time.
+        // The next Stop reads everything. Waiting again would use up the time of the other jobs.
         return read.map(|_| Flow::Next);
     }
     if let Some(reply) = hook.event.last_assistant_message.as_deref().filter(|_| !hook.is_private()) {
@@ -117,13 +117,13 @@ pub fn on_turn_end(hook: &mut Hook<Stop>) -> Result<Flow, Error> {
     }
     hook.complete_predecessors(&store, &session)?;
     match read {
-        // A session that has only begun has none yet.
+        // A new session has no transcript yet.
         Err(error) if error.is_missing_file() => Ok(Flow::Next),
         read => read.map(|_| Flow::Next),
     }
 }
 
-/// Takes the conversation in before it is compacted.
+/// Ingests the conversation before it is compacted.
 pub fn on_compact(hook: &mut Hook<PreCompact>) -> Result<Flow, Error> {
     if hook.keeps_turns() {
         let store = hook.store()?;
@@ -134,7 +134,7 @@ pub fn on_compact(hook: &mut Hook<PreCompact>) -> Result<Flow, Error> {
     Ok(Flow::Next)
 }
 
-/// Leaves a baton after `/clear`, which today's client tells no prompt hook.
+/// Leaves a baton after `/clear`, for which current versions of Claude Code send no prompt event.
 pub fn on_session_end(hook: &mut Hook<SessionEnd>) -> Result<Flow, Error> {
     if !hook.keeps_turns() {
         return Ok(Flow::Next);
@@ -142,14 +142,14 @@ pub fn on_session_end(hook: &mut Hook<SessionEnd>) -> Result<Flow, Error> {
     let store = hook.store()?;
     let Some(session) = register(&store, &hook.env, &hook.event.common)? else { return Ok(Flow::Next) };
     let hands_over = hook.config.handoff.enabled && hook.event.reason == EndReason::Clear;
-    // First, where it is certain: there may be no time for the rest.
+    // First, if the session certainly has turns, because there may be no time for the rest.
     if hands_over && session.prompts > 0 {
         hook.write_baton(&store, BatonTrigger::SessionEnd)?;
     }
     store.complete_session(&session.session, hook.event.reason.as_str(), hook.env.now)?;
     let taken = hook.take_in_if_there(&store, &session, AT_END);
-    // No hook may have seen its prompts, as where it was resumed. One without a turn has nothing to hand over, and must not
-    // take the place of one that has.
+    // The hooks may have missed its prompts, as in a resumed session. A session without turns has nothing to hand over
+    // and must not replace the baton of another one.
     if hands_over && session.prompts == 0 && store.has_turns(&session.session)? {
         hook.write_baton(&store, BatonTrigger::SessionEnd)?;
     }
@@ -157,7 +157,7 @@ pub fn on_session_end(hook: &mut Hook<SessionEnd>) -> Result<Flow, Error> {
 }
 
 impl<E: HookEvent<'static>> Hook<E> {
-    /// Returns whether turns are kept: the next session is to go on from them, or somebody to find them again.
+    /// Returns whether turns are stored, for the handoff or for the memory.
     fn keeps_turns(&self) -> bool {
         (self.config.handoff.enabled || self.config.memory.enabled) && !self.is_excluded()
     }
@@ -169,7 +169,7 @@ impl<E: HookEvent<'static>> Hook<E> {
         Ok(store.write_baton(&project.path, pid, common.session.as_str(), trigger.as_str(), self.env.now)?)
     }
 
-    /// Takes in what there is; a session that was never prompted has no transcript.
+    /// Ingests the transcript if there is one. A session without a prompt has none.
     fn take_in_if_there(&self, store: &Store, session: &Session, most: u64) -> Result<(), Error> {
         match self.take_in(store, session, most) {
             Err(error) if error.is_missing_file() => Ok(()),
@@ -191,12 +191,12 @@ impl<E: HookEvent<'static>> Hook<E> {
         let progress = catch_up(store, session, self.sanitizer(), self.env.now, most, Some(deadline))?;
         if progress.passed_over > 0 {
             let (id, length) = (&session.session, progress.passed_over);
-            self.log.write(&format!("session {id}: passed over a line of {length} bytes in its transcript"));
+            self.log.write(&format!("session {id}: skipped a line of {length} bytes in its transcript"));
         }
         Ok(progress)
     }
 
-    /// Takes in what was too much at the start: of the sessions that were handed over, what their transcripts still hold.
+    /// Ingests the rest of the predecessors' transcripts, which was too much at the start.
     fn complete_predecessors(&self, store: &Store, session: &Session) -> Result<(), Error> {
         for predecessor in store.merged_sessions(&session.project_key)? {
             let path = predecessor.transcript.as_deref().unwrap_or_default();
@@ -206,7 +206,7 @@ impl<E: HookEvent<'static>> Hook<E> {
             let time = FOR_PREDECESSORS.min(self.deadline.left().saturating_sub(FOR_OTHERS));
             match self.take_in_until(Deadline::after(time), store, &predecessor, AT_ONCE) {
                 Ok(progress) if !progress.is_whole => break,
-                // One that cannot be read was told of when it was handed over.
+                // An unreadable transcript was reported at the handover.
                 Ok(_) | Err(Error::Read { .. }) => {}
                 Err(error) => return Err(error),
             }
@@ -214,9 +214,10 @@ impl<E: HookEvent<'static>> Hook<E> {
         Ok(())
     }
 
-    /// Takes in what a session of this client, of which no prompt was seen, has in its transcript.
+    /// Ingests the transcript of a session of this client whose prompts no hook has seen.
     ///
-    /// SessionEnd does so; where it did not run or had no time, nobody else would know that there are turns.
+    /// SessionEnd does that too, but it may not have run, or not have had the time. Without it, the turns would not be
+    /// known.
     fn take_in_unprompted(&self, store: &Store, heir: &Session) -> Result<(), Error> {
         let sessions = store.sessions_of(&heir.project_key)?;
         let is_cleared = |other: &&Session| {
@@ -232,7 +233,7 @@ impl<E: HookEvent<'static>> Hook<E> {
         }
     }
 
-    /// Takes in what a predecessor's transcript still holds; returns what is at its end where that is too much at once.
+    /// Ingests the rest of a predecessor's transcript. If that is too much at once, returns the turns at its end.
     fn complete(&self, store: &Store, predecessor: &SessionId, heir: &Session) -> Result<Vec<Turn>, Error> {
         let id = predecessor.as_str();
         let Some(session) = store.session(id)? else { return Ok(Vec::new()) };
@@ -243,7 +244,8 @@ impl<E: HookEvent<'static>> Hook<E> {
         unread_turns(store, &session, &heir.session, self.sanitizer())
     }
 
-    /// Returns what came out; a failure is written down, and what was taken in before is still worth showing.
+    /// Returns the value of `result`. An error is logged, because the turns that are already stored are still worth
+    /// showing.
     fn or_log<T: Default>(&self, session: &Session, result: Result<T, Error>) -> T {
         result.unwrap_or_else(|error| {
             if !error.is_missing_file() {
@@ -253,9 +255,9 @@ impl<E: HookEvent<'static>> Hook<E> {
         })
     }
 
-    /// Claims whom the session inherits, and returns what the session is shown, and the user told.
+    /// Claims a predecessor. Returns the text for the session and the message for the user.
     fn inherit(&self, store: &Store, session: &Session, cleared: bool) -> Result<Option<(String, String)>, Error> {
-        // A baton is for the next session of the client that it was written in.
+        // A baton is for the next session of the same client program.
         if self.event.common().session.is_codex() {
             return Ok(None);
         }
@@ -264,7 +266,7 @@ impl<E: HookEvent<'static>> Hook<E> {
             self.or_log(session, self.take_in_unprompted(store, session));
         }
         let Some(claim) = heir.claim(store, cleared)? else { return Ok(None) };
-        // A fork has its origin's turns already.
+        // A fork already has the turns of its origin.
         self.or_log(session, self.take_in_if_there(store, session, AT_ONCE));
         let unread = self.or_log(session, self.complete(store, &claim.session, session));
         let (shown, room) = (self.handed_over.as_deref(), self.room());
@@ -278,7 +280,7 @@ impl<E: HookEvent<'static>> Hook<E> {
         self.write_down(store, session, &claim, rendered).map(Some)
     }
 
-    /// Writes down what the session is shown; returns that, and what the user is told.
+    /// Logs what the session is shown. Returns that, and the message for the user.
     fn write_down(
         &self,
         store: &Store,
@@ -307,7 +309,7 @@ impl<E: HookEvent<'static>> Hook<E> {
         Ok((rendered.text, message))
     }
 
-    /// Makes an inheritance final: the predecessor's turns are the session's own from now on.
+    /// Makes an inheritance final: from now on, the predecessor's turns belong to the session.
     fn settle(&self, store: &Store, session: &Session) -> Result<(), Error> {
         let Some(wanted) = session.inherits.as_deref() else { return Ok(()) };
         let heir = Heir { session, env: &self.env };
@@ -315,7 +317,7 @@ impl<E: HookEvent<'static>> Hook<E> {
             Ok(from) if from.as_str() == wanted && store.merge(wanted, &session.session)? => {
                 return heir.note(store, "merged", Some(wanted), "first_prompt");
             }
-            // Another heir has prompted first, and has it.
+            // Another heir has submitted its first prompt earlier.
             Ok(_) => Refusal::AlreadyMerged,
             Err(refusal) => refusal,
         };

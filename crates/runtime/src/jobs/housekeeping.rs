@@ -1,4 +1,4 @@
-//! What belongs to no job: config warnings, and files that nobody needs any more.
+//! Tasks of no other job: configuration warnings, and removing old files.
 
 use std::fs;
 use std::path::Path;
@@ -10,13 +10,13 @@ use longhaul_core::event::{SessionStart, StartSource};
 
 use crate::{Error, Flow, Hook, bounded_read, files};
 
-/// Session files untouched for this long are removed.
+/// Session files that were not changed for this long are removed.
 const KEEP: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 
-/// And handoffs, which are for people to read; the database keeps them.
+/// The same for the files of handoffs, which are only for people; the database keeps the handoffs.
 const KEEP_HANDOFFS: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 
-/// Tells the user what in the config could not be used.
+/// Shows the user the problems of the configuration file.
 pub fn show_config_warnings(hook: &mut Hook<SessionStart>) -> Result<Flow, Error> {
     if !hook.config_warnings.is_empty() && hook.event.source != StartSource::Compact {
         let list = hook.config_warnings.join("; ");
@@ -34,7 +34,7 @@ pub fn remove_old_files(hook: &mut Hook<SessionStart>) -> Result<Flow, Error> {
     for (dir, keep) in dirs {
         for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
             if is_old(&entry.path(), keep, hook.env.now) && !is_locked(&entry.path()) {
-                // Another session's start may be removing it at the same moment.
+                // The start of another session may be removing it at the same time.
                 let _ = fs::remove_file(entry.path());
             }
         }
@@ -42,7 +42,7 @@ pub fn remove_old_files(hook: &mut Hook<SessionStart>) -> Result<Flow, Error> {
     Ok(Flow::Next)
 }
 
-/// A lock's file keeps its age while it is held.
+/// Returns whether a file is locked. The age of a lock file does not change while it is held.
 fn is_locked(path: &Path) -> bool {
     bounded_read::open(path).is_ok_and(|file| file.try_lock_exclusive().is_err())
 }

@@ -1,4 +1,4 @@
-//! What every session did, kept and found again.
+//! The memory: stores the work of every session, and shows it to later ones.
 
 use std::time::Duration;
 
@@ -18,20 +18,20 @@ use crate::memory::{
 };
 use crate::{Deadline, Error, Flow, Hook, clock_and_env};
 
-/// The least room in which a page is worth showing.
+/// Minimum number of characters for which a page is shown.
 const SMALLEST_PAGE: usize = 600;
 
-/// How long a start is put off for what other sessions have noted and not taken in.
+/// Maximum time at the start for storing the spools of other sessions.
 const FOR_BACKLOG: Duration = Duration::from_secs(1);
 
-/// Shows a session what its project came to.
+/// Shows a session the page of its project.
 pub fn on_session_start(hook: &mut Hook<SessionStart>) -> Result<Flow, Error> {
     if !hook.remembers() {
         return Ok(Flow::Next);
     }
     let store = hook.store()?;
     let Some(session) = register(&store, &hook.env, &hook.event.common)? else { return Ok(Flow::Next) };
-    // What a killed session has left behind is what the next one wants to know most.
+    // What a killed session has left is the most useful for the next one.
     let time = FOR_BACKLOG.min(hook.deadline.left() / 2);
     for error in take_in_all(&store, &hook.home, &hook.env, Some(Deadline::after(time))) {
         hook.log.write(&format!("session {}: {}", session.session, error.chain()));
@@ -63,12 +63,12 @@ pub fn on_session_start(hook: &mut Hook<SessionStart>) -> Result<Flow, Error> {
     Ok(Flow::Next)
 }
 
-/// Sees to it, once the answer is out, that raw text which is too old is dropped, and that the search index and the vectors are
-/// completed: the first prompt may be about what the last session said.
+/// Starts upkeep, after the answer, to delete old raw text and to complete the search index and the vectors: the first
+/// prompt may be about the last session.
 pub fn drop_old_text(hook: &mut Hook<SessionStart>) -> Result<Flow, Error> {
     if hook.remembers() {
         let store = hook.store()?;
-        // A model that cannot be used must not keep the rest from being done.
+        // An unusable model must not prevent the rest of upkeep.
         let lacks_vectors = lacks_vectors(&hook.env, &hook.home, &hook.config, &store).unwrap_or_else(|error| {
             hook.log.write(&format!("session {}: {}", hook.event.common.session, error.chain()));
             false
@@ -93,13 +93,13 @@ pub fn on_prompt(hook: &mut Hook<UserPromptSubmit>) -> Result<Flow, Error> {
         Ok(())
     });
     if stored.is_err() {
-        // It is taken in with the tool calls, once the database is there again.
+        // It is stored with the tool calls when the database is available again.
         Spool::of(&hook.home, &common.session).append(&noted_prompt(common, prompt, hook.env.now))?;
     }
     stored.map(|()| Flow::Next)
 }
 
-/// Notes a tool call in the spool.
+/// Writes a tool call to the spool.
 pub fn on_tool_use(hook: &mut Hook<PostToolUse<'static>>) -> Result<Flow, Error> {
     let event = &hook.event;
     let raw = |json: Option<&'static serde_json::value::RawValue>| json.map_or("", serde_json::value::RawValue::get);
@@ -116,7 +116,7 @@ pub fn on_tool_use(hook: &mut Hook<PostToolUse<'static>>) -> Result<Flow, Error>
     hook.note(&call)
 }
 
-/// Notes a tool call that failed.
+/// Writes a failed tool call to the spool.
 pub fn on_tool_failure(hook: &mut Hook<PostToolUseFailure<'static>>) -> Result<Flow, Error> {
     let event = &hook.event;
     let input = event.tool_input.map_or("", serde_json::value::RawValue::get);
@@ -133,7 +133,7 @@ pub fn on_tool_failure(hook: &mut Hook<PostToolUseFailure<'static>>) -> Result<F
     hook.note(&call)
 }
 
-/// Takes in what was noted, and sums up what the session has come to.
+/// Stores the spool, and writes a summary of the session.
 pub fn on_turn_end(hook: &mut Hook<Stop>) -> Result<Flow, Error> {
     if in_subagent(&hook.event.common) {
         return Ok(Flow::Next);
@@ -141,18 +141,18 @@ pub fn on_turn_end(hook: &mut Hook<Stop>) -> Result<Flow, Error> {
     hook.settle_memory(hook.event.stop_hook_active)
 }
 
-/// The same at the end; that it is the end, handoff's part has noted.
+/// The same at the end of the session. The handoff job has recorded that it has ended.
 pub fn on_session_end(hook: &mut Hook<SessionEnd>) -> Result<Flow, Error> {
     hook.settle_memory(false)
 }
 
 impl<E: HookEvent<'static>> Hook<E> {
-    /// Returns whether anything of this session is remembered.
+    /// Returns whether this session is remembered.
     pub(super) fn remembers(&self) -> bool {
         self.config.memory.enabled && !self.is_excluded()
     }
 
-    /// Returns whether nothing of this project is to be kept, neither to be found nor to be handed over.
+    /// Returns whether nothing of this project may be stored, neither for the memory nor for the handoff.
     pub(super) fn is_excluded(&self) -> bool {
         let memory = &self.config.memory;
         !memory.exclude.0.is_empty()
@@ -171,9 +171,9 @@ impl<E: HookEvent<'static>> Hook<E> {
         Ok(Flow::Next)
     }
 
-    /// Takes in what was noted of this session, and sums it up where there is something new to say.
+    /// Stores the spool of this session, and writes a summary if there is something new.
     ///
-    /// `again` says that the turn has gone on since it was last summed up.
+    /// `again` means that the turn has continued since the last summary.
     fn settle_memory(&mut self, again: bool) -> Result<Flow, Error> {
         if !self.remembers() {
             return Ok(Flow::Next);
@@ -181,7 +181,7 @@ impl<E: HookEvent<'static>> Hook<E> {
         let store = self.store()?;
         let Some(session) = register(&store, &self.env, self.event.common())? else { return Ok(Flow::Next) };
         let id = self.event.common().session.clone();
-        // In a crowd what was noted stays noted, and the next one who comes takes it in.
+        // If many processes are writing, the spool is left to a later hook.
         let taken = !store.is_crowded() && take_in(&store, &self.home, &id, &self.env, Some(self.deadline))?;
         if has_something_to_say(&session)
             && (taken || again || !store.has_summary(id.as_str(), i64::from(session.prompts))?)
@@ -192,7 +192,7 @@ impl<E: HookEvent<'static>> Hook<E> {
     }
 }
 
-/// A session whose prompt may not be kept has nothing to sum up.
+/// Returns whether a session can have a summary. One whose prompt may not be stored has none.
 pub(crate) fn has_something_to_say(session: &Session) -> bool {
     session.prompts > 0 && session.last_prompt.is_some()
 }

@@ -1,4 +1,4 @@
-//! Turns of which nothing may be kept.
+//! Private turns, of which nothing may be stored.
 
 use longhaul_core::event::predicates::{in_subagent, is_task_notification};
 use longhaul_core::event::{HookEvent, SubagentStart, UserPromptSubmit};
@@ -7,10 +7,11 @@ use longhaul_core::{SessionId, private_tags};
 use crate::private_turns::{self, PrivateTurns};
 use crate::{Error, Flow, Home, Hook};
 
-/// Notes whether the prompt begins a private turn.
+/// Records whether the prompt starts a private turn.
 ///
-/// Before any other job hears of it: tools may run while they still write. A public word in the middle of a private turn
-/// has that turn's id, and does not make it public; a private word in the middle of a public one makes the rest private.
+/// This job runs before all others, because tools may run while they still write. A public prompt during a private turn
+/// has the id of that turn and does not make it public. A private prompt during a public turn makes the rest of it
+/// private.
 pub fn on_prompt(hook: &mut Hook<UserPromptSubmit>) -> Result<Flow, Error> {
     let (common, prompt) = (&hook.event.common, &hook.event.prompt);
     if in_subagent(common) {
@@ -18,7 +19,7 @@ pub fn on_prompt(hook: &mut Hook<UserPromptSubmit>) -> Result<Flow, Error> {
     }
     let known = PrivateTurns::load(&hook.home, &common.session);
     let is_private = if is_task_notification(prompt) {
-        // What a private turn's subagent brings back is as private as the turn.
+        // The result of a subagent of a private turn is private as well.
         known.are_named_in(prompt)
     } else {
         is_wholly_private(prompt)
@@ -27,7 +28,7 @@ pub fn on_prompt(hook: &mut Hook<UserPromptSubmit>) -> Result<Flow, Error> {
     Ok(Flow::Next)
 }
 
-/// Notes that a subagent runs in a private turn: it may outlive it.
+/// Records a subagent of a private turn, which it may outlive.
 pub fn on_subagent_start(hook: &mut Hook<SubagentStart>) -> Result<Flow, Error> {
     let common = &hook.event.common;
     if let Some(agent) = common.agent_id.as_deref().filter(|_| hook.is_private()) {
@@ -37,19 +38,19 @@ pub fn on_subagent_start(hook: &mut Hook<SubagentStart>) -> Result<Flow, Error> 
 }
 
 impl<E: HookEvent<'static>> Hook<E> {
-    /// Returns whether nothing of this event's turn may be kept.
+    /// Returns whether nothing of this event's turn may be stored.
     pub(crate) fn is_private(&self) -> bool {
         let common = self.event.common();
         PrivateTurns::load(&self.home, &common.session).include(common)
     }
 }
 
-/// Returns whether nothing of a prompt may be kept.
+/// Returns whether nothing of a prompt may be stored.
 pub(crate) fn is_wholly_private(prompt: &str) -> bool {
     !prompt.trim().is_empty() && private_tags::strip(prompt).trim().is_empty()
 }
 
-/// Notes whether the turn that a prompt begins, or is typed into, is private.
+/// Records whether the turn that a prompt starts, or is typed into, is private.
 pub(crate) fn mark(home: &Home, session: &SessionId, prompt_id: Option<&str>, is_private: bool) -> Result<(), Error> {
     let known = PrivateTurns::load(home, session);
     if is_private {
@@ -61,12 +62,12 @@ pub(crate) fn mark(home: &Home, session: &SessionId, prompt_id: Option<&str>, is
     Ok(())
 }
 
-/// Returns whether nothing may be kept of what was done for a prompt, which need not be the running one.
+/// Returns whether nothing may be stored of the work for a prompt, which need not be the running one.
 pub(crate) fn is_private(home: &Home, session: &SessionId, prompt_id: Option<&str>) -> bool {
     PrivateTurns::load(home, session).include_prompt(prompt_id)
 }
 
-/// Returns whether this very prompt is one that nothing may be kept of.
+/// Returns whether this prompt itself is recorded as private.
 pub(crate) fn is_marked(home: &Home, session: &SessionId, prompt_id: &str) -> bool {
     PrivateTurns::load(home, session).has_prompt(prompt_id)
 }

@@ -1,4 +1,4 @@
-//! A project's own file: the user is told once what it asks for.
+//! The file of a project: the user is notified once of its values.
 
 use longhaul_core::catalog::Job;
 use longhaul_core::config::ProjectReading;
@@ -7,13 +7,13 @@ use longhaul_core::event::{SessionStart, StartSource};
 use crate::project_file::{Consent, PROJECT_FILE, ProjectFile};
 use crate::{Error, Flow, Hook};
 
-/// How many of a project's values are shown.
+/// Maximum number of values that are shown.
 const SHOWN: usize = 5;
 
-/// The most characters of a value that are shown.
+/// Maximum number of characters of a value that are shown.
 const MAX_VALUE: usize = 40;
 
-/// Says, once for each content, what the project's file asks for and how to allow it.
+/// Notifies the user, once for each content, which values the project's file asks for and how to allow them.
 pub fn on_session_start(hook: &mut Hook<SessionStart>) -> Result<Flow, Error> {
     if !hook.serves(Job::Continuation) || hook.event.source == StartSource::Compact {
         return Ok(Flow::Next);
@@ -29,7 +29,7 @@ pub fn on_session_start(hook: &mut Hook<SessionStart>) -> Result<Flow, Error> {
     Ok(Flow::Next)
 }
 
-/// Returns what there is to say of a project's file; `None` where all of it is in force.
+/// Returns the notice for a project's file; `None` if all of it is in force.
 fn message(file: &ProjectFile, consent: Consent, reading: &ProjectReading) -> Option<String> {
     let folder = longhaul_inject::printable(&file.folder.display().to_string());
     if let Some(problem) = &reading.problem {

@@ -12,10 +12,10 @@ use longhaul_tracker::Trigger;
 use crate::tracker::{Told, Tracker};
 use crate::{Error, Flow, Hook};
 
-/// How much of a prompt is kept to tell sessions apart.
+/// Maximum number of characters of a prompt that is stored to identify a session.
 const SUMMARY_CHARS: usize = 80;
 
-/// How much of the client's message is kept as the reason why it waits.
+/// Maximum number of characters of Claude Code's message that is stored as the reason why it waits.
 const MESSAGE_CHARS: usize = 200;
 
 /// Adds the session.
@@ -23,7 +23,7 @@ pub fn on_session_start(hook: &mut Hook<SessionStart>) -> Result<Flow, Error> {
     hook.track(|hook, tracker| tracker.begin(&hook.event.common, Status::Idle, None))
 }
 
-/// The session works.
+/// Records that the session works.
 pub fn on_prompt(hook: &mut Hook<UserPromptSubmit>) -> Result<Flow, Error> {
     if in_subagent(&hook.event.common) {
         return Ok(Flow::Next);
@@ -37,12 +37,12 @@ pub fn on_prompt(hook: &mut Hook<UserPromptSubmit>) -> Result<Flow, Error> {
     })
 }
 
-/// The session works. Where it did already, this touches nothing.
+/// Records that the session works. Does nothing if that is already recorded.
 pub fn on_tool_use(hook: &mut Hook<PostToolUse<'static>>) -> Result<Flow, Error> {
     hook.tool_used()
 }
 
-/// The session works, although a call failed.
+/// Records that the session works, although a call failed.
 pub fn on_tool_failure(hook: &mut Hook<PostToolUseFailure<'static>>) -> Result<Flow, Error> {
     if !hook.config.tracker.enabled {
         return Ok(Flow::Next);
@@ -51,7 +51,7 @@ pub fn on_tool_failure(hook: &mut Hook<PostToolUseFailure<'static>>) -> Result<F
     hook.tool_used()
 }
 
-/// The session waits for an answer, its subagents' dialogs included.
+/// Records that the session or one of its subagents waits for permission.
 pub fn on_permission(hook: &mut Hook<PermissionRequest>) -> Result<Flow, Error> {
     hook.track(|hook, tracker| {
         let reason = match hook.event.tool_name.trim() {
@@ -62,7 +62,7 @@ pub fn on_permission(hook: &mut Hook<PermissionRequest>) -> Result<Flow, Error> 
     })
 }
 
-/// The session waits for an answer, said late or where no other event does.
+/// Records that the session waits for an answer: late, or where no other event reports it.
 pub fn on_notification(hook: &mut Hook<Notification>) -> Result<Flow, Error> {
     let asks = matches!(hook.event.kind.as_deref(), Some("permission_prompt" | "elicitation_dialog") | None);
     if !asks {
@@ -70,11 +70,11 @@ pub fn on_notification(hook: &mut Hook<Notification>) -> Result<Flow, Error> {
     }
     hook.track(|hook, tracker| {
         let session = &hook.event.common.session;
-        // It may quote what the turn is about.
+        // The message may quote the turn.
         let message = hook.event.message.as_deref().filter(|_| !hook.is_private());
         let message = message.map(|message| hook.sanitizer().line(message, MESSAGE_CHARS));
         let message = message.as_deref().filter(|message| !message.is_empty());
-        // Only a permission has been told of before, at once.
+        // Only a permission dialog was reported before, at once.
         if hook.event.kind.as_deref() == Some("elicitation_dialog") {
             tracker.apply(session, Trigger::Notified, message, Told::Nowhere)
         } else {
@@ -83,14 +83,14 @@ pub fn on_notification(hook: &mut Hook<Notification>) -> Result<Flow, Error> {
     })
 }
 
-/// The turn is over, unless subagents still run.
+/// Records that the turn is over, unless subagents still run.
 pub fn on_turn_end(hook: &mut Hook<Stop>) -> Result<Flow, Error> {
     if in_subagent(&hook.event.common) {
         return Ok(Flow::Next);
     }
     hook.track(|hook, tracker| {
         let session = &hook.event.common.session;
-        // A command in the background asks nothing and may run for ever: the turn is over all the same.
+        // A background command asks nothing and may run forever, so it does not keep the turn open.
         let running =
             hook.event.background_tasks.as_ref().map(|tasks| tasks.iter().filter(|task| task.may_ask()).count());
         if tracker.subagents(session, running)? > 0 {
@@ -100,7 +100,7 @@ pub fn on_turn_end(hook: &mut Hook<Stop>) -> Result<Flow, Error> {
     })
 }
 
-/// The turn ended in an error, whose kind is shown.
+/// Records that the turn ended with an error, whose kind is shown.
 pub fn on_failure(hook: &mut Hook<StopFailure>) -> Result<Flow, Error> {
     if in_subagent(&hook.event.common) {
         return Ok(Flow::Next);
@@ -119,7 +119,7 @@ pub fn on_subagent_start(hook: &mut Hook<SubagentStart>) -> Result<Flow, Error> 
     hook.track(|hook, tracker| tracker.count_subagent(&hook.event.common.session, 1))
 }
 
-/// Counts a subagent that has returned; if it was the one that waited, the session works again.
+/// Counts a subagent that has returned. If the session waited for it, it works again.
 pub fn on_agent_return(hook: &mut Hook<SubagentStop>) -> Result<Flow, Error> {
     if is_compaction(&hook.event.common) {
         return Ok(Flow::Next);
@@ -131,7 +131,7 @@ pub fn on_agent_return(hook: &mut Hook<SubagentStop>) -> Result<Flow, Error> {
     })
 }
 
-/// A teammate has nothing to do.
+/// Records that a teammate has nothing to do.
 pub fn on_teammate_idle(hook: &mut Hook<TeammateIdle>) -> Result<Flow, Error> {
     hook.track(|hook, tracker| {
         let session = hook.event.teammate.as_ref().unwrap_or(&hook.event.common.session);
@@ -139,7 +139,7 @@ pub fn on_teammate_idle(hook: &mut Hook<TeammateIdle>) -> Result<Flow, Error> {
     })
 }
 
-/// Counts a task.
+/// Counts a completed task.
 pub fn on_task_completed(hook: &mut Hook<TaskCompleted>) -> Result<Flow, Error> {
     hook.track(|hook, tracker| tracker.count_task(&hook.event.common.session))
 }
@@ -150,7 +150,7 @@ pub fn on_session_end(hook: &mut Hook<SessionEnd>) -> Result<Flow, Error> {
 }
 
 impl<E: HookEvent<'static>> Hook<E> {
-    /// Does `work` with the tracker, if it is switched on.
+    /// Calls `work` with the tracker if it is switched on.
     fn track(&self, work: impl FnOnce(&Self, &mut Tracker<'_>) -> Result<(), Error>) -> Result<Flow, Error> {
         if self.config.tracker.enabled {
             work(self, &mut Tracker::with(&self.env, &self.home, self.store()?, self.deadline))?;
@@ -163,20 +163,20 @@ impl<E: HookEvent<'static>> Hook<E> {
         let trigger = if in_subagent(common) { Trigger::SubagentToolUsed } else { Trigger::ToolUsed };
         let changes = match self.before.status {
             Some(status) => longhaul_tracker::next(status, trigger).is_some(),
-            // Nothing is written of the session yet, which a subagent does not change.
+            // Nothing is recorded of the session yet. A call of a subagent does not change that.
             None => !in_subagent(common),
         };
         if !changes {
             return Ok(Flow::Next);
         }
-        // The tool call's own line already says that the main loop works.
-        let told = if self.after.status.is_some() { Told::InLog } else { Told::Nowhere };
-        let tracked = self.track(|_, tracker| tracker.tool_used(common, trigger, told));
+        // The line of the tool call already records that the main loop works.
+        let logged = if self.after.status.is_some() { Told::InLog } else { Told::Nowhere };
+        let tracked = self.track(|_, tracker| tracker.tool_used(common, trigger, logged));
         if let (Err(error), Some(status)) = (&tracked, self.before.status)
-            // Else this is done once more, in a database that has no row yet.
+            // Otherwise the job runs again, in a new database without a row.
             && !error.is_damage()
         {
-            // The row is as it was: the log must not say otherwise, or the next call would leave it so.
+            // The row is unchanged. If the log said otherwise, the next call would not correct the row.
             self.activity()?.append(&[LogLine::Status { at: self.env.now, status }])?;
         }
         tracked

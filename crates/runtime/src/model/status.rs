@@ -1,4 +1,4 @@
-//! What better words have cost today.
+//! The cost of model summaries today.
 
 use std::fmt;
 
@@ -10,26 +10,26 @@ use serde_json::{Value, json};
 use crate::worker::ModelPause;
 use crate::{Home, utc_offset_seconds};
 
-/// What was spent today, what is left, and what went wrong last.
+/// The tokens spent today, the tokens left, and the last error.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ModelStatus {
-    /// Whether the user wants it.
+    /// Whether model summaries are switched on.
     pub enabled: bool,
-    /// By which way a model is asked: `claude` or `api`.
+    /// How the model is called: `claude` or `api`.
     pub via: &'static str,
-    /// Tokens that may be spent a day.
+    /// The token budget per day.
     pub budget: u64,
-    /// What was spent today.
+    /// The tokens spent today.
     pub spending: Spending,
-    /// What went wrong last, if nothing has gone well since.
+    /// The last error, unless a call has succeeded since.
     pub trouble: Option<Trouble>,
-    /// Until when hooks do not start the worker, and why.
+    /// The pause during which hooks do not start the worker, with its reason.
     pub pause: Option<ModelPause>,
-    /// When all this was looked at.
+    /// The time of this status.
     pub now: Millis,
 }
 
-/// Returns what better words have cost today, for `longhaul worker status` and `/api/stats`.
+/// Returns the cost of model summaries today, for `longhaul worker status` and `/api/stats`.
 pub fn model_status(store: &Store, home: &Home, config: &Config, now: Millis) -> Result<ModelStatus, StoreError> {
     let model = &config.memory.model;
     Ok(ModelStatus {
@@ -43,12 +43,12 @@ pub fn model_status(store: &Store, home: &Home, config: &Config, now: Millis) ->
     })
 }
 
-/// Returns the local day.
+/// Returns the local date.
 pub fn today(now: Millis) -> String {
     date_of(now, utc_offset_seconds(now)).to_string()
 }
 
-/// Returns the tokens that may be spent a day.
+/// Returns the token budget per day.
 pub fn model_budget(config: &Config) -> u64 {
     config.memory.model.daily_token_budget.0 as u64
 }
@@ -59,7 +59,7 @@ impl ModelStatus {
         self.budget.saturating_sub(self.spending.total())
     }
 
-    /// Returns it as JSON.
+    /// Returns the status as JSON.
     pub fn to_json(&self) -> Value {
         json!({
             "enabled": self.enabled,

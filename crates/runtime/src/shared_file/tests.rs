@@ -60,8 +60,8 @@ fn nothing_that_others_write_at_the_same_moment_is_lost_or_seen_half_written() {
         let counter = scope.spawn(|| {
             let mut count = 0;
             while !is_done.load(Relaxed) {
-                // A program that knows nothing of ours: it reads, changes, and replaces the file.
-                // For a moment it may see ours in place of its own; then ours gives way.
+                // A program that does not know of Longhaul reads, changes and replaces the file. It may briefly see our
+                // version instead of its own, until ours is exchanged back.
                 let deadline = Instant::now() + Duration::from_secs(10);
                 let mut settings = read();
                 while settings["n"] != count {

@@ -1,4 +1,4 @@
-//! What a server is told: the status, where to go, what to say.
+//! Commands for a server: show the status, go to a pane, show a message.
 
 use longhaul_tracker::escape;
 
@@ -7,10 +7,10 @@ use super::{Server, words};
 use crate::Error;
 
 impl Server {
-    /// Shows the status in every client at once, and notes on the pane what its session does. Returns the panes that
-    /// somebody looks at.
+    /// Shows the status in all clients, and stores the state of a session as an option of its pane. Returns the active
+    /// panes of the clients.
     ///
-    /// A server to which nobody is attached, and a pane that is gone meanwhile, are no failure.
+    /// It is not an error if no client is attached, or if the pane no longer exists.
     pub fn set_status(&self, text: &str, pane_state: Option<(&str, Option<&str>)>) -> Result<Vec<String>, Error> {
         let mut commands = vec![words(["set-option", "-g", "@longhaul-status", text])];
         if let Some((pane, state)) = pane_state {
@@ -19,9 +19,10 @@ impl Server {
                 None => words(["set-option", "-p", "-u", "-t", pane, "@longhaul-state"]),
             });
         }
-        // Before the command that fails where nobody is attached.
+        // Before the command that fails if no client is attached.
         commands.push(list_active());
-        // Setting an option redraws all clients in the versions seen; that is not promised anywhere, this is.
+        // In the tested versions, setting an option redraws all clients. That is not documented; the effect of this
+        // command is.
         commands.push(words(["refresh-client", "-S"]));
         match self.run(&commands) {
             Err(Error::Program { message, .. }) if is_about_nobody(&message) => Ok(Vec::new()),
@@ -29,30 +30,30 @@ impl Server {
         }
     }
 
-    /// Brings `client`, or the one that is used here, to a pane.
+    /// Switches `client`, or the current one, to a pane.
     pub fn goto(&self, pane: &str, client: Option<&str>) -> Result<(), Error> {
         let mut switch = words(["switch-client", "-Z", "-t", pane]);
         if let Some(client) = client {
             switch.extend(words(["-c", client]));
         }
-        // -Z: whoever has zoomed a pane wants to see it so when he comes back.
+        // -Z: keeps a zoomed pane zoomed.
         let commands = [words(["select-window", "-t", pane]), words(["select-pane", "-Z", "-t", pane]), switch];
         self.run(&commands).map(drop)
     }
 
-    /// Shows a line of text in place of the status line for a moment.
+    /// Shows a line of text instead of the status line for a short time.
     pub fn message(&self, text: &str, client: Option<&str>) -> Result<(), Error> {
         let mut command = words(["display-message"]);
         if let Some(client) = client {
             command.extend(words(["-c", client]));
         }
-        // It is a format for the time, too.
+        // tmux also expands the text as a time format.
         command.push(escape(text).replace('%', "%%"));
         self.run(&[command]).map(drop)
     }
 }
 
-/// Returns whether tmux only says that there is no client, or no longer that pane.
+/// Returns whether the error only means that there is no client, or that the pane no longer exists.
 fn is_about_nobody(message: &str) -> bool {
     ["no current client", "no current target", "no such pane", "can't find pane"]
         .iter()

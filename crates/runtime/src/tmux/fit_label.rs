@@ -1,9 +1,9 @@
-//! Labels as wide as a client has room for.
+//! Cuts labels to the width of a client.
 
-/// Cuts an escaped label to `width` columns; `##` is one of them and never cut in two.
+/// Cuts an escaped label to `width` columns. `##` counts as one unit and is never split.
 ///
-/// What has more bytes than there are columns, tmux cuts itself: it keeps one column less, and of them the last ones, so
-/// that neither icon nor project would be seen, and puts a `>` behind. It finds nothing to cut here.
+/// tmux itself cuts a label with more bytes than there are columns: it keeps the end, so that neither icon nor project
+/// is visible, and appends a `>`. A label that was cut here leaves nothing for tmux to cut.
 pub(super) fn fit(label: &str, width: usize) -> String {
     if label.len() <= width {
         return label.to_owned();
@@ -23,7 +23,7 @@ pub(super) fn fit(label: &str, width: usize) -> String {
     text
 }
 
-/// Returns what is shown as one character each, with its width.
+/// Returns the parts of a label that are shown as one character each, with their widths.
 fn parts(label: &str) -> impl Iterator<Item = (&str, usize)> {
     let mut rest = label;
     std::iter::from_fn(move || {
@@ -31,7 +31,7 @@ fn parts(label: &str) -> impl Iterator<Item = (&str, usize)> {
         let length = if rest.starts_with("##") { 2 } else { first.len_utf8() };
         let (part, after) = rest.split_at(length);
         rest = after;
-        // Where nothing is known of a character's width, taking it for wide wastes a column and breaks nothing.
+        // A character of unknown width counts as wide, which at worst wastes a column.
         Some((part, if (first as u32) < 0x1100 { 1 } else { 2 }))
     })
 }

@@ -1,4 +1,4 @@
-//! The menu on the screen.
+//! Shows the menu.
 
 use std::time::Duration;
 
@@ -8,27 +8,28 @@ use super::fit_label::fit;
 use super::{Server, words};
 use crate::{Error, process};
 
-/// tmux returns when the menu is closed; whoever leaves it open for longer has gone home.
+/// Time limit for the menu. tmux returns when it is closed.
 const LIMIT: Duration = Duration::from_secs(60 * 60);
 
-/// What tmux draws around the items, and what stands below the sessions: separator, previous, next, quit.
+/// The rows around the sessions: the border, separator, previous, next and quit.
 const ROWS_AROUND: usize = 2 + 4;
 
-/// What tmux draws beside a label: border, blank, and the key in parentheses.
+/// The columns around a label: border, spaces, and the key in parentheses.
 const COLUMNS_AROUND: usize = 4 + 4;
 
 impl Server {
-    /// Returns how many sessions a page of the menu can hold in a client of `rows`: a higher one is not shown at all.
+    /// Returns the number of sessions that fit on a page of the menu in a client of `rows`. tmux does not show a menu
+    /// that is higher than the client.
     pub fn menu_rows(rows: usize) -> usize {
         rows.saturating_sub(ROWS_AROUND).max(1)
     }
 
-    /// Shows the menu in `client`, or the one that is used here, of `columns`; returns when it is closed.
+    /// Shows the menu in `client`, or in the current one, with `columns`. Returns when it is closed.
     ///
-    /// `command` is what [`command`](super::command) returns: the other pages are shown by it.
+    /// `command` is the result of [`command`](super::command), which shows the other pages.
     pub fn show_menu(&self, menu: &Menu, command: &str, client: Option<&str>, columns: usize) -> Result<(), Error> {
         let steps = [
-            // Without `setup` it is not set yet; what setup has set stays.
+            // Without `setup` it is not set yet. A value that setup has set stays.
             words(["set-option", "-goq", "@longhaul-command", command]),
             self.menu(menu, client, columns),
         ];
@@ -40,8 +41,9 @@ impl Server {
 
     /// Returns the command that shows the menu.
     ///
-    /// The items' commands hold no data but pane ids: tmux expands them as formats, parses what results, and hands parts of
-    /// it to a shell. `##{…}` becomes `#{…}` in the first and is filled in by `run-shell`.
+    /// The commands of the items contain no data except pane ids, because tmux expands them as formats, parses the
+    /// result and passes parts of it to a shell. The first expansion turns `##{…}` into `#{…}`, which `run-shell` then
+    /// expands.
     pub(super) fn menu(&self, menu: &Menu, client: Option<&str>, columns: usize) -> Vec<String> {
         let mut words = words(["display-menu", "-T", &menu.title, "-x", "C", "-y", "C"]);
         if let Some(client) = client {
@@ -61,7 +63,7 @@ impl Server {
                 let focus = format!("run-shell -b '##{{@longhaul-command}} tmux pane-focus {}'", pane.id);
                 words([&fit(label, width), key, &format!("switch-client -Z -t {} ; {focus}", pane.id)])
             }
-            // A client cannot go to another server: a dash in front greys the label out.
+            // A client cannot go to another server. A leading dash disables the item.
             MenuItem::Goto { label, .. } | MenuItem::Elsewhere { label } => {
                 words([&format!("-{}", fit(label, width)), "", ""])
             }

@@ -1,4 +1,4 @@
-//! What `longhaul tmux setup` changes in a server, and how it is taken back.
+//! `longhaul tmux setup` and its reversal.
 
 use std::path::Path;
 
@@ -11,23 +11,24 @@ use super::status_right::{with_status, without_status};
 use super::{Server, words};
 use crate::{Error, Home, process};
 
-/// The place of our entries in tmux's lists of hooks; users' own, which begin at 0, stay as they are.
+/// The index of Longhaul's entries in tmux's hooks. The user's own entries, which start at 0, are kept.
 pub(super) const INDEX: u32 = 7390;
 
-/// The hooks that tell that a pane has got somebody's eye.
+/// The hooks that run when another pane becomes active.
 const FOCUS_HOOKS: [&str; 3] = ["session-window-changed", "window-pane-changed", "client-session-changed"];
 
-/// What the hooks run. In a session that nobody is attached to, and in a window behind another, nobody has looked.
+/// The command of these hooks. It does nothing in a session without a client, or in a window that is not the current
+/// one.
 const ON_FOCUS: &str = "if-shell -F '#{&&:#{session_attached},#{window_active}}' \
     \"run-shell -b '#{@longhaul-command} tmux pane-focus #{pane_id}'\"";
 
-/// What the key runs.
+/// The command of the key.
 const ON_KEY: &str = "#{@longhaul-command} tmux menu 1 --client #{q:client_name}";
 
-/// How much wider status-right may become.
+/// Columns that are added to status-right-length.
 const ROOM: u64 = 40;
 
-/// Everything that setup must know, and teardown take back.
+/// The options that setup and teardown read.
 const NAMES: [&str; 8] = [
     "status-right",
     "status-left",
@@ -39,7 +40,7 @@ const NAMES: [&str; 8] = [
     "@longhaul-bound-key",
 ];
 
-/// Options that exist only because of us.
+/// Options that only Longhaul sets.
 const OURS: [&str; 6] = [
     "@longhaul-saved-interval",
     "@longhaul-saved-length",
@@ -49,12 +50,12 @@ const OURS: [&str; 6] = [
     "@longhaul-status",
 ];
 
-/// Returns how tmux has to call us: the executable, with the home that is in force now, as words of a shell.
+/// Returns the command by which tmux calls Longhaul: the executable with the current home, quoted for a shell.
 ///
-/// It is kept in the option `@longhaul-command`, which tmux fills in where a shell's command is wanted.
+/// It is stored in the option `@longhaul-command`, which tmux expands in commands for a shell.
 pub fn command(exe: &Path, home: &Home, env: &Env) -> String {
     let quoted = |path: &Path| shell_single_quote(&path.to_string_lossy());
-    // tmux starts in a folder of its own, and with the environment that it was started with.
+    // tmux runs in another folder, and with the environment of its own start.
     let home = std::path::absolute(home.dir()).unwrap_or_else(|_| home.dir().to_owned());
     let mut words = format!("env LONGHAUL_HOME={}", quoted(&home));
     if let Some(dir) = &env.client_config_dir {
@@ -67,16 +68,16 @@ pub fn command(exe: &Path, home: &Home, env: &Env) -> String {
 }
 
 impl Server {
-    /// Puts key binding, focus hooks and the status in place; doing it again changes nothing.
+    /// Sets up key binding, focus hooks and status. Running it again changes nothing.
     ///
-    /// `command` is what [`command`] returns. Takes three calls of tmux.
+    /// `command` is the result of [`command`]. Starts tmux three times.
     pub fn setup(&self, command: &str, options: &Options) -> Result<(), Error> {
         let [right, left, interval, length, old_interval, old_length, old_binding, bound_key] = self.state()?;
         let mut commands = vec![set("@longhaul-command", command), set("status-right", &with_status(&right, &left))];
         for hook in FOCUS_HOOKS {
             commands.push(words(["set-hook", "-g", &format!("{hook}[{INDEX}]"), ON_FOCUS]));
         }
-        // 0 is tmux's word for never.
+        // In tmux, 0 means never.
         let shorter = |now: u64| Some(options.status_interval()).filter(|ours| now == 0 || *ours < now);
         commands.extend(change("status-interval", "@longhaul-saved-interval", &interval, &old_interval, shorter));
         let wider = |now: u64| Some(now + ROOM);
@@ -91,13 +92,13 @@ impl Server {
             None => commands.push(words(["set-option", "-gu", "@longhaul-saved-binding"])),
         }
         commands.push(set("@longhaul-bound-key", key));
-        // Last: where the key is none that tmux knows, all the rest is in place.
+        // Last, so that everything else is set up even if tmux does not know the key.
         commands.push(words(["bind-key", key, "run-shell", "-b", ON_KEY]));
         commands.extend(forget_problem());
         self.run(&commands).map(drop)
     }
 
-    /// Takes back what [`setup`](Self::setup) did. What somebody has changed since stays as he wants it.
+    /// Reverts [`setup`](Self::setup). Values that the user has changed since are kept.
     pub fn teardown(&self) -> Result<(), Error> {
         let [right, _left, interval, length, old_interval, old_length, old_binding, bound_key] = self.state()?;
         let mut commands = vec![set("status-right", &without_status(&right))];
@@ -115,24 +116,24 @@ impl Server {
         let panes = self.panes()?;
         let unset = |id: &str| words(["set-option", "-pqu", "-t", id, "@longhaul-state"]);
         let commands: Vec<_> = panes.iter().map(|live| unset(&live.pane.id)).collect();
-        // A pane that is gone meanwhile has no options either.
+        // An error means that a pane no longer exists, and its options neither.
         let _ = self.run(&commands);
         Ok(())
     }
 
     fn state(&self) -> Result<[String; NAMES.len()], Error> {
         let values = self.globals(&NAMES)?;
-        let message = "it did not print its options".to_owned();
+        let message = "it did not print all options".to_owned();
         values.try_into().map_err(|_| Error::Program { program: "tmux".to_owned(), message })
     }
 
-    /// Returns the line that binds a key behind the prefix; `None` where it is not bound.
+    /// Returns the command that binds a key after the prefix; `None` if the key is not bound.
     fn binding(&self, key: &str) -> Option<String> {
         let line = self.run(&[words(["list-keys", "-T", "prefix", key])]).ok()?;
         Some(line.trim_end_matches('\n').to_owned()).filter(|line| !line.is_empty())
     }
 
-    /// Gives a key back, if it is still ours.
+    /// Restores the previous binding of a key, if it is still bound to Longhaul.
     fn release(&self, key: &str, binding: &str) -> Result<(), Error> {
         if !self.binding(key).is_some_and(|binding| is_ours(&binding)) {
             return Ok(());
@@ -154,9 +155,9 @@ fn is_ours(binding: &str) -> bool {
     binding.contains("#{@longhaul-command} tmux menu")
 }
 
-/// Returns the commands that change a number to what `ours` makes of it, and keep `<before> <ours>` for teardown.
+/// Returns the commands that change a number to the result of `ours`, and store `<before> <ours>` for teardown.
 fn change(name: &str, saved_name: &str, now: &str, saved: &str, ours: impl Fn(u64) -> Option<u64>) -> Vec<Vec<String>> {
-    // Where we have changed it and it still is so, the number to begin with is the one from before.
+    // If the current value is still ours, the change starts from the value before it.
     let before = match saved.split_once(' ') {
         Some((before, ours)) if ours == now => before,
         Some(_) | None => now,
@@ -165,7 +166,7 @@ fn change(name: &str, saved_name: &str, now: &str, saved: &str, ours: impl Fn(u6
     vec![set(name, &ours.to_string()), set(saved_name, &format!("{before} {ours}"))]
 }
 
-/// Returns the command that brings a number back, unless somebody has changed it since.
+/// Returns the command that restores a number, unless the user has changed it since.
 fn restore(name: &str, now: &str, saved: &str) -> Option<Vec<String>> {
     let (before, ours) = saved.split_once(' ')?;
     (ours == now).then(|| set(name, before))

@@ -1,47 +1,47 @@
-//! A server that could not be set up: what it shows, what it remembers, and when setup runs again.
+//! A server that could not be set up: the notice in its status line, the stored reason, and the next attempt.
 
 use super::setup::{INDEX, set};
 use super::status_right::with_notice;
 use super::{Server, words};
 use crate::Error;
 
-/// The option that holds why the last setup failed.
+/// The option with the reason why the last setup failed.
 pub(super) const PROBLEM: &str = "@longhaul-problem";
 
-/// The hook that runs setup again once there is a session.
+/// The hook that runs setup again when there is a session.
 const RETRY_HOOK: &str = "session-created";
 
-/// What the hook runs.
+/// The command of the hook.
 const RETRY: &str = "run-shell -b '#{@longhaul-command} tmux setup'";
 
-/// What [`PROBLEM`] holds until the first session is there.
+/// The value of [`PROBLEM`] until there is a session.
 const WAITS: &str = "setup waits for the server's first session";
 
-/// What a server says about its setup.
+/// The state of a server's setup.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct SetupState {
-    /// The command by which the server calls us; empty where it was never set up.
+    /// The command by which the server calls Longhaul; empty if it was never set up.
     pub command: String,
-    /// Why the last setup failed; empty where it did not.
+    /// The reason why the last setup failed; empty if it did not fail.
     pub problem: String,
 }
 
 impl Server {
-    /// Returns what the server says about its setup.
+    /// Returns the state of the server's setup.
     pub fn setup_state(&self) -> Result<SetupState, Error> {
         let mut values = self.globals(&["@longhaul-command", PROBLEM])?.into_iter();
         let mut next = || values.next().unwrap_or_default();
         Ok(SetupState { command: next(), problem: next() })
     }
 
-    /// Shows in the status line that the server could not be set up, and keeps the reason for `longhaul doctor`.
+    /// Shows in the status line that the server could not be set up, and stores the reason for `longhaul doctor`.
     pub fn show_setup_problem(&self, reason: &str) -> Result<(), Error> {
         let right = self.globals(&["status-right"])?.pop().unwrap_or_default();
         self.run(&[set(PROBLEM, reason), set("status-right", &with_notice(&right))]).map(drop)
     }
 
-    /// Makes the server run setup again when it has its first session. `command` is what [`command`](super::command)
-    /// returns.
+    /// Makes the server run setup again when it has its first session. `command` is the result of
+    /// [`command`](super::command).
     pub fn set_up_with_first_session(&self, command: &str) -> Result<(), Error> {
         let hook = format!("{RETRY_HOOK}[{INDEX}]");
         let commands =
@@ -50,7 +50,7 @@ impl Server {
     }
 }
 
-/// Returns the commands that remove what the functions above leave in a server.
+/// Returns the commands that remove what the functions above have set.
 pub(super) fn forget_problem() -> [Vec<String>; 2] {
     [words(["set-hook", "-gu", &format!("{RETRY_HOOK}[{INDEX}]")]), words(["set-option", "-gu", PROBLEM])]
 }

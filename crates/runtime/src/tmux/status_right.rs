@@ -1,29 +1,31 @@
-//! What stands in status-right: the status, and the command that keeps it right.
+//! Longhaul's part of status-right: the status, and the command that refreshes it.
 
-/// Shows the status. tmux fills it in without expanding what is in it.
+/// Shows the status. tmux inserts it without expanding its content.
 const STATUS: &str = "#{@longhaul-status}";
 
-/// Runs `longhaul tmux refresh` at every interval; it prints nothing.
+/// Runs `longhaul tmux refresh` at every status interval. It prints nothing.
 ///
-/// The executable's path is in an option, so that this text stays the same when the path changes, and needs no quoting.
+/// The path of the executable is in an option, so that this text does not change with the path and needs no quoting.
 const REFRESH: &str = "#(#{@longhaul-command} tmux refresh)";
 
-/// What the status line shows where the server could not be set up. No comma in it: it would end a branch of a format.
+/// The notice in the status line of a server that could not be set up. It contains no comma, which would end a branch
+/// of a format.
 pub const NOT_SET_UP: &str = "#[reverse]longhaul is not set up: longhaul doctor#[default] ";
 
-/// Returns `right` with [`NOT_SET_UP`] in front of it, once.
+/// Returns `right` with [`NOT_SET_UP`] before it, once.
 pub(super) fn with_notice(right: &str) -> String {
     format!("{NOT_SET_UP}{}", right.replace(NOT_SET_UP, ""))
 }
 
-/// Returns `right` with our part in front of it, once; only the command, where the user has placed the status himself.
+/// Returns `right` with Longhaul's part before it, once. The part is only the command if the user has placed the
+/// status.
 pub(super) fn with_status(right: &str, left: &str) -> String {
     let right = without_status(right);
     let is_placed = right.contains(STATUS) || left.contains(STATUS);
     if is_placed { format!("{REFRESH}{right}") } else { format!("{STATUS}{REFRESH} {right}") }
 }
 
-/// Returns `right` as it was.
+/// Returns `right` without Longhaul's part.
 pub(super) fn without_status(right: &str) -> String {
     right.replace(NOT_SET_UP, "").replace(&format!("{STATUS}{REFRESH} "), "").replace(REFRESH, "")
 }

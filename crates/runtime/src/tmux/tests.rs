@@ -1,4 +1,4 @@
-//! Against a real server; what a client's screen shows is tested end to end.
+//! Tests against a real server. The screen of a client is tested in the integration tests.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -12,7 +12,7 @@ use super::status_right::{with_status, without_status};
 use super::{Server, command, words};
 use crate::Home;
 
-/// A server of the test's own; gone when dropped.
+/// A server for one test; killed when dropped.
 struct Private {
     server: Server,
     dir: TempDir,
@@ -37,7 +37,7 @@ impl Private {
         self.server.run(&[words(command)]).unwrap()
     }
 
-    /// Returns everything that setup may touch.
+    /// Returns everything that setup may change.
     fn everything(&self) -> Vec<String> {
         let commands = [
             words(["show-options", "-g"]),
@@ -85,7 +85,7 @@ fn panes_are_listed_whatever_their_names_hold() {
     let tmux = Private::start();
     let cwd = tmux.dir.path().join("a\tb\n%9\t1\tx:0.0\t/ #{pid} é;");
     std::fs::create_dir_all(&cwd).unwrap();
-    // tmux would expand a folder given to it as a format.
+    // tmux would expand a folder in its arguments as a format.
     let script = format!("cd {} && exec sleep 3600", longhaul_inject::shell_single_quote(cwd.to_str().unwrap()));
     tmux.run(["new-session", "-d", "-s", "o\tne\n; #{pid} ü", "sh", "-c", &script]);
     let seen = cwd.to_str().unwrap().replace('\n', "\u{fffd}");
@@ -126,7 +126,7 @@ fn options_survive_whatever_is_in_them() {
 }
 
 #[test]
-fn the_status_is_set_although_nobody_is_attached() {
+fn the_status_is_set_without_an_attached_client() {
     let tmux = Private::start();
     for text in ["#[fg=black]0.#[default]", HOSTILE, ";", "\\;", "-x", ""] {
         tmux.server.set_status(text, Some(("%0", Some("idle")))).unwrap();
@@ -161,7 +161,7 @@ fn setup_is_idempotent_and_teardown_leaves_no_trace() {
     assert!(!tmux.run(["list-keys"]).contains("it's"));
     tmux.server.setup("env first", &Options::default()).unwrap();
     tmux.assert_is(&lines);
-    // An upgrade has moved the executable.
+    // After an update, the executable has another path.
     tmux.server.setup("env second", &Options::default()).unwrap();
     tmux.assert_is(&lines.iter().map(|line| line.replace("env first", "env second")).collect::<Vec<_>>());
     tmux.server.teardown().unwrap();
@@ -189,7 +189,7 @@ fn another_key_gives_the_first_one_back() {
 }
 
 #[test]
-fn the_interval_is_only_ever_lowered_and_what_somebody_set_since_stays() {
+fn the_interval_is_only_lowered_and_a_later_change_by_the_user_stays() {
     let tmux = Private::start();
     let interval = || tmux.run(["show-options", "-gv", "status-interval"]).trim().to_owned();
     for (theirs, with_us) in [("15", "5"), ("3", "3"), ("5", "5"), ("0", "5")] {
@@ -207,7 +207,7 @@ fn the_interval_is_only_ever_lowered_and_what_somebody_set_since_stays() {
 }
 
 #[test]
-fn a_status_that_the_user_placed_himself_is_not_shown_twice() {
+fn a_status_that_the_user_placed_is_not_shown_twice() {
     let both = "#{@longhaul-status}#(#{@longhaul-command} tmux refresh) ";
     let check = |right: &str, left: &str, expected: &str| {
         let with = with_status(right, left);
@@ -222,7 +222,7 @@ fn a_status_that_the_user_placed_himself_is_not_shown_twice() {
 }
 
 #[test]
-fn the_command_is_words_of_a_shell_whatever_the_paths_hold() {
+fn the_command_is_quoted_for_a_shell_whatever_the_paths_contain() {
     let env = Env { data_dir: Some("/h o/it's".into()), ..Env::default() };
     let text = command(Path::new("/a b/#{x}/\"y\"/$z"), &Home::of(&env).unwrap(), &env);
     assert_eq!(text, r##"env LONGHAUL_HOME='/h o/it'\''s' '/a b/#{x}/"y"/$z'"##);

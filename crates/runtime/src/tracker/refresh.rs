@@ -1,4 +1,4 @@
-//! What no hook tells, put right now and then: by tmux, every few seconds, or by a command.
+//! Corrects what no hook reports, every few seconds by tmux, or by a command.
 
 use std::time::Duration;
 
@@ -12,14 +12,14 @@ use longhaul_tracker::{
 use super::{Place, Told, Tracker, options_cache, seconds};
 use crate::{ActivityLog, Error, SessionRecord, bounded_read, client, files, process, usage};
 
-/// How often the dead are looked for at most.
+/// Minimum interval between two searches for dead sessions.
 const REAP_EVERY: Duration = Duration::from_secs(10);
 
-/// How long a session must have been silent before its transcript is searched for an interrupt.
+/// Time without activity after which the transcript of a session is searched for an interrupt.
 const SILENT_MS: u64 = 10_000;
 
 impl Tracker<'_> {
-    /// Puts right what no hook tells, clears what has been seen, and shows the result.
+    /// Corrects what no hook reports, clears sessions that the user has seen, and shows the result.
     pub fn refresh(&mut self) -> Result<(), Error> {
         let shown = match &self.server {
             Some(server) => {
@@ -32,8 +32,8 @@ impl Tracker<'_> {
         self.tidy()?;
         self.clear_seen()?;
         let text = render(&self.agents()?, &self.options(), seconds(self.env.now));
-        // Servers that share a home each show what they were last told, in their own colours; the file is only for whoever
-        // asks outside of them.
+        // Several servers can share a home. Each shows its own last status, in its own colours. The file is for readers
+        // outside of tmux.
         let is_shown = shown.map_or_else(
             || bounded_read::text(&self.home.status(), bounded_read::SMALL).is_ok_and(|written| written == text),
             |shown| shown == text && self.home.status().exists(),
@@ -41,12 +41,12 @@ impl Tracker<'_> {
         if is_shown { Ok(()) } else { self.push() }
     }
 
-    /// Puts right what no hook tells: states, the dead, and those that run unseen.
+    /// Corrects what no hook reports: wrong states, dead sessions, and running sessions without a row.
     pub fn tidy(&mut self) -> Result<(), Error> {
         let records = client::records(self.env);
         self.reconcile(&records)?;
         if self.is_reaping_due() {
-            // Rows first: one that comes meanwhile is not taken for dead because its pane was not listed yet.
+            // The rows are read first, so that a new one is not removed because its pane was not listed yet.
             let agents = self.agents()?;
             let panes = self.panes()?;
             let processes = process::all();
@@ -57,7 +57,7 @@ impl Tracker<'_> {
         Ok(())
     }
 
-    /// Adds the sessions that run without a row; returns them.
+    /// Adds the running sessions that have no row. Returns their ids.
     pub fn scan(&mut self) -> Result<Vec<String>, Error> {
         let (panes, processes) = (self.panes()?, process::all());
         let found = self.add_found(&panes, &processes, &client::records(self.env))?;
@@ -67,7 +67,7 @@ impl Tracker<'_> {
         Ok(found)
     }
 
-    /// Removes rows that are dead or a day old; returns them.
+    /// Removes rows that are dead or a day old. Returns them.
     pub fn cleanup(&mut self) -> Result<Vec<(String, RemovalReason)>, Error> {
         let agents = self.agents()?;
         let now = seconds(self.env.now);
@@ -84,7 +84,7 @@ impl Tracker<'_> {
         Ok(removed)
     }
 
-    /// Holds every row against what its client says of itself; without that word, against the transcript.
+    /// Compares every row with the record of its client, or without a record with the transcript.
     fn reconcile(&self, records: &[ClientRecord]) -> Result<(), Error> {
         for agent in self.agents()? {
             let Some(session) = SessionId::new(&agent.session) else { continue };
@@ -106,7 +106,7 @@ impl Tracker<'_> {
         Ok(())
     }
 
-    /// Returns when a hook last told something: steady tool calls write to the log only.
+    /// Returns the time of the last hook. Most tool calls write only to the log.
     fn last_hook(&self, agent: &Agent, session: &SessionId) -> Millis {
         let path = self.home.session_file(session, "log");
         let logged = if path.exists() {
@@ -126,7 +126,7 @@ impl Tracker<'_> {
         agent.status.is_running() && silent && transcript().is_some_and(|path| usage::ends_in_interrupt(&path))
     }
 
-    /// Takes completed sessions for seen in the panes that somebody looks at.
+    /// Marks completed sessions as seen if their pane is active.
     pub fn clear_seen(&self) -> Result<(), Error> {
         let Some(server) = &self.server else { return Ok(()) };
         let agents = self.agents()?;
@@ -150,7 +150,7 @@ impl Tracker<'_> {
         let server = self.sockets().first().map_or_else(String::new, |socket| longhaul_inject::file_name_of(socket));
         let path = self.home.dir().join("tmux").join(format!("reaped-{server}"));
         let last = files::modified(&path).unwrap_or_default();
-        // The file's time is the machine's: a fixed clock must not make it wait for ever.
+        // The time of the file is the system's. With a fixed test clock, the interval would never end.
         let due = crate::clock_and_env::clock().0.abs_diff(last.0) >= REAP_EVERY.as_millis() as u64;
         due && files::replace(&path, b"").is_ok()
     }
@@ -199,7 +199,7 @@ impl Tracker<'_> {
         if found.session.starts_with("scan-") {
             return Ok(());
         }
-        // The log and the rows stay in step.
+        // The log must agree with the rows.
         let line = LogLine::Status { at: self.env.now, status: found.status };
         ActivityLog::open(self.home, &place.session)?.append(&[line])
     }

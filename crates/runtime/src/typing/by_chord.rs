@@ -1,8 +1,8 @@
-//! Submitting by a chord that no dialog knows.
+//! Submits by a chord that no dialog reacts to.
 //!
-//! The chord cannot approve anything, so nothing has to be checked between the text and the chord for the sake of a dialog.
-//! What can still happen is that a dialog opens in between and swallows the chord: then the text stays in the input, which
-//! is noted, and the next order submits it.
+//! The chord cannot approve anything, so that no dialog has to be excluded between the text and the chord. But a dialog
+//! that opens in between can swallow the chord. Then the text stays in the input, which is recorded, and the next order
+//! submits it.
 
 use std::time::{Duration, Instant};
 
@@ -11,22 +11,23 @@ use longhaul_inject::{ChordResult, Pane, ScreenState, SubmitChord, SubmitKey, Un
 use super::client_notes;
 use super::typist::{Superseded, Typist, is_still_wanted};
 
-/// How long a client that has not proven the chord yet may take to empty its input. One that is busy needs its time.
+/// Time limit for a client with an unproven chord to empty its input. A busy client needs more time.
 const CHORD_LIMIT: Duration = Duration::from_millis(3_000);
 
-/// What a hook needs after that, in order to take the text back and to press Enter.
+/// Time that a hook needs after that, to erase the text and to press Enter.
 const TIME_AFTER: Duration = Duration::from_millis(1_200);
 
-/// A client that was watched for less than this has not shown that it ignores the chord.
+/// Minimum time of observation before a client counts as ignoring the chord.
 const LEAST_WATCHED: Duration = Duration::from_millis(700);
 
-/// How long the input may take to show that the text was taken back.
+/// Time limit for the input to show that the text was erased.
 const ERASE_LIMIT: Duration = Duration::from_millis(1_000);
 
 impl Typist<'_> {
-    /// Submits the text that was typed, by the chord.
+    /// Submits the typed text by the chord.
     ///
-    /// The text is waited for: keys that reach the client together with the text are not taken for a chord.
+    /// The text must be visible first: the client does not recognise a chord in keys that arrive together with the
+    /// text.
     pub(super) fn submit_by_chord(
         &self,
         pane: &dyn Pane,
@@ -44,16 +45,16 @@ impl Typist<'_> {
         if chord.proven { Ok(()) } else { self.see_submitted(pane, chord) }
     }
 
-    /// Sees that the chord has emptied the input. A client that ignores it is typed at with Enter from now on.
+    /// Checks that the chord has emptied the input. If the client ignores the chord, Enter is used from then on.
     fn see_submitted(&self, pane: &dyn Pane, chord: &SubmitChord) -> Result<(), String> {
         let started = Instant::now();
         let limit = self.order.deadline.map_or(CHORD_LIMIT, |deadline| deadline.left().saturating_sub(TIME_AFTER));
         loop {
             match self.look(pane)? {
-                // The marker may be shown in the input again, as a suggestion or a queued message: only the draft counts.
+                // The marker may be shown in the input as a suggestion or a queued message, so only the draft counts.
                 look @ ScreenState::Input { .. } if !look.shows_pasted(&self.order.text) => return Ok(()),
                 ScreenState::Unsafe(UnsafeScreen::Dialog) => {
-                    // Whether it was submitted before the dialog opened, the receipt says.
+                    // The receipt shows whether it was submitted before the dialog opened.
                     self.note_left();
                     return Ok(());
                 }
@@ -75,7 +76,7 @@ impl Typist<'_> {
         {
             std::thread::sleep(Duration::from_millis(5));
         }
-        Err(format!("the client ignores {}: Enter is used instead", chord.submit))
+        Err(format!("Claude Code ignores {}: Enter is used instead", chord.submit))
     }
 
     fn take_back_or_note(&self, pane: &dyn Pane) {
@@ -87,7 +88,7 @@ impl Typist<'_> {
         }
     }
 
-    /// Notes that the text was received, which proves the chord.
+    /// Records that the text was received, which proves the chord.
     pub(crate) fn note_received(&self) {
         let is_unproven = |key: &SubmitKey| key.chord().is_some_and(|chord| !chord.proven);
         if let Some(key) = self.pressed.borrow().as_ref().filter(|key| is_unproven(key)) {
@@ -96,15 +97,16 @@ impl Typist<'_> {
         self.note_none_left();
     }
 
-    /// Returns whether a chord was pressed, after which a receipt is this order's own.
+    /// Returns whether a chord was pressed. A receipt after that belongs to this order.
     pub(crate) fn has_pressed_chord(&self) -> bool {
         self.pressed.borrow().as_ref().is_some_and(|key| key.chord().is_some())
     }
 
-    /// Notes that nothing has shown that the text was received.
+    /// Records that the text was not confirmed.
     ///
-    /// A dialog that opened just before the chord has swallowed it: the text is behind that dialog, or in the input again. A
-    /// chord that fails twice so is no longer believed, and where nothing can be seen, neither is an unproven one.
+    /// If a dialog opened just before the chord, it swallowed the chord, and the text is behind the dialog or in the
+    /// input again. A chord that fails twice in this way counts as ignored. If the screen cannot be read, an unproven
+    /// chord counts as ignored at once.
     pub(crate) fn note_not_received(&self) {
         let Some(is_proven) = self.key.borrow().chord().map(|chord| chord.proven) else { return };
         let (is_left, is_ignored) = match self.visible_pane().map(|pane| self.look(pane)) {
@@ -125,7 +127,7 @@ impl Typist<'_> {
 
     /// Returns whether a draft may have been stashed in a terminal that cannot be read.
     ///
-    /// If a dialog has swallowed the text and the chord, the stash chord would bring the draft back a second time, and it
+    /// If a dialog has swallowed the text and the chord, pressing the stash chord again would restore the draft, and it
     /// would be submitted together with the text.
     pub(crate) fn may_have_stashed_unseen(&self) -> bool {
         let pressed = self.pressed.borrow();
@@ -133,19 +135,19 @@ impl Typist<'_> {
         self.visible_pane().is_none() && chord.is_some_and(|chord| chord.proven && chord.stash.is_some())
     }
 
-    /// Returns whether the order's text is in the input because an earlier order left it there.
+    /// Returns whether an earlier order left this order's text in the input.
     pub(super) fn was_left(&self) -> bool {
         self.left.borrow().as_deref() == Some(self.order.text.as_str())
     }
 
-    /// Notes, before anything is typed, that the text may be left in the input.
+    /// Records, before anything is typed, that the text may be left in the input.
     ///
-    /// A process that is killed between the text and the chord cannot note it any more, and the next order would take the
-    /// text for a draft.
+    /// A process that is killed between the text and the chord cannot record it any more, and the next order would take
+    /// the text for a draft.
     pub(super) fn note_typing(&self) {
         self.noted.set(true);
         if let Some(pid) = self.order.client_pid {
-            // Without the note the text is taken for a draft, which costs a bookmark and nothing else.
+            // If this fails, the text is taken for a draft, which costs only a bookmark.
             let _ = client_notes::note_left(self.home, pid, Some(&self.order.text));
         }
     }
@@ -168,7 +170,7 @@ impl Typist<'_> {
 
     fn note_proof_of(&self, key: &SubmitKey, proof: ChordResult) {
         if let Some(pid) = self.order.client_pid {
-            // Without the note the chord is tried again, with the same care.
+            // If this fails, the chord is tried again with the same checks.
             let _ = client_notes::note_proof(self.env, self.home, pid, key, proof);
         }
     }

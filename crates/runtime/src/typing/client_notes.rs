@@ -1,4 +1,4 @@
-//! What is noted of a client process: whether the submit chord works in it, and a text that was left in its input.
+//! Notes on a client process: whether the submit chord works in it, and a text that was left in its input.
 
 use longhaul_core::Env;
 use longhaul_inject::{ChordResult, ChordTrial, KeybindingsFile, SubmitKey};
@@ -6,20 +6,20 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Error, Home, bounded_read, files, process};
 
-/// `clients/<pid>.json`. One file a process: another process has read keybindings.json at another time, or not at all.
+/// `clients/<pid>.json`. There is one file per process, because each process reads keybindings.json at its own time.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub(super) struct ClientNotes {
-    /// When the process began, as the system counts: a pid is used again.
+    /// The start time of the process in clock ticks, because pids are reused.
     start: Option<String>,
-    /// What it has shown of the chord.
+    /// The result of the last use of the chord.
     experience: Option<ChordTrial>,
-    /// A text of ours that may be in its input: it is being typed, or could be neither submitted nor taken back.
+    /// A text of Longhaul that may be in the input: it is being typed, or could be neither submitted nor erased.
     pub(super) left: Option<String>,
 }
 
 impl ClientNotes {
-    /// Reads the notes of a client; empty where there are none of this very process.
+    /// Reads the notes of a client; empty if there are none for this process.
     pub(super) fn load(home: &Home, pid: Option<u32>) -> Self {
         let start = pid.and_then(process::start_ticks);
         let read = |pid: u32| {
@@ -34,23 +34,23 @@ impl ClientNotes {
     }
 }
 
-/// Returns the key that submits in a client, and what is noted of that.
+/// Returns the key that submits in a client, with its notes.
 pub(super) fn submit_key(env: &Env, home: &Home, pid: Option<u32>) -> (SubmitKey, ClientNotes) {
     let notes = ClientNotes::load(home, pid);
     let file = read_keybindings(env);
     let file = file.as_ref().map(|(text, written, age)| KeybindingsFile { text, written: *written, age: *age });
-    // What a process has shown can only be noted of one that is known.
+    // A result can only be recorded for a known process.
     let key = if pid.is_some() { SubmitKey::choose(file, notes.experience.as_ref()) } else { SubmitKey::Enter };
     (key, notes)
 }
 
-/// Returns whether a client that runs has ignored the submit chord.
+/// Returns whether a running client has ignored the submit chord.
 pub fn ignores_chord(home: &Home, pid: u32) -> bool {
     let experience = ClientNotes::load(home, Some(pid)).experience;
     experience.is_some_and(|experience| experience.proof == ChordResult::Ignored)
 }
 
-/// Notes what came of the chord.
+/// Records the result of the chord.
 pub(super) fn note_proof(env: &Env, home: &Home, pid: u32, key: &SubmitKey, proof: ChordResult) -> Result<(), Error> {
     let Some(chord) = key.chord() else { return Ok(()) };
     let Some((_, file_written, _)) = read_keybindings(env) else { return Ok(()) };
@@ -58,7 +58,7 @@ pub(super) fn note_proof(env: &Env, home: &Home, pid: u32, key: &SubmitKey, proo
     ClientNotes { experience: Some(experience), ..ClientNotes::load(home, Some(pid)) }.save(home, pid)
 }
 
-/// Notes the text that was left in the input, or that none is.
+/// Records the text that was left in the input; `None` if none is.
 pub(super) fn note_left(home: &Home, pid: u32, left: Option<&str>) -> Result<(), Error> {
     let notes = ClientNotes::load(home, Some(pid));
     if notes.left.as_deref() == left {
@@ -67,12 +67,12 @@ pub(super) fn note_left(home: &Home, pid: u32, left: Option<&str>) -> Result<(),
     ClientNotes { left: left.map(str::to_owned), ..notes }.save(home, pid)
 }
 
-/// Returns the text of keybindings.json, when it was written, and how long ago that is, in milliseconds.
+/// Returns the text of keybindings.json, its modification time, and its age, both in milliseconds.
 fn read_keybindings(env: &Env) -> Option<(String, u64, u64)> {
     let path = env.client_dir.as_ref()?.join("keybindings.json");
     let text = bounded_read::text(&path, bounded_read::LARGE).ok()?;
     let modified = path.metadata().ok()?.modified().ok()?;
-    // The file's own clock, and not `env`'s, which may stand still.
+    // The system clock, because the one in `env` may be fixed.
     let age = modified.elapsed().map_or(0, |age| age.as_millis() as u64);
     Some((text, files::since_epoch(modified)?.0, age))
 }

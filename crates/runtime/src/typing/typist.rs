@@ -1,4 +1,4 @@
-//! Somebody at the keyboard of one pane.
+//! Types one text into one pane.
 
 use std::cell::{Cell, RefCell};
 use std::fs::File;
@@ -14,36 +14,36 @@ use longhaul_inject::{
 use super::{Order, client_notes};
 use crate::{Error, Home, client, files, process};
 
-/// How long one call of tmux, screen or the like may take.
+/// Time limit for one call of tmux, screen or another terminal.
 const STEP_LIMIT: Duration = Duration::from_millis(1_500);
 
-/// How long typed text may take to show in the input.
+/// Time limit for typed text to appear in the input.
 const ECHO_LIMIT: Duration = Duration::from_millis(1_000);
 
-/// With less time than this left before the deadline, Enter is not pressed: the client would no longer wait.
+/// Enter is not pressed if less time than this is left, because Claude Code would no longer wait for the hook.
 const ENTER_MARGIN: Duration = Duration::from_millis(300);
 
-/// Tells whether a text is no longer wanted.
+/// Returns whether a text is no longer wanted.
 pub(crate) type Superseded<'a> = &'a dyn Fn() -> Result<bool, Error>;
 
-/// Somebody at the keyboard of one pane, with one text to type.
+/// Types the text of one order into its pane.
 pub(crate) struct Typist<'a> {
     pub(super) env: &'a Env,
     pub(super) home: &'a Home,
     pub(super) order: &'a Order,
     editor: EditorMode,
     typed: Cell<bool>,
-    /// Whether what is in the input was typed for the chord, with a blank after a command.
+    /// Whether the text in the input was typed for the chord, with a space after a command.
     typed_for_chord: Cell<bool>,
-    /// Whether the pane could not be looked at, and need not be.
+    /// Whether the screen cannot be read, and typing without it is allowed.
     blind: Cell<bool>,
-    /// The key that submits; a chord that turns out to be ignored is replaced by Enter.
+    /// The key that submits. A chord that turns out to be ignored is replaced by Enter.
     pub(super) key: RefCell<SubmitKey>,
-    /// The chord that was pressed, believed or not.
+    /// The key that was pressed last, whether it had an effect or not.
     pub(super) pressed: RefCell<Option<SubmitKey>>,
-    /// A text of ours that an earlier order left in the input.
+    /// A text of Longhaul that an earlier order left in the input.
     pub(super) left: RefCell<Option<String>>,
-    /// Whether this order's text is noted as one that may be left in the input.
+    /// Whether this order's text is recorded as one that may be left in the input.
     pub(super) noted: Cell<bool>,
 }
 
@@ -67,12 +67,12 @@ impl<'a> Typist<'a> {
         }
     }
 
-    /// Returns whether a dialog that opens at any moment could be answered by the key that submits.
+    /// Returns whether the submit key could answer a dialog that opens at any time.
     pub(crate) fn could_answer_a_dialog(&self) -> bool {
         *self.key.borrow() == SubmitKey::Enter
     }
 
-    /// Returns in what state of the client the text is wanted.
+    /// Returns the state of the client in which the text may be typed.
     pub(super) fn want(&self) -> TypeWhen {
         match self.order.want_by_chord {
             Some(want) if !self.could_answer_a_dialog() => want,
@@ -85,7 +85,7 @@ impl<'a> Typist<'a> {
         self.typed.get()
     }
 
-    /// Takes the pane's lock, which is given back when the file is dropped; `None` while somebody else types.
+    /// Takes the lock of the pane, which is released when the file is dropped; `None` while another process types.
     pub(crate) fn lock(&self) -> Result<Option<File>, Error> {
         let path = self.home.locks().join(self.order.terminal.lock_name());
         let file = files::open_append(&path)?;
@@ -102,7 +102,7 @@ impl<'a> Typist<'a> {
                 return self.decide_blindly(client);
             }
             Err(problem) if self.order.terminal.may_be_blind() => {
-                return Err(format!("{problem} (inject.allow_blind would type without a look)"));
+                return Err(format!("{problem} (with inject.allow_blind, text is typed without reading the screen)"));
             }
             look => look?,
         };
@@ -114,20 +114,20 @@ impl<'a> Typist<'a> {
         }
         let decision = may_type(&look, client, self.want(), &self.order.text);
         Ok(match decision {
-            // The same text, but not from this order: somebody is typing it, or /rewind has left it there.
+            // The same text, but not from this order: the user is typing it, or /rewind has left it there.
             TypingDecision::TypedAlready if !self.has_typed() && !self.was_left() => match self.want() {
                 TypeWhen::MidTurn => TypingDecision::Wait(WaitReason::Draft),
                 TypeWhen::Idle | TypeWhen::Either => TypingDecision::Stash { draft: self.order.text.clone() },
             },
-            // It was typed and has not shown yet: once more would be twice.
+            // It was typed but is not visible yet. Typing it again would duplicate it.
             TypingDecision::Type if self.has_typed() => TypingDecision::Wait(WaitReason::Draft),
             decision => decision,
         })
     }
 
-    /// Without a screen to look at, the client's own record is all there is to go by, and its word is needed.
+    /// Decides without a screen, by the client's own record only, which must exist.
     fn decide_blindly(&self, client: ClientActivity) -> Result<TypingDecision, String> {
-        // An unproven chord is tried where somebody waits long enough to see whether the text is received.
+        // An unproven chord is used only by a process that waits long enough for the receipt.
         let is_unproven = self.key.borrow().chord().is_some_and(|chord| !chord.proven);
         if is_unproven && self.order.deadline.is_some() {
             self.key.replace(SubmitKey::Enter);
@@ -138,7 +138,9 @@ impl<'a> Typist<'a> {
         let turn = match client {
             ClientActivity::Busy | ClientActivity::Waiting => TurnSign::Running,
             ClientActivity::Idle => TurnSign::Idle,
-            ClientActivity::Unknown => return Err("neither the screen nor the client tells what is open".to_owned()),
+            ClientActivity::Unknown => {
+                return Err("neither the screen nor Claude Code's own record can be read".to_owned());
+            }
         };
         let input = ScreenState::Input { draft: None, turn, stashed: false, agents: false };
         Ok(may_type(&input, client, self.want(), &self.order.text))
@@ -148,7 +150,7 @@ impl<'a> Typist<'a> {
         client::says(self.env, self.order.client_pid)
     }
 
-    /// Returns the pane, where it can be looked at.
+    /// Returns the pane, if its screen can be read.
     pub(super) fn visible_pane(&self) -> Option<&dyn Pane> {
         self.order.terminal.pane().filter(|_| !self.blind.get())
     }
@@ -157,14 +159,14 @@ impl<'a> Typist<'a> {
         let outputs: Vec<String> = pane.inspect().iter().map(|step| self.run(step)).collect::<Result<_, _>>()?;
         let inspection = pane.parse(&outputs).ok_or_else(|| format!("{} is gone", pane.name()))?;
         if !inspection.dead && !self.is_in(&inspection) {
-            return Err(format!("the client does not run in {}", pane.name()));
+            return Err(format!("Claude Code does not run in {}", pane.name()));
         }
         Ok(screen_state(&inspection, self.editor))
     }
 
-    /// Returns whether the client runs in the pane, as far as the terminal tells what does.
+    /// Returns whether the client runs in the pane, as far as the terminal reports its processes.
     ///
-    /// A variable that names a pane may have been inherited by a program that runs somewhere else.
+    /// A program that runs elsewhere may have inherited the variable that names a pane.
     fn is_in(&self, inspection: &Inspection) -> bool {
         match (inspection.pid, &inspection.tty, self.order.client_pid) {
             (Some(root), _, client) => process::client_runs_below(root, client),
@@ -174,15 +176,16 @@ impl<'a> Typist<'a> {
         }
     }
 
-    /// Types the text, sees that it shows in the input, and submits it unless it is `superseded` by then.
+    /// Types the text, checks that it appears in the input, and submits it unless it is `superseded` by then.
     ///
-    /// Between the look and Enter there may be a second in which somebody cancels it, or begins a turn.
+    /// Up to a second may pass between the inspection and Enter, in which the user can cancel the order or start a
+    /// turn.
     pub(crate) fn submit(&self, decision: &TypingDecision, superseded: Superseded<'_>) -> Result<(), String> {
         let key = self.key.borrow().clone();
         let Some(pane) = self.visible_pane() else {
             is_still_wanted(superseded)?;
             self.typed.set(true);
-            // What an ignored chord has left in the input only needs to be submitted.
+            // A text that an ignored chord has left in the input only needs to be submitted.
             let text = if self.was_left() { "" } else { &self.order.text };
             self.note_none_left();
             self.pressed.replace(Some(key.clone()));
@@ -191,7 +194,7 @@ impl<'a> Typist<'a> {
         };
         let chord = key.chord();
         if *decision == TypingDecision::TypedAlready {
-            // Only a text that was typed for the chord is noted as left in the input.
+            // Only a text that was typed for the chord is recorded as left in the input.
             self.typed_for_chord.set(self.typed_for_chord.get() || self.was_left());
         } else {
             if chord.is_some() {
@@ -205,7 +208,7 @@ impl<'a> Typist<'a> {
         if let Some(chord) = chord {
             return self.submit_by_chord(pane, chord, superseded);
         }
-        // What is received from here on says nothing of a chord that was pressed before.
+        // A receipt from now on does not prove a chord that was pressed before.
         self.pressed.replace(None);
         let seen =
             self.wait_for_echo(pane).and_then(|()| is_still_wanted(superseded)).and_then(|()| self.is_still_safe());
@@ -233,7 +236,9 @@ impl<'a> Typist<'a> {
         Err(format!("{:?} did not show in the input", self.order.text))
     }
 
-    /// A dialog that opens holds its drawing back for a moment after a key: the client's record knows first.
+    /// Returns an error if Enter is no longer safe.
+    ///
+    /// A dialog appears on the screen a moment after a key, but in Claude Code's record at once.
     fn is_still_safe(&self) -> Result<(), String> {
         match self.client() {
             ClientActivity::Waiting => return Err("a dialog opened meanwhile".to_owned()),
@@ -246,7 +251,9 @@ impl<'a> Typist<'a> {
         Ok(())
     }
 
-    /// What is submitted while another turn runs would wait for the end of that turn, whatever it came to.
+    /// Returns an error if a turn began that the order does not allow.
+    ///
+    /// A text that is submitted then would wait for the end of that turn.
     pub(super) fn no_turn_began(&self) -> Result<(), String> {
         match self.client() {
             ClientActivity::Busy if self.want() == TypeWhen::Idle => Err("a turn began meanwhile".to_owned()),
@@ -254,7 +261,7 @@ impl<'a> Typist<'a> {
         }
     }
 
-    /// Erases the text where it stands at the end of the input, alone or behind what somebody typed at that moment.
+    /// Erases the text at the end of the input, alone or after text that the user typed meanwhile.
     pub(super) fn take_back(&self, pane: &dyn Pane) {
         let text = &self.order.text;
         let typed = if self.typed_for_chord.get() { text_for_chord(text) } else { text.clone() };
@@ -267,7 +274,7 @@ impl<'a> Typist<'a> {
         }
     }
 
-    /// Puts the draft aside, types, and leaves it to the client to put the draft back after the submit.
+    /// Stashes the draft and submits the text. Claude Code restores the draft after that.
     pub(super) fn stash_and_submit(&self, superseded: Superseded<'_>) -> Result<(), String> {
         let Some(pane) = self.order.terminal.pane() else { return Err("the input cannot be seen".to_owned()) };
         let stash = match self.key.borrow().chord().and_then(|chord| chord.stash.as_ref()) {
@@ -291,7 +298,7 @@ impl<'a> Typist<'a> {
             TypingDecision::Wait(why) => Err(why.to_string()),
         });
         if submitted.is_err() && is_stashed() {
-            // Nothing was submitted that would bring the draft back: the same key does.
+            // Nothing was submitted, so Claude Code does not restore the draft. The same key does.
             let _ = self.run(&stash);
         }
         submitted
@@ -303,7 +310,7 @@ impl<'a> Typist<'a> {
     }
 }
 
-/// Who cannot tell whether a text is still wanted does not submit it.
+/// Returns an error if a text is no longer wanted, or if that cannot be determined.
 pub(super) fn is_still_wanted(superseded: Superseded<'_>) -> Result<(), String> {
     match superseded() {
         Ok(false) => Ok(()),

@@ -1,4 +1,4 @@
-//! The worker as a hook starts it, for a model to put into words what the hook has stored.
+//! Starts the worker from a hook, so that a model writes summaries of what the hook has stored.
 
 use std::fs::{self, File};
 use std::io;
@@ -14,10 +14,11 @@ use crate::{Error, Home, files, process};
 /// The argument of a worker that a hook has started.
 pub const FOR_MODEL: &str = "--for-model";
 
-/// Starts the worker in a process of its own, unless one runs or a failure has put it off; returns whether it did.
+/// Starts the worker in the background, unless one runs or it is paused after a failure. Returns whether it was
+/// started.
 ///
-/// Whoever starts it takes its lock first and hands it over as the worker's standard input. So of any number of hooks that
-/// fire at once, one starts a process, and there is no moment in which another could.
+/// The hook takes the worker's lock and passes it on as the worker's standard input. Thus only one of any number of
+/// concurrent hooks starts a worker, and the lock is never free in between.
 pub fn start_for_model(home: &Home, now: Millis) -> Result<bool, Error> {
     if ModelPause::in_force(home, now).is_some() {
         return Ok(false);
@@ -31,17 +32,17 @@ pub fn start_for_model(home: &Home, now: Millis) -> Result<bool, Error> {
 }
 
 impl Claim {
-    /// Takes over the right from whoever has started this process; `None` where another worker has it.
+    /// Takes the permission over from the hook that started this process; `None` if another worker has it.
     pub fn take_over(home: &Home) -> Result<Option<Self>, Error> {
         match handed_over(home) {
             Ok(Some(lock)) => Ok(Some(Self { home: home.clone(), lock })),
-            // Somebody has started it by hand.
+            // The user started it with this argument.
             Ok(None) | Err(_) => Self::take(home),
         }
     }
 }
 
-/// Returns the locked file that is the standard input, where it is the worker's lock.
+/// Returns standard input if it is the locked file of the worker.
 fn handed_over(home: &Home) -> io::Result<Option<File>> {
     let file = File::from(io::stdin().as_fd().try_clone_to_owned()?);
     let (given, own) = (file.metadata()?, fs::metadata(home.worker_lock())?);

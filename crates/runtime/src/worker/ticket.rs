@@ -1,7 +1,8 @@
-//! Opening the page without a key in a process's arguments, which every user of the machine can read.
+//! Opens the viewer without a key in the arguments of a process, which every user of the machine can read.
 //!
-//! The browser is given the path of a file that only its user can read. That file leads to the worker with a ticket,
-//! which is good once and for a minute. The worker finds the ticket in a second file, and gives a cookie for it.
+//! The browser is started with the path of a file that only its user can read. That file redirects to the worker with a
+//! ticket, which is valid once and for a minute. The worker finds the ticket in a second file, and returns a cookie for
+//! it.
 
 use std::fs;
 use std::path::PathBuf;
@@ -13,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use super::{WorkerFile, new_token};
 use crate::{Error, Home, bounded_read, files};
 
-/// How long a ticket is good: a browser that has to start first needs some seconds.
+/// Time for which a ticket is valid. A browser that has to start first needs some seconds.
 const GOOD_FOR: Duration = Duration::from_secs(60);
 
 /// `worker-ticket.json`.
@@ -23,9 +24,9 @@ struct Ticket {
     issued: u64,
 }
 
-/// Issues a ticket; returns the path of the page that leads to the worker with it.
+/// Issues a ticket. Returns the path of the page that redirects to the worker with it.
 ///
-/// The ticket that was issued before is void.
+/// An earlier ticket becomes invalid.
 pub fn issue(home: &Home, worker: &WorkerFile, now: Millis) -> Result<PathBuf, Error> {
     let ticket = Ticket { ticket: new_token()?, issued: now.0 };
     files::replace(&home.worker_ticket(), &serde_json::to_vec(&ticket).unwrap_or_default())?;
@@ -40,16 +41,16 @@ pub fn issue(home: &Home, worker: &WorkerFile, now: Millis) -> Result<PathBuf, E
     Ok(path)
 }
 
-/// Returns whether `given` is the ticket that was issued last and is still good. It is void from then on.
+/// Returns whether `given` is the last ticket and still valid. The ticket is then used up.
 ///
-/// A wrong ticket leaves the right one good: otherwise anyone on this machine could void it.
+/// A wrong ticket does not invalidate the right one; otherwise any user of this machine could do that.
 pub fn redeem(home: &Home, given: &str, now: Millis, is_same: impl Fn(&str, &str) -> bool) -> bool {
     let Ok(text) = bounded_read::bytes(&home.worker_ticket(), bounded_read::SMALL) else { return false };
     let Ok(ticket) = serde_json::from_slice::<Ticket>(&text) else { return false };
     if ticket.ticket.is_empty() || !is_same(given, &ticket.ticket) {
         return false;
     }
-    // Of two that come at the same moment one removes the file.
+    // Of two concurrent requests, only one removes the file.
     let is_first = fs::remove_file(home.worker_ticket()).is_ok();
     let _ = fs::remove_file(home.worker_entrance());
     is_first && now.0.abs_diff(ticket.issued) <= GOOD_FOR.as_millis() as u64

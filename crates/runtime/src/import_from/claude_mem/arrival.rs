@@ -1,4 +1,4 @@
-//! A session on its way into our database, a piece at a time: all of it may not fit into the memory.
+//! A session that is imported in pieces, because it may not fit into memory as a whole.
 
 use longhaul_core::{Millis, SessionId};
 use longhaul_memory::Summary;
@@ -6,22 +6,22 @@ use longhaul_store::{ForeignSession, Moved, MovedCall, MovedTurn};
 
 use crate::handoff::Project;
 
-/// How many records are stored in one transaction: few commits, and no hook waits long for one.
+/// Maximum number of records per transaction: large enough for few commits, small enough that no hook waits long.
 const RECORDS_AT_ONCE: usize = 500;
 
-/// How many bytes of text are stored in one transaction.
+/// Maximum number of bytes of text per transaction.
 const BYTES_AT_ONCE: usize = 4 << 20;
 
-/// A session, and what has been read of it and is not stored yet.
+/// A session, and the part of it that was read but is not stored yet.
 pub(super) struct Arrival<'a> {
     pub(super) session: &'a ForeignSession,
     pub(super) id: &'a SessionId,
     pub(super) project: &'a Project,
-    /// When the last thing was observed.
+    /// Time of the last observation.
     pub(super) ended: Option<Millis>,
-    /// Whether something of it is stored.
+    /// Whether a part of it is stored.
     pub(super) is_begun: bool,
-    /// The number of the prompt that was stored last.
+    /// Number of the last stored prompt.
     pub(super) prompt_number: i64,
     pub(super) turns: Vec<MovedTurn>,
     records: usize,
@@ -39,7 +39,7 @@ impl<'a> Arrival<'a> {
         Self { session, id, project, ended, is_begun, prompt_number: 0, turns, records: 0, bytes: 0 }
     }
 
-    /// Adds a prompt, which begins a turn.
+    /// Adds a prompt, which starts a turn.
     pub(super) fn prompt(&mut self, prompt: Moved<String>) {
         self.weigh(prompt.what.len());
         self.turns.push(MovedTurn { prompt: Some(prompt), ..MovedTurn::default() });
@@ -60,12 +60,12 @@ impl<'a> Arrival<'a> {
         self.newest().summaries.push(summary);
     }
 
-    /// Returns whether it is time to store.
+    /// Returns whether the piece is large enough to be stored.
     pub(super) fn is_full(&self) -> bool {
         self.records >= RECORDS_AT_ONCE || self.bytes >= BYTES_AT_ONCE
     }
 
-    /// Takes what is to be stored; none of the turns is empty.
+    /// Takes the turns to store. None of them is empty.
     pub(super) fn take(&mut self) -> Vec<MovedTurn> {
         (self.records, self.bytes) = (0, 0);
         let mut turns = std::mem::take(&mut self.turns);
@@ -78,7 +78,7 @@ impl<'a> Arrival<'a> {
         self.bytes += bytes;
     }
 
-    /// Returns the turn that a record belongs to; after a piece was stored, one that goes on with its last.
+    /// Returns the turn that a record belongs to. After a piece was stored, it is a new one that continues the last.
     fn newest(&mut self) -> &mut MovedTurn {
         if self.turns.is_empty() {
             self.turns.push(MovedTurn::default());

@@ -1,4 +1,4 @@
-//! What claude-mem was told to leave out is left out by us, too.
+//! Imports claude-mem's settings for exclusion.
 
 use longhaul_core::{Config, json_text};
 use serde_json::{Value, json};
@@ -7,14 +7,14 @@ use super::super::keys::{Wanted, bring};
 use super::super::{Move, Report, Trouble, theirs};
 use crate::{Error, bounded_read};
 
-/// Their keys, each a list with commas, and ours.
+/// Their keys, each a list separated by commas, and ours.
 const KEYS: [(&str, &str); 2] =
     [("CLAUDE_MEM_SKIP_TOOLS", "memory.skip_tools"), ("CLAUDE_MEM_EXCLUDED_PROJECTS", "memory.exclude")];
 
-/// What they leave out where nobody says otherwise; we do, too.
+/// Their default for skipped tools, which is also ours.
 const USUAL_TOOLS: &str = "ListMcpResourcesTool,SlashCommand,Skill,TodoWrite,AskUserQuestion";
 
-/// Takes them over, and returns the config with them.
+/// Imports the settings. Returns the configuration with them.
 pub(super) fn run(mover: &Move<'_>, report: &mut Report) -> Result<Config, Trouble> {
     let path = report.place.join("settings.json");
     let text = match bounded_read::text(&path, bounded_read::LARGE) {
@@ -26,7 +26,7 @@ pub(super) fn run(mover: &Move<'_>, report: &mut Report) -> Result<Config, Troub
         report.leaves("settings files", 1, "settings.json is not JSON");
         return Ok(mover.config.clone());
     };
-    // Some versions nest them.
+    // Some versions have them below `env`.
     let get = |key: &str| settings.get(key).or_else(|| settings.get("env")?.get(key)).and_then(Value::as_str);
     let wanted = KEYS.iter().filter_map(|(theirs, ours)| {
         let list = get(theirs)?;

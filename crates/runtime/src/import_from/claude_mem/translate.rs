@@ -1,4 +1,4 @@
-//! claude-mem's records as ours: nothing private, nothing secret, nothing too long.
+//! Translates records of claude-mem, without private or secret text and with limited lengths.
 
 use longhaul_core::event::predicates::bookmark_note;
 use longhaul_core::{Config, Millis};
@@ -13,27 +13,27 @@ use crate::Sanitizer;
 use crate::handoff::Project;
 use crate::memory::clean_prompt;
 
-/// How many facts or files of one observation are kept, and how long each may be.
+/// Maximum number of facts or files of an observation, and maximum length of each.
 const FACTS: usize = 40;
 const FACT_CHARS: usize = 400;
 
-/// Translates a session, record by record.
+/// Translates the records of a session.
 pub(super) struct Translator<'a> {
     config: &'a Config,
     sanitizer: Sanitizer,
-    /// The project's folder, with a slash behind it; empty where nobody knows it.
+    /// The folder of the project with a trailing slash; empty if it is not known.
     root: String,
-    /// When something happened of which the time is not known.
+    /// The time of records without a time.
     pub(super) began: Millis,
 }
 
-/// What a prompt is to us.
+/// The result of translating a prompt.
 pub(super) enum Asked {
-    /// This is kept of it.
+    /// The text that is stored.
     Kept(String),
-    /// It asks nothing.
+    /// The prompt is empty or a bookmark.
     Empty,
-    /// It is wholly private, and so is what was done for it.
+    /// The prompt is wholly private, and so is the work for it.
     Private,
 }
 
@@ -46,7 +46,7 @@ impl<'a> Translator<'a> {
 
     pub(super) fn prompt(&self, text: &str) -> Asked {
         match clean_prompt(text, self.sanitizer) {
-            // A mark to go back to asks nothing.
+            // A bookmark is not a request.
             Some(text) if bookmark_note(&text, self.config.bookmarks.marker.as_str()).is_some() => Asked::Empty,
             Some(text) => Asked::Kept(text),
             None if text.trim().is_empty() => Asked::Empty,
@@ -70,7 +70,7 @@ impl<'a> Translator<'a> {
     pub(super) fn summary(&self, one: ForeignSummary) -> Option<Summary> {
         let Summary { request, investigated, learned, completed, next_steps, exchanges: _ } = one.summary;
         let part = |text: &str| self.sanitizer.passage(text, PART_CHARS);
-        // What has no place of its own here is said with what was learned.
+        // The notes have no field of their own, so they are added to `learned`.
         let learned = if one.notes.trim().is_empty() { learned } else { format!("{learned}\n{}", one.notes) };
         let summary = Summary {
             request: self.sanitizer.line(&request, REQUEST_CHARS),
@@ -84,7 +84,7 @@ impl<'a> Translator<'a> {
     }
 }
 
-/// Returns what was observed in our words; `None` where nothing of it is left.
+/// Translates an observation; `None` if nothing of it is left.
 fn observation(sanitizer: Sanitizer, root: &str, one: ForeignObservation) -> Option<Observation> {
     let passage = match (one.subtitle.trim(), one.narrative.trim()) {
         (subtitle, "") => subtitle.to_owned(),
@@ -126,7 +126,7 @@ fn observation(sanitizer: Sanitizer, root: &str, one: ForeignObservation) -> Opt
     })
 }
 
-/// Returns what belongs to no session, as a note.
+/// Returns a record without a session as a note.
 pub(super) fn note(mover: &Move<'_>, head: &ForeignHead, one: ForeignObservation) -> Option<Moved<(String, String)>> {
     let (key, at) = (key("o", head), head.at.unwrap_or(mover.env.now));
     let found = observation(Sanitizer::new(mover.config), "", one)?;
@@ -135,7 +135,7 @@ pub(super) fn note(mover: &Move<'_>, head: &ForeignHead, one: ForeignObservation
     Some(Moved { key, at, what: (found.title, text.join("\n")) })
 }
 
-/// Returns what an observation is about, in our words.
+/// Translates the kind of an observation.
 fn kind(theirs: &str) -> Kind {
     match theirs {
         "bugfix" => Kind::Fix,
@@ -146,7 +146,7 @@ fn kind(theirs: &str) -> Kind {
     }
 }
 
-/// Returns by what a record is known: its row, and its time, as rows are numbered anew in a new database.
+/// Returns the key that identifies a record: its row and its time, because a new database numbers its rows again.
 pub(super) fn key(what: &str, head: &ForeignHead) -> String {
     format!("claude-mem-{what}{}-{}", head.id, head.at.unwrap_or_default().0)
 }

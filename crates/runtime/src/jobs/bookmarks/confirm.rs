@@ -1,4 +1,4 @@
-//! A submitted prompt: a bookmark that has arrived, or a turn that begins.
+//! A submitted prompt: the confirmation of a bookmark, or the start of a turn.
 
 use longhaul_activity_log::LogLine;
 use longhaul_core::event::UserPromptSubmit;
@@ -8,14 +8,14 @@ use longhaul_store::NewBookmark;
 
 use crate::{Error, Flow, Hook, git, turn_file, usage};
 
-/// What the model is told of a marker in the middle of its turn.
+/// The context for the model when a marker is received during its turn.
 const MID_TURN: &str = "This message is an automatic bookmark set by the user's tooling as a rewind point. It asks \
                         for nothing and needs no reply; the work in progress goes on unchanged.";
 
-/// What the user is shown of a marker between turns; the model reads it with the next prompt.
+/// The message to the user when a marker is received between turns. The model reads the marker with the next prompt.
 const SET: &str = "bookmark set";
 
-/// Confirms a bookmark, or notes that a turn begins.
+/// Confirms a bookmark, or records the start of a turn.
 pub fn on_prompt(hook: &mut Hook<UserPromptSubmit>) -> Result<Flow, Error> {
     if !hook.wants_activity() || in_subagent(&hook.event.common) {
         return Ok(Flow::Next);
@@ -24,7 +24,7 @@ pub fn on_prompt(hook: &mut Hook<UserPromptSubmit>) -> Result<Flow, Error> {
     let at = hook.env.now;
     let marker = hook.config.bookmarks.marker.as_str();
     let Some(note) = bookmark_note(&hook.event.prompt, marker).filter(|_| hook.config.bookmarks.enabled) else {
-        // The client's own word that a subagent is done begins a turn, too, but nobody has typed anything.
+        // Claude Code's notification that a subagent is done starts a turn as well, but is not a prompt of the user.
         let line = if is_task_notification(&hook.event.prompt) {
             LogLine::Status { at, status: Status::Working }
         } else {
@@ -36,7 +36,7 @@ pub fn on_prompt(hook: &mut Hook<UserPromptSubmit>) -> Result<Flow, Error> {
     };
     let note = note.map(|note| hook.sanitizer().capped(note)).filter(|note| !note.trim().is_empty());
     let common = &hook.event.common;
-    // No hook tells of a turn that Esc ended; a prompt outside of the turn has an id of its own.
+    // No hook reports the end of a turn by Esc, but a prompt outside of that turn has another id.
     let is_running =
         log.metrics()?.is_turn_running() && turn_file::may_be(&hook.home, &common.session, common.prompt_id.as_deref());
     hook.append_once(&log, &[LogLine::Bookmark { at }])?;
@@ -49,7 +49,7 @@ pub fn on_prompt(hook: &mut Hook<UserPromptSubmit>) -> Result<Flow, Error> {
     Ok(Flow::Done)
 }
 
-/// Adds, once the answer is out, whether the work tree of a new bookmark had uncommitted changes.
+/// Adds to a new bookmark, after the answer, whether the work tree has uncommitted changes.
 pub fn add_git_state(hook: &mut Hook<UserPromptSubmit>) -> Result<Flow, Error> {
     let marker = hook.config.bookmarks.marker.as_str();
     let (Some(cwd), Some(_)) = (&hook.event.common.cwd, bookmark_note(&hook.event.prompt, marker)) else {

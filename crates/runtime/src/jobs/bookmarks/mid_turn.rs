@@ -1,8 +1,8 @@
-//! A bookmark typed from inside the PostToolUse hook.
+//! Types a bookmark from inside the PostToolUse hook.
 //!
-//! The client waits for its hooks, so nearly always no dialog of the turn can open between look and Enter. Calls that run
-//! in parallel can open one all the same: hence the second look, and the client's own word, before Enter. Subagents open
-//! dialogs at any moment: while one runs, only a chord that no dialog knows is pressed.
+//! Claude Code waits for its hooks, so a dialog of the turn can rarely open between the inspection and Enter. Parallel
+//! calls can still open one, so the screen and Claude Code's record are checked again before Enter. Subagents open
+//! dialogs at any time: while one runs, only a chord that no dialog reacts to is pressed.
 
 use std::time::Duration;
 
@@ -14,13 +14,13 @@ use longhaul_inject::{TypeWhen, TypingDecision};
 use crate::typing::{Typist, is_received};
 use crate::{ActivityLog, Error, Hook, Order, Receipt, agents, turn_file};
 
-/// How long the hook waits for the receipt, so that the next tool call finds the bookmark in the log.
+/// Time limit for the receipt. The hook waits for it so that the next tool call finds the bookmark in the log.
 const RECEIPT_LIMIT: Duration = Duration::from_millis(800);
 
-/// With less time than this left, typing is left to the next call.
+/// Nothing is typed if less time than this is left.
 const TIME_NEEDED: Duration = Duration::from_millis(1_500);
 
-/// Types a bookmark if the pane allows it at this moment; otherwise leaves it to the next call.
+/// Types a bookmark if the pane allows it now. Otherwise the next call tries again.
 pub(super) fn bookmark(hook: &Hook<PostToolUse<'static>>, log: &ActivityLog) -> Result<(), Error> {
     let common = hook.event.common();
     let (Some(terminal), client_pid) = hook.place() else { return Ok(()) };
@@ -53,7 +53,7 @@ pub(super) fn bookmark(hook: &Hook<PostToolUse<'static>>, log: &ActivityLog) -> 
         Ok(decision @ (TypingDecision::Type | TypingDecision::TypedAlready)) => decision,
         Ok(TypingDecision::Stash { .. } | TypingDecision::Wait(_)) => return Ok(()),
         Err(problem) => {
-            // The terminal is gone or does not answer: the cooldown keeps the next calls from asking it again.
+            // The terminal is gone or does not answer. The cooldown prevents the next calls from trying it again.
             if claim()?.is_ok() {
                 log.append(&[LogLine::GivenUp { at: hook.env.now }])?;
                 hook.log.write(&format!("session {}: no bookmark: {problem}", common.session));
@@ -69,7 +69,7 @@ pub(super) fn bookmark(hook: &Hook<PostToolUse<'static>>, log: &ActivityLog) -> 
         && typist.has_pressed_chord()
         && is_received(&order, Receipt::Bookmark, log, ticket, Duration::ZERO)?
     {
-        // A client that is slow has taken the chord after all.
+        // A slow client has accepted the chord after all.
         submitted = Ok(());
     }
     if submitted.is_err()
@@ -78,7 +78,7 @@ pub(super) fn bookmark(hook: &Hook<PostToolUse<'static>>, log: &ActivityLog) -> 
         && may_submit()
         && let Ok(decision @ TypingDecision::Type) = typist.decide()
     {
-        // The client has ignored the chord; Enter is what submitted before there was one.
+        // The client has ignored the chord, so Enter is used.
         submitted = typist.submit(&decision, &|| Ok(false));
     }
     if let Err(problem) = submitted {
