@@ -3,6 +3,8 @@
 //! A script stands in for cargo: it answers `metadata`, records the other commands, and its builds make a workbench that
 //! prints its arguments.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
