@@ -1,4 +1,4 @@
-//! What every session did: noted by the hooks in a spool, and taken in where somebody wants to know.
+//! The memory: hooks write tool calls to a spool, which is stored in the database before anything is read.
 
 mod find;
 mod http_sessions;
@@ -36,25 +36,25 @@ use crate::model::is_model_dir;
 use crate::private_turns::PrivateTurns;
 use crate::{Deadline, Error, Home, Sanitizer};
 
-/// What stands for the tool where the spool keeps a prompt.
+/// The tool name of a prompt in the spool.
 const PROMPT: &str = "prompt:";
 
-/// How many of a session's newest turns and observations its summary is made of.
+/// Number of a session's newest turns and observations that its summary is made of.
 const SUMMED_UP: usize = 40;
 
-/// With less time than this left, the rest is left to the next time.
+/// Reading stops when less time than this is left.
 const TIME_NEEDED: std::time::Duration = std::time::Duration::from_millis(100);
 
-/// Returns a prompt as it is remembered; `None` where nothing of it may be.
+/// Returns the text of a prompt that is stored; `None` if nothing of it may be stored.
 pub(crate) fn clean_prompt(prompt: &str, sanitizer: Sanitizer) -> Option<String> {
     let prompt = sanitizer.capped(prompt);
     let prompt = prompt.trim();
     (!prompt.is_empty()).then(|| prompt.to_owned())
 }
 
-/// Returns whether a project is not to be remembered.
+/// Returns whether a project may not be remembered.
 pub fn is_excluded(memory: &config::Memory, env: &Env, project: &Path) -> bool {
-    // What a model was asked about the memory is none.
+    // Sessions that only call a model about the memory are not remembered.
     if env.data_dir.as_ref().is_some_and(|dir| is_model_dir(dir, project)) {
         return true;
     }
@@ -66,14 +66,14 @@ pub fn is_excluded(memory: &config::Memory, env: &Env, project: &Path) -> bool {
             _ => pattern.clone(),
         };
         let pattern = pattern.trim_end_matches('/');
-        // What is below an excluded folder is excluded with it.
+        // Everything below an excluded folder is excluded as well.
         matches(pattern, &path) || matches(&format!("{pattern}/*"), &path)
     })
 }
 
-/// Takes in everything that hooks have noted and nobody has taken in yet: before anything is looked for.
+/// Stores all spools. Called before the memory is read.
 ///
-/// Returns what went wrong; one spool that cannot be read keeps no other from being taken in.
+/// Returns the errors. A spool that cannot be read does not prevent the others from being stored.
 pub fn take_in_all(store: &Store, home: &Home, env: &Env, deadline: Option<Deadline>) -> Vec<Error> {
     let mut problems = Vec::new();
     for session in Spool::sessions(home) {
@@ -85,16 +85,16 @@ pub fn take_in_all(store: &Store, home: &Home, env: &Env, deadline: Option<Deadl
     problems
 }
 
-/// Returns whether the session that runs this process is in a turn of which nothing may be kept.
+/// Returns whether the session that runs this process is in a private turn.
 pub fn is_private_now(env: &Env, home: &Home) -> bool {
     let session = env.client_session.as_deref().and_then(SessionId::new);
     session.is_some_and(|session| PrivateTurns::load(home, &session).is_running())
 }
 
-/// Takes in what was noted of a session's tool calls; returns whether anything was.
+/// Stores the spool of a session. Returns whether anything was stored.
 ///
-/// One transaction for every few megabytes; the place reached is stored with them, so that nothing is lost or doubled
-/// whenever it ends.
+/// There is one transaction for every few megabytes. The position is stored with them, so that nothing is lost or
+/// stored twice if the process ends.
 pub(crate) fn take_in(
     store: &Store,
     home: &Home,
@@ -120,7 +120,7 @@ pub(crate) fn take_in(
     Ok(taken)
 }
 
-/// Takes in everything, and leaves no spool behind: what is forgotten must not lie there either.
+/// Stores and removes all spools, because deleted text must not remain in them.
 pub fn empty_spools(store: &Store, home: &Home, env: &Env) -> Result<(), Error> {
     if let Some(problem) = take_in_all(store, home, env, None).into_iter().next() {
         return Err(problem);
@@ -152,7 +152,7 @@ fn store_notes(store: &Store, session: &SessionId, notes: &Notes, from: u64) -> 
     store_calls(store, session, &calls, &root, Some(reading))
 }
 
-/// Stores what is remembered of calls, each once however often it is told of; returns whether anything was new.
+/// Stores calls, each once even if it is reported several times. Returns whether anything was new.
 pub(crate) fn store_calls(
     store: &Store,
     session: &SessionId,
@@ -171,7 +171,7 @@ pub(crate) fn store_calls(
     Ok(taken.is_some_and(|taken| taken.stored + taken.folded > 0))
 }
 
-/// Returns what was observed of a call as it is stored; `fix` where the same command had failed before.
+/// Returns the row of a call. `fix` is stored instead if the same command had failed before.
 fn new_observation<'a>(
     call: &'a Call,
     key: Option<&'a str>,
@@ -194,7 +194,7 @@ fn new_observation<'a>(
     }
 }
 
-/// Returns a prompt as the spool keeps it, where the database could not.
+/// Returns a prompt in the form of the spool, for when the database cannot be written.
 pub(crate) fn noted_prompt(common: &Common, prompt: String, at: Millis) -> Call {
     let prompt_id = common.prompt_id.clone().unwrap_or_default();
     Call {
@@ -208,14 +208,14 @@ pub(crate) fn noted_prompt(common: &Common, prompt: String, at: Millis) -> Call 
     }
 }
 
-/// Records a session of which only its calls are known; returns its folder.
+/// Adds a session of which only calls are known. Returns its folder.
 fn register(store: &Store, session: &SessionId, call: &Call) -> Result<String, Error> {
     let project = Project::in_dir(Path::new(&call.cwd));
     store.register_session(&project.session(session, call.at))?;
     Ok(project.path)
 }
 
-/// Sums up, by rule, what a session has come to, where there is anything new to say.
+/// Writes a summary of a session by rules, if there is something to say.
 pub(crate) fn sum_up(store: &Store, session: &Session, now: Millis) -> Result<(), Error> {
     let summary = summary_of(store, &session.session)?;
     if summary != Summary::default() {
@@ -224,12 +224,12 @@ pub(crate) fn sum_up(store: &Store, session: &Session, now: Millis) -> Result<()
     Ok(())
 }
 
-/// Returns what a session has come to, by rule.
+/// Returns the summary of a session by rules.
 fn summary_of(store: &Store, session: &str) -> Result<Summary, Error> {
     let turns = store.newest_turns(session, SUMMED_UP)?;
     let own: Vec<TurnText<'_>> = turns
         .iter()
-        // What the client wrote itself asks for nothing.
+        // Text that the client wrote itself is not a request.
         .map(|turn| match turn.role.as_str() {
             "user" | "command" | "shell" => TurnText { asked: &turn.asked, replied: &turn.replied },
             _ => TurnText { asked: "", replied: &turn.replied },
@@ -260,7 +260,8 @@ mod tests {
         }
     }
 
-    /// Two read the same; before the second stores how far it came, the first empties the spool and another begins.
+    /// Two processes read the same spool. Before the second stores its position, the first removes the spool, and a new
+    /// one is started.
     #[test]
     fn how_far_a_spool_was_read_says_nothing_of_the_next() {
         let folder = TempDir::new().unwrap();

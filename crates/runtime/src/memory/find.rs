@@ -1,4 +1,4 @@
-//! What somebody looks for, wherever it is asked, as the store is asked for it.
+//! A search, from any interface, as a query of the store.
 
 use longhaul_core::Millis;
 use longhaul_core::clock::Date;
@@ -7,57 +7,58 @@ use longhaul_store::{Hit, Order, RecordId, SearchQuery, Store, StoreError, What}
 
 use crate::midnight;
 
-/// What somebody looks for: words, and filters. A filter of its own counts more than one among the words.
+/// A search: words and filters. A filter in a field takes precedence over one among the words.
 #[derive(Debug, Clone, Default)]
 pub struct Wanted {
-    /// The words; the project that is named among them is the caller's to find.
+    /// The words. The caller resolves a project that is named among them.
     pub query: Query,
-    /// Observations of these kinds; empty for all.
+    /// Only observations of these kinds; empty for all.
     pub kinds: Vec<Kind>,
     /// Part of a file's path.
     pub file: Option<String>,
-    /// From this day on.
+    /// Only from this day on.
     pub since: Option<Date>,
-    /// Before this day.
+    /// Only before this day.
     pub before: Option<Date>,
-    /// Of this session.
+    /// Only of this session.
     pub session: Option<String>,
-    /// Nothing of this session.
+    /// Not of this session.
     pub without_session: Option<String>,
-    /// Records of these types; empty for all.
+    /// Only records of these types; empty for all.
     pub what: Vec<What>,
-    /// What comes first.
+    /// The order of the results.
     pub order: Order,
-    /// How many at most.
+    /// Maximum number of results.
     pub limit: usize,
-    /// How many to leave out first.
+    /// Number of results to skip.
     pub offset: usize,
 }
 
-/// A filter among the words that cannot be one.
+/// An invalid filter among the words.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{name}:{value} is not a day: write it as {name}:2026-01-31, or in quotes to search for the words")]
 pub struct BadFilter {
     /// The filter.
     pub name: &'static str,
-    /// What stood behind it.
+    /// Its value.
     pub value: String,
 }
 
 impl Wanted {
-    /// Refuses filters among the words that cannot be ones: what is found without them is not what was asked for.
+    /// Returns an error for an invalid filter among the words, because a search without it would not be the one that
+    /// was asked for.
     pub fn check(&self) -> Result<(), BadFilter> {
         let bad = self.query.misread.first();
         bad.map_or(Ok(()), |(name, value)| Err(BadFilter { name, value: value.clone() }))
     }
 }
 
-/// Finds it by words, in the project with this key or in all.
+/// Searches by words, in the project with this key or in all.
 pub fn find(store: &Store, wanted: &Wanted, project_key: Option<&str>) -> Result<Vec<Hit>, StoreError> {
     find_with(store, wanted, project_key, &[])
 }
 
-/// Finds it by words, and by the records that are near in meaning.
+/// Searches by words, and by the records that are near in meaning.
 pub(super) fn find_with(
     store: &Store,
     wanted: &Wanted,
@@ -68,7 +69,7 @@ pub(super) fn find_with(
     let kinds: Vec<Kind> = wanted.kinds.iter().copied().chain(query.kind.filter(|_| wanted.kinds.is_empty())).collect();
     let day_before = |date: Date| Millis(midnight(date).0.saturating_sub(1));
     store.search(&SearchQuery {
-        // A star stands for everything.
+        // A star matches everything.
         query: Some(query)
             .filter(|query| query.terms.iter().any(|term| term.text != "*") || !query.excluded.is_empty()),
         near,

@@ -1,6 +1,6 @@
-//! The same for hosts that cannot start a process for every event: what the hooks do, for whoever asks the worker.
+//! The work of the hooks for hosts that cannot start a process for every event, through the worker.
 //!
-//! Everything may be said twice: a session is known by its id, a prompt and a call by theirs.
+//! Every call may be repeated: sessions, prompts and tool calls are identified by their ids.
 
 use std::path::Path;
 
@@ -15,43 +15,43 @@ use crate::jobs::memory::has_something_to_say;
 use crate::jobs::privacy;
 use crate::{Error, Home, Sanitizer};
 
-/// A host's way to the memory.
+/// The access of a host to the memory.
 #[derive(Debug)]
 pub struct Host<'a> {
-    /// Where things are stored.
+    /// The data folder.
     pub home: &'a Home,
     /// Clock and environment.
     pub env: &'a Env,
-    /// The configuration in force.
+    /// The effective configuration.
     pub config: &'a Config,
 }
 
-/// What somebody asked.
+/// A prompt.
 #[derive(Debug, Clone, Copy)]
 pub struct HostPrompt<'a> {
-    /// By this it is known.
+    /// The id of the prompt.
     pub id: &'a str,
-    /// As it was typed.
+    /// The text as typed.
     pub text: &'a str,
 }
 
-/// What became of a call.
+/// The result for a tool call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Noted {
-    /// It is remembered, as a record or as a repeat of the one before.
+    /// It is stored, as a record or as a repetition of the previous one.
     Stored,
-    /// It was already.
+    /// It was already stored.
     Known,
-    /// Its tool is not remembered, or there is nothing to tell.
+    /// Its tool is not remembered, or there is nothing to record.
     Skipped,
-    /// Nothing of this turn may be kept.
+    /// Nothing of this turn may be stored.
     Private,
     /// The project is not remembered.
     Excluded,
 }
 
 impl Noted {
-    /// Returns its name.
+    /// Returns the name of the result.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Stored => "stored",
@@ -64,14 +64,14 @@ impl Noted {
 }
 
 impl Host<'_> {
-    /// Returns whether a project is kept out.
+    /// Returns whether a project is excluded.
     pub fn excludes(&self, project: &Path) -> bool {
         is_excluded(&self.config.memory, self.env, project)
     }
 
-    /// Notes that a session is there; returns it.
+    /// Adds a session. Returns it as stored.
     pub fn begin(&self, store: &Store, session: &SessionId, cwd: &Path) -> Result<Option<Session>, Error> {
-        // The worker's own clock_and_env are not the host's.
+        // The environment of the worker is not that of the host.
         let env = Env { client_pid: None, project_dir: Some(cwd.to_owned()), ..self.env.clone() };
         let common = Common {
             session: session.clone(),
@@ -85,17 +85,17 @@ impl Host<'_> {
         register(store, &env, &common)
     }
 
-    /// Remembers a prompt of a session that is there; returns its number, or `None` where nothing of it may be kept.
+    /// Remembers a prompt of a known session. Returns its number; `None` if nothing of it may be stored.
     pub fn prompt(&self, store: &Store, session: &SessionId, prompt: HostPrompt<'_>) -> Result<Option<i64>, Error> {
         if let Some(number) = store.prompt_number(session.as_str(), prompt.id)? {
             return Ok(Some(number));
         }
         if privacy::is_marked(self.home, session, prompt.id) {
-            // Told again, perhaps while a later turn is running, which it must not make private.
+            // The prompt is repeated, perhaps while a later turn is running, which must not become private by that.
             return Ok(None);
         }
         let is_private = privacy::is_wholly_private(prompt.text);
-        // Before anything else hears of it: tools may run meanwhile.
+        // This is recorded first, because tools may run meanwhile.
         privacy::mark(self.home, session, Some(prompt.id), is_private)?;
         let kept = clean_prompt(prompt.text, self.sanitizer()).filter(|_| !is_private);
         store.count_prompt(session.as_str(), kept.as_deref())?;
@@ -105,7 +105,7 @@ impl Host<'_> {
         }
     }
 
-    /// Notes a tool call, and takes it in at once.
+    /// Records a tool call and stores it at once.
     pub fn note(&self, store: &Store, session: &SessionId, cwd: &Path, call: &ToldCall<'_>) -> Result<Noted, Error> {
         if self.excludes(cwd) {
             return Ok(Noted::Excluded);
@@ -124,7 +124,7 @@ impl Host<'_> {
         Ok(if store.knows_call(call.id)? { Noted::Stored } else { Noted::Skipped })
     }
 
-    /// Keeps how a turn ended, and sums up what the session has come to.
+    /// Stores the last reply of a turn, and writes a summary of the session.
     pub fn end_turn(
         &self,
         store: &Store,

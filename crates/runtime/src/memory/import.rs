@@ -1,7 +1,7 @@
-//! Past sessions, read from the client's own transcripts: memory on the first day.
+//! Imports past sessions from the transcripts of Claude Code and Codex.
 //!
-//! Everything is stored under the ids that the client gave it, so that reading a transcript again changes nothing,
-//! whether an earlier import was cut off, or hooks have told the same before.
+//! Everything is stored under the ids in the transcript, so that reading it again changes nothing, whether an earlier
+//! import was interrupted or hooks have stored the same before.
 
 mod head;
 mod ledger;
@@ -26,52 +26,52 @@ pub(crate) use self::writing::past_turn;
 use crate::handoff::Project;
 use crate::{Error, Home, files};
 
-/// Transcripts of subagents, which older clients keep beside the sessions' own.
+/// The prefix of transcripts of subagents, which older versions of Claude Code write beside those of the sessions.
 const SIDECHAIN: &str = "agent-";
 
-/// How the names of Codex's rollouts begin.
+/// The prefix of Codex's rollouts.
 const ROLLOUT: &str = "rollout-";
 
-/// How long a UUID is.
+/// The length of a UUID.
 const UUID_CHARS: usize = 36;
 
-/// How deep rollouts lie: year, month, day.
+/// Maximum depth of rollouts: year, month, day.
 const DEEPEST: usize = 4;
 
 /// A transcript.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Source {
-    /// The file.
+    /// The path of the file.
     pub path: PathBuf,
-    /// Its length.
+    /// The size of the file.
     pub bytes: u64,
-    /// When it was last written, in milliseconds.
+    /// Modification time, in milliseconds since the Unix epoch.
     modified: u64,
 }
 
-/// What became of a transcript.
+/// The result for a transcript.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
     /// It was read.
     Read,
-    /// It was read before, and is as it was.
+    /// It was read before and has not changed.
     Unchanged,
-    /// There is nothing in it.
+    /// It contains nothing.
     Empty,
-    /// The user wants nothing of its project to be remembered.
+    /// Its project is excluded.
     Excluded,
     /// It could not be read; see [`Imported::failed`].
     Failed,
 }
 
-/// What an import brought.
+/// The result of an import.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Imported {
     /// Transcripts that were read.
     pub files: usize,
-    /// Transcripts that were as an earlier import left them.
+    /// Transcripts that have not changed since an earlier import.
     pub unchanged: usize,
-    /// Transcripts of projects that are not to be remembered.
+    /// Transcripts of excluded projects.
     pub excluded: usize,
     /// Bytes that were read.
     pub bytes: u64,
@@ -81,9 +81,9 @@ pub struct Imported {
     pub prompts: usize,
     /// Observations that are new.
     pub observations: usize,
-    /// Summaries that are new, or say something new.
+    /// Summaries that are new or have changed.
     pub summaries: usize,
-    /// Transcripts that could not be read, and why.
+    /// Transcripts that could not be read, with the reasons.
     pub failed: Vec<(PathBuf, String)>,
 }
 
@@ -101,11 +101,12 @@ impl Imported {
     }
 }
 
-/// Returns the transcripts of sessions in a folder and in the folders in it, the one last written to last.
+/// Returns the transcripts in a folder and its subfolders, the most recently changed last.
 ///
-/// In this order numbers grow with time, as they do for sessions that hooks tell of.
+/// In this order the numbers of records grow with time, as they do for records of hooks.
 ///
-/// Codex's rollouts lie deeper, in a folder for each day; one that is packed beside one that is not is the same.
+/// Codex's rollouts are deeper, in a folder for each day. A compressed rollout is ignored if the plain one exists
+/// beside it.
 pub fn sources(dir: &Path) -> Result<Vec<Source>, Error> {
     let failed = |source| Error::Read { path: dir.to_owned(), source };
     let mut found = Vec::new();
@@ -121,7 +122,7 @@ pub fn sources(dir: &Path) -> Result<Vec<Source>, Error> {
     Ok(found)
 }
 
-/// Adds what is in a folder; one that cannot be read, perhaps somebody else's, does not keep the others from being read.
+/// Adds the transcripts in a folder. An unreadable folder, perhaps of another user, is skipped.
 fn add_folder(found: &mut Vec<Source>, dir: &Path, depth: usize) {
     for path in fs::read_dir(dir).into_iter().flatten().flatten().map(|entry| entry.path()) {
         if depth < DEEPEST && path.is_dir() {
@@ -136,7 +137,8 @@ fn is_rollout(path: &Path) -> bool {
     path.file_name().and_then(|name| name.to_str()).is_some_and(|name| name.starts_with(ROLLOUT))
 }
 
-/// Returns the session whose transcript a file is, by its name: a rollout's ends with its session's UUID.
+/// Returns the session of a transcript by the name of the file. The name of a rollout ends with the UUID of its
+/// session.
 fn session_of(path: &Path) -> Option<SessionId> {
     let name = path.file_name()?.to_str()?;
     let stem = name.strip_suffix(".zst").unwrap_or(name).strip_suffix(".jsonl")?;
@@ -157,19 +159,19 @@ fn source(path: PathBuf) -> Option<Source> {
     Some(Source { bytes: metadata.len(), modified: modified.0, path })
 }
 
-/// A transcript that may be to be read.
+/// A transcript to import.
 struct Task<'a> {
     source: &'a Source,
     id: SessionId,
-    /// The session, where hooks or an earlier import have brought it.
+    /// The session, if hooks or an earlier import have stored it.
     known: Option<Session>,
     is_unchanged: bool,
 }
 
-/// Takes past sessions in, and tells of each transcript what became of it.
+/// Imports past sessions. Calls `tell` with the result of each transcript.
 ///
-/// May be killed at any moment: the next import carries on. One transcript that cannot be read does not keep the others
-/// from being read; a database that cannot be written ends it.
+/// May be killed at any time: the next import continues. An unreadable transcript does not stop the import; a database
+/// that cannot be written does.
 pub fn import(
     store: &mut Store,
     home: &Home,
@@ -214,7 +216,7 @@ fn tasks<'a>(store: &Store, sources: &'a [Source], ledger: &Ledger) -> Result<Ve
     Ok(tasks)
 }
 
-/// Stores what the reader tells of one transcript.
+/// Stores the messages of the reader about one transcript.
 fn write(
     bulk: &Bulk<'_>,
     env: &Env,
@@ -224,8 +226,8 @@ fn write(
     imported: &mut Imported,
 ) -> Result<Outcome, Error> {
     let mut writer = None;
-    for told in from {
-        match (told, writer.as_mut()) {
+    for message in from {
+        match (message, writer.as_mut()) {
             (Told::Begins(head), _) => writer = Some(Writer::begin(bulk, env, config, task, &head)?),
             (Told::Piece { batch, parts }, Some(writer)) => writer.piece(bulk, batch, parts)?,
             (Told::Ends { parts, summary, last_at }, Some(_)) => {
@@ -243,17 +245,17 @@ fn write(
             (Told::Piece { .. } | Told::Ends { .. }, None) => {}
         }
     }
-    // The reader is gone, which it is only after the last transcript.
+    // The channel is closed, which happens only after the last transcript.
     Ok(Outcome::Empty)
 }
 
-/// Returns the folder in which a transcript's session was started; `None` where there is nothing in it.
+/// Returns the folder in which a transcript's session was started; `None` if the transcript contains nothing.
 pub(crate) fn started_in(transcript: &Path) -> Result<Option<PathBuf>, Error> {
     Ok(Head::read(transcript)?.map(|head| head.cwd))
 }
 
 fn register(store: &Store, id: &SessionId, head: &Head, transcript: &Path) -> Result<Session, Error> {
-    // A folder that is gone has no repository any more: its path is all there is.
+    // A folder that no longer exists has no repository, so only its path is known.
     let project = Project::in_dir(&head.cwd);
     let transcript = transcript.to_string_lossy();
     let new = project.session(id, head.at.unwrap_or_default());

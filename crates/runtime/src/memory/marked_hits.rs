@@ -1,10 +1,10 @@
-//! Search results as JSON, with the words marked that were searched for.
+//! Search results as JSON, with the searched words marked.
 
 use longhaul_memory::{MarkedText, Query, WordMarker};
 use longhaul_store::Hit;
 use serde_json::{Value, json};
 
-/// Returns what marks the words of a query in the titles and snippets of its results.
+/// Returns the marker for the words of a query in the titles and snippets of its results.
 pub fn marker(query: &Query, hits: &[Hit]) -> WordMarker {
     let texts = hits.iter().flat_map(|hit| [hit.title.as_str(), hit.snippet.as_str()]);
     WordMarker::new(query, texts.collect::<Vec<_>>().iter().copied())

@@ -1,6 +1,6 @@
-//! Finds records by what they mean: loads the model, computes the vectors that are missing, compares.
+//! Finds records by meaning: loads the model, computes missing vectors, compares.
 //!
-//! [`search`] is what commands and the worker call: words and meaning together. Opening the model reads the head of its
+//! Commands and the worker call [`search`], which combines words and meaning. Opening the model reads the head of its
 //! file, about 350 KB, and a query reads a few of its rows.
 
 mod model_file;
@@ -20,35 +20,35 @@ use crate::waiting_times::WORKER_ANSWER;
 use crate::worker;
 use crate::{Error, Home};
 
-/// How long a search may take for vectors that are missing.
+/// Maximum time that a search spends on missing vectors.
 const SEARCH: Duration = Duration::from_millis(40);
 
-/// How many times upkeep looks for records without vectors: 128 records each time, a day's work.
+/// Maximum number of batches of 128 records for which upkeep computes vectors.
 const UPKEEP: usize = 2_000;
 
-/// How many vectors of a model that is not in use are deleted in one transaction.
+/// Number of unused vectors that are deleted in one transaction.
 const DROPPED_AT_ONCE: usize = 20_000;
 
-/// How much is computed of what is missing.
+/// How many missing vectors are computed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Effort {
-    /// The newest, in a fraction of a second; the rest is for upkeep.
+    /// The newest, in a fraction of a second. Upkeep computes the rest.
     Search,
-    /// Everything.
+    /// All.
     Upkeep,
 }
 
-/// What a model makes of texts.
+/// The models that compute vectors of texts.
 #[derive(Debug)]
 pub struct Meaning {
     file: Option<ModelFile>,
-    /// The endpoint's model, where the user has set one.
+    /// The model of the endpoint, if one is configured.
     endpoint: Option<String>,
     home: Home,
 }
 
 impl Meaning {
-    /// Opens the model; `None` where there is none, or the user does not want it.
+    /// Opens the model; `None` if there is none or it is switched off.
     pub fn open(env: &Env, home: &Home, config: &Config) -> Result<Option<Self>, Error> {
         let embeddings = &config.memory.embeddings;
         if !config.memory.enabled || !embeddings.enabled {
@@ -60,20 +60,20 @@ impl Meaning {
         Ok(is_there.then(|| Self { file, endpoint, home: home.clone() }))
     }
 
-    /// Returns the names of the models whose vectors are used: the file's, and the endpoint's where one is set.
+    /// Returns the names of the models whose vectors are used: that of the file, and that of the endpoint if one is
+    /// configured.
     pub fn models_in_use(&self) -> Vec<String> {
         let file = self.file.as_ref().map(|file| file.id().to_owned());
         file.into_iter().chain(self.endpoint.clone()).collect()
     }
 
-    /// Deletes the vectors of models that are no longer in use, once those of another are there.
+    /// Deletes the vectors of models that are no longer in use, once another model has computed its own.
     pub fn drop_unused(&self, store: &Store, now: Millis) -> Result<(), Error> {
         while store.drop_unused_vectors(&self.models_in_use(), now, DROPPED_AT_ONCE)? {}
         Ok(())
     }
 
-    /// Computes vectors of the bundle's model that are missing; returns how many. Those of an endpoint are computed by
-    /// the worker.
+    /// Computes missing vectors of the bundle's model. Returns their number. The worker computes those of an endpoint.
     pub fn catch_up(&self, store: &Store, now: Millis, effort: Effort) -> Result<usize, Error> {
         let Some(file) = &self.file else { return Ok(0) };
         let vectors = store.vector_model(file.id(), file.dims())?;
@@ -100,10 +100,10 @@ impl Meaning {
         Ok(stored)
     }
 
-    /// Returns the records that mean nearly the same as `text`, at most `most`, the most similar first.
+    /// Returns at most `most` records with nearly the same meaning as `text`, the most similar first.
     ///
-    /// `project_key` names a project; `None` looks in all. Where an endpoint is set and the worker runs, its vectors are
-    /// compared, else those of the bundle's model. A similarity below 0.25 says nothing.
+    /// `project_key` selects a project; `None` searches all. The vectors of the endpoint are compared if one is
+    /// configured and the worker runs, otherwise those of the bundle's model. A similarity below 0.25 means nothing.
     pub fn nearest(
         &self,
         store: &Store,
@@ -115,7 +115,7 @@ impl Meaning {
         Ok(store.nearest(&model, project_key, &query, most)?)
     }
 
-    /// Returns whether any of these words has a meaning here. An endpoint's model decides that for itself.
+    /// Returns whether the model knows any of these words. For the model of an endpoint that is not known, and assumed.
     fn knows_any_word(&self, words: &str) -> bool {
         self.endpoint.is_some() || self.file.as_ref().is_some_and(|file| file.knows_any_word(words))
     }
@@ -133,7 +133,7 @@ impl Meaning {
         Ok(file.embed(text)?.filter(|query| query.dims() == model.dims).map(|query| (model, query)))
     }
 
-    /// Asks the worker, which alone speaks to the endpoint; `None` where it does not run, or cannot say.
+    /// Asks the worker, which alone calls the endpoint; `None` if it does not run or does not answer.
     fn ask_worker(&self, text: &str) -> Option<Vector> {
         let worker = worker::running(&self.home)?;
         let answer = worker.ask(&format!("/api/embedding?text={}", percent_encoded(text)), WORKER_ANSWER)?;
@@ -144,15 +144,15 @@ impl Meaning {
     }
 }
 
-/// Returns the name under which an endpoint's vectors are stored.
+/// Returns the name under which the vectors of an endpoint's model are stored.
 pub fn endpoint_model(model: &str) -> String {
     format!("endpoint:{model}")
 }
 
-/// The longest question that is sent to the worker, in bytes.
+/// Maximum length of a question that is sent to the worker, in bytes.
 const MAX_QUESTION: usize = 2_000;
 
-/// Writes a text so that it can stand in an address.
+/// Encodes a text for a URL.
 fn percent_encoded(text: &str) -> String {
     let mut end = text.len().min(MAX_QUESTION);
     while !text.is_char_boundary(end) {

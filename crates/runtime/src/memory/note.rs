@@ -1,4 +1,4 @@
-//! What a turn brings, noted the same way whether a hook tells of it or a host.
+//! Records tool calls and replies, reported by a hook or by a host.
 
 use std::path::Path;
 
@@ -9,26 +9,26 @@ use longhaul_store::{Session, Store};
 use super::Spool;
 use crate::{Error, Home, Sanitizer};
 
-/// A tool call, as it is told of.
+/// A tool call as reported.
 #[derive(Debug, Clone, Copy)]
 pub struct ToldCall<'a> {
-    /// By this it is known.
+    /// The id of the call.
     pub id: &'a str,
     /// The tool.
     pub tool: &'a str,
-    /// The prompt that it was for.
+    /// The id of the prompt.
     pub prompt_id: Option<&'a str>,
-    /// What went in, as JSON text; empty where there is nothing.
+    /// The input as JSON text; empty if there is none.
     pub input: &'a str,
-    /// What came out.
+    /// The output.
     pub response: &'a str,
     /// Whether it failed.
     pub is_error: bool,
-    /// How long it took.
+    /// The duration.
     pub duration_ms: Option<u64>,
 }
 
-/// Puts a tool call into its session's spool.
+/// Appends a tool call to the spool of its session.
 pub(crate) fn note(
     home: &Home,
     session: &SessionId,
@@ -53,7 +53,8 @@ pub(crate) fn note(
     Spool::of(home, session).append(&noted)
 }
 
-/// Keeps the reply that ended a turn, until the transcript has it; not of a session whose prompt may not be kept.
+/// Stores the last reply of a turn until the transcript contains it, unless the prompt of the session may not be
+/// stored.
 pub(crate) fn keep_last_reply(
     store: &Store,
     session: &Session,

@@ -1,4 +1,4 @@
-//! What a new session is shown of its project's past.
+//! The page that a new session is shown of its project's memory.
 
 use longhaul_core::Millis;
 use longhaul_memory::{MadeBy, Page, PageInput, PageRecord, PageSession, page};
@@ -7,36 +7,36 @@ use longhaul_store::Store;
 use super::summary_of;
 use crate::Error;
 
-/// How many of a project's newest sessions a page is made of.
+/// Maximum number of the project's newest sessions on a page.
 const SESSIONS: usize = 24;
 
-/// How many of a project's newest records are looked at for failed checks, decisions and notes.
+/// Number of the project's newest records that are searched for failed checks, decisions and notes.
 const RECORDS: usize = 300;
 
-/// How many notes older than those are shown at most.
+/// Maximum number of older notes.
 const NOTES: usize = 12;
 
-/// How many sessions are summed up for the page, because no turn of them has ended or the summary is of an earlier version.
+/// Maximum number of sessions whose summary is written for the page, because it is missing or of an earlier version.
 const SUMMED_UP_NOW: usize = 3;
 
-/// Whose past is rendered, for whom.
+/// The project of a page, and its reader.
 #[derive(Debug, Clone, Copy)]
 pub struct Reader<'a> {
-    /// What tells projects apart.
+    /// The key that identifies the project.
     pub project_key: &'a str,
-    /// The project's name.
+    /// The name of the project.
     pub project: &'a str,
     /// The session that reads it, if any.
     pub session: Option<&'a str>,
-    /// The session whose last words the reader has seen already.
+    /// The session whose last messages the reader has already seen.
     pub has_seen: Option<&'a str>,
-    /// Now.
+    /// The current time.
     pub now: Millis,
-    /// Local time, in seconds east of UTC.
+    /// The UTC offset of local time in seconds.
     pub offset_seconds: i32,
 }
 
-/// Renders what a new session is shown of its project's past, in at most `chars` characters.
+/// Renders the page in at most `chars` characters.
 pub fn render_page(store: &Store, reader: Reader<'_>, chars: usize) -> Result<Page, Error> {
     let Reader { project_key, project, session: own, has_seen, now, offset_seconds } = reader;
     let mut sessions = Vec::new();
@@ -53,7 +53,7 @@ pub fn render_page(store: &Store, reader: Reader<'_>, chars: usize) -> Result<Pa
             None
         };
         let ((summary, made_by), is_unpaired) = match (made_now, stored.summary) {
-            // What was said may have been deleted since.
+            // The turns may have been deleted since.
             (Some(new), Some(known)) if new.exchanges.is_empty() => (known, stored.is_unpaired),
             (Some(new), _) => ((new, MadeBy::Rule), false),
             (None, Some(known)) => (known, stored.is_unpaired),

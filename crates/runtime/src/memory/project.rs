@@ -1,4 +1,4 @@
-//! Projects that are remembered, by what somebody calls them.
+//! Finds projects in the memory by name.
 
 use std::path::Path;
 
@@ -6,21 +6,21 @@ use longhaul_store::{KnownProject, Store, StoreError};
 
 use crate::handoff::Project;
 
-/// Why no project is meant.
+/// Why no project was found.
 #[derive(Debug, thiserror::Error)]
 pub enum NamedError {
-    /// Nothing is remembered of one that is called so.
+    /// No project has this name.
     #[error("no project {0:?} is remembered")]
     Unknown(String),
-    /// More than one is called so, in these folders.
+    /// Several projects have this name. With their folders.
     #[error("several projects are named {name:?}")]
     Several { name: String, folders: Vec<String> },
-    /// The database does not tell.
+    /// The database reported an error.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
 
-/// Finds a project by its key, by `folder`, which is the name taken for a path, or by its name.
+/// Finds a project by its key, by `folder`, which is `name` as a path, or by its name.
 pub fn named_project(store: &Store, name: &str, folder: Option<&Path>) -> Result<KnownProject, NamedError> {
     let mut known = store.projects()?;
     let of_key = |key: &str| known.iter().position(|project| project.key == key);
@@ -35,7 +35,7 @@ pub fn named_project(store: &Store, name: &str, folder: Option<&Path>) -> Result
     known.pop().ok_or_else(|| NamedError::Unknown(name.to_owned()))
 }
 
-/// Returns the folder that a project's key tells of.
+/// Returns the folder of a project from its key.
 pub fn folder_of(key: &str) -> String {
     let path = Path::new(key);
     let folder = if path.file_name().is_some_and(|name| name == ".git") { path.parent() } else { None };

@@ -1,9 +1,9 @@
-//! The spool: what the hook on the hot path notes of a tool call, until somebody takes it into the database.
+//! The spool: tool calls that PostToolUse has recorded and that are not in the database yet.
 //!
-//! `spool/<session>.jsonl`, a line for every call, read from where the last reading ended. Whoever writes holds the file's
-//! lock, shared for a short line and alone for a long one; whoever empties it holds it alone. So nothing is written between
-//! the last reading and the emptying. Whoever stores how far it was read holds it shared, and looks whether it is still
-//! there: how far a spool was read says nothing of the one that took its place.
+//! The file is `spool/<session>.jsonl`, with a line for every call, read from where the last read ended. A writer locks
+//! the file: shared for a short line, exclusively for a long one. A process that removes the file locks it exclusively,
+//! so that nothing is written between the last read and the removal. A process that stores the position holds a shared
+//! lock and checks that the file still exists, because the position does not apply to the next spool.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -17,32 +17,33 @@ use longhaul_memory::Call;
 
 use crate::{Error, Home, bounded_read, files};
 
-/// A write of up to this many bytes is whole or not at all, whoever else writes.
+/// A write of up to this many bytes is atomic among concurrent writers.
 const ATOMIC: usize = 4096;
 
-/// A spool that has been read is emptied from this size on.
+/// A spool of at least this size is removed after it was read.
 const LARGE: u64 = 4 * 1024 * 1024;
 
-/// How much is read at a time.
+/// Number of bytes read at a time.
 const PIECE: usize = 4 * 1024 * 1024;
 
-/// A spool that nobody has written to for this long is emptied whatever its size.
+/// A spool that was not written for this long is removed at any size.
 const AT_REST: Duration = Duration::from_secs(60);
 
-/// What was read, and where the next reading begins.
+/// The result of a read, and the position for the next one.
 #[derive(Debug, Default)]
 pub(crate) struct Notes {
-    /// The calls, in the order in which they were noted.
+    /// The calls, in the order in which they were recorded.
     pub(crate) calls: Vec<Call>,
-    /// How far the file was read.
+    /// The position up to which the file was read.
     pub(crate) position: u64,
     file: Option<File>,
 }
 
 impl Notes {
-    /// Keeps the spool from being emptied while these notes are held; returns whether it is the one that they are from.
+    /// Prevents the spool from being removed while these notes exist. Returns whether it is still the spool that was
+    /// read.
     ///
-    /// Waits for nobody: whoever empties it may be waiting for what the caller holds.
+    /// Does not block: a process that removes the spool may be waiting for a lock that the caller holds.
     pub(crate) fn hold(&self) -> bool {
         self.file.as_ref().is_some_and(|file| FileExt::try_lock_shared(file).is_ok() && is_there(file))
     }
@@ -55,21 +56,21 @@ pub(crate) struct Spool {
 }
 
 impl Spool {
-    /// Returns a session's spool, whether there is one or not.
+    /// Returns the spool of a session, which need not exist.
     pub(crate) fn of(home: &Home, session: &SessionId) -> Self {
         Self { path: home.spool().join(format!("{}.jsonl", session.file_stem())) }
     }
 
-    /// Returns the sessions that have one.
+    /// Returns the sessions that have a spool.
     pub(crate) fn sessions(home: &Home) -> Vec<SessionId> {
         let entries = fs::read_dir(home.spool()).into_iter().flatten().flatten();
         let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
         names.filter_map(|name| SessionId::from_file_stem(name.strip_suffix(".jsonl")?)).collect()
     }
 
-    /// Adds a call.
+    /// Appends a call.
     ///
-    /// The line begins with a line break of its own: one that a full disk has torn costs no other.
+    /// The line starts with a newline, so that an incomplete line before it, caused by a full disk, does not damage it.
     pub(crate) fn append(&self, call: &Call) -> Result<(), Error> {
         let line = format!("\n{}\n", call.to_line());
         let failed = |source| Error::Write { path: self.path.clone(), source };
@@ -77,36 +78,36 @@ impl Spool {
             let mut file = files::open_append(&self.path)?;
             let locked = if line.len() > ATOMIC { file.lock_exclusive() } else { FileExt::lock_shared(&file) };
             locked.map_err(failed)?;
-            // It may have been removed between opening and locking: nobody would find what is written to it.
+            // The file may have been removed between opening and locking, and then the line would be lost.
             if is_there(&file) {
-                // The lock goes with the file.
+                // Closing the file releases the lock.
                 return file.write_all(line.as_bytes()).map_err(failed);
             }
         }
     }
 
-    /// Returns whether anything stands behind `position`.
+    /// Returns whether there is data after `position`.
     pub(crate) fn has_more(&self, position: u64) -> bool {
         fs::metadata(&self.path).is_ok_and(|file| file.len() != position)
     }
 
-    /// Reads on from `position`.
+    /// Reads from `position` on.
     pub(crate) fn read(&self, position: u64) -> Result<Notes, Error> {
         read(&self.path, position)
     }
 
-    /// Returns whether a spool that has been read up to `position` is worth emptying.
+    /// Returns whether a spool that was read up to `position` should be removed.
     pub(crate) fn is_worth_emptying(&self, position: u64, now: Millis) -> bool {
         position >= LARGE || (position > 0 && is_at_rest(&self.path, now))
     }
 
-    /// Removes the spool if nothing stands behind `position`, and `note` has noted that it is gone.
+    /// Removes the spool if there is no data after `position` and `note` returns `true`.
     ///
-    /// In this order: a place that is noted and a file that is still there only means that it is read again. Where `note`
-    /// says that another place is known, this is another file, of the same length by chance, and nobody has read it.
+    /// `note` resets the position in the database first: if the file remains, it is only read again. If `note` finds
+    /// another position, this is another file of the same length, which was not read yet.
     pub(crate) fn empty(&self, position: u64, note: impl FnOnce() -> Result<bool, Error>) -> Result<bool, Error> {
         let Ok(file) = bounded_read::open(&self.path) else { return Ok(false) };
-        // Somebody writes: another time.
+        // Another process is writing. The next call tries again.
         if file.try_lock_exclusive().is_err() || !file.metadata().is_ok_and(|metadata| metadata.len() == position) {
             return Ok(false);
         }
@@ -132,9 +133,9 @@ fn read(path: &Path, position: u64) -> Result<Notes, Error> {
         let read = file.read_at(&mut bytes, start).map_err(failed)?;
         match bytes[..read].iter().rposition(|byte| *byte == b'\n') {
             Some(end) => break end + 1,
-            // No hook writes a line as long as this: it is passed over.
+            // No hook writes a line of this length, so it is skipped.
             None if read == PIECE => start += read as u64,
-            // A line that is being written is for the next time, and so is one that was passed over and has no end yet.
+            // A line that is being written is read next time, and so is a skipped line without an end.
             None => return Ok(Notes { position: begin, file: Some(file), ..Notes::default() }),
         }
     };
@@ -143,7 +144,7 @@ fn read(path: &Path, position: u64) -> Result<Notes, Error> {
     Ok(Notes { calls, position: start + read as u64, file: Some(file) })
 }
 
-/// Returns whether a reading may have ended at `position`; where not, it was of another file by the same name.
+/// Returns whether a read can have ended at `position`. If not, it was a read of another file with the same name.
 fn is_end_of_line(file: &File, length: u64, position: u64) -> bool {
     let Some(last) = position.checked_sub(1) else { return true };
     let mut byte = [0];

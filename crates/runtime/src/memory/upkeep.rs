@@ -1,5 +1,5 @@
-//! What is done for the memory beside the hooks: once a day, raw text that is too old is deleted and its room given back, and
-//! prompts and replies that are too long are cut; and the search index takes in what was there before it.
+//! Background work for the memory. Once a day, old raw text is deleted, its space is freed, and long prompts and
+//! replies are cut. Records that are missing in the search index are added.
 
 use fs2::FileExt;
 use longhaul_core::clock::DAY_MS;
@@ -10,43 +10,43 @@ use longhaul_store::Store;
 
 use crate::{Error, Home, bounded_read, files, process, waiting_times};
 
-/// How many pieces are dropped at a time: others write in between.
+/// Number of texts deleted per transaction, so that other processes can write in between.
 const AT_ONCE: usize = 500;
 
-/// How many are dropped in a day, several times what a busy one brings.
+/// Maximum number of texts deleted per day, several times more than a busy day adds.
 const MOST: usize = 20_000;
 
-/// How many records the search index takes in at a time.
+/// Number of records added to the search index per transaction.
 const INDEXED_AT_ONCE: usize = 200;
 
-/// Starts it in a process of its own, where the last time was a day ago or the search index is not complete.
+/// Starts upkeep in the background if the last run was a day ago or the search index is not complete.
 pub(crate) fn begin(home: &Home, now: Millis, is_indexed: bool) -> Result<(), Error> {
     if !is_indexed {
         return start();
     }
     let path = home.upkeep();
     let last = bounded_read::text(&path, bounded_read::SMALL).ok().and_then(|text| text.trim().parse::<u64>().ok());
-    // A clock that was far ahead once must not put it off for years.
+    // A clock that was once far ahead must not delay it for years.
     if last.is_some_and(|last| last.abs_diff(now.0) < DAY_MS.unsigned_abs()) {
         return Ok(());
     }
     files::replace(&path, now.0.to_string().as_bytes())?;
-    // A memory that has just begun has nothing old.
+    // A new memory contains nothing old.
     if last.is_none() {
         return Ok(());
     }
     start()
 }
 
-/// Starts it in a process of its own. Where another one builds the search index, this one leaves that to it.
+/// Starts upkeep in the background. If another process builds the search index, this one does not.
 pub(crate) fn start() -> Result<(), Error> {
     let args = ["memory", "upkeep"].map(str::to_owned);
     process::spawn_sibling("longhaul", &args).map(drop)
 }
 
-/// Cuts prompts and replies that were stored before there was a limit; returns how many.
+/// Cuts prompts and replies that were stored before there was a limit. Returns their number.
 pub fn cut_long_texts(store: &Store) -> Result<usize, Error> {
-    /// So many may be as large as a request may be; each transaction must be short.
+    /// Each text may be as large as a request, and each transaction must be short.
     const LONG_AT_ONCE: usize = 20;
 
     let mut done = 0;
@@ -59,10 +59,10 @@ pub fn cut_long_texts(store: &Store) -> Result<usize, Error> {
     }
 }
 
-/// Completes the search index, in small transactions; returns whether it is complete, and `None` where another process is at
-/// it already.
+/// Completes the search index in small transactions. Returns whether it is complete; `None` if another process is
+/// building it.
 ///
-/// It may be ended at any moment, and goes on there the next time.
+/// May be killed at any time. The next run continues.
 pub fn build_index(home: &Home) -> Result<Option<bool>, Error> {
     let Some(mut store) = home.existing_store()? else { return Ok(Some(true)) };
     if store.index_progress()?.is_complete() && !store.build_index(INDEXED_AT_ONCE)? {
@@ -78,16 +78,16 @@ pub fn build_index(home: &Home) -> Result<Option<bool>, Error> {
     Ok(Some(true))
 }
 
-/// Merges what many writes have left of the search index: every search looks in each part of it.
+/// Merges the parts of the search index that many writes have left, because every search reads each of them.
 ///
-/// It may be ended at any moment, and goes on there the next time.
+/// May be killed at any time. The next run continues.
 pub fn merge_index(home: &Home) -> Result<(), Error> {
     let Some(store) = home.existing_store()? else { return Ok(()) };
-    // Each transaction is copied back as it is written: copying all of it back at once would keep hooks waiting.
+    // Each transaction is checkpointed at once. Copying everything back at the end would block hooks.
     Ok(store.merge_index(|| std::thread::sleep(waiting_times::BETWEEN_MERGES))?)
 }
 
-/// Drops raw text that has been kept long enough; returns how many pieces. It outlives the session that began it.
+/// Deletes old raw text. Returns the number of texts. The process outlives the session that started it.
 pub fn drop_old_text(env: &Env, home: &Home, config: &Config) -> Result<usize, Error> {
     process::leave_session();
     let days = config.memory.retention_days.0;

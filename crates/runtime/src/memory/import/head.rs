@@ -1,4 +1,4 @@
-//! The beginning of a transcript: where and when its session was started.
+//! The beginning of a transcript: the folder and the time at which its session was started.
 
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
@@ -10,10 +10,10 @@ use serde::Deserialize;
 use crate::Error;
 use crate::transcript_file::TranscriptFile;
 
-/// How much is looked at. The client's own notes come first, and take a few kilobytes.
+/// Maximum number of bytes read. Claude Code's own entries come first and take a few kilobytes.
 const MOST: u64 = 16 * 1024 * 1024;
 
-/// Where and when a session was started.
+/// The folder and the time at which a session was started.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Head {
     pub(super) cwd: PathBuf,
@@ -28,9 +28,9 @@ struct LineWire {
 }
 
 impl Head {
-    /// Reads a transcript up to its first entry; `None` where there is none.
+    /// Reads a transcript up to its first entry; `None` if there is none.
     ///
-    /// An entry that does not say where it was made belongs to the folder in which the client keeps the transcript.
+    /// If the entry names no folder, it is the folder that contains the transcript.
     pub(super) fn read(path: &Path) -> Result<Option<Self>, Error> {
         let failed = |source| Error::Read { path: path.to_owned(), source };
         let mut lines = BufReader::new(TranscriptFile::open(path).map_err(failed)?.take(MOST));
@@ -42,7 +42,7 @@ impl Head {
                 return Ok(first);
             }
             if let Some(SessionMeta { cwd, at, is_subagent, .. }) = SessionMeta::parse(&line) {
-                // What a subagent did is told where it was started.
+                // The work of a subagent is recorded in the session that started it.
                 let cwd = cwd.map_or_else(|| path.parent().unwrap_or(path).to_owned(), PathBuf::from);
                 return Ok((!is_subagent).then_some(Self { cwd, at }));
             }

@@ -1,6 +1,6 @@
-//! Which transcripts have been read to their end, so that the next import need not.
+//! The list of transcripts that were read completely, so that the next import skips them.
 //!
-//! Only to save time: what it forgets is read again, and brings nothing new.
+//! It only saves time: a transcript that is missing in the list is read again, without changing anything.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -18,14 +18,14 @@ struct LineWire {
     path: String,
     bytes: u64,
     modified: u64,
-    /// The database that it was read into; another one knows nothing of it.
+    /// The inode of the database into which it was read. The entry does not apply to another one.
     database: u64,
 }
 
-/// The most that is read of the list: a line for each transcript.
+/// Maximum size of the list, which has a line for each transcript.
 const MOST: u64 = 256 << 20;
 
-/// The list of transcripts that have been read.
+/// The list of transcripts that were read.
 pub(super) struct Ledger {
     path: PathBuf,
     file: File,
@@ -46,12 +46,12 @@ impl Ledger {
         Ok(Self { file: files::open_append(&path)?, path, database, read })
     }
 
-    /// Returns whether a transcript is as it was when it was read.
+    /// Returns whether a transcript is unchanged since it was read.
     pub(super) fn has(&self, source: &Source) -> bool {
         self.read.get(&*source.path.to_string_lossy()) == Some(&(source.bytes, source.modified))
     }
 
-    /// Notes that a transcript has been read; after its last commit, never before.
+    /// Records that a transcript was read. Must be called after its last commit.
     pub(super) fn add(&mut self, source: &Source) -> Result<(), Error> {
         let path = source.path.to_string_lossy().into_owned();
         let line = self.line(&path, source.bytes, source.modified);
@@ -60,7 +60,7 @@ impl Ledger {
         Ok(())
     }
 
-    /// Writes it anew, each transcript once.
+    /// Writes the list again, with each transcript once.
     pub(super) fn tidy(&self) -> Result<(), Error> {
         let lines = self.read.iter().map(|(path, (bytes, modified))| self.line(path, *bytes, *modified));
         files::replace(&self.path, lines.collect::<String>().as_bytes())

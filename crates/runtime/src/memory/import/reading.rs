@@ -1,4 +1,4 @@
-//! Reading transcripts on a thread of its own: one processor reads, another writes.
+//! Reads transcripts on a thread of its own, while another one writes to the database.
 
 use std::io::Read;
 use std::sync::mpsc::SyncSender;
@@ -14,13 +14,14 @@ use super::{Source, Task};
 use crate::Error;
 use crate::transcript_file::TranscriptFile;
 
-/// How much is read at a time, and stored in one transaction: few commits, and no hook waits long for one.
+/// Number of bytes that are read at a time and stored in one transaction: large enough for few commits, small enough
+/// that no hook waits long.
 const PIECE: usize = 2 * 1024 * 1024;
 
-/// How many pieces may wait to be stored.
+/// Maximum number of pieces that wait to be stored.
 pub(super) const WAITING: usize = 4;
 
-/// What the reader tells of a transcript: `Begins`, pieces, `Ends`; or why it has none of that.
+/// A message of the reader about a transcript: `Begins`, pieces and `Ends`, or why there are none.
 pub(super) enum Told {
     Begins(Head),
     Piece { batch: Batch, parts: Vec<Part> },
@@ -30,19 +31,19 @@ pub(super) enum Told {
     Failed(Error),
 }
 
-/// Nobody listens any more: the import has ended early.
+/// The receiver is gone, because the import ended early.
 struct HungUp;
 
-/// Reads transcripts in their order, until nobody listens any more.
+/// Reads transcripts in order, until the receiver is gone.
 pub(super) fn read_all(tasks: &[Task<'_>], env: &Env, config: &Config, to: &SyncSender<Told>) {
     for task in tasks.iter().filter(|task| !task.is_unchanged) {
-        let tell = |told: Told| to.send(told).map_err(|_| HungUp);
-        let told = match begin(task, env, config) {
+        let tell = |message: Told| to.send(message).map_err(|_| HungUp);
+        let sent = match begin(task, env, config) {
             Ok(Told::Begins(head)) => read(task, &head, config, &tell),
             Ok(other) => tell(other),
             Err(error) => tell(Told::Failed(error)),
         };
-        if told.is_err() {
+        if sent.is_err() {
             return;
         }
     }

@@ -1,4 +1,4 @@
-//! A transcript, told as prompts, observations and a summary.
+//! Converts the turns of a transcript to prompts, observations and a summary.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
@@ -12,33 +12,33 @@ use longhaul_transcript::{self as transcript, PromptOrigin, Turn, merge_turns};
 use super::super::{SUMMED_UP, clean_prompt};
 use crate::Sanitizer;
 
-/// A session that is being told.
+/// The conversion of one session.
 pub(crate) struct Teller<'a> {
     config: &'a Config,
-    /// The project's folder.
+    /// The folder of the project.
     root: String,
     sanitizer: Sanitizer,
-    /// When the last thing happened.
+    /// Time of the last event.
     pub(crate) last_at: Millis,
-    /// The turn that may go on in the next piece.
+    /// The turn that may continue in the next piece.
     open: Vec<Turn>,
     running: Running,
-    /// Ids of prompts that are taken: one that was typed into a running turn carries that turn's.
+    /// Ids of prompts that are in use. A prompt that was typed during a turn has the id of that turn.
     prompt_ids: HashSet<String>,
     said: VecDeque<(String, String)>,
     seen: VecDeque<Observation>,
-    /// How each command ended last.
+    /// The kind of the last observation of each command.
     ended: HashMap<String, Kind>,
 }
 
-/// What is known of the turn that is being told.
+/// The state of the current turn.
 #[derive(Default)]
 struct Running {
     id: String,
     prompt_id: Option<String>,
-    /// Nothing of it is to be remembered.
+    /// Whether nothing of it may be stored.
     is_private: bool,
-    /// What was asked, until it is stored.
+    /// The prompt, until it is stored.
     asked: Option<Asked>,
 }
 
@@ -47,23 +47,23 @@ pub(crate) struct Asked {
     pub(crate) id: String,
     pub(crate) text: String,
     pub(crate) at: Millis,
-    /// Stored only if it led to anything: `/model` asks nothing of the model.
+    /// Stored only if it had an effect: `/model` asks nothing of the model.
     is_command: bool,
 }
 
-/// A part of a turn, without anything private.
+/// A part of a turn, without private text.
 #[derive(Default)]
 pub(crate) struct Part {
     pub(crate) asked: Option<Asked>,
     pub(crate) done: Vec<Done>,
 }
 
-/// A tool call, and what is remembered of it.
+/// A tool call and its observation.
 pub(crate) struct Done {
     pub(crate) call: Call,
     pub(crate) command_key: Option<String>,
     pub(crate) observation: Observation,
-    /// What is remembered instead, where the same command had failed before.
+    /// The observation that is stored instead if the same command had failed before.
     pub(crate) fix: Option<Observation>,
 }
 
@@ -83,13 +83,13 @@ impl<'a> Teller<'a> {
         }
     }
 
-    /// Takes in turns in the order of the transcript; returns what can be told by now.
+    /// Adds turns in the order of the transcript. Returns the parts that are complete by now.
     pub(crate) fn go_on(&mut self, turns: Vec<Turn>) -> Vec<Part> {
         merge_turns(&mut self.open, turns);
         self.parts(false)
     }
 
-    /// Tells the rest, and sums the session up; `None` where there is nothing to say of it.
+    /// Returns the remaining parts and the summary of the session; `None` if there is nothing to summarize.
     pub(crate) fn end(&mut self) -> (Vec<Part>, Option<Summary>) {
         let parts = self.parts(true);
         let turns: Vec<TurnText<'_>> = self.said.iter().map(|(asked, replied)| TurnText { asked, replied }).collect();
@@ -97,7 +97,7 @@ impl<'a> Teller<'a> {
         (parts, Some(summary).filter(|summary| *summary != Summary::default()))
     }
 
-    /// Tells what the open turns have so far; all but the last are over, and with `is_over` that one, too.
+    /// Returns the parts of the open turns. All turns but the last are over; with `is_over`, that one as well.
     fn parts(&mut self, is_over: bool) -> Vec<Part> {
         let mut turns = std::mem::take(&mut self.open);
         let count = turns.len();
@@ -105,13 +105,13 @@ impl<'a> Teller<'a> {
         for (index, turn) in turns.iter_mut().enumerate() {
             parts.push(self.tell(turn, is_over || index + 1 < count));
         }
-        // The last one stays: what it has said is needed when it is over, its calls are told.
+        // The last one stays open: its replies are needed when it is over, but its calls are done.
         self.open = turns.split_off(if is_over { count } else { count.saturating_sub(1) });
         parts.retain(|part| part.asked.is_some() || !part.done.is_empty());
         parts
     }
 
-    /// Takes from a turn what can be told.
+    /// Takes the complete parts of a turn.
     fn tell(&mut self, turn: &mut Turn, is_over: bool) -> Part {
         if self.running.id != turn.id {
             self.begin(turn);
@@ -124,7 +124,7 @@ impl<'a> Teller<'a> {
         turn.calls = waiting;
         if self.running.is_private {
             turn.replies.clear();
-            // A question that was asked in the middle of a private turn is nobody's secret; what was done is.
+            // A public prompt during a private turn may be stored, but not the work for it.
             return Part { asked: self.running.asked.take(), done: Vec::new() };
         }
         let mut part = Part { asked: None, done: self.done(turn, whole) };
@@ -145,7 +145,7 @@ impl<'a> Teller<'a> {
         let text = turn.prompt.as_ref().map(|prompt| prompt.text.as_str()).unwrap_or_default();
         let kept = clean_prompt(text, self.sanitizer);
         let is_hidden = kept.is_none() && !text.trim().is_empty();
-        // What comes back from a private turn's work, or is typed into it, does not make it public.
+        // A notification or a prompt during a private turn does not make it public.
         let is_within = before.is_private
             && (!turn.origin.is_person() || same(before.prompt_id.as_deref(), turn.prompt_id.as_deref()));
         self.running = Running {
@@ -154,7 +154,7 @@ impl<'a> Teller<'a> {
             is_private: is_hidden || is_within,
             asked: None,
         };
-        // A mark to go back to asks nothing.
+        // A bookmark is not a request.
         let marker = self.config.bookmarks.marker.as_str();
         let asks = |kept: &String| turn.origin.is_person() && bookmark_note(kept, marker).is_none();
         let Some(text) = kept.filter(asks) else { return };
@@ -170,8 +170,8 @@ impl<'a> Teller<'a> {
     fn done(&mut self, turn: &Turn, calls: Vec<transcript::ToolCall>) -> Vec<Done> {
         let mut done = Vec::with_capacity(calls.len());
         for call in calls {
-            let told = told_call(call, turn, &self.root, self.last_at, self.config, self.sanitizer);
-            done.extend(told.and_then(|call| self.observe(call)));
+            let converted = told_call(call, turn, &self.root, self.last_at, self.config, self.sanitizer);
+            done.extend(converted.and_then(|call| self.observe(call)));
         }
         done
     }
@@ -195,7 +195,8 @@ impl<'a> Teller<'a> {
     }
 }
 
-/// Returns a call of a transcript as a hook would have noted it; `None` where it is not remembered, or half of it is missing.
+/// Returns a call of a transcript as a hook would have recorded it; `None` if it is skipped, or input or output is
+/// missing.
 pub(crate) fn told_call(
     call: transcript::ToolCall,
     turn: &Turn,
@@ -208,7 +209,7 @@ pub(crate) fn told_call(
     if is_skipped(&tool, &config.memory.skip_tools.0) {
         return None;
     }
-    // What a hook is told of a call that failed is its message.
+    // For a failed call, a hook gets only its error message.
     let result = call.result.filter(|_| !call.is_error);
     let response = result.unwrap_or_else(|| serde_json::Value::from(output).to_string());
     Some(Call::new(&RawCall {
@@ -225,7 +226,7 @@ pub(crate) fn told_call(
     }))
 }
 
-/// Returns whether both halves of a call are there.
+/// Returns whether a call has both input and output.
 fn is_whole(call: &transcript::ToolCall) -> bool {
     call.input.is_some() && call.output.is_some()
 }
@@ -234,7 +235,7 @@ fn same(before: Option<&str>, now: Option<&str>) -> bool {
     before.is_some() && before == now
 }
 
-/// Returns when the last thing in a turn happened.
+/// Returns the time of the last event in a turn.
 fn latest(turn: &Turn) -> Millis {
     let calls = turn.calls.iter().filter_map(|call| call.at);
     let replies = turn.replies.iter().filter_map(|said| said.at);

@@ -1,4 +1,4 @@
-//! Storing what the reader tells.
+//! Stores the messages of the reader.
 
 use longhaul_core::{Config, Env, Millis};
 use longhaul_memory::Summary;
@@ -12,7 +12,7 @@ use super::{Imported, Task, register};
 use crate::handoff::catch_up;
 use crate::{Error, Sanitizer};
 
-/// A session that is being stored.
+/// The import of one session.
 pub(super) struct Writer<'a> {
     env: &'a Env,
     sanitizer: Sanitizer,
@@ -24,12 +24,12 @@ pub(super) struct Writer<'a> {
     observations: usize,
 }
 
-/// Where a session's turns come from.
+/// Where the turns of a session come from.
 #[derive(PartialEq, Eq)]
 enum Turns {
-    /// From this reading: none have been read before.
+    /// From this read: none were read before.
     Here,
-    /// From a reading of their own, which goes on where the last one ended.
+    /// From a separate read, which continues where the last one ended.
     Apart,
     /// From another file.
     Elsewhere,
@@ -48,7 +48,8 @@ impl<'a> Writer<'a> {
             Some(known) => (known, false),
             None => (register(bulk.plain(), &task.id, head, path)?, true),
         };
-        // Of a copy, only what has an id of its own is taken: its bytes need not be those that were read before.
+        // For a copy of the transcript, only records with an id are stored, because its bytes may differ from the
+        // original.
         let own = session.transcript.as_ref().map(std::path::Path::new);
         let turns = match own {
             Some(own) if own != path && own.exists() => Turns::Elsewhere,
@@ -62,14 +63,14 @@ impl<'a> Writer<'a> {
     }
 
     pub(super) fn piece(&mut self, bulk: &Bulk<'_>, batch: Batch, parts: Vec<Part>) -> Result<(), Error> {
-        // The prompts first: the replies are stored as theirs.
+        // Prompts first, because replies are stored with them.
         self.store(bulk, parts)?;
         if self.turns == Turns::Here && batch.cursor != self.session.cursor {
             let (store, expected) = (bulk.plain(), self.session.cursor.clone());
             let is_ours = store.ingest(&self.session, &expected, &batch, self.sanitizer, self.env.now)?;
             self.session.cursor = batch.cursor;
             if !is_ours {
-                // A hook has begun to read the same.
+                // A hook has started to read the same transcript.
                 self.turns = Turns::Apart;
             }
         }
@@ -110,7 +111,7 @@ impl<'a> Writer<'a> {
         if parts.is_empty() {
             return Ok(());
         }
-        // Raw text is stored once, and the turns have it.
+        // Raw text is stored once, with the turns.
         let has_raw = self.turns == Turns::Elsewhere;
         let turns = parts.iter_mut().map(|part| past_turn(part, has_raw)).collect();
         if let Some(past) = bulk.take_in_past(&self.session.session, turns, self.prompt_number)? {
@@ -122,7 +123,7 @@ impl<'a> Writer<'a> {
     }
 }
 
-/// Returns a part of a turn as it is stored; `has_raw` where nothing else brings the calls' raw text.
+/// Returns a part of a turn as it is stored. With `has_raw`, the raw text of the calls is included.
 pub(crate) fn past_turn(part: &mut Part, has_raw: bool) -> PastTurn<'_> {
     PastTurn {
         prompt: part.asked.as_ref().map(|asked| PastPrompt { id: &asked.id, text: &asked.text, at: asked.at }),
@@ -133,7 +134,7 @@ pub(crate) fn past_turn(part: &mut Part, has_raw: bool) -> PastTurn<'_> {
 fn observed(done: &mut Done, has_raw: bool) -> NewObservation<'_> {
     let Done { call, command_key, observation, fix } = done;
     let new = new_observation(call, command_key.as_deref(), observation.clone(), fix.take());
-    // Which prompt a call belongs to is told by the turn that it stands in.
+    // The turn determines the prompt of a call.
     let new = NewObservation { prompt_id: None, ..new };
     if has_raw { new } else { NewObservation { input: "", response: "", ..new } }
 }

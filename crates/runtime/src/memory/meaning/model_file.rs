@@ -1,4 +1,4 @@
-//! The file of the static model: its head in memory, its rows read when they are needed.
+//! The file of the static model. Its head is in memory; its rows are read when needed.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -9,10 +9,10 @@ use longhaul_embedding::{MAX_BYTES, Mean, Model, Shape, Vector, Vocabulary};
 
 use crate::{Error, bounded_read};
 
-/// Where the model stands in a bundle, beside `bin/`.
+/// The path of the model inside a bundle, beside `bin/`.
 const IN_BUNDLE: &str = "model/static.lhvec";
 
-/// A model file that has been opened.
+/// An open model file.
 #[derive(Debug)]
 pub(super) struct ModelFile {
     path: PathBuf,
@@ -21,7 +21,7 @@ pub(super) struct ModelFile {
 }
 
 impl ModelFile {
-    /// Opens the file that the user names, else the bundle's; `None` where there is none.
+    /// Opens the configured file, or otherwise that of the bundle; `None` if there is none.
     pub(super) fn find(env: &Env, embeddings: &config::Embeddings) -> Result<Option<Self>, Error> {
         match embeddings.file.resolve(env.home_dir.as_deref()) {
             Some(path) => Self::open(&path).map(Some),
@@ -45,7 +45,7 @@ impl ModelFile {
         Ok(Self { path: path.to_owned(), file, vocabulary })
     }
 
-    /// Returns the model's id.
+    /// Returns the id of the model.
     pub(super) fn id(&self) -> &str {
         self.vocabulary.id()
     }
@@ -55,12 +55,12 @@ impl ModelFile {
         self.vocabulary.shape().dims
     }
 
-    /// Returns whether the model knows any word of a text, and not only pieces of words.
+    /// Returns whether the model knows a whole word of a text, and not only pieces of words.
     pub(super) fn knows_any_word(&self, text: &str) -> bool {
         self.vocabulary.knows_any_word(text)
     }
 
-    /// Computes the vector of one short text, reading the rows that it needs.
+    /// Computes the vector of a short text, by reading only the rows that it needs.
     pub(super) fn embed(&self, text: &str) -> Result<Option<Vector>, Error> {
         let shape = self.vocabulary.shape();
         let mut mean = Mean::new(shape.dims);
@@ -90,7 +90,7 @@ impl ModelFile {
     }
 }
 
-/// Returns the model of the bundle that this executable lies in.
+/// Returns the model of the bundle that contains this executable.
 fn in_bundle() -> Option<PathBuf> {
     let executable = std::fs::canonicalize(std::env::current_exe().ok()?).ok()?;
     let bin = executable.parent().filter(|folder| folder.ends_with("bin"))?;

@@ -1,4 +1,4 @@
-//! Searching by words and by meaning.
+//! Searches by words and by meaning.
 
 use longhaul_core::{Config, Env};
 use longhaul_memory::Query;
@@ -8,9 +8,9 @@ use super::{Effort, Meaning};
 use crate::memory::find::{Wanted, find, find_with};
 use crate::{Error, ErrorLog, Home};
 
-/// Finds it by words and, where there is a model, by meaning, in the project with this key or in all.
+/// Searches by words and, if there is a model, by meaning, in the project with this key or in all.
 ///
-/// A model that cannot be used is a line in the log: words answer alone.
+/// An unusable model is logged, and the search uses words only.
 pub fn search(
     env: &Env,
     home: &Home,
@@ -22,9 +22,9 @@ pub fn search(
     find_with(store, wanted, project_key, &near(env, home, config, store, wanted, project_key))
 }
 
-/// Returns the records that are near in meaning to the words that are wanted; none where there is no model.
+/// Returns the records that are near in meaning to the words; empty if there is no model.
 ///
-/// A model that cannot be used is a line in the log.
+/// An unusable model is logged.
 pub fn near(
     env: &Env,
     home: &Home,
@@ -39,14 +39,14 @@ pub fn near(
     })
 }
 
-/// Computes the newest vectors that are missing, before a search, in a fraction of a second.
+/// Computes the newest missing vectors before a search, in a fraction of a second.
 ///
-/// What fails is a line in the log: the search works without them.
+/// An error is logged, because the search works without them.
 pub fn catch_up(env: &Env, home: &Home, config: &Config, store: &Store) {
     let computed = match Meaning::open(env, home, config) {
         Ok(Some(meaning)) => meaning.catch_up(store, env.now, Effort::Search),
         Ok(None) => return,
-        // The search names the problem.
+        // The search reports the problem.
         Err(_) => return,
     };
     if let Err(error) = computed {
@@ -63,13 +63,13 @@ fn try_near(
     project_key: Option<&str>,
 ) -> Result<Vec<(RecordId, f32)>, Error> {
     let text = wanted_text(&wanted.query);
-    // What is ordered by time, or has to have certain words, is a list and no question.
+    // A query with another order, or without plain words, asks for a list, not for a meaning.
     if text.is_empty() || wanted.order != Order::Relevance {
         return Ok(Vec::new());
     }
     let Some(meaning) = Meaning::open(env, home, config)? else { return Ok(Vec::new()) };
-    // Of a word that the model does not know, such as a typing error, only pieces have vectors. They may reorder what words
-    // find, but are no reason to answer where words find nothing.
+    // Of a word that the model does not know, such as a typing error, only pieces have vectors. They may change the
+    // order of what words find, but must not produce results if words find nothing.
     let words: Vec<String> =
         wanted.query.wanted_terms().into_iter().map(|mut term| term.forms.swap_remove(0)).collect();
     if !meaning.knows_any_word(&words.join(" ")) {
@@ -81,7 +81,7 @@ fn try_near(
     meaning.nearest(store, project_key, &text, NEAREST)
 }
 
-/// Returns the plain words of a query; a star stands for everything, and has no meaning.
+/// Returns the plain words of a query. A star, which matches everything, has no meaning.
 fn wanted_text(query: &Query) -> String {
     let text = query.wanted();
     if text.trim() == "*" { String::new() } else { text }
