@@ -1,4 +1,4 @@
-//! A tool call as the spool keeps it: without what is private or secret, capped, one line.
+//! A tool call in the form of the spool: one line, with limited length, without private or secret text.
 
 use std::borrow::Cow;
 
@@ -12,41 +12,41 @@ use crate::redact::redact;
 use crate::redacted_ends::redacted_ends;
 use crate::strip::strip_json;
 
-/// A text of up to this many bytes could be tried out against its hash.
+/// Maximum length of a text whose content could be guessed from its hash.
 const GUESSABLE: usize = 64 * 1024;
 
-/// Whether well-known shapes of secrets are replaced.
+/// Whether secrets of known shapes are replaced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Secrets {
-    /// They become `[redacted]`.
+    /// They are replaced by `[redacted]`.
     #[default]
     Redact,
-    /// They stay: the user has switched redaction off.
+    /// They are kept, because the user has switched redaction off.
     Keep,
 }
 
-/// A tool call as the hook gets it.
+/// A tool call as the hook receives it.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct RawCall<'a> {
-    /// The call's own id.
+    /// The id of the call.
     pub tool_use_id: &'a str,
     /// The tool.
     pub tool: &'a str,
-    /// The prompt it belongs to; empty where the client does not say.
+    /// The id of its prompt; empty if the client does not report it.
     pub prompt_id: &'a str,
     /// `tool_input`, as JSON text.
     pub input: &'a str,
-    /// `tool_response`, or the `error` of a call that failed, as JSON text; empty where there is none.
+    /// `tool_response`, or the `error` of a call that failed, as JSON text; empty if there is none.
     pub response: &'a str,
     /// Whether it failed or was refused.
     pub is_error: bool,
-    /// The directory it ran in.
+    /// The working directory.
     pub cwd: &'a str,
-    /// When.
+    /// The time of the call.
     pub at: Millis,
-    /// How long it took, in milliseconds.
+    /// The duration in milliseconds.
     pub duration_ms: Option<u64>,
-    /// What becomes of secrets.
+    /// Whether secrets are replaced.
     pub secrets: Secrets,
 }
 
@@ -57,40 +57,41 @@ impl<'a> RawCall<'a> {
     }
 }
 
-/// A tool call that may be written down.
+/// A tool call that may be stored.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Call {
-    /// The call's own id, by which it is stored once.
+    /// The id of the call, by which it is stored once.
     pub tool_use_id: String,
     /// The tool.
     pub tool: String,
-    /// The prompt it belongs to; empty where the client did not say.
+    /// The id of its prompt; empty if the client did not report it.
     pub prompt_id: String,
-    /// The input: JSON text, but for a note where it was cut.
+    /// The input: JSON text, except for a note where it was cut.
     pub input: String,
-    /// The response: JSON text, but for a note where it was cut.
+    /// The response: JSON text, except for a note where it was cut.
     pub response: String,
     /// Whether it failed or was refused.
     pub is_error: bool,
-    /// The directory it ran in.
+    /// The working directory.
     pub cwd: String,
-    /// When.
+    /// The time of the call.
     #[serde(with = "millis")]
     pub at: Millis,
-    /// How long it took, in milliseconds.
+    /// The duration in milliseconds.
     pub duration_ms: Option<u64>,
-    /// The same for calls that do the same; see [`fold_key`].
+    /// A key that is equal for calls that do the same; see [`fold_key`].
     pub fold_key: u64,
 }
 
 impl Call {
-    /// Takes from a call what is private, then what is secret, and cuts the rest to what is kept.
+    /// Removes private text, then secrets, and cuts the rest.
     ///
-    /// In this order: a secret or a passage that reaches over a cut would lose the half by which it is known.
+    /// The order matters: a secret or a private passage that is cut in two could no longer be recognised.
     pub fn new(raw: &RawCall<'_>) -> Self {
         let (input, response) = (strip_json(raw.input), strip_json(raw.response));
-        // From the whole input: two long files may differ only in what is cut. What is long cannot be guessed from a hash.
+        // Computed from the whole input, because two long files may differ only in the part that is cut. A long text
+        // cannot be guessed from its hash.
         let (folded, kept_input) = match raw.secrets {
             Secrets::Redact if input.len() <= GUESSABLE => {
                 let redacted = redact(&input);
@@ -118,23 +119,23 @@ impl Call {
         }
     }
 
-    /// Returns it as one line of JSON, without a line break.
+    /// Returns the call as one line of JSON.
     pub fn to_line(&self) -> String {
         serde_json::to_string(self).unwrap_or_default()
     }
 
-    /// Reads a line; `None` for one that was torn, or is no call.
+    /// Parses a line; `None` if it is incomplete or not a call.
     ///
-    /// Fields that are not known are ignored, missing ones are empty: an older or newer version may have written it.
+    /// Unknown fields are ignored and missing ones are empty, because another version may have written the line.
     pub fn from_line(line: &str) -> Option<Self> {
         let call: Self = serde_json::from_str(line.trim()).ok()?;
         (!call.tool_use_id.is_empty() && !call.tool.is_empty()).then_some(call)
     }
 }
 
-/// Returns what is the same for calls that do the same: same tool, same input, both failed or both did not.
+/// Returns a key that is equal for calls that do the same: same tool, same input, both failed or both succeeded.
 ///
-/// The first of them is stored, the others are counted. The same in every version, on every machine.
+/// The first of them is stored, the others are counted. The key is the same in every version and on every machine.
 pub fn fold_key(call: &Call) -> u64 {
     match call.fold_key {
         0 => hash(&[&call.tool, &call.input, if call.is_error { "failed" } else { "" }]),
@@ -142,7 +143,7 @@ pub fn fold_key(call: &Call) -> u64 {
     }
 }
 
-/// FNV-1a, with a byte that no text has between the parts. 63 bits, so that SQLite holds it as a positive number.
+/// FNV-1a, with a separator between the parts that occurs in no text. It has 63 bits, so that it is positive in SQLite.
 fn hash(parts: &[&str]) -> u64 {
     fnv1a(parts.iter().flat_map(|part| part.bytes().chain([0xff]))) >> 1
 }

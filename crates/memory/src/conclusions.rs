@@ -1,7 +1,8 @@
-//! What a session found out: the sentences of its replies that state a decision, a cause or a finding.
+//! The conclusions of a session: the sentences of its replies that state a decision, a cause or a finding.
 //!
-//! Reports of edits ("Added to CHANGELOG.md.") are kept apart, because they say what was done. Plans, questions and
-//! courtesies are dropped. The rules are tables of words, so a sentence in a language without them counts as a finding.
+//! Reports of edits ("Added to CHANGELOG.md.") are separate, because they describe the work. Plans, questions and
+//! polite phrases are ignored. The rules are tables of words, so a sentence in a language without such a table counts
+//! as a finding.
 
 mod cues;
 mod sentences;
@@ -14,70 +15,70 @@ use self::sentences::sentences;
 use crate::observe::{decisions, is_decision};
 use crate::text::one_line;
 
-/// How much of all replies is read, and of one, in bytes. It bounds the cost of every summary.
+/// Maximum number of bytes that are read of all replies, and of one reply. It limits the cost of every summary.
 const READ_BYTES: usize = 32_768;
 const REPLY_BYTES: usize = 12_288;
 
-/// The longest sentence that is kept, in characters.
+/// Maximum length of a sentence, in characters.
 const SENTENCE_CHARS: usize = 240;
 
-/// How many conclusions a session has at most, and how many plain findings one reply adds to them.
+/// Maximum number of conclusions of a session, and of findings that one reply adds to them.
 const CONCLUSIONS: usize = 6;
 const FINDINGS_OF_REPLY: usize = 2;
 
-/// How many sentences of one reply are shown with its request.
+/// Maximum number of sentences of one reply that are shown with its request.
 const SENTENCES_OF_REPLY: usize = 2;
 
-/// How many reports of what was done are kept.
+/// Maximum number of reports.
 const REPORTS: usize = 2;
 
-/// A sentence with fewer words or characters is a remark. Languages that are written without spaces have few words.
+/// A sentence with fewer words or characters is a remark. Languages without spaces have few words.
 const FINDING_WORDS: usize = 4;
 const FINDING_CHARS: usize = 20;
 const WIDE_FINDING_CHARS: usize = 8;
 
-/// What a sentence does. The order is the order in which conclusions are listed.
+/// The kind of a sentence, in the order in which conclusions are listed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Statement {
-    /// It says what was decided.
+    /// It states a decision.
     Decision,
-    /// It says why something is so.
+    /// It states a cause.
     Cause,
-    /// It says what is so.
+    /// It states a fact.
     Finding,
-    /// A remark that says little alone, such as a short answer.
+    /// A remark that means little alone, such as a short answer.
     Remark,
-    /// It says what the model has done.
+    /// It reports what the model has done.
     Report,
-    /// A plan, a question, a courtesy.
+    /// A plan, a question or a polite phrase.
     Talk,
 }
 
-/// What the replies of a session say.
+/// The conclusions of a session's replies.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Conclusions {
-    /// Decisions, the newest first, then causes and findings: those of the first reply, which answers what the session was
-    /// begun for, and then the newest.
+    /// Decisions, the newest first, then causes and findings: first those of the first reply, which answers the
+    /// session's first request, then the newest.
     pub(crate) learned: Vec<String>,
-    /// What the newest reply that says so reports as done.
+    /// The reports of the newest reply that contains any.
     pub(crate) reported: Vec<String>,
-    /// What each reply says by itself. Replies that say nothing, or were not read, are missing.
+    /// The conclusion of each reply. Replies without one, or that were not read, are missing.
     by_reply: Vec<ReplyConclusion>,
 }
 
-/// What one reply says.
+/// The conclusion of one reply.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ReplyConclusion {
-    /// The place of the reply among all.
+    /// The index of the reply.
     place: usize,
-    /// What its most telling sentence does.
+    /// The kind of its most important sentence.
     pub(crate) best: Statement,
-    /// Its most telling sentences.
+    /// Its most important sentences.
     pub(crate) sentences: Vec<String>,
 }
 
 impl Conclusions {
-    /// Returns what the reply at a place says.
+    /// Returns the conclusion of the reply at an index.
     pub(crate) fn of_reply(&self, place: usize) -> Option<&ReplyConclusion> {
         self.by_reply.iter().find(|reply| reply.place == place)
     }
@@ -85,7 +86,7 @@ impl Conclusions {
 
 struct Found {
     statement: Statement,
-    /// How many replies came after its own.
+    /// Number of replies after its own.
     age: usize,
     /// Whether its reply is the first.
     is_first: bool,
@@ -93,21 +94,21 @@ struct Found {
 }
 
 impl Found {
-    /// Returns by what conclusions are ordered; within a reply the order is its own.
+    /// Returns the sort key of a conclusion. Within a reply, the order of the text is kept.
     fn order(&self) -> (Statement, usize) {
         let is_answer = self.is_first && self.statement != Statement::Decision;
         (self.statement, if is_answer { 0 } else { self.age + 1 })
     }
 }
 
-/// Returns what `replies`, oldest first, conclude and report.
+/// Returns the conclusions and reports of `replies`, which are ordered from old to new.
 pub(crate) fn conclusions<'a>(replies: impl Iterator<Item = &'a str>) -> Conclusions {
     let replies: Vec<(usize, &str)> = replies.enumerate().filter(|(_, reply)| !reply.trim().is_empty()).collect();
     let Some(last) = replies.len().checked_sub(1) else { return Conclusions::default() };
     let mut found: Vec<Found> = Vec::new();
     let mut by_reply = Vec::new();
     let mut left = READ_BYTES;
-    // The newest, the first, then the others from the newest on, as far as there is time.
+    // The newest, the first, then the others from the newest on, up to the limit of bytes.
     let ends = if last > 0 { vec![last, 0] } else { vec![0] };
     for index in ends.into_iter().chain((1..last).rev()) {
         let ((place, reply), age, is_first) = (replies[index], last - index, index == 0);
@@ -115,11 +116,11 @@ pub(crate) fn conclusions<'a>(replies: impl Iterator<Item = &'a str>) -> Conclus
         left -= read.len();
         let mut said = sentences(read);
         if read.len() < reply.len() {
-            // The last one is cut.
+            // The last sentence is cut.
             said.pop();
         }
         let (mut findings, begun) = (0, found.len());
-        // What is labelled as a decision is found by its label.
+        // Labelled decisions are found by their label.
         for sentence in said.into_iter().filter(|sentence| !is_decision(sentence)) {
             let statement = statement(&sentence);
             findings += usize::from(statement == Statement::Finding);
@@ -153,8 +154,8 @@ pub(crate) fn conclusions<'a>(replies: impl Iterator<Item = &'a str>) -> Conclus
     Conclusions { learned, reported, by_reply }
 }
 
-/// Returns the most telling sentences of one reply: labelled decisions, then other conclusions, else what was done, else a
-/// remark.
+/// Returns the most important sentences of one reply: labelled decisions, then other conclusions, otherwise reports,
+/// otherwise a remark.
 fn reply_conclusion(place: usize, reply: &str, found: &[Found]) -> Option<ReplyConclusion> {
     let mut conclusions: Vec<&Found> = found.iter().filter(|one| one.statement <= Statement::Finding).collect();
     conclusions.sort_by_key(|one| one.statement);
@@ -164,7 +165,7 @@ fn reply_conclusion(place: usize, reply: &str, found: &[Found]) -> Option<ReplyC
     let mut sentences = labelled;
     sentences.extend(conclusions.iter().map(|one| one.text.clone()));
     if sentences.is_empty() {
-        // A report such as `Pushed.` says nothing.
+        // A report such as `Pushed.` contains nothing useful.
         let is_report = |one: &&Found| one.statement == Statement::Report && is_telling(&one.text);
         let is_remark = |one: &&Found| one.statement == Statement::Remark;
         let said = if found.iter().any(|one| is_report(&one)) {
@@ -234,7 +235,7 @@ fn statement(sentence: &str) -> Statement {
     }
 }
 
-/// Returns whether a sentence, in lower case, says what the model has done, or that tests pass.
+/// Returns whether a sentence, in lower case, reports what the model has done or that tests pass.
 fn is_report(lower: &str, bare: &str) -> bool {
     let subject = SUBJECTS.iter().find_map(|subject| lower.strip_prefix(subject)).unwrap_or(lower);
     let verb = subject.split(|c: char| !c.is_alphabetic()).next().unwrap_or_default();
@@ -243,7 +244,7 @@ fn is_report(lower: &str, bare: &str) -> bool {
         || REPORT_END.iter().any(|end| bare.ends_with(end))
 }
 
-/// Returns whether a sentence is long enough to be understood without those around it.
+/// Returns whether a sentence is long enough to be understood alone.
 fn is_telling(sentence: &str) -> bool {
     let (chars, words) = (sentence.chars().count(), sentence.split_whitespace().count());
     let is_wide = |c: char| matches!(c, '\u{2e80}'..='\u{9fff}' | '\u{ac00}'..='\u{d7af}' | '\u{f900}'..='\u{faff}');

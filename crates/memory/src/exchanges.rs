@@ -1,30 +1,30 @@
-//! What was asked in a turn, together with what that turn concluded.
+//! Requests, each with the conclusion of its own turn.
 //!
-//! A session may be about several things. Each request is shown with the conclusion of its own turn, never with another's.
+//! A session may have several subjects. A request is never shown with the conclusion of another one.
 
 use crate::conclusions::{Conclusions, ReplyConclusion, Statement, joined};
 use crate::summarize::TurnText;
 use crate::text::{first_lines, one_line};
 
-/// The longest request and the longest outcome, in characters.
+/// Maximum length of a request and of a result, in characters.
 const ASKED_CHARS: usize = 160;
 const OUTCOME_CHARS: usize = 300;
 
-/// How much of the request before is shown with one that only continues it (`ok, do that`), in characters.
+/// Number of characters of the previous request that are shown with one that only continues it (`ok, do that`).
 const CONTINUED_CHARS: usize = 80;
 
-/// How many exchanges a session keeps.
+/// Maximum number of exchanges of a session.
 const MOST: usize = 4;
 
-/// A shorter request (`go on`) says nothing by itself: its turn belongs to the request before. Languages that are written
-/// without spaces need fewer characters.
+/// A shorter request (`go on`) means nothing alone: its turn belongs to the previous request. Languages without spaces
+/// need fewer characters.
 const TELLING_CHARS: usize = 15;
 const TELLING_WIDE_CHARS: usize = 6;
 
-/// What stands between a request and the one that continues it.
+/// The separator between a request and the one that continues it.
 const CONTINUED: &str = " / ";
 
-/// How a request begins that answers the reply before it. Its turn belongs to the request before.
+/// The beginnings of requests that answer the previous reply. Their turns belong to the previous request.
 const CONTINUATIONS: [&str; 24] = [
     "ok",
     "okay",
@@ -52,38 +52,38 @@ const CONTINUATIONS: [&str; 24] = [
     "sí",
 ];
 
-/// A request with what came of it.
+/// A request and its result.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Exchange {
-    /// What was asked, in one line.
+    /// The request, in one line.
     pub asked: String,
-    /// What its own turn decided, found out or reports as done.
+    /// The decision, finding or report of its own turn.
     pub outcome: String,
-    /// Whether the outcome states a decision.
+    /// Whether the result states a decision.
     pub is_decision: bool,
 }
 
 impl Exchange {
-    /// Returns exchanges as they are stored.
+    /// Returns exchanges in the form in which they are stored.
     pub fn to_json(exchanges: &[Self]) -> String {
         let rows: Vec<(&str, &str, bool)> =
             exchanges.iter().map(|one| (one.asked.as_str(), one.outcome.as_str(), one.is_decision)).collect();
         serde_json::to_string(&rows).unwrap_or_default()
     }
 
-    /// Reads exchanges as they are stored; none where the text is damaged.
+    /// Parses stored exchanges; empty if the text is damaged.
     pub fn from_json(text: &str) -> Vec<Self> {
         let rows: Vec<(String, String, bool)> = serde_json::from_str(text).unwrap_or_default();
         rows.into_iter().map(|(asked, outcome, is_decision)| Self { asked, outcome, is_decision }).collect()
     }
 }
 
-/// A request, and what its turns have concluded so far.
+/// A request, with the conclusions of its turns so far.
 struct Open {
     asked: String,
-    /// The first turn of it.
+    /// The index of its first turn.
     place: usize,
-    /// What its best conclusion is; `None` where there is none.
+    /// The kind of its best conclusion, if there is one.
     best: Option<Statement>,
     outcome: Vec<String>,
 }
@@ -93,7 +93,8 @@ impl Open {
         Self { asked, place, best: None, outcome: Vec::new() }
     }
 
-    /// Adds what a turn concludes; returns whether it says more than what was concluded before, and so replaces that.
+    /// Adds the conclusion of a turn. Returns whether it is more important than the previous ones and therefore
+    /// replaces them.
     fn conclude(&mut self, concluded: &ReplyConclusion) -> bool {
         match self.best {
             Some(best) if best < concluded.best => false,
@@ -109,7 +110,7 @@ impl Open {
         }
     }
 
-    /// Adds a request that continues this one, because its turn has come to more.
+    /// Adds a request that continues this one, because its turn has a better conclusion.
     fn continue_with(&mut self, asked: &str) {
         let before = one_line(self.asked.split(CONTINUED).next().unwrap_or_default(), CONTINUED_CHARS);
         let room = ASKED_CHARS.saturating_sub(before.chars().count() + CONTINUED.len());
@@ -130,8 +131,8 @@ impl Open {
     }
 }
 
-/// Returns the requests of a session that led to something, each with its outcome: decisions first, the newest of them
-/// first, then the request that the session began with, then the others, the most telling and newest first.
+/// Returns the requests of a session that have a result: decisions first, the newest of them first, then the first
+/// request of the session, then the others, the most important and newest first.
 pub(crate) fn exchanges(turns: &[TurnText<'_>], concluded: &Conclusions) -> Vec<Exchange> {
     let mut all: Vec<Open> = Vec::new();
     for (place, turn) in turns.iter().enumerate() {
@@ -157,13 +158,13 @@ pub(crate) fn exchanges(turns: &[TurnText<'_>], concluded: &Conclusions) -> Vec<
     all.into_iter().take(MOST).map(Open::close).collect()
 }
 
-/// Returns whether a request says something by itself.
+/// Returns whether a request can be understood alone.
 pub(crate) fn is_telling(request: &str) -> bool {
     let chars = request.chars().count();
     chars >= TELLING_CHARS || (chars >= TELLING_WIDE_CHARS && request.chars().any(|c| c >= '\u{2e80}'))
 }
 
-/// Returns whether a request answers the reply before it.
+/// Returns whether a request answers the previous reply.
 fn continues(asked: &str) -> bool {
     let lower = asked.to_lowercase();
     CONTINUATIONS.iter().any(|word| {

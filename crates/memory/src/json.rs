@@ -1,8 +1,8 @@
-//! JSON text that is read without building a tree, and may have been cut.
+//! Reads JSON text that may have been cut, without building a tree.
 
 use memchr::memchr;
 
-/// Returns where the string whose inside begins at `start` has its closing quote.
+/// Returns the position of the closing quote of the string whose content begins at `start`.
 pub(crate) fn string_end(text: &str, start: usize) -> Option<usize> {
     let mut from = start;
     loop {
@@ -15,14 +15,14 @@ pub(crate) fn string_end(text: &str, start: usize) -> Option<usize> {
     }
 }
 
-/// Returns whether what follows makes the string before it an object's key.
+/// Returns whether the text after a string makes it the key of an object.
 pub(crate) fn is_key(after: &str) -> bool {
     after.trim_start_matches([' ', '\t', '\r', '\n']).starts_with(':')
 }
 
-/// Returns the inside of a JSON string as text.
+/// Returns the content of a JSON string as text.
 ///
-/// Never fails: half a surrogate pair becomes a replacement character, half an escape is dropped.
+/// Never fails: half of a surrogate pair becomes a replacement character, an incomplete escape is dropped.
 pub(crate) fn unescape(raw: &str) -> String {
     let mut text = String::with_capacity(raw.len());
     let mut rest = raw;
@@ -45,7 +45,7 @@ pub(crate) fn unescape(raw: &str) -> String {
     text
 }
 
-/// Reads the digits behind `\u`, and the other half where they are half a pair; returns what follows.
+/// Parses the digits after `\u`, and the second half of a surrogate pair. Returns the rest.
 fn unescape_unicode<'a>(rest: &'a str, text: &mut String) -> &'a str {
     let Some(unit) = hex(rest) else { return rest };
     let rest = &rest[4..];

@@ -4,21 +4,21 @@ use longhaul_core::cut_text::NOTE_START;
 
 use crate::json::{is_key, string_end, unescape};
 
-/// JSON text whose fields are looked up one by one.
+/// JSON text whose fields are read one by one.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Fields<'a>(pub(crate) &'a str);
 
 /// A string of the document.
 struct Token<'a> {
     inside: &'a str,
-    /// Everything behind its closing quote.
+    /// The text after its closing quote.
     after: &'a str,
     depth: usize,
     is_key: bool,
 }
 
 impl<'a> Fields<'a> {
-    /// Returns a field's text; a number or a list is none.
+    /// Returns the text of a field; `None` for a number or a list.
     pub(crate) fn text(self, key: &str) -> Option<String> {
         self.value(key)?.strip_prefix('"').map(|value| unescape(inside(value))).filter(|text| !text.trim().is_empty())
     }
@@ -28,7 +28,7 @@ impl<'a> Fields<'a> {
         keys.iter().find_map(|key| self.text(key))
     }
 
-    /// Returns a field's number.
+    /// Returns the number in a field.
     pub(crate) fn number(self, key: &str) -> Option<u64> {
         let value = self.value(key)?;
         let digits = value.bytes().take_while(u8::is_ascii_digit).count();
@@ -40,7 +40,7 @@ impl<'a> Fields<'a> {
         self.value(key).is_some_and(|value| value.starts_with("true"))
     }
 
-    /// Returns the object in a field; an empty one where there is none.
+    /// Returns the object in a field; an empty one if there is none.
     pub(crate) fn object(self, key: &str) -> Self {
         Self(self.value(key).filter(|value| value.starts_with('{')).unwrap_or("{}"))
     }
@@ -51,13 +51,13 @@ impl<'a> Fields<'a> {
         tokens(list).take_while(|token| token.depth > 0).map(|token| unescape(token.inside)).collect()
     }
 
-    /// Returns the text of every field of this name, however deep.
+    /// Returns the text of every field of this name, at any depth.
     pub(crate) fn every(self, key: &str) -> Vec<String> {
         let values = tokens(self.0).filter(|token| token.is_key && token.inside == key).map(|token| value(token.after));
         values.filter_map(|value| value.strip_prefix('"').map(|value| unescape(inside(value)))).collect()
     }
 
-    /// Returns what a person would read of a response, whatever its shape.
+    /// Returns the readable text of a response of any shape.
     pub(crate) fn said(self) -> String {
         let raw = self.0.trim();
         if let Some(text) = raw.strip_prefix('"') {
@@ -68,11 +68,11 @@ impl<'a> Fields<'a> {
         if text.is_empty() && !matches!(raw, "{}" | "[]" | "null") { raw.to_owned() } else { text }
     }
 
-    /// Returns a field's value and all that follows it.
+    /// Returns the value of a field and everything after it.
     fn value(self, key: &str) -> Option<&'a str> {
         let is_it = |token: &Token<'_>| token.is_key && token.inside == key;
         let found = tokens(self.0).find(|token| token.depth == 1 && is_it(token));
-        // Behind a cut the depth is not known.
+        // After a cut, the depth is not known.
         let behind = || tokens(self.0).filter(|token| is_it(token)).last().filter(|token| self.is_behind_cut(token));
         found.or_else(behind).map(|token| value(token.after))
     }
@@ -82,12 +82,12 @@ impl<'a> Fields<'a> {
     }
 }
 
-/// Returns what follows a key and its colon.
+/// Returns the text after a key and its colon.
 fn value(after: &str) -> &str {
     after.trim_start().trim_start_matches(':').trim_start()
 }
 
-/// Returns a string up to its end, or all of it where the end was cut.
+/// Returns a string up to its end, or all of it if the end was cut.
 fn inside(text: &str) -> &str {
     string_end(text, 0).map_or(text, |end| &text[..end])
 }

@@ -9,10 +9,10 @@ const BEGIN: &[u8] = b"-----BEGIN ";
 const END: &[u8] = b"-----END ";
 const DASHES: &[u8] = b"-----";
 
-/// The longest kind of key that a block names: `ENCRYPTED`, `PGP`, `OPENSSH` and their like.
+/// Maximum length of the kind of key that a block names: `ENCRYPTED`, `PGP`, `OPENSSH` and similar.
 const LABEL_BYTES: usize = 60;
 
-/// Returns where the private key block that begins at `at` ends: the end of the text where it is not closed.
+/// Returns the end of the private key block that begins at `at`, or the end of the text if the block is not closed.
 pub(crate) fn end(text: &[u8], at: usize) -> Option<usize> {
     let body = at + header(&text[at..], BEGIN)?;
     let ends = memmem::find_iter(&text[body..], END).map(|found| body + found);
@@ -33,12 +33,12 @@ fn header(text: &[u8], opening: &[u8]) -> Option<usize> {
     (is_private && closes).then_some(opening.len() + length + DASHES.len())
 }
 
-/// Adds what may be shown of a block: one mark, and one more for every further string that it reaches into.
+/// Appends a replacement for a block: one mark, and another one for every further string that it extends into.
 ///
-/// A patch has a string for every line, so the quotes of a document, what stands between its strings, and its keys stay.
+/// A patch has a string for every line, so the quotes, keys and other text between the strings of a document are kept.
 pub(crate) fn hide(block: &str, kept: &mut String) {
     kept.push_str(REDACTED);
-    // In plain text this is merely some quote behind the key, which has none.
+    // In plain text this is only a quote after the key, which contains none.
     let mut rest = match string_end(block, 0) {
         Some(quote) => &block[quote..],
         None => return,

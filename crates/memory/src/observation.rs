@@ -1,10 +1,10 @@
-//! What is remembered of a tool call, and of a session.
+//! The records of a tool call and of a session.
 
 use std::fmt;
 
 use crate::exchanges::Exchange;
 
-/// What an observation is about.
+/// The kind of an observation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Kind {
     /// A file was changed.
@@ -15,18 +15,18 @@ pub enum Kind {
     Command,
     /// A test or a build failed.
     Problem,
-    /// What had failed succeeds.
+    /// A command succeeds that had failed.
     Fix,
     /// Something was decided.
     Decision,
-    /// Another agent did something.
+    /// A subagent did something.
     Delegation,
-    /// A person or the model wanted it remembered.
+    /// The user or the model asked to remember it.
     Note,
 }
 
 impl Kind {
-    /// Every kind.
+    /// All kinds.
     pub const ALL: [Self; 8] = [
         Self::Change,
         Self::Discovery,
@@ -38,7 +38,7 @@ impl Kind {
         Self::Note,
     ];
 
-    /// Returns the name under which it is stored and asked for.
+    /// Returns the name under which it is stored and searched for.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Change => "change",
@@ -52,7 +52,7 @@ impl Kind {
         }
     }
 
-    /// Reads a name.
+    /// Parses a name.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.as_str() == name)
     }
@@ -64,19 +64,19 @@ impl fmt::Display for Kind {
     }
 }
 
-/// Who put something into words.
+/// What wrote a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum MadeBy {
     /// A rule.
     Rule,
     /// A model.
     Model,
-    /// A person, or the model on a person's behalf.
+    /// The user, or the model on the user's behalf.
     Person,
 }
 
 impl MadeBy {
-    /// Every maker.
+    /// All of them.
     pub const ALL: [Self; 3] = [Self::Rule, Self::Model, Self::Person];
 
     /// Returns the name under which it is stored.
@@ -88,24 +88,24 @@ impl MadeBy {
         }
     }
 
-    /// Reads a name.
+    /// Parses a name.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|maker| maker.as_str() == name)
     }
 }
 
-/// What is remembered of a tool call.
+/// The record of a tool call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Observation {
-    /// What it is about.
+    /// The kind.
     pub kind: Kind,
     /// The tool; empty for a note.
     pub tool: String,
-    /// It in one line: `Edited src/auth.rs`.
+    /// A title of one line: `Edited src/auth.rs`.
     pub title: String,
-    /// It in a few lines, for a reader who has only this.
+    /// A description of a few lines that can be understood alone.
     pub narrative: String,
-    /// Single facts, such as a URL, an exit status, a count.
+    /// Single facts, such as a URL, an exit status or a count.
     pub facts: Vec<String>,
     /// Files that were read.
     pub files_read: Vec<String>,
@@ -113,12 +113,12 @@ pub struct Observation {
     pub files_modified: Vec<String>,
 }
 
-/// What is remembered of a session as a whole, up to one of its prompts.
+/// The summary of a session up to one of its prompts.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Summary {
-    /// What was asked.
+    /// The request.
     pub request: String,
-    /// What was looked at.
+    /// What was investigated.
     pub investigated: String,
     /// What was found out.
     pub learned: String,
@@ -126,6 +126,6 @@ pub struct Summary {
     pub completed: String,
     /// What is left to do.
     pub next_steps: String,
-    /// Requests with their outcomes, the most important first; empty unless a rule made the summary.
+    /// Requests with their results, the most important first; empty unless the summary was made by rules.
     pub exchanges: Vec<Exchange>,
 }

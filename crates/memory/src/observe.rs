@@ -1,4 +1,4 @@
-//! What is remembered of a tool call, told by rule.
+//! Makes an observation of a tool call by rules.
 
 mod check;
 mod command;
@@ -16,21 +16,21 @@ use crate::json_fields::Fields;
 use crate::observation::{Kind, Observation};
 use crate::text::{one_line, passage};
 
-/// The longest title, in characters.
+/// Maximum length of a title, in characters.
 pub const TITLE_CHARS: usize = 120;
 
-/// The longest narrative, in characters.
+/// Maximum length of a narrative, in characters.
 pub const NARRATIVE_CHARS: usize = 2_000;
 
-/// The longest fact, and how many of them, and of files, one observation has.
+/// Maximum length of a fact, and maximum number of facts and of files of an observation.
 const FACT_CHARS: usize = 300;
 const FACTS: usize = 12;
 const FILES: usize = 20;
 
-/// Returns what is remembered of a call; `None` for one without a tool.
+/// Returns the observation of a call; `None` for a call without a tool.
 ///
-/// `project_root` is the project's absolute path: files inside it are named as seen from there. Every tool has some
-/// rule: one that is not known is told by its name, and input that cannot be read is told as far as it can.
+/// `project_root` is the absolute path of the project: files inside it get relative paths. There is a rule for every
+/// tool: an unknown tool is described by its name, and input that cannot be parsed is used as far as possible.
 pub fn observe(call: &Call, project_root: Option<&str>) -> Option<Observation> {
     if call.tool.trim().is_empty() {
         return None;
@@ -58,7 +58,7 @@ pub fn observe(call: &Call, project_root: Option<&str>) -> Option<Observation> {
     Some(finish(observation))
 }
 
-/// A call, ready to be asked.
+/// A call with its parsed fields.
 struct Seen<'a> {
     call: &'a Call,
     input: Fields<'a>,
@@ -79,14 +79,14 @@ impl Seen<'_> {
         }
     }
 
-    /// Tells a call that failed, where that is all there is to say.
+    /// Describes a failed call of which only the failure is known.
     fn failure(&self, title: String) -> Observation {
         let mut observation = self.observation(Kind::Discovery, title);
         observation.narrative = self.response.said();
         observation
     }
 
-    /// Returns whether a person, or a rule of theirs, said no: then nothing was done.
+    /// Returns whether the user, or one of the user's rules, refused the call, so that nothing was done.
     fn is_refused(&self) -> bool {
         let said = self.response.said();
         let refusals =
@@ -94,7 +94,7 @@ impl Seen<'_> {
         refusals.iter().any(|refusal| said.trim_start_matches("Error: ").starts_with(refusal))
     }
 
-    /// Returns a path as seen from the project's root, or as it is where it lies elsewhere.
+    /// Returns a path relative to the project's root, or unchanged if it is outside of it.
     fn path(&self, path: &str) -> String {
         let (path, root) = (path.trim(), self.project_root.map(|root| root.trim_end_matches('/')));
         let Some(root) = root.filter(|root| !root.is_empty()) else { return path.to_owned() };
@@ -106,13 +106,13 @@ impl Seen<'_> {
         }
     }
 
-    /// Returns the files of a list, as seen from the project's root.
+    /// Returns the paths of a list, relative to the project's root.
     fn paths(&self, paths: &[String]) -> Vec<String> {
         paths.iter().filter(|path| !path.trim().is_empty()).take(FILES).map(|path| self.path(path)).collect()
     }
 }
 
-/// Returns `path` as seen from `/` where `cwd` is known; `.` and `..` are followed.
+/// Returns `path` as an absolute path if `cwd` is known. `.` and `..` are resolved.
 fn joined(cwd: &str, path: &str) -> String {
     if !cwd.starts_with('/') {
         return path.to_owned();
@@ -130,7 +130,7 @@ fn joined(cwd: &str, path: &str) -> String {
     format!("/{}", parts.join("/"))
 }
 
-/// Cuts every part to its length, and takes out what a terminal would act on.
+/// Cuts every part to its maximum length, and removes terminal sequences.
 fn finish(mut observation: Observation) -> Observation {
     observation.title = one_line(&observation.title, TITLE_CHARS);
     observation.narrative = passage(&observation.narrative, NARRATIVE_CHARS);

@@ -1,7 +1,7 @@
-//! What a new session is shown of this project's past, within a number of characters.
+//! The page that a new session is shown of its project's memory, within a number of characters.
 //!
-//! One line per session, newest first: requests, each with what came of it, decisions first. Then what is left to do, which checks failed
-//! when they were last run, and decisions and notes. It states facts.
+//! One line per session, newest first: requests, each with its result, decisions first. Then what is left to do, the
+//! checks that failed when they were last run, and decisions and notes. It states facts only.
 
 mod failing;
 mod left_to_do;
@@ -21,61 +21,61 @@ use crate::observation::{Kind, MadeBy, Summary};
 use crate::observe::TITLE_CHARS;
 use crate::text::one_line;
 
-/// How much of a project's name is shown.
+/// Maximum length of a project's name, in characters.
 const NAME_CHARS: usize = 100;
 
-/// How many lines the sections below the sessions have at most.
+/// Maximum number of lines of the sections below the sessions.
 const LEFT_LINES: usize = 5;
 const FAILING_LINES: usize = 5;
 const KEPT_LINES: usize = 12;
 
-/// What there is to show.
+/// The content of a page.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct PageInput<'a> {
-    /// The project's name.
+    /// The name of the project.
     pub project: &'a str,
-    /// Now.
+    /// The current time.
     pub now: Millis,
-    /// Local time, in seconds east of UTC.
+    /// The UTC offset of local time in seconds.
     pub offset_seconds: i32,
     /// The newest sessions, newest first.
     pub sessions: &'a [PageSession],
-    /// The newest records that may say something: problems and other commands, decisions, notes; newest first.
+    /// The newest relevant records: problems and other commands, decisions, notes; newest first.
     pub records: &'a [PageRecord],
-    /// How many records the project has.
+    /// Number of records of the project.
     pub total_records: u64,
 }
 
 impl<'a> PageInput<'a> {
-    /// Returns the input for a project of which nothing is known yet, with times in UTC.
+    /// Returns the input for a project without records, with times in UTC.
     pub fn new(project: &'a str, now: Millis) -> Self {
         Self { project, now, ..Self::default() }
     }
 }
 
-/// A session, as it is shown in a line.
+/// A session on the page.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PageSession {
-    /// The id of the record by which it is fetched.
+    /// The id of its record.
     pub record: String,
-    /// When something last happened in it.
+    /// Time of its last activity.
     pub at: Millis,
     /// Whether it is the session that reads the page.
     pub is_reader: bool,
     /// Its first prompt.
     pub first_prompt: String,
-    /// What it came to.
+    /// Its summary.
     pub summary: Summary,
-    /// Who put that into words.
+    /// What wrote the summary.
     pub made_by: MadeBy,
-    /// Whether a rule of an earlier version made the summary, which paired no request with its outcome.
+    /// Whether rules of an earlier version made the summary, which does not pair requests with results.
     pub is_unpaired: bool,
 }
 
 impl PageSession {
-    /// Returns a session that a rule has summarized, and whose first prompt is not known.
+    /// Returns a session that was summarized by rules, and whose first prompt is not known.
     ///
-    /// `record` is the id by which the whole session is fetched, `at` when something last happened in it.
+    /// `record` is the id of its record, `at` the time of its last activity.
     pub fn new(record: impl Into<String>, at: Millis, summary: Summary) -> Self {
         Self {
             record: record.into(),
@@ -89,33 +89,33 @@ impl PageSession {
     }
 }
 
-/// A record, as it is shown in a line.
+/// A record on the page.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PageRecord {
-    /// The id by which the whole record is fetched.
+    /// The id of the record.
     pub id: i64,
-    /// When.
+    /// The time of the record.
     pub at: Millis,
-    /// What it is about.
+    /// The kind.
     pub kind: Kind,
-    /// It in one line.
+    /// Its title.
     pub title: String,
-    /// What makes two runs of a command the same; only of runs that ended.
+    /// A key that is equal for two runs of the same command; only for runs that ended.
     pub command_key: Option<String>,
 }
 
-/// What came out.
+/// A rendered page.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Page {
-    /// The text; empty where there is nothing to say.
+    /// The text; empty if there is nothing to show.
     pub text: String,
-    /// Sessions shown.
+    /// Number of sessions shown.
     pub sessions: usize,
-    /// Records shown besides.
+    /// Number of records shown in addition.
     pub records: usize,
-    /// Sessions and records that were worth a line and had no space.
+    /// Number of sessions and records for which there was no space.
     pub omitted: usize,
-    /// Tokens that the text costs, about.
+    /// Estimated number of tokens of the text.
     pub tokens: u64,
 }
 
@@ -147,14 +147,14 @@ impl Section {
     }
 }
 
-/// Renders what is known of a project into at most `chars` characters; nothing where there is nothing to say.
+/// Renders the page in at most `chars` characters; empty if there is nothing to show.
 pub fn page(input: &PageInput<'_>, chars: usize) -> Page {
     let top = format!("{OPEN}Memory of {}, {}\n", name(input.project), date_of(input.now, input.offset_seconds));
-    // The numbers are not known yet: assume the longest.
+    // The numbers are not known yet, so the longest are assumed.
     let frame = count(&top) + count(&bottom(usize::MAX, usize::MAX, usize::MAX, u64::MAX, u64::MAX));
     let Some(room) = chars.checked_sub(frame) else { return Page::default() };
     let sections = sections(input, room);
-    // The sections below the sessions are sure of their share; what one of them does not need is the others'.
+    // Each section below the sessions has a guaranteed share. Space that it does not need goes to the others.
     let shares = [0, room / 5, room / 8, room / 5];
     let reserved: Vec<usize> = sections.iter().zip(shares).map(|(section, share)| section.size().min(share)).collect();
     let (mut left, mut body, mut shown) = (room, String::new(), Vec::new());
@@ -168,7 +168,7 @@ pub fn page(input: &PageInput<'_>, chars: usize) -> Page {
     if body.is_empty() {
         return Page::default();
     }
-    // What is left to do belongs to sessions that have lines of their own.
+    // The items that are left to do belong to sessions that have their own lines.
     let (sessions, records) = (shown[0], shown[2] + shown[3]);
     let all = [0, 2, 3].iter().map(|index| sections[*index].lines.len()).sum::<usize>();
     let omitted = all - sessions - records;
@@ -200,8 +200,8 @@ fn sections(input: &PageInput<'_>, room: usize) -> [Section; 4] {
     ]
 }
 
-/// Returns the lines of sessions that came to something. The newest session is shown in any case: it may have been interrupted.
-/// Where none came to anything, all are shown.
+/// Returns the lines of sessions with a result, and that of the newest session, which may have been interrupted. If
+/// none has a result, all are returned.
 fn worth_showing(mut lines: Vec<SessionLine>) -> Vec<String> {
     if lines.iter().any(|line| line.has_result) {
         let mut is_newest = true;

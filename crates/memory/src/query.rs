@@ -1,63 +1,63 @@
-//! What somebody looks for: wanted words, strict parts, and filters.
+//! A search query: plain words, required and excluded ones, and filters.
 
 use longhaul_core::clock::Date;
 
 use crate::observation::Kind;
 use crate::recall::{WantedTerm, wanted_terms};
 
-/// At most this many words and phrases are read.
+/// Maximum number of words and phrases that are read.
 const TERMS: usize = 1_024;
 
-/// At most this many stand in an expression.
+/// Maximum number of them in an expression.
 const IN_EXPRESSION: usize = 32;
 
 /// A longer text is a quotation, such as an error message: nothing in it is an operator.
 const QUOTATION_CHARS: usize = 300;
 
-/// The longest of them, in characters.
+/// Maximum length of a word or phrase, in characters.
 const TERM_CHARS: usize = 200;
 
-/// What somebody looks for.
+/// A search query.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Query {
-    /// What is wanted, and what must be there, in the order in which it was written.
+    /// Words and phrases, required or not, in the order of the text.
     pub terms: Vec<Term>,
-    /// What must not be there.
+    /// Words and phrases that must not occur.
     pub excluded: Vec<Term>,
     /// Part of a file's path.
     pub file: Option<String>,
-    /// What it is about.
+    /// The kind of observation.
     pub kind: Option<Kind>,
     /// The project.
     pub project: Option<String>,
-    /// From this day on.
+    /// Only from this day on.
     pub since: Option<Date>,
-    /// Before this day.
+    /// Only before this day.
     pub before: Option<Date>,
-    /// `since:` and `before:` whose value is no day: name and value. Whoever searches refuses them.
+    /// `since:` and `before:` filters with an invalid day: name and value. A search returns an error for them.
     pub misread: Vec<(&'static str, String)>,
 }
 
 /// A word, or words in quotes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Term {
-    /// It, without its quotes.
+    /// The text without quotes.
     pub text: String,
-    /// Whether it stood in quotes.
+    /// Whether it was in quotes.
     pub is_phrase: bool,
-    /// Whether a word that only begins so counts: a star stood behind it.
+    /// Whether it also matches words that begin with it: it was followed by a star.
     pub is_prefix: bool,
-    /// Whether it must be there: it is a phrase, or has a plus before it.
+    /// Whether it must occur: it is a phrase, or follows a plus.
     pub is_required: bool,
 }
 
 impl Query {
-    /// Reads what somebody typed; there is no wrong way to type it.
+    /// Parses a query. Every text is valid.
     ///
-    /// Plain words are wanted, not required. `"…"` is a phrase that must occur, `+word` must occur, `-word` must not;
-    /// `file:`, `kind:`, `project:`, `since:` and `before:` narrow the search, the last two with a day (`2026-01-31`).
-    /// `word*` stands for every word that begins so. A kind that there is none of is a word like all others; a day that is
-    /// none is noted in [`Query::misread`]. A text of several lines, or a long one, is a quotation: all of it is plain words.
+    /// Plain words are not required. `"…"` is a phrase that must occur, `+word` must occur, `-word` must not occur;
+    /// `file:`, `kind:`, `project:`, `since:` and `before:` are filters, the last two with a day (`2026-01-31`).
+    /// `word*` matches all words that begin with it. An unknown kind is a plain word; an invalid day is added to
+    /// [`Query::misread`]. A text of several lines, or a long one, is a quotation: everything in it is a plain word.
     pub fn parse(text: &str) -> Self {
         let mut query = Self::default();
         let mut rest = text.trim();
@@ -88,7 +88,7 @@ impl Query {
         query
     }
 
-    /// Takes all of a text as plain words: nothing in it is an operator or a filter.
+    /// Returns a query in which all of a text is plain words, without operators and filters.
     pub fn of_words(text: &str) -> Self {
         let mut query = Self::default();
         for word in text.split_whitespace() {
@@ -98,37 +98,37 @@ impl Query {
         query
     }
 
-    /// Returns an expression for an index of words: every term that must be there occurs, the last word may go on.
+    /// Returns an expression for a full-text index that requires all required terms; the last word may be incomplete.
     ///
-    /// `None` where no word remains: then there is nothing to look for but the filters.
+    /// Returns `None` if no word remains, so that only the filters apply.
     pub fn fts(&self) -> Option<String> {
         let terms: Vec<&Term> = self.terms.iter().filter(is_searchable).take(IN_EXPRESSION).collect();
         let last = terms.last()?;
-        // One letter begins far too many words; a sign of Chinese may be half of one.
+        // Too many words begin with a single letter. A Chinese character may be half of a word.
         let goes_on = !last.is_phrase && (last.text.len() > 1) && last.text.ends_with(char::is_alphanumeric);
         let mut expression = joined(&terms, " ");
         expression.push_str(if goes_on && !last.is_prefix { "*" } else { "" });
         Some(expression)
     }
 
-    /// Returns an expression for an index of words: any of the terms that must not be there occurs.
+    /// Returns an expression for a full-text index that matches any excluded term.
     pub fn without(&self) -> Option<String> {
         let terms: Vec<&Term> = self.excluded.iter().filter(is_searchable).take(IN_EXPRESSION).collect();
         Some(joined(&terms, " OR ")).filter(|any| !any.is_empty())
     }
 
-    /// Returns the plain words, as text; those that only begin what is wanted are [`Query::beginnings`].
+    /// Returns the plain words as text, without those of [`Query::beginnings`].
     pub fn wanted(&self) -> String {
         let plain = self.terms.iter().filter(|term| !term.is_required && !term.is_prefix);
         plain.map(|term| term.text.as_str()).collect::<Vec<_>>().join(" ")
     }
 
-    /// Returns what words begin with that are wanted.
+    /// Returns the prefixes of plain words that end with a star.
     pub fn beginnings(&self) -> impl Iterator<Item = &str> {
         self.terms.iter().filter(|term| !term.is_required && term.is_prefix).map(|term| term.text.as_str())
     }
 
-    /// Returns the terms of everything that is wanted.
+    /// Returns the terms of all plain words and prefixes.
     pub fn wanted_terms(&self) -> Vec<WantedTerm> {
         let begun = self.beginnings().flat_map(wanted_terms).map(|mut term| {
             term.forms.truncate(1);
@@ -139,7 +139,7 @@ impl Query {
         plain.into_iter().chain(begun).collect()
     }
 
-    /// Returns what must be there.
+    /// Returns the required words and phrases.
     pub fn required(&self) -> impl Iterator<Item = &Term> {
         self.terms.iter().filter(|term| term.is_required)
     }
@@ -152,7 +152,7 @@ impl Query {
         terms.push(term);
     }
 
-    /// Sets a filter, and returns whether its value can be one.
+    /// Sets a filter. Returns whether its value is valid.
     fn narrow(&mut self, name: &'static str, term: &Term) -> bool {
         let value = term.text.as_str();
         let text = Some(value.to_owned()).filter(|value| !value.is_empty());
@@ -178,7 +178,7 @@ fn set<T>(filter: &mut Option<T>, value: Option<T>) -> bool {
     is_given
 }
 
-/// Returns the name of the filter that a text begins with.
+/// Returns the name of the filter at the beginning of a text.
 fn filter_name(text: &str) -> Option<&'static str> {
     let names = ["file", "kind", "project", "since", "before"];
     names.into_iter().find(|name| text.strip_prefix(name).is_some_and(|rest| rest.starts_with(':')))
@@ -195,10 +195,10 @@ fn take_term(text: &str) -> (Term, &str) {
     };
     let (term, after) = body.split_at(end.unwrap_or(body.len()));
     let after = if is_phrase { after.strip_prefix(is_quote).unwrap_or(after) } else { after };
-    // A zero would end the expression in the middle of a string.
+    // A NUL character would end the expression inside a string.
     let term: String = term.chars().map(|c| if c.is_control() { ' ' } else { c }).take(TERM_CHARS).collect();
     let text = term.trim();
-    // A star alone is everything, and in quotes it is only a sign.
+    // A star alone matches everything. In quotes it is only a character.
     let begun = text.trim_end_matches('*');
     let is_prefix = !is_phrase && begun.len() < text.len() && begun.ends_with(char::is_alphanumeric);
     let text = if is_prefix { begun } else { text };
@@ -209,12 +209,12 @@ fn is_quote(c: char) -> bool {
     matches!(c, '"' | '“' | '”' | '„')
 }
 
-/// Returns whether there is anything in a term that an index of words knows.
+/// Returns whether a full-text index can contain a term.
 fn is_searchable(term: &&Term) -> bool {
     term.text.chars().any(char::is_alphanumeric)
 }
 
-/// Returns the terms, each of them a string: no word is an operator then.
+/// Returns the terms joined by an operator. Each is a string, so that no word is taken for an operator.
 fn joined(terms: &[&Term], operator: &str) -> String {
     let star = |term: &Term| if term.is_prefix { "*" } else { "" };
     let quoted = |term: &&Term| format!("\"{}\"{}", term.text.replace('"', "\"\""), star(term));

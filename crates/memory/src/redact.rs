@@ -1,6 +1,6 @@
-//! Secrets in text: found by their shape or by the name before them, and replaced.
+//! Finds secrets in text by their shape or by the name before them, and replaces them.
 //!
-//! The text is searched as a reader would see it: escapes, terminal sequences and encodings are undone first.
+//! The text is searched as a reader would see it: escapes, terminal sequences and encodings are decoded first.
 
 mod assignments;
 mod base64_runs;
@@ -17,13 +17,14 @@ use self::decoded_view::DecodedView;
 use self::scanner::{Secret, SecretKind};
 use crate::key_block;
 
-/// What stands for a secret.
+/// The replacement for a secret.
 pub(crate) const REDACTED: &str = "[redacted]";
 
 /// Returns `text` with every recognised secret replaced by `[redacted]`.
 ///
-/// The text may be plain or JSON. A replaced range never holds a quote that ends a JSON string, nor half an escape, so
-/// valid JSON stays valid. A private key block that is not closed hides the rest. The time is linear in the text.
+/// The text may be plain or JSON. A replaced range never contains a quote that ends a JSON string, nor a part of an
+/// escape, so valid JSON stays valid. A private key block that is not closed hides the rest. The time is linear in the
+/// length of the text.
 pub fn redact(text: &str) -> Cow<'_, str> {
     let view = DecodedView::of(text);
     let mut secrets = secrets_in(view.bytes());
@@ -41,7 +42,7 @@ pub fn redact(text: &str) -> Cow<'_, str> {
     let mut kept = String::with_capacity(text.len());
     let mut copied = 0;
     for secret in secrets {
-        // Two encoded secrets beside each other share a group of characters: the second begins within the first.
+        // Two adjacent encoded secrets share a group of characters, so that the second begins inside the first.
         let (start, end) = (secret.start.max(copied), secret.end);
         if start >= end {
             continue;

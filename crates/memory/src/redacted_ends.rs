@@ -1,36 +1,35 @@
-//! The two ends of a long text, without secrets, and without reading all that lies between.
+//! The two ends of a long text without secrets, found without reading the text in between.
 
 use longhaul_core::cut_text::{cut_middle, join_ends};
 use memchr::memmem;
 
 use crate::redact::redact;
 
-/// How much is looked at beyond what is kept: a name may stand before its secret.
+/// Number of bytes that are read beyond the part that is kept, because a name may precede its secret.
 const MARGIN: usize = 4 * 1024;
 
-/// How many characters beyond what is kept the shorter way must leave: a secret may reach over the border.
+/// Number of characters that must remain beyond the part that is kept, because a secret may extend over the border.
 const SPARE: usize = 2 * 1024;
 
-/// No secret is longer than this; a private key, which is made of lines, is found by other means.
+/// Maximum length of a secret. A private key, which has several lines, is found separately.
 const LONGEST: usize = 64 * 1024;
 
-/// What opens a private key, in short: any will do to hide what follows up to its end.
+/// The first line of a private key. Any of them hides the text up to the end of the key.
 const OPENING: &str = "-----BEGIN PRIVATE KEY-----";
 
-/// Returns what [`cut_middle`] makes of a text after [`redact`], at the cost of what is kept.
+/// Returns the result of [`cut_middle`] after [`redact`], at a cost that depends only on the part that is kept.
 ///
-/// Whatever reaches over a border of what is looked at is looked at whole: a secret would otherwise lose the half by which
-/// it is known.
+/// A word at the border of the part that is read is read as a whole, because half of a secret could not be recognised.
 pub fn redacted_ends(text: &str, max: usize) -> String {
-    // Most text is one byte a character and has few secrets, so that little of it is enough.
+    // Most texts have one byte per character and few secrets, so that a small part is enough.
     ends_within(text, max, max + MARGIN, SPARE)
-        // No character takes more than four bytes.
+        // A character has at most four bytes.
         .or_else(|| ends_within(text, max, 4 * max + MARGIN, 0))
         .unwrap_or_else(|| cut_middle(&redact(text), max))
 }
 
-/// Returns the two ends, made of `reach` bytes each; `None` where that is the whole text, or leaves less than `spare`
-/// characters of an end beyond what is kept.
+/// Returns the two ends, from `reach` bytes each; `None` if that is the whole text, or if less than `spare` characters
+/// remain beyond the part that is kept.
 fn ends_within(text: &str, max: usize, reach: usize, spare: usize) -> Option<String> {
     let head_end = border_after(text, reach);
     let tail_start = text.len().checked_sub(reach).map_or(0, |at| border_before(text, at));
@@ -48,20 +47,20 @@ fn ends_within(text: &str, max: usize, reach: usize, spare: usize) -> Option<Str
         .then(|| join_ends(&head, &tail, text[head_end..tail_start].chars().count(), max))
 }
 
-/// Returns where the run of characters that `at` lies in ends, or some place in it where it is longer than any secret.
+/// Returns the end of the run of characters around `at`, or a position inside it if it is longer than any secret.
 fn border_after(text: &str, at: usize) -> usize {
     let last = text.ceil_char_boundary(at.saturating_add(LONGEST));
     let run = text.as_bytes().get(at..last).unwrap_or_default();
     run.iter().position(|byte| is_border(*byte)).map_or(last, |length| at + length)
 }
 
-/// Returns where the run of characters that `at` lies in begins, or some place in it where it is longer than any secret.
+/// Returns the start of the run of characters around `at`, or a position inside it if it is longer than any secret.
 fn border_before(text: &str, at: usize) -> usize {
     let first = text.floor_char_boundary(at.saturating_sub(LONGEST));
     text.as_bytes()[first..at].iter().rposition(|byte| is_border(*byte)).map_or(first, |back| first + back)
 }
 
-/// Returns whether no secret has this byte in its midst. It begins a character, too.
+/// Returns whether no secret contains this byte. It is also the start of a character.
 fn is_border(byte: u8) -> bool {
     matches!(byte, b' ' | b'"' | b',' | b'\n' | b'\t' | b'{' | b'}' | b'(' | b')' | b'<' | b'>')
 }

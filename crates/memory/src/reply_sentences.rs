@@ -1,12 +1,12 @@
-//! What a reply leaves to be done.
+//! The items that a reply lists as left to do.
 
 use crate::text::one_line;
 
-/// The longest item, and how many of them.
+/// Maximum length of an item, and maximum number of items.
 const ITEM_CHARS: usize = 160;
 const ITEMS: usize = 8;
 
-/// Headings under which a reply lists what is left.
+/// Headings under which a reply lists what is left to do.
 const HEADINGS: [&str; 9] = [
     "next steps",
     "next step",
@@ -19,7 +19,7 @@ const HEADINGS: [&str; 9] = [
     "open questions",
 ];
 
-/// Returns what a reply leaves to be done: items not ticked, and what stands under a heading such as `Next steps`.
+/// Returns the items that a reply leaves to do: unticked boxes, and items under a heading such as `Next steps`.
 pub(crate) fn left_to_do(reply: &str) -> Vec<String> {
     let mut items: Vec<String> = Vec::new();
     let mut under_heading = false;
@@ -31,9 +31,9 @@ pub(crate) fn left_to_do(reply: &str) -> Vec<String> {
         } else if let Some(open) = unticked(line) {
             items.push(item(open));
         } else if is_ticked(line) || line.is_empty() {
-            // A list may have space between its items, and what is done is not left.
+            // There may be empty lines between items. Ticked items are done.
         } else if under_heading && (is_item(line) || (items.is_empty() && !line.starts_with('#'))) {
-            // Without a list the first line under the heading says it.
+            // Without a list, the first line under the heading is the item.
             items.push(item(line));
         } else {
             under_heading = false;
@@ -45,7 +45,7 @@ pub(crate) fn left_to_do(reply: &str) -> Vec<String> {
     items
 }
 
-/// Returns what follows on the line of a heading that announces what is left.
+/// Returns the rest of a line that begins with such a heading.
 pub(crate) fn heading(line: &str) -> Option<&str> {
     let bare = line.trim_start_matches(['#', '*', '_', ' ']);
     let end = bare.find([':', '*']).unwrap_or(bare.len());
@@ -64,19 +64,19 @@ fn is_ticked(line: &str) -> bool {
     ["[x]", "[X]", "☑", "☒", "✅"].iter().any(|mark| item.starts_with(mark))
 }
 
-/// Returns whether a line is an item of a list, by mark or by number.
+/// Returns whether a line is an item of a list, with a bullet or a number.
 pub(crate) fn is_item(line: &str) -> bool {
     let digits = line.bytes().take_while(u8::is_ascii_digit).count();
     let is_numbered = digits > 0 && line[digits..].starts_with(['.', ')']);
     is_numbered || ["- ", "* ", "+ ", "• "].iter().any(|mark| line.starts_with(mark))
 }
 
-/// Returns an item without its mark, cut to its length.
+/// Returns an item without its bullet, cut to the maximum length.
 fn item(line: &str) -> String {
     one_line(unmarked(line).trim_start_matches(['-', '*', '+', '•', '.', ')', ' ']), ITEM_CHARS)
 }
 
-/// Returns a line without the mark or the number of an item.
+/// Returns a line without its bullet or number.
 pub(crate) fn unmarked(line: &str) -> &str {
     if !is_item(line) {
         return line;

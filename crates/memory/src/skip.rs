@@ -1,6 +1,6 @@
-//! Tools that leave nothing worth remembering.
+//! Tools whose calls are not remembered.
 
-/// Tools that are not remembered unless the user says otherwise: they keep lists, ask, or load something.
+/// Tools that are skipped by default: they keep lists, ask the user, or load something.
 pub(crate) const DEFAULT_SKIPPED: [&str; 14] = [
     "AskUserQuestion",
     "EnterPlanMode",
@@ -18,13 +18,13 @@ pub(crate) const DEFAULT_SKIPPED: [&str; 14] = [
     "WaitForMcpServers",
 ];
 
-/// Our own tools, under whatever name the server was added: memory must not remember that it was read.
+/// Longhaul's own tools, under any name of the server: reading the memory must not be remembered.
 const OWN: &str = "mcp__*longhaul*";
 
-/// Returns whether calls of `tool` are not remembered.
+/// Returns whether calls of `tool` are skipped.
 ///
-/// Those that are `configured`, or, where none are, those that keep lists, ask, or load something; a `*` in an entry stands
-/// for any characters. Our own tools are always skipped, and so is a call without a tool's name.
+/// These are the `configured` tools, or the default ones if none are configured. A `*` in an entry matches any
+/// characters. Longhaul's own tools, and calls without a tool name, are always skipped.
 pub fn is_skipped(tool: &str, configured: &[String]) -> bool {
     let listed = match configured {
         [] => DEFAULT_SKIPPED.contains(&tool),
@@ -33,9 +33,9 @@ pub fn is_skipped(tool: &str, configured: &[String]) -> bool {
     tool.is_empty() || listed || matches(OWN, tool)
 }
 
-/// Returns whether `name` is what `pattern` says; a `*` in it stands for any characters.
+/// Returns whether `name` matches `pattern`, in which a `*` matches any characters.
 ///
-/// Every part between its stars is taken where it comes first.
+/// Each part between two stars is matched at its first occurrence.
 pub fn matches(pattern: &str, name: &str) -> bool {
     let Some((first, others)) = pattern.split_once('*') else { return pattern == name };
     let Some(mut rest) = name.strip_prefix(first) else { return false };

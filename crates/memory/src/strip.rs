@@ -1,4 +1,4 @@
-//! Tool JSON without what is private.
+//! Removes private text from the JSON of a tool.
 
 use std::borrow::Cow;
 
@@ -7,16 +7,16 @@ use memchr::{memchr, memchr_iter, memmem};
 
 use crate::json::{is_key, string_end, unescape};
 
-/// What stands for JSON text that cannot be read: nothing of it can be told to be harmless.
+/// The replacement for text that is not valid JSON, because private text cannot be found in it.
 const NOTHING: &str = "\"\"";
 
-/// Returns JSON text without the private passages inside its strings; it stays valid, and no tree is built.
+/// Returns JSON text without the private passages in its strings. It stays valid, and no tree is built.
 ///
-/// A passage left open in one string goes on through the following ones, in the order of the document, until it is
-/// closed: a patch has one string for every line. After too many passages every string value is empty. Keys lose only what
-/// is private in themselves. A string without a tag stays as it was written, escapes and all.
+/// A passage that is not closed in one string continues in the following ones, in the order of the document, because a
+/// patch has one string for every line. After too many passages, every string value becomes empty. Keys lose only
+/// passages inside them. A string without a tag is not changed.
 ///
-/// Text without any sign that a tag needs is returned as it is, unread. Text with one that is no JSON becomes `""`.
+/// Text without any character of a tag is returned without parsing it. Other text that is not JSON becomes `""`.
 pub fn strip_json(raw: &str) -> Cow<'_, str> {
     let has_escaped_sign = memmem::find(raw.as_bytes(), b"\\u003").is_some();
     if !has_escaped_sign && memchr(b'<', raw.as_bytes()).is_none() {
@@ -24,13 +24,13 @@ pub fn strip_json(raw: &str) -> Cow<'_, str> {
     }
     let may_hold_tag = |inside: &str| match has_escaped_sign {
         true => may_hold_tag(inside),
-        // Several times faster, and nearly all text is so.
+        // This is several times faster, and applies to nearly all text.
         false => memchr_iter(b'<', inside.as_bytes()).any(|at| may_begin_tag(&inside.as_bytes()[at + 1..])),
     };
     strip_strings(raw, may_hold_tag).unwrap_or(Cow::Borrowed(NOTHING))
 }
 
-/// Strips every string; `None` where the text is no JSON.
+/// Strips every string; `None` if the text is not JSON.
 fn strip_strings(raw: &str, may_hold_tag: impl Fn(&str) -> bool) -> Option<Cow<'_, str>> {
     let mut stripper = Stripper::default();
     let mut kept = String::new();
@@ -65,7 +65,7 @@ fn strip_strings(raw: &str, may_hold_tag: impl Fn(&str) -> bool) -> Option<Cow<'
     Some(Cow::Owned(kept))
 }
 
-/// Returns a value without what is private; `None` where nothing of it is.
+/// Returns a value without private text; `None` if it has none.
 fn strip_value(inside: &str, may_hold_tag: bool, stripper: &mut Stripper) -> Option<String> {
     if inside.is_empty() || !(stripper.is_open() || may_hold_tag) {
         return None;
@@ -74,7 +74,7 @@ fn strip_value(inside: &str, may_hold_tag: bool, stripper: &mut Stripper) -> Opt
     Some(stripper.strip(&text)).filter(|stripped| *stripped != text)
 }
 
-/// Returns a key without what is private in itself; `None` where nothing of it is.
+/// Returns a key without private text; `None` if it has none.
 fn strip_key(inside: &str, may_hold_tag: bool) -> Option<String> {
     if !may_hold_tag {
         return None;
@@ -83,7 +83,7 @@ fn strip_key(inside: &str, may_hold_tag: bool) -> Option<String> {
     Some(strip(&text)).filter(|stripped| *stripped != text)
 }
 
-/// Returns whether JSON may have this between its strings: brackets, signs, numbers, `true`, `false` and `null`.
+/// Returns whether JSON may have this text between its strings: brackets, signs, numbers, `true`, `false` and `null`.
 fn is_structure(between: &str) -> bool {
     let allowed = |byte: u8| {
         byte.is_ascii_digit() || matches!(byte, b' ' | b'\t' | b'\r' | b'\n') || b"{}[],:-+.Etruefalsn".contains(&byte)

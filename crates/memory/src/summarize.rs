@@ -1,4 +1,4 @@
-//! A session in five short parts, and its requests with their outcomes, made by rules.
+//! Summarizes a session by rules: five short parts, and its requests with their results.
 
 use crate::conclusions::{Conclusions, conclusions, first_sentence, joined};
 use crate::exchanges::exchanges;
@@ -7,36 +7,36 @@ use crate::observe::{decisions, normalized};
 use crate::reply_sentences::left_to_do;
 use crate::text::{first_lines, one_line, passage};
 
-/// How long the request may be, and every other part.
+/// Maximum length of the request, in characters.
 pub const REQUEST_CHARS: usize = 300;
-/// The longest of the other parts, in characters.
+/// Maximum length of each other part, in characters.
 pub const PART_CHARS: usize = 600;
 
-/// A prompt shorter than this (`go on`) says little without the one before it.
+/// A prompt shorter than this (`go on`) means little without the previous one.
 const TELLING_CHARS: usize = 40;
 
-/// At most this many prompts make a request, and this many items a part.
+/// Maximum number of prompts in a request, and of items in a part.
 const PROMPTS: usize = 3;
 const ITEMS: usize = 12;
 
-/// At most this many decisions are learned.
+/// Maximum number of decisions in `learned`.
 const DECISIONS: usize = 4;
 
-/// What begins the list of commands that have succeeded, which is the last part of what was completed.
+/// The beginning of the list of successful commands, which is the last part of `completed`.
 const RAN: &str = "Ran ";
 
-/// What was said in a turn.
+/// The text of a turn.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct TurnText<'a> {
     /// The prompt.
     pub asked: &'a str,
-    /// The model's last text.
+    /// The last text of the reply.
     pub replied: &'a str,
 }
 
-/// Sums up a session from what was said and what was observed, both oldest first.
+/// Summarizes a session from its turns and observations, both ordered from old to new.
 ///
-/// Nothing is made up: a part for which there is nothing is empty.
+/// A part without content is empty.
 pub fn summarize(turns: &[TurnText<'_>], observations: &[Observation]) -> Summary {
     let reply = turns.iter().rev().map(|turn| turn.replied).find(|reply| !reply.trim().is_empty()).unwrap_or_default();
     let concluded = conclusions(turns.iter().map(|turn| turn.replied));
@@ -70,7 +70,7 @@ fn investigated(observations: &[Observation]) -> String {
     part(&[("Read ", newest(read)), ("", newest(others))])
 }
 
-/// Returns decisions, the newest first, and then whatever else the replies conclude.
+/// Returns decisions, the newest first, then the other conclusions of the replies.
 fn learned(turns: &[TurnText<'_>], concluded: &Conclusions, observations: &[Observation]) -> String {
     let said = turns.iter().flat_map(|turn| decisions(turn.replied)).map(|decision| {
         let sentence = first_sentence(&decision.narrative);
@@ -103,7 +103,7 @@ fn completed(concluded: &Conclusions, observations: &[Observation]) -> String {
     ])
 }
 
-/// Returns what was completed without the list of commands that were run.
+/// Returns `completed` without the list of commands.
 pub(crate) fn without_commands(completed: &str) -> &str {
     let list = format!("{RAN}`");
     let end =
@@ -111,7 +111,7 @@ pub(crate) fn without_commands(completed: &str) -> &str {
     completed[..end.unwrap_or(completed.len())].trim()
 }
 
-/// Returns what is left to do without the commands that have failed, which may have succeeded since.
+/// Returns `next_steps` without the failed commands, which may have succeeded since.
 pub(crate) fn without_failures(next_steps: &str) -> &str {
     let list = "Failed: `";
     let end =
@@ -142,13 +142,13 @@ fn open_problems(observations: &[Observation]) -> Vec<String> {
     newest(open.into_iter().map(|problem| problem.title.clone()))
 }
 
-/// Returns the command that a title names, in its quotes.
+/// Returns the quoted command in a title.
 fn command(title: &str) -> Option<String> {
     let (start, end) = (title.find('`')?, title.rfind('`')?);
     (start < end).then(|| title[start..=end].to_owned())
 }
 
-/// Returns whether a title says nothing of a command but that it was run.
+/// Returns whether a title only names the command that was run.
 fn has_passed(seen: &Observation) -> bool {
     seen.tool == "Bash" && seen.title.starts_with("Ran `") && seen.title.ends_with('`')
 }
@@ -166,13 +166,13 @@ fn newest(items: impl Iterator<Item = String>) -> Vec<String> {
     kept
 }
 
-/// Joins what there is, newest items first where not all of them fit.
+/// Joins the groups. If not all items fit, the newest come first.
 fn part(groups: &[(&str, Vec<String>)]) -> String {
     let groups = groups.iter().map(|(label, items)| {
         let items: Vec<&str> = items.iter().map(|item| item.trim()).filter(|item| !item.is_empty()).collect();
         let separator = if label.is_empty() { "; " } else { ", " };
         (label, items.join(separator))
     });
-    let told = groups.filter(|(_, items)| !items.is_empty()).map(|(label, items)| format!("{label}{items}"));
-    passage(&told.collect::<Vec<_>>().join(". "), PART_CHARS)
+    let texts = groups.filter(|(_, items)| !items.is_empty()).map(|(label, items)| format!("{label}{items}"));
+    passage(&texts.collect::<Vec<_>>().join(". "), PART_CHARS)
 }

@@ -10,7 +10,7 @@ pub(crate) fn clean(text: &str) -> String {
     while let Some(c) = chars.next() {
         match c {
             '\n' | '\t' => cleaned.push(c),
-            // A progress bar goes back to the line's beginning.
+            // A progress bar returns to the start of the line.
             '\r' if chars.peek() != Some(&'\n') => cleaned.push('\n'),
             '\u{1b}' => skip_sequence(&mut chars),
             c if c.is_control() || is_invisible(c) => {}
@@ -20,13 +20,13 @@ pub(crate) fn clean(text: &str) -> String {
     cleaned
 }
 
-/// Returns whether a character only hides something, or turns the direction of what follows. Joiners stay: words and emoji
-/// need them.
+/// Returns whether a character is invisible or changes the direction of the text after it. Joiners are kept, because
+/// words and emoji need them.
 fn is_invisible(c: char) -> bool {
     matches!(c, '\u{200b}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}') || is_tag_character(c)
 }
 
-/// Skips what follows the escape character of a colour, a title, or a moved cursor.
+/// Skips the rest of a terminal sequence after its escape character.
 fn skip_sequence(chars: &mut std::iter::Peekable<std::str::Chars<'_>>) {
     match chars.peek() {
         Some('[') => {
@@ -45,19 +45,19 @@ fn skip_sequence(chars: &mut std::iter::Peekable<std::str::Chars<'_>>) {
 
 /// Returns a text as one line of at most `chars` characters.
 pub(crate) fn one_line(text: &str, chars: usize) -> String {
-    // Far more than can be shown, so that a long text costs no more than a short one.
+    // A limit far above the visible length, so that a long text does not cost more than a short one.
     let start: String = text.chars().take(chars.saturating_mul(8).max(1_000)).collect();
     let is_cut = start.len() < text.len() && !text[start.len()..].trim().is_empty();
     let line = longhaul_core::one_line(&clean(&start), chars);
     if is_cut && !line.ends_with('…') { longhaul_core::one_line(&format!("{line}…"), chars) } else { line }
 }
 
-/// Returns a text of at most `chars` characters, its beginning and its end kept.
+/// Returns a text of at most `chars` characters, cut in the middle.
 pub(crate) fn passage(text: &str, chars: usize) -> String {
     cut_middle(clean(text).trim(), chars)
 }
 
-/// Returns the first lines that say something, at most `lines` of them.
+/// Returns at most `lines` lines that are not empty.
 pub(crate) fn first_lines(text: &str, lines: usize) -> String {
     text.lines().map(str::trim).filter(|line| !line.is_empty()).take(lines).collect::<Vec<_>>().join(" ")
 }

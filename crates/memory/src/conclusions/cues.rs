@@ -1,6 +1,6 @@
 //! Words by which the kind of a sentence is recognised, all in lower case.
 
-/// How a sentence begins that states a decision.
+/// The beginnings of sentences that state a decision.
 pub(super) const DECISION_START: [&str; 27] = [
     "agreed:",
     "agreed,",
@@ -31,7 +31,7 @@ pub(super) const DECISION_START: [&str; 27] = [
     "umgestellt:",
 ];
 
-/// What a sentence holds that states a decision.
+/// Parts of sentences that state a decision.
 pub(super) const DECISION: [&str; 38] = [
     "we decided",
     "is decided",
@@ -73,7 +73,7 @@ pub(super) const DECISION: [&str; 38] = [
     "決め",
 ];
 
-/// What a sentence holds that gives a cause, even in a report.
+/// Parts of sentences that give a cause, even in a report.
 pub(super) const CAUSE: [&str; 39] = [
     "because",
     "caused by",
@@ -116,10 +116,10 @@ pub(super) const CAUSE: [&str; 39] = [
     "ので",
 ];
 
-/// What a sentence holds that gives a consequence or a new state; a report that holds it is a report.
+/// Parts of sentences that give a consequence or a new state; a report that contains one stays a report.
 pub(super) const CONSEQUENCE: [&str; 6] = [", so ", "; so ", "instead of", " is now ", " are now ", "statt "];
 
-/// How a sentence begins that plans, offers or addresses the reader.
+/// The beginnings of sentences that plan, offer or address the reader.
 pub(super) const TALK_START: [&str; 58] = [
     "all set",
     "alright",
@@ -181,14 +181,14 @@ pub(super) const TALK_START: [&str; 58] = [
     "我来",
 ];
 
-/// How a sentence begins that says what is being done; unless it gives a cause, it is a plan.
+/// The beginnings of sentences about work in progress. Such a sentence is a plan unless it gives a cause.
 pub(super) const DOING_START: [&str; 6] = ["checking", "looking", "reading", "running", "searching", "starting with"];
 
-/// How a sentence begins that proposes something; whether it came to that, another one says.
+/// The beginnings of sentences that propose something. Whether it was done is stated by another sentence.
 pub(super) const PROPOSAL_START: [&str; 7] =
     ["i propose", "i recommend", "i suggest", "i would", "i'd ", "options:", "two options"];
 
-/// Whole sentences that say nothing, without their full stop.
+/// Whole sentences without content, without their full stop.
 pub(super) const COURTESIES: [&str; 20] = [
     "done",
     "fixed",
@@ -212,7 +212,7 @@ pub(super) const COURTESIES: [&str; 20] = [
     "好的",
 ];
 
-/// Who has done something, where a sentence begins with that.
+/// The subjects at the beginning of a report.
 pub(super) const SUBJECTS: [&str; 22] = [
     "i have also ",
     "i've also ",
@@ -238,7 +238,7 @@ pub(super) const SUBJECTS: [&str; 22] = [
     "successfully ",
 ];
 
-/// What was done, as the first verb of a report.
+/// The first verb of a report.
 pub(super) const REPORT_VERBS: [&str; 63] = [
     "added",
     "adjusted",
@@ -305,7 +305,7 @@ pub(super) const REPORT_VERBS: [&str; 63] = [
     "erledigt",
 ];
 
-/// What a sentence holds that reports an edit without saying who made it.
+/// Parts of sentences that report an edit without naming who made it.
 pub(super) const PASSIVE_REPORT: [&str; 16] = [
     "has been added",
     "has been created",
@@ -325,7 +325,7 @@ pub(super) const PASSIVE_REPORT: [&str; 16] = [
     "已添加",
 ];
 
-/// What a sentence holds that says only that checks succeed.
+/// Parts of sentences that only report that checks succeed.
 pub(super) const TEST_RESULT: [&str; 9] = [
     "tests pass",
     "tests still pass",
@@ -338,6 +338,6 @@ pub(super) const TEST_RESULT: [&str; 9] = [
     "clippy is clean",
 ];
 
-/// How a report ends, without the full stop, in languages whose verb comes last.
+/// The ends of reports, without the full stop, in languages whose verb comes last.
 pub(super) const REPORT_END: [&str; 6] =
     ["追加しました", "ようにしました", "変更しました", "修正しました", "更新しました", "已更新"];

@@ -1,8 +1,8 @@
-//! The sentences of a reply, without code, headings, tables, quotations and what it lists as left to do.
+//! The sentences of a reply, without code, headings, tables, quotations and items that are left to do.
 
 use crate::reply_sentences::{heading, is_item, unmarked};
 
-/// Returns the sentences of a text, in order. An item of a list is one or more of its own.
+/// Returns the sentences of a text, in order. An item of a list is a separate sentence.
 pub(super) fn sentences(text: &str) -> Vec<String> {
     let mut found = Vec::new();
     let mut paragraph = String::new();
@@ -36,13 +36,13 @@ pub(super) fn sentences(text: &str) -> Vec<String> {
     found
 }
 
-/// Returns whether a line is an item with a box to tick.
+/// Returns whether a line is an item with a checkbox.
 fn is_box(line: &str) -> bool {
     let item = line.trim_start_matches(['-', '*', '+', ' ']);
     ["[ ]", "[x]", "[X]", "☐", "☑", "☒", "✅"].iter().any(|mark| item.starts_with(mark))
 }
 
-/// Takes a paragraph apart.
+/// Splits a paragraph into sentences.
 fn split(paragraph: &mut String, found: &mut Vec<String>) {
     let text = std::mem::take(paragraph).replace("**", "");
     let (mut start, mut in_code) = (0, false);

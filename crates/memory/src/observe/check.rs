@@ -1,4 +1,4 @@
-//! Which commands test or build, and how their output says that they failed.
+//! Recognises commands that test or build, and failures in their output.
 
 /// Programs that only run another one.
 const WRAPPERS: [&str; 14] = [
@@ -6,7 +6,7 @@ const WRAPPERS: [&str; 14] = [
     "xvfb-run",
 ];
 
-/// Programs that test or build, whatever they are told.
+/// Programs that always test or build, with any arguments.
 const PROGRAMS: [&str; 48] = [
     "pytest",
     "py.test",
@@ -58,7 +58,7 @@ const PROGRAMS: [&str; 48] = [
     "bats",
 ];
 
-/// Programs that test or build with one of these words behind them.
+/// Programs that test or build with one of these subcommands.
 const SUBCOMMANDS: [(&str, &[&str]); 17] = [
     ("cargo", &["test", "t", "build", "b", "check", "c", "clippy", "nextest", "doc", "bench", "miri", "llvm-cov"]),
     ("go", &["test", "build", "vet"]),
@@ -79,16 +79,16 @@ const SUBCOMMANDS: [(&str, &[&str]); 17] = [
     ("cypress", &["run"]),
 ];
 
-/// Words of a script's name that say what it does: `npm run build:web`, `./run-tests.sh`.
+/// Words in the name of a script that tests or builds: `npm run build:web`, `./run-tests.sh`.
 const SCRIPTS: [&str; 9] = ["test", "tests", "build", "check", "lint", "typecheck", "tsc", "ci", "e2e"];
 
-/// Returns whether a command line tests or builds something.
+/// Returns whether a command line tests or builds.
 pub(crate) fn is_check(command: &str) -> bool {
     command.split(['\n', ';', '|', '&', '(', ')']).any(|simple| checks(simple.split_whitespace()))
 }
 
 fn checks<'a>(words: impl Iterator<Item = &'a str>) -> bool {
-    // Assignments, options of wrappers and times for `timeout` come before what is run.
+    // Assignments, options of wrappers and times for `timeout` precede the program.
     let is_prefix = |word: &&str| {
         let is_option = word.starts_with('-') || word.starts_with('+');
         let is_time = word.trim_end_matches(['s', 'm', 'h']).parse::<f64>().is_ok();
@@ -119,7 +119,7 @@ fn checks<'a>(words: impl Iterator<Item = &'a str>) -> bool {
     }
 }
 
-/// Returns whether a line of a test's or a build's output says that it failed, whatever the exit status of the pipe.
+/// Returns whether a line in the output of a test or build reports a failure, regardless of the exit status.
 pub(super) fn says_failed(line: &str) -> bool {
     let line = line.trim_start();
     let begins = [
@@ -144,7 +144,7 @@ pub(super) fn says_failed(line: &str) -> bool {
         || line.contains(": error TS")
 }
 
-/// Returns whether a line tells what went wrong.
+/// Returns whether a line describes an error.
 pub(super) fn is_telling(line: &str) -> bool {
     let lower = line.to_ascii_lowercase();
     says_failed(line)

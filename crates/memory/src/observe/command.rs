@@ -1,4 +1,4 @@
-//! Commands: what was run, and how it ended.
+//! Observations of commands.
 
 use super::check::{is_check, is_telling, says_failed};
 use super::{FACT_CHARS, Seen, TITLE_CHARS, finish};
@@ -7,14 +7,14 @@ use crate::json_fields::Fields;
 use crate::observation::{Kind, Observation};
 use crate::text::{clean, one_line, passage};
 
-/// How much of a command a title holds, and a narrative.
+/// Maximum length of a command in a title, and in a narrative.
 const TITLE_COMMAND_CHARS: usize = 80;
 const COMMAND_CHARS: usize = 500;
 
-/// How much of the output a narrative holds.
+/// Maximum length of the output in a narrative.
 const OUTPUT_CHARS: usize = 1_300;
 
-/// How many lines that tell what went wrong become facts.
+/// Maximum number of lines about errors that become facts.
 const TELLING_LINES: usize = 3;
 
 /// How a command ended.
@@ -22,7 +22,7 @@ const TELLING_LINES: usize = 3;
 enum Outcome {
     Passed,
     Failed,
-    /// It goes on, or was stopped by the user: nothing follows from it.
+    /// It still runs, or was interrupted by the user, so that the result is not known.
     Unknown,
 }
 
@@ -58,7 +58,7 @@ fn narrative(seen: &Seen<'_>, command: &str, output: &str) -> String {
     description.into_iter().chain([command]).chain(output).collect::<Vec<_>>().join("\n")
 }
 
-/// Returns what a command printed, or what the client says of one that failed.
+/// Returns the output of a command, or the error message of one that failed.
 fn output(response: Fields<'_>) -> String {
     let parts = [response.text("stdout"), response.text("stderr")];
     let text = parts.into_iter().flatten().collect::<Vec<_>>().join("\n");
@@ -88,10 +88,10 @@ fn exit_status(response: Fields<'_>, output: &str) -> Option<u64> {
     ["exitCode", "exit_code", "returnCode"].iter().find_map(|key| response.number(key)).or_else(said)
 }
 
-/// Returns what is the same for two runs of the same command, so that a success can be known to follow a failure.
+/// Returns a key that is equal for two runs of the same command, so that a success after a failure can be recognised.
 ///
-/// Where output went and which directory was entered first makes no difference. `None` for what is no command, and for
-/// a run that proves nothing: in the background, interrupted, not allowed.
+/// The key does not depend on redirections or on the directory that is entered first. Returns `None` for other tools,
+/// and for a run without a result: in the background, interrupted, or refused.
 pub fn command_key(call: &Call) -> Option<String> {
     if !matches!(call.tool.as_str(), "Bash" | "PowerShell") {
         return None;
@@ -105,7 +105,7 @@ pub fn command_key(call: &Call) -> Option<String> {
     Some(normalized(&command)).filter(|key| !key.is_empty())
 }
 
-/// Returns a command without the directory that it enters first, and without what only looks at its output.
+/// Returns a command without the directory that it enters first, and without filters for its output.
 pub(crate) fn normalized(command: &str) -> String {
     let mut words = command.split_whitespace().collect::<Vec<_>>().join(" ");
     while let Some((_, rest)) = words.split_once(" && ").filter(|(first, _)| first.starts_with("cd ")) {
@@ -122,9 +122,9 @@ fn is_redirection(word: &str) -> bool {
     matches!(word, "2>&1" | ">/dev/null" | "2>/dev/null" | "&>/dev/null" | "1>&2")
 }
 
-/// Returns what is remembered of a call instead of `observation`, where the same command (`key`) had failed before.
+/// Returns the observation that is stored instead of `observation` if the same command (`key`) had failed before.
 ///
-/// `None` where it cannot be a fix: it is no command, or has failed itself.
+/// Returns `None` if it cannot be a fix: it is not a command, or has failed itself.
 pub fn fix_of(call: &Call, key: Option<&str>, observation: &Observation) -> Option<Observation> {
     let may_fix = key.is_some() && observation.kind == Kind::Command && !call.is_error;
     may_fix.then(|| {

@@ -1,17 +1,17 @@
-//! Decisions, where the model says in so many words that there is one.
+//! Decisions that the model labels as such.
 
 use super::finish;
 use crate::observation::{Kind, Observation};
 
-/// At most this many of one text.
+/// Maximum number of decisions in one text.
 const DECISIONS: usize = 5;
 
-/// How a line that states a decision begins.
+/// The labels of decisions at the beginning of a line.
 const LABELS: [&str; 4] = ["decision:", "decided:", "decision made:", "final decision:"];
 
-/// Returns the decisions that a text states: lines that begin with `Decision:`, `Decided:` or `**Decision**`.
+/// Returns the decisions in a text: lines that begin with `Decision:`, `Decided:` or `**Decision**`.
 ///
-/// The lines up to the next empty one are its reasons. Quoted code is not read.
+/// The lines up to the next empty one are the reasons. Code blocks are ignored.
 pub(crate) fn decisions(assistant_text: &str) -> Vec<Observation> {
     let mut found: Vec<Observation> = Vec::new();
     let mut in_code = false;
@@ -52,15 +52,15 @@ fn observation(what: &str) -> Observation {
     }
 }
 
-/// Returns whether a line states a decision under a label of its own.
+/// Returns whether a line is a labelled decision.
 pub(crate) fn is_decision(line: &str) -> bool {
     decision(line).is_some()
 }
 
-/// Returns what a line decides.
+/// Returns the text of a decision.
 fn decision(line: &str) -> Option<&str> {
     let line = line.trim().trim_start_matches(['-', '#', '>', ' ']);
-    // `**Decision**: x`, `**Decision:** x`, `**Decision** x` and `Decision: x` all say the same.
+    // `**Decision**: x`, `**Decision:** x`, `**Decision** x` and `Decision: x` are equivalent.
     let bold = ["**Decision**", "**Decided**"].into_iter().find_map(|label| line.strip_prefix(label));
     let plain = || {
         let (label, what) = line.split_at(line.find(':')? + 1);

@@ -1,13 +1,13 @@
-//! Files: changed, read, searched.
+//! Observations of changes, reads and searches of files.
 
 use super::Seen;
 use crate::observation::{Kind, Observation};
 use crate::text::{count, one_line, passage};
 
-/// How much is told of what was replaced, and of what took its place.
+/// Maximum length of the replaced text, and of the new text.
 const CHANGE_CHARS: usize = 900;
 
-/// How long a pattern may be in a title.
+/// Maximum length of a pattern in a title.
 const PATTERN_CHARS: usize = 60;
 
 pub(super) fn changed(seen: &Seen<'_>) -> Observation {
@@ -33,7 +33,7 @@ pub(super) fn changed(seen: &Seen<'_>) -> Observation {
     observation
 }
 
-/// Tells a patch, as Codex writes it: its lines `*** Add File: NAME` and the like say what it changes.
+/// Describes a patch in the format of Codex, whose lines `*** Add File: NAME` and similar name the changed files.
 pub(super) fn patched(seen: &Seen<'_>) -> Observation {
     let patch = seen.input.first_text(&["patch", "input", "command"]).unwrap_or_default();
     let kinds = [("*** Add File: ", "Created"), ("*** Update File: ", "Edited"), ("*** Delete File: ", "Deleted")];
@@ -64,7 +64,7 @@ fn facts(seen: &Seen<'_>) -> Vec<String> {
     [several, everywhere, by_hand, cell].into_iter().flatten().collect()
 }
 
-/// Tells what was replaced by what, or what was written.
+/// Returns the replaced and the new text, or the written text.
 fn change(seen: &Seen<'_>) -> String {
     if let Some(content) = seen.input.first_text(&["content", "new_source"]) {
         return format!("Content ({}):\n{}", count(content.lines().count() as u64, "line"), content);
@@ -72,12 +72,12 @@ fn change(seen: &Seen<'_>) -> String {
     let (old, new) = (seen.input.every("old_string"), seen.input.every("new_string"));
     let room = CHANGE_CHARS / old.len().clamp(1, 4);
     let edits = old.iter().zip(&new).take(4);
-    let told = edits.map(|(old, new)| match (old.trim(), new.trim()) {
+    let texts = edits.map(|(old, new)| match (old.trim(), new.trim()) {
         ("", new) => format!("Added:\n{}", passage(new, room)),
         (old, "") => format!("Removed:\n{}", passage(old, room)),
         (old, new) => format!("Replaced:\n{}\nwith:\n{}", passage(old, room), passage(new, room)),
     });
-    told.collect::<Vec<_>>().join("\n\n")
+    texts.collect::<Vec<_>>().join("\n\n")
 }
 
 pub(super) fn read(seen: &Seen<'_>) -> Observation {
@@ -124,7 +124,7 @@ pub(super) fn searched(seen: &Seen<'_>) -> Observation {
     observation
 }
 
-/// Says how much a search found, in the unit it was asked for.
+/// Returns the number of results of a search, in the unit that was requested.
 fn hits(seen: &Seen<'_>, files: usize) -> String {
     let number = |key: &str| seen.response.number(key);
     let (hits, noun) = match seen.response.text("mode").as_deref() {

@@ -1,10 +1,10 @@
-//! The web, other agents, and tools that no rule knows.
+//! Observations of the web, of subagents, and of unknown tools.
 
 use super::{Seen, TITLE_CHARS};
 use crate::observation::{Kind, Observation};
 use crate::text::{count, first_lines, one_line, passage};
 
-/// How much is told of what was asked, and of what came back.
+/// Maximum length of the question, and of the answer.
 const ASKED_CHARS: usize = 700;
 const ANSWER_CHARS: usize = 1_200;
 
@@ -61,7 +61,7 @@ fn asked_and_answered(asked: Option<String>, answer: &str) -> String {
     asked.into_iter().chain(answer).collect::<Vec<_>>().join("\n")
 }
 
-/// Tells a call of a tool that no rule knows, by its name.
+/// Describes a call of an unknown tool by its name.
 pub(super) fn used(seen: &Seen<'_>, server: Option<&str>, name: &str) -> Observation {
     let label = server.map_or_else(|| name.to_owned(), |server| format!("{server}: {name}"));
     if seen.call.is_error {
@@ -69,7 +69,7 @@ pub(super) fn used(seen: &Seen<'_>, server: Option<&str>, name: &str) -> Observa
     }
     let telling = ["query", "url", "path", "file_path", "name", "id", "title", "command", "description", "prompt"];
     let about = seen.input.first_text(&telling).map(|about| format!(" – {}", one_line(&about, TITLE_CHARS / 2)));
-    // What only looks is told by its verb.
+    // A tool that only reads is recognised by the verb in its name.
     let looks = ["get", "list", "read", "search", "find", "fetch", "query", "show", "describe"];
     let verb = name.split(['_', '-', '.']).next().unwrap_or_default().to_ascii_lowercase();
     let kind = if looks.contains(&verb.as_str()) { Kind::Discovery } else { Kind::Command };
@@ -80,7 +80,7 @@ pub(super) fn used(seen: &Seen<'_>, server: Option<&str>, name: &str) -> Observa
     observation
 }
 
-/// Tells a call that was not allowed.
+/// Describes a call that was refused.
 pub(super) fn refused(seen: &Seen<'_>) -> Observation {
     let telling = ["command", "file_path", "notebook_path", "url", "query", "pattern", "description"];
     let what = seen.input.first_text(&telling).map(|what| if what.starts_with('/') { seen.path(&what) } else { what });

@@ -4,11 +4,11 @@ use super::PageRecord;
 use crate::observation::Kind;
 use crate::observe::is_check;
 
-/// Returns the failures that no later run of the same command has undone, in whichever session; `records` and the
-/// result are newest first.
+/// Returns the failures after which no run of the same command succeeded in any session. `records` and the result are
+/// ordered from new to old.
 ///
-/// Only a run that ended has a `command_key`, and one that is not a problem has succeeded. A later run without the last
-/// arguments, such as `cargo test` after `cargo test parser`, counts for both.
+/// Only a run that ended has a `command_key`, and a run that is not a problem has succeeded. A later run without the
+/// last arguments, such as `cargo test` after `cargo test parser`, counts for both.
 pub(super) fn failing(records: &[PageRecord]) -> Vec<&PageRecord> {
     let mut later: Vec<&str> = Vec::new();
     let mut open = Vec::new();
@@ -22,10 +22,10 @@ pub(super) fn failing(records: &[PageRecord]) -> Vec<&PageRecord> {
     open
 }
 
-/// Returns whether a check runs everything that `key`, the same with names behind it, runs.
+/// Returns whether a check runs everything that `key` runs, which is the same check with additional names.
 fn covers(run: &str, key: &str) -> bool {
     let Some(names) = key.strip_prefix(run).and_then(|rest| rest.strip_prefix(' ')) else { return false };
     let are_names = names.split(' ').all(|name| !name.starts_with(['-', '&', '|', ';']));
-    // `make` alone does something else than `make test`.
+    // `make` alone does not run `make test`.
     are_names && run.contains(' ') && is_check(run)
 }

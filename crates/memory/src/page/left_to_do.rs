@@ -1,4 +1,4 @@
-//! What sessions have left to be done.
+//! The items that sessions have left to do.
 
 use std::collections::HashSet;
 
@@ -9,18 +9,18 @@ use crate::summarize::without_failures;
 use crate::terms::is_stop_word;
 use crate::text::one_line;
 
-/// How much of one session's list is shown, in characters.
+/// Maximum length of one session's list, in characters.
 const LIST_CHARS: usize = 400;
 
-/// How many of the newest sessions are asked. What an older one has left is done or given up.
+/// Number of the newest sessions that are checked. The items of older ones are done or given up.
 const SESSIONS: usize = 10;
 
-/// An item is taken up where a later session has this share of its words, in percent.
+/// An item counts as continued if a later session has this share of its words, in percent.
 const TAKEN_UP: usize = 70;
 
-/// Returns a line for each session that has left something, newest first, at most `most`.
+/// Returns a line for each session with open items, newest first, at most `most`.
 ///
-/// What a later session was asked for, or has done, is not left any more.
+/// Items that a later session was asked for, or has done, are left out.
 pub(super) fn left_to_do(sessions: &[PageSession], most: usize) -> Vec<String> {
     let mut later: Vec<HashSet<String>> = Vec::new();
     let mut lines = Vec::new();
@@ -38,7 +38,7 @@ pub(super) fn left_to_do(sessions: &[PageSession], most: usize) -> Vec<String> {
     lines
 }
 
-/// Returns whether one of the later sessions, each given as its words, is about an item. One word alone says too little.
+/// Returns whether one of the later sessions, each given as its words, is about an item. A single word is not enough.
 fn is_taken_up(item: &str, later: &[HashSet<String>]) -> bool {
     let words: Vec<String> = words(item).filter(|word| !is_stop_word(word)).collect();
     let known = |session: &HashSet<String>| words.iter().filter(|word| session.contains(*word)).count();

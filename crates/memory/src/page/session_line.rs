@@ -1,4 +1,4 @@
-//! A session in one line: what was asked, and what came of it.
+//! The line of a session: its requests and their results.
 
 use longhaul_core::record::defuse;
 
@@ -9,28 +9,27 @@ use crate::observation::MadeBy;
 use crate::summarize::without_commands;
 use crate::text::{first_lines, one_line};
 
-/// How much of a line one request takes at most, in characters.
+/// Maximum length of one request, in characters.
 const REQUEST_CHARS: usize = 160;
 
-/// The least room for one more request with its outcome, and for what was changed, in characters.
+/// Minimum space for another request with its result, and for the changes, in characters.
 const EXCHANGE_CHARS: usize = 120;
 const DONE_CHARS: usize = 40;
 
-/// What separates the requests of a session.
+/// The separator between the requests of a session.
 const SEPARATOR: &str = " | ";
 
-/// What stands for the outcome of a session that has none.
+/// The result of a session that has none.
 const NO_RESULT: &str = "(no result recorded)";
 
-/// A session's line.
+/// The line of a session.
 pub(super) struct SessionLine {
     pub(super) text: String,
-    /// Whether it says what came of the session.
+    /// Whether it contains a result.
     pub(super) has_result: bool,
 }
 
-/// Returns a session's line, of at most about `chars` characters; `None` where nothing was asked for and nothing came of
-/// it.
+/// Returns the line of a session, of at most about `chars` characters; `None` if it has neither a request nor a result.
 pub(super) fn session_line(session: &PageSession, input: &PageInput<'_>, chars: usize) -> Option<SessionLine> {
     let is_by_rule = session.made_by == MadeBy::Rule;
     let (text, has_result) = if is_by_rule && !session.is_unpaired {
@@ -44,7 +43,7 @@ pub(super) fn session_line(session: &PageSession, input: &PageInput<'_>, chars: 
     Some(SessionLine { text, has_result })
 }
 
-/// Returns requests with the outcomes of their own turns, as many as there is room for, and what the session changed.
+/// Returns requests with the results of their own turns, as many as fit, and the changes of the session.
 fn paired(session: &PageSession, chars: usize) -> String {
     let mut text = String::new();
     for exchange in &session.summary.exchanges {
@@ -63,12 +62,12 @@ fn paired(session: &PageSession, chars: usize) -> String {
         return text;
     }
     let done = one_line(&done, room);
-    // What was done belongs to the session: after several requests it must not be read as the outcome of the last.
+    // The changes belong to the session. After several requests they must not look like the result of the last one.
     if text.contains(SEPARATOR) { format!("{text}{SEPARATOR}{done}") } else { joined(&text, &done) }
 }
 
-/// Returns what the session was begun for with what came of all of it, and whether anything did; `None` where the line would
-/// say nothing.
+/// Returns the first request of the session with the results of the whole session, and whether there are any; `None` if
+/// the line would be empty.
 fn whole(session: &PageSession, learned: &str, chars: usize) -> Option<(String, bool)> {
     let request = request(session);
     let outcome = joined(learned, without_commands(&session.summary.completed));
@@ -87,25 +86,25 @@ fn whole(session: &PageSession, learned: &str, chars: usize) -> Option<(String, 
 fn request(session: &PageSession) -> String {
     let first = first_lines(&session.first_prompt, 2);
     let request = first_lines(&session.summary.request, 2);
-    // A model's request is of the whole session, as its other words are.
+    // The request in a model's summary is that of the whole session.
     let is_whole = session.made_by != MadeBy::Rule && is_telling(&request);
     if !is_whole && (is_telling(&first) || request.is_empty()) { first } else { request }
 }
 
-/// Returns what a session found out, in words that pair it with no request.
+/// Returns the conclusions of a session that are not paired with a request.
 fn learned(session: &PageSession) -> String {
     match session.made_by {
-        // Rules of earlier versions took the reply's first sentences, whatever they said.
+        // Rules of earlier versions took the first sentences of the reply, whatever they contained.
         MadeBy::Rule => without_reports(&session.summary.learned),
         MadeBy::Model | MadeBy::Person => session.summary.learned.trim().to_owned(),
     }
 }
 
-/// Returns the parts of what was done that a line does not say yet.
+/// Returns the parts of `done` that are not in the line yet.
 fn unsaid(done: &str, line: &str) -> String {
     let parts = done.split_inclusive(". ");
     let is_new = |part: &&str| !line.contains(part.trim().trim_end_matches('.'));
-    // The parts were joined by full stops, which other scripts have already.
+    // The parts were joined by full stops, but some scripts have their own.
     parts.filter(is_new).collect::<String>().trim().replace("。.", "。")
 }
 

@@ -11,54 +11,54 @@ use super::matched_words::{WordMarker, WordMatch};
 use crate::query::Query;
 use crate::text::clean;
 
-/// A passage with less room than this says nothing, in characters.
+/// Minimum space for a passage, in characters. A shorter one would not be useful.
 pub(super) const LEAST_CHARS: usize = 350;
 
-/// Passages with at least this share of the best score answer about as well as it does.
+/// Passages with at least this share of the best score count as equally good answers.
 pub(super) const AS_GOOD: f64 = 0.6;
 
-/// How much of a text is read, in bytes.
+/// Maximum number of bytes of a text that are read.
 const READ_BYTES: usize = 24 * 1024;
 
-/// A record that was found, with what it says.
+/// A record that was found, with its text.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct FoundPassage {
-    /// The id by which the whole record is fetched.
+    /// The id of the record.
     pub id: String,
-    /// The session; none for a note that no session made.
+    /// The session; `None` for a note without a session.
     pub session: Option<String>,
-    /// The project's name.
+    /// The name of the project.
     pub project: String,
     /// The number of the prompt in the session.
     pub prompt_number: i64,
-    /// When.
+    /// The time of the record.
     pub at: Millis,
     /// The day, in local time.
     pub date: String,
     /// The time of day, in local time.
     pub time: String,
-    /// What it is.
+    /// The kind of the passage.
     pub kind: PassageKind,
-    /// What was asked; the title of what is no prompt.
+    /// The prompt; the title of a record that is not a prompt.
     pub asked: String,
-    /// What was answered; the text of what is no prompt.
+    /// The reply; the text of a record that is not a prompt.
     pub answered: String,
-    /// How well it answers, in comparison with others of the same search. 0 where that is not known.
+    /// How well it answers, compared with others of the same search; 0 if that is not known.
     pub score: f64,
-    /// Whether it has little of what was asked.
+    /// Whether it has few of the words of the question.
     pub is_weak: bool,
-    /// Whether a newer one answers the same.
+    /// Whether a newer passage answers the same question.
     pub is_older: bool,
 }
 
 impl FoundPassage {
-    /// Returns whether something was decided in it.
+    /// Returns whether it contains a decision.
     pub(super) fn decides(&self) -> bool {
         matches!(self.kind, PassageKind::Note | PassageKind::Decision) || decides(&self.answered)
     }
 }
 
-/// What a passage is.
+/// The kind of a passage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum PassageKind {
     /// A prompt with its replies.
@@ -66,16 +66,16 @@ pub enum PassageKind {
     Exchange,
     /// A note.
     Note,
-    /// A decision that was recognised as one.
+    /// A recognised decision.
     Decision,
-    /// What a tool call did.
+    /// A tool call.
     Work,
-    /// What a session came to.
+    /// The summary of a session.
     Summary,
 }
 
 impl PassageKind {
-    /// Returns its name.
+    /// Returns the name of the kind.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Exchange => "exchange",
@@ -87,32 +87,32 @@ impl PassageKind {
     }
 }
 
-/// How much an answer may hold.
+/// The limits of an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AnswerLimits {
-    /// Characters of the text of [`Answer::text`].
+    /// Maximum number of characters of [`Answer::text`].
     pub chars: usize,
-    /// Passages.
+    /// Maximum number of passages.
     pub passages: usize,
 }
 
 /// The answer to a question.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Answer {
-    /// Passages by session. Of sessions that decide something, the newest comes first.
+    /// Passages by session. Of sessions with a decision, the newest comes first.
     pub sessions: Vec<AnswerSession>,
-    /// Whether no passage has most of what was asked.
+    /// Whether no passage has most of the words of the question.
     pub is_weak: bool,
-    /// How many passages were found besides.
+    /// Number of further passages that were found.
     pub left_out: usize,
 }
 
 /// The passages of one session.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct AnswerSession {
-    /// The session; none for notes that no session made.
+    /// The session; `None` for notes without a session.
     pub session: Option<String>,
-    /// The project's name.
+    /// The name of the project.
     pub project: String,
     /// The day of the first passage, in local time.
     pub date: String,
@@ -120,21 +120,21 @@ pub struct AnswerSession {
     pub passages: Vec<AnswerPassage>,
 }
 
-/// A passage, cut around the words that were asked for.
+/// A passage, cut around the words of the question.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AnswerPassage {
     /// The record, without its texts.
     pub found: FoundPassage,
-    /// What was asked, or the title.
+    /// The prompt, or the title.
     pub asked: MarkedText,
-    /// What was answered, or the text.
+    /// The reply, or the text.
     pub answered: MarkedText,
 }
 
 impl Answer {
-    /// Chooses, cuts and groups passages, which are given the best first.
+    /// Chooses, cuts and groups passages, which are ordered from the best on.
     ///
-    /// [`Answer::text`] of the result has at most `limits.chars` characters, unless that is too little for one passage.
+    /// [`Answer::text`] of the result has at most `limits.chars` characters, unless that is not enough for one passage.
     pub fn compose(query: &Query, found: Vec<FoundPassage>, limits: AnswerLimits) -> Self {
         let total = found.len();
         let mut chosen = choose(found, limits);
@@ -163,7 +163,7 @@ impl Answer {
             if over == 0 || chosen.is_empty() {
                 return answer;
             }
-            // Headings take room, too. Where passages become too short by that, there are too many.
+            // Headings need space as well. If the passages become too short, there are too many of them.
             if room > over && (room - over) / chosen.len() >= LEAST_CHARS / 2 {
                 room -= over;
             } else if chosen.len() > 1 {
@@ -200,7 +200,7 @@ fn tidy(text: &str) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// Returns what each term weighs: a term that all passages have tells them apart least.
+/// Returns the weight of each term. A term that all passages have distinguishes them least.
 fn weights(marker: &WordMarker, matches: &[[Vec<WordMatch>; 2]]) -> Vec<f64> {
     let passages = matches.len() as f64;
     let rarity = |(term, weight): (usize, f64)| {
@@ -211,7 +211,7 @@ fn weights(marker: &WordMarker, matches: &[[Vec<WordMatch>; 2]]) -> Vec<f64> {
     marker.weights().enumerate().map(rarity).collect()
 }
 
-/// Distributes the room: the better a passage, the more of it; what one does not need goes to the others.
+/// Distributes the space: a better passage gets more of it, and what one does not need goes to the others.
 fn shares(texts: &[[String; 2]], room: usize) -> Vec<usize> {
     let needs: Vec<usize> = texts.iter().map(|[asked, answered]| count(asked) + count(answered)).collect();
     let weight = |index: usize| 1.0 / ((index + 1) as f64).sqrt();
@@ -236,7 +236,7 @@ fn shares(texts: &[[String; 2]], room: usize) -> Vec<usize> {
     shares
 }
 
-/// Returns how much of a passage's room is for what was asked, and for what was answered.
+/// Returns how much of a passage's space is for the prompt, and how much for the reply.
 fn split_share(asked: &str, answered: &str, share: usize) -> (usize, usize) {
     let (asked, answered) = (count(asked), count(answered));
     let for_answered = answered.min(share.saturating_sub(asked.min(share / 4)));
@@ -247,7 +247,7 @@ fn count(text: &str) -> usize {
     text.chars().count()
 }
 
-/// Groups passages by session, the best session first; of those that decide something, the newest comes first.
+/// Groups passages by session, the best session first; of sessions with a decision, the newest comes first.
 fn group(passages: Vec<AnswerPassage>) -> Vec<AnswerSession> {
     let best = passages.iter().map(|one| one.found.score).fold(0.0, f64::max);
     let mut groups: Vec<(AnswerSession, Option<Millis>)> = Vec::new();
@@ -271,7 +271,7 @@ fn group(passages: Vec<AnswerPassage>) -> Vec<AnswerSession> {
             }
         }
     }
-    // Sessions that decide something change places among themselves only.
+    // Only sessions with a decision change places.
     let places: Vec<usize> = (0..groups.len()).filter(|at| groups[*at].1.is_some()).collect();
     let mut newest = places.clone();
     newest.sort_by_key(|at| std::cmp::Reverse(groups[*at].1));

@@ -1,31 +1,31 @@
-//! Which of the passages that were found go into an answer, and which of them a newer one has overtaken.
+//! Chooses the passages of an answer, and marks those that a newer one has replaced.
 
 use super::amends::amends;
 use super::answer::{AS_GOOD, AnswerLimits, FoundPassage, LEAST_CHARS, PassageKind};
 use super::matched_words::WordMatch;
 use super::weights::WEIGHTS;
 
-/// How many passages are shown where none answers well.
+/// Maximum number of passages if none is a good answer.
 const MOST_WEAK: usize = 3;
 
-/// Passages that score less than this share of the best are left out.
+/// Passages with a lower share of the best score are left out.
 const LEAST_SCORE: f64 = 0.12;
 
-/// How many prompts away from a good answer a passage may be to belong to it.
+/// Maximum distance in prompts at which a passage belongs to a good answer.
 const BESIDE: i64 = 2;
 
-/// Returns the passages that are worth their room.
+/// Returns the passages that are worth showing.
 pub(super) fn choose(mut found: Vec<FoundPassage>, limits: AnswerLimits) -> Vec<FoundPassage> {
     let is_weak = found.first().is_some_and(|best| best.is_weak);
     let room = (limits.chars / LEAST_CHARS).clamp(1, limits.passages.max(1));
     let most = if is_weak { room.min(MOST_WEAK) } else { room };
     let best = found.iter().map(|one| one.score).fold(0.0, f64::max);
     found.retain(|one| one.score >= best * LEAST_SCORE || one.score == 0.0);
-    // A question to which no answer is known says the least.
+    // A prompt without a reply is the least useful.
     found.sort_by_key(|one| one.kind == PassageKind::Exchange && one.answered.trim().is_empty());
     let mut order: Vec<usize> = Vec::new();
     for (index, one) in found.iter().enumerate() {
-        // The passage itself says more than what a tool did for it, or what a summary makes of it.
+        // A passage is more useful than a tool call for it or a summary of it.
         let says_it = |other: &FoundPassage| {
             let is_told = match one.kind {
                 PassageKind::Work => other.prompt_number == one.prompt_number,
@@ -44,7 +44,7 @@ pub(super) fn choose(mut found: Vec<FoundPassage>, limits: AnswerLimits) -> Vec<
     let strong: Vec<(Option<String>, i64)> =
         chosen.iter().filter(|one| !one.is_weak).map(|one| (one.session.clone(), one.prompt_number)).collect();
     for one in &mut chosen {
-        // An answer stands beside the words of its question, and need not have them.
+        // An answer is next to the words of its question, and need not have them itself.
         let is_beside = |(session, number): &(Option<String>, i64)| {
             *session == one.session && (number - one.prompt_number).abs() <= BESIDE
         };
@@ -53,7 +53,7 @@ pub(super) fn choose(mut found: Vec<FoundPassage>, limits: AnswerLimits) -> Vec<
     chosen
 }
 
-/// Marks decisions that a newer session has made anew.
+/// Marks decisions that a newer session has replaced.
 pub(super) fn mark_older(chosen: &mut [FoundPassage], matches: &[[Vec<WordMatch>; 2]], weights: &[f64]) {
     let has = |words: &[Vec<WordMatch>; 2], term: usize| words.iter().flatten().any(|found| found.term == term);
     let share = |a: usize, b: usize| {

@@ -6,19 +6,19 @@ use super::answer::{Answer, AnswerPassage, AnswerSession, PassageKind};
 use super::marked_text::MarkedText;
 use crate::text::one_line;
 
-/// How much of a project's name is shown.
+/// Maximum length of a project's name, in characters.
 const NAME_CHARS: usize = 60;
 
-/// What a piece of a line is.
+/// The kind of a piece of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LinePart {
     /// Text of the record.
     Text,
-    /// A word of it that was asked for.
+    /// A word of the question in it.
     Word,
     /// The id of a record.
     Id,
-    /// What we say about it.
+    /// A label that Longhaul adds.
     Label,
 }
 
@@ -97,7 +97,7 @@ fn indented(row: AnswerLine, by: &str) -> AnswerLine {
     std::iter::once(label(by)).chain(row).collect()
 }
 
-/// Returns a text line by line; nothing for an empty one.
+/// Returns the lines of a text; none for an empty one.
 fn rows(text: &MarkedText) -> Vec<AnswerLine> {
     let mut rows: Vec<AnswerLine> = Vec::new();
     for (piece, is_marked) in text.pieces() {

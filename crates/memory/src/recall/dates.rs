@@ -1,4 +1,4 @@
-//! Days, months and years that a question names, such as `7 May 2023`: what was said about then ranks higher.
+//! Finds days, months and years in a question, such as `7 May 2023`. Records from around that time rank higher.
 
 use std::ops::Range;
 
@@ -6,13 +6,13 @@ use longhaul_core::clock::{DAY_MS, Date};
 
 use crate::terms::fold;
 
-/// How many days after a named day people still talk about it.
+/// Number of days after a named day on which people still mention it.
 const AFTER: i64 = 14;
 
-/// How many days before it they talk about it; at half the weight, because plans are mentioned less often.
+/// Number of days before it, at half the weight, because plans are mentioned less often.
 const BEFORE: i64 = 7;
 
-/// Words after which a month or a year alone is a date: `may` and `march` are verbs, too.
+/// Words after which a month or a year alone is a date: `may` and `march` are also verbs.
 const PREPOSITIONS: [&str; 18] = [
     "around", "before", "by", "during", "early", "en", "from", "im", "in", "last", "late", "mid", "of", "seit",
     "since", "this", "until", "vom",
@@ -95,18 +95,19 @@ const MONTHS: [(&str, u8); 73] = [
     ("апреля", 4),
 ];
 
-/// A day, a month or a year that a text names. What is not named is open: `in May` is the May of any year.
+/// A day, a month or a year in a text. A part that is not named is open: `in May` is the May of any year.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NamedDate {
     year: Option<i32>,
     month: Option<u8>,
     day: Option<u8>,
-    /// Where in the text it stands, in bytes.
+    /// Its position in the text, in bytes.
     pub range: Range<usize>,
 }
 
 impl NamedDate {
-    /// Returns how close a time is to it, from 0 to 1; 1 on the day itself, and a day around it for time zones.
+    /// Returns how close a time is to the date, from 0 to 1. It is 1 on the day itself, and on the days next to it
+    /// because of time zones.
     pub fn closeness(&self, at_ms: i64) -> f64 {
         let day = at_ms.div_euclid(DAY_MS);
         match self.year {
@@ -134,7 +135,7 @@ impl NamedDate {
         }
     }
 
-    /// Returns its first and last day, as days since 1970.
+    /// Returns the first and last day, as days since 1970.
     fn span(&self, year: i32) -> (i64, i64) {
         let days = |year: i32, month: u8, day: u8| Date { year, month, day }.days();
         match (self.month, self.day) {
@@ -146,7 +147,7 @@ impl NamedDate {
     }
 }
 
-/// Returns the dates that a text names, in order.
+/// Returns the dates in a text, in order.
 pub fn dates_in(text: &str) -> Vec<NamedDate> {
     let words = words_of(text);
     let mut dates = Vec::new();
@@ -163,7 +164,7 @@ pub fn dates_in(text: &str) -> Vec<NamedDate> {
     dates
 }
 
-/// A word, and where it stands.
+/// A word and its position.
 struct Word {
     text: String,
     range: Range<usize>,
@@ -180,7 +181,7 @@ fn words_of(text: &str) -> Vec<Word> {
     words
 }
 
-/// Reads a date that begins at a word; returns it with the word behind it.
+/// Parses a date that begins at a word. Returns it with the index of the next word.
 fn date_at(text: &str, words: &[Word], at: usize, before: Option<&NamedDate>) -> Option<(NamedDate, usize)> {
     let word = &words[at];
     if let Some((year, month, day)) = with_signs(&word.text) {
@@ -245,7 +246,7 @@ fn two_digits(word: &str, most: u8) -> Option<u8> {
     (1..=most).contains(&number).then_some(number)
 }
 
-/// Reads `7`, `07`, `7th`, `1st`, `1er`.
+/// Parses `7`, `07`, `7th`, `1st`, `1er`.
 fn day_of(word: &str) -> Option<u8> {
     let digits = word.trim_end_matches(|c: char| !c.is_ascii_digit());
     let is_day = matches!(&word[digits.len()..], "" | "st" | "nd" | "rd" | "th" | "er");
@@ -253,7 +254,7 @@ fn day_of(word: &str) -> Option<u8> {
     (1..=31).contains(&day).then_some(day)
 }
 
-/// Reads `2023年5月7日`, of which year and day may be missing.
+/// Parses `2023年5月7日`, in which year and day are optional.
 fn with_signs(word: &str) -> Option<(Option<i32>, u8, Option<u8>)> {
     let (before, after) = word.split_once('月')?;
     let (year, month) = match before.split_once('年') {

@@ -1,4 +1,4 @@
-//! The part of a long text that has the words, within a number of characters.
+//! The part of a long text that contains the words, within a number of characters.
 
 use std::ops::Range;
 
@@ -6,30 +6,30 @@ use super::amends::decides;
 use super::marked_text::MarkedText;
 use super::matched_words::WordMatch;
 
-/// A longer sentence is taken in parts, in bytes.
+/// Maximum length of a sentence, in bytes. A longer one is divided.
 const LONGEST: usize = 320;
 
-/// Stands for what was left out.
+/// The mark for omitted text.
 const GAP: &str = " … ";
 
-/// What a sentence that decides something has ahead of others with the same words.
+/// The factor for a sentence with a decision, compared with others that have the same words.
 const DECIDES: f64 = 1.25;
 
-/// What such a sentence weighs without any of the words.
+/// The weight of such a sentence without any of the words.
 const LEAST: f64 = 0.001;
 
 /// A sentence or a line.
 struct Sentence {
     range: Range<usize>,
     chars: usize,
-    /// What the terms in it weigh.
+    /// The weight of the terms in it.
     weight: f64,
 }
 
-/// Returns what a text says about the words, in at most `chars` characters.
+/// Returns an excerpt of at most `chars` characters around the words.
 ///
-/// Sentences that have the words come first, then those after and before them. Of a text without any of the words, its
-/// beginning and what it decides are kept. `weights` says what each term weighs.
+/// Sentences with the words come first, then those after and before them. Of a text without any of the words, the
+/// beginning and the decisions are kept. `weights` contains the weight of each term.
 pub(super) fn excerpt(text: &str, matches: &[WordMatch], weights: &[f64], chars: usize) -> MarkedText {
     if text.chars().count() <= chars {
         return joined(text, std::slice::from_ref(&(0..text.len())), matches);
@@ -61,7 +61,7 @@ pub(super) fn excerpt(text: &str, matches: &[WordMatch], weights: &[f64], chars:
     if !is_taken.contains(&true) {
         return cut_sentence(text, &sentences[best], matches, chars);
     }
-    // What follows a sentence explains it, and what stands before it leads to it.
+    // The sentence after one explains it, and the sentence before it introduces it.
     for seed in order.iter().copied().filter(|at| is_taken[*at]).collect::<Vec<_>>() {
         for after in seed + 1..sentences.len() {
             if is_taken[after] || !take(after, &mut left, &mut is_taken) {
@@ -86,12 +86,12 @@ pub(super) fn excerpt(text: &str, matches: &[WordMatch], weights: &[f64], chars:
     joined(text, &ranges, matches)
 }
 
-/// Returns the part of one sentence around its first word, where not even a sentence fits.
+/// Returns the part of one sentence around its first word, for when not even one sentence fits.
 fn cut_sentence(text: &str, sentence: &Sentence, matches: &[WordMatch], chars: usize) -> MarkedText {
     let chars = chars.saturating_sub(2 * GAP.chars().count());
     let first = matches.iter().map(|found| found.range.start).find(|at| sentence.range.contains(at));
     let mut start = first.unwrap_or(sentence.range.start);
-    // A quarter stands before the word.
+    // A quarter of the space is before the word.
     for (at, c) in text[sentence.range.start..start].char_indices().rev().take(chars / 4) {
         if c.is_whitespace() || at == 0 {
             start = sentence.range.start + at + if at == 0 { 0 } else { c.len_utf8() };
@@ -107,7 +107,7 @@ fn cut_sentence(text: &str, sentence: &Sentence, matches: &[WordMatch], chars: u
     joined(text, std::slice::from_ref(&(start..start + end)), matches)
 }
 
-/// Returns the sentences and lines of a text, without the space around them.
+/// Returns the sentences and lines of a text, without surrounding spaces.
 fn sentences(text: &str) -> Vec<Range<usize>> {
     let mut all = Vec::new();
     let mut start = 0;
@@ -156,13 +156,13 @@ fn weigh(text: &str, range: Range<usize>, matches: &[WordMatch], weights: &[f64]
     terms.sort_unstable();
     terms.dedup();
     let weight: f64 = terms.iter().map(|term| weights.get(*term).copied().unwrap_or_default()).sum();
-    // Of two sentences with the same terms, the one that repeats them is about them.
+    // Of two sentences with the same terms, the one that repeats them is more about them.
     let weight = weight * (1.0 + 0.01 * often as f64);
     let weight = if decides(&text[range.clone()]) { weight * DECIDES + LEAST } else { weight };
     Sentence { chars: text[range.clone()].chars().count(), weight, range }
 }
 
-/// Joins parts of a text, with a sign wherever something was left out, and marks the words.
+/// Joins parts of a text, with a mark for omitted text, and marks the words.
 fn joined(text: &str, ranges: &[Range<usize>], matches: &[WordMatch]) -> MarkedText {
     let mut out = MarkedText::default();
     let mut at = 0;

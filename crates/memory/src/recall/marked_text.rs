@@ -2,17 +2,17 @@
 
 use std::ops::Range;
 
-/// A text, and where in it the words stand that a query asks for.
+/// A text with the positions of a query's words.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct MarkedText {
     /// The text.
     pub text: String,
-    /// Where the words stand, in bytes: in order, and apart from each other.
+    /// The positions of the words in bytes, in order and without overlaps.
     pub marks: Vec<Range<usize>>,
 }
 
 impl MarkedText {
-    /// Returns the text in pieces, each with whether it is marked.
+    /// Returns the pieces of the text, each with whether it is marked.
     pub fn pieces(&self) -> Vec<(&str, bool)> {
         let mut pieces = Vec::new();
         let mut at = 0;
@@ -26,7 +26,7 @@ impl MarkedText {
         pieces
     }
 
-    /// Returns where the words stand, in characters: what every language counts alike.
+    /// Returns the positions of the words in characters, which are the same in every programming language.
     pub fn marks_in_chars(&self) -> Vec<[usize; 2]> {
         let mut marks = Vec::with_capacity(self.marks.len());
         let (mut byte, mut char) = (0, 0);

@@ -1,4 +1,4 @@
-//! Which words of a text a query asks for, and where they stand.
+//! Finds the words of a query in a text.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -11,41 +11,41 @@ use super::wanted::{WantedTerm, spelled_like, wanted_terms};
 use crate::query::Query;
 use crate::terms::{Language, split};
 
-/// How much of one text is read, in bytes.
+/// Maximum number of bytes of a text that are read.
 const READ_BYTES: usize = 24 * 1024;
 
-/// In a longer query, words that occur nowhere are not corrected. The search itself has the same limit.
+/// In a longer query, unknown words are not corrected. The search itself has the same limit.
 const CORRECTED_AMONG: usize = 12;
 
-/// How many words are corrected at most.
+/// Maximum number of corrected words.
 const MOST_CORRECTED: usize = 2;
 
-/// A shorter word is the beginning of too many others.
+/// Too many words begin with a shorter one.
 const SHORTEST_BEGINNING: usize = 4;
 
-/// A word of a text that a query asks for.
+/// A word of a text that matches a query.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WordMatch {
-    /// Where it stands, in bytes.
+    /// Its position, in bytes.
     pub range: Range<usize>,
-    /// Which term of the query it is.
+    /// The index of the query's term.
     pub term: usize,
 }
 
-/// Finds the words of a query in texts, in every inflection that the search finds them in.
+/// Finds the words of a query in texts, in every inflection that the search finds.
 #[derive(Debug)]
 pub struct WordMarker {
     terms: Vec<WantedTerm>,
-    /// The terms as they were typed.
+    /// The terms as typed.
     typed: Vec<String>,
     looker: Looker,
 }
 
 impl WordMarker {
-    /// Returns a marker of the words of a query.
+    /// Returns a marker for the words of a query.
     ///
-    /// A word that occurs in none of `texts` was found by another spelling or by its beginning: it is replaced by what
-    /// occurs in them.
+    /// A word that occurs in none of `texts` was found by another spelling or as a prefix. It is replaced by the words
+    /// that occur in them.
     pub fn new<'t>(query: &Query, texts: impl IntoIterator<Item = &'t str> + Clone) -> Self {
         let mut terms = query.wanted_terms();
         for term in query.required() {
@@ -62,17 +62,17 @@ impl WordMarker {
         marker
     }
 
-    /// Returns the terms of the query as they were typed, in lower case.
+    /// Returns the terms of the query as typed, in lower case.
     pub fn typed(&self) -> impl Iterator<Item = &str> {
         self.typed.iter().map(String::as_str)
     }
 
-    /// Returns what each term weighs before its rarity.
+    /// Returns the weight of each term without its rarity.
     pub fn weights(&self) -> impl Iterator<Item = f64> {
         self.terms.iter().map(|term| term.weight)
     }
 
-    /// Returns the words of a text that the query asks for, in order. Matches may overlap.
+    /// Returns the words of a text that match the query, in order. Matches may overlap.
     pub fn matches(&mut self, text: &str) -> Vec<WordMatch> {
         let text = &text[..text.floor_char_boundary(READ_BYTES)];
         let located = Located::new(text);
@@ -87,7 +87,7 @@ impl WordMarker {
         found
     }
 
-    /// Returns where the words stand, as ranges that neither overlap nor touch.
+    /// Returns the positions of the words, as ranges that neither overlap nor touch.
     pub fn marks(&mut self, text: &str) -> Vec<Range<usize>> {
         let mut marks: Vec<Range<usize>> = Vec::new();
         for WordMatch { range, .. } in self.matches(text) {
@@ -99,7 +99,7 @@ impl WordMarker {
         marks
     }
 
-    /// Replaces words that occur in no text by words that are spelled nearly so, or begin so.
+    /// Replaces words that occur in no text by words with a similar spelling or the same beginning.
     fn correct<'t>(&mut self, texts: impl IntoIterator<Item = &'t str> + Clone) {
         if self.terms.len() > CORRECTED_AMONG {
             return;
@@ -142,10 +142,10 @@ fn looker(terms: &[WantedTerm]) -> Looker {
     Looker::new(terms.iter().map(|term| (term, 1.0)))
 }
 
-/// A text in NFKC, as [`split`] reads it, with the places of its characters in the original.
+/// A text in NFKC, as [`split`] reads it, with the positions of its characters in the original.
 struct Located<'t> {
     text: Cow<'t, str>,
-    /// Offsets in `text` and in the original at which a character with its marks begins; empty where they are the same.
+    /// Offsets in `text` and in the original at which a character with its marks begins; empty if they are equal.
     places: Vec<(usize, usize)>,
 }
 
@@ -158,7 +158,7 @@ impl<'t> Located<'t> {
         let mut places = Vec::new();
         let begins = |c: char| canonical_combining_class(c) == 0 && !is_combining_mark(c);
         let mut starts = original.char_indices().filter(|(_, c)| begins(*c)).map(|(at, _)| at).peekable();
-        // Marks before the first character stay out of the text: no word begins with them.
+        // Marks before the first character are not part of the text: no word begins with them.
         while let Some(start) = starts.next() {
             places.push((text.len(), start));
             let end = starts.peek().copied().unwrap_or(original.len());
@@ -168,7 +168,7 @@ impl<'t> Located<'t> {
         Self { text: text.into(), places }
     }
 
-    /// Returns where a range of the text stands in the original.
+    /// Returns the range in the original of a range of the text.
     fn original(&self, range: Range<usize>) -> Range<usize> {
         let (Some(first), Some(last)) = (self.places.first(), self.places.last()) else { return range };
         let before = self.places.partition_point(|place| place.0 <= range.start);

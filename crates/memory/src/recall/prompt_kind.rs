@@ -1,46 +1,46 @@
-//! What kind of prompt a text is: whether it asks, orders, or speaks of what the session is doing.
+//! The kind of a prompt: a question, an order, or a remark about the current work.
 
 use super::ordinary_words::{begins_object, is_order, is_verb_before};
 use crate::terms::{Language, is_stop_word};
 
-/// What somebody says before an order.
+/// Words that may precede an order.
 const BEFORE_ORDERS: [&str; 41] = [
     "actually", "also", "and", "but", "bitte", "can", "could", "dann", "do", "first", "go", "good", "great", "hey",
     "i", "jetzt", "just", "let", "let's", "lets", "maybe", "need", "nice", "nochmal", "now", "ok", "okay", "please",
     "pls", "s", "so", "then", "to", "und", "wait", "want", "well", "would", "yes", "you", "yeah",
 ];
 
-/// Words with which an order says how something is to be, near its beginning.
+/// Words near the beginning that make a sentence an order: "the list should be sorted".
 const WISHES: [&str; 4] = ["doit", "needs", "should", "soll"];
 
-/// Words that begin a wish or a ban: "don't touch the parser".
+/// Words that begin a wish or a prohibition: "don't touch the parser".
 const WISH_BEGINNINGS: [&str; 6] = ["don't", "dont", "i'd", "let", "let's", "lets"];
 
-/// How near.
+/// Maximum position of [`WISHES`], in words.
 const WISH_WITHIN: usize = 6;
 
-/// Words near the beginning that point at the conversation: what they stand for is in this session, not in an earlier one.
+/// Words near the beginning that refer to this conversation, and not to an earlier session.
 const AT_HAND: [&str; 14] = [
     "dies", "diese", "dieser", "dieses", "du", "it", "it's", "these", "this", "you", "you're", "you've", "your",
     "yours",
 ];
 
-/// How near.
+/// Maximum position of [`AT_HAND`], in words.
 const AT_HAND_WITHIN: usize = 3;
 
-/// Words that begin a reaction to what was just said or done.
+/// Words that begin a reaction to the last reply.
 const REACTIONS: [&str; 7] = ["danke", "nope", "oops", "sorry", "still", "thank", "thanks"];
 
-/// Words that do so where a comma or a full stop follows.
+/// Words that begin such a reaction if a comma or a full stop follows.
 const SHORT_REACTIONS: [&str; 10] = ["good", "great", "hm", "hmm", "ja", "nein", "nice", "no", "perfect", "yes"];
 
-/// The most words that a prompt has which is nothing but a question or a topic.
+/// Maximum number of words of a short prompt, which is only a question or a topic.
 const SHORT: usize = 24;
 
 /// Ends of orders in scripts without spaces.
 const ORDER_ENDS: [&str; 8] = ["してください", "して下さい", "お願いします", "して", "ください", "吧", "一下", "みて"];
 
-/// Beginnings of them.
+/// Beginnings of orders in scripts without spaces.
 const ORDER_BEGINNINGS: [&str; 8] = ["请", "請", "把", "帮", "幫", "运行", "继续", "添加"];
 
 /// Nouns that begin like an order: 請求書 is an invoice, 请求 a request.
@@ -113,7 +113,7 @@ const OF_THE_PAST: [&str; 54] = [
     "上次",
 ];
 
-/// What a prompt is.
+/// The kind of a prompt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PromptKind {
     /// It asks what was said or decided before.
@@ -122,14 +122,14 @@ pub enum PromptKind {
     Question,
     /// Neither a question nor an order.
     Statement,
-    /// A question or remark about what this session is doing: `is this thread safe?`.
+    /// A question or remark about the current work: `is this thread safe?`.
     AtHand,
-    /// Something is to be done.
+    /// An order.
     Order,
 }
 
 impl PromptKind {
-    /// Returns whether prompts of this kind ask for something that an earlier session may have said.
+    /// Returns whether prompts of this kind ask for something that an earlier session may contain.
     pub fn wants_answer(self) -> bool {
         match self {
             Self::AsksPast | Self::Question | Self::Statement => true,
@@ -138,14 +138,14 @@ impl PromptKind {
     }
 }
 
-/// Returns whether a prompt is one line of a few words: nothing but a question or a topic.
+/// Returns whether a prompt is one line of a few words, which is only a question or a topic.
 ///
-/// Of a longer text, or one with something pasted into it, any passage has some words by chance.
+/// Every passage has some words of a longer text, or of one with pasted text, by chance.
 pub(super) fn is_short(text: &str) -> bool {
     !text.trim().contains('\n') && text.split_whitespace().nth(SHORT).is_none()
 }
 
-/// Returns what kind of prompt a text is.
+/// Returns the kind of a prompt.
 pub(super) fn kind_of(text: &str) -> PromptKind {
     let lower = text[..text.floor_char_boundary(1_000)].to_lowercase();
     let words: Vec<&str> =
@@ -156,14 +156,14 @@ pub(super) fn kind_of(text: &str) -> PromptKind {
     let is_order = is_order(word(begin), word(begin + 1));
     let asks = [word(0), word(begin)].iter().any(|word| QUESTION_WORDS.contains(word)) || lower.contains(['?', '？']);
     let of_past = OF_THE_PAST.iter().any(|words| lower.contains(words));
-    // "the list should be sorted" orders, too.
+    // "the list should be sorted" is an order as well.
     let is_wish =
         || WISH_BEGINNINGS.contains(&word(0)) || words.iter().take(WISH_WITHIN).any(|word| WISHES.contains(word));
     let has_verb_first = || begins_with_verb(&lower, word(begin), word(begin + 1));
     let is_order = is_order || (!asks && (is_wish() || has_verb_first() || orders_otherwise(&lower, &words)));
     let is_order = is_order || (!of_past && orders_later(&lower, asks));
     match (is_order, asks) {
-        // "can you rename it?" orders, "can closures capture by reference?" asks.
+        // "can you rename it?" is an order, "can closures capture by reference?" is a question.
         (true, _) => PromptKind::Order,
         (false, true) if of_past => PromptKind::AsksPast,
         (false, false) if lower.contains("decide") || lower.contains("remember") => PromptKind::AsksPast,
@@ -173,9 +173,9 @@ pub(super) fn kind_of(text: &str) -> PromptKind {
     }
 }
 
-/// Returns whether a text begins as orders do, with a verb that no list has: "connect the boiler".
+/// Returns whether a text begins like an order, with a verb that is in no list: "connect the boiler".
 ///
-/// A topic begins with a noun, or with what was done: "indexed a column", "erasing the account".
+/// A topic begins with a noun, or with a participle: "indexed a column", "erasing the account".
 fn begins_with_verb(lower: &str, first: &str, second: &str) -> bool {
     let goes_on = || lower.split_whitespace().any(|raw| raw == first);
     begins_object(second)
@@ -185,7 +185,7 @@ fn begins_with_verb(lower: &str, first: &str, second: &str) -> bool {
         && goes_on()
 }
 
-/// Returns whether a text speaks of what the session is doing.
+/// Returns whether a text is about the current work.
 fn is_at_hand(lower: &str, words: &[&str]) -> bool {
     let first = words.first().copied().unwrap_or_default();
     let is_set_off = || lower.split_whitespace().next().is_some_and(|raw| raw.ends_with([',', '.', '!']));
@@ -194,12 +194,12 @@ fn is_at_hand(lower: &str, words: &[&str]) -> bool {
         || words.iter().take(AT_HAND_WITHIN).any(|word| AT_HAND.contains(word))
 }
 
-/// Returns whether a text orders something after a remark or a question: "the test is flaky, run it again".
+/// Returns whether an order follows a remark or a question: "the test is flaky, run it again".
 fn orders_later(lower: &str, asks: bool) -> bool {
     let ends_part = |c: char| matches!(c, ',' | ';' | '\n');
     let rest = match lower.rsplit_once(['?', '？']) {
         Some((_, after)) => after,
-        // "which value is used, set in the file" orders nothing.
+        // "which value is used, set in the file" is not an order.
         None if asks => return false,
         None => lower.find(|c: char| ends_part(c) || c == '.').map_or("", |end| &lower[end + 1..]),
     };
@@ -210,7 +210,7 @@ fn orders_later(lower: &str, asks: bool) -> bool {
     })
 }
 
-/// Returns whether a text orders something as other languages do: the verb stands at its end.
+/// Returns whether a text is an order in a language with the verb at the end.
 fn orders_otherwise(lower: &str, words: &[&str]) -> bool {
     let text = lower.trim_end_matches(['。', '.', '!', '！']);
     let has_infinitive = || words.last().is_some_and(|last| words.len() > 1 && last.ends_with("en"));

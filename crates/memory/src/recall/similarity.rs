@@ -1,46 +1,46 @@
-//! What similar meaning adds to the score by words.
+//! The part of the score that comes from similar meaning.
 
 use super::weights::WEIGHTS;
 
-/// A record that has every word of the query and is among so many first results by words stays among them.
+/// A record with every word of the query that is among this many first results by words stays among them.
 pub const FIRST_RESULTS: usize = 10;
 
-/// A record that has most of the query ([`Weights::most`](super::Weights::most)) and is among so many first results by words
-/// stays among them.
+/// A record with most of the query ([`Weights::most`](super::Weights::most)) that is among this many first results by
+/// words stays among them.
 pub const BEST_RESULTS: usize = 5;
 
-/// What a similarity adds to a record's score, in one search.
+/// Converts a similarity to a part of a record's score, in one search.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct MeaningScale {
-    /// What a similarity of 1 adds.
+    /// The part for a similarity of 1.
     full: f64,
-    /// The similarity up to which nothing is added.
+    /// The similarity up to which the part is 0.
     floor: f64,
 }
 
 impl MeaningScale {
-    /// Returns the scale for a search in which the best record has `best_score` by words, and the share `covered` of the
-    /// query.
+    /// Returns the scale for a search in which the best record has `best_score` by words, and the share `covered` of
+    /// the query.
     ///
-    /// `least` is the smallest similarity of the nearest records, where more records were compared than these. It is the
-    /// similarity of something unrelated: what that is differs from model to model, and from query to query. Many records
-    /// may be about the same, so what is similar in every model counts in any case.
+    /// `least` is the smallest similarity of the nearest records, if more records than these were compared. It is the
+    /// similarity of something unrelated, which differs between models and queries. Many records may have the same
+    /// subject, so a similarity that is high for every model always counts.
     pub fn new(best_score: f64, covered: f64, least: Option<f32>) -> Self {
         let left = 1.0 - (1.0 - WEIGHTS.meaning_when_covered) * covered.clamp(0.0, 1.0);
-        // Without any word there is nothing to compare with: similarity alone orders.
+        // Without any word there is no score to compare with, and similarity alone decides the order.
         let best = if best_score > 0.0 { best_score } else { 1.0 };
         let floor = least.map_or(0.0, f64::from).clamp(WEIGHTS.unrelated, WEIGHTS.related);
         Self { full: WEIGHTS.meaning * left * best, floor }
     }
 
-    /// Returns what a similarity adds to the score.
+    /// Returns the part of the score for a similarity.
     pub fn part(self, similarity: f32) -> f64 {
         let above = (f64::from(similarity) - self.floor) / (1.0 - self.floor).max(f64::MIN_POSITIVE);
         self.full * above.clamp(0.0, 1.0)
     }
 }
 
-/// Moves what is protected and stands behind the first `results` to their end. The order is otherwise kept.
+/// Moves protected items that are behind the first `results` to the end of those. The order is otherwise kept.
 pub fn keep_among_first<T>(order: Vec<T>, results: usize, is_protected: impl Fn(&T) -> bool) -> Vec<T> {
     let protected = order.iter().filter(|one| is_protected(one)).count();
     let mut room = results.saturating_sub(protected);
@@ -71,11 +71,11 @@ mod tests {
     #[test]
     fn what_is_unrelated_adds_nothing() {
         assert_eq!(MeaningScale::new(4.0, 0.0, None).part(0.05), 0.0);
-        // Of a model for which everything is similar, only what is more similar than the rest counts.
+        // With a model for which everything is similar, only what is more similar than the rest counts.
         let scale = MeaningScale::new(4.0, 0.0, Some(0.5));
         assert_eq!(scale.part(0.5), 0.0);
         assert!(scale.part(0.6) > 0.0);
-        // Of many records that mean the same, each counts.
+        // Of many records with the same meaning, each counts.
         assert!(MeaningScale::new(4.0, 0.0, Some(1.0)).part(1.0) > 0.0);
     }
 

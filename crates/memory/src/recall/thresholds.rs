@@ -1,38 +1,38 @@
-//! When a prompt brings passages of earlier sessions by itself: one table. Tuned with the tuning half of `cargo xtask recall`.
+//! The thresholds of recall at the prompt, in one table. Tuned with the tuning half of `cargo xtask recall`.
 
-/// What a prompt of one kind needs, at least.
+/// The minimum for a prompt of one kind.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Needed {
-    /// Words that a passage has of the prompt. A word that only one passage of the project has counts 1, a common one
-    /// next to nothing, so this is evidence and not a share.
+    /// Words of the prompt in a passage. A word that only one passage of the project has counts 1, a common one almost
+    /// 0, so this is evidence and not a share.
     pub words: f64,
-    /// The share of what the prompt asks for that a passage has.
+    /// The share of the prompt that a passage has.
     pub covered: f64,
-    /// The share that it has in one place.
+    /// The share that it has close together.
     pub near: f64,
-    /// So many words are enough, however much else the prompt says: a long prompt asks for more than one thing.
+    /// This many words are enough, however long the prompt is: a long prompt asks for more than one thing.
     pub enough: f64,
 }
 
-/// What a passage needs that has other words than the prompt, at least.
+/// The minimum for a passage with other words than the prompt.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct NeededMeaning {
-    /// How similar its meaning is.
+    /// The similarity of its meaning.
     pub similarity: f32,
-    /// How much more similar it is than what has nothing to do with the prompt: what is similar to everything says nothing.
+    /// How much more similar it is than an unrelated passage. A passage that is similar to everything is no evidence.
     pub stands_out: f32,
-    /// Words that it shares all the same; see [`Needed::words`].
+    /// Words that it shares nevertheless; see [`Needed::words`].
     pub words: f64,
 }
 
-/// What one passage needs, at least, for a short question or topic to bring the best ones, marked as uncertain.
+/// The minimum for one passage, so that a short question or topic gets the best ones, marked as uncertain.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct NeededWeakly {
     /// The words that it has; see [`Needed::words`].
     pub words: f64,
-    /// The share of the prompt that these words are.
+    /// The share of the prompt that these words make up.
     pub covered: f64,
-    /// How similar its meaning is, where the words are not enough.
+    /// The similarity of its meaning, if the words are not enough.
     pub similarity: f32,
     /// How much more similar it is than unrelated passages.
     pub stands_out: f32,
@@ -41,27 +41,27 @@ pub struct NeededWeakly {
 /// Thresholds of recall at the prompt.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Thresholds {
-    /// What an ordinary word such as `test` or `rename` weighs: prompts are full of them.
+    /// The weight of an ordinary word such as `test` or `rename`, which most prompts contain.
     pub ordinary: f64,
-    /// The prompt asks what was said or decided before: the answer is wanted.
+    /// The prompt asks what was said or decided before.
     pub asks_past: Needed,
     /// Another question.
     pub question: Needed,
-    /// Neither a question nor an order: a few words, an error message.
+    /// Neither a question nor an order: a few words, or an error message.
     pub statement: Needed,
-    /// Something is to be done, or what the session is doing is spoken of. Most of these prompts need nothing of the past.
+    /// An order, or a remark about the current work. Most of these prompts need no earlier passage.
     pub order: Needed,
-    /// The words are others, but the meaning is similar.
+    /// The words differ, but the meaning is similar.
     pub meaning: NeededMeaning,
-    /// No word is the same, or next to none: the meaning has to be very similar.
+    /// No word, or almost none, is the same: the meaning must be very similar.
     pub meaning_alone: NeededMeaning,
-    /// A short question or topic, which wants an answer where there is any.
+    /// A short question or topic, which gets an answer if there is any.
     pub weak: NeededWeakly,
-    /// A second and third passage must have this share of the first one's score.
+    /// The minimum share of the first passage's score for a second and third one.
     pub others: f64,
-    /// A prompt with fewer telling words than this, ordinary ones not counted, brings nothing.
+    /// The minimum number of significant words of a prompt, without ordinary ones.
     pub telling: usize,
-    /// The same of an order.
+    /// The same for an order.
     pub telling_in_order: usize,
 }
 

@@ -1,96 +1,100 @@
-//! The weights of the order, in one table. They are tuned with `cargo xtask recall`, and only with it.
+//! The weights of the ranking, in one table. They are tuned only with `cargo xtask recall`.
 
-/// Weights of the order of search results.
+/// Weights of the ranking of search results.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Weights {
-    /// A word in another inflection, against 1 for the word itself: `parsers` for `parser`.
+    /// A word in another inflection, compared with 1 for the word itself: `parsers` for `parser`.
     pub stem: f64,
-    /// A part of an identifier that the query names as a whole, which counts besides.
+    /// A part of an identifier that the query names as a whole, in addition to the whole.
     pub part: f64,
-    /// A pair of characters: a word of three characters is two pairs, so each counts less than a word.
+    /// A pair of characters. A word of three characters has two pairs, so each counts less than a word.
     pub pair: f64,
-    /// A word that was corrected, because the one that was typed is nowhere.
+    /// A corrected word, because the typed one occurs nowhere.
     pub corrected: f64,
-    /// How soon the same word again counts for nothing more (bm25's k1).
+    /// How soon repetitions of a word no longer count (bm25's k1).
     pub saturation: f64,
-    /// How much a long passage is at a disadvantage (bm25's b). Small: a reply is long because it explains, and what is
-    /// close together counts separately.
+    /// The disadvantage of a long passage (bm25's b). It is small, because a reply is long when it explains, and words
+    /// that are close together count separately.
     pub length: f64,
-    /// The length at which there is neither, in words.
+    /// The length without advantage or disadvantage, in words.
     pub usual_length: f64,
-    /// What the share of the query that a passage covers decides: two of three words beat one of them twice.
+    /// The influence of the share of the query that a passage covers: two of three words count more than one of them
+    /// twice.
     pub coverage: f64,
-    /// What the share of the query within [`Weights::near`] words decides: words that stand together belong together.
+    /// The influence of the share of the query within [`Weights::near`] words, because words that are close together
+    /// belong together.
     pub proximity: f64,
-    /// How far apart words may be to stand together.
+    /// Maximum distance of words that are close together.
     pub near: usize,
-    /// What a passage gets of the scores of the passages before and after it: an answer stands beside the words of its
-    /// question.
+    /// The share of the scores of the passages before and after that a passage gets, because an answer is next to the
+    /// words of its question.
     pub neighbour: f64,
-    /// What it gets of those beyond them: a short remark often stands in between.
+    /// The share of the scores of the next but one passages, because a short remark is often in between.
     pub second_neighbour: f64,
-    /// What a passage that decides something gets of the best score of the passages shortly before it, where that is more than
-    /// what its neighbours give: a decision follows the words that it is asked for by, and need not repeat them.
+    /// The share that a passage with a decision gets of the best score of the passages shortly before it, if that is
+    /// more than the share of its neighbours: a decision follows the words of its question and need not repeat them.
     pub decided_after: f64,
-    /// What a prompt gets of the best score of what was done for it.
+    /// The share that a prompt gets of the best score of its tool calls.
     pub done_for_it: f64,
     /// A prompt with its replies.
     pub passage: f64,
-    /// A note: somebody wanted it remembered.
+    /// A note, which somebody wanted to be remembered.
     pub note: f64,
-    /// A decision that was recognised as one.
+    /// A recognised decision.
     pub decision: f64,
-    /// A passage whose reply says that something was decided: the answer counts more than the question.
+    /// A passage whose reply states a decision: the answer counts more than the question.
     pub decides: f64,
-    /// What a tool did: a mention there is rarely what is looked for.
+    /// A tool call: a word in its output is rarely what is searched for.
     pub tool: f64,
-    /// What a rule quoted from a session: the passage itself says more.
+    /// A summary by rules: the passage itself is more useful.
     pub summary: f64,
-    /// A summary that a model or a person has written.
+    /// A summary by a model or a person.
     pub written_summary: f64,
-    /// What the newest passage has ahead of the oldest.
+    /// The advantage of the newest passage over the oldest.
     pub newer: f64,
-    /// What a record of a day, month or year that the query names has ahead of others: what happened then was said then.
+    /// The advantage of a record from a day, month or year that the query names.
     pub dated: f64,
-    /// Of two passages that have the same of the query, the newer comes first where its score is at least this share of
+    /// Of two passages with the same words of the query, the newer comes first if its score is at least this share of
     /// the other's.
     pub same_answer: f64,
-    /// The same where the newer one says that something was decided anew. A hint from a list of words, so a gentle one.
+    /// The same if the newer one says that a decision was changed. The value is moderate, because this is recognised by
+    /// a list of words.
     pub amended_answer: f64,
-    /// The same where both are about the same subject, whatever was asked.
+    /// The same if both are about the same subject, whatever was asked.
     pub same_subject_answer: f64,
-    /// The same where they are, and the newer one says that something was decided anew: an amendment names what it changes
-    /// and need not repeat the words of the question.
+    /// The same if both are about the same subject and the newer one says that a decision was changed: an amendment
+    /// names what it changes and need not repeat the words of the question.
     pub amended_subject_answer: f64,
-    /// How much of what the older passage has of the query the newer must have, to come first for its subject: a question
-    /// in the words of the older one asks for it.
+    /// The share of the older passage's words of the query that the newer one must have to come first because of its
+    /// subject: a question in the words of the older one asks for the older one.
     pub same_coverage: f64,
-    /// The same where the newer one says that something was decided anew.
+    /// The same if the newer one says that a decision was changed.
     pub amended_coverage: f64,
-    /// How much two passages share that are about the same subject.
+    /// The share of words that two passages about the same subject have in common.
     pub same_subject: f64,
-    /// How much of what either of two passages has of the query both must have to be about the same.
+    /// The share of the query's words in either of two passages that both must have to answer the same question.
     pub same_question: f64,
-    /// The same for a newer decision to make an older one outdated without saying that anything has changed.
+    /// The same for a newer decision to replace an older one without saying that anything has changed.
     pub decided_again: f64,
-    /// What a passage without any word of the query gets of its neighbours' scores, in proportion to others.
+    /// The share of its neighbours' scores that a passage without any word of the query gets, compared with others.
     pub silent_neighbour: f64,
-    /// What each further result of a session loses, so that several sessions are seen.
+    /// What each further result of a session loses, so that several sessions are shown.
     pub spread: f64,
-    /// Below this share of the query, a result is marked as weak.
+    /// A result with less than this share of the query is marked as weak.
     pub weak: f64,
-    /// From this share of the query on, a result by words has most of it: meaning does not push it out of the first results.
+    /// A result by words with at least this share of the query has most of it, and meaning does not remove it from the
+    /// first results.
     pub most: f64,
-    /// What a record that means the same adds, as a share of the best score by words, where the words cover nothing of
-    /// the query. At equal weight, results became worse than by words alone.
+    /// The part that a record with the same meaning adds, as a share of the best score by words, if the words cover
+    /// nothing of the query. With equal weight, results became worse than by words only.
     pub meaning: f64,
-    /// How much of [`Weights::meaning`] is left where a record has every word: there, words know best.
+    /// The share of [`Weights::meaning`] that remains if a record has every word, because words are then more reliable.
     pub meaning_when_covered: f64,
-    /// The similarity up to which two texts have nothing to do with each other.
+    /// The similarity up to which two texts are unrelated.
     pub unrelated: f64,
-    /// The similarity that a record without any word of the query must have to be a result at all.
+    /// The minimum similarity of a result without any word of the query.
     pub found_alone: f64,
-    /// The similarity from which two texts have something to do with each other, whatever the model.
+    /// The similarity from which two texts are related, for every model.
     pub related: f64,
 }
 

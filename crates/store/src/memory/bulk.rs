@@ -3,7 +3,7 @@
 //! A trigger makes a full-text index write its pages with every row, which takes longer than everything else in an import.
 //! Here the triggers are off, and [`Bulk::write`] adds what a transaction has inserted to the indexes at its end. The
 //! statements in [`INDEXES`] and [`COUNT_OBSERVATIONS`] do what the triggers `…_inserted` and `…_words_inserted` do in the
-//! schema (`migrations/6_memory.sql`, `migrations/12_passages.sql`): whoever changes one changes the other. The test
+//! schema (`migrations/6_memory.sql`, `migrations/12_passages.sql`): a change of one requires a change of the other. The test
 //! `bulk_writes_leave_what_the_triggers_leave` compares them.
 
 use longhaul_core::Millis;

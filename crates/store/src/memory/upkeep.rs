@@ -14,7 +14,7 @@ const PAGES: usize = 1_000;
 /// The index of passages.
 const PASSAGES: &str = "passage_terms";
 
-/// How many records a rebuilt index takes in at a time.
+/// Number of records that are added to a rebuilt index at a time.
 const REBUILT_AT_ONCE: usize = 1_000;
 
 /// How much is stored.

@@ -1,7 +1,7 @@
-//! What the index of passages does not have yet, and bringing it in, a little at a time.
+//! Builds the index of passages from existing records, a few at a time.
 //!
-//! A database from before the index is searched by its old indexes of words until everything is in the new one. Those
-//! then go, with their triggers.
+//! A database from before the index is searched by its old full-text indexes until the new one is complete. The old
+//! ones are then removed, with their triggers.
 
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior};
 
@@ -11,13 +11,13 @@ use super::replies::link_session;
 use crate::memory::upkeep::{Check, rebuild_damaged};
 use crate::{Store, StoreError, What, cannot};
 
-/// The sessions whose replies are not in the index yet.
+/// The table of sessions whose replies are not in the index yet.
 const SESSIONS: &str = "sessions";
 
-/// The indexes of words that the index of passages replaces.
+/// The full-text indexes that the index of passages replaces.
 const OLD_INDEXES: [&str; 3] = ["prompt_words", "observation_words", "summary_words"];
 
-/// The triggers that keep them.
+/// The triggers that update them.
 const OLD_TRIGGERS: [&str; 10] = [
     "user_prompts_words_inserted",
     "user_prompts_words_deleted",
@@ -31,39 +31,39 @@ const OLD_TRIGGERS: [&str; 10] = [
     "session_summaries_changed",
 ];
 
-/// How many pages of an old index go in one transaction.
+/// Number of pages of an old index that are removed in one transaction.
 const PAGES: usize = 2_000;
 
-/// How far the index is built.
+/// The progress of the index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct IndexProgress {
-    /// Records that the index has, of those that were there before it.
+    /// Number of older records that are in the index.
     pub done: u64,
-    /// Records that were there before it.
+    /// Number of records that are older than the index.
     pub total: u64,
 }
 
 impl IndexProgress {
-    /// Returns whether everything is in the index.
+    /// Returns whether the index is complete.
     pub fn is_complete(self) -> bool {
         self.done >= self.total
     }
 
-    /// Returns how much is in the index, in percent.
+    /// Returns the progress in percent.
     pub fn percent(self) -> u64 {
         if self.is_complete() { 100 } else { (self.done * 100 / self.total).min(99) }
     }
 }
 
 impl Store {
-    /// Returns how far the index is built.
+    /// Returns the progress of the index.
     pub fn index_progress(&self) -> Result<IndexProgress, StoreError> {
         progress(&self.connection).map_err(cannot("read how far the index is built"))
     }
 
-    /// Brings at most `most` records into the index, in one transaction; returns whether there is more to do.
+    /// Adds at most `most` records to the index, in one transaction. Returns whether there are more.
     ///
-    /// To be called until it returns `false`. It may stop after any call, and goes on there.
+    /// To be called until it returns `false`. It may be interrupted after any call, and continues from there.
     pub fn build_index(&mut self, most: usize) -> Result<bool, StoreError> {
         let failed = cannot("build the search index");
         let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(&failed)?;
@@ -73,12 +73,12 @@ impl Store {
     }
 }
 
-/// Returns whether the index does not have a record yet.
+/// Returns whether a record is not in the index yet.
 pub(crate) fn has(connection: &Connection, what: What, id: i64) -> rusqlite::Result<bool> {
     Ok(id <= todo(connection, table(what))?)
 }
 
-/// Returns whether the index has everything, in terms of this version.
+/// Returns whether the index is complete, with the terms of this version.
 pub(crate) fn is_empty(connection: &Connection) -> rusqlite::Result<bool> {
     if !index_state::is_current(connection)? {
         return Ok(false);
@@ -87,7 +87,7 @@ pub(crate) fn is_empty(connection: &Connection) -> rusqlite::Result<bool> {
     Ok(connection.prepare_cached(sql)?.query_row([], |row| row.get::<_, Option<i64>>(0))?.unwrap_or_default() == 0)
 }
 
-/// Drops the old indexes of a database in which nothing is remembered yet.
+/// Removes the old indexes of a database without records.
 pub(crate) fn finish_if_new(connection: &Connection) -> rusqlite::Result<()> {
     let sql = "SELECT max(total) FROM passage_backlog";
     let is_new = connection.query_row(sql, [], |row| row.get::<_, Option<i64>>(0))?.unwrap_or_default() == 0;
@@ -100,13 +100,13 @@ pub(crate) fn finish_if_new(connection: &Connection) -> rusqlite::Result<()> {
     Ok(())
 }
 
-/// Returns whether the old indexes of words are there, to be kept along with the records.
+/// Returns whether the old full-text indexes exist and must be updated with the records.
 pub(crate) fn keeps_words(connection: &Connection) -> rusqlite::Result<bool> {
     let sql = "SELECT 1 FROM sqlite_schema WHERE type = 'trigger' AND name = 'session_summaries_inserted'";
     connection.prepare_cached(sql)?.exists([])
 }
 
-/// Empties the index and queues everything for it.
+/// Empties the index and queues all records for it.
 pub(crate) fn begin_again(connection: &Connection) -> rusqlite::Result<()> {
     connection
         .execute_batch("INSERT INTO passage_terms (passage_terms) VALUES ('delete-all'); DELETE FROM replies;")?;
@@ -120,7 +120,7 @@ pub(crate) fn begin_again(connection: &Connection) -> rusqlite::Result<()> {
     index_state::set_current(connection)
 }
 
-/// Returns how far the index is built: not at all, where it is to be built again.
+/// Returns the progress of the index; 0 if it is to be built again.
 pub(crate) fn progress(connection: &Connection) -> rusqlite::Result<IndexProgress> {
     if !index_state::is_current(connection)? {
         let mut total = 0;
@@ -142,8 +142,8 @@ fn todo(connection: &Connection, source: &str) -> rusqlite::Result<i64> {
     Ok(connection.prepare_cached(sql)?.query_row([source], |row| row.get(0)).optional()?.unwrap_or_default())
 }
 
-/// Brings at most `most` records into the index, the newest first, because they are searched for most; returns whether there is
-/// more to do. An index that cannot be changed row by row is emptied first.
+/// Adds at most `most` records to the index, the newest first, because they are searched for most. Returns whether
+/// there are more. An index that cannot be changed row by row is emptied first.
 pub(crate) fn build(connection: &Connection, most: usize) -> rusqlite::Result<bool> {
     match index_state::of(connection)? {
         IndexState::Current => {}
@@ -168,7 +168,7 @@ pub(crate) fn build(connection: &Connection, most: usize) -> rusqlite::Result<bo
     }
     let last = todo(connection, SESSIONS)?;
     if last > 0 {
-        // A session has tens of turns, mostly.
+        // Most sessions have tens of turns.
         let ids = newest(connection, SESSIONS, last, most.div_ceil(20))?;
         for id in &ids {
             let sql = "SELECT session_id FROM sessions WHERE id = ?1";
@@ -191,7 +191,7 @@ fn note(connection: &Connection, source: &str, todo: i64) -> rusqlite::Result<()
     connection.prepare_cached(sql)?.execute((source, todo)).map(drop)
 }
 
-/// Drops some pages of the old indexes; returns whether there are more.
+/// Removes some pages of the old indexes. Returns whether there are more.
 fn drop_some(connection: &Connection) -> rusqlite::Result<bool> {
     if keeps_words(connection)? {
         drop_triggers(connection)?;
@@ -201,7 +201,7 @@ fn drop_some(connection: &Connection) -> rusqlite::Result<bool> {
         if !has_table(connection, index)? {
             continue;
         }
-        // All of it at once would hold the lock for seconds. The first pages say what the others are.
+        // Removing all of it at once would hold the lock for seconds. The first pages describe the others.
         let sql =
             format!("DELETE FROM {index}_data WHERE id IN (SELECT id FROM {index}_data WHERE id > 10 LIMIT {PAGES})");
         if connection.execute(&sql, [])? < PAGES {

@@ -1,4 +1,4 @@
-//! The strict parts of a query: filters, and what must or must not be there.
+//! The strict parts of a query: filters, and required and excluded words.
 
 use longhaul_memory::{Form, Kind, Query, Term, fold, split};
 use rusqlite::{Connection, OptionalExtension};
@@ -9,10 +9,10 @@ use super::index::{MONTH_MS, what_term};
 use crate::What;
 use crate::memory::session_row::project_number;
 
-/// More months than this are not looked up one by one.
+/// A longer range of months is not searched month by month.
 const MOST_MONTHS: i64 = 36;
 
-/// Filters, and what must or must not be there.
+/// Filters, and required and excluded words.
 pub(super) struct Strict<'a> {
     pub(super) project: Option<i64>,
     session: Option<i64>,
@@ -27,12 +27,12 @@ pub(super) struct Strict<'a> {
     excluded: Vec<Phrase>,
 }
 
-/// Words that stand in a row.
+/// A phrase.
 struct Phrase {
     words: Vec<String>,
     /// Identifiers as a whole, which are rarer than their parts.
     wholes: Vec<String>,
-    /// Whether the last word may go on.
+    /// Whether the last word may be incomplete.
     is_prefix: bool,
 }
 
@@ -43,14 +43,14 @@ impl Phrase {
             Form::Whole => wholes.push(fold(piece.text).into_owned()),
             Form::Word | Form::Pair => words.push(fold(piece.text).into_owned()),
         });
-        // The whole of words that a space separates is in no index.
+        // Words that are separated by a space are not in the index as a whole.
         if term.text.contains(char::is_whitespace) || term.is_prefix {
             wholes.clear();
         }
         (!words.is_empty()).then_some(Self { words, wholes, is_prefix: term.is_prefix })
     }
 
-    /// Returns whether a text has the words in a row.
+    /// Returns whether a text contains the phrase.
     fn is_in(&self, text: &str) -> bool {
         let mut run = 0;
         let mut found = false;
@@ -72,7 +72,7 @@ impl Phrase {
 }
 
 impl<'a> Strict<'a> {
-    /// Returns `None` where nothing can be found: there is no such project or session.
+    /// Returns `None` if nothing can be found, because there is no such project or session.
     pub(super) fn new(connection: &Connection, query: &SearchQuery<'a>) -> rusqlite::Result<Option<Self>> {
         let mut project = None;
         if let Some(key) = query.project_key {
@@ -121,12 +121,12 @@ impl<'a> Strict<'a> {
         }))
     }
 
-    /// Returns whether anything must be there, apart from filters.
+    /// Returns whether there are required words, apart from filters.
     pub(super) fn has_required(&self) -> bool {
         !self.required.is_empty()
     }
 
-    /// Returns whether records of a type can be wanted.
+    /// Returns whether records of a type can match.
     pub(super) fn takes(&self, what: What) -> bool {
         let is_asked_for = self.what.is_empty() || self.what.contains(&what);
         // Only observations have a kind and files.
@@ -134,7 +134,7 @@ impl<'a> Strict<'a> {
         is_asked_for && (what == What::Observation || !needs_observation)
     }
 
-    /// Returns what the index is asked besides words, as an FTS5 expression; empty where that is nothing.
+    /// Returns the FTS5 expression for the filters; empty if there are none.
     pub(super) fn expression(&self, what: Option<What>, month: Option<i64>) -> String {
         let mut all: Vec<String> = Vec::new();
         for phrase in &self.required {
@@ -150,7 +150,7 @@ impl<'a> Strict<'a> {
         if !self.kinds.is_empty() {
             all.push(any(self.kinds.iter().map(|kind| format!("\"=k{kind}\"")).collect()));
         }
-        // Within a project, a range of rowids says the same.
+        // Within a project, a range of rowids does the same.
         match what {
             Some(what) if self.project.is_none() => all.push(format!("\"{}\"", what_term(what))),
             Some(_) => {}
@@ -172,7 +172,7 @@ impl<'a> Strict<'a> {
         all.join(" AND ")
     }
 
-    /// Returns an expression that finds nothing of the session that is left out.
+    /// Returns an expression that excludes the session that is left out.
     pub(super) fn without_session(&self, expression: String) -> String {
         match self.without_session {
             Some(session) if !expression.is_empty() => format!("({expression}) NOT \"=s{session}\""),
@@ -180,7 +180,7 @@ impl<'a> Strict<'a> {
         }
     }
 
-    /// Returns whether a record passes.
+    /// Returns whether a record matches.
     pub(super) fn passes(&self, one: &Candidate) -> bool {
         let is_there = |phrase: &Phrase| one.fields.iter().any(|(text, _)| phrase.is_in(text));
         self.takes(one.what)
@@ -194,7 +194,7 @@ impl<'a> Strict<'a> {
             && !self.excluded.iter().any(is_there)
     }
 
-    /// Returns the months in which something can be found, of a type of records.
+    /// Returns the range of months in which records of a type can match.
     pub(super) fn months(&self, connection: &Connection, table: &str) -> rusqlite::Result<Option<(i64, i64)>> {
         let sql = format!(
             "SELECT min((SELECT min(created_at) FROM {table} WHERE project_id = p.id)),

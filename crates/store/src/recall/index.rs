@@ -1,7 +1,7 @@
-//! Writing the index: adding a record's terms, and removing exactly those.
+//! Writes the index: adds the terms of a record, and removes exactly those.
 //!
-//! The index does not keep the text, so a row is removed by the terms that it was added with. They are made of the record
-//! again, before it changes.
+//! The index does not store the text, so a row is removed by the terms that it was added with. They are computed from
+//! the record again before it changes.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -13,24 +13,24 @@ use super::key::Key;
 use super::{backlog, index_state, replies};
 use crate::What;
 
-/// Thirty days, as the index counts time.
+/// Thirty days, the unit of time in the index.
 pub(crate) const MONTH_MS: i64 = 2_592_000_000;
 
-/// How many words one text may add to the remembered stems before they are dropped.
+/// Maximum number of words that one text may add to the cached stems. Above it, the cache is cleared.
 const MOST_STEMS: usize = 100_000;
 
 thread_local! {
     static TERMS: RefCell<(Terms, usize)> = RefCell::default();
 }
 
-/// What the index has of a record.
+/// The terms of a record in the index.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Indexed {
     key: Key,
     terms: String,
 }
 
-/// Adds a record that has just been stored.
+/// Adds a new record.
 pub(crate) fn add(connection: &Connection, what: What, id: i64) -> rusqlite::Result<()> {
     match read(connection, what, id)? {
         Some(new) => insert(connection, new.key.row(0), &new.terms),
@@ -38,19 +38,19 @@ pub(crate) fn add(connection: &Connection, what: What, id: i64) -> rusqlite::Res
     }
 }
 
-/// Returns what the index has of a record, to be handed to [`replace`] after the record has changed.
+/// Returns the terms of a record, for [`replace`] after the record has changed.
 pub(crate) fn before_change(connection: &Connection, what: What, id: i64) -> rusqlite::Result<Option<Indexed>> {
     if backlog::has(connection, what, id)? { Ok(None) } else { read(connection, what, id) }
 }
 
-/// Brings the index up to date after a record has changed.
+/// Updates the index after a record has changed.
 pub(crate) fn replace(connection: &Connection, what: What, id: i64, before: Option<Indexed>) -> rusqlite::Result<()> {
     let Some(before) = before else { return Ok(()) };
     let after = read(connection, what, id)?.map(|after| after.terms).unwrap_or_default();
     change(connection, before.key.row(0), &before.terms, &after)
 }
 
-/// Removes a record that is about to be deleted, a prompt with its replies.
+/// Removes a record before it is deleted; for a prompt, with its replies.
 pub(crate) fn remove(connection: &Connection, what: What, id: i64) -> rusqlite::Result<()> {
     if what == What::Prompt {
         replies::unlink_all(connection, id)?;
@@ -61,12 +61,12 @@ pub(crate) fn remove(connection: &Connection, what: What, id: i64) -> rusqlite::
     }
 }
 
-/// Removes every record of a session that is about to be emptied.
+/// Removes all records of a session before it is emptied.
 pub(crate) fn remove_session(connection: &Connection, session: i64) -> rusqlite::Result<()> {
     remove_where(connection, "session_id = ?1", session)
 }
 
-/// Removes every record of a project, including notes that no session made.
+/// Removes all records of a project, including notes without a session.
 pub(crate) fn remove_project(connection: &Connection, project: i64) -> rusqlite::Result<()> {
     remove_where(connection, "project_id = ?1", project)
 }
@@ -92,7 +92,7 @@ pub(crate) fn table(what: What) -> &'static str {
     }
 }
 
-/// Returns the terms of some texts with those that say where a row belongs.
+/// Returns the terms of texts, with the terms of their scope.
 pub(crate) fn terms<'t>(scope: &str, texts: impl IntoIterator<Item = &'t str>) -> String {
     TERMS.with_borrow_mut(|(terms, made)| {
         if *made > MOST_STEMS {
@@ -104,13 +104,13 @@ pub(crate) fn terms<'t>(scope: &str, texts: impl IntoIterator<Item = &'t str>) -
     })
 }
 
-/// Returns the terms that say where a row belongs.
+/// Returns the terms of a row's scope: type, session, time and kind.
 pub(crate) fn scope(what: What, session: i64, at: i64, kind: &str) -> String {
     let kind = if kind.is_empty() { String::new() } else { format!(" =k{kind}") };
     format!("{} =s{session} =t{}{kind}", what_term(what), at / MONTH_MS)
 }
 
-/// Returns the term that every record of a type has.
+/// Returns the term that all records of a type have.
 pub(crate) fn what_term(what: What) -> &'static str {
     match what {
         What::Prompt => "=wp",
@@ -119,7 +119,7 @@ pub(crate) fn what_term(what: What) -> &'static str {
     }
 }
 
-/// Reads a record as the index has it.
+/// Reads a record in the form of the index.
 fn read(connection: &Connection, what: What, id: i64) -> rusqlite::Result<Option<Indexed>> {
     let columns = match what {
         What::Prompt => "'', prompt",
@@ -141,7 +141,7 @@ fn read(connection: &Connection, what: What, id: i64) -> rusqlite::Result<Option
     connection.prepare_cached(&sql)?.query_row([id], read).optional()
 }
 
-/// Adds and removes what differs between two lists of terms.
+/// Adds and removes the difference between two lists of terms.
 pub(crate) fn change(connection: &Connection, row: i64, before: &str, after: &str) -> rusqlite::Result<()> {
     if before == after {
         return Ok(());
@@ -158,7 +158,7 @@ pub(crate) fn change(connection: &Connection, row: i64, before: &str, after: &st
     Ok(())
 }
 
-/// Adds terms to a row; does nothing while the index waits to be built again.
+/// Adds terms to a row. Does nothing while the index is to be built again.
 pub(crate) fn insert(connection: &Connection, row: i64, terms: &str) -> rusqlite::Result<()> {
     if !index_state::is_current(connection)? {
         return Ok(());
@@ -167,7 +167,8 @@ pub(crate) fn insert(connection: &Connection, row: i64, terms: &str) -> rusqlite
     connection.prepare_cached(sql)?.execute((row, terms)).map(drop)
 }
 
-/// Removes terms from a row; does nothing while the index waits to be built again. Whoever forgets something empties it first.
+/// Removes terms from a row. Does nothing while the index is to be built again; code that deletes records empties it
+/// first.
 pub(crate) fn delete(connection: &Connection, row: i64, terms: &str) -> rusqlite::Result<()> {
     if !index_state::is_current(connection)? {
         return Ok(());

@@ -1,32 +1,33 @@
-//! Whether the index of passages can be changed row by row, or has to be built again.
+//! Whether the index of passages can be changed row by row, or must be built again.
 //!
-//! The index does not hold the text: a row is removed by the terms that it was added with. Where those were of another version,
-//! or the index is damaged, it is left as it is until upkeep empties it and builds it again. Until then searches use what it
-//! has.
+//! The index does not store the text: a row is removed by the terms that it was added with. If those are of another
+//! version, or the index is damaged, it is not written until upkeep empties it and builds it again. Until then,
+//! searches use it as it is.
 
 use longhaul_memory::TERMS_VERSION;
 use rusqlite::Connection;
 
 use crate::{Store, StoreError, cannot};
 
-/// The version that stands for a damaged index.
+/// The version of a damaged index.
 const DAMAGED: u32 = 0;
 
-/// What can be done with the index.
+/// The state of the index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum IndexState {
     /// Rows can be added and removed.
     Current,
     /// Its terms are of another version.
     OtherTerms,
-    /// It is damaged, or another full-text index is.
+    /// It, or another full-text index, is damaged.
     Damaged,
 }
 
 impl Store {
-    /// Records that a full-text index is damaged, so that upkeep builds it again; returns whether that was not known yet.
+    /// Records that a full-text index is damaged, so that upkeep builds it again. Returns whether that was not recorded
+    /// yet.
     ///
-    /// From then on the index of passages is not written to, so that everything else can be stored.
+    /// From then on the index of passages is not written, so that everything else can be stored.
     pub fn mark_index_damaged(&self) -> Result<bool, StoreError> {
         let sql = "UPDATE passage_index SET terms_version = ?1 WHERE terms_version <> ?1";
         let changed = self.connection.execute(sql, [DAMAGED]).map_err(cannot("mark the search index as damaged"))?;
@@ -48,7 +49,7 @@ pub(crate) fn is_current(connection: &Connection) -> rusqlite::Result<bool> {
     Ok(of(connection)? == IndexState::Current)
 }
 
-/// Records that the index has terms of this version and no others, as one that has just been emptied.
+/// Records that the index has only terms of this version, as after it was emptied.
 pub(crate) fn set_current(connection: &Connection) -> rusqlite::Result<()> {
     connection.execute("UPDATE passage_index SET terms_version = ?1", [TERMS_VERSION]).map(drop)
 }

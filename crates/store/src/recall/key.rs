@@ -1,8 +1,8 @@
 //! The rowids of the index: project, type of record, record, part.
 //!
-//! Rows of one project are neighbours, so a search in a project is a range of rowids. Within it, rows are ordered by type,
-//! passages first, and then by the record's id, the last stored first. Projects and ids count down for that: FTS5 reads
-//! rows in ascending order at a fraction of what descending order costs.
+//! Rows of one project are adjacent, so a search in a project is a range of rowids. Within it, rows are ordered by
+//! type, passages first, then by the id of the record, the newest first. Projects and ids are stored in descending
+//! order for that, because FTS5 reads rows much faster in ascending than in descending order.
 
 use crate::What;
 
@@ -11,13 +11,13 @@ const ID_BITS: u32 = 30;
 const WHAT_BITS: u32 = 2;
 const PROJECT_BITS: u32 = 19;
 
-/// The last part of a record that the index takes.
+/// The last part of a record that the index contains.
 pub(crate) const LAST_PART: i64 = (1 << PART_BITS) - 1;
 
 const LAST_ID: i64 = (1 << ID_BITS) - 1;
 const LAST_PROJECT: i64 = (1 << PROJECT_BITS) - 1;
 
-/// A record, as the index names it.
+/// The key of a record in the index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct Key(i64);
 
@@ -28,12 +28,12 @@ impl Key {
         Self(project | number(what) << ID_BITS | id)
     }
 
-    /// Returns the record's type.
+    /// Returns the type of the record.
     pub(crate) fn what(self) -> What {
         What::ALL[((self.0 >> ID_BITS) & ((1 << WHAT_BITS) - 1)).clamp(0, 2) as usize]
     }
 
-    /// Returns the record's id among those of its type.
+    /// Returns the id of the record within its type.
     pub(crate) fn id(self) -> i64 {
         self.0 & LAST_ID
     }
@@ -43,18 +43,18 @@ impl Key {
         self.counted_down() << PART_BITS | part.clamp(0, LAST_PART)
     }
 
-    /// Returns the record that a row belongs to.
+    /// Returns the record of a row.
     pub(crate) fn of_row(row: i64) -> Self {
         Self(Self(row >> PART_BITS).counted_down())
     }
 
-    /// Returns the key with the project and the id counted from the other end; twice, and it is the same again.
+    /// Returns the key with project and id counted from the other end. Applied twice, it returns the original.
     fn counted_down(self) -> i64 {
         self.0 ^ (LAST_PROJECT << (WHAT_BITS + ID_BITS) | LAST_ID)
     }
 }
 
-/// Returns the first and the last rowid that a project's records can have, or those of one type of them.
+/// Returns the first and the last possible rowid of a project's records, or of one type of them.
 pub(crate) fn range(project: Option<i64>, what: Option<What>) -> (i64, i64) {
     match (project, what) {
         (None, _) => (0, i64::MAX),
@@ -63,7 +63,7 @@ pub(crate) fn range(project: Option<i64>, what: Option<What>) -> (i64, i64) {
     }
 }
 
-/// Returns the first and the last rowid that records of a project other than passages can have.
+/// Returns the first and the last possible rowid of a project's records other than passages.
 pub(crate) fn range_behind_passages(project: i64) -> (i64, i64) {
     rows_between(project, What::Observation, What::Summary)
 }

@@ -1,4 +1,4 @@
-//! Records that mean something similar, among those that words have found.
+//! Adds records that are similar in meaning to those that words have found.
 
 use std::collections::{HashMap, HashSet};
 
@@ -11,17 +11,17 @@ use super::key::Key;
 use super::order::{Asked, Ranked, arrange};
 use crate::RecordId;
 
-/// How many of the nearest records a search takes.
+/// Number of the nearest records that a search uses.
 pub const NEAREST: usize = 50;
 
-/// A record that has so much of the query's weight has every word of it.
+/// A record with this share of the query's weight has every word.
 const EVERY_WORD: f64 = 0.999;
 
-/// Joins the records that are near in meaning with those that words have found, and orders them anew.
+/// Adds the records that are near in meaning to those that words have found, and orders them again.
 ///
-/// Words have the first say: a first result that is not weak stays the first, a record that has most of the query stays among
-/// the first five, and one that has every word among the first ten. Where names are asked for, the first five stay as they
-/// are; where a word or two are, meaning only adds.
+/// Words take precedence: a first result that is not weak stays the first, a record with most of the query stays among
+/// the first five, and one with every word among the first ten. For a query of names, the first five stay as they are;
+/// for a query of one or two words, meaning only adds results.
 pub(super) fn join(
     connection: &Connection,
     looker: &mut Looker,
@@ -47,7 +47,7 @@ pub(super) fn join(
         MeaningScale::new(most(|one| one.own), most(|one| one.look.covered), least.filter(|_| near.len() >= NEAREST));
     let mut all = by_words;
     for (RecordId { what, id }, similarity) in near.iter().filter(|(record, _)| !places.contains_key(record)) {
-        // The project is part of a key, but not needed to read a record.
+        // The project is part of a key, but is not needed to read a record.
         if f64::from(*similarity) >= WEIGHTS.found_alone
             && let Some(one) = Candidate::read(connection, Key::new(0, *what, *id))?
             && strict.passes(&one)
@@ -58,13 +58,13 @@ pub(super) fn join(
     let similarities: HashMap<RecordId, f32> = near.iter().copied().collect();
     for one in &mut all {
         one.similarity = similarities.get(&record(one)).copied();
-        // Passages beside it get no share of this part: what stands beside a record need not mean the same.
+        // Neighbouring passages get no share of this part, because they need not have the same meaning.
         one.parts.meaning = one.similarity.map_or(0.0, |similarity| scale.part(similarity) * one.one.weight());
         one.score = one.own + one.parts.meaning;
         one.is_older = false;
     }
     let order = arrange(all, looker, asked);
-    // What stays where words have put it.
+    // The results that stay where words have placed them.
     let fixed = match asked {
         Asked::Words => usize::MAX,
         Asked::Names => BEST_RESULTS,

@@ -1,7 +1,7 @@
-//! Which records have which of the wanted terms, in bounded time.
+//! Finds the records that have the wanted terms, in bounded time.
 //!
-//! A term's records are read from the last stored on, up to a limit. Terms that have fewer select the candidates; the
-//! others only rank them. So a common word costs no more among a million records than among a thousand.
+//! The records of a term are read from the newest on, up to a limit. Terms with fewer records select the candidates;
+//! the others only rank them. Thus a common word costs no more among a million records than among a thousand.
 
 use std::collections::HashMap;
 
@@ -13,38 +13,38 @@ use super::index::table;
 use super::key::{Key, range, range_behind_passages};
 use crate::What;
 
-/// How many rows all terms of a query read together.
+/// Maximum number of rows read for all terms of a query.
 const ROWS: usize = 24_000;
 
-/// How many of them one term reads, at least and at most.
+/// Minimum and maximum number of rows read for one term.
 const ROWS_OF_TERM: (usize, usize) = (300, 3_000);
 
-/// How many of a hundred candidates need not be passages: they weigh less, and there are many more of them.
+/// Percentage of candidates that need not be passages. They weigh less, and there are many more of them.
 const OTHERS: usize = 40;
 
-/// How many words that are nowhere are corrected; each is looked up in hundreds of forms.
+/// Maximum number of unknown words that are corrected. Each is searched for in hundreds of forms.
 const MOST_CORRECTED: usize = 2;
 
-/// A longer query is a quotation: its words are as they are.
+/// A longer query is a quotation, whose words are not corrected.
 const CORRECTED_AMONG: usize = 12;
 
-/// Among more words than this, only the commonest typing errors are corrected.
+/// Among more words than this, only the most common typing errors are corrected.
 const LOOKED_FOR_CLOSELY: usize = 4;
 
-/// A shorter word is the beginning of too many others.
+/// Too many words begin with a shorter one.
 const SHORTEST_BEGINNING: usize = 4;
 
-/// What the index says of a query.
+/// The records of a query's terms.
 pub(super) struct Postings {
-    /// The terms, corrected where that was necessary, each with its rarity. Those that are nowhere count, too.
+    /// The terms, corrected if necessary, each with its rarity. Unknown ones are included.
     pub(super) terms: Vec<(WantedTerm, f64)>,
-    /// The records that have any of the selecting terms, the best first by what they have together.
+    /// The records with any of the selecting terms, ordered by the total weight of their terms.
     pub(super) records: Vec<Key>,
-    /// Words that are nowhere, as they were typed.
+    /// Unknown words, as typed.
     pub(super) unknown: Vec<String>,
 }
 
-/// The records that have a term, of one class: passages, or everything else.
+/// The records with a term, of one class: passages, or everything else.
 #[derive(Default)]
 struct List {
     keys: Vec<Key>,
@@ -52,9 +52,9 @@ struct List {
     is_cut: bool,
 }
 
-/// The records that have a term.
+/// The records with a term.
 ///
-/// Passages are read apart from the others: a word that tools print a thousand times may be in few conversations.
+/// Passages are read separately, because a word that tools print a thousand times may be in few conversations.
 #[derive(Default)]
 struct Lists {
     passages: List,
@@ -94,7 +94,7 @@ pub(super) fn read(
     let weights: Vec<f64> = rarity.iter().zip(&terms).map(|(rarity, term)| rarity * term.weight).collect();
     let mut passages = select(lists.iter().map(|lists| &lists.passages), &weights);
     let mut others = select(lists.iter().map(|lists| &lists.others), &weights);
-    // What the one class does not need, the other may have.
+    // Candidates that one class does not need go to the other.
     let for_others = (most * OTHERS / 100).max(most.saturating_sub(passages.len()));
     others.truncate(for_others);
     passages.truncate(most - others.len());
@@ -102,13 +102,13 @@ pub(super) fn read(
     Ok(Postings { terms: terms.into_iter().zip(rarity).collect(), records: passages, unknown })
 }
 
-/// Returns how rare a term is that so many records have.
+/// Returns the rarity of a term with this many records.
 fn rarity(having: f64, records: f64) -> f64 {
     let records = records.max(having);
     (1.0 + (records - having + 0.5) / (having + 0.5)).ln()
 }
 
-/// Returns the records whose terms weigh most together, the best first.
+/// Returns the records with the highest total weight of terms, the best first.
 fn select<'l>(lists: impl Iterator<Item = &'l List>, weights: &[f64]) -> Vec<Key> {
     let mut order: Vec<(&List, f64)> =
         lists.zip(weights.iter().copied()).filter(|(list, _)| !list.keys.is_empty()).collect();
@@ -116,7 +116,7 @@ fn select<'l>(lists: impl Iterator<Item = &'l List>, weights: &[f64]) -> Vec<Key
     let selects_any = order.iter().any(|(list, _)| !list.is_cut);
     let mut sums: HashMap<Key, f64> = HashMap::new();
     for (place, (list, weight)) in order.iter().enumerate() {
-        // Where every word is common, the rarest of them selects.
+        // If every word is common, the rarest of them selects.
         let selects = !list.is_cut || (!selects_any && place == 0);
         for key in &list.keys {
             if selects {
@@ -131,7 +131,7 @@ fn select<'l>(lists: impl Iterator<Item = &'l List>, weights: &[f64]) -> Vec<Key
     best.into_iter().map(|(key, _)| key).collect()
 }
 
-/// The last ids that were given, by which the records that a cut list leaves out are estimated.
+/// The newest ids, for estimating how many records a cut list leaves out.
 struct LastIds {
     prompt: i64,
     observation: i64,
@@ -151,9 +151,9 @@ struct Index<'a> {
     connection: &'a Connection,
     strict: &'a Strict<'a>,
     scope: &'a str,
-    /// How many terms are wanted.
+    /// Number of wanted terms.
     wanted: usize,
-    /// How many rows of a class are read for a term.
+    /// Number of rows of a class that are read for a term.
     limit: usize,
     last: LastIds,
 }
@@ -189,12 +189,12 @@ impl Index<'_> {
         let rows = rows(self.connection, &self.strict.without_session(and(any, scope)), range, self.limit)?;
         let is_cut = rows.len() == self.limit;
         let mut keys: Vec<Key> = rows.into_iter().map(Key::of_row).collect();
-        // The parts of a record are neighbours.
+        // The parts of a record are adjacent.
         keys.dedup();
         Ok((keys, is_cut))
     }
 
-    /// Returns about how many records have a term.
+    /// Returns the estimated number of records with a term.
     fn having(&self, lists: &Lists, records: f64) -> f64 {
         self.estimate(&lists.passages, self.last.prompt, records)
             + self.estimate(&lists.others, self.last.observation, records)
@@ -204,23 +204,23 @@ impl Index<'_> {
         let read = list.keys.len() as f64;
         match (list.keys.last(), self.strict.project) {
             (Some(oldest), Some(_)) if list.is_cut => {
-                // Ids are given in order, so what was read covers this share of the time.
+                // Ids grow with time, so the rows that were read cover this share of the time.
                 let share = (last - oldest.id() + 1).max(1) as f64 / last.max(1) as f64;
                 read / share.min(1.0)
             }
-            // Across projects, rows are not in the order of time.
+            // Across projects, rows are not ordered by time.
             (Some(_), None) if list.is_cut => (read * 2.0).max(records / 8.0),
             _ => read,
         }
     }
 
-    /// Looks for words that a typing error may have made this one of, then for words that begin so.
+    /// Searches for similar words, as after a typing error, then for words with the same beginning.
     fn correct(&self, term: &mut WantedTerm) -> rusqlite::Result<Lists> {
         let [few, many] = spelled_like(&term.forms[0]);
-        // Hundreds of words to look up are worth it only where few others say what is meant.
+        // Searching for hundreds of words is worthwhile only if there are few others.
         let many = if self.wanted <= LOOKED_FOR_CLOSELY { many } else { Vec::new() };
         for like in [few, many].into_iter().filter(|like| !like.is_empty()) {
-            // All at once: which of them it is will be seen in the text.
+            // All of them at once: the text shows which of them it is.
             let meant =
                 WantedTerm { exact: like.len(), forms: like, weight: term.weight * WEIGHTS.corrected, ..term.clone() };
             let list = self.lists(&meant)?;
@@ -229,7 +229,7 @@ impl Index<'_> {
                 return Ok(list);
             }
         }
-        // The stem begins compounds, too.
+        // The stem is also the beginning of compounds.
         let stems = term.forms.iter().filter(|form| form.chars().count() >= SHORTEST_BEGINNING);
         let Some(beginning) = stems.min_by_key(|form| form.len()).cloned() else {
             return Ok(Lists::default());
@@ -239,7 +239,7 @@ impl Index<'_> {
     }
 }
 
-/// Joins what is looked for with where.
+/// Joins an expression for terms with one for the scope.
 pub(super) fn and(any: &str, scope: &str) -> String {
     match (any, scope) {
         (any, "") => any.to_owned(),
@@ -248,7 +248,7 @@ pub(super) fn and(any: &str, scope: &str) -> String {
     }
 }
 
-/// Returns the rows that an expression finds, the last stored first.
+/// Returns the rows that match an expression, the newest first.
 pub(super) fn rows(
     connection: &Connection,
     expression: &str,

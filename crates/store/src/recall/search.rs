@@ -1,4 +1,4 @@
-//! Searching the memory.
+//! Searches the memory.
 
 use std::collections::HashSet;
 
@@ -16,61 +16,61 @@ use super::{backlog, meaning, postings, strict};
 use crate::memory::{millis, records, word_search};
 use crate::{Hit, Order, RecordId, Score, ScoreParts, Store, StoreError, What, cannot};
 
-/// How many records are read and ranked.
+/// Number of records that are read and ranked.
 const CANDIDATES: usize = 200;
 
-/// How much text of passages is read and ranked, in bytes.
+/// Maximum number of bytes of passages that are read and ranked.
 const PASSAGE_BYTES: u64 = 512 * 1024;
 
-/// How many are, where all that match are wanted, such as by time.
+/// Number of records that are read if all matches are wanted, such as in the order of time.
 const MOST: usize = 1_000;
 
-/// How many prompts of a project are counted. How rare a word is among more hardly changes.
+/// Maximum number of prompts of a project that are counted. With more, the rarity of a word hardly changes.
 const COUNTED_PROMPTS: usize = 20_000;
 
-/// So many wanted terms are a question, fewer are words to be found.
+/// A query with at least this many terms is a question.
 const QUESTION: usize = 3;
 
-/// What is looked for.
+/// A search.
 #[derive(Debug, Clone, Default)]
 pub struct SearchQuery<'a> {
-    /// Words, wanted and strict. Its filters do not count: those below do.
+    /// The words. Its filters are ignored; the fields below are used.
     pub query: Option<&'a Query>,
-    /// Records whose meaning is similar to the query's, with the similarity. They join what words find.
+    /// Records that are similar in meaning to the query, with the similarity. They are added to those that words find.
     pub near: &'a [(RecordId, f32)],
     /// Only this project.
     pub project_key: Option<&'a str>,
     /// Only this session.
     pub session: Option<&'a str>,
-    /// Nothing of this session.
+    /// Not this session.
     pub without_session: Option<&'a str>,
-    /// Only observations of these kinds; empty for everything.
+    /// Only observations of these kinds; empty for all records.
     pub kinds: &'a [Kind],
     /// Only observations of a file whose path contains this.
     pub file: Option<&'a str>,
-    /// Nothing older.
+    /// Not older.
     pub from: Option<Millis>,
-    /// Nothing newer.
+    /// Not newer.
     pub to: Option<Millis>,
-    /// Only these; empty for everything.
+    /// Only records of these types; empty for all.
     pub what: &'a [What],
-    /// What comes first.
+    /// The order of the results.
     pub order: Order,
-    /// How many at most.
+    /// Maximum number of results.
     pub limit: usize,
-    /// How many to leave out first.
+    /// Number of results to skip.
     pub offset: usize,
 }
 
 impl Store {
-    /// Returns the records that a query finds, one line each.
+    /// Returns the results of a search.
     ///
-    /// Plain words are wanted: a record need not have them all. The cost is bounded, however many records there are:
-    /// common words rank what rarer ones have found. Until the index of passages is built, the older indexes answer, for
-    /// which every word is required.
+    /// Plain words are not required. The cost is bounded, however many records there are: common words only rank the
+    /// records that rarer ones select. Until the index of passages is complete, the older indexes are searched, which
+    /// require every word.
     pub fn search(&self, query: &SearchQuery<'_>) -> Result<Vec<Hit>, StoreError> {
         let found = match find(&self.connection, query) {
-            // The records are whole, and the indexes are made of them.
+            // The records are intact, and the indexes are built from them.
             Err(error) if crate::is_damage(&error) && self.rebuild_indexes().is_ok() => find(&self.connection, query),
             found => found,
         };
@@ -79,13 +79,13 @@ impl Store {
 }
 
 fn find(connection: &Connection, query: &SearchQuery<'_>) -> rusqlite::Result<Vec<Hit>> {
-    // While a damaged index is built again there are no older ones: what it has already is searched.
+    // While a damaged index is built again, there are no older ones, so it is searched as it is.
     if !backlog::is_empty(connection)? && backlog::keeps_words(connection)? {
         return word_search::find(connection, query);
     }
     let Some(strict) = Strict::new(connection, query)? else { return Ok(Vec::new()) };
     let wanted = query.query.map(Query::wanted_terms).unwrap_or_default();
-    // A text without any word, such as an emoji, is nowhere.
+    // A text without any word, such as an emoji, matches nothing.
     if wanted.is_empty() && !strict.has_required() && query.query.is_some_and(|query| !query.terms.is_empty()) {
         return Ok(Vec::new());
     }
@@ -93,7 +93,7 @@ fn find(connection: &Connection, query: &SearchQuery<'_>) -> rusqlite::Result<Ve
     let mut found = if wanted.is_empty() { searcher.listed()? } else { searcher.ranked()? };
     let text = query.query.map(Query::wanted).unwrap_or_default();
     if found.is_empty() && !wanted.is_empty() {
-        // Better a weak answer than none, as long as any word of the query is there.
+        // A weak result is better than none, as long as there is any word of the query.
         let common = common_terms(&text);
         if !common.is_empty() {
             found = Searcher { wanted: &common, ..searcher }.ranked()?;
@@ -105,9 +105,9 @@ fn find(connection: &Connection, query: &SearchQuery<'_>) -> rusqlite::Result<Ve
     shown.map(|one| hit(connection, &one, required.as_mut())).collect()
 }
 
-/// Returns what finds the wanted and the required words together, for snippets; `None` where nothing is required.
+/// Returns the looker for wanted and required words together, for snippets; `None` if nothing is required.
 ///
-/// The order is by the wanted words alone: every result has what is required.
+/// The ranking uses only the wanted words, because every result has the required ones.
 fn required_looker(query: &SearchQuery<'_>, wanted: &[WantedTerm]) -> Option<Looker> {
     let required: Vec<&str> =
         query.query.into_iter().flat_map(Query::required).map(|term| term.text.as_str()).collect();
@@ -123,7 +123,7 @@ struct Searcher<'a> {
 }
 
 impl Searcher<'_> {
-    /// Returns everything that passes, where no words are wanted.
+    /// Returns all matches of a query without wanted words.
     fn listed(&self) -> rusqlite::Result<Vec<Ranked>> {
         let all = self.gather("")?;
         if self.strict.has_required() && self.query.order == Order::Relevance {
@@ -136,7 +136,7 @@ impl Searcher<'_> {
         Ok(self.by_time(all))
     }
 
-    /// Returns what answers best.
+    /// Returns the best matches.
     fn ranked(&self) -> rusqlite::Result<Vec<Ranked>> {
         if self.query.order != Order::Relevance {
             let all = self.gather(&every(self.wanted))?;
@@ -156,7 +156,7 @@ impl Searcher<'_> {
         }
         let mut looker = Looker::new(found.terms.iter().map(|(term, rarity)| (term, *rarity)));
         if candidates.is_empty() && !found.unknown.is_empty() {
-            // Only parts of words are left, which the trigrams of prompts, titles and paths have.
+            // Only parts of words remain, which are in the trigrams of prompts, titles and paths.
             let parts = word_search::having_parts(self.connection, self.query, &found.unknown)?;
             candidates = self.read(&parts)?;
             if !candidates.is_empty() || self.query.near.is_empty() {
@@ -177,8 +177,8 @@ impl Searcher<'_> {
         Ok(ranked)
     }
 
-    /// Adds passages that have what is required in another row than the wanted words: a prompt and its replies are rows of
-    /// their own.
+    /// Adds passages that have the required words in another row than the wanted ones, because a prompt and its replies
+    /// are separate rows.
     fn add_passages_with_required(&self, candidates: &mut Vec<Candidate>) -> rusqlite::Result<()> {
         let expression = self.strict.without_session(self.strict.expression(Some(What::Prompt), None));
         let range = range(self.strict.project, Some(What::Prompt));
@@ -190,8 +190,8 @@ impl Searcher<'_> {
         Ok(())
     }
 
-    /// Adds the observations of a file. The records with a common word are only read up to a limit, and the file may be in
-    /// none of those.
+    /// Adds the observations of a file. Records with a common word are read only up to a limit, which may exclude those
+    /// of the file.
     fn add_observations_of_file(&self, candidates: &mut Vec<Candidate>, file: &str) -> rusqlite::Result<()> {
         let known: HashSet<Key> = candidates.iter().map(Candidate::key).collect();
         let ids = word_search::files_like(self.connection, self.strict.project, file)?.unwrap_or_default();
@@ -208,8 +208,8 @@ impl Searcher<'_> {
         Ok(all)
     }
 
-    /// Reads records, the best first. Of passages, those that are behind so much text already are left out: the longest
-    /// replies would otherwise cost as much as a hundred.
+    /// Reads records, the best first. Passages after a certain amount of text are left out, because the longest replies
+    /// would cost as much as a hundred others.
     fn read(&self, keys: &[Key]) -> rusqlite::Result<Vec<Candidate>> {
         let mut found = Vec::with_capacity(keys.len());
         let mut text = 0;
@@ -248,7 +248,7 @@ fn unranked(one: Candidate) -> Ranked {
     Ranked::of(one, Look { covered, ..Look::default() })
 }
 
-/// Returns the expression that all wanted terms are there.
+/// Returns the expression that requires all wanted terms.
 fn every(wanted: &[WantedTerm]) -> String {
     let any = |term: &WantedTerm| {
         let star = if term.is_prefix { "*" } else { "" };
@@ -258,7 +258,7 @@ fn every(wanted: &[WantedTerm]) -> String {
     wanted.iter().map(any).collect::<Vec<_>>().join(" AND ")
 }
 
-/// Returns about how many records there are, without counting all of them.
+/// Returns the estimated number of records, without counting all of them.
 fn records_in(connection: &Connection, project: Option<i64>) -> rusqlite::Result<f64> {
     let count = |sql: &str| connection.prepare_cached(sql)?.query_row([project], |row| row.get::<_, i64>(0));
     let observations = count("SELECT coalesce(sum(observations), 0) FROM projects WHERE ?1 IS NULL OR id = ?1")?;
@@ -275,7 +275,7 @@ fn percent(share: f64) -> u8 {
     (share * 100.0).round().clamp(0.0, 100.0) as u8
 }
 
-/// Makes a line of a record.
+/// Returns a record as a search result.
 fn hit(connection: &Connection, ranked: &Ranked, required: Option<&mut Looker>) -> rusqlite::Result<Hit> {
     let one = &ranked.one;
     let session: Option<String> = match one.session {

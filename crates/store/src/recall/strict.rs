@@ -1,4 +1,4 @@
-//! Searching without wanted words: filters, and what must be there. Everything that passes, the newest first.
+//! Searches without wanted words, by filters and required words: all matches, the newest first.
 
 use std::collections::HashSet;
 
@@ -13,10 +13,10 @@ use super::postings::rows;
 use crate::memory::word_search::files_like;
 use crate::{Order, What};
 
-/// How many records of a type are read at most; of more, the last stored.
+/// Maximum number of records of a type that are read, the newest first.
 const MOST: usize = 1_000;
 
-/// Returns the records of a type that pass; `words` is an FTS5 expression that they have to match, too.
+/// Returns the records of a type that match. `words` is an additional FTS5 expression.
 pub(super) fn gather(
     connection: &Connection,
     strict: &Strict<'_>,
@@ -34,7 +34,7 @@ pub(super) fn gather(
     if found.len() < MOST || !by_time {
         return Ok(found);
     }
-    // What was stored last need not be what happened last: month by month, then.
+    // The records that were stored last need not be the most recent ones, so each month is searched separately.
     let Some((first, last)) = strict.months(connection, table(what))? else { return Ok(found) };
     let months: Vec<i64> = match query.order {
         Order::Oldest => (first..=last).collect(),
@@ -56,12 +56,12 @@ struct Gatherer<'a> {
     strict: &'a Strict<'a>,
     what: What,
     words: &'a str,
-    /// Observations whose files may be those that are wanted.
+    /// Observations whose files may match.
     files: Option<Vec<i64>>,
 }
 
 impl Gatherer<'_> {
-    /// Returns what passes, of a month or of all time.
+    /// Returns the matches of a month, or of all time.
     fn month(&self, month: Option<i64>) -> rusqlite::Result<Vec<Candidate>> {
         let scope = self.strict.expression(Some(self.what), month);
         let expression = self.strict.without_session(super::postings::and(self.words, &scope));
@@ -85,7 +85,7 @@ impl Gatherer<'_> {
             (files, expression) => {
                 let files: Option<HashSet<&i64>> = files.as_ref().map(|files| files.iter().collect());
                 let range = range(self.strict.project, Some(self.what));
-                // More than are kept: some may not pass.
+                // More rows than needed, because some may not match.
                 for row in rows(self.connection, expression, range, MOST * 20)? {
                     let key = Key::of_row(row);
                     let is_known = found.last().is_some_and(|last: &Candidate| last.key() == key);
@@ -100,7 +100,7 @@ impl Gatherer<'_> {
                 }
             }
         }
-        // Files are not asked by month.
+        // The condition on files does not depend on the month.
         Ok(found)
     }
 
