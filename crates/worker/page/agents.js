@@ -5,13 +5,13 @@ import { count, span } from "./format.js";
 import { contextBar, stateMark } from "./marks.js";
 import { address } from "./route.js";
 
-const STATES = ["blocked", "working", "completed", "idle"]; // Who waits for somebody comes first.
+const STATES = ["blocked", "working", "completed", "idle"]; // Sessions that wait for the user come first.
 
 let agents = [];
 let heard = 0;
 let project = "";
 
-/** Takes in all sessions that are alive. */
+/** Replaces the list of running sessions and draws it. */
 export function takeAgents(all) {
   agents = [...all].sort((a, b) => STATES.indexOf(a.status) - STATES.indexOf(b.status) || b.age_seconds - a.age_seconds);
   heard = Date.now();
