@@ -1,4 +1,4 @@
-//! The answer to a question, made of the best passages: one function for command, MCP server, worker and hook.
+//! Answers a question with the best passages. Used by the command, the MCP server, the worker and the hook.
 
 use longhaul_core::budget::CHARS_PER_TOKEN;
 use longhaul_core::clock::{date_of, time_of};
@@ -9,49 +9,49 @@ use serde_json::{Value, json};
 use super::find::{Wanted, find_with};
 use crate::utc_offset_seconds;
 
-/// How many results of the search are read. More do not fit into an answer.
+/// Number of search results that are read. More do not fit into an answer.
 const READ: usize = 24;
 
-/// The tokens of an answer, unless somebody wants more or less.
+/// Default number of tokens of an answer.
 pub const ANSWER_TOKENS: usize = 1_500;
 
-/// The tokens that an answer can have. Less is too little for one passage.
+/// The allowed numbers of tokens. Fewer are not enough for one passage.
 pub const ANSWER_TOKENS_RANGE: std::ops::RangeInclusive<usize> = 100..=20_000;
 
-/// How many passages an answer has at most.
+/// Maximum number of passages of an answer.
 const PASSAGES: usize = 12;
 
-/// What is asked, and how much may be answered.
+/// A question, and the limits of its answer.
 #[derive(Debug, Clone)]
 pub struct Recall<'a> {
-    /// The question with its filters. Its order, limit and offset do not count.
+    /// The question with its filters. Its order, limit and offset are ignored.
     pub wanted: Wanted,
     /// Only this project; `None` for all.
     pub project_key: Option<&'a str>,
-    /// The session that asks: a prompt of it that has no reply yet is the question itself, and left out.
+    /// The session that asks. Its prompt without a reply is the question itself, and is left out.
     pub asking_session: Option<&'a str>,
     /// Records that are left out, such as those that were shown before.
     pub without: &'a [RecordId],
-    /// Records that are near in meaning to the question, as [`super::meaning::near`] returns them.
+    /// Records that are near in meaning to the question, from [`super::meaning::near`].
     pub near: &'a [(RecordId, f32)],
-    /// How much the answer may hold.
+    /// The limits of the answer.
     pub limits: AnswerLimits,
 }
 
 impl<'a> Recall<'a> {
-    /// Returns a question that may be answered in so many tokens.
+    /// Returns a question whose answer has at most `tokens` tokens.
     pub fn new(wanted: Wanted, project_key: Option<&'a str>, tokens: usize) -> Self {
         let limits = AnswerLimits { chars: tokens.saturating_mul(CHARS_PER_TOKEN), passages: PASSAGES };
         Self { wanted, project_key, asking_session: None, without: &[], near: &[], limits }
     }
 }
 
-/// A question that no passage can answer.
+/// A question without words to search for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the question has no words to search for: ask in a sentence, such as \"why did the importer stall\"")]
 pub struct NoWords;
 
-/// Reads a question as somebody typed it.
+/// Parses a question as typed.
 pub fn question(text: &str) -> Result<Query, NoWords> {
     let query = Query::parse(text);
     let has_words = query.required().any(|term| term.text.chars().any(char::is_alphanumeric));
@@ -60,7 +60,7 @@ pub fn question(text: &str) -> Result<Query, NoWords> {
 
 /// Answers a question with the best passages.
 ///
-/// The cost is bounded, however many records there are: one search, and a fixed number of records by their ids.
+/// The cost is bounded, however many records there are: one search, and a fixed number of records that are read by id.
 pub fn recall(store: &Store, recall: &Recall<'_>) -> Result<Answer, StoreError> {
     let wanted = Wanted { limit: READ, offset: 0, order: Default::default(), ..recall.wanted.clone() };
     let mut hits = find_with(store, &wanted, recall.project_key, recall.near)?;
@@ -115,7 +115,7 @@ fn content(content: Content) -> (PassageKind, String, String) {
                 }
             };
             let mut lines = observation.facts;
-            // Whoever notes one line has it as title and as text.
+            // A note of one line has that line as title and as text.
             lines.extend(Some(observation.narrative).filter(|text| text.trim() != observation.title.trim()));
             (kind, observation.title, lines.join("\n"))
         }

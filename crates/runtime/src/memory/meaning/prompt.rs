@@ -1,4 +1,4 @@
-//! What is near in meaning to a prompt, while the client waits.
+//! Finds records that are near in meaning to a prompt, while Claude Code waits.
 
 use longhaul_core::{Config, Env};
 use longhaul_store::{RecordId, Store};
@@ -6,15 +6,17 @@ use longhaul_store::{RecordId, Store};
 use super::Meaning;
 use crate::{Error, Home};
 
-/// How much of a prompt is compared, in bytes. What is asked stands at the beginning.
+/// Maximum number of bytes of a prompt that are compared. The question is usually at the beginning.
 const COMPARED: usize = 1_000;
 
-/// How many records are compared with each other; the most similar of them join what words find.
+/// Number of the most similar records that are added to those that words find.
 const COMPARED_RECORDS: usize = 50;
 
-/// Returns the records of a project that mean nearly what a prompt says, by the bundle's model; none where there is none.
+/// Returns the records of a project that are near in meaning to a prompt, by the bundle's model; empty if there is no
+/// model.
 ///
-/// Only the newest vectors are compared, and none is computed. An endpoint is not asked: that can take seconds.
+/// Only the newest vectors are compared, and none is computed. An endpoint is not called, because that can take
+/// seconds.
 pub(crate) fn near_prompt(
     env: &Env,
     home: &Home,
@@ -31,7 +33,7 @@ pub(crate) fn near_prompt(
     Ok(store.nearest_of_newest(&model, project_key, &query, COMPARED_RECORDS)?)
 }
 
-/// Returns whether there are records without vectors of the bundle's model; not where there is no model.
+/// Returns whether there are records without vectors of the bundle's model; `false` if there is no model.
 pub(crate) fn lacks_vectors(env: &Env, home: &Home, config: &Config, store: &Store) -> Result<bool, Error> {
     let Some(meaning) = Meaning::open(env, home, config)? else { return Ok(false) };
     let Some(file) = &meaning.file else { return Ok(false) };
