@@ -51,7 +51,7 @@ async function loadProjects() {
   try {
     projects = await get("/api/projects");
   } catch {
-    return; // Whatever is shown says why.
+    return; // The shown view reports the error.
   }
   const twice = (name) => projects.filter((project) => project.name === name).length > 1;
   const label = ({ name, folder, project_key }) => (twice(name) ? `${name} (${folder ?? project_key})` : name);
@@ -60,7 +60,7 @@ async function loadProjects() {
   drawTop(here());
 }
 
-/** Searches in the feed, wherever the page is. */
+/** Searches in the feed, from any view. */
 function search(q) {
   const place = here();
   const { project } = place.params;
@@ -71,7 +71,7 @@ function search(q) {
 let unsaid = 0;
 let speaking = null;
 
-/** Tells those who cannot see it that there is more, and not more often than one can listen to. */
+/** Announces new records to screen readers, at a limited rate. */
 function announce(number) {
   unsaid += number;
   speaking ??= setTimeout(() => {

@@ -1,6 +1,6 @@
 // Requests to the worker.
 
-/** A refusal, with what to do about it. */
+/** An error of the worker, with a suggested fix. */
 export class Refused extends Error {
   constructor(status, message, fix) {
     super(message);
@@ -9,7 +9,7 @@ export class Refused extends Error {
   }
 }
 
-/** Returns what `path` answers; parameters that are empty are left out. */
+/** Returns the answer of `path`. Empty parameters are left out. */
 export function get(path, params = {}, signal) {
   const given = Object.entries(params).filter(([, value]) => value !== "" && value !== null && value !== undefined);
   const query = new URLSearchParams(given).toString();
@@ -21,7 +21,7 @@ export function records(ids) {
   return ask("/api/observations/batch", change("POST", { ids }));
 }
 
-/** Deletes a record for good. */
+/** Deletes a record permanently. */
 export function forget(id) {
   const kind = { P: "prompts", O: "observations", S: "summaries" }[id[0]];
   return ask(`/api/${kind}/${id}`, change("DELETE"));

@@ -11,7 +11,7 @@ const BOTTOM = LANES.length * LANE;
 const ZOOMS = [1, 1.5, 2, 3, 4, 6, 8, 12, 16, 24, 32];
 const DRAWN = new Set(["problem", "fix", "decision", "note"]);
 
-/** Returns the axis: its `element`, and `draw(items)`. `open(item)` is called for what somebody chose. */
+/** Returns the axis: its `element`, and `draw(items)`. `open(item)` is called for the item that the user chose. */
 export function axis(open) {
   const state = { items: [], zoom: 0, current: null };
   const readout = h("p", { class: "readout num" });
@@ -36,7 +36,7 @@ export function axis(open) {
 
   const hint = () => put(readout, "Arrow keys step, + and − zoom, Enter opens");
 
-  /** Zooms, and keeps what is at `at` (a place in the window) where it is. */
+  /** Zooms around the position `at` in the window. */
   function zoomTo(step, at = plane.clientWidth / 2) {
     const next = Math.min(ZOOMS.length - 1, Math.max(0, step));
     const share = (plane.scrollLeft + at) / plane.scrollWidth;
@@ -104,7 +104,7 @@ export function axis(open) {
   };
 }
 
-/** Returns where a key leads: along the time, or to the nearest thing in the next lane. */
+/** Returns the item that a key leads to: along the time, or the nearest one in the next lane. */
 function step(key, { items, current }) {
   const index = items.indexOf(current);
   const aim = { ArrowRight: index + 1, ArrowLeft: index - 1, Home: 0, End: items.length - 1 }[key];

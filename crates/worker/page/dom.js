@@ -1,8 +1,8 @@
-// Elements made from values. Text is always a text node: nothing that was stored can become markup.
+// Creates elements. Text is always a text node, so that stored text cannot become markup.
 
 const SVG = "http://www.w3.org/2000/svg";
 
-/** Returns an HTML element. Properties that begin with `on` are listeners, `null` and `false` leave one out. */
+/** Returns an HTML element. Properties that begin with `on` are listeners, `null` and `false` omit a property. */
 export function h(tag, props, ...children) {
   return fill(document.createElement(tag), props, children);
 }
@@ -14,18 +14,18 @@ export function s(tag, props, ...children) {
 
 export const $ = (id) => document.getElementById(id);
 
-/** Returns a text with what stands between backticks as code. */
+/** Returns a text whose parts between backticks are code elements. */
 export function ticked(text) {
   return text.split(/`([^`\n]+)`/).map((part, index) => (index % 2 ? h("code", {}, part) : part));
 }
 
-/** Puts `children` in place of what is in `parent`. */
+/** Replaces the content of `parent` by `children`. */
 export function put(parent, ...children) {
   parent.replaceChildren(...nodes(children));
   return parent;
 }
 
-/** The same, for lists that change while somebody is in them: the focus stays on its line. */
+/** The same for a list that may have the focus: the focus stays on its line. */
 export function redraw(parent, ...children) {
   const at = parent.contains(document.activeElement) && document.activeElement.closest("[data-id]")?.dataset.id;
   put(parent, ...children);
@@ -33,7 +33,7 @@ export function redraw(parent, ...children) {
   return parent;
 }
 
-/** Returns what went wrong and how to fix it, with a button that tries again. */
+/** Returns an error with its suggested fix and a button to retry. */
 export function trouble(error, retry) {
   return h("div", { class: "note bad", role: "alert" },
     h("p", {}, h("strong", {}, error.message)),
@@ -41,7 +41,7 @@ export function trouble(error, retry) {
     retry && h("button", { type: "button", onclick: retry }, "Try again"));
 }
 
-/** Returns what is said where there is nothing. */
+/** Returns the message for an empty list. */
 export function empty(title, ...rest) {
   return h("div", { class: "note" }, h("p", {}, h("strong", {}, title)), ...rest);
 }

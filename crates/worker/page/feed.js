@@ -12,9 +12,9 @@ const PAGE = 60;
 const SCROLLED = 120;
 const ASKED = ["q", "project", "order", ...NARROWING];
 
-/** Returns the view. `say` tells those who cannot see it what is new. */
+/** Returns the view. `say` announces new records to screen readers. */
 export function feedView(say) {
-  // `pending` waits to be shown. `meanwhile` is there while an answer is on its way: what comes then need not be in it.
+  // `pending` are records to be shown. `meanwhile` exists during a request: records that arrive then may be missing in its answer.
   const view = { items: [], pending: new Map(), meanwhile: null, asked: null, stop: null, more: false };
   const list = h("div", { class: "list", onclick: openOnClick });
   const head = h("p", { class: "count", role: "status" });
@@ -84,7 +84,7 @@ export function feedView(say) {
     pill.textContent = view.asked?.q ? `${number} new · search again` : `↑ ${number} new`;
   }
 
-  /** Puts what has waited on top. */
+  /** Adds the pending records at the top. */
   function flush() {
     if (!view.pending.size) return;
     if (view.asked.q) {
@@ -158,7 +158,7 @@ export function feedView(say) {
 const question = (params, offset) =>
   ({ ...params, order: params.order || (params.q ? "relevance" : "newest"), limit: PAGE, offset });
 
-/** Returns lines under their days; found by relevance, in one list with the day in each line. */
+/** Returns lines grouped by day; ordered by relevance, one list with the day in each line. */
 function days(items, params) {
   if (params.q && !params.order) return h("ol", { class: "rows wide-time" }, items.map((hit) => row(hit, "day")));
   const groups = new Map();

@@ -4,10 +4,10 @@ import { h } from "./dom.js";
 import { date } from "./format.js";
 import { icon, KINDS } from "./marks.js";
 
-/** Parameters that narrow what is shown, besides words and project. */
+/** Parameters of the filters, besides words and project. */
 export const NARROWING = ["kind", "type", "file", "since", "before", "session"];
 
-/** Returns the form. `change(changes)` is called with what somebody chose. */
+/** Returns the form. `change(changes)` is called with the user's choice. */
 export function filterForm(params, change) {
   const form = h("form", { class: "filters", "aria-label": "Filters", onsubmit: (event) => event.preventDefault() },
     kindChoice(params, change),
@@ -22,16 +22,16 @@ export function filterForm(params, change) {
   return form;
 }
 
-/** Returns changes that take every filter away. */
+/** Returns changes that remove all filters. */
 export const cleared = () => Object.fromEntries([...NARROWING, "order", "q"].map((name) => [name, ""]));
 
-/** Returns whether anything narrows what is shown. */
+/** Returns whether a filter is set. */
 export const isNarrowed = (params) => [...NARROWING, "q", "project"].some((name) => params[name]);
 
-/** Returns whether something is set that is not seen while the form is folded. */
+/** Returns whether a filter is set that the folded form hides. */
 export const isFolded = (params) => [...NARROWING, "order"].some((name) => name !== "kind" && params[name]);
 
-/** Returns whether a record that came by the stream belongs to what is shown. Words are the worker's to judge. */
+/** Returns whether a record from the stream matches the filters. The worker matches the words. */
 export function fits(record, params) {
   const day = date(record.created_at);
   const files = [...(record.files_read ?? []), ...(record.files_modified ?? [])];

@@ -15,7 +15,7 @@ export function short(number) {
   return `${value < 9.95 ? value.toFixed(1).replace(/\.0$/, "") : Math.round(value)}${unit}`;
 }
 
-/** What it costs to read something, as the command line says it. */
+/** The tokens of a text, as the command line prints them. */
 export const cost = (tokens) => `~${tokens < 1000 || tokens >= 999_500 ? short(tokens) : `${Math.round(tokens / 1000)}k`}`;
 
 /** 12,345 */
@@ -76,8 +76,8 @@ export function span(ms) {
   return `${Math.floor(ms / HOUR)} h${minutes && ms < 10 * HOUR ? ` ${minutes} min` : ""}`;
 }
 
-/** The beginning of an id, enough to tell sessions apart. */
+/** The beginning of an id, long enough to identify a session. */
 export const brief = (id) => id.slice(0, id.indexOf(":") + 9);
 
-/** The first line that says something. */
+/** The first line that is not empty. */
 export const firstLine = (text) => text.trim().split("\n", 1)[0];

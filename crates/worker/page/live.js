@@ -10,16 +10,16 @@ const LONGEST_WAIT_MS = 15_000;
 /**
  * Keeps the stream open for as long as the page is.
  *
- * `on.event(name, data)` gets every event; `on.state(state, error, wait)` whether it is `live`, `connecting` or `waiting`
- * (then why, and for how many milliseconds). Returns a function that tries again at once.
+ * `on.event(name, data)` gets every event; `on.state(state, error, wait)` gets the state `live`, `connecting` or `waiting`
+ * (with the reason, and the milliseconds). Returns a function that retries at once.
  *
- * A browser holds six connections to a host, for all of its pages together. So one page reads the stream and tells the
- * others; when it goes, the next one takes over where it was.
+ * A browser opens at most six connections to a host for all of its pages. So one page reads the stream and passes events to
+ * the others. When it is closed, the next one continues.
  */
 export function listen(on) {
   const seen = { id: "", wait: FIRST_WAIT_MS };
   const others = new BroadcastChannel("longhaul-stream");
-  const last = new Map(); // What somebody who comes later must hear: the state, and who runs.
+  const last = new Map(); // The last events that a new page needs: the state, and the running sessions.
   let leads = false;
   let hurry = () => {};
 
@@ -63,12 +63,12 @@ export function listen(on) {
     }
   };
   others.postMessage({ kind: "new" });
-  // Held until the page is gone.
+  // Held until the page is closed.
   navigator.locks.request("longhaul-stream", lead);
   return () => (leads ? hurry() : others.postMessage({ kind: "retry" }));
 }
 
-/** Reads until the stream ends, and returns why it did. */
+/** Reads until the stream ends. Returns the reason. */
 async function once(seen, tell) {
   const stop = new AbortController();
   let watchdog;
@@ -101,7 +101,7 @@ async function once(seen, tell) {
   }
 }
 
-/** Returns a function that takes pieces of the stream and calls `emit` for every event that is whole. */
+/** Returns a function that takes pieces of the stream and calls `emit` for every complete event. */
 export function parser(emit) {
   let rest = "";
   return (piece) => {

@@ -1,4 +1,4 @@
-// What a record, a session's state or a share of the context looks like: an icon and a word, never colour alone.
+// Marks for records, states of sessions and context use: an icon and a word, never colour alone.
 
 import { h, s } from "./dom.js";
 
@@ -40,13 +40,13 @@ export function mark(item) {
   return h("span", { class: `mark k-${ICONS[name] ? name : "note"}` }, icon(name), name);
 }
 
-/** Returns the mark of what a session does. */
+/** Returns the mark of a session's state. */
 export function stateMark(status) {
   const name = ICONS[status] ? status : "ended";
   return h("span", { class: `mark s-${name}` }, icon(name), status);
 }
 
-/** Returns a bar of how full a context is; yellow from 70 %, red from 90 %. */
+/** Returns a bar of the context use; yellow from 70 %, red from 90 %. */
 export function contextBar(percent, note) {
   if (percent === null || percent === undefined) return null;
   const full = Math.min(100, Math.max(0, percent));

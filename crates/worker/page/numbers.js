@@ -70,7 +70,7 @@ function tilesOf(stats) {
   return Object.entries(numbers).map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", { class: "num" }, value)));
 }
 
-/** Returns what a model has cost today; nothing if no model is enabled. */
+/** Returns the cost of the model today; nothing if no model is enabled. */
 function modelOf(model) {
   if (!model.enabled) return null;
   const { spent_tokens: spent, daily_token_budget: budget, left_tokens: left, requests, last_error: trouble } = model;

@@ -7,11 +7,11 @@ import { openOnClick } from "./rows.js";
 import { address } from "./route.js";
 import { marked } from "./words.js";
 
-/** So many words are a question. Fewer are words to be found, and the list says enough. */
+/** A query with at least this many words is a question. For fewer, the list is enough. */
 const QUESTION = 3;
 const TOKENS = 1200;
 
-/** Returns the panel: its element, and a function that fills it for what is asked. */
+/** Returns the panel: its element, and a function that fills it for a question. */
 export function passagesPanel() {
   const body = h("div", { class: "passages", onclick: openOnClick });
   const head = h("summary", {}, "Passages");
@@ -53,7 +53,7 @@ export function passagesPanel() {
       panel.hidden = !isQuestion;
       load();
     },
-    /** Asks again when there may be more to say. */
+    /** Asks again when there may be a better answer. */
     again() {
       shown = null;
       load();

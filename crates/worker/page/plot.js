@@ -1,4 +1,4 @@
-// A small plot of a number per day, with the same as a table behind it.
+// A small plot of a number per day, with a table of the same numbers.
 
 import { h, put, s } from "./dom.js";
 import { day } from "./format.js";
@@ -20,7 +20,7 @@ export function plot(kind, days) {
     put(value, one ? `${dayName(one)}: ${kind.exact(one[kind.key])}` : `${kind.show(total)} in all`);
   });
   canvas.addEventListener("pointerleave", () => put(value, `${kind.show(total)} in all`));
-  // Drawn as wide as it is shown: text that is stretched with its picture is too small on a phone.
+  // Drawn at its displayed width: scaled text would be too small on a phone.
   let width = 0;
   new ResizeObserver(() => {
     if (canvas.clientWidth === width || canvas.clientWidth <= LEFT) return;
@@ -69,10 +69,10 @@ function table(kind, days) {
     h("tbody", {}, days.toReversed().map((one) => h("tr", {}, h("th", { scope: "row" }, one.date), h("td", { class: "num" }, kind.exact(one[kind.key])))))));
 }
 
-// At noon, so that no change of the clocks makes it the day before.
+// At noon, so that daylight saving time does not change the day.
 const dayName = (one) => day(Date.parse(`${one.date}T12:00`));
 
-/** Returns a round number, even where half of it is shown, that `most` fits under. */
+/** Returns a round number above `most` whose half is round as well. */
 function niceTop(most, key) {
   if (most <= 2) return key === "bytes" ? 1000 : 2;
   const power = 10 ** Math.floor(Math.log10(most));

@@ -129,7 +129,7 @@ function raw(name, text) {
     h("pre", { tabindex: 0 }, readable(text)));
 }
 
-/** JSON with its lines apart, those within a text too; anything else as it is. */
+/** JSON on several lines, with the line breaks inside its strings; any other text unchanged. */
 function readable(text) {
   try {
     const value = JSON.parse(text);
@@ -144,7 +144,7 @@ const asText = (value) => (typeof value === "string" ? value : JSON.stringify(va
 
 const line = ([name, value]) => `${name}:${asText(value).includes("\n") ? "\n" : " "}${asText(value)}`;
 
-/** Adds what happened before and after, which is no reason to keep anybody waiting. */
+/** Adds the neighbouring records later, so that the record is shown at once. */
 async function around(id, panel) {
   try {
     const hits = await get("/api/timeline", { id, before: 3, after: 3 });

@@ -2,7 +2,7 @@
 
 const VIEWS = ["feed", "sessions", "session", "numbers"];
 
-/** Returns the view, what it is of, and its parameters. */
+/** Returns the view, its id, and its parameters. */
 export function here() {
   const [path, query = ""] = location.hash.replace(/^#\/?/, "").split("?", 2);
   const [view, id] = path.split("/");
@@ -13,7 +13,7 @@ export function here() {
   };
 }
 
-/** Returns the address of a place; parameters that are empty are left out. */
+/** Returns the address of a view. Empty parameters are left out. */
 export function address({ view = "feed", id = null, params = {} }) {
   const given = Object.entries(params).filter(([, value]) => value);
   const query = new URLSearchParams(given).toString();
@@ -21,19 +21,19 @@ export function address({ view = "feed", id = null, params = {} }) {
   return `#/${path}${query ? `?${query}` : ""}`;
 }
 
-/** Goes to a place. */
+/** Opens a view. */
 export function go(place) {
   const to = address(place);
   if (to !== location.hash) location.hash = to;
 }
 
-/** Goes to a place without a step of its own in the history. */
+/** Opens a view without a new entry in the history. */
 export function slip(place) {
   history.replaceState(null, "", address(place));
   dispatchEvent(new HashChangeEvent("hashchange"));
 }
 
-/** Returns this place with some parameters changed. */
+/** Returns the current view with changed parameters. */
 export function withParams(changes) {
   const place = here();
   return { ...place, params: { ...place.params, ...changes } };

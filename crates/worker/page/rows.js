@@ -6,7 +6,7 @@ import { mark } from "./marks.js";
 import { address, here, withParams, go } from "./route.js";
 import { marked } from "./words.js";
 
-/** Returns the line of a record. `when` is `clock` where a heading says the day. */
+/** Returns the line of a record. `when` is `clock` if a heading shows the day. */
 export function row(hit, when = "clock") {
   const at = new Date(hit.created_at);
   return h("li", { "data-id": hit.id },
@@ -22,13 +22,13 @@ export function row(hit, when = "clock") {
       saysMore(hit) && h("span", { class: "snippet" }, marked(hit.snippet, hit.snippet_marks))));
 }
 
-/** Returns whether the text around the words says more than the title. */
+/** Returns whether the text around the words contains more than the title. */
 function saysMore({ snippet, title }) {
   const said = (snippet ?? "").replace(/^[…\s]+|[…\s]+$/g, "");
   return said !== "" && !title.replace(/\s+/g, " ").includes(said);
 }
 
-/** Returns the line of a record that came whole. */
+/** Returns the line of a whole record. */
 export function hitOf(record) {
   const { type, id, session_id, project, project_key, created_at, tokens } = record;
   const title = {
@@ -39,7 +39,7 @@ export function hitOf(record) {
   return { type, id, session_id, project, project_key, created_at, tokens, title, kind: record.kind ?? null };
 }
 
-/** Opens the record of a line that was clicked, beside what is shown. */
+/** Opens the record of a clicked line beside the list. */
 export function openOnClick(event) {
   const link = event.target.closest("a[data-open]");
   if (!link || event.ctrlKey || event.metaKey || event.shiftKey || event.button) return;

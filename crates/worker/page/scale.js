@@ -1,4 +1,4 @@
-// Time to place. Long silences are cut out, so that a session of two afternoons is not a session of one night.
+// Maps time to positions. Long pauses are cut out, so that a session of two afternoons does not show the night between.
 
 const SILENCE = 10 * 60_000;
 const CUT = 34;
@@ -16,7 +16,7 @@ export function scaleOf(items, wanted) {
   return { width, x: (ms) => place(stretches, ms), cuts: cutsOf(stretches), ticks: ticksOf(stretches) };
 }
 
-/** Returns when something happened, without the silences. */
+/** Returns the times of activity, without the pauses. */
 function stretchesOf(items) {
   const spans = items.map((item) => [item.at, Math.max(item.at, item.until ?? item.at)]).sort((a, b) => a[0] - b[0]);
   const stretches = [];
@@ -28,7 +28,7 @@ function stretchesOf(items) {
   return stretches.length ? stretches : [{ start: 0, end: 0 }];
 }
 
-/** Gives every stretch room by how long it is, the shortest enough to be seen. */
+/** Gives every period space by its length, and a visible minimum. */
 function lay(stretches, room) {
   const all = stretches.reduce((sum, { start, end }) => sum + end - start, 0);
   const spare = room - NARROWEST * stretches.length;
@@ -54,7 +54,7 @@ function cutsOf(stretches) {
   });
 }
 
-/** Returns times that are worth a label, none too near the one before. */
+/** Returns the times to label, with a minimum distance between them. */
 function ticksOf(stretches) {
   const ticks = [];
   let free = 0;

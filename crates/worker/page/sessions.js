@@ -65,7 +65,7 @@ function card(session) {
 /** Returns the state of a session. One that is not tracked has ended. */
 export const stateOf = (session) => session.state?.status ?? (session.status === "completed" ? "ended" : "not running");
 
-/** Returns what there is of a session, in words. */
+/** Returns the content of a session in words. */
 export function counts({ counts, tokens }) {
   const parts = [
     count(counts.prompts, "prompt"), count(counts.turns, "turn"), count(counts.observations, "observation"),
