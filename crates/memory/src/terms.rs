@@ -1,4 +1,4 @@
-//! Text as search terms: one function for the index and for the query, so that both always agree.
+//! Converts text to search terms. The index and the query use the same function, so that both always agree.
 //!
 //! A term is a lower-case string without white space. A word gives its exact form and its stem; an identifier, path or
 //! version gives its parts and the whole; Chinese, Japanese, Korean and Thai text gives pairs of characters.
@@ -14,7 +14,7 @@ pub(crate) use self::language::WordHasher;
 pub use self::language::{Language, is_stop_word};
 pub use self::split::{Form, Piece, split};
 
-/// How much of one text is indexed, in bytes. The longest replies are far below it.
+/// Maximum number of bytes of a text that are indexed. The longest replies are far shorter.
 const INDEXED_BYTES: usize = 256 * 1024;
 
 /// The version of the index: of the terms, and of the rowids that they are stored under. Increase it whenever the terms of any
@@ -22,7 +22,7 @@ const INDEXED_BYTES: usize = 256 * 1024;
 /// of every memory again.
 pub const TERMS_VERSION: u32 = 2;
 
-/// Makes terms of texts, and remembers the stems of the words that it has seen.
+/// Converts texts to terms, and caches the stems of words.
 #[derive(Debug, Default)]
 pub struct Terms {
     stems: HashMap<(Language, String), String>,
@@ -58,14 +58,14 @@ impl Terms {
 
     /// Returns the stem of a lower-case word.
     fn stem(&mut self, language: Language, word: &str) -> &str {
-        // A borrowed pair cannot be looked up without building the owned one; stemming costs more than that.
+        // A borrowed pair cannot be used as the key, but building the owned one costs less than stemming.
         let key = (language, word.to_owned());
         self.stems.entry(key).or_insert_with(|| language.stem(word).into_owned())
     }
 }
 
-/// Returns the forms under which a word of a query may stand in the index: the word itself first, then its stems in
-/// every language, because a few words do not say which language they are in, then irregular inflections.
+/// Returns the forms of a word of a query in the index: the word itself first, then its stems in every language,
+/// because the language of a few words is not known, then irregular inflections.
 pub fn forms(word: &str) -> Vec<String> {
     let mut forms = vec![language::fold(word).into_owned()];
     for language in Language::ALL {

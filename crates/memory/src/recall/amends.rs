@@ -1,4 +1,4 @@
-//! Whether a text says that something was decided, or decided anew.
+//! Whether a text states a decision, or changes one.
 
 use std::sync::LazyLock;
 
@@ -71,10 +71,10 @@ const SAYS_SO: [&str; 63] = [
     "改成",
 ];
 
-/// How much of a text is looked at, in bytes.
+/// Maximum number of bytes of a text that are read.
 const LOOKED_AT: usize = 4_096;
 
-/// Words and beginnings of words that say that something was decided.
+/// Words and beginnings of words that state a decision.
 const DECIDES: [&str; 26] = [
     "agreed",
     "concluded",
@@ -104,15 +104,15 @@ const DECIDES: [&str; 26] = [
     "採用",
 ];
 
-/// Returns whether a text says that something was decided.
+/// Returns whether a text states a decision.
 pub fn decides(text: &str) -> bool {
     let lower = beginning_in_lower_case(text);
     DECIDES_CUES.are_in(&lower) || SAYS_SO_CUES.are_in(&lower)
 }
 
-/// Returns whether a text says that something is not any more as it was decided before.
+/// Returns whether a text says that an earlier decision no longer holds.
 ///
-/// A hint, no proof: it decides only which of two passages about the same comes first.
+/// This is a hint, not a proof: it only decides which of two passages about the same subject comes first.
 pub fn amends(text: &str) -> bool {
     SAYS_SO_CUES.are_in(&beginning_in_lower_case(text))
 }

@@ -1,6 +1,6 @@
-//! A set of beginnings of texts, by which most texts are ruled out without being compared.
+//! A set of beginnings of texts, which excludes most texts without comparing them.
 
-/// A set of 16-bit numbers, a bit for each.
+/// A set of 16-bit numbers, with a bit for each.
 #[derive(Debug)]
 pub(super) struct Beginnings(Box<[u64; 1024]>);
 

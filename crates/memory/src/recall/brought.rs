@@ -1,4 +1,4 @@
-//! The passages that a prompt brings by itself, as the model is shown them.
+//! The passages that are added to a prompt, as the model is shown them.
 
 use longhaul_core::Millis;
 use longhaul_core::clock::date_of;
@@ -7,52 +7,52 @@ use longhaul_core::record::{CLOSE, OPEN, defuse};
 use super::amends::decides;
 use crate::text::one_line;
 
-/// What the whole text may take, its frame included, in characters.
+/// Maximum length of the whole text including its frame, in characters.
 pub const PROMPT_CHARS: usize = 1_200;
 
 /// How many passages are shown at most.
 pub(super) const MOST: usize = 3;
 
-/// How much of what was asked is shown. The reply is what is looked for.
+/// Maximum length of the earlier prompt. The reply is more important.
 const ASKED: usize = 110;
 
-/// The shortest part of a reply that is worth showing.
+/// Minimum length of a part of a reply that is worth showing.
 const SHORTEST: usize = 60;
 
 const TOP: &str =
     "Recalled for this prompt, said in other sessions of this project (the whole of it: `longhaul memory get ID`):\n";
 
-/// A passage to be shown.
+/// A passage to show.
 #[derive(Debug, Clone, Copy)]
 pub struct BroughtPassage<'a> {
-    /// The id by which the whole is fetched.
+    /// The id of the record.
     pub id: &'a str,
-    /// The session, short.
+    /// The short id of the session.
     pub session: &'a str,
-    /// When.
+    /// The time of the passage.
     pub at: Millis,
-    /// What was asked, or a note's title.
+    /// The prompt, or the title of a note.
     pub asked: &'a str,
-    /// What was replied.
+    /// The reply.
     pub replied: &'a str,
-    /// Where in the reply the prompt's words stand, in bytes; `None` where they stand in what was asked.
+    /// The position of the words in the reply, in bytes; `None` if they are in the prompt.
     pub spot: Option<usize>,
-    /// Whether a newer passage answers the same.
+    /// Whether a newer passage answers the same question.
     pub is_older: bool,
-    /// Whether it is only probably about the prompt.
+    /// Whether it is uncertain that it is about the prompt.
     pub is_weak: bool,
 }
 
-/// What came out.
+/// The rendered passages.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Brought {
-    /// The text, in its frame; empty where there is nothing to show.
+    /// The text in its frame; empty if there is nothing to show.
     pub text: String,
-    /// How many of the passages are in it, the first ones.
+    /// Number of passages in it, which are the first ones.
     pub shown: usize,
 }
 
-/// Renders the first passages into at most [`PROMPT_CHARS`] characters.
+/// Renders the first passages in at most [`PROMPT_CHARS`] characters.
 pub fn bring(passages: &[BroughtPassage<'_>], offset_seconds: i32) -> Brought {
     let passages = &passages[..passages.len().min(MOST)];
     let frame = [OPEN, TOP, CLOSE].iter().map(|text| text.chars().count()).sum::<usize>();
@@ -60,7 +60,7 @@ pub fn bring(passages: &[BroughtPassage<'_>], offset_seconds: i32) -> Brought {
     let mut text = format!("{OPEN}{TOP}");
     let mut shown = 0;
     for (place, passage) in passages.iter().enumerate() {
-        // The first gets more than its share; what it leaves is for the others.
+        // The first gets more than its share. Space that it does not need goes to the others.
         let share = if place + 1 == passages.len() { room } else { room / (passages.len() - place) * 6 / 5 };
         let Some(entry) = entry(passage, share.min(room), offset_seconds) else { break };
         room -= entry.chars().count();
@@ -74,14 +74,14 @@ pub fn bring(passages: &[BroughtPassage<'_>], offset_seconds: i32) -> Brought {
     Brought { text, shown }
 }
 
-/// Returns a passage in at most `room` characters, defused; `None` where that is too little.
+/// Returns a passage in at most `room` characters, escaped; `None` if that is too short.
 fn entry(passage: &BroughtPassage<'_>, room: usize, offset_seconds: i32) -> Option<String> {
     let BroughtPassage { id, session, at, is_older, is_weak, .. } = passage;
     let session = if session.is_empty() { String::new() } else { format!(", session {session}") };
     let older = if *is_older { ", older: a newer one answers the same" } else { "" };
     let weak = if *is_weak { ", may not be about this" } else { "" };
     let asked = one_line(passage.asked, ASKED);
-    // A note's title is the beginning of its text.
+    // The title of a note is the beginning of its text.
     let is_note = one_line(passage.replied, ASKED).starts_with(asked.trim_end_matches('…'));
     let (asked, label) =
         if is_note { (String::new(), "  noted: ") } else { (format!("  asked: {asked}\n"), "  replied: ") };
@@ -92,18 +92,18 @@ fn entry(passage: &BroughtPassage<'_>, room: usize, offset_seconds: i32) -> Opti
         false if left < SHORTEST => return None,
         false => format!("{label}{}\n", part(passage.replied, passage.spot, left)),
     };
-    // Of the same length, so that the frame still fits.
+    // Escaping keeps the length, so that the frame still fits.
     Some(defuse(&format!("{head}{body}")))
 }
 
-/// Returns the part of a reply that says most, on one line of at most `chars` characters.
+/// Returns the most important part of a reply, on one line of at most `chars` characters.
 fn part(replied: &str, spot: Option<usize>, chars: usize) -> String {
     if replied.chars().nth(chars).is_none() {
         return one_line(replied, chars);
     }
     let at = spot.unwrap_or_else(|| deciding_sentence(replied)).min(replied.len());
     let at = replied.floor_char_boundary(at);
-    // A third of the room is for what leads up to it, from the beginning of a sentence where there is one.
+    // A third of the space is for the text before it, from the beginning of a sentence if possible.
     let before = replied.floor_char_boundary(at.saturating_sub(chars / 3));
     let begins = |text: &str| text.char_indices().rev().find(|(_, c)| matches!(c, '.' | '\n' | '!' | '?' | '。'));
     let start = match begins(&replied[before..at]) {
@@ -118,7 +118,7 @@ fn part(replied: &str, spot: Option<usize>, chars: usize) -> String {
     format!("…{rest}")
 }
 
-/// Returns where the first sentence begins that says what was decided; the beginning where none does.
+/// Returns the start of the first sentence that states a decision, or 0.
 fn deciding_sentence(replied: &str) -> usize {
     let mut start = 0;
     for sentence in replied.split_inclusive(['.', '\n', '!', '?', '。']) {

@@ -1,4 +1,4 @@
-//! How well a passage answers the wanted terms: which it has, how often, and how close together.
+//! How well a passage matches the wanted terms: which it has, how often, and how close together.
 
 use std::cell::LazyCell;
 use std::collections::HashMap;
@@ -10,16 +10,16 @@ use super::wanted::WantedTerm;
 use super::weights::WEIGHTS;
 use crate::terms::{Form, Language, WordHasher, fold, split};
 
-/// How much of one field is looked at, in bytes. Rarely is there more.
+/// Maximum number of bytes of a field that are read. Longer fields are rare.
 const LOOKED_AT: usize = 24 * 1024;
 
-/// How much of a field says which language it is in, in bytes.
+/// Number of bytes that determine the language of a field.
 const TELLS_LANGUAGE: usize = 300;
 
-/// How many words apart two fields are: words in different fields do not stand together.
+/// The distance between two fields in words: words in different fields are not close together.
 const GAP: usize = 100;
 
-/// How much of the text around the words a snippet shows, in bytes.
+/// Length of a snippet around the words, in bytes.
 const SNIPPET: usize = 240;
 
 /// A part of a record.
@@ -27,38 +27,38 @@ const SNIPPET: usize = 240;
 pub struct Field<'a> {
     /// The text.
     pub text: &'a str,
-    /// What a word in it weighs.
+    /// The weight of a word in it.
     pub weight: f64,
 }
 
-/// Where in a record the wanted words stand together.
+/// The position in a record at which the wanted words are close together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Spot {
-    /// Which field.
+    /// The index of the field.
     pub field: usize,
-    /// From which byte.
+    /// The offset in bytes.
     pub start: usize,
 }
 
-/// How well a record answers.
+/// How well a record matches.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Look {
-    /// The sum of what its terms weigh, each saturated.
+    /// The sum of the weights of its terms, each saturated.
     pub score: f64,
     /// The share of the query's weight that it has.
     pub covered: f64,
-    /// The share of the query's weight that it has in one place.
+    /// The share of the query's weight that it has close together.
     pub near: f64,
-    /// Which terms it has.
+    /// The terms that it has.
     pub has: Vec<bool>,
-    /// Where that place is.
+    /// The position of that place.
     pub spot: Spot,
-    /// Words in it.
+    /// Number of its words.
     pub length: usize,
 }
 
 impl Look {
-    /// Returns the score with what coverage and proximity make of it.
+    /// Returns the score with the factors for coverage and proximity.
     pub fn total(&self) -> f64 {
         let coverage = 1.0 - WEIGHTS.coverage + WEIGHTS.coverage * self.covered;
         let proximity = 1.0 - WEIGHTS.proximity + WEIGHTS.proximity * self.near;
@@ -66,26 +66,26 @@ impl Look {
     }
 }
 
-/// Looks at records for one query.
+/// Matches records with one query.
 #[derive(Debug)]
 pub struct Looker {
-    /// What each term weighs, its rarity included.
+    /// The weight of each term, its rarity included.
     weights: Vec<f64>,
     total: f64,
-    /// Forms, the term that each belongs to, and how well it fits.
+    /// Forms, each with its term and how well it matches.
     forms: HashMap<String, (usize, f64), BuildHasherDefault<WordHasher>>,
-    /// Beginnings of words, and the term that each belongs to.
+    /// Prefixes, each with its term.
     prefixes: Vec<(String, usize)>,
-    /// How the forms begin: no other word can have one of them as its stem.
+    /// The beginnings of the forms. No other word can have one of them as its stem.
     beginnings: FormBeginnings,
-    /// Days, months and years that the query names.
+    /// Days, months and years in the query.
     pub dates: Vec<NamedDate>,
     /// Words that have been stemmed, by language.
     stems: HashMap<Language, HashMap<String, Option<usize>>>,
 }
 
 impl Looker {
-    /// Returns a looker for some terms, each with its rarity.
+    /// Returns a looker for terms, each with its rarity.
     pub fn new<'t>(terms: impl IntoIterator<Item = (&'t WantedTerm, f64)>) -> Self {
         let mut looker = Self {
             weights: Vec::new(),
@@ -114,17 +114,17 @@ impl Looker {
         looker
     }
 
-    /// Returns what some of the query's terms weigh together.
+    /// Returns the total weight of some of the query's terms.
     pub fn weight(&self, has: &[bool]) -> f64 {
         self.weights.iter().zip(has).filter(|(_, has)| **has).map(|(weight, _)| weight).sum()
     }
 
-    /// Returns the share of the query's weight that some of its terms have.
+    /// Returns the share of some of the query's terms in its weight.
     pub fn share(&self, has: &[bool]) -> f64 {
         self.weight(has) / self.total
     }
 
-    /// Looks at a record.
+    /// Matches a record.
     pub fn look(&mut self, fields: &[Field<'_>]) -> Look {
         let mut often = vec![0.0; self.weights.len()];
         // Position, term, field, where.
@@ -154,7 +154,7 @@ impl Looker {
         often.iter().zip(&self.weights).map(|(often, weight)| weight * saturated(*often)).sum()
     }
 
-    /// Returns the largest share of the query that stands within a few words, and where.
+    /// Returns the largest share of the query within a few words, and its position.
     fn nearest(&self, places: &[(usize, usize, Spot)]) -> (f64, Spot) {
         let mut best = (0.0, places.first().map(|place| place.2).unwrap_or_default());
         let mut counts = vec![0_u32; self.weights.len()];
@@ -180,9 +180,9 @@ impl Looker {
         (best.0 / self.total, best.1)
     }
 
-    /// Returns the term that a piece of text is, and how well it fits.
+    /// Returns the term that a piece of text matches, and how well.
     ///
-    /// `language` is that of the text around it, asked only where the stem decides.
+    /// `language` is that of the surrounding text. It is called only if the stem decides.
     pub(super) fn find(&mut self, text: &str, form: Form, language: &dyn Fn() -> Language) -> Option<(usize, f64)> {
         let folded = fold(text);
         if !self.beginnings.has(&folded) {
@@ -208,10 +208,10 @@ impl Looker {
     }
 }
 
-/// How the forms begin. Nearly every word of every text is ruled out by it.
+/// The beginnings of the forms, which exclude nearly every word of a text.
 #[derive(Debug, Default)]
 struct FormBeginnings {
-    /// Two bytes of each form.
+    /// The first two bytes of each form.
     twos: Beginnings,
     /// Four bytes of each form that has so many, hashed; `y` counts as `i`, as in stems.
     fours: Beginnings,
@@ -250,7 +250,7 @@ fn four_bytes(word: &str) -> u16 {
 }
 
 impl Look {
-    /// Returns the text around the place where the words stand together, on one line, cut at words.
+    /// Returns the text around the place with the words, on one line, cut between words.
     pub fn snippet(&self, fields: &[Field<'_>]) -> String {
         let Some(field) = fields.get(self.spot.field) else { return String::new() };
         let text = field.text;

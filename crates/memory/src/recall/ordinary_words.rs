@@ -1,11 +1,11 @@
-//! Words that prompts are full of, whatever the project: verbs of orders, and what every program has.
+//! Words that are frequent in prompts of every project: verbs of orders, and common terms of programming.
 //!
-//! A project's own index knows which words are rare in it. A young project has few records, in which every word is rare;
-//! these are not.
+//! The index of a project shows which words are rare in it. In a new project with few records every word is rare, but
+//! these are ordinary.
 
-/// Endings that make another inflection of a word, and what the word then ended with.
+/// Endings of inflections, and the endings of the words themselves.
 ///
-/// Not `er`: a printer, a scanner or a counter is a thing of its own.
+/// `er` is not among them: a printer, a scanner or a counter is a thing of its own.
 const ENDINGS: [(&str, &str); 8] =
     [("s", ""), ("es", ""), ("d", ""), ("ed", ""), ("ing", ""), ("ing", "e"), ("ly", ""), ("ies", "y")];
 
@@ -23,17 +23,17 @@ pub(crate) fn is_ordinary(word: &str) -> bool {
         || ENDINGS.iter().any(is_inflected)
 }
 
-/// Returns whether a lower-case word begins an order, with the word after it; empty where there is none.
+/// Returns whether a lower-case word begins an order. `next` is the word after it; empty if there is none.
 pub(crate) fn is_order(word: &str, next: &str) -> bool {
     let can_be_noun = NOUNS.binary_search(&word).is_ok() && !next.is_empty();
-    // "split src/amounts.rs" orders: a noun is not followed by a path.
+    // "split src/amounts.rs" is an order: a noun is not followed by a path.
     let is_noun = can_be_noun && AFTER_VERBS.binary_search(&next).is_err() && !next.contains(['/', '.', '_']);
     ORDERS.binary_search(&word).is_ok() && !is_noun && next != "of"
 }
 
-/// Returns whether a word is the verb of an order, which the word after it confirms: `run it`, `add the`.
+/// Returns whether a word is the verb of an order, confirmed by the word after it: `run it`, `add the`.
 ///
-/// Inside of a text, a verb alone says nothing: "…, test data" orders nothing.
+/// Inside a text, a verb alone is not enough: "…, test data" is not an order.
 pub(crate) fn is_verb_before(word: &str, next: &str) -> bool {
     ORDERS.binary_search(&word).is_ok() && begins_object(next)
 }
@@ -82,7 +82,7 @@ const ORDERS: &[&str] = &[
     "warte", "watch", "weiter", "wire", "wrap", "write", "zeig", "zeige", "zip", "ändere", "öffne", "übersetze",
 ];
 
-/// Those of them that are nouns, too, unless one of [`AFTER_VERBS`] follows: "track list" orders nothing. Sorted.
+/// Those that can also be nouns, unless one of [`AFTER_VERBS`] follows: "track list" is not an order. Sorted.
 #[rustfmt::skip]
 const NOUNS: &[&str] = &[
     "backup", "build", "call", "change", "comment", "copy", "display", "document", "draft", "dump", "end", "export",

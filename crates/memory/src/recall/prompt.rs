@@ -1,7 +1,7 @@
-//! Whether a prompt brings passages of earlier sessions by itself, without being asked.
+//! Decides whether passages of earlier sessions are added to a prompt.
 //!
-//! [`PromptQuestion::of`] decides from the text alone whether a prompt can matter at all: most cannot, and cost nothing
-//! more. [`decide`] says of what was found whether it is strong enough.
+//! [`PromptQuestion::of`] decides from the text only whether a prompt can get any. Most cannot, and cost nothing more.
+//! [`decide`] decides whether a passage is strong enough.
 
 use super::brought::MOST;
 use super::ordinary_words::is_ordinary;
@@ -10,29 +10,29 @@ use super::similarity::keep_among_first;
 use super::thresholds::{Needed, NeededMeaning, NeededWeakly, THRESHOLDS};
 use super::wanted::{WantedTerm, telling_terms};
 
-/// How much of a prompt is looked at, in bytes. What is asked stands at the beginning.
+/// Maximum number of bytes of a prompt that are read. The question is usually at the beginning.
 const LOOKED_AT: usize = 6_000;
 
-/// How many terms are looked up, at most: each costs a query.
+/// Maximum number of terms that are searched for. Each costs a query.
 const MOST_TERMS: usize = 24;
 
-/// How many passages that are strong by their own words are kept from being pushed out by similar ones. The third place is for
-/// what answers beside them, such as a decision that amends theirs.
+/// Number of passages with enough words that similar ones do not replace. The third place is for a passage next to
+/// them, such as a decision that amends theirs.
 const KEPT: usize = 2;
 
-/// A prompt that earlier sessions may say something about.
+/// A prompt for which earlier sessions may have passages.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PromptQuestion {
-    /// What it is.
+    /// The kind of the prompt.
     pub kind: PromptKind,
-    /// Its telling terms, ordinary words weighing less.
+    /// Its significant terms. Ordinary words weigh less.
     pub terms: Vec<WantedTerm>,
-    /// Whether it brings the best passages also where they are only probably about it.
+    /// Whether it gets the best passages even if they are only probably about it.
     pub brings_weak: bool,
 }
 
 impl PromptQuestion {
-    /// Returns what a prompt asks for; `None` where it cannot matter: a command, too few telling words.
+    /// Returns the question of a prompt; `None` if it gets no passages: a command, or too few significant words.
     pub fn of(prompt: &str) -> Option<Self> {
         let text = prompt[..prompt.floor_char_boundary(LOOKED_AT)].trim();
         if text.starts_with(['/', '!', '#']) {
@@ -41,7 +41,7 @@ impl PromptQuestion {
         let kind = kind_of(text);
         let mut terms = telling_terms(text);
         if kind == PromptKind::Order {
-            // An order names a file to say where something is to be done, and not what it asks for.
+            // A file in an order names the place of the work, not the subject.
             terms.retain(|term| term.is_word && term.weight >= 1.0);
         }
         let mut telling = 0;
@@ -57,7 +57,7 @@ impl PromptQuestion {
             return None;
         }
         if terms.len() > MOST_TERMS {
-            // A stable sort: of equals, what was written first.
+            // A stable sort: of equal terms, the first in the text comes first.
             let says =
                 |term: &WantedTerm| (term.weight * 10.0) as u32 * 16 + term.forms[0].chars().count().min(12) as u32;
             terms.sort_by_key(|term| std::cmp::Reverse(says(term)));
@@ -67,37 +67,37 @@ impl PromptQuestion {
     }
 }
 
-/// What there is for a passage to answer a prompt.
+/// The evidence that a passage answers a prompt.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Evidence {
-    /// Words that it has of the prompt; see [`Needed::words`].
+    /// The words of the prompt that it has; see [`Needed::words`].
     pub words: f64,
-    /// The share of what the prompt asks for that it has.
+    /// The share of the prompt that it has.
     pub covered: f64,
-    /// The share that it has in one place.
+    /// The share that it has close together.
     pub near: f64,
-    /// How similar its meaning is to the prompt's, where a model says so.
+    /// The similarity of its meaning to the prompt's, if there is a model.
     pub similarity: Option<f32>,
-    /// How much more similar it is than what has nothing to do with the prompt.
+    /// How much more similar it is than an unrelated passage.
     pub stands_out: f32,
 }
 
-/// Whether what was found is shown.
+/// Whether a passage is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
-    /// It is, because of its words.
+    /// It is shown because of its words.
     Bring,
-    /// It is, because of its meaning.
+    /// It is shown because of its meaning.
     BringByMeaning,
-    /// Too few telling words are there.
+    /// It has too few significant words.
     FewWords,
-    /// Too little of the prompt is covered.
+    /// It covers too little of the prompt.
     LittleCovered,
-    /// The words are there, but apart from each other.
+    /// It has the words, but not close together.
     Scattered,
 }
 
-/// Decides whether a passage is strong enough to be shown with a prompt that did not ask for it.
+/// Decides whether a passage is strong enough to be added to a prompt.
 pub fn decide(kind: PromptKind, evidence: &Evidence) -> Verdict {
     let Needed { words, covered, near, enough } = match kind {
         PromptKind::AsksPast => THRESHOLDS.asks_past,
@@ -125,18 +125,18 @@ pub fn decide(kind: PromptKind, evidence: &Evidence) -> Verdict {
     if by_words != Verdict::Bring && is_near { Verdict::BringByMeaning } else { by_words }
 }
 
-/// A passage that may be shown with a prompt.
+/// A passage that may be added to a prompt.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct PromptCandidate {
-    /// What it is ordered by.
+    /// The score by which it is ordered.
     pub score: f64,
-    /// What there is for it to answer the prompt, with the passages beside it.
+    /// The evidence for it, with its neighbouring passages.
     pub evidence: Evidence,
-    /// The same without them.
+    /// The evidence without them.
     pub own: Evidence,
 }
 
-/// Returns which passages are shown, by their places, the best first: none where none is strong enough.
+/// Returns the indexes of the passages to show, the best first; empty if none is strong enough.
 ///
 /// `passages` are given in their order.
 pub fn choose(question: &PromptQuestion, passages: &[PromptCandidate]) -> Vec<usize> {
@@ -148,9 +148,10 @@ pub fn choose(question: &PromptQuestion, passages: &[PromptCandidate]) -> Vec<us
     }
 }
 
-/// Returns the passages that score about as well as the best of those that are strong by their words.
+/// Returns the passages that score about as well as the best of those with enough words.
 ///
-/// What stands before one of them is shown, too, however little it has: it was put there because it is newer, and amends it.
+/// A passage before one of them is shown as well, even with few words: it was placed there because it is newer and
+/// amends it.
 fn by_words(kind: PromptKind, passages: &[PromptCandidate], best: f64) -> Vec<usize> {
     let is_strong = |place: &usize| decide(kind, &passages[*place].own) == Verdict::Bring;
     let kept: Vec<usize> = (0..passages.len()).filter(is_strong).take(KEPT).collect();
@@ -161,10 +162,10 @@ fn by_words(kind: PromptKind, passages: &[PromptCandidate], best: f64) -> Vec<us
     first[..shown].iter().chain(rest.iter().filter(|place| is_good(place))).copied().collect()
 }
 
-/// Returns the passages for a prompt whose words no passage has enough of.
+/// Returns the passages for a prompt of whose words no passage has enough.
 ///
-/// A prompt that brings uncertain passages gets the first one, which words and meaning together have found, and then the most
-/// similar: where words decide nothing, these are the two best guesses.
+/// A prompt that gets uncertain passages gets the first one, which words and meaning together have found, and then the
+/// most similar one: if words do not decide, these are the two best guesses.
 fn by_meaning(question: &PromptQuestion, passages: &[PromptCandidate], verdicts: &[Verdict]) -> Vec<usize> {
     let is_similar = |place: &usize| verdicts[*place] == Verdict::BringByMeaning;
     let similarity = |place: usize| passages[place].evidence.similarity.unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Whether a text says anything that has not been shown before, by hashes of its sentences.
+//! Whether a text contains anything that was not shown before, by hashes of its sentences.
 
 use std::collections::HashSet;
 
@@ -7,15 +7,16 @@ use longhaul_core::hash::fnv1a;
 /// What ends a part of a text: of a page's line, too, which joins what was asked and what came of it.
 const ENDS: [char; 11] = ['.', '!', '?', ';', ':', ']', '\n', '→', '。', '！', '？'];
 
-/// Parts of fewer bytes say nothing.
+/// Shorter parts are ignored.
 const SHORTEST: usize = 8;
 
-/// Returns the hashes of a text's parts: letters and digits alone count, so that line breaks and signs do not matter.
+/// Returns the hashes of a text's parts. Only letters and digits count, so that line breaks and punctuation do not
+/// matter.
 pub fn said_parts(text: &str) -> HashSet<u32> {
     parts(text).collect()
 }
 
-/// Returns whether everything that a text says is among the parts that have been shown.
+/// Returns whether all parts of a text were shown before.
 pub fn is_said_already(text: &str, shown: &HashSet<u32>) -> bool {
     let mut parts = parts(text).peekable();
     parts.peek().is_some() && parts.all(|part| shown.contains(&part))
@@ -31,7 +32,7 @@ fn parts(text: &str) -> impl Iterator<Item = u32> {
     })
 }
 
-/// Returns the hash of a part; `None` where it is too short to say anything.
+/// Returns the hash of a part; `None` if it is too short.
 fn hash(bytes: impl Iterator<Item = u8>) -> Option<u32> {
     let mut length = 0;
     let hash = fnv1a(bytes.inspect(|_| length += 1)) as u32;

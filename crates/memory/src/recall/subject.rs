@@ -4,21 +4,21 @@ use longhaul_core::hash::fnv1a;
 
 use crate::terms::{Form, fold, is_stop_word, split};
 
-/// How much of a text of a passage is read, in bytes.
+/// Maximum number of bytes of a text of a passage that are read.
 const READ: usize = 4 * 1024;
 
-/// Fewer terms than this say nothing: `yes, do that` is like any other such answer.
+/// Minimum number of terms. With fewer, as in `yes, do that`, all texts are alike.
 const FEWEST: usize = 5;
 
-/// How many letters of a word are its stem. Roughly, but two words need not be stemmed for it.
+/// Number of letters that are used as the stem of a word. This is approximate, but needs no stemmer.
 const STEM: usize = 6;
 
-/// The terms of a passage that say what it is about, as numbers in ascending order.
+/// The terms of a passage's subject, as numbers in ascending order.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Subject(Vec<u64>);
 
 impl Subject {
-    /// Returns the subject of a passage that consists of some texts.
+    /// Returns the subject of a passage that consists of several texts.
     pub fn of<'t>(texts: impl IntoIterator<Item = &'t str>) -> Self {
         let mut terms = Vec::new();
         for text in texts {
@@ -31,7 +31,7 @@ impl Subject {
                     Form::Word => term.char_indices().nth(STEM).map_or(term.as_ref(), |(end, _)| &term[..end]),
                     Form::Whole | Form::Pair => term.as_ref(),
                 };
-                // Two terms with the same hash would only make two passages a little more alike.
+                // Two terms with the same hash only make two passages slightly more similar.
                 terms.push(fnv1a(stem.bytes()));
             });
         }
@@ -44,7 +44,7 @@ impl Subject {
 /// Subjects of passages that were found together.
 #[derive(Debug)]
 pub struct Subjects {
-    /// The terms of each with what they weigh, in ascending order, and the sum of that.
+    /// The terms of each subject with their weights, in ascending order, and the sum of the weights.
     all: Vec<(Vec<(u64, f64)>, f64)>,
 }
 
@@ -54,9 +54,10 @@ impl Subjects {
         let all: Vec<&Subject> = all.into_iter().collect();
         let mut terms: Vec<u64> = all.iter().flat_map(|subject| subject.0.iter().copied()).collect();
         terms.sort_unstable();
-        // Each term once, with how many subjects have it.
+        // Each term once, with the number of subjects that have it.
         let counts: Vec<(u64, usize)> = terms.chunk_by(|a, b| a == b).map(|same| (same[0], same.len())).collect();
-        // A term that two passages have is worth what a term of one is: this is what is looked for.
+        // A term that two passages have gets the weight of a term that one has, because shared terms are what is
+        // searched for.
         let weight = |having: usize| (1.0 + all.len() as f64 / having.max(2) as f64).ln();
         let weights: Vec<f64> = (0..=all.len()).map(weight).collect();
         let weighed = |subject: &&Subject| {
@@ -70,7 +71,7 @@ impl Subjects {
         Self { all: all.iter().map(weighed).collect() }
     }
 
-    /// Returns how much two of them share, from 0 to 1. Terms that most passages have count for little.
+    /// Returns the similarity of two of them, from 0 to 1. Terms that most passages have count little.
     pub fn likeness(&self, a: usize, b: usize) -> f64 {
         let (Some((a, sum_a)), Some((b, sum_b))) = (self.all.get(a), self.all.get(b)) else { return 0.0 };
         if a.len().min(b.len()) < FEWEST {

@@ -1,34 +1,35 @@
-//! The words of a query that say what is looked for.
+//! The significant words of a query.
 
 use std::collections::HashMap;
 
 use super::weights::WEIGHTS;
 use crate::terms::{Form, fold, forms, is_stop_word, split};
 
-/// More terms than this are not looked up. A stack trace has hundreds, and its longest words say most.
+/// Maximum number of terms that are searched for. A stack trace has hundreds, and its longest words are the most
+/// significant.
 const MOST: usize = 64;
 
-/// Letters that a word may have been meant to have.
+/// The letters that a correction may insert.
 const LETTERS: &str = "abcdefghijklmnopqrstuvwxyz";
 
 /// A term that a passage should have.
 #[derive(Debug, Clone, PartialEq)]
 pub struct WantedTerm {
-    /// How it may stand in the index: exactly first, then its stems.
+    /// Its forms in the index: exact ones first, then stems.
     pub forms: Vec<String>,
-    /// How many of the forms are words as they were typed; those after them are stems.
+    /// Number of exact forms. Those after them are stems.
     pub exact: usize,
-    /// What it weighs, before its rarity.
+    /// Its weight without its rarity.
     pub weight: f64,
-    /// Whether it is a word, rather than an identifier as a whole or a pair of characters.
+    /// Whether it is a word, and not a whole identifier or a pair of characters.
     pub is_word: bool,
-    /// Whether what begins so is wanted, too.
+    /// Whether it also matches words that begin with it.
     pub is_prefix: bool,
 }
 
-/// Returns the terms that a text asks for, the most telling first where there are too many.
+/// Returns the terms of a text, the most significant first if there are too many.
 ///
-/// Words that say nothing about a subject are left out, unless there are no others.
+/// Words without meaning for the subject are left out, unless there are no others.
 pub fn wanted_terms(text: &str) -> Vec<WantedTerm> {
     let (telling, others) = gather(text);
     if telling.is_empty() { others } else { telling }
@@ -39,14 +40,14 @@ pub(crate) fn telling_terms(text: &str) -> Vec<WantedTerm> {
     gather(text).0
 }
 
-/// Returns the terms of a text that say nothing about a subject.
+/// Returns the terms of a text without meaning for the subject.
 pub fn common_terms(text: &str) -> Vec<WantedTerm> {
     gather(text).1
 }
 
-/// Returns whether terms are names only: identifiers, paths or file names with their parts, and no words beside them.
+/// Returns whether all terms are names: identifiers, paths or file names with their parts, without other words.
 pub fn are_names(terms: &[WantedTerm]) -> bool {
-    // A pair of characters is no word either.
+    // A pair of characters is not a name.
     let is_name = |term: &WantedTerm| !term.is_word && term.forms[0].chars().nth(2).is_some();
     terms.iter().any(is_name) && terms.iter().all(|term| is_name(term) || (term.is_word && term.weight < 1.0))
 }
@@ -57,7 +58,7 @@ fn gather(text: &str) -> (Vec<WantedTerm>, Vec<WantedTerm>) {
     let mut others = Gathered::default();
     let mut pieces: Vec<(String, Form, usize)> = Vec::new();
     split(text, |piece| pieces.push((piece.text.to_owned(), piece.form, piece.position)));
-    // A whole comes after its parts, and begins where the first of them does.
+    // A whole comes after its parts, and begins with the first of them.
     let mut in_whole = vec![false; pieces.len()];
     for (index, (_, form, position)) in pieces.iter().enumerate() {
         if *form == Form::Whole {
@@ -76,7 +77,7 @@ fn gather(text: &str) -> (Vec<WantedTerm>, Vec<WantedTerm>) {
 
 fn most_telling(mut terms: Vec<WantedTerm>) -> Vec<WantedTerm> {
     if terms.len() > MOST {
-        // A stable sort: of equals, what was written first.
+        // A stable sort: of equal terms, the first in the text comes first.
         let says = |term: &WantedTerm| {
             let word = &term.forms[0];
             let is_marked = !term.is_word || word.bytes().any(|byte| byte.is_ascii_digit());
@@ -132,11 +133,11 @@ impl Gathered {
     }
 }
 
-/// Returns the words that one typing error makes of another, in two groups: first those by two letters exchanged or one too
-/// many, which are few; then those by a letter missing or wrong, which are hundreds.
+/// Returns the words that differ from `word` by one typing error, in two groups: first those with two letters exchanged
+/// or one too many, which are few, then those with a letter missing or wrong, which are hundreds.
 pub fn spelled_like(word: &str) -> [Vec<String>; 2] {
     let letters: Vec<char> = word.chars().collect();
-    // A short word is like too many others, and a number is not a typing error.
+    // A short word is similar to too many others, and a number is not a typing error.
     if !(5..=24).contains(&letters.len()) || !word.bytes().all(|byte| byte.is_ascii_lowercase()) {
         return [Vec::new(), Vec::new()];
     }

@@ -2,7 +2,7 @@
 //!
 //! Only a query is extended by them, so the index does not depend on this table.
 
-/// Forms of the same word. Words that are as common as `have` are in no search and not here.
+/// Forms of the same word. Words as common as `have` are not searched for and not listed.
 const GROUPS: &[&[&str]] = &[
     &["arise", "arisen", "arose"],
     &["awake", "awoke", "awoken", "woke", "woken"],
@@ -114,9 +114,9 @@ const GROUPS: &[&[&str]] = &[
     &["write", "written", "wrote"],
 ];
 
-/// Returns all irregular forms of a lower-case word, itself included; none for most words.
+/// Returns all irregular forms of a lower-case word, itself included; empty for most words.
 ///
-/// Its regular inflections count as it: `buying` has the forms of `buy`.
+/// Regular inflections count as the word: `buying` has the forms of `buy`.
 pub(super) fn other_forms(word: &str) -> &'static [&'static str] {
     let is_of = |group: &&&[&str]| group.iter().any(|form| *form == word || is_regular(form, word));
     GROUPS.iter().find(is_of).copied().unwrap_or_default()

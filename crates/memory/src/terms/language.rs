@@ -1,4 +1,4 @@
-//! Languages: which one a text is in, its stems, and the words that say nothing about a subject.
+//! Languages: detection, stems, and words without meaning for the subject.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -30,7 +30,7 @@ pub enum Language {
     Russian,
 }
 
-/// How many words of a text decide its language.
+/// Number of words of a text that determine its language.
 const LOOKED_AT: usize = 400;
 
 impl Language {
@@ -46,7 +46,7 @@ impl Language {
         Self::Russian,
     ];
 
-    /// Returns the language whose common words a text has most of; English where it has none, or as many.
+    /// Returns the language with the most common words in a text; English if there are none, or as many.
     pub fn of(text: &str) -> Self {
         let mut counts = [0_usize; Self::ALL.len()];
         let words = text.split(|c: char| !c.is_alphabetic()).filter(|word| (2..=16).contains(&word.len()));
@@ -139,8 +139,8 @@ impl Hasher for WordHasher {
     }
 }
 
-/// Returns whether a lower-case word says nothing about what is looked for, in any language: a question word, an
-/// article, politeness.
+/// Returns whether a lower-case word has no meaning for the subject in any language: a question word, an article, a
+/// polite phrase.
 pub fn is_stop_word(word: &str) -> bool {
     COMMON.contains_key(word) || is_single_letter(word) || is_particle(word)
 }
@@ -149,7 +149,7 @@ fn is_single_letter(word: &str) -> bool {
     matches!(word.as_bytes(), [one] if one.is_ascii_alphabetic())
 }
 
-/// Returns whether a pair of characters holds only Hiragana, as particles and endings do.
+/// Returns whether a pair of characters consists of Hiragana only, as particles and endings do.
 fn is_particle(pair: &str) -> bool {
     let is_hiragana = |c: char| matches!(c, '\u{3040}'..='\u{309f}');
     pair.chars().all(is_hiragana) && pair.chars().count() == 2

@@ -5,15 +5,15 @@ use std::ops::Range;
 
 use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfkc_quick};
 
-/// Longer words are data, such as hashes or encoded bytes, and nobody looks for them.
+/// Maximum length of a word. Longer ones are data, such as hashes or encoded bytes, and are not searched for.
 const LONGEST: usize = 64;
 
-/// What a piece of text is.
+/// The kind of a piece of text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Form {
     /// A word, or a part of an identifier.
     Word,
-    /// An identifier, file name, path or version as a whole, without what separates its parts.
+    /// An identifier, file name, path or version as a whole, without its separators.
     Whole,
     /// A pair of characters of a script that does not separate words.
     Pair,
@@ -24,13 +24,13 @@ pub enum Form {
 pub struct Piece<'a> {
     /// The text.
     pub text: &'a str,
-    /// What it is.
+    /// The kind.
     pub form: Form,
-    /// Which word of the text it is, from 0. A whole stands where its first part stands.
+    /// The index of the word in the text, from 0. A whole has the index of its first part.
     pub position: usize,
-    /// Where it begins in the text, in bytes; only right where the text is in NFKC already.
+    /// Its start in the text, in bytes; correct only if the text is in NFKC.
     pub start: usize,
-    /// Where it ends, likewise.
+    /// Its end, likewise.
     pub end: usize,
 }
 
@@ -39,7 +39,7 @@ pub fn split(text: &str, take: impl FnMut(Piece<'_>)) {
     split_with(text, take, plain_word);
 }
 
-/// The same; `plain_word` finds words that need no further look, and may find none.
+/// The same; `plain_word` finds words that need no further checks, and may find none.
 fn split_with(text: &str, mut take: impl FnMut(Piece<'_>), plain_word: impl Fn(&[u8], usize) -> Option<usize>) {
     let text: Cow<'_, str> = match text.is_ascii() || is_nfkc_quick(text.chars()) == IsNormalized::Yes {
         true => text.into(),
@@ -60,10 +60,10 @@ fn split_with(text: &str, mut take: impl FnMut(Piece<'_>), plain_word: impl Fn(&
     }
 }
 
-/// Returns where a word ends that is nothing but one: ASCII letters and digits, at most the first in upper case, and nothing
-/// behind it that would join it with more.
+/// Returns the end of a plain word: ASCII letters and digits, at most the first in upper case, with nothing after it
+/// that would join it with more.
 ///
-/// Most of a text is such words, which need none of the work for identifiers and paths.
+/// Most words of a text are plain, and need none of the work for identifiers and paths.
 fn plain_word(text: &[u8], start: usize) -> Option<usize> {
     let rest = &text[start..];
     if !rest.first()?.is_ascii_alphanumeric() {
@@ -88,7 +88,7 @@ struct Splitter<'t, F> {
 }
 
 impl<F: FnMut(Piece<'_>)> Splitter<'_, F> {
-    /// Takes a word that [`plain_word`] has found; returns where it ends.
+    /// Takes a plain word. Returns its end.
     fn plain(&mut self, start: usize, end: usize) -> usize {
         let word = &self.text[start..end];
         let (form, position) = (Form::Word, self.position);
@@ -106,7 +106,7 @@ impl<F: FnMut(Piece<'_>)> Splitter<'_, F> {
         end
     }
 
-    /// Takes a run of characters that no spaces separate, in pairs; returns where it ends.
+    /// Takes a run of characters without spaces, in pairs. Returns its end.
     fn pairs(&mut self, start: usize) -> usize {
         let run = &self.text[start..];
         let length = run.find(|c| !is_unspaced(c)).unwrap_or(run.len());
@@ -129,7 +129,7 @@ impl<F: FnMut(Piece<'_>)> Splitter<'_, F> {
         start + length
     }
 
-    /// Takes a word or several that punctuation joins, such as a path; returns where it ends.
+    /// Takes a word, or several that punctuation joins, such as a path. Returns its end.
     fn compound(&mut self, start: usize) -> usize {
         let mut end = start;
         let mut components: Vec<Component> = Vec::new();
@@ -179,7 +179,7 @@ impl<F: FnMut(Piece<'_>)> Splitter<'_, F> {
         Component { whole, first, start, end, is_before_dot: false }
     }
 
-    /// Takes what several components are together.
+    /// Takes the whole of several components.
     fn wholes(&mut self, start: usize, components: &[Component]) {
         let [.., before, last] = components else { return };
         let end = last.end;
@@ -220,7 +220,7 @@ struct Component {
     is_before_dot: bool,
 }
 
-/// Returns the bytes of what joins two words here, 0 where nothing does.
+/// Returns the length of the separator that joins two words here; 0 if there is none.
 fn joint(text: &str) -> usize {
     let length = if text.starts_with("::") || text.starts_with("->") { 2 } else { 1 };
     let is_joint = text.starts_with(['.', '/', '\\', ':']) || length == 2;
@@ -229,7 +229,7 @@ fn joint(text: &str) -> usize {
     if is_joint && goes_on { length } else { 0 }
 }
 
-/// Returns where the parts of an identifier begin and end: at `_`, `-`, and where the case changes.
+/// Returns the ranges of the parts of an identifier, which are separated by `_`, `-` and changes of case.
 fn part_ranges(text: &str) -> Vec<(usize, usize)> {
     let mut ranges = Vec::new();
     let mut start = 0;

@@ -1,4 +1,4 @@
-//! Passages of earlier sessions that a prompt brings by itself.
+//! Adds passages of earlier sessions to a prompt.
 
 use longhaul_core::event::predicates::{in_subagent, is_task_notification};
 use longhaul_core::event::{SessionStart, UserPromptSubmit};
@@ -13,10 +13,10 @@ use crate::memory::meaning::near_prompt;
 use crate::shown_records::{ShownRecords, note_recalled, note_said};
 use crate::{Error, Flow, Hook, clock_and_env};
 
-/// How much of a prompt is looked at, in bytes: a pasted file of megabytes costs no more than a page.
+/// Maximum number of bytes of a prompt that are read, so that a pasted file of megabytes costs no more than a page.
 const LOOKED_AT: usize = 8_192;
 
-/// Notes what the session is shown at its start: it is not recalled for its prompts.
+/// Records what the session is shown at its start, so that it is not recalled for its prompts.
 pub fn on_session_start(hook: &mut Hook<SessionStart>) -> Result<Flow, Error> {
     if hook.config.memory.recall_on_prompt && hook.remembers() {
         note_said(&hook.home, &hook.event.common.session, hook.shown_so_far())?;
@@ -24,10 +24,11 @@ pub fn on_session_start(hook: &mut Hook<SessionStart>) -> Result<Flow, Error> {
     Ok(Flow::Next)
 }
 
-/// Shows the model what other sessions of the project have said about what the prompt is about, where that is certain enough.
+/// Shows the model passages of other sessions of the project about the subject of the prompt, if they are certain
+/// enough.
 ///
-/// Most prompts bring nothing, and their words alone say so. It waits for nothing and starts nothing: where the database
-/// cannot be read at once, or its index is being built, there is nothing to show.
+/// Most prompts get none, which their words alone decide. The job never waits and starts no process: if the database
+/// cannot be read at once, or its index is being built, nothing is shown.
 pub fn on_prompt(hook: &mut Hook<UserPromptSubmit>) -> Result<Flow, Error> {
     let common = &hook.event.common;
     let prompt = &hook.event.prompt;
@@ -39,15 +40,15 @@ pub fn on_prompt(hook: &mut Hook<UserPromptSubmit>) -> Result<Flow, Error> {
     {
         return Ok(Flow::Next);
     }
-    // What is private is not even looked for. A tag that the cut leaves open hides the rest.
+    // Private text is not used for the search. A tag that is not closed because of the cut hides the rest.
     let text = private_tags::strip(&prompt[..prompt.floor_char_boundary(LOOKED_AT)]);
     let Some(question) = PromptQuestion::of(&text).filter(|_| !hook.is_private()) else { return Ok(Flow::Next) };
-    // Whoever came before has reported that the database is locked.
+    // An earlier job has reported that the database is locked.
     let Ok(store) = hook.store() else { return Ok(Flow::Next) };
     let session = common.session.clone();
     let Some(known) = store.session(session.as_str())? else { return Ok(Flow::Next) };
     let mut shown = ShownRecords::load(&hook.home, &session);
-    // The handoff may have come with this very prompt.
+    // The handoff may have been shown with this prompt.
     shown.said.extend(said_parts(hook.shown_so_far()));
     let near = near_prompt(&hook.env, &hook.home, &hook.config, &store, &known.project_key, &text);
     let near = near.unwrap_or_else(|error| {
@@ -58,10 +59,10 @@ pub fn on_prompt(hook: &mut Hook<UserPromptSubmit>) -> Result<Flow, Error> {
         PromptSearch { near: &near, question: &question, project_key: &known.project_key, session: session.as_str() };
     let passages = match store.passages_for_prompt(&search) {
         Ok(passages) => strong(&question, passages, &shown),
-        // It is marked, and built again by upkeep.
+        // The index is marked as damaged, and upkeep builds it again.
         Err(error) if error.is_index_damage() => return Err(error.into()),
         Err(error) => {
-            // The prompt needs no answer from here, and the database no repair: others see to that.
+            // The prompt works without passages, and other jobs handle a damaged database.
             hook.log.write(&format!("session {session}: {}", Error::from(error).chain()));
             return Ok(Flow::Next);
         }
@@ -80,10 +81,10 @@ pub fn on_prompt(hook: &mut Hook<UserPromptSubmit>) -> Result<Flow, Error> {
     Ok(Flow::Next)
 }
 
-/// Returns the passages that are shown, the best first.
+/// Returns the passages to show, the best first.
 ///
-/// Where the best is known to the session already, what stands beside it is not news: another passage then has to be strong
-/// by itself.
+/// If the session already knows the best one, its neighbours are not new either: another passage must then be strong
+/// alone.
 fn strong(question: &PromptQuestion, passages: Vec<PromptPassage>, shown: &ShownRecords) -> Vec<PromptPassage> {
     let candidate = |passage: &PromptPassage| {
         let PromptPassage { score, evidence, own, .. } = *passage;
@@ -100,7 +101,7 @@ fn strong(question: &PromptQuestion, passages: Vec<PromptPassage>, shown: &Shown
     new.map(|place| passages[place].clone()).collect()
 }
 
-/// Returns whether a passage is about a prompt, as far as its words or its meaning can say so.
+/// Returns whether a passage is certainly about a prompt, by its words or its meaning.
 fn is_certain(kind: PromptKind, evidence: &Evidence) -> bool {
     matches!(decide(kind, evidence), Verdict::Bring | Verdict::BringByMeaning)
 }

@@ -1,4 +1,4 @@
-//! A record that may be what is looked for, with its text.
+//! A candidate of a search, with its text.
 
 use std::cell::OnceCell;
 
@@ -10,32 +10,32 @@ use super::replies;
 use crate::What;
 use crate::memory::records::texts;
 
-/// A record that may be what is looked for.
+/// A candidate of a search.
 pub(super) struct Candidate {
     pub(super) what: What,
     pub(super) id: i64,
     pub(super) session: Option<i64>,
     pub(super) project: i64,
-    /// The number of the prompt that it belongs to.
+    /// The number of its prompt.
     pub(super) prompt_number: i64,
     pub(super) at: i64,
     pub(super) kind: String,
     made_by: MadeBy,
     pub(super) title: String,
-    /// What it says, each with what a word there weighs.
+    /// Its texts, each with the weight of a word in it.
     pub(super) fields: Vec<(String, f64)>,
-    /// Paths.
+    /// The paths of its files.
     files: Vec<String>,
-    /// Bytes of its text, as it is stored.
+    /// Size of its stored text, in bytes.
     chars: u64,
-    /// Whether it says that something was decided. Every text is searched for that once.
+    /// Whether it states a decision. Every text is searched for that once.
     pub(super) decides: bool,
     amends: OnceCell<bool>,
     subject: OnceCell<Subject>,
 }
 
 impl Candidate {
-    /// Reads a record; `None` where it is gone.
+    /// Reads a record; `None` if it no longer exists.
     pub(super) fn read(connection: &Connection, key: Key) -> rusqlite::Result<Option<Self>> {
         let (table, columns) = match key.what() {
             What::Prompt => ("user_prompts", "'', 'person', prompt"),
@@ -51,14 +51,14 @@ impl Candidate {
         if found.what == What::Prompt {
             let replied = replies::to_prompt(connection, key.id())?;
             found.chars += replied.len() as u64;
-            // The reply decides, what was asked only asks.
+            // The reply can state a decision; the prompt only asks.
             found.decides = decides(&replied);
             found.fields.push((replied, 1.0));
         }
         Ok(Some(found))
     }
 
-    /// Reads the prompt of a number in a session.
+    /// Reads the prompt with a number in a session.
     pub(super) fn prompt(connection: &Connection, session: i64, number: i64) -> rusqlite::Result<Option<Self>> {
         let sql = "SELECT id, project_id FROM user_prompts WHERE session_id = ?1 AND prompt_number = ?2";
         let found: Option<(i64, i64)> = connection
@@ -78,7 +78,7 @@ impl Candidate {
         for column in 6..row.as_ref().column_count() {
             chars += row.get_ref(column)?.as_bytes()?.len() as u64;
         }
-        // As a line of the timeline counts it, with what separates the columns.
+        // Counted as in a line of the timeline, with the separators of the columns.
         chars += match key.what() {
             What::Prompt => 0,
             What::Observation => 2,
@@ -113,27 +113,27 @@ impl Candidate {
         })
     }
 
-    /// Returns its key.
+    /// Returns the key.
     pub(super) fn key(&self) -> Key {
         Key::new(self.project, self.what, self.id)
     }
 
-    /// Returns whether it says that something is not any more as it was decided before.
+    /// Returns whether it says that an earlier decision no longer holds.
     pub(super) fn amends(&self) -> bool {
         *self.amends.get_or_init(|| self.fields.iter().any(|(text, _)| amends(text)))
     }
 
-    /// Returns what it is about.
+    /// Returns the subject.
     pub(super) fn subject(&self) -> &Subject {
         self.subject.get_or_init(|| Subject::of(self.fields.iter().map(|(text, _)| text.as_str())))
     }
 
-    /// Returns what is looked at.
+    /// Returns the fields to match.
     pub(super) fn fields(&self) -> Vec<Field<'_>> {
         self.fields.iter().map(|(text, weight)| Field { text, weight: *weight }).collect()
     }
 
-    /// Returns what a record of its kind weighs.
+    /// Returns the weight of its kind of record.
     pub(super) fn weight(&self) -> f64 {
         match (self.what, Kind::from_name(&self.kind), self.made_by) {
             (What::Prompt, ..) if self.decides => WEIGHTS.decides,
@@ -146,12 +146,12 @@ impl Candidate {
         }
     }
 
-    /// Returns whether the path of a file of it contains a text in lower case.
+    /// Returns whether the path of one of its files contains `part`, which is in lower case.
     pub(super) fn has_file(&self, part: &str) -> bool {
         self.files.iter().any(|file| file.to_lowercase().contains(part))
     }
 
-    /// Returns bytes of its text.
+    /// Returns the size of its text, in bytes.
     pub(super) fn chars(&self) -> u64 {
         self.chars
     }

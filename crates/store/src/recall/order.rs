@@ -1,4 +1,4 @@
-//! The order of what was found.
+//! The ranking of search results.
 
 use std::collections::{HashMap, HashSet};
 
@@ -9,36 +9,36 @@ use super::candidate::Candidate;
 use super::expression::Strict;
 use crate::What;
 
-/// Around how many of the best passages the passages before and after them are looked at.
+/// Number of the best passages whose neighbours are read.
 const WITH_NEIGHBOURS: usize = 16;
 
-/// The same where a prompt waits for it.
+/// The same for a search at the prompt.
 const WITH_NEIGHBOURS_AT_PROMPT: usize = 2;
 
-/// How many prompts before a decision may have discussed it: remarks such as `continue` stand in between.
+/// Number of prompts before a decision that may discuss it. Remarks such as `continue` are in between.
 const DISCUSSED_BEFORE: i64 = 4;
 
-/// How many of the best are compared with each other for which is newer.
+/// Number of the best passages that are compared for which is newer.
 const COMPARED: usize = 16;
 
 /// The same where a prompt waits for it.
 const COMPARED_AT_PROMPT: usize = 5;
 
-/// What somebody asks.
+/// The kind of a query.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Asked {
-    /// A word or two: what does not have them is not meant.
+    /// One or two words: records without them do not match.
     Words,
-    /// Identifiers, paths or file names only: whoever knows the name means what has it.
+    /// Identifiers, paths or file names only: records with the name match.
     Names,
-    /// More: the answer may stand beside what has the words.
+    /// More words: the answer may be next to the passage that has the words.
     Question,
-    /// Nothing: somebody has written a prompt, and waits. Few neighbours are read.
+    /// A prompt, for which the user waits. Few neighbours are read.
     Prompt,
 }
 
 impl Asked {
-    /// Returns around how many of the best passages the passages before and after them are looked at.
+    /// Returns the number of the best passages whose neighbours are read.
     fn with_neighbours(self) -> usize {
         match self {
             Self::Words => 0,
@@ -60,29 +60,29 @@ impl Asked {
 pub(super) struct Ranked {
     pub(super) one: Candidate,
     pub(super) look: Look,
-    /// What its own text is worth, without its neighbours.
+    /// The score of its own text, without its neighbours.
     pub(super) own: f64,
     pub(super) score: f64,
-    /// Whether a newer one answers the same.
+    /// Whether a newer record answers the same question.
     pub(super) is_older: bool,
-    /// How similar its meaning is to the query's, where it is among the most similar.
+    /// The similarity of its meaning to the query's, if it is among the most similar.
     pub(super) similarity: Option<f32>,
-    /// What the score is made of, besides its own text.
+    /// The other parts of the score.
     pub(super) parts: Parts,
 }
 
-/// What a score is made of besides a record's own text: sums, then factors.
+/// The parts of a score besides a record's own text: sums, then factors.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Parts {
     /// From the passages before and after it.
     pub(super) neighbours: f64,
-    /// From what was done for it.
+    /// From its tool calls.
     pub(super) calls: f64,
     /// From its similarity.
     pub(super) meaning: f64,
-    /// What its age leaves.
+    /// The factor for its age.
     pub(super) age: f64,
-    /// What a day that the query names adds.
+    /// The factor for a day that the query names.
     pub(super) date: f64,
 }
 
@@ -120,7 +120,7 @@ pub(super) fn rank(
     Ok(arrange(ranked, looker, asked))
 }
 
-/// Orders records by what their own texts are worth, and by what stands around them.
+/// Orders records by the scores of their own texts and of their neighbours.
 pub(super) fn arrange(mut ranked: Vec<Ranked>, looker: &Looker, asked: Asked) -> Vec<Ranked> {
     add_shares(&mut ranked);
     prefer_newer(&mut ranked);
@@ -136,7 +136,7 @@ fn sort(ranked: &mut [Ranked]) {
     ranked.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| (b.one.at, b.one.id).cmp(&(a.one.at, a.one.id))));
 }
 
-/// Adds the passages before and after the best: an answer need not have a word of the question.
+/// Adds the passages before and after the best, because an answer need not have a word of the question.
 fn add_neighbours(
     connection: &Connection,
     looker: &mut Looker,
@@ -159,12 +159,12 @@ fn add_neighbours(
     Ok(())
 }
 
-/// Returns where a passage stands.
+/// Returns the session and the number of a passage.
 fn place(one: &Candidate) -> Option<(i64, i64)> {
     one.session.filter(|_| one.what == What::Prompt).map(|session| (session, one.prompt_number))
 }
 
-/// Gives every passage a share of its neighbours' scores, and of what was done for it.
+/// Adds to every passage a share of the scores of its neighbours and of its tool calls.
 fn add_shares(ranked: &mut [Ranked]) {
     let passages: HashMap<(i64, i64), f64> =
         ranked.iter().filter_map(|ranked| Some((place(&ranked.one)?, ranked.own))).collect();
@@ -200,7 +200,7 @@ fn prefer_newer(ranked: &mut [Ranked]) {
     }
 }
 
-/// Prefers what is of a time that the query names.
+/// Prefers records of a time that the query names.
 fn prefer_dates(ranked: &mut [Ranked], dates: &[NamedDate]) {
     for ranked in ranked {
         let close = dates.iter().map(|date| date.closeness(ranked.one.at)).fold(0.0, f64::max);
@@ -209,21 +209,22 @@ fn prefer_dates(ranked: &mut [Ranked], dates: &[NamedDate]) {
     }
 }
 
-/// Drops what says the same as something before it.
+/// Removes records with the same content as an earlier one.
 fn fold(ranked: &mut Vec<Ranked>) {
     let mut seen = HashSet::new();
     ranked.retain(|ranked| seen.insert(ranked.one.sameness()));
 }
 
-/// Puts, of two passages about the same that answer about as well, the newer one first. `most` are compared.
+/// Of two passages about the same subject that answer about equally well, puts the newer one first. `most` are
+/// compared.
 fn put_newer_first(ranked: &mut [Ranked], looker: &Looker, most: usize) {
     let compared = ranked.len().min(most);
     let subjects = Subjects::new(ranked[..compared].iter().map(|ranked| ranked.one.subject()));
-    // Where each of them stood before anything was moved.
+    // The original positions.
     let mut places: Vec<usize> = (0..compared).collect();
     for later in 1..compared {
         let newer = &ranked[later];
-        // A tool's output decides nothing.
+        // The output of a tool states no decision.
         if newer.one.what == What::Observation {
             continue;
         }
@@ -242,7 +243,7 @@ fn put_newer_first(ranked: &mut [Ranked], looker: &Looker, most: usize) {
                 (false, ..) | (true, false, false, _) => None,
             }
         };
-        // Whoever amends what a session decided answers the question that the session began with, too.
+        // An amendment of a session's decision also answers the question that the session began with.
         let amended: HashMap<Option<i64>, f64> = ranked[..compared]
             .iter()
             .enumerate()
@@ -253,7 +254,7 @@ fn put_newer_first(ranked: &mut [Ranked], looker: &Looker, most: usize) {
             let enough = enough((*earlier, older)).or_else(|| amended.get(&older.one.session).copied());
             enough.is_some_and(|share| newer.score >= older.score * share)
         };
-        // What stands between them, of its own session or about something else, does not keep it from overtaking.
+        // Records between them, of the same session or about another subject, do not prevent the move.
         let Some((first, _)) = ranked[..later].iter().enumerate().find(comes_first) else { continue };
         ranked[first].is_older = true;
         ranked[first..=later].rotate_right(1);
@@ -262,10 +263,10 @@ fn put_newer_first(ranked: &mut [Ranked], looker: &Looker, most: usize) {
     mark_outdated(&mut ranked[..compared], looker, |a, b| subjects.likeness(places[a], places[b]));
 }
 
-/// Marks decisions that a newer one before them has made anew, also where it came first by its score.
+/// Marks decisions that a newer one before them has replaced, even if that came first by its score.
 ///
-/// Without a word that something has changed, both have to answer the same: two decisions about one subject are often both
-/// in force.
+/// Unless it says that something has changed, both must answer the same question: two decisions about one subject are
+/// often both in force.
 fn mark_outdated(ranked: &mut [Ranked], looker: &Looker, likeness: impl Fn(usize, usize) -> f64) {
     let says_so = |one: &Ranked| one.one.decides && one.one.amends();
     let amending: Vec<bool> = ranked.iter().map(says_so).collect();
@@ -288,21 +289,21 @@ fn mark_outdated(ranked: &mut [Ranked], looker: &Looker, likeness: impl Fn(usize
     outdated.into_iter().for_each(|older| ranked[older].is_older = true);
 }
 
-/// Returns how much of what either of two records has of the query both have.
+/// Returns the share of the query's terms in either of two records that both have.
 fn shared_question(a: &Ranked, b: &Ranked, looker: &Looker) -> f64 {
     let both: Vec<bool> = a.look.has.iter().zip(&b.look.has).map(|(a, b)| *a && *b).collect();
     let any: Vec<bool> = a.look.has.iter().zip(&b.look.has).map(|(a, b)| *a || *b).collect();
     looker.share(&both) / looker.share(&any).max(f64::MIN_POSITIVE)
 }
 
-/// Lets other sessions be seen: every further record of a session counts for less.
+/// Reduces the score of every further record of a session, so that other sessions are shown.
 fn spread(ranked: Vec<Ranked>) -> Vec<Ranked> {
     let mut counts: HashMap<Option<i64>, i32> = HashMap::new();
     let mut scored: Vec<(f64, Ranked)> = Vec::with_capacity(ranked.len());
     let mut least = f64::INFINITY;
     for one in ranked {
         let before = counts.entry(one.one.session).or_default();
-        // What was put first for another reason stays there.
+        // A record that was put first for another reason stays there.
         least = least.min(one.score);
         scored.push((least * (1.0 - WEIGHTS.spread).powi(*before), one));
         *before += 1;

@@ -1,4 +1,4 @@
-//! Searching for a prompt that did not ask: bounded far below a search, because a person waits for the client.
+//! The search at the prompt. Its limits are far below those of a search, because the user waits.
 
 use std::collections::HashMap;
 
@@ -25,69 +25,69 @@ const ROWS_OF_TERM: (usize, usize) = (100, 500);
 /// How many passages are read and compared.
 const CANDIDATES: usize = 12;
 
-/// How many notes and decisions are among them at most.
+/// Maximum number of notes and decisions among them.
 const NOTES: usize = 4;
 
-/// How many tool calls are read for an identifier that they name.
+/// Maximum number of tool calls that are read for an identifier.
 const CALLS: usize = 12;
 
 /// How many passages of a project are counted: how rare a word is does not depend on more.
 const COUNTED: i64 = 4_000;
 
-/// How many passages are returned.
+/// Maximum number of passages that are returned.
 const RETURNED: usize = 10;
 
-/// The record at this place among the nearest has nothing to do with the prompt: few have.
+/// The record at this position among the nearest ones counts as unrelated to the prompt, because few are related.
 const RELATED: usize = 9;
 
-/// How many of the records that are near in meaning join those that words find: each is read.
+/// Number of records near in meaning that are added to those that words find. Each is read.
 const NEAR: usize = 8;
 
-/// What a word in a tool call weighs for the prompt that the call was made for.
+/// The weight of a word in a tool call for its prompt.
 const IN_CALL: f64 = 0.5;
 
-/// What is looked for with a prompt.
+/// A search at the prompt.
 #[derive(Debug, Clone, Copy)]
 pub struct PromptSearch<'a> {
-    /// What the prompt asks for.
+    /// The question of the prompt.
     pub question: &'a PromptQuestion,
     /// The project.
     pub project_key: &'a str,
-    /// The session of the prompt: its own passages are not looked at.
+    /// The session of the prompt, whose own passages are excluded.
     pub session: &'a str,
-    /// Records that are near in meaning, the most similar first; none where there is no model.
+    /// Records that are near in meaning, the most similar first; empty without a model.
     pub near: &'a [(RecordId, f32)],
 }
 
-/// A passage that answers a prompt, or may.
+/// A passage that may answer a prompt.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PromptPassage {
-    /// Which record.
+    /// The id of the record.
     pub record: RecordId,
-    /// Its session; empty where none made it.
+    /// The session; empty for a note without one.
     pub session: String,
-    /// When.
+    /// The time of the passage.
     pub at: Millis,
-    /// What was asked, or a note's title.
+    /// The prompt, or the title of a note.
     pub asked: String,
-    /// What was replied.
+    /// The reply.
     pub replied: String,
-    /// Where in the reply the prompt's words stand together, in bytes; `None` where they stand elsewhere.
+    /// The position in the reply at which the words are close together, in bytes; `None` if they are elsewhere.
     pub spot: Option<usize>,
-    /// What there is for it to answer the prompt, with the passages beside it.
+    /// The evidence for it, with its neighbouring passages.
     pub evidence: Evidence,
-    /// The same without them.
+    /// The evidence without them.
     pub own: Evidence,
-    /// What it is ordered by.
+    /// The score by which it is ordered.
     pub score: f64,
-    /// Whether a newer passage answers the same.
+    /// Whether a newer passage answers the same question.
     pub is_older: bool,
 }
 
 impl Store {
     /// Returns the passages of other sessions that answer a prompt best, the best first.
     ///
-    /// Nothing until the index of passages is complete.
+    /// Returns none until the index of passages is complete.
     pub fn passages_for_prompt(&self, search: &PromptSearch<'_>) -> Result<Vec<PromptPassage>, StoreError> {
         find(&self.connection, search).map_err(cannot("look for passages that the prompt is about"))
     }
@@ -118,7 +118,7 @@ fn find(connection: &Connection, search: &PromptSearch<'_>) -> rusqlite::Result<
     let mut looker = Looker::new(found.terms.iter().map(|(term, rarity)| (term, *rarity)));
     let ranked = rank(connection, &mut looker, found.records, &strict, Asked::Prompt)?;
     let mut ranked = meaning::join(connection, &mut looker, ranked, near, &strict, Asked::Prompt)?;
-    // A prompt without a reply answers nothing.
+    // A prompt without a reply is no answer.
     let says_something = |one: &Candidate| {
         one.what == What::Observation || one.fields.get(1).is_some_and(|(reply, _)| !reply.trim().is_empty())
     };
@@ -139,14 +139,14 @@ fn find(connection: &Connection, search: &PromptSearch<'_>) -> rusqlite::Result<
     .collect()
 }
 
-/// Whether what stands beside a passage counts for it.
+/// Whether neighbouring passages count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Beside {
     Counted,
     LeftOut,
 }
 
-/// Returns what a passage has of the prompt.
+/// Returns the evidence for a passage.
 fn evidence(looker: &Looker, ranked: &[Ranked], place: usize, most: f64, beside: Beside) -> Evidence {
     let one = &ranked[place];
     let mut has = one.look.has.clone();
@@ -200,7 +200,7 @@ fn passage(
     })
 }
 
-/// What the index says of a prompt.
+/// The result for a prompt's terms.
 struct Found {
     /// The terms, each with its rarity.
     terms: Vec<(WantedTerm, f64)>,
@@ -229,7 +229,7 @@ impl Index<'_> {
             let is_cut = keys.len() >= limit;
             let having = if is_cut { (limit as f64 * 2.0).max(passages / 8.0) } else { keys.len() as f64 };
             let rarity = rarity(having, passages);
-            // A common word ranks what rarer ones have found.
+            // A common word only ranks what rarer ones have found.
             lists.push((term.weight * rarity, if is_cut { Vec::new() } else { keys }));
             terms.push((term.clone(), rarity));
         }
@@ -246,14 +246,14 @@ impl Index<'_> {
         let mut records = Vec::new();
         for key in best.into_iter().map(|(key, _)| key).chain(self.notes(wanted)?) {
             let Some(mut one) = Candidate::read(self.connection, key)? else { continue };
-            // What was done for a prompt names files that nobody has spoken of.
+            // Tool calls contain names of files that no message mentions.
             one.fields.extend(called.iter().filter(|(of, ..)| *of == key).map(|(_, text, _)| (text.clone(), IN_CALL)));
             records.push(one);
         }
         Ok(Found { terms, most: rarity(1.0, passages), records })
     }
 
-    /// Returns how many passages the project has, or as many as are counted.
+    /// Returns the number of passages of the project, up to the limit.
     fn passages(&self) -> rusqlite::Result<f64> {
         let sql = "SELECT count(*) FROM (SELECT 1 FROM user_prompts WHERE project_id = ?1 LIMIT ?2)";
         let count: i64 = self.connection.prepare_cached(sql)?.query_row((self.project, COUNTED), |row| row.get(0))?;
@@ -273,14 +273,14 @@ impl Index<'_> {
         Ok(keys)
     }
 
-    /// Returns notes and decisions that have any of the terms.
+    /// Returns notes and decisions with any of the terms.
     fn notes(&self, wanted: &[WantedTerm]) -> rusqlite::Result<Vec<Key>> {
         let any: Vec<String> = wanted.iter().map(any).collect();
         let expression = format!("({}) AND (\"=knote\" OR \"=kdecision\")", any.join(" OR "));
         self.keys(&expression, range(Some(self.project), Some(What::Observation)), NOTES)
     }
 
-    /// Returns the prompts for which tool calls were made that name an identifier, with the names and their weight.
+    /// Returns the prompts whose tool calls contain an identifier, with the names and their weight.
     fn called(&self, terms: &[(WantedTerm, f64)]) -> rusqlite::Result<Vec<(Key, String, f64)>> {
         let mut found = Vec::new();
         let calls = range(Some(self.project), Some(What::Observation));
@@ -289,7 +289,7 @@ impl Index<'_> {
                    JOIN user_prompts p ON p.session_id = o.session_id AND p.prompt_number = o.prompt_number
                    WHERE o.id = ?1";
         let mut statement = self.connection.prepare_cached(sql)?;
-        // Pairs of characters are no identifiers.
+        // Pairs of characters are not identifiers.
         let is_identifier = |term: &&(WantedTerm, f64)| !term.0.is_word && term.0.forms[0].is_ascii();
         for (term, rarity) in terms.iter().filter(is_identifier) {
             for key in self.keys(&any(term), calls, CALLS)? {
@@ -302,16 +302,16 @@ impl Index<'_> {
     }
 }
 
-/// Returns the expression that a term is there, in any form.
+/// Returns the expression that matches a term in any form.
 fn any(term: &WantedTerm) -> String {
     let star = if term.is_prefix { "*" } else { "" };
     let forms: Vec<String> = term.forms.iter().map(|form| format!("\"{form}\"{star}")).collect();
     forms.join(" OR ")
 }
 
-/// Returns how rare a word is that so many of the passages have.
+/// Returns the rarity of a word that `having` of the passages have.
 fn rarity(having: f64, passages: f64) -> f64 {
-    // A word that is nowhere is not rarer than the rarest: else words that only the prompt has would decide.
+    // An unknown word is not rarer than the rarest; otherwise words that only the prompt has would decide.
     let having = having.max(1.0);
     let passages = passages.max(having);
     (1.0 + (passages - having + 0.5) / (having + 0.5)).ln()

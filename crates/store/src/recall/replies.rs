@@ -6,10 +6,10 @@ use super::index::{change, delete, insert, scope, terms};
 use super::key::{Key, LAST_PART};
 use crate::{What, forgotten_prompts};
 
-/// How far apart the clocks of a turn and of its prompt may be.
+/// Maximum difference between the times of a turn and of its prompt.
 const SAME_PROMPT_MS: i64 = 120_000;
 
-/// How much later a prompt may be stored than the turn that it began, where the texts differ.
+/// Maximum time after the start of its turn at which a prompt is stored, if the texts differ.
 pub(crate) const LAG_MS: i64 = 2_000;
 
 /// A turn whose replies are in the index.
@@ -19,7 +19,7 @@ struct Link {
     scope: String,
 }
 
-/// Returns what a turn's replies say: what the transcript has, and what a hook has reported since.
+/// Returns the replies of a turn: from the transcript, and those that a hook has reported since.
 pub(crate) fn text(connection: &Connection, origin: &str, turn: i64) -> rusqlite::Result<String> {
     let sql = "SELECT b.text, t.pending_reply FROM turns t
                LEFT JOIN bodies b ON b.session_id = t.session_id AND b.origin_session_id = t.origin_session_id
@@ -35,7 +35,7 @@ pub(crate) fn text(connection: &Connection, origin: &str, turn: i64) -> rusqlite
     })
 }
 
-/// Brings the index up to date after what a turn's replies say has changed from `before`.
+/// Updates the index after the replies of a turn have changed from `before`.
 pub(crate) fn reindex(connection: &Connection, origin: &str, turn: i64, before: &str) -> rusqlite::Result<()> {
     let after = text(connection, origin, turn)?;
     let Some(link) = link_of(connection, origin, turn)? else { return link(connection, origin, turn, &after) };
@@ -46,7 +46,7 @@ pub(crate) fn reindex(connection: &Connection, origin: &str, turn: i64, before: 
     change(connection, link.key.row(link.part), &old, &new)
 }
 
-/// Removes a turn's replies from the index; to be called before the turn is deleted.
+/// Removes the replies of a turn from the index. To be called before the turn is deleted.
 pub(crate) fn remove(connection: &Connection, origin: &str, turn: i64) -> rusqlite::Result<()> {
     let Some(link) = link_of(connection, origin, turn)? else { return Ok(()) };
     let before = text(connection, origin, turn)?;
@@ -69,7 +69,7 @@ pub(crate) fn of_prompt(connection: &Connection, prompt: i64) -> rusqlite::Resul
         .collect()
 }
 
-/// Returns what was replied to a prompt.
+/// Returns the replies to a prompt.
 pub(crate) fn to_prompt(connection: &Connection, prompt: i64) -> rusqlite::Result<String> {
     let mut said = Vec::new();
     for (origin, turn) in of_prompt(connection, prompt)? {
@@ -78,7 +78,7 @@ pub(crate) fn to_prompt(connection: &Connection, prompt: i64) -> rusqlite::Resul
     Ok(said.join("\n\n"))
 }
 
-/// Returns the bytes of what was replied to a prompt.
+/// Returns the size of the replies to a prompt, in bytes.
 pub(crate) fn bytes(connection: &Connection, prompt: i64) -> rusqlite::Result<u64> {
     Ok(to_prompt(connection, prompt)?.len() as u64)
 }
@@ -100,7 +100,7 @@ pub(crate) fn link_session(connection: &Connection, origin: &str) -> rusqlite::R
     Ok(())
 }
 
-/// Adds a turn's replies, where the prompt that it answers is remembered.
+/// Adds the replies of a turn if its prompt is in the memory.
 fn link(connection: &Connection, origin: &str, turn: i64, said: &str) -> rusqlite::Result<()> {
     if said.trim().is_empty() {
         return Ok(());
@@ -109,7 +109,7 @@ fn link(connection: &Connection, origin: &str, turn: i64, said: &str) -> rusqlit
     let part: i64 = connection
         .prepare_cached("SELECT 1 + coalesce(max(part), 0) FROM replies WHERE prompt_id = ?1")?
         .query_row([prompt], |row| row.get(0))?;
-    // A prompt that thousands of turns answer is not a passage any more.
+    // A prompt with thousands of turns is no longer a passage.
     if part > LAST_PART {
         return Ok(());
     }
@@ -148,7 +148,8 @@ fn link_of(connection: &Connection, origin: &str, turn: i64) -> rusqlite::Result
         .optional()
 }
 
-/// Returns the prompt that began a turn: the one with the same text, else the last before it; `None` where that was forgotten.
+/// Returns the prompt that began a turn: the one with the same text, or otherwise the last before it; `None` if that
+/// was deleted.
 fn prompt_of(connection: &Connection, origin: &str, turn: i64) -> rusqlite::Result<Option<i64>> {
     let sql = "SELECT s.id, t.created_at, coalesce(b.text, '') FROM turns t JOIN sessions s ON s.session_id = ?1
                LEFT JOIN bodies b ON b.session_id = t.session_id AND b.origin_session_id = t.origin_session_id
