@@ -114,7 +114,7 @@ fn the_config_is_shown_found_and_checked() {
     assert_snapshot!(show(&sandbox, &["config", "check"]), @r"
     exit 1
     typo: no such key: ignored
-    bookmarks.thresholds.min_tokens: null is not a number from 0 to 1000000000000: the default 6000 is in force
+    bookmarks.thresholds.min_tokens: null is not a whole number from 0 to 1000000000000: the default 6000 is in force
     --
     ~/data/config.json: 2 problems
     ");

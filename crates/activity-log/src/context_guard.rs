@@ -42,7 +42,7 @@ pub(crate) fn is_agent_burst(metrics: &Metrics) -> bool {
 /// input at once.
 pub fn should_compact(config: &Guard, pressure: Pressure, metrics: &Metrics, now: Millis) -> bool {
     let factor = if is_agent_burst(metrics) { BURST_FACTOR } else { 1.0 };
-    let cooldown = config.compact_cooldown_seconds.seconds_as_millis();
+    let cooldown = config.compact_cooldown_seconds.as_millis();
     let newest = metrics.last_compaction.max(metrics.last_injection);
     config.enabled && pressure.0 >= config.compact_percent.0 * factor && time_left(newest, cooldown, now).is_none()
 }

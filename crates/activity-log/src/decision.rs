@@ -105,7 +105,7 @@ pub fn decide(
         return BookmarkVerdict::Skip(SkipReason::NothingSinceBookmark);
     }
     let newest = metrics.last_injection.max(metrics.last_bookmark);
-    if let Some(left_ms) = time_left(newest, config.thresholds.cooldown_seconds.seconds_as_millis(), now) {
+    if let Some(left_ms) = time_left(newest, config.thresholds.cooldown_seconds.as_millis(), now) {
         return BookmarkVerdict::Skip(SkipReason::Cooldown { left_ms });
     }
     if metrics.unconfirmed > 0 && time_left(metrics.last_injection, RECEIPT_MS, now).is_some() {
@@ -123,13 +123,13 @@ pub fn decide(
 /// Returns the first threshold that is met; `None` where none is, or where nothing has been done.
 pub fn meets_any_threshold(metrics: &Metrics, thresholds: &Thresholds) -> Option<ThresholdMet> {
     [
-        ("tokens", metrics.estimated_tokens(), thresholds.min_tokens),
-        ("tool calls", metrics.tool_calls, thresholds.min_tool_calls),
-        ("seconds", metrics.elapsed_seconds(), thresholds.min_seconds),
-        ("subagents", metrics.agent_returns, thresholds.agent_burst_threshold),
+        ("tokens", metrics.estimated_tokens(), thresholds.min_tokens.0 as f64),
+        ("tool calls", metrics.tool_calls, thresholds.min_tool_calls.0 as f64),
+        ("seconds", metrics.elapsed_seconds(), thresholds.min_seconds.get()),
+        ("subagents", metrics.agent_returns, thresholds.agent_burst_threshold.0 as f64),
     ]
     .into_iter()
-    .map(|(what, actual, limit)| ThresholdMet { what, actual, limit: limit.0 })
+    .map(|(what, actual, limit)| ThresholdMet { what, actual, limit })
     .find(|reason| metrics.last_activity.is_some() && reason.actual as f64 >= reason.limit)
 }
 

@@ -3,6 +3,7 @@
 //! A value that cannot be used is replaced by its default, with a [`Warning`] that names its key. A key is spelled like the
 //! field that holds it, in snake_case; `old_spelling` lists the spellings of earlier versions, which still work.
 
+mod durations;
 mod embeddings;
 mod model;
 mod numbers;
@@ -12,6 +13,7 @@ mod project;
 mod setting;
 mod status_parts;
 mod suggestion;
+mod whole_numbers;
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -20,24 +22,17 @@ use serde_json::{Map, Value, json};
 
 use crate::json_text::without_byte_order_mark;
 
+pub use self::durations::{Days, Milliseconds, Minutes, Seconds};
 pub use self::embeddings::{FilePath, Url};
 pub use self::model::{ModelId, Via};
-pub use self::numbers::{Amount, Limits, Range, Share};
+pub use self::numbers::{Limits, Range, Share};
 pub use self::old_spelling::with_current_keys;
 pub use self::origin::{Explained, Explanation, Origin, explain};
 pub use self::project::{ProjectReading, ProjectValue, Trust, Verdict};
 use self::setting::settings;
 pub use self::setting::{Key, Names, OneLineText, Setting, Warning, WarningKind};
 pub use self::status_parts::{StatusPart, StatusParts};
-
-/// The range of counts. A count may be set so high that it is never reached.
-const COUNT: Range = Range::new(0.0, 1e12);
-
-/// The range of times in seconds.
-const SECONDS: Range = Range::new(0.0, 1e9);
-
-/// The range of times in minutes: up to a year.
-const MINUTES: Range = Range::new(0.0, 525_600.0);
+pub use self::whole_numbers::{Count, Port};
 
 settings! {
     /// Everything that a user can set.
@@ -68,11 +63,11 @@ settings! {
 settings! {
     /// How much work since the last bookmark creates the next one.
     pub struct Thresholds {
-        min_tokens: Amount = Amount(6000.0), "Estimated tokens (characters / 4) of tool and subagent output", COUNT;
-        min_tool_calls: Amount = Amount(15.0), "Number of tool calls", COUNT;
-        min_seconds: Amount = Amount(120.0), "Seconds between the first and the last tool call", SECONDS;
-        agent_burst_threshold: Amount = Amount(3.0), "Number of subagents that have returned", COUNT;
-        cooldown_seconds: Amount = Amount(25.0), "Minimum number of seconds between two bookmarks", SECONDS;
+        min_tokens: Count = Count(6000), "Estimated tokens (characters / 4) of tool and subagent output";
+        min_tool_calls: Count = Count(15), "Number of tool calls";
+        min_seconds: Seconds = Seconds::new(120), "Seconds between the first and the last tool call";
+        agent_burst_threshold: Count = Count(3), "Number of subagents that have returned";
+        cooldown_seconds: Seconds = Seconds::new(25), "Minimum number of seconds between two bookmarks";
     }
 }
 
@@ -95,9 +90,9 @@ settings! {
     pub struct Continuation {
         enabled: bool = false, "Ask for a handoff, clear, and continue; a project's `.claude/longhaul.json` may switch this on once you trust it";
         at: Limits = Limits(vec![0.75]), "How full the context may get: a share of the window (0.01 to 1), a number of tokens, or a list of limits; each limit asks once per session", Range::new(1_000.0, 1e9);
-        max_rounds: Amount = Amount(10.0), "How many sessions may follow each other without a prompt from a person", Range::whole(0, 1_000_000);
+        max_rounds: Count = Count(10), "How many sessions may follow each other without a prompt from a person", Range::whole(0, 1_000_000);
         prompt: OneLineText = OneLineText::of("Continue from the handoff: do what is left to do."), "The first prompt of the new session; no control characters, not starting with `/`, `!`, `#`, `@` or `?`";
-        step_seconds: Amount = Amount(60.0), "How long Claude Code may take to clear the context or to accept the prompt before Longhaul tries once more", Range::new(0.1, 86_400.0);
+        step_seconds: Seconds = Seconds::new(60), "How long Claude Code may take to clear the context or to accept the prompt before Longhaul tries once more", Range::new(0.1, 86_400.0);
         after_rate_limit: bool = false, "Continue automatically when the rate limit that stopped the session has ended";
     }
 }
@@ -109,7 +104,7 @@ settings! {
         redact_secrets: bool = true, "Replace keys and tokens of well-known formats with `[redacted]` before anything is written";
         skip_tools: Names = Names::default(), "Tools whose calls are not recorded, instead of the built-in list; `*` matches any characters";
         exclude: Names = Names::default(), "Folders of projects that are not recorded at all, such as `~/private/*`; `*` matches any characters";
-        retention_days: Amount = Amount(365.0), "Days after which raw tool input and output are deleted; the records made from them stay; 0 keeps everything", Range::new(0.0, 36_500.0);
+        retention_days: Days = Days::new(365), "Days after which raw tool input and output are deleted; the records made from them stay; 0 keeps everything";
         page: bool = true, "Show a new session the results of the project's last sessions, and what is left to do";
         recall_on_prompt: bool = true, "Add passages of the project's other sessions to a prompt that they match strongly, 1,200 characters at most; nothing is added to most prompts";
         model: Model = Model::default(), "Summaries in better words, written by a model in the worker";
@@ -124,8 +119,8 @@ settings! {
         file: FilePath = FilePath::default(), "A model file to use instead of the one in the bundle";
         endpoint: Url = Url::default(), "The address of a service with an API like OpenAI's `/v1/embeddings`, such as `http://127.0.0.1:11434` for Ollama; only the worker uses it, while it runs";
         model: ModelId = ModelId::default(), "The name of the endpoint's model; required with an endpoint";
-        timeout_seconds: Amount = Amount(30.0), "How long the endpoint may take to answer", Range::new(1.0, 3_600.0);
-        batch: Amount = Amount(32.0), "How many texts are sent to the endpoint in one request", Range::whole(1, 1_024);
+        timeout_seconds: Seconds = Seconds::new(30), "How long the endpoint may take to answer", Range::new(1.0, 3_600.0);
+        batch: Count = Count(32), "How many texts are sent to the endpoint in one request", Range::whole(1, 1_024);
     }
 }
 
@@ -135,17 +130,17 @@ settings! {
         enabled: bool = false, "Let a model rewrite what the rules have recorded, in the worker, which hooks then start; this costs tokens";
         via: Via = Via::Claude, "`claude` runs `claude -p`; `api` calls the Anthropic API with `ANTHROPIC_API_KEY`";
         model: ModelId = ModelId::default(), "The model's id; if empty, a small model with `api`, and Claude Code's own default with `claude`";
-        daily_token_budget: Amount = Amount(100_000.0), "Tokens per day, requests and answers together; a request that could exceed what is left is not sent", COUNT;
-        timeout_seconds: Amount = Amount(60.0), "How long an answer may take", Range::new(1.0, 3_600.0);
-        quiet_minutes: Amount = Amount(2.0), "How long a session must have been idle before a model rewrites its records", MINUTES;
+        daily_token_budget: Count = Count(100_000), "Tokens per day, requests and answers together; a request that could exceed what is left is not sent";
+        timeout_seconds: Seconds = Seconds::new(60), "How long an answer may take", Range::new(1.0, 3_600.0);
+        quiet_minutes: Minutes = Minutes::new(2), "How long a session must have been idle before a model rewrites its records";
     }
 }
 
 settings! {
     /// The optional server.
     pub struct Worker {
-        port: Amount = Amount(37777.0), "The port on 127.0.0.1; if it is taken, the next free one is used; 0 uses any free one", Range::whole(0, 65_535);
-        idle_minutes: Amount = Amount(30.0), "Minutes without an open page or a request after which the worker exits; 0 means never", MINUTES;
+        port: Port = Port(37777), "The port on 127.0.0.1; if it is taken, the next free one is used; 0 uses any free one";
+        idle_minutes: Minutes = Minutes::new(30), "Minutes without an open page or a request after which the worker exits; 0 means never";
     }
 }
 
@@ -155,15 +150,15 @@ settings! {
         enabled: bool = false, "Watch how full the context is";
         compact_percent: Share = Share(0.76), "Share of the context window (0 to 1) at which `/compact` is typed when a turn ends";
         deny_percent: Share = Share(0.85), "Share of the context window (0 to 1) at which new subagents are denied";
-        compact_cooldown_seconds: Amount = Amount(120.0), "Minimum number of seconds between two compactions", SECONDS;
+        compact_cooldown_seconds: Seconds = Seconds::new(120), "Minimum number of seconds between two compactions";
     }
 }
 
 settings! {
     /// How text is typed.
     pub struct Inject {
-        patience_seconds: Amount = Amount(30.0), "How long to wait for a dialog, a running turn or an unfinished draft to go away", Range::new(0.0, 3_600.0);
-        delay_ms: Amount = Amount(0.0), "Milliseconds to wait after the end of a turn before the pane is inspected", Range::new(0.0, 60_000.0);
+        patience_seconds: Seconds = Seconds::new(30), "How long to wait for a dialog, a running turn or an unfinished draft to go away", Range::new(0.0, 3_600.0);
+        delay_ms: Milliseconds = Milliseconds::new(0), "Milliseconds to wait after the end of a turn before the pane is inspected";
         allow_blind: bool = false, "In zellij, WezTerm and kitty, also type where the content of the pane cannot be read and only Claude Code's own state says that it is safe";
     }
 }
@@ -234,7 +229,7 @@ impl Config {
 impl Inject {
     /// Returns how long to wait until text can be typed: an hour at most, so that a waiting process ends.
     pub fn patience(&self) -> Duration {
-        Duration::from_millis(self.patience_seconds.seconds_as_millis()).min(Duration::from_secs(3600))
+        self.patience_seconds.as_duration().min(Duration::from_secs(3600))
     }
 }
 

@@ -36,8 +36,8 @@ impl Course {
     pub(crate) fn rules<'a>(&'a self, remaining: &'a [String]) -> PlanRules<'a> {
         PlanRules {
             limits: &self.settings.at.0,
-            max_rounds: self.settings.max_rounds.0 as u32,
-            step_ms: self.settings.step_seconds.seconds_as_millis(),
+            max_rounds: u32::try_from(self.settings.max_rounds.0).unwrap_or(u32::MAX),
+            step_ms: self.settings.step_seconds.as_millis(),
             prompt: self.settings.prompt.as_str(),
             can_type: self.can_type,
             remaining,

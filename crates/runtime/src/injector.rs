@@ -103,8 +103,7 @@ fn type_it(
         return Ok(outcome);
     }
     let Some(terminal) = terminal else { return Ok(Outcome::GaveUp("no terminal to type into".to_owned())) };
-    let delay = Duration::from_millis(config.inject.delay_ms.0 as u64);
-    std::thread::sleep(delay.min(MAX_DELAY));
+    std::thread::sleep(config.inject.delay_ms.as_duration().min(MAX_DELAY));
     let order = Order {
         session: session.clone(),
         terminal,

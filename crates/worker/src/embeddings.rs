@@ -117,7 +117,7 @@ fn look(home: &Home) -> Result<Look, String> {
 /// Computes the vectors of all parts, a few texts at a time.
 fn compute(endpoint: &Endpoint, waiting: &Waiting, config: &Config) -> Result<Vec<Vec<Option<Vector>>>, String> {
     let texts: Vec<String> = waiting.passages.iter().flat_map(|passage| passage.parts.iter().cloned()).collect();
-    let batch = (config.memory.embeddings.batch.0 as usize).clamp(1, 1_024);
+    let batch = config.memory.embeddings.batch.0.clamp(1, 1_024) as usize;
     let mut computed = Vec::with_capacity(texts.len());
     for texts in texts.chunks(batch) {
         computed.extend(endpoint.embed(texts)?);

@@ -143,9 +143,8 @@ fn make_database(worker: &Worker) {
 
 /// Listens on the configured port, or on the next free one.
 async fn listen(config: &config::Worker) -> io::Result<TcpListener> {
-    let first = if config.port.0 <= f64::from(u16::MAX) { config.port.0 as u16 } else { 37_777 };
     let mut last = io::Error::from(io::ErrorKind::AddrInUse);
-    for port in (0..PORTS).filter_map(|step| first.checked_add(step)) {
+    for port in (0..PORTS).filter_map(|step| config.port.0.checked_add(step)) {
         match TcpListener::bind(SocketAddr::from((Ipv4Addr::LOCALHOST, port))).await {
             Err(error) if error.kind() == io::ErrorKind::AddrInUse => last = error,
             bound => return bound,
@@ -156,8 +155,7 @@ async fn listen(config: &config::Worker) -> io::Result<TcpListener> {
 
 /// Returns after how long without use the worker exits; `None` for never.
 fn idle(config: &config::Worker) -> Option<Duration> {
-    let seconds = config.idle_minutes.0 * 60.0;
-    (seconds > 0.0).then(|| Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX))
+    Some(config.idle_minutes.as_duration()).filter(|idle| !idle.is_zero())
 }
 
 async fn serve(

@@ -1,7 +1,7 @@
 //! Ten thousand random sessions: whatever happens, bookmarks neither loop nor come from nothing.
 
 use longhaul_core::Millis;
-use longhaul_core::config::{Amount, Bookmarks};
+use longhaul_core::config::{Bookmarks, Count, Seconds};
 use proptest::prelude::*;
 
 use crate::{BookmarkVerdict, LogLine, Situation, TailStart, decide, measure};
@@ -37,11 +37,11 @@ proptest! {
     #[test]
     fn no_two_injections_within_the_cooldown_and_none_without_work(
         steps in proptest::collection::vec(step(), 1..60),
-        cooldown in 0..60_u64,
+        cooldown in 0..60_u32,
     ) {
         let mut config = Bookmarks::default();
-        config.thresholds.cooldown_seconds = Amount(cooldown as f64);
-        config.thresholds.min_tool_calls = Amount(3.0);
+        config.thresholds.cooldown_seconds = Seconds::new(cooldown);
+        config.thresholds.min_tool_calls = Count(3);
         let mut log = String::new();
         let mut now = Millis(1_000_000);
         let mut last_injection: Option<Millis> = None;
@@ -62,7 +62,7 @@ proptest! {
             let verdict = decide(Situation::ToolCall, &config, true, &measure(log.as_bytes(), TailStart::LogStart), now);
             if let BookmarkVerdict::Inject(_) = verdict {
                 if let Some(last) = last_injection {
-                    prop_assert!(now.since(last) >= cooldown * 1000, "{last} and {now} are closer than {cooldown} s");
+                    prop_assert!(now.since(last) >= u64::from(cooldown) * 1000, "{last} and {now} are closer than {cooldown} s");
                 }
                 prop_assert!(work_since_bookmark > 0, "nothing was done since the last bookmark");
                 log += &format!("{}\n", LogLine::Injection { at: now });

@@ -1,4 +1,4 @@
-use longhaul_core::config::{Amount, Bookmarks};
+use longhaul_core::config::{Bookmarks, Seconds};
 use longhaul_core::event::{HookEvent, Stop, parse};
 use longhaul_core::{Config, Millis};
 
@@ -90,7 +90,7 @@ fn nothing_since_the_bookmark_and_the_cooldown_hold_it_back() {
 #[test]
 fn an_injection_on_its_way_is_not_sent_twice_even_without_a_cooldown() {
     let mut config = Bookmarks::default();
-    config.thresholds.cooldown_seconds = Amount(0.0);
+    config.thresholds.cooldown_seconds = Seconds::new(0);
     let decide =
         |log: String| decide(Situation::ToolCall, &config, true, &measure(log.as_bytes(), TailStart::LogStart), NOW);
     assert_eq!(decide(format!("{}I 999000\n", tools(20))), BookmarkVerdict::Skip(SkipReason::InFlight));

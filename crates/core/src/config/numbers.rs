@@ -1,4 +1,4 @@
-//! Numbers in the config, and the ranges in which they must lie.
+//! The ranges in which numbers of the configuration must lie, and shares of a whole.
 
 use std::fmt;
 
@@ -30,7 +30,7 @@ impl Range {
     }
 
     /// Returns the range of the whole numbers from `least` to `most`.
-    pub(super) const fn whole(least: u32, most: u32) -> Self {
+    pub(super) const fn whole(least: u64, most: u64) -> Self {
         Self { least: least as f64, most: most as f64, is_whole: true }
     }
 
@@ -61,47 +61,33 @@ impl fmt::Display for Range {
     }
 }
 
-/// A finite number that is not negative.
-#[derive(Debug, Clone, Copy, PartialEq, PartialOrd)]
-pub struct Amount(pub f64);
-
-impl Amount {
-    /// Returns the amount, taken as seconds, in milliseconds.
-    pub fn seconds_as_millis(self) -> u64 {
-        (self.0 * 1000.0) as u64
+/// Reads a number in `range`, or a text that holds one. Falls back to `default` with a warning that names the range.
+pub(super) fn read_number<T: Setting>(
+    range: Range,
+    json: &Value,
+    default: T,
+    path: &str,
+    warnings: &mut Vec<Warning>,
+    make: impl FnOnce(f64) -> T,
+) -> T {
+    match number(json).filter(|number| range.contains(*number)) {
+        Some(number) => make(number),
+        None => {
+            let kind = if range.is_whole { "a whole number" } else { "a number" };
+            warnings.push(Warning::value(path, json, &format!("{kind} from {range}"), &default));
+            default
+        }
     }
 }
 
-impl Setting for Amount {
-    fn read(json: &Value, default: Self, path: &str, warnings: &mut Vec<Warning>) -> Self {
-        Self::read_in(Range::ANY, json, default, path, warnings)
-    }
-
-    fn read_in(range: Range, json: &Value, default: Self, path: &str, warnings: &mut Vec<Warning>) -> Self {
-        number(json).filter(|number| range.contains(*number)).map(Self).unwrap_or_else(|| {
-            let kind = if range.is_whole { "a whole number" } else { "a number" };
-            let between = if range.most < f64::MAX { "from" } else { "of" };
-            warnings.push(Warning::value(path, json, &format!("{kind} {between} {range}"), &default));
-            default
-        })
-    }
-
-    fn schema(&self, about: &str) -> Value {
-        self.schema_in(Range::ANY, about)
-    }
-
-    fn schema_in(&self, range: Range, about: &str) -> Value {
-        let digits = if range.is_whole { "^[0-9]+$" } else { "^[0-9]+([.][0-9]+)?$" };
-        json!({
-            "description": about,
-            "oneOf": [range.schema(), { "type": "string", "pattern": digits }],
-            "default": self.to_json(),
-        })
-    }
-
-    fn to_json(&self) -> Value {
-        whole_or_fraction(self.0)
-    }
+/// Returns the JSON Schema of a number in `range`, which may also be written as a text.
+pub(super) fn number_schema(range: Range, default: &impl Setting, about: &str) -> Value {
+    let digits = if range.is_whole { "^[0-9]+([.]0+)?$" } else { "^[0-9]+([.][0-9]+)?$" };
+    json!({
+        "description": about,
+        "oneOf": [range.schema(), { "type": "string", "pattern": digits }],
+        "default": default.to_json(),
+    })
 }
 
 /// A share of a whole, from 0 to 1.
@@ -184,7 +170,7 @@ fn percent_hint(json: &Value) -> String {
     }
 }
 
-/// A finite JSON number that is not negative, or a string that holds one.
+/// Returns a finite JSON number that is not negative, or a string that holds one.
 fn number(json: &Value) -> Option<f64> {
     let number = match json {
         Value::Number(number) => number.as_f64()?,
@@ -194,6 +180,6 @@ fn number(json: &Value) -> Option<f64> {
     (number.is_finite() && number >= 0.0).then_some(number)
 }
 
-fn whole_or_fraction(number: f64) -> Value {
+pub(super) fn whole_or_fraction(number: f64) -> Value {
     if number.fract() == 0.0 && number < 9e15 { json!(number as u64) } else { json!(number) }
 }

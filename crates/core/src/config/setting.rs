@@ -89,6 +89,9 @@ pub struct Key {
 
 /// A value, or a section of values, of the configuration.
 pub trait Setting: Sized {
+    /// The numbers that a value of this type may be, unless its setting declares other ones; `None` if it is not a number.
+    const RANGE: Option<Range> = None;
+
     /// Reads `json`, found at `path`; falls back to `default` with a warning.
     fn read(json: &Value, default: Self, path: &str, warnings: &mut Vec<Warning>) -> Self;
 
@@ -110,7 +113,12 @@ pub trait Setting: Sized {
 
     /// Adds the value to `keys`; a section adds every value in it.
     fn list(&self, path: &str, about: &str, range: Option<Range>, keys: &mut Vec<Key>) {
-        keys.push(Key { path: path.to_owned(), default: self.to_json(), about: about.to_owned(), range });
+        keys.push(Key {
+            path: path.to_owned(),
+            default: self.to_json(),
+            about: about.to_owned(),
+            range: range.or(Self::RANGE),
+        });
     }
 }
 
@@ -128,7 +136,8 @@ pub(super) fn warn_unknown(json: &Value, known: &[&str], path: &str, warnings: &
     }
 }
 
-/// Declares a section: a struct whose fields each have a type, a default and a description, and a range if it is a number.
+/// Declares a section: a struct whose fields each have a type, a default and a description. A number may have a
+/// range other than that of its type.
 ///
 /// The key of a value is the name of its field.
 macro_rules! settings {

@@ -1,8 +1,10 @@
+use std::time::Duration;
+
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use crate::Config;
-use crate::config::{Amount, Setting, StatusPart, Trust};
+use crate::config::{Count, Minutes, Port, Seconds, Setting, StatusPart, Trust};
 
 #[track_caller]
 fn check(text: &str, expected: &[&str]) -> Config {
@@ -14,8 +16,8 @@ fn check(text: &str, expected: &[&str]) -> Config {
 #[test]
 fn a_partial_file_is_merged_deeply() {
     let config = check(r#"{"bookmarks":{"thresholds":{"min_tokens":100}}}"#, &[]);
-    assert_eq!(config.bookmarks.thresholds.min_tokens, Amount(100.0));
-    assert_eq!(config.bookmarks.thresholds.min_tool_calls, Amount(15.0));
+    assert_eq!(config.bookmarks.thresholds.min_tokens, Count(100));
+    assert_eq!(config.bookmarks.thresholds.min_tool_calls, Count(15));
     assert!(config.bookmarks.enabled);
     assert_eq!(check("{}", &[]), Config::default());
 }
@@ -24,7 +26,7 @@ fn a_partial_file_is_merged_deeply() {
 fn a_number_may_be_a_numeric_string_and_nothing_else() {
     let number = |json: &str| {
         let (config, warnings) = Config::from_json(&format!(r#"{{"inject":{{"patience_seconds":{json}}}}}"#));
-        (config.inject.patience_seconds.0, warnings.len())
+        (config.inject.patience_seconds.get(), warnings.len())
     };
     for (json, expected) in [("0", 0.0), ("2.5", 2.5), (r#""12""#, 12.0)] {
         assert_eq!(number(json), (expected, 0), "{json}");
@@ -129,6 +131,67 @@ fn a_value_outside_its_range_is_named_with_the_range() {
         &["worker.port: 1.5 is not a whole number from 0 to 65535: the default 37777 is in force"],
     );
     check(r#"{"worker":{"port":65535},"continuation":{"at":[0.01,1,1000]}}"#, &[]);
+}
+
+#[test]
+fn a_count_may_be_written_as_a_float_and_has_no_fraction() {
+    for json in ["15", "15.0", "1.5e1", r#""15""#, r#""15.0""#] {
+        let config = check(&format!(r#"{{"continuation":{{"max_rounds":{json}}}}}"#), &[]);
+        assert_eq!(config.continuation.max_rounds, Count(15), "{json}");
+    }
+    check(
+        r#"{"bookmarks":{"thresholds":{"min_tool_calls":2.5,"min_tokens":1e13}},"memory":{"embeddings":{"batch":0}}}"#,
+        &[
+            "bookmarks.thresholds.min_tokens: 10000000000000.0 is not a whole number from 0 to 1000000000000: the \
+             default 6000 is in force",
+            "bookmarks.thresholds.min_tool_calls: 2.5 is not a whole number from 0 to 1000000000000: the default 15 \
+             is in force",
+            "memory.embeddings.batch: 0 is not a whole number from 1 to 1024: the default 32 is in force",
+        ],
+    );
+}
+
+#[test]
+fn a_port_may_be_written_as_a_float_and_fits_a_socket_address() {
+    for (json, expected) in [("0", 0), ("8080.0", 8080), (r#""65535""#, 65_535)] {
+        let config = check(&format!(r#"{{"worker":{{"port":{json}}}}}"#), &[]);
+        assert_eq!(config.worker.port, Port(expected), "{json}");
+    }
+    check(
+        r#"{"worker":{"port":"http"}}"#,
+        &[r#"worker.port: "http" is not a whole number from 0 to 65535: the default 37777 is in force"#],
+    );
+}
+
+#[test]
+fn a_time_is_in_the_unit_of_its_key_and_is_printed_as_it_was_written() {
+    let text = r#"{"bookmarks":{"thresholds":{"min_seconds":90.0,"cooldown_seconds":0.1}},"inject":{"delay_ms":250},
+                   "memory":{"retention_days":0.5},"worker":{"idle_minutes":0.015}}"#;
+    let config = check(text, &[]);
+    let thresholds = &config.bookmarks.thresholds;
+    assert_eq!((thresholds.min_seconds.as_millis(), thresholds.cooldown_seconds.as_millis()), (90_000, 100));
+    assert_eq!(config.inject.delay_ms.as_duration(), Duration::from_millis(250));
+    assert_eq!(config.memory.retention_days.as_duration(), Duration::from_secs(12 * 3600));
+    assert_eq!(config.worker.idle_minutes.as_millis(), 900);
+    let printed = config.to_json();
+    assert_eq!(printed["bookmarks"]["thresholds"]["min_seconds"], json!(90));
+    assert_eq!(printed["bookmarks"]["thresholds"]["cooldown_seconds"], json!(0.1));
+    assert_eq!(printed["worker"]["idle_minutes"], json!(0.015));
+    check(
+        r#"{"continuation":{"step_seconds":0},"worker":{"idle_minutes":525601}}"#,
+        &[
+            "continuation.step_seconds: 0 is not a number from 0.1 to 86400: the default 60 is in force",
+            "worker.idle_minutes: 525601 is not a number from 0 to 525600: the default 30 is in force",
+        ],
+    );
+}
+
+#[test]
+fn a_program_makes_a_time_from_a_duration() {
+    let minute_and_a_half = Duration::from_secs(90);
+    assert_eq!(Seconds::from(minute_and_a_half), Seconds::new(90));
+    assert_eq!(Minutes::from(minute_and_a_half).get(), 1.5);
+    assert_eq!(Minutes::from(minute_and_a_half).as_duration(), minute_and_a_half);
 }
 
 #[test]

@@ -55,7 +55,7 @@ fn without_trust_things_may_become_stricter() {
     assert!(verdicts(&reading).iter().all(|(_, verdict)| *verdict == 'f'), "{reading:?}");
     let continuation = reading.config.continuation;
     assert_eq!((continuation.enabled, continuation.after_rate_limit), (false, false));
-    assert_eq!((continuation.at.0, continuation.max_rounds.0), (vec![0.7], 2.0));
+    assert_eq!((continuation.at.0, continuation.max_rounds.0), (vec![0.7], 2));
 }
 
 #[test]
@@ -99,7 +99,7 @@ fn a_file_that_cannot_be_read_is_named_and_changes_nothing() {
         assert!(reading.problem.is_some() && reading.config.continuation.enabled, "{text}");
     }
     let marked = read("{}", "\u{feff}{\"continuation\":{\"max_rounds\":1}}", Trust::Untrusted);
-    assert_eq!(marked.config.continuation.max_rounds.0, 1.0);
+    assert_eq!(marked.config.continuation.max_rounds.0, 1);
 }
 
 #[test]

@@ -90,15 +90,15 @@ pub fn merge_index(home: &Home) -> Result<(), Error> {
 /// Deletes old raw text. Returns the number of texts. The process outlives the session that started it.
 pub fn drop_old_text(env: &Env, home: &Home, config: &Config) -> Result<usize, Error> {
     process::leave_session();
-    let days = config.memory.retention_days.0;
+    let kept_ms = config.memory.retention_days.as_millis();
     let Some(store) = home.existing_store()? else { return Ok(0) };
     if cut_long_texts(&store)? > 0 {
         store.settle_writes()?;
     }
-    if days <= 0.0 {
+    if kept_ms == 0 {
         return Ok(0);
     }
-    let before = Millis(env.now.0.saturating_sub((days * DAY_MS as f64) as u64));
+    let before = Millis(env.now.0.saturating_sub(kept_ms));
     let mut dropped = 0;
     while dropped < MOST {
         let pruned = store.prune(before, AT_ONCE)?;

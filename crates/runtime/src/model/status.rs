@@ -50,7 +50,7 @@ pub fn today(now: Millis) -> String {
 
 /// Returns the token budget per day.
 pub fn model_budget(config: &Config) -> u64 {
-    config.memory.model.daily_token_budget.0 as u64
+    config.memory.model.daily_token_budget.0
 }
 
 impl ModelStatus {

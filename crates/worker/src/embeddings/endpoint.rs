@@ -45,14 +45,14 @@ impl Endpoint {
         } else {
             format!("{base}/v1/embeddings")
         };
-        let seconds = embeddings.timeout_seconds.seconds_as_millis().clamp(1_000, 3_600_000);
+        let limit_ms = embeddings.timeout_seconds.as_millis().clamp(1_000, 3_600_000);
         Some(Self {
             // A key goes over TLS, or to this machine, and nowhere else.
             key: ModelAccess::read().embeddings_key.filter(|_| is_safe(&url)),
             url,
             model: model.to_owned(),
             name: endpoint_model(model),
-            limit: Duration::from_millis(seconds),
+            limit: Duration::from_millis(limit_ms),
         })
     }
 

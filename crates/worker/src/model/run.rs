@@ -195,7 +195,7 @@ impl<'a> Runner<'a> {
     fn ask(&mut self, request: &Request, config: &Config) -> Result<Reply, Failure> {
         let access = ModelAccess::read();
         let model = &config.memory.model;
-        let limit = Duration::from_millis(model.timeout_seconds.seconds_as_millis().clamp(1_000, 3_600_000));
+        let limit = Duration::from_millis(model.timeout_seconds.as_millis().clamp(1_000, 3_600_000));
         let (dir, is_wanted) = (model_dir(self.home), || self.stop.is_wanted());
         let _asking = self.stop.asking(model.via);
         match model.via {
@@ -228,7 +228,7 @@ fn request_for(store: &Store, job: &ModelJob) -> Result<Request, Error> {
 
 /// Returns how long a session must have been idle, in milliseconds.
 pub(super) fn quiet_ms(config: &Config) -> u64 {
-    (config.memory.model.quiet_minutes.0 * 60_000.0) as u64
+    config.memory.model.quiet_minutes.as_millis()
 }
 
 fn rest(config: &Config, now: Millis) -> Rest {

@@ -80,7 +80,10 @@ impl Story<'_> {
         self.voice.say(&format!(
             "longhaul-post-tool-use appends one line per call, and adds up what came since the last bookmark.\n\
              Enough is {} tool calls, {} tokens, {} seconds or {} subagents, whichever comes first.",
-            limits.min_tool_calls.0, limits.min_tokens.0, limits.min_seconds.0, limits.agent_burst_threshold.0
+            limits.min_tool_calls.0,
+            limits.min_tokens.0,
+            limits.min_seconds.get(),
+            limits.agent_burst_threshold.0
         ))?;
         let due = limits.min_tool_calls.0 as usize - 1;
         for call in &CALLS[..due] {
