@@ -15,7 +15,9 @@ fuzz_target!(|screen: &str| {
     let _ = WeztermPane { pane: "7".to_owned() }.parse(&outputs);
     let _ = KittyWindow { socket: "unix:/k".to_owned(), window: "7".to_owned() }.parse(&outputs);
     for row in [0, 1, 37] {
-        let inspection = Inspection { screen: screen.to_owned(), cursor: Some((2, row)), ..Inspection::default() };
+        let mut inspection = Inspection::default();
+        inspection.screen = screen.to_owned();
+        inspection.cursor = Some((2, row));
         for editor in [EditorMode::Normal, EditorMode::Vim] {
             let seen = screen_state(&inspection, editor);
             let _ = may_type(&seen, ClientActivity::Unknown, TypeWhen::Either, "·");

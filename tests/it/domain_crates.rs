@@ -2,6 +2,9 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::Value;
 
 /// The domain crates.
 const PURE: [&str; 8] = ["core", "activity-log", "embedding", "handoff", "inject", "memory", "tracker", "transcript"];
@@ -24,6 +27,12 @@ const IMPURE: [&str; 10] = [
 const DEPENDENCIES: [&str; 8] =
     ["longhaul-core", "memchr", "rust-stemmers", "saphyr", "serde", "serde_json", "thiserror", "unicode-normalization"];
 
+/// What none of them may need, also not through another crate.
+const HEAVY: [&str; 6] = ["libsqlite3-sys", "longhaul-runtime", "longhaul-store", "rusqlite", "rustix", "tokio"];
+
+/// A struct with up to this many public fields may be complete, so that it is written as a literal.
+const FEW_FIELDS: usize = 3;
+
 #[test]
 fn no_domain_crate_reads_or_changes_the_world() {
     for name in PURE {
@@ -36,13 +45,80 @@ fn no_domain_crate_reads_or_changes_the_world() {
 
 #[test]
 fn no_domain_crate_depends_on_another_or_on_what_touches_the_world() {
+    let metadata: Value = serde_json::from_str(&cargo(&["metadata", "--no-deps", "--format-version", "1"])).unwrap();
+    let packages = metadata["packages"].as_array().unwrap();
     for name in PURE {
-        let manifest = fs::read_to_string(crate_dir(name).join("Cargo.toml")).unwrap();
-        let dependencies = manifest.split("\n[").find_map(|table| table.strip_prefix("dependencies]")).unwrap();
-        for dependency in dependencies.lines().filter_map(|line| line.split(['.', ' ', '=']).next()) {
-            assert!(dependency.is_empty() || DEPENDENCIES.contains(&dependency), "{name} depends on {dependency}");
+        let package = packages.iter().find(|package| package["name"] == format!("longhaul-{name}")).unwrap();
+        let dependencies = package["dependencies"].as_array().unwrap();
+        // A type of a test's dependency is in no API.
+        for dependency in dependencies.iter().filter(|dependency| dependency["kind"] != "dev") {
+            let dependency = dependency["name"].as_str().unwrap();
+            assert!(DEPENDENCIES.contains(&dependency), "{name} depends on {dependency}");
         }
     }
+}
+
+#[test]
+fn no_domain_crate_brings_a_database_or_a_runtime_along() {
+    for name in PURE {
+        let package = format!("longhaul-{name}");
+        let tree =
+            cargo(&["tree", "--package", &package, "--edges", "normal,build", "--prefix", "none", "--format", "{p}"]);
+        let built: Vec<&str> = tree.lines().filter_map(|line| line.split(' ').next()).collect();
+        assert!(built.contains(&package.as_str()), "{tree}");
+        for heavy in HEAVY {
+            assert!(!built.contains(&heavy), "{name} needs {heavy}");
+        }
+    }
+}
+
+#[test]
+fn a_struct_with_many_public_fields_can_get_more_of_them() {
+    for name in PURE {
+        for path in sources(&crate_dir(name).join("src")) {
+            let source = fs::read_to_string(&path).unwrap();
+            let closed = closed_structs(&source);
+            assert!(closed.is_empty(), "{}: add #[non_exhaustive] and a constructor to {closed:?}", path.display());
+        }
+    }
+    let field = |number: usize| format!("    /// Field.\n    pub field_{number}: u8,\n");
+    let closed = |fields: usize| format!("pub struct Wide {{\n{}}}\n", (0..fields).map(field).collect::<String>());
+    assert_eq!(closed_structs(&closed(FEW_FIELDS)), [""; 0]);
+    assert_eq!(closed_structs(&closed(FEW_FIELDS + 1)), ["Wide"]);
+    assert_eq!(closed_structs(&format!("#[non_exhaustive]\n{}", closed(FEW_FIELDS + 1))), [""; 0]);
+}
+
+/// Returns the public structs that have more than [`FEW_FIELDS`] public fields and are not `#[non_exhaustive]`.
+fn closed_structs(source: &str) -> Vec<&str> {
+    let mut found = Vec::new();
+    let mut before = "";
+    let mut lines = source.lines();
+    while let Some(line) = lines.next() {
+        if let Some(name) = line.strip_prefix("pub struct ").filter(|_| line.ends_with('{') && !is_open(before)) {
+            let fields = lines.by_ref().take_while(|line| *line != "}");
+            if fields.filter(|line| line.trim_start().starts_with("pub ")).count() > FEW_FIELDS {
+                found.extend(name.split(['<', ' ']).next());
+            }
+        }
+        before = line;
+    }
+    found
+}
+
+/// Returns whether the line before a struct is the attribute. Longhaul's sources have it last.
+fn is_open(line: &str) -> bool {
+    line == "#[non_exhaustive]"
+}
+
+/// Returns what cargo prints about the workspace.
+#[expect(clippy::disallowed_methods, reason = "the test asks cargo")]
+fn cargo(arguments: &[&str]) -> String {
+    let mut cargo = Command::new(env!("CARGO"));
+    let manifest = Path::new(env!("CARGO_MANIFEST_DIR")).join("../Cargo.toml");
+    let output =
+        cargo.args(arguments).args(["--locked", "--offline", "--manifest-path"]).arg(manifest).output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    String::from_utf8(output.stdout).unwrap()
 }
 
 #[test]

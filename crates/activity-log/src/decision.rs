@@ -37,6 +37,7 @@ pub enum BookmarkVerdict {
 
 /// A threshold that is met.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
 pub struct ThresholdMet {
     /// What is counted, such as `tool calls`.
     pub what: &'static str,
@@ -48,6 +49,7 @@ pub struct ThresholdMet {
 
 /// Why no bookmark is due, in the order in which the reasons are checked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum SkipReason {
     /// `bookmarks.enabled`, or at a tool call `bookmarks.mid_turn`, is off.
     Disabled,
@@ -143,6 +145,13 @@ pub(crate) fn time_left(from: Option<Millis>, span: u64, now: Millis) -> Option<
     }
     let left = from.0.saturating_add(span).saturating_sub(now.0);
     (left > 0).then_some(left)
+}
+
+impl ThresholdMet {
+    /// Returns that `actual` has reached `limit`; `what` names the unit, such as `tool calls`.
+    pub fn new(what: &'static str, actual: u64, limit: f64) -> Self {
+        Self { what, actual, limit }
+    }
 }
 
 impl fmt::Display for ThresholdMet {

@@ -19,6 +19,7 @@ pub enum TailStart {
 
 /// The metrics of the window since the last bookmark.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub struct Metrics {
     /// The number of tool calls in the window.
     pub tool_calls: u64,

@@ -60,6 +60,7 @@ impl Job {
 
 /// A hook event that the plugin registers.
 #[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
 pub struct Registration {
     /// The event.
     pub event: EventName,

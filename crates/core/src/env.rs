@@ -16,6 +16,7 @@ pub enum Platform {
 
 /// The start time and the environment variables of one process.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub struct Env {
     /// The time at which the process started, or `LONGHAUL_NOW_MS`.
     pub now: Millis,

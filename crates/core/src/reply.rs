@@ -11,6 +11,7 @@ const BETWEEN_MESSAGES: &str = "; ";
 /// A hook's answer, with every field that Claude Code accepts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
+#[non_exhaustive]
 pub struct Reply {
     /// `false` ends the turn. At a prompt, the message stays in the conversation and no request is made.
     #[serde(rename = "continue")]
@@ -46,6 +47,7 @@ pub enum Decision {
 /// The fields of an answer that belong to one kind of event.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
+#[non_exhaustive]
 pub struct HookSpecific {
     /// The event's name. Claude Code ignores these fields where it does not match.
     pub hook_event_name: &'static str,
@@ -83,6 +85,18 @@ impl Permission {
     }
 }
 
+impl HookSpecific {
+    /// Returns the fields for `event`, none of which is set.
+    pub fn new(event: EventName) -> Self {
+        Self {
+            hook_event_name: event.as_str(),
+            additional_context: None,
+            permission_decision: None,
+            permission_decision_reason: None,
+        }
+    }
+}
+
 impl Default for Reply {
     fn default() -> Self {
         Self {
@@ -101,7 +115,10 @@ impl Reply {
     /// Returns a reply that gives the model `text` to read.
     pub fn context(event: EventName, text: impl Into<String>) -> Self {
         Self {
-            hook_specific_output: Some(HookSpecific { additional_context: Some(text.into()), ..specific(event) }),
+            hook_specific_output: Some(HookSpecific {
+                additional_context: Some(text.into()),
+                ..HookSpecific::new(event)
+            }),
             ..Self::default()
         }
     }
@@ -117,7 +134,7 @@ impl Reply {
             hook_specific_output: Some(HookSpecific {
                 permission_decision: Some(Permission::Deny),
                 permission_decision_reason: Some(reason.into()),
-                ..specific(EventName::PreToolUse)
+                ..HookSpecific::new(EventName::PreToolUse)
             }),
             ..Self::default()
         }
@@ -130,7 +147,7 @@ impl Reply {
 
     /// Appends `text` to the text for the model.
     pub fn add_context(&mut self, event: EventName, text: &str) {
-        let specific = self.hook_specific_output.get_or_insert_with(|| specific(event));
+        let specific = self.hook_specific_output.get_or_insert_with(|| HookSpecific::new(event));
         specific.additional_context = Some(match specific.additional_context.take() {
             Some(before) => record::join(&before, text),
             None => text.to_owned(),
@@ -196,12 +213,3 @@ impl Reply {
 
 /// The answer that changes nothing. A hook also prints it after any failure.
 pub const PLAIN: &str = r#"{"continue":true}"#;
-
-fn specific(event: EventName) -> HookSpecific {
-    HookSpecific {
-        hook_event_name: event.as_str(),
-        additional_context: None,
-        permission_decision: None,
-        permission_decision_reason: None,
-    }
-}

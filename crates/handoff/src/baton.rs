@@ -56,6 +56,7 @@ impl fmt::Display for BatonTrigger {
 
 /// A stored baton. There is at most one for each project and client process.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Baton {
     /// The session that left it.
     pub session: String,
@@ -68,6 +69,11 @@ pub struct Baton {
 }
 
 impl Baton {
+    /// Returns the baton that `session` left at the time `at`, in a client whose process id is unknown.
+    pub fn new(session: impl Into<String>, trigger: BatonTrigger, at: Millis) -> Self {
+        Self { session: session.into(), client_pid: 0, trigger, at }
+    }
+
     /// Returns whether the baton is too old to be taken.
     ///
     /// A baton from the future was written before the clock was set back. It is not expired.

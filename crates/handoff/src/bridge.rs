@@ -58,6 +58,7 @@ pub fn step_name(plan: &Plan) -> String {
 
 /// The facts for the line under the prompt.
 #[derive(Debug, Clone, PartialEq, Default)]
+#[non_exhaustive]
 pub struct StatusFacts {
     /// How full the context is.
     pub fill: Option<WindowUse>,

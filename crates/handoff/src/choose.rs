@@ -29,6 +29,7 @@ pub struct BatonOffer {
 
 /// The session that starts and takes a baton.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct BatonTaker<'a> {
     /// The session's id.
     pub session: &'a str,
@@ -38,8 +39,16 @@ pub struct BatonTaker<'a> {
     pub now: Millis,
 }
 
+impl<'a> BatonTaker<'a> {
+    /// Returns the session that starts at `now`, in a client whose process id is unknown.
+    pub fn new(session: &'a str, now: Millis) -> Self {
+        Self { session, client_pid: 0, now }
+    }
+}
+
 /// Why no baton was taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum NoBaton {
     /// There is none for this session.
     None,

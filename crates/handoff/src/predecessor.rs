@@ -9,6 +9,7 @@ pub const MAX_MERGES: usize = 10;
 
 /// A session as a link in a chain of inheritances.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub struct ChainSession {
     /// The session's id.
     pub id: String,
@@ -20,8 +21,16 @@ pub struct ChainSession {
     pub live_elsewhere: bool,
 }
 
+impl ChainSession {
+    /// Returns a session that was not inherited, and that no other client process is running.
+    pub fn new(id: impl Into<String>, created: Millis) -> Self {
+        Self { id: id.into(), created, ..Self::default() }
+    }
+}
+
 /// Why a chain of merges has no end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum ChainError {
     /// It contains a cycle.
     Cycle,
@@ -31,6 +40,7 @@ pub enum ChainError {
 
 /// Why a session is not inherited.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Refusal {
     /// It is the heir itself.
     SelfHandoff,

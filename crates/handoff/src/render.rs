@@ -28,6 +28,7 @@ const OLDER: &str = "\nOlder turns, one line each:\n";
 
 /// A rendered session.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub struct Rendered {
     /// The text; empty where there is nothing to show.
     pub text: String,

@@ -4,6 +4,7 @@ use longhaul_core::Millis;
 
 /// A session's memory, which is shown to the session that inherits it.
 #[derive(Debug, Clone, Default)]
+#[non_exhaustive]
 pub struct RenderInput<'a> {
     /// The id of the session that is inherited.
     pub session: &'a str,
@@ -30,6 +31,7 @@ impl<'a> RenderInput<'a> {
 
 /// A turn, as it is rendered.
 #[derive(Debug, Clone, Copy, Default)]
+#[non_exhaustive]
 pub struct TurnView<'a> {
     /// The id of the session in which it took place.
     pub session: &'a str,
@@ -52,6 +54,13 @@ pub struct TimedText<'a> {
     pub at: Millis,
     /// The text.
     pub text: &'a str,
+}
+
+impl<'a> TimedText<'a> {
+    /// Returns `text`, written at the time `at`.
+    pub fn new(at: Millis, text: &'a str) -> Self {
+        Self { at, text }
+    }
 }
 
 impl TimedText<'_> {

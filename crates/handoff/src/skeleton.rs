@@ -16,6 +16,7 @@ const NAMES: usize = 3;
 
 /// The parts of a turn that its line needs.
 #[derive(Debug, Clone, Copy, Default)]
+#[non_exhaustive]
 pub struct TurnWork<'a> {
     /// The prompt.
     pub asked: &'a str,
@@ -38,6 +39,7 @@ impl<'a> TurnWork<'a> {
 
 /// A tool call.
 #[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
 pub struct ToolUse<'a> {
     /// The tool's name.
     pub tool: &'a str,
@@ -45,6 +47,13 @@ pub struct ToolUse<'a> {
     pub input: &'a str,
     /// Whether the call failed or was denied.
     pub is_error: bool,
+}
+
+impl<'a> ToolUse<'a> {
+    /// Returns a successful call of `tool`, with its input as JSON text.
+    pub fn new(tool: &'a str, input: &'a str) -> Self {
+        Self { tool, input, is_error: false }
+    }
 }
 
 #[derive(Deserialize, Default)]

@@ -8,6 +8,7 @@ pub(crate) const STATE_FORMAT: &str =
 
 /// The state and the screen of a pane at one time.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub struct Inspection {
     /// Whether the pane's program has ended.
     pub dead: bool,

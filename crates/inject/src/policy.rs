@@ -48,6 +48,7 @@ pub enum TypingDecision {
 
 /// Why nothing is typed now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum WaitReason {
     /// Claude Code's record says that a dialog is open.
     ClientWaiting,

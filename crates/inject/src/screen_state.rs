@@ -51,6 +51,7 @@ pub enum TurnSign {
 
 /// Why it is not safe to type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum UnsafeScreen {
     /// The pane's program has ended.
     PaneDead,

@@ -18,6 +18,7 @@ use crate::zellij::ZellijPane;
 /// A terminal that text can be typed into. It is stored with the session as `{"kind": "tmux", …}`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum Terminal {
     /// A pane of a tmux server.
     Tmux(TmuxPane),
@@ -35,6 +36,7 @@ pub enum Terminal {
 
 /// Why there is no terminal to type into.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum NoTerminal {
     /// No supported terminal was found, and the platform has no other way to type.
     #[error("no terminal that can be typed into: run Claude Code in tmux, GNU screen, zellij, WezTerm or kitty")]

@@ -27,6 +27,7 @@ pub enum Secrets {
 
 /// A tool call as the hook receives it.
 #[derive(Debug, Clone, Copy, Default)]
+#[non_exhaustive]
 pub struct RawCall<'a> {
     /// The id of the call.
     pub tool_use_id: &'a str,
@@ -60,6 +61,7 @@ impl<'a> RawCall<'a> {
 /// A tool call that may be stored.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
+#[non_exhaustive]
 pub struct Call {
     /// The id of the call, by which it is stored once.
     pub tool_use_id: String,

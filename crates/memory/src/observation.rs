@@ -96,6 +96,7 @@ impl MadeBy {
 
 /// The record of a tool call.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Observation {
     /// The kind.
     pub kind: Kind,
@@ -113,8 +114,24 @@ pub struct Observation {
     pub files_modified: Vec<String>,
 }
 
+impl Observation {
+    /// Returns an observation without a narrative, facts and files.
+    pub fn new(kind: Kind, tool: impl Into<String>, title: impl Into<String>) -> Self {
+        Self {
+            kind,
+            tool: tool.into(),
+            title: title.into(),
+            narrative: String::new(),
+            facts: Vec::new(),
+            files_read: Vec::new(),
+            files_modified: Vec::new(),
+        }
+    }
+}
+
 /// The summary of a session up to one of its prompts.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub struct Summary {
     /// The request.
     pub request: String,
@@ -128,4 +145,11 @@ pub struct Summary {
     pub next_steps: String,
     /// Requests with their results, the most important first; empty unless the summary was made by rules.
     pub exchanges: Vec<Exchange>,
+}
+
+impl Summary {
+    /// Returns a summary of which only the request is known.
+    pub fn new(request: impl Into<String>) -> Self {
+        Self { request: request.into(), ..Self::default() }
+    }
 }

@@ -31,6 +31,7 @@ const KEPT_LINES: usize = 12;
 
 /// The content of a page.
 #[derive(Debug, Clone, Copy, Default)]
+#[non_exhaustive]
 pub struct PageInput<'a> {
     /// The name of the project.
     pub project: &'a str,
@@ -55,6 +56,7 @@ impl<'a> PageInput<'a> {
 
 /// A session on the page.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct PageSession {
     /// The id of its record.
     pub record: String,
@@ -91,6 +93,7 @@ impl PageSession {
 
 /// A record on the page.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct PageRecord {
     /// The id of the record.
     pub id: i64,
@@ -104,8 +107,16 @@ pub struct PageRecord {
     pub command_key: Option<String>,
 }
 
+impl PageRecord {
+    /// Returns a record that is not the run of a command.
+    pub fn new(id: i64, at: Millis, kind: Kind, title: impl Into<String>) -> Self {
+        Self { id, at, kind, title: title.into(), command_key: None }
+    }
+}
+
 /// A rendered page.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub struct Page {
     /// The text; empty if there is nothing to show.
     pub text: String,

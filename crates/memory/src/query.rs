@@ -19,6 +19,7 @@ const TERM_CHARS: usize = 200;
 
 /// A search query.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub struct Query {
     /// Words and phrases, required or not, in the order of the text.
     pub terms: Vec<Term>,
@@ -40,6 +41,7 @@ pub struct Query {
 
 /// A word, or words in quotes.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Term {
     /// The text without quotes.
     pub text: String,

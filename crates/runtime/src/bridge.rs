@@ -104,7 +104,9 @@ pub fn tell(env: &Env, event: BridgeEvent, input: &[u8]) -> Value {
         }
     };
     let client_pid = env.client_pid.unwrap_or_else(std::os::unix::process::parent_id);
-    let env = &Env { client_pid: Some(client_pid), ..env.clone() };
+    let mut env = env.clone();
+    env.client_pid = Some(client_pid);
+    let env = &env;
     let actions = Desk::open(env, &log, report, client_pid).and_then(|mut desk| desk.hear(event));
     answer(&actions.unwrap_or_else(|error| {
         log.write(&format!("{}: {}", event.as_str(), error.chain()));
@@ -355,15 +357,14 @@ impl<'a> Desk<'a> {
         let shown = store.shown_to(session.as_str())?;
         let batons = store.batons(&self.project().path)?;
         let context = store.context(session.as_str())?;
-        let glance = StatusFacts {
-            fill: context.as_ref().and_then(usage::reported_fill),
-            bookmarks: ActivityLog::bookmarks_since_prompt(&self.home, session),
-            turns: shown.turns,
-            records: shown.records,
-            recalled: crate::shown_records::ShownRecords::load(&self.home, session).recalled.len() as u64,
-            handoff_waits: batons.iter().any(|baton| baton.session == session.as_str()),
-        };
-        Ok(vec![BridgeAction::Status(glance.line(&parts))])
+        let mut facts = StatusFacts::default();
+        facts.fill = context.as_ref().and_then(usage::reported_fill);
+        facts.bookmarks = ActivityLog::bookmarks_since_prompt(&self.home, session);
+        facts.turns = shown.turns;
+        facts.records = shown.records;
+        facts.recalled = crate::shown_records::ShownRecords::load(&self.home, session).recalled.len() as u64;
+        facts.handoff_waits = batons.iter().any(|baton| baton.session == session.as_str());
+        Ok(vec![BridgeAction::Status(facts.line(&parts))])
     }
 
     /// Returns the context use as Claude Code reports it.

@@ -115,15 +115,12 @@ fn record(wire: RecordWire) -> Option<ClientRecord> {
     if !interactive || !process::is_alive(wire.pid) {
         return None;
     }
-    Some(ClientRecord {
-        pid: wire.pid,
-        status: wire.status()?,
-        session: SessionId::new(&wire.session_id)?.to_string(),
-        pane: wire.tmux.and_then(|tmux| Some(tmux.rsplit_once('.')?.1.to_owned())),
-        cwd: wire.cwd,
-        waiting_for: wire.waiting_for,
-        since: Millis(wire.status_updated_at?),
-    })
+    let session = SessionId::new(&wire.session_id)?.to_string();
+    let mut record = ClientRecord::new(wire.pid, session, wire.status()?, Millis(wire.status_updated_at?));
+    record.pane = wire.tmux.and_then(|tmux| Some(tmux.rsplit_once('.')?.1.to_owned()));
+    record.cwd = wire.cwd;
+    record.waiting_for = wire.waiting_for;
+    Some(record)
 }
 
 /// Returns whether a record belongs to the process that has the pid now.

@@ -21,7 +21,7 @@ struct Place {
 /// Codex sets no variable with its process id: its process is the nearest Codex ancestor of the hook. If another client
 /// is above it, Codex was started as a command of that client, and the pane belongs to that client. Usually, however,
 /// the hook is started by a server that all Codex windows share, with the environment of the first window.
-pub(crate) fn env(env: Env) -> Env {
+pub(crate) fn env(mut env: Env) -> Env {
     let above = process::ancestors(std::process::id());
     let clients: Vec<(u32, &str)> =
         above.iter().filter_map(|process| Some((process.pid, client_name(process)?))).collect();
@@ -31,15 +31,13 @@ pub(crate) fn env(env: Env) -> Env {
         pid if clients.iter().any(|(_, client)| *client != "codex") => Place { pid, ..Place::default() },
         pid => Place { pid, tmux: env.tmux, pane: env.tmux_pane },
     };
-    Env {
-        project_dir: None,
-        client_session: None,
-        client_pid: place.pid,
-        tmux: place.tmux,
-        tmux_pane: place.pane,
-        screen_session: None,
-        ..env
-    }
+    env.project_dir = None;
+    env.client_session = None;
+    env.client_pid = place.pid;
+    env.tmux = place.tmux;
+    env.tmux_pane = place.pane;
+    env.screen_session = None;
+    env
 }
 
 fn is_server(pid: u32) -> bool {

@@ -34,14 +34,13 @@ pub(crate) struct Course {
 impl Course {
     /// Returns the rules for a plan. `remaining` lists what was left to do after each round so far.
     pub(crate) fn rules<'a>(&'a self, remaining: &'a [String]) -> PlanRules<'a> {
-        PlanRules {
-            limits: &self.settings.at.0,
-            max_rounds: u32::try_from(self.settings.max_rounds.0).unwrap_or(u32::MAX),
-            step_ms: self.settings.step_seconds.as_millis(),
-            prompt: self.settings.prompt.as_str(),
-            can_type: self.can_type,
-            remaining,
-        }
+        let mut rules = PlanRules::new(self.settings.prompt.as_str());
+        rules.limits = &self.settings.at.0;
+        rules.max_rounds = u32::try_from(self.settings.max_rounds.0).unwrap_or(u32::MAX);
+        rules.step_ms = self.settings.step_seconds.as_millis();
+        rules.can_type = self.can_type;
+        rules.remaining = remaining;
+        rules
     }
 
     /// Applies an occasion to a plan.

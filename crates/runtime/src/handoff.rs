@@ -116,15 +116,11 @@ pub fn render_session(
     }
     let views: Vec<TurnView<'_>> = turns.iter().map(view).collect();
     let said = |turn: &Turn| tokens_of_chars((turn.asked.len() + turn.replied.len()) as u64);
-    let context = RenderInput {
-        session: session.as_str(),
-        turns: &views,
-        older_turns,
-        now: env.now,
-        offset_seconds,
-        said_tokens: turns.iter().map(said).sum(),
-        transcript_tokens: turns.iter().map(|turn| tokens_of_chars(turn.bytes)).sum(),
-    };
+    let mut context = RenderInput::new(session.as_str(), &views, env.now);
+    context.older_turns = older_turns;
+    context.offset_seconds = offset_seconds;
+    context.said_tokens = turns.iter().map(said).sum();
+    context.transcript_tokens = turns.iter().map(|turn| tokens_of_chars(turn.bytes)).sum();
     Ok(render_into(&context, allowance(&context).min(handover.room)))
 }
 
@@ -157,12 +153,11 @@ fn go_on(turns: &mut Vec<Turn>, mut unread: Vec<Turn>) {
 }
 
 fn view(turn: &Turn) -> TurnView<'_> {
-    TurnView {
-        session: &turn.origin,
-        role: &turn.role,
-        asked: TimedText { at: turn.at, text: &turn.asked },
-        replied: TimedText { at: turn.replied_at, text: &turn.replied },
-        skeleton: &turn.skeleton,
-        has_detail: turn.has_detail,
-    }
+    let asked = TimedText::new(turn.at, &turn.asked);
+    let replied = TimedText::new(turn.replied_at, &turn.replied);
+    let mut view = TurnView::new(&turn.origin, asked, replied);
+    view.role = &turn.role;
+    view.skeleton = &turn.skeleton;
+    view.has_detail = turn.has_detail;
+    view
 }

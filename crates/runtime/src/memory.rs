@@ -197,15 +197,14 @@ fn new_observation<'a>(
 /// Returns a prompt in the form of the spool, for when the database cannot be written.
 pub(crate) fn noted_prompt(common: &Common, prompt: String, at: Millis) -> Call {
     let prompt_id = common.prompt_id.clone().unwrap_or_default();
-    Call {
-        tool_use_id: format!("{PROMPT}{prompt_id}"),
-        tool: PROMPT.to_owned(),
-        prompt_id,
-        input: prompt,
-        cwd: common.cwd.as_ref().map(|cwd| cwd.to_string_lossy().into_owned()).unwrap_or_default(),
-        at,
-        ..Call::default()
-    }
+    let mut call = Call::default();
+    call.tool_use_id = format!("{PROMPT}{prompt_id}");
+    call.tool = PROMPT.to_owned();
+    call.prompt_id = prompt_id;
+    call.input = prompt;
+    call.cwd = common.cwd.as_ref().map(|cwd| cwd.to_string_lossy().into_owned()).unwrap_or_default();
+    call.at = at;
+    call
 }
 
 /// Adds a session of which only calls are known. Returns its folder.
@@ -244,20 +243,18 @@ mod tests {
     use std::time::Duration;
 
     use longhaul_core::{Env, Millis, Platform, SessionId};
-    use longhaul_memory::Call;
+    use longhaul_memory::{Call, RawCall};
     use tempfile::TempDir;
 
     use super::{Spool, empty, store_notes, take_in};
     use crate::Home;
 
     fn call(id: &str) -> Call {
-        Call {
-            tool_use_id: id.to_owned(),
-            tool: "Bash".to_owned(),
-            input: format!(r#"{{"command":"echo {id}"}}"#),
-            at: Millis(1),
-            ..Call::default()
-        }
+        let input = format!(r#"{{"command":"echo {id}"}}"#);
+        let mut raw = RawCall::new(id, "Bash");
+        raw.input = &input;
+        raw.at = Millis(1);
+        Call::new(&raw)
     }
 
     /// Two processes read the same spool. Before the second stores its position, the first removes the spool, and a new

@@ -297,7 +297,9 @@ fn stat(pid: u32) -> Option<Process> {
     // In newer versions of node, the process name is that of the main thread.
     let may_run_a_client = matches!(name, "node" | "bun" | "MainThread");
     let arguments = if may_run_a_client { arguments(pid) } else { String::new() };
-    Some(Process { pid, parent, name: name.to_owned(), arguments })
+    let mut process = Process::new(pid, parent, name);
+    process.arguments = arguments;
+    Some(process)
 }
 
 fn arguments(pid: u32) -> String {
@@ -340,5 +342,7 @@ fn process_of_ps(line: &str) -> Option<Process> {
     let mut words = line.split_ascii_whitespace();
     let (pid, parent) = (words.next()?.parse().ok()?, words.next()?.parse().ok()?);
     let name = words.next()?.rsplit('/').next()?.to_owned();
-    Some(Process { pid, parent, name, arguments: words.collect::<Vec<_>>().join(" ") })
+    let mut process = Process::new(pid, parent, name);
+    process.arguments = words.collect::<Vec<_>>().join(" ");
+    Some(process)
 }

@@ -53,13 +53,11 @@ pub(crate) fn fill(
 fn reported(context: &ContextUse) -> ReportedContext<'_> {
     // The status line always gets the model, the bridge never does.
     let by = if context.model.is_some() { ReportedBy::StatusLine } else { ReportedBy::Bridge };
-    ReportedContext {
-        model: context.model.as_deref(),
-        tokens: context.used_tokens,
-        window: context.window_tokens,
-        at: context.recorded_at,
-        by,
-    }
+    let mut reported = ReportedContext::new(context.recorded_at, by);
+    reported.model = context.model.as_deref();
+    reported.tokens = context.used_tokens;
+    reported.window = context.window_tokens;
+    reported
 }
 
 /// Returns the context use that Claude Code reported.

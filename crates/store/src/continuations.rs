@@ -235,7 +235,7 @@ fn step(
     // The plan counts the rounds since a person's last prompt; so many handoffs are read.
     let sql = "SELECT remaining FROM continuation_handoffs WHERE continuation_id = ?1 ORDER BY id DESC LIMIT ?2";
     let remaining: Vec<String> = newest_last(connection, sql, (id, chain.plan.round), |row| row.get(0))?;
-    let PlanOutcome { plan, act } = decide(&chain.plan, &remaining);
+    let PlanOutcome { plan, act, .. } = decide(&chain.plan, &remaining);
     if plan != chain.plan {
         write(connection, id, &plan)?;
     }
@@ -308,27 +308,25 @@ fn read(row: &Row<'_>) -> rusqlite::Result<Chain> {
         Ok(row.get::<_, Option<String>>(column)?.and_then(|state| State::from_stored(&state)))
     };
     let time = |column: &str| row.get::<_, Time>(column).map(Millis::from);
+    let mut plan = Plan::new(row.get::<_, String>("session_id")?, time("since")?);
+    plan.state = state("state")?.unwrap_or_default();
+    plan.round = count(row, "round")?;
+    plan.nonce = row.get("nonce")?;
+    plan.asked_at = time("asked_at")?;
+    plan.fired = serde_json::from_str(&row.get::<_, String>("fired")?).unwrap_or_default();
+    plan.attempt = count(row, "attempt")?;
+    plan.deadline = time("deadline")?;
+    plan.paused = row.get("paused")?;
+    plan.lifts = count(row, "lifts")?;
+    plan.by_prompt = row.get("by_prompt")?;
+    plan.stuck_in = state("stuck_in")?;
+    plan.reason = row.get("reason")?;
     Ok(Chain {
         id: row.get("id")?,
         project_path: row.get("project_path")?,
         client_pid: count(row, "client_pid")?,
         terminal_lock: row.get("place")?,
-        plan: Plan {
-            session: row.get("session_id")?,
-            state: state("state")?.unwrap_or_default(),
-            round: count(row, "round")?,
-            nonce: row.get("nonce")?,
-            asked_at: time("asked_at")?,
-            fired: serde_json::from_str(&row.get::<_, String>("fired")?).unwrap_or_default(),
-            attempt: count(row, "attempt")?,
-            since: time("since")?,
-            deadline: time("deadline")?,
-            paused: row.get("paused")?,
-            lifts: count(row, "lifts")?,
-            by_prompt: row.get("by_prompt")?,
-            stuck_in: state("stuck_in")?,
-            reason: row.get("reason")?,
-        },
+        plan,
         created_at: time("created_at")?,
     })
 }

@@ -153,6 +153,11 @@ impl Store {
 }
 
 fn read(row: &Row<'_>) -> rusqlite::Result<Session> {
+    let mut cursor = Cursor::default();
+    cursor.offset = row.get::<_, i64>("read_offset")?.unsigned_abs();
+    cursor.mark = row.get("read_mark")?;
+    cursor.turn = row.get("read_turn")?;
+    cursor.tip = row.get("read_tip")?;
     Ok(Session {
         session: row.get("session_id")?,
         project: row.get("project")?,
@@ -164,12 +169,7 @@ fn read(row: &Row<'_>) -> rusqlite::Result<Session> {
         merged_into: row.get("merged_into")?,
         client_pid: row.get("client_pid")?,
         transcript: row.get("transcript_path")?,
-        cursor: Cursor {
-            offset: row.get::<_, i64>("read_offset")?.unsigned_abs(),
-            mark: row.get("read_mark")?,
-            turn: row.get("read_turn")?,
-            tip: row.get("read_tip")?,
-        },
+        cursor,
         created_at: row.get::<_, Time>("created_at")?.into(),
     })
 }

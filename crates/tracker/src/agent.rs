@@ -13,6 +13,7 @@ pub struct Pane {
 
 /// The row of a session that has not ended. Times are in seconds since the Unix epoch, unless named otherwise.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Agent {
     /// The session's id, in the form that is safe as a file name.
     pub session: String,

@@ -4,6 +4,7 @@ use longhaul_core::Status;
 
 /// An option that users set with `set -g @longhaul-NAME VALUE`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct OptionName {
     /// The name after `@longhaul-`.
     pub name: &'static str,

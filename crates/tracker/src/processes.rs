@@ -15,6 +15,7 @@ const INTERPRETERS: [&str; 3] = ["node", "MainThread", "bun"];
 
 /// A running process.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Process {
     /// The process id.
     pub pid: u32,
@@ -24,6 +25,13 @@ pub struct Process {
     pub name: String,
     /// The arguments, joined by spaces; only read for an interpreter that may run a client.
     pub arguments: String,
+}
+
+impl Process {
+    /// Returns the process `pid`, a child of `parent`, without arguments.
+    pub fn new(pid: u32, parent: u32, name: impl Into<String>) -> Self {
+        Self { pid, parent, name: name.into(), arguments: String::new() }
+    }
 }
 
 /// Returns whether `pid` is `root` or one of its descendants.

@@ -12,6 +12,7 @@ const OLD_SECONDS: u64 = 24 * 60 * 60;
 
 /// A pane in tmux's list of panes.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct LivePane {
     /// The pane.
     pub pane: Pane,
@@ -21,6 +22,13 @@ pub struct LivePane {
     pub target: String,
     /// The pane's working directory.
     pub cwd: String,
+}
+
+impl LivePane {
+    /// Returns the pane whose first process is `pid`. Its target and working directory are empty.
+    pub fn new(pane: Pane, pid: u32) -> Self {
+        Self { pane, pid, target: String::new(), cwd: String::new() }
+    }
 }
 
 /// Why a row is removed.

@@ -6,6 +6,7 @@ use crate::{Agent, Trigger};
 
 /// The record that a running Claude Code writes about itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ClientRecord {
     /// The process id of Claude Code.
     pub pid: u32,
@@ -21,6 +22,15 @@ pub struct ClientRecord {
     pub waiting_for: Option<String>,
     /// The time since which the status holds.
     pub since: Millis,
+}
+
+impl ClientRecord {
+    /// Returns the record of the client `pid`, which shows `session` and has had `status` since `since`.
+    ///
+    /// Its working directory and its pane are unknown.
+    pub fn new(pid: u32, session: impl Into<String>, status: ClientStatus, since: Millis) -> Self {
+        Self { pid, session: session.into(), cwd: None, pane: None, status, waiting_for: None, since }
+    }
 }
 
 /// The status in a client's own record.

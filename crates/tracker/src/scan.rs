@@ -6,6 +6,7 @@ use crate::{Agent, ClientRecord, ClientStatus, LivePane, Pane, Process, agent_be
 
 /// A running session that has no row yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct FoundSession {
     /// Its id; `scan-<pane>` until a hook reports the real one.
     pub session: String,

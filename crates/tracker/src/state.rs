@@ -4,6 +4,7 @@ use longhaul_core::Status;
 
 /// An event that can change a session's status.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Trigger {
     /// A prompt was submitted.
     Prompt,
@@ -97,6 +98,7 @@ pub fn next(status: Status, trigger: Trigger) -> Option<Status> {
 
 /// The statuses that a trigger changes, and the status that they become.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Transition {
     /// The statuses that the trigger changes.
     pub from: Vec<Status>,

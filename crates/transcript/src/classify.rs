@@ -22,6 +22,7 @@ const SUMMARY: &str = "This session is being continued from a previous conversat
 
 /// The origin of the prompt that began a turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[non_exhaustive]
 pub enum PromptOrigin {
     /// The user's prompt.
     #[default]

@@ -8,6 +8,7 @@ use crate::{Usage, window_tokens};
 
 /// What Claude Code reported about a session's context.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ReportedContext<'a> {
     /// The model's id, as the status line receives it.
     pub model: Option<&'a str>,
@@ -21,8 +22,16 @@ pub struct ReportedContext<'a> {
     pub by: ReportedBy,
 }
 
+impl ReportedContext<'_> {
+    /// Returns a report at the time `at` that says nothing yet.
+    pub fn new(at: Millis, by: ReportedBy) -> Self {
+        Self { model: None, tokens: None, window: None, at, by }
+    }
+}
+
 /// The channel through which Claude Code reports a context.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum ReportedBy {
     /// The status line command.
     StatusLine,
@@ -32,6 +41,7 @@ pub enum ReportedBy {
 
 /// How full a context is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ContextFill<'a> {
     /// Tokens in the context; `None` before the first reply.
     pub tokens: Option<u64>,
@@ -45,6 +55,7 @@ pub struct ContextFill<'a> {
 
 /// Where the size of a context window comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum WindowSource {
     /// The session's own rollout.
     Rollout,

@@ -4,6 +4,7 @@
 ///
 /// Store it together with the turns, in the same transaction. `default()` is the beginning of the file.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub struct Cursor {
     /// The offset of the first byte that has not been read: the one after the last complete line.
     pub offset: u64,

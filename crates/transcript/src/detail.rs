@@ -39,6 +39,7 @@ impl DetailKind {
 
 /// A detail of a turn.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Detail<'a> {
     /// The kind.
     pub kind: DetailKind,

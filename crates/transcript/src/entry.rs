@@ -34,6 +34,7 @@ const BOILERPLATE: [&str; 11] = [
 
 /// An entry of the transcript: a line that has a uuid.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Entry {
     /// The entry's id.
     pub uuid: String,
@@ -57,6 +58,7 @@ pub struct Entry {
 
 /// The kind of an entry.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum EntryKind {
     /// A prompt, which begins a turn.
     Prompt {
@@ -90,6 +92,7 @@ pub enum EntryKind {
 
 /// A part of a message.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Block {
     /// A text.
     Text(String),

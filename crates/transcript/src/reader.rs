@@ -13,6 +13,7 @@ pub(crate) const MAX_LINE: usize = 64 << 20;
 
 /// The result of a read.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub struct Batch {
     /// The position at which the next read begins: after the last complete line.
     pub cursor: Cursor,

@@ -50,6 +50,7 @@ pub(crate) enum RolloutLine {
 
 /// The description of the session in the first line of a rollout.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct SessionMeta {
     /// Codex's id of the session.
     pub id: String,

@@ -15,6 +15,7 @@ pub const COMPACTED: &str = "compact_summary";
 /// A prompt that is typed while the model works begins a turn of its own. So a rewind, which always goes to a prompt,
 /// takes back whole turns.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub struct Turn {
     /// The uuid of the entry that began the turn.
     pub id: String,
@@ -44,6 +45,7 @@ pub struct Turn {
 
 /// A text with the entry that it comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct SourcedText {
     /// An id that is unique in the turn: the entry's uuid, followed by `:n` for the entry's block `n` after the first.
     pub source: String,
@@ -55,6 +57,7 @@ pub struct SourcedText {
 
 /// A tool call. Its input and its output may be in different reads.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub struct ToolCall {
     /// The call's `tool_use_id`.
     pub id: String,
@@ -74,6 +77,7 @@ pub struct ToolCall {
 
 /// An attachment to a turn.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Attachment {
     /// An id that is unique in the turn, like [`SourcedText::source`].
     pub source: String,
@@ -85,7 +89,33 @@ pub struct Attachment {
     pub text: String,
 }
 
+impl SourcedText {
+    /// Returns `text` of the entry `source`.
+    pub fn new(source: impl Into<String>, at: Option<Millis>, text: impl Into<String>) -> Self {
+        Self { source: source.into(), at, text: text.into() }
+    }
+}
+
+impl ToolCall {
+    /// Returns the call with the `tool_use_id` `id`, of which nothing else is known.
+    pub fn new(id: impl Into<String>) -> Self {
+        Self { id: id.into(), ..Self::default() }
+    }
+}
+
+impl Attachment {
+    /// Returns the attachment `name` of the entry `source`, without text and time.
+    pub fn new(source: impl Into<String>, name: impl Into<String>) -> Self {
+        Self { source: source.into(), at: None, name: name.into(), text: String::new() }
+    }
+}
+
 impl Turn {
+    /// Returns a turn that begins with the entry `id`, without a prompt and replies.
+    pub fn new(id: impl Into<String>) -> Self {
+        Self { id: id.into(), begins: true, ..Self::default() }
+    }
+
     pub(crate) fn begin(entry: &Entry) -> Self {
         Self {
             id: entry.uuid.clone(),

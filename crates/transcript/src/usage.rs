@@ -11,6 +11,7 @@ const ROLLOUT: &[u8] = b"{\"timestamp\":\"";
 
 /// The context usage of the newest reply in the main conversation.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Usage {
     /// The number of tokens in the context: input, cache writes and cache reads.
     pub tokens: u64,
@@ -20,6 +21,13 @@ pub struct Usage {
     pub at: Option<Millis>,
     /// The size of the context window in tokens, where the transcript contains it. Only rollouts do.
     pub window: Option<u64>,
+}
+
+impl Usage {
+    /// Returns the use of `tokens` by an unknown model at an unknown time.
+    pub fn new(tokens: u64) -> Self {
+        Self { tokens, model: None, at: None, window: None }
+    }
 }
 
 #[derive(Deserialize)]

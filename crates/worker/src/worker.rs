@@ -82,7 +82,8 @@ impl Worker {
 
     /// Returns the current environment and configuration.
     pub(crate) fn now(&self) -> Result<(Env, Config), Error> {
-        let env = Env { now: longhaul_runtime::env().now, ..self.env.clone() };
+        let mut env = self.env.clone();
+        env.now = longhaul_runtime::env().now;
         let (config, _) = longhaul_runtime::config(&env)?;
         Ok((env, config))
     }

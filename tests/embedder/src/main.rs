@@ -3,7 +3,10 @@
 //! It reads a transcript of Claude Code, prints what a new session would be shown of it, what would be remembered of it, and
 //! what tmux would show while it ran. It fails if a result is not the expected one.
 
+use std::time::Duration;
+
 use longhaul_activity_log::{BookmarkVerdict, LogLine, Situation, TailStart, decide, measure};
+use longhaul_core::config::{Count, Seconds};
 use longhaul_core::event::{Event, EventName};
 use longhaul_core::{Config, Env, Millis, Platform, Reply, Status};
 use longhaul_embedding::{FormatError, Model, Vector};
@@ -63,7 +66,7 @@ fn hand_over(turns: &[Turn]) -> String {
         .zip(lines.iter().zip(&replies))
         .map(|(turn, (line, reply))| {
             let at = turn.at.unwrap_or_default();
-            let (asked, replied) = (TimedText { at, text: prompt_of(turn) }, TimedText { at, text: reply });
+            let (asked, replied) = (TimedText::new(at, prompt_of(turn)), TimedText::new(at, reply));
             let mut view = TurnView::new("first", asked, replied);
             view.skeleton = line;
             view.has_detail = !turn.calls.is_empty();
@@ -77,10 +80,11 @@ fn turn_in_one_line(turn: &Turn) -> String {
     let actions: Vec<ToolUse<'_>> = turn
         .calls
         .iter()
-        .map(|call| ToolUse {
-            tool: call.name.as_deref().unwrap_or_default(),
-            input: call.input.as_deref().unwrap_or_default(),
-            is_error: call.is_error,
+        .map(|call| {
+            let mut action =
+                ToolUse::new(call.name.as_deref().unwrap_or_default(), call.input.as_deref().unwrap_or_default());
+            action.is_error = call.is_error;
+            action
         })
         .collect();
     let reply = turn.reply();
@@ -129,8 +133,10 @@ fn answer_prompt(payload: &str) -> String {
 
 /// Returns whether a bookmark is due after so many tool calls.
 fn is_bookmark_due(calls: u64) -> bool {
-    let (config, warnings) = Config::from_json(r#"{"bookmarks": {"thresholds": {"min_tool_calls": 3}}}"#);
+    let (mut config, warnings) = Config::from_json(r#"{"bookmarks": {"thresholds": {"min_tool_calls": 3.0}}}"#);
     assert!(warnings.is_empty(), "{warnings:?}");
+    config.bookmarks.thresholds.min_tokens = Count(1_000_000);
+    config.bookmarks.thresholds.min_seconds = Seconds::from(Duration::from_secs(3_600));
     let log: String =
         (1..=calls).map(|call| format!("{}\n", LogLine::Tool { at: Millis(call * 1_000), chars: 10 })).collect();
     let metrics = measure(log.as_bytes(), TailStart::LogStart);

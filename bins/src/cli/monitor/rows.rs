@@ -137,7 +137,7 @@ fn is_active(observed: &Observed, now: Millis) -> bool {
 }
 
 fn row(observed: &Observed, contexts: &[ContextUse], windows: &BTreeMap<String, u64>) -> Row {
-    let ContextFill { tokens, window, source, model } =
+    let ContextFill { tokens, window, source, model, .. } =
         how_full(&observed.session, observed.usage(), contexts, windows);
     let agent = observed.agent.as_ref();
     let record = observed.record.as_ref();

@@ -6,7 +6,9 @@ use crate::{Metrics, Pressure, TailStart, measure, should_compact, should_deny_a
 const NOW: Millis = Millis(1_000_000);
 
 fn guard() -> Guard {
-    Guard { enabled: true, ..Guard::default() }
+    let mut guard = Guard::default();
+    guard.enabled = true;
+    guard
 }
 
 fn metrics(log: &str) -> Metrics {
@@ -40,8 +42,7 @@ fn compaction_is_due_from_its_threshold_on() {
     check(0.75, false);
     check(0.76, true);
     check(1.0, true);
-    let off = Guard { enabled: false, ..guard() };
-    assert!(!should_compact(&off, Pressure(1.0), &metrics(""), NOW));
+    assert!(!should_compact(&Guard::default(), Pressure(1.0), &metrics(""), NOW));
 }
 
 #[test]
@@ -71,5 +72,5 @@ fn subagents_are_denied_from_the_threshold_on() {
     for (pressure, expected) in [(0.0, false), (0.84, false), (0.85, true), (1.0, true)] {
         assert_eq!(should_deny_agents(&guard(), Pressure(pressure)), expected, "{pressure}");
     }
-    assert!(!should_deny_agents(&Guard { enabled: false, ..guard() }, Pressure(1.0)));
+    assert!(!should_deny_agents(&Guard::default(), Pressure(1.0)));
 }

@@ -45,8 +45,9 @@ fn all_hooks_ask_the_same_question() {
 #[test]
 fn switches_come_before_everything() {
     let metrics = measure(tools(20).as_bytes(), TailStart::LogStart);
-    let off = Bookmarks { enabled: false, ..Bookmarks::default() };
-    let turn_end_only = Bookmarks { mid_turn: false, ..Bookmarks::default() };
+    let (mut off, mut turn_end_only) = (Bookmarks::default(), Bookmarks::default());
+    off.enabled = false;
+    turn_end_only.mid_turn = false;
     assert_eq!(decide(Situation::ToolCall, &off, true, &metrics, NOW), BookmarkVerdict::Skip(SkipReason::Disabled));
     assert_eq!(
         decide(Situation::ToolCall, &turn_end_only, true, &metrics, NOW),

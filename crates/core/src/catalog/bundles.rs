@@ -6,6 +6,7 @@ use super::{CODEX_EXECUTABLE, Job, REGISTRATIONS, Registration};
 
 /// An executable that no hook event starts.
 #[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
 pub struct Companion {
     /// The executable in the bundle's `bin/`.
     pub executable: &'static str,

@@ -7,6 +7,7 @@ pub const CODEX_EXECUTABLE: &str = "longhaul-codex";
 
 /// A hook event of Codex that the plugin registers.
 #[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
 pub struct CodexRegistration {
     /// The event.
     pub event: EventName,

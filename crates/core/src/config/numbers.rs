@@ -8,6 +8,7 @@ use super::setting::{Setting, Warning};
 
 /// The numbers that a value may be, both ends included.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
 pub struct Range {
     /// The smallest number.
     pub least: f64,

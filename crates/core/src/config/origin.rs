@@ -29,6 +29,7 @@ impl Origin {
 
 /// A value in force.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct Explained {
     /// The key.
     pub key: String,
@@ -44,6 +45,7 @@ pub struct Explained {
 
 /// A configuration with the origin of each of its values.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct Explanation {
     /// The configuration in force.
     pub config: Config,

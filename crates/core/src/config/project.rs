@@ -31,6 +31,7 @@ pub enum Verdict {
 
 /// One value in a project's file.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct ProjectValue {
     /// The key, such as `continuation.enabled`.
     pub key: String,
@@ -53,6 +54,7 @@ impl ProjectValue {
 
 /// The result of applying a project's file to a user's own configuration.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct ProjectReading {
     /// The configuration in force: the user's own, with the project's values that are allowed.
     pub config: Config,

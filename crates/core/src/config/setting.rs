@@ -17,6 +17,7 @@ pub enum WarningKind {
 
 /// A remark about a key of the configuration file.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Warning {
     /// What the warning is about.
     pub kind: WarningKind,
@@ -76,6 +77,7 @@ impl fmt::Display for Warning {
 
 /// A value that can be set, as tables show it.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct Key {
     /// Its path, such as `bookmarks.thresholds.min_tokens`.
     pub path: String,
@@ -149,6 +151,7 @@ macro_rules! settings {
     ) => {
         $(#[$meta])*
         #[derive(Debug, Clone, PartialEq)]
+        #[non_exhaustive]
         pub struct $name {
             $(#[doc = concat!($about, ".")] pub $field: $type,)*
         }

@@ -4,6 +4,7 @@ use super::wire::BackgroundTaskWire;
 
 /// A task that runs in the background of a session.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct BackgroundTask {
     /// The task's id; for a subagent, its `agent_id`.
     pub id: String,

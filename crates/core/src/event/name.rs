@@ -6,6 +6,7 @@ macro_rules! event_names {
     ($($name:ident),* $(,)?) => {
         /// A hook event of Claude Code.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+        #[non_exhaustive]
         pub enum EventName {
             $(
                 #[doc = concat!("`", stringify!($name), "`.")]

@@ -45,6 +45,7 @@ impl StartSource {
 
 /// Why a session ends.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum EndReason {
     /// `/clear`: the client goes on with a new session.
     Clear,

@@ -10,6 +10,7 @@ use crate::SessionId;
 
 /// The fields that every event has.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct Common {
     /// The session's id, in the form that is safe as a file name.
     pub session: SessionId,
@@ -28,6 +29,19 @@ pub struct Common {
 }
 
 impl Common {
+    /// Returns the fields of an event of `session`, of which nothing else is known.
+    pub fn new(session: SessionId) -> Self {
+        Self {
+            session,
+            transcript: None,
+            cwd: None,
+            prompt_id: None,
+            permission_mode: None,
+            agent_id: None,
+            agent_type: None,
+        }
+    }
+
     fn take(wire: &mut EventWire<'_>) -> Result<Self, EventError> {
         let session = wire.session_id.as_deref().and_then(SessionId::new).ok_or(EventError::NoSession)?;
         Ok(Self {
@@ -72,6 +86,7 @@ macro_rules! hook_event {
 
 /// A session starts: for the first time, after `/clear`, after a compaction, or because it is resumed.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct SessionStart {
     /// The fields that every event has.
     pub common: Common,
@@ -83,6 +98,7 @@ hook_event!(SessionStart, wire => { source: StartSource::from_name(wire.source.a
 
 /// A prompt was submitted: by the user or, for a `<task-notification>`, by Claude Code.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct UserPromptSubmit {
     /// The fields that every event has.
     pub common: Common,
@@ -94,6 +110,7 @@ hook_event!(UserPromptSubmit, wire => { prompt: wire.prompt.or(wire.user_prompt)
 
 /// A tool is about to run.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct PreToolUse<'a> {
     /// The fields that every event has.
     pub common: Common,
@@ -110,6 +127,7 @@ hook_event!(PreToolUse<'a>, wire => {
 
 /// A tool has run.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct PostToolUse<'a> {
     /// The fields that every event has.
     pub common: Common,
@@ -135,6 +153,7 @@ hook_event!(PostToolUse<'a>, wire => {
 
 /// A tool has failed.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct PostToolUseFailure<'a> {
     /// The fields that every event has.
     pub common: Common,
@@ -160,6 +179,7 @@ hook_event!(PostToolUseFailure<'a>, wire => {
 
 /// A dialog asks the user whether a tool may run.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct PermissionRequest {
     /// The fields that every event has.
     pub common: Common,
@@ -171,6 +191,7 @@ hook_event!(PermissionRequest, wire => { tool_name: wire.tool_name.unwrap_or_def
 
 /// Claude Code wants the user's attention.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct Notification {
     /// The fields that every event has.
     pub common: Common,
@@ -184,6 +205,7 @@ hook_event!(Notification, wire => { kind: wire.notification_type, message: wire.
 
 /// The turn ended in an error.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct StopFailure {
     /// The fields that every event has.
     pub common: Common,
@@ -195,6 +217,7 @@ hook_event!(StopFailure, wire => { error: wire.error });
 
 /// A session ends.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct SessionEnd {
     /// The fields that every event has.
     pub common: Common,
@@ -206,6 +229,7 @@ hook_event!(SessionEnd, wire => { reason: EndReason::from_name(wire.reason.as_de
 
 /// A teammate has nothing to do.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct TeammateIdle {
     /// The fields that every event has.
     pub common: Common,
@@ -217,6 +241,7 @@ hook_event!(TeammateIdle, wire => { teammate: wire.teammate_id.as_deref().and_th
 
 /// A task of the task list was completed.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct TaskCompleted {
     /// The fields that every event has.
     pub common: Common,
@@ -226,6 +251,7 @@ hook_event!(TaskCompleted, wire => {});
 
 /// A subagent starts.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct SubagentStart {
     /// The fields that every event has; `agent_id` is the subagent that starts.
     pub common: Common,
@@ -235,6 +261,7 @@ hook_event!(SubagentStart, wire => {});
 
 /// A subagent has returned.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct SubagentStop {
     /// The fields that every event has; `agent_id` is the subagent that returned.
     pub common: Common,
@@ -251,6 +278,7 @@ hook_event!(SubagentStop, wire => {
 
 /// The turn is over.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct Stop {
     /// The fields that every event has.
     pub common: Common,
@@ -279,6 +307,7 @@ hook_event!(Stop, wire => {
 
 /// The conversation is about to be compacted.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct PreCompact {
     /// The fields that every event has.
     pub common: Common,
@@ -290,6 +319,7 @@ hook_event!(PreCompact, wire => { trigger: wire.trigger.unwrap_or_default() });
 
 /// An event of which no job needs more than the name.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct Other {
     /// The fields that every event has.
     pub common: Common,
@@ -299,6 +329,7 @@ pub struct Other {
 
 /// Any event, for callers that do not know in advance which one they receive.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub enum Event<'a> {
     /// A session starts.
     SessionStart(SessionStart),

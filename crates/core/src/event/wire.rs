@@ -5,93 +5,94 @@ use std::fmt;
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
-/// Every payload field that a job reads, of any event.
+/// Every payload field that a job reads, of any event. Each has the name that it has in the payload.
 ///
 /// A field of the wrong type counts as absent: Claude Code changes often, and one changed field must not make the others
 /// unusable. Names that older versions used, such as camel case ones, are separate fields, because both may be present.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-#[expect(missing_docs, reason = "each field has the name that it has in the payload")]
 pub struct EventWire<'a> {
+    /// The session's id, in which any character may be.
     #[serde(deserialize_with = "lenient")]
     pub session_id: Option<String>,
     #[serde(deserialize_with = "lenient")]
-    pub transcript_path: Option<String>,
+    pub(super) transcript_path: Option<String>,
     #[serde(deserialize_with = "lenient")]
-    pub cwd: Option<String>,
+    pub(super) cwd: Option<String>,
+    /// The event's name.
     #[serde(deserialize_with = "lenient")]
     pub hook_event_name: Option<String>,
     #[serde(deserialize_with = "lenient")]
-    pub prompt_id: Option<String>,
+    pub(super) prompt_id: Option<String>,
     /// Codex's id of a turn, which also identifies the prompt that began it.
     #[serde(deserialize_with = "lenient")]
-    pub turn_id: Option<String>,
+    pub(super) turn_id: Option<String>,
     #[serde(deserialize_with = "lenient")]
-    pub permission_mode: Option<String>,
+    pub(super) permission_mode: Option<String>,
     #[serde(deserialize_with = "lenient")]
-    pub agent_id: Option<String>,
+    pub(super) agent_id: Option<String>,
     #[serde(deserialize_with = "lenient")]
-    pub agent_type: Option<String>,
+    pub(super) agent_type: Option<String>,
     #[serde(deserialize_with = "lenient")]
-    pub source: Option<String>,
+    pub(super) source: Option<String>,
     #[serde(deserialize_with = "lenient")]
-    pub prompt: Option<String>,
+    pub(super) prompt: Option<String>,
     #[serde(deserialize_with = "lenient")]
-    pub user_prompt: Option<String>,
+    pub(super) user_prompt: Option<String>,
     #[serde(deserialize_with = "lenient")]
-    pub tool_name: Option<String>,
+    pub(super) tool_name: Option<String>,
     #[serde(deserialize_with = "lenient")]
-    pub tool_use_id: Option<String>,
+    pub(super) tool_use_id: Option<String>,
     #[serde(borrow)]
-    pub tool_input: Option<&'a RawValue>,
+    pub(super) tool_input: Option<&'a RawValue>,
     #[serde(borrow)]
-    pub tool_response: Option<&'a RawValue>,
+    pub(super) tool_response: Option<&'a RawValue>,
     #[serde(borrow, rename = "toolResponse")]
-    pub tool_response_camel: Option<&'a RawValue>,
+    pub(super) tool_response_camel: Option<&'a RawValue>,
     #[serde(deserialize_with = "lenient")]
-    pub notification_type: Option<String>,
+    pub(super) notification_type: Option<String>,
     #[serde(deserialize_with = "lenient")]
-    pub message: Option<String>,
+    pub(super) message: Option<String>,
     #[serde(deserialize_with = "lenient")]
-    pub duration_ms: Option<u64>,
+    pub(super) duration_ms: Option<u64>,
     #[serde(deserialize_with = "lenient")]
-    pub error: Option<String>,
+    pub(super) error: Option<String>,
     #[serde(deserialize_with = "lenient")]
-    pub teammate_id: Option<String>,
+    pub(super) teammate_id: Option<String>,
     #[serde(deserialize_with = "lenient")]
-    pub trigger: Option<String>,
+    pub(super) trigger: Option<String>,
     #[serde(deserialize_with = "lenient")]
-    pub stop_hook_active: Option<bool>,
+    pub(super) stop_hook_active: Option<bool>,
     #[serde(deserialize_with = "lenient")]
-    pub last_assistant_message: Option<String>,
+    pub(super) last_assistant_message: Option<String>,
     #[serde(deserialize_with = "lenient")]
-    pub background_tasks: Option<Vec<BackgroundTaskWire>>,
+    pub(super) background_tasks: Option<Vec<BackgroundTaskWire>>,
     #[serde(deserialize_with = "lenient")]
-    pub stop_reason: Option<String>,
+    pub(super) stop_reason: Option<String>,
     #[serde(deserialize_with = "lenient", rename = "stopReason")]
-    pub stop_reason_camel: Option<String>,
+    pub(super) stop_reason_camel: Option<String>,
     #[serde(deserialize_with = "lenient")]
-    pub reason: Option<String>,
+    pub(super) reason: Option<String>,
     #[serde(deserialize_with = "lenient")]
-    pub end_turn_reason: Option<String>,
+    pub(super) end_turn_reason: Option<String>,
     #[serde(deserialize_with = "lenient", rename = "endTurnReason")]
-    pub end_turn_reason_camel: Option<String>,
+    pub(super) end_turn_reason_camel: Option<String>,
     #[serde(deserialize_with = "lenient")]
-    pub user_requested: Option<bool>,
+    pub(super) user_requested: Option<bool>,
     #[serde(deserialize_with = "lenient", rename = "userRequested")]
-    pub user_requested_camel: Option<bool>,
+    pub(super) user_requested_camel: Option<bool>,
 }
 
 /// An entry of `background_tasks`.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-pub struct BackgroundTaskWire {
+pub(super) struct BackgroundTaskWire {
     #[serde(deserialize_with = "lenient")]
-    pub id: Option<String>,
+    pub(super) id: Option<String>,
     #[serde(deserialize_with = "lenient", rename = "type")]
-    pub kind: Option<String>,
+    pub(super) kind: Option<String>,
     #[serde(deserialize_with = "lenient")]
-    pub status: Option<String>,
+    pub(super) status: Option<String>,
 }
 
 fn lenient<'de, D, T>(deserializer: D) -> Result<Option<T>, D::Error>
@@ -105,6 +106,7 @@ where
 
 /// Why a payload could not be read.
 #[derive(Debug)]
+#[non_exhaustive]
 pub enum EventError {
     /// Standard input is empty.
     Empty,

@@ -11,6 +11,7 @@ const MAX_FRONT: usize = 4 * 1024;
 
 /// A handoff document.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub struct Document {
     /// Whether the work is to be continued.
     pub goes_on: bool,
@@ -24,6 +25,7 @@ pub struct Document {
 
 /// Why a text is not a handoff.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Malformed {
     /// It has no front matter.
     NoFrontMatter,

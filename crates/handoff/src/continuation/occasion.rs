@@ -25,6 +25,7 @@ impl WindowUse {
 
 /// The end of a turn.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub struct TurnEnd<'a> {
     /// Whether the turn continued because a Stop hook had blocked its end.
     pub again: bool,
@@ -42,8 +43,18 @@ pub struct TurnEnd<'a> {
     pub nonce: &'a str,
 }
 
+impl<'a> TurnEnd<'a> {
+    /// Returns the end of a turn whose last reply was `reply`. `nonce` is new and random, in case a handoff is asked for.
+    ///
+    /// The context is of unknown size, and nothing else runs.
+    pub fn new(reply: &'a str, nonce: &'a str) -> Self {
+        Self { reply, nonce, ..Self::default() }
+    }
+}
+
 /// An event in the session or pane of a plan.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Occasion<'a> {
     /// A turn ended.
     TurnEnded(TurnEnd<'a>),

@@ -27,6 +27,7 @@ pub const LIFTS: u32 = 3;
 
 /// A chain of sessions that continue one task, and the state of its continuation.
 #[derive(Debug, Clone, PartialEq, Default)]
+#[non_exhaustive]
 pub struct Plan {
     /// The id of the chain's newest session.
     pub session: String,
@@ -60,6 +61,7 @@ pub struct Plan {
 
 /// The settings and facts that a plan depends on.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct PlanRules<'a> {
     /// The limits: shares of the window up to 1, numbers of tokens above. Each asks once in a session.
     pub limits: &'a [f64],
@@ -73,6 +75,13 @@ pub struct PlanRules<'a> {
     pub can_type: bool,
     /// The remaining work of each earlier round, as [`Document::remaining`] returns it.
     pub remaining: &'a [String],
+}
+
+impl<'a> PlanRules<'a> {
+    /// Returns the rules with the default settings and with `prompt` for the new session, where text can be typed.
+    pub fn new(prompt: &'a str) -> Self {
+        Self { limits: &[0.75], max_rounds: 10, step_ms: 60_000, prompt, can_type: true, remaining: &[] }
+    }
 }
 
 /// The action that an occasion requires.
@@ -94,11 +103,19 @@ pub enum PlanAction {
 
 /// The result of an occasion.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct PlanOutcome {
     /// The changed plan.
     pub plan: Plan,
     /// The action that is required.
     pub act: PlanAction,
+}
+
+impl PlanOutcome {
+    /// Returns the outcome that `act` is required, and that the plan has become `plan`.
+    pub fn new(plan: Plan, act: PlanAction) -> Self {
+        Self { plan, act }
+    }
 }
 
 impl Plan {

@@ -1,24 +1,11 @@
-use longhaul_core::{Env, Platform};
+use longhaul_core::{Env, Millis, Platform};
 
 use crate::{KittyWindow, MacTerminal, NoTerminal, ScreenWindow, Terminal, TmuxPane, WeztermPane, ZellijPane};
 
 fn env(vars: &[(&str, &str)]) -> Env {
     let var = |name: &str| vars.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned());
     let platform = if var("OSTYPE").is_some() { Platform::MacOs } else { Platform::Unix };
-    Env {
-        platform,
-        tmux: var("TMUX"),
-        tmux_pane: var("TMUX_PANE"),
-        screen_session: var("STY"),
-        screen_window: var("WINDOW"),
-        zellij_session: var("ZELLIJ_SESSION_NAME"),
-        zellij_pane: var("ZELLIJ_PANE_ID"),
-        wezterm_pane: var("WEZTERM_PANE"),
-        kitty_socket: var("KITTY_LISTEN_ON"),
-        kitty_window: var("KITTY_WINDOW_ID"),
-        term_program: var("TERM_PROGRAM"),
-        ..Env::default()
-    }
+    Env::new(Millis(0), platform, var)
 }
 
 fn tmux(socket: &str, pane: &str) -> Terminal {

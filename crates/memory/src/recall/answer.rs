@@ -22,6 +22,7 @@ const READ_BYTES: usize = 24 * 1024;
 
 /// A record that was found, with its text.
 #[derive(Debug, Clone, PartialEq, Default)]
+#[non_exhaustive]
 pub struct FoundPassage {
     /// The id of the record.
     pub id: String,
@@ -52,6 +53,13 @@ pub struct FoundPassage {
 }
 
 impl FoundPassage {
+    /// Returns the record `id` of the time `at`: what was asked, and what was answered.
+    ///
+    /// It belongs to no session, and its day, its time of day and its score are not known.
+    pub fn new(id: impl Into<String>, at: Millis, asked: impl Into<String>, answered: impl Into<String>) -> Self {
+        Self { id: id.into(), at, asked: asked.into(), answered: answered.into(), ..Self::default() }
+    }
+
     /// Returns whether it contains a decision.
     pub(super) fn decides(&self) -> bool {
         matches!(self.kind, PassageKind::Note | PassageKind::Decision) || decides(&self.answered)
@@ -60,6 +68,7 @@ impl FoundPassage {
 
 /// The kind of a passage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub enum PassageKind {
     /// A prompt with its replies.
     #[default]
@@ -98,6 +107,7 @@ pub struct AnswerLimits {
 
 /// The answer to a question.
 #[derive(Debug, Clone, PartialEq, Default)]
+#[non_exhaustive]
 pub struct Answer {
     /// Passages by session. Of sessions with a decision, the newest comes first.
     pub sessions: Vec<AnswerSession>,
@@ -109,6 +119,7 @@ pub struct Answer {
 
 /// The passages of one session.
 #[derive(Debug, Clone, PartialEq, Default)]
+#[non_exhaustive]
 pub struct AnswerSession {
     /// The session; `None` for notes without a session.
     pub session: Option<String>,
@@ -122,6 +133,7 @@ pub struct AnswerSession {
 
 /// A passage, cut around the words of the question.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct AnswerPassage {
     /// The record, without its texts.
     pub found: FoundPassage,

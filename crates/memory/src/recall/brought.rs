@@ -24,6 +24,7 @@ const TOP: &str =
 
 /// A passage to show.
 #[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
 pub struct BroughtPassage<'a> {
     /// The id of the record.
     pub id: &'a str,
@@ -43,8 +44,18 @@ pub struct BroughtPassage<'a> {
     pub is_weak: bool,
 }
 
+impl<'a> BroughtPassage<'a> {
+    /// Returns the record `id` of the time `at`: what was asked, and what was replied.
+    ///
+    /// It is certainly about the prompt, no newer one answers the same, and its session is not known.
+    pub fn new(id: &'a str, at: Millis, asked: &'a str, replied: &'a str) -> Self {
+        Self { id, session: "", at, asked, replied, spot: None, is_older: false, is_weak: false }
+    }
+}
+
 /// The rendered passages.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub struct Brought {
     /// The text in its frame; empty if there is nothing to show.
     pub text: String,

@@ -42,6 +42,7 @@ pub struct Spot {
 
 /// How well a record matches.
 #[derive(Debug, Clone, PartialEq, Default)]
+#[non_exhaustive]
 pub struct Look {
     /// The sum of the weights of its terms, each saturated.
     pub score: f64,

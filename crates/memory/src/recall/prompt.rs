@@ -69,6 +69,7 @@ impl PromptQuestion {
 
 /// The evidence that a passage answers a prompt.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
+#[non_exhaustive]
 pub struct Evidence {
     /// The words of the prompt that it has; see [`Needed::words`].
     pub words: f64,

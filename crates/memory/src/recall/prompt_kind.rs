@@ -115,6 +115,7 @@ const OF_THE_PAST: [&str; 54] = [
 
 /// The kind of a prompt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum PromptKind {
     /// It asks what was said or decided before.
     AsksPast,

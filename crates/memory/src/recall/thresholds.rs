@@ -2,6 +2,7 @@
 
 /// The minimum for a prompt of one kind.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
 pub struct Needed {
     /// Words of the prompt in a passage. A word that only one passage of the project has counts 1, a common one almost
     /// 0, so this is evidence and not a share.
@@ -16,6 +17,7 @@ pub struct Needed {
 
 /// The minimum for a passage with other words than the prompt.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
 pub struct NeededMeaning {
     /// The similarity of its meaning.
     pub similarity: f32,
@@ -27,6 +29,7 @@ pub struct NeededMeaning {
 
 /// The minimum for one passage, so that a short question or topic gets the best ones, marked as uncertain.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
 pub struct NeededWeakly {
     /// The words that it has; see [`Needed::words`].
     pub words: f64,
@@ -40,6 +43,7 @@ pub struct NeededWeakly {
 
 /// Thresholds of recall at the prompt.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
 pub struct Thresholds {
     /// The weight of an ordinary word such as `test` or `rename`, which most prompts contain.
     pub ordinary: f64,

@@ -14,6 +14,7 @@ const LETTERS: &str = "abcdefghijklmnopqrstuvwxyz";
 
 /// A term that a passage should have.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct WantedTerm {
     /// Its forms in the index: exact ones first, then stems.
     pub forms: Vec<String>,

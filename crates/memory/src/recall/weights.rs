@@ -2,6 +2,7 @@
 
 /// Weights of the ranking of search results.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
 pub struct Weights {
     /// A word in another inflection, compared with 1 for the word itself: `parsers` for `parser`.
     pub stem: f64,

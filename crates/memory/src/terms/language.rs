@@ -11,6 +11,7 @@ use super::common_words::{ASKING, CHINESE, DUTCH, ENGLISH, FRENCH, GERMAN, ITALI
 
 /// A language that has a stemmer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Language {
     /// English.
     English,

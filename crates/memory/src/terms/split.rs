@@ -21,6 +21,7 @@ pub enum Form {
 
 /// A piece of text, in lower case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Piece<'a> {
     /// The text.
     pub text: &'a str,

@@ -55,11 +55,8 @@ impl Heir<'_> {
 
     fn find(&self, store: &Store, cleared: bool) -> Result<Option<Claim>, Error> {
         let offers = self.offers(store)?;
-        let taker = BatonTaker {
-            session: &self.session.session,
-            client_pid: self.env.client_pid.unwrap_or_default(),
-            now: self.env.now,
-        };
+        let mut taker = BatonTaker::new(&self.session.session, self.env.now);
+        taker.client_pid = self.env.client_pid.unwrap_or_default();
         let pick = choose(&offers, taker);
         for expired in pick.expired.iter().filter_map(|index| offers.get(*index)) {
             self.discard(store, &expired.baton, "discarded", NoBaton::Expired.as_str())?;
@@ -158,19 +155,19 @@ impl Heir<'_> {
     fn offers(&self, store: &Store) -> Result<Vec<BatonOffer>, Error> {
         let offer = |StoredBaton { session, client_pid, trigger, at }: StoredBaton| {
             let trigger = BatonTrigger::from_stored(&trigger)?;
-            Some(BatonOffer { baton: Baton { session, client_pid, trigger, at }, client: client(client_pid) })
+            let mut baton = Baton::new(session, trigger, at);
+            baton.client_pid = client_pid;
+            Some(BatonOffer { baton, client: client(client_pid) })
         };
         Ok(store.batons(&self.session.project_path)?.into_iter().filter_map(offer).collect())
     }
 
     fn row(&self, session: &Session) -> longhaul_handoff::ChainSession {
         let (own, other) = (self.env.client_pid.unwrap_or_default(), session.client_pid);
-        longhaul_handoff::ChainSession {
-            id: session.session.clone(),
-            created: session.created_at,
-            merged_into: session.merged_into.clone(),
-            live_elsewhere: other != 0 && other != own && process::is_alive(other),
-        }
+        let mut row = longhaul_handoff::ChainSession::new(&session.session, session.created_at);
+        row.merged_into.clone_from(&session.merged_into);
+        row.live_elsewhere = other != 0 && other != own && process::is_alive(other);
+        row
     }
 }
 

@@ -127,7 +127,9 @@ impl House<'_, '_> {
             let mut turns = self.database.turns(&old.id, after, last).map_err(theirs)?;
             turns.retain(|turn| new.contains(&turn.number));
             let translated: Vec<Turn> = turns.into_iter().map(|turn| translate(id, &turn)).collect();
-            let batch = Batch { cursor: session.cursor.clone(), turns: translated, ..Batch::default() };
+            let mut batch = Batch::default();
+            batch.cursor = session.cursor.clone();
+            batch.turns = translated;
             bulk.plain().ingest(&session, &session.cursor, &batch, sanitizer, env.now).map_err(ours)?;
             take_in(bulk, teller.go_on(batch.turns))?;
         }
@@ -174,15 +176,12 @@ fn translate(session: &SessionId, old: &OldTurn) -> Turn {
     // Marked like a turn from a hook, so that a transcript that is read later replaces it.
     let id = format!("hook:throughline-{}", old.number);
     let at = old.at.or(old.replied_at);
-    let said = |text: &str, what: &str, at| SourcedText { source: format!("{id}:{what}"), at, text: text.to_owned() };
-    let mut turn = Turn {
-        id: id.clone(),
-        begins: true,
-        at,
-        prompt: (!old.asked.is_empty()).then(|| said(&old.asked, "asked", at)),
-        replies: (!old.replied.is_empty()).then(|| said(&old.replied, "replied", old.replied_at)).into_iter().collect(),
-        ..Turn::default()
-    };
+    let said =
+        |text: &str, what: &str, at| (!text.is_empty()).then(|| SourcedText::new(format!("{id}:{what}"), at, text));
+    let mut turn = Turn::new(id.as_str());
+    turn.at = at;
+    turn.prompt = said(&old.asked, "asked", at);
+    turn.replies.extend(said(&old.replied, "replied", old.replied_at));
     for (index, detail) in old.details.iter().enumerate() {
         add(&mut turn, detail, format!("throughline-{session}-{}-{index}", old.number));
     }
@@ -194,15 +193,20 @@ fn add(turn: &mut Turn, detail: &OldDetail, name: String) {
     let source = if detail.source.is_empty() { name } else { detail.source.clone() };
     let text = if detail.output.is_empty() { &detail.input } else { &detail.output };
     match detail.kind.as_str() {
-        "thinking" => turn.thinking.push(SourcedText { source, at: detail.at, text: text.clone() }),
+        "thinking" => turn.thinking.push(SourcedText::new(source, detail.at, text.as_str())),
         "system" | "image" => {
             let name = if detail.kind == "image" { "image" } else { &detail.name };
-            turn.attachments.push(Attachment { source, at: detail.at, name: name.to_owned(), text: text.clone() });
+            let mut attachment = Attachment::new(source, name);
+            attachment.at = detail.at;
+            attachment.text.clone_from(text);
+            turn.attachments.push(attachment);
         }
         _ => {
             let id = source.strip_suffix(RESULT).unwrap_or(&source);
             if !turn.calls.iter().any(|call| call.id == id) {
-                turn.calls.push(ToolCall { id: id.to_owned(), at: detail.at, ..ToolCall::default() });
+                let mut call = ToolCall::new(id);
+                call.at = detail.at;
+                turn.calls.push(call);
             }
             let Some(call) = turn.calls.iter_mut().find(|call| call.id == id) else { return };
             call.name = call.name.take().or_else(|| Some(detail.name.clone()).filter(|name| !name.is_empty()));

@@ -64,7 +64,7 @@ impl<E: HookEvent<'static>> Hook<E> {
             if should_compact(&self.config.guard, pressure, metrics, self.env.now) {
                 let actual = (pressure.0 * 100.0) as u64;
                 let limit = self.config.guard.compact_percent.0 * 100.0;
-                BookmarkVerdict::Inject(ThresholdMet { what: "percent of the context", actual, limit })
+                BookmarkVerdict::Inject(ThresholdMet::new("percent of the context", actual, limit))
             } else {
                 BookmarkVerdict::Skip(SkipReason::BelowThresholds)
             }

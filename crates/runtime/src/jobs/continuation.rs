@@ -40,15 +40,12 @@ pub fn on_turn_end(hook: &mut Hook<Stop>) -> Result<Flow, Error> {
     let reply = if is_open { sanitizer.clean(reply) } else { String::new() };
     let nonce = if is_asked { String::new() } else { nonce()? };
     let running = || agents::any_running(&hook.home, session);
-    let turn = TurnEnd {
-        again: stop.stop_hook_active,
-        fill: usage::fill(&store, session.as_str(), stop.common.transcript.as_deref(), &hook.config.context.windows)?,
-        others_run: stop.background_tasks.as_ref().map_or_else(running, |tasks| !tasks.is_empty()),
-        by_user: stopped_by_user(&stop),
-        reply: &reply,
-        files: &files,
-        nonce: &nonce,
-    };
+    let mut turn = TurnEnd::new(&reply, &nonce);
+    turn.again = stop.stop_hook_active;
+    turn.fill = usage::fill(&store, session.as_str(), stop.common.transcript.as_deref(), &hook.config.context.windows)?;
+    turn.others_run = stop.background_tasks.as_ref().map_or_else(running, |tasks| !tasks.is_empty());
+    turn.by_user = stopped_by_user(&stop);
+    turn.files = &files;
     let share = turn.fill.map_or(0.0, |fill| fill.share() * 100.0);
     let may_ask_later = !is_open && !turn.again && !turn.others_run && !turn.by_user;
     let Some(met) = hook.meet(&store, &course, chain.clone(), &Occasion::TurnEnded(turn))? else {

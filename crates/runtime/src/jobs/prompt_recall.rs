@@ -111,15 +111,13 @@ fn render(kind: PromptKind, passages: &[PromptPassage], offset_seconds: i32) -> 
     let brought: Vec<BroughtPassage<'_>> = passages
         .iter()
         .zip(&ids)
-        .map(|(passage, id)| BroughtPassage {
-            id,
-            session: short_session(&passage.session),
-            at: passage.at,
-            asked: &passage.asked,
-            replied: &passage.replied,
-            spot: passage.spot,
-            is_older: passage.is_older,
-            is_weak: !is_certain(kind, &passage.evidence),
+        .map(|(passage, id)| {
+            let mut brought = BroughtPassage::new(id, passage.at, &passage.asked, &passage.replied);
+            brought.session = short_session(&passage.session);
+            brought.spot = passage.spot;
+            brought.is_older = passage.is_older;
+            brought.is_weak = !is_certain(kind, &passage.evidence);
+            brought
         })
         .collect();
     bring(&brought, offset_seconds)

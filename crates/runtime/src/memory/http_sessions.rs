@@ -72,16 +72,11 @@ impl Host<'_> {
     /// Adds a session. Returns it as stored.
     pub fn begin(&self, store: &Store, session: &SessionId, cwd: &Path) -> Result<Option<Session>, Error> {
         // The environment of the worker is not that of the host.
-        let env = Env { client_pid: None, project_dir: Some(cwd.to_owned()), ..self.env.clone() };
-        let common = Common {
-            session: session.clone(),
-            transcript: None,
-            cwd: Some(cwd.to_owned()),
-            prompt_id: None,
-            permission_mode: None,
-            agent_id: None,
-            agent_type: None,
-        };
+        let mut env = self.env.clone();
+        env.client_pid = None;
+        env.project_dir = Some(cwd.to_owned());
+        let mut common = Common::new(session.clone());
+        common.cwd = Some(cwd.to_owned());
         register(store, &env, &common)
     }
 

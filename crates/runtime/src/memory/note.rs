@@ -38,19 +38,16 @@ pub(crate) fn note(
     at: Millis,
 ) -> Result<(), Error> {
     let cwd = cwd.map(|cwd| cwd.to_string_lossy()).unwrap_or_default();
-    let noted = Call::new(&RawCall {
-        tool_use_id: call.id,
-        tool: call.tool,
-        prompt_id: call.prompt_id.unwrap_or_default(),
-        input: call.input,
-        response: call.response,
-        is_error: call.is_error,
-        cwd: &cwd,
-        at,
-        duration_ms: call.duration_ms,
-        secrets: sanitizer.secrets(),
-    });
-    Spool::of(home, session).append(&noted)
+    let mut raw = RawCall::new(call.id, call.tool);
+    raw.prompt_id = call.prompt_id.unwrap_or_default();
+    raw.input = call.input;
+    raw.response = call.response;
+    raw.is_error = call.is_error;
+    raw.cwd = &cwd;
+    raw.at = at;
+    raw.duration_ms = call.duration_ms;
+    raw.secrets = sanitizer.secrets();
+    Spool::of(home, session).append(&Call::new(&raw))
 }
 
 /// Stores the last reply of a turn until the transcript contains it, unless the prompt of the session may not be

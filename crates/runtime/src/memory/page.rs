@@ -59,28 +59,26 @@ pub fn render_page(store: &Store, reader: Reader<'_>, chars: usize) -> Result<Pa
             (None, Some(known)) => (known, stored.is_unpaired),
             (None, None) => continue,
         };
-        sessions.push(PageSession {
-            record: stored.record.to_string(),
-            at: stored.at,
-            is_reader: own == Some(stored.session.as_str()),
-            first_prompt: stored.first_prompt,
-            summary,
-            made_by,
-            is_unpaired,
-        });
+        let mut session = PageSession::new(stored.record.to_string(), stored.at, summary);
+        session.is_reader = own == Some(stored.session.as_str());
+        session.first_prompt = stored.first_prompt;
+        session.made_by = made_by;
+        session.is_unpaired = is_unpaired;
+        sessions.push(session);
     }
     let records: Vec<PageRecord> = store
         .page_records(project_key, RECORDS, NOTES)?
         .into_iter()
-        .map(|stored| PageRecord {
-            id: stored.id,
-            at: stored.at,
-            kind: stored.kind,
-            title: stored.title,
-            command_key: stored.command_key,
+        .map(|stored| {
+            let mut record = PageRecord::new(stored.id, stored.at, stored.kind, stored.title);
+            record.command_key = stored.command_key;
+            record
         })
         .collect();
-    let total_records = store.count_records(project_key)?;
-    let input = PageInput { project, now, offset_seconds, sessions: &sessions, records: &records, total_records };
+    let mut input = PageInput::new(project, now);
+    input.offset_seconds = offset_seconds;
+    input.sessions = &sessions;
+    input.records = &records;
+    input.total_records = store.count_records(project_key)?;
     Ok(page(&input, chars))
 }

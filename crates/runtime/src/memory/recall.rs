@@ -86,21 +86,17 @@ pub fn recall(store: &Store, recall: &Recall<'_>) -> Result<Answer, StoreError> 
 fn passage(hit: &Hit, record: Record) -> FoundPassage {
     let offset = utc_offset_seconds(hit.at);
     let (kind, asked, answered) = content(record.content);
-    FoundPassage {
-        id: hit.record.to_string(),
-        session: hit.session.clone(),
-        project: hit.project.clone(),
-        prompt_number: hit.prompt_number,
-        at: hit.at,
-        date: date_of(hit.at, offset).to_string(),
-        time: time_of(hit.at, offset)[..5].to_owned(),
-        kind,
-        asked,
-        answered,
-        score: hit.score.thousandths as f64 / 1_000.0,
-        is_weak: hit.is_weak,
-        is_older: hit.is_older,
-    }
+    let mut passage = FoundPassage::new(hit.record.to_string(), hit.at, asked, answered);
+    passage.session.clone_from(&hit.session);
+    passage.project.clone_from(&hit.project);
+    passage.prompt_number = hit.prompt_number;
+    passage.date = date_of(hit.at, offset).to_string();
+    passage.time = time_of(hit.at, offset)[..5].to_owned();
+    passage.kind = kind;
+    passage.score = hit.score.thousandths as f64 / 1_000.0;
+    passage.is_weak = hit.is_weak;
+    passage.is_older = hit.is_older;
+    passage
 }
 
 fn content(content: Content) -> (PassageKind, String, String) {

@@ -34,12 +34,11 @@ impl Server {
     fn pane_of(&self, line: &str) -> Option<LivePane> {
         let mut fields = line.splitn(4, '\t');
         let (id, pid, target, cwd) = (fields.next()?, fields.next()?, fields.next()?, fields.next()?);
-        Some(LivePane {
-            pane: Pane { socket: self.socket.clone(), id: id.to_owned() },
-            pid: pid.parse().ok()?,
-            target: target.to_owned(),
-            cwd: cwd.to_owned(),
-        })
+        let pane = Pane { socket: self.socket.clone(), id: id.to_owned() };
+        let mut pane = LivePane::new(pane, pid.parse().ok()?);
+        pane.target = target.to_owned();
+        pane.cwd = cwd.to_owned();
+        Some(pane)
     }
 
     /// Returns the active pane of every attached client.

@@ -223,7 +223,8 @@ fn a_status_that_the_user_placed_is_not_shown_twice() {
 
 #[test]
 fn the_command_is_quoted_for_a_shell_whatever_the_paths_contain() {
-    let env = Env { data_dir: Some("/h o/it's".into()), ..Env::default() };
+    let mut env = Env::default();
+    env.data_dir = Some("/h o/it's".into());
     let text = command(Path::new("/a b/#{x}/\"y\"/$z"), &Home::of(&env).unwrap(), &env);
     assert_eq!(text, r##"env LONGHAUL_HOME='/h o/it'\''s' '/a b/#{x}/"y"/$z'"##);
 }

@@ -89,25 +89,23 @@ impl Store {
 
 fn read(row: &Row<'_>) -> rusqlite::Result<Agent> {
     let unsigned = |column: usize| row.get::<_, i64>(column).map(i64::unsigned_abs);
-    Ok(Agent {
-        session: row.get(0)?,
-        status: status(row, 1)?,
-        reason: row.get(2)?,
-        cwd: row.get(3)?,
-        project: row.get(4)?,
-        branch: row.get(5)?,
-        prompt_summary: row.get(6)?,
-        agent_type: row.get(7)?,
-        pane: pane(row, 8)?,
-        target: row.get(10)?,
-        client: row.get(11)?,
-        pid: row.get(12)?,
-        subagents: row.get(13)?,
-        tasks: row.get(14)?,
-        started_at: unsigned(15)?,
-        updated_at: unsigned(16)?,
-        touched_ms: unsigned(17)?,
-        stopped: row.get(18)?,
-        failed: row.get(19)?,
-    })
+    let mut agent = Agent::new(row.get::<_, String>(0)?, unsigned(15)?);
+    agent.status = status(row, 1)?;
+    agent.reason = row.get(2)?;
+    agent.cwd = row.get(3)?;
+    agent.project = row.get(4)?;
+    agent.branch = row.get(5)?;
+    agent.prompt_summary = row.get(6)?;
+    agent.agent_type = row.get(7)?;
+    agent.pane = pane(row, 8)?;
+    agent.target = row.get(10)?;
+    agent.client = row.get(11)?;
+    agent.pid = row.get(12)?;
+    agent.subagents = row.get(13)?;
+    agent.tasks = row.get(14)?;
+    agent.updated_at = unsigned(16)?;
+    agent.touched_ms = unsigned(17)?;
+    agent.stopped = row.get(18)?;
+    agent.failed = row.get(19)?;
+    Ok(agent)
 }

@@ -217,14 +217,11 @@ impl ClaudeMem {
         let parts = names.map(|name| self.summaries.text(&[name])).join(", ");
         let sql = format!("SELECT {parts} FROM session_summaries WHERE rowid = ?1");
         let mut found = self.foreign.rows(&sql, [head.place], |row| {
-            let summary = Summary {
-                request: text(row, 0)?,
-                investigated: text(row, 1)?,
-                learned: text(row, 2)?,
-                completed: text(row, 3)?,
-                next_steps: text(row, 4)?,
-                exchanges: Vec::new(),
-            };
+            let mut summary = Summary::new(text(row, 0)?);
+            summary.investigated = text(row, 1)?;
+            summary.learned = text(row, 2)?;
+            summary.completed = text(row, 3)?;
+            summary.next_steps = text(row, 4)?;
             Ok(ForeignSummary { summary, notes: text(row, 5)? })
         })?;
         Ok(found.pop())

@@ -229,15 +229,18 @@ impl TurnRows<'_> {
         let calls: Vec<(String, String, bool)> = statement
             .query_map((self.origin, self.number), |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?
             .collect::<Result<_, _>>()?;
-        let actions: Vec<ToolUse<'_>> =
-            calls.iter().map(|(tool, input, is_error)| ToolUse { tool, input, is_error: *is_error }).collect();
-        let line = skeleton(&TurnWork {
-            asked: &asked,
-            answered: &answered,
-            actions: &actions,
-            interrupted,
-            failure: failure.as_deref(),
-        });
+        let actions: Vec<ToolUse<'_>> = calls
+            .iter()
+            .map(|(tool, input, is_error)| {
+                let mut action = ToolUse::new(tool, input);
+                action.is_error = *is_error;
+                action
+            })
+            .collect();
+        let mut work = TurnWork::new(&asked, &answered, &actions);
+        work.interrupted = interrupted;
+        work.failure = failure.as_deref();
+        let line = skeleton(&work);
         self.connection
             .prepare_cached(
                 "INSERT INTO skeletons (session_id, origin_session_id, turn_number, role, summary, created_at)

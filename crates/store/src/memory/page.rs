@@ -161,14 +161,13 @@ fn session(connection: &Connection, project: i64, id: i64) -> rusqlite::Result<O
 }
 
 fn summary(row: &Row<'_>, exchanges: Option<&str>) -> rusqlite::Result<Summary> {
-    Ok(Summary {
-        request: row.get(2)?,
-        investigated: row.get(3)?,
-        learned: row.get(4)?,
-        completed: row.get(5)?,
-        next_steps: row.get(6)?,
-        exchanges: exchanges.map(Exchange::from_json).unwrap_or_default(),
-    })
+    let mut summary = Summary::new(row.get::<_, String>(2)?);
+    summary.investigated = row.get(3)?;
+    summary.learned = row.get(4)?;
+    summary.completed = row.get(5)?;
+    summary.next_steps = row.get(6)?;
+    summary.exchanges = exchanges.map(Exchange::from_json).unwrap_or_default();
+    Ok(summary)
 }
 
 fn records(

@@ -240,27 +240,23 @@ pub(crate) fn record(connection: &Connection, id: RecordId, raw_text: RawText) -
 /// Reads an observation by the names of its columns.
 pub(crate) fn read_observation(row: &Row<'_>) -> rusqlite::Result<Observation> {
     let list = |column: &str| Ok::<_, rusqlite::Error>(texts(&row.get::<_, String>(column)?));
-    Ok(Observation {
-        kind: Kind::from_name(&row.get::<_, String>("kind")?).unwrap_or(Kind::Note),
-        tool: row.get("tool_name")?,
-        title: row.get("title")?,
-        narrative: row.get("narrative")?,
-        facts: list("facts")?,
-        files_read: list("files_read")?,
-        files_modified: list("files_modified")?,
-    })
+    let kind = Kind::from_name(&row.get::<_, String>("kind")?).unwrap_or(Kind::Note);
+    let mut observation = Observation::new(kind, row.get::<_, String>("tool_name")?, row.get::<_, String>("title")?);
+    observation.narrative = row.get("narrative")?;
+    observation.facts = list("facts")?;
+    observation.files_read = list("files_read")?;
+    observation.files_modified = list("files_modified")?;
+    Ok(observation)
 }
 
 /// Reads a summary by the names of its columns.
 pub(crate) fn read_summary(row: &Row<'_>) -> rusqlite::Result<Summary> {
-    Ok(Summary {
-        request: row.get("request")?,
-        investigated: row.get("investigated")?,
-        learned: row.get("learned")?,
-        completed: row.get("completed")?,
-        next_steps: row.get("next_steps")?,
-        exchanges: Vec::new(),
-    })
+    let mut summary = Summary::new(row.get::<_, String>("request")?);
+    summary.investigated = row.get("investigated")?;
+    summary.learned = row.get("learned")?;
+    summary.completed = row.get("completed")?;
+    summary.next_steps = row.get("next_steps")?;
+    Ok(summary)
 }
 
 /// Reads who has made a record.

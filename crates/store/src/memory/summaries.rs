@@ -54,7 +54,7 @@ pub(super) fn write_summary(
     if session.is_forgotten(at) {
         return Ok(false);
     }
-    let Summary { request, investigated, learned, completed, next_steps, exchanges } = summary;
+    let Summary { request, investigated, learned, completed, next_steps, exchanges, .. } = summary;
     // Only a rule pairs requests with outcomes.
     let exchanges = (made_by == MadeBy::Rule).then(|| Exchange::to_json(exchanges));
     let known: Option<i64> = connection

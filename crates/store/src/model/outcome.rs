@@ -116,7 +116,7 @@ fn finish(
     };
     let mut reworded = Reworded::default();
     if let Some((id, summary)) = &words.summary {
-        let Summary { request, investigated, learned, completed, next_steps, exchanges: _ } = summary;
+        let Summary { request, investigated, learned, completed, next_steps, .. } = summary;
         let before = index::before_change(connection, What::Summary, *id)?;
         // Its time stays that of the turn.
         reworded.summaries = connection.execute(

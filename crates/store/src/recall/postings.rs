@@ -221,8 +221,10 @@ impl Index<'_> {
         let many = if self.wanted <= LOOKED_FOR_CLOSELY { many } else { Vec::new() };
         for like in [few, many].into_iter().filter(|like| !like.is_empty()) {
             // All of them at once: the text shows which of them it is.
-            let meant =
-                WantedTerm { exact: like.len(), forms: like, weight: term.weight * WEIGHTS.corrected, ..term.clone() };
+            let mut meant = term.clone();
+            meant.exact = like.len();
+            meant.forms = like;
+            meant.weight *= WEIGHTS.corrected;
             let list = self.lists(&meant)?;
             if !list.is_empty() {
                 *term = meant;
@@ -234,7 +236,9 @@ impl Index<'_> {
         let Some(beginning) = stems.min_by_key(|form| form.len()).cloned() else {
             return Ok(Lists::default());
         };
-        *term = WantedTerm { forms: vec![beginning], exact: 1, is_prefix: true, ..term.clone() };
+        term.forms = vec![beginning];
+        term.exact = 1;
+        term.is_prefix = true;
         self.lists(term)
     }
 }

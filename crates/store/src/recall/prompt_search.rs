@@ -128,9 +128,9 @@ fn find(connection: &Connection, search: &PromptSearch<'_>) -> rusqlite::Result<
     });
     let unrelated = search.near.get(RELATED).map_or(WEIGHTS.unrelated as f32, |(_, similarity)| *similarity);
     let evidence = |place: usize, beside: Beside| {
-        let evidence = evidence(&looker, &ranked, place, found.most, beside);
-        let stands_out = evidence.similarity.map_or(0.0, |similarity| similarity - unrelated);
-        Evidence { stands_out, ..evidence }
+        let mut evidence = evidence(&looker, &ranked, place, found.most, beside);
+        evidence.stands_out = evidence.similarity.map_or(0.0, |similarity| similarity - unrelated);
+        evidence
     };
     let best = ranked.iter().enumerate().take(RETURNED);
     best.map(|(place, one)| {
@@ -161,13 +161,12 @@ fn evidence(looker: &Looker, ranked: &[Ranked], place: usize, most: f64, beside:
         near = near.max(other.look.near);
         has.iter_mut().zip(&other.look.has).for_each(|(has, other)| *has |= other);
     }
-    Evidence {
-        words: looker.weight(&has) / most,
-        covered: looker.share(&has),
-        near,
-        similarity: one.similarity,
-        stands_out: 0.0,
-    }
+    let mut evidence = Evidence::default();
+    evidence.words = looker.weight(&has) / most;
+    evidence.covered = looker.share(&has);
+    evidence.near = near;
+    evidence.similarity = one.similarity;
+    evidence
 }
 
 fn passage(

@@ -245,7 +245,9 @@ impl Searcher<'_> {
 
 fn unranked(one: Candidate) -> Ranked {
     let covered = 1.0;
-    Ranked::of(one, Look { covered, ..Look::default() })
+    let mut look = Look::default();
+    look.covered = covered;
+    Ranked::of(one, look)
 }
 
 /// Returns the expression that requires all wanted terms.

@@ -37,9 +37,10 @@ fn a_step_is_taken_by_the_module_or_typed_never_both() {
     let folder = folder();
     let store = open(&folder.path().join("l.db")).unwrap();
     let plan = Plan::new("s", Millis(1));
-    let decide = |plan: &Plan, _: &[String]| PlanOutcome {
-        plan: Plan { state: State::Clearing, ..plan.clone() },
-        act: PlanAction::Nothing,
+    let decide = |plan: &Plan, _: &[String]| {
+        let mut plan = plan.clone();
+        plan.state = State::Clearing;
+        PlanOutcome::new(plan, PlanAction::Nothing)
     };
     let new = NewChain { project_path: "/p", client_pid: 7, terminal_lock: None };
     let id = store.begin_chain(&new, &plan, Millis(1), decide).unwrap().unwrap().chain.id;

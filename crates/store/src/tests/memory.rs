@@ -67,15 +67,11 @@ fn read_to(to: u64) -> Reading<'static> {
 }
 
 fn observation(kind: Kind, title: &str, file: &str) -> Observation {
-    Observation {
-        kind,
-        tool: "Bash".to_owned(),
-        title: title.to_owned(),
-        narrative: format!("narrative of {title}"),
-        facts: vec!["exit status 0".to_owned()],
-        files_read: Vec::new(),
-        files_modified: if file.is_empty() { Vec::new() } else { vec![file.to_owned()] },
-    }
+    let mut observation = Observation::new(kind, "Bash", title);
+    observation.narrative = format!("narrative of {title}");
+    observation.facts = vec!["exit status 0".to_owned()];
+    observation.files_modified.extend((!file.is_empty()).then(|| file.to_owned()));
+    observation
 }
 
 fn call<'a>(id: &'a str, kind: Kind, title: &str, at: u64) -> NewObservation<'a> {
@@ -210,7 +206,7 @@ fn a_prompt_has_the_number_that_was_counted() {
 #[test]
 fn a_rule_never_overwrites_better_words() {
     let shelf = Shelf::new();
-    let summary = |request: &str| Summary { request: request.to_owned(), ..Summary::default() };
+    let summary = |request: &str| Summary::new(request);
     let write =
         |request: &str, by: MadeBy| shelf.store.write_summary("s1", 1, &summary(request), by, Millis(2)).unwrap();
     assert!(write("rule one", MadeBy::Rule));

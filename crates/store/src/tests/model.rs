@@ -14,15 +14,7 @@ fn session(store: &Store, session: &str, at: u64, is_running: bool) {
     let new = NewSession { at: Millis(at), ..new_session(session) };
     store.register_session(&new).unwrap();
     let number = store.remember_prompt(session, None, "go", Millis(at)).unwrap().unwrap();
-    let observation = Observation {
-        kind: Kind::Command,
-        tool: "Bash".to_owned(),
-        title: "by rule".to_owned(),
-        narrative: String::new(),
-        facts: Vec::new(),
-        files_read: Vec::new(),
-        files_modified: Vec::new(),
-    };
+    let observation = Observation::new(Kind::Command, "Bash", "by rule");
     let call = NewObservation {
         tool_use_id: &format!("{session}-{number}"),
         prompt_number: Some(number),
@@ -39,7 +31,7 @@ fn session(store: &Store, session: &str, at: u64, is_running: bool) {
     };
     store.take_in(session, &[call], None).unwrap();
     if !is_running {
-        let summary = Summary { request: "by rule".to_owned(), ..Summary::default() };
+        let summary = Summary::new("by rule");
         store.write_summary(session, number, &summary, MadeBy::Rule, Millis(at + 2)).unwrap();
     }
 }
@@ -49,7 +41,7 @@ fn next(store: &Store, rest: Rest) -> Option<String> {
 }
 
 fn words() -> Words {
-    let summary = Summary { request: "by model".to_owned(), ..Summary::default() };
+    let summary = Summary::new("by model");
     let observations = vec![(1, "by model".to_owned(), String::new())];
     Words { summary: Some((1, summary)), observations, lines: Vec::new() }
 }
@@ -104,7 +96,7 @@ fn an_answer_changes_what_rules_have_said_and_nothing_else() {
     let store = open(&folder.path().join("l.db")).unwrap();
     session(&store, "s", 1_000, false);
     session(&store, "s", 2_000, false);
-    let person = Summary { request: "by person".to_owned(), ..Summary::default() };
+    let person = Summary::new("by person");
     store.write_summary("s", 1, &person, MadeBy::Person, Millis(1_002)).unwrap();
     let reservation = store.reserve_tokens(1, "d", 100, 100).unwrap().unwrap();
     let done = store

@@ -109,7 +109,7 @@ fn records_are_found_by_their_vectors_within_a_project() {
 fn notes_and_last_summaries_have_vectors_and_what_tools_did_has_none() {
     let mut memory = Memory::new();
     memory.prompt("s1", "first", 10);
-    let summary = |request: &str| Summary { request: request.to_owned(), ..Summary::default() };
+    let summary = |request: &str| Summary::new(request);
     for (number, request) in [(1, "older words"), (2, "newer words")] {
         memory.store.write_summary("s1", number, &summary(request), MadeBy::Rule, Millis(20)).unwrap();
     }
@@ -196,7 +196,7 @@ fn a_reply_that_comes_later_is_part_of_the_vector() {
 fn a_summary_in_other_words_is_computed_again() {
     let mut memory = Memory::new();
     memory.prompt("s1", "first", 10);
-    let summary = |request: &str| Summary { request: request.to_owned(), ..Summary::default() };
+    let summary = |request: &str| Summary::new(request);
     memory.store.write_summary("s1", 1, &summary("older words"), MadeBy::Rule, Millis(20)).unwrap();
     memory.catch_up(2 * DAY);
     memory.store.write_summary("s1", 1, &summary("zigzag jazz"), MadeBy::Rule, Millis(30)).unwrap();

@@ -51,14 +51,11 @@ pub(crate) fn read(answer: &Value, job: &ModelJob, sanitizer: Sanitizer) -> Opti
     if is_too_much || (job.summary.is_some() && answer.request.trim().is_empty()) {
         return None;
     }
-    let summary = Summary {
-        request: sanitizer.line(&answer.request, REQUEST_CHARS),
-        investigated: sanitizer.passage(&answer.investigated, PART_CHARS),
-        learned: sanitizer.passage(&answer.learned, PART_CHARS),
-        completed: sanitizer.passage(&answer.completed, PART_CHARS),
-        next_steps: sanitizer.passage(&answer.next_steps, PART_CHARS),
-        exchanges: Vec::new(),
-    };
+    let mut summary = Summary::new(sanitizer.line(&answer.request, REQUEST_CHARS));
+    summary.investigated = sanitizer.passage(&answer.investigated, PART_CHARS);
+    summary.learned = sanitizer.passage(&answer.learned, PART_CHARS);
+    summary.completed = sanitizer.passage(&answer.completed, PART_CHARS);
+    summary.next_steps = sanitizer.passage(&answer.next_steps, PART_CHARS);
     let summary = job.summary.as_ref().map(|(id, _)| (*id, summary)).filter(|(_, new)| !new.request.is_empty());
     let mut words = Words { summary, observations: Vec::new(), lines: vec![String::new(); job.turns.len()] };
     for TurnWire { id, line: said } in answer.turns {

@@ -100,7 +100,7 @@ fn excerpt(text: &str, max: usize) -> String {
 }
 
 fn summary_json(summary: &Summary) -> Value {
-    let Summary { request, investigated, learned, completed, next_steps, exchanges: _ } = summary;
+    let Summary { request, investigated, learned, completed, next_steps, .. } = summary;
     json!({
         "request": excerpt(request, PROMPT),
         "investigated": excerpt(investigated, PROMPT),

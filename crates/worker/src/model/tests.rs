@@ -13,15 +13,10 @@ use super::provider::Blame;
 use super::run::{after_a_kill, pause, retry};
 
 fn job() -> ModelJob {
-    let observation = Observation {
-        kind: Kind::Command,
-        tool: "Bash".to_owned(),
-        title: "Ran `make`".to_owned(),
-        narrative: "It printed much. ".repeat(500),
-        facts: vec!["exit status 0".to_owned()],
-        files_read: Vec::new(),
-        files_modified: vec!["src/a.rs".to_owned()],
-    };
+    let mut observation = Observation::new(Kind::Command, "Bash", "Ran `make`");
+    observation.narrative = "It printed much. ".repeat(500);
+    observation.facts = vec!["exit status 0".to_owned()];
+    observation.files_modified = vec!["src/a.rs".to_owned()];
     ModelJob {
         prompt: 1,
         session: "s".to_owned(),
@@ -29,7 +24,7 @@ fn job() -> ModelJob {
         prompts: vec![format!("use AKIA{} <private>hush</private> for it", "ABCDEFGHIJKLMNOP")],
         at: Millis(1),
         until: None,
-        summary: Some((7, Summary { request: "make".to_owned(), ..Summary::default() })),
+        summary: Some((7, Summary::new("make"))),
         observations: vec![(3, observation.clone()), (4, observation)],
         turns: vec![JobTurn { origin: "s".to_owned(), number: 9, replied: "done ".repeat(10_000), basis: 1 }],
         attempts: 0,

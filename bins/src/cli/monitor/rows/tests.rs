@@ -11,27 +11,11 @@ use super::{Row, Wanted, rows};
 const NOW: Millis = Millis(10_000_000);
 
 fn agent(session: &str, status: Status) -> Agent {
-    Agent {
-        session: session.to_owned(),
-        status,
-        reason: None,
-        cwd: Some(format!("/work/{session}")),
-        project: session.to_owned(),
-        branch: None,
-        prompt_summary: None,
-        agent_type: None,
-        pane: None,
-        target: None,
-        client: "claude".to_owned(),
-        pid: None,
-        subagents: 0,
-        tasks: 0,
-        started_at: 9_000,
-        updated_at: 9_000,
-        touched_ms: 9_000_000,
-        stopped: false,
-        failed: false,
-    }
+    let mut agent = Agent::new(session, 9_000);
+    agent.status = status;
+    agent.cwd = Some(format!("/work/{session}"));
+    agent.project = session.to_owned();
+    agent
 }
 
 fn observed(session: &str, tokens: u64, model: &str) -> Observed {
@@ -43,7 +27,11 @@ fn observed(session: &str, tokens: u64, model: &str) -> Observed {
         last_heard: NOW,
         transcript: match tokens {
             0 => Transcript::Silent,
-            tokens => Transcript::Usage(Usage { tokens, model: Some(model.to_owned()), at: None, window: None }),
+            tokens => {
+                let mut usage = Usage::new(tokens);
+                usage.model = Some(model.to_owned());
+                Transcript::Usage(usage)
+            }
         },
     }
 }
@@ -93,7 +81,9 @@ fn the_idle_and_the_ended_are_hidden_unless_asked_for() {
 #[test]
 fn the_fullest_come_first_and_say_so() {
     let mut blocked = observed("d", 100_000, "m");
-    blocked.agent = Some(Agent { reason: Some("permission: Write".to_owned()), ..agent("d", Status::Blocked) });
+    let mut waiting = agent("d", Status::Blocked);
+    waiting.reason = Some("permission: Write".to_owned());
+    blocked.agent = Some(waiting);
     let sessions = vec![
         observed("a", 0, ""),
         observed("b", 10_000, "m"),

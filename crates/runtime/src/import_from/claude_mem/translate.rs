@@ -68,18 +68,15 @@ impl<'a> Translator<'a> {
     }
 
     pub(super) fn summary(&self, one: ForeignSummary) -> Option<Summary> {
-        let Summary { request, investigated, learned, completed, next_steps, exchanges: _ } = one.summary;
+        let Summary { request, investigated, learned, completed, next_steps, .. } = one.summary;
         let part = |text: &str| self.sanitizer.passage(text, PART_CHARS);
         // The notes have no field of their own, so they are added to `learned`.
         let learned = if one.notes.trim().is_empty() { learned } else { format!("{learned}\n{}", one.notes) };
-        let summary = Summary {
-            request: self.sanitizer.line(&request, REQUEST_CHARS),
-            investigated: part(&investigated),
-            learned: part(&learned),
-            completed: part(&completed),
-            next_steps: part(&next_steps),
-            exchanges: Vec::new(),
-        };
+        let mut summary = Summary::new(self.sanitizer.line(&request, REQUEST_CHARS));
+        summary.investigated = part(&investigated);
+        summary.learned = part(&learned);
+        summary.completed = part(&completed);
+        summary.next_steps = part(&next_steps);
         (summary != Summary::default()).then_some(summary)
     }
 }
@@ -111,19 +108,16 @@ fn observation(sanitizer: Sanitizer, root: &str, one: ForeignObservation) -> Opt
     if !concepts.is_empty() {
         facts.push(format!("concepts: {}", concepts.join(", ")));
     }
-    Some(Observation {
-        kind: kind(&one.kind),
-        tool: if one.tool.is_empty() {
-            Origin::ClaudeMem.name().to_owned()
-        } else {
-            sanitizer.line(&one.tool, TITLE_CHARS)
-        },
-        title,
-        narrative,
-        facts,
-        files_read: files(&one.files_read),
-        files_modified: files(&one.files_modified),
-    })
+    let tool = match one.tool.as_str() {
+        "" => Origin::ClaudeMem.name().to_owned(),
+        tool => sanitizer.line(tool, TITLE_CHARS),
+    };
+    let mut observation = Observation::new(kind(&one.kind), tool, title);
+    observation.narrative = narrative;
+    observation.facts = facts;
+    observation.files_read = files(&one.files_read);
+    observation.files_modified = files(&one.files_modified);
+    Some(observation)
 }
 
 /// Returns a record without a session as a note.

@@ -191,7 +191,9 @@ impl<'a> Teller<'a> {
         if let Some(key) = key {
             self.ended.insert(key.to_owned(), stored.kind);
         }
-        keep_newest(&mut self.seen, Observation { narrative: String::new(), ..stored.clone() });
+        let mut seen = stored.clone();
+        seen.narrative.clear();
+        keep_newest(&mut self.seen, seen);
     }
 }
 
@@ -212,18 +214,15 @@ pub(crate) fn told_call(
     // For a failed call, a hook gets only its error message.
     let result = call.result.filter(|_| !call.is_error);
     let response = result.unwrap_or_else(|| serde_json::Value::from(output).to_string());
-    Some(Call::new(&RawCall {
-        tool_use_id: &call.id,
-        tool: &tool,
-        prompt_id: turn.prompt_id.as_deref().unwrap_or_default(),
-        input: &input,
-        response: &response,
-        is_error: call.is_error,
-        cwd: root,
-        at: call.at.or(turn.at).unwrap_or(otherwise_at),
-        duration_ms: None,
-        secrets: sanitizer.secrets(),
-    }))
+    let mut raw = RawCall::new(&call.id, &tool);
+    raw.prompt_id = turn.prompt_id.as_deref().unwrap_or_default();
+    raw.input = &input;
+    raw.response = &response;
+    raw.is_error = call.is_error;
+    raw.cwd = root;
+    raw.at = call.at.or(turn.at).unwrap_or(otherwise_at);
+    raw.secrets = sanitizer.secrets();
+    Some(Call::new(&raw))
 }
 
 /// Returns whether a call has both input and output.

@@ -57,7 +57,7 @@ fn indexed(store: &Store) -> Vec<String> {
 /// Imports turns and notes in the bulk mode, copies the same rows by triggers, and compares the indexes.
 #[track_caller]
 fn check(mut shelf: Shelf) {
-    let summary = Summary { request: "by rule".to_owned(), ..Summary::default() };
+    let summary = Summary::new("by rule");
     shelf.store.remember_prompt("s1", None, "asked before", Millis(5)).unwrap();
     shelf.store.write_summary("s1", 1, &summary, MadeBy::Rule, Millis(5)).unwrap();
     let copy = shelf.folder.path().join("copy.db");
@@ -67,7 +67,7 @@ fn check(mut shelf: Shelf) {
     bulk.move_in("claude-mem", "s1", &turns(), 1).unwrap().unwrap();
     bulk.move_notes_in("claude-mem", "/q", "q", &[note]).unwrap();
     // Changes a summary that the indexes have.
-    bulk.write_past_summary("s1", 1, &Summary { request: "again".to_owned(), ..summary }, Millis(9)).unwrap();
+    bulk.write_past_summary("s1", 1, &Summary::new("again"), Millis(9)).unwrap();
     drop(bulk);
     let by_triggers = open(&copy).unwrap();
     by_triggers.connection.execute("ATTACH ?1 AS source", [shelf.path().to_string_lossy()]).unwrap();

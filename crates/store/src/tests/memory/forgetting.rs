@@ -74,7 +74,7 @@ fn a_forgotten_prompt_is_gone_from_everywhere() {
     shelf.store.count_prompt("s1", Some(&prompt)).unwrap();
     shelf.store.remember_prompt("s1", Some("p"), &prompt, Millis(5)).unwrap();
     shelf.store.keep_reply("s1", "hook:1", Some(&prompt), "yes", Millis(6)).unwrap();
-    let summary = Summary { request: prompt.clone(), ..Summary::default() };
+    let summary = Summary::new(prompt.clone());
     shelf.store.write_summary("s1", 1, &summary, MadeBy::Rule, Millis(7)).unwrap();
     shelf.checkpoint();
     assert!(shelf.has_secret());

@@ -14,7 +14,7 @@ fn call(key: &str, at: u64) -> Moved<MovedCall> {
 }
 
 fn summary(key: &str, at: u64, request: &str) -> Moved<Summary> {
-    moved(key, at, Summary { request: request.to_owned(), ..Summary::default() })
+    moved(key, at, Summary::new(request))
 }
 
 pub(super) fn turns() -> Vec<MovedTurn> {
@@ -56,7 +56,7 @@ fn what_came_over_is_there_once_and_found() {
 fn what_a_hook_or_a_transcript_has_brought_is_not_doubled() {
     let mut shelf = Shelf::new();
     shelf.store.remember_prompt("s1", Some("client-id"), "first question", Millis(3000)).unwrap();
-    let by_rule = Summary { request: "wooden".to_owned(), ..Summary::default() };
+    let by_rule = Summary::new("wooden");
     shelf.store.write_summary("s1", 1, &by_rule, longhaul_memory::MadeBy::Rule, Millis(3000)).unwrap();
     let first = move_in(&mut shelf);
     assert_eq!((first.prompts, first.known), (1, 1));

@@ -30,7 +30,7 @@ fn the_page_has_the_newest_records_that_say_something() {
 #[test]
 fn the_page_has_sessions_by_when_they_last_did_something() {
     let shelf = Shelf::new();
-    let summary = |request: &str| Summary { request: request.to_owned(), ..Summary::default() };
+    let summary = |request: &str| Summary::new(request);
     for (session, at) in [("old", 10), ("new", 500), ("ghost", 900), ("killed", 600)] {
         shelf.session(session, "/p", at);
     }

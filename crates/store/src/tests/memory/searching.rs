@@ -23,7 +23,7 @@ fn library() -> Shelf {
             of("b", Kind::Problem, "cargo test failed", "", 12),
         ],
     );
-    let summary = Summary { request: "faster parser".to_owned(), ..Summary::default() };
+    let summary = Summary::new("faster parser");
     shelf.store.write_summary("s1", 1, &summary, MadeBy::Rule, Millis(13 * DAY)).unwrap();
     shelf.take(
         "s2",

@@ -82,24 +82,19 @@ fn damage_is_told_from_other_failures() {
 
 /// A transcript with one turn and one call.
 fn batch(call: &str) -> Batch {
-    let call = ToolCall {
-        id: call.to_owned(),
-        at: Some(Millis(20)),
-        name: Some("Bash".to_owned()),
-        input: Some("from the transcript".to_owned()),
-        output: Some("from the transcript".to_owned()),
-        ..ToolCall::default()
-    };
-    let prompt = SourcedText { source: "u1".to_owned(), at: Some(Millis(10)), text: "make it".to_owned() };
-    let turn = Turn {
-        id: "u1".to_owned(),
-        begins: true,
-        at: Some(Millis(10)),
-        prompt: Some(prompt),
-        calls: vec![call],
-        ..Turn::default()
-    };
-    Batch { cursor: Cursor { offset: 100, ..Cursor::default() }, turns: vec![turn], ..Batch::default() }
+    let mut call = ToolCall::new(call);
+    call.at = Some(Millis(20));
+    call.name = Some("Bash".to_owned());
+    call.input = Some("from the transcript".to_owned());
+    call.output = Some("from the transcript".to_owned());
+    let mut turn = Turn::new("u1");
+    turn.at = Some(Millis(10));
+    turn.prompt = Some(SourcedText::new("u1", Some(Millis(10)), "make it"));
+    turn.calls = vec![call];
+    let mut batch = Batch::default();
+    batch.cursor.offset = 100;
+    batch.turns = vec![turn];
+    batch
 }
 
 #[test]

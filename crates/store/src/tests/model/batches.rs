@@ -7,15 +7,8 @@ use crate::{Cost, NewObservation, Retry, Store, Tokens, Words};
 /// Adds tool calls to the first prompt of a session.
 fn calls(store: &Store, id: &str, count: usize, at: u64) {
     for number in 0..count {
-        let observation = Observation {
-            kind: if number == 7 { Kind::Decision } else { Kind::Discovery },
-            tool: "Read".to_owned(),
-            title: format!("by rule {number}"),
-            narrative: String::new(),
-            facts: Vec::new(),
-            files_read: Vec::new(),
-            files_modified: Vec::new(),
-        };
+        let kind = if number == 7 { Kind::Decision } else { Kind::Discovery };
+        let observation = Observation::new(kind, "Read", format!("by rule {number}"));
         let call = NewObservation {
             tool_use_id: &format!("{id}-call-{number}"),
             prompt_number: Some(1),

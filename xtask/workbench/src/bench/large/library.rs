@@ -130,15 +130,12 @@ impl Library {
         self.files.extend(made.iter().find_map(Made::file).cloned());
         self.text += made.iter().map(Made::text).sum::<u64>();
         spoken::store(bulk, &session, &turns, new_observations(&made, at), PER_PROMPT)?;
-        let summary = Summary {
-            request: hand.words.sentence(&mut hand.dice, 20),
-            investigated: hand.words.sentence(&mut hand.dice, 40),
-            learned: hand.words.sentence(&mut hand.dice, 40),
-            completed: hand.words.sentence(&mut hand.dice, 40),
-            next_steps: hand.words.sentence(&mut hand.dice, 20),
-            exchanges: Vec::new(),
-        };
-        let Summary { request, investigated, learned, completed, next_steps, exchanges: _ } = &summary;
+        let mut summary = Summary::new(hand.words.sentence(&mut hand.dice, 20));
+        summary.investigated = hand.words.sentence(&mut hand.dice, 40);
+        summary.learned = hand.words.sentence(&mut hand.dice, 40);
+        summary.completed = hand.words.sentence(&mut hand.dice, 40);
+        summary.next_steps = hand.words.sentence(&mut hand.dice, 20);
+        let Summary { request, investigated, learned, completed, next_steps, .. } = &summary;
         self.text +=
             [request, investigated, learned, completed, next_steps].iter().map(|t| t.len() as u64).sum::<u64>();
         bulk.write_past_summary(&session, 1, &summary, Millis(at + CALLS as u64 * 10_000))?;
@@ -224,15 +221,11 @@ impl<'a> Hand<'a> {
         };
         let in_file = tool == "Edit" || tool == "Read";
         let count = self.dice.log_uniform(8, 60);
-        let observation = Observation {
-            kind,
-            tool: tool.to_owned(),
-            title,
-            narrative: self.words.sentence(&mut self.dice, count),
-            facts: (0..self.dice.below(3)).map(|_| self.words.sentence(&mut self.dice, 4)).collect(),
-            files_read: if kind == Kind::Discovery && in_file { vec![file.clone()] } else { Vec::new() },
-            files_modified: if kind == Kind::Change { vec![file.clone()] } else { Vec::new() },
-        };
+        let mut observation = Observation::new(kind, tool, title);
+        observation.narrative = self.words.sentence(&mut self.dice, count);
+        observation.facts = (0..self.dice.below(3)).map(|_| self.words.sentence(&mut self.dice, 4)).collect();
+        observation.files_read.extend((kind == Kind::Discovery && in_file).then(|| file.clone()));
+        observation.files_modified.extend((kind == Kind::Change).then(|| file.clone()));
         let input = format!("{{\"file_path\":\"{file}\",\"text\":\"{}\"}}", self.piece(40, INPUT));
         let id = format!("toolu_{session:08x}{number:016x}");
         Made {

@@ -29,19 +29,13 @@ impl Spoken {
     }
 
     fn turn(&self) -> Turn {
-        let said = |text: &String, source: &str| SourcedText {
-            source: format!("{}-{source}", self.id),
-            at: Some(Millis(self.at)),
-            text: text.clone(),
-        };
-        Turn {
-            id: format!("turn-{}", self.id),
-            begins: true,
-            at: Some(Millis(self.at)),
-            prompt: Some(said(&self.prompt, "asked")),
-            replies: vec![said(&self.reply, "said")],
-            ..Turn::default()
-        }
+        let at = Some(Millis(self.at));
+        let said = |text: &str, source: &str| SourcedText::new(format!("{}-{source}", self.id), at, text);
+        let mut turn = Turn::new(format!("turn-{}", self.id));
+        turn.at = at;
+        turn.prompt = Some(said(&self.prompt, "asked"));
+        turn.replies = vec![said(&self.reply, "said")];
+        turn
     }
 }
 
@@ -53,7 +47,8 @@ pub(super) fn store(
     calls: Vec<NewObservation<'_>>,
     per_prompt: usize,
 ) -> Result<()> {
-    let batch = Batch { turns: turns.iter().map(Spoken::turn).collect(), ..Batch::default() };
+    let mut batch = Batch::default();
+    batch.turns = turns.iter().map(Spoken::turn).collect();
     if let Some(stored) = bulk.plain().session(session)? {
         bulk.plain().ingest(&stored, &Cursor::default(), &batch, Sanitizer::default(), stored.created_at)?;
     }
