@@ -6,6 +6,7 @@ mod assignments;
 mod base64_runs;
 mod decoded_view;
 mod escaped_starts;
+mod placeholder;
 mod scanner;
 mod shapes;
 mod terminal_sequences;

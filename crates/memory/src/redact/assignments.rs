@@ -1,8 +1,9 @@
 //! Secrets that are known by what stands before them: `PASSWORD=…`, `"api_key": "…"`, `Authorization: …`,
 //! `scheme://user:…@host`.
 
+use super::placeholder::is_placeholder;
 use super::shapes::Body;
-use super::values::{Assigned, Writing, is_placeholder, looks_secret};
+use super::values::{Assigned, Writing, looks_secret};
 
 /// How far back a name is read, and how long the value of an address may be.
 const NAME_BYTES: usize = 64;

@@ -1,5 +1,7 @@
 //! Whether what is assigned to a secret's name is a value, and not a variable, a type or a word of documentation.
 
+use super::placeholder::is_placeholder;
+
 /// What a name says of its value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Assigned {
@@ -27,9 +29,9 @@ pub(crate) enum Writing {
 }
 
 /// What a value is made of.
-struct Makeup {
+pub(super) struct Makeup {
     length: usize,
-    digits: usize,
+    pub(super) digits: usize,
     lower: usize,
     upper: usize,
     /// Signs that people add to passwords.
@@ -37,7 +39,7 @@ struct Makeup {
 }
 
 impl Makeup {
-    fn of(value: &[u8]) -> Self {
+    pub(super) fn of(value: &[u8]) -> Self {
         let mut makeup = Self { length: value.len(), digits: 0, lower: 0, upper: 0, signs: 0 };
         for byte in value {
             match byte {
@@ -60,7 +62,7 @@ impl Makeup {
     }
 
     /// Letters and digits alternate too much for a word with a number.
-    fn looks_random(&self) -> bool {
+    pub(super) fn looks_random(&self) -> bool {
         let has_both_cases = self.lower >= 2 && self.upper >= 2;
         (self.is_mixed() && self.digits >= 4)
             || (self.digits >= 2 && has_both_cases)
@@ -140,88 +142,4 @@ fn begins_expression(value: &[u8], writing: Writing, makeup: &Makeup) -> bool {
         b'*' | b'&' | b'|' | b'>' => !may_be_password,
         _ => false,
     }
-}
-
-/// Returns whether a value stands for one that the reader fills in, or was taken out already.
-pub(crate) fn is_placeholder(value: &[u8]) -> bool {
-    const WORDS: &[&str] = &[
-        "password",
-        "passwd",
-        "pass",
-        "pwd",
-        "secret",
-        "token",
-        "user",
-        "username",
-        "none",
-        "null",
-        "true",
-        "false",
-        "undefined",
-        "string",
-        "required",
-        "optional",
-        "default",
-        "disabled",
-        "enabled",
-        "empty",
-        "hidden",
-        "value",
-        "foobar",
-        "foo",
-        "bar",
-        "test",
-        "testing",
-        "pass123",
-        "password1",
-        "password123",
-        "mypassword",
-        "mysecret",
-        "mytoken",
-        "abc123",
-        "123456",
-        "12345678",
-        "123456789",
-    ];
-    const PARTS: &[&str] = &[
-        "changeme",
-        "change-me",
-        "change_me",
-        "change-this",
-        "replace",
-        "your_",
-        "your-",
-        "yourp",
-        "yours",
-        "example",
-        "placeholder",
-        "dummy",
-        "redacted",
-        "xxxx",
-        "insert",
-        "sample",
-        "todo",
-        "fixme",
-        "<",
-        "****",
-        "my_",
-        "my-",
-        "fake",
-        "…",
-        "...",
-        "not-a-",
-        "notreal",
-        "_here",
-        "-here",
-    ];
-    /// A longer value that merely holds such a word may be real.
-    const SHORT: usize = 40;
-
-    let value = &value[..value.len().min(SHORT + 1)];
-    let lower = value.to_ascii_lowercase();
-    let lower = String::from_utf8_lossy(&lower);
-    let is_repeated = value.iter().all(|byte| *byte == value[0]);
-    let makeup = Makeup::of(value);
-    let may_be_word = value.len() <= SHORT && makeup.digits < 6 && !(value.len() >= 20 && makeup.looks_random());
-    is_repeated || WORDS.contains(&&*lower) || (may_be_word && PARTS.iter().any(|part| lower.contains(part)))
 }

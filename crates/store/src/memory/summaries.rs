@@ -54,9 +54,6 @@ pub(super) fn write_summary(
     if session.is_forgotten(at) {
         return Ok(false);
     }
-    let Summary { request, investigated, learned, completed, next_steps, exchanges, .. } = summary;
-    // Only a rule pairs requests with outcomes.
-    let exchanges = (made_by == MadeBy::Rule).then(|| Exchange::to_json(exchanges));
     let known: Option<i64> = connection
         .prepare_cached("SELECT id FROM session_summaries WHERE session_id = ?1 AND prompt_number = ?2")?
         .query_row((session.row, prompt_number), |row| row.get(0))
@@ -65,6 +62,27 @@ pub(super) fn write_summary(
         Some(id) => index::before_change(connection, What::Summary, id)?,
         None => None,
     };
+    let changed = upsert(connection, &session, prompt_number, summary, made_by, at)?;
+    match (changed, known) {
+        (Some(id), Some(_)) => index::replace(connection, What::Summary, id, before)?,
+        (Some(id), None) => index::add(connection, What::Summary, id)?,
+        (None, _) => {}
+    }
+    Ok(changed.is_some())
+}
+
+/// Inserts a summary, or overwrites the one of the same prompt; returns its row if that changed anything.
+fn upsert(
+    connection: &Connection,
+    session: &MemorySession,
+    prompt_number: i64,
+    summary: &Summary,
+    made_by: MadeBy,
+    at: Millis,
+) -> rusqlite::Result<Option<i64>> {
+    let Summary { request, investigated, learned, completed, next_steps, exchanges, .. } = summary;
+    // Only a rule pairs requests with outcomes.
+    let exchanges = (made_by == MadeBy::Rule).then(|| Exchange::to_json(exchanges));
     // Storing the same words again changes nothing, and the index stays as it is.
     let sql = format!(
         "INSERT INTO session_summaries AS old (session_id, project_id, prompt_number, request, investigated, learned,
@@ -79,7 +97,7 @@ pub(super) fn write_summary(
                IS NOT (:request, :investigated, :learned, :completed, :next, :exchanges, :maker)
          RETURNING id"
     );
-    let changed: Option<i64> = connection
+    connection
         .prepare_cached(&sql)?
         .query_row(
             named_params! {
@@ -97,11 +115,5 @@ pub(super) fn write_summary(
             },
             |row| row.get(0),
         )
-        .optional()?;
-    match (changed, known) {
-        (Some(id), Some(_)) => index::replace(connection, What::Summary, id, before)?,
-        (Some(id), None) => index::add(connection, What::Summary, id)?,
-        (None, _) => {}
-    }
-    Ok(changed.is_some())
+        .optional()
 }

@@ -46,15 +46,7 @@ pub(super) fn join(
     let scale =
         MeaningScale::new(most(|one| one.own), most(|one| one.look.covered), least.filter(|_| near.len() >= NEAREST));
     let mut all = by_words;
-    for (RecordId { what, id }, similarity) in near.iter().filter(|(record, _)| !places.contains_key(record)) {
-        // The project is part of a key, but is not needed to read a record.
-        if f64::from(*similarity) >= WEIGHTS.found_alone
-            && let Some(one) = Candidate::read(connection, Key::new(0, *what, *id))?
-            && strict.passes(&one)
-        {
-            all.push(Ranked::new(one, looker));
-        }
-    }
+    all.extend(found_by_meaning(connection, looker, near, strict, |record| places.contains_key(record))?);
     let similarities: HashMap<RecordId, f32> = near.iter().copied().collect();
     for one in &mut all {
         one.similarity = similarities.get(&record(one)).copied();
@@ -83,6 +75,27 @@ pub(super) fn join(
         order[..=place].rotate_right(1);
     }
     Ok(order)
+}
+
+/// Reads the records that no word has found and that are near enough to be found by meaning alone.
+fn found_by_meaning(
+    connection: &Connection,
+    looker: &mut Looker,
+    near: &[(RecordId, f32)],
+    strict: &Strict<'_>,
+    is_known: impl Fn(&RecordId) -> bool,
+) -> rusqlite::Result<Vec<Ranked>> {
+    let mut found = Vec::new();
+    for (RecordId { what, id }, similarity) in near.iter().filter(|(record, _)| !is_known(record)) {
+        // The project is part of a key, but is not needed to read a record.
+        if f64::from(*similarity) >= WEIGHTS.found_alone
+            && let Some(one) = Candidate::read(connection, Key::new(0, *what, *id))?
+            && strict.passes(&one)
+        {
+            found.push(Ranked::new(one, looker));
+        }
+    }
+    Ok(found)
 }
 
 fn record(ranked: &Ranked) -> RecordId {

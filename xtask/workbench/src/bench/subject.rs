@@ -56,6 +56,14 @@ enum Before {
     Growth(PathBuf, usize),
 }
 
+/// A session whose past is written into the database and the transcript.
+struct PastSession<'a> {
+    home: &'a Path,
+    data: &'a Path,
+    /// The process id of the client.
+    client: u32,
+}
+
 /// State that is reset between two runs; the empty program has none.
 struct Setup {
     log: ActivityLog,
@@ -82,22 +90,8 @@ impl Subject {
         }
         let role = Role { home: &home, session: SESSION, program: scene.standin, plugin: scene.plugin };
         let mut standin = (row.pane != Pane::Any).then(|| Standin::start(scene.tmux, &role)).transpose()?;
-        let mut variables = match &standin {
-            Some(standin) => standin.variables.clone(),
-            None => vec![
-                ("HOME", home.to_string_lossy().into_owned()),
-                ("LONGHAUL_HOME", data.to_string_lossy().into_owned()),
-                ("LONGHAUL_NOW_MS", NOW.to_string()),
-            ],
-        };
         let client = standin.as_ref().map_or(u64::from(std::process::id()), |standin| standin.pid);
-        variables.extend([
-            ("PATH", run::var("PATH").unwrap_or_default().to_string_lossy().into_owned()),
-            ("TMUX", scene.tmux.variable.clone()),
-            ("TMUX_PANE", standin.as_ref().map_or("%0", |standin| &standin.pane).to_owned()),
-            ("CLAUDE_PID", client.to_string()),
-            ("CLAUDE_CODE_SESSION_ID", SESSION.to_owned()),
-        ]);
+        let variables = variables(scene, &home, standin.as_ref(), client);
         let common = json!({ "session_id": SESSION, "cwd": home, "transcript_path": home.join("transcript.jsonl") });
         let subject = |event: EventName, chars: usize| -> Result<Self> {
             let payload = payload::of(event, chars, &common)?;
@@ -120,38 +114,46 @@ impl Subject {
             }
         };
         let mut made = subject(row.event, row.chars)?;
+        let session = PastSession { home: &home, data: &data, client: u32::try_from(client).unwrap_or_default() };
         made.before = match row.program {
-            Program::Ours => None,
             Program::OursAfterPrompt => Some(Before::Prompt(Box::new(subject(EventName::UserPromptSubmit, 100)?))),
-            Program::OursAfterGrowth(bytes) => {
-                let transcript = home.join("transcript.jsonl");
-                let turns = past::write_transcript(&transcript, bytes)?;
-                // Ingest what is there already; a large file takes more than one call.
-                for _ in 0..4 {
-                    made.measure()?;
-                }
-                Some(Before::Growth(transcript, turns))
-            }
-            Program::OursWithBaton => {
-                past::write_sessions(&data, &home, u32::try_from(client).unwrap_or_default(), NOW)?;
-                None
-            }
-            Program::OursWithMemory(observations) => {
-                past::write_observations(&data, &home, observations)?;
-                None
-            }
-            Program::Bash => {
-                made.executable = reference::install(&data, SESSION)?;
-                Some(Before::Statement(reference::reset(&data)))
-            }
-            Program::Node => {
-                made.executable = reference::install_node(&data)?;
-                None
-            }
+            program => made.prepare_past(program, &session)?,
         };
         let kind = if row.program == Program::Ours { row.log } else { Log::AsItIs };
         made.setup = Some(Setup { log, kind, length, data, standin, pane: row.pane });
         Ok(made)
+    }
+
+    /// Writes what was there before the event, and returns what must run before each measured run.
+    fn prepare_past(&mut self, program: Program, session: &PastSession<'_>) -> Result<Option<Before>> {
+        Ok(match program {
+            Program::Ours | Program::OursAfterPrompt => None,
+            Program::OursAfterGrowth(bytes) => {
+                let transcript = session.home.join("transcript.jsonl");
+                let turns = past::write_transcript(&transcript, bytes)?;
+                // Ingest what is there already; a large file takes more than one call.
+                for _ in 0..4 {
+                    self.measure()?;
+                }
+                Some(Before::Growth(transcript, turns))
+            }
+            Program::OursWithBaton => {
+                past::write_sessions(session.data, session.home, session.client, NOW)?;
+                None
+            }
+            Program::OursWithMemory(observations) => {
+                past::write_observations(session.data, session.home, observations)?;
+                None
+            }
+            Program::Bash => {
+                self.executable = reference::install(session.data, SESSION)?;
+                Some(Before::Statement(reference::reset(session.data)))
+            }
+            Program::Node => {
+                self.executable = reference::install_node(session.data)?;
+                None
+            }
+        })
     }
 
     /// Resets what the last run has changed.
@@ -236,4 +238,24 @@ fn injector_runs(data: &Path) -> bool {
     let processes = fs::read_dir("/proc").into_iter().flatten().flatten().map(|entry| entry.path());
     let mut injectors = processes.filter(|path| has(path.join("cmdline"), "longhaul-injector"));
     injectors.any(|path| has(path.join("environ"), &home))
+}
+
+/// Returns the environment of the row's programs.
+fn variables(scene: &Scene<'_>, home: &Path, standin: Option<&Standin>, client: u64) -> Vec<(&'static str, String)> {
+    let mut variables = match standin {
+        Some(standin) => standin.variables.clone(),
+        None => vec![
+            ("HOME", home.to_string_lossy().into_owned()),
+            ("LONGHAUL_HOME", home.join("longhaul").to_string_lossy().into_owned()),
+            ("LONGHAUL_NOW_MS", NOW.to_string()),
+        ],
+    };
+    variables.extend([
+        ("PATH", run::var("PATH").unwrap_or_default().to_string_lossy().into_owned()),
+        ("TMUX", scene.tmux.variable.clone()),
+        ("TMUX_PANE", standin.map_or("%0", |standin| &standin.pane).to_owned()),
+        ("CLAUDE_PID", client.to_string()),
+        ("CLAUDE_CODE_SESSION_ID", SESSION.to_owned()),
+    ]);
+    variables
 }

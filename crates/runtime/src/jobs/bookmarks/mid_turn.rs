@@ -12,7 +12,7 @@ use longhaul_core::event::{HookEvent, PostToolUse};
 use longhaul_inject::{TypeWhen, TypingDecision};
 
 use crate::typing::{Typist, is_received};
-use crate::{ActivityLog, Error, Hook, Order, Receipt, agents, turn_file};
+use crate::{ActivityLog, Error, Hook, Order, Receipt, Ticket, agents, turn_file};
 
 /// Time limit for the receipt. The hook waits for it so that the next tool call finds the bookmark in the log.
 const RECEIPT_LIMIT: Duration = Duration::from_millis(800);
@@ -22,29 +22,12 @@ const TIME_NEEDED: Duration = Duration::from_millis(1_500);
 
 /// Types a bookmark if the pane allows it now. Otherwise the next call tries again.
 pub(super) fn bookmark(hook: &Hook<PostToolUse<'static>>, log: &ActivityLog) -> Result<(), Error> {
-    let common = hook.event.common();
-    let (Some(terminal), client_pid) = hook.place() else { return Ok(()) };
-    let agents_may_ask = !asks_nothing(common.permission_mode.as_deref());
     if hook.deadline.left() < TIME_NEEDED {
         return Ok(());
     }
-    let agents_run = agents_may_ask && agents::any_running(&hook.home, &common.session);
-    let order = Order {
-        session: common.session.clone(),
-        terminal,
-        client_pid,
-        text: hook.config.bookmarks.marker.as_str().to_owned(),
-        want: TypeWhen::MidTurn,
-        want_by_chord: None,
-        agents_may_ask,
-        agents_run,
-        patience: Duration::ZERO,
-        deadline: Some(hook.deadline),
-        allow_blind: hook.config.inject.allow_blind,
-    };
+    let Some(order) = order(hook) else { return Ok(()) };
     let typist = Typist::new(&hook.env, &hook.home, &order);
-    let may_submit = || !(agents_run && typist.could_answer_a_dialog());
-    if !may_submit() {
+    if !may_submit(&order, &typist) {
         return Ok(());
     }
     let Some(_lock) = typist.lock()? else { return Ok(()) };
@@ -56,41 +39,79 @@ pub(super) fn bookmark(hook: &Hook<PostToolUse<'static>>, log: &ActivityLog) -> 
             // The terminal is gone or does not answer. The cooldown prevents the next calls from trying it again.
             if claim()?.is_ok() {
                 log.append(&[LogLine::GivenUp { at: hook.env.now }])?;
-                hook.log.write(&format!("session {}: no bookmark: {problem}", common.session));
+                hook.log.write(&format!("session {}: no bookmark: {problem}", order.session));
             }
             return Ok(());
         }
     };
-    turn_file::begin(&hook.home, &common.session, common.prompt_id.as_deref())?;
+    turn_file::begin(&hook.home, &order.session, hook.event.common().prompt_id.as_deref())?;
     let Ok(ticket) = claim()? else { return Ok(()) };
-    let by_chord = !typist.could_answer_a_dialog();
-    let mut submitted = typist.submit(&decision, &|| Ok(false));
-    if submitted.is_err()
-        && typist.has_pressed_chord()
-        && is_received(&order, Receipt::Bookmark, log, ticket, Duration::ZERO)?
-    {
-        // A slow client has accepted the chord after all.
-        submitted = Ok(());
-    }
-    if submitted.is_err()
-        && by_chord
-        && typist.could_answer_a_dialog()
-        && may_submit()
-        && let Ok(decision @ TypingDecision::Type) = typist.decide()
-    {
-        // The client has ignored the chord, so Enter is used.
-        submitted = typist.submit(&decision, &|| Ok(false));
-    }
-    if let Err(problem) = submitted {
+    if let Err(problem) = submit(&order, &typist, &decision, log, ticket)? {
         if !typist.has_typed() {
             log.append(&[LogLine::GivenUp { at: hook.env.now }])?;
         }
-        hook.log.write(&format!("session {}: no bookmark: {problem}", common.session));
+        hook.log.write(&format!("session {}: no bookmark: {problem}", order.session));
     } else if is_received(&order, Receipt::Bookmark, log, ticket, RECEIPT_LIMIT)? {
         typist.note_received();
     } else {
         typist.note_not_received();
-        hook.log.write(&format!("session {}: bookmark typed, not yet confirmed", common.session));
+        hook.log.write(&format!("session {}: bookmark typed, not yet confirmed", order.session));
     }
     Ok(())
+}
+
+/// Returns what is to be typed, and where; `None` without a terminal.
+fn order(hook: &Hook<PostToolUse<'static>>) -> Option<Order> {
+    let common = hook.event.common();
+    let (terminal, client_pid) = hook.place();
+    let agents_may_ask = !asks_nothing(common.permission_mode.as_deref());
+    Some(Order {
+        session: common.session.clone(),
+        terminal: terminal?,
+        client_pid,
+        text: hook.config.bookmarks.marker.as_str().to_owned(),
+        want: TypeWhen::MidTurn,
+        want_by_chord: None,
+        agents_may_ask,
+        agents_run: agents_may_ask && agents::any_running(&hook.home, &common.session),
+        patience: Duration::ZERO,
+        deadline: Some(hook.deadline),
+        allow_blind: hook.config.inject.allow_blind,
+    })
+}
+
+/// Returns whether the text may be submitted: not with a key that a dialog of a running subagent would react to.
+fn may_submit(order: &Order, typist: &Typist<'_>) -> bool {
+    !(order.agents_run && typist.could_answer_a_dialog())
+}
+
+/// Types the bookmark and submits it: with the chord, or with Enter if the client has ignored the chord.
+///
+/// The inner error says why it was not submitted.
+fn submit(
+    order: &Order,
+    typist: &Typist<'_>,
+    decision: &TypingDecision,
+    log: &ActivityLog,
+    ticket: Ticket,
+) -> Result<Result<(), String>, Error> {
+    let by_chord = !typist.could_answer_a_dialog();
+    let submitted = typist.submit(decision, &|| Ok(false));
+    if submitted.is_err()
+        && typist.has_pressed_chord()
+        && is_received(order, Receipt::Bookmark, log, ticket, Duration::ZERO)?
+    {
+        // A slow client has accepted the chord after all.
+        return Ok(Ok(()));
+    }
+    if submitted.is_err()
+        && by_chord
+        && typist.could_answer_a_dialog()
+        && may_submit(order, typist)
+        && let Ok(decision @ TypingDecision::Type) = typist.decide()
+    {
+        // The client has ignored the chord, so Enter is used.
+        return Ok(typist.submit(&decision, &|| Ok(false)));
+    }
+    Ok(submitted)
 }
