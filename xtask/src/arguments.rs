@@ -53,7 +53,7 @@ pub enum Task {
     },
     /// Pack the crates that can be published, and build and run a program against the packed files
     Package {
-        /// Run the tests of the packed crates, too
+        /// Build the tests of the packed crates, too, and run their examples
         #[arg(long)]
         tests: bool,
     },

@@ -35,7 +35,7 @@ fn start(task: Task) -> Result<()> {
             };
             dist::run(&workspace, profile, target.as_deref(), packing)
         }
-        Task::Package { tests: true } => package::run(&workspace, package::Tests::Run),
+        Task::Package { tests: true } => package::run(&workspace, package::Tests::Check),
         Task::Package { tests: false } => package::run(&workspace, package::Tests::Skip),
         Task::Release { notes: true, .. } => release::notes(&workspace),
         Task::Release { notes: false, tag, .. } => release::check(&workspace, tag.as_deref()),
