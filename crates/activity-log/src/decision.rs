@@ -148,7 +148,7 @@ pub(crate) fn time_left(from: Option<Millis>, span: u64, now: Millis) -> Option<
 }
 
 impl ThresholdMet {
-    /// Returns that `actual` has reached `limit`; `what` names the unit, such as `tool calls`.
+    /// Returns the threshold `limit`, which `actual` has reached. `what` names the unit, such as `tool calls`.
     pub fn new(what: &'static str, actual: u64, limit: f64) -> Self {
         Self { what, actual, limit }
     }

@@ -1,4 +1,4 @@
-use longhaul_core::Millis;
+use longhaul_core::{Config, Millis};
 
 use crate::baton::TTL_MS;
 use crate::continuation::{
@@ -61,6 +61,15 @@ impl Story {
         assert_eq!(story.meet(&Occasion::Cleared { session: "b" }), PlanAction::Show);
         story
     }
+}
+
+#[test]
+fn the_rules_of_a_program_without_settings_are_those_of_the_default_configuration() {
+    let defaults = Config::default().continuation;
+    let rules = PlanRules::new(defaults.prompt.as_str());
+    assert_eq!(rules.limits, defaults.at.0);
+    assert_eq!(u64::from(rules.max_rounds), defaults.max_rounds.0);
+    assert_eq!(rules.step_ms, defaults.step_seconds.as_millis());
 }
 
 #[test]
