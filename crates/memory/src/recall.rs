@@ -24,7 +24,7 @@ mod weights;
 pub use self::amends::{amends, decides};
 pub use self::answer::{Answer, AnswerLimits, AnswerPassage, AnswerSession, FoundPassage, PassageKind};
 pub use self::answer_text::{AnswerLine, LinePart};
-pub use self::brought::{Brought, BroughtPassage, PROMPT_CHARS, bring};
+pub use self::brought::{Brought, BroughtPassage, PROMPT_CHARS, PROMPT_PASSAGES, bring};
 pub use self::dates::{NamedDate, dates_in};
 pub use self::looking::{Field, Look, Looker, Spot};
 pub use self::marked_text::MarkedText;

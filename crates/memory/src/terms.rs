@@ -3,6 +3,7 @@
 //! A term is a lower-case string without white space. A word gives its exact form and its stem; an identifier, path or
 //! version gives its parts and the whole; Chinese, Japanese, Korean and Thai text gives pairs of characters.
 
+mod common_table;
 mod common_words;
 mod irregular;
 mod language;
@@ -67,11 +68,17 @@ impl Terms {
 /// Returns the forms of a word of a query in the index: the word itself first, then its stems in every language,
 /// because the language of a few words is not known, then irregular inflections.
 pub fn forms(word: &str) -> Vec<String> {
+    forms_in(&Language::ALL, word)
+}
+
+/// The same with the stems of some languages only.
+pub(crate) fn forms_in(languages: &[Language], word: &str) -> Vec<String> {
     let mut forms = vec![language::fold(word).into_owned()];
-    for language in Language::ALL {
-        let stem = language::fold(&language.stem(word)).into_owned();
-        if !forms.contains(&stem) {
-            forms.push(stem);
+    for language in languages {
+        let stem = language.stem(word);
+        let stem = language::fold(&stem);
+        if !forms.iter().any(|form| *form == stem) {
+            forms.push(stem.into_owned());
         }
     }
     for other in irregular::other_forms(word) {

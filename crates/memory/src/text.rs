@@ -5,6 +5,9 @@ use longhaul_core::record::is_tag_character;
 
 /// Returns a text without control characters and terminal sequences; line breaks and tabs stay.
 pub(crate) fn clean(text: &str) -> String {
+    if text.bytes().all(|byte| matches!(byte, b' '..=b'~' | b'\n' | b'\t')) {
+        return text.to_owned();
+    }
     let mut cleaned = String::with_capacity(text.len());
     let mut chars = text.chars().peekable();
     while let Some(c) = chars.next() {
@@ -45,11 +48,20 @@ fn skip_sequence(chars: &mut std::iter::Peekable<std::str::Chars<'_>>) {
 
 /// Returns a text as one line of at most `chars` characters.
 pub(crate) fn one_line(text: &str, chars: usize) -> String {
-    // A limit far above the visible length, so that a long text does not cost more than a short one.
-    let start: String = text.chars().take(chars.saturating_mul(8).max(1_000)).collect();
+    // A limit above the visible length, so that a long text does not cost more than a short one.
+    let start = first_chars(text, chars.saturating_mul(3).max(1_000));
     let is_cut = start.len() < text.len() && !text[start.len()..].trim().is_empty();
-    let line = longhaul_core::one_line(&clean(&start), chars);
+    let line = longhaul_core::one_line(&clean(start), chars);
     if is_cut && !line.ends_with('…') { longhaul_core::one_line(&format!("{line}…"), chars) } else { line }
+}
+
+/// Returns the first characters of a text.
+fn first_chars(text: &str, chars: usize) -> &str {
+    match text.as_bytes().get(..chars) {
+        Some(start) if start.is_ascii() => &text[..chars],
+        Some(_) => text.char_indices().nth(chars).map_or(text, |(end, _)| &text[..end]),
+        None => text,
+    }
 }
 
 /// Returns a text of at most `chars` characters, cut in the middle.

@@ -2,8 +2,6 @@
 
 use std::sync::LazyLock;
 
-use super::beginnings::{Beginnings, two_bytes};
-
 /// Words and beginnings of words that say so, in lower case, in the languages of [`crate::Language`] and some others.
 const SAYS_SO: [&str; 63] = [
     "abolished",
@@ -106,60 +104,68 @@ const DECIDES: [&str; 26] = [
 
 /// Returns whether a text states a decision.
 pub fn decides(text: &str) -> bool {
-    let lower = beginning_in_lower_case(text);
-    DECIDES_CUES.are_in(&lower) || SAYS_SO_CUES.are_in(&lower)
+    CUES.any_in(text, |_| true)
 }
 
 /// Returns whether a text says that an earlier decision no longer holds.
 ///
 /// This is a hint, not a proof: it only decides which of two passages about the same subject comes first.
 pub fn amends(text: &str) -> bool {
-    SAYS_SO_CUES.are_in(&beginning_in_lower_case(text))
+    CUES.any_in(text, |cue| cue.amends)
 }
 
-fn beginning_in_lower_case(text: &str) -> String {
-    text[..text.floor_char_boundary(LOOKED_AT)].to_lowercase()
+static CUES: LazyLock<Cues> = LazyLock::new(Cues::new);
+
+/// A text that says that something was decided.
+#[derive(Debug, Clone, Copy)]
+struct Cue {
+    text: &'static [u8],
+    /// Whether it says that something was decided anew.
+    amends: bool,
 }
 
-static DECIDES_CUES: LazyLock<Cues> = LazyLock::new(|| Cues::new(&DECIDES));
-static SAYS_SO_CUES: LazyLock<Cues> = LazyLock::new(|| Cues::new(&SAYS_SO));
-
-/// Texts that are looked for all at once: every passage that is ranked is asked for them.
+/// All cues, looked for at once: every passage that is ranked is searched for them.
 struct Cues {
-    /// The texts, ordered by their beginnings.
-    texts: Vec<&'static [u8]>,
-    /// The first two bytes of each.
-    beginnings: Beginnings,
+    /// Ordered by their texts.
+    cues: Vec<Cue>,
+    /// For each first byte, the range of the cues that begin with it.
+    ranges: [(u8, u8); 256],
 }
 
 impl Cues {
-    fn new(texts: &[&'static str]) -> Self {
-        let mut texts: Vec<&[u8]> = texts.iter().map(|text| text.as_bytes()).collect();
-        texts.sort_unstable();
-        let mut beginnings = Beginnings::default();
-        texts.iter().for_each(|text| beginnings.insert(two_bytes(text)));
-        Self { texts, beginnings }
+    fn new() -> Self {
+        let amending = SAYS_SO.iter().map(|text| Cue { text: text.as_bytes(), amends: true });
+        let deciding = DECIDES.iter().map(|text| Cue { text: text.as_bytes(), amends: false });
+        let mut cues: Vec<Cue> = amending.chain(deciding).collect();
+        cues.sort_unstable_by_key(|cue| cue.text);
+        let mut ranges = [(0, 0); 256];
+        for (place, cue) in cues.iter().enumerate() {
+            let (first, end) = &mut ranges[usize::from(cue.text[0])];
+            *first = if *end == 0 { place as u8 } else { *first };
+            *end = place as u8 + 1;
+        }
+        Self { cues, ranges }
     }
 
-    /// Returns whether a text has one of them at the beginning of a word. Scripts without spaces have it anywhere.
-    fn are_in(&self, lower: &str) -> bool {
+    /// Returns whether the beginning of a text has a cue that is wanted, at the beginning of a word. Scripts without spaces
+    /// have it anywhere.
+    fn any_in(&self, text: &str, is_wanted: impl Fn(&Cue) -> bool) -> bool {
+        let lower = text[..text.floor_char_boundary(LOOKED_AT)].to_lowercase();
         let bytes = lower.as_bytes();
-        let mut before = b' ';
-        for (at, byte) in bytes[..bytes.len().saturating_sub(1)].iter().enumerate() {
-            if !(before.is_ascii_alphanumeric() && byte.is_ascii()) && self.is_one_at(&bytes[at..]) {
+        let mut at = 0;
+        while let Some(byte) = bytes.get(at) {
+            let (first, end) = self.ranges[usize::from(*byte)];
+            let cues = &self.cues[usize::from(first)..usize::from(end)];
+            if cues.iter().any(|cue| bytes[at..].starts_with(cue.text) && is_wanted(cue)) {
                 return true;
             }
-            before = *byte;
+            // Only the beginning of a word can be that of a cue.
+            at += match byte.is_ascii_alphanumeric() {
+                true => bytes[at..].iter().take_while(|byte| byte.is_ascii_alphanumeric()).count(),
+                false => 1,
+            };
         }
         false
-    }
-
-    fn is_one_at(&self, rest: &[u8]) -> bool {
-        if !self.beginnings.contains(two_bytes(rest)) {
-            return false;
-        }
-        let first = self.texts.partition_point(|text| text[..2] < rest[..2]);
-        self.texts[first..].iter().take_while(|text| text[..2] == rest[..2]).any(|text| rest.starts_with(text))
     }
 }
 

@@ -19,9 +19,3 @@ impl Beginnings {
         self.0[usize::from(number / 64)] & 1 << (number % 64) != 0
     }
 }
-
-/// Returns the number of the first two bytes of a text; a byte that is missing counts as 0.
-pub(super) fn two_bytes(text: &[u8]) -> u16 {
-    let byte = |at: usize| text.get(at).copied().unwrap_or_default();
-    u16::from_be_bytes([byte(0), byte(1)])
-}

@@ -11,7 +11,7 @@ use crate::text::one_line;
 pub const PROMPT_CHARS: usize = 1_200;
 
 /// How many passages are shown at most.
-pub(super) const MOST: usize = 3;
+pub const PROMPT_PASSAGES: usize = 3;
 
 /// Maximum length of the earlier prompt. The reply is more important.
 const ASKED: usize = 110;
@@ -65,7 +65,7 @@ pub struct Brought {
 
 /// Renders the first passages in at most [`PROMPT_CHARS`] characters.
 pub fn bring(passages: &[BroughtPassage<'_>], offset_seconds: i32) -> Brought {
-    let passages = &passages[..passages.len().min(MOST)];
+    let passages = &passages[..passages.len().min(PROMPT_PASSAGES)];
     let frame = [OPEN, TOP, CLOSE].iter().map(|text| text.chars().count()).sum::<usize>();
     let mut room = PROMPT_CHARS - frame;
     let mut text = format!("{OPEN}{TOP}");

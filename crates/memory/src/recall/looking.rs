@@ -4,7 +4,7 @@ use std::cell::LazyCell;
 use std::collections::HashMap;
 use std::hash::BuildHasherDefault;
 
-use super::beginnings::{Beginnings, two_bytes};
+use super::beginnings::Beginnings;
 use super::dates::NamedDate;
 use super::wanted::WantedTerm;
 use super::weights::WEIGHTS;
@@ -81,8 +81,8 @@ pub struct Looker {
     beginnings: FormBeginnings,
     /// Days, months and years in the query.
     pub dates: Vec<NamedDate>,
-    /// Words that have been stemmed, by language.
-    stems: HashMap<Language, HashMap<String, Option<usize>>>,
+    /// Words that have been stemmed, by language. Their texts are stored ones, so they are hashed with a secret.
+    stems: HashMap<Language, HashMap<String, Option<usize>>, BuildHasherDefault<WordHasher>>,
 }
 
 impl Looker {
@@ -95,7 +95,7 @@ impl Looker {
             prefixes: Vec::new(),
             beginnings: FormBeginnings::default(),
             dates: Vec::new(),
-            stems: HashMap::new(),
+            stems: HashMap::default(),
         };
         for (index, (term, rarity)) in terms.into_iter().enumerate() {
             looker.weights.push(term.weight * rarity);
@@ -203,7 +203,8 @@ impl Looker {
             return known.map(|term| (term, WEIGHTS.stem));
         }
         let by = |language: Language| self.forms.get(fold(&language.stem(text)).as_ref()).map(|found| found.0);
-        let found = by(Language::English).or_else(|| by(language));
+        let other = Some(language).filter(|language| *language != Language::English);
+        let found = by(Language::English).or_else(|| other.and_then(by));
         self.stems.entry(language).or_default().insert(text.to_owned(), found);
         found.map(|term| (term, WEIGHTS.stem))
     }
@@ -214,40 +215,54 @@ impl Looker {
 struct FormBeginnings {
     /// The first two bytes of each form.
     twos: Beginnings,
-    /// Four bytes of each form that has so many, hashed; `y` counts as `i`, as in stems.
+    /// The first three bytes of each form that has so many.
+    threes: Beginnings,
+    /// The first four bytes of each form that has so many.
     fours: Beginnings,
-    /// Two bytes of each form that has fewer than four.
-    short: Beginnings,
+    /// The first two bytes of each form that has fewer than three, or fewer than four.
+    below_three: Beginnings,
+    below_four: Beginnings,
 }
 
-/// The stem of a word of so many bytes may differ in the first four bytes already, as `die` from `dying`.
-const SHORT_WORD: usize = 7;
+/// The stem of a word of fewer bytes may differ in its third byte already, and of fewer than the second number in its fourth.
+const COMPARED_BY_THREE: usize = 6;
+const COMPARED_BY_FOUR: usize = 8;
 
 impl FormBeginnings {
     fn add(&mut self, form: &str) {
-        self.twos.insert(two_bytes(form.as_bytes()));
-        match form.len() < 4 {
-            true => self.short.insert(two_bytes(form.as_bytes())),
-            false => self.fours.insert(four_bytes(form)),
+        let two = first_bytes::<2>(form);
+        self.twos.insert(two);
+        match form.len() {
+            ..3 => self.below_three.insert(two),
+            _ => self.threes.insert(first_bytes::<3>(form)),
+        }
+        match form.len() {
+            ..4 => self.below_four.insert(two),
+            _ => self.fours.insert(first_bytes::<4>(form)),
         }
     }
 
     /// Returns whether a word can be one of the forms, begin with one, or have one as its stem.
     fn has(&self, word: &str) -> bool {
-        let two = two_bytes(word.as_bytes());
+        let two = first_bytes::<2>(word);
         self.twos.contains(two)
-            && (word.len() <= SHORT_WORD || self.fours.contains(four_bytes(word)) || self.short.contains(two))
+            && (word.len() < COMPARED_BY_THREE
+                || self.threes.contains(first_bytes::<3>(word))
+                || self.below_three.contains(two))
+            && (word.len() < COMPARED_BY_FOUR
+                || self.fours.contains(first_bytes::<4>(word))
+                || self.below_four.contains(two))
     }
 }
 
-/// Returns a hash of the first four bytes of a word.
-fn four_bytes(word: &str) -> u16 {
+/// Returns a hash of the first bytes of a word. `y` counts as `i`, as in stems.
+fn first_bytes<const COUNT: usize>(word: &str) -> u16 {
     let byte = |at: usize| match word.as_bytes().get(at).copied().unwrap_or_default() {
         b'y' => u32::from(b'i'),
         byte => u32::from(byte),
     };
-    let mixed = (byte(0) << 24 | byte(1) << 16 | byte(2) << 8 | byte(3)).wrapping_mul(0x9e37_79b1);
-    (mixed >> 16) as u16
+    let joined = (0..COUNT).fold(0, |joined, at| joined << 8 | byte(at));
+    (joined.wrapping_mul(0x9e37_79b1) >> 16) as u16
 }
 
 impl Look {
@@ -267,5 +282,61 @@ impl Look {
         let line = crate::text::one_line(part, SNIPPET);
         let (before, after) = (if start > 0 { "…" } else { "" }, if end < text.len() { "…" } else { "" });
         format!("{before}{line}{after}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::FormBeginnings;
+    use crate::terms::{Language, fold, forms};
+
+    #[test]
+    fn no_word_is_ruled_out_whose_stem_is_wanted() {
+        let words = [
+            "importers",
+            "importing",
+            "imported",
+            "cries",
+            "skies",
+            "flies",
+            "tries",
+            "tying",
+            "running",
+            "used",
+            "uses",
+            "use",
+            "going",
+            "goes",
+            "generously",
+            "universities",
+            "buying",
+            "es",
+            "add",
+            "adding",
+            "added",
+            "häuser",
+            "läuft",
+            "gehen",
+            "verschoben",
+            "eaux",
+            "chevaux",
+            "irían",
+            "andare",
+            "cantavano",
+            "leggere",
+            "gelopen",
+            "работает",
+            "импорта",
+        ];
+        for word in words {
+            for wanted in forms(word) {
+                let mut beginnings = FormBeginnings::default();
+                beginnings.add(&wanted);
+                let is_stem = |language: &Language| fold(&language.stem(word)) == wanted;
+                if wanted == fold(word) || Language::ALL.iter().any(is_stem) {
+                    assert!(beginnings.has(&fold(word)), "{word}: {wanted}");
+                }
+            }
+        }
     }
 }

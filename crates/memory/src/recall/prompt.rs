@@ -3,12 +3,12 @@
 //! [`PromptQuestion::of`] decides from the text only whether a prompt can get any. Most cannot, and cost nothing more.
 //! [`decide`] decides whether a passage is strong enough.
 
-use super::brought::MOST;
+use super::brought::PROMPT_PASSAGES;
 use super::ordinary_words::is_ordinary;
 use super::prompt_kind::{PromptKind, is_short, kind_of};
 use super::similarity::keep_among_first;
 use super::thresholds::{Needed, NeededMeaning, NeededWeakly, THRESHOLDS};
-use super::wanted::{WantedTerm, telling_terms};
+use super::wanted::{WantedTerm, telling_terms_of_prompt};
 
 /// Maximum number of bytes of a prompt that are read. The question is usually at the beginning.
 const LOOKED_AT: usize = 6_000;
@@ -39,7 +39,7 @@ impl PromptQuestion {
             return None;
         }
         let kind = kind_of(text);
-        let mut terms = telling_terms(text);
+        let mut terms = telling_terms_of_prompt(text);
         if kind == PromptKind::Order {
             // A file in an order names the place of the work, not the subject.
             terms.retain(|term| term.is_word && term.weight >= 1.0);
@@ -156,9 +156,9 @@ pub fn choose(question: &PromptQuestion, passages: &[PromptCandidate]) -> Vec<us
 fn by_words(kind: PromptKind, passages: &[PromptCandidate], best: f64) -> Vec<usize> {
     let is_strong = |place: &usize| decide(kind, &passages[*place].own) == Verdict::Bring;
     let kept: Vec<usize> = (0..passages.len()).filter(is_strong).take(KEPT).collect();
-    let order = keep_among_first((0..passages.len()).collect(), MOST, |place| kept.contains(place));
+    let order = keep_among_first((0..passages.len()).collect(), PROMPT_PASSAGES, |place| kept.contains(place));
     let is_good = |place: &usize| passages[*place].score >= best * THRESHOLDS.others;
-    let (first, rest) = order.split_at(order.len().min(MOST));
+    let (first, rest) = order.split_at(order.len().min(PROMPT_PASSAGES));
     let shown = first.iter().rposition(is_good).map_or(0, |last| last + 1);
     first[..shown].iter().chain(rest.iter().filter(|place| is_good(place))).copied().collect()
 }

@@ -4,8 +4,10 @@ use std::collections::HashSet;
 
 use longhaul_core::hash::fnv1a;
 
-/// What ends a part of a text: of a page's line, too, which joins what was asked and what came of it.
-const ENDS: [char; 11] = ['.', '!', '?', ';', ':', ']', '\n', '→', '。', '！', '？'];
+/// Returns whether a character ends a part of a text: of a page's line, too, which joins what was asked and what came of it.
+fn is_end(c: char) -> bool {
+    matches!(c, '.' | '!' | '?' | ';' | ':' | ']' | '\n' | '→' | '。' | '！' | '？')
+}
 
 /// Shorter parts are ignored.
 const SHORTEST: usize = 8;
@@ -18,12 +20,15 @@ pub fn said_parts(text: &str) -> HashSet<u32> {
 
 /// Returns whether all parts of a text were shown before.
 pub fn is_said_already(text: &str, shown: &HashSet<u32>) -> bool {
+    if shown.is_empty() {
+        return false;
+    }
     let mut parts = parts(text).peekable();
     parts.peek().is_some() && parts.all(|part| shown.contains(&part))
 }
 
 fn parts(text: &str) -> impl Iterator<Item = u32> {
-    text.split(ENDS).filter_map(|part| match part.is_ascii() {
+    text.split(is_end).filter_map(|part| match part.is_ascii() {
         true => hash(part.bytes().filter(u8::is_ascii_alphanumeric).map(|byte| byte.to_ascii_lowercase())),
         false => {
             let kept: String = part.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect();

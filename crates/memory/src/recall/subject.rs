@@ -28,6 +28,7 @@ impl Subject {
                 }
                 let term = fold(piece.text);
                 let stem = match piece.form {
+                    Form::Word if term.is_ascii() => &term[..term.len().min(STEM)],
                     Form::Word => term.char_indices().nth(STEM).map_or(term.as_ref(), |(end, _)| &term[..end]),
                     Form::Whole | Form::Pair => term.as_ref(),
                 };

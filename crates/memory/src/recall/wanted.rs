@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::weights::WEIGHTS;
-use crate::terms::{Form, fold, forms, is_stop_word, split};
+use crate::terms::{Form, Language, fold, forms_in, is_stop_word, split};
 
 /// Maximum number of terms that are searched for. A stack trace has hundreds, and its longest words are the most
 /// significant.
@@ -32,18 +32,24 @@ pub struct WantedTerm {
 ///
 /// Words without meaning for the subject are left out, unless there are no others.
 pub fn wanted_terms(text: &str) -> Vec<WantedTerm> {
-    let (telling, others) = gather(text);
+    let (telling, others) = gather(text, &Language::ALL);
     if telling.is_empty() { others } else { telling }
 }
 
-/// Returns the terms of a text that say something about a subject; none where there are no such.
-pub(crate) fn telling_terms(text: &str) -> Vec<WantedTerm> {
-    gather(text).0
+/// Returns the terms of a text that say something about a subject, with the stems of English and of the language that it
+/// seems to be in; none where there are no such terms.
+///
+/// [`wanted_terms`] has the stems of all languages. Each form is looked up, and a prompt waits for it.
+pub(crate) fn telling_terms_of_prompt(text: &str) -> Vec<WantedTerm> {
+    match Language::of(text) {
+        Language::English => gather(text, &[Language::English]).0,
+        other => gather(text, &[Language::English, other]).0,
+    }
 }
 
 /// Returns the terms of a text without meaning for the subject.
 pub fn common_terms(text: &str) -> Vec<WantedTerm> {
-    gather(text).1
+    gather(text, &Language::ALL).1
 }
 
 /// Returns whether all terms are names: identifiers, paths or file names with their parts, without other words.
@@ -53,8 +59,8 @@ pub fn are_names(terms: &[WantedTerm]) -> bool {
     terms.iter().any(is_name) && terms.iter().all(|term| is_name(term) || (term.is_word && term.weight < 1.0))
 }
 
-/// Returns the terms that say something about a subject, and the others.
-fn gather(text: &str) -> (Vec<WantedTerm>, Vec<WantedTerm>) {
+/// Returns the terms that say something about a subject, and the others, with stems of some languages.
+fn gather(text: &str, languages: &[Language]) -> (Vec<WantedTerm>, Vec<WantedTerm>) {
     let mut telling = Gathered::default();
     let mut others = Gathered::default();
     let mut pieces: Vec<(String, Form, usize)> = Vec::new();
@@ -71,7 +77,12 @@ fn gather(text: &str) -> (Vec<WantedTerm>, Vec<WantedTerm>) {
     for ((text, form, _), is_part) in pieces.into_iter().zip(in_whole) {
         let is_stop = is_stop_word(&text) && form != Form::Whole;
         let gathered = if is_stop && !is_part { &mut others } else { &mut telling };
-        gathered.add(&text, form, is_part && form == Form::Word);
+        let forms = match form {
+            Form::Word => forms_in(languages, &text),
+            Form::Whole => vec![fold(&text).into_owned()],
+            Form::Pair => vec![text.clone()],
+        };
+        gathered.add(&text, form, forms, is_part && form == Form::Word);
     }
     (most_telling(telling.terms), most_telling(others.terms))
 }
@@ -98,12 +109,13 @@ struct Gathered {
 }
 
 impl Gathered {
-    fn add(&mut self, text: &str, form: Form, is_part: bool) {
-        let (forms, is_word, weight) = match form {
-            Form::Word => (forms(text), true, if is_part { WEIGHTS.part } else { 1.0 }),
-            Form::Whole => (vec![fold(text).into_owned()], false, 1.0),
-            Form::Pair => (vec![text.to_owned()], false, WEIGHTS.pair),
+    fn add(&mut self, text: &str, form: Form, forms: Vec<String>, is_part: bool) {
+        let weight = match form {
+            Form::Word if is_part => WEIGHTS.part,
+            Form::Word | Form::Whole => 1.0,
+            Form::Pair => WEIGHTS.pair,
         };
+        let is_word = form == Form::Word;
         // `parser` and `parsers` ask for the same.
         let known = forms.iter().find_map(|form| self.by_form.get(form)).copied();
         match known {

@@ -118,7 +118,8 @@ const GROUPS: &[&[&str]] = &[
 ///
 /// Regular inflections count as the word: `buying` has the forms of `buy`.
 pub(super) fn other_forms(word: &str) -> &'static [&'static str] {
-    let is_of = |group: &&&[&str]| group.iter().any(|form| *form == word || is_regular(form, word));
+    let begins_like = |form: &&&str| form.as_bytes().first() == word.as_bytes().first();
+    let is_of = |group: &&&[&str]| group.iter().filter(begins_like).any(|form| *form == word || is_regular(form, word));
     GROUPS.iter().find(is_of).copied().unwrap_or_default()
 }
 

@@ -1,13 +1,12 @@
 //! Languages: detection, stems, and words without meaning for the subject.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
-use std::hash::{BuildHasherDefault, Hasher};
-use std::sync::LazyLock;
+use std::hash::Hasher;
+use std::ops::RangeInclusive;
 
 use rust_stemmers::{Algorithm, Stemmer};
 
-use super::common_words::{ASKING, CHINESE, DUTCH, ENGLISH, FRENCH, GERMAN, ITALIAN, PORTUGUESE, RUSSIAN, SPANISH};
+use super::common_table;
 
 /// A language that has a stemmer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -34,6 +33,9 @@ pub enum Language {
 /// Number of words of a text that determine its language.
 const LOOKED_AT: usize = 400;
 
+/// How long the words are that decide it, in bytes.
+const LENGTHS: RangeInclusive<usize> = 2..=16;
+
 impl Language {
     /// Every language, English first.
     pub const ALL: [Self; 8] = [
@@ -50,14 +52,29 @@ impl Language {
     /// Returns the language with the most common words in a text; English if there are none, or as many.
     pub fn of(text: &str) -> Self {
         let mut counts = [0_usize; Self::ALL.len()];
-        let words = text.split(|c: char| !c.is_alphabetic()).filter(|word| (2..=16).contains(&word.len()));
-        let mut lower = String::new();
-        for word in words.take(LOOKED_AT) {
-            lower.clear();
-            lower.extend(word.chars().flat_map(char::to_lowercase));
-            let Some(languages) = COMMON.get(lower.as_str()) else { continue };
+        let mut count = |word: &str| {
+            let languages = common_table::languages(word).unwrap_or_default();
             for (bit, count) in counts.iter_mut().enumerate() {
                 *count += usize::from(languages >> bit & 1);
+            }
+        };
+        let is_short = |word: &&str| LENGTHS.contains(&word.len());
+        if text.is_ascii() {
+            let words = text.split(|c: char| !c.is_ascii_alphabetic()).filter(is_short);
+            let mut lower = [0; *LENGTHS.end()];
+            for word in words.take(LOOKED_AT) {
+                let lower = &mut lower[..word.len()];
+                lower.copy_from_slice(word.as_bytes());
+                lower.make_ascii_lowercase();
+                count(std::str::from_utf8(lower).unwrap_or_default());
+            }
+        } else {
+            let words = text.split(|c: char| !c.is_alphabetic()).filter(is_short);
+            let mut lower = String::new();
+            for word in words.take(LOOKED_AT) {
+                lower.clear();
+                lower.extend(word.chars().flat_map(char::to_lowercase));
+                count(&lower);
             }
         }
         let most = counts.iter().copied().max().unwrap_or_default();
@@ -86,37 +103,7 @@ impl Language {
             Self::Russian => Algorithm::Russian,
         }
     }
-
-    /// Returns the language's commonest words.
-    fn common(self) -> &'static [&'static str] {
-        match self {
-            Self::English => ENGLISH,
-            Self::German => GERMAN,
-            Self::French => FRENCH,
-            Self::Spanish => SPANISH,
-            Self::Italian => ITALIAN,
-            Self::Portuguese => PORTUGUESE,
-            Self::Dutch => DUTCH,
-            Self::Russian => RUSSIAN,
-        }
-    }
 }
-
-/// Common words, each with a bit for every language that has it. Words that only ask have no bit.
-///
-/// One look-up instead of one for each language: every word of every text that is indexed or ranked is looked up.
-static COMMON: LazyLock<HashMap<&str, u16, BuildHasherDefault<WordHasher>>> = LazyLock::new(|| {
-    let mut common = HashMap::with_capacity_and_hasher(1_500, BuildHasherDefault::default());
-    for (bit, language) in Language::ALL.into_iter().enumerate() {
-        for word in language.common() {
-            *common.entry(*word).or_default() |= 1 << bit;
-        }
-    }
-    for word in ASKING.iter().chain(CHINESE) {
-        common.entry(*word).or_default();
-    }
-    common
-});
 
 /// FNV-1a, for maps of words that the program or the asking person chose: no stored text can make them collide.
 #[derive(Debug, Clone, Copy)]
@@ -143,7 +130,7 @@ impl Hasher for WordHasher {
 /// Returns whether a lower-case word has no meaning for the subject in any language: a question word, an article, a
 /// polite phrase.
 pub fn is_stop_word(word: &str) -> bool {
-    COMMON.contains_key(word) || is_single_letter(word) || is_particle(word)
+    common_table::languages(word).is_some() || is_single_letter(word) || is_particle(word)
 }
 
 fn is_single_letter(word: &str) -> bool {

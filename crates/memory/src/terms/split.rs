@@ -48,7 +48,12 @@ fn split_with(text: &str, mut take: impl FnMut(Piece<'_>), plain_word: impl Fn(&
     };
     let mut splitter = Splitter { text: &text, position: 0, take: &mut take, lower: String::new() };
     let mut rest = 0;
-    while let Some(c) = text[rest..].chars().next() {
+    while let Some(byte) = text.as_bytes().get(rest) {
+        if BYTES[usize::from(*byte)] == ByteKind::Apart {
+            rest += 1;
+            continue;
+        }
+        let Some(c) = text[rest..].chars().next() else { break };
         rest = if let Some(end) = plain_word(text.as_bytes(), rest) {
             splitter.plain(rest, end)
         } else if is_unspaced(c) {
@@ -70,16 +75,41 @@ fn plain_word(text: &[u8], start: usize) -> Option<usize> {
     if !rest.first()?.is_ascii_alphanumeric() {
         return None;
     }
-    let is_plain = |byte: &u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
-    let length = 1 + rest[1..].iter().take_while(|byte| is_plain(byte)).count();
+    let length = 1 + rest[1..].iter().take_while(|byte| BYTES[usize::from(**byte)] == ByteKind::Plain).count();
     let ends = match (rest.get(length), rest.get(length + 1)) {
-        (None, _) => true,
+        (None | Some(b' ' | b'\n'), _) => true,
         (Some(b'.' | b'/' | b'\\' | b':'), next) => next.is_none_or(u8::is_ascii_whitespace),
-        (Some(b'_' | b'-'), _) => false,
-        (Some(byte), _) => byte.is_ascii() && !byte.is_ascii_alphanumeric(),
+        (Some(b'-'), _) => false,
+        (Some(byte), _) => BYTES[usize::from(*byte)] == ByteKind::Apart,
     };
     (ends && length <= LONGEST).then_some(start + length)
 }
+
+/// What a byte can be in a text.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum ByteKind {
+    /// A lower-case letter or a digit, in ASCII.
+    Plain,
+    /// Any other ASCII character that is not part of a word.
+    Apart,
+    /// An upper-case letter, `_`, or a part of a character beyond ASCII.
+    Other,
+}
+
+/// The kinds of all bytes, in a table: every byte of every text that is ranked is looked up.
+static BYTES: [ByteKind; 256] = {
+    let mut kinds = [ByteKind::Other; 256];
+    let mut byte: u8 = 0;
+    while byte.is_ascii() {
+        kinds[byte as usize] = match byte {
+            b'a'..=b'z' | b'0'..=b'9' => ByteKind::Plain,
+            b'A'..=b'Z' | b'_' => ByteKind::Other,
+            _ => ByteKind::Apart,
+        };
+        byte += 1;
+    }
+    kinds
+};
 
 struct Splitter<'t, F> {
     text: &'t str,
