@@ -164,9 +164,13 @@ pub struct SqliteError(rusqlite::Error);
 ///
 /// The cache is large because a search reads a thousand rows from all over the file; it is filled only as pages are read.
 /// `secure_delete = fast` overwrites deleted text where the page is written anyway. `journal_size_limit` shortens a WAL that
-/// an interrupted import has left.
-const SETTINGS: &str = "PRAGMA synchronous = normal; PRAGMA wal_autocheckpoint = 100; PRAGMA foreign_keys = on;
+/// an interrupted import has left. `mmap_size` is SQLite's maximum: pages are read where the kernel has them, instead of being
+/// copied one by one; nothing is written that way.
+const SETTINGS: &str = "PRAGMA mmap_size = 2147418112; PRAGMA synchronous = normal; PRAGMA wal_autocheckpoint = 100; PRAGMA foreign_keys = on;
                         PRAGMA secure_delete = fast; PRAGMA cache_size = -16384; PRAGMA journal_size_limit = 4194304;";
+
+/// How many prepared statements a connection keeps: all that a hook or an import uses.
+const STATEMENTS: usize = 64;
 
 /// An open database.
 #[derive(Debug)]
@@ -190,6 +194,7 @@ impl Store {
         connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true).map_err(open)?;
         // Otherwise binding a value makes SQLite plan a statement again, including those inside a full-text index.
         connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true).map_err(open)?;
+        connection.set_prepared_statement_cache_capacity(STATEMENTS);
         connection.execute_batch(SETTINGS).map_err(open)?;
         migrations::run(&mut connection, path, patience)?;
         Ok(Self { connection, lock_queue })

@@ -109,7 +109,8 @@ impl Store {
     /// Returns a session.
     pub fn session(&self, session: &str) -> Result<Option<Session>, StoreError> {
         let sql = format!("SELECT {COLUMNS} FROM sessions WHERE session_id = ?1");
-        self.connection.query_row(&sql, [session], read).optional().map_err(cannot("read the session"))
+        let mut statement = self.connection.prepare_cached(&sql).map_err(cannot("read the session"))?;
+        statement.query_row([session], read).optional().map_err(cannot("read the session"))
     }
 
     /// Returns the sessions whose id begins with `prefix`, the newest first.

@@ -15,12 +15,6 @@ use super::summaries::write_summary;
 use crate::recall::backlog::keeps_words;
 use crate::{SETTINGS, Store, StoreError, cannot};
 
-/// How many prepared statements are cached in the bulk mode: all that an import uses.
-const STATEMENTS: usize = 64;
-
-/// How many prepared statements rusqlite caches by default.
-const DEFAULT_STATEMENTS: usize = 16;
-
 /// For each index its table, its name, and the statement that adds the rows behind `?1` to it.
 const INDEXES: [(Table, &str, &str); 5] = [
     (
@@ -77,7 +71,6 @@ impl Store {
         // Made first, so that dropping it restores the settings if a later step fails.
         let bulk = Bulk { store: self };
         let connection = &bulk.store.connection;
-        connection.set_prepared_statement_cache_capacity(STATEMENTS);
         // The WAL is copied back less often.
         let settings = "PRAGMA wal_autocheckpoint = 16000; PRAGMA cache_size = -65536;";
         connection.execute_batch(settings).map_err(&failed)?;
@@ -99,7 +92,6 @@ impl Drop for Bulk<'_> {
     fn drop(&mut self) {
         let connection = &self.store.connection;
         let _ = enable_triggers(connection, true);
-        connection.set_prepared_statement_cache_capacity(DEFAULT_STATEMENTS);
         let _ = connection.execute_batch(SETTINGS);
         // While another process reads, this does nothing; a later commit copies the WAL back, and `journal_size_limit`
         // shortens it.

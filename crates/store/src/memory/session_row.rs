@@ -55,7 +55,8 @@ pub(crate) fn add_project(connection: &Connection, key: &str, name: &str) -> rus
 
 /// Returns a project's row, if it has one.
 pub(crate) fn project_row(connection: &Connection, key: &str) -> rusqlite::Result<Option<ProjectRow>> {
-    connection.query_row("SELECT id FROM projects WHERE project_key = ?1", [key], |row| row.get(0)).optional()
+    let mut statement = connection.prepare_cached("SELECT id FROM projects WHERE project_key = ?1")?;
+    statement.query_row([key], |row| row.get(0)).optional()
 }
 
 /// Returns the number of a project's row, if it has one.
