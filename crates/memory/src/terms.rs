@@ -21,7 +21,7 @@ const INDEXED_BYTES: usize = 256 * 1024;
 /// The version of the index: of the terms, and of the rowids that they are stored under. Increase it whenever the terms of any
 /// text or the rowids change, because rows are removed from the index by what they were added with. Upkeep then builds the index
 /// of every memory again.
-pub const TERMS_VERSION: u32 = 2;
+pub const TERMS_VERSION: u32 = 3;
 
 /// Converts texts to terms, and caches the stems of words.
 #[derive(Debug, Default)]

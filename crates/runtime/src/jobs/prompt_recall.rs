@@ -4,8 +4,8 @@ use longhaul_core::event::predicates::{in_subagent, is_task_notification};
 use longhaul_core::event::{SessionStart, UserPromptSubmit};
 use longhaul_core::{counted, private_tags, short_session};
 use longhaul_memory::{
-    Brought, BroughtPassage, Evidence, PromptCandidate, PromptKind, PromptQuestion, Verdict, bring, choose, decide,
-    is_said_already, said_parts,
+    Brought, BroughtPassage, Evidence, PROMPT_PASSAGES, PromptCandidate, PromptKind, PromptQuestion, Verdict, bring,
+    choose, decide, is_said_already, said_parts,
 };
 use longhaul_store::{PromptPassage, PromptSearch, RecordId};
 
@@ -98,7 +98,7 @@ fn strong(question: &PromptQuestion, passages: Vec<PromptPassage>, shown: &Shown
     let is_best_known = chosen.first().is_some_and(|best| is_known(*best));
     let brings = |place: usize| is_certain(question.kind, &passages[place].own);
     let new = chosen.into_iter().filter(|place| !is_known(*place) && (!is_best_known || brings(*place)));
-    new.map(|place| passages[place].clone()).collect()
+    new.take(PROMPT_PASSAGES).map(|place| passages[place].clone()).collect()
 }
 
 /// Returns whether a passage is certainly about a prompt, by its words or its meaning.

@@ -1,6 +1,7 @@
 //! A candidate of a search, with its text.
 
 use std::cell::OnceCell;
+use std::hash::{DefaultHasher, Hash, Hasher};
 
 use longhaul_memory::{Field, Kind, MadeBy, Subject, WEIGHTS, amends, decides};
 use rusqlite::{Connection, OptionalExtension, Row};
@@ -156,13 +157,15 @@ impl Candidate {
         self.chars
     }
 
-    /// Returns what makes two records say the same.
-    pub(super) fn sameness(&self) -> String {
-        let mut same = format!("{:?} {} {} ", self.what, self.project, self.kind);
+    /// Returns a hash of what it says: of two records that say the same it is the same. White space does not count, and of
+    /// each text only its first `chars` characters.
+    pub(super) fn sameness(&self, chars: usize) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        (self.what as u8, self.project, &self.kind).hash(&mut hasher);
         for (text, _) in &self.fields {
-            same.extend(text.chars().filter(|c| !c.is_whitespace()).take(400));
-            same.push('|');
+            let said: String = text.chars().filter(|c| !c.is_whitespace()).take(chars).collect();
+            said.hash(&mut hasher);
         }
-        same
+        hasher.finish()
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use longhaul_memory::{Look, Looker, NamedDate, Subjects, WEIGHTS};
+use longhaul_memory::{Look, Looker, NamedDate, Subjects, WEIGHTS, Weights};
 use rusqlite::Connection;
 
 use super::candidate::Candidate;
@@ -22,7 +22,11 @@ const DISCUSSED_BEFORE: i64 = 4;
 const COMPARED: usize = 16;
 
 /// The same where a prompt waits for it.
-const COMPARED_AT_PROMPT: usize = 5;
+const COMPARED_AT_PROMPT: usize = 4;
+
+/// How many characters of two texts are compared for whether they say the same, first and then.
+const BEGINNING_CHARS: usize = 8;
+const SAME_CHARS: usize = 400;
 
 /// The kind of a query.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,6 +48,14 @@ impl Asked {
             Self::Words => 0,
             Self::Question | Self::Names => WITH_NEIGHBOURS,
             Self::Prompt => WITH_NEIGHBOURS_AT_PROMPT,
+        }
+    }
+
+    /// Returns how far before and after a passage others are looked at.
+    fn distances(self) -> &'static [i64] {
+        match self {
+            Self::Words | Self::Names | Self::Question => &[-1, 1, -2, 2],
+            Self::Prompt => &[-1, 1],
         }
     }
 
@@ -116,7 +128,7 @@ pub(super) fn rank(
 ) -> rusqlite::Result<Vec<Ranked>> {
     let mut ranked: Vec<Ranked> = found.into_iter().map(|one| Ranked::new(one, looker)).collect();
     sort(&mut ranked);
-    add_neighbours(connection, looker, &mut ranked, strict, asked.with_neighbours())?;
+    add_neighbours(connection, looker, &mut ranked, strict, asked)?;
     Ok(arrange(ranked, looker, asked))
 }
 
@@ -142,12 +154,14 @@ fn add_neighbours(
     looker: &mut Looker,
     ranked: &mut Vec<Ranked>,
     strict: &Strict<'_>,
-    most: usize,
+    asked: Asked,
 ) -> rusqlite::Result<()> {
     let mut known: HashSet<(i64, i64)> = ranked.iter().filter_map(|ranked| place(&ranked.one)).collect();
-    let best: Vec<(i64, i64)> = ranked.iter().filter_map(|ranked| place(&ranked.one)).take(most).collect();
+    let best: Vec<(i64, i64)> =
+        ranked.iter().filter_map(|ranked| place(&ranked.one)).take(asked.with_neighbours()).collect();
     for (session, number) in best {
-        for beside in [number - 1, number + 1, number - 2, number + 2] {
+        for distance in asked.distances() {
+            let beside = number + distance;
             if known.insert((session, beside))
                 && let Some(one) = Candidate::prompt(connection, session, beside)?
                 && strict.passes(&one)
@@ -211,14 +225,39 @@ fn prefer_dates(ranked: &mut [Ranked], dates: &[NamedDate]) {
 
 /// Removes records with the same content as an earlier one.
 fn fold(ranked: &mut Vec<Ranked>) {
+    // Few records begin alike, and only those are compared further.
+    let beginnings: Vec<u64> = ranked.iter().map(|ranked| ranked.one.sameness(BEGINNING_CHARS)).collect();
+    let mut having: HashMap<u64, usize> = HashMap::new();
+    beginnings.iter().for_each(|beginning| *having.entry(*beginning).or_default() += 1);
+    let mut beginnings = beginnings.iter();
     let mut seen = HashSet::new();
-    ranked.retain(|ranked| seen.insert(ranked.one.sameness()));
+    ranked.retain(|ranked| {
+        let begins_alike = beginnings.next().is_none_or(|beginning| having[beginning] > 1);
+        !begins_alike || seen.insert(ranked.one.sameness(SAME_CHARS))
+    });
+}
+
+/// Returns whether comparing the subjects of some records can change anything: one may overtake another, or be outdated by it.
+fn may_change_places(ranked: &[Ranked]) -> bool {
+    let Weights { same_answer, same_subject_answer, amended_answer, amended_subject_answer, .. } = WEIGHTS;
+    let least = same_answer.min(same_subject_answer).min(amended_answer).min(amended_subject_answer);
+    (1..ranked.len()).any(|later| {
+        let behind = &ranked[later];
+        ranked[..later].iter().filter(|before| before.one.session != behind.one.session).any(|before| {
+            let may_overtake = behind.one.what != What::Observation && behind.score >= before.score * least;
+            let may_be_outdated = before.one.decides && behind.one.decides && before.one.at > behind.one.at;
+            may_overtake || may_be_outdated
+        })
+    })
 }
 
 /// Of two passages about the same subject that answer about equally well, puts the newer one first. `most` are
 /// compared.
 fn put_newer_first(ranked: &mut [Ranked], looker: &Looker, most: usize) {
     let compared = ranked.len().min(most);
+    if !may_change_places(&ranked[..compared]) {
+        return;
+    }
     let subjects = Subjects::new(ranked[..compared].iter().map(|ranked| ranked.one.subject()));
     // The original positions.
     let mut places: Vec<usize> = (0..compared).collect();

@@ -4,13 +4,14 @@
 //! the others only rank them. Thus a common word costs no more among a million records than among a thousand.
 
 use std::collections::HashMap;
+use std::ops::RangeInclusive;
 
 use longhaul_memory::{WEIGHTS, WantedTerm, spelled_like};
 use rusqlite::Connection;
 
 use super::expression::Strict;
 use super::index::table;
-use super::key::{Key, range, range_behind_passages};
+use super::key::{Key, range, range_of_others};
 use crate::What;
 
 /// Maximum number of rows read for all terms of a query.
@@ -164,34 +165,24 @@ impl Index<'_> {
         let any: Vec<String> = term.forms.iter().map(|form| format!("\"{form}\"{star}")).collect();
         let any = any.join(" OR ");
         let project = self.strict.project;
-        let (keys, is_cut) = self.read(&any, self.scope, range(project, None))?;
-        let (passages, others): (Vec<Key>, Vec<Key>) = keys.into_iter().partition(|key| key.what() == What::Prompt);
-        let (mut passages, mut others) = (List { keys: passages, is_cut }, List { keys: others, is_cut });
-        match project {
-            _ if !is_cut => {}
-            // Within a project, passages come first.
-            Some(_) if !others.keys.is_empty() => passages.is_cut = false,
-            Some(project) => {
-                let (keys, is_cut) = self.read(&any, self.scope, range_behind_passages(project))?;
-                others = List { keys, is_cut };
-            }
-            None if self.strict.takes(What::Prompt) => {
-                let scope = self.strict.expression(Some(What::Prompt), None);
-                let (keys, is_cut) = self.read(&any, &scope, range(None, None))?;
-                passages = List { keys, is_cut };
-            }
-            None => {}
-        }
-        Ok(Lists { passages, others })
+        let read = |is_wanted: bool, range: RangeInclusive<i64>| match is_wanted {
+            true => self.read(&any, range),
+            false => Ok(List::default()),
+        };
+        let takes_others = self.strict.takes(What::Observation) || self.strict.takes(What::Summary);
+        Ok(Lists {
+            passages: read(self.strict.takes(What::Prompt), range(project, What::Prompt))?,
+            others: read(takes_others, range_of_others(project))?,
+        })
     }
 
-    fn read(&self, any: &str, scope: &str, range: (i64, i64)) -> rusqlite::Result<(Vec<Key>, bool)> {
-        let rows = rows(self.connection, &self.strict.without_session(and(any, scope)), range, self.limit)?;
+    fn read(&self, any: &str, range: RangeInclusive<i64>) -> rusqlite::Result<List> {
+        let rows = rows(self.connection, &self.strict.without_session(and(any, self.scope)), range, self.limit)?;
         let is_cut = rows.len() == self.limit;
         let mut keys: Vec<Key> = rows.into_iter().map(Key::of_row).collect();
         // The parts of a record are adjacent.
         keys.dedup();
-        Ok((keys, is_cut))
+        Ok(List { keys, is_cut })
     }
 
     /// Returns the estimated number of records with a term.
@@ -256,10 +247,13 @@ pub(super) fn and(any: &str, scope: &str) -> String {
 pub(super) fn rows(
     connection: &Connection,
     expression: &str,
-    (first, last): (i64, i64),
+    range: RangeInclusive<i64>,
     limit: usize,
 ) -> rusqlite::Result<Vec<i64>> {
     let sql = "SELECT rowid FROM passage_terms WHERE passage_terms MATCH ?1 AND rowid BETWEEN ?2 AND ?3
                ORDER BY rowid LIMIT ?4";
-    connection.prepare_cached(sql)?.query_map((expression, first, last, limit as i64), |row| row.get(0))?.collect()
+    connection
+        .prepare_cached(sql)?
+        .query_map((expression, range.start(), range.end(), limit as i64), |row| row.get(0))?
+        .collect()
 }

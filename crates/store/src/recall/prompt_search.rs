@@ -1,6 +1,7 @@
 //! The search at the prompt. Its limits are far below those of a search, because the user waits.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
+use std::ops::RangeInclusive;
 
 use longhaul_core::Millis;
 use longhaul_memory::{Evidence, Looker, PromptQuestion, Spot, WEIGHTS, WantedTerm};
@@ -17,19 +18,22 @@ use crate::memory::session_row::project_number;
 use crate::{RecordId, Store, StoreError, What, cannot};
 
 /// How many rows of the index all terms read together.
-const ROWS: usize = 3_000;
+const ROWS: usize = 1_500;
 
 /// How many of them one term reads, at least and at most.
-const ROWS_OF_TERM: (usize, usize) = (100, 500);
+const ROWS_OF_TERM: (usize, usize) = (100, 250);
 
 /// How many passages are read and compared.
-const CANDIDATES: usize = 12;
+const CANDIDATES: usize = 8;
 
 /// Maximum number of notes and decisions among them.
 const NOTES: usize = 4;
 
 /// Maximum number of tool calls that are read for an identifier.
 const CALLS: usize = 12;
+
+/// How many prompts of its own session are left out before their texts are read. Those of a longer session are left out later.
+const OWN_PROMPTS: i64 = 300;
 
 /// How many passages of a project are counted: how rare a word is does not depend on more.
 const COUNTED: i64 = 4_000;
@@ -89,7 +93,8 @@ impl Store {
     ///
     /// Returns none until the index of passages is complete.
     pub fn passages_for_prompt(&self, search: &PromptSearch<'_>) -> Result<Vec<PromptPassage>, StoreError> {
-        find(&self.connection, search).map_err(cannot("look for passages that the prompt is about"))
+        let found = self.connection.unchecked_transaction().and_then(|reading| find(&reading, search));
+        found.map_err(cannot("look for passages that the prompt is about"))
     }
 }
 
@@ -102,7 +107,8 @@ fn find(connection: &Connection, search: &PromptSearch<'_>) -> rusqlite::Result<
         .prepare_cached("SELECT id FROM sessions WHERE session_id = ?1")?
         .query_row([search.session], |row| row.get(0))
         .optional()?;
-    let index = Index { connection, project, own };
+    let own_prompts = own.map_or(Ok(HashSet::new()), |own| last_prompts(connection, own))?;
+    let index = Index { connection, project, own_prompts };
     let found = index.read(&search.question.terms)?;
     let near = &search.near[..search.near.len().min(NEAR)];
     if found.records.is_empty() && near.is_empty() {
@@ -208,24 +214,36 @@ struct Found {
     records: Vec<Candidate>,
 }
 
+/// Records that have a term.
+struct Keys {
+    keys: Vec<Key>,
+    /// Whether there may be more.
+    is_cut: bool,
+}
+
 struct Index<'a> {
     connection: &'a Connection,
     project: i64,
-    /// The session of the prompt.
-    own: Option<i64>,
+    /// The prompts of the session itself.
+    own_prompts: HashSet<i64>,
+}
+
+/// Returns the last prompts of a session.
+fn last_prompts(connection: &Connection, session: i64) -> rusqlite::Result<HashSet<i64>> {
+    let sql = "SELECT id FROM user_prompts WHERE session_id = ?1 ORDER BY prompt_number DESC LIMIT ?2";
+    connection.prepare_cached(sql)?.query_map((session, OWN_PROMPTS), |row| row.get(0))?.collect()
 }
 
 impl Index<'_> {
     fn read(&self, wanted: &[WantedTerm]) -> rusqlite::Result<Found> {
         let passages = self.passages()?;
         let limit = (ROWS / wanted.len().max(1)).clamp(ROWS_OF_TERM.0, ROWS_OF_TERM.1);
-        let prompts = range(Some(self.project), Some(What::Prompt));
+        let prompts = range(Some(self.project), What::Prompt);
         let (mut terms, mut weights) = (Vec::new(), HashMap::new());
         let mut lists: Vec<(f64, Vec<Key>)> = Vec::new();
         for term in wanted {
-            let keys = self.keys(&any(term), prompts, limit)?;
+            let Keys { keys, is_cut } = self.keys(&any(term), prompts.clone(), limit)?;
             // Where the list is cut, the term has at least so many: it is a common one.
-            let is_cut = keys.len() >= limit;
             let having = if is_cut { (limit as f64 * 2.0).max(passages / 8.0) } else { keys.len() as f64 };
             let rarity = rarity(having, passages);
             // A common word only ranks what rarer ones have found.
@@ -259,30 +277,33 @@ impl Index<'_> {
         Ok(count.max(1) as f64)
     }
 
-    /// Returns the records of other sessions that an expression finds, the last stored first.
-    fn keys(&self, expression: &str, range: (i64, i64), limit: usize) -> rusqlite::Result<Vec<Key>> {
-        let expression = match self.own {
-            Some(own) => format!("({expression}) NOT \"=s{own}\""),
-            None => expression.to_owned(),
-        };
-        let mut keys: Vec<Key> =
-            rows(self.connection, &expression, range, limit)?.into_iter().map(Key::of_row).collect();
+    /// Returns the records that an expression finds, the last stored first. The session's own passages are not among them.
+    fn keys(&self, expression: &str, range: RangeInclusive<i64>, limit: usize) -> rusqlite::Result<Keys> {
+        let rows = rows(self.connection, expression, range, limit)?;
+        let is_cut = rows.len() >= limit;
+        let mut keys: Vec<Key> = rows.into_iter().map(Key::of_row).collect();
         // The parts of a record are neighbours.
         keys.dedup();
-        Ok(keys)
+        keys.retain(|key| key.what() != What::Prompt || !self.own_prompts.contains(&key.id()));
+        Ok(Keys { keys, is_cut })
     }
 
     /// Returns notes and decisions with any of the terms.
     fn notes(&self, wanted: &[WantedTerm]) -> rusqlite::Result<Vec<Key>> {
+        const NOTE: &str = "(\"=knote\" OR \"=kdecision\")";
+        let range = range(Some(self.project), What::Observation);
+        // Most projects have none, and then no term need be looked up again.
+        if self.keys(NOTE, range.clone(), 1)?.keys.is_empty() {
+            return Ok(Vec::new());
+        }
         let any: Vec<String> = wanted.iter().map(any).collect();
-        let expression = format!("({}) AND (\"=knote\" OR \"=kdecision\")", any.join(" OR "));
-        self.keys(&expression, range(Some(self.project), Some(What::Observation)), NOTES)
+        Ok(self.keys(&format!("({}) AND {NOTE}", any.join(" OR ")), range, NOTES)?.keys)
     }
 
     /// Returns the prompts whose tool calls contain an identifier, with the names and their weight.
     fn called(&self, terms: &[(WantedTerm, f64)]) -> rusqlite::Result<Vec<(Key, String, f64)>> {
         let mut found = Vec::new();
-        let calls = range(Some(self.project), Some(What::Observation));
+        let calls = range(Some(self.project), What::Observation);
         let sql = "SELECT p.id, o.title || char(10) || o.files_read || char(10) || o.files_modified
                    FROM observations o
                    JOIN user_prompts p ON p.session_id = o.session_id AND p.prompt_number = o.prompt_number
@@ -291,9 +312,12 @@ impl Index<'_> {
         // Pairs of characters are not identifiers.
         let is_identifier = |term: &&(WantedTerm, f64)| !term.0.is_word && term.0.forms[0].is_ascii();
         for (term, rarity) in terms.iter().filter(is_identifier) {
-            for key in self.keys(&any(term), calls, CALLS)? {
+            for key in self.keys(&any(term), calls.clone(), CALLS)?.keys {
                 let call = statement.query_row([key.id()], |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
                 let Some((id, text)): Option<(i64, String)> = call else { continue };
+                if self.own_prompts.contains(&id) {
+                    continue;
+                }
                 found.push((Key::new(self.project, What::Prompt, id), text, term.weight * rarity));
             }
         }

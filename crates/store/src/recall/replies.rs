@@ -71,11 +71,25 @@ pub(crate) fn of_prompt(connection: &Connection, prompt: i64) -> rusqlite::Resul
 
 /// Returns the replies to a prompt.
 pub(crate) fn to_prompt(connection: &Connection, prompt: i64) -> rusqlite::Result<String> {
-    let mut said = Vec::new();
-    for (origin, turn) in of_prompt(connection, prompt)? {
-        said.push(text(connection, &origin, turn)?);
+    let sql = "SELECT b.text, t.pending_reply FROM replies r
+               JOIN turns t ON t.origin_session_id = r.origin_session_id AND t.turn_number = r.turn_number
+               LEFT JOIN bodies b ON b.session_id = t.session_id AND b.origin_session_id = t.origin_session_id
+                                 AND b.turn_number = t.turn_number AND b.role = 'assistant'
+               WHERE r.prompt_id = ?1 ORDER BY r.part";
+    let mut statement = connection.prepare_cached(sql)?;
+    let mut rows = statement.query([prompt])?;
+    let mut said = String::new();
+    while let Some(row) = rows.next()? {
+        for column in 0..2 {
+            if let Some(text) = row.get_ref(column)?.as_str_or_null()? {
+                if !said.is_empty() {
+                    said.push_str("\n\n");
+                }
+                said.push_str(text);
+            }
+        }
     }
-    Ok(said.join("\n\n"))
+    Ok(said)
 }
 
 /// Returns the size of the replies to a prompt, in bytes.

@@ -181,7 +181,7 @@ impl Searcher<'_> {
     /// are separate rows.
     fn add_passages_with_required(&self, candidates: &mut Vec<Candidate>) -> rusqlite::Result<()> {
         let expression = self.strict.without_session(self.strict.expression(Some(What::Prompt), None));
-        let range = range(self.strict.project, Some(What::Prompt));
+        let range = range(self.strict.project, What::Prompt);
         let known: HashSet<Key> = candidates.iter().map(Candidate::key).collect();
         let rows = postings::rows(self.connection, &expression, range, CANDIDATES)?;
         let mut keys: Vec<Key> = rows.into_iter().map(Key::of_row).filter(|key| !known.contains(key)).collect();

@@ -4,7 +4,7 @@ use super::index_state;
 use crate::{Store, StoreError, cannot};
 
 /// With fewer segments than this, merging them is not worth writing the index again.
-pub(crate) const FEW: i64 = 8;
+pub(crate) const FEW: i64 = 4;
 
 /// Number of pages of the index that one transaction writes, so that hooks can write in between.
 const PAGES: i64 = 100;

@@ -84,7 +84,7 @@ impl Gatherer<'_> {
             }
             (files, expression) => {
                 let files: Option<HashSet<&i64>> = files.as_ref().map(|files| files.iter().collect());
-                let range = range(self.strict.project, Some(self.what));
+                let range = range(self.strict.project, self.what);
                 // More rows than needed, because some may not match.
                 for row in rows(self.connection, expression, range, MOST * 20)? {
                     let key = Key::of_row(row);
