@@ -100,14 +100,14 @@ fn a_hook_leaves_a_damaged_index_to_upkeep() {
     };
     // A prompt that is searched for would find the damage first.
     sandbox.write_config(r#"{"memory":{"recall_on_prompt":false}}"#);
-    damage(&sandbox);
     // Whoever builds the index holds this lock: no process that a hook starts can do it meanwhile.
     std::fs::create_dir_all(sandbox.data_dir().join("locks")).unwrap();
     let lock = std::fs::File::create(sandbox.data_dir().join("locks/upkeep")).unwrap();
     lock.lock_exclusive().unwrap();
-    // Writing meets the damage when the index merges its segments, every few turns.
+    // Writing meets the damage when the index merges the newest segments, every few turns.
     let met = (1..=20).find(|number| {
         turn(*number);
+        damage(&sandbox);
         sandbox.error_log().contains("the search index is damaged, upkeep builds it again")
     });
     assert!(met.is_some(), "no hook has met the damage: {}", sandbox.error_log());
