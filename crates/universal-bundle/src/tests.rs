@@ -1,0 +1,5 @@
+mod checksums;
+mod launcher;
+mod links;
+mod location;
+mod machine;
