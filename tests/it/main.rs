@@ -60,6 +60,7 @@ mod tracker_cli;
 mod tracker_hooks;
 mod tracker_tmux;
 mod transition_scripts;
+mod universal_bundle;
 mod unreadable_files;
 mod viewer;
 mod worker;

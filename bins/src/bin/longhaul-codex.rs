@@ -17,7 +17,7 @@ fn main() {
                 jobs::memory::on_session_start,
                 jobs::prompt_recall::on_session_start,
             ],
-            &[jobs::housekeeping::remove_old_files],
+            &[jobs::housekeeping::remove_old_files, jobs::native_links::on_session_start],
         ),
         Some("user-prompt-submit") => Hook::<UserPromptSubmit>::run_codex(
             &[

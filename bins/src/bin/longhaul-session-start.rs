@@ -15,6 +15,11 @@ fn main() {
             jobs::memory::on_session_start,  // the page gets the space that is left
             jobs::prompt_recall::on_session_start, // records what was shown, so that it is not shown again
         ],
-        &[jobs::housekeeping::remove_old_files, jobs::continuation::carry_on, jobs::memory::drop_old_text],
+        &[
+            jobs::housekeeping::remove_old_files,
+            jobs::native_links::on_session_start,
+            jobs::continuation::carry_on,
+            jobs::memory::drop_old_text,
+        ],
     );
 }

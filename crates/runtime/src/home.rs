@@ -11,12 +11,13 @@ use crate::memory::upkeep;
 use crate::{Error, files, waiting_times};
 
 /// Names of files and folders in the data folder.
-const KNOWN: [&str; 13] = [
+const KNOWN: [&str; 14] = [
     "clients",
     "config.json",
     "git-views",
     "handoffs",
     "imported.jsonl",
+    "launcher-problem",
     "locks",
     "model",
     "sessions",
@@ -108,6 +109,11 @@ impl Home {
     /// Returns the path of the error log.
     pub fn error_log(&self) -> PathBuf {
         self.dir.join("longhaul.log")
+    }
+
+    /// Returns the file that records why the launchers of the bundle could not be replaced.
+    pub fn launcher_problem(&self) -> PathBuf {
+        self.dir.join("launcher-problem")
     }
 
     /// Returns the file that holds the rendered status string.

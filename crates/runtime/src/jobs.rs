@@ -9,6 +9,7 @@ pub mod handoff;
 pub mod housekeeping;
 pub mod memory;
 pub mod model;
+pub mod native_links;
 pub mod privacy;
 pub mod project_file;
 pub mod prompt_recall;

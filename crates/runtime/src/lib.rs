@@ -22,6 +22,7 @@ pub mod injector;
 pub mod jobs;
 pub mod memory;
 mod model;
+mod native_links;
 mod private_turns;
 mod process;
 pub mod project_file;
@@ -57,6 +58,7 @@ pub use crate::git::branch as git_branch;
 pub use crate::home::{Home, config, config_text};
 pub use crate::hook::{Flow, Hook, JobFn};
 pub use crate::model::{ModelAccess, ModelStatus, model_budget, model_dir, model_status, today};
+pub use crate::native_links::has_launcher;
 pub use crate::process::{run as run_program, run_in as run_program_in};
 pub use crate::session_file::SessionRecord;
 pub use crate::session_snapshot::{Observation, Observed, Observer, Transcript, agent_json};
@@ -118,6 +120,12 @@ pub enum Error {
     /// A model file cannot be used.
     #[error("cannot use the model {}: {problem}; make it again, or remove it", path.display())]
     Model { path: PathBuf, problem: longhaul_embedding::FormatError },
+    /// The list of the bundle's executables cannot be used.
+    #[error("cannot use {}: {problem}; install the plugin again", path.display())]
+    Checksums { path: PathBuf, problem: longhaul_universal_bundle::ParseError },
+    /// An executable of the bundle is incomplete or was changed.
+    #[error("{} is not the executable that was released: install the plugin again", path.display())]
+    DamagedExecutable { path: PathBuf },
     /// The database reported an error.
     #[error(transparent)]
     Store(#[from] longhaul_store::StoreError),

@@ -7,6 +7,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use longhaul_runtime::is_executable;
+use longhaul_universal_bundle::{Location, Machine, choose};
 use serde_json::{Value, json};
 
 use crate::installed_files::{self, Kind};
@@ -27,8 +28,8 @@ pub struct Bundle {
 impl Bundle {
     /// Returns the bundle whose `bin/` holds `exe`.
     pub fn of_executable(exe: &Path) -> Result<Self> {
-        let folder = exe.parent().filter(|bin| bin.ends_with("bin")).and_then(Path::parent);
-        folder.and_then(Self::at).ok_or_else(|| Error::NoBundle { exe: exe.to_owned() })
+        let location = Location::of(exe);
+        location.and_then(|location| Self::at(location.bundle)).ok_or_else(|| Error::NoBundle { exe: exe.to_owned() })
     }
 
     /// Returns the bundle in `folder`, or in the marketplace there; `None` if it holds none.
@@ -62,6 +63,8 @@ impl Bundle {
     }
 
     /// Copies the bundle into a new marketplace at `to`. The folder appears only when it is complete.
+    ///
+    /// Of a universal bundle, only the executables for this machine are copied, in place of the launchers.
     pub fn copy(&self, to: &Path) -> Result<()> {
         let failed = |source| Error::Write { path: to.to_owned(), source };
         let staging = to.with_file_name(format!(".{}.tmp", std::process::id()));
@@ -90,14 +93,53 @@ fn is_plain(version: &str) -> bool {
 /// Returns a hash that distinguishes two builds. It protects against mistakes, not against an attacker.
 fn digest(folder: &Path) -> io::Result<u64> {
     let mut hasher = DefaultHasher::new();
-    for file in files(folder)? {
-        let name = file.strip_prefix(folder).unwrap_or(&file);
-        hasher.write(name.as_os_str().as_encoded_bytes());
-        let bytes = installed_files::read(&file)?;
+    for file in installed(folder)? {
+        hasher.write(file.name.as_os_str().as_encoded_bytes());
+        let bytes = installed_files::read(&file.source)?;
         hasher.write_usize(bytes.len());
         hasher.write(&bytes);
     }
     Ok(hasher.finish())
+}
+
+/// A file that is installed.
+struct InstalledFile {
+    /// Its path in the installed bundle.
+    name: PathBuf,
+    /// The file that it is copied from.
+    source: PathBuf,
+}
+
+/// Returns the files of a bundle that are installed on this machine, in order.
+///
+/// Those of a universal bundle are the same before and after its launchers were replaced by links.
+fn installed(folder: &Path) -> io::Result<Vec<InstalledFile>> {
+    let bin = folder.join("bin");
+    let native = native_target(&bin)?.map(|target| bin.join(target));
+    let mut found = Vec::new();
+    for source in files(folder)?.into_iter().filter(|file| native.is_none() || !file.starts_with(&bin)) {
+        let name = source.strip_prefix(folder).unwrap_or(&source).to_owned();
+        found.push(InstalledFile { name, source });
+    }
+    for source in native.map(|native| files(&native)).transpose()?.unwrap_or_default() {
+        let name = Path::new("bin").join(source.file_name().unwrap_or_default());
+        found.push(InstalledFile { name, source });
+    }
+    found.sort_by(|one, other| one.name.cmp(&other.name));
+    Ok(found)
+}
+
+/// Returns the target of this machine in the `bin/` of a universal bundle; `None` if the bundle is not universal.
+fn native_target(bin: &Path) -> io::Result<Option<String>> {
+    let entries = fs::read_dir(bin)?.map(|entry| Ok(entry?.file_name().into_string().unwrap_or_default()));
+    let names = entries.collect::<io::Result<Vec<String>>>()?;
+    let chosen = choose(names.iter().map(String::as_str));
+    let machine = Machine::named(std::env::consts::OS, std::env::consts::ARCH);
+    match chosen.iter().find(|(of, _)| Some(*of) == machine) {
+        Some((_, target)) => Ok(Some((*target).to_owned())),
+        None if chosen.is_empty() => Ok(None),
+        None => Err(io::Error::new(io::ErrorKind::NotFound, "the bundle has no executables for this machine")),
+    }
 }
 
 /// Returns the files below a folder, in order.
@@ -112,11 +154,11 @@ fn files(folder: &Path) -> io::Result<Vec<PathBuf>> {
 }
 
 fn copy_tree(from: &Path, to: &Path) -> io::Result<()> {
-    for file in files(from)? {
-        let to = to.join(file.strip_prefix(from).unwrap_or(&file));
+    for file in installed(from)? {
+        let to = to.join(&file.name);
         installed_files::create_dir(to.parent().unwrap_or(&to))?;
-        let kind = if is_executable(&file) { Kind::Executable } else { Kind::Plain };
-        installed_files::write(&to, &installed_files::read(&file)?, kind)?;
+        let kind = if is_executable(&file.source) { Kind::Executable } else { Kind::Plain };
+        installed_files::write(&to, &installed_files::read(&file.source)?, kind)?;
     }
     Ok(())
 }

@@ -208,6 +208,16 @@ fn as_plugin(state: &CurrentState, bundle: &Bundle, plan: &mut InstallPlan) -> R
         // The plugin with all jobs includes this job. Both together would handle every event twice.
         plan.steps.push(InstallStep::uninstall(plugin));
     }
+    let is_from_repository = state.marketplace.as_ref().is_some_and(|marketplace| marketplace.path.is_none());
+    let is_copy = bundle.folder.starts_with(state.paths.cache());
+    if is_from_repository && is_copy && ours().any(|plugin| plugin.id == ID) {
+        // Its marketplace must stay registered, or `claude plugin update` would not find newer versions any more.
+        plan.notes.push(format!(
+            "Claude Code runs the plugin from its marketplace. After `claude plugin update {ID}`, run `longhaul install` \
+             of the new version in the same way."
+        ));
+        return Ok(());
+    }
     let folder = state.paths.version(&bundle.id);
     let known = state.marketplace.as_ref().and_then(|marketplace| marketplace.path.as_deref());
     if known != Some(folder.as_path()) {

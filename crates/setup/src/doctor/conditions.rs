@@ -5,6 +5,7 @@ use longhaul_runtime::waiting_times::CLAUDE_PLUGIN_LIST_FOR_DOCTOR;
 use super::Finding;
 use super::facts::Facts;
 use super::judge::few;
+use crate::ID;
 
 /// Checks that the plugin has the same version as the `longhaul` on the path.
 pub(super) fn versions(facts: &Facts) -> Vec<Finding> {
@@ -17,6 +18,22 @@ pub(super) fn versions(facts: &Facts) -> Vec<Finding> {
         Some(Finding::warning("versions", what, advice))
     });
     others.collect()
+}
+
+/// Checks whether hooks start through the launchers of a universal bundle, which a session should have replaced.
+pub(super) fn launchers(facts: &Facts) -> Vec<Finding> {
+    let found = facts.sources.iter().filter(|source| source.has_launchers).map(|source| {
+        let what = format!("{} starts its hooks through launchers, which takes longer", source.name);
+        match &facts.launcher_problem {
+            None => Finding::note("launchers", format!("{what}; the next session replaces them by the executables")),
+            Some(problem) => Finding::warning(
+                "launchers",
+                format!("{what}: {problem}"),
+                format!("make the plugin's folder writable, or install {ID} again"),
+            ),
+        }
+    });
+    found.collect()
 }
 
 /// Checks whether the environment or a settings file disables every hook.

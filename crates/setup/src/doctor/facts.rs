@@ -13,6 +13,7 @@ use longhaul_runtime::tmux::{Server, SetupState};
 use longhaul_runtime::waiting_times::{self, DATABASE_FOR_DOCTOR};
 use longhaul_runtime::{Shell, StorageTrouble, bounded_read, is_executable, run_program_in, running_clients, worker};
 use longhaul_store::Health;
+use longhaul_universal_bundle::Location;
 
 use super::keys::KeyFacts;
 use super::model::ModelFacts;
@@ -118,6 +119,8 @@ pub struct Facts {
     pub client: Client,
     /// Where the hooks are registered.
     pub sources: Vec<Source>,
+    /// Why the last session could not replace the launchers of a universal bundle.
+    pub launcher_problem: Option<String>,
     /// The version of the `longhaul` that a shell starts.
     pub path_version: Option<String>,
     /// The settings file that disables all hooks.
@@ -191,6 +194,7 @@ impl Facts {
             on_path,
             manifest: Manifest::load(&paths.manifest()),
             sources: registered::sources(&client, &files),
+            launcher_problem: bounded_read::text(&paths.data.launcher_problem(), bounded_read::SMALL).ok(),
             switched_off_by: registered::switched_off_by(&files),
             broken_settings,
             disabled_by: disabled_by(env, &files),
@@ -218,7 +222,7 @@ impl Facts {
 
 /// Returns the plugin.json of the bundle that an executable is in.
 fn bundle_of(exe: &Path) -> Option<serde_json::Value> {
-    let about = exe.parent()?.parent()?.join(".claude-plugin/plugin.json");
+    let about = Location::of(exe)?.bundle.join(".claude-plugin/plugin.json");
     serde_json::from_slice(&bounded_read::bytes(&about, bounded_read::LARGE).ok()?).ok()
 }
 

@@ -23,6 +23,7 @@ const CHECKS: &[fn(&Facts) -> Vec<Finding>] = &[
     client,
     conditions::settings,
     registration,
+    conditions::launchers,
     cache,
     fired,
     super::tmux::check,

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use longhaul_core::{Env, json_text};
-use longhaul_runtime::{bounded_read, is_executable};
+use longhaul_runtime::{bounded_read, has_launcher, is_executable};
 use serde_json::Value;
 
 use super::facts::Client;
@@ -37,6 +37,8 @@ pub struct Source {
     pub events: usize,
     /// Executables that are registered but cannot be run.
     pub missing: Vec<PathBuf>,
+    /// Whether its hooks start through the launchers of a universal bundle.
+    pub has_launchers: bool,
     /// Errors that Claude Code reports.
     pub errors: Vec<String>,
 }
@@ -101,6 +103,7 @@ pub(super) fn sources(client: &Client, files: &[(PathBuf, Value)]) -> Vec<Source
             is_enabled: true,
             events: hooks.len(),
             missing: programs.filter(|path| !is_executable(path)).collect(),
+            has_launchers: false,
             errors: Vec::new(),
         })
     });
@@ -138,6 +141,7 @@ fn of_plugin(plugin: &Plugin, is_enabled: bool) -> Source {
         job: job_of(plugin.name()).map(str::to_owned),
         is_enabled,
         events: hooks.len(),
+        has_launchers: programs.clone().any(|path| has_launcher(&path)),
         missing: programs.filter(|path| !is_executable(path)).collect(),
         errors: plugin.errors.clone(),
     }

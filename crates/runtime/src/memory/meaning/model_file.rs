@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use longhaul_core::{Env, config};
 use longhaul_embedding::{MAX_BYTES, Mean, Model, Shape, Vector, Vocabulary};
+use longhaul_universal_bundle::Location;
 
 use crate::{Error, bounded_read};
 
@@ -93,6 +94,5 @@ impl ModelFile {
 /// Returns the model of the bundle that contains this executable.
 fn in_bundle() -> Option<PathBuf> {
     let executable = std::fs::canonicalize(std::env::current_exe().ok()?).ok()?;
-    let bin = executable.parent().filter(|folder| folder.ends_with("bin"))?;
-    Some(bin.parent()?.join(IN_BUNDLE)).filter(|path| path.is_file())
+    Some(Location::of(&executable)?.bundle.join(IN_BUNDLE)).filter(|path| path.is_file())
 }
