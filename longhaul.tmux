@@ -1,5 +1,5 @@
 #!/bin/sh
-# The entry point for TPM (set -g @plugin '…/longhaul'), or for `run-shell …/longhaul.tmux` in tmux.conf.
+# The entry point for TPM (set -g @plugin 'OWNER/REPO#marketplace'), or for `run-shell …/longhaul.tmux` in tmux.conf.
 # Shows the state of every session in the status line, and a menu of them behind prefix + a.
 
 here=$(CDPATH='' cd -- "$(dirname -- "$0")" && pwd)
@@ -13,9 +13,11 @@ for longhaul in \
     "$(command -v longhaul)" \
     "$HOME/.local/bin/longhaul" \
     "$here/bin/longhaul" \
+    "$here/longhaul/bin/longhaul" \
     "$here/target/release/longhaul" \
     "$(newest "${CLAUDE_CONFIG_DIR:-$HOME/.claude}"/plugins/cache/*/longhaul*/*/bin/longhaul)"; do
-    if [ -f "$longhaul" ] && [ -x "$longhaul" ]; then
+    # A launcher without an executable for this machine is skipped.
+    if [ -f "$longhaul" ] && [ -x "$longhaul" ] && "$longhaul" --version >/dev/null 2>&1; then
         exec "$longhaul" tmux setup
     fi
 done

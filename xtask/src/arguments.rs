@@ -2,6 +2,8 @@
 
 mod workbench;
 
+use std::path::PathBuf;
+
 use clap::{Parser, Subcommand};
 
 pub use self::workbench::{E2eArgs, ModelArgs, WorkbenchTask};
@@ -50,6 +52,12 @@ pub enum Task {
         /// With --quick, make an archive called trial-… anyway
         #[arg(long, requires = "quick")]
         archive: bool,
+        /// Then lay out target/universal: a marketplace with one bundle for all targets that have an archive
+        #[arg(long)]
+        universal: bool,
+        /// With --universal, build nothing and use the archives in this folder
+        #[arg(long, value_name = "FOLDER", requires = "universal", conflicts_with_all = ["target", "quick"])]
+        from: Option<PathBuf>,
     },
     /// Pack the crates that can be published, and build and run a program against the packed files
     Package {
@@ -57,7 +65,7 @@ pub enum Task {
         #[arg(long)]
         tests: bool,
     },
-    /// Check that all version numbers agree, or print the notes of a release
+    /// Check that all version numbers agree, print the notes of a release, or commit its marketplace
     Release {
         /// Check the manifests, the changelog and the generated files
         #[arg(long)]
@@ -66,8 +74,11 @@ pub enum Task {
         #[arg(long, value_name = "TAG")]
         tag: Option<String>,
         /// Print the section of this version in the changelog
-        #[arg(long, conflicts_with = "check", required_unless_present = "check")]
+        #[arg(long, conflicts_with = "check", required_unless_present_any = ["check", "branch"])]
         notes: bool,
+        /// Commit target/universal to this branch, which is not checked out and not pushed
+        #[arg(long, value_name = "BRANCH", conflicts_with_all = ["check", "notes", "tag"])]
+        branch: Option<String>,
     },
     /// A task of the workbench, which is built when it is needed.
     #[command(flatten)]

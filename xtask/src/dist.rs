@@ -5,6 +5,7 @@ mod bundle;
 pub(crate) mod manifest;
 mod sbom;
 mod share;
+pub mod universal;
 
 use std::fs::{self, Permissions};
 use std::io::{self, Write};
@@ -88,7 +89,7 @@ fn keep_other_targets(old: &Path, new: &Path, version: &str) -> Result<()> {
     Ok(())
 }
 
-/// Replaces `dist` by `staging`. The old folder is moved aside first, because a folder cannot be replaced in one step.
+/// Replaces `dist` by `staging`, which is in the same folder. The old folder is moved aside first, because a folder cannot be replaced in one step.
 fn replace(dist: &Path, staging: tempfile::TempDir) -> Result<()> {
     let aside = tempfile::Builder::new().prefix(".dist-old-").tempdir_in(dist.parent().unwrap_or(dist))?;
     if dist.exists() {

@@ -27,17 +27,24 @@ fn start(task: Task) -> Result<()> {
         Task::Codegen { check: false } => codegen::run(&workspace, codegen::Mode::Write),
         Task::Install { quick: true, arguments } => install::run(&workspace, Profile::Dev, &arguments),
         Task::Install { quick: false, arguments } => install::run(&workspace, Profile::Install, &arguments),
-        Task::Dist { target, quick, archive } => {
+        Task::Dist { universal: true, from: Some(folder), .. } => dist::universal::from_archives(&workspace, &folder),
+        Task::Dist { target, quick, archive, universal, .. } => {
             let (profile, packing) = match (quick, archive) {
                 (false, _) => (Profile::Release, dist::Packing::Release),
                 (true, true) => (Profile::Dev, dist::Packing::Trial),
                 (true, false) => (Profile::Dev, dist::Packing::Nothing),
             };
-            dist::run(&workspace, profile, target.as_deref(), packing)
+            dist::run(&workspace, profile, target.as_deref(), packing)?;
+            match (universal, quick) {
+                (false, _) => Ok(()),
+                (true, false) => dist::universal::from_archives(&workspace, &workspace.target.join("dist")),
+                (true, true) => dist::universal::from_dist(&workspace, target.as_deref()),
+            }
         }
         Task::Package { tests: true } => package::run(&workspace, package::Tests::Check),
         Task::Package { tests: false } => package::run(&workspace, package::Tests::Skip),
         Task::Release { notes: true, .. } => release::notes(&workspace),
+        Task::Release { branch: Some(branch), .. } => release::marketplace_branch::run(&workspace, &branch),
         Task::Release { notes: false, tag, .. } => release::check(&workspace, tag.as_deref()),
         Task::Test { arguments } => test::run(&workspace, &arguments),
         Task::Workbench(task) => workbench::run(&workspace, &task, env::args_os().skip(1)),

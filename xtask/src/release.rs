@@ -1,5 +1,6 @@
 //! `cargo xtask release`: checks that everything has the version of `[workspace.package]`.
 
+pub mod marketplace_branch;
 #[cfg(test)]
 mod workflows;
 

@@ -6,7 +6,7 @@ use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use flate2::{Compression, GzBuilder};
 use sha2::{Digest, Sha256};
 use tar::{Builder, EntryType, Header};
@@ -19,8 +19,7 @@ const ANY_SYSTEM: u8 = 255;
 /// Returns a tar.gz of `folder`, below a top folder called `name`.
 ///
 /// Entries are sorted; owner, time and gzip header are fixed. An executable that is in several bundles is packed once;
-/// the
-/// others are hard links to it.
+/// the others are hard links to it.
 pub(crate) fn pack(folder: &Path, name: &str) -> Result<Vec<u8>> {
     let gzip = GzBuilder::new().mtime(0).operating_system(ANY_SYSTEM).write(Vec::new(), Compression::best());
     let mut tar = Builder::new(gzip);
@@ -88,7 +87,19 @@ pub(crate) fn write_sums(folder: &Path) -> Result<()> {
     fs::write(folder.join("SHA256SUMS"), sums).context("cannot write SHA256SUMS")
 }
 
-fn sum(bytes: &[u8]) -> String {
+/// Unpacks an archive, after its checksum was verified if there is a SHA256SUMS beside it.
+pub(crate) fn unpack(archive: &Path, to: &Path) -> Result<()> {
+    let bytes = fs::read(archive).with_context(|| format!("cannot read {}", archive.display()))?;
+    if let Ok(sums) = fs::read_to_string(archive.with_file_name("SHA256SUMS")) {
+        let expected = format!("{}  {}", sum(&bytes), archive.file_name().unwrap_or_default().to_string_lossy());
+        ensure!(sums.lines().any(|line| line == expected), "{} does not agree with SHA256SUMS", archive.display());
+    }
+    let unpacked = tar::Archive::new(flate2::read::GzDecoder::new(bytes.as_slice())).unpack(to);
+    unpacked.with_context(|| format!("cannot unpack {}", archive.display()))
+}
+
+/// Returns the SHA-256 checksum in hexadecimal digits.
+pub(crate) fn sum(bytes: &[u8]) -> String {
     Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 

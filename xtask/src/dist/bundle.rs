@@ -30,6 +30,7 @@ const CONTENT: &[Piece] = &[
     Piece { name: "hooks/bridge.ts", jobs: hooks::BRIDGED },
     Piece { name: "skills/memory/SKILL.md", jobs: &[Job::Memory] },
     Piece { name: "skills/rewind-points/SKILL.md", jobs: &[Job::Bookmarks] },
+    Piece { name: "skills/session-states/SKILL.md", jobs: &[Job::Tracker] },
 ];
 
 /// Files in `plugin/` that are generated for each bundle, not copied.
@@ -89,6 +90,17 @@ impl Bundle {
 
     /// Writes the plugin to `folder`, with executables from `built`.
     pub(crate) fn lay_out(self, workspace: &Workspace, built: &Path, folder: &Path) -> Result<()> {
+        self.lay_out_content(workspace, folder)?;
+        self.copy_executables(built, &folder.join("bin"))
+    }
+
+    /// Copies the plugin's executables from `built` to `to`.
+    pub(crate) fn copy_executables(self, built: &Path, to: &Path) -> Result<()> {
+        self.executables().try_for_each(|name| copy(&built.join(name), &to.join(name), 0o755))
+    }
+
+    /// Writes everything but the executables to `folder`.
+    pub(crate) fn lay_out_content(self, workspace: &Workspace, folder: &Path) -> Result<()> {
         let plugin = workspace.root.join("plugin");
         nothing_is_forgotten(workspace, &plugin)?;
         put(&folder.join(".claude-plugin/plugin.json"), &manifest::plugin(self, workspace)?)?;
@@ -98,9 +110,6 @@ impl Bundle {
             put(&folder.join("hooks/codex.json"), &hooks::codex_json()?)?;
         }
         put(&folder.join("config.schema.json"), &codegen::config_schema()?)?;
-        for name in self.executables() {
-            copy(&built.join(name), &folder.join("bin").join(name), 0o755)?;
-        }
         for piece in CONTENT.iter().filter(|piece| self.takes(piece)) {
             let (from, to) = (plugin.join(piece.name), folder.join(piece.name));
             if piece.name.ends_with(".md") {
@@ -160,7 +169,8 @@ fn files(folder: &Path) -> Result<Vec<String>> {
     Ok(found)
 }
 
-fn copy(from: &Path, to: &Path, mode: u32) -> Result<()> {
+/// Copies a file with the permissions `mode`, and creates its folder.
+pub(crate) fn copy(from: &Path, to: &Path, mode: u32) -> Result<()> {
     if let Some(folder) = to.parent() {
         fs::create_dir_all(folder).with_context(|| format!("cannot create {}", folder.display()))?;
     }
