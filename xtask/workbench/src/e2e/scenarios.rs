@@ -6,6 +6,7 @@ mod inputs;
 mod inputs_in_turn;
 mod life;
 mod long;
+mod marketplace;
 mod memory;
 mod model;
 mod prompt_recall;
@@ -41,6 +42,12 @@ pub(crate) const LONG: &[Scenario] =
 /// Scenarios that run by default.
 pub(crate) const ALL: &[Scenario] = &[
     scenario("install", "longhaul install, the client's own check, and a first turn", setup::install),
+    scenario(
+        "marketplace",
+        "the universal bundle from a branch and a folder: launchers first, then links; update, uninstall",
+        marketplace::marketplace,
+    ),
+    scenario("unsupported", "a bundle without executables for this machine: one message", marketplace::unsupported),
     scenario("bookmark", "a rewind point in the middle of a long turn, without a request", typing::bookmark),
     scenario("draft", "a draft is in the input again after a bookmark", typing::draft),
     scenario("dialog", "nothing is typed into an open dialog", typing::dialog),
