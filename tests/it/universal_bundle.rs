@@ -4,6 +4,7 @@ mod install;
 mod launchers;
 mod links;
 mod other_machines;
+mod tpm;
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;

@@ -1,0 +1,34 @@
+//! `longhaul.tmux` in a clone of the branch that a release makes, as TPM runs it.
+
+use std::fs;
+use std::path::Path;
+
+use super::{FOREIGN, Universal, write_executable};
+use crate::sandbox::{Outcome, Sandbox};
+
+/// Runs the entry point beside the bundle, with a tmux that prints its arguments.
+fn run_entry_point(sandbox: &Sandbox) -> Outcome {
+    let (entry, tools) = (sandbox.path("clone/longhaul.tmux"), sandbox.path("tools"));
+    fs::copy(Path::new(env!("CARGO_MANIFEST_DIR")).join("../longhaul.tmux"), &entry).unwrap();
+    fs::create_dir(&tools).unwrap();
+    write_executable(&tools.join("tmux"), "#!/bin/sh\necho \"tmux $1\"\n");
+    let mut command = sandbox.program("sh");
+    Outcome::of(command.arg(&entry).env("PATH", format!("{}:/usr/bin:/bin", tools.display())), b"")
+}
+
+#[test]
+fn it_starts_the_executable_of_this_machine() {
+    let sandbox = Sandbox::new();
+    let _universal = Universal::small(sandbox.path("clone/longhaul"));
+    let outcome = run_entry_point(&sandbox);
+    assert_eq!((outcome.status, outcome.stdout.as_str(), outcome.stderr.as_str()), (Some(0), "longhaul\n", ""));
+}
+
+#[test]
+fn it_shows_one_line_where_there_is_no_executable_for_this_machine() {
+    let sandbox = Sandbox::new();
+    let _universal = Universal::of_targets(sandbox.path("clone/longhaul"), &[FOREIGN]);
+    let outcome = run_entry_point(&sandbox);
+    let printed = "tmux set-option\ntmux display-message\n";
+    assert_eq!((outcome.status, outcome.stdout.as_str(), outcome.stderr.as_str()), (Some(0), printed, ""));
+}
