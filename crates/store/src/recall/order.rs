@@ -22,7 +22,7 @@ const DISCUSSED_BEFORE: i64 = 4;
 const COMPARED: usize = 16;
 
 /// The same where a prompt waits for it.
-const COMPARED_AT_PROMPT: usize = 4;
+const COMPARED_AT_PROMPT: usize = 5;
 
 /// How many characters of two texts are compared for whether they say the same, first and then.
 const BEGINNING_CHARS: usize = 8;
