@@ -33,7 +33,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-/// Keeps long Claude Code sessions navigable, visible and continuous
+/// Bookmarks, states, handoffs and a memory for long Claude Code sessions
 #[derive(Parser)]
 #[command(name = "longhaul", version, arg_required_else_help = true)]
 struct Cli {
@@ -43,7 +43,7 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Install this version: executables and plugin, and if you want them, the tmux setup and the status line
+    /// Install this version: the executables, the plugin and, if you agree, the tmux setup and the status line
     Install(install::Args),
     /// Install a newer version from the folder that this one came from, or from another
     Update(update::Args),
@@ -53,7 +53,7 @@ enum Command {
     Doctor(doctor::Args),
     /// List the bookmarks of one session or of all sessions
     Bookmarks(bookmarks::Args),
-    /// Set a bookmark with a note in the session of this pane
+    /// Set a bookmark with a note in the session in this terminal pane
     Bookmark(bookmark::Args),
     /// List all sessions and their states
     Status(status::Args),
@@ -61,32 +61,32 @@ enum Command {
     Monitor(monitor::Args),
     /// Print Claude Code's status line and record the context use
     Statusline(statusline::Args),
-    /// Go to the session that has waited for you longest
+    /// Switch to the session that has waited longest for you
     Next(next::Args),
     /// Show the sessions in tmux: setup, menu and status line
     #[command(subcommand)]
     Tmux(tmux::Command),
-    /// Show what was said and what tools did at a given time
+    /// Show the messages and the tool calls of a given time or turn
     Detail(detail::Args),
-    /// Show, write or remove what a session passes on to the next one
+    /// Show what a session passes on to the next one, or choose which session the next one continues
     #[command(subcommand)]
     Handoff(handoff::Command),
-    /// Show or control sessions that continue automatically after their context is full
+    /// Show, resume or cancel sessions that continue automatically in a new session when their context is nearly full
     #[command(subcommand)]
     Continuation(continuation::Command),
-    /// Search, add to or delete the memory of all sessions
+    /// Search the memory of all sessions, add to it, or delete from it
     #[command(subcommand)]
     Memory(memory::Command),
     /// Run the MCP server of the memory on standard input and output
     Mcp,
-    /// Show everything in the browser: start, stop and open the viewer
+    /// Start or stop the worker, the background process that shows the memory in a browser
     #[command(subcommand)]
     Worker(worker::Command),
     /// Import the data of tav, tmux-claude-agent-tracker, throughline and claude-mem
     Import(import::Args),
     /// Run a hook by the name of its event, with the payload on standard input
     Hook(hook::Args),
-    /// Answer the module inside Claude Code, which sends events on standard input
+    /// Answer an event from the plugin's module inside Claude Code; not for use by hand
     Bridge(bridge::Args),
     /// Show or check the configuration
     #[command(subcommand)]

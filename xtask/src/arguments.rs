@@ -8,7 +8,7 @@ use clap::{Parser, Subcommand};
 
 pub use self::workbench::{E2eArgs, ModelArgs, WorkbenchTask};
 
-/// The tasks of this workspace that cargo alone cannot do
+/// Development tasks of this workspace that cargo has no command for
 #[derive(Parser)]
 #[command(name = "cargo xtask", bin_name = "cargo xtask")]
 pub struct Arguments {
@@ -20,9 +20,9 @@ pub struct Arguments {
 /// A task of `cargo xtask`.
 #[derive(Subcommand)]
 pub enum Task {
-    /// Build, lay out target/dist, and install it for this user: `longhaul install`
+    /// Build target/dist and install it for this user with `longhaul install`
     Install {
-        /// Use the dev profile: builds sooner, runs slower
+        /// Use the dev profile: the build is faster, the executables are slower
         #[arg(long)]
         quick: bool,
         /// Passed to `longhaul install`, such as --dry-run, --yes, --hooks-only
@@ -41,7 +41,7 @@ pub enum Task {
         #[arg(long)]
         check: bool,
     },
-    /// Build the executables and lay out target/dist as a marketplace, with an archive for download
+    /// Build target/dist, a plugin marketplace for Claude Code, with an archive for download
     Dist {
         /// Build for this target instead of this machine
         #[arg(long, value_name = "TRIPLE")]
@@ -49,23 +49,23 @@ pub enum Task {
         /// Use the dev profile and make no archive, for tests
         #[arg(long)]
         quick: bool,
-        /// With --quick, make an archive called trial-… anyway
+        /// With --quick, make an archive after all, with a name that begins with trial-
         #[arg(long, requires = "quick")]
         archive: bool,
-        /// Then lay out target/universal: a marketplace with one bundle for all targets that have an archive
+        /// Then build target/universal: a marketplace with one bundle for all targets that have an archive
         #[arg(long)]
         universal: bool,
         /// With --universal, build nothing and use the archives in this folder
         #[arg(long, value_name = "FOLDER", requires = "universal", conflicts_with_all = ["target", "quick"])]
         from: Option<PathBuf>,
     },
-    /// Pack the crates that can be published, and build and run a program against the packed files
+    /// Pack the crates that can be published, and test them: build and run a program that uses the packed files
     Package {
-        /// Build the tests of the packed crates, too, and run their examples
+        /// Also build the tests of the packed crates, and run their examples
         #[arg(long)]
         tests: bool,
     },
-    /// Check that all version numbers agree, print the notes of a release, or commit its marketplace
+    /// Check that all version numbers agree, print the release notes, or commit the marketplace to a branch
     Release {
         /// Check the manifests, the changelog and the generated files
         #[arg(long)]
@@ -76,7 +76,7 @@ pub enum Task {
         /// Print the section of this version in the changelog
         #[arg(long, conflicts_with = "check", required_unless_present_any = ["check", "branch"])]
         notes: bool,
-        /// Commit target/universal to this branch, which is not checked out and not pushed
+        /// Commit target/universal to this branch, without checking it out or pushing it
         #[arg(long, value_name = "BRANCH", conflicts_with_all = ["check", "notes", "tag"])]
         branch: Option<String>,
     },

@@ -10,7 +10,7 @@ use super::out;
 
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// The event: start, turn, cleared, end, failed, overtaken or trouble
+    /// The event, with its payload on standard input: start, turn, cleared, end, failed, overtaken or trouble
     event: String,
 }
 

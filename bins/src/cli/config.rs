@@ -14,7 +14,7 @@ use super::{Exit, out};
 
 #[derive(clap::Subcommand)]
 pub(crate) enum Command {
-    /// Print the configuration in force in this folder, and where each value comes from
+    /// Print the configuration that applies in this folder, and where each value comes from
     Show(show::Args),
     /// Print the path of the configuration file, whether or not it exists
     Path,

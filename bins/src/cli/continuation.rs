@@ -17,7 +17,7 @@ const STEPS: usize = 100;
 
 #[derive(clap::Subcommand)]
 pub(crate) enum Command {
-    /// Show the state of every chain of sessions; exit 1 if the newest has failed
+    /// Show the state of every chain (sessions that continue one another); exit 1 if the newest chain has failed
     Status {
         /// Print a JSON array
         #[arg(long)]
@@ -27,7 +27,7 @@ pub(crate) enum Command {
     Resume(Which),
     /// Cancel a chain that is running
     Cancel(Which),
-    /// Show every step that was taken, with its reason
+    /// Show every step of every chain, with its reason
     Log {
         /// Print a JSON array
         #[arg(long)]

@@ -18,15 +18,15 @@ const LOG_LINES: usize = 50;
 pub(crate) enum Command {
     /// Print what the next session of this project would be shown
     Show(Which),
-    /// Print what was passed on, what was not, and why
+    /// List what was passed on to new sessions, what was not, and why
     Log {
         /// Print a JSON array
         #[arg(long)]
         json: bool,
     },
-    /// Write a baton: the next session of this project continues the given session
+    /// Write a baton, the note that makes the next session of this project continue the given session
     Write(Which),
-    /// Remove this project's batons
+    /// Remove all batons of this project
     Drop,
 }
 

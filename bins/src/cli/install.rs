@@ -13,7 +13,7 @@ use super::{Exit, out};
 
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Install for Codex instead: its hooks and the skill
+    /// Install the hooks and the skill for Codex, and nothing for Claude Code
     #[arg(long, conflicts_with_all = ["hooks_only", "tmux", "no_tmux", "statusline", "no_statusline", "keybinding", "no_keybinding"])]
     codex: bool,
     /// Add hooks to Claude Code's settings.json instead of installing a plugin
@@ -25,16 +25,16 @@ pub(crate) struct Args {
     /// Do not set up tmux
     #[arg(long)]
     no_tmux: bool,
-    /// Use Longhaul's status line in Claude Code; it runs your own command if you have one
+    /// Use Longhaul's status line in Claude Code; your own status line command is still run and shown
     #[arg(long, conflicts_with = "no_statusline")]
     statusline: bool,
     /// Do not change the status line
     #[arg(long)]
     no_statusline: bool,
-    /// Bind the keys that submit typed text in keybindings.json, even after an earlier --no-keybinding
+    /// Add the keys with which Longhaul submits text to keybindings.json, even after an earlier --no-keybinding
     #[arg(long, conflicts_with = "no_keybinding")]
     keybinding: bool,
-    /// Do not change keybindings.json, now and in later updates: typed text is submitted with Enter
+    /// Do not change keybindings.json, now or in later updates: Longhaul then submits text with Enter
     #[arg(long)]
     no_keybinding: bool,
     /// Answer yes to every question

@@ -32,7 +32,7 @@ pub(crate) enum Command {
     Recall(recall::Args),
     /// List matching prompts, observations and summaries; exit 1 if nothing is found
     Search(Search),
-    /// List records with a similar meaning, whatever words they use; exit 1 if nothing is found
+    /// List records with a similar meaning, even if they use other words; exit 1 if nothing is found
     Similar(similar::Args),
     /// Show what happened around a record
     Timeline(Timeline),
@@ -42,7 +42,7 @@ pub(crate) enum Command {
     Save(note::Args),
     /// Delete records, a session or a project from the memory; this cannot be undone
     Forget(forget::Args),
-    /// Show how much is stored, and its size
+    /// Show the number of records and the size of the database
     Stats {
         /// List the largest tables of the database
         #[arg(long)]
@@ -64,7 +64,7 @@ pub(crate) enum Command {
 
 #[derive(clap::Args)]
 pub(crate) struct Search {
-    /// Words to find, +required, "a phrase", -excluded, file:PART, kind:KIND, since:DATE, before:DATE; without a query, the newest records
+    /// Words to find, +required, "a phrase", -excluded, begin*, file:PART, kind:KIND, since:DATE, before:DATE; without a query, the newest records
     #[arg(value_name = "QUERY")]
     query: Vec<String>,
     #[command(flatten)]
@@ -72,7 +72,7 @@ pub(crate) struct Search {
     /// Only observations of this kind; can be given more than once
     #[arg(long, value_name = "KIND", value_parser = kinds(), ignore_case = true)]
     kind: Vec<Kind>,
-    /// Only observations of a file whose path contains PART
+    /// Only observations about a file whose path contains PART
     #[arg(long, value_name = "PART")]
     file: Option<String>,
     /// Only records since this day, as YYYY-MM-DD
@@ -93,7 +93,7 @@ pub(crate) struct Search {
     /// Number of results to skip
     #[arg(long, value_name = "N", default_value_t = 0)]
     offset: usize,
-    /// Print the parts of the score below each result, and which of the words it has
+    /// Below each result, print how its score is computed, and which words of the query it contains
     #[arg(long)]
     explain: bool,
     /// Print a JSON array

@@ -47,13 +47,15 @@ impl Job {
     /// Returns the description of the job's bundle.
     pub fn about(self) -> &'static str {
         match self {
-            Self::Bookmarks => "Rewind points that appear by themselves in the middle of long turns",
+            Self::Bookmarks => "Bookmarks in the middle of long turns, set automatically, to which /rewind can go back",
             Self::Tracker => {
-                "The state of every session in the tmux status line, and a menu to jump to the one that waits"
+                "The states of all sessions in the tmux status line, and a menu to switch to the one that waits"
             }
-            Self::Handoff => "After /clear the next session goes on mid-thought, in a tenth of the tokens",
-            Self::Continuation => "Near the context limit a session writes a handoff, clears and goes on by itself",
-            Self::Memory => "What every session did, searchable for ever, and shown to the next one",
+            Self::Handoff => "After /clear the next session continues the work, with about a tenth of the tokens",
+            Self::Continuation => {
+                "Near the context limit a session writes a handoff, is cleared, and continues automatically"
+            }
+            Self::Memory => "A searchable memory of what every session did, with a summary for each new session",
         }
     }
 }

@@ -53,8 +53,8 @@ settings! {
 settings! {
     /// When bookmarks are typed, and what they look like.
     pub struct Bookmarks {
-        enabled: bool = true, "Count activity and type bookmarks";
-        mid_turn: bool = true, "Bookmark in the middle of a turn, not only when it ends";
+        enabled: bool = true, "Set bookmarks, automatically and with `longhaul bookmark`";
+        mid_turn: bool = true, "Set bookmarks also while a turn runs, not only when it has ended";
         marker: OneLineText = OneLineText::of("·"), "The text that is typed; no control characters, not starting with `/`, `!`, `#`, `@` or `?`";
         thresholds: Thresholds = Thresholds::default(), "How much work since the last bookmark creates a new one; reaching any one of them is enough";
     }
@@ -63,10 +63,10 @@ settings! {
 settings! {
     /// How much work since the last bookmark creates the next one.
     pub struct Thresholds {
-        min_tokens: Count = Count(6000), "Estimated tokens (characters / 4) of tool and subagent output";
-        min_tool_calls: Count = Count(15), "Number of tool calls";
-        min_seconds: Seconds = Seconds::new(120), "Seconds between the first and the last tool call";
-        agent_burst_threshold: Count = Count(3), "Number of subagents that have returned";
+        min_tokens: Count = Count(6000), "Set a bookmark after this many tokens of tool and subagent output, estimated as characters / 4";
+        min_tool_calls: Count = Count(15), "Set a bookmark after this many tool calls";
+        min_seconds: Seconds = Seconds::new(120), "Set a bookmark when this many seconds have passed from the first to the last tool call since the last bookmark";
+        agent_burst_threshold: Count = Count(3), "Set a bookmark after this many subagents have returned";
         cooldown_seconds: Seconds = Seconds::new(25), "Minimum number of seconds between two bookmarks";
     }
 }
@@ -88,9 +88,9 @@ settings! {
 settings! {
     /// When a session is cleared and continued automatically.
     pub struct Continuation {
-        enabled: bool = false, "Ask for a handoff, clear, and continue; a project's `.claude/longhaul.json` may switch this on once you trust it";
-        at: Limits = Limits(vec![0.75]), "How full the context may get: a share of the window (0.01 to 1), a number of tokens, or a list of limits; each limit asks once per session", Range::new(1_000.0, 1e9);
-        max_rounds: Count = Count(10), "How many sessions may follow each other without a prompt from a person", Range::whole(0, 1_000_000);
+        enabled: bool = false, "When the context is nearly full, ask Claude for a handoff, clear the session, and continue; a project's `.claude/longhaul.json` can switch this on only if you trust it";
+        at: Limits = Limits(vec![0.75]), "How full the context may get before Claude is asked for a handoff, once per session for each limit: a share of the context window (0.01 to 1), a list of limits, or a number of tokens", Range::new(1_000.0, 1e9);
+        max_rounds: Count = Count(10), "How many times in a row a session may continue automatically without a prompt from you", Range::whole(0, 1_000_000);
         prompt: OneLineText = OneLineText::of("Continue from the handoff: do what is left to do."), "The first prompt of the new session; no control characters, not starting with `/`, `!`, `#`, `@` or `?`";
         step_seconds: Seconds = Seconds::new(60), "How long Claude Code may take to clear the context or to accept the prompt before Longhaul tries once more", Range::new(0.1, 86_400.0);
         after_rate_limit: bool = false, "Continue automatically when the rate limit that stopped the session has ended";
@@ -102,11 +102,11 @@ settings! {
     pub struct Memory {
         enabled: bool = true, "Record prompts, tool calls and results, and show a new session a summary of its project";
         redact_secrets: bool = true, "Replace keys and tokens of well-known formats with `[redacted]` before anything is written";
-        skip_tools: Names = Names::default(), "Tools whose calls are not recorded, instead of the built-in list; `*` matches any characters";
+        skip_tools: Names = Names::default(), "Tools whose calls are not recorded; a list that is not empty replaces the built-in one; `*` matches any characters";
         exclude: Names = Names::default(), "Folders of projects that are not recorded at all, such as `~/private/*`; `*` matches any characters";
         retention_days: Days = Days::new(365), "Days after which raw tool input and output are deleted; the records made from them stay; 0 keeps everything";
         page: bool = true, "Show a new session the results of the project's last sessions, and what is left to do";
-        recall_on_prompt: bool = true, "Add passages of the project's other sessions to a prompt that they match strongly, 1,200 characters at most; nothing is added to most prompts";
+        recall_on_prompt: bool = true, "Add passages of the project's other sessions to a prompt that they answer, 1,200 characters at most; nothing is added to most prompts";
         model: Model = Model::default(), "Summaries in better words, written by a model in the worker";
         embeddings: Embeddings = Embeddings::default(), "Search by meaning";
     }
@@ -127,10 +127,10 @@ settings! {
 settings! {
     /// Summaries written by a model, which cost tokens.
     pub struct Model {
-        enabled: bool = false, "Let a model rewrite what the rules have recorded, in the worker, which hooks then start; this costs tokens";
+        enabled: bool = false, "Let a model write better titles and summaries of records; hooks then start the worker, which calls the model; this costs tokens";
         via: Via = Via::Claude, "`claude` runs `claude -p`; `api` calls the Anthropic API with `ANTHROPIC_API_KEY`";
         model: ModelId = ModelId::default(), "The model's id; if empty, a small model with `api`, and Claude Code's own default with `claude`";
-        daily_token_budget: Count = Count(100_000), "Tokens per day, requests and answers together; a request that could exceed what is left is not sent";
+        daily_token_budget: Count = Count(100_000), "Maximum number of tokens per day, requests and answers together; a request that could exceed the rest is not sent";
         timeout_seconds: Seconds = Seconds::new(60), "How long an answer may take", Range::new(1.0, 3_600.0);
         quiet_minutes: Minutes = Minutes::new(2), "How long a session must have been idle before a model rewrites its records";
     }
@@ -147,7 +147,7 @@ settings! {
 settings! {
     /// When the context guard acts.
     pub struct Guard {
-        enabled: bool = false, "Watch how full the context is";
+        enabled: bool = false, "Compact the context at `guard.compact_percent`, and deny new subagents from `guard.deny_percent` on";
         compact_percent: Share = Share(0.76), "Share of the context window (0 to 1) at which `/compact` is typed when a turn ends";
         deny_percent: Share = Share(0.85), "Share of the context window (0 to 1) at which new subagents are denied";
         compact_cooldown_seconds: Seconds = Seconds::new(120), "Minimum number of seconds between two compactions";
@@ -157,16 +157,16 @@ settings! {
 settings! {
     /// How text is typed.
     pub struct Inject {
-        patience_seconds: Seconds = Seconds::new(30), "How long to wait for a dialog, a running turn or an unfinished draft to go away", Range::new(0.0, 3_600.0);
+        patience_seconds: Seconds = Seconds::new(30), "How long to wait for an open dialog to close, a turn to end or a draft to be finished; after that, nothing is typed", Range::new(0.0, 3_600.0);
         delay_ms: Milliseconds = Milliseconds::new(0), "Milliseconds to wait after the end of a turn before the pane is inspected";
-        allow_blind: bool = false, "In zellij, WezTerm and kitty, also type where the content of the pane cannot be read and only Claude Code's own state says that it is safe";
+        allow_blind: bool = false, "In old versions of zellij, WezTerm and kitty, type although the content of the pane cannot be read, if the state that Claude Code records says that it is safe";
     }
 }
 
 settings! {
     /// What goes through the module that Claude Code loads.
     pub struct Bridge {
-        enabled: bool = true, "Clear, compact and prompt through the module where Claude Code has loaded it; type only where it has not";
+        enabled: bool = true, "Clear, compact and prompt through the plugin's module if Claude Code has loaded it, instead of typing";
         status: StatusParts = StatusParts(StatusPart::ALL.to_vec()), "Parts of the line under the prompt: `context`, `bookmarks`, `memory`, `handoff`; an empty list shows no line";
     }
 }
@@ -174,7 +174,7 @@ settings! {
 settings! {
     /// Context windows.
     pub struct Context {
-        windows: BTreeMap<String, u64> = BTreeMap::new(), "Window size in tokens by model id, or by the beginning of one, where the built-in value is wrong";
+        windows: BTreeMap<String, u64> = BTreeMap::new(), "Sizes of context windows in tokens, by model id or the beginning of one; they replace the built-in values";
     }
 }
 

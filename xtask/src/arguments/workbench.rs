@@ -8,47 +8,47 @@ use clap::{ArgGroup, Args, Subcommand};
 /// A task that needs the runtime, a browser or Claude Code.
 #[derive(Subcommand)]
 pub enum WorkbenchTask {
-    /// Play a long session through the real hooks, in a private terminal, and explain what happens
+    /// Simulate a long session with the real hooks, in a separate tmux server, and explain each step
     Demo {
         /// Keep the temporary home and print its path
         #[arg(long)]
         keep: bool,
     },
-    /// Run the scenarios on the real client, which CLAUDE_BIN names or npm installs, with a scripted model on loopback
+    /// Run the end-to-end scenarios in the real Claude Code (CLAUDE_BIN or from npm), with a scripted local model
     E2e(E2eArgs),
     /// Measure every hook and compare it with an empty program
     Bench {
         /// Print JSON instead of a table
         #[arg(long)]
         json: bool,
-        /// Number of runs of each row
+        /// Number of runs of each measurement
         #[arg(long, default_value_t = 200, value_name = "N")]
         runs: usize,
-        /// Instead, measure the memory with N observations
+        /// Measure the memory with N observations, and no hooks
         #[arg(long, value_name = "N", num_args = 0..=1, default_missing_value = "1000000")]
         large: Option<usize>,
-        /// Instead, measure the worker: time to its first answer, and memory use with 100,000 observations
+        /// Measure the worker, and no hooks: time to its first answer, and memory use with 100,000 observations
         #[arg(long, conflicts_with = "large")]
         worker: bool,
         /// Write docs/benchmarks.md, with plots
         #[arg(long, conflicts_with_all = ["large", "worker", "json"])]
         report: bool,
     },
-    /// Measure how well the memory answers: import the corpus of tests/recall, ask its questions, and print the figures
+    /// Measure how well the memory answers questions about the conversations in tests/recall
     Recall {
         /// Print JSON instead of a table
         #[arg(long)]
         json: bool,
-        /// Use the dev profile: the figures are the same, the times are not
+        /// Use the dev profile: the answers are the same, but slower
         #[arg(long)]
         quick: bool,
-        /// Print every question of the tuning half whose answer is not the first result
+        /// Print every question whose answer is not the first result, of the conversations used for tuning
         #[arg(long)]
         misses: bool,
-        /// Ask the questions of the tuning half only
+        /// Ask only about the half of the conversations that is used for tuning
         #[arg(long, conflicts_with = "report")]
         tuning: bool,
-        /// Also ask the fresh questions, and write the figures to docs/benchmarks.md
+        /// Also ask the questions in fresh.questions, and write the results to docs/benchmarks.md
         #[arg(long, conflicts_with = "json")]
         report: bool,
     },
@@ -57,10 +57,10 @@ pub enum WorkbenchTask {
         /// Number of sessions
         #[arg(long, default_value_t = 200, value_name = "N")]
         sessions: usize,
-        /// Number of hooks of each session
+        /// Number of hooks to run in each session
         #[arg(long, default_value_t = 100, value_name = "N")]
         hooks: usize,
-        /// Use the dev profile, and check no times
+        /// Use the dev profile, and do not check durations
         #[arg(long)]
         quick: bool,
     },
@@ -82,24 +82,24 @@ pub enum WorkbenchTask {
         /// Write nothing; fail if something is out of date
         #[arg(long)]
         check: bool,
-        /// Instead, take the pictures of the viewer: hooks play a session, a worker shows it in Chromium
+        /// Take screenshots of the viewer in Chromium instead, with a session that the hooks have recorded
         #[arg(long, conflicts_with = "check")]
         viewer: bool,
     },
-    /// Make the static model that finds records by meaning, with Python; bundles made afterwards include it
+    /// Make the model for search by meaning, with Python; bundles that are built afterwards include it
     Model(ModelArgs),
 }
 
 /// Which scenarios are run, and how.
 #[derive(Debug, Args)]
 pub struct E2eArgs {
-    /// Run only these
+    /// Run only these scenarios
     #[arg(value_name = "NAME")]
     pub names: Vec<String>,
     /// List the scenarios and run none
     #[arg(long)]
     pub list: bool,
-    /// If the client cannot be installed, report it and succeed
+    /// If Claude Code cannot be installed, report it and exit with 0
     #[arg(long)]
     pub if_possible: bool,
     /// Keep the temporary homes and print their paths
@@ -110,10 +110,10 @@ pub struct E2eArgs {
 /// The size of the static model.
 #[derive(Debug, Clone, Copy, Args)]
 pub struct ModelArgs {
-    /// Dimensions of the vectors: more find better, and need more space
+    /// Dimensions of the vectors: with more, the results are better and the model is larger
     #[arg(long, default_value_t = 128, value_name = "N")]
     pub dims: usize,
-    /// Number of sentences to learn from the large model: more are better, and take longer
+    /// Number of training sentences: with more, the results are better and the training takes longer
     #[arg(long, default_value_t = 50_000, value_name = "N")]
     pub texts: usize,
 }

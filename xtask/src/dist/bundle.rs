@@ -37,8 +37,8 @@ const CONTENT: &[Piece] = &[
 const GENERATED: &[&str] = &[".codex-plugin/plugin.json", "config.schema.json", "hooks/codex.json", "hooks/hooks.json"];
 
 /// Description of the plugin with all jobs.
-const WHOLE: &str = "Keeps long sessions navigable, visible and continuous: rewind points that appear by themselves, \
-    every session's state in tmux, handoffs past the context limit, and a memory of what every session did";
+const WHOLE: &str = "For long sessions: automatic bookmarks for /rewind, the state of every session in tmux, handoffs to a \
+    new session at the context limit, and a memory of what every session did";
 
 /// A plugin to be shipped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -31,7 +31,7 @@ const LISTED: usize = 20;
 pub(crate) struct Export {
     #[command(flatten)]
     projects: ProjectFilter,
-    /// Write to FILE, which only you can read, instead of standard output
+    /// Write to FILE instead of standard output; only you can read the file
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
     /// Print JSON, one line for each record; this is the only format
