@@ -1,4 +1,4 @@
-//! The checks before every request, and the headers of every response.
+//! The checks before every request. A response then gets the headers that `response.rs` lists.
 //!
 //! Any page in the user's browser can send requests to this machine, and any host name can be made to resolve to it. So a
 //! request must name the worker as its host, come from the viewer or from no page, and have the token.
@@ -14,7 +14,7 @@ use longhaul_runtime::worker::ticket;
 
 use crate::page::{ADMITTED, LOCKED};
 use crate::params::Params;
-use crate::response::Problem;
+use crate::response::{HEADERS, Problem};
 use crate::routes::Shared;
 use crate::worker::Worker;
 
@@ -23,19 +23,6 @@ pub(crate) const BODY: usize = 2 * 1024 * 1024;
 
 /// How long a response may take, except for `/stream`.
 const TIME: Duration = Duration::from_secs(30);
-
-const HEADERS: [(HeaderName, &str); 6] = [
-    (
-        header::CONTENT_SECURITY_POLICY,
-        "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; \
-         base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
-    ),
-    (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
-    (header::REFERRER_POLICY, "no-referrer"),
-    (header::X_FRAME_OPTIONS, "DENY"),
-    (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
-    (HeaderName::from_static("cross-origin-opener-policy"), "same-origin"),
-];
 
 /// Passes a request on, or refuses it with the reason.
 pub(crate) async fn guard(State(worker): State<Shared>, request: Request, next: Next) -> Response {

@@ -1,13 +1,27 @@
-//! Responses: JSON, and errors with a fix.
+//! Responses: JSON, errors with a fix, and the headers of every response.
 
 use axum::body::Body;
-use axum::http::header::{CONNECTION, CONTENT_TYPE, RETRY_AFTER};
+use axum::http::header::{self, HeaderName};
 use axum::http::{HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use longhaul_runtime::Error;
 use longhaul_store::StoreError;
 use serde::Serialize;
 use serde_json::json;
+
+/// The headers of every response. `request_checks::guard` adds them, and `Cache-Control`.
+pub(crate) const HEADERS: [(HeaderName, &str); 6] = [
+    (
+        header::CONTENT_SECURITY_POLICY,
+        "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; \
+         base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    ),
+    (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+    (header::REFERRER_POLICY, "no-referrer"),
+    (header::X_FRAME_OPTIONS, "DENY"),
+    (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
+    (HeaderName::from_static("cross-origin-opener-policy"), "same-origin"),
+];
 
 /// What a handler returns.
 pub(crate) type Answer = Result<Response, Problem>;
@@ -71,11 +85,11 @@ impl IntoResponse for Problem {
         let mut response = json_with(self.status, &json!({ "error": self.error, "fix": self.fix }));
         let headers = response.headers_mut();
         if self.status == StatusCode::TOO_MANY_REQUESTS {
-            headers.insert(RETRY_AFTER, HeaderValue::from_static("1"));
+            headers.insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
         }
         // The rest of the request is not read.
         if self.status == StatusCode::PAYLOAD_TOO_LARGE {
-            headers.insert(CONNECTION, HeaderValue::from_static("close"));
+            headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
         }
         response
     }
@@ -90,6 +104,6 @@ fn json_with(status: StatusCode, value: &impl Serialize) -> Response {
     let text = serde_json::to_vec(value).unwrap_or_default();
     let mut response = Response::new(Body::from(text));
     *response.status_mut() = status;
-    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
     response
 }
