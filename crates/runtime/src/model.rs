@@ -4,8 +4,11 @@ mod status;
 
 use std::path::{Path, PathBuf};
 
-pub use self::status::{ModelStatus, model_budget, model_status, today};
-use crate::Home;
+use longhaul_core::Millis;
+use longhaul_core::clock::date_of;
+
+pub use self::status::{ModelStatus, model_budget, model_status};
+use crate::{Home, utc_offset_seconds};
 
 /// The address of the API if `ANTHROPIC_BASE_URL` is not set.
 const BASE_URL: &str = "https://api.anthropic.com";
@@ -35,6 +38,11 @@ impl ModelAccess {
             claude: var("CLAUDE_BIN").unwrap_or_else(|| "claude".to_owned()),
         }
     }
+}
+
+/// Returns the local date at `now`: the day whose token budget is used.
+pub fn today(now: Millis) -> String {
+    date_of(now, utc_offset_seconds(now)).to_string()
 }
 
 /// Returns the folder in which Claude Code is started to call a model. Its sessions there belong to no project.

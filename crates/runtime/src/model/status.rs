@@ -2,13 +2,13 @@
 
 use std::fmt;
 
-use longhaul_core::clock::date_of;
 use longhaul_core::{Config, Millis};
 use longhaul_store::{Spending, Store, StoreError, Trouble};
 use serde_json::{Value, json};
 
+use super::today;
+use crate::Home;
 use crate::worker::ModelPause;
-use crate::{Home, utc_offset_seconds};
 
 /// The tokens spent today, the tokens left, and the last error.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -41,11 +41,6 @@ pub fn model_status(store: &Store, home: &Home, config: &Config, now: Millis) ->
         pause: ModelPause::in_force(home, now),
         now,
     })
-}
-
-/// Returns the local date.
-pub fn today(now: Millis) -> String {
-    date_of(now, utc_offset_seconds(now)).to_string()
 }
 
 /// Returns the token budget per day.

@@ -1,4 +1,7 @@
 //! What requests to a model cost: reserved before a request, counted after it.
+//!
+//! A day is the user's local date, `YYYY-MM-DD`. The caller passes it (`longhaul_runtime::today`). A request counts for
+//! the day on which its tokens were reserved.
 
 use longhaul_core::Millis;
 use rusqlite::{Connection, OptionalExtension};
