@@ -1,5 +1,6 @@
-//! Claude Code's own command line for plugins, `claude plugin`.
+//! Claude Code's own command line for plugins, `claude plugin`, and the versions of Claude Code that Longhaul needs.
 
+use std::fmt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -9,12 +10,38 @@ use serde::Deserialize;
 
 use crate::{Error, MARKETPLACE, Result};
 
+/// The first version of Claude Code that reads keybindings.json.
+pub(crate) const KEYBINDINGS_SINCE: Version = Version([2, 1, 18]);
+
+/// The first version of Claude Code that runs a plugin's module, such as the bridge.
+pub(crate) const BRIDGE_SINCE: Version = Version([2, 1, 287]);
+
 /// The arguments that list the installed plugins.
 const PLUGINS: &[&str] = &["plugin", "list", "--json"];
 
 /// The folder in which `claude` is run. In the current folder it would read the settings of a project that the user may
 /// not trust.
 pub(crate) const ROOT: &str = "/";
+
+/// A version of Claude Code.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Version([u32; 3]);
+
+impl Version {
+    /// Parses a version as Claude Code prints it, such as `2.1.325 (Claude Code)`.
+    pub(crate) fn parse(printed: &str) -> Option<Self> {
+        let number = printed.split_whitespace().next()?;
+        let parts: Vec<u32> = number.split('.').map_while(|part| part.parse().ok()).collect();
+        parts.try_into().ok().map(Self)
+    }
+}
+
+impl fmt::Display for Version {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self([major, minor, patch]) = self;
+        write!(f, "{major}.{minor}.{patch}")
+    }
+}
 
 /// A plugin that Claude Code has installed, as `claude plugin list` describes it.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]

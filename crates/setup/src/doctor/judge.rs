@@ -7,6 +7,7 @@ use super::facts::{BridgeFacts, Client, Database, Facts, Worker};
 use super::registered::Source;
 use super::{Finding, Level, conditions, sessions};
 use crate::ID;
+use crate::client::BRIDGE_SINCE;
 
 /// How much later than the last hook a transcript may have been written before that is reported.
 const SLACK_MS: u64 = 10 * 60 * 1000;
@@ -332,7 +333,7 @@ fn bridge(facts: &Facts) -> Vec<Finding> {
     match (*clients, loaded.len()) {
         (0, _) => vec![Finding::ok(check, "no Claude Code runs now, so the module cannot be checked")],
         (clients, 0) => vec![Finding {
-            fix: Some("restart the sessions, or update Claude Code to 2.1.287 or later".to_owned()),
+            fix: Some(format!("restart the sessions, or update Claude Code to {BRIDGE_SINCE} or later")),
             ..Finding::note(
                 check,
                 format!(

@@ -8,11 +8,8 @@ use longhaul_runtime::{ignores_chord, running_clients, shared_file, waiting_time
 
 use super::Finding;
 use super::facts::Facts;
-use crate::client;
+use crate::client::{self, KEYBINDINGS_SINCE, Version};
 use crate::paths::InstallPaths;
-
-/// The first version of Claude Code that reads keybindings.json.
-const SINCE: [u32; 3] = [2, 1, 18];
 
 /// The facts about the key.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -79,7 +76,7 @@ pub(super) fn keys(facts: &Facts) -> Vec<Finding> {
     };
     if let Some(version) = facts.keys.client_version.as_deref().filter(|version| is_too_old(version)) {
         let what = format!("Claude Code {version} does not read {path}; {enter}");
-        return vec![Finding::warning(check, what, "update Claude Code to 2.1.18 or later")];
+        return vec![Finding::warning(check, what, format!("update Claude Code to {KEYBINDINGS_SINCE} or later"))];
     }
     if !facts.keys.ignored_by.is_empty() {
         let pids: Vec<String> = facts.keys.ignored_by.iter().map(u32::to_string).collect();
@@ -90,9 +87,7 @@ pub(super) fn keys(facts: &Facts) -> Vec<Finding> {
     vec![Finding::ok(check, format!("{chord} submits typed text, and no dialog reacts to it"))]
 }
 
-/// Returns whether a version such as `2.1.325 (Claude Code)` is older than [`SINCE`]. A version that cannot be parsed is not.
+/// Returns whether a version of Claude Code is too old to read keybindings.json. A version that cannot be parsed is not.
 fn is_too_old(version: &str) -> bool {
-    let number = version.split_whitespace().next().unwrap_or_default();
-    let parts: Vec<u32> = number.split('.').map_while(|part| part.parse().ok()).collect();
-    parts.len() == SINCE.len() && parts.as_slice() < SINCE.as_slice()
+    Version::parse(version).is_some_and(|version| version < KEYBINDINGS_SINCE)
 }
