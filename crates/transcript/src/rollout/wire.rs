@@ -1,4 +1,7 @@
 //! The fields of a rollout's lines. Every field is optional.
+//!
+//! `rollout.rs` decides which kinds become entries of the conversation: `parse` by the type of a line, `item` and `event`
+//! by the type of its payload.
 
 use std::borrow::Cow;
 
