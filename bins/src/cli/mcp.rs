@@ -12,19 +12,13 @@ use rmcp::handler::server::wrapper::Parameters;
 use rmcp::model::{CallToolResult, ContentBlock, Implementation, ServerCapabilities, ServerConfig};
 use rmcp::{ServerHandler, ServiceExt, tool, tool_handler, tool_router};
 
-use self::arguments::{Around, Note, Question, Records, Words};
+use self::arguments::{Around, MOST_LINES, MOST_RECORDS, Note, Question, Records, Words};
 use super::Exit;
 use super::memory::find::{self, Wanted};
 use super::memory::open_memory::{Memory, ProjectFilter};
 use super::memory::recall::{answer, within};
 use super::memory::render::Shown;
 use super::memory::{NewText, ids, nothing_found, render, save};
-
-/// How many records one call may ask for. More would fill the context of the agent.
-const MOST_RECORDS: usize = 50;
-
-/// How many lines one call may ask for.
-const MOST_LINES: usize = 200;
 
 /// The instructions that an agent gets with the list of tools.
 const INSTRUCTIONS: &str = "Memory of past sessions in this project. `recall` answers a question with the passages \

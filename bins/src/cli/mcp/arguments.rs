@@ -1,4 +1,5 @@
-//! The arguments of each tool. The comments become the descriptions that an agent reads.
+//! The arguments of each tool, and how much one call may ask for. The comments of types and fields become the
+//! descriptions that an agent reads.
 //!
 //! An unknown argument is refused: otherwise an agent that mistypes one would misread the answer.
 
@@ -8,6 +9,12 @@ use rmcp::schemars::{self, JsonSchema};
 use serde::Deserialize;
 
 use crate::cli::memory::find::{Ordering, Type};
+
+/// How many records one call may ask for. More would fill the context of the agent.
+pub(super) const MOST_RECORDS: usize = 50;
+
+/// How many lines one call may ask for. The comment of `Words::limit` repeats the number.
+pub(super) const MOST_LINES: usize = 200;
 
 /// The arguments of `recall`.
 #[derive(Debug, Deserialize, JsonSchema)]
