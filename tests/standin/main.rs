@@ -21,6 +21,7 @@
 mod app;
 mod clearing;
 mod control;
+mod draw;
 mod hooks;
 mod keybindings;
 mod keys;
@@ -31,7 +32,6 @@ mod script;
 mod shown;
 mod transcript;
 mod tty;
-mod ui;
 
 use std::env;
 use std::io::{self, Read};

@@ -5,8 +5,8 @@ use std::io;
 use std::time::{Duration, Instant};
 
 use crate::app::{App, Then};
+use crate::draw::{self, Frame};
 use crate::tty::Tty;
-use crate::ui::{self, Frame};
 
 /// Redraws are at least this far apart.
 const FRAME: Duration = Duration::from_millis(10);
@@ -53,8 +53,8 @@ impl Screen {
             bytes.push_str("\x1b[0m\x1b[2J");
         }
         let (columns, rows) = self.size;
-        let frame = ui::frame(app, columns, rows);
-        bytes.push_str(&ui::difference(&self.shown, &frame, columns));
+        let frame = draw::frame(app, columns, rows);
+        bytes.push_str(&draw::difference(&self.shown, &frame, columns));
         self.shown = frame;
         if !app.when_drawn.is_empty() {
             self.unconfirmed.push_back((Instant::now(), app.when_drawn.drain(..).collect()));
