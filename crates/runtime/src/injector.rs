@@ -1,4 +1,7 @@
 //! The detached process that types a text when Claude Code can receive it.
+//!
+//! This module reads the arguments, and leaves a compaction to the bridge if there is one. `typing::inject` types and
+//! retries; the step of a continuation is delivered by `continuation::deliver`.
 
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
