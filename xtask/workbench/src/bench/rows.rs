@@ -33,6 +33,8 @@ pub(crate) enum Program {
     Bash,
     /// The event's executable, for a session whose transcript has this many bytes and has grown by one turn.
     OursAfterGrowth(u64),
+    /// The same after a prompt that is not measured: the event also changes the state that tmux shows.
+    OursAfterPromptAndGrowth(u64),
     /// The event's executable, with a thousand earlier sessions and a baton of the last.
     OursWithBaton,
     /// The event's executable, with this many observations of the project in the memory.
@@ -133,6 +135,14 @@ pub(crate) const ROWS: &[Row] = &[
         ..ROW
     },
     Row { name: GROWN, event: EventName::Stop, chars: 200, program: Program::OursAfterGrowth(100 << 10), ..ROW },
+    Row {
+        name: "Stop with a turn, shown in tmux",
+        event: EventName::Stop,
+        chars: 200,
+        program: Program::OursAfterPromptAndGrowth(100 << 10),
+        limit: Limit::Empty(8.0),
+        ..ROW
+    },
     Row {
         name: "Stop, a turn more than 10 MB",
         event: EventName::Stop,

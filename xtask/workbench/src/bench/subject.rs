@@ -42,8 +42,8 @@ pub(crate) struct Subject {
     payload: Vec<u8>,
     variables: Vec<(&'static str, String)>,
     setup: Option<Setup>,
-    /// Runs before each measured run.
-    before: Option<Before>,
+    /// What runs before each measured run, in this order.
+    before: Vec<Before>,
 }
 
 /// Puts the session into a state that the measured event changes.
@@ -77,7 +77,13 @@ struct Setup {
 impl Subject {
     /// Returns the empty program, with the input of the first row.
     pub(crate) fn empty(executable: PathBuf, like: &Self) -> Self {
-        Self { executable, payload: like.payload.clone(), variables: like.variables.clone(), setup: None, before: None }
+        Self {
+            executable,
+            payload: like.payload.clone(),
+            variables: like.variables.clone(),
+            setup: None,
+            before: Vec::new(),
+        }
     }
 
     /// Prepares `row` in a home of its own.
@@ -96,7 +102,7 @@ impl Subject {
         let subject = |event: EventName, chars: usize| -> Result<Self> {
             let payload = payload::of(event, chars, &common)?;
             let executable = executable(scene.bin, event)?;
-            Ok(Self { executable, payload, variables: variables.clone(), setup: None, before: None })
+            Ok(Self { executable, payload, variables: variables.clone(), setup: None, before: Vec::new() })
         };
         // SessionStart stores which terminal the session runs in.
         subject(EventName::SessionStart, 0)?.measure()?;
@@ -115,10 +121,11 @@ impl Subject {
         };
         let mut made = subject(row.event, row.chars)?;
         let session = PastSession { home: &home, data: &data, client: u32::try_from(client).unwrap_or_default() };
-        made.before = match row.program {
-            Program::OursAfterPrompt => Some(Before::Prompt(Box::new(subject(EventName::UserPromptSubmit, 100)?))),
-            program => made.prepare_past(program, &session)?,
-        };
+        let past = made.prepare_past(row.program, &session)?;
+        made.before.extend(past);
+        if let Program::OursAfterPrompt | Program::OursAfterPromptAndGrowth(_) = row.program {
+            made.before.push(Before::Prompt(Box::new(subject(EventName::UserPromptSubmit, 100)?)));
+        }
         let kind = if row.program == Program::Ours { row.log } else { Log::AsItIs };
         made.setup = Some(Setup { log, kind, length, data, standin, pane: row.pane });
         Ok(made)
@@ -128,7 +135,7 @@ impl Subject {
     fn prepare_past(&mut self, program: Program, session: &PastSession<'_>) -> Result<Option<Before>> {
         Ok(match program {
             Program::Ours | Program::OursAfterPrompt => None,
-            Program::OursAfterGrowth(bytes) => {
+            Program::OursAfterGrowth(bytes) | Program::OursAfterPromptAndGrowth(bytes) => {
                 let transcript = session.home.join("transcript.jsonl");
                 let turns = past::write_transcript(&transcript, bytes)?;
                 // Ingest what is there already; a large file takes more than one call.
@@ -158,16 +165,18 @@ impl Subject {
 
     /// Resets what the last run has changed.
     pub(crate) fn prepare(&mut self) -> Result<()> {
-        match &mut self.before {
-            Some(Before::Prompt(prompt)) => drop(prompt.measure()?),
-            Some(Before::Statement(command)) => {
-                ensure!(command.status().context("cannot start sqlite3")?.success(), "sqlite3 refused the statement");
+        for before in &mut self.before {
+            match before {
+                Before::Prompt(prompt) => drop(prompt.measure()?),
+                Before::Statement(command) => {
+                    let status = command.status().context("cannot start sqlite3")?;
+                    ensure!(status.success(), "sqlite3 refused the statement");
+                }
+                Before::Growth(transcript, number) => {
+                    past::grow(transcript, *number)?;
+                    *number += 1;
+                }
             }
-            Some(Before::Growth(transcript, number)) => {
-                past::grow(transcript, *number)?;
-                *number += 1;
-            }
-            None => {}
         }
         let Some(setup) = &self.setup else { return Ok(()) };
         match setup.kind {
