@@ -4,13 +4,13 @@ use super::index_state;
 use crate::{Store, StoreError, cannot};
 
 /// With fewer segments than this, merging them is not worth writing the index again.
-pub(crate) const FEW: i64 = 4;
+pub(crate) const FEW: i64 = 8;
 
 /// Number of pages of the index that one transaction writes, so that hooks can write in between.
-const PAGES: i64 = 100;
+const PAGES: i64 = 50;
 
 /// Maximum number of transactions of one call. An index of gigabytes is merged over several days.
-const MOST_STEPS: usize = 2_000;
+const MOST_STEPS: usize = 4_000;
 
 impl Store {
     /// Merges the segments of the index of passages in small transactions, if there are many. Calls `between` after
