@@ -19,27 +19,7 @@ const NOW: u64 = 1_000_000;
 
 /// Returns a session that has been in `status` for `age` seconds.
 fn agent(session: &str, status: Status, age: u64) -> Agent {
-    Agent {
-        session: session.to_owned(),
-        status,
-        reason: None,
-        cwd: None,
-        project: session.to_owned(),
-        branch: None,
-        prompt_summary: None,
-        agent_type: None,
-        pane: None,
-        target: None,
-        client: "claude".to_owned(),
-        pid: None,
-        subagents: 0,
-        tasks: 0,
-        started_at: NOW - age,
-        updated_at: NOW - age,
-        touched_ms: (NOW - age) * 1000,
-        stopped: false,
-        failed: false,
-    }
+    Agent { status, project: session.to_owned(), ..Agent::new(session, NOW - age) }
 }
 
 fn pane(socket: &str, id: &str) -> Pane {
