@@ -2,7 +2,7 @@
 
 use anyhow::bail;
 use longhaul_core::Env;
-use longhaul_runtime::bridge::{BridgeEvent, tell};
+use longhaul_runtime::bridge::{BridgeEvent, handle};
 use longhaul_runtime::{read_stdin, waiting_times};
 
 use super::Exit;
@@ -21,6 +21,6 @@ pub(crate) fn run(env: &Env, args: &Args) -> anyhow::Result<Exit> {
         bail!("no such event: {:?}; use one of {}", args.event, known.join(", "));
     };
     let input = read_stdin(waiting_times::COMMAND_INPUT).unwrap_or_default();
-    out::line(&tell(env, event, &input).to_string())?;
+    out::line(&handle(env, event, &input).to_string())?;
     Ok(Exit::Success)
 }

@@ -24,7 +24,7 @@ use serde_json::{Map, Value, json};
 use crate::continuation::{Course, settings, start_injector};
 use crate::handoff::Project;
 use crate::home;
-use crate::tracker::Told;
+use crate::tracker::Logged;
 use crate::{ActivityLog, Error, ErrorLog, Home, Tracker, client, hook, process, usage, waiting_times};
 
 /// The errand for a compaction.
@@ -94,7 +94,7 @@ struct Report {
 /// Handles a report of the bridge. Returns the answer with the actions for it.
 ///
 /// Never fails: an error is written to the log, and the answer then contains no action.
-pub fn tell(env: &Env, event: BridgeEvent, input: &[u8]) -> Value {
+pub fn handle(env: &Env, event: BridgeEvent, input: &[u8]) -> Value {
     let log = ErrorLog::new(env, "bridge");
     let report: Report = match serde_json::from_slice(input) {
         Ok(report) => report,
@@ -195,7 +195,7 @@ impl<'a> Desk<'a> {
         if let (Some(trigger), Some(session)) = (turn_ended(reason), &self.session)
             && self.config.tracker.enabled
         {
-            Tracker::open(self.env, &self.home)?.apply(session, trigger, None, Told::Nowhere)?;
+            Tracker::open(self.env, &self.home)?.apply(session, trigger, None, Logged::NotYet)?;
         }
         match reason {
             // The user interrupted the turn, so nothing is started.

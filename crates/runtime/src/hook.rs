@@ -37,7 +37,7 @@ pub struct Hook<E> {
     pub before: Metrics,
     /// The metrics with this event.
     pub after: Metrics,
-    /// The answer. Jobs add to it by [`Hook::answer`], [`Hook::show`] and [`Hook::tell`].
+    /// The answer. Jobs add to it by [`Hook::answer`], [`Hook::show`] and [`Hook::notify`].
     reply: Reply,
     /// The lines that this call has appended to the activity log.
     appended: RefCell<Vec<LogLine>>,
@@ -48,7 +48,7 @@ pub struct Hook<E> {
     /// The handoff that the model was already shown.
     pub(crate) handed_over: Option<String>,
     /// Whether the user was already notified in this hook that nothing can be stored.
-    pub(crate) has_told_of_storage: bool,
+    pub(crate) has_reported_storage: bool,
     /// Whether a job has waited for the database without success. The other jobs then do not wait.
     is_locked_out: bool,
     /// The jobs of this bundle; empty if it contains all jobs.
@@ -189,7 +189,7 @@ impl<E: HookEvent<'static>> Hook<E> {
             errand: None,
             inherited: None,
             handed_over: None,
-            has_told_of_storage: false,
+            has_reported_storage: false,
             is_locked_out: false,
             only,
             store: SharedStore::default(),
@@ -260,7 +260,7 @@ impl<E: HookEvent<'static>> Hook<E> {
     }
 
     /// Shows a message to the user, below the messages of earlier jobs.
-    pub(crate) fn tell(&mut self, message: &str) {
+    pub(crate) fn notify(&mut self, message: &str) {
         self.reply.add_message(message);
     }
 
@@ -274,7 +274,7 @@ impl<E: HookEvent<'static>> Hook<E> {
                     Retry::Yes(damage) => {
                         self.go_back_to(before);
                         if let Some(message) = damage {
-                            self.tell(&message);
+                            self.notify(&message);
                         }
                         job(self)
                     }
@@ -314,12 +314,12 @@ impl<E: HookEvent<'static>> Hook<E> {
             self.write_error(&error);
         }
         self.is_locked_out |= error.is_busy();
-        self.tell_of_storage(&error);
+        self.report_storage(&error);
         if let Error::Store(StoreError::TooNew { .. }) = error
             && E::NAME == EventName::SessionStart
             && self.reply.system_message.as_ref().is_none_or(|message| !message.contains("newer version"))
         {
-            self.tell(&format!("longhaul: {error}"));
+            self.notify(&format!("longhaul: {error}"));
         }
         match error {
             Error::Damaged { .. } => Retry::Yes(Some(format!("longhaul: {error}"))),

@@ -143,13 +143,13 @@ impl Move<'_> {
     /// Imports from one program, whose files are in `place`.
     ///
     /// A problem with those files is in the report. An error means that Longhaul's own data cannot be read or written.
-    pub fn from(&self, origin: Origin, place: PathBuf, tell: &mut dyn FnMut(Step)) -> Result<Report, Error> {
+    pub fn from(&self, origin: Origin, place: PathBuf, progress: &mut dyn FnMut(Step)) -> Result<Report, Error> {
         let mut report = Report::new(origin, place);
         let done = match origin {
             Origin::Tav => tav::run(self, &mut report),
             Origin::Tracker => tracker::run(self, &mut report),
-            Origin::Throughline => throughline::run(self, &mut report, tell),
-            Origin::ClaudeMem => claude_mem::run(self, &mut report, tell),
+            Origin::Throughline => throughline::run(self, &mut report, progress),
+            Origin::ClaudeMem => claude_mem::run(self, &mut report, progress),
         };
         match done {
             Ok(()) => {}

@@ -109,8 +109,8 @@ pub enum Error {
     #[error("{program} did not answer within {ms} ms")]
     TimedOut { program: String, ms: u64 },
     /// A program that should keep running has ended.
-    #[error("{program} ended at once: {mend}")]
-    EndedEarly { program: String, mend: &'static str },
+    #[error("{program} ended at once: {advice}")]
+    EndedEarly { program: String, advice: &'static str },
     /// The database was damaged and was renamed. The next call creates a new one.
     #[error("the database was damaged; it was renamed to {}, and a new one is created", aside.display())]
     Damaged { aside: PathBuf, source: longhaul_store::StoreError },

@@ -24,7 +24,7 @@ use longhaul_store::{NewObservation, Reading, Session, Store};
 pub use self::find::{BadFilter, Wanted, find};
 pub use self::http_sessions::{Host, HostPrompt, Noted};
 pub use self::marked_hits::{marked_hits, marker};
-pub use self::note::ToldCall;
+pub use self::note::ReportedCall;
 pub(crate) use self::note::{keep_last_reply, note};
 pub use self::page::{Reader, render_page};
 pub use self::project::{NamedError, folder_of, named_project};

@@ -15,13 +15,14 @@ impl<E: HookEvent<'static>> Hook<E> {
     /// The notice is recorded by an empty file, for which there is often space on a full disk. If the file cannot be
     /// created, as on a read-only disk, only the start of a session shows the notice, because every other hook would
     /// repeat it.
-    pub(crate) fn tell_of_storage(&mut self, error: &Error) {
-        let can_tell = matches!(E::NAME, EventName::SessionStart | EventName::UserPromptSubmit);
-        let Some(trouble) = StorageTrouble::behind(error, &self.home).filter(|_| can_tell && !self.has_told_of_storage)
+    pub(crate) fn report_storage(&mut self, error: &Error) {
+        let can_show = matches!(E::NAME, EventName::SessionStart | EventName::UserPromptSubmit);
+        let Some(trouble) =
+            StorageTrouble::behind(error, &self.home).filter(|_| can_show && !self.has_reported_storage)
         else {
             return;
         };
-        self.has_told_of_storage = true;
+        self.has_reported_storage = true;
         let mark = self.home.session_file(&self.event.common().session, "unstored");
         let is_first = match OpenOptions::new().write(true).create_new(true).mode(0o600).open(mark) {
             Ok(_) => true,
@@ -30,7 +31,7 @@ impl<E: HookEvent<'static>> Hook<E> {
         };
         if is_first {
             let (what, advice) = (trouble.describe(self.home.dir()), trouble.advice());
-            self.tell(&format!("longhaul: this session is not recorded: {what}; {advice}"));
+            self.notify(&format!("longhaul: this session is not recorded: {what}; {advice}"));
         }
     }
 }

@@ -18,11 +18,11 @@ use crate::{ActivityLog, Deadline, Error, Home, files, git, process, waiting_tim
 
 /// Whether a change of status is already in the activity log of the session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Told {
+pub(crate) enum Logged {
     /// The line of the event records it.
-    InLog,
+    Already,
     /// It is not. The change must be logged, because the next tool call reads the status from the log.
-    Nowhere,
+    NotYet,
 }
 
 /// The tracker: the running sessions, and where they are displayed.
@@ -79,7 +79,7 @@ impl<'a> Tracker<'a> {
     pub(crate) fn prompt(&mut self, common: &Common, summary: Option<&str>) -> Result<(), Error> {
         let place = Place::of(self.env, common);
         match self.store.note_prompt(&place.sighting(self.env.now), summary)? {
-            Some(change) => self.announce(&change, Told::InLog),
+            Some(change) => self.announce(&change, Logged::Already),
             None => Ok(()),
         }
     }
@@ -90,7 +90,7 @@ impl<'a> Tracker<'a> {
         session: &SessionId,
         trigger: Trigger,
         reason: Option<&str>,
-        logged: Told,
+        logged: Logged,
     ) -> Result<(), Error> {
         let Some(transition) = transition(trigger) else { return Ok(()) };
         match self.store.change_status(session.as_str(), &transition, reason, self.env.now)? {
@@ -104,7 +104,7 @@ impl<'a> Tracker<'a> {
         let Some(transition) = transition(Trigger::Notified) else { return Ok(()) };
         let now = self.env.now;
         match self.store.change_status_unless_asked_lately(session.as_str(), &transition, reason, now)? {
-            Some(change) => self.announce(&change, Told::Nowhere),
+            Some(change) => self.announce(&change, Logged::NotYet),
             None => Ok(()),
         }
     }
@@ -114,13 +114,13 @@ impl<'a> Tracker<'a> {
         let Some(transition) = transition(Trigger::Seen) else { return Ok(false) };
         let change = self.store.change_status_in_pane(pane, &transition, self.env.now)?;
         if let Some(change) = &change {
-            self.announce(change, Told::Nowhere)?;
+            self.announce(change, Logged::NotYet)?;
         }
         Ok(change.is_some())
     }
 
     /// Applies the trigger of a tool call. Adds the session if it has no row yet.
-    pub(crate) fn tool_used(&mut self, common: &Common, trigger: Trigger, logged: Told) -> Result<(), Error> {
+    pub(crate) fn tool_used(&mut self, common: &Common, trigger: Trigger, logged: Logged) -> Result<(), Error> {
         let Some(transition) = transition(trigger) else { return Ok(()) };
         let session = common.session.as_str();
         let change = match common.agent_id.as_deref() {
@@ -140,7 +140,7 @@ impl<'a> Tracker<'a> {
         let Some(transition) = transition(Trigger::PermissionRequested) else { return Ok(()) };
         let (session, asked_by) = (common.session.as_str(), common.agent_id.as_deref());
         match self.store.ask_permission(session, &transition, asked_by, reason, self.env.now)? {
-            Some(change) => self.announce(&change, Told::Nowhere),
+            Some(change) => self.announce(&change, Logged::NotYet),
             None => self.add_missing(common, Status::Blocked, Some(reason)),
         }
     }
@@ -153,7 +153,7 @@ impl<'a> Tracker<'a> {
     /// Records that the turn ended with an error.
     pub(crate) fn fail(&self, session: &SessionId, reason: &str) -> Result<(), Error> {
         self.store.note_failure(session.as_str())?;
-        self.apply(session, Trigger::Failed, Some(reason), Told::Nowhere)
+        self.apply(session, Trigger::Failed, Some(reason), Logged::NotYet)
     }
 
     pub(crate) fn note_stopped(&self, session: &SessionId) -> Result<(), Error> {
@@ -194,7 +194,7 @@ impl<'a> Tracker<'a> {
         let is_new = self.store.note_teammate(session.as_str())?;
         let Some(transition) = transition(Trigger::TeammateIdle) else { return Ok(()) };
         match self.store.change_status(session.as_str(), &transition, None, self.env.now)? {
-            Some(change) => self.announce(&change, Told::Nowhere),
+            Some(change) => self.announce(&change, Logged::NotYet),
             // It is no longer counted, even if its status is unchanged.
             None if added || is_new => self.push(),
             None => Ok(()),
@@ -211,10 +211,10 @@ impl<'a> Tracker<'a> {
     /// Reports a change: to the log, to the user's scripts, and to the display.
     ///
     /// The database is read first: if that fails, nothing was reported yet, and the job can run again.
-    fn announce(&self, change: &Change, logged: Told) -> Result<(), Error> {
+    fn announce(&self, change: &Change, logged: Logged) -> Result<(), Error> {
         let options = self.options();
         let text = self.text(&options)?;
-        if logged == Told::Nowhere
+        if logged == Logged::NotYet
             && let Some(session) = SessionId::new(&change.session)
         {
             let line = LogLine::Status { at: self.env.now, status: change.to };

@@ -174,8 +174,8 @@ pub fn start(home: &Home) -> Result<WorkerFile, Error> {
                 started = Some(process::spawn_sibling(EXECUTABLE, &["--detached".to_owned()])?);
             }
             (None, Some(_)) if has_ended && !is_held(home) => {
-                let mend = "`longhaul worker run` shows the reason";
-                return Err(Error::EndedEarly { program: EXECUTABLE.to_owned(), mend });
+                let advice = "`longhaul worker run` shows the reason";
+                return Err(Error::EndedEarly { program: EXECUTABLE.to_owned(), advice });
             }
             (Some(_) | None, _) => {}
         }

@@ -1,4 +1,4 @@
-//! Holds openapi.yaml against the server: the same paths, and answers of the shapes that it tells.
+//! Holds openapi.yaml against the server: the same paths, and answers of the shapes that it declares.
 
 mod spec;
 

@@ -27,12 +27,12 @@ pub(super) fn choose(mut found: Vec<FoundPassage>, limits: AnswerLimits) -> Vec<
     for (index, one) in found.iter().enumerate() {
         // A passage is more useful than a tool call for it or a summary of it.
         let says_it = |other: &FoundPassage| {
-            let is_told = match one.kind {
+            let is_covered = match one.kind {
                 PassageKind::Work => other.prompt_number == one.prompt_number,
                 PassageKind::Summary => true,
                 PassageKind::Exchange | PassageKind::Note | PassageKind::Decision => false,
             };
-            is_told && other.session == one.session && other.kind == PassageKind::Exchange
+            is_covered && other.session == one.session && other.kind == PassageKind::Exchange
         };
         let index = found.iter().position(says_it).unwrap_or(index);
         if !order.contains(&index) && order.len() < most {

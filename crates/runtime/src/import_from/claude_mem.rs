@@ -28,13 +28,13 @@ const KNOWN: &str = "they were imported before, or are known already";
 /// The prefix of session ids for texts that the user saved by hand. There was no such session.
 const BY_HAND: &str = "manual-";
 
-pub(super) fn run(mover: &Move<'_>, report: &mut Report, tell: &mut dyn FnMut(Step)) -> Result<(), Trouble> {
+pub(super) fn run(mover: &Move<'_>, report: &mut Report, progress: &mut dyn FnMut(Step)) -> Result<(), Trouble> {
     // The imported settings apply to this run.
     let config = settings::run(mover, report)?;
     let mover = &Move { config: &config, ..*mover };
     let Some(path) = mover.database(report, "claude-mem.db") else { return Ok(()) };
     let theirs_db = ClaudeMem::open(&path).map_err(theirs)?;
-    tell(Step::Begins(Origin::ClaudeMem, theirs_db.observation_count().map_err(theirs)?));
+    progress(Step::Begins(Origin::ClaudeMem, theirs_db.observation_count().map_err(theirs)?));
     let mut store = mover.store()?;
     let mut house = House {
         mover,
@@ -42,10 +42,10 @@ pub(super) fn run(mover: &Move<'_>, report: &mut Report, tell: &mut dyn FnMut(St
         sink: Sink::new(mover.mode, &mut store)?,
         folders: Folders::new(mover.env.client_dir.as_deref()),
         report,
-        tell,
+        progress,
     };
     let done = house.sessions().and_then(|()| house.strays());
-    tell(Step::Ends);
+    progress(Step::Ends);
     done
 }
 
@@ -59,7 +59,7 @@ struct House<'a, 'b> {
     sink: Sink<'b>,
     folders: Folders,
     report: &'a mut Report,
-    tell: &'a mut dyn FnMut(Step),
+    progress: &'a mut dyn FnMut(Step),
 }
 
 impl House<'_, '_> {
@@ -95,7 +95,7 @@ impl House<'_, '_> {
         if let Some(why) = self.unwanted(&project) {
             self.report.leaves("sessions", 1, why);
             self.report.leaves("observations", count, why);
-            (self.tell)(Step::Done(count));
+            (self.progress)(Step::Done(count));
             return Ok(());
         }
         let keys: Vec<String> = [("p", &records.prompts), ("o", &records.observations), ("s", &records.summaries)]
@@ -105,7 +105,7 @@ impl House<'_, '_> {
         // This check costs less than translating everything again.
         if self.has_all(&keys)? {
             self.report.leaves("records", keys.len(), KNOWN);
-            (self.tell)(Step::Done(count));
+            (self.progress)(Step::Done(count));
             return Ok(());
         }
         let translator = Translator::new(self.mover, &project, session);
@@ -224,7 +224,7 @@ impl House<'_, '_> {
             }
             Sink::Count(_) => self.look(&turns)?,
         }
-        (self.tell)(Step::Done(calls));
+        (self.progress)(Step::Done(calls));
         Ok(())
     }
 
@@ -321,7 +321,7 @@ impl House<'_, '_> {
 
     fn notes(&mut self, observations: &[ForeignHead]) -> Result<(), Trouble> {
         for head in observations {
-            (self.tell)(Step::Done(1));
+            (self.progress)(Step::Done(1));
             let Some(one) = self.database.observation(head).map_err(theirs)? else { continue };
             let project = self.project(None, &one.project, std::slice::from_ref(head))?;
             if let Some(why) = self.unwanted(&project) {

@@ -10,7 +10,7 @@ use longhaul_transcript::{Attachment, Batch, Cursor, SourcedText, ToolCall, Turn
 use super::folders::Folders;
 use super::{Mode, Move, Origin, Report, Sink, Step, Trouble, ours, register, theirs};
 use crate::Sanitizer;
-use crate::memory::import::{Part, Teller, past_turn};
+use crate::memory::import::{Part, RecordBuilder, past_turn};
 use crate::memory::is_excluded;
 
 /// The suffix of the id of a call's result.
@@ -19,11 +19,11 @@ const RESULT: &str = ":result";
 /// Maximum number of bytes that are read and stored at once.
 const BYTES_AT_ONCE: u64 = 4 << 20;
 
-pub(super) fn run(mover: &Move<'_>, report: &mut Report, tell: &mut dyn FnMut(Step)) -> Result<(), Trouble> {
+pub(super) fn run(mover: &Move<'_>, report: &mut Report, progress: &mut dyn FnMut(Step)) -> Result<(), Trouble> {
     let Some(path) = mover.database(report, "throughline.db") else { return Ok(()) };
     let database = Throughline::open(&path).map_err(theirs)?;
     let sessions = database.sessions().map_err(theirs)?;
-    tell(Step::Begins(Origin::Throughline, sessions.len()));
+    progress(Step::Begins(Origin::Throughline, sessions.len()));
     let mut store = mover.store()?;
     let mut house = House {
         mover,
@@ -34,10 +34,10 @@ pub(super) fn run(mover: &Move<'_>, report: &mut Report, tell: &mut dyn FnMut(St
     };
     let done = sessions.iter().try_for_each(|session| {
         let done = house.session(session);
-        tell(Step::Done(1));
+        progress(Step::Done(1));
         done
     });
-    tell(Step::Ends);
+    progress(Step::Ends);
     done
 }
 
@@ -110,7 +110,7 @@ impl House<'_, '_> {
         let at = old.at.or_else(|| turns.first()?.at).unwrap_or(env.now);
         register(bulk.plain(), id, &project, at)?;
         let Some(session) = bulk.plain().session(id.as_str()).map_err(ours)? else { return Ok(()) };
-        let mut teller = Teller::new(config, project.path, at);
+        let mut builder = RecordBuilder::new(config, project.path, at);
         let (mut prompt_number, mut prompts, mut observations) = (0, 0, 0);
         let mut take_in = |bulk: &Bulk<'_>, mut parts: Vec<Part>| {
             let past = parts.iter_mut().map(|part| past_turn(part, false)).collect();
@@ -131,18 +131,18 @@ impl House<'_, '_> {
             batch.cursor = session.cursor.clone();
             batch.turns = translated;
             bulk.plain().ingest(&session, &session.cursor, &batch, sanitizer, env.now).map_err(ours)?;
-            take_in(bulk, teller.go_on(batch.turns))?;
+            take_in(bulk, builder.go_on(batch.turns))?;
         }
-        let (rest, summary) = teller.end();
+        let (rest, summary) = builder.end();
         let last_prompt = take_in(bulk, rest)?;
         if let Some(summary) = summary {
-            let is_news = bulk.write_past_summary(id.as_str(), last_prompt, &summary, teller.last_at);
+            let is_news = bulk.write_past_summary(id.as_str(), last_prompt, &summary, builder.last_at);
             self.report.brings("summaries", usize::from(is_news.map_err(ours)?));
         }
         self.report.brings("prompts", prompts);
         self.report.brings("observations", observations);
         if is_new {
-            bulk.plain().complete_session(id.as_str(), "imported", teller.last_at).map_err(ours)?;
+            bulk.plain().complete_session(id.as_str(), "imported", builder.last_at).map_err(ours)?;
         }
         let keys: Vec<String> = new.iter().map(|number| key(id, *number)).collect();
         let noted = bulk.plain().note_moved_in(Origin::Throughline.name(), keys.iter().map(String::as_str));

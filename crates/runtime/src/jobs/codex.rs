@@ -11,7 +11,7 @@ use longhaul_store::{Session, Store};
 use longhaul_transcript::{Turn, merge_turns};
 
 use crate::handoff::{register, resume};
-use crate::memory::import::turns_to_records::told_call;
+use crate::memory::import::turns_to_records::recorded_call;
 use crate::memory::{clean_prompt, store_calls};
 use crate::transcript_file::TranscriptFile;
 use crate::{Error, Flow, Hook};
@@ -42,7 +42,7 @@ pub fn remember_turns(hook: &mut Hook<Stop>) -> Result<Flow, Error> {
     let mut calls = Vec::new();
     for turn in turns {
         if hook.remember_prompt(&store, &session, &turn)? {
-            calls.extend(hook.told_calls(&session, turn));
+            calls.extend(hook.recorded_calls(&session, turn));
         }
     }
     store_calls(&store, &hook.event.common.session, &calls.iter().collect::<Vec<_>>(), &session.project_path, None)?;
@@ -71,10 +71,13 @@ impl Hook<Stop> {
         Ok(true)
     }
 
-    fn told_calls(&self, session: &Session, mut turn: Turn) -> Vec<Call> {
+    fn recorded_calls(&self, session: &Session, mut turn: Turn) -> Vec<Call> {
         let calls = std::mem::take(&mut turn.calls);
         let (root, now) = (session.project_path.as_str(), self.env.now);
-        calls.into_iter().filter_map(|call| told_call(call, &turn, root, now, &self.config, self.sanitizer())).collect()
+        calls
+            .into_iter()
+            .filter_map(|call| recorded_call(call, &turn, root, now, &self.config, self.sanitizer()))
+            .collect()
     }
 }
 

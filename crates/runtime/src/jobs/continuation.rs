@@ -57,7 +57,7 @@ pub fn on_turn_end(hook: &mut Hook<Stop>) -> Result<Flow, Error> {
     };
     if let PlanAction::Ask(question) = met.act {
         hook.answer(Reply::block(question));
-        hook.tell(&format!("longhaul: the context is {share:.0} % full; asked for a handoff"));
+        hook.notify(&format!("longhaul: the context is {share:.0} % full; asked for a handoff"));
         // The turn continues, so the following jobs must not treat it as ended.
         return Ok(Flow::Done);
     }
@@ -105,7 +105,7 @@ pub fn on_session_start(hook: &mut Hook<SessionStart>) -> Result<Flow, Error> {
             let room = hook.room().min(HANDOFF_CHARS);
             let file = hook.home.handoff_file(&handoff.session);
             hook.show(&page(&handoff.body, &handoff.session, handoff.round, room, &file.to_string_lossy()));
-            hook.tell(&format!("longhaul: goes on from the handoff, round {}", handoff.round));
+            hook.notify(&format!("longhaul: goes on from the handoff, round {}", handoff.round));
             hook.handed_over = Some(handoff.body);
         }
     }
@@ -226,7 +226,7 @@ impl<E: HookEvent<'static>> Hook<E> {
         let Some(pending) = pending else { return Ok(()) };
         if self.is_left_to(pending.client_pid) && store.take_message(pending.chain)? {
             let message = pending.message;
-            self.tell(&format!("longhaul: not continued: {message}; `longhaul continuation resume` tries again"));
+            self.notify(&format!("longhaul: not continued: {message}; `longhaul continuation resume` tries again"));
         }
         Ok(())
     }
@@ -312,14 +312,14 @@ impl<E: HookEvent<'static>> Hook<E> {
         }
         match &met.act {
             PlanAction::Nothing | PlanAction::Ask(_) | PlanAction::Show | PlanAction::TypeAgain => {}
-            PlanAction::Notify(message) => self.tell(&format!("longhaul: not continued: {message}")),
+            PlanAction::Notify(message) => self.notify(&format!("longhaul: not continued: {message}")),
             PlanAction::Clear(handoff) => {
                 keep_file(&self.home, self.event.common().session.as_str(), handoff)?;
                 if self.config.handoff.enabled {
                     self.write_baton(store, BatonTrigger::Continuation)?;
                 }
                 if !course.can_type {
-                    self.tell("longhaul: the handoff is stored; type /clear, and the new session goes on from it");
+                    self.notify("longhaul: the handoff is stored; type /clear, and the new session goes on from it");
                 }
             }
         }

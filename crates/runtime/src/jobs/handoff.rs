@@ -44,7 +44,7 @@ pub fn on_session_start(hook: &mut Hook<SessionStart>) -> Result<Flow, Error> {
     let cleared = hook.event.source == StartSource::Clear;
     if let Some((text, message)) = hook.inherit(&store, &session, cleared)? {
         hook.show(&text);
-        hook.tell(&message);
+        hook.notify(&message);
         hook.inherited = store.session(&session.session)?.and_then(|session| session.inherits);
     }
     Ok(Flow::Next)
@@ -90,7 +90,7 @@ pub fn on_prompt(hook: &mut Hook<UserPromptSubmit>) -> Result<Flow, Error> {
         // Another session of this client was shown the memory but never used, so this one is shown it now.
         if let Some((text, message)) = hook.inherit(&store, &session, false)? {
             hook.show(&text);
-            hook.tell(&message);
+            hook.notify(&message);
         }
     }
     if let Some(session) = store.session(&session.session)? {

@@ -21,7 +21,7 @@ pub fn show_config_warnings(hook: &mut Hook<SessionStart>) -> Result<Flow, Error
     if !hook.config_warnings.is_empty() && hook.event.source != StartSource::Compact {
         let list = hook.config_warnings.join("; ");
         hook.log.write(&list);
-        hook.tell(&format!("longhaul: {list}"));
+        hook.notify(&format!("longhaul: {list}"));
     }
     Ok(Flow::Next)
 }

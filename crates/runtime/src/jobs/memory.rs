@@ -13,8 +13,8 @@ use longhaul_store::Session;
 use crate::handoff::register;
 use crate::memory::meaning::lacks_vectors;
 use crate::memory::{
-    Reader, Spool, ToldCall, clean_prompt, is_excluded, note, noted_prompt, render_page, sum_up, take_in, take_in_all,
-    upkeep,
+    Reader, ReportedCall, Spool, clean_prompt, is_excluded, note, noted_prompt, render_page, sum_up, take_in,
+    take_in_all, upkeep,
 };
 use crate::{Deadline, Error, Flow, Hook, clock_and_env};
 
@@ -58,7 +58,7 @@ pub fn on_session_start(hook: &mut Hook<SessionStart>) -> Result<Flow, Error> {
             (0, records) => counted(records, "record"),
             (sessions, records) => format!("{} and {}", counted(sessions, "session"), counted(records, "record")),
         };
-        hook.tell(&format!("longhaul: shown {what} of {}", session.project));
+        hook.notify(&format!("longhaul: shown {what} of {}", session.project));
     }
     Ok(Flow::Next)
 }
@@ -104,7 +104,7 @@ pub fn on_tool_use(hook: &mut Hook<PostToolUse<'static>>) -> Result<Flow, Error>
     let event = &hook.event;
     let raw = |json: Option<&'static serde_json::value::RawValue>| json.map_or("", serde_json::value::RawValue::get);
     let (input, response) = (raw(event.tool_input), raw(event.tool_response));
-    let call = ToldCall {
+    let call = ReportedCall {
         id: event.tool_use_id.as_deref().unwrap_or_default(),
         tool: &event.tool_name,
         prompt_id: event.common.prompt_id.as_deref(),
@@ -121,7 +121,7 @@ pub fn on_tool_failure(hook: &mut Hook<PostToolUseFailure<'static>>) -> Result<F
     let event = &hook.event;
     let input = event.tool_input.map_or("", serde_json::value::RawValue::get);
     let error = serde_json::to_string(event.error.as_deref().unwrap_or_default()).unwrap_or_default();
-    let call = ToldCall {
+    let call = ReportedCall {
         id: event.tool_use_id.as_deref().unwrap_or_default(),
         tool: &event.tool_name,
         prompt_id: event.common.prompt_id.as_deref(),
@@ -159,7 +159,7 @@ impl<E: HookEvent<'static>> Hook<E> {
             && self.project_dir().is_some_and(|project| is_excluded(memory, &self.env, &project))
     }
 
-    fn note(&self, call: &ToldCall<'_>) -> Result<Flow, Error> {
+    fn note(&self, call: &ReportedCall<'_>) -> Result<Flow, Error> {
         let is_wanted = !call.id.is_empty()
             && self.remembers()
             && !is_skipped(call.tool, &self.config.memory.skip_tools.0)

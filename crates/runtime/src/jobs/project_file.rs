@@ -24,7 +24,7 @@ pub fn on_session_start(hook: &mut Hook<SessionStart>) -> Result<Flow, Error> {
     let Some(message) = message(&file, consent, &reading) else { return Ok(Flow::Next) };
     if file.is_news(&hook.home, hook.env.now.0) {
         hook.log.write(&message);
-        hook.tell(&format!("longhaul: {message}"));
+        hook.notify(&format!("longhaul: {message}"));
     }
     Ok(Flow::Next)
 }

@@ -77,7 +77,7 @@ pub fn on_prompt(hook: &mut Hook<UserPromptSubmit>) -> Result<Flow, Error> {
     let ids: Vec<String> = records.iter().map(ToString::to_string).collect();
     hook.show(&brought.text);
     let passages = counted(records.len(), "passage");
-    hook.tell(&format!("longhaul: recalled {passages} of earlier sessions ({})", ids.join(", ")));
+    hook.notify(&format!("longhaul: recalled {passages} of earlier sessions ({})", ids.join(", ")));
     Ok(Flow::Next)
 }
 

@@ -9,7 +9,7 @@ use longhaul_core::event::{
 };
 use longhaul_tracker::Trigger;
 
-use crate::tracker::{Told, Tracker};
+use crate::tracker::{Logged, Tracker};
 use crate::{Error, Flow, Hook};
 
 /// Maximum number of characters of a prompt that is stored to identify a session.
@@ -76,7 +76,7 @@ pub fn on_notification(hook: &mut Hook<Notification>) -> Result<Flow, Error> {
         let message = message.as_deref().filter(|message| !message.is_empty());
         // Only a permission dialog was reported before, at once.
         if hook.event.kind.as_deref() == Some("elicitation_dialog") {
-            tracker.apply(session, Trigger::Notified, message, Told::Nowhere)
+            tracker.apply(session, Trigger::Notified, message, Logged::NotYet)
         } else {
             tracker.notified(session, message)
         }
@@ -96,7 +96,7 @@ pub fn on_turn_end(hook: &mut Hook<Stop>) -> Result<Flow, Error> {
         if tracker.subagents(session, running)? > 0 {
             return tracker.note_stopped(session);
         }
-        tracker.apply(session, Trigger::Stopped, None, Told::InLog)
+        tracker.apply(session, Trigger::Stopped, None, Logged::Already)
     })
 }
 
@@ -127,7 +127,7 @@ pub fn on_agent_return(hook: &mut Hook<SubagentStop>) -> Result<Flow, Error> {
     hook.track(|hook, tracker| {
         let session = &hook.event.common.session;
         tracker.count_subagent(session, -1)?;
-        tracker.apply(session, Trigger::SubagentReturned, None, Told::Nowhere)
+        tracker.apply(session, Trigger::SubagentReturned, None, Logged::NotYet)
     })
 }
 
@@ -170,7 +170,7 @@ impl<E: HookEvent<'static>> Hook<E> {
             return Ok(Flow::Next);
         }
         // The line of the tool call already records that the main loop works.
-        let logged = if self.after.status.is_some() { Told::InLog } else { Told::Nowhere };
+        let logged = if self.after.status.is_some() { Logged::Already } else { Logged::NotYet };
         let tracked = self.track(|_, tracker| tracker.tool_used(common, trigger, logged));
         if let (Err(error), Some(status)) = (&tracked, self.before.status)
             // Otherwise the job runs again, in a new database without a row.

@@ -9,7 +9,7 @@ use longhaul_core::{Config, Env, SessionId};
 use longhaul_memory::is_skipped;
 use longhaul_store::{Session, Store};
 
-use super::{ToldCall, clean_prompt, is_excluded, keep_last_reply, sum_up, take_in};
+use super::{ReportedCall, clean_prompt, is_excluded, keep_last_reply, sum_up, take_in};
 use crate::handoff::register;
 use crate::jobs::memory::has_something_to_say;
 use crate::jobs::privacy;
@@ -101,7 +101,13 @@ impl Host<'_> {
     }
 
     /// Records a tool call and stores it at once.
-    pub fn note(&self, store: &Store, session: &SessionId, cwd: &Path, call: &ToldCall<'_>) -> Result<Noted, Error> {
+    pub fn note(
+        &self,
+        store: &Store,
+        session: &SessionId,
+        cwd: &Path,
+        call: &ReportedCall<'_>,
+    ) -> Result<Noted, Error> {
         if self.excludes(cwd) {
             return Ok(Noted::Excluded);
         }

@@ -19,8 +19,8 @@ use longhaul_store::{Bulk, NewSession, Session, Store};
 
 use self::head::Head;
 use self::ledger::Ledger;
-use self::reading::{Told, WAITING, read_all};
-pub(crate) use self::turns_to_records::{Part, Teller};
+use self::reading::{ReaderMessage, WAITING, read_all};
+pub(crate) use self::turns_to_records::{Part, RecordBuilder};
 use self::writing::Writer;
 pub(crate) use self::writing::past_turn;
 use crate::handoff::Project;
@@ -168,7 +168,7 @@ struct Task<'a> {
     is_unchanged: bool,
 }
 
-/// Imports past sessions. Calls `tell` with the result of each transcript.
+/// Imports past sessions. Calls `show` with the result of each transcript.
 ///
 /// May be killed at any time: the next import continues. An unreadable transcript does not stop the import; a database
 /// that cannot be written does.
@@ -178,7 +178,7 @@ pub fn import(
     env: &Env,
     config: &Config,
     sources: &[Source],
-    mut tell: impl FnMut(&Source, Outcome),
+    mut show: impl FnMut(&Source, Outcome),
 ) -> Result<Imported, Error> {
     let mut ledger = Ledger::open(home)?;
     let tasks = tasks(store, sources, &ledger)?;
@@ -197,7 +197,7 @@ pub fn import(
             if outcome == Outcome::Read {
                 ledger.add(task.source)?;
             }
-            tell(task.source, outcome);
+            show(task.source, outcome);
         }
         Ok::<(), Error>(())
     })?;
@@ -222,27 +222,27 @@ fn write(
     env: &Env,
     config: &Config,
     task: &Task<'_>,
-    from: &Receiver<Told>,
+    from: &Receiver<ReaderMessage>,
     imported: &mut Imported,
 ) -> Result<Outcome, Error> {
     let mut writer = None;
     for message in from {
         match (message, writer.as_mut()) {
-            (Told::Begins(head), _) => writer = Some(Writer::begin(bulk, env, config, task, &head)?),
-            (Told::Piece { batch, parts }, Some(writer)) => writer.piece(bulk, batch, parts)?,
-            (Told::Ends { parts, summary, last_at }, Some(_)) => {
+            (ReaderMessage::Begins(head), _) => writer = Some(Writer::begin(bulk, env, config, task, &head)?),
+            (ReaderMessage::Piece { batch, parts }, Some(writer)) => writer.piece(bulk, batch, parts)?,
+            (ReaderMessage::Ends { parts, summary, last_at }, Some(_)) => {
                 if let Some(writer) = writer.take() {
                     writer.end(bulk, parts, summary, last_at, imported)?;
                 }
                 return Ok(Outcome::Read);
             }
-            (Told::Empty, _) => return Ok(Outcome::Empty),
-            (Told::Excluded, _) => return Ok(Outcome::Excluded),
-            (Told::Failed(error), _) => {
+            (ReaderMessage::Empty, _) => return Ok(Outcome::Empty),
+            (ReaderMessage::Excluded, _) => return Ok(Outcome::Excluded),
+            (ReaderMessage::Failed(error), _) => {
                 imported.failed.push((task.source.path.clone(), error.chain()));
                 return Ok(Outcome::Failed);
             }
-            (Told::Piece { .. } | Told::Ends { .. }, None) => {}
+            (ReaderMessage::Piece { .. } | ReaderMessage::Ends { .. }, None) => {}
         }
     }
     // The channel is closed, which happens only after the last transcript.

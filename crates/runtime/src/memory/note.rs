@@ -11,7 +11,7 @@ use crate::{Error, Home, Sanitizer};
 
 /// A tool call as reported.
 #[derive(Debug, Clone, Copy)]
-pub struct ToldCall<'a> {
+pub struct ReportedCall<'a> {
     /// The id of the call.
     pub id: &'a str,
     /// The tool.
@@ -33,7 +33,7 @@ pub(crate) fn note(
     home: &Home,
     session: &SessionId,
     cwd: Option<&Path>,
-    call: &ToldCall<'_>,
+    call: &ReportedCall<'_>,
     sanitizer: Sanitizer,
     at: Millis,
 ) -> Result<(), Error> {

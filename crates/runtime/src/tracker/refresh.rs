@@ -9,7 +9,7 @@ use longhaul_tracker::{
     stale_agents, transition,
 };
 
-use super::{Place, Told, Tracker, options_cache, seconds};
+use super::{Logged, Place, Tracker, options_cache, seconds};
 use crate::{ActivityLog, Error, SessionRecord, bounded_read, client, files, process, usage};
 
 /// Minimum interval between two searches for dead sessions.
@@ -99,7 +99,7 @@ impl Tracker<'_> {
                 let Some(transition) = transition(trigger) else { continue };
                 let change = self.store.change_status_if_untouched(&agent, &transition, reason, self.env.now)?;
                 if let Some(change) = change {
-                    self.announce(&change, Told::Nowhere)?;
+                    self.announce(&change, Logged::NotYet)?;
                 }
             }
         }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use axum::extract::{Request, State};
 use axum::http::StatusCode;
 use longhaul_core::{Config, Env, SessionId};
-use longhaul_runtime::memory::{Host, HostPrompt, ToldCall};
+use longhaul_runtime::memory::{Host, HostPrompt, ReportedCall};
 use longhaul_store::{Only, Session, Store, What};
 use serde::Deserialize;
 use serde_json::json;
@@ -110,7 +110,7 @@ pub(crate) async fn observations(State(worker): State<Shared>, request: Request)
             store,
             &session,
             &cwd,
-            &ToldCall {
+            &ReportedCall {
                 id: &call.tool_use_id,
                 tool: &call.tool_name,
                 prompt_id: call.prompt_id.as_deref(),

@@ -9,7 +9,7 @@ use longhaul_transcript::{Batch, Reader};
 
 use super::super::is_excluded;
 use super::head::Head;
-use super::turns_to_records::{Part, Teller};
+use super::turns_to_records::{Part, RecordBuilder};
 use super::{Source, Task};
 use crate::Error;
 use crate::transcript_file::TranscriptFile;
@@ -22,7 +22,7 @@ const PIECE: usize = 2 * 1024 * 1024;
 pub(super) const WAITING: usize = 4;
 
 /// A message of the reader about a transcript: `Begins`, pieces and `Ends`, or why there are none.
-pub(super) enum Told {
+pub(super) enum ReaderMessage {
     Begins(Head),
     Piece { batch: Batch, parts: Vec<Part> },
     Ends { parts: Vec<Part>, summary: Option<Summary>, last_at: Millis },
@@ -32,16 +32,16 @@ pub(super) enum Told {
 }
 
 /// The receiver is gone, because the import ended early.
-struct HungUp;
+struct ReceiverGone;
 
 /// Reads transcripts in order, until the receiver is gone.
-pub(super) fn read_all(tasks: &[Task<'_>], env: &Env, config: &Config, to: &SyncSender<Told>) {
+pub(super) fn read_all(tasks: &[Task<'_>], env: &Env, config: &Config, to: &SyncSender<ReaderMessage>) {
     for task in tasks.iter().filter(|task| !task.is_unchanged) {
-        let tell = |message: Told| to.send(message).map_err(|_| HungUp);
+        let send = |message: ReaderMessage| to.send(message).map_err(|_| ReceiverGone);
         let sent = match begin(task, env, config) {
-            Ok(Told::Begins(head)) => read(task, &head, config, &tell),
-            Ok(other) => tell(other),
-            Err(error) => tell(Told::Failed(error)),
+            Ok(ReaderMessage::Begins(head)) => read(task, &head, config, &send),
+            Ok(other) => send(other),
+            Err(error) => send(ReaderMessage::Failed(error)),
         };
         if sent.is_err() {
             return;
@@ -49,46 +49,46 @@ pub(super) fn read_all(tasks: &[Task<'_>], env: &Env, config: &Config, to: &Sync
     }
 }
 
-fn begin(task: &Task<'_>, env: &Env, config: &Config) -> Result<Told, Error> {
-    let Some(head) = Head::read(&task.source.path)? else { return Ok(Told::Empty) };
+fn begin(task: &Task<'_>, env: &Env, config: &Config) -> Result<ReaderMessage, Error> {
+    let Some(head) = Head::read(&task.source.path)? else { return Ok(ReaderMessage::Empty) };
     let folder = task.known.as_ref().map_or_else(|| head.cwd.clone(), |known| known.project_path.clone().into());
-    Ok(if is_excluded(&config.memory, env, &folder) { Told::Excluded } else { Told::Begins(head) })
+    Ok(if is_excluded(&config.memory, env, &folder) { ReaderMessage::Excluded } else { ReaderMessage::Begins(head) })
 }
 
 fn read(
     task: &Task<'_>,
     head: &Head,
     config: &Config,
-    tell: &impl Fn(Told) -> Result<(), HungUp>,
-) -> Result<(), HungUp> {
-    let failed = |source| Told::Failed(Error::Read { path: task.source.path.clone(), source });
+    send: &impl Fn(ReaderMessage) -> Result<(), ReceiverGone>,
+) -> Result<(), ReceiverGone> {
+    let failed = |source| ReaderMessage::Failed(Error::Read { path: task.source.path.clone(), source });
     let mut file = match TranscriptFile::open(&task.source.path) {
         Ok(file) => file,
-        Err(error) => return tell(failed(error)),
+        Err(error) => return send(failed(error)),
     };
-    tell(Told::Begins(head.clone()))?;
+    send(ReaderMessage::Begins(head.clone()))?;
     let root = task.known.as_ref().map(|known| known.project_path.clone());
     let root = root.unwrap_or_else(|| head.cwd.to_string_lossy().into_owned());
-    let mut teller = Teller::new(config, root, head.at.unwrap_or_default());
+    let mut builder = RecordBuilder::new(config, root, head.at.unwrap_or_default());
     let mut reader = Reader::default();
     let mut piece = vec![0; piece_len(task.source)];
     loop {
         let read = match file.read(&mut piece) {
             Ok(0) => break,
             Ok(read) => read,
-            Err(error) => return tell(failed(error)),
+            Err(error) => return send(failed(error)),
         };
         reader.feed(&piece[..read]);
         let batch = reader.take();
-        let parts = teller.go_on(batch.turns.clone());
-        tell(Told::Piece { batch, parts })?;
+        let parts = builder.go_on(batch.turns.clone());
+        send(ReaderMessage::Piece { batch, parts })?;
     }
     reader.finish();
     let batch = reader.take();
-    let parts = teller.go_on(batch.turns.clone());
-    tell(Told::Piece { batch, parts })?;
-    let (parts, summary) = teller.end();
-    tell(Told::Ends { parts, summary, last_at: teller.last_at })
+    let parts = builder.go_on(batch.turns.clone());
+    send(ReaderMessage::Piece { batch, parts })?;
+    let (parts, summary) = builder.end();
+    send(ReaderMessage::Ends { parts, summary, last_at: builder.last_at })
 }
 
 fn piece_len(source: &Source) -> usize {

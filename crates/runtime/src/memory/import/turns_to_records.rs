@@ -13,7 +13,7 @@ use super::super::{SUMMED_UP, clean_prompt};
 use crate::Sanitizer;
 
 /// The conversion of one session.
-pub(crate) struct Teller<'a> {
+pub(crate) struct RecordBuilder<'a> {
     config: &'a Config,
     /// The folder of the project.
     root: String,
@@ -67,7 +67,7 @@ pub(crate) struct Done {
     pub(crate) fix: Option<Observation>,
 }
 
-impl<'a> Teller<'a> {
+impl<'a> RecordBuilder<'a> {
     pub(crate) fn new(config: &'a Config, root: String, began: Millis) -> Self {
         Self {
             config,
@@ -103,7 +103,7 @@ impl<'a> Teller<'a> {
         let count = turns.len();
         let mut parts = Vec::with_capacity(count);
         for (index, turn) in turns.iter_mut().enumerate() {
-            parts.push(self.tell(turn, is_over || index + 1 < count));
+            parts.push(self.part(turn, is_over || index + 1 < count));
         }
         // The last one stays open: its replies are needed when it is over, but its calls are done.
         self.open = turns.split_off(if is_over { count } else { count.saturating_sub(1) });
@@ -112,7 +112,7 @@ impl<'a> Teller<'a> {
     }
 
     /// Takes the complete parts of a turn.
-    fn tell(&mut self, turn: &mut Turn, is_over: bool) -> Part {
+    fn part(&mut self, turn: &mut Turn, is_over: bool) -> Part {
         if self.running.id != turn.id {
             self.begin(turn);
         }
@@ -170,7 +170,7 @@ impl<'a> Teller<'a> {
     fn done(&mut self, turn: &Turn, calls: Vec<transcript::ToolCall>) -> Vec<Done> {
         let mut done = Vec::with_capacity(calls.len());
         for call in calls {
-            let converted = told_call(call, turn, &self.root, self.last_at, self.config, self.sanitizer);
+            let converted = recorded_call(call, turn, &self.root, self.last_at, self.config, self.sanitizer);
             done.extend(converted.and_then(|call| self.observe(call)));
         }
         done
@@ -199,7 +199,7 @@ impl<'a> Teller<'a> {
 
 /// Returns a call of a transcript as a hook would have recorded it; `None` if it is skipped, or input or output is
 /// missing.
-pub(crate) fn told_call(
+pub(crate) fn recorded_call(
     call: transcript::ToolCall,
     turn: &Turn,
     root: &str,
