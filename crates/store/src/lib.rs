@@ -4,6 +4,7 @@ mod agents;
 mod batons;
 mod bookmarks;
 mod bridges;
+mod checkpoint;
 mod context;
 mod continuations;
 mod foreign;

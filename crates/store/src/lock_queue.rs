@@ -38,6 +38,8 @@ struct Wait {
     lock: PathBuf,
     patience: Duration,
     since: Instant,
+    /// The patience of a statement that must not queue.
+    patience_outside: Option<Duration>,
     /// How long it has queued so far.
     waited: Duration,
     head: Option<QueueHead>,
@@ -56,7 +58,14 @@ impl LockQueue {
     pub(crate) fn install(connection: &mut Connection, path: &Path, patience: Duration) -> rusqlite::Result<Self> {
         let mut lock = path.as_os_str().to_owned();
         lock.push("-line");
-        let wait = Wait { lock: lock.into(), patience, since: Instant::now(), waited: Duration::ZERO, head: None };
+        let wait = Wait {
+            lock: lock.into(),
+            patience,
+            since: Instant::now(),
+            patience_outside: None,
+            waited: Duration::ZERO,
+            head: None,
+        };
         let queue = Self(Arc::new(Mutex::new(wait)));
         let (busy, committed, rolled_back) = (queue.clone(), queue.clone(), queue.clone());
         connection.busy_handler(Some(move |retries| busy.wait().retry(retries)))?;
@@ -70,6 +79,17 @@ impl LockQueue {
 
     pub(crate) fn set_patience(&self, patience: Duration) {
         self.wait().patience = patience;
+    }
+
+    /// Runs `work`, which waits for at most `patience` and does not queue.
+    ///
+    /// This is for statements that wait while they hold the write lock, as a checkpoint waits for readers: the first in the
+    /// queue waits for that lock, so that both would wait until the patience of one is at its end.
+    pub(crate) fn without_queueing<T>(&self, patience: Duration, work: impl FnOnce() -> T) -> T {
+        self.wait().patience_outside = Some(patience);
+        let done = work();
+        self.wait().patience_outside = None;
+        done
     }
 
     pub(crate) fn is_long(&self) -> bool {
@@ -87,6 +107,10 @@ impl Wait {
         if retries == 0 {
             self.since = Instant::now();
             self.head.take_if(|head| head.thread.is_finished());
+        }
+        if let Some(patience) = self.patience_outside {
+            thread::sleep(PAUSE);
+            return self.since.elapsed() < patience;
         }
         let left = self.patience.saturating_sub(self.since.elapsed());
         if left.is_zero() {

@@ -25,8 +25,8 @@ const SLOTS: usize = 128;
 const KEY: usize = 16;
 
 /// How many sessions write at once, and how many turns each has: two hundred hooks.
-const SESSIONS: i64 = 4;
-const TURNS: i64 = 25;
+const SESSIONS: i64 = 10;
+const TURNS: i64 = 10;
 
 /// Sets a model that knows a word of every prompt.
 fn use_model(sandbox: &Sandbox, id: &str) {

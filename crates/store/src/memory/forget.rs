@@ -88,9 +88,8 @@ impl Store {
         // Pages that were freed before may still hold old text, and so may the WAL. While another process reads, the WAL is
         // copied back by a later commit.
         give_back(&self.connection, None).map_err(&failed)?;
-        self.connection
-            .execute_batch("PRAGMA wal_checkpoint(TRUNCATE); PRAGMA secure_delete = fast;")
-            .map_err(failed)?;
+        self.empty_wal().map_err(&failed)?;
+        self.connection.execute_batch("PRAGMA secure_delete = fast;").map_err(failed)?;
         Ok(done)
     }
 }

@@ -95,11 +95,11 @@ impl Store {
             .map_err(cannot("prepare for many writes"))
     }
 
-    /// Copies the WAL back after many writes.
+    /// Copies the WAL back after many writes, as far as other processes allow it.
     pub fn settle_writes(&self) -> Result<(), StoreError> {
-        self.connection
-            .execute_batch("PRAGMA wal_autocheckpoint = 100; PRAGMA wal_checkpoint(TRUNCATE);")
-            .map_err(cannot("copy the writes back"))
+        let failed = cannot("copy the writes back");
+        self.connection.execute_batch("PRAGMA wal_autocheckpoint = 100;").map_err(&failed)?;
+        self.empty_wal().map(drop).map_err(failed)
     }
 
     /// Rewrites the whole file without free pages and without deleted text, in the mode in which it can shrink.
@@ -107,11 +107,11 @@ impl Store {
         let indexes = indexes(&self.connection).map_err(cannot("vacuum the database"))?;
         let optimize: String =
             indexes.iter().map(|index| format!("INSERT INTO {index} ({index}) VALUES ('optimize');")).collect();
+        let failed = cannot("vacuum the database");
         self.connection
-            .execute_batch(&format!(
-                "{optimize} PRAGMA auto_vacuum = incremental; VACUUM; PRAGMA wal_checkpoint(TRUNCATE);"
-            ))
-            .map_err(cannot("vacuum the database"))
+            .execute_batch(&format!("{optimize} PRAGMA auto_vacuum = incremental; VACUUM;"))
+            .map_err(&failed)?;
+        self.empty_wal().map(drop).map_err(failed)
     }
 
     /// Returns the problems of the database, one sentence each; empty if it is in order.

@@ -77,3 +77,24 @@ fn waiting_ends() {
     assert!(refused.unwrap_err().is_busy());
     write(&waiting).unwrap();
 }
+
+#[test]
+fn emptying_the_wal_does_not_block_whoever_waits_to_write() {
+    let folder = folder();
+    let path = folder.path().join("l.db");
+    let upkeep = Store::open(&path, Duration::from_secs(20)).unwrap();
+    let hook = Store::open(&path, Duration::from_secs(1)).unwrap();
+    // A reader that has not seen the last write keeps the WAL from being emptied.
+    let reader = open(&path).unwrap();
+    reader.connection.execute_batch("BEGIN; SELECT count(*) FROM bookmarks;").unwrap();
+    write(&hook).unwrap();
+    thread::scope(|scope| {
+        let emptied = scope.spawn(move || upkeep.empty_wal().unwrap());
+        while !emptied.is_finished() {
+            write(&hook).unwrap();
+        }
+        assert!(!emptied.join().unwrap());
+    });
+    reader.connection.execute_batch("COMMIT;").unwrap();
+    assert!(hook.empty_wal().unwrap());
+}
