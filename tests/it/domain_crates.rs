@@ -7,8 +7,18 @@ use std::process::Command;
 use serde_json::Value;
 
 /// The domain crates.
-const PURE: [&str; 9] =
-    ["core", "activity-log", "embedding", "handoff", "inject", "memory", "tracker", "transcript", "universal-bundle"];
+const PURE: [&str; 10] = [
+    "core",
+    "activity-log",
+    "embedding",
+    "handoff",
+    "inject",
+    "memory",
+    "snapshot",
+    "tracker",
+    "transcript",
+    "universal-bundle",
+];
 
 /// What they may not name: whatever reads or changes the world outside of their arguments.
 const IMPURE: [&str; 10] = [

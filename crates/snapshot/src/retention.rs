@@ -1,0 +1,45 @@
+//! Which snapshots are dropped.
+
+use longhaul_core::Millis;
+
+/// A snapshot, as far as its age and size matter.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Kept {
+    /// Its number.
+    pub id: i64,
+    /// When it was taken.
+    pub at: Millis,
+    /// How many bytes it added to the store.
+    pub bytes: u64,
+    /// Whether it goes last: a bookmark with a note, or the state before a restore.
+    pub is_pinned: bool,
+}
+
+impl Kept {
+    /// Returns a snapshot that is not pinned.
+    pub fn new(id: i64, at: Millis, bytes: u64) -> Self {
+        Self { id, at, bytes, is_pinned: false }
+    }
+}
+
+/// Returns the numbers of the snapshots that are dropped.
+///
+/// Dropped are those that are older than `max_age_ms` (0: none) and not pinned. If the store is `excess` bytes too large,
+/// more follow: the oldest first, the pinned ones last, until they have added that many bytes. The newest snapshot
+/// always stays.
+pub fn retention(snapshots: &[Kept], now: Millis, max_age_ms: u64, excess: u64) -> Vec<i64> {
+    let mut order: Vec<&Kept> = snapshots.iter().collect();
+    order.sort_by_key(|kept| (kept.is_pinned, kept.at, kept.id));
+    let newest = snapshots.iter().max_by_key(|kept| (kept.at, kept.id)).map(|kept| kept.id);
+    let mut freed = 0;
+    let mut dropped = Vec::new();
+    for kept in order.into_iter().filter(|kept| Some(kept.id) != newest) {
+        let is_old = max_age_ms > 0 && !kept.is_pinned && now.since(kept.at) > max_age_ms;
+        if is_old || freed < excess {
+            freed += kept.bytes;
+            dropped.push(kept.id);
+        }
+    }
+    dropped
+}

@@ -1,0 +1,271 @@
+use std::collections::{BTreeMap, BTreeSet};
+
+use longhaul_core::Millis;
+use proptest::prelude::*;
+
+use crate::*;
+
+fn entry(id: &str) -> Option<Entry> {
+    Some(Entry { mode: 0o100_644, id: id.to_owned() })
+}
+
+fn change(path: &str, before: Option<Entry>, after: Option<Entry>) -> Change {
+    Change { path: path.as_bytes().to_vec(), before, after }
+}
+
+/// A work tree: the files of the snapshot of the present state, and other files that no snapshot holds.
+#[derive(Debug, Clone, Default)]
+struct Disk {
+    files: BTreeSet<Vec<u8>>,
+    links: BTreeSet<Vec<u8>>,
+    repositories: BTreeSet<Vec<u8>>,
+}
+
+impl Disk {
+    fn of(files: &[&str]) -> Self {
+        Self { files: files.iter().map(|path| path.as_bytes().to_vec()).collect(), ..Self::default() }
+    }
+
+    fn at(&self, path: &[u8]) -> OnDisk {
+        if self.links.contains(path) {
+            return OnDisk::Link;
+        }
+        if self.files.contains(path) {
+            return OnDisk::File;
+        }
+        let holds: Vec<Vec<u8>> = self.files.iter().filter(|file| is_below(file, path)).cloned().collect();
+        let is_repository = self.repositories.contains(path);
+        if holds.is_empty() && !is_repository { OnDisk::Nothing } else { OnDisk::Folder { is_repository, holds } }
+    }
+}
+
+#[track_caller]
+fn check(changes: &[Change], disk: &Disk, expected: &[&str]) {
+    let plan = RestorePlan::new(changes, &[], &[], |path| disk.at(path));
+    let mut lines: Vec<String> = plan.steps.iter().map(|step| step_line(step).trim().to_owned()).collect();
+    lines.extend(plan.refused.iter().map(|(path, why)| format!("refuse {} {why:?}", shown_path(path))));
+    assert_eq!(lines, expected);
+}
+
+#[test]
+fn a_restore_deletes_first_and_then_writes() {
+    let changes = [change("a", entry("1"), entry("2")), change("b", None, entry("3")), change("c/d", entry("4"), None)];
+    check(&changes, &Disk::of(&["a", "c/d"]), &["delete c/d", "write  a", "create b"]);
+}
+
+#[test]
+fn a_folder_becomes_a_file_only_if_nothing_else_is_in_it() {
+    let changes = [change("a", None, entry("1")), change("a/b", entry("2"), None), change("a/c/d", entry("2"), None)];
+    check(&changes, &Disk::of(&["a/b", "a/c/d"]), &["delete a/c/d", "delete a/b", "create a"]);
+    let refused = ["refuse a FolderInTheWay", "refuse a/b FolderInTheWay", "refuse a/c/d FolderInTheWay"];
+    check(&changes, &Disk::of(&["a/b", "a/c/d", "a/ignored.o"]), &refused);
+}
+
+#[test]
+fn a_file_becomes_a_folder_if_the_file_is_in_the_snapshot() {
+    let changes = [change("a", entry("1"), None), change("a/b", None, entry("2"))];
+    check(&changes, &Disk::of(&["a"]), &["delete a", "create a/b"]);
+    check(&changes[1..], &Disk::of(&["a"]), &["refuse a/b Blocked"]);
+}
+
+#[test]
+fn what_no_snapshot_holds_is_not_overwritten() {
+    check(&[change("a", None, entry("1"))], &Disk::of(&["a"]), &["refuse a NotInSnapshot"]);
+}
+
+#[test]
+fn other_repositories_and_git_folders_are_not_touched() {
+    let mut disk = Disk::of(&["sub/a", "sub/b"]);
+    disk.repositories.insert(b"sub".to_vec());
+    let changes = [
+        change("sub/a", entry("1"), entry("2")),
+        change("sub/b", entry("1"), None),
+        change(".git/hooks/x", None, entry("1")),
+        change("x/.GIT/config", None, entry("1")),
+    ];
+    let refused = [
+        "refuse .git/hooks/x OtherRepository",
+        "refuse sub/a OtherRepository",
+        "refuse sub/b OtherRepository",
+        "refuse x/.GIT/config OtherRepository",
+    ];
+    check(&changes, &disk, &refused);
+}
+
+#[test]
+fn nothing_is_written_through_a_link() {
+    let mut disk = Disk::default();
+    disk.links.insert(b"out".to_vec());
+    check(&[change("out/a", None, entry("1"))], &disk, &["refuse out/a Blocked"]);
+    let link = Some(Entry { mode: 0o120_000, id: "1".to_owned() });
+    let both = [change("out", link, None), change("out/a", None, entry("1"))];
+    check(&both, &disk, &["delete out", "create out/a"]);
+}
+
+#[test]
+fn what_was_left_out_or_ignored_then_is_kept() {
+    let changes = [change("big", entry("1"), None), change("o/x", entry("1"), None), change("sub/x", entry("1"), None)];
+    let left_out = [
+        LeftOut { path: b"big".to_vec(), reason: LeftOutReason::TooLarge },
+        LeftOut { path: b"sub/".to_vec(), reason: LeftOutReason::OtherRepository },
+    ];
+    let plan = RestorePlan::new(&changes, &left_out, &[b"o/x".to_vec()], |_| OnDisk::File);
+    assert_eq!(plan.steps, []);
+    let kept: Vec<_> = plan.kept.iter().map(|(path, why)| (shown_path(path), *why)).collect();
+    assert_eq!(
+        kept,
+        [
+            ("big".to_owned(), KeptReason::LeftOutThen),
+            ("o/x".to_owned(), KeptReason::IgnoredThen),
+            ("sub/x".to_owned(), KeptReason::LeftOutThen),
+        ]
+    );
+}
+
+#[test]
+fn secrets_are_recognised_by_their_names() {
+    for name in [".env", ".env.local", "prod.env", "a/b/server.PEM", "id_rsa", "tls.key", "credentials.json", ".netrc"]
+    {
+        assert!(looks_secret(name.as_bytes()), "{name}");
+    }
+    for name in ["env", ".env.example", "id_ed25519.pub", "keys.rs", "a.pem/notes.txt", "id.rs", "monkey"] {
+        assert!(!looks_secret(name.as_bytes()), "{name}");
+    }
+}
+
+#[test]
+fn each_limit_leaves_out_what_it_should() {
+    let mut limits = Limits::new(100, 1000, 1000);
+    limits.exclude = ["*.log".to_owned(), "data/raw/".to_owned()].to_vec();
+    let reason = |path: &str, kind, size| limits.reason(&Candidate::new(path.as_bytes(), kind, size));
+    assert_eq!(reason("a", FileKind::File, 100), None);
+    assert_eq!(reason("a", FileKind::File, 101), Some(LeftOutReason::TooLarge));
+    assert_eq!(reason("x/a.log", FileKind::File, 1), Some(LeftOutReason::Excluded));
+    assert_eq!(reason("data/raw/x", FileKind::File, 1), Some(LeftOutReason::Excluded));
+    assert_eq!(reason("other/data/raw/x", FileKind::File, 1), None);
+    assert_eq!(reason(".env", FileKind::File, 1), Some(LeftOutReason::Secret));
+    assert_eq!(reason("pipe", FileKind::Other, 0), Some(LeftOutReason::NotAFile));
+    assert_eq!(reason("sub", FileKind::Repository, 0), Some(LeftOutReason::OtherRepository));
+    let mut tracked = Candidate::new(b".env", FileKind::File, 1);
+    tracked.is_tracked = true;
+    assert_eq!(limits.reason(&tracked), None);
+    let mut unreadable = Candidate::new(b"a", FileKind::File, 1);
+    unreadable.is_readable = false;
+    assert_eq!(limits.reason(&unreadable), Some(LeftOutReason::Unreadable));
+    for reason in LeftOutReason::ALL {
+        assert_eq!(LeftOutReason::of(reason.name()), Some(reason));
+    }
+}
+
+#[test]
+fn the_output_of_git_is_parsed() {
+    let raw =
+        b":000000 100644 0000 aaaa A\0new\nname\0:100755 120000 bbbb cccc T\0\xff\0:160000 000000 dddd 0000 D\0sub\0";
+    let changes = parse_changes(raw).unwrap();
+    assert_eq!(changes.len(), 2);
+    assert_eq!(changes[0], change("new\nname", None, entry("aaaa")));
+    assert_eq!(changes[1].path, b"\xff");
+    assert!(changes[1].before.as_ref().unwrap().is_executable() && changes[1].after.as_ref().unwrap().is_link());
+    assert_eq!(parse_changes(b""), Ok(Vec::new()));
+    for bad in [&b"x"[..], b":1 2 3\0a\0", b":100644 100644 a b M\0", b":100644 100644 a;b c M\0p\0"] {
+        assert_eq!(parse_changes(bad), Err(ParseError), "{bad:?}");
+    }
+}
+
+#[test]
+fn lines_are_counted_and_binary_files_have_none() {
+    let count = count_changes(b"3\t1\ta\0-\t-\tb.bin\0" as &[u8]);
+    assert_eq!(count, ChangeCount { files: 2, added: 3, removed: 1 });
+    assert_eq!(count.shown(), "2 files +3 -1");
+    assert_eq!(count_changes(b"").shown(), "no change");
+}
+
+#[test]
+fn a_path_cannot_write_to_the_terminal() {
+    assert_eq!(shown_path(b"a b/\xc3\xa4\n\x1b[31m\xff\\"), "a b/ä\\n\\033[31m\\377\\\\");
+    assert_eq!(shown_path("x\u{202e}y".as_bytes()), "x\\342\\200\\256y");
+}
+
+#[test]
+fn old_snapshots_go_first_and_pinned_ones_last() {
+    let mut all: Vec<Kept> = (1..=5).map(|id| Kept::new(id, Millis(id as u64 * 100), 10)).collect();
+    all[0].is_pinned = true;
+    assert_eq!(retention(&all, Millis(600), 350, 0), [2]);
+    assert_eq!(retention(&all, Millis(600), 0, 0), [0; 0]);
+    assert_eq!(retention(&all, Millis(600), 0, 15), [2, 3]);
+    assert_eq!(retention(&all, Millis(600), 0, 1000), [2, 3, 4, 1], "the newest stays");
+    assert_eq!(retention(&all, Millis(100_000), 1, 0), [2, 3, 4], "a pinned one does not expire");
+}
+
+/// Names that collide: the same folder, file and prefix.
+fn path() -> impl Strategy<Value = Vec<u8>> {
+    let name = prop::sample::select(vec!["a", "b", "a b", "c.o", "\u{7}"]);
+    prop::collection::vec(name, 1..4).prop_map(|names| names.join("/").into_bytes())
+}
+
+/// Removes what cannot be in one tree together with a path above it.
+fn tree(paths: BTreeSet<Vec<u8>>) -> BTreeSet<Vec<u8>> {
+    let is_fine = |path: &&Vec<u8>| !ancestors(path).any(|folder| paths.contains(folder));
+    paths.iter().filter(is_fine).cloned().collect()
+}
+
+proptest! {
+    #[test]
+    fn every_plan_can_be_carried_out_and_loses_nothing(
+        now in prop::collection::btree_set(path(), 0..8),
+        then in prop::collection::btree_map(path(), any::<bool>(), 0..8),
+        ignored in prop::collection::btree_set(path(), 0..4),
+    ) {
+        let now = tree(now);
+        let then_paths = tree(then.keys().cloned().collect());
+        // Files that no snapshot holds lie beside those that one does.
+        let ignored: BTreeSet<Vec<u8>> = ignored
+            .into_iter()
+            .filter(|path| !now.contains(path) && !ancestors(path).any(|folder| now.contains(folder)))
+            .filter(|path| !now.iter().any(|file| is_below(file, path)))
+            .collect();
+        let ignored = tree(ignored);
+        let mut changes: BTreeMap<Vec<u8>, Change> = BTreeMap::new();
+        for path in now.union(&then_paths) {
+            let before = now.contains(path).then(|| Entry { mode: 0o100_644, id: "1".to_owned() });
+            let after = then_paths.contains(path).then(|| Entry { mode: 0o100_644, id: if then[path] { "1" } else { "2" }.to_owned() });
+            if before != after {
+                changes.insert(path.clone(), Change { path: path.clone(), before, after });
+            }
+        }
+        let changes: Vec<Change> = changes.into_values().collect();
+        let disk = Disk { files: now.union(&ignored).cloned().collect(), ..Disk::default() };
+        let plan = RestorePlan::new(&changes, &[], &[], |path| disk.at(path));
+        let mut files = disk.files.clone();
+        for step in &plan.steps {
+            match step.kind() {
+                StepKind::Delete => prop_assert!(files.remove(&step.path)),
+                StepKind::Write => prop_assert!(files.contains(&step.path)),
+                StepKind::Create => {
+                    prop_assert!(!files.contains(&step.path));
+                    prop_assert!(!files.iter().any(|file| is_below(file, &step.path)), "an empty folder");
+                    prop_assert!(!ancestors(&step.path).any(|folder| files.contains(folder)));
+                    files.insert(step.path.clone());
+                }
+            }
+        }
+        for path in &ignored {
+            prop_assert!(files.contains(path), "what is in no snapshot stays");
+        }
+        prop_assert_eq!(plan.steps.len() + plan.refused.len(), changes.len());
+        if ignored.is_empty() {
+            prop_assert!(plan.refused.is_empty());
+            prop_assert_eq!(files, then_paths);
+        }
+    }
+
+    #[test]
+    fn no_path_is_excluded_by_accident_and_matching_always_ends(pattern in "[a*/.]{0,12}", path in "[a/.]{1,20}") {
+        let mut limits = Limits::new(10, 10, 10);
+        limits.exclude = vec![pattern.clone()];
+        let reason = limits.reason(&Candidate::new(path.as_bytes(), FileKind::File, 1));
+        if !pattern.contains('*') && !path.contains(pattern.trim_matches('/')) {
+            prop_assert_eq!(reason, None);
+        }
+    }
+}
