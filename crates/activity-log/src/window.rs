@@ -158,7 +158,8 @@ pub(crate) fn whole_lines(tail: &[u8], start: TailStart) -> impl Iterator<Item =
     let end = tail.iter().rposition(|byte| *byte == b'\n').unwrap_or(0);
     let first = match start {
         TailStart::LogStart => 0,
-        TailStart::Midway => tail.iter().position(|byte| *byte == b'\n').map_or(end, |newline| newline + 1),
+        // Begins with an empty line, which means nothing.
+        TailStart::Midway => tail.iter().position(|byte| *byte == b'\n').unwrap_or(end),
     };
     tail.get(first..end).unwrap_or_default().rsplit(|byte| *byte == b'\n')
 }

@@ -44,6 +44,7 @@ fn injections_are_unconfirmed_until_a_bookmark_or_a_prompt() {
     assert_eq!(unconfirmed(b"T 1 1\nI 2\nT 3 1\nI 4\n"), 2);
     assert_eq!(unconfirmed(b"T 1 1\nI 2\nG 3\nT 3 1\nI 4\n"), 1);
     assert_eq!(unconfirmed(b"I 1\nI 2\nG 3\nG 4\n"), 0);
+    assert_eq!(unconfirmed(b"I 1\nI 2\nG 3\n"), 1, "one line gives up one injection");
     assert_eq!(unconfirmed(b"I 2\nB 3\nI 4\n"), 1);
     assert_eq!(unconfirmed(b"I 2\nI 3\nP 4\nI 5\n"), 1);
 }
