@@ -1,6 +1,7 @@
 //! The state of a continuation, and how each occasion changes it.
 
 mod ask_by_prompt;
+mod interruptions;
 
 use longhaul_core::Millis;
 
@@ -351,63 +352,6 @@ impl Plan {
             return PlanAction::Nothing;
         }
         self.cancel(&format!("the session ended: {reason}"), now)
-    }
-
-    fn hold_up(&mut self, now: Millis) -> PlanAction {
-        if self.state.is_open() && !self.paused {
-            self.paused = true;
-            self.since = now;
-            "the account's rate limit is reached".clone_into(&mut self.reason);
-        }
-        PlanAction::Nothing
-    }
-
-    fn lifted(&mut self, rules: &PlanRules<'_>, now: Millis) -> PlanAction {
-        if !self.paused || self.lifts >= LIFTS {
-            return PlanAction::Nothing;
-        }
-        self.lifts += 1;
-        self.carry_on(self.state, rules, now, "the account's rate limit is lifted")
-    }
-
-    fn try_again(&mut self, why: &str, rules: &PlanRules<'_>, now: Millis) -> PlanAction {
-        if !self.state.is_open() || self.paused {
-            return PlanAction::Nothing;
-        }
-        if self.attempt >= ATTEMPTS {
-            self.fail(now, why);
-            return PlanAction::Notify(self.reason.clone());
-        }
-        self.attempt += 1;
-        self.deadline = Millis(now.0 + rules.step_ms);
-        why.clone_into(&mut self.reason);
-        PlanAction::TypeAgain
-    }
-
-    fn resume(&mut self, rules: &PlanRules<'_>, now: Millis) -> PlanAction {
-        let step = match (self.state, self.stuck_in) {
-            (State::Failed, Some(stuck)) => stuck,
-            // While the model writes the handoff, there is nothing to resume.
-            (State::Asked, _) if !self.paused => return PlanAction::Nothing,
-            (state, _) if state.is_open() => state,
-            _ => return PlanAction::Nothing,
-        };
-        match step {
-            // The question is too old: the end of the next turn asks again.
-            State::Asked if self.state == State::Failed => {
-                self.enter(State::Armed, now, "resumed by hand");
-                self.fired.clear();
-                PlanAction::Nothing
-            }
-            step => self.carry_on(step, rules, now, "resumed by hand"),
-        }
-    }
-
-    /// Begins a step again. Without a terminal, the user has to type its text.
-    fn carry_on(&mut self, step: State, rules: &PlanRules<'_>, now: Millis, reason: &str) -> PlanAction {
-        self.begin(step, now, Self::time_to_clear(rules), reason);
-        self.by_prompt = false;
-        if rules.can_type { PlanAction::TypeAgain } else { PlanAction::Nothing }
     }
 }
 
