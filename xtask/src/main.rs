@@ -1,23 +1,16 @@
 //! `cargo xtask`: reads the arguments and starts a task.
 
 use std::env;
-use std::io::{self, Write};
 use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::Parser;
 use xtask::arguments::{Arguments, Task};
 use xtask::workspace::{Profile, Workspace};
-use xtask::{codegen, dist, install, package, release, test, workbench};
+use xtask::{codegen, dist, install, package, release, run, test, workbench};
 
 fn main() -> ExitCode {
-    match start(Arguments::parse().task) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            let _ = writeln!(io::stderr(), "error: {error:#}");
-            ExitCode::FAILURE
-        }
-    }
+    run::exit_code(start(Arguments::parse().task))
 }
 
 fn start(task: Task) -> Result<()> {

@@ -1,13 +1,24 @@
-//! Starting other programs, and reading environment variables.
+//! Starting other programs, reading environment variables, and ending with an exit code.
 
 use std::ffi::{OsStr, OsString};
 use std::io::{self, ErrorKind, Read, Write};
 use std::path::PathBuf;
-use std::process::{Command, Stdio};
+use std::process::{Command, ExitCode, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
+
+/// Returns the exit code of a task. Prints its error, if any.
+pub fn exit_code(result: Result<()>) -> ExitCode {
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            let _ = writeln!(io::stderr(), "error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
 
 /// Returns a command for `name`, a path or a program on `PATH`.
 #[expect(clippy::disallowed_methods, reason = "xtask is a build tool: starting programs is what it is for")]

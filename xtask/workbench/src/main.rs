@@ -16,13 +16,13 @@ mod recall_corpus;
 mod soak;
 mod stage;
 
-use std::io::{self, Write};
 use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::Parser;
 use xtask::arguments::WorkbenchTask;
 use xtask::codegen::Mode;
+use xtask::run;
 use xtask::workspace::{Profile, Workspace};
 
 /// The tasks of `cargo xtask` that need the runtime, a browser or Claude Code
@@ -34,13 +34,7 @@ struct Arguments {
 }
 
 fn main() -> ExitCode {
-    match start(Arguments::parse().task) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            let _ = writeln!(io::stderr(), "error: {error:#}");
-            ExitCode::FAILURE
-        }
-    }
+    run::exit_code(start(Arguments::parse().task))
 }
 
 fn start(task: WorkbenchTask) -> Result<()> {
