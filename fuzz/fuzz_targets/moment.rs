@@ -1,4 +1,4 @@
-//! The time that somebody asks `detail` for.
+//! A time as `detail` takes it.
 
 #![no_main]
 
