@@ -43,9 +43,9 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Install this version: the executables, the plugin and, if you agree, the tmux setup and the status line
+    /// Install this version: the executables, the plugin and, if you agree, the tmux setup and Claude Code's status line
     Install(install::Args),
-    /// Install a newer version from the folder that this one came from, or from another
+    /// Install the version that is now in the folder from which this one was installed, or in another folder
     Update(update::Args),
     /// Remove everything that install has added
     Uninstall(uninstall::Args),
@@ -53,25 +53,25 @@ enum Command {
     Doctor(doctor::Args),
     /// List the bookmarks of one session or of all sessions
     Bookmarks(bookmarks::Args),
-    /// Set a bookmark with a note in the session in this terminal pane
+    /// Set a bookmark with a note, in the session of this terminal pane
     Bookmark(bookmark::Args),
-    /// List all sessions and their states
+    /// List the running sessions and their states
     Status(status::Args),
-    /// Watch the context use of all sessions
+    /// Show how full the context of each running session is, in a table that is kept up to date
     Monitor(monitor::Args),
     /// Print Claude Code's status line and record the context use
     Statusline(statusline::Args),
     /// Switch to the session that has waited longest for you
     Next(next::Args),
-    /// Show the sessions in tmux: setup, menu and status line
+    /// Show the sessions in tmux: setup, menu, and counts in tmux's status line
     #[command(subcommand)]
     Tmux(tmux::Command),
     /// Show the messages and the tool calls of a given time or turn
     Detail(detail::Args),
-    /// Show what a session passes on to the next one, or choose which session the next one continues
+    /// Show what is passed on to the next session of this project, or choose which session it continues
     #[command(subcommand)]
     Handoff(handoff::Command),
-    /// Show, resume or cancel sessions that continue automatically in a new session when their context is nearly full
+    /// Show, resume or cancel chains: sessions that continue automatically in a new one when their context is nearly full
     #[command(subcommand)]
     Continuation(continuation::Command),
     /// Search the memory of all sessions, add to it, or delete from it

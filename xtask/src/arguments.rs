@@ -35,7 +35,7 @@ pub enum Task {
         #[arg(last = true)]
         arguments: Vec<String>,
     },
-    /// Write hooks.json, the config's schema and the tables in docs/ from the tables in code
+    /// Write hooks.json, the schema of config.json and the tables in docs/ from their definitions in code
     Codegen {
         /// Write nothing; fail if something is out of date
         #[arg(long)]
@@ -49,13 +49,13 @@ pub enum Task {
         /// Use the dev profile and make no archive, for tests
         #[arg(long)]
         quick: bool,
-        /// With --quick, make an archive after all, with a name that begins with trial-
+        /// With --quick, make an archive as well; its name begins with trial-
         #[arg(long, requires = "quick")]
         archive: bool,
-        /// Then build target/universal: a marketplace with one bundle for all targets that have an archive
+        /// Also build target/universal: a marketplace with one bundle for all targets that have an archive in target/dist
         #[arg(long)]
         universal: bool,
-        /// With --universal, build nothing and use the archives in this folder
+        /// With --universal, use the archives in this folder, and compile nothing
         #[arg(long, value_name = "FOLDER", requires = "universal", conflicts_with_all = ["target", "quick"])]
         from: Option<PathBuf>,
     },

@@ -23,11 +23,11 @@ pub(crate) enum Command {
         #[arg(long)]
         json: bool,
     },
-    /// Resume a chain that failed or was paused
+    /// Resume a chain (sessions that continue one another) that failed or was paused
     Resume(Which),
-    /// Cancel a chain that is running
+    /// Cancel a chain (sessions that continue one another) that is running
     Cancel(Which),
-    /// Show every step of every chain, with its reason
+    /// Show every step of every chain (sessions that continue one another), with its reason
     Log {
         /// Print a JSON array
         #[arg(long)]
@@ -37,7 +37,7 @@ pub(crate) enum Command {
 
 #[derive(clap::Args)]
 pub(crate) struct Which {
-    /// The chain of the session whose id begins with ID, instead of the newest
+    /// The chain of the session whose id begins with ID, instead of the newest chain
     #[arg(long, value_name = "ID", value_parser = clap::builder::NonEmptyStringValueParser::new())]
     session: Option<String>,
 }

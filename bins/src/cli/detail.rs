@@ -12,13 +12,13 @@ use super::{Exit, out};
 
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// A time (14:03, 14:03:20), a range (14:00-14:30), either with a date before it, or the number or id of a turn
+    /// A time (14:03, 14:03:20) or a range (14:00-14:30), with or without a date before it, or the number or id of a turn
     #[arg(required = true, value_name = "TIME | RANGE | TURN")]
     moment: Vec<String>,
     /// Only the session whose id begins with ID, in any project
     #[arg(long, value_name = "ID")]
     session: Option<String>,
-    /// Sessions of all projects, instead of this one
+    /// Sessions of all projects, instead of this project
     #[arg(long, conflicts_with = "session")]
     all_projects: bool,
     /// The day, as YYYY-MM-DD; by default today

@@ -11,7 +11,7 @@ use super::Exit;
 
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// The event, such as Stop, stop or post-tool-use
+    /// The event, written as Claude Code does (PostToolUse) or with hyphens (post-tool-use)
     event: String,
     /// The payload comes from Codex
     #[arg(long)]

@@ -28,10 +28,10 @@ pub(crate) struct Args {
     /// Use Longhaul's status line in Claude Code; your own status line command is still run and shown
     #[arg(long, conflicts_with = "no_statusline")]
     statusline: bool,
-    /// Do not change the status line
+    /// Do not change Claude Code's status line
     #[arg(long)]
     no_statusline: bool,
-    /// Add the keys with which Longhaul submits text to keybindings.json, even after an earlier --no-keybinding
+    /// Change keybindings.json, even after an earlier --no-keybinding: add the keys with which Longhaul submits text
     #[arg(long, conflicts_with = "no_keybinding")]
     keybinding: bool,
     /// Do not change keybindings.json, now or in later updates: Longhaul then submits text with Enter

@@ -51,20 +51,20 @@ pub(crate) enum Command {
         #[arg(long)]
         json: bool,
     },
-    /// Print every record as a line of JSON
+    /// Print every record of this project, or of all projects, as a line of JSON
     Export(upkeep::Export),
     /// Import every past session of Claude Code and Codex
     Import(import::Args),
-    /// Delete old raw text, or everything, and shrink the database
+    /// Delete old raw tool input and output, or everything, and shrink the database
     Purge(upkeep::Purge),
-    /// Delete old raw text, complete the search index and compute missing vectors; the first session of a day starts it
+    /// Delete old raw tool input and output, complete the search index and compute missing vectors; the first session of a day starts it
     #[command(hide = true)]
     Upkeep,
 }
 
 #[derive(clap::Args)]
 pub(crate) struct Search {
-    /// Words to find, +required, "a phrase", -excluded, begin*, file:PART, kind:KIND, since:DATE, before:DATE; without a query, the newest records
+    /// Words to find, +required, "a phrase", -excluded, prefix*, file:PART, kind:KIND, since:DATE, before:DATE; without a query, the newest records
     #[arg(value_name = "QUERY")]
     query: Vec<String>,
     #[command(flatten)]

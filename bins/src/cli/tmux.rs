@@ -18,7 +18,7 @@ pub(crate) enum Command {
     Setup,
     /// Undo the setup of this tmux server
     Teardown,
-    /// Print the session counts as they were last rendered
+    /// Print the session counts that tmux's status line shows
     StatusBar,
     /// Update the state of every session; prints nothing
     Refresh,
@@ -46,7 +46,7 @@ pub(crate) enum Command {
     },
     /// Add running sessions that are not tracked yet
     Scan,
-    /// Remove sessions whose pane is gone or that have not changed for a day
+    /// Remove sessions whose process or pane is gone, or that have not changed for a day
     Cleanup,
 }
 

@@ -13,7 +13,7 @@ use super::{Exit, out};
 
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// An unpacked archive, or target/dist of a checkout; by default the folder that this version came from
+    /// An unpacked archive, or target/dist of a checkout; by default the folder from which this version was installed
     #[arg(long, value_name = "FOLDER")]
     from: Option<PathBuf>,
     /// Print what would be done without doing it

@@ -110,14 +110,14 @@ pub const REGISTRATIONS: &[Registration] = &[
             EventName::SessionStart,
             "longhaul-session-start",
             ALL,
-            "Records the session and its terminal; shows what the session before handed over, and the project's memory; removes old logs",
+            "Records the session and its terminal; shows what the previous session passed on, and the project's memory; removes old logs",
         )
     },
     register(
         EventName::UserPromptSubmit,
         "longhaul-user-prompt-submit",
         ALL,
-        "Confirms a bookmark, writes a baton (`/tl`), or records that a turn begins: working; records the prompt, and adds what other sessions said about it",
+        "Confirms a bookmark, writes a baton (`/longhaul:tl`), or records that a turn begins: working; records the prompt, and adds what other sessions said about it",
     ),
     Registration {
         matcher: Some("Agent|Task"),
@@ -150,7 +150,7 @@ pub const REGISTRATIONS: &[Registration] = &[
         EventName::Notification,
         "longhaul-notification",
         &[Job::Tracker, Job::Continuation],
-        "Blocked, where no other event reported it; resumes a continuation that got stuck",
+        "Blocked, if no other event has reported it; tries an overdue step of a continuation again",
     ),
     register(EventName::SubagentStart, "longhaul-subagent-start", ALL, "Records that a subagent runs"),
     Registration {
@@ -159,7 +159,7 @@ pub const REGISTRATIONS: &[Registration] = &[
             EventName::SubagentStop,
             "longhaul-subagent-stop",
             &[Job::Bookmarks, Job::Tracker],
-            "Counts the subagent's reply; may bookmark",
+            "Counts the subagent's reply; may set a bookmark",
         )
     },
     Registration {
@@ -169,7 +169,7 @@ pub const REGISTRATIONS: &[Registration] = &[
             EventName::Stop,
             "longhaul-stop",
             ALL,
-            "The turn is over: completed; stores and summarizes it; may ask for a handoff and clear; may bookmark, or compact",
+            "The turn is over: completed; stores and summarizes it; may ask for a handoff and clear; may set a bookmark, or compact",
         )
     },
     register(
@@ -190,7 +190,7 @@ pub const REGISTRATIONS: &[Registration] = &[
         EventName::SessionEnd,
         "longhaul-session-end",
         &[Job::Tracker, Job::Handoff, Job::Continuation, Job::Memory],
-        "Removes the session from the status line; after `/clear`, writes a baton",
+        "Removes the session from the counts in tmux; after `/clear`, writes a baton",
     ),
 ];
 

@@ -14,7 +14,7 @@ pub enum WorkbenchTask {
         #[arg(long)]
         keep: bool,
     },
-    /// Run the end-to-end scenarios in the real Claude Code (CLAUDE_BIN or from npm), with a scripted local model
+    /// Run the end-to-end scenarios in the real Claude Code (the one in CLAUDE_BIN, or from npm), with a scripted local model
     E2e(E2eArgs),
     /// Measure every hook and compare it with an empty program
     Bench {
@@ -24,10 +24,10 @@ pub enum WorkbenchTask {
         /// Number of runs of each measurement
         #[arg(long, default_value_t = 200, value_name = "N")]
         runs: usize,
-        /// Measure the memory with N observations, and no hooks
+        /// Measure the memory with N observations (by default a million) instead of the hooks
         #[arg(long, value_name = "N", num_args = 0..=1, default_missing_value = "1000000")]
         large: Option<usize>,
-        /// Measure the worker, and no hooks: time to its first answer, and memory use with 100,000 observations
+        /// Measure the worker instead of the hooks: time to its first answer, and RAM with 100,000 observations
         #[arg(long, conflicts_with = "large")]
         worker: bool,
         /// Write docs/benchmarks.md, with plots
@@ -42,10 +42,10 @@ pub enum WorkbenchTask {
         /// Use the dev profile: the answers are the same, but slower
         #[arg(long)]
         quick: bool,
-        /// Print every question whose answer is not the first result, of the conversations used for tuning
+        /// Also print the questions about the half used for tuning whose answer is not the first result
         #[arg(long)]
         misses: bool,
-        /// Ask only about the half of the conversations that is used for tuning
+        /// Ask only the questions about the half of the conversations that is used for tuning
         #[arg(long, conflicts_with = "report")]
         tuning: bool,
         /// Also ask the questions in fresh.questions, and write the results to docs/benchmarks.md

@@ -45,16 +45,16 @@ pub(crate) fn hook_table(job: Option<Job>) -> String {
             registration.about.to_owned(),
         ]
     });
-    table(["Event", "Executable", "Limit", "What happens"], rows)
+    table(["Event", "Executable", "Timeout", "What happens"], rows)
 }
 
 /// Returns the table of what happens on which event of Codex.
 fn codex_table() -> String {
     let rows = CODEX_REGISTRATIONS.iter().map(|registration| {
-        let limit = format!("{} s", registration.timeout_seconds);
-        [code(registration.event.as_str()), limit, registration.about.to_owned()]
+        let timeout = format!("{} s", registration.timeout_seconds);
+        [code(registration.event.as_str()), timeout, registration.about.to_owned()]
     });
-    table(["Event of Codex", "Limit", "What happens"], rows)
+    table(["Event of Codex", "Timeout", "What happens"], rows)
 }
 
 fn option_table() -> String {

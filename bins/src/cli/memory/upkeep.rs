@@ -45,7 +45,7 @@ pub(crate) struct Purge {
     /// Delete raw tool input and output older than DAYS; the records made from it stay
     #[arg(long, value_name = "DAYS", group = "what")]
     older_than: Option<u64>,
-    /// Delete everything
+    /// Delete everything that was recorded, in all projects
     #[arg(long, group = "what")]
     all: bool,
     /// Do not ask for confirmation

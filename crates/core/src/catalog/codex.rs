@@ -42,5 +42,5 @@ pub const CODEX_REGISTRATIONS: &[CodexRegistration] = &[
     register(EventName::PermissionRequest, "permission-request", 3, "The session waits for an answer: blocked"),
     register(EventName::PostToolUse, "post-tool-use", 3, "The answer was given: working"),
     register(EventName::Stop, "stop", 5, "The turn is over: completed; stores and summarizes it from the rollout"),
-    register(EventName::SessionEnd, "session-end", 3, "Removes the session from the status line"),
+    register(EventName::SessionEnd, "session-end", 3, "Removes the session from the counts in tmux"),
 ];

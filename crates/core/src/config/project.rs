@@ -105,7 +105,7 @@ const PROJECT_KEYS: &[ProjectKey] = &[
     },
     ProjectKey {
         path: "continuation.at",
-        stricter: Rule { holds: |own, asked| is_later(&own.at.0, &asked.at.0), words: "only later than your own" },
+        stricter: Rule { holds: |own, asked| is_later(&own.at.0, &asked.at.0), words: "only your own value or higher" },
         trusted: Rule {
             holds: |_, asked| asked.at.0.iter().all(|at| *at >= if *at > 1.0 { LEAST_TOKENS } else { LEAST_SHARE }),
             words: "0.2 of the window or more, or 20000 tokens or more",
@@ -113,8 +113,11 @@ const PROJECT_KEYS: &[ProjectKey] = &[
     },
     ProjectKey {
         path: "continuation.max_rounds",
-        stricter: Rule { holds: |own, asked| asked.max_rounds <= own.max_rounds, words: "only fewer than your own" },
-        trusted: Rule { holds: |own, asked| asked.max_rounds <= own.max_rounds, words: "only fewer than your own" },
+        stricter: Rule {
+            holds: |own, asked| asked.max_rounds <= own.max_rounds,
+            words: "only your own value or lower",
+        },
+        trusted: Rule { holds: |own, asked| asked.max_rounds <= own.max_rounds, words: "only your own value or lower" },
     },
     ProjectKey {
         path: "continuation.after_rate_limit",
