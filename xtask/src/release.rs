@@ -2,7 +2,7 @@
 
 pub mod marketplace_branch;
 #[cfg(test)]
-mod workflows;
+mod workflow_tests;
 
 use std::fs;
 use std::io::{self, Write};

@@ -3,6 +3,7 @@
 //! A value that cannot be used is replaced by its default, with a [`Warning`] that names its key. A key is spelled like the
 //! field that holds it, in snake_case; `old_spelling` lists the spellings of earlier versions, which still work.
 
+mod bridge_status;
 mod durations;
 mod embeddings;
 mod model;
@@ -11,7 +12,6 @@ mod old_spelling;
 mod origin;
 mod project;
 mod setting;
-mod status_parts;
 mod suggestion;
 mod whole_numbers;
 
@@ -22,6 +22,7 @@ use serde_json::{Map, Value, json};
 
 use crate::json_text::without_byte_order_mark;
 
+pub use self::bridge_status::{StatusPart, StatusParts};
 pub use self::durations::{Days, Milliseconds, Minutes, Seconds};
 pub use self::embeddings::{FilePath, Url};
 pub use self::model::{ModelId, Via};
@@ -31,7 +32,6 @@ pub use self::origin::{Explained, Explanation, Origin, explain};
 pub use self::project::{ProjectReading, ProjectValue, Trust, Verdict};
 use self::setting::settings;
 pub use self::setting::{Key, Names, OneLineText, Setting, Warning, WarningKind};
-pub use self::status_parts::{StatusPart, StatusParts};
 pub use self::whole_numbers::{Count, Port};
 
 settings! {

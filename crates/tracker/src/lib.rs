@@ -2,7 +2,7 @@
 #![warn(missing_docs)]
 
 mod agent;
-mod attention;
+mod attention_order;
 mod state;
 
 mod menu;
@@ -16,7 +16,7 @@ mod reconcile;
 mod scan;
 
 pub use crate::agent::{Agent, Pane};
-pub use crate::attention::{Attention, attention};
+pub use crate::attention_order::{Attention, attention};
 pub use crate::menu::{Menu, MenuItem, menu};
 pub use crate::options::{OPTIONS, OptionName, Options};
 pub use crate::processes::{Process, agent_below, client_name, is_below};

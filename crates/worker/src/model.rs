@@ -16,7 +16,7 @@ pub(crate) mod api;
 mod ask;
 mod claude;
 mod outlook;
-mod provider;
+mod provider_reply;
 mod run;
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};

@@ -1,7 +1,7 @@
 //! The state of a continuation, and how each occasion changes it.
 
 mod ask_by_prompt;
-mod interruptions;
+mod pause_and_retry;
 
 use longhaul_core::Millis;
 

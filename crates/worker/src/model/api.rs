@@ -8,7 +8,7 @@ use longhaul_store::Cost;
 use serde_json::{Value, json};
 
 use super::ask::Request;
-use super::provider::{Failure, Reply, cost, usage};
+use super::provider_reply::{Failure, Reply, cost, usage};
 
 /// The default model: small, and good enough for a few sentences.
 const MODEL: &str = "claude-haiku-5-5";

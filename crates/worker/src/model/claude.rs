@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::answer::json_in;
 use super::ask::Request;
-use super::provider::{Failure, Reply, cost, usage};
+use super::provider_reply::{Failure, Reply, cost, usage};
 
 /// The maximum tokens that `claude` adds to a request: its own prompt, and a second turn for the structured answer.
 pub(crate) const OWN_TOKENS: u64 = 8_000;

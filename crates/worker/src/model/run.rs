@@ -14,7 +14,7 @@ use longhaul_store::{Cost, ModelJob, Rest, Retry, Store, Turn};
 use super::ask::{Request, request};
 use super::claude::{Client, OWN_TOKENS};
 use super::outlook::{horizon, is_due_soon};
-use super::provider::{Blame, Failure, Reply};
+use super::provider_reply::{Blame, Failure, Reply};
 use super::{For, Stop, answer, api};
 
 /// How often the loop checks whether there is something to do.

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::answer::{LINE_CHARS, json_in, read};
 use super::api::is_safe;
 use super::ask::request;
-use super::provider::Blame;
+use super::provider_reply::Blame;
 use super::run::{after_a_kill, pause, retry};
 
 fn job() -> ModelJob {

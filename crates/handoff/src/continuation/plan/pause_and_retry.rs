@@ -1,4 +1,6 @@
-//! Interruptions of a plan: the account's rate limit, a text that did not arrive, and resuming by hand.
+//! A plan that pauses at the account's rate limit, types a text again that did not arrive, or is resumed by hand.
+//!
+//! What a prompt of the user does to a plan is in `Plan::prompted`.
 
 use longhaul_core::Millis;
 

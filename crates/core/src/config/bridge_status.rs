@@ -1,4 +1,4 @@
-//! The setting `bridge.status`: which parts the line under the prompt has.
+//! The setting `bridge.status`: which parts the line under the prompt has. The status line of `longhaul statusline` is another one.
 
 use serde_json::{Value, json};
 
