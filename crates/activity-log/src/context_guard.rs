@@ -1,4 +1,6 @@
 //! The context guard: compacts before the context is full, and denies new subagents when it is nearly full.
+//!
+//! Only the decisions; the caller types `/compact` and words the denial.
 
 use longhaul_core::Millis;
 use longhaul_core::config::Guard;

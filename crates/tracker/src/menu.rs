@@ -1,4 +1,4 @@
-//! The layout of the session menu.
+//! The layout of the session menu. The caller makes a command of tmux of each item.
 
 use longhaul_core::Status;
 

@@ -1,4 +1,5 @@
-//! The script that the user has set to run when a session changes: a program, or text for a shell.
+//! The script that the user has set to run when a session changes: a program, or text for a shell. The caller passes the
+//! values of the change.
 
 /// Characters with a special meaning in a shell, except quotes and the backslash.
 const ACTIVE: &[char] = &['$', '`', ';', '|', '&', '<', '>', '(', ')', '#', '\n'];

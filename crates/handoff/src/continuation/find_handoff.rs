@@ -1,4 +1,5 @@
-//! Finding the handoff that was asked for: in the reply, or in a file.
+//! Finding the handoff that was asked for: in the reply, or in a file. The caller reads the files, and chooses the name of
+//! the one that is not [`MARKER_FILE`].
 
 use longhaul_core::Millis;
 

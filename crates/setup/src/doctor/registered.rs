@@ -1,4 +1,4 @@
-//! Where Longhaul's hooks are registered, and which other programs do the same jobs.
+//! Collects where Longhaul's hooks are registered, and which other programs do the same jobs; `judge` words the findings.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! Claude Code in a pane, and the actions of a user.
+//! Claude Code in a pane, and the actions of a user. `PATIENCE` in `world` limits every wait.
 
 use std::time::{Duration, Instant};
 
