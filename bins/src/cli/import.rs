@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use anyhow::{Result, bail};
 use longhaul_core::Env;
 use longhaul_core::config::WarningKind;
+use longhaul_import::other_programs::{Mode, Move, Origin, Report, Step};
 use longhaul_runtime::Home;
-use longhaul_runtime::import_from::{Mode, Move, Origin, Report, Step};
 use serde_json::{Value, json};
 
 use super::progress::Bar;

@@ -42,7 +42,7 @@ pub(crate) fn modified(path: &Path) -> Option<Millis> {
 }
 
 /// Converts a file's time to milliseconds since the Unix epoch.
-pub(crate) fn since_epoch(time: SystemTime) -> Option<Millis> {
+pub fn since_epoch(time: SystemTime) -> Option<Millis> {
     Some(Millis(time.duration_since(UNIX_EPOCH).ok()?.as_millis() as u64))
 }
 
@@ -67,13 +67,13 @@ pub(crate) fn word(id: &str) -> String {
 }
 
 /// Creates a folder and its missing parents with mode 0700.
-pub(crate) fn create_dir(dir: &Path) -> Result<(), Error> {
+pub fn create_dir(dir: &Path) -> Result<(), Error> {
     let created = DirBuilder::new().recursive(true).mode(0o700).create(dir);
     created.map_err(|source| Error::Write { path: dir.to_owned(), source })
 }
 
 /// Opens a file for reading and appending. Creates it with mode 0600, and its folder, if missing.
-pub(crate) fn open_append(path: &Path) -> Result<File, Error> {
+pub fn open_append(path: &Path) -> Result<File, Error> {
     let open = || OpenOptions::new().read(true).append(true).create(true).mode(0o600).open(path);
     let opened = match open() {
         // The folder nearly always exists: opening the file first saves a check.
@@ -88,7 +88,7 @@ pub(crate) fn open_append(path: &Path) -> Result<File, Error> {
 
 /// Replaces the content of a file by a temporary file and a rename, so that a reader sees either the old or the new
 /// content.
-pub(crate) fn replace(path: &Path, content: &[u8]) -> Result<(), Error> {
+pub fn replace(path: &Path, content: &[u8]) -> Result<(), Error> {
     let failed = |source| Error::Write { path: path.to_owned(), source };
     let dir = path.parent().unwrap_or(path);
     create_dir(dir)?;

@@ -49,7 +49,7 @@ impl Project {
     }
 
     /// Returns the row of a new session whose client and transcript are not known yet.
-    pub(crate) fn session<'a>(&'a self, id: &'a SessionId, at: Millis) -> NewSession<'a> {
+    pub fn session<'a>(&'a self, id: &'a SessionId, at: Millis) -> NewSession<'a> {
         NewSession {
             session: id.as_str(),
             project: &self.name,

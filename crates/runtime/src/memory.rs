@@ -2,13 +2,13 @@
 
 mod find;
 mod http_sessions;
-pub mod import;
 mod marked_hits;
 pub mod meaning;
 mod named_project;
 mod note;
 mod page;
 mod recall;
+mod recorded_call;
 mod spool;
 pub mod upkeep;
 
@@ -29,6 +29,7 @@ pub use self::note::ReportedCall;
 pub(crate) use self::note::{keep_last_reply, note};
 pub use self::page::{Reader, render_page};
 pub use self::recall::{ANSWER_TOKENS, ANSWER_TOKENS_RANGE, NoWords, Recall, answer_json, question, recall};
+pub use self::recorded_call::recorded_call;
 use self::spool::Notes;
 pub(crate) use self::spool::Spool;
 use crate::handoff::Project;
@@ -40,13 +41,13 @@ use crate::{Deadline, Error, Home, Sanitizer};
 const PROMPT: &str = "prompt:";
 
 /// Number of a session's newest turns and observations that its summary is made of.
-const SUMMED_UP: usize = 40;
+pub const SUMMED_UP: usize = 40;
 
 /// Reading stops when less time than this is left.
 const TIME_NEEDED: std::time::Duration = std::time::Duration::from_millis(100);
 
 /// Returns the text of a prompt that is stored; `None` if nothing of it may be stored.
-pub(crate) fn clean_prompt(prompt: &str, sanitizer: Sanitizer) -> Option<String> {
+pub fn clean_prompt(prompt: &str, sanitizer: Sanitizer) -> Option<String> {
     let prompt = sanitizer.capped(prompt);
     let prompt = prompt.trim();
     (!prompt.is_empty()).then(|| prompt.to_owned())
@@ -172,7 +173,7 @@ pub(crate) fn store_calls(
 }
 
 /// Returns the row of a call. `fix` is stored instead if the same command had failed before.
-fn new_observation<'a>(
+pub fn new_observation<'a>(
     call: &'a Call,
     key: Option<&'a str>,
     observation: Observation,

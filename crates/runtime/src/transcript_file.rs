@@ -21,7 +21,7 @@ pub fn transcript_place(path: &Path) -> Option<PathBuf> {
 }
 
 /// An open transcript.
-pub(crate) struct TranscriptFile {
+pub struct TranscriptFile {
     path: PathBuf,
     content: Content,
 }
@@ -33,7 +33,7 @@ enum Content {
 
 impl TranscriptFile {
     /// Opens a transcript, or the compressed file if the plain one no longer exists.
-    pub(crate) fn open(path: &Path) -> io::Result<Self> {
+    pub fn open(path: &Path) -> io::Result<Self> {
         let opened = match bounded_read::open(path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 let packed = packed(path);

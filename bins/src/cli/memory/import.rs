@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
+use longhaul_import::transcripts::{Imported, Outcome, Source, import, sources};
 use longhaul_runtime::ErrorLog;
-use longhaul_runtime::memory::import::{Imported, Outcome, Source, import, sources};
 use longhaul_runtime::memory::upkeep::merge_index;
 use serde_json::json;
 

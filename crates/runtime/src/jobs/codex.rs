@@ -11,8 +11,7 @@ use longhaul_store::{Session, Store};
 use longhaul_transcript::{Turn, merge_turns};
 
 use crate::handoff::{register, resume};
-use crate::memory::import::turns_to_records::recorded_call;
-use crate::memory::{clean_prompt, store_calls};
+use crate::memory::{clean_prompt, recorded_call, store_calls};
 use crate::transcript_file::TranscriptFile;
 use crate::{Error, Flow, Hook};
 

@@ -13,8 +13,8 @@ use self::arrival::Arrival;
 use self::translate::{Asked, Translator, key, note};
 use super::folders::Folders;
 use super::{Move, Origin, Report, Sink, Step, Trouble, ours, register, theirs};
-use crate::handoff::Project;
-use crate::memory::is_excluded;
+use longhaul_runtime::handoff::Project;
+use longhaul_runtime::memory::is_excluded;
 
 /// Maximum number of files that are checked to find the project of a session.
 const FILES: usize = 200;

@@ -7,12 +7,12 @@ use longhaul_core::{Config, Env, Millis};
 use longhaul_memory::Summary;
 use longhaul_transcript::{Batch, Reader};
 
-use super::super::is_excluded;
 use super::head::Head;
 use super::turns_to_records::{Part, RecordBuilder};
 use super::{Source, Task};
-use crate::Error;
-use crate::transcript_file::TranscriptFile;
+use longhaul_runtime::Error;
+use longhaul_runtime::TranscriptFile;
+use longhaul_runtime::memory::is_excluded;
 
 /// Number of bytes that are read at a time and stored in one transaction: large enough for few commits, small enough
 /// that no hook waits long.

@@ -9,9 +9,9 @@ use longhaul_transcript::{Attachment, Batch, Cursor, SourcedText, ToolCall, Turn
 
 use super::folders::Folders;
 use super::{Mode, Move, Origin, Report, Sink, Step, Trouble, ours, register, theirs};
-use crate::Sanitizer;
-use crate::memory::import::{Part, RecordBuilder, past_turn};
-use crate::memory::is_excluded;
+use crate::transcripts::{Part, RecordBuilder, past_turn};
+use longhaul_runtime::Sanitizer;
+use longhaul_runtime::memory::is_excluded;
 
 /// The suffix of the id of a call's result.
 const RESULT: &str = ":result";

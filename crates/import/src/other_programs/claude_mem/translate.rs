@@ -9,9 +9,9 @@ use longhaul_store::{ForeignHead, ForeignObservation, ForeignSession, ForeignSum
 use longhaul_transcript::DetailKind;
 
 use super::super::{Move, Origin};
-use crate::Sanitizer;
-use crate::handoff::Project;
-use crate::memory::clean_prompt;
+use longhaul_runtime::Sanitizer;
+use longhaul_runtime::handoff::Project;
+use longhaul_runtime::memory::clean_prompt;
 
 /// Maximum number of facts or files of an observation, and maximum length of each.
 const FACTS: usize = 40;

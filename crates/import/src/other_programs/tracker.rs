@@ -6,8 +6,8 @@ use longhaul_core::Env;
 use longhaul_tracker::OPTIONS;
 
 use super::{Move, Report, Trouble};
-use crate::bounded_read;
-use crate::tmux::Server;
+use longhaul_runtime::bounded_read;
+use longhaul_runtime::tmux::Server;
 
 /// The prefix of its options.
 const PREFIX: &str = "@claude-tracker-";

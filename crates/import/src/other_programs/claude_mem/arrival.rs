@@ -4,7 +4,7 @@ use longhaul_core::{Millis, SessionId};
 use longhaul_memory::Summary;
 use longhaul_store::{ForeignSession, Moved, MovedCall, MovedTurn};
 
-use crate::handoff::Project;
+use longhaul_runtime::handoff::Project;
 
 /// Maximum number of records per transaction: large enough for few commits, small enough that no hook waits long.
 const RECORDS_AT_ONCE: usize = 500;

@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use longhaul_core::SessionId;
 use longhaul_store::Store;
 
-use crate::Error;
-use crate::handoff::Project;
-use crate::memory::import::{sources, started_in};
+use crate::transcripts::{sources, started_in};
+use longhaul_runtime::Error;
+use longhaul_runtime::handoff::Project;
 
 /// What is known of sessions and projects.
 pub(super) struct Folders {

@@ -8,8 +8,8 @@ use longhaul_core::{Config, json_text};
 use serde_json::Value;
 
 use super::{Mode, Move, Report, Trouble, ours};
-use crate::shared_file::{self, Backup, NewFile};
-use crate::{Error, files};
+use longhaul_runtime::shared_file::{self, Backup, NewFile};
+use longhaul_runtime::{Error, files};
 
 /// A setting to import.
 pub(super) struct Wanted {

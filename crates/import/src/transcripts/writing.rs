@@ -5,12 +5,12 @@ use longhaul_memory::Summary;
 use longhaul_store::{Bulk, NewObservation, PastPrompt, PastTurn, Session};
 use longhaul_transcript::{Batch, Cursor};
 
-use super::super::new_observation;
 use super::head::Head;
 use super::turns_to_records::{Done, Part};
 use super::{Imported, Task, register};
-use crate::handoff::catch_up;
-use crate::{Error, Sanitizer};
+use longhaul_runtime::handoff::catch_up;
+use longhaul_runtime::memory::new_observation;
+use longhaul_runtime::{Error, Sanitizer};
 
 /// The import of one session.
 pub(super) struct Writer<'a> {

@@ -4,13 +4,11 @@ use std::collections::{HashMap, HashSet, VecDeque};
 
 use longhaul_core::event::predicates::bookmark_note;
 use longhaul_core::{Config, Millis};
-use longhaul_memory::{
-    Call, Kind, Observation, RawCall, Summary, TurnText, command_key, fix_of, is_skipped, observe, summarize,
-};
+use longhaul_memory::{Call, Kind, Observation, Summary, TurnText, command_key, fix_of, observe, summarize};
 use longhaul_transcript::{self as transcript, PromptOrigin, Turn, merge_turns};
 
-use super::super::{SUMMED_UP, clean_prompt};
-use crate::Sanitizer;
+use longhaul_runtime::Sanitizer;
+use longhaul_runtime::memory::{SUMMED_UP, clean_prompt, recorded_call};
 
 /// The conversion of one session.
 pub(crate) struct RecordBuilder<'a> {
@@ -195,34 +193,6 @@ impl<'a> RecordBuilder<'a> {
         seen.narrative.clear();
         keep_newest(&mut self.seen, seen);
     }
-}
-
-/// Returns a call of a transcript as a hook would have recorded it; `None` if it is skipped, or input or output is
-/// missing.
-pub(crate) fn recorded_call(
-    call: transcript::ToolCall,
-    turn: &Turn,
-    root: &str,
-    otherwise_at: Millis,
-    config: &Config,
-    sanitizer: Sanitizer,
-) -> Option<Call> {
-    let (tool, input, output) = (call.name?, call.input?, call.output?);
-    if is_skipped(&tool, &config.memory.skip_tools.0) {
-        return None;
-    }
-    // For a failed call, a hook gets only its error message.
-    let result = call.result.filter(|_| !call.is_error);
-    let response = result.unwrap_or_else(|| serde_json::Value::from(output).to_string());
-    let mut raw = RawCall::new(&call.id, &tool);
-    raw.prompt_id = turn.prompt_id.as_deref().unwrap_or_default();
-    raw.input = &input;
-    raw.response = &response;
-    raw.is_error = call.is_error;
-    raw.cwd = root;
-    raw.at = call.at.or(turn.at).unwrap_or(otherwise_at);
-    raw.secrets = sanitizer.secrets();
-    Some(Call::new(&raw))
 }
 
 /// Returns whether a call has both input and output.

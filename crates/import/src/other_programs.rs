@@ -16,8 +16,8 @@ use std::path::{Path, PathBuf};
 use longhaul_core::{Config, Env, Millis, SessionId};
 use longhaul_store::{Bulk, Session, Store};
 
-use crate::handoff::Project;
-use crate::{Error, Home};
+use longhaul_runtime::handoff::Project;
+use longhaul_runtime::{Error, Home};
 
 /// A program whose data can be imported.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -177,7 +177,7 @@ impl Move<'_> {
     /// Opens Longhaul's database; `None` if it does not exist yet and nothing is to be written.
     fn store(&self) -> Result<Option<Store>, Trouble> {
         let store = match self.mode {
-            Mode::Move => self.home.store(crate::waiting_times::DATABASE).map(Some),
+            Mode::Move => self.home.store(longhaul_runtime::waiting_times::DATABASE).map(Some),
             Mode::DryRun => self.home.existing_store(),
         };
         store.map_err(Trouble::Ours)

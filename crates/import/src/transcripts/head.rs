@@ -7,8 +7,8 @@ use longhaul_core::Millis;
 use longhaul_transcript::{SessionMeta, parse_timestamp};
 use serde::Deserialize;
 
-use crate::Error;
-use crate::transcript_file::TranscriptFile;
+use longhaul_runtime::Error;
+use longhaul_runtime::TranscriptFile;
 
 /// Maximum number of bytes read. Claude Code's own entries come first and take a few kilobytes.
 const MOST: u64 = 16 * 1024 * 1024;

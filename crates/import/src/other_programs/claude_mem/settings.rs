@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::super::keys::{Wanted, bring};
 use super::super::{Move, Report, Trouble, theirs};
-use crate::{Error, bounded_read};
+use longhaul_runtime::{Error, bounded_read};
 
 /// Their keys, each a list separated by commas, and ours.
 const KEYS: [(&str, &str); 2] =

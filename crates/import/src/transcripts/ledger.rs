@@ -11,7 +11,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use super::Source;
-use crate::{Error, Home, bounded_read, files};
+use longhaul_runtime::{Error, Home, bounded_read, files};
 
 #[derive(Serialize, Deserialize)]
 struct LineWire {

@@ -23,8 +23,8 @@ use self::reading::{ReaderMessage, WAITING, read_all};
 pub(crate) use self::turns_to_records::{Part, RecordBuilder};
 use self::writing::Writer;
 pub(crate) use self::writing::past_turn;
-use crate::handoff::Project;
-use crate::{Error, Home, files};
+use longhaul_runtime::handoff::Project;
+use longhaul_runtime::{Error, Home, files};
 
 /// The prefix of transcripts of subagents, which older versions of Claude Code write beside those of the sessions.
 const SIDECHAIN: &str = "agent-";

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::keys::{Wanted, bring};
 use super::{Mode, Move, Origin, Report, Trouble, ours, theirs};
-use crate::{Error, bounded_read};
+use longhaul_runtime::{Error, bounded_read};
 
 /// Maximum size of a log. A week of work is a few hundred kilobytes.
 const LONGEST: u64 = 64 * 1024 * 1024;
