@@ -53,7 +53,7 @@ fn main() {
                 jobs::activity::on_turn_end,
                 jobs::tracker::on_turn_end,
             ],
-            &[jobs::model::start_worker],
+            &[jobs::tracker::finish_display, jobs::model::start_worker],
         ),
     }
 }

@@ -7,15 +7,15 @@ fn main() {
     Hook::<Stop>::run_then(
         &[
             jobs::handoff::on_turn_end,
-            jobs::memory::on_turn_end,
             jobs::continuation::on_turn_end, // if it asks for a handoff, the turn is not over
             jobs::activity::on_turn_end,
             jobs::bookmarks::on_turn_end,
             jobs::tracker::on_turn_end,
+            jobs::memory::on_turn_end,        // while tmux shows that the turn is over
             jobs::continuation::carry_on,     // if it clears, no bookmark is set
             jobs::context_guard::on_turn_end, // if it compacts, no bookmark is set
             jobs::bookmarks::after_turn,
         ],
-        &[jobs::model::start_worker],
+        &[jobs::tracker::finish_display, jobs::model::start_worker],
     );
 }

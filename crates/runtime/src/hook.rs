@@ -18,6 +18,7 @@ use longhaul_store::{ChainId, Store, StoreError};
 
 use crate::memory::upkeep;
 use crate::shared_store::SharedStore;
+use crate::tracker::Unfinished;
 use crate::{ActivityLog, Deadline, Error, ErrorLog, Home, Sanitizer, clock_and_env, codex, home, stdin};
 
 /// One call of a hook, as its jobs see it.
@@ -47,6 +48,8 @@ pub struct Hook<E> {
     pub(crate) inherited: Option<String>,
     /// The handoff that the model was already shown.
     pub(crate) handed_over: Option<String>,
+    /// What tmux may not show yet.
+    pub(crate) unfinished_display: Option<Unfinished>,
     /// Whether the user was already notified in this hook that nothing can be stored.
     pub(crate) has_reported_storage: bool,
     /// Whether a job has waited for the database without success. The other jobs then do not wait.
@@ -189,6 +192,7 @@ impl<E: HookEvent<'static>> Hook<E> {
             errand: None,
             inherited: None,
             handed_over: None,
+            unfinished_display: None,
             has_reported_storage: false,
             is_locked_out: false,
             only,

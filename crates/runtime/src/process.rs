@@ -58,15 +58,20 @@ fn without_relative_folders(path: &OsStr) -> Option<OsString> {
 ///
 /// A program that does not end in time is killed, so that a tmux server that hangs cannot block the hook.
 pub fn run(step: &TerminalCommand, limit: Duration) -> Result<String, Error> {
+    start(step, limit)?.output()
+}
+
+/// Starts a command. It runs while the caller does something else.
+pub(crate) fn start(step: &TerminalCommand, limit: Duration) -> Result<Started, Error> {
     let (command, program) = command_of(step);
-    run_command(command, program, step.stdin.as_deref(), limit)
+    Started::new(command, program, step.stdin.as_deref(), limit)
 }
 
 /// Runs a command like [`run`], in the folder `dir`.
 pub fn run_in(dir: &Path, step: &TerminalCommand, limit: Duration) -> Result<String, Error> {
     let (mut command, program) = command_of(step);
     command.current_dir(dir);
-    run_command(command, program, step.stdin.as_deref(), limit)
+    Started::new(command, program, step.stdin.as_deref(), limit)?.output()
 }
 
 fn command_of(step: &TerminalCommand) -> (Command, &str) {
@@ -77,39 +82,60 @@ fn command_of(step: &TerminalCommand) -> (Command, &str) {
     (command, program)
 }
 
-/// Runs a command to its end and returns its output. An exit status other than 0 is an error.
-fn run_command(command: Command, program: &str, stdin: Option<&str>, limit: Duration) -> Result<String, Error> {
-    let (status, out, err) = finish(command, program, stdin, limit)?;
-    if status.success() {
-        return Ok(String::from_utf8_lossy(&out).into_owned());
-    }
-    Err(Error::Program { program: program.to_owned(), message: String::from_utf8_lossy(&err).trim().to_owned() })
-}
-
 /// Runs a command to its end and returns its exit status, its standard output and its standard error.
 ///
 /// Only streams that `command` connects to pipes are read. A command that does not end in time is killed.
 pub(crate) fn finish(
-    mut command: Command,
+    command: Command,
     program: &str,
     stdin: Option<&str>,
     limit: Duration,
 ) -> Result<(ExitStatus, Vec<u8>, Vec<u8>), Error> {
-    let mut child = command.spawn().map_err(|source| Error::Start { program: program.to_owned(), source })?;
-    let deadline = Instant::now() + limit;
-    if let (Some(mut pipe), Some(text)) = (child.stdin.take(), stdin) {
-        // The program need not read its input. Everything that is sent fits into the buffer of a pipe.
-        let _ = pipe.write_all(text.as_bytes());
+    Started::new(command, program, stdin, limit)?.finish()
+}
+
+/// A command that was started, and must end in time.
+#[derive(Debug)]
+pub(crate) struct Started {
+    child: Child,
+    program: String,
+    limit: Duration,
+    deadline: Instant,
+}
+
+impl Started {
+    fn new(mut command: Command, program: &str, stdin: Option<&str>, limit: Duration) -> Result<Self, Error> {
+        let mut child = command.spawn().map_err(|source| Error::Start { program: program.to_owned(), source })?;
+        let deadline = Instant::now() + limit;
+        if let (Some(mut pipe), Some(text)) = (child.stdin.take(), stdin) {
+            // The program need not read its input. Everything that is sent fits into the buffer of a pipe.
+            let _ = pipe.write_all(text.as_bytes());
+        }
+        Ok(Self { child, program: program.to_owned(), limit, deadline })
     }
-    let pipes = [child.stdout.take().map(OwnedFd::from), child.stderr.take().map(OwnedFd::from)];
-    let Some([out, err]) = drain(pipes, deadline) else {
-        let _ = child.kill();
-        let _ = child.wait();
-        return Err(Error::TimedOut { program: program.to_owned(), ms: limit.as_millis() as u64 });
-    };
-    // It has closed its output, so it is about to end.
-    let status = child.wait().map_err(|source| Error::Start { program: program.to_owned(), source })?;
-    Ok((status, out, err))
+
+    /// Waits for its end and returns its output. An exit status other than 0 is an error.
+    pub(crate) fn output(self) -> Result<String, Error> {
+        let program = self.program.clone();
+        let (status, out, err) = self.finish()?;
+        if status.success() {
+            return Ok(String::from_utf8_lossy(&out).into_owned());
+        }
+        Err(Error::Program { program, message: String::from_utf8_lossy(&err).trim().to_owned() })
+    }
+
+    fn finish(self) -> Result<(ExitStatus, Vec<u8>, Vec<u8>), Error> {
+        let Self { mut child, program, limit, deadline } = self;
+        let pipes = [child.stdout.take().map(OwnedFd::from), child.stderr.take().map(OwnedFd::from)];
+        let Some([out, err]) = drain(pipes, deadline) else {
+            let _ = child.kill();
+            let _ = child.wait();
+            return Err(Error::TimedOut { program, ms: limit.as_millis() as u64 });
+        };
+        // It has closed its output, so it is about to end.
+        let status = child.wait().map_err(|source| Error::Start { program, source })?;
+        Ok((status, out, err))
+    }
 }
 
 /// Reads both pipes to their end, in the order in which data arrives; `None` when the time is up.

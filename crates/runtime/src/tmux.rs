@@ -10,6 +10,7 @@ mod setup;
 mod setup_problem;
 mod status_right;
 
+pub(crate) use self::commands::StatusUpdate;
 pub use self::setup::command;
 pub use self::setup_problem::SetupState;
 pub use self::status_right::NOT_SET_UP;
@@ -19,7 +20,8 @@ use std::time::Duration;
 use longhaul_core::Env;
 use longhaul_inject::{TerminalCommand, protect_semicolon, tmux_socket};
 
-use crate::{Deadline, Error, process, waiting_times};
+use crate::process::{self, Started};
+use crate::{Deadline, Error, waiting_times};
 
 /// Separates two values in the output of tmux. A control character is not possible: newer versions print it as `\037`.
 const SEPARATOR: &str = "=-longhaul-=";
@@ -49,8 +51,13 @@ impl Server {
 
     /// Runs commands in order up to the first that fails, and returns their output.
     fn run(&self, commands: &[Vec<String>]) -> Result<String, Error> {
+        self.start(commands)?.output()
+    }
+
+    /// Starts to run commands, as [`Server::run`] does.
+    fn start(&self, commands: &[Vec<String>]) -> Result<Started, Error> {
         let limit = self.deadline.map_or(self.limit, |deadline| self.limit.min(deadline.left()));
-        process::run(&self.step(commands), limit)
+        process::start(&self.step(commands), limit)
     }
 
     fn step(&self, commands: &[Vec<String>]) -> TerminalCommand {

@@ -3,6 +3,7 @@
 mod options_cache;
 mod refresh;
 
+use std::cell::RefCell;
 use std::path::Path;
 use std::rc::Rc;
 
@@ -13,7 +14,7 @@ use longhaul_inject::Terminal;
 use longhaul_store::{Bridge, Change, Sighting, Store};
 use longhaul_tracker::{Agent, Options, Pane, Script, Trigger, render, transition, without_control_chars};
 
-use crate::tmux::Server;
+use crate::tmux::{Server, StatusUpdate};
 use crate::{ActivityLog, Deadline, Error, Home, files, git, process, waiting_times};
 
 /// Whether a change of status is already in the activity log of the session.
@@ -32,6 +33,16 @@ pub struct Tracker<'a> {
     home: &'a Home,
     store: Rc<Store>,
     server: Option<Server>,
+    /// Whether a turn that ends is shown while the hook does something else; see [`Tracker::take_unfinished`].
+    waits_later: bool,
+    unfinished: RefCell<Option<Unfinished>>,
+}
+
+/// The display of a turn that has ended, which tmux may not have finished yet.
+#[derive(Debug)]
+pub(crate) struct Unfinished {
+    update: StatusUpdate,
+    pane: Option<Pane>,
 }
 
 impl<'a> Tracker<'a> {
@@ -42,13 +53,34 @@ impl<'a> Tracker<'a> {
             home,
             store: Rc::new(home.store(waiting_times::DATABASE)?),
             server: Server::of(env).map(Server::patient),
+            waits_later: false,
+            unfinished: RefCell::default(),
         })
     }
 
     /// Uses an open database, in a hook that must be done by `deadline`.
     pub(crate) fn with(env: &'a Env, home: &'a Home, store: Rc<Store>, deadline: Deadline) -> Self {
         let server = Server::of(env).map(|server| Server { deadline: Some(deadline), ..server });
-        Self { env, home, store, server }
+        Self { env, home, store, server, waits_later: false, unfinished: RefCell::default() }
+    }
+
+    /// Shows a turn that ends without waiting for tmux. The caller then calls [`Tracker::take_unfinished`].
+    pub(crate) fn waiting_later(&mut self) {
+        self.waits_later = true;
+    }
+
+    /// Returns the display that was begun, for [`Tracker::finish`].
+    pub(crate) fn take_unfinished(&self) -> Option<Unfinished> {
+        self.unfinished.take()
+    }
+
+    /// Waits for a display that was begun. A session that completes in an active pane has been seen.
+    pub(crate) fn finish(&self, unfinished: Unfinished) -> Result<(), Error> {
+        let looked_at = unfinished.update.active_panes()?;
+        match unfinished.pane.filter(|pane| looked_at.contains(pane)) {
+            Some(pane) => self.seen(&pane).map(drop),
+            None => Ok(()),
+        }
     }
 
     /// Returns all sessions.
@@ -72,7 +104,7 @@ impl<'a> Tracker<'a> {
         if !self.store.add_agent(&place.sighting(self.env.now), status, reason)? {
             return Ok(());
         }
-        self.show(&self.options(), place.pane.as_ref().map(|pane| (pane, Some(status)))).map(drop)
+        self.show(&self.options(), place.pane.as_ref().map(|pane| (pane, Some(status))))
     }
 
     /// Records a prompt.
@@ -205,7 +237,7 @@ impl<'a> Tracker<'a> {
     pub(crate) fn end(&self, session: &SessionId) -> Result<(), Error> {
         let Some(agent) = self.store.agent(session.as_str())? else { return Ok(()) };
         self.store.remove_agent(session.as_str())?;
-        self.show(&self.options(), agent.pane.as_ref().map(|pane| (pane, None))).map(drop)
+        self.show(&self.options(), agent.pane.as_ref().map(|pane| (pane, None)))
     }
 
     /// Reports a change: to the log, to the user's scripts, and to the display.
@@ -221,13 +253,16 @@ impl<'a> Tracker<'a> {
             ActivityLog::open(self.home, &session)?.append(&[line])?;
         }
         let started = self.run_scripts(&options, change);
-        let pane = change.pane.as_ref();
-        let looked_at = self.display(&text, pane.map(|pane| (pane, Some(change.to))))?;
-        // A session that completes in an active pane has been seen.
-        match pane.filter(|pane| change.to == Status::Completed && looked_at.contains(pane)) {
-            Some(pane) => self.seen(pane).map(drop),
-            None => Ok(()),
-        }?;
+        let shown = self.display(&text, change.pane.as_ref().map(|pane| (pane, Some(change.to))))?;
+        if let Some(update) = shown {
+            let is_over = change.to == Status::Completed;
+            let unfinished = Unfinished { update, pane: change.pane.clone().filter(|_| is_over) };
+            if is_over && self.waits_later {
+                self.unfinished.replace(Some(unfinished));
+            } else {
+                self.finish(unfinished)?;
+            }
+        }
         started
     }
 
@@ -251,12 +286,15 @@ impl<'a> Tracker<'a> {
 
     /// Renders the counts and shows them in tmux.
     pub fn push(&self) -> Result<(), Error> {
-        self.show(&self.options(), None).map(drop)
+        self.show(&self.options(), None)
     }
 
-    /// Shows the counts, and the state of a pane. Returns the active panes.
-    fn show(&self, options: &Options, pane: Option<(&Pane, Option<Status>)>) -> Result<Vec<Pane>, Error> {
-        self.display(&self.text(options)?, pane)
+    /// Shows the counts, and the state of a pane.
+    fn show(&self, options: &Options, pane: Option<(&Pane, Option<Status>)>) -> Result<(), Error> {
+        match self.display(&self.text(options)?, pane)? {
+            Some(update) => update.active_panes().map(drop),
+            None => Ok(()),
+        }
     }
 
     /// Returns the counts as tmux shows them.
@@ -264,13 +302,13 @@ impl<'a> Tracker<'a> {
         Ok(render(&self.store.agents()?, options, seconds(self.env.now)))
     }
 
-    fn display(&self, text: &str, pane: Option<(&Pane, Option<Status>)>) -> Result<Vec<Pane>, Error> {
+    /// Begins to show a text, and the state of a pane. Returns `None` outside tmux.
+    fn display(&self, text: &str, pane: Option<(&Pane, Option<Status>)>) -> Result<Option<StatusUpdate>, Error> {
         files::replace(&self.home.status(), text.as_bytes())?;
-        let Some(server) = &self.server else { return Ok(Vec::new()) };
+        let Some(server) = &self.server else { return Ok(None) };
         let state = pane.filter(|(pane, _)| pane.socket == server.socket);
         let state = state.map(|(pane, status)| (pane.id.as_str(), status.map(Status::as_str)));
-        let looked_at = server.set_status(text, state)?.into_iter();
-        Ok(looked_at.map(|id| Pane { socket: server.socket.clone(), id }).collect())
+        server.set_status(text, state).map(Some)
     }
 }
 

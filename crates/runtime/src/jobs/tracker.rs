@@ -83,12 +83,14 @@ pub fn on_notification(hook: &mut Hook<Notification>) -> Result<Flow, Error> {
     })
 }
 
-/// Records that the turn is over, unless subagents still run.
+/// Records that the turn is over, unless subagents still run. tmux shows it while the next jobs run; [`finish_display`] waits.
 pub fn on_turn_end(hook: &mut Hook<Stop>) -> Result<Flow, Error> {
     if in_subagent(&hook.event.common) {
         return Ok(Flow::Next);
     }
-    hook.track(|hook, tracker| {
+    let mut unfinished = None;
+    let done = hook.track(|hook, tracker| {
+        tracker.waiting_later();
         let session = &hook.event.common.session;
         // A background command asks nothing and may run forever, so it does not keep the turn open.
         let running =
@@ -96,8 +98,20 @@ pub fn on_turn_end(hook: &mut Hook<Stop>) -> Result<Flow, Error> {
         if tracker.subagents(session, running)? > 0 {
             return tracker.note_stopped(session);
         }
-        tracker.apply(session, Trigger::Stopped, None, Logged::Already)
-    })
+        let applied = tracker.apply(session, Trigger::Stopped, None, Logged::Already);
+        unfinished = tracker.take_unfinished();
+        applied
+    });
+    hook.unfinished_display = unfinished;
+    done
+}
+
+/// Waits until tmux shows the end of the turn.
+pub fn finish_display(hook: &mut Hook<Stop>) -> Result<Flow, Error> {
+    match hook.unfinished_display.take() {
+        Some(unfinished) => hook.track(|_, tracker| tracker.finish(unfinished)),
+        None => Ok(Flow::Next),
+    }
 }
 
 /// Records that the turn ended with an error, whose kind is shown.

@@ -1,17 +1,19 @@
 //! Commands for a server: show the status, go to a pane, show a message.
 
-use longhaul_tracker::escape;
+use longhaul_tracker::{Pane, escape};
 
 use super::look::{list_active, pane_ids};
 use super::{Server, words};
 use crate::Error;
+use crate::process::Started;
 
 impl Server {
-    /// Shows the status in all clients, and stores the state of a session as an option of its pane. Returns the active
-    /// panes of the clients.
-    ///
-    /// It is not an error if no client is attached, or if the pane no longer exists.
-    pub fn set_status(&self, text: &str, pane_state: Option<(&str, Option<&str>)>) -> Result<Vec<String>, Error> {
+    /// Begins to show the status in all clients, and to store the state of a session as an option of its pane.
+    pub(crate) fn set_status(
+        &self,
+        text: &str,
+        pane_state: Option<(&str, Option<&str>)>,
+    ) -> Result<StatusUpdate, Error> {
         let mut commands = vec![words(["set-option", "-g", "@longhaul-status", text])];
         if let Some((pane, state)) = pane_state {
             commands.push(match state {
@@ -24,10 +26,7 @@ impl Server {
         // In the tested versions, setting an option redraws all clients. That is not documented; the effect of this
         // command is.
         commands.push(words(["refresh-client", "-S"]));
-        match self.run(&commands) {
-            Err(Error::Program { message, .. }) if is_about_nobody(&message) => Ok(Vec::new()),
-            result => result.map(|listing| pane_ids(&listing)),
-        }
+        Ok(StatusUpdate { tmux: self.start(&commands)?, socket: self.socket.clone() })
     }
 
     /// Switches `client`, or the current one, to a pane.
@@ -53,8 +52,28 @@ impl Server {
     }
 }
 
+/// A call of tmux that shows the status. Whoever starts it waits for its end, so that two updates keep their order.
+#[derive(Debug)]
+pub(crate) struct StatusUpdate {
+    tmux: Started,
+    socket: String,
+}
+
+impl StatusUpdate {
+    /// Waits for the end of the call and returns the active panes of the clients.
+    ///
+    /// It is not an error if no client is attached, or if the pane no longer exists.
+    pub(crate) fn active_panes(self) -> Result<Vec<Pane>, Error> {
+        let ids = match self.tmux.output() {
+            Err(Error::Program { message, .. }) if has_no_target(&message) => Vec::new(),
+            result => pane_ids(&result?),
+        };
+        Ok(ids.into_iter().map(|id| Pane { socket: self.socket.clone(), id }).collect())
+    }
+}
+
 /// Returns whether the error only means that there is no client, or that the pane no longer exists.
-fn is_about_nobody(message: &str) -> bool {
+fn has_no_target(message: &str) -> bool {
     ["no current client", "no current target", "no such pane", "can't find pane"]
         .iter()
         .any(|start| message.starts_with(start))

@@ -129,18 +129,18 @@ fn options_survive_whatever_is_in_them() {
 fn the_status_is_set_without_an_attached_client() {
     let tmux = Private::start();
     for text in ["#[fg=black]0.#[default]", HOSTILE, ";", "\\;", "-x", ""] {
-        tmux.server.set_status(text, Some(("%0", Some("idle")))).unwrap();
+        tmux.server.set_status(text, Some(("%0", Some("idle")))).unwrap().active_panes().unwrap();
         assert_eq!(tmux.server.read().unwrap().1, text);
     }
     assert_eq!(tmux.run(["show-options", "-pv", "-t", "%0", "@longhaul-state"]), "idle\n");
-    tmux.server.set_status("gone", Some(("%77", Some("idle")))).unwrap();
+    tmux.server.set_status("gone", Some(("%77", Some("idle")))).unwrap().active_panes().unwrap();
     assert_eq!(tmux.server.read().unwrap().1, "gone");
     let nowhere = Server {
         socket: tmux.dir.path().join("nothing").to_str().unwrap().to_owned(),
         deadline: None,
         limit: crate::waiting_times::TMUX_IN_HOOK,
     };
-    assert!(nowhere.set_status("x", None).is_err());
+    assert!(nowhere.set_status("x", None).unwrap().active_panes().is_err());
 }
 
 #[test]
@@ -151,7 +151,7 @@ fn setup_is_idempotent_and_teardown_leaves_no_trace() {
     tmux.run(["bind-key", "a", "display-message", "it's \"mine\" #{pane_id} $HOME;"]);
     let before = tmux.everything();
     tmux.server.setup("env first", &Options::default()).unwrap();
-    tmux.server.set_status("x", Some(("%0", Some("idle")))).unwrap();
+    tmux.server.set_status("x", Some(("%0", Some("idle")))).unwrap().active_panes().unwrap();
     let lines = tmux.everything();
     let once = lines.join("\n");
     assert_eq!(once.matches("#(#{@longhaul-command} tmux refresh)").count(), 1);
