@@ -45,6 +45,13 @@ pub(crate) struct Args {
     dry_run: bool,
 }
 
+/// What to do after an installation.
+const NEXT_STEPS: [&str; 3] = [
+    "  tmux new claude           start a session; sessions that already run need a restart",
+    "  longhaul memory import    add your past sessions to the memory",
+    "  longhaul doctor           check the installation",
+];
+
 pub(crate) fn run(env: &Env, args: &Args) -> anyhow::Result<Exit> {
     let exe = std::env::current_exe().context("cannot find the path of this executable")?;
     let shell = Shell::read();
@@ -63,7 +70,8 @@ pub(crate) fn run(env: &Env, args: &Args) -> anyhow::Result<Exit> {
     carry_out(&plan, &state.paths, state.client.as_deref(), env, args.dry_run)?;
     if !args.dry_run {
         let done = if plan.steps.is_empty() { "was already installed" } else { "is installed" };
-        out::message(&format!("Longhaul {} {done}. `longhaul doctor` checks the installation.", bundle.version));
+        out::message(&format!("Longhaul {} {done}. Next:", bundle.version));
+        NEXT_STEPS.iter().for_each(|step| out::message(step));
     }
     Ok(Exit::Success)
 }

@@ -20,6 +20,9 @@ fn what_install_puts_anywhere_uninstall_takes_away() {
 
     let installed = machine.install("1.0.0", &["--yes"]);
     succeeds(&installed);
+    for next in ["tmux new claude", "longhaul memory import", "longhaul doctor"] {
+        assert!(installed.stderr.contains(next), "{installed:?}");
+    }
     assert_eq!(machine.plugins()[0]["enabled"], true);
     assert_eq!(machine.plugins()[0]["version"], "1.0.0");
     succeeds(&machine.longhaul(&["--version"]));
