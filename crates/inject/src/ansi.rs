@@ -87,7 +87,8 @@ fn sequence<'a>(text: &'a str, style: &mut Style) -> &'a str {
     }
     // OSC (hyperlinks), DCS, SOS, PM and APC contain text up to BEL or ST.
     if text.starts_with([']', 'P', 'X', '^', '_']) {
-        let bell = text.find('\x07').map(|at| at + 1);
+        // The bell itself is dropped as a control character.
+        let bell = text.find('\x07');
         let terminator = text.find("\x1b\\").map(|at| at + 2);
         let end = [bell, terminator].into_iter().flatten().min().unwrap_or(text.len());
         return &text[end..];

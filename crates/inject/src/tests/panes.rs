@@ -55,6 +55,23 @@ fn keys_are_the_bytes_that_a_keyboard_sends() {
     assert_eq!(kitty().erase(usize::MAX).stdin.map(|keys| keys.len()), Some(2000));
 }
 
+#[test]
+fn a_pane_is_inspected_by_commands_of_its_terminal() {
+    let argv = |commands: Vec<TerminalCommand>| -> Vec<String> {
+        commands.into_iter().map(|command| command.argv.join(" ")).collect()
+    };
+    assert_eq!(argv(zellij().inspect()), ["zellij --session s; rm action dump-screen --pane-id terminal_7 --ansi"]);
+    assert_eq!(
+        argv(wezterm().inspect()),
+        ["wezterm cli list --format json", "wezterm cli get-text --escapes --pane-id 7"]
+    );
+    let kitten = "kitten @ --to unix:/k";
+    assert_eq!(
+        argv(kitty().inspect()),
+        [format!("{kitten} ls --match id:7"), format!("{kitten} get-text --match id:7 --ansi --add-cursor")]
+    );
+}
+
 fn outputs(texts: &[&str]) -> Vec<String> {
     texts.iter().map(|text| (*text).to_owned()).collect()
 }

@@ -226,8 +226,14 @@ fn colours_are_separated_from_attributes() {
 }
 
 #[test]
+fn an_attribute_can_be_taken_back() {
+    check(&boxed("❯\u{a0}\x1b[2mTry\x1b[22mtext\x1b[0;7m", ""), input(Some("text"), TurnSign::Idle));
+    check_unsafe(&boxed("❯\u{a0}\x1b[7;27mtext", ""), UnsafeScreen::NoCursor);
+}
+
+#[test]
 fn hyperlinks_and_other_sequences_are_left_out() {
-    let link = "\x1b]8;;https://x/─\x1b\\te\x1b]8;;\x07xt\x1b(B\x1b[?25l\x1b[2K";
+    let link = "\x1b]8;;https://x/─\x1b\\te\x1b]8;;\x07xt\x1b(B\x1b[?25l\x1b[2K\u{7}\u{8}";
     check(&boxed(&format!("❯\u{a0}{link}\x1b[7m \x1b[0m"), ""), input(Some("text"), TurnSign::Idle));
 }
 
@@ -242,7 +248,44 @@ fn what_only_resembles_an_input_is_unsafe() {
     check_unsafe(&boxed(empty, "❯ ● main"), UnsafeScreen::Dialog);
     check_unsafe(&format!(" Proceed?\n ❯ 1. Yes\n   2. No\n{}", boxed(empty, "")), UnsafeScreen::Dialog);
     // The same words in an earlier prompt, which has a background, are no dialog.
-    check(&format!("\x1b[48;5;237m❯ 1. Yes\x1b[49m\n{}", boxed(empty, "")), input(None, TurnSign::Idle));
+    for background in ["48;5;237", "48;5;237;1", "44", "103"] {
+        let prompt = format!("\x1b[{background}m❯ 1. Yes\x1b[49m\n{}", boxed(empty, ""));
+        check(&prompt, input(None, TurnSign::Idle));
+    }
+    let ended = format!("\x1b[48;5;237m \x1b[49m❯ 1. Yes\n{}", boxed(empty, ""));
+    check_unsafe(&ended, UnsafeScreen::Dialog);
+    // Nor is a number alone, or a point alone.
+    for prompt in ["❯ 12 apples", "❯ .gitignore"] {
+        check(&format!("{prompt}\n{}", boxed(empty, "")), input(None, TurnSign::Idle));
+    }
+}
+
+#[test]
+fn a_rule_is_long_and_may_hold_a_label_between_spaces() {
+    let empty = "❯\u{a0}\x1b[7m \x1b[0m";
+    let rule = "─".repeat(40);
+    let below = |lower: &str| format!("● done\n\n{rule}\n{empty}\n{lower}\n");
+    for lower in ["──────────", "────────── main ─", "─────────────  "]
+    {
+        check(&below(lower), input(None, TurnSign::Idle));
+    }
+    for lower in ["─────────", "─ main ─", "────────── main─", "──────────main ─", "x ────────── x"]
+    {
+        check_unsafe(&below(lower), UnsafeScreen::NoInputBox);
+    }
+}
+
+#[test]
+fn a_spinner_is_a_sign_a_space_and_what_it_does() {
+    let empty = "❯\u{a0}\x1b[7m \x1b[0m";
+    let above = |row: &str| boxed(empty, "").replace("● done", row);
+    for row in ["✽ Pondering…", "✽ Pondering… (2s · ↓ 109 tokens)"] {
+        check(&above(row), input(None, TurnSign::Running));
+    }
+    for row in ["● Reading the file…", "❯ go on…", "I wait…", "…", "✽Pondering…", "✽ Pondered for 2s"]
+    {
+        check(&above(row), input(None, TurnSign::Idle));
+    }
 }
 
 #[test]
@@ -263,6 +306,9 @@ fn text_is_recognised_however_it_is_wrapped() {
     assert!(!input(None, TurnSign::Idle).holds(""));
     assert!(with_draft("[Pasted text #2 +3 lines]").shows_pasted(&"x".repeat(900)));
     assert!(!with_draft("[Pasted text #2]").shows_pasted("short"));
+    assert!(!with_draft("[Pasted text #2]").shows_pasted(&"x".repeat(500)));
+    assert!(with_draft("[Pasted text #2]").shows_pasted(&"x".repeat(501)));
+    assert!(!with_draft("[Pasted text #2] and more").shows_pasted(&"x".repeat(900)));
     assert!(!with_draft("[Pasted text #2]").holds(&"x".repeat(900)));
 }
 

@@ -73,6 +73,8 @@ fn a_line_that_takes_the_chord_away_is_seen() {
     is_shadowed(r#"{"context":"Chat","bindings":{"ctrl+x ctrl+q":null}}"#);
     is_shadowed(r#"{"context":"Global","bindings":{"ctrl+x ctrl+q":"app:toggleTodos"}}"#);
     is_shadowed(r#"{"context":"Chat","bindings":{"ctrl+x ctrl+q ctrl+x":"chat:cancel"}}"#);
+    is_shadowed(r#"{"context":"Chat","bindings":{"ctrl+x ctrl+q":"chat:undo"}}"#);
+    is_shadowed(r#"{"context":"Chat","bindings":{"ctrl+x":"chat:submit"}}"#);
     let other = with(r#"{"context":"Chat","bindings":{"ctrl+x ctrl+y":"chat:undo","ctrl+k":null}}"#);
     assert!(matches!(bound(&other), BindingState::To(_)));
 }
@@ -198,6 +200,10 @@ fn a_binding_that_only_repeats_ours_takes_nothing_away() {
     let by = bound(&with(r#"{"context":"Global","bindings":{"ctrl+q":"app:exit"}}"#));
     let BindingState::Shadowed { chord, by } = by else { panic!("not shadowed") };
     assert_eq!((chord.to_string().as_str(), by.as_str()), ("ctrl+x ctrl+q", r#""ctrl+q": "app:exit" (Global)"#));
+    // Of several chords that are taken, the first is named.
+    let both = r#"{"context":"Chat","bindings":{"ctrl+q ctrl+x":"chat:submit","ctrl+q":"chat:undo"}}"#;
+    let BindingState::Shadowed { chord, .. } = bound(&with(both)) else { panic!("not shadowed") };
+    assert_eq!(chord.to_string(), "ctrl+x ctrl+q");
 }
 
 #[test]
