@@ -37,4 +37,6 @@ fn a_line_that_is_no_checksum_of_an_executable_is_an_error() {
         assert_eq!(Checksums::parse(&wrong), Err(ParseError { line: at }), "{wrong:?}");
     }
     assert_eq!(Checksums::parse(""), Ok(Checksums::default()));
+    let message = ParseError { line: 2 }.to_string();
+    assert_eq!(message, "line 2 of SHA256SUMS is not a checksum with the path of an executable");
 }
