@@ -62,7 +62,8 @@ impl Reader {
         while let Some(end) = line_end(bytes) {
             let (line, rest) = bytes.split_at(end + 1);
             bytes = rest;
-            if self.partial.is_empty() && self.dropped == 0 {
+            // Of a line that is too long, the end is held.
+            if self.partial.is_empty() {
                 self.line(line);
             } else {
                 self.hold(line);
@@ -184,7 +185,7 @@ impl Reader {
             return;
         }
         if self.batch.turns.is_empty() {
-            self.batch.turns.push(Turn::resume(turn, entry.at));
+            self.batch.turns.push(Turn::resume(turn));
         }
         if let Some(open) = self.batch.turns.last_mut() {
             open.add(entry, &mut self.calls);

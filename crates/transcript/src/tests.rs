@@ -9,6 +9,7 @@ mod interrupt;
 mod recorded;
 mod rollout;
 mod timestamp;
+mod turn;
 mod usage;
 
 use crate::{Batch, Reader};

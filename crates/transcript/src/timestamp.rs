@@ -31,7 +31,7 @@ pub fn parse_timestamp(text: &str) -> Option<Millis> {
 
 /// Parses up to four digits, with a value of at most `max`.
 fn field(text: &str, max: i64) -> Option<i64> {
-    let digits = !text.is_empty() && text.len() <= 4 && text.bytes().all(|byte| byte.is_ascii_digit());
+    let digits = text.len() <= 4 && text.bytes().all(|byte| byte.is_ascii_digit());
     text.parse().ok().filter(|number| digits && *number <= max)
 }
 

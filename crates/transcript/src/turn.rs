@@ -117,17 +117,11 @@ impl Turn {
     }
 
     pub(crate) fn begin(entry: &Entry) -> Self {
-        Self {
-            id: entry.uuid.clone(),
-            begins: true,
-            at: entry.at,
-            prompt_id: entry.prompt_id.clone(),
-            ..Self::default()
-        }
+        Self { id: entry.uuid.clone(), begins: true, prompt_id: entry.prompt_id.clone(), ..Self::default() }
     }
 
-    pub(crate) fn resume(id: String, at: Option<Millis>) -> Self {
-        Self { id, at, ..Self::default() }
+    pub(crate) fn resume(id: String) -> Self {
+        Self { id, ..Self::default() }
     }
 
     /// Returns the model's replies as one text, separated by empty lines.

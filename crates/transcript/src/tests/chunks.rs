@@ -65,6 +65,7 @@ fn a_line_that_is_too_long_is_passed_over() {
         length += piece.len();
     }
     assert_eq!(reader.take(), Batch::default());
+    assert!(reader.is_in_long_line());
     let rest = b"tail\n{\"type\":\"user\",\"uuid\":\"u\",\"message\":{\"content\":\"hello\"}}\n";
     reader.feed(rest);
     let batch = reader.take();
@@ -81,14 +82,59 @@ fn a_line_that_is_given_up_is_not_read_again() {
     reader.feed(b"y");
     assert!(reader.is_in_long_line());
     assert_eq!(reader.pass_over(), MAX_LINE as u64);
-    let cursor = reader.take().cursor;
-    assert_eq!(cursor.offset, MAX_LINE as u64);
+    let Batch { cursor, broken_lines, .. } = reader.take();
+    assert_eq!((cursor.offset, broken_lines), (MAX_LINE as u64, 1));
     let before = [&[b'x'; 63][..], b"y"].concat();
     let mut next = Reader::resume(cursor, &before).unwrap();
     next.feed(b"the rest\n");
     next.feed(line);
     let batch = next.take();
     assert_eq!((batch.broken_lines, batch.turns.len()), (1, 1));
+}
+
+#[test]
+fn a_line_of_the_greatest_length_is_read() {
+    for (length, expected) in [(MAX_LINE, (1, 0)), (MAX_LINE + 1, (0, 1))] {
+        let mut line = br#"{"type":"user","uuid":"u","message":{"content":"hello"}}"#.to_vec();
+        line.resize(length - 1, b' ');
+        line.push(b'\n');
+        for first in [0, length / 2] {
+            let mut reader = Reader::default();
+            reader.feed(&line[..first]);
+            reader.feed(&line[first..]);
+            let batch = reader.take();
+            assert_eq!((batch.turns.len(), batch.broken_lines), expected, "{length} bytes, {first} of them before");
+            assert_eq!(batch.cursor.offset, length as u64);
+        }
+    }
+}
+
+#[test]
+fn a_last_line_without_a_newline_is_read_if_it_is_complete() {
+    let whole = r#"{"type":"user","uuid":"u","message":{"content":"hello"}}"#;
+    for (end, turns) in [(whole, 1), (&whole[..20], 0), (r#"{"uuid":}"#, 0), ("7", 0), ("}", 0), ("", 0)] {
+        let mut reader = Reader::default();
+        reader.feed(end.as_bytes());
+        reader.finish();
+        let batch = reader.take();
+        assert_eq!((batch.turns.len(), batch.broken_lines), (turns, 0), "{end:?}");
+        assert_eq!(batch.cursor.offset, if turns > 0 { end.len() as u64 } else { 0 }, "{end:?}");
+    }
+}
+
+#[test]
+fn a_read_can_go_on_after_short_lines() {
+    let bytes = b"{}\n{}\n\n{}\n";
+    assert_eq!(in_pieces(bytes, &[3, 6, 7]), read(bytes));
+    // A cursor is stored, so its checksum must be the same in every version.
+    assert_eq!(read(b"{}\n").cursor.mark, 0x0b20_f1fd);
+}
+
+#[test]
+fn entries_of_subagents_belong_to_no_turn() {
+    let line = "{\"type\":\"user\",\"uuid\":\"u\",\"isSidechain\":true,\"message\":{\"content\":\"hello\"}}\n";
+    let batch = read(line.as_bytes());
+    assert_eq!((batch.turns.len(), batch.links.len(), batch.sidechains.len()), (0, 0, 1));
 }
 
 #[test]

@@ -146,6 +146,7 @@ fn results_are_text_whatever_their_shape() {
     assert_eq!(output(json!([{"type": "text", "text": "a"}, {"type": "text", "text": "b"}])), "a\nb");
     let image = json!([{"type": "image", "source": {"media_type": "image/png", "data": "AAAA"}}]);
     assert_eq!(output(image), "[image image/png]");
+    assert_eq!(output(json!([{"type": "image"}])), "[image]");
     assert_eq!(
         output(json!([{"type": "tool_reference", "tool_name": "X"}])),
         r#"{"type":"tool_reference","tool_name":"X"}"#
@@ -166,4 +167,27 @@ fn lines_of_other_shapes_are_no_entries() {
     assert_eq!(Entry::parse(latin).unwrap().kind, prompt(PromptOrigin::Person, "caf\u{fffd}"));
     let deep = format!(r#"{{"uuid":"u","type":"user","message":{}{}}}"#, "[".repeat(100_000), "]".repeat(100_000));
     let _ = Entry::parse(deep.as_bytes());
+}
+
+#[test]
+fn a_result_belongs_to_a_single_output() {
+    let result = |result: Value, outputs: usize| {
+        let block = json!({"type": "tool_result", "tool_use_id": "t1", "content": "x"});
+        let content = vec![block; outputs];
+        parse(json!({"type": "user", "uuid": "u", "toolUseResult": result, "message": {"content": content}})).result
+    };
+    assert_eq!(result(json!({"stdout": "x"}), 1).as_deref(), Some(r#"{"stdout":"x"}"#));
+    assert_eq!(result(json!({"stdout": "x"}), 2), None);
+    assert_eq!(result(json!({"stdout": "x"}), 0), None);
+    assert_eq!(result(json!(null), 1), None);
+    assert!(result(json!("x".repeat(256 * 1024 - 2)), 1).is_some());
+    assert_eq!(result(json!("x".repeat(256 * 1024 - 1)), 1), None, "it is too long");
+}
+
+#[test]
+fn an_empty_id_of_a_prompt_is_none() {
+    let id =
+        |id: Value| parse(json!({"type": "user", "uuid": "u", "promptId": id, "message": {"content": "x"}})).prompt_id;
+    assert_eq!(id(json!("p1")).as_deref(), Some("p1"));
+    assert_eq!((id(json!("")), id(json!(7)), id(json!(null))), (None, None, None));
 }

@@ -175,6 +175,70 @@ fn calls_are_put_into_the_words_of_the_first_client() {
     );
 }
 
+#[test]
+fn a_command_is_a_script_only_where_a_shell_runs_it() {
+    for (words, command) in [
+        (["bash", "-c", "ls; pwd"], "ls; pwd"),
+        (["/bin/zsh", "-ic", "ls"], "ls"),
+        (["python3", "-c", "print(1)"], "python3 -c print(1)"),
+        (["bash", "-x", "build.sh"], "bash -x build.sh"),
+    ] {
+        let call = json!({ "type": "local_shell_call", "call_id": "c", "action": { "command": words } });
+        check_call(call, "Bash", json!({ "command": command }));
+    }
+}
+
+#[test]
+fn other_tools_are_translated_and_other_items_are_no_calls() {
+    let function = |name: &str, arguments: Value| json!({ "type": "function_call", "name": name, "arguments": arguments.to_string(), "call_id": "c" });
+    check_call(function("write_stdin", json!({ "session_id": 7 })), "BashOutput", json!({ "bash_id": "7" }));
+    check_call(
+        function("request_user_input", json!({ "questions": [] })),
+        "AskUserQuestion",
+        json!({ "questions": [] }),
+    );
+    assert!(turn(&[item(json!({ "type": "ghost_snapshot", "call_id": "c", "name": "x" }))]).calls.is_empty());
+}
+
+#[test]
+fn a_long_id_is_unique_by_itself() {
+    let (long, short) = ("x".repeat(16), "x".repeat(15));
+    let call = |id: &str| {
+        let payload = json!({ "type": "function_call", "name": "x", "call_id": id, "turn_id": "t" });
+        turn(&[item(payload)]).calls[0].id.clone()
+    };
+    assert_eq!((call(&long), call(&short)), (long.clone(), format!("t/{short}")));
+    let said = |id: &str| {
+        let content = json!([{ "type": "output_text", "text": "yes" }]);
+        let payload = json!({ "type": "message", "role": "assistant", "id": id, "content": content });
+        turn(&[item(payload)]).replies[0].source.clone()
+    };
+    assert_eq!(said(&long), long);
+    assert!(said(&short).starts_with("2026-11-15T08:00:00.000Z#"), "{}", said(&short));
+}
+
+#[test]
+fn the_kinds_of_a_text_say_who_wrote_it() {
+    let prompts = |kinds: Value, text: &str| {
+        let payload = json!({ "type": "message", "role": "user", "content": [{ "type": "input_text", "text": text }],
+            "internal_chat_message_metadata_passthrough": { "content_item_kinds": kinds } });
+        read(item(payload).as_bytes()).turns.len()
+    };
+    assert_eq!(prompts(json!(["unknown"]), "fix it"), 1);
+    assert_eq!(prompts(json!(["unknown"]), "<environment_context>"), 0);
+    assert_eq!(prompts(json!(["user.text"]), "<environment_context>"), 1);
+    assert_eq!(prompts(json!(["system.note"]), "fix it"), 0);
+}
+
+#[test]
+fn a_count_of_nothing_is_no_use() {
+    let count = |tokens: u64| {
+        let info = json!({ "last_token_usage": { "total_tokens": tokens }, "model_context_window": 1_000 });
+        latest_usage(line("event_msg", json!({ "type": "token_count", "info": info })).as_bytes())
+    };
+    assert_eq!((count(0), count(1).map(|usage| usage.tokens)), (None, Some(1)));
+}
+
 #[track_caller]
 fn check_output(output: Value, expected: (&str, bool)) {
     let call = item(json!({ "type": "function_call", "name": "x", "arguments": "{}", "call_id": "c" }));
