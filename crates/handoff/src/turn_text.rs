@@ -39,8 +39,7 @@ pub(crate) fn is_cut(turn: &TurnView<'_>, cap: usize) -> bool {
 
 /// Returns a function that gives the maximum length of the turn's [`block`] for a cap, without building the block.
 pub(crate) fn block_size(turn: &TurnView<'_>, context: &RenderInput<'_>) -> impl Fn(usize) -> usize {
-    let frame =
-        |said: TimedText<'_>, label: &str| message(label, TimedText { text: "", ..said }, context, 0).chars().count();
+    let frame = |said: TimedText<'_>, label: &str| message(label, said, context, 0).chars().count();
     let measure = |said: TimedText<'_>, label: &str| {
         said.says_something().then(|| (frame(said, label), said.text.trim().chars().count()))
     };

@@ -154,7 +154,6 @@ fn plain(value: &YamlOwned) -> String {
         YamlOwned::Value(ScalarOwned::Boolean(flag)) => flag.to_string(),
         YamlOwned::Value(ScalarOwned::Integer(number)) => number.to_string(),
         YamlOwned::Value(ScalarOwned::FloatingPoint(number)) => number.to_string(),
-        YamlOwned::Representation(text, ..) => text.clone(),
         YamlOwned::Sequence(items) => items.iter().map(plain).collect::<Vec<_>>().join(", "),
         _ => String::new(),
     }

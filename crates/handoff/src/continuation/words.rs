@@ -63,8 +63,8 @@ pub fn page(body: &str, session: &str, round: u32, chars: usize, file: &str) -> 
 
 /// Shortens a handoff to `room` characters.
 ///
-/// Up to half of them are for the remaining work, and up to a quarter for the task. The rest is given to the sections that
-/// need more, in the order of importance.
+/// A quarter of them is reserved for the task. The rest is given to the sections in the order of importance: the remaining
+/// work first.
 fn shorten(body: &str, room: usize) -> String {
     let Some(parts) = parts(body, "Remaining") else { return cut_middle(body, room) };
     let room = room.saturating_sub(GAP.len() * parts.len());
@@ -72,11 +72,7 @@ fn shorten(body: &str, room: usize) -> String {
     let mut order: Vec<usize> = (0..parts.len()).collect();
     order.sort_by_key(|&at| rank(parts[at]));
     let lengths: Vec<usize> = parts.iter().map(|part| part.chars().count()).collect();
-    let reserved = |at: usize| match rank(parts[at]) {
-        0 => room / 2,
-        1 => room / 4,
-        _ => 0,
-    };
+    let reserved = |at: usize| if is_headed(parts[at], "Task") { room / 4 } else { 0 };
     let mut granted: Vec<usize> = (0..parts.len()).map(|at| lengths[at].min(reserved(at))).collect();
     for at in order {
         let left = room.saturating_sub(granted.iter().sum());

@@ -67,3 +67,10 @@ fn triggers_are_read_as_they_are_stored() {
     assert_eq!(BatonTrigger::from_stored("TL"), None);
     assert_eq!(BatonTrigger::ALL.map(BatonTrigger::as_str), ["tl", "clear", "session_end", "continuation"]);
 }
+
+#[test]
+fn a_trigger_is_shown_as_it_is_stored() {
+    for trigger in BatonTrigger::ALL {
+        assert_eq!(BatonTrigger::from_stored(&trigger.to_string()), Some(trigger));
+    }
+}

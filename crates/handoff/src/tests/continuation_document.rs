@@ -97,6 +97,16 @@ fn a_section_holds_whatever_is_below_its_heading() {
         ("more words", "# Remaining work (2)\n- a\n# Key Context\nc", "- a"),
         ("an issue's number", "# Remaining\n#12 is open\n- a\n# Key Context\nc", "#12 is open\n- a"),
         ("bold itself", "**Remaining:**\n- a\n**Key Context**\nc", "- a"),
+        (
+            "a fence in a longer fence",
+            "# Remaining\n````\n```\n# no\n```\n````\n- a\n# Key Context\nc",
+            "````\n```\n# no\n```\n````\n- a",
+        ),
+        (
+            "a fence with a name in code",
+            "# Remaining\n```\n```sh\n# no\n```\n- a\n# Key Context\nc",
+            "```\n```sh\n# no\n```\n- a",
+        ),
         ("a heading in code before", "```\n# Remaining\n- no\n```\n# Remaining\n- a", "- a"),
     ] {
         assert_eq!(document(body).section("Remaining"), Some(expected), "{name}");
@@ -150,6 +160,54 @@ fn what_is_left_to_do_arrives_however_long_the_rest_is() {
     assert!(shown.chars().count() <= 3_000 && shown.contains("# Task") && shown.contains("# Remaining"));
     let whole = page("# Task\nx", "session", 1, 3_000, "/f");
     assert!(!whole.contains("/f"), "{whole}");
+}
+
+#[test]
+fn values_of_a_front_matter_are_text() {
+    let nonce = |value: &str| {
+        let text = format!("---\ncontinue: true\nnonce: {value}\n---\n# Task\nx");
+        Document::parse(&text).unwrap().nonce.unwrap()
+    };
+    assert_eq!(
+        [nonce("lh-1"), nonce("12"), nonce("1.5"), nonce("[a, 2]"), nonce("true")],
+        ["lh-1", "12", "1.5", "a, 2", "true"]
+    );
+}
+
+#[test]
+fn a_front_matter_is_short_and_without_aliases() {
+    let front = |extra: &str| Document::parse(&format!("---\ncontinue: true\n{extra}\n---\n# Task\nx"));
+    let padded = |length: usize| format!("# {}", "x".repeat(length - "continue: true\n# ".len()));
+    assert!(front(&padded(4 * 1024)).is_ok());
+    assert_eq!(front(&padded(4 * 1024 + 1)), Err(Malformed::NotYaml));
+    assert!(front("team: R&D").is_ok() && front("files: a*b").is_ok());
+    assert_eq!(front("team: R&D\nfiles: a*b"), Err(Malformed::NotYaml));
+}
+
+#[test]
+fn a_marker_hands_over_whatever_it_says() {
+    let marked = |text: &str| {
+        let file = WrittenFile { kind: WrittenKind::Marker, modified: Millis(1001), text: text.to_owned() };
+        let document = find_handoff("Done.", &[file], "lh-1", Millis(1000), Millis(2000)).unwrap();
+        (document.goes_on, document.body)
+    };
+    assert_eq!(marked("# Task\nGo on.\n"), (true, "# Task\nGo on.".to_owned()));
+    assert_eq!(marked("---\ncontinue: false\n---\n# Task\nx"), (true, "# Task\nx".to_owned()));
+}
+
+#[test]
+fn a_page_uses_its_space_to_the_last_character() {
+    let body = "# Task\nBuild it.\n# Remaining\n- the last step";
+    let whole = page(body, "session", 1, 3_000, "/f");
+    let length = whole.chars().count();
+    assert_eq!(page(body, "session", 1, length, "/f"), whole);
+    assert!(page(body, "session", 1, length - 1, "/f").contains("This is not all of it"));
+    let words = |length: usize| "word ".chars().cycle().take(length).collect::<String>();
+    let (task, remaining, context) = (words(700), words(1_000), words(9_000));
+    let long = format!("# Task\n{task}\n# Remaining\n{remaining}\n# Key Context\n{context}");
+    let shown = page(&long, "session", 1, 3_000, "/f");
+    assert!((2_990..=3_000).contains(&shown.chars().count()), "{}", shown.chars().count());
+    assert!(shown.contains(task.trim()) && shown.contains(remaining.trim()), "{shown}");
 }
 
 proptest! {

@@ -161,7 +161,7 @@ fn a_step_is_tried_twice() {
     for mut story in [Story::clearing(), Story::prompting()] {
         let stuck = story.plan.state;
         assert_eq!(story.meet(&Occasion::Undelivered { why: "no echo" }), PlanAction::TypeAgain);
-        assert_eq!(story.plan.state, stuck);
+        assert_eq!((story.plan.state, story.plan.deadline), (stuck, Millis(story.now + 60_000)));
         let PlanAction::Notify(said) = story.meet(&Occasion::Undelivered { why: "no echo" }) else { panic!("says so") };
         assert!(said.contains("no echo"), "{said}");
         assert_eq!((story.plan.state, story.plan.stuck_in), (State::Failed, Some(stuck)));
@@ -184,14 +184,22 @@ fn what_has_gone_on_by_other_means_is_not_resumed() {
 fn a_turn_since_the_handoff_makes_it_stale() {
     let other_hook = TurnEnd { again: true, reply: "And one more thing is done.", ..full() };
     let shell_command = TurnEnd { reply: &handoff("lh-1", true), ..full() };
-    for (name, turn) in [("another hook blocked", other_hook), ("`!cmd`", shell_command)] {
+    let (other, finished) = (handoff("lh-0", true), handoff("lh-1", false));
+    let other_question = TurnEnd { again: true, reply: &other, ..full() };
+    let not_on = TurnEnd { again: true, reply: &finished, ..full() };
+    for (name, turn) in [
+        ("another hook blocked", other_hook),
+        ("`!cmd`", shell_command),
+        ("another question", other_question),
+        ("not to continue", not_on),
+    ] {
         for mut story in [Story::clearing(), Story::prompting()] {
             assert_eq!(story.meet(&Occasion::TurnEnded(turn.clone())), PlanAction::Nothing, "{name}");
             assert_eq!(story.plan.state, State::Cancelled, "{name}");
             assert!(story.plan.reason.contains("a turn ran"), "{name}: {}", story.plan.reason);
         }
     }
-    for mut story in [Story::clearing(), Story::prompting()] {
+    for mut story in [Story::asked(), Story::clearing(), Story::prompting()] {
         assert_eq!(story.meet(&Occasion::Overtaken), PlanAction::Nothing);
         assert_eq!(story.plan.state, State::Cancelled);
     }
@@ -230,6 +238,7 @@ fn a_step_without_progress_expires() {
         story.now += 2_000;
         assert_eq!(story.meet(&Occasion::Passed), PlanAction::Nothing);
         assert_eq!(story.plan.state, State::Failed);
+        assert!(story.plan.reason.ends_with("nothing happened for 15 minutes"), "{}", story.plan.reason);
     }
 }
 
@@ -256,6 +265,7 @@ fn a_used_up_limit_holds_it_up_until_it_is_resumed() {
     assert_eq!(story.meet(&Occasion::Resumed), PlanAction::TypeAgain);
     assert!(story.plan.waits_for_typing());
     let question = story.plan.text(&rules()).unwrap();
+    assert_eq!(question, "Please reply with the handoff that was asked for (nonce: lh-1).");
     story.meet(&Occasion::Prompted { session: "a", prompt: &question });
     assert_eq!(story.plan.state, State::Asked);
     // The model has as long as for the first question, and nothing is typed meanwhile.
@@ -359,4 +369,69 @@ fn a_question_that_was_never_put_may_be_put_again() {
     assert_eq!(story.meet(&Occasion::Overtaken), PlanAction::Nothing);
     assert_eq!(story.plan.state, State::Armed);
     assert!(matches!(story.meet(&Occasion::TurnEnded(full())), PlanAction::Ask(_)));
+}
+
+#[test]
+fn a_user_who_stops_the_answer_stops_the_plan() {
+    let reply = handoff("lh-1", true);
+    let mut story = Story::asked();
+    story.meet(&Occasion::TurnEnded(TurnEnd { again: true, by_user: true, reply: &reply, ..full() }));
+    assert_eq!((story.plan.state, story.plan.reason.as_str()), (State::Armed, "the user stopped the turn"));
+}
+
+#[test]
+fn a_question_that_is_too_old_is_asked_again_after_the_next_turn() {
+    let mut story = Story::asked();
+    assert_eq!(story.meet(&Occasion::Resumed), PlanAction::Nothing, "the model writes the handoff");
+    assert_eq!(story.plan.state, State::Asked);
+    story.now += EXPIRES_MS;
+    assert_eq!(story.meet(&Occasion::Resumed), PlanAction::Nothing);
+    assert_eq!(story.plan.state, State::Armed);
+    assert!(matches!(story.meet(&Occasion::TurnEnded(full())), PlanAction::Ask(_)));
+}
+
+#[test]
+fn only_a_plan_that_runs_is_held_up_or_tried_again() {
+    let mut idle = Story::new();
+    assert_eq!(idle.meet(&Occasion::RateLimited), PlanAction::Nothing);
+    assert!(!idle.plan.paused);
+    assert_eq!(idle.meet(&Occasion::Undelivered { why: "no echo" }), PlanAction::Nothing);
+    let mut held = Story::clearing();
+    held.meet(&Occasion::RateLimited);
+    let before = held.plan.clone();
+    assert_eq!(held.meet(&Occasion::RateLimited), PlanAction::Nothing);
+    assert_eq!(held.meet(&Occasion::Undelivered { why: "no echo" }), PlanAction::Nothing);
+    assert_eq!(held.plan, before);
+}
+
+#[test]
+fn a_plan_is_stuck_where_a_user_can_resume_it() {
+    let mut story = Story::clearing();
+    assert!(!story.plan.is_stuck());
+    story.meet(&Occasion::RateLimited);
+    assert!(story.plan.is_stuck());
+    story.meet(&Occasion::Resumed);
+    assert!(!story.plan.is_stuck());
+    story.meet(&Occasion::Undelivered { why: "no echo" });
+    story.meet(&Occasion::Undelivered { why: "no echo" });
+    assert!(story.plan.is_stuck());
+    story.meet(&Occasion::Prompted { session: "a", prompt: "then do this" });
+    assert!(!story.plan.is_stuck());
+}
+
+#[test]
+fn a_limit_of_one_is_the_whole_window() {
+    let half = WindowUse { tokens: 1, window: 2 };
+    assert!(!half.reaches(1.0) && half.reaches(0.5));
+    assert!(WindowUse { tokens: 2, window: 2 }.reaches(1.0));
+}
+
+#[test]
+fn states_are_stored_by_name() {
+    let names = State::ALL.map(|state| state.to_string());
+    assert_eq!(names, ["armed", "asked", "clearing", "prompting", "done", "failed", "cancelled"]);
+    for state in State::ALL {
+        assert_eq!(State::from_stored(state.as_str()), Some(state));
+    }
+    assert_eq!(State::from_stored("lost"), None);
 }

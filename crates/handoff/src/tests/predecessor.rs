@@ -70,3 +70,12 @@ fn the_fallback_is_the_newest_that_is_free() {
     assert_eq!(newest_unmerged(&heir, &sessions).map(|session| session.id.as_str()), Some("b"));
     assert_eq!(newest_unmerged(&heir, &[]), None);
 }
+
+#[test]
+fn a_session_of_the_same_time_is_not_older() {
+    let heir = session("heir", 100, None);
+    let sessions = [session("a", 99, None), session("b", 100, None)];
+    assert_eq!(newest_unmerged(&heir, &sessions).map(|session| session.id.as_str()), Some("a"));
+    assert_eq!(newest_unmerged(&heir, &sessions[1..]), None);
+    assert_eq!(Refusal::BrokenChain(ChainError::Cycle).to_string(), "merge_cycle");
+}

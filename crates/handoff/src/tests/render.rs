@@ -250,6 +250,60 @@ fn the_allowance_is_a_tenth_of_the_transcript_or_nearly_half_of_what_was_said() 
     }
 }
 
+#[test]
+fn the_command_for_more_stands_where_there_is_more() {
+    let offers = |kept: &[Kept], older_turns: usize| {
+        let text = with_context(kept, |context| render(&RenderInput { older_turns, ..context.clone() })).text;
+        text.contains("longhaul detail")
+    };
+    assert!(!offers(&session(2, 20, 20, 0), 0), "all of it is shown");
+    assert!(offers(&session(2, 20, 20, 40), 0), "there are tool calls");
+    assert!(offers(&session(1, 700, 20, 0), 0), "the top is cut");
+    assert!(offers(&session(30, 20, 20, 0), 0), "older turns are one line each");
+    assert!(offers(&session(2, 20, 20, 0), 3), "older turns were not loaded");
+}
+
+#[test]
+fn where_nothing_fits_everything_is_left_out() {
+    let kept = session(2, 20, 20, 0);
+    let rendered = with_context(&kept, |context| render_into(&RenderInput { older_turns: 3, ..context.clone() }, 10));
+    assert_eq!(rendered, Rendered { omitted: 5, ..Rendered::default() });
+}
+
+fn shown(turns: &[TurnView<'_>]) -> Rendered {
+    render(&RenderInput::new(SESSION, turns, Millis(START)))
+}
+
+#[test]
+fn a_turn_is_listed_unless_the_top_shows_all_of_it() {
+    let said = |text: &'static str| TimedText { at: Millis(START), text };
+    let turn = |asked: &'static str, replied: &'static str| TurnView::new(SESSION, said(asked), said(replied));
+    let apart = shown(&[turn("do it", "·"), TurnView { role: "task", ..turn("·", "done") }]);
+    assert!(!apart.text.contains("Recent turns"), "{}", apart.text);
+    let mixed = shown(&[turn("do it", "first"), TurnView { role: "task", ..turn("notice", "second") }]);
+    assert!(mixed.text.contains("[assistant] first\n") && mixed.text.contains("[task] notice\n"), "{}", mixed.text);
+}
+
+#[test]
+fn a_notice_is_cut_sooner_than_a_prompt() {
+    let long = "x".repeat(1_000);
+    let said = |text| TimedText { at: Millis(START), text };
+    let notice = TurnView { role: "task", ..TurnView::new(SESSION, said(long.as_str()), said("noted")) };
+    let last = TurnView::new(SESSION, said("do it"), said("done"));
+    assert!(!shown(&[notice, last]).text.contains(&"x".repeat(201)));
+    assert!(shown(&[TurnView { role: "user", ..notice }, last]).text.contains(&"x".repeat(400)));
+}
+
+#[test]
+fn a_turn_without_a_summary_is_shown_by_its_words() {
+    let at = |minute: u64, text: &'static str| TimedText { at: Millis(START + minute * 60_000), text };
+    let mut turns = vec![TurnView::new(SESSION, at(0, "why so?"), at(1, "because"))];
+    turns.push(TurnView::new(SESSION, TimedText::default(), at(2, "by itself")));
+    turns.extend((3..26).map(|minute| TurnView::new(SESSION, at(minute, "more"), at(minute, "yes"))));
+    let text = shown(&turns).text;
+    assert!(text.contains("[09:53:20] why so?\n[09:55:20] by itself\n"), "{text}");
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
