@@ -28,8 +28,7 @@ impl Date {
         };
         let (year, month, day) = (next(4)?, next(2)?, next(2)?);
         let date = Self { year, month: u8::try_from(month).ok()?, day: u8::try_from(day).ok()? };
-        let exists = (1..=12).contains(&month) && day >= 1 && Self::from_days(date.days()) == date;
-        (parts.next().is_none() && exists).then_some(date)
+        (parts.next().is_none() && Self::from_days(date.days()) == date).then_some(date)
     }
 
     /// Returns the day before.

@@ -31,8 +31,7 @@ pub fn insert(text: &str, path: &[&str], value: &Value) -> Option<String> {
 fn insert_into(mut object: Object, path: &[&str], value: &Value, style: &Style, depth: usize) -> Option<Object> {
     let (key, rest) = path.split_first()?;
     let member = match object.get(key).ok()? {
-        // The path already has a value.
-        Some(_) if rest.is_empty() => return None,
+        // Where the path ends here, it already has a value, and nothing is inserted.
         Some(member) => insert_into(Object::parse(member)?, rest, value, style, depth + 1)?.write(style, depth + 1),
         None => {
             let nested = rest.iter().rev().fold(value.clone(), |value, key| serde_json::json!({ *key: value }));

@@ -38,6 +38,7 @@ mod tests {
             ("one two three", 9, "one two…"),
             ("ありがとう ございます", 7, "ありがとう…"),
             ("anything", 0, ""),
+            ("anything", 4, "any…"),
             (" \n ", 5, ""),
             ("no limit at all", usize::MAX, "no limit at all"),
         ] {

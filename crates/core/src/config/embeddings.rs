@@ -85,3 +85,28 @@ impl Setting for FilePath {
         json!(self.0)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::path::{Path, PathBuf};
+
+    use super::{FilePath, Url};
+    use crate::config::ModelId;
+
+    #[test]
+    fn what_is_empty_is_not_set() {
+        assert_eq!(Url::new("").unwrap().get(), None);
+        assert_eq!(Url::new(" https://x.example ").unwrap().get(), Some("https://x.example"));
+        assert_eq!(ModelId::new("").unwrap().get(), None);
+        assert_eq!(ModelId::new("opus").unwrap().get(), Some("opus"));
+    }
+
+    #[test]
+    fn a_path_may_begin_at_home() {
+        let resolve = |path: &str, home: Option<&str>| FilePath(path.to_owned()).resolve(home.map(Path::new));
+        assert_eq!(resolve("~/a/b", Some("/home/me")), Some(PathBuf::from("/home/me/a/b")));
+        assert_eq!(resolve("~/a/b", None), None);
+        assert_eq!(resolve("/a/b", None), Some(PathBuf::from("/a/b")));
+        assert_eq!(resolve("", Some("/home/me")), None);
+    }
+}

@@ -184,3 +184,33 @@ fn number(json: &Value) -> Option<f64> {
 pub(super) fn whole_or_fraction(number: f64) -> Value {
     if number.fract() == 0.0 && number < 9e15 { json!(number as u64) } else { json!(number) }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::{Range, number, percent_hint};
+
+    #[test]
+    fn a_range_without_an_end_has_no_maximum() {
+        assert_eq!(Range::ANY.to_string(), "0 or more");
+        assert_eq!(Range::ANY.schema().get("maximum"), None);
+        let share = Range::new(0.0, 1.0);
+        assert_eq!((share.to_string().as_str(), &share.schema()["maximum"]), ("0 to 1", &json!(1)));
+    }
+
+    #[test]
+    fn a_percentage_hints_at_its_share() {
+        let hints =
+            [json!(75), json!("100"), json!(1), json!(0.5), json!(101), Value::Null].map(|json| percent_hint(&json));
+        assert_eq!(hints, [" (did you mean 0.75?)", " (did you mean 1?)", "", "", "", ""]);
+    }
+
+    #[test]
+    fn a_number_is_finite_and_not_negative() {
+        assert_eq!([json!(0), json!(" 1.5 ")].map(|json| number(&json)), [Some(0.0), Some(1.5)]);
+        for json in [json!(-1), json!("-0.5"), json!("inf"), json!("NaN"), json!("x"), json!(true)] {
+            assert_eq!(number(&json), None, "{json}");
+        }
+    }
+}

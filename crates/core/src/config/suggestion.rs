@@ -51,3 +51,35 @@ fn distance(a: &str, b: &str) -> usize {
     }
     row[b.len()]
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{distance, most_typos};
+
+    #[test]
+    fn a_typo_is_a_character_added_removed_replaced_or_swapped() {
+        for (a, b, typos) in [
+            ("rounds", "rounds", 0),
+            ("ronds", "rounds", 1),
+            ("roundss", "rounds", 1),
+            ("rounts", "rounds", 1),
+            ("ruonds", "rounds", 1),
+            ("ronuds", "rounds", 1),
+            ("runods", "rounds", 2),
+            ("", "abc", 3),
+            ("abc", "", 3),
+            ("abc", "xyz", 3),
+            ("abcd", "badc", 2),
+        ] {
+            assert_eq!(distance(a, b), typos, "{a:?} and {b:?}");
+        }
+    }
+
+    #[test]
+    fn a_third_of_a_word_may_be_mistyped() {
+        assert_eq!(
+            [("ab", "abc"), ("abcdef", "abcdefgh"), ("abcdefghijk", "abcdefghi")].map(|(a, b)| most_typos(a, b)),
+            [1, 2, 3]
+        );
+    }
+}

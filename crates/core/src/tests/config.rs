@@ -263,6 +263,16 @@ fn is_same(value: &Value, given: &Value) -> bool {
     value == given || number(value).is_some_and(|value| number(given) == Some(value))
 }
 
+#[test]
+fn typing_is_tried_for_an_hour_at_most() {
+    let patience = |seconds: u32| {
+        let mut inject = Config::default().inject;
+        inject.patience_seconds = Seconds::new(seconds);
+        inject.patience().as_secs()
+    };
+    assert_eq!((patience(90), patience(3_600), patience(7_200)), (90, 3_600, 3_600));
+}
+
 proptest! {
     #[test]
     fn any_text_leaves_a_configuration_in_force(text in any::<String>(), braces in "[{}\\[\\]\":,a0 ]{0,60}") {

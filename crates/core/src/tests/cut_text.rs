@@ -82,6 +82,13 @@ fn letters_that_only_look_like_an_escape_are_counted_one_by_one() {
     assert!(lengths.windows(2).all(|pair| pair[1] - pair[0] <= 2), "{lengths:?}");
 }
 
+#[test]
+fn a_letter_after_an_escaped_backslash_is_no_escape() {
+    let text = "\\\\n".repeat(100);
+    let lengths: Vec<usize> = (60..74).map(|chars| parts(&cut_middle(&text, chars)).0.len()).collect();
+    assert!(lengths.windows(2).all(|pair| pair[1] - pair[0] <= 2), "{lengths:?}");
+}
+
 proptest! {
     #[test]
     fn no_cut_is_too_long(text in "(a|é|😀|\\\\|u|0|\"|\u{200d}|\u{301}|\\PC){0,200}", chars in 0..120_usize) {

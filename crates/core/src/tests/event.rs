@@ -95,6 +95,13 @@ fn missing_essentials_are_errors_that_name_them() {
     assert!(matches!(Event::parse("[1]"), Err(EventError::NotAnObject)));
 }
 
+#[test]
+fn bytes_that_are_not_utf8_are_replaced() {
+    assert_eq!(utf8("né".into()), "né");
+    assert_eq!(utf8(b"a\xffb".to_vec()), "a\u{fffd}b");
+    assert_eq!(EventName::SessionStart.to_string(), "SessionStart");
+}
+
 proptest! {
     #[test]
     fn no_text_breaks_the_reader(text in ".{0,300}") {

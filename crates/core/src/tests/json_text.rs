@@ -17,6 +17,7 @@ fn check(text: &str, path: &[&str], value: Value, expected: &str) {
 fn what_is_added_leaves_every_other_byte_as_it_was() {
     check("", &["a", "b"], json!(1), "{\n  \"a\": {\n    \"b\": 1\n  }\n}\n");
     check("{}", &["a"], json!("x"), "{\n  \"a\": \"x\"\n}");
+    check("{\n  \"a\": {}\n}\n", &["a", "b"], json!(1), "{\n  \"a\": {\n    \"b\": 1\n  }\n}\n");
     check("{ \"a\" :1.50e3 }\n", &["b"], json!([2]), "{ \"a\" :1.50e3,\"b\":[2] }\n");
     check("\n{\n \"a\": 1\n}", &["b"], json!(2), "\n{\n \"a\": 1,\n \"b\": 2\n}");
     check(

@@ -120,3 +120,50 @@ fn every_value_says_where_it_comes_from() {
     assert_eq!(enabled.refused.as_ref().unwrap().0, json!(true));
     assert!(explain(None, None).values.iter().all(|value| value.origin == Origin::Default));
 }
+
+#[test]
+fn a_refusal_says_why() {
+    let why = |text: &str| {
+        let reading = read("{}", text, Trust::Trusted);
+        let [value] = reading.values.as_slice() else { panic!("one value: {reading:?}") };
+        match &value.verdict {
+            Verdict::Refused(why) => format!("{}: {why}", value.key),
+            other => panic!("{other:?}"),
+        }
+    };
+    let own = "only your own configuration may set it";
+    assert_eq!(why(r#"{"memory":{"enabled":false}}"#), format!("memory.enabled: {own}"));
+    assert_eq!(why(r#"{"memory":7}"#), format!("memory: {own}"), "a whole section");
+    assert_eq!(why(r#"{"x":{"y":1}}"#), "x: no such key: ignored");
+    assert_eq!(
+        why(r#"{"continuation":{"max_ronds":1}}"#),
+        "continuation.max_ronds: no such key (did you mean continuation.max_rounds?): ignored"
+    );
+    assert_eq!(
+        why(r#"{"continuation":{"after_rate_limit":true}}"#),
+        "continuation.after_rate_limit: in a project it may be only false"
+    );
+}
+
+#[test]
+fn limits_of_tokens_have_a_least_of_their_own() {
+    let own = r#"{"continuation":{"at":[0.9,150000]}}"#;
+    let verdict = |at: &str, trust: Trust| {
+        let reading = read(own, &format!(r#"{{"continuation":{{"at":{at}}}}}"#), trust);
+        verdicts(&reading)[0].1
+    };
+    assert_eq!(verdict("1", Trust::Trusted), 'f', "1 is a share");
+    assert_eq!((verdict("1000", Trust::Trusted), verdict("20000", Trust::Trusted)), ('r', 'f'));
+    assert_eq!((verdict("160000", Trust::Untrusted), verdict("1", Trust::Untrusted)), ('f', 'f'));
+    assert_eq!((verdict("140000", Trust::Untrusted), verdict("0.8", Trust::Untrusted)), ('w', 'w'));
+}
+
+#[test]
+fn a_value_is_shown_up_to_a_length() {
+    let reading = read("{}", r#"{"x":"a long text"}"#, Trust::Trusted);
+    assert_eq!(
+        [5, 13, 99].map(|most| reading.values[0].shown(most)),
+        ["\"a lo…", "\"a long text\"", "\"a long text\""]
+    );
+    assert_eq!([Origin::Default, Origin::User, Origin::Project].map(Origin::as_str), ["default", "user", "project"]);
+}

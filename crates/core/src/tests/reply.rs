@@ -87,6 +87,13 @@ fn asking_comes_between_denying_and_allowing() {
 }
 
 #[test]
+fn of_two_refusals_the_first_gives_the_reason() {
+    let mut reply = Reply::deny("first");
+    reply.merge(Reply::deny("second"));
+    assert!(reply.to_json().contains("first") && !reply.to_json().contains("second"));
+}
+
+#[test]
 fn a_merge_keeps_what_the_other_reply_lacks() {
     let mut reply = Reply { suppress_output: Some(true), ..Reply::context(EventName::Stop, "x") };
     reply.merge(Reply { suppress_output: Some(false), ..Reply::default() });
