@@ -123,10 +123,7 @@ impl Open {
 
     fn close(self) -> Exchange {
         let is_decision = self.is_decision();
-        let outcome = match joined(&self.outcome, OUTCOME_CHARS) {
-            text if text.is_empty() => one_line(&self.outcome.join(" "), OUTCOME_CHARS),
-            text => text,
-        };
+        let outcome = joined(&self.outcome, OUTCOME_CHARS);
         Exchange { asked: self.asked, outcome, is_decision }
     }
 }

@@ -95,7 +95,7 @@ impl Query {
         let mut query = Self::default();
         for word in text.split_whitespace() {
             let (term, _) = take_term(word.trim_start_matches(is_quote));
-            query.add(Term { is_phrase: false, is_required: false, ..term }, false);
+            query.add(term, false);
         }
         query
     }
@@ -147,7 +147,8 @@ impl Query {
     }
 
     fn add(&mut self, term: Term, is_excluded: bool) {
-        if term.text.is_empty() || self.terms.len() + self.excluded.len() >= TERMS {
+        // Few terms are excluded: a long text is a quotation.
+        if term.text.is_empty() || self.terms.len() >= TERMS {
             return;
         }
         let terms = if is_excluded { &mut self.excluded } else { &mut self.terms };

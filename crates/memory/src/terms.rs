@@ -46,15 +46,9 @@ impl Terms {
                 all.insert(language::fold(piece.text).into_owned());
             });
         }
-        let length = all.iter().map(|term| term.len() + 1).sum();
-        let mut joined = String::with_capacity(length);
-        for term in &all {
-            if !joined.is_empty() {
-                joined.push(' ');
-            }
-            joined.push_str(term);
-        }
-        joined
+        // A character may fold to nothing.
+        all.remove("");
+        all.into_iter().collect::<Vec<_>>().join(" ")
     }
 
     /// Returns the stem of a lower-case word.

@@ -5,6 +5,7 @@ mod conclusions;
 mod decision;
 mod json;
 mod json_fields;
+mod looking;
 mod matched_words;
 mod observe;
 mod page;

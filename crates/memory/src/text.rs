@@ -50,7 +50,7 @@ fn skip_sequence(chars: &mut std::iter::Peekable<std::str::Chars<'_>>) {
 pub(crate) fn one_line(text: &str, chars: usize) -> String {
     // A limit above the visible length, so that a long text does not cost more than a short one.
     let start = first_chars(text, chars.saturating_mul(3).max(1_000));
-    let is_cut = start.len() < text.len() && !text[start.len()..].trim().is_empty();
+    let is_cut = !text[start.len()..].trim().is_empty();
     let line = longhaul_core::one_line(&clean(start), chars);
     if is_cut && !line.ends_with('…') { longhaul_core::one_line(&format!("{line}…"), chars) } else { line }
 }

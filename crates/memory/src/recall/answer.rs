@@ -297,3 +297,38 @@ fn group(passages: Vec<AnswerPassage>) -> Vec<AnswerSession> {
     }
     sessions
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{shares, split_share, weights};
+    use crate::{Query, WordMarker};
+
+    fn text(asked: usize, answered: usize) -> [String; 2] {
+        ["a".repeat(asked), "b".repeat(answered)]
+    }
+
+    #[test]
+    fn a_better_passage_gets_more_space_and_a_short_one_no_more_than_it_needs() {
+        assert_eq!(shares(&[text(500, 500), text(500, 500)], 500), [292, 207]);
+        assert_eq!(shares(&[text(500, 500), text(4, 6), text(500, 500)], 500), [310, 10, 179]);
+        assert_eq!(shares(&[text(4, 6)], 500), [10]);
+    }
+
+    #[test]
+    fn a_prompt_gets_a_quarter_of_the_space_or_what_the_reply_leaves() {
+        let split = |[asked, answered]: [String; 2]| split_share(&asked, &answered, 400);
+        assert_eq!(split(text(200, 1_000)), (100, 300));
+        assert_eq!(split(text(50, 1_000)), (50, 350));
+        assert_eq!(split(text(1_000, 100)), (300, 100));
+    }
+
+    #[test]
+    fn a_word_of_every_passage_weighs_least() {
+        let texts = ["importer stall", "importer", "the importer"];
+        let mut marker = WordMarker::new(&Query::parse("importer stall"), texts);
+        let matches: Vec<_> = texts.iter().map(|text| [marker.matches(text), Vec::new()]).collect();
+        let weights = weights(&marker, &matches);
+        assert!((weights[0] - (8.0_f64 / 7.0).ln()).abs() < 1e-9, "{weights:?}");
+        assert!((weights[1] - (8.0_f64 / 3.0).ln()).abs() < 1e-9, "{weights:?}");
+    }
+}

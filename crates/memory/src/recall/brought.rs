@@ -71,8 +71,8 @@ pub fn bring(passages: &[BroughtPassage<'_>], offset_seconds: i32) -> Brought {
     let mut text = format!("{OPEN}{TOP}");
     let mut shown = 0;
     for (place, passage) in passages.iter().enumerate() {
-        // The first gets more than its share. Space that it does not need goes to the others.
-        let share = if place + 1 == passages.len() { room } else { room / (passages.len() - place) * 6 / 5 };
+        // Each gets more than its share of what is left; the last one all of it.
+        let share = room / (passages.len() - place) * 6 / 5;
         let Some(entry) = entry(passage, share.min(room), offset_seconds) else { break };
         room -= entry.chars().count();
         text.push_str(&entry);

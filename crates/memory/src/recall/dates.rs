@@ -290,6 +290,29 @@ mod tests {
     }
 
     #[test]
+    fn every_part_of_a_date_has_its_range() {
+        check("by May 1, by May 31, by May 32", &["May 1", "May 31", "May"]);
+        check("May 0 and May 32 and May 7ish", &[]);
+        check("in 1970, in 2099", &["1970", "2099"]);
+        check("in 1969, in 2100, in 20231, 2024 alone", &[]);
+        check("2023-01, 2023/12/31, 2023-05 07", &["2023-01", "2023/12/31", "2023-05"]);
+        check("2023-00, 2023-13, 2023-5, 2023.05", &[]);
+        check("2023-05-32 and 2023-05-00", &["2023-05", "2023-05"]);
+        check("1月, 12月3日, 13月, 0月, 1950年5月", &["1月", "12月3日"]);
+    }
+
+    #[test]
+    fn a_day_belongs_to_one_month() {
+        check("on May 7 June 8", &["May 7", "June 8"]);
+        check("on 7 May 8 June", &["7 May", "8 June"]);
+        check("May 7 June", &["May 7"]);
+        check("el 7 de mayo de 2023, 8 of June", &["7 de mayo de 2023", "8 of June"]);
+        check("of May, May 2023", &["May", "May 2023"]);
+        check("May", &[]);
+        check("7 May", &["7 May"]);
+    }
+
+    #[test]
     fn a_verb_or_a_number_is_no_date() {
         check("may we march on with port 2023 and version 12.05?", &[]);
         check("may 100 users sign in", &[]);
@@ -312,5 +335,32 @@ mod tests {
         assert_eq!(closeness("in December", (2021, 12, 30)), 1.0);
         assert!(closeness("in December", (2022, 1, 4)) > 0.5, "the December of the year before");
         assert_eq!(closeness("in May 2023", (2023, 5, 31)), 1.0);
+    }
+
+    #[test]
+    fn closeness_falls_day_by_day() {
+        for (text, day, expected) in [
+            ("on 7 May 2023", (2023, 5, 6), 1.0),
+            ("on 7 May 2023", (2023, 5, 9), 13.0 / 15.0),
+            ("on 7 May 2023", (2023, 5, 21), 1.0 / 15.0),
+            ("on 7 May 2023", (2023, 5, 22), 0.0),
+            ("on 7 May 2023", (2023, 5, 5), 0.375),
+            ("on 7 May 2023", (2023, 4, 30), 0.0625),
+            ("on 7 May 2023", (2023, 4, 29), 0.0),
+            ("in May 2023", (2023, 4, 30), 1.0),
+            ("in May 2023", (2023, 6, 1), 1.0),
+            ("in May 2023", (2023, 6, 2), 13.0 / 15.0),
+            ("in December 2023", (2023, 11, 29), 0.375),
+            ("in December 2023", (2024, 1, 1), 1.0),
+            ("in December 2023", (2024, 1, 2), 13.0 / 15.0),
+            ("in 2023", (2022, 12, 30), 0.375),
+            ("in 2023", (2023, 7, 1), 1.0),
+            ("in 2023", (2024, 1, 2), 13.0 / 15.0),
+            ("on 1 January", (2022, 12, 30), 0.375),
+            ("on 31 December", (2023, 1, 2), 13.0 / 15.0),
+            ("on 31 December", (1970, 1, 2), 13.0 / 15.0),
+        ] {
+            assert!((closeness(text, day) - expected).abs() < 1e-9, "{text}, {day:?}: {}", closeness(text, day));
+        }
     }
 }

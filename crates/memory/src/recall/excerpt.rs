@@ -191,3 +191,62 @@ fn joined(text: &str, ranges: &[Range<usize>], matches: &[WordMatch]) -> MarkedT
     }
     out
 }
+
+#[cfg(test)]
+mod tests {
+    use super::excerpt;
+    use crate::{Query, WordMarker};
+
+    #[track_caller]
+    fn check(query: &str, text: &str, chars: usize, expected: &str) {
+        let mut marker = WordMarker::new(&Query::parse(query), [text]);
+        let matches = marker.matches(text);
+        let weights: Vec<f64> = marker.weights().collect();
+        assert_eq!(excerpt(text, &matches, &weights, chars).text, expected);
+    }
+
+    const TEXT: &str = "One is here. Two is there. The importer stalls. Four is near. Five is far.\nSix is last.";
+
+    #[test]
+    fn a_text_that_fits_is_whole() {
+        check("importer", TEXT, 87, TEXT);
+        check("importer", "", 10, "");
+    }
+
+    #[test]
+    fn the_sentence_with_the_words_comes_with_those_after_and_before() {
+        check("importer", TEXT, 40, "… The importer stalls. …");
+        check("importer", TEXT, 46, "… The importer stalls. Four is near. …");
+        check("importer", TEXT, 62, "… The importer stalls. Four is near. Five is far. …");
+        check("importer", TEXT, 80, "… The importer stalls. Four is near. Five is far.\nSix is last.");
+        check("six", TEXT, 46, "… Five is far.\nSix is last.");
+    }
+
+    #[test]
+    fn sentences_with_more_of_the_words_come_first() {
+        let text = "An importer. Something else is here. The importer stalls. Another remark is there. Rates are held.";
+        check("importer stall", text, 30, "… The importer stalls. …");
+        check("importer stall", text, 50, "An importer. … The importer stalls. …");
+        let twice = "The importer runs. Something else is here. The importer is an importer. Another remark.";
+        check("importer", twice, 40, "… The importer is an importer. …");
+        let decided = "The importer runs. Something else is here. We decided on an importer. Another remark.";
+        check("importer", decided, 40, "… We decided on an importer. …");
+    }
+
+    #[test]
+    fn a_sentence_that_does_not_fit_is_cut_around_its_word() {
+        let long = "one two three four five six seven eight nine ten importer eleven twelve thirteen fourteen fifteen";
+        check("importer", long, 40, "… ten importer eleven twelve …");
+        check("one", long, 40, "one two three four five six seven …");
+        check("zeppelin", &format!("{long}. More."), 40, "one two three four five six seven …");
+    }
+
+    #[test]
+    fn lines_and_wide_marks_end_sentences() {
+        let lines = "First line\n  indented importer\nThird line\nFourth line\nFifth line";
+        check("importer", lines, 33, "…   indented importer …");
+        let wide = "これは一つ。importerは二つ。これは三つ。これは四つ。";
+        check("importer", wide, 22, "… importerは二つ。 …");
+        check("importer", "a.rs is v1.5 of it. The importer stalls! Why not?", 28, "… The importer stalls! …");
+    }
+}

@@ -60,7 +60,7 @@ pub fn keep_among_first<T>(order: Vec<T>, results: usize, is_protected: impl Fn(
 mod tests {
     use proptest::prelude::*;
 
-    use super::{FIRST_RESULTS, MeaningScale, keep_among_first};
+    use super::{FIRST_RESULTS, MeaningScale, WEIGHTS, keep_among_first};
 
     #[test]
     fn meaning_adds_most_where_words_cover_least() {
@@ -77,6 +77,17 @@ mod tests {
         assert!(scale.part(0.6) > 0.0);
         // Of many records with the same meaning, each counts.
         assert!(MeaningScale::new(4.0, 0.0, Some(1.0)).part(1.0) > 0.0);
+    }
+
+    #[test]
+    fn the_part_grows_from_the_floor_to_the_whole() {
+        let about = |value: f64, expected: f64| assert!((value - expected).abs() < 1e-6, "{value} is not {expected}");
+        let full = WEIGHTS.meaning * 4.0;
+        about(MeaningScale::new(4.0, 0.0, Some(0.5)).part(1.0), full);
+        about(MeaningScale::new(4.0, 0.0, Some(0.5)).part(0.75), full / 2.0);
+        about(MeaningScale::new(4.0, 1.0, Some(0.5)).part(1.0), full * WEIGHTS.meaning_when_covered);
+        about(MeaningScale::new(4.0, 0.5, Some(0.5)).part(1.0), full * (1.0 + WEIGHTS.meaning_when_covered) / 2.0);
+        about(MeaningScale::new(0.0, 0.0, Some(0.5)).part(1.0), WEIGHTS.meaning);
     }
 
     #[test]

@@ -181,6 +181,68 @@ fn control_characters_are_left_out() {
     assert_eq!((passage.asked.text.as_str(), passage.answered.text.as_str()), ("the importer", "a\nb"));
 }
 
+#[test]
+fn passages_are_left_out_before_they_become_too_short() {
+    let reply = "The importer stalls on a lock of the rates. ".repeat(40);
+    let long: Vec<FoundPassage> =
+        (1..10).map(|n| exchange(&format!("P{n}"), &format!("s{n}"), n, "why?", &reply)).collect();
+    for (chars, shown) in [(400, 1), (800, 2), (1_200, 3), (2_000, 5), (3_000, 8)] {
+        let answer = compose("importer stall", long.clone(), AnswerLimits { chars, passages: 9 });
+        assert_eq!(ids(&answer).len(), shown, "in {chars} characters");
+        assert!(answer.text().chars().count() * 4 >= chars * 3, "the space is used: {}", answer.text());
+    }
+    let short: Vec<FoundPassage> =
+        (1..10).map(|n| exchange(&format!("P{n}"), &format!("s{n}"), n, "why?", "A lock.")).collect();
+    assert_eq!(ids(&compose("lock", short, AnswerLimits { chars: 1_050, passages: 9 })).len(), 3);
+}
+
+#[test]
+fn an_answer_holds_each_text_once() {
+    let answer = compose("importer", vec![exchange("P1", "a", 1, "importer?", "It stalls.")], LIMITS);
+    assert!(!answer.is_empty());
+    let passage = answer.passages().next().unwrap();
+    assert_eq!((passage.found.asked.as_str(), passage.found.answered.as_str()), ("", ""));
+    assert!(compose("importer", Vec::new(), LIMITS).is_empty());
+}
+
+#[test]
+fn only_the_second_prompt_away_is_beside_an_answer() {
+    let weak = |id: &str, number: i64| FoundPassage {
+        is_weak: true,
+        prompt_number: number,
+        score: 0.5,
+        ..exchange(id, "a", 1, "and then?", "Take the other one.")
+    };
+    let strong = FoundPassage { prompt_number: 5, ..exchange("P5", "a", 1, "importer stalls", "Yes.") };
+    let answer = compose("importer stalls", vec![strong, weak("P7", 7), weak("P8", 8), weak("P2", 2)], LIMITS);
+    let weak: Vec<(&str, bool)> = answer.passages().map(|one| (one.found.id.as_str(), one.found.is_weak)).collect();
+    assert_eq!(weak, [("P2", true), ("P5", false), ("P7", false), ("P8", true)]);
+}
+
+#[test]
+fn kinds_have_names() {
+    use PassageKind::{Decision, Exchange, Note, Summary, Work};
+    let names = [Exchange, Note, Decision, Work, Summary].map(PassageKind::as_str);
+    assert_eq!(names, ["exchange", "note", "decision", "work", "summary"]);
+}
+
+#[test]
+fn lines_of_a_text_stay_lines() {
+    let answer =
+        compose("importer", vec![exchange("P1", "a", 1, "the importer\nstalls?", "Yes:\nthe importer")], LIMITS);
+    let text = answer.text();
+    assert!(text.contains("asked: the importer\n    stalls?\n  answered: Yes:\n    the importer"), "{text}");
+}
+
+#[test]
+fn of_two_decisions_at_the_same_time_neither_is_older() {
+    let found = vec![
+        exchange("P1", "a", 1, "which broker?", "Decided: RabbitMQ."),
+        exchange("P2", "b", 1, "which broker?", "Decided: Mosquitto."),
+    ];
+    assert!(compose("which broker", found, LIMITS).passages().all(|one| !one.found.is_older));
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(40))]
 

@@ -74,6 +74,14 @@ fn the_same_call_folds_and_another_does_not() {
     assert_eq!(fold_key(&Call { fold_key: 0, ..call("{}", "{}") }), FOLDED);
 }
 
+#[test]
+fn a_line_without_an_id_or_a_tool_is_no_call() {
+    for (tool_use_id, tool) in [("", "Bash"), ("a", ""), ("", "")] {
+        let line = Call::new(&RawCall { tool_use_id, tool, ..RawCall::default() }).to_line();
+        assert_eq!(Call::from_line(&line), None, "{line}");
+    }
+}
+
 const FOLDED: u64 = 7_515_958_641_951_336_645;
 
 proptest! {

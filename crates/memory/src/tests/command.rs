@@ -79,6 +79,8 @@ fn tests_and_builds_are_known() {
         "timeout 60 cargo check",
         "cmake --build build",
         "yarn test",
+        "sudo -E make",
+        "env -i timeout 5m npm test",
     ] {
         assert_eq!(seen(command, &failed, true).kind, Kind::Problem, "{command}");
     }
@@ -91,6 +93,8 @@ fn tests_and_builds_are_known() {
         "grep -r make .",
         "python app.py",
         "go run .",
+        "/bin/ls",
+        "test -f x",
     ] {
         assert_eq!(seen(command, &failed, true).kind, Kind::Command, "{command}");
     }
@@ -129,4 +133,26 @@ fn a_success_after_a_problem_is_a_fix() {
     assert_eq!(fix(&json!("Exit code 2"), true), None);
     let call = bash("cargo test", &printed("ok"), false);
     assert_eq!(fix_of(&call, None, &observe(&call, None).unwrap()), None);
+}
+
+#[test]
+fn the_output_of_a_check_says_that_it_failed() {
+    for line in [
+        "=== 1 failed, 2 passed in 3s ===",
+        "Tests:       1 failed, 4 passed",
+        "make[1]: *** [all] Error 2",
+        "src/a.ts(3,4): error TS2304: Cannot find name",
+    ] {
+        assert_eq!(seen("make", &printed(line), false).kind, Kind::Problem, "{line}");
+    }
+    for line in ["=== 3 passed ===", "Tests: 4 passed", "none failed", "make: Nothing to be done", "a: *** b"] {
+        assert_eq!(seen("make", &printed(line), false).kind, Kind::Command, "{line}");
+    }
+}
+
+#[test]
+fn a_failure_is_described_by_its_status_and_its_errors() {
+    check("frobnicate", &json!("it broke"), true, Kind::Command, "Ran `frobnicate` (failed)");
+    let panicked = json!("Exit code 101\nthread 'main' panicked at src/a.rs:1\nnote: more");
+    assert_eq!(seen("x", &panicked, true).facts, ["exit status 101", "thread 'main' panicked at src/a.rs:1"]);
 }

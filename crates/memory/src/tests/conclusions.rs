@@ -1,4 +1,4 @@
-use crate::conclusions::{conclusions, without_reports};
+use crate::conclusions::{conclusions, joined, without_reports};
 
 fn learned(reply: &str) -> Vec<String> {
     conclusions([reply].into_iter()).learned
@@ -121,4 +121,70 @@ fn a_long_session_is_read_up_to_a_limit() {
     let long = "The lock is held because nobody lets go. ".repeat(4_000);
     let found = conclusions([long.as_str(), long.as_str()].into_iter());
     assert_eq!(found.learned, ["The lock is held because nobody lets go."]);
+}
+
+#[test]
+fn the_first_reply_comes_before_the_newest_except_with_a_decision() {
+    let replies = ["It drifts because of the probe. Settled: one probe per bed.", "It leaks because of the valve."];
+    assert_eq!(
+        conclusions(replies.into_iter()).learned,
+        ["Settled: one probe per bed.", "It drifts because of the probe.", "It leaks because of the valve."]
+    );
+    let decisions = ["Settled: one probe per bed.", "Settled: two probes per bed."];
+    assert_eq!(conclusions(decisions.into_iter()).learned, [decisions[1], decisions[0]]);
+}
+
+#[test]
+fn the_newest_replies_and_the_first_are_read() {
+    let reply = |number: usize| format!("Settled: {number} valves per bed. {}", "Let me look at it. ".repeat(1_000));
+    let replies: Vec<String> = (0..5).map(reply).collect();
+    let learned = conclusions(replies.iter().map(String::as_str)).learned;
+    assert_eq!(learned, [4, 3, 0].map(|number| format!("Settled: {number} valves per bed.")));
+}
+
+#[test]
+fn a_reply_adds_two_findings_and_a_session_has_six_conclusions() {
+    let findings = "The lock is held for minutes. The rates are fetched too late. The belt stops every hour.";
+    assert_eq!(learned(findings), ["The lock is held for minutes.", "The rates are fetched too late."]);
+    let causes: String = (0..7).map(|number| format!("It stalls because of lock {number}. ")).collect();
+    assert_eq!(learned(&causes).len(), 6);
+}
+
+#[test]
+fn reports_are_those_of_the_newest_reply_that_has_any() {
+    let report = "I replaced the unwrap by a fallback that keeps the raw text.";
+    assert_eq!(conclusions([report, "It stalls because the lock is held."].into_iter()).reported, [report]);
+}
+
+#[test]
+fn a_language_without_spaces_needs_fewer_characters() {
+    let finding = "元号表は和暦のままになっている。";
+    assert_eq!(learned(&format!("短い。\n\n{finding}")), [finding]);
+}
+
+#[test]
+fn sentences_are_joined_while_they_fit() {
+    let sentences = ["Four".to_owned(), "Five".to_owned()];
+    assert_eq!(joined(&sentences, 9), "Four Five");
+    assert_eq!(joined(&sentences, 8), "Four");
+    assert_eq!(joined(&sentences, 3), "");
+}
+
+#[test]
+fn what_follows_a_heading_of_things_to_do_is_left_out() {
+    let reply = "## Next steps\nFetch the rates first because that is cheap.\n\nThe lock is held for minutes.";
+    assert_eq!(learned(reply), ["The lock is held for minutes."]);
+    let list = "## Next steps\n- fetch the rates because\nthat is cheap and quick.\nThe lock is held for minutes.";
+    assert_eq!(learned(list), ["The lock is held for minutes."]);
+}
+
+#[test]
+fn sentences_end_where_a_reader_would_end_them() {
+    assert_eq!(learned("The lock is held\nfor many minutes."), ["The lock is held for many minutes."]);
+    let code = "The call `open. Close` is held for minutes.";
+    assert_eq!(learned(code), [code]);
+    assert_eq!(
+        learned("元号表は和暦のままです。日付は西暦で書かれています。"),
+        ["元号表は和暦のままです。", "日付は西暦で書かれています。"]
+    );
 }

@@ -30,3 +30,9 @@ fn five_at_most() {
     assert_eq!(decisions(&"Decision: x\n".repeat(9)).len(), 5);
     assert!(decisions("").is_empty());
 }
+
+#[test]
+fn code_holds_no_decisions() {
+    let found = decisions("```\nDecision: in code\n```\nDecision: after it\n```\nlet x = 1;\n```\nnot a reason\n");
+    assert_eq!(found.iter().map(|one| one.narrative.as_str()).collect::<Vec<_>>(), ["after it"]);
+}

@@ -29,6 +29,13 @@ fn what_was_cut_is_read_as_far_as_it_goes() {
 }
 
 #[test]
+fn a_field_after_a_cut_is_found_at_any_depth() {
+    let long = "x".repeat(3_000);
+    let whole = json!({ "deep": { "er": { "text": long } }, "flat": [long], "total": 7 }).to_string();
+    assert_eq!(Fields(&cut_middle(&whole, 500)).number("total"), Some(7));
+}
+
+#[test]
 fn every_shape_of_a_response_says_something() {
     for (json, said) in [
         (r#""text""#, "text"),

@@ -193,6 +193,32 @@ const TOOLS: [&str; 18] = [
     "Other",
 ];
 
+#[test]
+fn the_details_of_a_change_are_facts() {
+    let edit = json!({ "old_string": "a", "new_string": "b" });
+    let one = json!({ "file_path": "x.rs", "edits": [edit] });
+    assert_eq!(seen("MultiEdit", &one, &json!({})).facts, [""; 0]);
+    let two = json!({ "file_path": "x.rs", "edits": [edit, edit] });
+    assert_eq!(seen("Edit", &two, &json!({})).facts, [""; 0], "only one tool makes several edits");
+    let everywhere = json!({ "file_path": "x.rs", "replace_all": true });
+    assert_eq!(seen("Edit", &everywhere, &json!({ "userModified": true })).facts.len(), 2);
+    let long = json!({ "old_string": "old ".repeat(75), "new_string": "new ".repeat(75) });
+    let four = seen("MultiEdit", &json!({ "file_path": "x.rs", "edits": [long, long, long, long] }), &json!({}));
+    assert_eq!(four.narrative.matches("characters left out").count(), 8, "each has its share");
+}
+
+#[test]
+fn numbers_are_given_in_their_unit() {
+    let file = |lines: u64| json!({ "file": { "numLines": lines, "totalLines": 7 } });
+    let read = |lines: u64| seen("Read", &json!({ "file_path": "x" }), &file(lines)).facts;
+    assert_eq!((read(7), read(6)), (vec!["7 lines".to_owned()], vec!["lines 1 to 6 of 7".to_owned()]));
+    let counted = json!({ "mode": "count", "numMatches": 3, "numFiles": 1 });
+    check("Grep", &json!({ "pattern": "x" }), &counted, Kind::Discovery, "Searched for `x`: 3 matches");
+    let told = |input: Value| seen("mcp__jira__get_issue", &input, &json!("x")).narrative;
+    assert_eq!(told(json!({ "id": "A-1" })), "Asked: {\"id\":\"A-1\"}\nCame back: x");
+    assert_eq!(told(json!({})), "Came back: x");
+}
+
 proptest! {
     #[test]
     fn whatever_comes_is_told_within_bounds(

@@ -261,6 +261,60 @@ fn many_sessions_leave_space_for_what_is_left_and_what_fails() {
     assert!(short.sessions > 0 && short.text.contains("Failed when last run"), "{}", short.text);
 }
 
+#[test]
+fn an_item_is_taken_up_by_a_session_with_most_of_its_words() {
+    let left = |item: &str, done: &str| {
+        let newer = session("S2", 1, "what is next for the release?", came_to("", done, ""));
+        let older = session("S1", 2, "what about the release?", came_to("", "Changed a.rs", item));
+        shown(&[newer, older], &[]).contains(&format!("- S1: {item}\n"))
+    };
+    assert!(!left("update the deployment runbook", "Updated. update the deployment runbook"));
+    assert!(left("update the deployment runbook", "update prices"));
+    assert!(left("runbook", "Changed runbook"), "one word is not enough");
+}
+
+#[test]
+fn a_line_keeps_to_its_length() {
+    let line = |exchanges: Vec<Exchange>, completed: &str| {
+        let summary = Summary { exchanges, ..came_to("", completed, "") };
+        let text = shown(&[session("S1", 1, "x", summary)], &[]);
+        let line = text.lines().find(|line| line.starts_with("- S1 ")).unwrap_or_default();
+        line.chars().skip("- S1 2026-07-25 16:20 ".len()).collect::<String>()
+    };
+    let words = |length: usize| "word ".chars().cycle().take(length).collect::<String>();
+    // The newest session has 800 characters.
+    let one = line(vec![exchange(&words(300), &words(2_000))], "");
+    let (asked, outcome) = one.split_once(" → ").unwrap();
+    assert_eq!(asked.chars().count(), 160);
+    assert_eq!(outcome.chars().count(), 800 - 160 - 3, "the whole line is used");
+    // Another exchange needs 120 characters.
+    assert_eq!(line(vec![exchange("why?", &words(330)); 4], "").matches(" → ").count(), 3);
+    let two = line(vec![exchange("why?", &words(331)); 4], "Changed src/auth.rs");
+    assert_eq!(two.matches(" → ").count(), 2, "{two}");
+    assert!(two.ends_with(" | Changed src/auth.rs"), "{two}");
+    assert!(!line(vec![exchange("why?", &words(790))], "Changed src/auth.rs").contains("Changed"), "no space is left");
+    assert!(line(vec![exchange("why?", "Because")], "Changed a.rs").ends_with("Because. Changed a.rs"));
+    assert!(line(vec![exchange("why?", "Because.")], "Changed a.rs").ends_with("Because. Changed a.rs"));
+}
+
+#[test]
+fn the_request_of_a_session_is_what_can_be_understood() {
+    let line = |made_by: MadeBy, first: &str, request: &str, next: &str| {
+        let summary = Summary { request: request.to_owned(), next_steps: next.to_owned(), ..Summary::default() };
+        let one = PageSession { made_by, ..session("S1", 1, first, summary) };
+        let text = shown(&[one], &[]);
+        let line = text.lines().find_map(|line| line.strip_prefix("- S1 2026-07-25 16:20 ")).map(str::to_owned);
+        line.map(|line| line.replace(" → (no result recorded)", ""))
+    };
+    let (first, whole) = ("the login fails on Mondays", "find out why the login fails");
+    assert_eq!(line(MadeBy::Rule, first, whole, "").as_deref(), Some(first));
+    assert_eq!(line(MadeBy::Model, first, whole, "").as_deref(), Some(whole));
+    assert_eq!(line(MadeBy::Model, first, "go on", "").as_deref(), Some(first));
+    assert_eq!(line(MadeBy::Rule, "go on", whole, "").as_deref(), Some(whole));
+    assert_eq!(line(MadeBy::Rule, "go on", "", "test it").as_deref(), Some("go on"));
+    assert_eq!(line(MadeBy::Rule, "go on", "go on", ""), None);
+}
+
 proptest! {
     #[test]
     fn never_longer_than_allowed(

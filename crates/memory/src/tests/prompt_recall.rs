@@ -264,6 +264,33 @@ fn an_older_decision_says_so() {
     assert!(bring(&[older], 0).text.contains(", older: a newer one answers the same\n"));
 }
 
+#[test]
+fn the_space_is_shared_and_the_first_gets_more() {
+    let replied = "The pump hums at night. ".repeat(400);
+    let brought = bring(&[passage("which pump?", &replied, Some(0)); 3], 0);
+    assert_eq!(brought.shown, 3);
+    assert!(brought.text.chars().count() * 20 >= PROMPT_CHARS * 19, "{}", brought.text.chars().count());
+    let lengths: Vec<usize> = brought.text.split("P12, ").skip(1).map(|entry| entry.chars().count()).collect();
+    let percent = |at: usize| lengths[at] * 100 / lengths.iter().sum::<usize>();
+    assert!((36..=42).contains(&percent(0)) && (32..=38).contains(&percent(1)), "{lengths:?}");
+}
+
+#[test]
+fn a_reply_is_shown_from_a_beginning() {
+    let after = " It hums.".repeat(600);
+    let shown = |replied: &str| {
+        let brought = bring(&[passage("which pump?", replied, replied.find("Grundfos"))], 0).text;
+        brought.split_once("replied: ").unwrap().1.to_owned()
+    };
+    let early = shown(&format!("First of all. The pump is a Grundfos.{after}"));
+    assert!(early.starts_with("First of all. The pump"), "{early}");
+    let late = shown(&format!("{}The pump is a Grundfos.{after}", "It is so. ".repeat(400)));
+    assert!(late.starts_with("…The pump is a Grundfos."), "{late}");
+    let words = shown(&format!("{}Grundfos{after}", "word ".repeat(2_000)));
+    let at = words.find("Grundfos").unwrap_or(usize::MAX);
+    assert!(words.starts_with("…word") && at < words.len() * 2 / 5, "a third of the space is before it: {words}");
+}
+
 proptest! {
     #[test]
     fn whatever_it_is_fits_and_stays_in_its_frame(

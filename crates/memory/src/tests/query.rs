@@ -133,6 +133,9 @@ fn a_star_stands_for_every_word_that_begins_so() {
     assert_eq!(fts("\"Pars*\"").as_deref(), Some("\"Pars*\""));
     assert_eq!(fts("*"), None);
     assert_eq!(Query::parse("-Pars*").without().as_deref(), Some("\"Pars\"*"));
+    let wanted = Query::parse("importing Pars*").wanted_terms();
+    assert_eq!(wanted.iter().map(|term| term.is_prefix).collect::<Vec<_>>(), [false, true]);
+    assert_eq!(wanted[1].forms, ["pars"], "no other form of the word");
 }
 
 #[test]

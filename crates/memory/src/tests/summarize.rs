@@ -168,6 +168,70 @@ fn what_was_done_is_the_outcome_where_nothing_was_concluded() {
     assert_eq!(paired(&[("note the release in the changelog", "Done. Shall I push?")]), [""; 0]);
 }
 
+#[test]
+fn conclusions_of_the_same_kind_are_joined_and_lesser_ones_left_out() {
+    let found = paired(&[
+        ("why does the parser lose quotes?", "It loses them because the lexer stops."),
+        ("go on, please", "It also loses them because the buffer is short."),
+        ("ok, and now measure how long it takes", "I measured the parser with the longest file."),
+    ]);
+    let both = "It loses them because the lexer stops. It also loses them because the buffer is short.";
+    assert_eq!(found, [format!("why does the parser lose quotes? → {both}")]);
+    // A report that says nothing gives way to a remark.
+    assert_eq!(
+        paired(&[("how many beans are there?", "42 beans. Pushed.")]),
+        ["how many beans are there? → 42 beans."]
+    );
+}
+
+#[test]
+fn a_request_is_recognised_by_its_words_and_its_length() {
+    let found = paired(&[
+        ("why does the parser lose quotes?", "It loses them because the lexer stops."),
+        ("okra or beans in spring?", "Beans, because okra needs heat."),
+        ("なぜ失敗するのか", "It fails because the zone is wrong."),
+    ]);
+    assert_eq!(found.len(), 3, "{found:?}");
+}
+
+#[test]
+fn a_request_with_its_continuation_keeps_to_the_limit() {
+    let (first, second) = ("why ".repeat(30), format!("ok, {}", "x".repeat(150)));
+    let found = paired(&[(&first, "Two candidates come to mind for that."), (&second, "Decided: integers.")]);
+    let asked = found[0].split(" → ").next().unwrap();
+    assert!(asked.contains(" / ok, xxx") && (155..=160).contains(&asked.chars().count()), "{asked}");
+}
+
+#[test]
+fn a_problem_is_open_until_its_command_passes() {
+    let failed = |command: &str, status: u8| {
+        seen(Kind::Problem, "Bash", &format!("Failed: `{command}` (exit status {status})"), &[], &[])
+    };
+    let ran = |title: &str| seen(Kind::Command, "Bash", title, &[], &[]);
+    let next = |observations: &[Observation]| summarize(&[], observations).next_steps;
+    let problems = [failed("make", 2), failed("npm test", 1), failed("make", 3)];
+    assert_eq!(next(&problems), "Failed: `npm test` (exit status 1); Failed: `make` (exit status 3)");
+    let [make, npm, _] = problems;
+    let passed = [make.clone(), npm.clone(), ran("Ran `make`")];
+    assert_eq!(next(&passed), npm.title);
+    let interrupted = [make.clone(), ran("Ran `make` (interrupted)")];
+    assert_eq!(next(&interrupted), make.title);
+}
+
+#[test]
+fn what_was_done_is_listed_within_its_share() {
+    let reads: Vec<Observation> =
+        (10..30).map(|number| seen(Kind::Discovery, "Read", "Read x", &[&format!("f{number}")], &[])).collect();
+    let investigated = summarize(&[], &reads).investigated;
+    assert!(investigated.starts_with("Read f18, ") && investigated.ends_with(", f29"), "{investigated}");
+    let other = seen(Kind::Command, "Other", "Ran `make`", &[], &[]);
+    assert_eq!(summarize(&[], &[other]).completed, "", "only a shell runs commands");
+    let (first, second) = ("a".repeat(150), "b".repeat(180));
+    let replied = format!("I renamed {first} to something shorter. I replaced {second} by something else.");
+    let completed = summarize(&[TurnText { asked: "shorten the names", replied: &replied }], &[]).completed;
+    assert_eq!(completed, format!("I renamed {first} to something shorter"));
+}
+
 proptest! {
     #[test]
     fn every_part_has_its_bound(asked in any::<String>(), replied in "(Next steps|TODO|:|\n|- |\\[ \\]|x|é|\\. |`|#|\\*\\*|1\\.){0,200}", many in 0..400_usize) {

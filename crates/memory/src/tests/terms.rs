@@ -13,6 +13,7 @@ fn words_give_themselves_and_their_stems() {
     check("Ｆｕｌｌ　ｗｉｄｔｈ", "full width");
     check("", "");
     check("--- *** 😀", "");
+    assert!(!Terms::default().index(["¯:𘠀"]).starts_with(' '), "a character may fold to nothing");
 }
 
 #[test]
@@ -87,6 +88,16 @@ fn a_word_is_like_others_that_differ_by_one_error() {
         assert!(like.iter().any(|word| word == meant), "{meant}");
     }
     assert_eq!(spelled_like("abc").concat().len() + spelled_like("12345").concat().len(), 0);
+}
+
+#[test]
+fn irregular_forms_are_found_once() {
+    assert!(forms("bought").contains(&"buy".to_owned()), "{:?}", forms("bought"));
+    for word in ["beaten", "broken", "messungen", "running"] {
+        let forms = forms(word);
+        let distinct: std::collections::BTreeSet<&String> = forms.iter().collect();
+        assert_eq!(distinct.len(), forms.len(), "{forms:?}");
+    }
 }
 
 proptest! {

@@ -11,6 +11,7 @@ fn what_a_terminal_acts_on_goes() {
         ("10%\r20%\r\nx", "10%\n20%\nx"),
         ("a\u{202e}b", "ab"),
         ("\u{1b}", ""),
+        ("\u{1b}(Bx\u{1b})0y", "xy"),
         ("tab\tand\nline", "tab\tand\nline"),
     ] {
         assert_eq!(clean(text), cleaned, "{text:?}");

@@ -1,0 +1,102 @@
+use crate::{Field, Look, Looker, Query, WEIGHTS, wanted_terms};
+
+fn look_in(query: &str, fields: &[(&str, f64)]) -> Look {
+    let terms = Query::parse(query).wanted_terms();
+    let fields: Vec<Field<'_>> = fields.iter().map(|(text, weight)| Field { text, weight: *weight }).collect();
+    Looker::new(terms.iter().map(|term| (term, 1.0))).look(&fields)
+}
+
+fn look(query: &str, text: &str) -> Look {
+    look_in(query, &[(text, 1.0)])
+}
+
+#[track_caller]
+fn about(value: f64, expected: f64) {
+    assert!((value - expected).abs() < 1e-4, "{value} is not {expected}");
+}
+
+/// How much `often` occurrences of a word count in a text of `length` words.
+fn saturated(often: f64, length: f64) -> f64 {
+    let long = 1.0 - WEIGHTS.length + WEIGHTS.length * length / WEIGHTS.usual_length;
+    often * (WEIGHTS.saturation + 1.0) / (often + WEIGHTS.saturation * long)
+}
+
+fn words(count: usize) -> String {
+    "word ".repeat(count)
+}
+
+#[test]
+fn a_word_counts_more_than_its_inflection_and_repetitions_count_less() {
+    let found = look("importer stall", "The importer stalls.");
+    assert_eq!((found.has.as_slice(), found.length, found.spot.start), (&[true, true][..], 3, 4));
+    about(found.score, saturated(1.0, 3.0) + saturated(WEIGHTS.stem, 3.0));
+    about(found.total(), found.score);
+    about(look("importer", "importer importer importer").score, saturated(3.0, 3.0));
+    about(look("importer", &format!("importer {}", words(359))).score, saturated(1.0, 360.0));
+    assert_eq!(look("importer", "nothing here").score, 0.0);
+}
+
+#[test]
+fn a_part_of_the_query_counts_less_than_its_share() {
+    let found = look("importer stall", "the importer");
+    assert_eq!((found.covered, found.near), (0.5, 0.5));
+    let (coverage, proximity) = (1.0 - WEIGHTS.coverage / 2.0, 1.0 - WEIGHTS.proximity / 2.0);
+    about(found.total(), found.score * coverage * proximity);
+}
+
+#[test]
+fn rare_terms_weigh_more() {
+    let terms = wanted_terms("importer stall");
+    let looker = Looker::new(terms.iter().zip([3.0, 1.0]));
+    assert_eq!(
+        (looker.weight(&[true, false]), looker.share(&[true, false]), looker.share(&[false, true])),
+        (3.0, 0.75, 0.25)
+    );
+}
+
+#[test]
+fn words_are_near_within_a_few_words() {
+    let near = |between: usize| look("importer stall", &format!("importer {}stall", words(between))).near;
+    assert_eq!((near(WEIGHTS.near - 1), near(WEIGHTS.near)), (1.0, 0.5));
+    let again = look("importer stall", &format!("importer importer {}stall", words(WEIGHTS.near)));
+    assert_eq!(again.near, 0.5, "the first two are one term");
+    let text = format!("importer {}the importer of rates stalls", words(100));
+    let found = look("importer stall", &text);
+    assert_eq!((found.near, &text[found.spot.start..]), (1.0, "importer of rates stalls"));
+}
+
+#[test]
+fn a_field_has_its_weight_and_is_apart_from_others() {
+    let found = look_in("importer stall", &[("the importer", 2.0), ("it stalls", 1.0)]);
+    assert_eq!((found.covered, found.near, found.length), (1.0, 0.5, 4));
+    about(found.score, saturated(2.0, 4.0) + saturated(WEIGHTS.stem, 4.0));
+    let second = look_in("stall", &[("the importer", 1.0), ("it stalls", 1.0)]);
+    assert_eq!((second.spot.field, second.spot.start), (1, 3));
+}
+
+#[test]
+fn beginnings_and_other_languages_are_found() {
+    about(look("impor*", "the importer").score, saturated(WEIGHTS.stem, 2.0));
+    assert_eq!(look("impor*", "the export").covered, 0.0);
+    assert_eq!(look("messung", "Die Messungen sind nicht genau, und das ist so.").covered, 1.0);
+    assert_eq!(look("importing", "It imports what it can.").covered, 1.0);
+    assert_eq!(look("parse", "parse_http_url").covered, 1.0);
+}
+
+#[test]
+fn a_snippet_is_the_text_around_the_words() {
+    let snippet = |text: &str| look("importer", text).snippet(&[Field { text, weight: 1.0 }]);
+    assert_eq!(snippet("the importer\n stalls"), "the importer stalls");
+    let long = snippet(&format!("{}importer {}", words(100), words(100)));
+    assert!(long.starts_with("…word ") && long.ends_with(" word…"), "{long}");
+    assert!((230..=242).contains(&long.chars().count()), "{}", long.chars().count());
+    let at = long.chars().take_while(|c| *c != 'i').count();
+    assert!((50..=62).contains(&at), "a quarter is before the words: {long}");
+    let end = snippet(&format!("{}importer", words(100)));
+    assert!(end.starts_with("…word ") && end.ends_with(" importer"), "{end}");
+    let start = snippet(&format!("importer {}", words(100)));
+    assert!(start.starts_with("importer word") && start.ends_with(" word…"), "{start}");
+    let one_word = snippet(&format!("importer {}", "x".repeat(400)));
+    assert_eq!(one_word.chars().count(), 241, "a word that is longer than half of it is cut");
+    assert_eq!(look("importer", "x").snippet(&[]), "");
+}
