@@ -214,6 +214,8 @@ fn numbers_are_given_in_their_unit() {
     assert_eq!((read(7), read(6)), (vec!["7 lines".to_owned()], vec!["lines 1 to 6 of 7".to_owned()]));
     let counted = json!({ "mode": "count", "numMatches": 3, "numFiles": 1 });
     check("Grep", &json!({ "pattern": "x" }), &counted, Kind::Discovery, "Searched for `x`: 3 matches");
+    let once = json!({ "mode": "count", "numMatches": 1 });
+    check("Grep", &json!({ "pattern": "x" }), &once, Kind::Discovery, "Searched for `x`: 1 match");
     let told = |input: Value| seen("mcp__jira__get_issue", &input, &json!("x")).narrative;
     assert_eq!(told(json!({ "id": "A-1" })), "Asked: {\"id\":\"A-1\"}\nCame back: x");
     assert_eq!(told(json!({})), "Came back: x");

@@ -37,6 +37,16 @@ fn a_secret_survives_nowhere() {
 }
 
 #[test]
+fn a_key_goes_on_to_its_end_or_to_the_end_of_the_text() {
+    let open = format!("{}-----BEGIN RSA PRIVATE KEY-----\n{}", "lorem ipsum ".repeat(800), "QUJD\n".repeat(9_000));
+    let kept = redacted_ends(&open, 100);
+    assert!(!kept.contains("QUJD"), "{kept}");
+    let closed = format!("{open}-----END RSA PRIVATE KEY-----\n{}", "dolor sit ".repeat(2_000));
+    let kept = redacted_ends(&closed, 100);
+    assert!(kept.trim_end().ends_with("dolor sit"), "{kept}");
+}
+
+#[test]
 fn a_name_is_seen_before_its_secret() {
     let secret = format!("aws_secret_access_key = {}", "A1b2".repeat(10));
     for after in 0..100 {
