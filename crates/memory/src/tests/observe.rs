@@ -216,9 +216,9 @@ fn numbers_are_given_in_their_unit() {
     check("Grep", &json!({ "pattern": "x" }), &counted, Kind::Discovery, "Searched for `x`: 3 matches");
     let once = json!({ "mode": "count", "numMatches": 1 });
     check("Grep", &json!({ "pattern": "x" }), &once, Kind::Discovery, "Searched for `x`: 1 match");
-    let told = |input: Value| seen("mcp__jira__get_issue", &input, &json!("x")).narrative;
-    assert_eq!(told(json!({ "id": "A-1" })), "Asked: {\"id\":\"A-1\"}\nCame back: x");
-    assert_eq!(told(json!({})), "Came back: x");
+    let narrative = |input: Value| seen("mcp__jira__get_issue", &input, &json!("x")).narrative;
+    assert_eq!(narrative(json!({ "id": "A-1" })), "Asked: {\"id\":\"A-1\"}\nCame back: x");
+    assert_eq!(narrative(json!({})), "Came back: x");
 }
 
 proptest! {
