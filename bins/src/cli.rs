@@ -7,6 +7,7 @@ mod bridge;
 mod config;
 mod continuation;
 mod detail;
+mod diff;
 mod doctor;
 mod handoff;
 mod hook;
@@ -20,8 +21,10 @@ mod next;
 mod out;
 mod paint;
 mod progress;
+mod restore;
 mod sessions;
 mod shell;
+mod snapshots;
 mod status;
 mod statusline;
 mod tmux;
@@ -55,6 +58,12 @@ enum Command {
     Bookmarks(bookmarks::Args),
     /// Set a bookmark with a note, in the session of this terminal pane
     Bookmark(bookmark::Args),
+    /// List the snapshots of the files, of one session or of all sessions
+    Snapshots(snapshots::Args),
+    /// Show what differs between two snapshots, or between a snapshot and the present files
+    Diff(diff::Args),
+    /// Restore the files of a snapshot, after a snapshot of the present ones
+    Restore(restore::Args),
     /// List the running sessions and their states
     Status(status::Args),
     /// Show how full the context of each running session is, in a table that is kept up to date
@@ -117,6 +126,9 @@ pub(crate) fn main() -> ExitCode {
         Command::Doctor(args) => doctor::run(&env, &args),
         Command::Bookmarks(args) => bookmarks::run(&env, &args),
         Command::Bookmark(args) => bookmark::run(&env, &args),
+        Command::Snapshots(args) => snapshots::run(&env, &args),
+        Command::Diff(args) => diff::run(&env, &args),
+        Command::Restore(args) => restore::run(&env, &args),
         Command::Status(args) => status::run(&env, &args),
         Command::Monitor(args) => monitor::run(&env, &args),
         Command::Statusline(args) => statusline::run(&env, &args),

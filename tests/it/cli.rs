@@ -17,6 +17,7 @@ fn show(sandbox: &Sandbox, args: &[&str]) -> String {
 #[test]
 fn bookmarks_are_listed_with_commit_context_and_note() {
     let sandbox = Sandbox::new().at(1_794_707_999_000).with_env("TZ", "UTC");
+    sandbox.write_config(r#"{"snapshots": {"enabled": false}}"#);
     let git = |args: &[&str]| {
         let status = Command::new("git").arg("-C").arg(sandbox.project()).args(args).output().unwrap().status;
         assert!(status.success(), "git {args:?}");
@@ -39,9 +40,9 @@ fn bookmarks_are_listed_with_commit_context_and_note() {
     let head = String::from_utf8(head.unwrap().stdout).unwrap();
     assert_snapshot!(show(&sandbox, &["bookmarks"]).replace(head.trim(), "[commit]"), @r"
     exit 0
-    TIME                 SESSION   COMMIT     CONTEXT  NOTE
-    2026-11-15 01:59:59  890a2a53  [commit]+      42k
-    2026-11-15 01:59:59  890a2a53  [commit]+      42k  a [31mred[0m note
+    TIME                 SESSION   COMMIT     CONTEXT  SNAPSHOT  CHANGED  NOTE
+    2026-11-15 01:59:59  890a2a53  [commit]+      42k         -  -
+    2026-11-15 01:59:59  890a2a53  [commit]+      42k         -  -        a [31mred[0m note
     --
     ");
     let listed = sandbox.longhaul(&["bookmarks", "--json"]).json();

@@ -31,7 +31,9 @@ struct Session<'a> {
 impl<'a> Session<'a> {
     fn new(sandbox: &'a Sandbox, id: &str) -> Self {
         if !sandbox.data_dir().join("config.json").exists() {
-            sandbox.write_config(r#"{"continuation":{"enabled":true},"guard":{"enabled":true}}"#);
+            // A snapshot is taken by another process, which would write to the folders that a test replaces.
+            let config = r#"{"continuation":{"enabled":true},"guard":{"enabled":true},"snapshots":{"enabled":false}}"#;
+            sandbox.write_config(config);
         }
         Self { sandbox, id: id.to_owned() }
     }

@@ -8,6 +8,7 @@ use std::process::Command;
 use longhaul_core::catalog::{CODEX_EXECUTABLE, CODEX_REGISTRATIONS, REGISTRATIONS};
 use serde_json::json;
 
+use crate::poll::{DEADLINE, wait_until};
 use crate::sandbox::{Outcome, Sandbox, payload};
 
 /// Every hook that git knows.
@@ -220,13 +221,19 @@ fn payloads() -> Vec<String> {
 }
 
 /// Every command, with arguments that lead into its work. Those that ask the user for something get an answer.
-const COMMANDS: [&[&str]; 64] = [
+const COMMANDS: [&[&str]; 70] = [
     &["install", "--dry-run"],
     &["install", "--no-tmux", "--no-statusline"],
     &["update"],
     &["doctor"],
     &["doctor", "--json"],
     &["bookmarks"],
+    &["snapshots"],
+    &["diff", "last"],
+    &["diff", "last", "--stat"],
+    &["restore", "last", "--dry-run"],
+    &["restore", "last", "--yes"],
+    &["restore", "--undo", "--yes"],
     &["bookmark", "here", "--session", "hostile"],
     &["status"],
     &["status", "--json"],
@@ -319,6 +326,15 @@ fn nothing_runs(disguise: Disguise) {
             hostile.hook(CODEX_EXECUTABLE, &[registration.argument], &name, json!({ "session_id": "other" }));
         }
     }
+    // The snapshots of the hooks are taken in the background.
+    wait_until(DEADLINE * 2, "a snapshot of every bookmark", || {
+        let all = hostile.run("longhaul", &["snapshots", "--json"], "").json();
+        let bookmarks = all.as_array().unwrap().iter().filter(|one| one["kind"] == "bookmark");
+        bookmarks.filter(|one| one["skipped"].is_null()).count() == 2
+    });
+    fs::write(hostile.cwd.join("data.bin"), "changed\n").unwrap();
+    let restored = hostile.run("longhaul", &["restore", "last", "--yes", "--session", "hostile"], "");
+    assert!(restored.stdout.contains("Restored 1 file"), "{restored:?}");
     let bookmarks = hostile.run("longhaul", &["bookmarks", "--json"], "").json();
     let bookmarks = bookmarks.as_array().unwrap();
     assert_eq!(bookmarks.len(), 2, "{bookmarks:?}");

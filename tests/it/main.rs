@@ -51,6 +51,7 @@ mod monitor;
 mod prompt_recall;
 mod recall;
 mod search_by_meaning;
+mod snapshots;
 mod source_rules;
 mod standin_behaves;
 mod statusline;

@@ -4,11 +4,22 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The crates that touch the world. What the pure ones may do is in `domain_crates`.
-const SOURCES: [&str; 5] =
-    ["crates/runtime/src", "crates/setup/src", "crates/store/src", "crates/worker/src", "bins/src"];
+const SOURCES: [&str; 6] = [
+    "crates/runtime/src",
+    "crates/setup/src",
+    "crates/snapshot-store/src",
+    "crates/store/src",
+    "crates/worker/src",
+    "bins/src",
+];
 
-/// Git runs programs that a repository names; this module closes every way to do so.
-const MAY_START_GIT: [&str; 1] = ["crates/runtime/src/git/closed.rs"];
+/// Git runs programs that a repository names; this module closes every way to do so. The others use its commands, and
+/// name the program in their errors.
+const MAY_START_GIT: [&str; 3] = [
+    "crates/runtime/src/git/closed.rs",
+    "crates/runtime/src/git/private_git.rs",
+    "crates/runtime/src/git/work_tree.rs",
+];
 
 /// Who may start a program at all. All but the last two, which become another executable of ours, go through the first.
 const MAY_START_PROGRAMS: [&str; 3] =

@@ -9,7 +9,7 @@ use crate::{run, tools};
 
 /// Runs all tests; `arguments` go to nextest, or to `cargo test` if nextest is not installed.
 pub fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
-    tools::ensure(&["tmux", "screen"])?;
+    tools::ensure(&["tmux", "screen", "git", "git-lfs"])?;
     tools::offer(&["chromium", "chromedriver"], "tests of the viewer in a browser")?;
     tools::offer(&["tsc"], "tests of the bridge module")?;
     // The end-to-end tests start `standin`. Building all tests builds it; building a selection may not.

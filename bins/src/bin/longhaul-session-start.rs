@@ -16,6 +16,7 @@ fn main() {
             jobs::prompt_recall::on_session_start, // records what was shown, so that it is not shown again
         ],
         &[
+            jobs::snapshots::on_session_start,
             jobs::housekeeping::remove_old_files,
             jobs::native_links::on_session_start,
             jobs::continuation::carry_on,

@@ -6,7 +6,8 @@ use longhaul_runtime::{Hook, jobs};
 fn main() {
     Hook::<UserPromptSubmit>::run_then(
         &[
-            jobs::bookmarks::on_prompt, // a marker is not a prompt: no job below sees it
+            jobs::bookmarks::on_prompt,          // a marker is not a prompt: no job below sees it
+            jobs::snapshots::on_restore_command, // costs no request and does not count as work
             jobs::privacy::on_prompt,
             jobs::continuation::on_prompt,
             jobs::handoff::on_baton_command, // costs no request and does not count as work
@@ -15,6 +16,6 @@ fn main() {
             jobs::memory::on_prompt,
             jobs::prompt_recall::on_prompt, // last, so that the prompt is stored in any case
         ],
-        &[jobs::bookmarks::add_git_state, jobs::continuation::carry_on],
+        &[jobs::snapshots::on_prompt, jobs::bookmarks::add_git_state, jobs::continuation::carry_on],
     );
 }

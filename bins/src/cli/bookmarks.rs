@@ -1,14 +1,22 @@
 //! `longhaul bookmarks`.
 
+use std::collections::HashMap;
+use std::time::{Duration, Instant};
+
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use longhaul_core::{Env, short_session};
 use longhaul_inject::printable;
 use longhaul_runtime::Home;
-use longhaul_store::Bookmark;
+use longhaul_snapshot::ChangeCount;
+use longhaul_snapshot_store::{counts, stored_git};
+use longhaul_store::{Bookmark, Snapshot, SnapshotKind, Store};
 use serde_json::json;
 
 use super::{Exit, out, paint};
+
+/// How long the changes of all bookmarks of a work tree may be counted.
+const COUNTING: Duration = Duration::from_secs(10);
 
 #[derive(clap::Args)]
 pub(crate) struct Args {
@@ -21,13 +29,18 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(env: &Env, args: &Args) -> anyhow::Result<Exit> {
-    let store = Home::of(env)?.existing_store()?;
+    let home = Home::of(env)?;
+    let store = home.existing_store()?;
     let bookmarks = match &store {
         Some(store) => store.bookmarks(args.session.as_deref())?,
         None => Vec::new(),
     };
+    let snapshots = match &store {
+        Some(store) => Snapshots::of(&home, store, args.session.as_deref(), &bookmarks)?,
+        None => Snapshots::default(),
+    };
     if args.json {
-        let rows: Vec<_> = bookmarks.iter().map(to_json).collect();
+        let rows: Vec<_> = bookmarks.iter().map(|bookmark| to_json(bookmark, &snapshots)).collect();
         out::json(&rows)?;
     } else if bookmarks.is_empty() {
         out::message(match args.session {
@@ -37,14 +50,16 @@ pub(crate) fn run(env: &Env, args: &Args) -> anyhow::Result<Exit> {
             }
         });
     } else {
-        for line in table(&bookmarks) {
+        for line in table(&bookmarks, &snapshots) {
             out::line(&line)?;
         }
     }
     Ok(Exit::Success)
 }
 
-fn to_json(bookmark: &Bookmark) -> serde_json::Value {
+fn to_json(bookmark: &Bookmark, snapshots: &Snapshots) -> serde_json::Value {
+    let snapshot = snapshots.by_event.get(&event(bookmark));
+    let changed = snapshots.changed.get(&bookmark.id);
     json!({
         "id": bookmark.id,
         "session": bookmark.session,
@@ -56,23 +71,79 @@ fn to_json(bookmark: &Bookmark) -> serde_json::Value {
         "git_commit": bookmark.git_commit,
         "git_dirty": bookmark.git_dirty,
         "context_tokens": bookmark.context_tokens,
+        "snapshot": snapshot.filter(|one| one.commit.is_some()).map(|one| one.id),
+        "changed": changed.map(|count| json!({ "files": count.files, "added": count.added, "removed": count.removed })),
+        "no_snapshot": snapshot.and_then(|one| one.skipped.as_deref()),
     })
 }
 
-/// Returns the bookmarks as a table.
-fn table(bookmarks: &[Bookmark]) -> Vec<String> {
-    let header = ["TIME", "SESSION", "COMMIT", "CONTEXT", "NOTE"].map(str::to_owned);
-    let rows: Vec<[String; 5]> = std::iter::once(header).chain(bookmarks.iter().map(row)).collect();
-    paint::columns(&rows, &[3])
+/// The number of a bookmark, the tree of the bookmark before it and its own.
+type Pair = (i64, (String, String));
+
+/// The snapshots of bookmarks.
+#[derive(Default)]
+struct Snapshots {
+    by_event: HashMap<(String, u64), Snapshot>,
+    /// What changed since the bookmark before, by the number of the bookmark.
+    changed: HashMap<i64, ChangeCount>,
 }
 
-fn row(bookmark: &Bookmark) -> [String; 5] {
+impl Snapshots {
+    fn of(home: &Home, store: &Store, session: Option<&str>, bookmarks: &[Bookmark]) -> anyhow::Result<Self> {
+        let snapshots = store.snapshots(session)?.into_iter().filter(|one| one.kind == SnapshotKind::Bookmark);
+        let by_event: HashMap<_, _> = snapshots.map(|one| ((one.session.clone(), one.created_at), one)).collect();
+        // Those of one session and work tree follow one another.
+        let mut before: HashMap<(&str, &str), &str> = HashMap::new();
+        let mut pairs: HashMap<&str, Vec<Pair>> = HashMap::new();
+        for bookmark in bookmarks {
+            let Some(snapshot) = by_event.get(&event(bookmark)) else { continue };
+            let (Some(key), Some(tree)) = (snapshot.tree_key.as_deref(), snapshot.tree.as_deref()) else { continue };
+            if let Some(last) = before.insert((&snapshot.session, key), tree) {
+                pairs.entry(key).or_default().push((bookmark.id, (last.to_owned(), tree.to_owned())));
+            }
+        }
+        let mut changed = HashMap::new();
+        for (key, pairs) in pairs {
+            let Some(git) = stored_git(home, key, Instant::now() + COUNTING) else { continue };
+            let (ids, pairs): (Vec<i64>, Vec<_>) = pairs.into_iter().unzip();
+            let counted = ids.into_iter().zip(counts(&git, &pairs));
+            changed.extend(counted.filter_map(|(id, count)| Some((id, count?))));
+        }
+        Ok(Self { by_event, changed })
+    }
+
+    /// Returns the number of a bookmark's snapshot, and what changed since the one before or why there is none.
+    fn columns(&self, bookmark: &Bookmark) -> [String; 2] {
+        let Some(snapshot) = self.by_event.get(&event(bookmark)) else { return ["-", "-"].map(str::to_owned) };
+        if let Some(why) = &snapshot.skipped {
+            return ["-".to_owned(), printable(why)];
+        }
+        let changed = self.changed.get(&bookmark.id).map_or_else(|| "first".to_owned(), |count| count.shown());
+        [snapshot.id.to_string(), changed]
+    }
+}
+
+/// Returns what identifies the event of a bookmark.
+fn event(bookmark: &Bookmark) -> (String, u64) {
+    (bookmark.session.clone(), bookmark.created_at)
+}
+
+/// Returns the bookmarks as a table.
+fn table(bookmarks: &[Bookmark], snapshots: &Snapshots) -> Vec<String> {
+    let header = ["TIME", "SESSION", "COMMIT", "CONTEXT", "SNAPSHOT", "CHANGED", "NOTE"].map(str::to_owned);
+    let rows = bookmarks.iter().map(|bookmark| row(bookmark, snapshots));
+    let rows: Vec<[String; 7]> = std::iter::once(header).chain(rows).collect();
+    paint::columns(&rows, &[3, 4])
+}
+
+fn row(bookmark: &Bookmark, snapshots: &Snapshots) -> [String; 7] {
     let time = timestamp(bookmark).to_zoned(TimeZone::system()).strftime("%Y-%m-%d %H:%M:%S").to_string();
     let session = short_session(&bookmark.session).to_owned();
     let dirty = if bookmark.git_dirty == Some(true) { "+" } else { "" };
     let commit = bookmark.git_commit.as_ref().map_or("-".to_owned(), |commit| format!("{:.8}{dirty}", commit));
     let context = bookmark.context_tokens.map_or("-".to_owned(), |tokens| format!("{}k", tokens.div_ceil(1000)));
-    [time, session, commit, context, printable(bookmark.note.as_deref().unwrap_or_default())]
+    let [number, changed] = snapshots.columns(bookmark);
+    [time, session, commit, context, number, changed, printable(bookmark.note.as_deref().unwrap_or_default())]
 }
 
 fn timestamp(bookmark: &Bookmark) -> Timestamp {

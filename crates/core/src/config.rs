@@ -39,6 +39,7 @@ settings! {
     pub struct Config {
         bookmarks: Bookmarks = Bookmarks::default(), "Rewind points that are created automatically";
         tracker: Tracker = Tracker::default(), "The state of every session, in the tmux status line";
+        snapshots: Snapshots = Snapshots::default(), "The files of the work tree at every prompt and bookmark, which can be compared and restored";
         handoff: Handoff = Handoff::default(), "What a session passes on to the next one after `/clear`";
         continuation: Continuation = Continuation::default(), "Continues in a new session automatically when the context is nearly full";
         memory: Memory = Memory::default(), "A searchable record of every session";
@@ -75,6 +76,18 @@ settings! {
     /// Whether sessions are tracked. tmux options set how that looks.
     pub struct Tracker {
         enabled: bool = true, "Record the state of every session and show it in tmux";
+    }
+}
+
+settings! {
+    /// Which snapshots of the files are taken, and how long they are kept.
+    pub struct Snapshots {
+        enabled: bool = true, "Take a snapshot of the work tree at every prompt and bookmark, in a private store; the repository itself is never changed";
+        max_store: Count = Count(1 << 30), "Maximum size of all snapshots in bytes; above it, the oldest are dropped, bookmarks with a note and the states before a restore last";
+        max_age_days: Days = Days::new(30), "Days after which a snapshot is dropped, unless it is a bookmark with a note or the state before a restore; 0 keeps all";
+        max_file: Count = Count(20 << 20), "A larger file, in bytes, is left out of a snapshot";
+        max_new_bytes: Count = Count(500 << 20), "No snapshot is taken if more bytes than this would have to be stored";
+        exclude: Names = Names::default(), "Files and folders that are left out, such as `*.sqlite` or `data/raw`; `*` matches any characters";
     }
 }
 

@@ -4,11 +4,15 @@
 //! start git, and it does so only in [`closed`].
 
 mod closed;
+mod private_git;
 mod refs;
+mod work_tree;
 
 pub(crate) use self::closed::is_dirty;
-pub use self::refs::branch;
-pub(crate) use self::refs::{commit, common_dir};
+pub use self::private_git::PrivateGit;
+pub(crate) use self::refs::common_dir;
+pub use self::refs::{branch, commit};
+pub use self::work_tree::{GitVersion, NoWorkTree, WorkTree, version};
 
 #[cfg(test)]
 mod tests;

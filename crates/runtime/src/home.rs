@@ -11,7 +11,7 @@ use crate::memory::upkeep;
 use crate::{Error, files, waiting_times};
 
 /// Names of files and folders in the data folder.
-const KNOWN: [&str; 14] = [
+const KNOWN: [&str; 15] = [
     "clients",
     "config.json",
     "git-views",
@@ -21,6 +21,7 @@ const KNOWN: [&str; 14] = [
     "locks",
     "model",
     "sessions",
+    "snapshots",
     "spool",
     "status",
     "tmux",

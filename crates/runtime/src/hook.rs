@@ -359,6 +359,7 @@ pub(crate) fn only_jobs(mut config: Config, names: &[String]) -> Config {
     let named = |job: Job| serves(names, job);
     config.bookmarks.enabled &= named(Job::Bookmarks);
     config.guard.enabled &= named(Job::Bookmarks);
+    config.snapshots.enabled &= named(Job::Bookmarks);
     config.tracker.enabled &= named(Job::Tracker);
     config.handoff.enabled &= named(Job::Handoff);
     config.continuation.enabled &= named(Job::Continuation);

@@ -13,4 +13,5 @@ pub mod native_links;
 pub mod privacy;
 pub mod project_file;
 pub mod prompt_recall;
+pub mod snapshots;
 pub mod tracker;

@@ -13,7 +13,7 @@ mod deadline;
 mod error_log;
 pub mod files;
 mod folder_hashes;
-mod git;
+pub mod git;
 pub mod handoff;
 mod home;
 mod hook;
@@ -58,7 +58,7 @@ pub use crate::home::{Home, config, config_text};
 pub use crate::hook::{Flow, Hook, JobFn};
 pub use crate::model::{ModelAccess, ModelStatus, model_budget, model_dir, model_status, today};
 pub use crate::native_links::has_launcher;
-pub use crate::process::{run as run_program, run_in as run_program_in};
+pub use crate::process::{leave_session, run as run_program, run_in as run_program_in};
 pub use crate::session_file::SessionRecord;
 pub use crate::session_snapshot::{Observation, Observed, Observer, Transcript, agent_json};
 pub use crate::shell::{Shell, is_executable};
@@ -107,6 +107,9 @@ pub enum Error {
     /// A program did not answer in time.
     #[error("{program} did not answer within {ms} ms")]
     TimedOut { program: String, ms: u64 },
+    /// An object of a snapshot does not exist any more.
+    #[error("the object {id} is missing: the repository has pruned it since, so this snapshot cannot be used")]
+    MissingObject { id: String },
     /// A program that should keep running has ended.
     #[error("{program} ended at once: {advice}")]
     EndedEarly { program: String, advice: &'static str },

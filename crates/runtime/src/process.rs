@@ -138,6 +138,32 @@ impl Started {
     }
 }
 
+/// Runs a command like [`finish`], with an input of any size, which is written while the output is read.
+pub(crate) fn finish_with_input(
+    mut command: Command,
+    program: &str,
+    input: &[u8],
+    limit: Duration,
+) -> Result<(ExitStatus, Vec<u8>, Vec<u8>), Error> {
+    let failed = |source| Error::Start { program: program.to_owned(), source };
+    let deadline = Instant::now() + limit;
+    let mut child = command.stdin(Stdio::piped()).spawn().map_err(failed)?;
+    let pipes = [child.stdout.take().map(OwnedFd::from), child.stderr.take().map(OwnedFd::from)];
+    let stdin = child.stdin.take();
+    std::thread::scope(|scope| {
+        // A program that ends early closes its input, and its exit status says why.
+        scope.spawn(move || stdin.map(|mut pipe| drop(pipe.write_all(input))));
+        let Some([out, err]) = drain(pipes, deadline) else {
+            // This also ends the thread that writes.
+            let _ = child.kill();
+            let _ = child.wait();
+            return Err(Error::TimedOut { program: program.to_owned(), ms: limit.as_millis() as u64 });
+        };
+        let status = child.wait().map_err(failed)?;
+        Ok((status, out, err))
+    })
+}
+
 /// Reads both pipes to their end, in the order in which data arrives; `None` when the time is up.
 fn drain(pipes: [Option<OwnedFd>; 2], deadline: Instant) -> Option<[Vec<u8>; 2]> {
     let mut read = [Vec::new(), Vec::new()];
@@ -180,6 +206,31 @@ pub(crate) fn spawn_sibling(name: &str, args: &[String]) -> Result<Child, Error>
     command.spawn().map_err(failed)
 }
 
+/// Starts another executable of Longhaul in the background, in the folder `dir`. It calls [`leave_session`].
+pub(crate) fn spawn_sibling_in(name: &str, args: &[String], dir: &Path) -> Result<(), Error> {
+    let failed = |source| Error::Start { program: name.to_owned(), source };
+    let mut command = command(sibling(name).map_err(failed)?);
+    command.args(args).current_dir(dir).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    command.spawn().map(drop).map_err(failed)
+}
+
+/// Runs another executable of Longhaul in the folder `dir` and returns what it prints; `None` if it takes too long. It
+/// then goes on by itself, because it may be in the middle of a change.
+pub(crate) fn ask_sibling(name: &str, args: &[String], dir: &Path, limit: Duration) -> Result<Option<String>, Error> {
+    let failed = |source| Error::Start { program: name.to_owned(), source };
+    let deadline = Instant::now() + limit;
+    let mut command = command(sibling(name).map_err(failed)?);
+    // Its own group, so that it does not end with the hook.
+    command.args(args).current_dir(dir).process_group(0);
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().map_err(failed)?;
+    let pipes = [child.stdout.take().map(OwnedFd::from), child.stderr.take().map(OwnedFd::from)];
+    let Some([out, err]) = drain(pipes, deadline) else { return Ok(None) };
+    let _ = child.wait();
+    let text = [out, err].map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+    Ok(Some(text.concat()))
+}
+
 /// Starts another executable of Longhaul in the background, in the folder `dir`, with `stdin` as its standard input.
 ///
 /// It gets none of the variables of the session and terminal of this hook. It calls [`leave_session`].
@@ -216,7 +267,7 @@ fn sibling(name: &str) -> std::io::Result<PathBuf> {
 }
 
 /// Starts a new session, so that this process does not end with the session of the hook.
-pub(crate) fn leave_session() {
+pub fn leave_session() {
     // It fails only if the process already leads a process group, which has the same effect.
     let _ = rustix::process::setsid();
 }

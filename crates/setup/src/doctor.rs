@@ -9,6 +9,7 @@ mod keys;
 mod model;
 mod registered;
 mod sessions;
+mod snapshots;
 mod tmux;
 
 pub use self::facts::{BridgeFacts, Client, Database, Facts, TmuxFacts, Worker};
@@ -17,6 +18,7 @@ pub use self::keys::KeyFacts;
 pub use self::model::ModelFacts;
 pub use self::registered::{Peer, Source};
 pub use self::sessions::{SessionFacts, about};
+pub use self::snapshots::SnapshotFacts;
 
 use serde::Serialize;
 

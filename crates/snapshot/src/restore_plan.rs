@@ -1,5 +1,6 @@
 //! What a restore changes, decided before the first change.
 
+use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::change::{Change, Entry};
@@ -7,7 +8,7 @@ use crate::left_out::LeftOut;
 use crate::paths::{ancestors, is_below, names_git};
 
 /// What is at a path of the work tree, without following links.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OnDisk {
     /// Nothing.
     Nothing,
@@ -16,21 +17,20 @@ pub enum OnDisk {
     /// A symbolic link.
     Link,
     /// A folder.
-    Folder {
-        /// Whether it has its own `.git`.
-        is_repository: bool,
-        /// The paths of everything below it that is not a folder.
-        holds: Vec<Vec<u8>>,
-    },
+    Folder,
+    /// A folder with its own `.git`.
+    Repository,
     /// A pipe, a socket or a device.
     Other,
 }
 
-impl OnDisk {
-    /// Returns an empty folder.
-    pub fn folder() -> Self {
-        Self::Folder { is_repository: false, holds: Vec::new() }
-    }
+/// The present state of a work tree.
+pub trait Disk {
+    /// Returns what is at a path.
+    fn at(&self, path: &[u8]) -> OnDisk;
+
+    /// Returns the paths of everything below a folder that is not a folder.
+    fn below(&self, folder: &[u8]) -> Vec<Vec<u8>>;
 }
 
 /// What a step does.
@@ -115,9 +115,9 @@ impl RestorePlan {
     /// Plans a restore.
     ///
     /// `changes` lead from a snapshot of the present state to the one that is restored. `left_out` and `ignored` are what
-    /// the latter did not hold: they are not deleted. `disk` returns what is at a path now.
-    pub fn new(changes: &[Change], left_out: &[LeftOut], ignored: &[Vec<u8>], disk: impl Fn(&[u8]) -> OnDisk) -> Self {
-        let disk = Remembered { ask: disk, seen: Default::default() };
+    /// the latter did not hold: they are not deleted.
+    pub fn new(changes: &[Change], left_out: &[LeftOut], ignored: &[Vec<u8>], disk: &impl Disk) -> Self {
+        let disk = Remembered { disk, seen: RefCell::default() };
         let mut plan = Self::default();
         let ignored: BTreeSet<&[u8]> = ignored.iter().map(Vec::as_slice).collect();
         let mut deleted: BTreeMap<&[u8], &Change> = BTreeMap::new();
@@ -137,9 +137,14 @@ impl RestorePlan {
         let new: Vec<&Change> = changes.iter().filter(|change| change.after.is_some()).collect();
         let mut in_the_way = BTreeSet::new();
         for change in new.iter().filter(|change| change.before.is_none()) {
-            if let OnDisk::Folder { is_repository, holds } = disk.get(&change.path)
-                && (is_repository || holds.iter().any(|path| !deleted.contains_key(path.as_slice())))
-            {
+            let stays = match disk.at(&change.path) {
+                OnDisk::Folder => {
+                    disk.disk.below(&change.path).iter().any(|path| !deleted.contains_key(path.as_slice()))
+                }
+                OnDisk::Repository => true,
+                OnDisk::Nothing | OnDisk::File | OnDisk::Link | OnDisk::Other => false,
+            };
+            if stays {
                 in_the_way.insert(change.path.as_slice());
                 let below: Vec<&[u8]> = deleted.keys().copied().filter(|path| is_below(path, &change.path)).collect();
                 for path in below {
@@ -154,10 +159,10 @@ impl RestorePlan {
             let refusal = if in_the_way.contains(path) {
                 Some(Refusal::FolderInTheWay)
             } else {
-                above(path, &disk, &deleted).or_else(|| match (disk.get(path), &change.before) {
-                    (OnDisk::Nothing | OnDisk::File | OnDisk::Link, Some(_)) | (OnDisk::Nothing, None) => None,
-                    (OnDisk::Folder { .. }, None) => None,
-                    (OnDisk::Folder { .. }, Some(_)) => Some(Refusal::FolderInTheWay),
+                above(path, &disk, &deleted).or_else(|| match (disk.at(path), &change.before) {
+                    (OnDisk::Nothing | OnDisk::File | OnDisk::Link, Some(_)) => None,
+                    (OnDisk::Nothing | OnDisk::Folder, None) => None,
+                    (OnDisk::Folder | OnDisk::Repository, _) => Some(Refusal::FolderInTheWay),
                     (OnDisk::File | OnDisk::Link | OnDisk::Other, _) => Some(Refusal::NotInSnapshot),
                 })
             };
@@ -200,43 +205,31 @@ fn step(change: &Change) -> Step {
 }
 
 /// Returns why nothing below the folders above `path` may be changed; `None` if it may.
-fn above<F: Fn(&[u8]) -> OnDisk>(
-    path: &[u8],
-    disk: &Remembered<F>,
-    deleted: &BTreeMap<&[u8], &Change>,
-) -> Option<Refusal> {
+fn above(path: &[u8], disk: &Remembered<'_, impl Disk>, deleted: &BTreeMap<&[u8], &Change>) -> Option<Refusal> {
     if names_git(path) {
         return Some(Refusal::OtherRepository);
     }
-    ancestors(path).find_map(|folder| match disk.folder(folder) {
-        OnDisk::Nothing | OnDisk::Folder { is_repository: false, .. } => None,
-        OnDisk::Folder { is_repository: true, .. } => Some(Refusal::OtherRepository),
+    ancestors(path).find_map(|folder| match disk.at(folder) {
+        OnDisk::Nothing | OnDisk::Folder => None,
+        OnDisk::Repository => Some(Refusal::OtherRepository),
         OnDisk::File | OnDisk::Link if deleted.contains_key(folder) => None,
         OnDisk::File | OnDisk::Link | OnDisk::Other => Some(Refusal::Blocked),
     })
 }
 
 /// What is on the disk, asked once for each path.
-struct Remembered<F> {
-    ask: F,
-    seen: std::cell::RefCell<BTreeMap<Vec<u8>, OnDisk>>,
+struct Remembered<'a, D> {
+    disk: &'a D,
+    seen: RefCell<BTreeMap<Vec<u8>, OnDisk>>,
 }
 
-impl<F: Fn(&[u8]) -> OnDisk> Remembered<F> {
-    fn get(&self, path: &[u8]) -> OnDisk {
-        (self.ask)(path)
-    }
-
-    fn folder(&self, path: &[u8]) -> OnDisk {
+impl<D: Disk> Remembered<'_, D> {
+    fn at(&self, path: &[u8]) -> OnDisk {
         if let Some(known) = self.seen.borrow().get(path) {
-            return known.clone();
+            return *known;
         }
-        let found = match (self.ask)(path) {
-            // Its files do not matter here, and there may be many.
-            OnDisk::Folder { is_repository, .. } => OnDisk::Folder { is_repository, holds: Vec::new() },
-            other => other,
-        };
-        self.seen.borrow_mut().insert(path.to_owned(), found.clone());
+        let found = self.disk.at(path);
+        self.seen.borrow_mut().insert(path.to_owned(), found);
         found
     }
 }

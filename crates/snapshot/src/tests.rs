@@ -15,17 +15,19 @@ fn change(path: &str, before: Option<Entry>, after: Option<Entry>) -> Change {
 
 /// A work tree: the files of the snapshot of the present state, and other files that no snapshot holds.
 #[derive(Debug, Clone, Default)]
-struct Disk {
+struct Files {
     files: BTreeSet<Vec<u8>>,
     links: BTreeSet<Vec<u8>>,
     repositories: BTreeSet<Vec<u8>>,
 }
 
-impl Disk {
+impl Files {
     fn of(files: &[&str]) -> Self {
         Self { files: files.iter().map(|path| path.as_bytes().to_vec()).collect(), ..Self::default() }
     }
+}
 
+impl Disk for Files {
     fn at(&self, path: &[u8]) -> OnDisk {
         if self.links.contains(path) {
             return OnDisk::Link;
@@ -33,15 +35,20 @@ impl Disk {
         if self.files.contains(path) {
             return OnDisk::File;
         }
-        let holds: Vec<Vec<u8>> = self.files.iter().filter(|file| is_below(file, path)).cloned().collect();
-        let is_repository = self.repositories.contains(path);
-        if holds.is_empty() && !is_repository { OnDisk::Nothing } else { OnDisk::Folder { is_repository, holds } }
+        if self.repositories.contains(path) {
+            return OnDisk::Repository;
+        }
+        if self.below(path).is_empty() { OnDisk::Nothing } else { OnDisk::Folder }
+    }
+
+    fn below(&self, folder: &[u8]) -> Vec<Vec<u8>> {
+        self.files.iter().filter(|file| is_below(file, folder)).cloned().collect()
     }
 }
 
 #[track_caller]
-fn check(changes: &[Change], disk: &Disk, expected: &[&str]) {
-    let plan = RestorePlan::new(changes, &[], &[], |path| disk.at(path));
+fn check(changes: &[Change], disk: &Files, expected: &[&str]) {
+    let plan = RestorePlan::new(changes, &[], &[], disk);
     let mut lines: Vec<String> = plan.steps.iter().map(|step| step_line(step).trim().to_owned()).collect();
     lines.extend(plan.refused.iter().map(|(path, why)| format!("refuse {} {why:?}", shown_path(path))));
     assert_eq!(lines, expected);
@@ -50,32 +57,32 @@ fn check(changes: &[Change], disk: &Disk, expected: &[&str]) {
 #[test]
 fn a_restore_deletes_first_and_then_writes() {
     let changes = [change("a", entry("1"), entry("2")), change("b", None, entry("3")), change("c/d", entry("4"), None)];
-    check(&changes, &Disk::of(&["a", "c/d"]), &["delete c/d", "write  a", "create b"]);
+    check(&changes, &Files::of(&["a", "c/d"]), &["delete c/d", "write  a", "create b"]);
 }
 
 #[test]
 fn a_folder_becomes_a_file_only_if_nothing_else_is_in_it() {
     let changes = [change("a", None, entry("1")), change("a/b", entry("2"), None), change("a/c/d", entry("2"), None)];
-    check(&changes, &Disk::of(&["a/b", "a/c/d"]), &["delete a/c/d", "delete a/b", "create a"]);
+    check(&changes, &Files::of(&["a/b", "a/c/d"]), &["delete a/c/d", "delete a/b", "create a"]);
     let refused = ["refuse a FolderInTheWay", "refuse a/b FolderInTheWay", "refuse a/c/d FolderInTheWay"];
-    check(&changes, &Disk::of(&["a/b", "a/c/d", "a/ignored.o"]), &refused);
+    check(&changes, &Files::of(&["a/b", "a/c/d", "a/ignored.o"]), &refused);
 }
 
 #[test]
 fn a_file_becomes_a_folder_if_the_file_is_in_the_snapshot() {
     let changes = [change("a", entry("1"), None), change("a/b", None, entry("2"))];
-    check(&changes, &Disk::of(&["a"]), &["delete a", "create a/b"]);
-    check(&changes[1..], &Disk::of(&["a"]), &["refuse a/b Blocked"]);
+    check(&changes, &Files::of(&["a"]), &["delete a", "create a/b"]);
+    check(&changes[1..], &Files::of(&["a"]), &["refuse a/b Blocked"]);
 }
 
 #[test]
 fn what_no_snapshot_holds_is_not_overwritten() {
-    check(&[change("a", None, entry("1"))], &Disk::of(&["a"]), &["refuse a NotInSnapshot"]);
+    check(&[change("a", None, entry("1"))], &Files::of(&["a"]), &["refuse a NotInSnapshot"]);
 }
 
 #[test]
 fn other_repositories_and_git_folders_are_not_touched() {
-    let mut disk = Disk::of(&["sub/a", "sub/b"]);
+    let mut disk = Files::of(&["sub/a", "sub/b"]);
     disk.repositories.insert(b"sub".to_vec());
     let changes = [
         change("sub/a", entry("1"), entry("2")),
@@ -94,7 +101,7 @@ fn other_repositories_and_git_folders_are_not_touched() {
 
 #[test]
 fn nothing_is_written_through_a_link() {
-    let mut disk = Disk::default();
+    let mut disk = Files::default();
     disk.links.insert(b"out".to_vec());
     check(&[change("out/a", None, entry("1"))], &disk, &["refuse out/a Blocked"]);
     let link = Some(Entry { mode: 0o120_000, id: "1".to_owned() });
@@ -109,7 +116,7 @@ fn what_was_left_out_or_ignored_then_is_kept() {
         LeftOut { path: b"big".to_vec(), reason: LeftOutReason::TooLarge },
         LeftOut { path: b"sub/".to_vec(), reason: LeftOutReason::OtherRepository },
     ];
-    let plan = RestorePlan::new(&changes, &left_out, &[b"o/x".to_vec()], |_| OnDisk::File);
+    let plan = RestorePlan::new(&changes, &left_out, &[b"o/x".to_vec()], &Files::of(&["big", "o/x", "sub/x"]));
     assert_eq!(plan.steps, []);
     let kept: Vec<_> = plan.kept.iter().map(|(path, why)| (shown_path(path), *why)).collect();
     assert_eq!(
@@ -234,8 +241,8 @@ proptest! {
             }
         }
         let changes: Vec<Change> = changes.into_values().collect();
-        let disk = Disk { files: now.union(&ignored).cloned().collect(), ..Disk::default() };
-        let plan = RestorePlan::new(&changes, &[], &[], |path| disk.at(path));
+        let disk = Files { files: now.union(&ignored).cloned().collect(), ..Files::default() };
+        let plan = RestorePlan::new(&changes, &[], &[], &disk);
         let mut files = disk.files.clone();
         for step in &plan.steps {
             match step.kind() {
@@ -257,6 +264,13 @@ proptest! {
             prop_assert!(plan.refused.is_empty());
             prop_assert_eq!(files, then_paths);
         }
+    }
+
+    #[test]
+    fn any_path_can_be_stored_as_text(path in prop::collection::vec(any::<u8>(), 0..40)) {
+        let text = encoded_path(&path);
+        prop_assert!(!text.contains(|c: char| c.is_ascii_control()));
+        prop_assert_eq!(decoded_path(&text), path);
     }
 
     #[test]

@@ -20,6 +20,7 @@ mod recall;
 mod row_ids;
 mod sanitizer;
 mod sessions;
+mod snapshots;
 mod turns;
 mod vectors;
 mod viewer;
@@ -52,6 +53,7 @@ pub use crate::recall::{IndexProgress, NEAREST, PromptPassage, PromptSearch, Sea
 pub use crate::row_ids::ChainId;
 pub use crate::sanitizer::Sanitizer;
 pub use crate::sessions::{NewSession, Session};
+pub use crate::snapshots::{Snapshot, SnapshotKind};
 pub use crate::turns::{Detail, Turn, Within};
 pub use crate::vectors::{Passage, VectorModel, VectorStats, Waiting};
 pub use crate::viewer::{Counts, Day, Entry, Moment, MomentId, Newest, Only, SessionOverview};

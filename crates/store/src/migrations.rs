@@ -27,6 +27,7 @@ pub(crate) const STEPS: &[&str] = &[
     include_str!("migrations/15_index_terms.sql"),
     include_str!("migrations/16_forgotten_prompts.sql"),
     include_str!("migrations/17_summary_exchanges.sql"),
+    include_str!("migrations/18_snapshots.sql"),
 ];
 
 /// The schema that has the index of passages.

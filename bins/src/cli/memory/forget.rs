@@ -7,6 +7,7 @@ use serde_json::json;
 
 use super::ids;
 use super::open_memory::Memory;
+use super::upkeep::drop_old_snapshots;
 use crate::cli::ask::confirm;
 use crate::cli::sessions::only_one;
 use crate::cli::{Exit, out};
@@ -39,6 +40,7 @@ pub(crate) fn run(memory: &Memory<'_>, args: &Args) -> Result<Exit> {
         confirm(&format!("Delete everything of session {id}?"), args.yes)?;
         store.forget_session(&id, memory.env.now)?;
         memory.remove_handoffs(|session| session == id);
+        forget_files(memory)?;
         return report(args, &format!("Deleted session {id}."), &json!({ "session": id }));
     }
     if let Some(name) = &args.project {
@@ -48,10 +50,16 @@ pub(crate) fn run(memory: &Memory<'_>, args: &Args) -> Result<Exit> {
         let known: Vec<String> = store.session_ids(&project.key)?;
         let sessions = store.forget_project(&project.key, memory.env.now)?;
         memory.remove_handoffs(|session| known.iter().any(|id| id == session));
+        forget_files(memory)?;
         let what = json!({ "project": project.key, "sessions": sessions });
         return report(args, &format!("Deleted {folder}: {sessions} sessions."), &what);
     }
     records(&store, args)
+}
+
+/// Deletes the files of snapshots whose sessions were forgotten.
+fn forget_files(memory: &Memory<'_>) -> Result<()> {
+    drop_old_snapshots(memory).map(drop).map_err(|error| anyhow::anyhow!("{}", error.chain()))
 }
 
 fn records(store: &Store, args: &Args) -> Result<Exit> {

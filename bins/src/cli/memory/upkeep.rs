@@ -210,6 +210,7 @@ pub(crate) fn purge(memory: &Memory<'_>, args: &Purge) -> Result<Exit> {
             confirm(&format!("Delete everything, in {} projects?", projects.len()), args.yes)?;
             let sessions = store.forget_everything(memory.env.now)?;
             memory.remove_handoffs(|_| true);
+            drop_old_snapshots(memory).map_err(|error| anyhow::anyhow!("{}", error.chain()))?;
             format!("{sessions} sessions in {} projects", projects.len())
         }
     };
@@ -238,12 +239,22 @@ pub(crate) fn keep_up(memory: &Memory<'_>) -> Result<Exit> {
     if let Err(error) = merge_index(&memory.home) {
         log(&error);
     }
+    match drop_old_snapshots(memory) {
+        Ok(dropped) => out::message(&format!("Dropped {dropped} snapshots.")),
+        Err(error) => ErrorLog::new(memory.env, "upkeep").write(&error.chain()),
+    }
     match compute_vectors(memory) {
         Ok(Some(computed)) => out::message(&format!("Computed {computed} vectors.")),
         Ok(None) => {}
         Err(error) => log(&error),
     }
     Ok(Exit::Success)
+}
+
+/// Drops old snapshots, and deletes the files of those that are no longer listed. Returns how many were dropped.
+pub(super) fn drop_old_snapshots(memory: &Memory<'_>) -> Result<usize, longhaul_snapshot_store::Error> {
+    let Some(store) = memory.home.existing_store()? else { return Ok(0) };
+    longhaul_snapshot_store::upkeep(memory.env, &memory.home, &memory.config, &store)
 }
 
 /// Computes missing vectors and returns how many, or `None` if there is no model.

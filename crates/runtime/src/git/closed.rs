@@ -38,25 +38,56 @@ pub(crate) fn is_dirty(home: &Home, dir: &Path) -> Option<bool> {
 }
 
 /// Returns a git command that reads no configuration except that of `git_dir`.
-fn command(git_dir: &Path, work_tree: &Path) -> Command {
+pub(super) fn command(git_dir: &Path, work_tree: &Path) -> Command {
+    let mut command = bare_command();
+    command.envs([("HOME", git_dir), ("XDG_CONFIG_HOME", git_dir), ("GIT_DIR", git_dir), ("GIT_WORK_TREE", work_tree)]);
+    command.envs([("GIT_CONFIG_NOSYSTEM", "1"), ("GIT_CONFIG_GLOBAL", "/dev/null"), ("GIT_ATTR_NOSYSTEM", "1")]);
+    command.current_dir(work_tree).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
+    command
+}
+
+/// Returns a git command that reads the configuration of the user and of the repository around `dir`.
+///
+/// Only for commands that read nothing but that configuration and the place of the repository: they run nothing.
+pub(super) fn configured_command(dir: &Path, home: Option<&Path>, config_home: Option<&Path>) -> Command {
+    let mut command = bare_command();
+    command.args(["-c", "safe.bareRepository=explicit"]);
+    command.envs(home.map(|home| ("HOME", home))).envs(config_home.map(|dir| ("XDG_CONFIG_HOME", dir)));
+    command.current_dir(dir).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+}
+
+/// Returns a git command for a person to read its output, with the user's own configuration, colours and pager, but
+/// not that of a repository: `git_dir` is a folder of our own.
+pub(super) fn shown_command(git_dir: &Path) -> Command {
+    let mut command = process::command("git");
+    for (name, _) in std::env::vars_os() {
+        if name.as_encoded_bytes().starts_with(b"GIT_") {
+            command.env_remove(name);
+        }
+    }
+    command.env("GIT_DIR", git_dir).env("GIT_WORK_TREE", git_dir).env("GIT_NO_LAZY_FETCH", "1").current_dir(git_dir);
+    command.env("GIT_ALLOW_PROTOCOL", "none").env("GIT_OPTIONAL_LOCKS", "0");
+    command.args(["-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null"]);
+    command
+}
+
+/// Returns a git command without any variable of the environment, and without hooks, file system monitor and pager.
+fn bare_command() -> Command {
     let mut command = process::command("git");
     // Variables such as GIT_EXTERNAL_DIFF or GIT_CONFIG_COUNT are configuration as well.
     command.env_clear().env("PATH", process::absolute_path());
-    command.envs([("HOME", git_dir), ("XDG_CONFIG_HOME", git_dir), ("GIT_DIR", git_dir), ("GIT_WORK_TREE", work_tree)]);
     command.envs([
-        ("GIT_CONFIG_NOSYSTEM", "1"),
-        ("GIT_CONFIG_GLOBAL", "/dev/null"),
-        ("GIT_ATTR_NOSYSTEM", "1"),
         // A query in the background must not take the lock that the user's own git needs.
         ("GIT_OPTIONAL_LOCKS", "0"),
-        // A missing object is not fetched.
+        // A missing object is not fetched. Older versions of git know only the second way.
         ("GIT_NO_LAZY_FETCH", "1"),
+        ("GIT_ALLOW_PROTOCOL", "none"),
         ("GIT_TERMINAL_PROMPT", "0"),
         ("LC_ALL", "C"),
     ]);
     // These options repeat the defaults of an empty configuration.
     command.args(["--no-pager", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null"]);
-    command.current_dir(work_tree).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
     command
 }
 

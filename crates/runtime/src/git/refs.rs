@@ -55,7 +55,7 @@ impl Repository {
 }
 
 /// Returns the commit that is checked out in the work tree that contains `dir`.
-pub(crate) fn commit(dir: &Path) -> Option<String> {
+pub fn commit(dir: &Path) -> Option<String> {
     Repository::around(dir)?.commit()
 }
 

@@ -18,6 +18,7 @@ use longhaul_universal_bundle::Location;
 use super::keys::KeyFacts;
 use super::model::ModelFacts;
 use super::registered::{self, Peer, Source};
+use super::snapshots::SnapshotFacts;
 use crate::client::{self, Plugin};
 use crate::current_state::names;
 use crate::manifest::Manifest;
@@ -153,6 +154,8 @@ pub struct Facts {
     pub stale: Vec<(String, PathBuf)>,
     /// Other programs that do the same as one of the jobs.
     pub peers: Vec<Peer>,
+    /// Snapshots of files; `None` if they are disabled.
+    pub snapshots: Option<SnapshotFacts>,
     /// The worker.
     pub worker: Worker,
     /// The model that rewrites records; `None` if none is enabled.
@@ -210,6 +213,7 @@ impl Facts {
             config: config.map(|(_, warnings)| warnings).map_err(|error| error.chain()),
             stale: super::sessions::stale(&paths),
             peers: registered::peers(&client, &files, &confs),
+            snapshots: SnapshotFacts::collect(env, &paths),
             worker: worker_of(&paths),
             model: ModelFacts::collect(env, &paths, exe, program.as_deref()),
             bridge: bridge(env, &paths),

@@ -34,6 +34,7 @@ const CHECKS: &[fn(&Facts) -> Vec<Finding>] = &[
     permissions,
     transcripts,
     peers,
+    super::snapshots::check,
     worker,
     super::model::model,
     bridge,

@@ -243,7 +243,9 @@ fn empty_session(connection: &Connection, session: &str, at: Millis) -> rusqlite
     for table in ["bodies", "skeletons", "details", "turns"] {
         connection.execute(&format!("DELETE FROM {table} WHERE origin_session_id = ?1"), [session])?;
     }
-    connection.execute("DELETE FROM bookmarks WHERE session_id = ?1", [session])?;
+    for table in ["bookmarks", "snapshots"] {
+        connection.execute(&format!("DELETE FROM {table} WHERE session_id = ?1"), [session])?;
+    }
     connection.execute("DELETE FROM handoff_batons WHERE session_id = ?1", [session])?;
     connection.execute(
         "UPDATE continuation_handoffs SET body = '', remaining = '', front = '' WHERE session_id = ?1",

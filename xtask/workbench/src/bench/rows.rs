@@ -85,9 +85,13 @@ const NEVER_DUE: &str = r#"{ "bookmarks": { "thresholds": { "min_tokens": 100000
 /// A bookmark may follow the previous one at once.
 const NO_COOLDOWN: &str = r#"{ "bookmarks": { "thresholds": { "cooldown_seconds": 0 } } }"#;
 
+/// No snapshots of files.
+const NO_SNAPSHOTS: &str = r#"{ "snapshots": { "enabled": false } }"#;
+
 const STEADY: &str = "PostToolUse, steady (8 KB response)";
 
 const GROWN: &str = "Stop, a turn more than 100 KB";
+const WITHOUT_SNAPSHOTS: &str = "UserPromptSubmit, without snapshots";
 const BLOCKS: &str = "PermissionRequest: blocked, shown in tmux";
 
 const ROW: Row = Row {
@@ -108,7 +112,15 @@ pub(crate) const ROWS: &[Row] = &[
     Row { name: "PostToolUse, 100,000-line log", log: Log::Long(100_000), limit: Limit::Other(STEADY, 1.1), ..ROW },
     Row { name: "  the same in node", program: Program::Node, ..ROW },
     Row { name: "PostToolUse that types a bookmark", log: Log::Due, config: NO_COOLDOWN, pane: Pane::Busy, ..ROW },
-    Row { name: "UserPromptSubmit", event: EventName::UserPromptSubmit, chars: 200, ..ROW },
+    Row { name: WITHOUT_SNAPSHOTS, event: EventName::UserPromptSubmit, chars: 200, config: NO_SNAPSHOTS, ..ROW },
+    // It starts one more process, and waits for nothing of it.
+    Row {
+        name: "UserPromptSubmit",
+        event: EventName::UserPromptSubmit,
+        chars: 200,
+        limit: Limit::Other(WITHOUT_SNAPSHOTS, 1.5),
+        ..ROW
+    },
     Row { name: "SubagentStop, below threshold", event: EventName::SubagentStop, chars: 2000, ..ROW },
     Row { name: "Stop, below threshold", event: EventName::Stop, chars: 2000, limit: Limit::Empty(3.2), ..ROW },
     Row {

@@ -1,0 +1,116 @@
+//! `longhaul restore`.
+
+use std::ffi::OsString;
+
+use anyhow::{Context, Result, anyhow, bail};
+use longhaul_core::{Env, counted, short_session};
+use longhaul_runtime::{Home, git_branch};
+use longhaul_snapshot::{RestorePlan, left_out_line, plan_lines, shown_path};
+use longhaul_snapshot_store::{Error, Place, Prepared, limits, prepare, prepare_undo, serve_requests};
+use longhaul_store::Snapshot;
+
+use super::ask::confirm;
+use super::snapshots::{Choice, finish_interrupted, here, inside, interrupted, time};
+use super::{Exit, out};
+
+/// How many paths of each kind are listed.
+const LISTED: usize = 20;
+
+/// The session of a restore that no session has asked for.
+const NO_SESSION: &str = "terminal";
+
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// A snapshot: its number, a time (14:03), or last
+    #[arg(value_name = "A", required_unless_present = "undo", conflicts_with = "undo")]
+    snapshot: Option<String>,
+    /// Only these files and folders
+    #[arg(last = true, value_name = "PATH", conflicts_with = "undo")]
+    paths: Vec<OsString>,
+    /// Take back the last restore, also one that was interrupted
+    #[arg(long)]
+    undo: bool,
+    /// Print what would change without changing it
+    #[arg(long, conflicts_with = "yes")]
+    dry_run: bool,
+    /// Do not ask for confirmation
+    #[arg(long)]
+    yes: bool,
+    /// The session whose id begins with ID, instead of this one
+    #[arg(long, value_name = "ID")]
+    session: Option<String>,
+    /// The session that runs this command; a hook sets it
+    #[arg(long, hide = true, value_name = "ID")]
+    from_session: Option<String>,
+}
+
+pub(crate) fn run(env: &Env, args: &Args) -> Result<Exit> {
+    let failed = |error: Error| anyhow!("{}", error.chain());
+    let home = Home::of(env)?;
+    let place = here(env)?;
+    let (config, _) = longhaul_runtime::config(env)?;
+    let limits = limits(&config);
+    let store = home.existing_store()?.context("no snapshot was taken yet")?;
+    let (session, from_session) = (args.session.as_deref(), args.from_session.as_deref());
+    let choice = Choice { env, store: &store, place: &place, session, from_session };
+    let prepared = if args.undo {
+        out::line("Taking back the last restore")?;
+        prepare_undo(env, &place, &limits).map_err(failed)?
+    } else {
+        let target = choice.choose(args.snapshot.as_deref().unwrap_or_default())?;
+        if args.dry_run {
+            if longhaul_snapshot_store::unfinished(&place).is_some() {
+                bail!("{}", interrupted(&place));
+            }
+        } else {
+            finish_interrupted(env, &place)?;
+        }
+        describe(&place, &target)?;
+        prepare(env, &place, &limits, &target, inside(&place, &args.paths)?).map_err(failed)?
+    };
+    for line in plan_lines(&prepared.plan, LISTED).into_iter().chain(left_out_line(&prepared.left_out, 5)) {
+        out::line(&line)?;
+    }
+    if prepared.plan.steps.is_empty() || args.dry_run {
+        return Ok(Exit::Success);
+    }
+    confirm(&question(&prepared), args.yes)?;
+    let own = choice.own_session()?.unwrap_or_else(|| NO_SESSION.to_owned());
+    let restored = prepared.carry_out(env, &store, &limits, &own).map_err(failed)?;
+    out::line(&summary(&restored.plan))?;
+    for path in &restored.conflicts {
+        out::line(&format!("Not touched, because another program has changed it meanwhile: {}", shown_path(path)))?;
+    }
+    // A hook may have asked for a snapshot meanwhile.
+    let log = longhaul_runtime::ErrorLog::new(env, "restore");
+    serve_requests(env, &home, &config, &place, &log).map_err(failed)?;
+    Ok(if restored.conflicts.is_empty() { Exit::Success } else { Exit::Problem })
+}
+
+/// Says which snapshot it is, and whether another commit is checked out now.
+fn describe(place: &Place, target: &Snapshot) -> Result<()> {
+    let session = short_session(&target.session);
+    let (id, kind, at) = (target.id, target.kind.name(), time(target));
+    out::text(&format!("Snapshot {id}: {kind}, {at}, session {session}"))?;
+    let branch = git_branch(&place.tree.top);
+    if branch != target.branch {
+        let name = |branch: &Option<String>| branch.clone().unwrap_or_else(|| "no branch".to_owned());
+        let (then, now) = (name(&target.branch), name(&branch));
+        out::text(&format!("Then {then} was checked out, now {now} is: only files are restored, not the branch"))?;
+    } else if longhaul_runtime::git::commit(&place.tree.top) != target.head {
+        out::line("Another commit is checked out now: only files are restored, commits stay as they are")?;
+    }
+    if let Some(under_way) = &target.under_way {
+        out::text(&format!("A {under_way} was under way then: its state is not restored"))?;
+    }
+    Ok(())
+}
+
+fn question(prepared: &Prepared) -> String {
+    format!("Change {}? A snapshot of the present state is taken first.", counted(prepared.plan.steps.len(), "file"))
+}
+
+fn summary(plan: &RestorePlan) -> String {
+    let done = counted(plan.steps.len(), "file");
+    format!("Restored {done}. `longhaul restore --undo` takes it back.")
+}

@@ -1,0 +1,139 @@
+//! Finds the work tree around a folder as git sees it.
+
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use longhaul_core::Env;
+
+use super::closed::configured_command;
+use super::refs::Repository;
+use crate::{Error, process};
+
+/// A work tree of a repository.
+#[derive(Debug, Clone)]
+pub struct WorkTree {
+    /// The folder that contains all files.
+    pub top: PathBuf,
+    /// `.git`, or the folder that the file `.git` names. A linked worktree has its own.
+    pub git_dir: PathBuf,
+    /// The folder that all worktrees share. It contains the objects.
+    pub common_dir: PathBuf,
+    /// Whether object ids are SHA-256 instead of SHA-1.
+    pub is_sha256: bool,
+    /// The configuration of the user and of the repository. Keys are in lower case; the last value counts.
+    config: BTreeMap<Vec<u8>, Vec<u8>>,
+}
+
+/// Why there is no work tree.
+#[derive(Debug, thiserror::Error)]
+pub enum NoWorkTree {
+    /// No folder above is a repository.
+    #[error("not in a git repository")]
+    NotARepository,
+    /// git does not accept the repository, for example because it belongs to another user.
+    #[error("git does not accept the repository: {0}")]
+    Refused(String),
+    /// git could not be started.
+    #[error("{}", .0.chain())]
+    Failed(#[from] Error),
+}
+
+impl WorkTree {
+    /// Finds the work tree around `dir`. Runs nothing that the repository names, and changes nothing.
+    pub fn around(env: &Env, dir: &Path, limit: Duration) -> Result<Self, NoWorkTree> {
+        let repository = Repository::around(dir).ok_or(NoWorkTree::NotARepository)?;
+        // git would take a folder that looks like a bare repository for one. Here, only `.git` makes a repository.
+        let dir = repository.work_tree.as_path();
+        let command = || configured_command(dir, env.home_dir.as_deref(), config_home().as_deref());
+        let mut places = command();
+        places.args(["rev-parse", "--show-object-format", "--show-toplevel", "--absolute-git-dir", "--git-common-dir"]);
+        let places = output(places, limit)?;
+        let lines: Vec<&[u8]> = places.strip_suffix(b"\n").unwrap_or(&places).split(|byte| *byte == b'\n').collect();
+        let [format, top, git_dir, common_dir] = lines[..] else {
+            return Err(NoWorkTree::Refused("its path contains a line break".to_owned()));
+        };
+        let path = |bytes: &[u8]| dir.join(OsStr::from_bytes(bytes));
+        let canonical = |path: PathBuf| path.canonicalize().map_err(|source| Error::Read { path, source });
+        let mut list = command();
+        list.args(["config", "--null", "--list"]);
+        let config = output(list, limit)?;
+        let entry = |entry: &[u8]| {
+            let mut parts = entry.splitn(2, |byte| *byte == b'\n');
+            let key = parts.next().unwrap_or_default().to_ascii_lowercase();
+            // A key without a value is a switch that is on.
+            (key, parts.next().map_or_else(|| b"true".to_vec(), <[u8]>::to_vec))
+        };
+        Ok(Self {
+            top: canonical(path(top))?,
+            git_dir: canonical(path(git_dir))?,
+            common_dir: canonical(path(common_dir))?,
+            is_sha256: format == b"sha256",
+            config: config.split(|byte| *byte == 0).filter(|line| !line.is_empty()).map(entry).collect(),
+        })
+    }
+
+    /// Returns the value of a key of the configuration, in lower case.
+    pub fn setting(&self, key: &str) -> Option<&[u8]> {
+        self.config.get(key.as_bytes()).map(Vec::as_slice)
+    }
+
+    /// Returns the file of the user's own ignore rules, which need not exist.
+    pub fn excludes_file(&self, env: &Env) -> Option<PathBuf> {
+        let home = env.home_dir.as_deref();
+        let Some(value) = self.setting("core.excludesfile") else {
+            return Some(config_home().or_else(|| Some(home?.join(".config")))?.join("git/ignore"));
+        };
+        match value.strip_prefix(b"~/") {
+            Some(below) => Some(home?.join(OsStr::from_bytes(below))),
+            None if value.is_empty() => None,
+            None => Some(self.top.join(OsStr::from_bytes(value))),
+        }
+    }
+}
+
+/// The version of git.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct GitVersion {
+    /// The first number.
+    pub major: u32,
+    /// The second number.
+    pub minor: u32,
+}
+
+impl GitVersion {
+    /// The oldest version that snapshots work with.
+    pub const OLDEST: Self = Self { major: 2, minor: 30 };
+}
+
+/// Returns the version of git; an error if it cannot be started.
+pub fn version(limit: Duration) -> Result<GitVersion, Error> {
+    let mut command = configured_command(Path::new("/"), None, None);
+    command.arg("--version");
+    let (_, out, _) = process::finish(command, "git", None, limit)?;
+    let text = String::from_utf8_lossy(&out);
+    let mut numbers = text.split_whitespace().nth(2).unwrap_or_default().split('.').map_while(|part| part.parse().ok());
+    match (numbers.next(), numbers.next()) {
+        (Some(major), Some(minor)) => Ok(GitVersion { major, minor }),
+        _ => Err(Error::Program { program: "git".to_owned(), message: format!("unknown version: {}", text.trim()) }),
+    }
+}
+
+/// Returns `$XDG_CONFIG_HOME`, if it is set to an absolute path.
+#[expect(clippy::disallowed_methods, reason = "git reads this variable, and so must the place of its files be found")]
+fn config_home() -> Option<PathBuf> {
+    std::env::var_os("XDG_CONFIG_HOME").map(PathBuf::from).filter(|dir| dir.is_absolute())
+}
+
+fn output(command: Command, limit: Duration) -> Result<Vec<u8>, NoWorkTree> {
+    let (status, out, err) = process::finish(command, "git", None, limit)?;
+    if status.success() {
+        return Ok(out);
+    }
+    let text = String::from_utf8_lossy(&err);
+    let message = text.lines().find_map(|line| line.strip_prefix("fatal: ")).unwrap_or(text.trim());
+    Err(NoWorkTree::Refused(message.to_owned()))
+}

@@ -1,0 +1,203 @@
+//! `longhaul-snapshot`: the detached process that takes a snapshot for a hook.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::Duration;
+
+use longhaul_core::{Config, Env};
+use longhaul_runtime::{ErrorLog, Home, bounded_read, files, leave_session, waiting_times};
+use longhaul_snapshot::Limits;
+use longhaul_store::{Snapshot, SnapshotKind, Store};
+use serde::{Deserialize, Serialize};
+
+use crate::lock::Lock;
+use crate::place::{Place, remove};
+use crate::take::{Event, describe, prepared, take_locked};
+use crate::{Error, Skip, journal, upkeep};
+
+/// Time limit for a snapshot. The first one of a large work tree reads every file.
+const LIMIT: Duration = Duration::from_secs(120);
+
+/// Maximum number of files of a work tree.
+pub(crate) const MAX_FILES: u64 = 500_000;
+
+/// The lowest priority.
+const LOWEST: i32 = 19;
+
+/// A request for a snapshot, as it waits for its turn.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct Request {
+    session: String,
+    created_at: u64,
+    kind: String,
+    prompt_id: Option<String>,
+    pinned: bool,
+}
+
+impl Request {
+    fn event(self) -> Option<Event> {
+        Some(Event {
+            kind: SnapshotKind::of(&self.kind)?,
+            session: self.session,
+            created_at: self.created_at,
+            prompt_id: self.prompt_id,
+            is_pinned: self.pinned,
+        })
+    }
+}
+
+/// Runs with the arguments of a hook: session, kind, time, prompt id or nothing, `pinned` or `-`.
+///
+/// `folder` is the current folder.
+///
+/// No process reads its output, so errors are written to the error log.
+pub fn run(env: &Env, args: &[String], folder: Option<PathBuf>) -> ExitCode {
+    leave_session();
+    let _ = rustix::process::setpriority_process(None, LOWEST);
+    let log = ErrorLog::new(env, "snapshot");
+    let [session, kind, at, prompt_id, pinned] = args else {
+        log.write("usage: longhaul-snapshot SESSION KIND MILLISECONDS PROMPT-ID pinned|-");
+        return ExitCode::from(2);
+    };
+    let (Some(folder), Some(kind), Ok(created_at)) = (folder, SnapshotKind::of(kind), at.parse()) else {
+        log.write("wrong arguments for longhaul-snapshot");
+        return ExitCode::from(2);
+    };
+    let event = Event {
+        session: session.clone(),
+        created_at,
+        kind,
+        prompt_id: Some(prompt_id.clone()).filter(|id| !id.is_empty()),
+        is_pinned: pinned == "pinned",
+    };
+    match serve_event(env, &event, &folder, &log) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            log.write(&format!("session {session}: {}", error.chain()));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn serve_event(env: &Env, event: &Event, folder: &Path, log: &ErrorLog) -> Result<(), Error> {
+    let home = Home::of(env)?;
+    let (config, _) = longhaul_runtime::config(env)?;
+    let place = match Place::find(env, &home, folder) {
+        Ok(place) => place,
+        Err(Error::Skipped(skip)) => {
+            let store = home.store(waiting_times::DATABASE)?;
+            let mut snapshot = Snapshot::new(&event.session, event.created_at, event.kind);
+            snapshot.prompt_id.clone_from(&event.prompt_id);
+            snapshot.work_tree = Some(folder.to_string_lossy().into_owned());
+            return note(&store, snapshot, &skip);
+        }
+        Err(error) => return Err(error),
+    };
+    request(&place, event)?;
+    serve(env, &home, &config, &place, log)
+}
+
+/// Takes a snapshot for all waiting requests, unless another process does. Repeats that while requests arrive.
+pub fn serve(env: &Env, home: &Home, config: &Config, place: &Place, log: &ErrorLog) -> Result<(), Error> {
+    // A request that arrives while the lock is held is seen by the check after its release.
+    while !waiting(place).is_empty() {
+        let Some(lock) = Lock::try_take(&prepared(place)?.dir)? else { return Ok(()) };
+        let requests = waiting(place);
+        let read = |path: &PathBuf| {
+            let text = bounded_read::text(path, bounded_read::SMALL).ok()?;
+            serde_json::from_str::<Request>(&text).ok()?.event()
+        };
+        let events: Vec<Event> = requests.iter().filter_map(read).collect();
+        if !events.is_empty() {
+            let store = home.store(waiting_times::DATABASE)?;
+            serve_all(env, place, &store, &limits(config), &events, log)?;
+        }
+        // Only now: a process that is killed before leaves its requests to the next one.
+        for request in requests {
+            remove(&request)?;
+        }
+        upkeep::pack_if_many(place);
+        drop(lock);
+    }
+    Ok(())
+}
+
+fn serve_all(
+    env: &Env,
+    place: &Place,
+    store: &Store,
+    limits: &Limits,
+    events: &[Event],
+    log: &ErrorLog,
+) -> Result<(), Error> {
+    let skip = if journal::exists(place) {
+        Error::Unfinished
+    } else {
+        match take_locked(env, place, store, limits, events, LIMIT) {
+            Ok(_) => {
+                upkeep::clear_failure(place);
+                return Ok(());
+            }
+            Err(error) => error,
+        }
+    };
+    // What failed now may work for the next event, so that the requests are not kept. The list says why there is none.
+    for event in events {
+        let mut snapshot = describe(place, event);
+        match &skip {
+            Error::Skipped(skip) => note(store, snapshot, skip)?,
+            error => {
+                snapshot.skipped = Some(error.chain());
+                store.add_snapshot(&snapshot)?;
+            }
+        }
+    }
+    if !matches!(skip, Error::Skipped(_) | Error::Unfinished) {
+        upkeep::record_failure(place, &skip);
+        log.write(&format!("{}: {}", place.tree.top.display(), skip.chain()));
+    }
+    Ok(())
+}
+
+/// Stores why there is no snapshot: for every bookmark, and otherwise once for each reason in a row.
+fn note(store: &Store, mut snapshot: Snapshot, skip: &Skip) -> Result<(), Error> {
+    let why = skip.to_string();
+    if snapshot.kind != SnapshotKind::Bookmark {
+        let last = store.newest_snapshot(&snapshot.session)?;
+        if last.is_some_and(|last| last.skipped.as_ref() == Some(&why)) {
+            return Ok(());
+        }
+    }
+    snapshot.skipped = Some(why);
+    store.add_snapshot(&snapshot)?;
+    Ok(())
+}
+
+/// Returns the limits of the configuration.
+pub fn limits(config: &Config) -> Limits {
+    let settings = &config.snapshots;
+    let mut limits = Limits::new(settings.max_file.0, settings.max_new_bytes.0, MAX_FILES);
+    limits.exclude = settings.exclude.0.clone();
+    limits
+}
+
+/// Leaves a request in a file of its own, so that requests of several processes do not mix.
+fn request(place: &Place, event: &Event) -> Result<(), Error> {
+    let request = Request {
+        session: event.session.clone(),
+        created_at: event.created_at,
+        kind: event.kind.name().to_owned(),
+        prompt_id: event.prompt_id.clone(),
+        pinned: event.is_pinned,
+    };
+    let json = serde_json::to_vec(&request).map_err(|_| Error::Output)?;
+    let name = format!("{}-{}.json", event.created_at, std::process::id());
+    Ok(files::replace(&place.dir.join("requests").join(name), &json)?)
+}
+
+/// Returns the files of the waiting requests.
+fn waiting(place: &Place) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(place.dir.join("requests")).into_iter().flatten().flatten();
+    let files = entries.map(|entry| entry.path());
+    files.filter(|path| path.extension().is_some_and(|extension| extension == "json")).collect()
+}

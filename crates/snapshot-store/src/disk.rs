@@ -1,0 +1,285 @@
+//! Reads and changes files of the work tree. No link is followed, neither of a file nor of a folder above it.
+
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::{Path, PathBuf};
+
+use longhaul_snapshot::{Disk, OnDisk};
+use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, Stat};
+use rustix::io::Errno;
+
+/// The files of a work tree.
+#[derive(Debug)]
+pub(crate) struct Files {
+    top: OwnedFd,
+    path: PathBuf,
+}
+
+/// The state of a file, by which a later change is noticed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct FileState {
+    /// Type and permissions.
+    pub(crate) mode: u32,
+    size: u64,
+    inode: u64,
+    changed: (i64, u64),
+}
+
+impl FileState {
+    #[allow(clippy::unnecessary_cast, reason = "the types differ between systems")]
+    fn of(stat: &Stat) -> Self {
+        Self {
+            mode: stat.st_mode as u32,
+            size: stat.st_size as u64,
+            inode: stat.st_ino as u64,
+            changed: (stat.st_ctime as i64, stat.st_ctime_nsec as u64),
+        }
+    }
+
+    fn file_type(self) -> FileType {
+        FileType::from_raw_mode(self.mode as rustix::fs::RawMode)
+    }
+
+    /// Returns the mode that git stores for it; `None` if it stores none.
+    pub(crate) fn git_mode(self) -> Option<u32> {
+        match self.file_type() {
+            FileType::RegularFile if self.mode & 0o100 != 0 => Some(0o100_755),
+            FileType::RegularFile => Some(0o100_644),
+            FileType::Symlink => Some(0o120_000),
+            _ => None,
+        }
+    }
+
+    /// Returns the permissions.
+    pub(crate) fn permissions(self) -> u32 {
+        self.mode & 0o7777
+    }
+}
+
+/// What is written.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum NewFile {
+    /// A regular file with these permissions.
+    File(u32),
+    /// A symbolic link; the content is its target.
+    Link,
+}
+
+const FOLDER: OFlags = OFlags::DIRECTORY.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
+
+impl Files {
+    pub(crate) fn open(top: &Path) -> io::Result<Self> {
+        let flags = OFlags::DIRECTORY | OFlags::CLOEXEC;
+        Ok(Self { top: rustix::fs::open(top, flags, Mode::empty())?, path: top.to_owned() })
+    }
+
+    /// Returns the path for a message.
+    pub(crate) fn full(&self, path: &[u8]) -> PathBuf {
+        self.path.join(OsStr::from_bytes(path))
+    }
+
+    /// Returns the state of what is at a path; `None` if there is nothing, or a link or file is above it.
+    pub(crate) fn state(&self, path: &[u8]) -> io::Result<Option<FileState>> {
+        let found = self
+            .parent(path, Missing::Report)
+            .and_then(|(folder, name)| Ok(rustix::fs::statat(&folder, name, AtFlags::SYMLINK_NOFOLLOW)?));
+        match found {
+            Ok(stat) => Ok(Some(FileState::of(&stat))),
+            Err(error) if is_absent(&error) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Returns the target of a link.
+    pub(crate) fn link_target(&self, path: &[u8]) -> io::Result<Vec<u8>> {
+        let (folder, name) = self.parent(path, Missing::Report)?;
+        Ok(rustix::fs::readlinkat(&folder, name, Vec::new())?.into_bytes())
+    }
+
+    /// Writes a file under the name `temporary` beside its place and renames it, so that its place never holds half of
+    /// it. Creates missing folders. `is_unchanged` is asked at the last moment; if it says no, nothing is changed.
+    pub(crate) fn write(
+        &self,
+        path: &[u8],
+        kind: NewFile,
+        content: &mut dyn Read,
+        temporary: &str,
+        is_unchanged: impl Fn() -> io::Result<bool>,
+    ) -> io::Result<bool> {
+        let (folder, name) = self.parent(path, Missing::Create)?;
+        let _ = rustix::fs::unlinkat(&folder, temporary, AtFlags::empty());
+        match kind {
+            NewFile::File(permissions) => {
+                let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+                let file = rustix::fs::openat(&folder, temporary, flags, Mode::RUSR | Mode::WUSR)?;
+                let mut file = File::from(file);
+                io::copy(content, &mut file)?;
+                file.flush()?;
+                rustix::fs::fchmod(&file, Mode::from_raw_mode(permissions as rustix::fs::RawMode))?;
+                file.sync_data()?;
+            }
+            NewFile::Link => {
+                let mut target = Vec::new();
+                content.read_to_end(&mut target)?;
+                rustix::fs::symlinkat(OsString::from_vec(target), &folder, temporary)?;
+            }
+        }
+        let remove = || {
+            let _ = rustix::fs::unlinkat(&folder, temporary, AtFlags::empty());
+        };
+        if !is_unchanged().inspect_err(|_| remove())? {
+            remove();
+            return Ok(false);
+        }
+        // An empty folder may be in its place.
+        if rustix::fs::statat(&folder, name, AtFlags::SYMLINK_NOFOLLOW).is_ok_and(|stat| is_folder(&stat)) {
+            remove_empty_folders(folder.as_fd(), name)?;
+        }
+        rustix::fs::renameat(&folder, temporary, &folder, name).inspect_err(|_| remove())?;
+        Ok(true)
+    }
+
+    /// Changes the permissions of a file.
+    pub(crate) fn set_permissions(&self, path: &[u8], permissions: u32) -> io::Result<()> {
+        let (folder, name) = self.parent(path, Missing::Report)?;
+        let mode = Mode::from_raw_mode(permissions as rustix::fs::RawMode);
+        // The type was checked: `chmodat` would follow a link.
+        Ok(rustix::fs::chmodat(&folder, name, mode, AtFlags::empty())?)
+    }
+
+    /// Deletes a file or link, and the folders above it that become empty.
+    pub(crate) fn delete(&self, path: &[u8]) -> io::Result<()> {
+        let (folder, name) = match self.parent(path, Missing::Report) {
+            Err(error) if is_absent(&error) => return Ok(()),
+            found => found?,
+        };
+        match rustix::fs::unlinkat(&folder, name, AtFlags::empty()) {
+            Err(Errno::NOENT) => {}
+            removed => removed?,
+        }
+        let mut above = path;
+        while let Some(at) = above.iter().rposition(|byte| *byte == b'/') {
+            above = &above[..at];
+            let (folder, name) = self.parent(above, Missing::Report)?;
+            // A folder that is not empty stays, and all above it.
+            if rustix::fs::unlinkat(&folder, name, AtFlags::REMOVEDIR).is_err() {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Removes a temporary file beside the place of a file.
+    pub(crate) fn remove_temporary(&self, path: &[u8], temporary: &str) {
+        if let Ok((folder, _)) = self.parent(path, Missing::Report) {
+            let _ = rustix::fs::unlinkat(&folder, temporary, AtFlags::empty());
+        }
+    }
+
+    /// Opens the folder of a path; returns it with the name in it.
+    fn parent<'p>(&self, path: &'p [u8], missing: Missing) -> io::Result<(OwnedFd, &'p OsStr)> {
+        let mut names = path.split(|byte| *byte == b'/').map(OsStr::from_bytes);
+        let last = names.next_back().filter(|name| is_name(name)).ok_or(io::ErrorKind::InvalidInput)?;
+        let mut folder = self.top.try_clone()?;
+        for name in names {
+            if !is_name(name) {
+                return Err(io::ErrorKind::InvalidInput.into());
+            }
+            folder = match rustix::fs::openat(&folder, name, FOLDER, Mode::empty()) {
+                Err(Errno::NOENT) if missing == Missing::Create => {
+                    match rustix::fs::mkdirat(&folder, name, Mode::from_raw_mode(0o777)) {
+                        Ok(()) | Err(Errno::EXIST) => {}
+                        Err(error) => return Err(error.into()),
+                    }
+                    rustix::fs::openat(&folder, name, FOLDER, Mode::empty())?
+                }
+                opened => opened?,
+            };
+        }
+        Ok((folder, last))
+    }
+}
+
+/// What happens if a folder does not exist.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Missing {
+    Report,
+    Create,
+}
+
+impl Disk for Files {
+    fn at(&self, path: &[u8]) -> OnDisk {
+        match self.state(path) {
+            Ok(None) => OnDisk::Nothing,
+            Ok(Some(state)) => match state.file_type() {
+                FileType::RegularFile => OnDisk::File,
+                FileType::Symlink => OnDisk::Link,
+                FileType::Directory => {
+                    let git = [path, b"/.git"].concat();
+                    if matches!(self.state(&git), Ok(None)) { OnDisk::Folder } else { OnDisk::Repository }
+                }
+                _ => OnDisk::Other,
+            },
+            // What cannot be inspected is not touched.
+            Err(_) => OnDisk::Other,
+        }
+    }
+
+    fn below(&self, folder: &[u8]) -> Vec<Vec<u8>> {
+        let mut found = Vec::new();
+        let opened = self
+            .parent(folder, Missing::Report)
+            .and_then(|(above, name)| Ok(rustix::fs::openat(&above, name, FOLDER, Mode::empty())?));
+        // A folder that cannot be read is not empty.
+        if opened.and_then(|opened| list(&opened, folder, &mut found)).is_err() {
+            found.push(folder.to_owned());
+        }
+        found
+    }
+}
+
+/// Adds the paths of all files below a folder.
+fn list(folder: &OwnedFd, path: &[u8], found: &mut Vec<Vec<u8>>) -> io::Result<()> {
+    for entry in Dir::read_from(folder)? {
+        let entry = entry?;
+        let name = entry.file_name().to_bytes();
+        if matches!(name, b"." | b"..") {
+            continue;
+        }
+        let below = [path, b"/", name].concat();
+        match rustix::fs::openat(folder, entry.file_name(), FOLDER, Mode::empty()) {
+            Ok(folder) => list(&folder, &below, found)?,
+            Err(_) => found.push(below),
+        }
+    }
+    Ok(())
+}
+
+/// Removes a folder that contains only empty folders.
+fn remove_empty_folders(above: impl AsFd, name: &OsStr) -> io::Result<()> {
+    let folder = rustix::fs::openat(&above, name, FOLDER, Mode::empty())?;
+    for entry in Dir::read_from(&folder)? {
+        let entry = entry?;
+        if !matches!(entry.file_name().to_bytes(), b"." | b"..") {
+            remove_empty_folders(folder.as_fd(), OsStr::from_bytes(entry.file_name().to_bytes()))?;
+        }
+    }
+    Ok(rustix::fs::unlinkat(&above, name, AtFlags::REMOVEDIR)?)
+}
+
+fn is_folder(stat: &Stat) -> bool {
+    FileType::from_raw_mode(stat.st_mode) == FileType::Directory
+}
+
+/// Returns whether a part of a path is a name. Paths come from git, which allows nothing else.
+fn is_name(name: &OsStr) -> bool {
+    !name.is_empty() && name != "." && name != ".."
+}
+
+fn is_absent(error: &io::Error) -> bool {
+    let absent = [Errno::NOENT, Errno::NOTDIR, Errno::LOOP].map(|errno| Some(errno.raw_os_error()));
+    absent.contains(&error.raw_os_error())
+}

@@ -1,0 +1,88 @@
+//! What a restore is about to do, written down before it begins, so that it can be finished or taken back.
+
+use longhaul_runtime::{bounded_read, files};
+use longhaul_snapshot::{Entry, Step, decoded_path, encoded_path};
+use serde::{Deserialize, Serialize};
+
+use crate::Error;
+use crate::place::Place;
+
+/// Maximum size of a journal.
+const MAX: u64 = 1 << 30;
+
+/// A restore.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Journal {
+    /// The number of the snapshot that is restored; 0 if it is the state before another restore.
+    pub(crate) snapshot: i64,
+    /// The commit of the snapshot that was taken before.
+    pub(crate) before: String,
+    /// When it began, in milliseconds since the epoch.
+    pub(crate) started_at: u64,
+    /// The name of temporary files.
+    pub(crate) temporary: String,
+    /// The steps, in their order.
+    pub(crate) steps: Vec<JournalStep>,
+}
+
+/// A step of a restore.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct JournalStep {
+    path: String,
+    before: Option<(u32, String)>,
+    after: Option<(u32, String)>,
+    /// The permissions before and after; `None` for a link.
+    pub(crate) permissions: (Option<u32>, Option<u32>),
+}
+
+impl JournalStep {
+    pub(crate) fn new(step: &Step, permissions: (Option<u32>, Option<u32>)) -> Self {
+        let stored = |entry: &Option<Entry>| entry.as_ref().map(|entry| (entry.mode, entry.id.clone()));
+        Self { path: encoded_path(&step.path), before: stored(&step.before), after: stored(&step.after), permissions }
+    }
+
+    pub(crate) fn step(&self) -> Step {
+        let entry = |stored: &Option<(u32, String)>| stored.clone().map(|(mode, id)| Entry { mode, id });
+        Step { path: decoded_path(&self.path), before: entry(&self.before), after: entry(&self.after) }
+    }
+}
+
+/// Returns whether a restore of the work tree was begun and not finished.
+pub(crate) fn exists(place: &Place) -> bool {
+    place.dir.join("journal.json").exists()
+}
+
+/// Returns the restore that was begun and not finished.
+pub(crate) fn unfinished(place: &Place) -> Option<Journal> {
+    read(place, "journal.json")
+}
+
+/// Returns the last restore, finished or not.
+pub(crate) fn last(place: &Place) -> Option<Journal> {
+    unfinished(place).or_else(|| read(place, "last-restore.json"))
+}
+
+fn read(place: &Place, name: &str) -> Option<Journal> {
+    serde_json::from_slice(&bounded_read::bytes(&place.dir.join(name), MAX).ok()?).ok()
+}
+
+/// Writes down a restore that is about to begin.
+pub(crate) fn begin(place: &Place, journal: &Journal) -> Result<(), Error> {
+    let json = serde_json::to_vec(journal).map_err(|_| Error::Output)?;
+    let path = place.dir.join("journal.json");
+    files::replace(&path, &json)?;
+    let synced = bounded_read::open(&path).and_then(|file| file.sync_all());
+    synced.map_err(Error::change(&path))
+}
+
+/// Records that the restore is finished.
+pub(crate) fn finish(place: &Place) -> Result<(), Error> {
+    let path = place.dir.join("journal.json");
+    std::fs::rename(&path, place.dir.join("last-restore.json")).map_err(Error::change(&path))
+}
+
+/// Returns the commit of the state before the last restore of a work tree, given the folder of its store.
+pub(crate) fn before_of(tree: &std::path::Path) -> Option<String> {
+    let json = bounded_read::bytes(&tree.join("last-restore.json"), MAX).ok()?;
+    serde_json::from_slice::<Journal>(&json).ok().map(|journal| journal.before)
+}

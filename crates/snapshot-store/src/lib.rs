@@ -1,0 +1,129 @@
+//! The private store of snapshots: takes them, compares them and restores them, with git as a program.
+//!
+//! The user's repository is only read. Objects are written to a store in `LONGHAUL_HOME/snapshots`, and the repository's
+//! objects are borrowed as alternates. No hook links this crate: hooks start `longhaul-snapshot`.
+
+mod compare;
+mod detached;
+mod disk;
+mod journal;
+mod lock;
+mod metadata;
+mod place;
+mod restore;
+mod scan;
+mod take;
+mod tracked;
+mod upkeep;
+
+pub use crate::compare::{FileChange, count_between, counts, file_changes, patch, show_diff};
+pub use crate::detached::{limits, run as run_detached, serve as serve_requests};
+pub use crate::place::{Place, snapshots_dir, stored_git};
+pub use crate::restore::{Prepared, Recovery, Restored, prepare, prepare_undo, recover, unfinished};
+pub use crate::take::{Event, now_tree, take};
+pub use crate::upkeep::{StoreSize, last_failure, store_size, upkeep};
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use longhaul_snapshot::{bytes_text, shown_path};
+
+/// Why a snapshot could not be taken, compared or restored.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// There is no snapshot here, and there will be none.
+    #[error("{0}")]
+    Skipped(Skip),
+    /// A file or folder of the work tree or of the store could not be changed.
+    #[error("cannot change {}", path.display())]
+    Change { path: PathBuf, source: io::Error },
+    /// The output of git is not what it should be.
+    #[error("the output of git is not what was expected")]
+    Output,
+    /// Another process takes or restores a snapshot of the same work tree.
+    #[error("another process takes or restores a snapshot of this work tree: try again")]
+    Locked,
+    /// A restore was interrupted.
+    #[error("a restore of this work tree was interrupted: `longhaul restore --undo` takes it back")]
+    Unfinished,
+    /// There is no restore to take back.
+    #[error("no restore of this work tree can be taken back")]
+    NothingToUndo,
+    /// The files of a snapshot are no longer in the store.
+    #[error("snapshot {0} is no longer in the store")]
+    Gone(i64),
+    /// A file was changed while the restore was prepared.
+    #[error("{} was changed meanwhile: nothing was restored; try again", shown_path(.0))]
+    Changed(Vec<u8>),
+    /// The runtime or git reported an error.
+    #[error(transparent)]
+    Runtime(#[from] longhaul_runtime::Error),
+}
+
+impl From<longhaul_store::StoreError> for Error {
+    fn from(error: longhaul_store::StoreError) -> Self {
+        Self::Runtime(error.into())
+    }
+}
+
+impl Error {
+    /// Returns the message and its causes on one line.
+    pub fn chain(&self) -> String {
+        match self {
+            Self::Runtime(error) => error.chain(),
+            Self::Change { source, .. } => format!("{self}: {source}"),
+            error => error.to_string(),
+        }
+    }
+
+    pub(crate) fn change(path: &Path) -> impl Fn(io::Error) -> Self {
+        move |source| Self::Change { path: path.to_owned(), source }
+    }
+}
+
+/// Why no snapshot is taken.
+#[derive(Debug)]
+pub enum Skip {
+    /// There is no work tree, for this reason.
+    NoWorkTree(String),
+    /// The work tree is the home folder, the root of the file system, or contains the home folder.
+    HomeOrRoot,
+    /// The session's folder is not in the work tree that git reports.
+    Outside,
+    /// The data folder of Longhaul is in the work tree, and git does not ignore it.
+    HoldsStore,
+    /// There are too many files.
+    TooManyFiles(u64),
+    /// Too many bytes would have to be stored.
+    TooManyBytes(u64),
+    /// The ignore rules of the user or of the repository cannot be read.
+    IgnoreRules(PathBuf),
+    /// A limit was exceeded a short time ago.
+    StillTooLarge(String),
+}
+
+impl std::fmt::Display for Skip {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::NoWorkTree(why) => f.write_str(why),
+            Self::HomeOrRoot => f.write_str("the work tree is, or contains, the home folder or the whole file system"),
+            Self::Outside => f.write_str("the folder is not in the work tree of its repository"),
+            Self::HoldsStore => f.write_str("the work tree contains LONGHAUL_HOME"),
+            Self::TooManyFiles(files) => write!(f, "the work tree has too many files: {files}"),
+            Self::TooManyBytes(bytes) => {
+                write!(f, "{} of new files are more than snapshots.max_new_bytes", bytes_text(*bytes))
+            }
+            Self::IgnoreRules(path) => write!(f, "the ignore rules in {} cannot be read", path.display()),
+            Self::StillTooLarge(why) => f.write_str(why),
+        }
+    }
+}
+
+impl From<Skip> for Error {
+    fn from(skip: Skip) -> Self {
+        Self::Skipped(skip)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,51 @@
+//! What a snapshot knows beside its files, stored as JSON in the message of its commit.
+
+use std::collections::BTreeMap;
+
+use longhaul_snapshot::{LeftOut, LeftOutReason, decoded_path, encoded_path};
+use serde::{Deserialize, Serialize};
+
+/// What a snapshot knows beside its files.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub(crate) struct Metadata {
+    /// The session.
+    pub(crate) session: String,
+    /// What the snapshot was taken for.
+    pub(crate) kind: String,
+    /// The time of the event, in milliseconds since the epoch.
+    pub(crate) created_at: u64,
+    /// What was left out: paths and the names of reasons.
+    pub(crate) left_out: Vec<(String, String)>,
+    /// Permissions of files that differ from those of a new file.
+    pub(crate) modes: BTreeMap<String, u32>,
+    /// The permissions that a new file does not get.
+    pub(crate) umask: u32,
+}
+
+impl Metadata {
+    /// Returns what was left out.
+    pub(crate) fn left_out(&self) -> Vec<LeftOut> {
+        let one = |(path, reason): &(String, String)| LeftOut {
+            path: decoded_path(path),
+            reason: LeftOutReason::of(reason).unwrap_or(LeftOutReason::Excluded),
+        };
+        self.left_out.iter().map(one).collect()
+    }
+
+    /// Returns the permissions of a file.
+    pub(crate) fn permissions(&self, path: &[u8], is_executable: bool) -> u32 {
+        let usual = usual_permissions(self.umask, is_executable);
+        self.modes.get(&encoded_path(path)).copied().unwrap_or(usual)
+    }
+}
+
+/// Returns the permissions of a new file.
+pub(crate) fn usual_permissions(umask: u32, is_executable: bool) -> u32 {
+    (if is_executable { 0o777 } else { 0o666 }) & !umask
+}
+
+/// Encodes what was left out.
+pub(crate) fn encoded(left_out: &[LeftOut]) -> Vec<(String, String)> {
+    left_out.iter().map(|left| (encoded_path(&left.path), left.reason.name().to_owned())).collect()
+}

@@ -1,0 +1,195 @@
+//! Where the snapshots of a work tree are stored.
+
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use longhaul_core::Env;
+use longhaul_runtime::git::{NoWorkTree, PrivateGit, WorkTree};
+use longhaul_runtime::{Home, bounded_read, files};
+use sha2::{Digest, Sha256};
+
+use crate::{Error, Skip};
+
+/// Attributes that switch off every conversion, so that the bytes of a file are stored as they are. They come before
+/// those of the work tree.
+const ATTRIBUTES: &str = "* -text -eol -crlf -ident -filter -working-tree-encoding\n";
+
+/// Time limit for finding the work tree.
+const FIND: Duration = Duration::from_secs(10);
+
+/// Maximum size of a file of ignore rules.
+const MAX_RULES: u64 = 4 << 20;
+
+/// Settings of the repository that describe its file system, and are needed to read the files correctly.
+const FILE_SYSTEM: [&str; 4] = ["core.filemode", "core.symlinks", "core.ignorecase", "core.precomposeunicode"];
+
+/// Returns the folder of all snapshots.
+pub fn snapshots_dir(home: &Home) -> PathBuf {
+    home.dir().join("snapshots")
+}
+
+/// A work tree, and where its snapshots are stored.
+#[derive(Debug, Clone)]
+pub struct Place {
+    /// The work tree.
+    pub tree: WorkTree,
+    /// The store of the repository, which all its worktrees share: references and objects.
+    pub repository_dir: PathBuf,
+    /// The git folder of this work tree: index, configuration, state, journal.
+    pub dir: PathBuf,
+    /// Identifies the work tree.
+    pub key: String,
+}
+
+impl Place {
+    /// Finds the work tree around `dir`. Creates nothing.
+    pub fn find(env: &Env, home: &Home, dir: &Path) -> Result<Self, Error> {
+        let read = |source| longhaul_runtime::Error::Read { path: dir.to_owned(), source };
+        let dir = dir.canonicalize().map_err(read)?;
+        let tree = WorkTree::around(env, &dir, FIND).map_err(|why| match why {
+            NoWorkTree::Failed(error) => Error::from(error),
+            why => Skip::NoWorkTree(why.to_string()).into(),
+        })?;
+        let home_dir = env.home_dir.as_deref().and_then(|home| home.canonicalize().ok());
+        if tree.top.parent().is_none() || home_dir.is_some_and(|home| home.starts_with(&tree.top)) {
+            return Err(Skip::HomeOrRoot.into());
+        }
+        if !dir.starts_with(&tree.top) {
+            return Err(Skip::Outside.into());
+        }
+        // LONGHAUL_HOME need not exist yet.
+        let data = home.dir().ancestors().find_map(|dir| dir.canonicalize().ok()).unwrap_or_default();
+        if data.starts_with(&tree.top) {
+            return Err(Skip::HoldsStore.into());
+        }
+        let all = std::path::absolute(snapshots_dir(home)).map_err(read)?;
+        let (repository, own) = (key(&tree.common_dir), key(&tree.top));
+        let repository_dir = all.join(&repository);
+        let dir = repository_dir.join("trees").join(&own);
+        Ok(Self { tree, repository_dir, dir, key: format!("{repository}/{own}") })
+    }
+
+    /// Returns the folder to which objects are written.
+    pub fn objects(&self) -> PathBuf {
+        self.repository_dir.join("objects")
+    }
+
+    /// Returns git for this work tree. Each of its commands must end before the deadline.
+    pub fn git(&self, deadline: Instant) -> PrivateGit {
+        PrivateGit {
+            git_dir: self.dir.clone(),
+            work_tree: self.tree.top.clone(),
+            objects: self.objects(),
+            borrowed: Some(self.tree.common_dir.join("objects")).filter(|dir| dir.is_dir()),
+            deadline,
+        }
+    }
+
+    /// Creates or updates the store's folders and its configuration.
+    pub fn prepare(&self, env: &Env) -> Result<(), Error> {
+        let format = match self.tree.is_sha256 {
+            false => "[core]\n\trepositoryformatversion = 0\n",
+            true => "[core]\n\trepositoryformatversion = 1\n[extensions]\n\tobjectFormat = sha256\n",
+        };
+        let mut config = format!(
+            "{format}[core]\n\tbare = false\n\tsharedRepository = 0600\n\tlogAllRefUpdates = false\n\tsplitIndex = false\n\tuntrackedCache = false\n\
+             \tpreloadIndex = true\n\tfsync = none\n[gc]\n\tauto = 0\n[maintenance]\n\tauto = false\n[index]\n\tversion = 4\n\
+             \tskipHash = true\n"
+        );
+        for key in FILE_SYSTEM {
+            let name = key.strip_prefix("core.").unwrap_or(key);
+            if let Some(value @ (b"true" | b"false")) = self.tree.setting(key) {
+                config.push_str(&format!("[core]\n\t{name} = {}\n", String::from_utf8_lossy(value)));
+            }
+        }
+        let objects = ["info", "pack"].map(|name| self.objects().join(name));
+        for dir in objects.iter().chain(&[self.repository_dir.join("refs/snapshots"), self.dir.join("refs")]) {
+            files::create_dir(dir)?;
+        }
+        let head = "ref: refs/heads/none\n".as_bytes();
+        update(&self.repository_dir.join("HEAD"), head)?;
+        update(
+            &self.repository_dir.join("config"),
+            format!("{format}[core]\n\tsharedRepository = 0600\n[gc]\n\tauto = 0\n").as_bytes(),
+        )?;
+        update(&self.repository_dir.join("common-dir"), self.tree.common_dir.as_os_str().as_bytes())?;
+        update(&self.dir.join("HEAD"), head)?;
+        update(&self.dir.join("work-tree"), self.tree.top.as_os_str().as_bytes())?;
+        if update(&self.dir.join("config"), config.as_bytes())? {
+            // An index of another format, or with modes of another meaning, is of no use.
+            remove(&self.dir.join("index"))?;
+        }
+        update(&self.dir.join("info/attributes"), ATTRIBUTES.as_bytes())?;
+        update(&self.dir.join("info/exclude"), &self.ignore_rules(env)?)?;
+        // Left behind by a process that was killed. No other process uses it: the lock is held.
+        remove(&self.dir.join("index.lock"))
+    }
+
+    /// Returns the ignore rules that are not in the work tree: those of the user, then those of the repository, because
+    /// a later rule wins.
+    fn ignore_rules(&self, env: &Env) -> Result<Vec<u8>, Error> {
+        let mut rules = Vec::new();
+        let own = self.tree.common_dir.join("info/exclude");
+        for path in self.tree.excludes_file(env).into_iter().chain([own]) {
+            match bounded_read::bytes(&path, MAX_RULES) {
+                Ok(bytes) => {
+                    rules.extend(bytes);
+                    rules.push(b'\n');
+                }
+                Err(error)
+                    if matches!(error.kind(), std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory) => {}
+                // Without its rules, ignored files would be read.
+                Err(_) => return Err(Skip::IgnoreRules(path).into()),
+            }
+        }
+        Ok(rules)
+    }
+}
+
+/// Returns git for the work tree with the key `key`, to compare its snapshots; `None` if there are none.
+///
+/// The work tree itself need not exist any more.
+pub fn stored_git(home: &Home, key: &str, deadline: Instant) -> Option<PrivateGit> {
+    let (repository, tree) = key.split_once('/')?;
+    // The key becomes part of a path.
+    let is_key = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_hexdigit());
+    if !is_key(repository) || !is_key(tree) {
+        return None;
+    }
+    let repository_dir = std::path::absolute(snapshots_dir(home).join(repository)).ok()?;
+    let git_dir = Some(repository_dir.join("trees").join(tree)).filter(|dir| dir.join("HEAD").is_file())?;
+    let common = bounded_read::bytes(&repository_dir.join("common-dir"), bounded_read::SMALL).ok()?;
+    let borrowed = Path::new(OsStr::from_bytes(&common)).join("objects");
+    Some(PrivateGit {
+        work_tree: git_dir.clone(),
+        git_dir,
+        objects: repository_dir.join("objects"),
+        borrowed: Some(borrowed).filter(|dir| dir.is_dir()),
+        deadline,
+    })
+}
+
+/// Returns a name for a path that is the same in every version.
+fn key(path: &Path) -> String {
+    let hash = Sha256::digest(path.as_os_str().as_bytes());
+    hash.iter().take(10).map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Writes a small file of our own if its content differs; returns whether it did.
+fn update(path: &Path, content: &[u8]) -> Result<bool, Error> {
+    if bounded_read::bytes(path, bounded_read::LARGE).is_ok_and(|old| old == content) {
+        return Ok(false);
+    }
+    files::replace(path, content)?;
+    Ok(true)
+}
+
+/// Removes a file of our own, if it is there.
+pub(crate) fn remove(path: &Path) -> Result<(), Error> {
+    match std::fs::remove_file(path) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
+        removed => removed.map_err(Error::change(path)),
+    }
+}

@@ -1,0 +1,435 @@
+//! Restores a snapshot: plans it, writes the plan down, carries it out, and finishes or takes back what was interrupted.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::time::{Duration, Instant};
+
+use longhaul_core::Env;
+use longhaul_runtime::git::PrivateGit;
+use longhaul_runtime::{bounded_read, files};
+use longhaul_snapshot::{
+    Change, Entry, LeftOut, Limits, Refusal, RestorePlan, Step, StepKind, ancestors, decoded_path, is_selected,
+};
+use longhaul_store::{Snapshot, SnapshotKind, Store};
+
+use crate::disk::{FileState, Files, NewFile};
+use crate::journal::{self, Journal, JournalStep};
+use crate::lock::Lock;
+use crate::metadata::Metadata;
+use crate::place::Place;
+use crate::scan::{Scanned, hashes, ignored_of, object_id, paths, scan};
+use crate::take::{Event, metadata, prepared, take_locked};
+use crate::tracked::Tracked;
+use crate::{Error, compare};
+
+/// Time limit for each part of a restore, in which git reads and writes objects.
+const LIMIT: Duration = Duration::from_secs(600);
+
+/// How long to wait for a snapshot that is being taken.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A restore that was planned and not begun.
+#[derive(Debug)]
+pub struct Prepared {
+    place: Place,
+    goal: Goal,
+    /// What will change.
+    pub plan: RestorePlan,
+    /// What the snapshot does not hold.
+    pub left_out: Vec<LeftOut>,
+}
+
+/// What is restored.
+#[derive(Debug, Clone)]
+struct Goal {
+    /// The number of the snapshot; 0 if a restore is taken back.
+    snapshot: i64,
+    commit: String,
+    /// The files and folders that are restored; empty for all.
+    selected: Vec<Vec<u8>>,
+}
+
+/// A restore that was carried out.
+#[derive(Debug)]
+pub struct Restored {
+    /// What was changed.
+    pub plan: RestorePlan,
+    /// Paths that were changed by another program meanwhile and were not touched.
+    pub conflicts: Vec<Vec<u8>>,
+    /// The snapshot of the state before.
+    pub before: Snapshot,
+}
+
+/// An interrupted restore that was finished.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Recovery {
+    /// The number of the snapshot; 0 if a restore was taken back.
+    pub snapshot: i64,
+    /// Paths that were changed since and were not touched.
+    pub conflicts: Vec<Vec<u8>>,
+}
+
+/// Plans the restore of a snapshot, or of the `selected` files and folders of it. Changes nothing in the work tree.
+pub fn prepare(
+    env: &Env,
+    place: &Place,
+    limits: &Limits,
+    target: &Snapshot,
+    selected: Vec<Vec<u8>>,
+) -> Result<Prepared, Error> {
+    let commit = target.commit.clone().ok_or(Error::Gone(target.id))?;
+    plan_for(env, place, limits, Goal { snapshot: target.id, commit, selected })
+}
+
+/// Plans to take back the last restore: the files that it has changed become what they were before.
+pub fn prepare_undo(env: &Env, place: &Place, limits: &Limits) -> Result<Prepared, Error> {
+    let last = journal::last(place).ok_or(Error::NothingToUndo)?;
+    let selected: Vec<Vec<u8>> = last.steps.iter().map(|step| step.step().path).collect();
+    if selected.is_empty() {
+        return Err(Error::NothingToUndo);
+    }
+    plan_for(env, place, limits, Goal { snapshot: 0, commit: last.before, selected })
+}
+
+/// Returns the number of the snapshot whose restore was interrupted; 0 if a restore was being taken back.
+pub fn unfinished(place: &Place) -> Option<i64> {
+    journal::unfinished(place).map(|journal| journal.snapshot)
+}
+
+/// Finishes a restore that was interrupted. Returns `None` if there is none.
+pub fn recover(env: &Env, place: &Place) -> Result<Option<Recovery>, Error> {
+    if !journal::exists(place) {
+        return Ok(None);
+    }
+    let _lock = Lock::take(&prepared(place)?.dir, PATIENCE)?;
+    let Some(journal) = journal::unfinished(place) else { return Ok(None) };
+    place.prepare(env)?;
+    let git = place.git(Instant::now() + LIMIT);
+    let files = Files::open(&place.tree.top).map_err(Error::change(&place.tree.top))?;
+    let states = states(&git, &files, &journal)?;
+    let conflicts = carry_out(&git, &files, &journal, &states)?;
+    journal::finish(place)?;
+    Ok(Some(Recovery { snapshot: journal.snapshot, conflicts }))
+}
+
+fn plan_for(env: &Env, place: &Place, limits: &Limits, goal: Goal) -> Result<Prepared, Error> {
+    let _lock = Lock::take(&prepared(place)?.dir, PATIENCE)?;
+    place.prepare(env)?;
+    let git = place.git(Instant::now() + LIMIT);
+    if let Some(journal) = journal::unfinished(place) {
+        remove_temporary_files(place, &journal)?;
+    }
+    let scanned = scan(place, &git, env, limits)?;
+    let (plan, then) = plan(place, &git, &goal, &scanned)?;
+    if goal.snapshot == 0 && plan.steps.is_empty() && journal::exists(place) {
+        // It was interrupted before its first change.
+        journal::finish(place)?;
+    }
+    Ok(Prepared { place: place.clone(), goal, plan, left_out: then.left_out() })
+}
+
+impl Prepared {
+    /// Carries out the restore, after a snapshot of the present state.
+    ///
+    /// Nothing is changed if the files differ from what was planned for, or if an object is missing.
+    pub fn carry_out(&self, env: &Env, store: &Store, limits: &Limits, session: &str) -> Result<Restored, Error> {
+        let place = &self.place;
+        let _lock = Lock::take(&prepared(place)?.dir, PATIENCE)?;
+        let event = Event {
+            session: session.to_owned(),
+            created_at: env.now.0,
+            kind: SnapshotKind::Restore,
+            prompt_id: None,
+            is_pinned: true,
+        };
+        let before = take_locked(env, place, store, limits, &[event], LIMIT)?.pop().ok_or(Error::Output)?;
+        let git = place.git(Instant::now() + LIMIT);
+        let commit = before.commit.clone().ok_or(Error::Output)?;
+        let now = metadata(&git, &commit)?;
+        let scanned = Scanned {
+            tree: before.tree.clone().ok_or(Error::Output)?,
+            left_out: now.left_out(),
+            modes: now.modes.clone(),
+            umask: now.umask,
+            bytes: 0,
+            index_tree: None,
+        };
+        let (plan, then) = plan(place, &git, &self.goal, &scanned)?;
+        if plan != self.plan {
+            let is_new = |step: &&Step| !self.plan.steps.contains(step);
+            let step = plan.steps.iter().find(is_new).or(self.plan.steps.first());
+            return Err(Error::Changed(step.map(|step| step.path.clone()).unwrap_or_default()));
+        }
+        check_objects(&git, &plan.steps)?;
+        let permissions = |step: &Step| {
+            let of = |entry: &Option<Entry>, known: &Metadata| {
+                let entry = entry.as_ref().filter(|entry| !entry.is_link())?;
+                Some(known.permissions(&step.path, entry.is_executable()))
+            };
+            (of(&step.before, &now), of(&step.after, &then))
+        };
+        let journal = Journal {
+            snapshot: self.goal.snapshot,
+            before: commit,
+            started_at: env.now.0,
+            temporary: format!(".longhaul-restore-{}-{}", env.now.0, std::process::id()),
+            steps: plan.steps.iter().map(|step| JournalStep::new(step, permissions(step))).collect(),
+        };
+        let files = Files::open(&place.tree.top).map_err(Error::change(&place.tree.top))?;
+        let states = states(&git, &files, &journal)?;
+        let changed = plan.steps.iter().zip(&states).find(|(step, state)| state.entry != step.before);
+        if let Some((step, _)) = changed {
+            return Err(Error::Changed(step.path.clone()));
+        }
+        sync_objects(place, &plan.steps);
+        journal::begin(place, &journal)?;
+        let conflicts = carry_out(&git, &files, &journal, &states)?;
+        journal::finish(place)?;
+        Ok(Restored { plan, conflicts, before })
+    }
+}
+
+/// Plans the way from the scanned state to the goal. Also returns what the goal's snapshot knows.
+fn plan(place: &Place, git: &PrivateGit, goal: &Goal, now: &Scanned) -> Result<(RestorePlan, Metadata), Error> {
+    let then = metadata(git, &goal.commit).map_err(|_| Error::Gone(goal.snapshot))?;
+    let target = object_id(&git.run(&["rev-parse", "--verify", &format!("{}^{{tree}}", goal.commit)], b"")?)?;
+    let mut changes = compare::changes(git, &now.tree, &target)?;
+    changes.retain(|change| is_selected(&change.path, &goal.selected));
+    add_permissions(git, &target, goal, now, &then, &mut changes)?;
+    let deleted: Vec<&[u8]> =
+        changes.iter().filter(|change| change.after.is_none()).map(|change| change.path.as_slice()).collect();
+    let ignored = ignored_then(place, git, &target, &deleted)?;
+    let files = Files::open(&place.tree.top).map_err(Error::change(&place.tree.top))?;
+    let mut plan = RestorePlan::new(&changes, &then.left_out(), &ignored, &files);
+    refuse_ignored(place, git, &mut plan)?;
+    Ok((plan, then))
+}
+
+/// Adds the files whose content is the same and whose permissions differ.
+fn add_permissions(
+    git: &PrivateGit,
+    target: &str,
+    goal: &Goal,
+    now: &Scanned,
+    then: &Metadata,
+    changes: &mut Vec<Change>,
+) -> Result<(), Error> {
+    let known: BTreeSet<&[u8]> = changes.iter().map(|change| change.path.as_slice()).collect();
+    let either: BTreeSet<&String> = now.modes.keys().chain(then.modes.keys()).collect();
+    let differ = |path: &&&String| now.modes.get(**path) != then.modes.get(**path);
+    let wanted: BTreeSet<Vec<u8>> = either
+        .iter()
+        .filter(differ)
+        .map(|path| decoded_path(path))
+        .filter(|path| !known.contains(path.as_slice()) && is_selected(path, &goal.selected))
+        .collect();
+    if wanted.is_empty() {
+        return Ok(());
+    }
+    let mut found = Vec::new();
+    for line in paths(&git.run(&["ls-tree", "-r", "-z", target], b"")?) {
+        let mut parts = line.splitn(2, |byte| *byte == b'\t');
+        let head = parts.next().and_then(|head| str::from_utf8(head).ok()).unwrap_or_default();
+        let (Some(path), [mode, "blob", id]) = (parts.next(), &head.split(' ').collect::<Vec<_>>()[..]) else {
+            continue;
+        };
+        if wanted.contains(path) {
+            let mode = u32::from_str_radix(mode, 8).map_err(|_| Error::Output)?;
+            let entry = Some(Entry { mode, id: (*id).to_owned() });
+            found.push(Change { path: path.to_owned(), before: entry.clone(), after: entry });
+        }
+    }
+    changes.extend(found);
+    Ok(())
+}
+
+/// Returns which of `deleted` the ignore rules of the target match: such a file may have existed then.
+fn ignored_then(place: &Place, git: &PrivateGit, target: &str, deleted: &[&[u8]]) -> Result<Vec<Vec<u8>>, Error> {
+    if deleted.is_empty() {
+        return Ok(Vec::new());
+    }
+    let folders: BTreeSet<&[u8]> = deleted
+        .iter()
+        .flat_map(|path| ancestors(path))
+        .chain([&b""[..]])
+        .filter(|path| !path.contains(&b'\n'))
+        .collect();
+    let rules: Vec<Vec<u8>> = folders
+        .into_iter()
+        .map(|folder| if folder.is_empty() { b".gitignore".to_vec() } else { [folder, b"/.gitignore"].concat() })
+        .collect();
+    let names: Vec<u8> =
+        rules.iter().flat_map(|path| [target.as_bytes(), b":", path, b"\n"]).flatten().copied().collect();
+    let found = git.run(&["cat-file", "--batch-check=%(objecttype) %(objectname)"], &names)?;
+    let found = String::from_utf8_lossy(&found);
+    let found = rules.iter().zip(found.lines()).filter_map(|(path, line)| Some((path, line.strip_prefix("blob ")?)));
+    let (rules, ids): (Vec<&Vec<u8>>, Vec<String>) = found.map(|(path, id)| (path, id.to_owned())).unzip();
+    let folder = place.dir.join(format!("rules-{}", std::process::id()));
+    let removed = RemovedWhenDropped(folder.clone());
+    files::create_dir(&folder)?;
+    git.contents(&ids, |at, _, content| {
+        let mut text = Vec::new();
+        let path = folder.join(OsStr::from_bytes(rules[at]));
+        let read = content.read_to_end(&mut text);
+        read.map_err(|source| longhaul_runtime::Error::Read { path: path.clone(), source })?;
+        files::replace(&path, &text)
+    })?;
+    let git = PrivateGit { work_tree: folder, ..git.clone() };
+    let ignored = ignored_of(&git, deleted)?;
+    drop(removed);
+    Ok(ignored.into_iter().collect())
+}
+
+/// A folder of our own that is removed when dropped.
+struct RemovedWhenDropped(std::path::PathBuf);
+
+impl Drop for RemovedWhenDropped {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// Refuses to touch files that are ignored now, unless git tracks them.
+fn refuse_ignored(place: &Place, git: &PrivateGit, plan: &mut RestorePlan) -> Result<(), Error> {
+    let existing: Vec<&[u8]> =
+        plan.steps.iter().filter(|step| step.before.is_some()).map(|step| step.path.as_slice()).collect();
+    let mut ignored = ignored_of(git, &existing)?;
+    if ignored.is_empty() {
+        return Ok(());
+    }
+    let tracked = Tracked::read(place, git).unwrap_or_default();
+    ignored.retain(|path| !tracked.ignored.contains(path));
+    plan.refused.extend(ignored.iter().map(|path| (path.clone(), Refusal::NotInSnapshot)));
+    plan.refused.sort();
+    // What would take the place of a file that stays cannot be created either.
+    let is_blocked = |path: &[u8]| ancestors(path).find(|folder| ignored.contains(*folder)).is_some();
+    let blocked: Vec<Vec<u8>> =
+        plan.steps.iter().map(|step| step.path.clone()).filter(|path| is_blocked(path)).collect();
+    plan.refused.extend(blocked.iter().map(|path| (path.clone(), Refusal::Blocked)));
+    plan.steps.retain(|step| !ignored.contains(&step.path) && !blocked.contains(&step.path));
+    Ok(())
+}
+
+/// Checks that everything that a restore writes is in the store or the repository.
+fn check_objects(git: &PrivateGit, steps: &[Step]) -> Result<(), Error> {
+    let ids: BTreeSet<&str> = steps.iter().filter_map(|step| Some(step.after.as_ref()?.id.as_str())).collect();
+    let list: Vec<&str> = ids.into_iter().collect();
+    let found = git.run(&["cat-file", "--batch-check=%(objecttype)"], list.join("\n").as_bytes())?;
+    let found = String::from_utf8_lossy(&found);
+    let missing = list.iter().zip(found.lines()).find(|(_, kind)| *kind != "blob");
+    match missing {
+        Some((id, _)) => Err(longhaul_runtime::Error::MissingObject { id: (*id).to_owned() }.into()),
+        None => Ok(()),
+    }
+}
+
+/// Writes the objects that hold the present content to the disk, before that content is replaced.
+fn sync_objects(place: &Place, steps: &[Step]) {
+    for id in steps.iter().filter_map(|step| Some(&step.before.as_ref()?.id)) {
+        // An object that is in no file of its own is in a pack, which git has synced.
+        if let Some((folder, name)) = id.split_at_checked(2)
+            && let Ok(file) = bounded_read::open(&place.objects().join(folder).join(name))
+        {
+            let _ = file.sync_all();
+        }
+    }
+}
+
+/// What is at the path of a step.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct PathState {
+    file: Option<FileState>,
+    entry: Option<Entry>,
+    /// Whether something is there that git does not store.
+    is_other: bool,
+}
+
+/// Reads what is at the path of each step.
+fn states(git: &PrivateGit, files: &Files, journal: &Journal) -> Result<Vec<PathState>, Error> {
+    let steps: Vec<Step> = journal.steps.iter().map(JournalStep::step).collect();
+    let mut found = Vec::new();
+    for step in &steps {
+        let file = files.state(&step.path).map_err(Error::change(&files.full(&step.path)))?;
+        found.push(file);
+    }
+    let regular = |file: &Option<FileState>| file.and_then(FileState::git_mode).is_some_and(|mode| mode != 0o120_000);
+    let to_hash: Vec<&[u8]> =
+        steps.iter().zip(&found).filter(|(_, file)| regular(file)).map(|(step, _)| step.path.as_slice()).collect();
+    let hashes: BTreeMap<&[u8], String> = to_hash.iter().copied().zip(hashes(git, &to_hash)?).collect();
+    let mut states = Vec::new();
+    for (step, file) in steps.iter().zip(found) {
+        let id = match file.and_then(FileState::git_mode) {
+            Some(0o120_000) => {
+                let target = files.link_target(&step.path).map_err(Error::change(&files.full(&step.path)))?;
+                Some(object_id(&git.run(&["hash-object", "--stdin"], &target)?)?)
+            }
+            _ => hashes.get(step.path.as_slice()).cloned(),
+        };
+        let entry = file.and_then(FileState::git_mode).zip(id).map(|(mode, id)| Entry { mode, id });
+        // A folder in the place of a file that is created is empty by then.
+        let is_other = file.is_some_and(|file| file.git_mode().is_none()) && step.before.is_some();
+        states.push(PathState { file, entry, is_other });
+    }
+    Ok(states)
+}
+
+/// Makes the changes that are not made yet. Returns the paths that are neither as before nor as after the restore.
+fn carry_out(git: &PrivateGit, files: &Files, journal: &Journal, states: &[PathState]) -> Result<Vec<Vec<u8>>, Error> {
+    let steps: Vec<(Step, &JournalStep, &PathState)> =
+        journal.steps.iter().zip(states).map(|(stored, state)| (stored.step(), stored, state)).collect();
+    let mut conflicts = Vec::new();
+    let mut written = Vec::new();
+    for (step, stored, state) in &steps {
+        files.remove_temporary(&step.path, &journal.temporary);
+        let full = files.full(&step.path);
+        let failed = Error::change(&full);
+        let has_permissions =
+            |wanted: Option<u32>| wanted.is_none() || state.file.is_none_or(|file| Some(file.permissions()) == wanted);
+        if state.entry == step.after && has_permissions(stored.permissions.1) && !state.is_other {
+            continue;
+        }
+        if state.is_other || (state.entry != step.before && state.entry != step.after) {
+            conflicts.push(step.path.clone());
+            continue;
+        }
+        match step.kind() {
+            StepKind::Delete => {
+                let is_same = files.state(&step.path).map_err(&failed)? == state.file;
+                if is_same {
+                    files.delete(&step.path).map_err(&failed)?;
+                } else {
+                    conflicts.push(step.path.clone());
+                }
+            }
+            StepKind::Write | StepKind::Create => match stored.permissions.1 {
+                Some(permissions) if state.entry == step.after => {
+                    files.set_permissions(&step.path, permissions).map_err(&failed)?;
+                }
+                _ => written.push((step, *stored, *state)),
+            },
+        }
+    }
+    let ids: Vec<String> = written.iter().filter_map(|(step, _, _)| Some(step.after.as_ref()?.id.clone())).collect();
+    git.contents(&ids, |at, _, content| {
+        let (step, stored, state) = &written[at];
+        let kind = stored.permissions.1.map_or(NewFile::Link, NewFile::File);
+        let is_unchanged = || Ok(step.before.is_none() || files.state(&step.path)? == state.file);
+        let done = files.write(&step.path, kind, content, &journal.temporary, is_unchanged);
+        let path = files.full(&step.path);
+        if !done.map_err(|source| longhaul_runtime::Error::Write { path, source })? {
+            conflicts.push(step.path.clone());
+        }
+        Ok(())
+    })?;
+    Ok(conflicts)
+}
+
+/// Removes the temporary files of an interrupted restore.
+fn remove_temporary_files(place: &Place, journal: &Journal) -> Result<(), Error> {
+    let files = Files::open(&place.tree.top).map_err(Error::change(&place.tree.top))?;
+    for step in &journal.steps {
+        files.remove_temporary(&step.step().path, &journal.temporary);
+    }
+    Ok(())
+}

@@ -1,0 +1,189 @@
+//! Takes a snapshot.
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use longhaul_core::Env;
+use longhaul_runtime::files;
+use longhaul_runtime::git::{self, PrivateGit};
+use longhaul_snapshot::{ChangeCount, LeftOut, Limits};
+use longhaul_store::{Snapshot, SnapshotKind, Store};
+
+use crate::lock::Lock;
+use crate::metadata::{Metadata, encoded};
+use crate::place::Place;
+use crate::scan::{Scanned, object_id, scan};
+use crate::{Error, compare, journal};
+
+/// How many files that were left out are stored as text for the list.
+const LISTED: usize = 5;
+
+/// How long the lines of a difference may be counted. Of a larger difference, only the files are counted.
+const COUNTING: Duration = Duration::from_secs(10);
+
+/// Files in a merge or rebase that is not finished, and what it is called.
+const UNDER_WAY: [(&str, &str); 6] = [
+    ("rebase-merge", "rebase"),
+    ("rebase-apply", "rebase"),
+    ("MERGE_HEAD", "merge"),
+    ("CHERRY_PICK_HEAD", "cherry-pick"),
+    ("REVERT_HEAD", "revert"),
+    ("BISECT_LOG", "bisect"),
+];
+
+/// What a snapshot is taken for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Event {
+    /// The session's id, in the form that is safe as a file name.
+    pub session: String,
+    /// Milliseconds since the epoch.
+    pub created_at: u64,
+    /// What it is.
+    pub kind: SnapshotKind,
+    /// The id of the prompt.
+    pub prompt_id: Option<String>,
+    /// Whether the snapshot is dropped last.
+    pub is_pinned: bool,
+}
+
+/// Takes a snapshot, waits at most `patience` for another process that does, and stores it for all `events`.
+///
+/// Returns the stored snapshots, one for each event.
+pub fn take(
+    env: &Env,
+    place: &Place,
+    store: &Store,
+    limits: &Limits,
+    events: &[Event],
+    patience: Duration,
+    limit: Duration,
+) -> Result<Vec<Snapshot>, Error> {
+    let lock = Lock::take(&prepared(place)?.dir, patience)?;
+    if journal::exists(place) {
+        return Err(Error::Unfinished);
+    }
+    let taken = take_locked(env, place, store, limits, events, limit);
+    drop(lock);
+    taken
+}
+
+/// Returns the tree of the present files, what is left out of it, and git to read it with. Nothing is listed.
+pub fn now_tree(
+    env: &Env,
+    place: &Place,
+    limits: &Limits,
+    patience: Duration,
+    limit: Duration,
+) -> Result<(String, Vec<LeftOut>), Error> {
+    let _lock = Lock::take(&prepared(place)?.dir, patience)?;
+    place.prepare(env)?;
+    let scanned = scan(place, &place.git(Instant::now() + limit), env, limits)?;
+    Ok((scanned.tree, scanned.left_out))
+}
+
+/// Creates the folder of the lock.
+pub(crate) fn prepared(place: &Place) -> Result<&Place, Error> {
+    files::create_dir(&place.dir)?;
+    Ok(place)
+}
+
+/// Takes a snapshot as [`take`] does. The lock must be held.
+pub(crate) fn take_locked(
+    env: &Env,
+    place: &Place,
+    store: &Store,
+    limits: &Limits,
+    events: &[Event],
+    limit: Duration,
+) -> Result<Vec<Snapshot>, Error> {
+    let started = Instant::now();
+    place.prepare(env)?;
+    let git = place.git(started + limit);
+    let before = last_tree(place, store)?;
+    let scanned = scan(place, &git, env, limits)?;
+    let changed = before.map(|before| count(&git, &before, &scanned.tree));
+    let mut stored = Vec::new();
+    for event in events {
+        let commit = commit(&git, event, &scanned)?;
+        keep(place, &commit, scanned.index_tree.as_deref())?;
+        let mut snapshot = describe(place, event);
+        snapshot.commit = Some(commit);
+        snapshot.tree = Some(scanned.tree.clone());
+        snapshot.index_tree.clone_from(&scanned.index_tree);
+        snapshot.left_out = scanned.left_out.len() as u64;
+        let some: Vec<String> = scanned.left_out.iter().take(LISTED).map(LeftOut::shown).collect();
+        snapshot.left_out_some = (!some.is_empty()).then(|| some.join(", "));
+        snapshot.changed = changed.map(|count| (count.files, count.added, count.removed));
+        snapshot.bytes = scanned.bytes;
+        snapshot.took_ms = Some(started.elapsed().as_millis() as u64);
+        snapshot.id = store.add_snapshot(&snapshot)?;
+        stored.push(snapshot);
+    }
+    Ok(stored)
+}
+
+/// Returns a snapshot without files: what the event and the repository say.
+pub(crate) fn describe(place: &Place, event: &Event) -> Snapshot {
+    let mut snapshot = Snapshot::new(&event.session, event.created_at, event.kind);
+    snapshot.prompt_id.clone_from(&event.prompt_id);
+    snapshot.is_pinned = event.is_pinned;
+    snapshot.work_tree = Some(place.tree.top.to_string_lossy().into_owned());
+    snapshot.tree_key = Some(place.key.clone());
+    snapshot.head = git::commit(&place.tree.top);
+    snapshot.branch = git::branch(&place.tree.top);
+    snapshot.under_way = under_way(&place.tree.git_dir).map(str::to_owned);
+    snapshot
+}
+
+fn under_way(git_dir: &Path) -> Option<&'static str> {
+    UNDER_WAY.into_iter().find(|(file, _)| git_dir.join(file).exists()).map(|(_, name)| name)
+}
+
+/// Returns the tree of the newest snapshot of the work tree.
+fn last_tree(place: &Place, store: &Store) -> Result<Option<String>, Error> {
+    Ok(store.newest_snapshot_of_tree(&place.key)?.and_then(|snapshot| snapshot.tree))
+}
+
+/// Counts what differs between two trees. A difference that cannot be counted is no reason to have no snapshot.
+fn count(git: &PrivateGit, before: &str, after: &str) -> ChangeCount {
+    if before == after {
+        return ChangeCount::default();
+    }
+    let soon = PrivateGit { deadline: git.deadline.min(Instant::now() + COUNTING), ..git.clone() };
+    compare::count_between(&soon, before, after)
+        .or_else(|_| compare::count_files(git, before, after))
+        .unwrap_or_default()
+}
+
+/// Writes the commit of a snapshot.
+fn commit(git: &PrivateGit, event: &Event, scanned: &Scanned) -> Result<String, Error> {
+    let metadata = Metadata {
+        session: event.session.clone(),
+        kind: event.kind.name().to_owned(),
+        created_at: event.created_at,
+        left_out: encoded(&scanned.left_out),
+        modes: scanned.modes.clone(),
+        umask: scanned.umask,
+    };
+    let message = serde_json::to_vec(&metadata).map_err(|_| Error::Output)?;
+    let date = format!("@{} +0000", event.created_at / 1000);
+    let dates = ["GIT_AUTHOR_DATE", "GIT_COMMITTER_DATE"].map(|name| (name, Path::new(&date)));
+    object_id(&git.run_with(&["commit-tree", &scanned.tree, "-F", "-"], &dates, &message)?)
+}
+
+/// Writes the references that keep the objects of a snapshot.
+fn keep(place: &Place, commit: &str, index_tree: Option<&str>) -> Result<(), Error> {
+    let refs = place.repository_dir.join("refs");
+    files::replace(&refs.join("snapshots").join(commit), format!("{commit}\n").as_bytes())?;
+    if let Some(tree) = index_tree {
+        files::replace(&refs.join("staged").join(commit), format!("{tree}\n").as_bytes())?;
+    }
+    Ok(())
+}
+
+/// Reads what a snapshot knows beside its files.
+pub(crate) fn metadata(git: &PrivateGit, commit: &str) -> Result<Metadata, Error> {
+    let text = git.run(&["cat-file", "commit", commit], b"")?;
+    let start = text.windows(2).position(|pair| pair == b"\n\n").ok_or(Error::Output)?;
+    serde_json::from_slice(&text[start + 2..]).map_err(|_| Error::Output)
+}

@@ -1,0 +1,342 @@
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+use std::fs;
+use std::os::unix::ffi::OsStringExt;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use longhaul_core::{Env, Millis, Platform};
+use longhaul_runtime::Home;
+use longhaul_snapshot::Limits;
+use longhaul_store::{Snapshot, SnapshotKind, Store};
+use proptest::prelude::*;
+use tempfile::TempDir;
+
+use super::*;
+
+mod repositories;
+mod restoring;
+mod upkeep;
+
+/// A repository, a home for its snapshots, and a clock that moves by a second with every event.
+struct World {
+    root: TempDir,
+    limits: Limits,
+    now: std::cell::Cell<u64>,
+}
+
+impl World {
+    fn new() -> Self {
+        let world = Self::without_repository();
+        world.git(&["init", "-q", "-b", "main"]);
+        world
+    }
+
+    fn without_repository() -> Self {
+        let root = tempfile::Builder::new().prefix("lh-").tempdir().unwrap();
+        for dir in ["home", "project"] {
+            fs::create_dir(root.path().join(dir)).unwrap();
+        }
+        Self { root, limits: Limits::new(1 << 20, 8 << 20, 1000), now: std::cell::Cell::new(1_000_000) }
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.root.path().canonicalize().unwrap().join(name)
+    }
+
+    fn top(&self) -> PathBuf {
+        self.path("project")
+    }
+
+    fn env(&self) -> Env {
+        let home = self.path("home").to_str().unwrap().to_owned();
+        let data = self.path("data").to_str().unwrap().to_owned();
+        self.now.set(self.now.get() + 1000);
+        Env::new(Millis(self.now.get()), Platform::Unix, |name| match name {
+            "HOME" => Some(home.clone()),
+            "LONGHAUL_HOME" => Some(data.clone()),
+            _ => None,
+        })
+    }
+
+    fn home(&self) -> Home {
+        Home::of(&self.env()).unwrap()
+    }
+
+    fn store(&self) -> Store {
+        self.home().store(Duration::from_secs(5)).unwrap()
+    }
+
+    fn place(&self) -> Place {
+        self.place_of(&self.top()).unwrap()
+    }
+
+    fn place_of(&self, dir: &Path) -> Result<Place, Error> {
+        Place::find(&self.env(), &self.home(), dir)
+    }
+
+    #[expect(clippy::disallowed_methods, reason = "the user's own git")]
+    fn git_in(&self, dir: &Path, args: &[&str]) -> String {
+        let mut git = Command::new("git");
+        git.env_clear().env("PATH", std::env::var_os("PATH").unwrap()).env("HOME", self.path("home")).current_dir(dir);
+        git.args(["-c", "user.name=a", "-c", "user.email=a@b", "-c", "protocol.file.allow=always"]).args(args);
+        let output = git.output().unwrap();
+        assert!(output.status.success(), "git {args:?}: {}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    }
+
+    fn git(&self, args: &[&str]) -> String {
+        self.git_in(&self.top(), args)
+    }
+
+    fn write(&self, path: &str, content: impl AsRef<[u8]>) {
+        let path = self.top().join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, content).unwrap();
+    }
+
+    fn remove(&self, path: &str) {
+        let path = self.top().join(path);
+        if path.symlink_metadata().unwrap().is_dir() { fs::remove_dir_all(path) } else { fs::remove_file(path) }
+            .unwrap();
+    }
+
+    fn commit(&self) {
+        self.git(&["add", "--all"]);
+        self.git(&["commit", "-q", "--allow-empty", "-m", "one"]);
+    }
+
+    fn take(&self) -> Snapshot {
+        self.try_take().unwrap()
+    }
+
+    fn try_take(&self) -> Result<Snapshot, Error> {
+        let env = self.env();
+        let event = Event {
+            session: "s".to_owned(),
+            created_at: env.now.0,
+            kind: SnapshotKind::Prompt,
+            prompt_id: None,
+            is_pinned: false,
+        };
+        let (patience, limit) = (Duration::from_secs(10), Duration::from_secs(60));
+        let taken = take(&env, &self.place_of(&self.top())?, &self.store(), &self.limits, &[event], patience, limit);
+        taken.map(|mut all| all.pop().unwrap())
+    }
+
+    fn plan(&self, target: &Snapshot) -> Prepared {
+        prepare(&self.env(), &self.place(), &self.limits, target, Vec::new()).unwrap()
+    }
+
+    fn restore(&self, target: &Snapshot) -> Restored {
+        self.plan(target).carry_out(&self.env(), &self.store(), &self.limits, "s").unwrap()
+    }
+
+    fn undo(&self) -> Restored {
+        let prepared = prepare_undo(&self.env(), &self.place(), &self.limits).unwrap();
+        prepared.carry_out(&self.env(), &self.store(), &self.limits, "s").unwrap()
+    }
+
+    /// Returns every file of the work tree outside of `.git`.
+    fn files(&self) -> BTreeMap<OsString, String> {
+        let mut found = listing(&self.top());
+        found.retain(|path, _| !is_git(path));
+        found
+    }
+
+    /// Returns every file of the repository itself.
+    fn repository(&self) -> BTreeMap<OsString, String> {
+        listing(&self.top().join(".git"))
+    }
+}
+
+fn is_git(path: &OsStr) -> bool {
+    Path::new(path).components().any(|part| part.as_os_str() == ".git")
+}
+
+/// Returns type, mode and content of every file below a folder.
+fn listing(dir: &Path) -> BTreeMap<OsString, String> {
+    fn add(dir: &Path, top: &Path, found: &mut BTreeMap<OsString, String>) {
+        for entry in fs::read_dir(dir).unwrap() {
+            let path = entry.unwrap().path();
+            let metadata = path.symlink_metadata().unwrap();
+            let name = path.strip_prefix(top).unwrap().as_os_str().to_owned();
+            if metadata.is_dir() {
+                add(&path, top, found);
+            } else if metadata.is_symlink() {
+                found.insert(name, format!("link {:?}", fs::read_link(&path).unwrap()));
+            } else {
+                let content = fs::read(&path).unwrap();
+                found.insert(name, format!("{:o} {content:?}", metadata.permissions().mode() & 0o7777));
+            }
+        }
+    }
+    let mut found = BTreeMap::new();
+    add(dir, dir, &mut found);
+    found
+}
+
+fn chmod(path: &Path, mode: u32) {
+    fs::set_permissions(path, PermissionsExt::from_mode(mode)).unwrap();
+}
+
+fn name(bytes: &[u8]) -> OsString {
+    OsString::from_vec(bytes.to_vec())
+}
+
+#[test]
+fn a_snapshot_brings_back_what_was_there() {
+    let world = World::new();
+    world.write("tracked", "one\n");
+    world.commit();
+    world.write("untracked", "two\n");
+    let then = world.take();
+    let before = world.files();
+    world.write("tracked", "changed\n");
+    world.remove("untracked");
+    world.write("new/file", "three\n");
+    let after = world.files();
+    let restored = world.restore(&then);
+    assert_eq!(world.files(), before);
+    assert_eq!(restored.conflicts, Vec::<Vec<u8>>::new());
+    assert!(!world.top().join("new").exists(), "the folder that became empty is gone");
+    world.undo();
+    assert_eq!(world.files(), after);
+    world.undo();
+    assert_eq!(world.files(), before, "taking back can be taken back");
+}
+
+#[test]
+fn files_that_do_not_differ_keep_their_time() {
+    let world = World::new();
+    world.write("same", "one\n");
+    world.write("other", "one\n");
+    let then = world.take();
+    let time = |name: &str| world.top().join(name).metadata().unwrap().modified().unwrap();
+    let before = time("same");
+    world.write("other", "two\n");
+    world.restore(&then);
+    assert_eq!(time("same"), before);
+}
+
+#[test]
+fn the_second_snapshot_counts_what_changed() {
+    let world = World::new();
+    world.write("a", "1\n2\n");
+    assert_eq!(world.take().changed, None);
+    world.write("a", "1\n3\n4\n");
+    world.write("b", "1\n");
+    let second = world.take();
+    assert_eq!(second.changed, Some((2, 3, 1)));
+    assert_eq!(world.take().changed, Some((0, 0, 0)));
+    assert_eq!(world.store().snapshots(None).unwrap().len(), 3);
+}
+
+/// What a random change does to a path.
+#[derive(Debug, Clone)]
+enum Act {
+    Write(Vec<u8>),
+    Remove,
+    Rename(usize),
+    Mode(u32),
+    Link(usize),
+}
+
+/// Names that collide, and that are hard to write.
+const NAMES: [&[u8]; 10] =
+    [b"a", b"a/b", b"a/b/c", b"d e", b"d e/f\ng", b"\xff\xfe", b"\xff\xfe/x", b"-q", b"\"q\\", b"a/.gitattributes"];
+
+fn act() -> impl Strategy<Value = (usize, Act)> {
+    let content = prop_oneof![
+        Just(Vec::new()),
+        prop::collection::vec(any::<u8>(), 0..40),
+        Just(b"one\r\ntwo\n$Id$\r\n".to_vec()),
+        Just(b"* text eol=crlf ident\n".to_vec()),
+    ];
+    let act = prop_oneof![
+        4 => content.prop_map(Act::Write),
+        2 => Just(Act::Remove),
+        1 => (0..NAMES.len()).prop_map(Act::Rename),
+        1 => prop::sample::select(vec![0o644, 0o755, 0o600, 0o700, 0o640]).prop_map(Act::Mode),
+        1 => (0..NAMES.len()).prop_map(Act::Link),
+    ];
+    (0..NAMES.len(), act)
+}
+
+fn perform(top: &Path, (at, act): &(usize, Act)) {
+    let path = top.join(name(NAMES[*at]));
+    let make_room = |path: &Path| {
+        for above in path.ancestors().skip(1).take_while(|above| *above != top) {
+            if above.symlink_metadata().is_ok_and(|found| !found.is_dir()) {
+                fs::remove_file(above).unwrap();
+            }
+        }
+        match path.symlink_metadata() {
+            Ok(found) if found.is_dir() => fs::remove_dir_all(path).unwrap(),
+            Ok(_) => fs::remove_file(path).unwrap(),
+            Err(_) => {}
+        }
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+    };
+    let is_real = |path: &Path| {
+        path.symlink_metadata().is_ok_and(|found| found.is_file())
+            && path.ancestors().skip(1).take_while(|above| *above != top).all(|above| !above.is_symlink())
+    };
+    match act {
+        Act::Write(content) => {
+            make_room(&path);
+            fs::write(&path, content).unwrap();
+        }
+        Act::Remove if is_real(&path) => fs::remove_file(&path).unwrap(),
+        Act::Rename(to) if is_real(&path) => {
+            let content = fs::read(&path).unwrap();
+            let to = top.join(name(NAMES[*to]));
+            fs::remove_file(&path).unwrap();
+            make_room(&to);
+            fs::write(to, content).unwrap();
+        }
+        Act::Mode(mode) if is_real(&path) => chmod(&path, *mode),
+        Act::Link(to) => {
+            make_room(&path);
+            symlink(Path::new("..").join(name(NAMES[*to])), &path).unwrap();
+        }
+        Act::Remove | Act::Rename(_) | Act::Mode(_) => {}
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 12, ..ProptestConfig::default() })]
+
+    #[test]
+    fn any_tree_comes_back_byte_for_byte_and_can_be_undone(
+        first in prop::collection::vec(act(), 0..10),
+        commits in any::<bool>(),
+        second in prop::collection::vec(act(), 0..8),
+        third in prop::collection::vec(act(), 1..10),
+    ) {
+        let world = World::new();
+        let change = |acts: &[(usize, Act)]| acts.iter().for_each(|act| perform(&world.top(), act));
+        change(&first);
+        if commits {
+            world.commit();
+        }
+        world.take();
+        change(&second);
+        let then = world.take();
+        let before = world.files();
+        change(&third);
+        let after = world.files();
+        let repository = world.repository();
+        world.restore(&then);
+        prop_assert_eq!(world.files(), before.clone());
+        if journal::last(&world.place()).is_some_and(|last| !last.steps.is_empty()) {
+            world.undo();
+            prop_assert_eq!(world.files(), after);
+        } else {
+            prop_assert_eq!(before, after);
+        }
+        prop_assert_eq!(world.repository(), repository);
+    }
+}

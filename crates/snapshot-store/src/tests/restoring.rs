@@ -1,0 +1,210 @@
+//! What a restore refuses, and what happens when it is interrupted.
+
+use super::*;
+use crate::journal::{self, Journal};
+use longhaul_snapshot::{KeptReason, Refusal};
+
+#[test]
+fn what_no_snapshot_holds_is_not_overwritten_and_not_deleted() {
+    let mut world = World::new();
+    world.write("big", "small\n");
+    world.write("log.o", "one\n");
+    let then = world.take();
+    world.write(".gitignore", "*.o\n");
+    world.write("log.o", "kept\n");
+    world.limits.max_file = 100;
+    world.write("big", vec![b'x'; 200]);
+    let before = world.files();
+    let plan = world.plan(&then).plan;
+    let refused: Vec<_> = plan.refused.iter().map(|(path, why)| (String::from_utf8_lossy(path), *why)).collect();
+    assert_eq!(refused, [("big".into(), Refusal::NotInSnapshot), ("log.o".into(), Refusal::NotInSnapshot)]);
+    world.restore(&then);
+    let mut expected = before.clone();
+    expected.remove(OsStr::new(".gitignore"));
+    assert_eq!(world.files(), expected);
+    world.undo();
+    assert_eq!(world.files(), before);
+}
+
+#[test]
+fn what_was_left_out_or_ignored_then_is_kept() {
+    let mut world = World::new();
+    world.limits.max_file = 100;
+    world.write("big", vec![b'x'; 200]);
+    world.write(".gitignore", "/out\nbuild/\n");
+    world.write("out", "one\n");
+    world.write("build/x", "one\n");
+    world.write(".env", "TOKEN=1\n");
+    let then = world.take();
+    assert_eq!(then.left_out, 2);
+    world.limits.max_file = 1 << 20;
+    world.remove(".gitignore");
+    world.write("extra", "gone\n");
+    world.git(&["add", "--force", ".env"]);
+    let plan = world.plan(&then).plan;
+    let kept: Vec<_> = plan.kept.iter().map(|(path, why)| (String::from_utf8_lossy(path), *why)).collect();
+    assert_eq!(
+        kept,
+        [
+            (".env".into(), KeptReason::LeftOutThen),
+            ("big".into(), KeptReason::LeftOutThen),
+            ("build/x".into(), KeptReason::IgnoredThen),
+            ("out".into(), KeptReason::IgnoredThen),
+        ]
+    );
+    world.restore(&then);
+    for path in [".env", "big", "build/x", "out", ".gitignore"] {
+        assert!(world.top().join(path).exists(), "{path}");
+    }
+    assert!(!world.top().join("extra").exists());
+}
+
+#[test]
+fn a_file_that_was_ignored_since_is_neither_read_nor_deleted() {
+    let world = World::new();
+    let first = world.take();
+    world.write("local.cfg", "one\n");
+    world.take();
+    world.write(".gitignore", "local.cfg\n");
+    world.write("local.cfg", "secret\n");
+    let third = world.take();
+    let git = world.place().git(std::time::Instant::now() + Duration::from_secs(10));
+    let listed = git.run(&["ls-tree", "--name-only", third.tree.as_deref().unwrap()], b"").unwrap();
+    assert_eq!(String::from_utf8_lossy(&listed), ".gitignore\n");
+    world.restore(&first);
+    assert_eq!(fs::read_to_string(world.top().join("local.cfg")).unwrap(), "secret\n");
+    assert!(!world.top().join(".gitignore").exists());
+}
+
+#[test]
+fn only_the_selected_files_are_restored_and_only_those_undone() {
+    let world = World::new();
+    world.write("src/a", "1");
+    world.write("src/b", "1");
+    world.write("doc", "1");
+    let then = world.take();
+    for path in ["src/a", "src/b", "doc"] {
+        world.write(path, "2");
+    }
+    let selected = vec![b"src/".to_vec()];
+    let prepared = prepare(&world.env(), &world.place(), &world.limits, &then, selected).unwrap();
+    prepared.carry_out(&world.env(), &world.store(), &world.limits, "s").unwrap();
+    let read = |path: &str| fs::read_to_string(world.top().join(path)).unwrap();
+    assert_eq!([read("src/a"), read("src/b"), read("doc")], ["1", "1", "2"]);
+    world.write("doc", "3");
+    world.undo();
+    assert_eq!([read("src/a"), read("src/b"), read("doc")], ["2", "2", "3"], "the work since stays");
+}
+
+#[test]
+fn a_file_changed_between_plan_and_restore_stops_it() {
+    let world = World::new();
+    world.write("a", "1");
+    let then = world.take();
+    world.write("a", "2");
+    let prepared = world.plan(&then);
+    world.write("b", "new");
+    let done = prepared.carry_out(&world.env(), &world.store(), &world.limits, "s");
+    assert!(matches!(done, Err(Error::Changed(_))), "{done:?}");
+    assert_eq!(fs::read_to_string(world.top().join("a")).unwrap(), "2");
+}
+
+#[test]
+fn a_missing_object_stops_a_restore_before_its_first_change() {
+    let world = World::new();
+    world.write("a", "1\n");
+    world.write("b", "1 of b\n");
+    world.commit();
+    let then = world.take();
+    world.write("a", "2\n");
+    world.write("b", "2 of b\n");
+    let before = world.files();
+    // The object is borrowed, and the repository has pruned it.
+    let id = world.git(&["rev-parse", "HEAD:b"]);
+    let (folder, file) = id.trim().split_at(2);
+    fs::remove_file(world.top().join(".git/objects").join(folder).join(file)).unwrap();
+    let done = world.plan(&then).carry_out(&world.env(), &world.store(), &world.limits, "s");
+    assert!(done.as_ref().is_err_and(|error| error.chain().contains("is missing")), "{done:?}");
+    assert_eq!(world.files(), before);
+    assert_eq!(unfinished(&world.place()), None);
+}
+
+/// Interrupts a restore after `done` of its steps.
+fn interrupted(world: &World, then: &Snapshot, done: usize) -> Journal {
+    world.restore(then);
+    let journal = journal::last(&world.place()).unwrap();
+    world.undo();
+    let mut part = journal.clone();
+    part.steps.truncate(done);
+    // The first steps are done by a restore of just those paths, and the journal names them all.
+    let selected: Vec<Vec<u8>> = part.steps.iter().map(|step| step.step().path).collect();
+    if !selected.is_empty() {
+        let prepared = prepare(&world.env(), &world.place(), &world.limits, then, selected).unwrap();
+        prepared.carry_out(&world.env(), &world.store(), &world.limits, "s").unwrap();
+    }
+    fs::write(world.top().join(&journal.temporary), "half").unwrap();
+    journal::begin(&world.place(), &journal).unwrap();
+    journal
+}
+
+#[test]
+fn an_interrupted_restore_is_finished_or_taken_back() {
+    for done in 0..=3 {
+        let world = World::new();
+        world.write("a", "1");
+        world.write("gone", "1");
+        let then = world.take();
+        let before = world.files();
+        world.write("a", "2");
+        world.write("new", "2");
+        world.remove("gone");
+        let after = world.files();
+        interrupted(&world, &then, done);
+        assert!(matches!(world.try_take(), Err(Error::Unfinished)));
+        let recovery = recover(&world.env(), &world.place()).unwrap().unwrap();
+        assert_eq!(recovery, Recovery { snapshot: then.id, conflicts: Vec::new() });
+        assert_eq!(world.files(), before, "finished after {done} steps");
+        assert_eq!(recover(&world.env(), &world.place()).unwrap(), None);
+        world.undo();
+        assert_eq!(world.files(), after);
+        interrupted(&world, &then, done);
+        world.undo();
+        assert_eq!(world.files(), after, "taken back after {done} steps");
+        world.take();
+    }
+}
+
+#[test]
+fn a_file_that_was_changed_after_an_interrupted_restore_is_left_alone() {
+    let world = World::new();
+    world.write("a", "1");
+    world.write("b", "1");
+    let then = world.take();
+    world.write("a", "2");
+    world.write("b", "2");
+    interrupted(&world, &then, 0);
+    world.write("b", "3");
+    let recovery = recover(&world.env(), &world.place()).unwrap().unwrap();
+    assert_eq!(recovery.conflicts, [b"b".to_vec()]);
+    assert_eq!(fs::read_to_string(world.top().join("a")).unwrap(), "1");
+    assert_eq!(fs::read_to_string(world.top().join("b")).unwrap(), "3");
+}
+
+#[test]
+fn nothing_is_written_through_a_link_that_took_the_place_of_a_folder() {
+    let world = World::new();
+    world.write("dir/a", "1");
+    let then = world.take();
+    world.remove("dir");
+    fs::create_dir(world.path("outside")).unwrap();
+    symlink(world.path("outside"), world.top().join("dir")).unwrap();
+    world.restore(&then);
+    assert!(world.top().join("dir/a").is_file() && !world.top().join("dir").is_symlink());
+    assert_eq!(fs::read_dir(world.path("outside")).unwrap().count(), 0);
+    world.undo();
+    assert!(world.top().join("dir").is_symlink());
+    // A link that is ignored stays, and nothing goes through it.
+    world.write(".gitignore", "/dir\n");
+    let plan = world.plan(&then).plan;
+    assert!(plan.refused.iter().any(|(path, why)| path == b"dir/a" && *why == Refusal::Blocked), "{plan:?}");
+}

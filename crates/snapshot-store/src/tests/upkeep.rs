@@ -1,0 +1,126 @@
+//! Retention, packing, and objects that disappear.
+
+use super::*;
+use longhaul_core::Config;
+
+fn upkeep_at(world: &World, now: u64, config: &Config) -> usize {
+    world.now.set(now);
+    crate::upkeep(&world.env(), &world.home(), config, &world.store()).unwrap()
+}
+
+#[test]
+fn old_snapshots_are_dropped_and_the_others_still_work() {
+    let world = World::new();
+    world.write("a", "1\n".repeat(1000));
+    let first = world.take();
+    world.now.set(40 * 86_400_000);
+    world.write("a", "2\n".repeat(1000));
+    let second = world.take();
+    let before = world.files();
+    world.write("a", "3\n".repeat(1000));
+    world.take();
+    let day = 86_400_000;
+    assert_eq!(upkeep_at(&world, 41 * day, &Config::default()), 1);
+    let left = world.store().snapshots(None).unwrap();
+    assert!(left.iter().all(|one| one.id != first.id));
+    let git = world.place().git(std::time::Instant::now() + Duration::from_secs(10));
+    assert!(git.run(&["cat-file", "-e", first.commit.as_deref().unwrap()], b"").is_err(), "its objects are deleted");
+    world.restore(&second);
+    assert_eq!(world.files(), before);
+    world.undo();
+    assert_eq!(upkeep_at(&world, 42 * day, &Config::default()), 0);
+}
+
+#[test]
+fn a_store_above_its_cap_drops_the_oldest_and_pinned_ones_last() {
+    let world = World::new();
+    let mut taken = Vec::new();
+    for seed in 0..4_u64 {
+        let mut state = seed + 1;
+        let noise = std::iter::repeat_with(|| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (state >> 56) as u8
+        });
+        world.write("noise", noise.take(200_000).collect::<Vec<u8>>());
+        taken.push(world.take());
+    }
+    let config = Config::from_json(r#"{"snapshots": {"max_store": 300000}}"#).0;
+    assert!(upkeep_at(&world, 10_000_000, &config) >= 2);
+    let left: Vec<i64> = world.store().snapshots(None).unwrap().iter().map(|one| one.id).collect();
+    assert_eq!(left.last(), Some(&taken[3].id), "the newest stays: {left:?}");
+    assert!(store_size(&world.home()).bytes < 450_000, "{:?}", store_size(&world.home()));
+}
+
+#[test]
+fn a_pinned_snapshot_survives_the_loss_of_the_repository_s_objects() {
+    let world = World::new();
+    world.write("a", "one\n");
+    world.commit();
+    let env = world.env();
+    let event = Event {
+        session: "s".into(),
+        created_at: env.now.0,
+        kind: SnapshotKind::Bookmark,
+        prompt_id: None,
+        is_pinned: true,
+    };
+    let second = Duration::from_secs(60);
+    let pinned = take(&env, &world.place(), &world.store(), &world.limits, &[event], second, second).unwrap().remove(0);
+    upkeep_at(&world, env.now.0, &Config::default());
+    world.write("a", "two\n");
+    world.git(&["add", "a"]);
+    world.git(&["commit", "-q", "--amend", "-m", "two"]);
+    world.git(&["reflog", "expire", "--expire=now", "--all"]);
+    world.git(&["gc", "-q", "--prune=now"]);
+    world.restore(&pinned);
+    assert_eq!(fs::read_to_string(world.top().join("a")).unwrap(), "one\n");
+}
+
+#[test]
+fn a_pruned_object_is_stored_again_from_the_file() {
+    let world = World::new();
+    world.write("dir/a", "one\n");
+    world.write("b", "one\n");
+    world.commit();
+    world.take();
+    // The file keeps a content that no commit has any more.
+    world.git(&["update-ref", "-d", "HEAD"]);
+    world.git(&["rm", "-q", "-r", "--cached", "."]);
+    world.git(&["reflog", "expire", "--expire=now", "--all"]);
+    world.git(&["gc", "-q", "--prune=now"]);
+    upkeep_at(&world, 5_000_000, &Config::default());
+    world.write("b", "two\n");
+    let then = world.take();
+    let before = world.files();
+    world.remove("dir");
+    world.restore(&then);
+    assert_eq!(world.files(), before);
+}
+
+#[test]
+fn the_store_of_forgotten_snapshots_is_removed() {
+    let world = World::new();
+    world.write("a", "one\n");
+    let taken = world.take();
+    world.store().drop_snapshots(&[taken.id]).unwrap();
+    upkeep_at(&world, 5_000_000, &Config::default());
+    assert_eq!(store_size(&world.home()), StoreSize::default());
+    world.take();
+}
+
+#[test]
+fn many_loose_objects_are_packed() {
+    let world = World::new();
+    for file in 0..4000 {
+        world.write(&format!("{}/{file}", file % 50), format!("content {file}\n"));
+    }
+    let mut world = world;
+    world.limits.max_files = 10_000;
+    let then = world.take();
+    crate::upkeep::pack_if_many(&world.place());
+    let packs = fs::read_dir(world.place().objects().join("pack")).unwrap().count();
+    assert!(packs >= 2, "{packs}");
+    world.remove("7");
+    world.restore(&then);
+    assert!(world.top().join("7/7").exists());
+}

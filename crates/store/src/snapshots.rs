@@ -1,0 +1,234 @@
+//! Snapshots of work trees: which there are, and what they belong to. The files are in a private git store.
+
+use rusqlite::{OptionalExtension, Row, named_params};
+
+use crate::{Store, StoreError, cannot};
+
+/// What a snapshot was taken for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum SnapshotKind {
+    /// The start of a session.
+    Start,
+    /// A prompt of the user.
+    Prompt,
+    /// A bookmark.
+    Bookmark,
+    /// The state before a restore.
+    Restore,
+}
+
+impl SnapshotKind {
+    /// Every kind.
+    pub const ALL: [Self; 4] = [Self::Start, Self::Prompt, Self::Bookmark, Self::Restore];
+
+    /// Returns the name under which it is stored.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Start => "start",
+            Self::Prompt => "prompt",
+            Self::Bookmark => "bookmark",
+            Self::Restore => "restore",
+        }
+    }
+
+    /// Returns the kind with the name `name`.
+    pub fn of(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.name() == name)
+    }
+}
+
+/// A snapshot, or the reason why there is none.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Snapshot {
+    /// Its number; 0 before it is stored.
+    pub id: i64,
+    /// The session's id, in the form that is safe as a file name.
+    pub session: String,
+    /// Milliseconds since the epoch.
+    pub created_at: u64,
+    /// What it was taken for.
+    pub kind: SnapshotKind,
+    /// The id of the prompt.
+    pub prompt_id: Option<String>,
+    /// Whether it is dropped last.
+    pub is_pinned: bool,
+    /// The folder of the work tree.
+    pub work_tree: Option<String>,
+    /// Identifies the work tree in the private store.
+    pub tree_key: Option<String>,
+    /// The commit in the private store; `None` where no snapshot was taken.
+    pub commit: Option<String>,
+    /// The tree of the files.
+    pub tree: Option<String>,
+    /// The commit that was checked out.
+    pub head: Option<String>,
+    /// The branch that was checked out.
+    pub branch: Option<String>,
+    /// A merge or rebase that was not finished.
+    pub under_way: Option<String>,
+    /// The tree of what was staged.
+    pub index_tree: Option<String>,
+    /// How many files and folders were left out.
+    pub left_out: u64,
+    /// The first of them, as text.
+    pub left_out_some: Option<String>,
+    /// Files, added lines and removed lines since the snapshot before; `None` for the first one.
+    pub changed: Option<(u64, u64, u64)>,
+    /// How many bytes it added to the store.
+    pub bytes: u64,
+    /// How long it took.
+    pub took_ms: Option<u64>,
+    /// Why no snapshot was taken.
+    pub skipped: Option<String>,
+}
+
+impl Snapshot {
+    /// Returns a snapshot with the given event, and nothing else.
+    pub fn new(session: &str, created_at: u64, kind: SnapshotKind) -> Self {
+        Self {
+            id: 0,
+            session: session.to_owned(),
+            created_at,
+            kind,
+            prompt_id: None,
+            is_pinned: false,
+            work_tree: None,
+            tree_key: None,
+            commit: None,
+            tree: None,
+            head: None,
+            branch: None,
+            under_way: None,
+            index_tree: None,
+            left_out: 0,
+            left_out_some: None,
+            changed: None,
+            bytes: 0,
+            took_ms: None,
+            skipped: None,
+        }
+    }
+}
+
+const COLUMNS: &str =
+    "id, session_id, created_at, kind, prompt_id, pinned, work_tree, tree_key, commit_id, tree_id, head,
+    branch, under_way, index_tree, left_out, left_out_some, files, added, removed, bytes, took_ms, skipped";
+
+impl Store {
+    /// Stores a snapshot and returns its number. The same event is stored once.
+    pub fn add_snapshot(&self, snapshot: &Snapshot) -> Result<i64, StoreError> {
+        let number = |number: u64| number as i64;
+        self.write("store the snapshot", |connection| {
+            connection.execute(
+                "INSERT INTO snapshots (session_id, created_at, kind, prompt_id, pinned, work_tree, tree_key, commit_id,
+                     tree_id, head, branch, under_way, index_tree, left_out, left_out_some, files, added, removed, bytes,
+                     took_ms, skipped)
+                 VALUES (:session, :created_at, :kind, :prompt_id, :pinned, :work_tree, :tree_key, :commit, :tree, :head,
+                     :branch, :under_way, :index_tree, :left_out, :left_out_some, :files, :added, :removed, :bytes,
+                     :took_ms, :skipped)
+                 ON CONFLICT DO NOTHING",
+                named_params! {
+                    ":session": snapshot.session,
+                    ":created_at": number(snapshot.created_at),
+                    ":kind": snapshot.kind.name(),
+                    ":prompt_id": snapshot.prompt_id,
+                    ":pinned": snapshot.is_pinned,
+                    ":work_tree": snapshot.work_tree,
+                    ":tree_key": snapshot.tree_key,
+                    ":commit": snapshot.commit,
+                    ":tree": snapshot.tree,
+                    ":head": snapshot.head,
+                    ":branch": snapshot.branch,
+                    ":under_way": snapshot.under_way,
+                    ":index_tree": snapshot.index_tree,
+                    ":left_out": number(snapshot.left_out),
+                    ":left_out_some": snapshot.left_out_some,
+                    ":files": snapshot.changed.map(|(files, _, _)| number(files)),
+                    ":added": snapshot.changed.map(|(_, added, _)| number(added)),
+                    ":removed": snapshot.changed.map(|(_, _, removed)| number(removed)),
+                    ":bytes": number(snapshot.bytes),
+                    ":took_ms": snapshot.took_ms.map(number),
+                    ":skipped": snapshot.skipped,
+                },
+            )?;
+            connection.query_row(
+                "SELECT id FROM snapshots WHERE session_id = ?1 AND created_at = ?2 AND kind = ?3",
+                (&snapshot.session, number(snapshot.created_at), snapshot.kind.name()),
+                |row| row.get(0),
+            )
+        })
+    }
+
+    /// Returns the snapshots of sessions whose id begins with `session`, or of all sessions, the oldest first.
+    pub fn snapshots(&self, session: Option<&str>) -> Result<Vec<Snapshot>, StoreError> {
+        let failed = cannot("list the snapshots");
+        let sql = format!(
+            "SELECT {COLUMNS} FROM snapshots WHERE ?1 IS NULL OR substr(session_id, 1, length(?1)) = ?1
+             ORDER BY created_at, id"
+        );
+        let mut statement = self.connection.prepare(&sql).map_err(&failed)?;
+        let rows = statement.query_map([session], read).map_err(&failed)?;
+        rows.collect::<Result<_, _>>().map_err(failed)
+    }
+
+    /// Returns the snapshot with a number.
+    pub fn snapshot(&self, id: i64) -> Result<Option<Snapshot>, StoreError> {
+        let sql = format!("SELECT {COLUMNS} FROM snapshots WHERE id = ?1");
+        self.connection.query_row(&sql, [id], read).optional().map_err(cannot("read the snapshot"))
+    }
+
+    /// Returns the newest snapshot of a session, taken or not.
+    pub fn newest_snapshot(&self, session: &str) -> Result<Option<Snapshot>, StoreError> {
+        let sql =
+            format!("SELECT {COLUMNS} FROM snapshots WHERE session_id = ?1 ORDER BY created_at DESC, id DESC LIMIT 1");
+        self.connection.query_row(&sql, [session], read).optional().map_err(cannot("read the snapshot"))
+    }
+
+    /// Returns the newest snapshot of a work tree that was taken.
+    pub fn newest_snapshot_of_tree(&self, tree_key: &str) -> Result<Option<Snapshot>, StoreError> {
+        // From the end of the table, which is usually a few rows away.
+        let sql = format!(
+            "SELECT {COLUMNS} FROM snapshots WHERE tree_key = ?1 AND commit_id IS NOT NULL ORDER BY id DESC LIMIT 1"
+        );
+        self.connection.query_row(&sql, [tree_key], read).optional().map_err(cannot("read the snapshot"))
+    }
+
+    /// Deletes snapshots by number; returns how many there were.
+    pub fn drop_snapshots(&self, ids: &[i64]) -> Result<usize, StoreError> {
+        self.write("drop snapshots", |connection| {
+            let mut statement = connection.prepare("DELETE FROM snapshots WHERE id = ?1")?;
+            ids.iter().try_fold(0, |dropped, id| Ok(dropped + statement.execute([id])?))
+        })
+    }
+}
+
+fn read(row: &Row<'_>) -> rusqlite::Result<Snapshot> {
+    let number = |at: usize| Ok::<_, rusqlite::Error>(row.get::<_, Option<i64>>(at)?.map(i64::unsigned_abs));
+    let kind: String = row.get(3)?;
+    let changed = match (number(16)?, number(17)?, number(18)?) {
+        (Some(files), Some(added), Some(removed)) => Some((files, added, removed)),
+        _ => None,
+    };
+    Ok(Snapshot {
+        id: row.get(0)?,
+        session: row.get(1)?,
+        created_at: number(2)?.unwrap_or_default(),
+        kind: SnapshotKind::of(&kind).unwrap_or(SnapshotKind::Prompt),
+        prompt_id: row.get(4)?,
+        is_pinned: row.get(5)?,
+        work_tree: row.get(6)?,
+        tree_key: row.get(7)?,
+        commit: row.get(8)?,
+        tree: row.get(9)?,
+        head: row.get(10)?,
+        branch: row.get(11)?,
+        under_way: row.get(12)?,
+        index_tree: row.get(13)?,
+        left_out: number(14)?.unwrap_or_default(),
+        left_out_some: row.get(15)?,
+        changed,
+        bytes: number(19)?.unwrap_or_default(),
+        took_ms: number(20)?,
+        skipped: row.get(21)?,
+    })
+}
