@@ -26,6 +26,7 @@ const CONTENT: &[Piece] = &[
     Piece { name: "commands/bookmark.md", jobs: &[Job::Bookmarks] },
     Piece { name: "commands/bookmarks.md", jobs: &[Job::Bookmarks] },
     Piece { name: "commands/detail.md", jobs: &[Job::Handoff] },
+    Piece { name: "commands/restore.md", jobs: &[Job::Bookmarks] },
     Piece { name: "commands/tl.md", jobs: &[Job::Handoff] },
     Piece { name: "hooks/bridge.ts", jobs: hooks::BRIDGED },
     Piece { name: "skills/memory/SKILL.md", jobs: &[Job::Memory] },
