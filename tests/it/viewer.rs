@@ -6,6 +6,7 @@ mod opening;
 mod pictures;
 mod scene;
 mod several;
+mod snapshots;
 mod spending;
 mod webdriver;
 

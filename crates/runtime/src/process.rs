@@ -127,7 +127,7 @@ impl Started {
     fn finish(self) -> Result<(ExitStatus, Vec<u8>, Vec<u8>), Error> {
         let Self { mut child, program, limit, deadline } = self;
         let pipes = [child.stdout.take().map(OwnedFd::from), child.stderr.take().map(OwnedFd::from)];
-        let Some([out, err]) = drain(pipes, deadline) else {
+        let Some([out, err]) = drain(pipes, deadline, usize::MAX) else {
             let _ = child.kill();
             let _ = child.wait();
             return Err(Error::TimedOut { program, ms: limit.as_millis() as u64 });
@@ -153,7 +153,7 @@ pub(crate) fn finish_with_input(
     std::thread::scope(|scope| {
         // A program that ends early closes its input, and its exit status says why.
         scope.spawn(move || stdin.map(|mut pipe| drop(pipe.write_all(input))));
-        let Some([out, err]) = drain(pipes, deadline) else {
+        let Some([out, err]) = drain(pipes, deadline, usize::MAX) else {
             // This also ends the thread that writes.
             let _ = child.kill();
             let _ = child.wait();
@@ -164,12 +164,45 @@ pub(crate) fn finish_with_input(
     })
 }
 
-/// Reads both pipes to their end, in the order in which data arrives; `None` when the time is up.
-fn drain(pipes: [Option<OwnedFd>; 2], deadline: Instant) -> Option<[Vec<u8>; 2]> {
+/// The first bytes of a program's output.
+pub(crate) struct FirstOutput {
+    /// `None` if the program was killed because it wrote more.
+    pub(crate) status: Option<ExitStatus>,
+    pub(crate) out: Vec<u8>,
+    pub(crate) err: Vec<u8>,
+}
+
+/// Runs a command like [`finish_with_input`], without input, and returns at most the first `most` bytes of its output.
+pub(crate) fn finish_bounded(
+    mut command: Command,
+    program: &str,
+    most: usize,
+    limit: Duration,
+) -> Result<FirstOutput, Error> {
+    let failed = |source| Error::Start { program: program.to_owned(), source };
+    let deadline = Instant::now() + limit;
+    let mut child = command.stdin(Stdio::null()).spawn().map_err(failed)?;
+    let pipes = [child.stdout.take().map(OwnedFd::from), child.stderr.take().map(OwnedFd::from)];
+    let drained = drain(pipes, deadline, most);
+    let is_whole = drained.as_ref().is_some_and(|read| read.iter().all(|bytes| bytes.len() <= most));
+    if !is_whole {
+        let _ = child.kill();
+    }
+    let status = child.wait().map_err(failed)?;
+    let Some([mut out, err]) = drained else {
+        return Err(Error::TimedOut { program: program.to_owned(), ms: limit.as_millis() as u64 });
+    };
+    out.truncate(most);
+    Ok(FirstOutput { status: is_whole.then_some(status), out, err })
+}
+
+/// Reads both pipes to their end, in the order in which data arrives; `None` when the time is up. Stops early when one of
+/// them has delivered more than `most` bytes.
+fn drain(pipes: [Option<OwnedFd>; 2], deadline: Instant, most: usize) -> Option<[Vec<u8>; 2]> {
     let mut read = [Vec::new(), Vec::new()];
     let mut open: Vec<(usize, OwnedFd)> =
         pipes.into_iter().enumerate().filter_map(|(at, pipe)| Some((at, pipe?))).collect();
-    while !open.is_empty() {
+    while !open.is_empty() && read.iter().all(|bytes| bytes.len() <= most) {
         let left = deadline.saturating_duration_since(Instant::now());
         let timeout = Timespec { tv_sec: left.as_secs() as i64, tv_nsec: i64::from(left.subsec_nanos()) };
         let mut fds: Vec<PollFd<'_>> = open.iter().map(|(_, fd)| PollFd::new(fd, PollFlags::IN)).collect();
@@ -225,7 +258,7 @@ pub(crate) fn ask_sibling(name: &str, args: &[String], dir: &Path, limit: Durati
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().map_err(failed)?;
     let pipes = [child.stdout.take().map(OwnedFd::from), child.stderr.take().map(OwnedFd::from)];
-    let Some([out, err]) = drain(pipes, deadline) else { return Ok(None) };
+    let Some([out, err]) = drain(pipes, deadline, usize::MAX) else { return Ok(None) };
     let _ = child.wait();
     let text = [out, err].map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
     Ok(Some(text.concat()))

@@ -73,8 +73,46 @@ pub fn counts(git: &PrivateGit, pairs: &[(String, String)]) -> Vec<Option<Change
 pub fn file_changes(git: &PrivateGit, before: &str, after: &str) -> Result<Vec<FileChange>, Error> {
     let args = [&["diff-tree"], &PLAIN[..], &["-z", "--numstat", before, after, "--"]].concat();
     let numstat = git.run(&args, b"")?;
+    Ok(with_lines(changes(git, before, after)?, &numstat))
+}
+
+/// Returns the first files that differ between two trees, as [`file_changes`] does, and whether these are all. Of git's
+/// output, at most `most` bytes are read.
+pub fn first_file_changes(
+    git: &PrivateGit,
+    before: &str,
+    after: &str,
+    most: usize,
+) -> Result<(Vec<FileChange>, bool), Error> {
+    let (changes, is_all) = first_changes(git, before, after, &[], most)?;
+    let args = [&["diff-tree"], &PLAIN[..], &["-z", "--numstat", before, after, "--"]].concat();
+    // Its records are shorter than those of the changes, so that it covers at least as many files.
+    let (numstat, _) = git.run_bounded(&args, &[], most)?;
+    Ok((with_lines(changes, &numstat), is_all))
+}
+
+/// Returns the first paths that differ between two trees, and whether these are all.
+fn first_changes(
+    git: &PrivateGit,
+    before: &str,
+    after: &str,
+    paths: &[&[u8]],
+    most: usize,
+) -> Result<(Vec<Change>, bool), Error> {
+    let args = [&["diff-tree"], &PLAIN[..], &["-z", "--raw", "--no-abbrev", before, after, "--"]].concat();
+    let (mut raw, is_all) = git.run_bounded(&args, paths, most)?;
+    if !is_all {
+        // A record has two fields, and each ends with a zero byte. The last record may be incomplete.
+        let ends: Vec<usize> = raw.iter().enumerate().filter(|(_, byte)| **byte == 0).map(|(at, _)| at).collect();
+        let fields = ends.len() / 2 * 2;
+        raw.truncate(if fields == 0 { 0 } else { ends[fields - 1] + 1 });
+    }
+    Ok((parse_changes(&raw).map_err(|_| Error::Output)?, is_all))
+}
+
+fn with_lines(changes: Vec<Change>, numstat: &[u8]) -> Vec<FileChange> {
     let mut lines = std::collections::HashMap::new();
-    for record in paths(&numstat) {
+    for record in paths(numstat) {
         let mut fields = record.splitn(3, |byte| *byte == b'\t');
         let mut number = || fields.next().and_then(|field| str::from_utf8(field).ok()?.trim().parse::<u64>().ok());
         let (added, removed) = (number(), number());
@@ -82,25 +120,67 @@ pub fn file_changes(git: &PrivateGit, before: &str, after: &str) -> Result<Vec<F
             lines.insert(path, (added, removed));
         }
     }
-    let changes = changes(git, before, after)?;
     let file = |change: Change| {
-        let status = match (&change.before, &change.after) {
-            (None, _) => 'A',
-            (_, None) => 'D',
-            (Some(before), Some(after)) if before.is_link() != after.is_link() => 'T',
-            _ => 'M',
-        };
         let (added, removed) = lines.get(change.path.as_slice()).copied().unwrap_or_default();
-        FileChange { status, added, removed, path: change.path }
+        FileChange { status: status(&change), added, removed, path: change.path }
     };
-    Ok(changes.into_iter().map(file).collect())
+    changes.into_iter().map(file).collect()
 }
 
-/// Returns the difference of one file, or of all files, between two trees as a patch without colours.
-pub fn patch(git: &PrivateGit, before: &str, after: &str, path: Option<&str>) -> Result<Vec<u8>, Error> {
-    let mut args = [&["diff-tree"], &PLAIN[..], &["-p", "--no-color", before, after, "--"]].concat();
-    args.extend(path);
-    Ok(git.run(&args, b"")?)
+fn status(change: &Change) -> char {
+    match (&change.before, &change.after) {
+        (None, _) => 'A',
+        (_, None) => 'D',
+        (Some(before), Some(after)) if before.is_link() != after.is_link() => 'T',
+        _ => 'M',
+    }
+}
+
+/// The difference of one file between two trees.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FilePatch {
+    /// As in [`FileChange`].
+    pub status: char,
+    /// The patch, without colours.
+    pub patch: Vec<u8>,
+    /// Whether the patch is complete.
+    pub is_whole: bool,
+}
+
+/// Returns the difference of one file between two trees, at most `most` bytes of it; `None` if the file does not differ.
+pub fn file_patch(
+    git: &PrivateGit,
+    before: &str,
+    after: &str,
+    path: &[u8],
+    most: usize,
+) -> Result<Option<FilePatch>, Error> {
+    // No tree has such a path, and git would read it as another one.
+    if path.split(|byte| *byte == b'/').any(|name| matches!(name, b"" | b"." | b"..")) {
+        return Ok(None);
+    }
+    // The path of a folder stands for everything in it. The change of the path itself comes first.
+    let (changes, _) = first_changes(git, before, after, &[path], most)?;
+    let Some(change) = changes.iter().find(|change| change.path == path) else { return Ok(None) };
+    let args = [&["diff-tree"], &PLAIN[..], &["-p", "--no-color", before, after, "--"]].concat();
+    let (mut patch, mut is_whole) = git.run_bounded(&args, &[path], most)?;
+    if !is_whole {
+        let end = patch.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
+        patch.truncate(end);
+    }
+    let own = own_part(&patch);
+    is_whole |= own < patch.len();
+    patch.truncate(own);
+    Ok(Some(FilePatch { status: status(change), patch, is_whole }))
+}
+
+/// Returns the length of the part of a patch that is about its first file. A file that became a link has two sections.
+fn own_part(patch: &[u8]) -> usize {
+    let mut lines = patch.split_inclusive(|byte| *byte == b'\n');
+    let Some(head) = lines.next() else { return 0 };
+    // Every line of a hunk begins with a sign, so this is the beginning of another section.
+    let is_other = |line: &&[u8]| line.starts_with(b"diff --git ") && *line != head;
+    head.len() + lines.take_while(|line| !is_other(line)).map(<[u8]>::len).sum::<usize>()
 }
 
 /// Shows the difference between two trees to a person, with git's own colours and pager; returns whether git succeeded.

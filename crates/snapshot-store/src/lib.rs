@@ -16,7 +16,9 @@ mod take;
 mod tracked;
 mod upkeep;
 
-pub use crate::compare::{FileChange, count_between, counts, file_changes, patch, show_diff};
+pub use crate::compare::{
+    FileChange, FilePatch, count_between, counts, file_changes, file_patch, first_file_changes, show_diff,
+};
 pub use crate::detached::{limits, run as run_detached, serve as serve_requests};
 pub use crate::place::{Place, snapshots_dir, stored_git};
 pub use crate::restore::{Prepared, Recovery, Restored, prepare, prepare_undo, recover, unfinished};

@@ -171,6 +171,16 @@ impl Store {
         rows.collect::<Result<_, _>>().map_err(failed)
     }
 
+    /// Returns the newest snapshots of a session with a number below `before`, the newest first.
+    pub fn snapshots_of_session(&self, session: &str, before: i64, most: usize) -> Result<Vec<Snapshot>, StoreError> {
+        let failed = cannot("list the snapshots");
+        let sql =
+            format!("SELECT {COLUMNS} FROM snapshots WHERE session_id = ?1 AND id < ?2 ORDER BY id DESC LIMIT ?3");
+        let mut statement = self.connection.prepare(&sql).map_err(&failed)?;
+        let rows = statement.query_map((session, before, most as i64), read).map_err(&failed)?;
+        rows.collect::<Result<_, _>>().map_err(failed)
+    }
+
     /// Returns the snapshot with a number.
     pub fn snapshot(&self, id: i64) -> Result<Option<Snapshot>, StoreError> {
         let sql = format!("SELECT {COLUMNS} FROM snapshots WHERE id = ?1");

@@ -1,11 +1,12 @@
-// A session on one time axis: prompts, turns, tool calls, bookmarks and summaries in a lane each.
+// A session on one time axis: prompts, turns, tool calls, bookmarks, snapshots and summaries in a lane each.
 
 import { h, put, s } from "./dom.js";
 import { clock, cost, minute, span } from "./format.js";
 import { outline } from "./marks.js";
 import { scaleOf } from "./scale.js";
 
-const LANES = [["prompt", "Prompts"], ["turn", "Turns"], ["observation", "Tools"], ["bookmark", "Bookmarks"], ["summary", "Summaries"]];
+const LANES = [["prompt", "Prompts"], ["turn", "Turns"], ["observation", "Tools"], ["bookmark", "Bookmarks"], ["snapshot", "Snapshots"],
+  ["summary", "Summaries"]];
 const LANE = 28;
 const BOTTOM = LANES.length * LANE;
 const ZOOMS = [1, 1.5, 2, 3, 4, 6, 8, 12, 16, 24, 32];
@@ -57,7 +58,7 @@ export function axis(open) {
   }
 
   const tell = (item) => item && put(readout, h("strong", {}, clock(item.at)), ` ${nameOf(item)} · `, item.title || "(no text)",
-    ` · ${lasting(item)}${cost(item.tokens)} tokens`);
+    ` · ${lasting(item)}${item.snapshot ? "Enter compares it with the one before" : `${cost(item.tokens)} tokens`}`);
 
   const itemAt = (target) => state.items.find((item) => item.id === target.closest("[data-item]")?.dataset.item);
 

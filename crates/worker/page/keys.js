@@ -5,7 +5,7 @@ import { closeRecord } from "./record.js";
 import { address, go, here, slip, withParams } from "./route.js";
 
 const LISTED = [
-  ["/", "search"], ["j, k", "next, previous line"], ["Enter", "open the line"], ["Esc", "close the record; clear the search"],
+  ["/", "search"], ["j, k", "next, previous line"], ["Enter", "open the line"], ["Esc", "close the record or the difference; clear the search"],
   ["s", "timeline of the line's session"], ["f", "show or hide the filters"], ["1, 2, 3", "feed, sessions, numbers"], ["t", "light, dark, or like the system"],
   ["← → ↑ ↓", "on the time axis: step through it"], ["+, −, 0", "on the time axis: zoom in, out, fit"], ["?", "this list"],
 ];
@@ -42,6 +42,7 @@ function onKey(event) {
 function escape(isTyping) {
   if (isTyping && $("q") !== document.activeElement) return document.activeElement.blur();
   if (closeRecord()) return;
+  if (here().params.to) return go(withParams({ from: "", to: "" }));
   if (here().params.q || $("q").value) {
     $("q").value = "";
     slip(withParams({ q: "" }));
@@ -59,7 +60,8 @@ function goTo(view) {
 
 /** Moves the focus by one line of the list. */
 function move(by) {
-  const lines = [...$("main").querySelectorAll(".rows .row")];
+  // A line in a folded list cannot have the focus.
+  const lines = [...$("main").querySelectorAll(".rows :is(.row, .file)")].filter((line) => line.getClientRects().length > 0);
   const from = lines.indexOf(document.activeElement);
   const open = lines.findIndex((line) => line.hasAttribute("aria-current"));
   const at = from >= 0 ? from + by : open >= 0 ? open + by : 0;

@@ -8,6 +8,7 @@ import { contextBar, mark, stateMark } from "./marks.js";
 import { markOpen, openOnClick } from "./rows.js";
 import { address, go, withParams } from "./route.js";
 import { contextNote, counts, stateOf } from "./sessions.js";
+import { snapshotsPart } from "./snapshots.js";
 
 const PAGE = 500;
 
@@ -18,6 +19,7 @@ export function timelineView() {
   const older = h("div", { class: "foot" });
   const list = h("div", { class: "list", onclick: openOnClick });
   const line = axis(openItem);
+  const snapshots = snapshotsPart(drawAxis);
 
   async function load(before) {
     const id = view.id;
@@ -38,8 +40,7 @@ export function timelineView() {
   function draw() {
     put(head, heading(view.session));
     document.title = `${view.session.project} · Longhaul`;
-    line.element.hidden = view.items.length === 0;
-    line.draw(view.items);
+    drawAxis();
     put(older, view.next && h("button", { type: "button", onclick: () => load(view.next) }, "Show older"));
     const unfolded = [...list.querySelectorAll("details[open]")].map((fold) => fold.closest("li").dataset.id);
     redraw(list, view.items.length ? chapters(view.items) : empty("Nothing of this session is stored",
@@ -48,7 +49,15 @@ export function timelineView() {
     markOpen(list);
   }
 
+  function drawAxis() {
+    line.element.hidden = view.items.length === 0;
+    // Snapshots that are older than the entries come with the older entries.
+    const marks = snapshots.marks(view.next ? view.items[0]?.at : 0);
+    line.draw([...view.items, ...marks].sort((a, b) => a.at - b.at));
+  }
+
   function openItem(item) {
+    if (item.snapshot) return snapshots.choose(item.snapshot);
     if (/^[POS]/.test(item.id)) return go(withParams({ open: item.id }));
     const fold = list.querySelector(`[data-id="${CSS.escape(item.id)}"] details`);
     if (!fold) return;
@@ -56,11 +65,20 @@ export function timelineView() {
     fold.querySelector("summary").focus();
   }
 
-  const soon = debounce(700, () => load());
+  const soon = debounce(700, () => {
+    load();
+    snapshots.load();
+  });
+  // A snapshot is taken in the background, after the prompt that it belongs to was stored.
+  const later = debounce(4000, snapshots.load);
   return {
-    mount: (main) => put(main, head, line.element, older, list),
-    unmount: () => (view.id = null),
+    mount: (main) => put(main, head, line.element, snapshots.element, older, list),
+    unmount() {
+      view.id = null;
+      snapshots.begin(null);
+    },
     update(route) {
+      snapshots.update();
       if (route.id === view.id) return markOpen(list);
       view.id = route.id;
       view.items = [];
@@ -68,11 +86,17 @@ export function timelineView() {
       put(head, h("p", { class: "dim" }, "Reading…"));
       put(list);
       load();
+      snapshots.begin(view.id);
     },
     rows({ prompts, observations, summaries }) {
-      if ([...prompts, ...observations, ...summaries].some((record) => record.session_id === view.id)) soon();
+      if (![...prompts, ...observations, ...summaries].some((record) => record.session_id === view.id)) return;
+      soon();
+      later();
     },
-    back: () => load(),
+    back() {
+      load();
+      snapshots.load();
+    },
     forgotten(id) {
       view.items = view.items.filter((item) => item.id !== id);
       if (view.session) draw();

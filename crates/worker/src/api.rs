@@ -8,6 +8,7 @@ pub(crate) mod records;
 pub(crate) mod search;
 pub(crate) mod session_events;
 pub(crate) mod sessions;
+pub(crate) mod snapshots;
 
 use std::path::Path;
 use std::time::Duration;

@@ -15,7 +15,7 @@ pub(crate) struct PageFile {
 }
 
 /// Every file, the page itself first.
-pub(crate) const FILES: [PageFile; 25] = [
+pub(crate) const FILES: [PageFile; 27] = [
     PageFile { path: "/", kind: "text/html; charset=utf-8", content: include_bytes!("../page/index.html") },
     PageFile { path: "/style.css", kind: "text/css; charset=utf-8", content: include_bytes!("../page/style.css") },
     PageFile { path: "/favicon.svg", kind: "image/svg+xml", content: include_bytes!("../page/favicon.svg") },
@@ -23,6 +23,7 @@ pub(crate) const FILES: [PageFile; 25] = [
     script("/agents.js", include_bytes!("../page/agents.js")),
     script("/ask.js", include_bytes!("../page/ask.js")),
     script("/axis.js", include_bytes!("../page/axis.js")),
+    script("/difference.js", include_bytes!("../page/difference.js")),
     script("/dom.js", include_bytes!("../page/dom.js")),
     script("/feed.js", include_bytes!("../page/feed.js")),
     script("/filters.js", include_bytes!("../page/filters.js")),
@@ -38,6 +39,7 @@ pub(crate) const FILES: [PageFile; 25] = [
     script("/rows.js", include_bytes!("../page/rows.js")),
     script("/scale.js", include_bytes!("../page/scale.js")),
     script("/sessions.js", include_bytes!("../page/sessions.js")),
+    script("/snapshots.js", include_bytes!("../page/snapshots.js")),
     script("/theme.js", include_bytes!("../page/theme.js")),
     script("/timeline.js", include_bytes!("../page/timeline.js")),
     script("/words.js", include_bytes!("../page/words.js")),

@@ -3,7 +3,8 @@
 use longhaul_core::budget::tokens_of_chars;
 use longhaul_memory::Kind;
 use longhaul_runtime::memory::folder_of;
-use longhaul_store::{Content, Entry, KnownProject, Moment, MomentId, SessionOverview, What};
+use longhaul_snapshot::{encoded_path, shown_path};
+use longhaul_store::{Content, Entry, KnownProject, Moment, MomentId, SessionOverview, Snapshot, What};
 use serde_json::{Value, json};
 
 /// How much of a prompt a list of sessions shows, in characters.
@@ -84,6 +85,39 @@ pub(crate) fn moment(moment: &Moment) -> Value {
         "is_error": moment.is_error,
         "files": moment.files,
     })
+}
+
+/// Returns a snapshot, with the note of its bookmark.
+pub(crate) fn snapshot(snapshot: &Snapshot, note: Option<&str>) -> Value {
+    let changed =
+        snapshot.changed.map(|(files, added, removed)| json!({ "files": files, "added": added, "removed": removed }));
+    json!({
+        "id": snapshot.id,
+        "session_id": snapshot.session,
+        "created_at": snapshot.created_at,
+        "kind": snapshot.kind.name(),
+        "note": note.map(|note| cut(note, PROMPT_CHARS)),
+        "work_tree": snapshot.work_tree,
+        "branch": snapshot.branch,
+        "head": snapshot.head,
+        "under_way": snapshot.under_way,
+        "has_files": snapshot.tree.is_some(),
+        "changed": changed,
+        "left_out": snapshot.left_out,
+        "left_out_some": snapshot.left_out_some.as_deref().map(|some| cut(some, TEXT_CHARS)),
+        "skipped": snapshot.skipped.as_deref().map(|why| cut(why, TEXT_CHARS)),
+    })
+}
+
+/// Returns a file that differs between two snapshots.
+pub(crate) fn file(path: &[u8], status: char) -> Value {
+    let status = match status {
+        'A' => "added",
+        'D' => "deleted",
+        'T' => "retyped",
+        _ => "changed",
+    };
+    json!({ "path": encoded_path(path), "name": shown_path(path), "status": status })
 }
 
 /// Returns a project.

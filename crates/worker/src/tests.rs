@@ -1,5 +1,6 @@
 //! Holds openapi.yaml against the server: the same paths, and answers of the shapes that it declares.
 
+mod snapshots;
 mod spec;
 
 use std::collections::BTreeSet;
@@ -80,7 +81,13 @@ async fn a_parameter_that_a_path_does_not_take_is_refused_by_its_name() {
 #[tokio::test]
 async fn every_answer_has_the_shape_that_the_file_tells() {
     let home = TempDir::new().unwrap();
-    let app = router(worker(&home));
+    let worker = worker(&home);
+    let repository = snapshots::Repository::new(&worker);
+    repository.write("lamp.txt", "dark\n");
+    repository.take("host-1");
+    repository.write("lamp.txt", "bright\n");
+    repository.take("host-1");
+    let app = router(worker);
     let spec = Spec::load();
     let mut operations = spec.operations();
     operations.retain(|operation| operation.path.starts_with("/api"));

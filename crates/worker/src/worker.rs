@@ -8,6 +8,8 @@ use longhaul_core::{Config, Env};
 use longhaul_runtime::worker::WorkerFile;
 use longhaul_runtime::{Error, Home};
 
+use tokio::sync::Semaphore;
+
 use crate::database::{Database, lock};
 use crate::observed::Eyes;
 use crate::rate_limit::Bucket;
@@ -30,6 +32,8 @@ pub(crate) struct Worker {
     pub(crate) eyes: Mutex<Eyes>,
     pub(crate) requests: Bucket,
     pub(crate) strangers: Bucket,
+    /// Held while two snapshots are compared.
+    pub(crate) comparisons: Arc<Semaphore>,
     used: Mutex<Instant>,
     is_kept: AtomicBool,
 }
@@ -48,6 +52,7 @@ impl Worker {
             eyes: Mutex::default(),
             requests: Bucket::new(REQUESTS.0, REQUESTS.1, now),
             strangers: Bucket::new(STRANGERS.0, STRANGERS.1, now),
+            comparisons: Arc::new(Semaphore::new(1)),
             used: Mutex::new(now),
         })
     }

@@ -47,6 +47,20 @@ impl PrivateGit {
         if status.success() || status.code() == Some(1) { Ok(out) } else { Err(failure(&err)) }
     }
 
+    /// Runs git with `paths` as its last arguments, and returns at most the first `most` bytes of its output, and whether
+    /// that is all of it.
+    pub fn run_bounded(&self, args: &[&str], paths: &[&[u8]], most: usize) -> Result<(Vec<u8>, bool), Error> {
+        let left = self.deadline.saturating_duration_since(Instant::now()).max(Duration::from_millis(1));
+        let mut command = self.command(args, &[]);
+        command.args(paths.iter().map(|path| OsStr::from_bytes(path)));
+        let first = process::finish_bounded(command, "git", most, left)?;
+        match first.status {
+            None => Ok((first.out, false)),
+            Some(status) if status.success() => Ok((first.out, true)),
+            Some(_) => Err(failure(&first.err)),
+        }
+    }
+
     /// Runs two commands at the same time and returns both outputs.
     pub fn run_both(&self, first: &[&str], second: &[&str]) -> Result<(Vec<u8>, Vec<u8>), Error> {
         std::thread::scope(|scope| {

@@ -1,0 +1,200 @@
+//! The snapshots of a session, and what differs between two of them.
+//!
+//! Everything that a repository contains is sent as text, and only up to a limit. The page shows it as text.
+
+use std::collections::HashMap;
+use std::time::{Duration, Instant};
+
+use axum::extract::{Path, Request, State};
+use axum::http::StatusCode;
+use longhaul_core::SessionId;
+use longhaul_runtime::git::PrivateGit;
+use longhaul_snapshot::{decoded_path, shown_path};
+use longhaul_snapshot_store::{self as snapshot_store, file_patch, first_file_changes, stored_git};
+use longhaul_store::{Snapshot, Store};
+use serde_json::{Value, json};
+
+use crate::database::blocking;
+use crate::params::Params;
+use crate::response::{Answer, Problem, json};
+use crate::routes::Shared;
+use crate::shapes;
+
+/// How many files that differ are listed.
+const FILES: usize = 1_000;
+
+/// How much of git's list of files is read, in bytes.
+const LIST_BYTES: usize = 4 << 20;
+
+/// How much of the difference of one file is sent, in bytes.
+const PATCH_BYTES: usize = 256 << 10;
+
+/// The maximum length of a path in a request, in bytes. Every byte of a name may be escaped.
+const PATH_BYTES: usize = 16 << 10;
+
+/// How long git may take.
+const GIT_TIME: Duration = Duration::from_secs(15);
+
+/// How much of a message of git is sent, in characters.
+const MESSAGE_CHARS: usize = 300;
+
+/// Lists the snapshots of a session.
+pub(crate) async fn of_session(State(worker): State<Shared>, Path(id): Path<String>, request: Request) -> Answer {
+    let params = Params::of(request.uri());
+    let limit = params.limit(2_000, 500)?;
+    let before = params.number("before", 1..=i64::MAX, i64::MAX)?;
+    let page = worker.database.ask(move |store| {
+        let session = SessionId::new(&id).map(|id| id.to_string()).unwrap_or_default();
+        let mut found = store.snapshots_of_session(&session, before, limit + 1)?;
+        if found.is_empty() && store.session_overview(&session)?.is_none() {
+            let fix = "/api/sessions lists the sessions";
+            return Err(Problem::missing(format!("there is no session {id:?}"), fix));
+        }
+        let more = found.len() > limit;
+        found.truncate(limit);
+        let next = found.last().filter(|_| more).map(|snapshot| snapshot.id);
+        found.sort_by_key(|snapshot| (snapshot.created_at, snapshot.id));
+        let notes = if found.is_empty() { HashMap::new() } else { notes(store, &session)? };
+        let items = found.iter().map(|one| shapes::snapshot(one, notes.get(&one.created_at).map(String::as_str)));
+        Ok(json!({ "items": items.collect::<Vec<Value>>(), "next": next }))
+    });
+    Ok(json(&page.await?))
+}
+
+/// Returns the notes of a session's bookmarks by their times.
+fn notes(store: &Store, session: &str) -> Result<HashMap<u64, String>, Problem> {
+    let bookmarks = store.bookmarks(Some(session))?.into_iter().filter(|bookmark| bookmark.session == session);
+    Ok(bookmarks.filter_map(|bookmark| Some((bookmark.created_at, bookmark.note?))).collect())
+}
+
+/// Lists the files that differ between two snapshots.
+pub(crate) async fn compare(State(worker): State<Shared>, request: Request) -> Answer {
+    let pair = Pair::of(&worker, &Params::of(request.uri())).await?;
+    let compared = with_git(&worker, pair, |git, pair| {
+        let (mut files, mut is_all) = first_file_changes(git, &pair.before, &pair.after, LIST_BYTES)?;
+        let found = files.len();
+        is_all &= found <= FILES;
+        files.truncate(FILES);
+        let file = |file: &snapshot_store::FileChange| {
+            let mut value = shapes::file(&file.path, file.status);
+            value["added"] = json!(file.added);
+            value["removed"] = json!(file.removed);
+            value
+        };
+        Ok(json!({
+            "from": shapes::snapshot(&pair.from, None),
+            "to": shapes::snapshot(&pair.to, None),
+            "files": files.iter().map(file).collect::<Vec<Value>>(),
+            "found": found,
+            "is_complete": is_all,
+        }))
+    });
+    Ok(json(&compared.await?))
+}
+
+/// Returns the difference of one file between two snapshots.
+pub(crate) async fn patch(State(worker): State<Shared>, request: Request) -> Answer {
+    let params = Params::of(request.uri());
+    let text = params.needed("path")?;
+    if text.len() > PATH_BYTES {
+        return Err(Problem::unreadable("path is too long", "use a path from /api/snapshots/compare"));
+    }
+    let path = decoded_path(text);
+    // An argument of a program cannot have a zero byte.
+    if path.contains(&0) {
+        return Err(Problem::unreadable("path has a zero byte", "use a path from /api/snapshots/compare"));
+    }
+    let pair = Pair::of(&worker, &params).await?;
+    let found = with_git(&worker, pair, move |git, pair| {
+        let found = file_patch(git, &pair.before, &pair.after, &path, PATCH_BYTES)?;
+        let Some(found) = found else { return Ok(Err(unchanged(&path))) };
+        let mut value = shapes::file(&path, found.status);
+        value["patch"] = json!(String::from_utf8_lossy(&found.patch));
+        value["is_complete"] = json!(found.is_whole);
+        Ok(Ok(value))
+    });
+    Ok(json(&found.await??))
+}
+
+fn unchanged(path: &[u8]) -> Problem {
+    let error = format!("{} does not differ between the two snapshots", shown_path(path));
+    Problem::missing(error, "/api/snapshots/compare lists the files that differ")
+}
+
+/// Two snapshots of one work tree.
+struct Pair {
+    from: Snapshot,
+    to: Snapshot,
+    /// Identifies the work tree.
+    key: String,
+    /// The trees of their files.
+    before: String,
+    after: String,
+}
+
+impl Pair {
+    /// Finds the snapshots that a request names.
+    async fn of(worker: &Shared, params: &Params) -> Result<Self, Problem> {
+        let number = |name: &str| {
+            params.needed(name)?;
+            params.number(name, 1..=i64::MAX, 0)
+        };
+        let (from, to) = (number("from")?, number("to")?);
+        worker.database.ask(move |store| Self::find(store, from, to)).await
+    }
+
+    fn find(store: &Store, from: i64, to: i64) -> Result<Self, Problem> {
+        let (from, before, key) = with_files(store, from)?;
+        let (to, after, other) = with_files(store, to)?;
+        if key != other {
+            let error = format!("the snapshots {} and {} are of different work trees", from.id, to.id);
+            return Err(Problem::new(StatusCode::CONFLICT, error, "choose two of the same work tree"));
+        }
+        Ok(Self { from, to, key, before, after })
+    }
+}
+
+/// Returns a snapshot, the tree of its files, and the key of its work tree.
+fn with_files(store: &Store, id: i64) -> Result<(Snapshot, String, String), Problem> {
+    let unknown =
+        || Problem::missing(format!("there is no snapshot {id}"), "/api/sessions/{id}/snapshots lists a session's");
+    let snapshot = store.snapshot(id)?.ok_or_else(unknown)?;
+    // The tree becomes an argument of git.
+    let is_id = |tree: &String| !tree.is_empty() && tree.bytes().all(|byte| byte.is_ascii_hexdigit());
+    match (snapshot.tree.clone().filter(is_id), snapshot.tree_key.clone()) {
+        (Some(tree), Some(key)) => Ok((snapshot, tree, key)),
+        _ => {
+            let why = snapshot.skipped.as_deref().map(|why| format!(": {why}")).unwrap_or_default();
+            Err(Problem::missing(format!("snapshot {id} has no files{why}"), "choose another one"))
+        }
+    }
+}
+
+/// Runs git on another thread. Only one request does so at a time: the others need the threads for the database.
+async fn with_git<T: Send + 'static>(
+    worker: &Shared,
+    pair: Pair,
+    work: impl FnOnce(&PrivateGit, &Pair) -> Result<T, snapshot_store::Error> + Send + 'static,
+) -> Result<T, Problem> {
+    let turn = worker.comparisons.clone().acquire_owned().await;
+    let turn = turn.map_err(|error| Problem::internal(error.to_string()))?;
+    let home = worker.home.clone();
+    blocking(move || {
+        // It is held until git has ended, also if the client has gone.
+        let _turn = turn;
+        let gone = || Problem::missing("the files of these snapshots are not stored any more", "choose other ones");
+        let git = stored_git(&home, &pair.key, Instant::now() + GIT_TIME).ok_or_else(gone)?;
+        work(&git, &pair).map_err(|error| failed(&error, &pair))
+    })
+    .await
+}
+
+fn failed(error: &snapshot_store::Error, pair: &Pair) -> Problem {
+    let command = format!("`longhaul diff {} {}` in a terminal has more time", pair.from.id, pair.to.id);
+    if let snapshot_store::Error::Runtime(longhaul_runtime::Error::TimedOut { .. }) = error {
+        return Problem::new(StatusCode::REQUEST_TIMEOUT, "comparing the snapshots takes too long", command);
+    }
+    let message: String = error.chain().chars().take(MESSAGE_CHARS).collect();
+    let fix = "a `git gc` may have deleted what the snapshots borrow from the repository: compare others";
+    Problem::new(StatusCode::CONFLICT, format!("cannot compare the snapshots: {message}"), fix)
+}
