@@ -20,6 +20,9 @@ use crate::{Error, journal};
 /// Time limit for packing a store.
 const LIMIT: Duration = Duration::from_secs(600);
 
+/// How long to wait for a snapshot that is being taken, or whose process is about to end.
+const PATIENCE: Duration = Duration::from_secs(10);
+
 /// Time limit for packing new objects after a snapshot.
 const PACKING: Duration = Duration::from_secs(60);
 
@@ -115,9 +118,12 @@ fn tidy(dir: &Path, store: &Store, max_store: u64) -> Result<(), Error> {
     let trees = folders(&dir.join("trees"));
     let mut locks = Vec::new();
     for tree in &trees {
-        // A work tree in use is left to the next run.
-        let Some(lock) = Lock::try_take(tree)? else { return Ok(()) };
-        locks.push(lock);
+        match Lock::take(tree, PATIENCE) {
+            Ok(lock) => locks.push(lock),
+            // It is left to the next run.
+            Err(Error::Locked) => return Ok(()),
+            Err(error) => return Err(error),
+        }
     }
     let is_in_use = |tree: &PathBuf| {
         tree.join("journal.json").exists()

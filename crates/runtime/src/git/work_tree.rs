@@ -13,6 +13,12 @@ use super::closed::configured_command;
 use super::refs::Repository;
 use crate::{Error, process};
 
+/// Files of a repository that git reads whole.
+const READ_WHOLE: [&str; 4] = ["commondir", "HEAD", "config", "config.worktree"];
+
+/// Maximum size of such a file.
+const MAX_READ_WHOLE: u64 = 4 << 20;
+
 /// A work tree of a repository.
 #[derive(Debug, Clone)]
 pub struct WorkTree {
@@ -48,6 +54,7 @@ impl WorkTree {
         let repository = Repository::around(dir).ok_or(NoWorkTree::NotARepository)?;
         // git would take a folder that looks like a bare repository for one. Here, only `.git` makes a repository.
         let dir = repository.work_tree.as_path();
+        check_files(&repository)?;
         let command = || configured_command(dir, env.home_dir.as_deref(), config_home().as_deref());
         let mut places = command();
         places.args(["rev-parse", "--show-object-format", "--show-toplevel", "--absolute-git-dir", "--git-common-dir"]);
@@ -93,6 +100,19 @@ impl WorkTree {
             None => Some(self.top.join(OsStr::from_bytes(value))),
         }
     }
+}
+
+/// Checks the files that git reads whole: one without an end would fill the memory, and a pipe would block.
+fn check_files(repository: &Repository) -> Result<(), NoWorkTree> {
+    for folder in [repository.git_dir.clone(), repository.common_dir()] {
+        for path in READ_WHOLE.map(|name| folder.join(name)) {
+            let is_bad = std::fs::metadata(&path).is_ok_and(|found| !found.is_file() || found.len() > MAX_READ_WHOLE);
+            if is_bad {
+                return Err(NoWorkTree::Refused(format!("{} is not a file of usual size", path.display())));
+            }
+        }
+    }
+    Ok(())
 }
 
 /// The version of git.

@@ -321,3 +321,17 @@ fn the_users_own_ignore_rules_count() {
     world.write("notes", "again");
     assert!(names(&world.take()).contains("notes"));
 }
+
+#[test]
+fn a_repository_with_an_endless_file_is_refused_before_git_reads_it() {
+    for name in ["commondir", "config", "HEAD"] {
+        let world = World::new();
+        world.write("a.txt", "one");
+        world.commit();
+        let path = world.top().join(".git").join(name);
+        let file = fs::OpenOptions::new().create(true).append(true).open(&path).unwrap();
+        file.set_len(1 << 40).unwrap();
+        let refused = world.place_of(&world.top()).unwrap_err().to_string();
+        assert!(refused.contains("is not a file of usual size"), "{name}: {refused}");
+    }
+}
