@@ -1,7 +1,7 @@
 //! The state of a git repository: branch and commit from its files, uncommitted changes from git.
 //!
 //! A repository is untrusted, and most git commands run programs that its configuration names. Only this module may
-//! start git, and it does so only in [`closed`].
+//! start git, and it does so only in `closed`.
 
 mod closed;
 mod private_git;
