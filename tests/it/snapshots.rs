@@ -14,6 +14,7 @@ use crate::sandbox::{Outcome, Sandbox, payload};
 
 mod interrupted;
 mod many_sessions;
+mod rewound;
 
 /// A session in a repository.
 struct Session {
@@ -64,8 +65,16 @@ impl Session {
     }
 
     fn send(&self, text: &str) -> Outcome {
-        let changes = json!({ "session_id": self.id, "prompt": text, "cwd": self.sandbox.project() });
-        self.sandbox.hook("longhaul-user-prompt-submit", payload("UserPromptSubmit", changes))
+        self.fire("longhaul-user-prompt-submit", "UserPromptSubmit", json!({ "prompt": text }))
+    }
+
+    /// Fires the hook of a recorded payload.
+    fn fire(&self, executable: &str, name: &str, changes: Value) -> Outcome {
+        let mut all = json!({
+            "session_id": self.id, "cwd": self.sandbox.project(), "transcript_path": self.sandbox.path("transcript.jsonl"),
+        });
+        all.as_object_mut().unwrap().extend(changes.as_object().unwrap().clone());
+        self.sandbox.hook(executable, payload(name, all))
     }
 
     fn snapshots(&self) -> Vec<Value> {

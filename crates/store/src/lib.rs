@@ -17,6 +17,7 @@ mod migrations;
 mod model;
 mod pending_replies;
 mod recall;
+mod rewinds;
 mod row_ids;
 mod sanitizer;
 mod sessions;
@@ -50,6 +51,7 @@ pub use crate::memory::{
 };
 pub use crate::model::{Cost, JobTurn, ModelJob, Rest, Retry, Reworded, Spending, Tokens, Trouble, Words};
 pub use crate::recall::{IndexProgress, NEAREST, PromptPassage, PromptSearch, SearchQuery};
+pub use crate::rewinds::Rewind;
 pub use crate::row_ids::ChainId;
 pub use crate::sanitizer::Sanitizer;
 pub use crate::sessions::{NewSession, Session};

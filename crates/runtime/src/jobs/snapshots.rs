@@ -1,16 +1,24 @@
-//! Starts snapshots of the work tree in the background, and restores one at the user's command.
+//! Starts snapshots of the work tree in the background, reports after a rewind that the files have not gone back, and
+//! restores a snapshot at the user's command.
 
-use longhaul_core::Reply;
+use std::time::Duration;
+
+use longhaul_core::clock::time_of;
 use longhaul_core::event::predicates::{bookmark_note, in_subagent, is_task_notification};
-use longhaul_core::event::{HookEvent, SessionStart, StartSource, UserPromptSubmit};
+use longhaul_core::event::{HookEvent, SessionStart, StartSource, Stop, UserPromptSubmit};
+use longhaul_core::{Millis, Reply, counted, one_line};
 
-use crate::{Error, Flow, Hook, process};
+use crate::{Error, Flow, Hook, clock_and_env, process};
 
-/// The slash command that restores a snapshot, as a plugin's command and as the user's own.
-const COMMANDS: [&str; 2] = ["/longhaul:restore", "/restore"];
+/// The slash command that restores a snapshot, as a command of the whole plugin, of the bundle of one job, and as the user's
+/// own.
+const COMMANDS: [&str; 3] = ["/longhaul:restore", "/longhaul-bookmarks:restore", "/restore"];
 
 /// The time that is left for the answer after the command line.
-const FOR_ANSWER: std::time::Duration = std::time::Duration::from_millis(300);
+const FOR_ANSWER: Duration = Duration::from_millis(300);
+
+/// Maximum time for counting the files that differ from a snapshot.
+const FOR_COUNT: Duration = Duration::from_secs(2);
 
 /// Takes a first snapshot of a session.
 pub fn on_session_start(hook: &mut Hook<SessionStart>) -> Result<Flow, Error> {
@@ -30,6 +38,23 @@ pub fn on_prompt(hook: &mut Hook<UserPromptSubmit>) -> Result<Flow, Error> {
     match bookmark_note(prompt, marker).filter(|_| hook.config.bookmarks.enabled) {
         Some(note) => hook.start_snapshot("bookmark", note.is_some())?,
         None => hook.start_snapshot("prompt", false)?,
+    }
+    Ok(Flow::Next)
+}
+
+/// Reports a rewind. Claude Code sends no event for it and writes nothing: the transcript shows it when the next turn has
+/// begun, and the hook for that prompt runs too early.
+pub fn on_turn_end(hook: &mut Hook<Stop>) -> Result<Flow, Error> {
+    if !in_subagent(&hook.event.common) {
+        hook.report_rewind()?;
+    }
+    Ok(Flow::Next)
+}
+
+/// Reports a rewind before the end of a session, such as one whose next turn was interrupted.
+pub fn on_resume(hook: &mut Hook<SessionStart>) -> Result<Flow, Error> {
+    if hook.event.source == StartSource::Resume {
+        hook.report_rewind()?;
     }
     Ok(Flow::Next)
 }
@@ -65,7 +90,69 @@ fn restore_command(prompt: &str) -> Option<Vec<&str>> {
     Some(words.collect())
 }
 
+/// Returns the message after a rewind; `files` is `None` if counting took too long.
+fn rewind_message(at: &str, files: Option<usize>, snapshot: i64) -> String {
+    let differ = match files {
+        Some(1) => ": 1 file differs".to_owned(),
+        Some(files) => format!(": {} differ", counted(files, "file")),
+        None => String::new(),
+    };
+    let command = COMMANDS[0];
+    format!(
+        "longhaul: the conversation is back at {at}, the files are not{differ}. {command} {snapshot} shows what it would \
+         change, {command} {snapshot} now restores them."
+    )
+}
+
 impl<E: HookEvent<'static>> Hook<E> {
+    /// Reports once after a rewind that the files are not as they were then, and how to restore them.
+    fn report_rewind(&mut self) -> Result<(), Error> {
+        if !self.config.snapshots.enabled {
+            return Ok(());
+        }
+        let store = self.store()?;
+        let session = self.event.common().session.to_string();
+        let Some(rewind) = store.unreported_rewind(&session)? else { return Ok(()) };
+        let cwd = self.event.common().cwd.clone().filter(|dir| dir.is_dir());
+        let message = match (rewind.snapshot, cwd) {
+            (Some(snapshot), Some(cwd)) => self.compare_after_rewind(rewind.at, snapshot, &session, &cwd)?,
+            (None, _) | (_, None) => None,
+        };
+        if store.settle_rewind(&session)?
+            && let Some(message) = message
+        {
+            self.notify(&message);
+        }
+        Ok(())
+    }
+
+    /// Returns the message after a rewind to the message of `snapshot`; `None` if no file differs.
+    fn compare_after_rewind(
+        &self,
+        at: Millis,
+        snapshot: i64,
+        session: &str,
+        cwd: &std::path::Path,
+    ) -> Result<Option<String>, Error> {
+        let args = ["diff", &snapshot.to_string(), "--json", "--session", session].map(str::to_owned);
+        let limit = FOR_COUNT.min(self.deadline.left() / 2);
+        let files = match process::ask_sibling("longhaul", &args, cwd, limit)? {
+            Some(text) => match serde_json::from_str::<Vec<serde::de::IgnoredAny>>(&text) {
+                Ok(files) => Some(files.len()),
+                Err(_) => {
+                    let text = one_line(&text, 300);
+                    self.log.write(&format!("session {session}: cannot compare with snapshot {snapshot}: {text}"));
+                    return Ok(None);
+                }
+            },
+            None => None,
+        };
+        let at = time_of(at, clock_and_env::utc_offset_seconds(at));
+        // Without the seconds.
+        let at = at.get(..5).unwrap_or(&at);
+        Ok((files != Some(0)).then(|| rewind_message(at, files, snapshot)))
+    }
+
     /// Starts `longhaul-snapshot` in the background.
     fn start_snapshot(&self, kind: &str, is_pinned: bool) -> Result<(), Error> {
         let common = self.event.common();
@@ -85,11 +172,23 @@ impl<E: HookEvent<'static>> Hook<E> {
 
 #[cfg(test)]
 mod tests {
-    use super::restore_command;
+    use super::{restore_command, rewind_message};
+
+    #[test]
+    fn the_message_after_a_rewind_names_the_time_the_files_and_the_command() {
+        assert_eq!(
+            rewind_message("14:20", Some(3), 7),
+            "longhaul: the conversation is back at 14:20, the files are not: 3 files differ. /longhaul:restore 7 shows what it \
+             would change, /longhaul:restore 7 now restores them."
+        );
+        assert!(rewind_message("14:20", Some(1), 7).contains("are not: 1 file differs. "));
+        assert!(rewind_message("14:20", None, 7).contains("the files are not. "));
+    }
 
     #[test]
     fn only_the_command_itself_restores() {
         assert_eq!(restore_command("/longhaul:restore 12 now"), Some(vec!["12", "now"]));
+        assert_eq!(restore_command("/longhaul-bookmarks:restore last"), Some(vec!["last"]));
         assert_eq!(restore_command(" /restore\n"), Some(Vec::new()));
         for other in ["restore 12", "/longhaul:restored 1", "please /restore 1", "/restore 1\nand then"] {
             assert_eq!(restore_command(other), None, "{other}");

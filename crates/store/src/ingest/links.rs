@@ -1,7 +1,11 @@
 //! The entries of a transcript, to know what a rewind took back.
 
+use std::collections::HashMap;
+
 use longhaul_transcript::{Link, replaced_turns};
 use rusqlite::Connection;
+
+use crate::rewinds::{REPLACED, UNREPORTED};
 
 /// Stores where entries stand in the conversation; `offset` is where their read began.
 pub(super) fn store_links(connection: &Connection, session: &str, offset: u64, links: &[Link]) -> rusqlite::Result<()> {
@@ -20,16 +24,34 @@ pub(super) fn store_links(connection: &Connection, session: &str, offset: u64, l
 }
 
 /// Marks the turns that a rewind took back, and unmarks those that it did not.
+///
+/// The first turn that was not marked before is the one to which the user went back, and gets [`UNREPORTED`].
 pub(super) fn mark_replaced(connection: &Connection, session: &str) -> rusqlite::Result<()> {
     let mut statement =
         connection.prepare("SELECT uuid, parent, turn FROM links WHERE session_id = ?1 ORDER BY position")?;
     let links: Vec<Link> = statement
         .query_map([session], |row| Ok(Link { uuid: row.get(0)?, parent: row.get(1)?, turn: row.get(2)? }))?
         .collect::<Result<_, _>>()?;
+    let sql = "SELECT turn_id, replaced FROM turns WHERE origin_session_id = ?1";
+    let mut statement = connection.prepare(sql)?;
+    let marks: HashMap<String, i64> =
+        statement.query_map([session], |row| Ok((row.get(0)?, row.get(1)?)))?.collect::<Result<_, _>>()?;
+    let replaced = replaced_turns(&links);
+    let first = replaced.iter().position(|turn| marks.get(*turn) == Some(&0));
+    // A private turn is not stored: if there is one before it, the user may have gone back to that one.
+    let is_sure = |at: &usize| at.checked_sub(1).is_none_or(|before| marks.contains_key(replaced[before]));
+    let target = first.filter(is_sure).map(|at| replaced[at]);
     connection.execute("UPDATE turns SET replaced = 0 WHERE origin_session_id = ?1", [session])?;
-    for turn in replaced_turns(&links) {
-        connection
-            .execute("UPDATE turns SET replaced = 1 WHERE origin_session_id = ?1 AND turn_id = ?2", (session, turn))?;
+    let sql = "UPDATE turns SET replaced = ?3 WHERE origin_session_id = ?1 AND turn_id = ?2";
+    let mut statement = connection.prepare(sql)?;
+    for turn in replaced {
+        let mark = match target {
+            Some(target) if target == turn => UNREPORTED,
+            // A later rewind makes an earlier one irrelevant.
+            Some(_) => REPLACED,
+            None => marks.get(turn).copied().unwrap_or_default().max(REPLACED),
+        };
+        statement.execute((session, turn, mark))?;
     }
     Ok(())
 }

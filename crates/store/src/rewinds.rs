@@ -1,0 +1,51 @@
+//! Rewinds: to which message the user went back, and whether that was reported.
+
+use longhaul_core::Millis;
+use rusqlite::OptionalExtension;
+
+use crate::row_ids::Time;
+use crate::{Store, StoreError, cannot};
+
+/// The value of `turns.replaced` for a turn that a rewind took back; 0 for one that is part of the conversation.
+pub(crate) const REPLACED: i64 = 1;
+
+/// The same for the turn to which the user went back, until that was reported.
+pub(crate) const UNREPORTED: i64 = 2;
+
+/// A rewind that was not reported yet.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Rewind {
+    /// The time of the message to which the user went back.
+    pub at: Millis,
+    /// The snapshot that was taken for that message.
+    pub snapshot: Option<i64>,
+}
+
+impl Store {
+    /// Returns the rewind of a session that was not reported yet.
+    pub fn unreported_rewind(&self, session: &str) -> Result<Option<Rewind>, StoreError> {
+        let failed = cannot("look for a rewind");
+        let sql = "SELECT created_at FROM turns WHERE origin_session_id = ?1 AND replaced = ?2 LIMIT 1";
+        let mut statement = self.connection.prepare(sql).map_err(&failed)?;
+        let at: Option<Time> =
+            statement.query_row((session, UNREPORTED), |row| row.get(0)).optional().map_err(&failed)?;
+        let Some(at) = at else { return Ok(None) };
+        // The client writes the time of a message before it starts the hook that takes the snapshot. If that failed, the
+        // next snapshot is that of a later message.
+        let sql = "SELECT id FROM snapshots
+                   WHERE session_id = ?1 AND kind IN ('prompt', 'bookmark') AND commit_id IS NOT NULL AND created_at >= ?2
+                     AND created_at < coalesce((SELECT min(created_at) FROM turns
+                                                WHERE origin_session_id = ?1 AND created_at > ?2), created_at + 1)
+                   ORDER BY created_at LIMIT 1";
+        let snapshot = self.connection.query_row(sql, (session, at), |row| row.get(0)).optional().map_err(failed)?;
+        Ok(Some(Rewind { at: at.0, snapshot }))
+    }
+
+    /// Records that the rewind of a session was reported; returns whether this call did.
+    pub fn settle_rewind(&self, session: &str) -> Result<bool, StoreError> {
+        self.write("record that a rewind was reported", |connection| {
+            let sql = "UPDATE turns SET replaced = ?3 WHERE origin_session_id = ?1 AND replaced = ?2";
+            Ok(connection.execute(sql, (session, UNREPORTED, REPLACED))? > 0)
+        })
+    }
+}
