@@ -12,6 +12,7 @@ mod model;
 mod prompt_recall;
 mod recall;
 mod setup;
+mod snapshots;
 mod states;
 mod typing;
 
@@ -65,6 +66,11 @@ pub(crate) const ALL: &[Scenario] = &[
     scenario("typed-chord", "the same, submitted by the chord", handover::continuation_by_chord),
     scenario("chord", "40 chords beside subagents that ask for permission approve nothing; Enter does", chord::few),
     scenario("cascade", "three subagents of ten calls: bookmarked in the turn, and rewound to", chord::cascade),
+    scenario(
+        "snapshots",
+        "after a rewind to a bookmark, one command restores the files, and another takes that back",
+        snapshots::snapshots,
+    ),
     scenario("inputs", "a draft, menus, searches, views and modes: none of them is typed over", inputs::inputs),
     scenario("vim", "in vim's insert mode the chord submits, in normal mode nothing is typed", inputs::vim),
     scenario("turn-draft", "a draft is in the input again after a bookmark in the turn", inputs_in_turn::draft_in_turn),

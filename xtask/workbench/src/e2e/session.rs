@@ -108,6 +108,42 @@ impl Session<'_> {
         self.world.wait(&format!("{text:?} on the screen"), || self.shows(text))
     }
 
+    /// Returns the text on the screen, with a space for every gap and line end.
+    pub(crate) fn text(&self) -> Result<String> {
+        let lines = self.tmux.capture(&self.pane)?;
+        Ok(lines.iter().flat_map(|line| line.split_whitespace()).collect::<Vec<_>>().join(" "))
+    }
+
+    /// Goes back with `/rewind` to before the newest message `text`, and leaves the input empty.
+    pub(crate) fn rewind_to(&self, text: &str) -> Result<()> {
+        self.tmux.type_text(&self.pane, "/rewind")?;
+        self.wait_for("/rewind")?;
+        self.press(&["Enter"])?;
+        self.wait_for("(current)")?;
+        let wanted = Some(format!("❯ {text}"));
+        // Entries after the message, such as Claude Code's message about a subagent, are listed below it.
+        let mut chosen = self.chosen()?;
+        while chosen != wanted {
+            let before = chosen;
+            self.press(&["Up"])?;
+            self.world.wait(&format!("an entry {text:?} in the list"), || Ok(self.chosen()? != before))?;
+            chosen = self.chosen()?;
+        }
+        self.press(&["Enter"])?;
+        self.wait_for("❯ 1. Restore conversation")?;
+        self.press(&["Enter"])?;
+        self.world.wait("the message in the input", || self.drafted(text))?;
+        self.press(&["C-u"])?;
+        self.world.wait("an empty input", || self.awaits_prompt())
+    }
+
+    /// Returns the chosen entry of an open list. Its lines are indented, those of the conversation are not.
+    fn chosen(&self) -> Result<Option<String>> {
+        let lines = self.tmux.capture(&self.pane)?;
+        let chosen = lines.iter().rfind(|line| line.starts_with(' ') && line.trim_start().starts_with("❯ "));
+        Ok(chosen.map(|line| line.trim().to_owned()))
+    }
+
     /// Exits Claude Code, and waits until the pane is closed.
     pub(crate) fn exit(self) -> Result<()> {
         // The line may open a menu, in which Enter selects the same command.

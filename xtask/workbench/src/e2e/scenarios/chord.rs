@@ -164,21 +164,7 @@ pub(crate) fn cascade(cast: &Cast, home: &Path) -> Result<()> {
     ensure!(world.chord_proofs() == ["received"], "the chord: {:?}", world.chord_proofs());
     let calls = |body: &Value| body.to_string().matches("\"tool_use_id\"").count();
     let whole = world.model.shown().iter().map(|shown| calls(&shown.body)).max().unwrap_or_default();
-    session.tmux.type_text(&session.pane, "/rewind")?;
-    session.wait_for("/rewind")?;
-    session.press(&["Enter"])?;
-    session.wait_for("(current)")?;
-    // Entries after the bookmark, such as Claude Code's message about a subagent, are listed below it.
-    world.wait("the bookmark to be chosen", || {
-        session.press(&["Up"])?;
-        std::thread::sleep(Duration::from_millis(200));
-        session.shows("❯ ·")
-    })?;
-    session.press(&["Enter"])?;
-    session.wait_for("Restore conversation")?;
-    session.press(&["Enter"])?;
-    world.wait("the input", || session.drafted("·"))?;
-    session.press(&["C-u"])?;
+    session.rewind_to("·")?;
     session.say("SAY:after the rewind")?;
     let shown = world.shown("after the rewind").context("the prompt has not reached the model")?;
     let kept = calls(&shown.body);
