@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use longhaul_core::{Config, Env};
 use longhaul_runtime::{ErrorLog, Home, bounded_read, files, leave_session, waiting_times};
@@ -17,6 +17,12 @@ use crate::{Error, Skip, journal, upkeep};
 
 /// Time limit for a snapshot. The first one of a large work tree reads every file.
 const LIMIT: Duration = Duration::from_secs(120);
+
+/// How long to wait for the lock while the request is not served.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Interval at which the lock is tried again.
+const PAUSE: Duration = Duration::from_millis(50);
 
 /// Maximum number of files of a work tree.
 pub(crate) const MAX_FILES: u64 = 500_000;
@@ -100,8 +106,17 @@ fn serve_event(env: &Env, event: &Event, folder: &Path, log: &ErrorLog) -> Resul
 /// Takes a snapshot for all waiting requests, unless another process does. Repeats that while requests arrive.
 pub fn serve(env: &Env, home: &Home, config: &Config, place: &Place, log: &ErrorLog) -> Result<(), Error> {
     // A request that arrives while the lock is held is seen by the check after its release.
+    let started = Instant::now();
     while !waiting(place).is_empty() {
-        let Some(lock) = Lock::try_take(&prepared(place)?.dir)? else { return Ok(()) };
+        let Some(lock) = Lock::try_take(&prepared(place)?.dir)? else {
+            // A process that takes a snapshot also serves this request. After one that was killed, its git may hold the
+            // lock for a moment and serves nothing.
+            if started.elapsed() >= PATIENCE {
+                return Ok(());
+            }
+            std::thread::sleep(PAUSE);
+            continue;
+        };
         let requests = waiting(place);
         let read = |path: &PathBuf| {
             let text = bounded_read::text(path, bounded_read::SMALL).ok()?;

@@ -158,7 +158,7 @@ pub fn on_session_end(hook: &mut Hook<SessionEnd>) -> Result<Flow, Error> {
 
 impl<E: HookEvent<'static>> Hook<E> {
     /// Returns whether turns are stored, for the handoff or for the memory.
-    fn keeps_turns(&self) -> bool {
+    pub(super) fn keeps_turns(&self) -> bool {
         (self.config.handoff.enabled || self.config.memory.enabled) && !self.is_excluded()
     }
 

@@ -107,7 +107,8 @@ fn rewind_message(at: &str, files: Option<usize>, snapshot: i64) -> String {
 impl<E: HookEvent<'static>> Hook<E> {
     /// Reports once after a rewind that the files are not as they were then, and how to restore them.
     fn report_rewind(&mut self) -> Result<(), Error> {
-        if !self.config.snapshots.enabled {
+        // Rewinds are found among the stored turns.
+        if !self.config.snapshots.enabled || !self.keeps_turns() {
             return Ok(());
         }
         let store = self.store()?;
