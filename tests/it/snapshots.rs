@@ -228,6 +228,33 @@ fn the_slash_command_shows_first_and_then_does_it_without_a_request() {
 }
 
 #[test]
+fn a_command_of_the_users_own_that_is_called_restore_is_a_prompt() {
+    let session = Session::new();
+    let snapshot = number(&session.prompt("one"));
+    session.write("tracked.txt", "two\n");
+    let before = session.snapshots().len();
+    let answer = session.send(&format!("/restore {snapshot} now")).json();
+    assert_ne!(answer["continue"], false, "{answer}");
+    wait_until(DEADLINE, "the snapshot of the prompt", || session.snapshots().len() > before);
+    assert_eq!(session.snapshots().last().unwrap()["kind"], "prompt");
+    assert_eq!(session.read("tracked.txt"), "two\n");
+}
+
+#[test]
+fn the_slash_command_restores_nothing_if_snapshots_are_disabled() {
+    let session = Session::new();
+    let snapshot = number(&session.prompt("one"));
+    session.write("tracked.txt", "two\n");
+    session.sandbox.write_config(r#"{"snapshots": {"enabled": false}}"#);
+    let answer = session.send(&format!("/longhaul:restore {snapshot} now")).json();
+    assert_eq!(answer["continue"], false, "it costs no request");
+    assert!(answer["stopReason"].as_str().unwrap().contains("snapshots.enabled is false"), "{answer}");
+    assert_eq!(session.read("tracked.txt"), "two\n");
+    session.run(&["restore", &snapshot, "--yes"]);
+    assert_eq!(session.read("tracked.txt"), "one\n", "the command line still can");
+}
+
+#[test]
 fn only_a_persons_prompts_have_snapshots_and_none_if_they_are_disabled() {
     let session = Session::new();
     session.send("<task-notification>done</task-notification>");

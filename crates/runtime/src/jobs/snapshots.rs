@@ -10,9 +10,13 @@ use longhaul_core::{Millis, Reply, counted, one_line};
 
 use crate::{Error, Flow, Hook, clock_and_env, process};
 
-/// The slash command that restores a snapshot, as a command of the whole plugin, of the bundle of one job, and as the user's
-/// own.
-const COMMANDS: [&str; 3] = ["/longhaul:restore", "/longhaul-bookmarks:restore", "/restore"];
+/// The slash command that restores a snapshot, in the complete bundle and in the bundle of the one job. Claude Code knows a
+/// command of a plugin only under such a name: `/restore` would be a command of the user's own.
+const COMMANDS: [&str; 2] = ["/longhaul:restore", "/longhaul-bookmarks:restore"];
+
+/// The answer to the slash command if snapshots are disabled.
+const DISABLED: &str = "Snapshots are disabled (snapshots.enabled is false), so nothing was restored. `longhaul restore` in a \
+                        terminal restores one that was taken before.";
 
 /// The time that is left for the answer after the command line.
 const FOR_ANSWER: Duration = Duration::from_millis(300);
@@ -62,15 +66,13 @@ pub fn on_resume(hook: &mut Hook<SessionStart>) -> Result<Flow, Error> {
 /// Shows or does what `/longhaul:restore` asks for, without a request to the model.
 pub fn on_restore_command(hook: &mut Hook<UserPromptSubmit>) -> Result<Flow, Error> {
     let Some(words) = restore_command(&hook.event.prompt) else { return Ok(Flow::Next) };
-    let (session, cwd) = (hook.event.common.session.to_string(), hook.project_dir());
-    let mut args = vec!["restore".to_owned(), "--from-session".to_owned(), session];
-    let is_now = words.contains(&"now");
-    args.push(if is_now { "--yes" } else { "--dry-run" }.to_owned());
-    args.extend(words.iter().filter(|word| **word != "now").map(|word| match *word {
-        "undo" => "--undo".to_owned(),
-        word => word.to_owned(),
-    }));
-    let cwd = hook.event.common.cwd.clone().or(cwd).filter(|dir| dir.is_dir());
+    if !hook.config.snapshots.enabled {
+        // No other job, and no model, has an answer to this command.
+        hook.answer(Reply::end(DISABLED));
+        return Ok(Flow::Done);
+    }
+    let (args, is_now) = restore_arguments(&hook.event.common.session.to_string(), &words);
+    let cwd = hook.event.common.cwd.clone().or(hook.project_dir()).filter(|dir| dir.is_dir());
     let Some(cwd) = cwd else { return Ok(Flow::Next) };
     let limit = hook.deadline.left().saturating_sub(FOR_ANSWER);
     let answer = match process::ask_sibling("longhaul", &args, &cwd, limit)? {
@@ -88,6 +90,20 @@ fn restore_command(prompt: &str) -> Option<Vec<&str>> {
     let mut words = prompt.split_whitespace();
     words.next().filter(|word| COMMANDS.contains(word) && prompt.lines().count() == 1)?;
     Some(words.collect())
+}
+
+/// Returns the arguments of `longhaul` for the words after the slash command, and whether files are changed. After `--`, every
+/// word is the path of a file, also `now` and `undo`.
+fn restore_arguments(session: &str, words: &[&str]) -> (Vec<String>, bool) {
+    let options = words.iter().position(|word| *word == "--").unwrap_or(words.len());
+    let (options, paths) = words.split_at(options);
+    let is_now = options.contains(&"now");
+    let mut args = vec!["restore", "--from-session", session, if is_now { "--yes" } else { "--dry-run" }];
+    args.extend(
+        options.iter().filter(|word| **word != "now").map(|word| if *word == "undo" { "--undo" } else { word }),
+    );
+    args.extend(paths);
+    (args.into_iter().map(str::to_owned).collect(), is_now)
 }
 
 /// Returns the message after a rewind; `files` is `None` if counting took too long.
@@ -173,7 +189,7 @@ impl<E: HookEvent<'static>> Hook<E> {
 
 #[cfg(test)]
 mod tests {
-    use super::{restore_command, rewind_message};
+    use super::{restore_arguments, restore_command, rewind_message};
 
     #[test]
     fn the_message_after_a_rewind_names_the_time_the_files_and_the_command() {
@@ -190,9 +206,30 @@ mod tests {
     fn only_the_command_itself_restores() {
         assert_eq!(restore_command("/longhaul:restore 12 now"), Some(vec!["12", "now"]));
         assert_eq!(restore_command("/longhaul-bookmarks:restore last"), Some(vec!["last"]));
-        assert_eq!(restore_command(" /restore\n"), Some(Vec::new()));
-        for other in ["restore 12", "/longhaul:restored 1", "please /restore 1", "/restore 1\nand then"] {
+        assert_eq!(restore_command(" /longhaul:restore\n"), Some(Vec::new()));
+        for other in [
+            "restore 12",
+            "/restore 12",
+            "/other:restore 12",
+            "/longhaul:restored 1",
+            "please /longhaul:restore 1",
+            "/longhaul:restore 1\nand then",
+        ] {
             assert_eq!(restore_command(other), None, "{other}");
         }
+    }
+
+    #[test]
+    fn a_file_may_be_called_as_a_word_of_the_command() {
+        let check = |words: &[&str], expected: &[&str]| {
+            let (args, is_now) = restore_arguments("s", words);
+            assert_eq!(args[..3], ["restore", "--from-session", "s"], "{words:?}");
+            assert_eq!(args[3..], *expected, "{words:?}");
+            assert_eq!(is_now, expected[0] == "--yes", "{words:?}");
+        };
+        check(&["12"], &["--dry-run", "12"]);
+        check(&["undo", "now"], &["--yes", "--undo"]);
+        check(&["12", "--", "now", "undo"], &["--dry-run", "12", "--", "now", "undo"]);
+        check(&["12", "now", "--", "now"], &["--yes", "12", "--", "now"]);
     }
 }
