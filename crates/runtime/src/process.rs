@@ -1,20 +1,19 @@
 //! Starts processes, waits for them, and finds running ones.
 
+mod child_output;
+
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
-use std::io::Write;
-use std::os::fd::OwnedFd;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitStatus, Stdio};
-use std::time::{Duration, Instant};
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
 
 use longhaul_inject::TerminalCommand;
 use longhaul_tracker::{Process, Script, agent_below, is_below};
-use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
-use rustix::time::Timespec;
 
+pub(crate) use self::child_output::{Started, finish, finish_bounded, finish_with_input};
 use crate::Error;
 use crate::tied_child::NOT_PASSED_ON;
 
@@ -64,14 +63,22 @@ pub fn run(step: &TerminalCommand, limit: Duration) -> Result<String, Error> {
 /// Starts a command. It runs while the caller does something else.
 pub(crate) fn start(step: &TerminalCommand, limit: Duration) -> Result<Started, Error> {
     let (command, program) = command_of(step);
-    Started::new(command, program, step.stdin.as_deref(), limit)
+    start_command(command, program, step, limit)
 }
 
 /// Runs a command like [`run`], in the folder `dir`.
 pub fn run_in(dir: &Path, step: &TerminalCommand, limit: Duration) -> Result<String, Error> {
     let (mut command, program) = command_of(step);
     command.current_dir(dir);
-    Started::new(command, program, step.stdin.as_deref(), limit)?.output()
+    start_command(command, program, step, limit)?.output()
+}
+
+fn start_command(command: Command, program: &str, step: &TerminalCommand, limit: Duration) -> Result<Started, Error> {
+    let mut started = Started::new(command, program, limit)?;
+    if let Some(text) = &step.stdin {
+        started.send(text);
+    }
+    Ok(started)
 }
 
 fn command_of(step: &TerminalCommand) -> (Command, &str) {
@@ -82,200 +89,49 @@ fn command_of(step: &TerminalCommand) -> (Command, &str) {
     (command, program)
 }
 
-/// Runs a command to its end and returns its exit status, its standard output and its standard error.
-///
-/// Only streams that `command` connects to pipes are read. A command that does not end in time is killed.
-pub(crate) fn finish(
-    command: Command,
-    program: &str,
-    stdin: Option<&str>,
-    limit: Duration,
-) -> Result<(ExitStatus, Vec<u8>, Vec<u8>), Error> {
-    Started::new(command, program, stdin, limit)?.finish()
-}
-
-/// A command that was started, and must end in time.
-#[derive(Debug)]
-pub(crate) struct Started {
-    child: Child,
-    program: String,
-    limit: Duration,
-    deadline: Instant,
-}
-
-impl Started {
-    fn new(mut command: Command, program: &str, stdin: Option<&str>, limit: Duration) -> Result<Self, Error> {
-        let mut child = command.spawn().map_err(|source| Error::Start { program: program.to_owned(), source })?;
-        let deadline = Instant::now() + limit;
-        if let (Some(mut pipe), Some(text)) = (child.stdin.take(), stdin) {
-            // The program need not read its input. Everything that is sent fits into the buffer of a pipe.
-            let _ = pipe.write_all(text.as_bytes());
-        }
-        Ok(Self { child, program: program.to_owned(), limit, deadline })
-    }
-
-    /// Waits for its end and returns its output. An exit status other than 0 is an error.
-    pub(crate) fn output(self) -> Result<String, Error> {
-        let program = self.program.clone();
-        let (status, out, err) = self.finish()?;
-        if status.success() {
-            return Ok(String::from_utf8_lossy(&out).into_owned());
-        }
-        Err(Error::Program { program, message: String::from_utf8_lossy(&err).trim().to_owned() })
-    }
-
-    fn finish(self) -> Result<(ExitStatus, Vec<u8>, Vec<u8>), Error> {
-        let Self { mut child, program, limit, deadline } = self;
-        let pipes = [child.stdout.take().map(OwnedFd::from), child.stderr.take().map(OwnedFd::from)];
-        let Some([out, err]) = drain(pipes, deadline, usize::MAX) else {
-            let _ = child.kill();
-            let _ = child.wait();
-            return Err(Error::TimedOut { program, ms: limit.as_millis() as u64 });
-        };
-        // It has closed its output, so it is about to end.
-        let status = child.wait().map_err(|source| Error::Start { program, source })?;
-        Ok((status, out, err))
-    }
-}
-
-/// Runs a command like [`finish`], with an input of any size, which is written while the output is read.
-pub(crate) fn finish_with_input(
-    mut command: Command,
-    program: &str,
-    input: &[u8],
-    limit: Duration,
-) -> Result<(ExitStatus, Vec<u8>, Vec<u8>), Error> {
-    let failed = |source| Error::Start { program: program.to_owned(), source };
-    let deadline = Instant::now() + limit;
-    let mut child = command.stdin(Stdio::piped()).spawn().map_err(failed)?;
-    let pipes = [child.stdout.take().map(OwnedFd::from), child.stderr.take().map(OwnedFd::from)];
-    let stdin = child.stdin.take();
-    std::thread::scope(|scope| {
-        // A program that ends early closes its input, and its exit status says why.
-        scope.spawn(move || stdin.map(|mut pipe| drop(pipe.write_all(input))));
-        let Some([out, err]) = drain(pipes, deadline, usize::MAX) else {
-            // This also ends the thread that writes.
-            let _ = child.kill();
-            let _ = child.wait();
-            return Err(Error::TimedOut { program: program.to_owned(), ms: limit.as_millis() as u64 });
-        };
-        let status = child.wait().map_err(failed)?;
-        Ok((status, out, err))
-    })
-}
-
-/// The first bytes of a program's output.
-pub(crate) struct FirstOutput {
-    /// `None` if the program was killed because it wrote more.
-    pub(crate) status: Option<ExitStatus>,
-    pub(crate) out: Vec<u8>,
-    pub(crate) err: Vec<u8>,
-}
-
-/// Runs a command like [`finish_with_input`], without input, and returns at most the first `most` bytes of its output.
-pub(crate) fn finish_bounded(
-    mut command: Command,
-    program: &str,
-    most: usize,
-    limit: Duration,
-) -> Result<FirstOutput, Error> {
-    let failed = |source| Error::Start { program: program.to_owned(), source };
-    let deadline = Instant::now() + limit;
-    let mut child = command.stdin(Stdio::null()).spawn().map_err(failed)?;
-    let pipes = [child.stdout.take().map(OwnedFd::from), child.stderr.take().map(OwnedFd::from)];
-    let drained = drain(pipes, deadline, most);
-    let is_whole = drained.as_ref().is_some_and(|read| read.iter().all(|bytes| bytes.len() <= most));
-    if !is_whole {
-        let _ = child.kill();
-    }
-    let status = child.wait().map_err(failed)?;
-    let Some([mut out, err]) = drained else {
-        return Err(Error::TimedOut { program: program.to_owned(), ms: limit.as_millis() as u64 });
-    };
-    out.truncate(most);
-    Ok(FirstOutput { status: is_whole.then_some(status), out, err })
-}
-
-/// Reads both pipes to their end, in the order in which data arrives; `None` when the time is up. Stops early when one of
-/// them has delivered more than `most` bytes.
-fn drain(pipes: [Option<OwnedFd>; 2], deadline: Instant, most: usize) -> Option<[Vec<u8>; 2]> {
-    let mut read = [Vec::new(), Vec::new()];
-    let mut open: Vec<(usize, OwnedFd)> =
-        pipes.into_iter().enumerate().filter_map(|(at, pipe)| Some((at, pipe?))).collect();
-    while !open.is_empty() && read.iter().all(|bytes| bytes.len() <= most) {
-        let left = deadline.saturating_duration_since(Instant::now());
-        let timeout = Timespec { tv_sec: left.as_secs() as i64, tv_nsec: i64::from(left.subsec_nanos()) };
-        let mut fds: Vec<PollFd<'_>> = open.iter().map(|(_, fd)| PollFd::new(fd, PollFlags::IN)).collect();
-        match poll(&mut fds, Some(&timeout)) {
-            Ok(0) => return None,
-            Ok(_) | Err(Errno::INTR) => {}
-            Err(_) => return None,
-        }
-        let ready: Vec<bool> = fds.iter().map(|fd| !fd.revents().is_empty()).collect();
-        let mut ready = ready.into_iter();
-        open.retain(|(at, fd)| {
-            if !ready.next().unwrap_or_default() {
-                return true;
-            }
-            read[*at].reserve(8 * 1024);
-            match rustix::io::read(fd, rustix::buffer::spare_capacity(&mut read[*at])) {
-                Ok(0) => false,
-                Ok(_) | Err(Errno::INTR | Errno::AGAIN) => true,
-                Err(_) => false,
-            }
-        });
-    }
-    Some(read)
-}
-
-/// Starts another executable of Longhaul in the background, with all three streams connected to /dev/null.
+/// Starts another executable of Longhaul in the background.
 ///
 /// A child that kept the hook's standard output open would block Claude Code. The child calls [`leave_session`].
 pub(crate) fn spawn_sibling(name: &str, args: &[String]) -> Result<Child, Error> {
-    let failed = |source| Error::Start { program: name.to_owned(), source };
-    let program = sibling(name).map_err(failed)?;
-    let mut command = command(&program);
-    command.args(args).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-    command.spawn().map_err(failed)
+    spawn(&mut sibling_command(name, args)?, name)
 }
 
 /// Starts another executable of Longhaul in the background, in the folder `dir`. It calls [`leave_session`].
 pub(crate) fn spawn_sibling_in(name: &str, args: &[String], dir: &Path) -> Result<(), Error> {
-    let failed = |source| Error::Start { program: name.to_owned(), source };
-    let mut command = command(sibling(name).map_err(failed)?);
-    command.args(args).current_dir(dir).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-    command.spawn().map(drop).map_err(failed)
+    spawn(sibling_command(name, args)?.current_dir(dir), name).map(drop)
 }
 
 /// Runs another executable of Longhaul in the folder `dir` and returns what it prints; `None` if it takes too long. It
 /// then goes on by itself, because it may be in the middle of a change.
 pub(crate) fn ask_sibling(name: &str, args: &[String], dir: &Path, limit: Duration) -> Result<Option<String>, Error> {
-    let failed = |source| Error::Start { program: name.to_owned(), source };
-    let deadline = Instant::now() + limit;
-    let mut command = command(sibling(name).map_err(failed)?);
+    let mut command = sibling_command(name, args)?;
     // Its own group, so that it does not end with the hook.
-    command.args(args).current_dir(dir).process_group(0);
-    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let mut child = command.spawn().map_err(failed)?;
-    let pipes = [child.stdout.take().map(OwnedFd::from), child.stderr.take().map(OwnedFd::from)];
-    let Some([out, err]) = drain(pipes, deadline, usize::MAX) else { return Ok(None) };
-    let _ = child.wait();
-    let text = [out, err].map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
-    Ok(Some(text.concat()))
+    command.current_dir(dir).process_group(0).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let printed = Started::new(command, name, limit)?.finish_or_leave();
+    Ok(printed.map(|both| both.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).concat()))
 }
 
 /// Starts another executable of Longhaul in the background, in the folder `dir`, with `stdin` as its standard input.
 ///
 /// It gets none of the variables of the session and terminal of this hook. It calls [`leave_session`].
 pub(crate) fn spawn_apart(name: &str, args: &[&str], stdin: File, dir: &Path) -> Result<(), Error> {
-    let failed = |source| Error::Start { program: name.to_owned(), source };
-    let program = sibling(name).map_err(failed)?;
-    let mut command = command(&program);
-    command.args(args).current_dir(dir).stdin(stdin).stdout(Stdio::null()).stderr(Stdio::null());
+    let mut command = sibling_command(name, args)?;
+    command.current_dir(dir).stdin(stdin);
     for variable in NOT_PASSED_ON {
         command.env_remove(variable);
     }
-    command.spawn().map(drop).map_err(failed)
+    spawn(&mut command, name).map(drop)
+}
+
+/// Returns a command for another executable of Longhaul, with all three streams connected to /dev/null.
+fn sibling_command<S: AsRef<OsStr>>(name: &str, args: &[S]) -> Result<Command, Error> {
+    let mut command = command(sibling(name).map_err(|source| Error::Start { program: name.to_owned(), source })?);
+    command.args(args).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    Ok(command)
+}
+
+fn spawn(command: &mut Command, program: &str) -> Result<Child, Error> {
+    command.spawn().map_err(|source| Error::Start { program: program.to_owned(), source })
 }
 
 /// Replaces this process by another executable of Longhaul. Returns only if that fails.
@@ -291,7 +147,7 @@ pub(crate) fn become_sibling(name: &str, args: &[String]) -> Error {
 pub(crate) fn spawn_detached(program: &str, args: &[&str]) -> Result<(), Error> {
     let mut command = command(program);
     command.args(args).process_group(0).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-    command.spawn().map(drop).map_err(|source| Error::Start { program: program.to_owned(), source })
+    spawn(&mut command, program).map(drop)
 }
 
 /// Returns the executable `name` in the folder of this one.
@@ -311,7 +167,7 @@ pub(crate) fn spawn_script(script: &Script, values: &[&str]) -> Result<(), Error
         let mut command = command(program);
         command.args(args).args(values).process_group(0);
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-        command.spawn().map(drop).map_err(|source| Error::Start { program: program.to_owned(), source })
+        spawn(&mut command, program).map(drop)
     };
     match script {
         Script::Shell(text) => detached("sh", &["-c", text, "longhaul"]),

@@ -33,7 +33,7 @@ pub(crate) fn is_dirty(home: &Home, dir: &Path) -> Option<bool> {
     let mut command = command(&own.dir, &work_tree);
     command.env("GIT_INDEX_FILE", index).env("GIT_OBJECT_DIRECTORY", objects);
     command.args(["status", "--porcelain", "--untracked-files=no", "--ignore-submodules=all", "--no-renames"]);
-    let (status, changes, _) = process::finish(command, "git", None, LIMIT).ok()?;
+    let (status, changes, _) = process::finish(command, "git", LIMIT).ok()?;
     status.success().then_some(!changes.is_empty())
 }
 

@@ -133,7 +133,7 @@ impl GitVersion {
 pub fn version(limit: Duration) -> Result<GitVersion, Error> {
     let mut command = configured_command(Path::new("/"), None, None);
     command.arg("--version");
-    let (_, out, _) = process::finish(command, "git", None, limit)?;
+    let (_, out, _) = process::finish(command, "git", limit)?;
     let text = String::from_utf8_lossy(&out);
     let mut numbers = text.split_whitespace().nth(2).unwrap_or_default().split('.').map_while(|part| part.parse().ok());
     match (numbers.next(), numbers.next()) {
@@ -149,7 +149,7 @@ fn config_home() -> Option<PathBuf> {
 }
 
 fn output(command: Command, limit: Duration) -> Result<Vec<u8>, NoWorkTree> {
-    let (status, out, err) = process::finish(command, "git", None, limit)?;
+    let (status, out, err) = process::finish(command, "git", limit)?;
     if status.success() {
         return Ok(out);
     }
