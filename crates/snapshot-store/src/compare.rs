@@ -7,7 +7,7 @@ use longhaul_runtime::git::PrivateGit;
 use longhaul_snapshot::{Change, ChangeCount, count_changes, parse_changes};
 
 use crate::Error;
-use crate::scan::paths;
+use crate::git_output::listed_paths;
 
 /// A file that differs between two trees.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -112,7 +112,7 @@ fn first_changes(
 
 fn with_lines(changes: Vec<Change>, numstat: &[u8]) -> Vec<FileChange> {
     let mut lines = std::collections::HashMap::new();
-    for record in paths(numstat) {
+    for record in listed_paths(numstat) {
         let mut fields = record.splitn(3, |byte| *byte == b'\t');
         let mut number = || fields.next().and_then(|field| str::from_utf8(field).ok()?.trim().parse::<u64>().ok());
         let (added, removed) = (number(), number());

@@ -6,12 +6,17 @@
 mod compare;
 mod detached;
 mod disk;
+mod file_kinds;
+mod git_output;
+mod ignored_files;
 mod journal;
 mod lock;
 mod metadata;
 mod place;
 mod restore;
+mod restore_steps;
 mod scan;
+mod scan_state;
 mod take;
 mod tracked;
 mod upkeep;
@@ -92,7 +97,7 @@ pub enum Skip {
     HomeOrRoot,
     /// The session's folder is not in the work tree that git reports.
     Outside,
-    /// The data folder of Longhaul is in the work tree, and git does not ignore it.
+    /// The data folder of Longhaul is in the work tree.
     HoldsStore,
     /// There are too many files.
     TooManyFiles(u64),

@@ -76,6 +76,11 @@ impl Place {
         self.repository_dir.join("objects")
     }
 
+    /// Returns the folder for the ignore rules of another time. It exists only while they are asked.
+    pub(crate) fn rules_dir(&self) -> PathBuf {
+        self.dir.join("rules")
+    }
+
     /// Returns git for this work tree. Each of its commands must end before the deadline.
     pub fn git(&self, deadline: Instant) -> PrivateGit {
         PrivateGit {
@@ -123,8 +128,22 @@ impl Place {
         }
         update(&self.dir.join("info/attributes"), ATTRIBUTES.as_bytes())?;
         update(&self.dir.join("info/exclude"), &self.ignore_rules(env)?)?;
-        // Left behind by a process that was killed. No other process uses it: the lock is held.
-        remove(&self.dir.join("index.lock"))
+        self.remove_leftovers()
+    }
+
+    /// Removes what a process that was killed has left. No other process uses it, because the lock is held.
+    fn remove_leftovers(&self) -> Result<(), Error> {
+        for name in ["index.lock", "user-index", "user-index.lock"] {
+            remove(&self.dir.join(name))?;
+        }
+        let _ = std::fs::remove_dir_all(self.rules_dir());
+        for entry in std::fs::read_dir(&self.dir).into_iter().flatten().flatten() {
+            // `files::replace` writes to a file with such a name first.
+            if entry.path().extension().is_some_and(|extension| extension.as_bytes().starts_with(b"tmp")) {
+                remove(&entry.path())?;
+            }
+        }
+        Ok(())
     }
 
     /// Returns the ignore rules that are not in the work tree: those of the user, then those of the repository, because

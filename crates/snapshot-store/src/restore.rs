@@ -1,26 +1,24 @@
 //! Restores a snapshot: plans it, writes the plan down, carries it out, and finishes or takes back what was interrupted.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::ffi::OsStr;
-use std::os::unix::ffi::OsStrExt;
+use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use longhaul_core::Env;
+use longhaul_runtime::bounded_read;
 use longhaul_runtime::git::PrivateGit;
-use longhaul_runtime::{bounded_read, files};
-use longhaul_snapshot::{
-    Change, Entry, LeftOut, Limits, Refusal, RestorePlan, Step, StepKind, ancestors, decoded_path, is_selected,
-};
+use longhaul_snapshot::{Change, Entry, LeftOut, Limits, RestorePlan, Step, decoded_path, is_selected};
 use longhaul_store::{Snapshot, SnapshotKind, Store};
 
-use crate::disk::{FileState, Files, NewFile};
+use crate::disk::Files;
+use crate::git_output::{listed_paths, object_id};
+use crate::ignored_files::{ignored_then, refuse_ignored};
 use crate::journal::{self, Journal, JournalStep};
 use crate::lock::Lock;
 use crate::metadata::Metadata;
 use crate::place::Place;
-use crate::scan::{Scanned, hashes, ignored_of, object_id, paths, scan};
+use crate::restore_steps::{carry_out, remove_temporary_files, states};
+use crate::scan::{Scanned, scan};
 use crate::take::{Event, metadata, prepared, take_locked};
-use crate::tracked::Tracked;
 use crate::{Error, compare};
 
 /// Time limit for each part of a restore, in which git reads and writes objects.
@@ -228,7 +226,7 @@ fn add_permissions(
         return Ok(());
     }
     let mut found = Vec::new();
-    for line in paths(&git.run(&["ls-tree", "-r", "-z", target], b"")?) {
+    for line in listed_paths(&git.run(&["ls-tree", "-r", "-z", target], b"")?) {
         let mut parts = line.splitn(2, |byte| *byte == b'\t');
         let head = parts.next().and_then(|head| str::from_utf8(head).ok()).unwrap_or_default();
         let (Some(path), [mode, "blob", id]) = (parts.next(), &head.split(' ').collect::<Vec<_>>()[..]) else {
@@ -241,73 +239,6 @@ fn add_permissions(
         }
     }
     changes.extend(found);
-    Ok(())
-}
-
-/// Returns which of `deleted` the ignore rules of the target match: such a file may have existed then.
-fn ignored_then(place: &Place, git: &PrivateGit, target: &str, deleted: &[&[u8]]) -> Result<Vec<Vec<u8>>, Error> {
-    if deleted.is_empty() {
-        return Ok(Vec::new());
-    }
-    let folders: BTreeSet<&[u8]> = deleted
-        .iter()
-        .flat_map(|path| ancestors(path))
-        .chain([&b""[..]])
-        .filter(|path| !path.contains(&b'\n'))
-        .collect();
-    let rules: Vec<Vec<u8>> = folders
-        .into_iter()
-        .map(|folder| if folder.is_empty() { b".gitignore".to_vec() } else { [folder, b"/.gitignore"].concat() })
-        .collect();
-    let names: Vec<u8> =
-        rules.iter().flat_map(|path| [target.as_bytes(), b":", path, b"\n"]).flatten().copied().collect();
-    let found = git.run(&["cat-file", "--batch-check=%(objecttype) %(objectname)"], &names)?;
-    let found = String::from_utf8_lossy(&found);
-    let found = rules.iter().zip(found.lines()).filter_map(|(path, line)| Some((path, line.strip_prefix("blob ")?)));
-    let (rules, ids): (Vec<&Vec<u8>>, Vec<String>) = found.map(|(path, id)| (path, id.to_owned())).unzip();
-    let folder = place.dir.join(format!("rules-{}", std::process::id()));
-    let removed = RemovedWhenDropped(folder.clone());
-    files::create_dir(&folder)?;
-    git.contents(&ids, |at, _, content| {
-        let mut text = Vec::new();
-        let path = folder.join(OsStr::from_bytes(rules[at]));
-        let read = content.read_to_end(&mut text);
-        read.map_err(|source| longhaul_runtime::Error::Read { path: path.clone(), source })?;
-        files::replace(&path, &text)
-    })?;
-    let git = PrivateGit { work_tree: folder, ..git.clone() };
-    let ignored = ignored_of(&git, deleted)?;
-    drop(removed);
-    Ok(ignored.into_iter().collect())
-}
-
-/// A folder of our own that is removed when dropped.
-struct RemovedWhenDropped(std::path::PathBuf);
-
-impl Drop for RemovedWhenDropped {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
-
-/// Refuses to touch files that are ignored now, unless git tracks them.
-fn refuse_ignored(place: &Place, git: &PrivateGit, plan: &mut RestorePlan) -> Result<(), Error> {
-    let existing: Vec<&[u8]> =
-        plan.steps.iter().filter(|step| step.before.is_some()).map(|step| step.path.as_slice()).collect();
-    let mut ignored = ignored_of(git, &existing)?;
-    if ignored.is_empty() {
-        return Ok(());
-    }
-    let tracked = Tracked::read(place, git).unwrap_or_default();
-    ignored.retain(|path| !tracked.ignored.contains(path));
-    plan.refused.extend(ignored.iter().map(|path| (path.clone(), Refusal::NotInSnapshot)));
-    plan.refused.sort();
-    // What would take the place of a file that stays cannot be created either.
-    let is_blocked = |path: &[u8]| ancestors(path).find(|folder| ignored.contains(*folder)).is_some();
-    let blocked: Vec<Vec<u8>> =
-        plan.steps.iter().map(|step| step.path.clone()).filter(|path| is_blocked(path)).collect();
-    plan.refused.extend(blocked.iter().map(|path| (path.clone(), Refusal::Blocked)));
-    plan.steps.retain(|step| !ignored.contains(&step.path) && !blocked.contains(&step.path));
     Ok(())
 }
 
@@ -334,102 +265,4 @@ fn sync_objects(place: &Place, steps: &[Step]) {
             let _ = file.sync_all();
         }
     }
-}
-
-/// What is at the path of a step.
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct PathState {
-    file: Option<FileState>,
-    entry: Option<Entry>,
-    /// Whether something is there that git does not store.
-    is_other: bool,
-}
-
-/// Reads what is at the path of each step.
-fn states(git: &PrivateGit, files: &Files, journal: &Journal) -> Result<Vec<PathState>, Error> {
-    let steps: Vec<Step> = journal.steps.iter().map(JournalStep::step).collect();
-    let mut found = Vec::new();
-    for step in &steps {
-        let file = files.state(&step.path).map_err(Error::change(&files.full(&step.path)))?;
-        found.push(file);
-    }
-    let regular = |file: &Option<FileState>| file.and_then(FileState::git_mode).is_some_and(|mode| mode != 0o120_000);
-    let to_hash: Vec<&[u8]> =
-        steps.iter().zip(&found).filter(|(_, file)| regular(file)).map(|(step, _)| step.path.as_slice()).collect();
-    let hashes: BTreeMap<&[u8], String> = to_hash.iter().copied().zip(hashes(git, &to_hash)?).collect();
-    let mut states = Vec::new();
-    for (step, file) in steps.iter().zip(found) {
-        let id = match file.and_then(FileState::git_mode) {
-            Some(0o120_000) => {
-                let target = files.link_target(&step.path).map_err(Error::change(&files.full(&step.path)))?;
-                Some(object_id(&git.run(&["hash-object", "--stdin"], &target)?)?)
-            }
-            _ => hashes.get(step.path.as_slice()).cloned(),
-        };
-        let entry = file.and_then(FileState::git_mode).zip(id).map(|(mode, id)| Entry { mode, id });
-        // A folder in the place of a file that is created is empty by then.
-        let is_other = file.is_some_and(|file| file.git_mode().is_none()) && step.before.is_some();
-        states.push(PathState { file, entry, is_other });
-    }
-    Ok(states)
-}
-
-/// Makes the changes that are not made yet. Returns the paths that are neither as before nor as after the restore.
-fn carry_out(git: &PrivateGit, files: &Files, journal: &Journal, states: &[PathState]) -> Result<Vec<Vec<u8>>, Error> {
-    let steps: Vec<(Step, &JournalStep, &PathState)> =
-        journal.steps.iter().zip(states).map(|(stored, state)| (stored.step(), stored, state)).collect();
-    let mut conflicts = Vec::new();
-    let mut written = Vec::new();
-    for (step, stored, state) in &steps {
-        files.remove_temporary(&step.path, &journal.temporary);
-        let full = files.full(&step.path);
-        let failed = Error::change(&full);
-        let has_permissions =
-            |wanted: Option<u32>| wanted.is_none() || state.file.is_none_or(|file| Some(file.permissions()) == wanted);
-        if state.entry == step.after && has_permissions(stored.permissions.1) && !state.is_other {
-            continue;
-        }
-        if state.is_other || (state.entry != step.before && state.entry != step.after) {
-            conflicts.push(step.path.clone());
-            continue;
-        }
-        match step.kind() {
-            StepKind::Delete => {
-                let is_same = files.state(&step.path).map_err(&failed)? == state.file;
-                if is_same {
-                    files.delete(&step.path).map_err(&failed)?;
-                } else {
-                    conflicts.push(step.path.clone());
-                }
-            }
-            StepKind::Write | StepKind::Create => match stored.permissions.1 {
-                Some(permissions) if state.entry == step.after => {
-                    files.set_permissions(&step.path, permissions).map_err(&failed)?;
-                }
-                _ => written.push((step, *stored, *state)),
-            },
-        }
-    }
-    let ids: Vec<String> = written.iter().filter_map(|(step, _, _)| Some(step.after.as_ref()?.id.clone())).collect();
-    git.contents(&ids, |at, _, content| {
-        let (step, stored, state) = &written[at];
-        let kind = stored.permissions.1.map_or(NewFile::Link, NewFile::File);
-        let is_unchanged = || Ok(step.before.is_none() || files.state(&step.path)? == state.file);
-        let done = files.write(&step.path, kind, content, &journal.temporary, is_unchanged);
-        let path = files.full(&step.path);
-        if !done.map_err(|source| longhaul_runtime::Error::Write { path, source })? {
-            conflicts.push(step.path.clone());
-        }
-        Ok(())
-    })?;
-    Ok(conflicts)
-}
-
-/// Removes the temporary files of an interrupted restore.
-fn remove_temporary_files(place: &Place, journal: &Journal) -> Result<(), Error> {
-    let files = Files::open(&place.tree.top).map_err(Error::change(&place.tree.top))?;
-    for step in &journal.steps {
-        files.remove_temporary(&step.step().path, &journal.temporary);
-    }
-    Ok(())
 }

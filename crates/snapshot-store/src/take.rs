@@ -9,10 +9,11 @@ use longhaul_runtime::git::{self, PrivateGit};
 use longhaul_snapshot::{ChangeCount, LeftOut, Limits};
 use longhaul_store::{Snapshot, SnapshotKind, Store};
 
+use crate::git_output::object_id;
 use crate::lock::Lock;
 use crate::metadata::{Metadata, encoded};
 use crate::place::Place;
-use crate::scan::{Scanned, object_id, scan};
+use crate::scan::{Scanned, scan};
 use crate::{Error, compare, journal};
 
 /// How many files that were left out are stored as text for the list.

@@ -1,0 +1,40 @@
+//! Reads what git prints.
+
+use longhaul_runtime::git::PrivateGit;
+
+use crate::Error;
+
+/// Returns the ids that regular files have as objects, without storing them.
+pub(crate) fn hashes(git: &PrivateGit, files: &[&[u8]]) -> Result<Vec<String>, Error> {
+    if files.is_empty() {
+        return Ok(Vec::new());
+    }
+    let mut input = Vec::new();
+    for path in files {
+        // Each line is a path; a quoted one may contain line breaks.
+        input.push(b'"');
+        for byte in *path {
+            match byte {
+                b'"' | b'\\' => input.extend([b'\\', *byte]),
+                b'\n' => input.extend(b"\\n"),
+                byte => input.push(*byte),
+            }
+        }
+        input.extend(b"\"\n");
+    }
+    let ids = git.run(&["hash-object", "--no-filters", "--stdin-paths"], &input)?;
+    let ids: Vec<String> = String::from_utf8_lossy(&ids).lines().map(str::to_owned).collect();
+    if ids.len() == files.len() { Ok(ids) } else { Err(Error::Output) }
+}
+
+/// Returns the paths of a list that zero bytes divide.
+pub(crate) fn listed_paths(list: &[u8]) -> Vec<&[u8]> {
+    list.split(|byte| *byte == 0).filter(|path| !path.is_empty()).collect()
+}
+
+/// Returns the id that a command has printed.
+pub(crate) fn object_id(output: &[u8]) -> Result<String, Error> {
+    let id = String::from_utf8_lossy(output).trim().to_owned();
+    let is_id = matches!(id.len(), 40 | 64) && id.bytes().all(|byte| byte.is_ascii_hexdigit());
+    if is_id { Ok(id) } else { Err(Error::Output) }
+}
