@@ -15,8 +15,8 @@ use crate::place::{Place, remove};
 use crate::take::{Event, describe, prepared, take_locked};
 use crate::{Error, Skip, journal, upkeep};
 
-/// Time limit for a snapshot. The first one of a large work tree reads every file.
-const LIMIT: Duration = Duration::from_secs(120);
+/// Time limit for a snapshot. The first one of a large work tree reads every file, perhaps while the machine is busy.
+const LIMIT: Duration = Duration::from_secs(300);
 
 /// How long to wait for the lock while the request is not served.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -27,8 +27,10 @@ const PAUSE: Duration = Duration::from_millis(50);
 /// Maximum number of files of a work tree.
 pub(crate) const MAX_FILES: u64 = 500_000;
 
-/// The lowest priority.
-const LOWEST: i32 = 19;
+/// The priority: low, so that a snapshot yields to what the user runs, but not the lowest. That one gets almost no time while
+/// a build runs: a snapshot of a prompt then took minutes, and held what the model had done meanwhile. The priority for the
+/// disk follows from it.
+const PRIORITY: i32 = 10;
 
 /// A request for a snapshot, as it waits for its turn.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -59,7 +61,7 @@ impl Request {
 /// No process reads its output, so errors are written to the error log.
 pub fn run(env: &Env, args: &[String], folder: Option<PathBuf>) -> ExitCode {
     leave_session();
-    let _ = rustix::process::setpriority_process(None, LOWEST);
+    let _ = rustix::process::setpriority_process(None, PRIORITY);
     let log = ErrorLog::new(env, "snapshot");
     let [session, kind, at, prompt_id, pinned] = args else {
         log.write("usage: longhaul-snapshot SESSION KIND MILLISECONDS PROMPT-ID pinned|-");
@@ -153,6 +155,7 @@ fn serve_all(
                 upkeep::clear_failure(place);
                 return Ok(());
             }
+            Err(Error::Runtime(longhaul_runtime::Error::TimedOut { .. })) => Error::TooSlow(LIMIT.as_secs()),
             Err(error) => error,
         }
     };

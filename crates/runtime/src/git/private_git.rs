@@ -135,6 +135,10 @@ impl PrivateGit {
         if args.first() != Some(&"check-ignore") {
             command.env("GIT_LITERAL_PATHSPECS", "1");
         }
+        // It would read the whole index and use nothing of it.
+        if args.first() == Some(&"diff-tree") {
+            command.env("GIT_INDEX_FILE", self.git_dir.join("no-index"));
+        }
         let who = ["GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL", "GIT_COMMITTER_NAME", "GIT_COMMITTER_EMAIL"];
         command.envs(who.map(|name| (name, "longhaul")));
         command.envs(variables.iter().copied()).args(args).stderr(Stdio::piped());

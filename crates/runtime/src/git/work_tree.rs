@@ -11,7 +11,8 @@ use longhaul_core::Env;
 
 use super::closed::configured_command;
 use super::refs::Repository;
-use crate::{Error, process};
+use crate::Error;
+use crate::process::{self, Started};
 
 /// Files of a repository that git reads whole.
 const READ_WHOLE: [&str; 4] = ["commondir", "HEAD", "config", "config.worktree"];
@@ -58,16 +59,18 @@ impl WorkTree {
         let command = || configured_command(dir, env.home_dir.as_deref(), config_home().as_deref());
         let mut places = command();
         places.args(["rev-parse", "--show-object-format", "--show-toplevel", "--absolute-git-dir", "--git-common-dir"]);
-        let places = output(places, limit)?;
+        let mut list = command();
+        list.args(["config", "--null", "--list"]);
+        // Both run at the same time.
+        let (places, list) = (start(places, limit)?, start(list, limit)?);
+        let places = output(places)?;
+        let config = output(list)?;
         let lines: Vec<&[u8]> = places.strip_suffix(b"\n").unwrap_or(&places).split(|byte| *byte == b'\n').collect();
         let [format, top, git_dir, common_dir] = lines[..] else {
             return Err(NoWorkTree::Refused("its path contains a line break".to_owned()));
         };
         let path = |bytes: &[u8]| dir.join(OsStr::from_bytes(bytes));
         let canonical = |path: PathBuf| path.canonicalize().map_err(|source| Error::Read { path, source });
-        let mut list = command();
-        list.args(["config", "--null", "--list"]);
-        let config = output(list, limit)?;
         let entry = |entry: &[u8]| {
             let mut parts = entry.splitn(2, |byte| *byte == b'\n');
             let key = parts.next().unwrap_or_default().to_ascii_lowercase();
@@ -148,8 +151,12 @@ fn config_home() -> Option<PathBuf> {
     std::env::var_os("XDG_CONFIG_HOME").map(PathBuf::from).filter(|dir| dir.is_absolute())
 }
 
-fn output(command: Command, limit: Duration) -> Result<Vec<u8>, NoWorkTree> {
-    let (status, out, err) = process::finish(command, "git", limit)?;
+fn start(command: Command, limit: Duration) -> Result<Started, Error> {
+    Started::new(command, "git", limit)
+}
+
+fn output(started: Started) -> Result<Vec<u8>, NoWorkTree> {
+    let (status, out, err) = started.finish()?;
     if status.success() {
         return Ok(out);
     }

@@ -67,7 +67,7 @@ pub(crate) struct Started {
 
 impl Started {
     /// Starts a command.
-    pub(super) fn new(mut command: Command, program: &str, limit: Duration) -> Result<Self, Error> {
+    pub(crate) fn new(mut command: Command, program: &str, limit: Duration) -> Result<Self, Error> {
         let child = command.spawn().map_err(|source| Error::Start { program: program.to_owned(), source })?;
         Ok(Self { child, program: program.to_owned(), limit, deadline: Instant::now() + limit })
     }
@@ -91,7 +91,7 @@ impl Started {
     }
 
     /// Waits for its end. Kills it if it does not end in time.
-    fn finish(mut self) -> Result<Finished, Error> {
+    pub(crate) fn finish(mut self) -> Result<Finished, Error> {
         let Some([out, err]) = self.read(usize::MAX) else { return Err(self.kill()) };
         // It has closed its output, so it is about to end.
         Ok((self.wait()?, out, err))
