@@ -12,6 +12,7 @@ use crate::dice::Dice;
 use crate::poll::{DEADLINE, wait_for, wait_until};
 use crate::sandbox::{Outcome, Sandbox, payload};
 
+mod full_disk;
 mod interrupted;
 mod many_sessions;
 mod rewound;
@@ -220,7 +221,16 @@ fn the_slash_command_shows_first_and_then_does_it_without_a_request() {
     assert!(text.contains("write  tracked.txt") && text.contains("add the word now"), "{text}");
     assert_eq!(session.read("tracked.txt"), "two\n");
     let done = session.send(&format!("/longhaul:restore {snapshot} now")).json();
-    assert!(done["stopReason"].as_str().unwrap().contains("Restored 1 file"), "{done}");
+    let text = done["stopReason"].as_str().unwrap();
+    assert!(text.contains("Restored 1 file. `/longhaul:restore undo now` takes it back."), "{text}");
+    let again = session.send(&format!("/longhaul:restore {snapshot}")).json();
+    let text = again["stopReason"].as_str().unwrap();
+    assert!(text.contains("No file differs.") && !text.contains("the word now"), "{text}");
+    for (wrong, expected) in [("", "Which one?"), (" now", "Which one?"), (" 999", "there is no snapshot 999")] {
+        let answer = session.send(&format!("/longhaul:restore{wrong}")).json();
+        let text = answer["stopReason"].as_str().unwrap();
+        assert!(text.contains(expected) && !text.contains("changed yet"), "{wrong}: {text}");
+    }
     assert_eq!(session.read("tracked.txt"), "one\n");
     session.send("/longhaul:restore undo now");
     assert_eq!(session.read("tracked.txt"), "two\n");

@@ -6,7 +6,7 @@ use anyhow::{Context, Result, anyhow, bail};
 use longhaul_core::{Env, counted, short_session};
 use longhaul_runtime::{Home, git_branch};
 use longhaul_snapshot::{RestorePlan, left_out_line, plan_lines, shown_path};
-use longhaul_snapshot_store::{Error, Place, Prepared, limits, prepare, prepare_undo, serve_requests};
+use longhaul_snapshot_store::{Error, Place, Prepared, limits, prepare, prepare_undo, serve_requests, unfinished};
 use longhaul_store::Snapshot;
 
 use super::ask::confirm;
@@ -53,13 +53,13 @@ pub(crate) fn run(env: &Env, args: &Args) -> Result<Exit> {
     let store = home.existing_store()?.context("no snapshot was taken yet")?;
     let (session, from_session) = (args.session.as_deref(), args.from_session.as_deref());
     let choice = Choice { env, store: &store, place: &place, session, from_session };
-    let prepared = if args.undo {
-        out::line("Taking back the last restore")?;
+    let mut prepared = if args.undo {
+        print("Taking back the last restore")?;
         prepare_undo(env, &place, &limits).map_err(failed)?
     } else {
         let target = choice.choose(args.snapshot.as_deref().unwrap_or_default())?;
         if args.dry_run {
-            if longhaul_snapshot_store::unfinished(&place).is_some() {
+            if unfinished(&place).is_some() {
                 bail!("{}", interrupted(&place));
             }
         } else {
@@ -69,17 +69,27 @@ pub(crate) fn run(env: &Env, args: &Args) -> Result<Exit> {
         prepare(env, &place, &limits, &target, inside(&place, &args.paths)?).map_err(failed)?
     };
     for line in plan_lines(&prepared.plan, LISTED).into_iter().chain(left_out_line(&prepared.left_out, 5)) {
-        out::line(&line)?;
+        print(&line)?;
+    }
+    if args.dry_run && args.from_session.is_some() && !prepared.plan.steps.is_empty() {
+        print("Nothing was changed yet: add the word now to do it.")?;
     }
     if prepared.plan.steps.is_empty() || args.dry_run {
         return Ok(Exit::Success);
     }
+    if !args.yes {
+        prepared.release();
+    }
     confirm(&question(&prepared), args.yes)?;
     let own = choice.own_session()?.unwrap_or_else(|| NO_SESSION.to_owned());
-    let restored = prepared.carry_out(env, &store, &limits, &own).map_err(failed)?;
-    out::line(&summary(&restored.plan))?;
+    let restored = prepared.carry_out(env, &store, &limits, &own).map_err(|error| {
+        // What was begun is not given up: the next command finishes it or takes it back.
+        let begun = if unfinished(&place).is_some() { format!(". {}", interrupted(&place)) } else { String::new() };
+        anyhow!("{}{begun}", error.chain())
+    })?;
+    print(&summary(&restored.plan, from_session.is_some()))?;
     for path in &restored.conflicts {
-        out::line(&format!("Not touched, because another program has changed it meanwhile: {}", shown_path(path)))?;
+        print(&format!("Not touched, because another program has changed it meanwhile: {}", shown_path(path)))?;
     }
     // A hook may have asked for a snapshot meanwhile.
     let log = longhaul_runtime::ErrorLog::new(env, "restore");
@@ -87,21 +97,29 @@ pub(crate) fn run(env: &Env, args: &Args) -> Result<Exit> {
     Ok(if restored.conflicts.is_empty() { Exit::Success } else { Exit::Problem })
 }
 
+/// Prints a line. The reader may be gone, such as a hook whose time was up. That is no reason to stop in the middle.
+fn print(line: &str) -> Result<()> {
+    match out::text(line) {
+        Err(error) if out::is_closed_pipe(&error) => Ok(()),
+        printed => printed,
+    }
+}
+
 /// Says which snapshot it is, and whether another commit is checked out now.
 fn describe(place: &Place, target: &Snapshot) -> Result<()> {
     let session = short_session(&target.session);
     let (id, kind, at) = (target.id, target.kind.name(), time(target));
-    out::text(&format!("Snapshot {id}: {kind}, {at}, session {session}"))?;
+    print(&format!("Snapshot {id}: {kind}, {at}, session {session}"))?;
     let branch = git_branch(&place.tree.top);
     if branch != target.branch {
         let name = |branch: &Option<String>| branch.clone().unwrap_or_else(|| "no branch".to_owned());
         let (then, now) = (name(&target.branch), name(&branch));
-        out::text(&format!("Then {then} was checked out, now {now} is: only files are restored, not the branch"))?;
+        print(&format!("Then {then} was checked out, now {now} is: only files are restored, not the branch"))?;
     } else if longhaul_runtime::git::commit(&place.tree.top) != target.head {
-        out::line("Another commit is checked out now: only files are restored, commits stay as they are")?;
+        print("Another commit is checked out now: only files are restored, commits stay as they are")?;
     }
     if let Some(under_way) = &target.under_way {
-        out::text(&format!("A {under_way} was under way then: its state is not restored"))?;
+        print(&format!("A {under_way} was under way then: its state is not restored"))?;
     }
     Ok(())
 }
@@ -110,7 +128,8 @@ fn question(prepared: &Prepared) -> String {
     format!("Change {}? A snapshot of the present state is taken first.", counted(prepared.plan.steps.len(), "file"))
 }
 
-fn summary(plan: &RestorePlan) -> String {
+fn summary(plan: &RestorePlan, is_in_session: bool) -> String {
     let done = counted(plan.steps.len(), "file");
-    format!("Restored {done}. `longhaul restore --undo` takes it back.")
+    let undo = if is_in_session { "/longhaul:restore undo now" } else { "longhaul restore --undo" };
+    format!("Restored {done}. `{undo}` takes it back.")
 }

@@ -135,9 +135,9 @@ pub(crate) fn here(env: &Env) -> Result<Place> {
 
 /// Finishes a restore of the work tree that was interrupted, and says so.
 pub(crate) fn finish_interrupted(env: &Env, place: &Place) -> Result<()> {
-    let Some(done) = recover(env, place).map_err(|error| anyhow::anyhow!("{}", error.chain()))? else {
-        return Ok(());
-    };
+    let recovered =
+        recover(env, place).map_err(|error| anyhow::anyhow!("{}. {}", error.chain(), interrupted(place)))?;
+    let Some(done) = recovered else { return Ok(()) };
     out::message("A restore of this work tree was interrupted. It is finished now.");
     for path in done.conflicts {
         out::message(&format!("Not touched, because it was changed since: {}", longhaul_snapshot::shown_path(&path)));
@@ -152,7 +152,7 @@ pub(crate) fn interrupted(place: &Place) -> String {
         Some(number) => format!("The restore of snapshot {number}"),
     };
     format!(
-        "{what} was interrupted: `longhaul restore {{NUMBER}}` finishes it first, `longhaul restore --undo` takes it back."
+        "{what} was interrupted: `longhaul restore NUMBER` finishes it first, `longhaul restore --undo` takes it back."
     )
 }
 
@@ -239,7 +239,7 @@ pub(crate) fn inside(place: &Place, paths: &[OsString]) -> Result<Vec<Vec<u8>>> 
                     part => full.push(part),
                 }
             }
-            let below = full.strip_prefix(&place.tree.top);
+            let below = full.strip_prefix(&place.tree.top).ok();
             let below = below.with_context(|| format!("{} is not in this work tree", full.display()))?;
             Ok(below.as_os_str().to_owned().into_vec())
         })

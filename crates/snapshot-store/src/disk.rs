@@ -2,7 +2,7 @@
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
-use std::io::{self, Read, Write};
+use std::io::{self, Read};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
@@ -53,6 +53,10 @@ impl FileState {
         }
     }
 
+    pub(crate) fn is_folder(self) -> bool {
+        self.file_type() == FileType::Directory
+    }
+
     /// Returns the permissions.
     pub(crate) fn permissions(self) -> u32 {
         self.mode & 0o7777
@@ -99,47 +103,19 @@ impl Files {
         Ok(rustix::fs::readlinkat(&folder, name, Vec::new())?.into_bytes())
     }
 
-    /// Writes a file under the name `temporary` beside its place and renames it, so that its place never holds half of
-    /// it. Creates missing folders. `is_unchanged` is asked at the last moment; if it says no, nothing is changed.
-    pub(crate) fn write(
+    /// Writes a file under the name `temporary` beside its place. Creates missing folders.
+    pub(crate) fn stage(
         &self,
         path: &[u8],
         kind: NewFile,
         content: &mut dyn Read,
-        temporary: &str,
-        is_unchanged: impl Fn() -> io::Result<bool>,
-    ) -> io::Result<bool> {
+        temporary: String,
+    ) -> io::Result<StagedFile> {
         let (folder, name) = self.parent(path, Missing::Create)?;
-        let _ = rustix::fs::unlinkat(&folder, temporary, AtFlags::empty());
-        match kind {
-            NewFile::File(permissions) => {
-                let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-                let file = rustix::fs::openat(&folder, temporary, flags, Mode::RUSR | Mode::WUSR)?;
-                let mut file = File::from(file);
-                io::copy(content, &mut file)?;
-                file.flush()?;
-                rustix::fs::fchmod(&file, Mode::from_raw_mode(permissions as rustix::fs::RawMode))?;
-                file.sync_data()?;
-            }
-            NewFile::Link => {
-                let mut target = Vec::new();
-                content.read_to_end(&mut target)?;
-                rustix::fs::symlinkat(OsString::from_vec(target), &folder, temporary)?;
-            }
-        }
-        let remove = || {
-            let _ = rustix::fs::unlinkat(&folder, temporary, AtFlags::empty());
-        };
-        if !is_unchanged().inspect_err(|_| remove())? {
-            remove();
-            return Ok(false);
-        }
-        // An empty folder may be in its place.
-        if rustix::fs::statat(&folder, name, AtFlags::SYMLINK_NOFOLLOW).is_ok_and(|stat| is_folder(&stat)) {
-            remove_empty_folders(folder.as_fd(), name)?;
-        }
-        rustix::fs::renameat(&folder, temporary, &folder, name).inspect_err(|_| remove())?;
-        Ok(true)
+        let mut staged = StagedFile { folder, name: name.to_owned(), temporary, file: None, is_placed: false };
+        staged.remove();
+        staged.file = create(&staged.folder, &staged.temporary, kind, content)?;
+        Ok(staged)
     }
 
     /// Changes the permissions of a file.
@@ -200,6 +176,66 @@ impl Files {
             };
         }
         Ok((folder, last))
+    }
+}
+
+/// A file that was written beside its place. Removed when dropped: on a full disk, half of a file would keep it full.
+#[derive(Debug)]
+pub(crate) struct StagedFile {
+    folder: OwnedFd,
+    name: OsString,
+    temporary: String,
+    /// `None` for a link.
+    file: Option<File>,
+    is_placed: bool,
+}
+
+impl StagedFile {
+    /// Waits until its content is on the disk.
+    pub(crate) fn sync(&self) -> io::Result<()> {
+        self.file.as_ref().map_or(Ok(()), File::sync_data)
+    }
+
+    /// Renames it to its place, which never holds half of it.
+    pub(crate) fn place(mut self) -> io::Result<()> {
+        // An empty folder may be in its place.
+        if rustix::fs::statat(&self.folder, &self.name, AtFlags::SYMLINK_NOFOLLOW).is_ok_and(|stat| is_folder(&stat)) {
+            remove_empty_folders(self.folder.as_fd(), &self.name)?;
+        }
+        rustix::fs::renameat(&self.folder, &self.temporary, &self.folder, &self.name)?;
+        self.is_placed = true;
+        Ok(())
+    }
+
+    fn remove(&self) {
+        let _ = rustix::fs::unlinkat(&self.folder, &self.temporary, AtFlags::empty());
+    }
+}
+
+impl Drop for StagedFile {
+    fn drop(&mut self) {
+        if !self.is_placed {
+            self.remove();
+        }
+    }
+}
+
+/// Creates a file, which is returned, or a link.
+fn create(folder: &OwnedFd, name: &str, kind: NewFile, content: &mut dyn Read) -> io::Result<Option<File>> {
+    match kind {
+        NewFile::File(permissions) => {
+            let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+            let mut file = File::from(rustix::fs::openat(folder, name, flags, Mode::RUSR | Mode::WUSR)?);
+            io::copy(content, &mut file)?;
+            rustix::fs::fchmod(&file, Mode::from_raw_mode(permissions as rustix::fs::RawMode))?;
+            Ok(Some(file))
+        }
+        NewFile::Link => {
+            let mut target = Vec::new();
+            content.read_to_end(&mut target)?;
+            rustix::fs::symlinkat(OsString::from_vec(target), folder, name)?;
+            Ok(None)
+        }
     }
 }
 

@@ -19,10 +19,17 @@ pub(crate) struct Journal {
     pub(crate) before: String,
     /// When it began, in milliseconds since the epoch.
     pub(crate) started_at: u64,
-    /// The name of temporary files.
+    /// What the names of temporary files begin with.
     pub(crate) temporary: String,
     /// The steps, in their order.
     pub(crate) steps: Vec<JournalStep>,
+}
+
+impl Journal {
+    /// Returns the name of the temporary file of a step.
+    pub(crate) fn temporary_name(&self, step: usize) -> String {
+        format!("{}-{step}", self.temporary)
+    }
 }
 
 /// A step of a restore.

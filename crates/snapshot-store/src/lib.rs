@@ -18,6 +18,7 @@ mod restore_steps;
 mod scan;
 mod scan_state;
 mod take;
+mod temporary_objects;
 mod tracked;
 mod upkeep;
 
@@ -53,12 +54,18 @@ pub enum Error {
     /// A restore was interrupted.
     #[error("a restore of this work tree was interrupted: `longhaul restore --undo` takes it back")]
     Unfinished,
+    /// A snapshot was not finished within its time limit.
+    #[error("the snapshot was not finished within {0} s: the machine is busy, or the work tree is too large")]
+    TooSlow(u64),
     /// There is no restore to take back.
     #[error("no restore of this work tree can be taken back")]
     NothingToUndo,
     /// The files of a snapshot are no longer in the store.
     #[error("snapshot {0} is no longer in the store")]
     Gone(i64),
+    /// A path of a selection names nothing.
+    #[error("{} is neither in the snapshot nor in the work tree", shown_path(.0))]
+    Unknown(Vec<u8>),
     /// A file was changed while the restore was prepared.
     #[error("{} was changed meanwhile: nothing was restored; try again", shown_path(.0))]
     Changed(Vec<u8>),

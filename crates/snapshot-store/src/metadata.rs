@@ -32,12 +32,11 @@ impl Metadata {
         };
         self.left_out.iter().map(one).collect()
     }
+}
 
-    /// Returns the permissions of a file.
-    pub(crate) fn permissions(&self, path: &[u8], is_executable: bool) -> u32 {
-        let usual = usual_permissions(self.umask, is_executable);
-        self.modes.get(&encoded_path(path)).copied().unwrap_or(usual)
-    }
+/// Returns the permissions of a file, given those that differ from those of a new file.
+pub(crate) fn permissions(modes: &BTreeMap<String, u32>, umask: u32, path: &[u8], is_executable: bool) -> u32 {
+    modes.get(&encoded_path(path)).copied().unwrap_or_else(|| usual_permissions(umask, is_executable))
 }
 
 /// Returns the permissions of a new file.

@@ -205,6 +205,12 @@ fn update(path: &Path, content: &[u8]) -> Result<bool, Error> {
     Ok(true)
 }
 
+/// Returns the folders in a folder.
+pub(crate) fn folders(dir: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(dir).into_iter().flatten().flatten();
+    entries.map(|entry| entry.path()).filter(|path| path.is_dir()).collect()
+}
+
 /// Removes a file of our own, if it is there.
 pub(crate) fn remove(path: &Path) -> Result<(), Error> {
     match std::fs::remove_file(path) {

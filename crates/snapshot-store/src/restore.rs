@@ -6,19 +6,19 @@ use std::time::{Duration, Instant};
 use longhaul_core::Env;
 use longhaul_runtime::bounded_read;
 use longhaul_runtime::git::PrivateGit;
-use longhaul_snapshot::{Change, Entry, LeftOut, Limits, RestorePlan, Step, decoded_path, is_selected};
+use longhaul_snapshot::{Change, Disk, Entry, LeftOut, Limits, OnDisk, RestorePlan, Step, decoded_path, is_selected};
 use longhaul_store::{Snapshot, SnapshotKind, Store};
 
 use crate::disk::Files;
-use crate::git_output::{listed_paths, object_id};
+use crate::git_output::listed_paths;
 use crate::ignored_files::{ignored_then, refuse_ignored};
 use crate::journal::{self, Journal, JournalStep};
 use crate::lock::Lock;
-use crate::metadata::Metadata;
+use crate::metadata::{Metadata, permissions};
 use crate::place::Place;
 use crate::restore_steps::{carry_out, remove_temporary_files, states};
 use crate::scan::{Scanned, scan};
-use crate::take::{Event, metadata, prepared, take_locked};
+use crate::take::{Event, add_snapshots, prepared, read_commit};
 use crate::{Error, compare};
 
 /// Time limit for each part of a restore, in which git reads and writes objects.
@@ -32,6 +32,10 @@ const PATIENCE: Duration = Duration::from_secs(60);
 pub struct Prepared {
     place: Place,
     goal: Goal,
+    /// What the snapshot knows beside its files.
+    then: Metadata,
+    /// The lock of the work tree, and the state that the restore was planned for; `None` after [`Prepared::release`].
+    held: Option<(Lock, Scanned)>,
     /// What will change.
     pub plan: RestorePlan,
     /// What the snapshot does not hold.
@@ -112,7 +116,7 @@ pub fn recover(env: &Env, place: &Place) -> Result<Option<Recovery>, Error> {
 }
 
 fn plan_for(env: &Env, place: &Place, limits: &Limits, goal: Goal) -> Result<Prepared, Error> {
-    let _lock = Lock::take(&prepared(place)?.dir, PATIENCE)?;
+    let lock = Lock::take(&prepared(place)?.dir, PATIENCE)?;
     place.prepare(env)?;
     let git = place.git(Instant::now() + LIMIT);
     if let Some(journal) = journal::unfinished(place) {
@@ -120,20 +124,36 @@ fn plan_for(env: &Env, place: &Place, limits: &Limits, goal: Goal) -> Result<Pre
     }
     let scanned = scan(place, &git, env, limits)?;
     let (plan, then) = plan(place, &git, &goal, &scanned)?;
+    if goal.snapshot != 0 && plan == RestorePlan::default() {
+        check_selection(place, &git, &goal)?;
+    }
     if goal.snapshot == 0 && plan.steps.is_empty() && journal::exists(place) {
         // It was interrupted before its first change.
         journal::finish(place)?;
     }
-    Ok(Prepared { place: place.clone(), goal, plan, left_out: then.left_out() })
+    let (left_out, held) = (then.left_out(), Some((lock, scanned)));
+    Ok(Prepared { place: place.clone(), goal, then, held, plan, left_out })
 }
 
 impl Prepared {
+    /// Releases the lock of the work tree, while a person is asked. The files are then scanned again.
+    pub fn release(&mut self) {
+        self.held = None;
+    }
+
     /// Carries out the restore, after a snapshot of the present state.
     ///
     /// Nothing is changed if the files differ from what was planned for, or if an object is missing.
-    pub fn carry_out(&self, env: &Env, store: &Store, limits: &Limits, session: &str) -> Result<Restored, Error> {
+    pub fn carry_out(mut self, env: &Env, store: &Store, limits: &Limits, session: &str) -> Result<Restored, Error> {
+        let started = Instant::now();
         let place = &self.place;
-        let _lock = Lock::take(&prepared(place)?.dir, PATIENCE)?;
+        let git = place.git(started + LIMIT);
+        let (_lock, scanned) = match self.held.take() {
+            Some(held) => held,
+            None => self.scan_again(env, &git, limits)?,
+        };
+        let steps = &self.plan.steps;
+        check_objects(&git, steps)?;
         let event = Event {
             session: session.to_owned(),
             created_at: env.now.0,
@@ -141,57 +161,59 @@ impl Prepared {
             prompt_id: None,
             is_pinned: true,
         };
-        let before = take_locked(env, place, store, limits, &[event], LIMIT)?.pop().ok_or(Error::Output)?;
-        let git = place.git(Instant::now() + LIMIT);
-        let commit = before.commit.clone().ok_or(Error::Output)?;
-        let now = metadata(&git, &commit)?;
-        let scanned = Scanned {
-            tree: before.tree.clone().ok_or(Error::Output)?,
-            left_out: now.left_out(),
-            modes: now.modes.clone(),
-            umask: now.umask,
-            bytes: 0,
-            index_tree: None,
-        };
-        let (plan, then) = plan(place, &git, &self.goal, &scanned)?;
+        let before = add_snapshots(place, store, &git, &scanned, &[event], started)?.pop().ok_or(Error::Output)?;
+        let journal = self.journal(env, before.commit.clone().ok_or(Error::Output)?, &scanned);
+        let files = Files::open(&place.tree.top).map_err(Error::change(&place.tree.top))?;
+        let states = states(&git, &files, &journal)?;
+        let changed = steps.iter().zip(&states).find(|(step, state)| state.entry != step.before);
+        if let Some((step, _)) = changed {
+            return Err(Error::Changed(step.path.clone()));
+        }
+        sync_objects(place, steps);
+        journal::begin(place, &journal)?;
+        let conflicts = carry_out(&git, &files, &journal, &states)?;
+        journal::finish(place)?;
+        Ok(Restored { plan: self.plan, conflicts, before })
+    }
+
+    /// Takes the lock and scans the work tree. It is an error if the plan is no longer right.
+    fn scan_again(&self, env: &Env, git: &PrivateGit, limits: &Limits) -> Result<(Lock, Scanned), Error> {
+        let place = &self.place;
+        let lock = Lock::take(&prepared(place)?.dir, PATIENCE)?;
+        place.prepare(env)?;
+        let scanned = scan(place, git, env, limits)?;
+        let (plan, _) = plan(place, git, &self.goal, &scanned)?;
         if plan != self.plan {
             let is_new = |step: &&Step| !self.plan.steps.contains(step);
             let step = plan.steps.iter().find(is_new).or(self.plan.steps.first());
             return Err(Error::Changed(step.map(|step| step.path.clone()).unwrap_or_default()));
         }
-        check_objects(&git, &plan.steps)?;
-        let permissions = |step: &Step| {
-            let of = |entry: &Option<Entry>, known: &Metadata| {
-                let entry = entry.as_ref().filter(|entry| !entry.is_link())?;
-                Some(known.permissions(&step.path, entry.is_executable()))
-            };
-            (of(&step.before, &now), of(&step.after, &then))
+        Ok((lock, scanned))
+    }
+
+    /// Returns what is written down before the first change.
+    fn journal(&self, env: &Env, before: String, now: &Scanned) -> Journal {
+        let of = |entry: &Option<Entry>, path: &[u8], modes, umask| {
+            let entry = entry.as_ref().filter(|entry| !entry.is_link())?;
+            Some(permissions(modes, umask, path, entry.is_executable()))
         };
-        let journal = Journal {
+        let both = |step: &Step| {
+            let before = of(&step.before, &step.path, &now.modes, now.umask);
+            (before, of(&step.after, &step.path, &self.then.modes, self.then.umask))
+        };
+        Journal {
             snapshot: self.goal.snapshot,
-            before: commit,
+            before,
             started_at: env.now.0,
             temporary: format!(".longhaul-restore-{}-{}", env.now.0, std::process::id()),
-            steps: plan.steps.iter().map(|step| JournalStep::new(step, permissions(step))).collect(),
-        };
-        let files = Files::open(&place.tree.top).map_err(Error::change(&place.tree.top))?;
-        let states = states(&git, &files, &journal)?;
-        let changed = plan.steps.iter().zip(&states).find(|(step, state)| state.entry != step.before);
-        if let Some((step, _)) = changed {
-            return Err(Error::Changed(step.path.clone()));
+            steps: self.plan.steps.iter().map(|step| JournalStep::new(step, both(step))).collect(),
         }
-        sync_objects(place, &plan.steps);
-        journal::begin(place, &journal)?;
-        let conflicts = carry_out(&git, &files, &journal, &states)?;
-        journal::finish(place)?;
-        Ok(Restored { plan, conflicts, before })
     }
 }
 
 /// Plans the way from the scanned state to the goal. Also returns what the goal's snapshot knows.
 fn plan(place: &Place, git: &PrivateGit, goal: &Goal, now: &Scanned) -> Result<(RestorePlan, Metadata), Error> {
-    let then = metadata(git, &goal.commit).map_err(|_| Error::Gone(goal.snapshot))?;
-    let target = object_id(&git.run(&["rev-parse", "--verify", &format!("{}^{{tree}}", goal.commit)], b"")?)?;
+    let (target, then) = read_commit(git, &goal.commit).map_err(|_| Error::Gone(goal.snapshot))?;
     let mut changes = compare::changes(git, &now.tree, &target)?;
     changes.retain(|change| is_selected(&change.path, &goal.selected));
     add_permissions(git, &target, goal, now, &then, &mut changes)?;
@@ -202,6 +224,24 @@ fn plan(place: &Place, git: &PrivateGit, goal: &Goal, now: &Scanned) -> Result<(
     let mut plan = RestorePlan::new(&changes, &then.left_out(), &ignored, &files);
     refuse_ignored(place, git, &mut plan)?;
     Ok((plan, then))
+}
+
+/// Checks that every selected path is in the snapshot or in the work tree, so that a wrong one is not taken for a file that
+/// does not differ.
+fn check_selection(place: &Place, git: &PrivateGit, goal: &Goal) -> Result<(), Error> {
+    let files = Files::open(&place.tree.top).map_err(Error::change(&place.tree.top))?;
+    for path in goal.selected.iter().filter(|path| !path.is_empty()) {
+        let name = [goal.commit.as_bytes(), b":", path].concat();
+        let is_in_snapshot = || match str::from_utf8(&name) {
+            Ok(name) => git.run(&["cat-file", "-e", name], b"").is_ok(),
+            // It cannot be passed on as an argument.
+            Err(_) => true,
+        };
+        if matches!(files.at(path), OnDisk::Nothing) && !is_in_snapshot() {
+            return Err(Error::Unknown(path.clone()));
+        }
+    }
+    Ok(())
 }
 
 /// Adds the files whose content is the same and whose permissions differ.

@@ -1,15 +1,22 @@
 //! Carries out the steps of a restore, as its journal lists them.
 
 use std::collections::BTreeMap;
+use std::io;
 
 use longhaul_runtime::git::PrivateGit;
 use longhaul_snapshot::{Entry, Step, StepKind};
 
 use crate::Error;
-use crate::disk::{FileState, Files, NewFile};
+use crate::disk::{FileState, Files, NewFile, StagedFile};
 use crate::git_output::{hashes, object_id};
 use crate::journal::{Journal, JournalStep};
 use crate::place::Place;
+
+/// How many files are written before they are renamed to their places.
+const AT_A_TIME: usize = 64;
+
+/// How many bytes are written before the files are renamed to their places.
+const BYTES_AT_A_TIME: u64 = 32 << 20;
 
 /// What is at the path of a step.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -50,6 +57,15 @@ pub(crate) fn states(git: &PrivateGit, files: &Files, journal: &Journal) -> Resu
     Ok(states)
 }
 
+/// A file that is written.
+struct Write<'a> {
+    step: &'a Step,
+    stored: &'a JournalStep,
+    state: &'a PathState,
+    /// The name of the temporary file.
+    temporary: String,
+}
+
 /// Makes the changes that are not made yet. Returns the paths that are neither as before nor as after the restore.
 pub(crate) fn carry_out(
     git: &PrivateGit,
@@ -57,12 +73,12 @@ pub(crate) fn carry_out(
     journal: &Journal,
     states: &[PathState],
 ) -> Result<Vec<Vec<u8>>, Error> {
-    let steps: Vec<(Step, &JournalStep, &PathState)> =
-        journal.steps.iter().zip(states).map(|(stored, state)| (stored.step(), stored, state)).collect();
+    let steps: Vec<Step> = journal.steps.iter().map(JournalStep::step).collect();
     let mut conflicts = Vec::new();
-    let mut written = Vec::new();
-    for (step, stored, state) in &steps {
-        files.remove_temporary(&step.path, &journal.temporary);
+    let mut writes = Vec::new();
+    for (number, ((step, stored), state)) in steps.iter().zip(&journal.steps).zip(states).enumerate() {
+        let temporary = journal.temporary_name(number);
+        files.remove_temporary(&step.path, &temporary);
         let full = files.full(&step.path);
         let failed = Error::change(&full);
         let has_permissions =
@@ -87,30 +103,69 @@ pub(crate) fn carry_out(
                 Some(permissions) if state.entry == step.after => {
                     files.set_permissions(&step.path, permissions).map_err(&failed)?;
                 }
-                _ => written.push((step, *stored, *state)),
+                _ => writes.push(Write { step, stored, state, temporary }),
             },
         }
     }
-    let ids: Vec<String> = written.iter().filter_map(|(step, _, _)| Some(step.after.as_ref()?.id.clone())).collect();
-    git.contents(&ids, |at, _, content| {
-        let (step, stored, state) = &written[at];
-        let kind = stored.permissions.1.map_or(NewFile::Link, NewFile::File);
-        let is_unchanged = || Ok(step.before.is_none() || files.state(&step.path)? == state.file);
-        let done = files.write(&step.path, kind, content, &journal.temporary, is_unchanged);
-        let path = files.full(&step.path);
-        if !done.map_err(|source| longhaul_runtime::Error::Write { path, source })? {
-            conflicts.push(step.path.clone());
+    write_all(git, files, &writes, &mut conflicts)?;
+    Ok(conflicts)
+}
+
+/// Writes files, some at a time: all of them are on the disk before the first is renamed to its place. To wait for the disk
+/// after each file would take many times as long.
+fn write_all(git: &PrivateGit, files: &Files, writes: &[Write<'_>], conflicts: &mut Vec<Vec<u8>>) -> Result<(), Error> {
+    let ids: Vec<String> = writes.iter().filter_map(|write| Some(write.step.after.as_ref()?.id.clone())).collect();
+    let mut staged = Vec::new();
+    let mut bytes = 0;
+    git.contents(&ids, |at, size, content| {
+        let write = &writes[at];
+        let kind = write.stored.permissions.1.map_or(NewFile::Link, NewFile::File);
+        let file = files.stage(&write.step.path, kind, content, write.temporary.clone());
+        staged.push((write, file.map_err(failure(files, write))?));
+        bytes += size;
+        if staged.len() >= AT_A_TIME || bytes >= BYTES_AT_A_TIME {
+            bytes = 0;
+            place_all(files, &mut staged, conflicts)?;
         }
         Ok(())
     })?;
-    Ok(conflicts)
+    Ok(place_all(files, &mut staged, conflicts)?)
+}
+
+/// Renames files to their places, unless something there has changed meanwhile.
+fn place_all(
+    files: &Files,
+    staged: &mut Vec<(&Write<'_>, StagedFile)>,
+    conflicts: &mut Vec<Vec<u8>>,
+) -> Result<(), longhaul_runtime::Error> {
+    for (write, file) in staged.iter() {
+        file.sync().map_err(failure(files, write))?;
+    }
+    for (write, file) in staged.drain(..) {
+        let path = &write.step.path;
+        let now = files.state(path).map_err(failure(files, write))?;
+        // A folder may be there if the restore has deleted all that was in it.
+        let is_free = |state: Option<FileState>| state.is_none_or(FileState::is_folder);
+        let is_unchanged = now == write.state.file || (is_free(now) && is_free(write.state.file));
+        if is_unchanged {
+            file.place().map_err(failure(files, write))?;
+        } else {
+            conflicts.push(path.clone());
+        }
+    }
+    Ok(())
+}
+
+fn failure(files: &Files, write: &Write<'_>) -> impl Fn(io::Error) -> longhaul_runtime::Error {
+    let path = files.full(&write.step.path);
+    move |source| longhaul_runtime::Error::Write { path: path.clone(), source }
 }
 
 /// Removes the temporary files of an interrupted restore.
 pub(crate) fn remove_temporary_files(place: &Place, journal: &Journal) -> Result<(), Error> {
     let files = Files::open(&place.tree.top).map_err(Error::change(&place.tree.top))?;
-    for step in &journal.steps {
-        files.remove_temporary(&step.step().path, &journal.temporary);
+    for (number, step) in journal.steps.iter().enumerate() {
+        files.remove_temporary(&step.step().path, &journal.temporary_name(number));
     }
     Ok(())
 }

@@ -16,6 +16,7 @@ use crate::git_output::{hashes, listed_paths, object_id};
 use crate::ignored_files::ignored_of;
 use crate::place::{Place, remove};
 use crate::scan_state::ScanState;
+use crate::temporary_objects::remove_temporary_objects;
 use crate::tracked::{Tracked, version_of};
 use crate::{Error, Skip};
 
@@ -50,6 +51,7 @@ pub(crate) fn scan(place: &Place, git: &PrivateGit, env: &Env, limits: &Limits) 
         // Objects that the index names were borrowed, and the repository has pruned them. All files are read again.
         Err(Error::Runtime(longhaul_runtime::Error::Program { .. })) if place.dir.join("index").exists() => {
             remove(&place.dir.join("index"))?;
+            remove_temporary_objects(place);
             state = ScanState { umask: state.umask, ..ScanState::default() };
             attempt(place, git, limits, &mut state)
         }
@@ -58,17 +60,19 @@ pub(crate) fn scan(place: &Place, git: &PrivateGit, env: &Env, limits: &Limits) 
     if let Err(Error::Skipped(skip @ (Skip::TooManyFiles(_) | Skip::TooManyBytes(_)))) = &scanned {
         state.pause = Some((env.now.0 + PAUSE_MS, skip.to_string()));
     }
-    if let Ok(json) = serde_json::to_vec(&state) {
-        files::replace(&path, &json)?;
+    if matches!(scanned, Err(Error::Runtime(_))) {
+        remove_temporary_objects(place);
     }
-    scanned
+    let stored = serde_json::to_vec(&state).map_or(Ok(()), |json| files::replace(&path, &json));
+    let scanned = scanned?;
+    stored?;
+    Ok(scanned)
 }
 
 fn attempt(place: &Place, git: &PrivateGit, limits: &Limits, state: &mut ScanState) -> Result<Scanned, Error> {
     let umask = state.umask();
     let index = place.dir.join("index");
-    let recent = state.recent.clone();
-    state.record_recent_modes(&place.tree.top);
+    let recent = state.record_recent_modes(&place.tree.top);
     // What the index of the user tracks matters only for files that would be left out. Without it, they are.
     let tracked = Tracked::read(place, git).unwrap_or_default();
     let is_new = !index.exists();
@@ -86,9 +90,10 @@ fn attempt(place: &Place, git: &PrivateGit, limits: &Limits, state: &mut ScanSta
         None => work.store(git)?,
     };
     let written = std::fs::metadata(&index).map_or(i64::MAX, |found| found.mtime());
-    let changed = work.changed_at.iter().filter(|(_, at)| *at + 1 >= written).map(|(path, _)| path.clone());
     // The index is not written if nothing has changed, and then the same files are recent.
-    state.recent = if is_same { recent } else { changed.collect() };
+    let is_recent = |at: i64| is_same || at + 1 >= written;
+    let changed = recent.into_iter().chain(std::mem::take(&mut work.changed_at));
+    state.recent = changed.filter(|(_, at)| is_recent(*at)).map(|(path, _)| path).collect();
     state.index = version_of(&index);
     state.tree = Some(tree.clone());
     work.left_out.sort();
@@ -180,8 +185,10 @@ impl Work {
             return;
         };
         if let Some(reason) = limits.reason(&candidate) {
-            let path =
-                if candidate.is_in_other_repository { kinds.repository_above(path) } else { candidate.path.to_owned() };
+            let path = match candidate.is_in_other_repository {
+                true => kinds.repository_above(path),
+                false => limits.left_out_path(&candidate, reason).to_owned(),
+            };
             self.left_out.push(LeftOut { path, reason });
             state.modes.remove(&encoded);
             self.removed.extend(is_stored.then(|| candidate.path.to_owned()));

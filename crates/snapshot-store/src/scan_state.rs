@@ -1,6 +1,6 @@
 //! What is known of a work tree from the last scan.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::fs::Metadata;
 use std::os::unix::ffi::OsStrExt;
@@ -28,7 +28,7 @@ pub(crate) struct ScanState {
     pub(crate) forced: BTreeMap<String, String>,
     /// Files that were changed within the last second of the scan. git compares whole seconds, and would not notice that
     /// their permissions change in the same second.
-    pub(crate) recent: Vec<String>,
+    pub(crate) recent: BTreeSet<String>,
     /// Until when the work tree is not scanned, and why.
     pub(crate) pause: Option<(u64, String)>,
 }
@@ -49,14 +49,17 @@ impl ScanState {
         }
     }
 
-    /// Reads the permissions of recently changed files again.
-    pub(crate) fn record_recent_modes(&mut self, top: &Path) {
+    /// Reads the permissions of recently changed files again. Returns these files, each with the second of its last change.
+    pub(crate) fn record_recent_modes(&mut self, top: &Path) -> Vec<(String, i64)> {
+        let mut recent = Vec::new();
         for path in std::mem::take(&mut self.recent) {
             let found = std::fs::symlink_metadata(top.join(OsStr::from_bytes(&decoded_path(&path))));
             if let Some(metadata) = found.ok().filter(Metadata::is_file) {
+                recent.push((path.clone(), metadata.ctime()));
                 self.record_mode(path, &metadata);
             }
         }
+        recent
     }
 
     /// Returns whether a tracked file that is ignored has changed since the last scan, and records its version.

@@ -100,12 +100,24 @@ pub(crate) fn take_locked(
     let started = Instant::now();
     place.prepare(env)?;
     let git = place.git(started + limit);
-    let before = last_tree(place, store)?;
     let scanned = scan(place, &git, env, limits)?;
-    let changed = before.map(|before| count(&git, &before, &scanned.tree));
+    add_snapshots(place, store, &git, &scanned, events, started)
+}
+
+/// Stores what was scanned as a snapshot for each event. The lock must be held.
+pub(crate) fn add_snapshots(
+    place: &Place,
+    store: &Store,
+    git: &PrivateGit,
+    scanned: &Scanned,
+    events: &[Event],
+    started: Instant,
+) -> Result<Vec<Snapshot>, Error> {
+    let before = last_tree(place, store)?;
+    let changed = before.map(|before| count(git, &before, &scanned.tree));
     let mut stored = Vec::new();
     for event in events {
-        let commit = commit(&git, event, &scanned)?;
+        let commit = commit(git, event, scanned)?;
         keep(place, &commit, scanned.index_tree.as_deref())?;
         let mut snapshot = describe(place, event);
         snapshot.commit = Some(commit);
@@ -182,9 +194,11 @@ fn keep(place: &Place, commit: &str, index_tree: Option<&str>) -> Result<(), Err
     Ok(())
 }
 
-/// Reads what a snapshot knows beside its files.
-pub(crate) fn metadata(git: &PrivateGit, commit: &str) -> Result<Metadata, Error> {
+/// Reads the tree of a snapshot, and what it knows beside its files.
+pub(crate) fn read_commit(git: &PrivateGit, commit: &str) -> Result<(String, Metadata), Error> {
     let text = git.run(&["cat-file", "commit", commit], b"")?;
     let start = text.windows(2).position(|pair| pair == b"\n\n").ok_or(Error::Output)?;
-    serde_json::from_slice(&text[start + 2..]).map_err(|_| Error::Output)
+    let tree = text.strip_prefix(b"tree ").and_then(|rest| rest.split(|byte| *byte == b'\n').next());
+    let metadata = serde_json::from_slice(&text[start + 2..]).map_err(|_| Error::Output)?;
+    Ok((object_id(tree.ok_or(Error::Output)?)?, metadata))
 }

@@ -14,7 +14,8 @@ use longhaul_store::{Snapshot, Store};
 use serde::{Deserialize, Serialize};
 
 use crate::lock::Lock;
-use crate::place::{Place, remove, snapshots_dir};
+use crate::place::{Place, folders, remove, snapshots_dir};
+use crate::temporary_objects::remove_temporary_files;
 use crate::{Error, journal};
 
 /// Time limit for packing a store.
@@ -136,6 +137,7 @@ fn tidy(dir: &Path, store: &Store, max_store: u64) -> Result<(), Error> {
     let mark = dir.join("upkeep");
     files::replace(&mark, b"")?;
     let began = modified(&mark).unwrap_or(SystemTime::UNIX_EPOCH);
+    remove_temporary_files(&dir.join("objects"));
     let name = dir.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let is_own = |one: &Snapshot| one.tree_key.as_deref().and_then(|key| key.split('/').next()) == Some(&name);
     let snapshots: Vec<Snapshot> = store.snapshots(None)?.into_iter().filter(is_own).collect();
@@ -272,11 +274,6 @@ fn check_newest(git: &PrivateGit, own: &[&Snapshot], dir: &Path) -> Result<(), E
 /// Returns the folders of all repositories.
 fn repositories(home: &Home) -> Vec<PathBuf> {
     folders(&snapshots_dir(home)).into_iter().filter_map(|dir| std::path::absolute(dir).ok()).collect()
-}
-
-fn folders(dir: &Path) -> Vec<PathBuf> {
-    let entries = std::fs::read_dir(dir).into_iter().flatten().flatten();
-    entries.map(|entry| entry.path()).filter(|path| path.is_dir()).collect()
 }
 
 /// Returns the size of all files below a folder.

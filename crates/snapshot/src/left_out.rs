@@ -136,9 +136,13 @@ impl Limits {
                 return Some(LeftOutReason::OtherRepository);
             }
             FileKind::Other => return Some(LeftOutReason::NotAFile),
+            // git refuses to store such a link.
+            FileKind::Link if last_name(candidate.path).eq_ignore_ascii_case(b".gitmodules") => {
+                return Some(LeftOutReason::NotAFile);
+            }
             FileKind::File | FileKind::Link => {}
         }
-        if self.exclude.iter().any(|pattern| is_excluded(candidate.path, pattern.as_bytes())) {
+        if self.exclude.iter().any(|pattern| excluded_part(candidate.path, pattern.as_bytes()).is_some()) {
             return Some(LeftOutReason::Excluded);
         }
         if !candidate.is_tracked && looks_secret(candidate.path) {
@@ -148,6 +152,14 @@ impl Limits {
             return Some(LeftOutReason::TooLarge);
         }
         (!candidate.is_readable).then_some(LeftOutReason::Unreadable)
+    }
+
+    /// Returns the path under which it is recorded that `candidate` was left out for `reason`: the outermost folder that a
+    /// pattern excludes, so that one entry is enough for all files in it, or otherwise the path of the file.
+    pub fn left_out_path<'a>(&self, candidate: &Candidate<'a>, reason: LeftOutReason) -> &'a [u8] {
+        let parts = self.exclude.iter().filter_map(|pattern| excluded_part(candidate.path, pattern.as_bytes()));
+        let outermost = parts.min_by_key(|part| part.len()).filter(|_| reason == LeftOutReason::Excluded);
+        outermost.unwrap_or(candidate.path)
     }
 }
 
@@ -178,24 +190,31 @@ const NO_SECRET_NAMES: [&str; 6] = ["*.example", "*.sample", "*.template", "*.di
 
 /// Returns whether the name of a file looks like that of a secret. Such a file is stored only if git tracks it.
 pub fn looks_secret(path: &[u8]) -> bool {
-    let name = path.rsplit(|byte| *byte == b'/').next().unwrap_or(path).to_ascii_lowercase();
+    let name = last_name(path).to_ascii_lowercase();
     let is_like = |patterns: &[&str]| patterns.iter().any(|pattern| matches(pattern.as_bytes(), &name));
     is_like(&SECRET_NAMES) && !is_like(&NO_SECRET_NAMES)
 }
 
-/// Returns whether a pattern of the configuration excludes a path.
+/// Returns the outermost folder above a path, or the path itself, that a pattern of the configuration excludes; `None` if the
+/// pattern does not exclude the path.
 ///
 /// A pattern without `/` is compared with each name of the path, any other with the path and each folder above it.
-fn is_excluded(path: &[u8], pattern: &[u8]) -> bool {
+fn excluded_part<'p>(path: &'p [u8], pattern: &[u8]) -> Option<&'p [u8]> {
     let pattern = pattern.strip_suffix(b"/").unwrap_or(pattern);
     if pattern.is_empty() {
-        return false;
+        return None;
     }
+    let mut parts = ancestors(path).chain([path]);
     if !pattern.contains(&b'/') {
-        return path.split(|byte| *byte == b'/').any(|name| matches(pattern, name));
+        return parts.find(|part| matches(pattern, last_name(part)));
     }
     let pattern = pattern.strip_prefix(b"/").unwrap_or(pattern);
-    matches(pattern, path) || ancestors(path).any(|folder| matches(pattern, folder))
+    parts.find(|part| matches(pattern, part))
+}
+
+/// Returns the last name of a path.
+fn last_name(path: &[u8]) -> &[u8] {
+    path.rsplit(|byte| *byte == b'/').next().unwrap_or(path)
 }
 
 /// Returns whether `text` matches `pattern`, in which `*` stands for any bytes.

@@ -28,7 +28,7 @@ pub fn names_git(path: &[u8]) -> bool {
             .chars()
             .filter(|c| !matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{206a}'..='\u{206f}' | '\u{feff}'))
             .collect();
-        let plain = plain.split(':').next().unwrap_or_default().trim_end_matches([' ', '.']);
+        let plain = plain.split([':', '\\']).next().unwrap_or_default().trim_end_matches([' ', '.']);
         plain.eq_ignore_ascii_case(".git") || plain.eq_ignore_ascii_case("git~1")
     })
 }

@@ -165,6 +165,35 @@ fn each_limit_leaves_out_what_it_should() {
 }
 
 #[test]
+fn an_excluded_folder_is_recorded_once_and_not_each_file_in_it() {
+    let mut limits = Limits::new(100, 1000, 1000);
+    limits.exclude = ["raw".to_owned(), "data/*/cache".to_owned(), "*.log".to_owned()].to_vec();
+    let path = |path: &str, reason| {
+        let candidate = Candidate::new(path.as_bytes(), FileKind::File, 1);
+        String::from_utf8(limits.left_out_path(&candidate, reason).to_vec()).unwrap()
+    };
+    let excluded = LeftOutReason::Excluded;
+    assert_eq!(path("data/raw/x/raw/y", excluded), "data/raw");
+    assert_eq!(path("data/a/cache/raw/y", excluded), "data/a/cache");
+    assert_eq!(path("x/a.log", excluded), "x/a.log");
+    assert_eq!(path("x/a.log", LeftOutReason::Secret), "x/a.log");
+    assert_eq!(path("data/raw/.env", LeftOutReason::Unreadable), "data/raw/.env");
+}
+
+#[test]
+fn names_that_git_refuses_to_store_are_left_out() {
+    let limits = Limits::new(100, 1000, 1000);
+    let reason = |path: &str, kind| limits.reason(&Candidate::new(path.as_bytes(), kind, 1));
+    for path in [".git/x", "a/.GIT", "git~1", ".git ", ".git\\x", ".git::$INDEX_ALLOCATION", "a/.g\u{200c}it/b"] {
+        assert_eq!(reason(path, FileKind::File), Some(LeftOutReason::OtherRepository), "{path}");
+    }
+    assert_eq!(reason("a/.gitModules", FileKind::Link), Some(LeftOutReason::NotAFile));
+    for path in [".gitmodules", ".gitignore", "x.git", "git", "a\\.git"] {
+        assert_eq!(reason(path, FileKind::File), None, "{path}");
+    }
+}
+
+#[test]
 fn the_output_of_git_is_parsed() {
     let raw =
         b":000000 100644 0000 aaaa A\0new\nname\0:100755 120000 bbbb cccc T\0\xff\0:160000 000000 dddd 0000 D\0sub\0";

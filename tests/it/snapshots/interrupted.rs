@@ -3,47 +3,131 @@
 use super::*;
 
 /// How many files a restore has to write, so that it can be killed in between.
-const FILES: usize = 300;
+const FILES: usize = 80;
+
+/// How often a restore is killed.
+const ROUNDS: usize = 18;
+
+/// A session whose files are changed by a restore and changed back.
+struct Interrupted {
+    session: Session,
+    snapshot: String,
+    /// The files of the snapshot.
+    then: BTreeMap<PathBuf, Vec<u8>>,
+    /// The files before a restore.
+    now: BTreeMap<PathBuf, Vec<u8>>,
+}
+
+impl Interrupted {
+    fn new() -> Self {
+        let session = Session::new();
+        fill(&session, "then\n");
+        session.write("gone", "then\n");
+        let snapshot = number(&session.prompt("one"));
+        let then = session.files();
+        let mut this = Self { session, snapshot, then, now: BTreeMap::new() };
+        this.change();
+        this.now = this.session.files();
+        this
+    }
+
+    /// Makes the files what they are before a restore.
+    fn change(&self) {
+        fill(&self.session, "now\n");
+        self.session.write("extra", "now\n");
+        let _ = fs::remove_file(self.session.sandbox.project().join("gone"));
+    }
+
+    /// Returns whether a restore was begun and not finished.
+    fn is_unfinished(&self) -> bool {
+        let trees = glob(&self.session.sandbox.data_dir().join("snapshots"), "trees");
+        trees.into_iter().any(|dir| dir.join("journal.json").exists())
+    }
+
+    /// Starts a restore and kills it: after it has begun to write if `is_late`, otherwise at any time of its run.
+    fn kill(&self, args: &[&str], dice: &mut Dice, is_late: bool) {
+        let mut command = self.session.sandbox.executable("longhaul");
+        command.args(args).stdout(Stdio::null()).stderr(Stdio::null());
+        let mut child = command.spawn().unwrap();
+        if is_late {
+            let has_begun = || self.is_unfinished() || child.try_wait().unwrap().is_some();
+            wait_until(DEADLINE, "the restore to begin", has_begun);
+        }
+        let longest = if is_late { 40_000 } else { 400_000 };
+        std::thread::sleep(std::time::Duration::from_micros(dice.roll(longest)));
+        let _ = kill_process(Pid::from_child(&child), Signal::KILL);
+        child.wait().unwrap();
+    }
+
+    /// Checks that the files are either those before the restore or those after it.
+    #[track_caller]
+    fn check_not_half(&self, round: usize) {
+        if !self.is_unfinished() {
+            let files = self.session.files();
+            assert!(files == self.then || files == self.now, "half restored in round {round}");
+        }
+    }
+}
+
+fn fill(session: &Session, text: &str) {
+    (0..FILES).for_each(|file| session.write(&format!("d{}/f{file}", file % 7), text));
+}
 
 #[test]
 fn a_restore_that_is_killed_is_finished_or_taken_back_by_the_next_command() {
-    let session = Session::new();
-    let fill = |text: &str| (0..FILES).for_each(|file| session.write(&format!("d{}/f{file}", file % 7), text));
-    fill("then\n");
-    let snapshot = number(&session.prompt("one"));
-    let before = session.files();
-    fill("now\n");
-    session.write("extra", "now\n");
-    let after = session.files();
+    let this = Interrupted::new();
+    let restore = ["restore", &this.snapshot, "--yes"];
     let mut dice = Dice(7);
-    let journal = || {
-        let trees = glob(&session.sandbox.data_dir().join("snapshots"), "trees");
-        trees.into_iter().any(|dir| dir.join("journal.json").exists())
-    };
     let mut interrupted = 0;
-    for round in 0..12 {
-        let mut command = session.sandbox.executable("longhaul");
-        command.args(["restore", &snapshot, "--yes"]).stdout(Stdio::null()).stderr(Stdio::null());
-        let mut child = command.spawn().unwrap();
-        // It is killed at a random point after it has begun.
-        wait_until(DEADLINE, "the restore to begin", || journal() || child.try_wait().unwrap().is_some());
-        std::thread::sleep(std::time::Duration::from_micros(dice.roll(40_000)));
-        kill_process(Pid::from_child(&child), Signal::KILL).unwrap();
-        child.wait().unwrap();
-        interrupted += usize::from(journal());
-        if journal() && round % 2 == 0 {
-            session.run(&["restore", "--undo", "--yes"]);
-            assert_eq!(session.files(), after, "taken back in round {round}");
+    for round in 0..ROUNDS {
+        let is_late = round % 3 != 2;
+        this.kill(&restore, &mut dice, is_late);
+        this.check_not_half(round);
+        interrupted += usize::from(this.is_unfinished());
+        if this.is_unfinished() && round % 2 == 0 {
+            this.session.run(&["restore", "--undo", "--yes"]);
+            assert_eq!(this.session.files(), this.now, "taken back in round {round}");
         } else {
-            session.run(&["restore", &snapshot, "--yes"]);
-            assert_eq!(session.files(), before, "finished in round {round}");
-            fill("now\n");
-            session.write("extra", "now\n");
+            this.session.run(&restore);
+            assert_eq!(this.session.files(), this.then, "finished in round {round}");
+            this.change();
         }
-        assert!(!journal());
+        assert!(!this.is_unfinished());
     }
     assert!(interrupted > 0, "no restore was killed in the middle");
-    session.prompt("and a snapshot works");
+    let snapshot = this.session.prompt("and a snapshot works");
+    assert_eq!(snapshot["skipped"], Value::Null, "{snapshot}");
+}
+
+#[test]
+fn an_undo_that_is_killed_is_finished_or_taken_back_by_the_next_command() {
+    let this = Interrupted::new();
+    let mut dice = Dice(11);
+    for round in 0..ROUNDS / 3 {
+        this.session.run(&["restore", &this.snapshot, "--yes"]);
+        this.kill(&["restore", "--undo", "--yes"], &mut dice, round % 2 == 0);
+        this.check_not_half(round);
+        if this.is_unfinished() && round % 4 < 2 {
+            this.session.run(&["restore", "--undo", "--yes"]);
+            assert_eq!(this.session.files(), this.then, "the undo was taken back in round {round}");
+        } else {
+            this.session.run(&["restore", &this.snapshot, "--yes"]);
+            assert_eq!(this.session.files(), this.then, "the undo was finished first in round {round}");
+        }
+        assert!(!this.is_unfinished());
+        this.change();
+    }
+}
+
+#[test]
+fn a_restore_goes_on_although_its_output_is_no_longer_read() {
+    let this = Interrupted::new();
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let mut command = this.session.sandbox.executable("longhaul");
+    command.args(["restore", &this.snapshot, "--yes"]).stdout(writer.try_clone().unwrap()).stderr(writer);
+    assert_eq!(command.status().unwrap().code(), Some(0));
+    assert_eq!(this.session.files(), this.then);
 }
 
 #[test]

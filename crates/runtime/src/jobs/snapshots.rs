@@ -18,6 +18,10 @@ const COMMANDS: [&str; 2] = ["/longhaul:restore", "/longhaul-bookmarks:restore"]
 const DISABLED: &str = "Snapshots are disabled (snapshots.enabled is false), so nothing was restored. `longhaul restore` in a \
                         terminal restores one that was taken before.";
 
+/// The answer to the slash command without a word that names a snapshot.
+const USAGE: &str = "Which one? `/longhaul:restore A` shows what would change, `/longhaul:restore A now` does it. A is a number of \
+                     `longhaul snapshots`, a time such as 14:03, or last. `/longhaul:restore undo now` takes the last one back.";
+
 /// The time that is left for the answer after the command line.
 const FOR_ANSWER: Duration = Duration::from_millis(300);
 
@@ -71,13 +75,16 @@ pub fn on_restore_command(hook: &mut Hook<UserPromptSubmit>) -> Result<Flow, Err
         hook.answer(Reply::end(DISABLED));
         return Ok(Flow::Done);
     }
+    if words.iter().all(|word| *word == "now") {
+        hook.answer(Reply::end(USAGE));
+        return Ok(Flow::Done);
+    }
     let (args, is_now) = restore_arguments(&hook.event.common.session.to_string(), &words);
     let cwd = hook.event.common.cwd.clone().or(hook.project_dir()).filter(|dir| dir.is_dir());
     let Some(cwd) = cwd else { return Ok(Flow::Next) };
     let limit = hook.deadline.left().saturating_sub(FOR_ANSWER);
     let answer = match process::ask_sibling("longhaul", &args, &cwd, limit)? {
-        Some(text) if is_now => text,
-        Some(text) => format!("{text}\nNothing was changed yet: add the word now to do it."),
+        Some(text) => text,
         None if is_now => "The restore goes on in the background; `longhaul snapshots` lists it.".to_owned(),
         None => "That takes longer than a prompt may: run `longhaul restore` in a terminal.".to_owned(),
     };

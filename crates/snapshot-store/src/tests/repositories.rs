@@ -292,6 +292,27 @@ fn files_that_cannot_be_read_or_are_no_files_are_left_out_and_said() {
 }
 
 #[test]
+fn names_that_git_refuses_are_left_out_and_said() {
+    let world = World::new();
+    for path in ["a", ".git\\b", "git~1", ".GIT/config"] {
+        world.write(path, "1");
+    }
+    symlink("a", world.top().join(".gitmodules")).unwrap();
+    let snapshot = world.take();
+    assert_eq!(
+        snapshot.left_out_some.as_deref(),
+        Some(
+            ".GIT/config (another repository), .git\\\\b (another repository), .gitmodules (not a regular file), \
+             git~1 (another repository)"
+        )
+    );
+    let before = world.files();
+    world.write("a", "2");
+    world.restore(&snapshot);
+    assert_eq!(world.files(), before);
+}
+
+#[test]
 fn the_users_own_ignore_rules_count() {
     let world = World::new();
     let ignore = world.path("home").join(".config/git/ignore");

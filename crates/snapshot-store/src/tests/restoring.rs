@@ -97,16 +97,48 @@ fn only_the_selected_files_are_restored_and_only_those_undone() {
 }
 
 #[test]
+fn a_path_that_is_nowhere_is_an_error_and_one_that_does_not_differ_is_not() {
+    let world = World::new();
+    world.write("src/a", "1");
+    world.write("gone", "1");
+    let then = world.take();
+    let select = |path: &str| {
+        let selected = vec![path.as_bytes().to_vec()];
+        prepare(&world.env(), &world.place(), &world.limits, &then, selected).map(|prepared| prepared.plan.steps.len())
+    };
+    assert_eq!(select("src/a").unwrap(), 0);
+    assert_eq!(select("src").unwrap(), 0);
+    let unknown = select("src/b").unwrap_err();
+    assert_eq!(unknown.to_string(), "src/b is neither in the snapshot nor in the work tree");
+    world.remove("gone");
+    assert_eq!(select("gone").unwrap(), 1);
+}
+
+#[test]
 fn a_file_changed_between_plan_and_restore_stops_it() {
     let world = World::new();
     world.write("a", "1");
     let then = world.take();
     world.write("a", "2");
-    let prepared = world.plan(&then);
+    // A person was asked meanwhile.
+    let mut prepared = world.plan(&then);
+    prepared.release();
     world.write("b", "new");
     let done = prepared.carry_out(&world.env(), &world.store(), &world.limits, "s");
     assert!(matches!(done, Err(Error::Changed(_))), "{done:?}");
     assert_eq!(fs::read_to_string(world.top().join("a")).unwrap(), "2");
+    // No person was asked: a file that the restore does not touch does not matter, one that it touches does.
+    let prepared = world.plan(&then);
+    world.write("c", "new");
+    world.write("a", "3");
+    let done = prepared.carry_out(&world.env(), &world.store(), &world.limits, "s");
+    assert!(matches!(done, Err(Error::Changed(_))), "{done:?}");
+    assert_eq!(fs::read_to_string(world.top().join("a")).unwrap(), "3");
+    let prepared = world.plan(&then);
+    world.write("d", "new");
+    prepared.carry_out(&world.env(), &world.store(), &world.limits, "s").unwrap();
+    assert_eq!(fs::read_to_string(world.top().join("a")).unwrap(), "1");
+    assert_eq!(fs::read_to_string(world.top().join("d")).unwrap(), "new");
 }
 
 #[test]
@@ -142,7 +174,7 @@ fn interrupted(world: &World, then: &Snapshot, done: usize) -> Journal {
         let prepared = prepare(&world.env(), &world.place(), &world.limits, then, selected).unwrap();
         prepared.carry_out(&world.env(), &world.store(), &world.limits, "s").unwrap();
     }
-    fs::write(world.top().join(&journal.temporary), "half").unwrap();
+    fs::write(world.top().join(journal.temporary_name(0)), "half").unwrap();
     journal::begin(&world.place(), &journal).unwrap();
     journal
 }
