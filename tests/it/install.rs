@@ -2,6 +2,7 @@
 
 mod doctor;
 mod doctor_conditions;
+mod doctor_snapshots;
 mod hooks_only;
 mod keybindings;
 mod plugin;
