@@ -30,8 +30,11 @@ pub enum WorkbenchTask {
         /// Measure the worker instead of the hooks: time to its first answer, and RAM with 100,000 observations
         #[arg(long, conflicts_with = "large")]
         worker: bool,
+        /// Measure snapshots of a work tree with N files (by default 100,000) instead of the hooks
+        #[arg(long, value_name = "N", num_args = 0..=1, default_missing_value = "100000", conflicts_with_all = ["large", "worker"])]
+        snapshots: Option<usize>,
         /// Write docs/benchmarks.md, with plots
-        #[arg(long, conflicts_with_all = ["large", "worker", "json"])]
+        #[arg(long, conflicts_with_all = ["large", "worker", "snapshots", "json"])]
         report: bool,
     },
     /// Measure how well the memory answers questions about the conversations in tests/recall

@@ -9,6 +9,7 @@ mod plot;
 mod reference;
 pub(crate) mod report;
 mod rows;
+mod snapshots;
 mod subject;
 mod worker;
 
@@ -22,6 +23,7 @@ use xtask::workspace::{PACKAGE, Profile, Workspace};
 pub(crate) use self::large::run as run_large;
 use self::report::Sample;
 use self::rows::{ROWS, Row, SERIES};
+pub(crate) use self::snapshots::run as run_snapshots;
 use self::subject::{Scene, Subject};
 pub(crate) use self::worker::run as run_worker;
 use crate::stage::{self, Tmux, plugin_folder, watch_interrupts};

@@ -18,6 +18,7 @@ pub(crate) fn of(event: EventName, chars: usize, common: &Value) -> Result<Vec<u
     let mut payload: Value = serde_json::from_str(recorded).with_context(|| format!("the recorded {event}"))?;
     match event {
         EventName::PostToolUse => payload["tool_response"]["stdout"] = json!(text(chars)),
+        EventName::UserPromptSubmit if chars == 0 => payload["prompt"] = json!("\u{b7}"),
         EventName::UserPromptSubmit => payload["prompt"] = json!(text(chars)),
         EventName::SubagentStop | EventName::Stop => payload["last_assistant_message"] = json!(text(chars)),
         _ => {}

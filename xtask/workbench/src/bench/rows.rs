@@ -8,7 +8,7 @@ pub(crate) struct Row {
     pub(crate) name: &'static str,
     /// The event whose executable is started.
     pub(crate) event: EventName,
-    /// Characters in the tool's response, the prompt or the model's last message.
+    /// Characters in the tool's response, the prompt or the model's last message. A prompt of 0 is the marker of a bookmark.
     pub(crate) chars: usize,
     /// Content of the activity log before each run.
     pub(crate) log: Log,
@@ -92,6 +92,7 @@ const STEADY: &str = "PostToolUse, steady (8 KB response)";
 
 const GROWN: &str = "Stop, a turn more than 100 KB";
 const WITHOUT_SNAPSHOTS: &str = "UserPromptSubmit, without snapshots";
+const BOOKMARK_ONLY: &str = "UserPromptSubmit of a bookmark, without snapshots";
 const BLOCKS: &str = "PermissionRequest: blocked, shown in tmux";
 
 const ROW: Row = Row {
@@ -119,6 +120,14 @@ pub(crate) const ROWS: &[Row] = &[
         event: EventName::UserPromptSubmit,
         chars: 200,
         limit: Limit::Other(WITHOUT_SNAPSHOTS, 1.5),
+        ..ROW
+    },
+    Row { name: BOOKMARK_ONLY, event: EventName::UserPromptSubmit, chars: 0, config: NO_SNAPSHOTS, ..ROW },
+    Row {
+        name: "UserPromptSubmit of a bookmark",
+        event: EventName::UserPromptSubmit,
+        chars: 0,
+        limit: Limit::Other(BOOKMARK_ONLY, 1.5),
         ..ROW
     },
     Row { name: "SubagentStop, below threshold", event: EventName::SubagentStop, chars: 2000, ..ROW },

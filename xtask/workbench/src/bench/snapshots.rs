@@ -1,0 +1,229 @@
+//! `cargo xtask bench --snapshots`: measures snapshots of a large work tree.
+
+use std::fs;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, ensure};
+use serde_json::json;
+use xtask::codegen::pretty;
+use xtask::workspace::{Profile, Workspace};
+use xtask::{run, tools};
+
+use super::large::kept;
+use super::report::{Sample, ms};
+use crate::dice::Dice;
+use crate::stage::{check_interrupts, watch_interrupts};
+
+/// Number of measured runs.
+const RUNS: usize = 20;
+
+/// How many files change between two snapshots.
+const CHANGED: usize = 10;
+
+/// How many files a folder has.
+const FOLDER: usize = 100;
+
+/// How many snapshots the store has when its size is measured.
+const SNAPSHOTS: usize = 1_000;
+
+/// Limits: of the medians for a snapshot, a restore and the list, and of the size of the store.
+const SNAPSHOT_MS: f64 = 300.0;
+const RESTORE_MS: f64 = 500.0;
+const LIST_MS: f64 = 50.0;
+const STORE_BYTES: u64 = 100_000_000;
+
+/// The rows without a limit, for comparison.
+const FIRST: &str = "the first snapshot";
+const STATUS: &str = "  git status";
+const ADD: &str = "  git add --all, git write-tree";
+
+/// Builds the executables as they are shipped, and measures them in a repository with `files` files.
+pub(crate) fn run(workspace: &Workspace, files: usize, json: bool) -> Result<()> {
+    ensure!(files >= 1_000, "--snapshots takes at least 1000");
+    tools::ensure(&["git"])?;
+    watch_interrupts()?;
+    let bin = workspace.build_to_ship(Profile::Release, None)?;
+    let folder = tempfile::Builder::new().prefix("longhaul-bench-").tempdir()?;
+    let mut repository = Repository::new(&bin, folder.path(), files)?;
+    let mut rows = vec![Sample::new(FIRST, vec![repository.snapshot()?])];
+    rows.extend(repository.measure()?);
+    while repository.taken < SNAPSHOTS {
+        check_interrupts()?;
+        repository.change()?;
+        repository.snapshot()?;
+    }
+    let bytes = size(&repository.data().join("snapshots"))?;
+    rows.push(repository.sample("the list of 1,000 snapshots", |this| this.longhaul(&["snapshots"]))?);
+    if json {
+        let row = |row: &Sample| json!({ "name": row.name, "runs": row.runs, "median_ms": ms(row.median), "p95_ms": ms(row.p95) });
+        let rows: Vec<_> = rows.iter().map(row).collect();
+        return Ok(write!(
+            io::stdout(),
+            "{}",
+            pretty(&json!({ "files": files, "rows": rows, "store_bytes": bytes }))?
+        )?);
+    }
+    let mut out = io::stdout();
+    for row in &rows {
+        let (median, p95) = (ms(row.median), ms(row.p95));
+        let limit = limit(row.name).map(|limit| format!("≤ {limit} ms: {}", kept(median <= limit)));
+        let line = format!("{:<48} {median:>8.1} ms {p95:>8.1} ms  {}", row.name, limit.unwrap_or_default());
+        writeln!(out, "{}", line.trim_end())?;
+    }
+    let (bytes_mb, limit_mb) = (bytes as f64 / 1e6, STORE_BYTES as f64 / 1e6);
+    writeln!(
+        out,
+        "the store of {SNAPSHOTS} snapshots: {bytes_mb:.1} MB  ≤ {limit_mb} MB: {}",
+        kept(bytes <= STORE_BYTES)
+    )?;
+    Ok(())
+}
+
+/// Returns the limit of a row's median.
+fn limit(name: &str) -> Option<f64> {
+    match name {
+        FIRST | STATUS | ADD => None,
+        name if name.starts_with("the list") => Some(LIST_MS),
+        name if name.starts_with("a restore") => Some(RESTORE_MS),
+        _ => Some(SNAPSHOT_MS),
+    }
+}
+
+/// A repository with many files, and a home for its snapshots.
+struct Repository<'a> {
+    bin: &'a Path,
+    folder: &'a Path,
+    files: usize,
+    dice: Dice,
+    /// How many snapshots were taken.
+    taken: usize,
+}
+
+impl<'a> Repository<'a> {
+    fn new(bin: &'a Path, folder: &'a Path, files: usize) -> Result<Self> {
+        let mut this = Self { bin, folder, files, dice: Dice(1), taken: 0 };
+        writeln!(io::stderr(), "making a repository with {files} files")?;
+        for file in 0..files {
+            check_interrupts()?;
+            let path = this.path(file);
+            if file % FOLDER == 0 {
+                fs::create_dir_all(path.parent().context("a file is in a folder")?)?;
+            }
+            let lines: String = (0..12).map(|line| format!("{line} {}\n", this.dice.roll(1 << 30))).collect();
+            fs::write(path, lines)?;
+        }
+        for args in [&["init", "-q"][..], &["add", "--all"], &["commit", "-qm", "all"], &["gc", "-q"]] {
+            run::output(&mut this.git(args))?;
+        }
+        Ok(this)
+    }
+
+    /// Measures snapshots, a restore, and what git itself takes. The measurements take turns.
+    fn measure(&mut self) -> Result<Vec<Sample>> {
+        let index = self.folder.join("index");
+        fs::copy(self.project().join(".git/index"), &index)?;
+        let names =
+            ["a snapshot, ten files changed", "a snapshot, nothing changed", "a restore of ten files", STATUS, ADD];
+        let mut times = vec![Vec::new(); names.len()];
+        for run in 0..=RUNS {
+            check_interrupts()?;
+            self.change()?;
+            let changed = self.snapshot()?;
+            let same = self.snapshot()?;
+            self.change()?;
+            let restored = timed(|| self.longhaul(&["restore", "last", "--yes"]))?;
+            self.change()?;
+            let status = timed(|| run::output(&mut self.git(&["status", "--porcelain"])))?;
+            let added = timed(|| {
+                run::output(self.git(&["add", "--all"]).env("GIT_INDEX_FILE", &index))?;
+                run::output(self.git(&["write-tree"]).env("GIT_INDEX_FILE", &index))
+            })?;
+            // The first run fills the caches.
+            if run > 0 {
+                for (times, took) in times.iter_mut().zip([changed, same, restored, status, added]) {
+                    times.push(took);
+                }
+            }
+        }
+        Ok(names.into_iter().zip(times).map(|(name, times)| Sample::new(name, times)).collect())
+    }
+
+    fn sample(&self, name: &'static str, measured: impl Fn(&Self) -> Result<String>) -> Result<Sample> {
+        let times = (0..RUNS).map(|_| timed(|| measured(self))).collect::<Result<Vec<_>>>()?;
+        Ok(Sample::new(name, times))
+    }
+
+    /// Changes ten files.
+    fn change(&mut self) -> Result<()> {
+        for _ in 0..CHANGED {
+            let file = self.dice.index(self.files);
+            let path = self.path(file);
+            let text = fs::read_to_string(&path)?;
+            fs::write(&path, format!("{text}{}\n", self.dice.roll(1 << 30)))?;
+        }
+        Ok(())
+    }
+
+    /// Takes a snapshot as a hook does; returns how long the detached process ran.
+    fn snapshot(&mut self) -> Result<Duration> {
+        self.taken += 1;
+        let at = self.now();
+        let mut command = self.program(&self.bin.join("longhaul-snapshot"));
+        timed(|| run::output(command.args(["abcdef01-bench", "prompt", &at, "", "-"])))
+    }
+
+    fn longhaul(&self, args: &[&str]) -> Result<String> {
+        run::output(self.program(&self.bin.join("longhaul")).args(args))
+    }
+
+    fn git(&self, args: &[&str]) -> Command {
+        let mut git = self.program(Path::new("git"));
+        git.args(["-c", "user.name=a", "-c", "user.email=a@b"]).args(args);
+        git
+    }
+
+    fn program(&self, program: &Path) -> Command {
+        let mut command = run::program(program);
+        command.current_dir(self.project()).env("HOME", self.folder).env("LONGHAUL_HOME", self.data());
+        command.env("LONGHAUL_NOW_MS", self.now());
+        command
+    }
+
+    /// Returns a time that moves by a second with every snapshot.
+    fn now(&self) -> String {
+        (1_800_000_000_000 + self.taken as u64 * 1_000).to_string()
+    }
+
+    fn project(&self) -> PathBuf {
+        self.folder.join("project")
+    }
+
+    fn data(&self) -> PathBuf {
+        self.folder.join("data")
+    }
+
+    fn path(&self, file: usize) -> PathBuf {
+        let folder = file / FOLDER;
+        self.project().join(format!("d{}/e{}/f{}.txt", folder / 32, folder % 32, file % FOLDER))
+    }
+}
+
+fn timed<T>(measured: impl FnOnce() -> Result<T>) -> Result<Duration> {
+    let began = Instant::now();
+    measured()?;
+    Ok(began.elapsed())
+}
+
+/// Returns the size of all files below a folder.
+fn size(dir: &Path) -> Result<u64> {
+    let mut bytes = 0;
+    for entry in fs::read_dir(dir)? {
+        let entry = entry?;
+        let metadata = entry.metadata()?;
+        bytes += if metadata.is_dir() { size(&entry.path())? } else { metadata.len() };
+    }
+    Ok(bytes)
+}
