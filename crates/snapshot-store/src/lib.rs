@@ -19,6 +19,7 @@ mod scan;
 mod scan_state;
 mod take;
 mod temporary_objects;
+mod tidy;
 mod tracked;
 mod upkeep;
 

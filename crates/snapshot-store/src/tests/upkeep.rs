@@ -124,3 +124,44 @@ fn many_loose_objects_are_packed() {
     world.restore(&then);
     assert!(world.top().join("7/7").exists());
 }
+
+#[test]
+fn what_is_stored_of_a_removed_worktree_goes_with_its_last_snapshot_and_stops_no_upkeep() {
+    let world = World::new();
+    world.write("a", "1");
+    world.commit();
+    world.git(&["worktree", "add", "-q", "../linked"]);
+    let linked = world.place_of(&world.path("linked")).unwrap();
+    let event =
+        Event { session: "s".into(), created_at: 5, kind: SnapshotKind::Start, prompt_id: None, is_pinned: false };
+    let limit = Duration::from_secs(60);
+    let taken = take(&world.env(), &linked, &world.store(), &world.limits, &[event], limit, limit).unwrap();
+    world.take();
+    world.git(&["worktree", "remove", "--force", "../linked"]);
+    // Left by a process that was killed.
+    fs::create_dir_all(linked.dir.join("requests")).unwrap();
+    fs::write(linked.dir.join("requests/5-1.json"), "{").unwrap();
+    upkeep_at(&world, 5_000_000, &Config::default());
+    assert!(linked.dir.exists() && !linked.dir.join("index").exists(), "its snapshot can still be compared");
+    world.store().drop_snapshots(&[taken[0].id]).unwrap();
+    upkeep_at(&world, 6_000_000, &Config::default());
+    assert!(!linked.dir.exists());
+    let (place, commit) = (world.place(), taken[0].commit.as_deref().unwrap());
+    assert!(place.dir.join("HEAD").exists());
+    let git = place.git(std::time::Instant::now() + limit);
+    assert!(git.run(&["cat-file", "-e", commit], b"").is_err(), "its objects are deleted");
+}
+
+#[test]
+fn temporary_objects_of_a_git_that_was_killed_are_removed() {
+    let world = World::new();
+    world.write("a", "1");
+    world.take();
+    let half = ["17/tmp_obj_half", "pack/tmp_pack_half"].map(|name| world.place().objects().join(name));
+    for path in &half {
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, "half").unwrap();
+    }
+    upkeep_at(&world, 5_000_000, &Config::default());
+    assert!(half.iter().all(|path| !path.exists()));
+}
