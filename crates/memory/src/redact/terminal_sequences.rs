@@ -5,7 +5,7 @@ use super::scanner;
 /// A longer title of a terminal, or address of a link, is text like any other.
 const LONGEST_TITLE: usize = 2_048;
 
-/// How much of a text is looked at for a secret that it begins with, in bytes.
+/// How much of a text after a sequence is looked at for a secret, in bytes.
 const LOOKED_AT: usize = 512;
 
 /// How programs spell the escape character: `cat -v`, and strings of Python, C and the shell.
@@ -23,7 +23,11 @@ pub(crate) fn sequence_length(rest: &[u8], backslash: &[u8]) -> usize {
             // A title or a link is stored as well, and may hold a secret itself.
             if scanner::scan(&rest[..title]).is_empty() { title } else { 0 }
         }
-        Some(b'(' | b')') => 1 + usize::from(rest.get(1).is_some_and(u8::is_ascii_alphanumeric)),
+        Some(b'(' | b')') => {
+            let has_charset = rest.get(1).is_some_and(u8::is_ascii_alphanumeric);
+            let has_charset = has_charset && secret_around(&rest[1..], 0).is_none();
+            1 + usize::from(has_charset)
+        }
         Some(b'\\') if rest.starts_with(backslash) => backslash.len(),
         _ => 0,
     }
@@ -36,15 +40,29 @@ pub(crate) fn control_sequence_length(rest: &[u8]) -> usize {
     let last = rest.get(parameters).copied().unwrap_or_default();
     // Without parameters only what programs really print is a sequence: a word may follow a stray escape.
     let is_last = if parameters == 0 { b"mKHJ".contains(&last) } else { (0x40..0x7f).contains(&last) };
-    parameters + usize::from(is_last && last != b'\\' && !begins_secret(&rest[parameters..]))
+    if !is_last || last == b'\\' {
+        return parameters;
+    }
+    match secret_around(rest, parameters) {
+        Some(start) => start,
+        None => parameters + 1,
+    }
 }
 
-/// Returns whether a text begins with a secret, whose first letter is then no part of a sequence before it.
+/// Returns where the secret begins that the byte at `at` belongs to, which is then no part of a sequence.
 ///
 /// Colours are not looked at: there may be thousands of them.
-fn begins_secret(rest: &[u8]) -> bool {
-    let is_colour = matches!(rest.first(), Some(b'm' | b'K'));
-    !is_colour && scanner::scan(&rest[..rest.len().min(LOOKED_AT)]).first().is_some_and(|secret| secret.start == 0)
+fn secret_around(rest: &[u8], at: usize) -> Option<usize> {
+    if matches!(rest.get(at), None | Some(b'm' | b'K')) {
+        return None;
+    }
+    let end = rest.len().min(at + LOOKED_AT);
+    // A letter before it, as the last one of the parameters would be, hides the beginning of a secret.
+    if scanner::scan(&rest[at..end]).first().is_some_and(|secret| secret.start == 0) {
+        return Some(at);
+    }
+    let found = scanner::scan(&rest[..end]);
+    found.into_iter().find(|secret| (secret.start..secret.end).contains(&at)).map(|secret| secret.start)
 }
 
 /// Returns the length of a colour that is spelled out, as `^[[01;31m` or `\x1b[K`.

@@ -220,6 +220,16 @@ fn a_backslash_before_a_secret_does_not_hide_its_first_letter() {
     }
 }
 
+#[test]
+fn a_terminal_sequence_without_its_end_does_not_hide_the_first_letter_of_a_secret() {
+    for secret in secrets() {
+        for begun in ["\u{1b}(", "\u{1b})", "\u{1b}[.", "\u{1b}[1;"] {
+            let redacted = redact(&format!("x {begun}{secret} y")).into_owned();
+            assert!(!redacted.contains(&secret[1..]) && redacted.ends_with("[redacted] y"), "{begun:?} {redacted}");
+        }
+    }
+}
+
 proptest! {
     #[test]
     fn a_secret_between_words_never_survives(before in "[^A-Za-z0-9_<\\\\-]{0,9}", index in 0..33_usize, after in "[ \",;)]{0,9}") {
