@@ -206,7 +206,11 @@ fn an_unborn_branch_a_split_index_and_a_merge_conflict_have_snapshots() {
     world.write("a", "main\n");
     world.git(&["commit", "-qam", "main"]);
     #[expect(clippy::disallowed_methods, reason = "a merge that fails")]
-    let merged = Command::new("git").args(["merge", "-q", "side"]).current_dir(world.top()).output().unwrap();
+    let merged = Command::new("git")
+        .args(["-c", "user.name=a", "-c", "user.email=a@b", "merge", "-q", "side"])
+        .current_dir(world.top())
+        .output()
+        .unwrap();
     assert!(!merged.status.success());
     let snapshot = world.take();
     assert_eq!((snapshot.under_way.as_deref(), snapshot.index_tree), (Some("merge"), None));
