@@ -31,7 +31,17 @@ fn a_session_is_written_down_line_by_line() {
     fire(&sandbox, "longhaul-stop", "Stop", json!({}));
     assert_eq!(
         sandbox.log_lines(SESSION),
-        ["S 1000 idle", "P 1000", "T 1000 4", "T 1000 0", "A 1000 2", "C 1000", "B 1000", "S 1000 completed"]
+        [
+            "S 1000 idle",
+            "P 1000",
+            "N 1000 14068410012254664993",
+            "T 1000 4",
+            "T 1000 0",
+            "A 1000 2",
+            "C 1000",
+            "B 1000",
+            "S 1000 completed"
+        ]
     );
     assert_eq!(sandbox.error_log(), "");
 }

@@ -14,7 +14,7 @@ pub use crate::decision::{
 };
 pub use crate::json_chars::chars_of_json;
 pub use crate::log_line::LogLine;
-pub use crate::since_prompt::bookmarks_since_prompt;
+pub use crate::since_prompt::{bookmarks_since_prompt, may_be_of_newest_turn};
 pub use crate::window::{MAX_TAIL, Metrics, TailStart, covers_window, measure};
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use longhaul_core::hash::fnv1a;
 use longhaul_core::{Millis, Status};
 
 /// A line of the activity log.
@@ -46,6 +47,13 @@ pub enum LogLine {
         /// The time.
         at: Millis,
     },
+    /// `N <ms> <prompt>`: the turn that runs now.
+    Turn {
+        /// The time.
+        at: Millis,
+        /// A hash of the id of the prompt that started it; see [`LogLine::turn`].
+        prompt: u64,
+    },
     /// `S <ms> <status>`: the status of the main conversation changed.
     Status {
         /// The time.
@@ -73,6 +81,7 @@ impl LogLine {
             b"B" => Self::Bookmark { at },
             b"C" => Self::Compaction { at },
             b"P" => Self::Prompt { at },
+            b"N" => Self::Turn { at, prompt: number(rest?)? },
             b"S" => {
                 let status = Status::from_name(std::str::from_utf8(rest?).ok()?)?;
                 Self::Status { at, status }
@@ -83,6 +92,11 @@ impl LogLine {
 }
 
 impl LogLine {
+    /// Returns the line for the turn of a prompt.
+    pub fn turn(at: Millis, prompt_id: &str) -> Self {
+        Self::Turn { at, prompt: fnv1a(prompt_id.bytes()) }
+    }
+
     /// Returns the time of the line.
     pub fn at(&self) -> Millis {
         match self {
@@ -93,6 +107,7 @@ impl LogLine {
             | Self::Bookmark { at }
             | Self::Compaction { at }
             | Self::Prompt { at }
+            | Self::Turn { at, .. }
             | Self::Status { at, .. } => *at,
         }
     }
@@ -119,6 +134,7 @@ impl fmt::Display for LogLine {
             Self::Bookmark { at } => write!(f, "B {at}"),
             Self::Compaction { at } => write!(f, "C {at}"),
             Self::Prompt { at } => write!(f, "P {at}"),
+            Self::Turn { at, prompt } => write!(f, "N {at} {prompt}"),
             Self::Status { at, status } => write!(f, "S {at} {}", status.as_str()),
         }
     }

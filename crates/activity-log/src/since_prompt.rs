@@ -1,4 +1,4 @@
-//! Bookmarks since the last prompt.
+//! The newest turn, and the bookmarks since the last prompt.
 
 use crate::LogLine;
 use crate::window::{TailStart, whole_lines};
@@ -19,9 +19,18 @@ pub fn bookmarks_since_prompt(tail: &[u8], start: TailStart) -> u64 {
             | LogLine::Agent { .. }
             | LogLine::Injection { .. }
             | LogLine::GivenUp { .. }
+            | LogLine::Turn { .. }
             | LogLine::Status { .. } => {}
         }
         newer = Some(line);
     }
     bookmarks
+}
+
+/// Returns whether a prompt with this id may belong to the newest turn, as far as `tail` shows.
+///
+/// It does not if the newest turn is known and was started by another prompt.
+pub fn may_be_of_newest_turn(tail: &[u8], start: TailStart, prompt_id: &str) -> bool {
+    let newest = whole_lines(tail, start).filter_map(LogLine::parse).find(|line| matches!(line, LogLine::Turn { .. }));
+    newest.is_none_or(|newest| newest == LogLine::turn(newest.at(), prompt_id))
 }

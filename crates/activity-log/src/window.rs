@@ -120,7 +120,11 @@ pub fn measure(tail: &[u8], start: TailStart) -> Metrics {
             }
             LogLine::Compaction { at } => metrics.last_compaction = metrics.last_compaction.max(Some(at)),
             LogLine::Prompt { .. } => seen_prompt = true,
-            LogLine::Tool { .. } | LogLine::Agent { .. } | LogLine::Bookmark { .. } | LogLine::Status { .. } => {}
+            LogLine::Tool { .. }
+            | LogLine::Agent { .. }
+            | LogLine::Bookmark { .. }
+            | LogLine::Turn { .. }
+            | LogLine::Status { .. } => {}
         }
         if metrics.status.is_none() {
             metrics.status = match line {
@@ -130,6 +134,7 @@ pub fn measure(tail: &[u8], start: TailStart) -> Metrics {
                 | LogLine::Injection { .. }
                 | LogLine::GivenUp { .. }
                 | LogLine::Bookmark { .. }
+                | LogLine::Turn { .. }
                 | LogLine::Compaction { .. } => None,
             };
         }

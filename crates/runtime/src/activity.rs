@@ -8,7 +8,8 @@ use std::time::Duration;
 
 use fs2::FileExt as _;
 use longhaul_activity_log::{
-    BookmarkVerdict, LogLine, MAX_TAIL, Metrics, TailStart, bookmarks_since_prompt, covers_window, measure,
+    BookmarkVerdict, LogLine, MAX_TAIL, Metrics, TailStart, bookmarks_since_prompt, covers_window,
+    may_be_of_newest_turn, measure,
 };
 use longhaul_core::{Millis, SessionId};
 
@@ -45,6 +46,14 @@ impl ActivityLog {
         let Ok(file) = bounded_read::open(&home.session_file(session, "log")) else { return 0 };
         let Ok((tail, whole)) = files::tail(&file, MAX_TAIL) else { return 0 };
         bookmarks_since_prompt(&tail, if whole { TailStart::LogStart } else { TailStart::Midway })
+    }
+
+    /// Returns whether an event with `prompt_id` may belong to the newest turn.
+    pub(crate) fn may_be_of_newest_turn(&self, prompt_id: Option<&str>) -> Result<bool, Error> {
+        let Some(prompt_id) = prompt_id else { return Ok(true) };
+        let (tail, whole) = self.tail(MAX_TAIL)?;
+        let start = if whole { TailStart::LogStart } else { TailStart::Midway };
+        Ok(may_be_of_newest_turn(&tail, start, prompt_id))
     }
 
     /// Appends lines in one write, so that lines of concurrent hooks are neither lost nor mixed.

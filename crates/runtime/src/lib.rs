@@ -39,7 +39,6 @@ mod tied_child;
 pub mod tmux;
 mod tracker;
 mod transcript_file;
-mod turn_file;
 mod typing;
 mod usage;
 mod user_statusline;

@@ -186,7 +186,11 @@ fn is_superseded(env: &Env, home: &Home, order: &Order, log: &ActivityLog, ticke
         LogLine::Bookmark { .. } | LogLine::Injection { .. } | LogLine::Compaction { .. } => true,
         // A prompt is a rewind point itself, and the hooks of its turn set the next bookmark.
         LogLine::Prompt { .. } => order.want == TypeWhen::Idle,
-        LogLine::Tool { .. } | LogLine::Agent { .. } | LogLine::GivenUp { .. } | LogLine::Status { .. } => false,
+        LogLine::Tool { .. }
+        | LogLine::Agent { .. }
+        | LogLine::GivenUp { .. }
+        | LogLine::Turn { .. }
+        | LogLine::Status { .. } => false,
     };
     Ok(log.since(ticket)?.iter().any(superseded) || shows_another_session(env, home, order))
 }

@@ -18,6 +18,7 @@ fn every_letter_is_read() {
     check("B 1700", Some(LogLine::Bookmark { at }));
     check("C 1700", Some(LogLine::Compaction { at }));
     check("P 1700", Some(LogLine::Prompt { at }));
+    check("N 1700 12", Some(LogLine::Turn { at, prompt: 12 }));
     check("S 1700 blocked", Some(LogLine::Status { at, status: Status::Blocked }));
 }
 
@@ -38,13 +39,15 @@ fn the_unknown_is_ignored() {
     check("TT 1700 3", None);
     check("S 1700 dancing", None);
     check("S 1700", None);
+    check("N 1700", None);
+    check("N 1700 p1", None);
     check("", None);
     check("   ", None);
 }
 
 proptest! {
     #[test]
-    fn what_is_written_is_read_back(at in any::<u64>(), chars in any::<u64>(), letter in 0..8_u8) {
+    fn what_is_written_is_read_back(at in any::<u64>(), chars in any::<u64>(), letter in 0..9_u8) {
         let at = Millis(at);
         let line = match letter {
             0 => LogLine::Tool { at, chars },
@@ -54,6 +57,7 @@ proptest! {
             4 => LogLine::Compaction { at },
             5 => LogLine::Prompt { at },
             6 => LogLine::GivenUp { at },
+            7 => LogLine::Turn { at, prompt: chars },
             _ => LogLine::Status { at, status: Status::Completed },
         };
         prop_assert_eq!(LogLine::parse(line.to_string().as_bytes()), Some(line));

@@ -6,7 +6,7 @@ use longhaul_core::event::predicates::{bookmark_note, in_subagent, is_bookmark_c
 use longhaul_core::{Reply, Status};
 use longhaul_store::NewBookmark;
 
-use crate::{Error, Flow, Hook, git, turn_file, usage};
+use crate::{Error, Flow, Hook, git, usage};
 
 /// The context for the model when a marker is received during its turn.
 const MID_TURN: &str = "This message is an automatic bookmark set by the user's tooling as a rewind point. It asks \
@@ -30,15 +30,15 @@ pub fn on_prompt(hook: &mut Hook<UserPromptSubmit>) -> Result<Flow, Error> {
         } else {
             LogLine::Prompt { at }
         };
-        log.append(&[line])?;
-        turn_file::begin(&hook.home, &hook.event.common.session, hook.event.common.prompt_id.as_deref())?;
+        let turn = hook.event.common.prompt_id.as_deref().map(|id| LogLine::turn(at, id));
+        let lines: Vec<LogLine> = [Some(line), turn].into_iter().flatten().collect();
+        log.append(&lines)?;
         return Ok(Flow::Next);
     };
     let note = note.map(|note| hook.sanitizer().capped(note)).filter(|note| !note.trim().is_empty());
     let common = &hook.event.common;
     // No hook reports the end of a turn by Esc, but a prompt outside of that turn has another id.
-    let is_running =
-        log.metrics()?.is_turn_running() && turn_file::may_be(&hook.home, &common.session, common.prompt_id.as_deref());
+    let is_running = log.metrics()?.is_turn_running() && log.may_be_of_newest_turn(common.prompt_id.as_deref())?;
     hook.append_once(&log, &[LogLine::Bookmark { at }])?;
     if is_running && !is_bookmark_command(&hook.event.prompt) {
         hook.show(MID_TURN);

@@ -12,7 +12,7 @@ use longhaul_core::event::{HookEvent, PostToolUse};
 use longhaul_inject::{TypeWhen, TypingDecision};
 
 use crate::typing::{Typist, is_received};
-use crate::{ActivityLog, Error, Hook, Order, Receipt, Ticket, agents, turn_file};
+use crate::{ActivityLog, Error, Hook, Order, Receipt, Ticket, agents};
 
 /// Time limit for the receipt. The hook waits for it so that the next tool call finds the bookmark in the log.
 const RECEIPT_LIMIT: Duration = Duration::from_millis(800);
@@ -44,7 +44,10 @@ pub(super) fn bookmark(hook: &Hook<PostToolUse<'static>>, log: &ActivityLog) -> 
             return Ok(());
         }
     };
-    turn_file::begin(&hook.home, &order.session, hook.event.common().prompt_id.as_deref())?;
+    // The turn may have begun before the part of the log that is read.
+    if let Some(id) = &hook.event.common().prompt_id {
+        log.append(&[LogLine::turn(hook.env.now, id)])?;
+    }
     let Ok(ticket) = claim()? else { return Ok(()) };
     if let Err(problem) = submit(&order, &typist, &decision, log, ticket)? {
         if !typist.has_typed() {
