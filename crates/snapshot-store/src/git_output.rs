@@ -1,8 +1,12 @@
 //! Reads what git prints.
 
+use std::os::unix::ffi::OsStrExt;
+
+use longhaul_runtime::files;
 use longhaul_runtime::git::PrivateGit;
 
 use crate::Error;
+use crate::temporary_folder::TemporaryFolder;
 
 /// Returns the ids that regular files have as objects, without storing them.
 pub(crate) fn hashes(git: &PrivateGit, files: &[&[u8]]) -> Result<Vec<String>, Error> {
@@ -25,6 +29,22 @@ pub(crate) fn hashes(git: &PrivateGit, files: &[&[u8]]) -> Result<Vec<String>, E
     let ids = git.run(&["hash-object", "--no-filters", "--stdin-paths"], &input)?;
     let ids: Vec<String> = String::from_utf8_lossy(&ids).lines().map(str::to_owned).collect();
     if ids.len() == files.len() { Ok(ids) } else { Err(Error::Output) }
+}
+
+/// Returns the ids that contents have as objects, without storing them.
+pub(crate) fn content_hashes(git: &PrivateGit, contents: &[Vec<u8>]) -> Result<Vec<String>, Error> {
+    if contents.is_empty() {
+        return Ok(Vec::new());
+    }
+    // One process for all of them: git reads many contents only from files.
+    let folder = TemporaryFolder::for_links(&git.git_dir)?;
+    let mut paths = Vec::new();
+    for (number, content) in contents.iter().enumerate() {
+        let path = folder.path().join(number.to_string());
+        files::replace(&path, content)?;
+        paths.push(path);
+    }
+    hashes(git, &paths.iter().map(|path| path.as_os_str().as_bytes()).collect::<Vec<_>>())
 }
 
 /// Returns the paths of a list that zero bytes divide.

@@ -11,6 +11,7 @@ use longhaul_snapshot::{Refusal, RestorePlan, ancestors};
 use crate::Error;
 use crate::git_output::listed_paths;
 use crate::place::Place;
+use crate::temporary_folder::TemporaryFolder;
 use crate::tracked::Tracked;
 
 /// Returns which of `paths` the ignore rules match. No folder above them may be a link.
@@ -51,29 +52,17 @@ pub(crate) fn ignored_then(
     let found = String::from_utf8_lossy(&found);
     let found = rules.iter().zip(found.lines()).filter_map(|(path, line)| Some((path, line.strip_prefix("blob ")?)));
     let (rules, ids): (Vec<&Vec<u8>>, Vec<String>) = found.map(|(path, id)| (path, id.to_owned())).unzip();
-    let folder = place.rules_dir();
-    let removed = RemovedWhenDropped(folder.clone());
-    files::create_dir(&folder)?;
+    let folder = TemporaryFolder::for_rules(&place.dir)?;
     git.contents(&ids, |at, _, content| {
         let mut text = Vec::new();
-        let path = folder.join(OsStr::from_bytes(rules[at]));
+        let path = folder.path().join(OsStr::from_bytes(rules[at]));
         let read = content.read_to_end(&mut text);
         read.map_err(|source| longhaul_runtime::Error::Read { path: path.clone(), source })?;
         files::replace(&path, &text)
     })?;
-    let git = PrivateGit { work_tree: folder, ..git.clone() };
+    let git = PrivateGit { work_tree: folder.path().to_owned(), ..git.clone() };
     let ignored = ignored_of(&git, deleted)?;
-    drop(removed);
     Ok(ignored.into_iter().collect())
-}
-
-/// A folder of our own that is removed when dropped.
-struct RemovedWhenDropped(std::path::PathBuf);
-
-impl Drop for RemovedWhenDropped {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
 }
 
 /// Refuses to touch files that are ignored now, unless git tracks them.

@@ -18,6 +18,7 @@ mod restore_steps;
 mod scan;
 mod scan_state;
 mod take;
+mod temporary_folder;
 mod temporary_objects;
 mod tidy;
 mod tracked;

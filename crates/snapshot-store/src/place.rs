@@ -10,7 +10,7 @@ use longhaul_runtime::git::{NoWorkTree, PrivateGit, WorkTree};
 use longhaul_runtime::{Home, bounded_read, files};
 use sha2::{Digest, Sha256};
 
-use crate::{Error, Skip};
+use crate::{Error, Skip, temporary_folder};
 
 /// Attributes that switch off every conversion, so that the bytes of a file are stored as they are. They come before
 /// those of the work tree.
@@ -76,11 +76,6 @@ impl Place {
         self.repository_dir.join("objects")
     }
 
-    /// Returns the folder for the ignore rules of another time. It exists only while they are asked.
-    pub(crate) fn rules_dir(&self) -> PathBuf {
-        self.dir.join("rules")
-    }
-
     /// Returns git for this work tree. Each of its commands must end before the deadline.
     pub fn git(&self, deadline: Instant) -> PrivateGit {
         PrivateGit {
@@ -136,7 +131,9 @@ impl Place {
         for name in ["index.lock", "user-index", "user-index.lock"] {
             remove(&self.dir.join(name))?;
         }
-        let _ = std::fs::remove_dir_all(self.rules_dir());
+        for name in temporary_folder::NAMES {
+            let _ = std::fs::remove_dir_all(self.dir.join(name));
+        }
         for entry in std::fs::read_dir(&self.dir).into_iter().flatten().flatten() {
             // `files::replace` writes to a file with such a name first.
             if entry.path().extension().is_some_and(|extension| extension.as_bytes().starts_with(b"tmp")) {

@@ -1,6 +1,7 @@
 //! Restores a snapshot: plans it, writes the plan down, carries it out, and finishes or takes back what was interrupted.
 
 use std::collections::BTreeSet;
+use std::fs::File;
 use std::time::{Duration, Instant};
 
 use longhaul_core::Env;
@@ -9,7 +10,7 @@ use longhaul_runtime::git::PrivateGit;
 use longhaul_snapshot::{Change, Disk, Entry, LeftOut, Limits, OnDisk, RestorePlan, Step, decoded_path, is_selected};
 use longhaul_store::{Snapshot, SnapshotKind, Store};
 
-use crate::disk::Files;
+use crate::disk::{Files, sync_many};
 use crate::git_output::listed_paths;
 use crate::ignored_files::{ignored_then, refuse_ignored};
 use crate::journal::{self, Journal, JournalStep};
@@ -297,10 +298,14 @@ fn check_objects(git: &PrivateGit, steps: &[Step]) -> Result<(), Error> {
 
 /// Writes the objects that hold the present content to the disk, before that content is replaced.
 fn sync_objects(place: &Place, steps: &[Step]) {
+    let folder = place.objects();
+    if File::open(&folder).is_ok_and(|folder| sync_many(&folder, steps.len()).unwrap_or(false)) {
+        return;
+    }
     for id in steps.iter().filter_map(|step| Some(&step.before.as_ref()?.id)) {
         // An object that is in no file of its own is in a pack, which git has synced.
-        if let Some((folder, name)) = id.split_at_checked(2)
-            && let Ok(file) = bounded_read::open(&place.objects().join(folder).join(name))
+        if let Some((first, rest)) = id.split_at_checked(2)
+            && let Ok(file) = bounded_read::open(&folder.join(first).join(rest))
         {
             let _ = file.sync_all();
         }

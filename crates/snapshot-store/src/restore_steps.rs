@@ -7,8 +7,8 @@ use longhaul_runtime::git::PrivateGit;
 use longhaul_snapshot::{Entry, Step, StepKind};
 
 use crate::Error;
-use crate::disk::{FileState, Files, NewFile, StagedFile};
-use crate::git_output::{hashes, object_id};
+use crate::disk::{FileState, Files, LINK, NewFile, StagedFile, sync_all};
+use crate::git_output::{content_hashes, hashes};
 use crate::journal::{Journal, JournalStep};
 use crate::place::Place;
 
@@ -36,20 +36,25 @@ pub(crate) fn states(git: &PrivateGit, files: &Files, journal: &Journal) -> Resu
         let file = files.state(&step.path).map_err(Error::change(&files.full(&step.path)))?;
         found.push(file);
     }
-    let regular = |file: &Option<FileState>| file.and_then(FileState::git_mode).is_some_and(|mode| mode != 0o120_000);
-    let to_hash: Vec<&[u8]> =
-        steps.iter().zip(&found).filter(|(_, file)| regular(file)).map(|(step, _)| step.path.as_slice()).collect();
-    let hashes: BTreeMap<&[u8], String> = to_hash.iter().copied().zip(hashes(git, &to_hash)?).collect();
+    let mode = |file: Option<FileState>| file.and_then(FileState::git_mode);
+    let (mut to_hash, mut links, mut targets) = (Vec::new(), Vec::new(), Vec::new());
+    for (step, file) in steps.iter().zip(&found) {
+        match mode(*file) {
+            Some(LINK) => {
+                targets.push(files.link_target(&step.path).map_err(Error::change(&files.full(&step.path)))?);
+                links.push(step.path.as_slice());
+            }
+            Some(_) => to_hash.push(step.path.as_slice()),
+            None => {}
+        }
+    }
+    let hashed = hashes(git, &to_hash)?;
+    let mut ids: BTreeMap<&[u8], String> = to_hash.into_iter().zip(hashed).collect();
+    ids.extend(links.into_iter().zip(content_hashes(git, &targets)?));
     let mut states = Vec::new();
     for (step, file) in steps.iter().zip(found) {
-        let id = match file.and_then(FileState::git_mode) {
-            Some(0o120_000) => {
-                let target = files.link_target(&step.path).map_err(Error::change(&files.full(&step.path)))?;
-                Some(object_id(&git.run(&["hash-object", "--stdin"], &target)?)?)
-            }
-            _ => hashes.get(step.path.as_slice()).cloned(),
-        };
-        let entry = file.and_then(FileState::git_mode).zip(id).map(|(mode, id)| Entry { mode, id });
+        let id = ids.get(step.path.as_slice()).cloned();
+        let entry = mode(file).zip(id).map(|(mode, id)| Entry { mode, id });
         // A folder in the place of a file that is created is empty by then.
         let is_other = file.is_some_and(|file| file.git_mode().is_none()) && step.before.is_some();
         states.push(PathState { file, entry, is_other });
@@ -138,8 +143,9 @@ fn place_all(
     staged: &mut Vec<(&Write<'_>, StagedFile)>,
     conflicts: &mut Vec<Vec<u8>>,
 ) -> Result<(), longhaul_runtime::Error> {
-    for (write, file) in staged.iter() {
-        file.sync().map_err(failure(files, write))?;
+    let synced = sync_all(staged.iter().filter_map(|(_, file)| file.file.as_ref()));
+    if let Some((write, _)) = staged.first() {
+        synced.map_err(failure(files, write))?;
     }
     for (write, file) in staged.drain(..) {
         let path = &write.step.path;

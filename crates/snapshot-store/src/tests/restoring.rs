@@ -115,6 +115,28 @@ fn a_path_that_is_nowhere_is_an_error_and_one_that_does_not_differ_is_not() {
 }
 
 #[test]
+fn many_files_and_links_are_restored() {
+    let world = World::new();
+    let change = |text: &str| {
+        for number in 0..200 {
+            world.write(&format!("d{}/f{number}", number % 9), format!("{text} {number}"));
+            let link = world.top().join(format!("d{}/l{number}", number % 9));
+            let _ = fs::remove_file(&link);
+            symlink(format!("{text}-{number}"), link).unwrap();
+        }
+    };
+    change("then");
+    let then = world.take();
+    let before = world.files();
+    change("now");
+    let after = world.files();
+    assert_eq!(world.restore(&then).plan.steps.len(), 400);
+    assert_eq!(world.files(), before);
+    world.undo();
+    assert_eq!(world.files(), after);
+}
+
+#[test]
 fn a_file_changed_between_plan_and_restore_stops_it() {
     let world = World::new();
     world.write("a", "1");
