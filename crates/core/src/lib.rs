@@ -18,6 +18,7 @@ pub mod reply;
 mod session_id;
 mod status;
 mod time;
+mod timestamp;
 
 pub use crate::config::Config;
 pub use crate::count::{counted, grouped};
@@ -27,6 +28,7 @@ pub use crate::reply::Reply;
 pub use crate::session_id::{SessionId, short_session};
 pub use crate::status::Status;
 pub use crate::time::Millis;
+pub use crate::timestamp::parse_timestamp;
 
 #[cfg(test)]
 mod tests;

@@ -2,13 +2,12 @@
 
 use std::borrow::Cow;
 
-use longhaul_core::Millis;
+use longhaul_core::{Millis, parse_timestamp};
 use serde_json::value::RawValue;
 
 use crate::classify::{PromptOrigin, UserText, classify, is_interrupt, is_reminder};
 use crate::content::{blocks, plain, text_of};
 use crate::hook_record::is_hook_record;
-use crate::timestamp::parse_timestamp;
 use crate::wire::{AttachmentWire, EntryWire, MessageWire, OriginWire, RenderedWire, read};
 
 /// The maximum size of a tool's structured result, in bytes. A larger one, which is a file or an image, is not kept.

@@ -13,7 +13,6 @@ mod hook_record;
 mod interrupt;
 mod reader;
 mod rollout;
-mod timestamp;
 mod turn;
 mod usage;
 mod wire;
@@ -29,9 +28,9 @@ pub use crate::hook_record::{HOOK_RECORDS, is_hook_record};
 pub use crate::interrupt::ends_in_interrupt;
 pub use crate::reader::{Batch, Reader};
 pub use crate::rollout::SessionMeta;
-pub use crate::timestamp::parse_timestamp;
 pub use crate::turn::{Attachment, COMPACTED, SourcedText, ToolCall, Turn, merge_turns};
 pub use crate::usage::{Usage, latest_usage};
+pub use longhaul_core::parse_timestamp;
 
 #[cfg(test)]
 mod tests;

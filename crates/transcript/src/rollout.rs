@@ -8,10 +8,10 @@ mod usage;
 mod wire;
 
 use longhaul_core::hash::fnv1a;
+use longhaul_core::parse_timestamp;
 
 use crate::classify::PromptOrigin;
 use crate::entry::{Block, Entry, EntryKind, trim};
-use crate::timestamp::parse_timestamp;
 use crate::wire::read;
 
 pub(crate) use self::usage::{model, token_count};

@@ -8,7 +8,6 @@ mod hook_record;
 mod interrupt;
 mod recorded;
 mod rollout;
-mod timestamp;
 mod turn;
 mod usage;
 

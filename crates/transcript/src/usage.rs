@@ -1,10 +1,9 @@
 //! The tokens of context that the newest reply reports.
 
-use longhaul_core::Millis;
+use longhaul_core::{Millis, parse_timestamp};
 use serde::Deserialize;
 
 use crate::rollout;
-use crate::timestamp::parse_timestamp;
 
 /// The beginning of every line of a rollout.
 const ROLLOUT: &[u8] = b"{\"timestamp\":\"";

@@ -1,9 +1,7 @@
 //! The context usage of a Codex session, from its `token_count` events.
 
-use longhaul_core::Millis;
+use longhaul_core::{Millis, parse_timestamp};
 use serde::Deserialize;
-
-use crate::timestamp::parse_timestamp;
 
 #[derive(Deserialize)]
 struct CountWire {

@@ -1,7 +1,6 @@
-use longhaul_core::Millis;
 use proptest::prelude::*;
 
-use crate::parse_timestamp;
+use crate::{Millis, parse_timestamp};
 
 #[track_caller]
 fn check(text: &str, expected: Option<u64>) {

@@ -1,7 +1,7 @@
 //! Parsing timestamps such as `2026-11-14T23:45:24.215Z`. This runs for every line, and needs no calendar library.
 
-use longhaul_core::Millis;
-use longhaul_core::clock::{DAY_MS, Date};
+use crate::clock::{DAY_MS, Date};
+use crate::time::Millis;
 
 /// Parses an ISO 8601 time with date, time, optional fraction and zone (`Z` or `±HH:MM`).
 ///
