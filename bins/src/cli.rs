@@ -6,6 +6,7 @@ mod bookmarks;
 mod bridge;
 mod config;
 mod continuation;
+mod cost;
 mod detail;
 mod diff;
 mod doctor;
@@ -70,6 +71,8 @@ enum Command {
     Monitor(monitor::Args),
     /// Print Claude Code's status line and record the context use
     Statusline(statusline::Args),
+    /// Estimate what the sessions cost, from the tokens in their transcripts, by day, project, model or session
+    Cost(cost::Args),
     /// Switch to the session that has waited longest for you
     Next(next::Args),
     /// Show the sessions in tmux: setup, menu, and counts in tmux's status line
@@ -132,6 +135,7 @@ pub(crate) fn main() -> ExitCode {
         Command::Status(args) => status::run(&env, &args),
         Command::Monitor(args) => monitor::run(&env, &args),
         Command::Statusline(args) => statusline::run(&env, &args),
+        Command::Cost(args) => cost::run(&env, &args),
         Command::Next(args) => next::run(&env, &args),
         Command::Tmux(command) => tmux::run(&env, command),
         Command::Detail(args) => detail::run(&env, &args),

@@ -7,9 +7,10 @@ use std::process::Command;
 use serde_json::Value;
 
 /// The domain crates.
-const PURE: [&str; 10] = [
+const PURE: [&str; 11] = [
     "core",
     "activity-log",
+    "cost",
     "embedding",
     "handoff",
     "inject",

@@ -32,6 +32,7 @@ mod cli;
 mod codex;
 mod context_guard;
 mod continuation;
+mod cost;
 mod documentation;
 mod domain_crates;
 mod faults;

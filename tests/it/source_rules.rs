@@ -4,11 +4,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The crates that touch the world. What the pure ones may do is in `domain_crates`.
-const SOURCES: [&str; 6] = [
+const SOURCES: [&str; 7] = [
     "crates/runtime/src",
     "crates/setup/src",
     "crates/snapshot-store/src",
     "crates/store/src",
+    "crates/usage-reader/src",
     "crates/worker/src",
     "bins/src",
 ];

@@ -5,6 +5,7 @@
 //! which uses this library.
 
 pub mod arguments;
+pub mod ccusage;
 pub mod codegen;
 pub mod dist;
 pub mod install;

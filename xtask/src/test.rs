@@ -5,13 +5,14 @@ use std::io::{self, Write};
 use anyhow::Result;
 
 use crate::workspace::Workspace;
-use crate::{run, tools};
+use crate::{ccusage, run, tools};
 
 /// Runs all tests; `arguments` go to nextest, or to `cargo test` if nextest is not installed.
 pub fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
     tools::ensure(&["tmux", "screen", "git", "git-lfs"])?;
     tools::offer(&["chromium", "chromedriver"], "tests of the viewer in a browser")?;
     tools::offer(&["tsc"], "tests of the bridge module")?;
+    ccusage::offer(workspace)?;
     // The end-to-end tests start `standin`. Building all tests builds it; building a selection may not.
     if !arguments.is_empty() {
         let mut build = run::cargo();

@@ -60,6 +60,7 @@ fn own(env: &Env, report: &Report) -> String {
         branch: report.dir.as_deref().and_then(|dir| git_branch(Path::new(dir))),
         bookmarks: Home::of(env).ok().and_then(bookmarks).unwrap_or_default(),
         now: env.now.0 / 1000,
+        shows_cost: longhaul_runtime::config(env).is_ok_and(|(config, _)| config.cost.status_line),
     };
     let colours = if env.no_color { Colours::No } else { Colours::Yes };
     format!("{}\n", render(&line(report, &context, env.columns), colours))

@@ -7,6 +7,7 @@ mod bridge_status;
 mod durations;
 mod embeddings;
 mod model;
+mod model_price;
 mod numbers;
 mod old_spelling;
 mod origin;
@@ -26,6 +27,7 @@ pub use self::bridge_status::{StatusPart, StatusParts};
 pub use self::durations::{Days, Milliseconds, Minutes, Seconds};
 pub use self::embeddings::{FilePath, Url};
 pub use self::model::{ModelId, Via};
+pub use self::model_price::ModelPrice;
 pub use self::numbers::{Limits, Range, Share};
 pub use self::old_spelling::with_current_keys;
 pub use self::origin::{Explained, Explanation, Origin, explain};
@@ -48,6 +50,7 @@ settings! {
         inject: Inject = Inject::default(), "How text is typed into the terminal";
         bridge: Bridge = Bridge::default(), "Controls Claude Code through a module that it loads, instead of typing";
         context: Context = Context::default(), "Sizes of the models' context windows";
+        cost: Cost = Cost::default(), "What sessions cost, as an estimate";
     }
 }
 
@@ -188,6 +191,14 @@ settings! {
     /// Context windows.
     pub struct Context {
         windows: BTreeMap<String, u64> = BTreeMap::new(), "Sizes of context windows in tokens, by model id or the beginning of one; they replace the built-in values";
+    }
+}
+
+settings! {
+    /// What is shown of the cost, and by which prices it is computed.
+    pub struct Cost {
+        status_line: bool = false, "Show what the session cost so far in Claude Code's status line, `longhaul statusline`";
+        prices: BTreeMap<String, ModelPrice> = BTreeMap::new(), "Prices in dollars per million tokens, by model id or the beginning of one, such as `{ \"my-model\": { \"input\": 3, \"output\": 15 } }`; they replace the built-in ones; `cache_read`, `cache_write_5m` and `cache_write_1h` may be set too";
     }
 }
 

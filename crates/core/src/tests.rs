@@ -6,12 +6,14 @@ mod cut_text;
 mod env;
 mod event;
 mod json_text;
+mod model_price;
 mod old_spelling;
 mod predicates;
 mod private_tags;
 mod project_config;
 mod record;
 mod reply;
+mod timestamp;
 
 use crate::{Millis, SessionId, Status, short_session};
 

@@ -5,7 +5,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, civil};
-use longhaul_core::clock::Date;
+use longhaul_core::clock::{Date, date_of};
 use longhaul_core::{Env, Millis, Platform};
 
 use crate::bounded_read;
@@ -33,6 +33,15 @@ pub(crate) fn now(env: &Env) -> Millis {
 pub fn utc_offset_seconds(at: Millis) -> i32 {
     let instant = i64::try_from(at.0).ok().and_then(|ms| Timestamp::from_millisecond(ms).ok()).unwrap_or_default();
     time_zone().to_offset(instant).seconds()
+}
+
+/// Returns a function from a time to its day in local time. It reads the time zone once.
+pub fn local_days() -> impl Fn(Millis) -> Date {
+    let zone = time_zone();
+    move |at| {
+        let instant = i64::try_from(at.0).ok().and_then(|ms| Timestamp::from_millisecond(ms).ok()).unwrap_or_default();
+        date_of(at, zone.to_offset(instant).seconds())
+    }
 }
 
 /// Returns the start of a day in local time. Returns the earliest or the latest possible time for a day out of range.

@@ -49,7 +49,7 @@ pub use crate::activity::{ActivityLog, Ticket};
 pub use crate::client::records as running_clients;
 pub use longhaul_store::Sanitizer;
 
-pub use crate::clock_and_env::{env, midnight, utc_offset_seconds};
+pub use crate::clock_and_env::{env, local_days, midnight, utc_offset_seconds};
 pub use crate::deadline::Deadline;
 pub use crate::error_log::ErrorLog;
 pub use crate::git::branch as git_branch;

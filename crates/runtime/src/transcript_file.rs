@@ -56,7 +56,7 @@ impl TranscriptFile {
     /// Seeks to an offset from the beginning. An offset behind the end of a compressed file is an error.
     ///
     /// A compressed file can only be read from its beginning.
-    pub(crate) fn go_to(&mut self, offset: u64) -> io::Result<()> {
+    pub fn go_to(&mut self, offset: u64) -> io::Result<()> {
         match &mut self.content {
             Content::Plain(file) => file.seek(SeekFrom::Start(offset)).map(drop),
             Content::Packed(_) => {

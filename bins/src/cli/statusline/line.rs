@@ -20,20 +20,29 @@ pub(crate) struct LineContext {
     pub(crate) bookmarks: u64,
     /// In seconds since the epoch.
     pub(crate) now: u64,
+    /// Whether the cost of the session is shown.
+    pub(crate) shows_cost: bool,
 }
 
-/// Lays out the line. If it is too wide, the limits are left out first, then the bookmarks, then the project.
+/// Lays out the line. If it is too wide, the limits are left out first, then the cost, the bookmarks, and the project.
 pub(crate) fn line(report: &Report, around: &LineContext, columns: Option<usize>) -> Vec<Span> {
     let most = columns.map_or(usize::MAX, |columns| columns.saturating_sub(MARGIN));
-    let mut parts = [model(report), context(report), place(report, around), bookmarks(around), limits(report, around)];
-    for part in [4, 3, 2] {
+    let mut parts = [
+        model(report),
+        context(report),
+        place(report, around),
+        bookmarks(around),
+        cost(report, around),
+        limits(report, around),
+    ];
+    for part in [5, 4, 3, 2] {
         if total(&parts) > most {
             parts[part].clear();
         }
     }
-    let [model, context, place, bookmarks, limits] = parts;
+    let [model, context, place, bookmarks, cost, limits] = parts;
     let mut line: Vec<Span> = Vec::new();
-    for part in [model, place, context, bookmarks, limits].into_iter().filter(|part| !part.is_empty()) {
+    for part in [model, place, context, bookmarks, cost, limits].into_iter().filter(|part| !part.is_empty()) {
         if !line.is_empty() {
             line.push(Span::new("  ", Tone::Plain));
         }
@@ -94,6 +103,11 @@ fn bookmarks(around: &LineContext) -> Vec<Span> {
     }
 }
 
+fn cost(report: &Report, around: &LineContext) -> Vec<Span> {
+    let cost = report.cost.filter(|_| around.shows_cost);
+    cost.map(|cost| Span::new(format!("${cost:.2}"), Tone::Dim)).into_iter().collect()
+}
+
 fn limits(report: &Report, around: &LineContext) -> Vec<Span> {
     limits::show(&report.limits, around.now)
 }
@@ -115,18 +129,31 @@ mod tests {
                 "current_usage": { "input_tokens": 2_000, "cache_read_input_tokens": 140_000, "output_tokens": 9_999 },
             },
             "rate_limits": { "five_hour": { "used_percentage": 42, "resets_at": 90 } },
+            "cost": { "total_cost_usd": 1.234 },
         });
         Report::read(json.to_string().as_bytes())
     }
 
     fn shown(columns: Option<usize>) -> String {
-        let around = LineContext { branch: Some("main\n".to_owned()), bookmarks: 3, now: 1 };
+        shown_with(columns, false)
+    }
+
+    fn shown_with(columns: Option<usize>, shows_cost: bool) -> String {
+        let around = LineContext { branch: Some("main\n".to_owned()), bookmarks: 3, now: 1, shows_cost };
         render(&line(&report(), &around, columns), Colours::No)
     }
 
     #[test]
     fn everything_stands_in_one_harmless_line() {
         assert_eq!(shown(None), "Opus 5.5  日本[31m語 (main)  ███████░░░ 71% · 58k left  ·3  5h 42%");
+    }
+
+    #[test]
+    fn the_cost_is_shown_only_on_request_and_left_out_before_the_bookmarks() {
+        let all = "Opus 5.5  日本[31m語 (main)  ███████░░░ 71% · 58k left  ·3  $1.23  5h 42%";
+        assert_eq!(shown_with(None, true), all);
+        assert_eq!(shown_with(Some(72), true), all.replace("  5h 42%", ""));
+        assert_eq!(shown_with(Some(65), true), all.replace("  $1.23  5h 42%", ""));
     }
 
     #[test]

@@ -24,6 +24,8 @@ pub(crate) struct Report {
     /// The tokens in the window; `None` before the first reply.
     pub(crate) used: Option<u64>,
     pub(crate) used_percent: Option<f64>,
+    /// What Claude Code says that the session cost so far, in dollars.
+    pub(crate) cost: Option<f64>,
     pub(crate) limits: Vec<Limit>,
     pub(crate) limits_json: Option<String>,
 }
@@ -50,6 +52,7 @@ impl Report {
             window: number("/context_window/context_window_size").map(|size| size as u64).filter(|size| *size > 0),
             used: is_reported.then(|| parts.into_iter().flatten().sum::<f64>() as u64),
             used_percent: number("/context_window/used_percentage").filter(|percent| *percent <= 1000.0),
+            cost: number("/cost/total_cost_usd"),
             limits: limits.map(limits::read).unwrap_or_default(),
             limits_json: limits.map(Value::to_string).filter(|text| text.len() <= MAX_LIMITS_BYTES),
         }
@@ -92,7 +95,7 @@ mod tests {
         let report = Report::read(AFTER);
         assert_eq!(report.model_name.as_deref(), Some("Opus 5.5"));
         assert_eq!((report.window, report.used, report.used_percent), (Some(1_000_000), Some(13_233), Some(1.0)));
-        assert_eq!(report.percent(), Some(1.3233));
+        assert_eq!((report.percent(), report.cost), (Some(1.3233), Some(0.727_836)));
         let before = Report::read(BEFORE);
         assert_eq!((before.window, before.used, before.percent()), (Some(1_000_000), None, None));
     }

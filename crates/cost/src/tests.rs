@@ -1,0 +1,5 @@
+mod ledger;
+mod price;
+mod report;
+mod scan;
+mod usage_line;
