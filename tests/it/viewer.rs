@@ -1,6 +1,7 @@
 //! The page in a real Chromium, served by the real worker, fed by the real hooks.
 
 mod asking;
+mod costs;
 mod on_its_way;
 mod opening;
 mod pictures;
@@ -8,6 +9,7 @@ mod scene;
 mod several;
 mod snapshots;
 mod spending;
+mod waiting;
 mod webdriver;
 
 use std::fs;

@@ -1,7 +1,7 @@
 // The running sessions and their states.
 
 import { $, h, put, redraw } from "./dom.js";
-import { count, span } from "./format.js";
+import { count, estimate, short, span } from "./format.js";
 import { contextBar, stateMark } from "./marks.js";
 import { address } from "./route.js";
 
@@ -42,14 +42,17 @@ function draw() {
 }
 
 function card(agent) {
-  const { status, age_seconds, reason, branch, prompt, subagents, tasks } = agent;
-  const extra = [reason, subagents > 0 && count(subagents, "subagent"), tasks > 0 && count(tasks, "task")].filter(Boolean);
+  const { status, age_seconds, reason, branch, prompt, subagents, tasks, cost } = agent;
+  const waits = status === "blocked";
+  const extra = [!waits && reason, subagents > 0 && count(subagents, "subagent"), tasks > 0 && count(tasks, "task")].filter(Boolean);
   return h("li", { "data-id": agent.session },
     h("a", { class: "agent", href: address({ view: "session", id: agent.session }) },
       h("span", { class: "agent-top" }, stateMark(status), since(age_seconds)),
       h("strong", { class: "agent-name" }, agent.project, branch && h("span", { class: "dim" }, ` ${branch}`)),
       prompt && h("span", { class: "agent-prompt" }, prompt),
-      extra.length > 0 && h("span", { class: status === "blocked" ? "why" : "dim" }, extra.join(" · ")),
+      waits && h("span", { class: "why" }, "Waiting for you for ", since(age_seconds), reason && `: ${reason}`),
+      extra.length > 0 && h("span", { class: "dim" }, extra.join(" · ")),
+      cost?.requests > 0 && h("span", { class: "dim num agent-cost", title: "Estimated cost and tokens so far, with subagents" }, `${estimate(cost)} · ${short(cost.total_tokens)} tokens`),
       contextBar(agent.context_percent)));
 }
 

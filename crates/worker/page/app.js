@@ -2,6 +2,7 @@
 
 import { agentsOf, takeAgents } from "./agents.js";
 import { get } from "./ask.js";
+import { callFor, offerNotifications, setTitle } from "./attention.js";
 import { $, debounce, h, put } from "./dom.js";
 import { feedView } from "./feed.js";
 import { count } from "./format.js";
@@ -26,7 +27,7 @@ function show() {
   if (route.view !== current.name) {
     current.view?.unmount();
     current = { name: route.view, view: VIEWS[route.view]() };
-    document.title = TITLES[route.view];
+    setTitle(TITLES[route.view]);
     current.view.mount($("main"));
     scrollTo({ top: 0 });
   }
@@ -84,7 +85,10 @@ function announce(number) {
 function onEvent(name, data) {
   // Records may have been stored before the stream was open, and more than the stream repeats.
   if (name === "hello") current.view.back();
-  if (name === "agents") takeAgents(data);
+  if (name === "agents") {
+    takeAgents(data);
+    callFor(data);
+  }
   if (name === "forgotten") onForgotten(data.forgotten);
   if (name === "rows") {
     if (data.more) current.view.back();
@@ -140,6 +144,7 @@ document.addEventListener("click", ({ target }) => {
 if (innerWidth < 1000) $("running").open = false;
 
 takeKeys();
+offerNotifications();
 show();
 const retry = listen({ event: onEvent, state: onState });
 $("link").addEventListener("click", () => retry());

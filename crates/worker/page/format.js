@@ -18,6 +18,15 @@ export function short(number) {
 /** The tokens of a text, as the command line prints them. */
 export const cost = (tokens) => `~${tokens < 1000 || tokens >= 999_500 ? short(tokens) : `${Math.round(tokens / 1000)}k`}`;
 
+/** $0.07, $12.30, $1,204 */
+export const dollars = (number) => `$${number.toLocaleString("en", number < 1000 ? { minimumFractionDigits: 2, maximumFractionDigits: 2 } : { maximumFractionDigits: 0 })}`;
+
+/** What tokens cost, as an estimate: ≈ $1.20, ≈ $1.20 + ? where the price of some is not known, or nothing known. */
+export function estimate({ cost_usd: cost, unpriced_tokens: unpriced }) {
+  if (cost === null) return "cost unknown";
+  return `≈ ${dollars(cost)}${unpriced ? " + ?" : ""}`;
+}
+
 /** 12,345 */
 export const whole = (number) => number.toLocaleString("en");
 

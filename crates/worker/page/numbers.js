@@ -1,6 +1,7 @@
 // Totals, and plots per day.
 
 import { get } from "./ask.js";
+import { costPart } from "./cost.js";
 import { debounce, empty, h, put, trouble } from "./dom.js";
 import { bytes, count, date, dayTime, short, whole } from "./format.js";
 import { plot } from "./plot.js";
@@ -21,12 +22,15 @@ export function numbersView() {
   const tiles = h("dl", { class: "tiles" });
   const model = h("section", { class: "model", "aria-label": "Summaries by a model" });
   const plots = h("div", { class: "plots" });
+  const cost = costPart();
   const projects = h("section", { class: "projects" });
   const period = h("select", { "aria-label": "Period", onchange: () => slip(withParams({ days: period.value })) },
     Object.entries(PERIODS).map(([days, name]) => h("option", { value: days }, name)));
 
   async function load() {
     const { project, days } = view.asked;
+    // Reading all transcripts for the first time takes a while, and nothing waits for it.
+    cost.load(view.asked);
     try {
       const [stats, drawn] = await Promise.all([get("/api/stats"), get("/api/plots", { project, days })]);
       if (view.asked.project !== project || view.asked.days !== days) return;
@@ -42,7 +46,7 @@ export function numbersView() {
 
   const soon = debounce(5000, load);
   return {
-    mount: (main) => put(main, h("div", { class: "bar-line" }, h("h1", {}, "Numbers"), h("span", { class: "grow" }), period), tiles, model, plots, projects),
+    mount: (main) => put(main, h("div", { class: "bar-line" }, h("h1", {}, "Numbers"), h("span", { class: "grow" }), period), tiles, model, cost.element, plots, projects),
     unmount() {},
     update({ params }) {
       const asked = { project: params.project ?? "", days: PERIODS[params.days] ? params.days : "30" };

@@ -74,7 +74,15 @@ const dayName = (one) => day(Date.parse(`${one.date}T12:00`));
 
 /** Returns a round number above `most` whose half is round as well. */
 function niceTop(most, key) {
+  if (key === "cost") return niceAmount(most);
   if (most <= 2) return key === "bytes" ? 1000 : 2;
   const power = 10 ** Math.floor(Math.log10(most));
   return [1, 1.2, 1.6, 2, 2.4, 3, 4, 5, 6, 8, 10].map((factor) => factor * power).find((top) => top >= most && top % 2 === 0) ?? 10 * power;
+}
+
+/** Returns a round amount of money above `most`, at least ten cents. */
+function niceAmount(most) {
+  if (most <= 0.1) return 0.1;
+  const power = 10 ** Math.floor(Math.log10(most));
+  return [1, 1.2, 1.6, 2, 2.4, 3, 4, 5, 6, 8].map((factor) => factor * power).find((top) => top >= most) ?? 10 * power;
 }

@@ -1,6 +1,7 @@
 // One session: the time axis, and the same content as a list below it.
 
 import { get } from "./ask.js";
+import { setTitle } from "./attention.js";
 import { axis } from "./axis.js";
 import { debounce, empty, h, put, redraw, ticked, trouble } from "./dom.js";
 import { brief, clock, cost, count, day, dayTime, span, stamp } from "./format.js";
@@ -39,7 +40,7 @@ export function timelineView() {
 
   function draw() {
     put(head, heading(view.session));
-    document.title = `${view.session.project} · Longhaul`;
+    setTitle(`${view.session.project} · Longhaul`);
     drawAxis();
     put(older, view.next && h("button", { type: "button", onclick: () => load(view.next) }, "Show older"));
     const unfolded = [...list.querySelectorAll("details[open]")].map((fold) => fold.closest("li").dataset.id);

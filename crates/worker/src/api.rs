@@ -1,5 +1,6 @@
 //! The handlers of the paths under `/api`.
 
+pub(crate) mod cost;
 pub(crate) mod embedding;
 pub(crate) mod forget;
 pub(crate) mod health;

@@ -1,13 +1,16 @@
-//! The states of running sessions, and their context use.
+//! The states of running sessions, their context use, and their cost.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
+use std::path::Path;
 use std::time::{Duration, Instant};
 
-use longhaul_core::Millis;
+use longhaul_core::{Config, Millis};
+use longhaul_cost::{Prices, Sum};
 use longhaul_runtime::{Error, Home, Observation, Observed, Observer, agent_json, how_full};
 use longhaul_store::{ContextUse, Store};
 use longhaul_tracker::{Agent, attention};
 use longhaul_transcript::ContextFill;
+use longhaul_usage_reader::{SessionCosts, sum_json};
 use serde_json::{Value, json};
 
 /// How long the result of reading the transcripts is used.
@@ -17,37 +20,62 @@ const FRESH: Duration = Duration::from_secs(2);
 #[derive(Debug, Default)]
 pub(crate) struct Eyes {
     observer: Observer,
-    seen: Option<(Instant, Observation)>,
+    costs: SessionCosts,
+    seen: Seen,
+    at: Option<Instant>,
+}
+
+/// The sessions at one time.
+#[derive(Debug, Default)]
+pub(crate) struct Seen {
+    pub(crate) observation: Observation,
+    /// The cost of each running session whose transcript is known.
+    costs: HashMap<String, Sum>,
 }
 
 impl Eyes {
     /// Returns the sessions as they were at most [`FRESH`] ago.
-    pub(crate) fn look(&mut self, home: &Home) -> Result<&Observation, Error> {
-        let is_fresh = self.seen.as_ref().is_some_and(|(at, _)| at.elapsed() < FRESH);
-        if !is_fresh {
-            self.seen = Some((Instant::now(), self.observer.look(home)?));
+    pub(crate) fn look(&mut self, home: &Home, config: &Config) -> Result<&Seen, Error> {
+        if self.at.is_none_or(|at| at.elapsed() >= FRESH) {
+            let observation = self.observer.look(home)?;
+            let costs = self.costs(&observation, &Prices::new(&config.cost.prices));
+            self.seen = Seen { observation, costs };
+            self.at = Some(Instant::now());
         }
-        let nothing: &'static Observation = const { &Observation { sessions: Vec::new(), contexts: Vec::new() } };
-        Ok(self.seen.as_ref().map_or(nothing, |(_, seen)| seen))
+        Ok(&self.seen)
+    }
+
+    fn costs(&mut self, observation: &Observation, prices: &Prices) -> HashMap<String, Sum> {
+        let running = observation.sessions.iter().filter(|observed| observed.agent.is_some());
+        let known: Vec<(&str, &Path)> = running
+            .filter_map(|observed| Some((observed.session.as_str(), observed.record.as_ref()?.transcript.as_deref()?)))
+            .collect();
+        let transcripts: Vec<&Path> = known.iter().map(|(_, transcript)| *transcript).collect();
+        self.costs.keep_only(&transcripts);
+        let cost = |(session, transcript): (&str, &Path)| (session.to_owned(), self.costs.of(transcript, prices));
+        known.into_iter().map(cost).collect()
     }
 }
 
-/// Returns the running sessions, as `longhaul status --json` prints them, the most urgent first.
+/// Returns the running sessions, as `longhaul status --json` prints them, with their cost; the most urgent first.
 pub(crate) fn agents(
     store: &Store,
-    seen: &Observation,
+    seen: &Seen,
     windows: &BTreeMap<String, u64>,
     now: Millis,
 ) -> Result<Vec<Value>, Error> {
-    let of = |agent: &Agent| seen.sessions.iter().find(|observed| observed.session == agent.session);
+    let Observation { sessions, contexts } = &seen.observation;
+    let of = |agent: &Agent| sessions.iter().find(|observed| observed.session == agent.session);
     let bridges = store.bridges()?;
     let mut agents = store.agents()?;
     agents.retain(|agent| of(agent).is_none_or(|observed| observed.client_runs != Some(false)));
     agents.sort_by_cached_key(attention);
     let json = |agent: &Agent| {
-        let context = context(&agent.session, of(agent), &seen.contexts, windows);
+        let context = context(&agent.session, of(agent), contexts, windows);
         let percent = context.and_then(|context| context["used_percent"].as_f64());
-        agent_json(agent, percent, &bridges, now.0 / 1000)
+        let mut json = agent_json(agent, percent, &bridges, now.0 / 1000);
+        json["cost"] = seen.costs.get(&agent.session).map_or(Value::Null, sum_json);
+        json
     };
     Ok(agents.iter().map(json).collect())
 }

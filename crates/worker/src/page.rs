@@ -15,14 +15,21 @@ pub(crate) struct PageFile {
 }
 
 /// Every file, the page itself first.
-pub(crate) const FILES: [PageFile; 27] = [
+pub(crate) const FILES: [PageFile; 30] = [
     PageFile { path: "/", kind: "text/html; charset=utf-8", content: include_bytes!("../page/index.html") },
     PageFile { path: "/style.css", kind: "text/css; charset=utf-8", content: include_bytes!("../page/style.css") },
     PageFile { path: "/favicon.svg", kind: "image/svg+xml", content: include_bytes!("../page/favicon.svg") },
+    PageFile {
+        path: "/favicon-waiting.svg",
+        kind: "image/svg+xml",
+        content: include_bytes!("../page/favicon-waiting.svg"),
+    },
     script("/app.js", include_bytes!("../page/app.js")),
     script("/agents.js", include_bytes!("../page/agents.js")),
     script("/ask.js", include_bytes!("../page/ask.js")),
+    script("/attention.js", include_bytes!("../page/attention.js")),
     script("/axis.js", include_bytes!("../page/axis.js")),
+    script("/cost.js", include_bytes!("../page/cost.js")),
     script("/difference.js", include_bytes!("../page/difference.js")),
     script("/dom.js", include_bytes!("../page/dom.js")),
     script("/feed.js", include_bytes!("../page/feed.js")),

@@ -8,7 +8,7 @@ use axum::middleware::{Next, from_fn, from_fn_with_state};
 use axum::response::IntoResponse;
 use axum::routing::{MethodRouter, delete, get, post};
 
-use crate::api::{embedding, forget, health, recall, records, search, session_events, sessions, snapshots};
+use crate::api::{cost, embedding, forget, health, recall, records, search, session_events, sessions, snapshots};
 use crate::page::FILES;
 use crate::params::refuse_unknown;
 use crate::request_checks::guard;
@@ -40,6 +40,7 @@ pub(crate) fn routes() -> Vec<Route> {
         route("get", "/api/projects", &[], get(health::projects)),
         route("get", "/api/agents", &[], get(sessions::agents)),
         route("get", "/api/plots", &["project", "days"], get(health::plots)),
+        route("get", "/api/cost", &["project", "days"], get(cost::cost)),
         route("get", "/api/sessions", &["project", "before", "limit"], get(sessions::sessions)),
         route("get", "/api/sessions/{id}/timeline", &["before", "limit"], get(sessions::timeline)),
         route("get", "/api/sessions/{id}/snapshots", &["before", "limit"], get(snapshots::of_session)),

@@ -161,7 +161,7 @@ impl Watcher {
     fn agents(&mut self, worker: &Worker, store: &Store) -> Result<Option<Bytes>, Error> {
         let (env, config) = worker.now()?;
         let mut eyes = lock(&worker.eyes);
-        let agents = observed::agents(store, eyes.look(&worker.home)?, &config.context.windows, env.now)?;
+        let agents = observed::agents(store, eyes.look(&worker.home, &config)?, &config.context.windows, env.now)?;
         drop(eyes);
         // The age changes all the time, so it is not compared.
         let ageless = |agents: &[Value]| -> Vec<Value> {

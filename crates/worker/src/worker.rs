@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use longhaul_core::{Config, Env};
 use longhaul_runtime::worker::WorkerFile;
 use longhaul_runtime::{Error, Home};
+use longhaul_usage_reader::AllUsage;
 
 use tokio::sync::Semaphore;
 
@@ -30,6 +31,8 @@ pub(crate) struct Worker {
     pub(crate) database: Arc<Database>,
     pub(crate) hub: Hub,
     pub(crate) eyes: Mutex<Eyes>,
+    /// The usage of all transcripts, which `/api/cost` reads on from where it was.
+    pub(crate) usage: Mutex<AllUsage>,
     pub(crate) requests: Bucket,
     pub(crate) strangers: Bucket,
     /// Held while two snapshots are compared.
@@ -50,6 +53,7 @@ impl Worker {
             file,
             hub: Hub::default(),
             eyes: Mutex::default(),
+            usage: Mutex::default(),
             requests: Bucket::new(REQUESTS.0, REQUESTS.1, now),
             strangers: Bucket::new(STRANGERS.0, STRANGERS.1, now),
             comparisons: Arc::new(Semaphore::new(1)),

@@ -164,6 +164,12 @@ impl Browser {
         self.devtools("Emulation.setEmulatedMedia", &json!({ "features": [feature] }));
     }
 
+    /// Lets the page show notifications, as a user does who answers the browser's question with yes.
+    pub(super) fn allow_notifications(&self) {
+        let allowed = json!({ "descriptor": { "name": "notifications" }, "state": "granted" });
+        self.command("POST", "permissions", &allowed);
+    }
+
     /// Returns warnings and errors of the page's console since the last time.
     pub(super) fn complaints(&self) -> Vec<String> {
         let serious = |entry: &&Value| entry["level"] == "SEVERE" || entry["level"] == "WARNING";

@@ -97,7 +97,7 @@ pub(crate) async fn plots(State(worker): State<Shared>, request: Request) -> Ans
 }
 
 /// Returns when the first of the last `days` days began, and the offset from UTC then.
-fn first_day(now: Millis, days: i64) -> Option<(Millis, i32)> {
+pub(super) fn first_day(now: Millis, days: i64) -> Option<(Millis, i32)> {
     let now = Timestamp::from_millisecond(i64::try_from(now.0).ok()?).ok()?;
     let today: Zoned = now.to_zoned(TimeZone::system()).start_of_day().ok()?;
     let first = today.checked_sub(Span::new().days(days - 1)).ok()?;

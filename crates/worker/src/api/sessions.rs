@@ -2,12 +2,12 @@
 
 use axum::extract::{Path, Request, State};
 use longhaul_core::SessionId;
-use longhaul_runtime::Observation;
 use longhaul_store::{SessionOverview, Store};
 use serde_json::{Value, json};
 
 use super::wanted_project;
 use crate::database::lock;
+use crate::observed::Seen;
 use crate::params::Params;
 use crate::response::{Answer, Problem, json};
 use crate::routes::Shared;
@@ -56,7 +56,7 @@ pub(crate) async fn agents(State(worker): State<Shared>) -> Answer {
     Ok(json(&agents.await?))
 }
 
-fn agents_of(worker: &Worker, store: &Store, seen: &Observation) -> Result<Vec<Value>, Problem> {
+fn agents_of(worker: &Worker, store: &Store, seen: &Seen) -> Result<Vec<Value>, Problem> {
     let (env, config) = worker.now()?;
     Ok(observed::agents(store, seen, &config.context.windows, env.now)?)
 }
@@ -68,16 +68,18 @@ fn shown(worker: &Worker, store: &Store, rows: &[SessionOverview]) -> Result<Vec
         let (_, config) = worker.now()?;
         let show = |row: &SessionOverview| {
             let state = agents.iter().find(|agent| agent["session"] == row.session.as_str());
-            let observed = seen.sessions.iter().find(|observed| observed.session == row.session);
-            let context = observed::context(&row.session, observed, &seen.contexts, &config.context.windows);
+            let observation = &seen.observation;
+            let observed = observation.sessions.iter().find(|observed| observed.session == row.session);
+            let context = observed::context(&row.session, observed, &observation.contexts, &config.context.windows);
             shapes::session(row, state.unwrap_or(&Value::Null), context)
         };
         Ok(rows.iter().map(show).collect())
     })
 }
 
-fn with_eyes<T>(worker: &Worker, look: impl FnOnce(&Observation, &Worker) -> Result<T, Problem>) -> Result<T, Problem> {
+fn with_eyes<T>(worker: &Worker, look: impl FnOnce(&Seen, &Worker) -> Result<T, Problem>) -> Result<T, Problem> {
     let mut eyes = lock(&worker.eyes);
-    let seen = eyes.look(&worker.home)?;
+    let (_, config) = worker.now()?;
+    let seen = eyes.look(&worker.home, &config)?;
     look(seen, worker)
 }
