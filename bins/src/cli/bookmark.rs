@@ -1,4 +1,4 @@
-//! `longhaul bookmark NOTE`.
+//! `longhaul bookmark NOTE`: sets a bookmark with a note, in the session of this pane.
 
 use anyhow::{Context, bail};
 use longhaul_activity_log::LogLine;

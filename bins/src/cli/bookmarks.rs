@@ -1,4 +1,4 @@
-//! `longhaul bookmarks`.
+//! `longhaul bookmarks`: lists the bookmarks of one session or of all.
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};

@@ -1,4 +1,4 @@
-//! `longhaul config`.
+//! `longhaul config`: shows and checks the configuration.
 
 mod show;
 mod trust;

@@ -1,4 +1,4 @@
-//! `longhaul continuation`.
+//! `longhaul continuation`: shows, resumes and cancels chains.
 
 use anyhow::{Context, bail};
 use longhaul_core::{Env, short_session};

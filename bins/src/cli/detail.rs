@@ -1,4 +1,4 @@
-//! `longhaul detail`.
+//! `longhaul detail`: shows the messages and tool calls of a time or a turn.
 
 use anyhow::{Context, bail};
 use longhaul_core::{Env, Millis, record, short_session};

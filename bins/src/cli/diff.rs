@@ -1,4 +1,4 @@
-//! `longhaul diff`.
+//! `longhaul diff`: shows what differs between two snapshots, or between one and the present files.
 
 use std::ffi::OsString;
 use std::time::{Duration, Instant};

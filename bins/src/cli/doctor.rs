@@ -1,4 +1,4 @@
-//! `longhaul doctor`.
+//! `longhaul doctor`: prints the findings of `longhaul_setup::doctor`.
 
 use anyhow::{Context, bail};
 use longhaul_core::{Env, counted};

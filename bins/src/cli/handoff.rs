@@ -1,4 +1,5 @@
-//! `longhaul handoff`.
+//! `longhaul handoff`: shows what the next session of the project continues and is shown, and changes which one that
+//! is.
 
 use anyhow::{Context, bail};
 use longhaul_core::{Env, SessionId, counted, short_session};

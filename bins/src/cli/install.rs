@@ -1,4 +1,4 @@
-//! `longhaul install`.
+//! `longhaul install`: asks the user for the choices, plans, and does or prints the steps.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! `longhaul next`.
+//! `longhaul next`: goes to the session that has waited longest for the user.
 
 use anyhow::bail;
 use longhaul_core::{Env, Status};

@@ -1,4 +1,4 @@
-//! `longhaul restore`.
+//! `longhaul restore`: restores the files of a snapshot, after a snapshot of the present ones.
 
 use std::ffi::OsString;
 

@@ -1,4 +1,4 @@
-//! `longhaul status`.
+//! `longhaul status`: lists the running sessions and their states.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! `longhaul uninstall`.
+//! `longhaul uninstall`: removes what an installation has added.
 
 use longhaul_core::Env;
 use longhaul_runtime::Shell;

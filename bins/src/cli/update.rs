@@ -1,4 +1,4 @@
-//! `longhaul update`.
+//! `longhaul update`: installs the version that is now in the folder of the installed one, or in another folder.
 
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;

@@ -1,4 +1,5 @@
-//! The actions of the plugin's module inside Claude Code. The module itself makes no decisions.
+//! The actions of the plugin's module inside Claude Code, and the text of the line under the prompt. The module itself
+//! makes no decisions.
 
 use longhaul_core::budget::round_tokens;
 use longhaul_core::config::StatusPart;

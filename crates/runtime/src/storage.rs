@@ -1,4 +1,5 @@
-//! Checks whether the data folder can be written.
+//! Checks whether the data folder can be written and has enough free space. Its texts are shown by hooks and by the
+//! doctor.
 
 use std::io;
 use std::path::Path;

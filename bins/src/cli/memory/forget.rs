@@ -1,4 +1,4 @@
-//! `longhaul memory forget`.
+//! `longhaul memory forget`: deletes records, or everything of a session or project.
 
 use anyhow::{Result, bail};
 use longhaul_runtime::memory::folder_of;

@@ -1,4 +1,4 @@
-//! `longhaul memory import`.
+//! `longhaul memory import`: imports past sessions from their transcripts.
 
 use std::path::{Path, PathBuf};
 

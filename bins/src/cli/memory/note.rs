@@ -1,4 +1,4 @@
-//! `longhaul memory save`.
+//! `longhaul memory save`: stores a note.
 
 use std::io::Read;
 

@@ -1,4 +1,4 @@
-//! The message of a search or a question without results.
+//! The message of a search or a question without results. `mcp` adds what an agent is advised to try.
 
 use longhaul_memory::Query;
 use longhaul_runtime::memory::Wanted;

@@ -1,4 +1,5 @@
-//! `longhaul memory stats`, `export`, `purge` and `upkeep`.
+//! `longhaul memory stats`, `export`, `purge` and `upkeep`. The fields of an exported record are in `Record::to_json`
+//! (`store/src/memory/records.rs`).
 
 use std::fs::{self, OpenOptions, Permissions};
 use std::io::{self, BufWriter, Write};

@@ -1,4 +1,5 @@
-//! The parts of the line under the prompt.
+//! Which parts of the line under the prompt are shown now. Their text is in `handoff/src/bridge.rs`, their list in
+//! `core/src/config/bridge_status.rs`.
 
 use longhaul_core::config::StatusPart;
 

@@ -1,4 +1,5 @@
-//! Types the text that a chain waits for, and waits until the events of Claude Code confirm it.
+//! Types the text that a chain waits for, and waits until the events of Claude Code confirm it. Also waits for the end
+//! of the account's rate limit.
 
 use std::fs::File;
 use std::path::Path;

@@ -1,4 +1,5 @@
-//! Longhaul's part of status-right: the status, and the command that refreshes it.
+//! Longhaul's part of status-right: the status, and the command that refreshes it. How often: the option
+//! `status-interval`.
 
 /// Shows the status. tmux inserts it without expanding its content.
 const STATUS: &str = "#{@longhaul-status}";

@@ -1,4 +1,5 @@
-//! Checks of conditions in which nothing works although everything is installed. Pure.
+//! Checks of conditions in which nothing works although everything is installed. Pure. What is wrong with the data
+//! folder or its disk is found in `runtime/src/storage.rs`.
 
 use longhaul_runtime::waiting_times::CLAUDE_PLUGIN_LIST_FOR_DOCTOR;
 

@@ -1,4 +1,4 @@
-//! Reading whole records, with their raw tool text.
+//! Reading whole records, with their raw tool text, and their JSON, as the command line and the worker print it.
 
 use std::ops::ControlFlow;
 

@@ -1,4 +1,4 @@
-//! What requests to a model cost: reserved before a request, counted after it.
+//! What requests to a model cost, in tokens: reserved before a request, counted after it. Prices are not known.
 //!
 //! A day is the user's local date, `YYYY-MM-DD`. The caller passes it (`longhaul_runtime::today`). A request counts for
 //! the day on which its tokens were reserved.

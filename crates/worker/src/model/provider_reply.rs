@@ -1,4 +1,4 @@
-//! The reply or the failure of a provider, and its cost: the same for the API and for `claude`.
+//! The reply or the failure of a provider, and its cost in tokens: the same for the API and for `claude`.
 
 use longhaul_store::{Cost, Tokens};
 use serde_json::Value;

@@ -1,4 +1,5 @@
-//! The environment of one scenario: a temporary home, a tmux server, a scripted model, and Claude Code's settings.
+//! The environment of one scenario: a temporary home, a tmux server, a scripted model (`tests/model`), and Claude
+//! Code's settings.
 
 use std::fs;
 use std::os::unix::fs::symlink;

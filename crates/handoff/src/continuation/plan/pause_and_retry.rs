@@ -1,4 +1,5 @@
-//! A plan that pauses at the account's rate limit, types a text again that did not arrive, or is resumed by hand.
+//! A plan that pauses at the account's rate limit, types a text again that did not arrive, or is resumed by hand. When
+//! the limit is lifted is decided in `runtime/src/continuation/deliver.rs`.
 //!
 //! What a prompt of the user does to a plan is in `Plan::prompted`.
 
