@@ -1,4 +1,5 @@
-//! What requests to a model cost, in tokens: reserved before a request, counted after it. Prices are not known.
+//! What requests to a model for summaries cost, in tokens: reserved before a request, counted after it. Prices are in
+//! the crate `cost`.
 //!
 //! A day is the user's local date, `YYYY-MM-DD`. The caller passes it (`longhaul_runtime::today`). A request counts for
 //! the day on which its tokens were reserved.
