@@ -55,7 +55,7 @@ fn a_file_without_permission_is_reported_and_the_others_are_read() {
     let dir = tempdir().unwrap();
     let closed = write(dir.path(), "app/a.jsonl", &line("m1", "a", 5), 1);
     write(dir.path(), "app/b.jsonl", &line("m2", "b", 7), 2);
-    fs::set_permissions(&closed, fs::Permissions::from_mode(0)).unwrap();
+    fs::set_permissions(&closed, fs::Permissions::from_mode(0o000)).unwrap();
     let usage = AllUsage::read(&usage_files(&[dir.path().to_owned()]));
     // Root may read everything.
     let is_root = rustix::process::geteuid().is_root();
