@@ -4,14 +4,17 @@
 //! field that holds it, in snake_case; `old_spelling` lists the spellings of earlier versions, which still work.
 
 mod bridge_status;
+mod choice_list;
 mod durations;
 mod embeddings;
 mod model;
 mod model_price;
+mod notify;
 mod numbers;
 mod old_spelling;
 mod origin;
 mod project;
+mod quiet_hours;
 mod setting;
 mod suggestion;
 mod whole_numbers;
@@ -24,14 +27,17 @@ use serde_json::{Map, Value, json};
 use crate::json_text::without_byte_order_mark;
 
 pub use self::bridge_status::{StatusPart, StatusParts};
+pub use self::choice_list::{Choice, ChoiceList};
 pub use self::durations::{Days, Milliseconds, Minutes, Seconds};
 pub use self::embeddings::{FilePath, Url};
 pub use self::model::{ModelId, Via};
 pub use self::model_price::ModelPrice;
+pub use self::notify::{Notify, NotifyRule, NotifyState, NotifyWay, Ntfy, OtherSession, Topic, Webhook};
 pub use self::numbers::{Limits, Range, Share};
 pub use self::old_spelling::with_current_keys;
 pub use self::origin::{Explained, Explanation, Origin, explain};
 pub use self::project::{ProjectReading, ProjectValue, Trust, Verdict};
+pub use self::quiet_hours::QuietHours;
 use self::setting::settings;
 pub use self::setting::{Key, Names, OneLineText, Setting, Warning, WarningKind};
 pub use self::whole_numbers::{Count, Port};
@@ -41,6 +47,7 @@ settings! {
     pub struct Config {
         bookmarks: Bookmarks = Bookmarks::default(), "Rewind points that are created automatically";
         tracker: Tracker = Tracker::default(), "The state of every session, in the tmux status line";
+        notify: Notify = Notify::default(), "Notifications about sessions that wait for you or have ended";
         snapshots: Snapshots = Snapshots::default(), "The files of the work tree at every prompt and bookmark, which can be compared and restored";
         handoff: Handoff = Handoff::default(), "What a session passes on to the next one after `/clear`";
         continuation: Continuation = Continuation::default(), "Continues in a new session automatically when the context is nearly full";

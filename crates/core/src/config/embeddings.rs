@@ -22,6 +22,11 @@ impl Url {
         (text.is_empty() || (has_scheme && is_plain)).then(|| Self(text.to_owned()))
     }
 
+    /// Returns `text`, which must be one that [`Self::new`] accepts.
+    pub(super) fn of(text: &'static str) -> Self {
+        Self(text.to_owned())
+    }
+
     /// Returns the address; `None` where none is set.
     pub fn get(&self) -> Option<&str> {
         (!self.0.is_empty()).then_some(self.0.as_str())
@@ -56,6 +61,11 @@ impl Setting for Url {
 pub struct FilePath(String);
 
 impl FilePath {
+    /// Returns whether no path is set.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// Returns the path; `None` where none is set, or it is below a home that is not known.
     pub fn resolve(&self, home: Option<&Path>) -> Option<PathBuf> {
         match self.0.strip_prefix("~/") {

@@ -1,0 +1,277 @@
+//! The section `notify`: which changes of a session are reported to the user, and by which ways.
+
+use serde_json::{Value, json};
+
+use super::choice_list::{Choice, ChoiceList};
+use super::durations::Seconds;
+use super::embeddings::{FilePath, Url};
+use super::numbers::Range;
+use super::quiet_hours::QuietHours;
+use super::setting::{self, Key, Names, Setting, Warning, settings};
+use crate::Status;
+
+/// A way by which a notification reaches the user.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum NotifyWay {
+    /// A notification of the terminal, by an escape sequence and the bell.
+    Terminal,
+    /// A notification of the desktop.
+    Desktop,
+    /// A message to a topic of an ntfy server.
+    Ntfy,
+    /// An HTTP request to an address of the user.
+    Webhook,
+    /// A program of the user.
+    Command,
+}
+
+impl Choice for NotifyWay {
+    const ALL: &'static [Self] = &[Self::Terminal, Self::Desktop, Self::Ntfy, Self::Webhook, Self::Command];
+
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::Terminal => "terminal",
+            Self::Desktop => "desktop",
+            Self::Ntfy => "ntfy",
+            Self::Webhook => "webhook",
+            Self::Command => "command",
+        }
+    }
+}
+
+/// A state of a session that can be reported.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum NotifyState {
+    /// A turn waits for the user.
+    Blocked,
+    /// A turn has ended.
+    Completed,
+    /// A turn has ended in an error.
+    Failed,
+    /// A turn has ended because a usage limit is reached.
+    Limit,
+}
+
+impl Choice for NotifyState {
+    const ALL: &'static [Self] = &[Self::Blocked, Self::Completed, Self::Failed, Self::Limit];
+
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::Blocked => "blocked",
+            Self::Completed => "completed",
+            Self::Failed => "failed",
+            Self::Limit => "limit",
+        }
+    }
+}
+
+/// The kinds of errors that mean a usage limit.
+const LIMITS: [&str; 5] = ["rate_limit", "usage_limit", "quota", "billing", "credit"];
+
+impl NotifyState {
+    /// Returns the state that a change to `status` is reported as; `None` if it is not reported.
+    ///
+    /// `error` is the kind of the error in which the turn has ended, if it has.
+    pub fn of(status: Status, error: Option<&str>) -> Option<Self> {
+        match (status, error) {
+            (Status::Blocked, None) => Some(Self::Blocked),
+            (Status::Blocked, Some(error)) if LIMITS.iter().any(|limit| error.contains(limit)) => Some(Self::Limit),
+            (Status::Blocked, Some(_)) => Some(Self::Failed),
+            (Status::Completed, _) => Some(Self::Completed),
+            (Status::Working | Status::Idle, _) => None,
+        }
+    }
+}
+
+/// A kind of session that is not one of the user's own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum OtherSession {
+    /// A subagent, or a session in a worktree that works for another one.
+    Subagent,
+    /// A teammate.
+    Teammate,
+    /// A session without a screen, such as `claude -p`.
+    Print,
+}
+
+impl Choice for OtherSession {
+    const ALL: &'static [Self] = &[Self::Subagent, Self::Teammate, Self::Print];
+
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::Subagent => "subagent",
+            Self::Teammate => "teammate",
+            Self::Print => "print",
+        }
+    }
+}
+
+settings! {
+    /// Notifications about sessions that wait or have ended.
+    pub struct Notify {
+        blocked: NotifyRule = NotifyRule::default(), "When a session waits for you";
+        completed: NotifyRule = NotifyRule::after_seconds(30), "When a turn has ended";
+        failed: NotifyRule = NotifyRule::default(), "When a turn has ended in an error";
+        limit: NotifyRule = NotifyRule::default(), "When a turn has ended because a usage limit is reached";
+        quiet_hours: QuietHours = QuietHours::default(), "A part of the day without notifications, in local time, such as `22:00-07:00`; empty for none";
+        also: ChoiceList<OtherSession> = ChoiceList::default(), "Sessions that are reported besides your own: `subagent`, `teammate`, `print` (`claude -p`)";
+        away_seconds: Seconds = Seconds::new(120), "If tmux does not report the focus of its terminal (`focus-events` is off), you count as looking at the active pane for this many seconds after the last key";
+        bell: bool = true, "Ring the bell with a notification of the terminal";
+        ntfy: Ntfy = Ntfy::default(), "The way `ntfy`";
+        webhook: Webhook = Webhook::default(), "The way `webhook`";
+        command: Names = Names::default(), "The way `command`: a program and its arguments; state, session, project, title and text follow as five more arguments";
+    }
+}
+
+settings! {
+    /// When a state is reported, and by which ways.
+    pub struct NotifyRule {
+        ways: ChoiceList<NotifyWay> = ChoiceList::default(), "The ways: `terminal`, `desktop`, `ntfy`, `webhook`, `command`; an empty list reports nothing";
+        min_seconds: Seconds = Seconds::new(0), "Minimum duration of the turn in seconds; a shorter one is not reported";
+    }
+}
+
+settings! {
+    /// A topic of an ntfy server.
+    pub struct Ntfy {
+        url: Url = Url::of("https://ntfy.sh"), "The address of the ntfy server";
+        topic: Topic = Topic::default(), "The topic; required for the way `ntfy`. On a public server, anybody who knows the topic can read it";
+        token_file: FilePath = FilePath::default(), "A file that contains the access token, if the server requires one";
+    }
+}
+
+settings! {
+    /// An address that receives a notification as JSON.
+    pub struct Webhook {
+        url: Url = Url::default(), "The address to which a small JSON object is sent by POST; required for the way `webhook`";
+        token_file: FilePath = FilePath::default(), "A file that contains a token, which is sent as `Authorization: Bearer`";
+    }
+}
+
+impl NotifyRule {
+    fn after_seconds(seconds: u32) -> Self {
+        Self { min_seconds: Seconds::new(seconds), ..Self::default() }
+    }
+}
+
+impl Notify {
+    /// Returns the rule for a state.
+    pub fn rule(&self, state: NotifyState) -> &NotifyRule {
+        match state {
+            NotifyState::Blocked => &self.blocked,
+            NotifyState::Completed => &self.completed,
+            NotifyState::Failed => &self.failed,
+            NotifyState::Limit => &self.limit,
+        }
+    }
+
+    /// Returns every way that a rule names.
+    pub fn ways(&self) -> impl Iterator<Item = NotifyWay> {
+        let is_used = |way: &NotifyWay| NotifyState::ALL.iter().any(|state| self.rule(*state).ways.contains(*way));
+        NotifyWay::ALL.iter().copied().filter(is_used)
+    }
+}
+
+/// The name of a topic of an ntfy server; empty for none.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Topic(String);
+
+/// The maximum length of a topic.
+const MAX_TOPIC: usize = 64;
+
+impl Topic {
+    /// Returns `text` as a topic; `None` if it has a character that no topic has.
+    pub fn new(text: &str) -> Option<Self> {
+        let text = text.trim();
+        let is_fit = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+        (text.len() <= MAX_TOPIC && text.chars().all(is_fit)).then(|| Self(text.to_owned()))
+    }
+
+    /// Returns the topic; `None` if none is set.
+    pub fn get(&self) -> Option<&str> {
+        (!self.0.is_empty()).then_some(self.0.as_str())
+    }
+}
+
+impl Setting for Topic {
+    fn read(json: &Value, default: Self, path: &str, warnings: &mut Vec<Warning>) -> Self {
+        json.as_str().and_then(Self::new).unwrap_or_else(|| {
+            let wanted = "a topic of at most 64 letters, digits, - and _";
+            warnings.push(Warning::value(path, json, wanted, &default));
+            default
+        })
+    }
+
+    fn schema(&self, about: &str) -> Value {
+        json!({
+            "type": "string",
+            "pattern": "^[A-Za-z0-9_-]*$",
+            "maxLength": MAX_TOPIC,
+            "description": about,
+            "default": self.to_json(),
+        })
+    }
+
+    fn to_json(&self) -> Value {
+        json!(self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Choice, NotifyState, NotifyWay, OtherSession, Topic};
+    use crate::Config;
+    use crate::config::Trust;
+
+    #[test]
+    fn nothing_is_reported_by_default_and_only_long_turns_are_to_be() {
+        let config = Config::default().notify;
+        assert_eq!(config.ways().count(), 0);
+        assert_eq!(config.completed.min_seconds.get(), 30.0);
+        assert_eq!(config.rule(NotifyState::Blocked).min_seconds.get(), 0.0);
+    }
+
+    #[test]
+    fn ways_are_named_for_each_state_once() {
+        let text = r#"{"notify": {"blocked": {"ways": ["desktop", "ntfy", "desktop"]}, "limit": {"ways": ["ntfy"]},
+                       "also": ["print"], "ntfy": {"topic": "mine"}}}"#;
+        let (config, warnings) = Config::from_json(text);
+        assert_eq!(warnings, []);
+        let notify = config.notify;
+        assert_eq!(notify.rule(NotifyState::Blocked).ways.0, [NotifyWay::Desktop, NotifyWay::Ntfy]);
+        assert_eq!(notify.rule(NotifyState::Limit).ways.0, [NotifyWay::Ntfy]);
+        assert!(notify.rule(NotifyState::Failed).ways.0.is_empty());
+        assert_eq!(notify.ways().collect::<Vec<_>>(), [NotifyWay::Desktop, NotifyWay::Ntfy]);
+        assert!(notify.also.contains(OtherSession::Print) && !notify.also.contains(OtherSession::Teammate));
+        assert_eq!(notify.ntfy.topic.get(), Some("mine"));
+    }
+
+    #[test]
+    fn unknown_names_are_refused_with_the_known_ones() {
+        let (config, warnings) = Config::from_json(r#"{"notify": {"blocked": {"ways": ["pigeon"]}}}"#);
+        assert!(config.notify.blocked.ways.0.is_empty());
+        let warning = warnings[0].to_string();
+        assert!(warning.starts_with("notify.blocked.ways: ") && warning.contains("\"webhook\""), "{warning}");
+        assert_eq!(NotifyWay::from_name("pigeon"), None);
+    }
+
+    #[test]
+    fn a_topic_cannot_lead_to_another_path() {
+        for text in ["../admin", "a b", "a/b", "a?b", &"x".repeat(65)] {
+            assert_eq!(Topic::new(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_project_can_neither_enable_a_way_nor_name_an_address_or_a_program() {
+        let own = Config::default();
+        let text = r#"{"notify": {"blocked": {"ways": ["command"], "min_seconds": 0}, "command": ["/bin/sh"],
+                       "webhook": {"url": "https://evil.example"}, "ntfy": {"url": "https://evil.example", "topic": "x",
+                       "token_file": "~/.ssh/id_ed25519"}, "also": ["print"], "quiet_hours": "00:00-23:59", "bell": true}}"#;
+        for trust in [Trust::Untrusted, Trust::Trusted] {
+            let reading = own.with_project(text, trust);
+            assert_eq!(reading.config, own);
+            assert_eq!(reading.refused().count(), reading.values.len());
+        }
+    }
+}
