@@ -10,6 +10,7 @@ mod cost;
 mod detail;
 mod diff;
 mod doctor;
+mod goto;
 mod handoff;
 mod hook;
 mod import;
@@ -19,6 +20,7 @@ mod mcp;
 mod memory;
 mod monitor;
 mod next;
+mod notify;
 mod out;
 mod paint;
 mod progress;
@@ -75,6 +77,11 @@ enum Command {
     Cost(cost::Args),
     /// Switch to the session that has waited longest for you
     Next(next::Args),
+    /// Switch to the pane of a session
+    Goto(goto::Args),
+    /// Test the notifications about sessions that wait for you, or list those that were sent
+    #[command(subcommand)]
+    Notify(notify::Command),
     /// Show the sessions in tmux: setup, menu, and counts in tmux's status line
     #[command(subcommand)]
     Tmux(tmux::Command),
@@ -137,6 +144,8 @@ pub(crate) fn main() -> ExitCode {
         Command::Statusline(args) => statusline::run(&env, &args),
         Command::Cost(args) => cost::run(&env, &args),
         Command::Next(args) => next::run(&env, &args),
+        Command::Goto(args) => goto::run(&env, &args),
+        Command::Notify(command) => notify::run(&env, &command),
         Command::Tmux(command) => tmux::run(&env, command),
         Command::Detail(args) => detail::run(&env, &args),
         Command::Handoff(command) => handoff::run(&env, command),

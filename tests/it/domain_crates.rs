@@ -7,7 +7,7 @@ use std::process::Command;
 use serde_json::Value;
 
 /// The domain crates.
-const PURE: [&str; 11] = [
+const PURE: [&str; 12] = [
     "core",
     "activity-log",
     "cost",
@@ -15,6 +15,7 @@ const PURE: [&str; 11] = [
     "handoff",
     "inject",
     "memory",
+    "notify",
     "snapshot",
     "tracker",
     "transcript",

@@ -49,6 +49,7 @@ mod memory_import;
 mod memory_mcp;
 mod memory_meaning;
 mod monitor;
+mod notifications;
 mod prompt_recall;
 mod recall;
 mod search_by_meaning;

@@ -30,7 +30,9 @@ fn main() {
             ],
             &[],
         ),
-        Some("permission-request") => Hook::<PermissionRequest>::run_codex(&[jobs::tracker::on_permission], &[]),
+        Some("permission-request") => {
+            Hook::<PermissionRequest<'static>>::run_codex(&[jobs::tracker::on_permission], &[])
+        }
         Some("post-tool-use") => {
             Hook::<PostToolUse<'static>>::run_codex(&[jobs::activity::on_tool_use, jobs::tracker::on_tool_use], &[]);
         }

@@ -4,5 +4,5 @@ use longhaul_core::event::PermissionRequest;
 use longhaul_runtime::{Hook, jobs};
 
 fn main() {
-    Hook::<PermissionRequest>::run(&[jobs::tracker::on_permission]);
+    Hook::<PermissionRequest<'static>>::run(&[jobs::tracker::on_permission]);
 }

@@ -4,9 +4,14 @@ use std::path::Path;
 
 use anyhow::Context;
 use longhaul_core::Env;
+use longhaul_core::config::NotifyWay;
 use longhaul_runtime::Shell;
-use longhaul_setup::install::{Choices, InstallPlan, may_offer_status_line, may_offer_tmux, plan};
-use longhaul_setup::{Bundle, Codex, CurrentState, InstallMode, InstallPaths, check, lock_installation, perform};
+use longhaul_setup::install::{
+    Choices, InstallPlan, may_offer_notifications, may_offer_status_line, may_offer_tmux, plan,
+};
+use longhaul_setup::{
+    Bundle, Codex, CurrentState, InstallMode, InstallPaths, NotifyChoice, check, lock_installation, perform,
+};
 
 use super::ask::ask;
 use super::{Exit, out};
@@ -14,7 +19,7 @@ use super::{Exit, out};
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// Install the hooks and the skill for Codex, and nothing for Claude Code
-    #[arg(long, conflicts_with_all = ["hooks_only", "tmux", "no_tmux", "statusline", "no_statusline", "keybinding", "no_keybinding"])]
+    #[arg(long, conflicts_with_all = ["hooks_only", "tmux", "no_tmux", "statusline", "no_statusline", "keybinding", "no_keybinding", "notify", "no_notify"])]
     codex: bool,
     /// Add hooks to Claude Code's settings.json instead of installing a plugin
     #[arg(long)]
@@ -37,6 +42,12 @@ pub(crate) struct Args {
     /// Do not change keybindings.json, now or in later updates: Longhaul then submits text with Enter
     #[arg(long)]
     no_keybinding: bool,
+    /// Notify you when a session waits for you, and when a long turn has ended
+    #[arg(long, conflicts_with = "no_notify")]
+    notify: bool,
+    /// Do not enable notifications
+    #[arg(long)]
+    no_notify: bool,
     /// Answer yes to every question
     #[arg(long)]
     yes: bool,
@@ -88,6 +99,28 @@ fn choices(state: &CurrentState, args: &Args) -> anyhow::Result<Choices> {
             "Use Longhaul's status line in Claude Code? It runs your own command if you have one.",
         )?,
         keybinding: wants_keybinding(state, args),
+        notify: notifications(state, args)?,
+    })
+}
+
+/// Asks once whether the user wants to be notified: on the desktop if there is one, or else in the terminal.
+fn notifications(state: &CurrentState, args: &Args) -> anyhow::Result<NotifyChoice> {
+    let has_desktop = longhaul_notify_ways::has_desktop();
+    let (way, place) =
+        if has_desktop { (NotifyWay::Desktop, "on the desktop") } else { (NotifyWay::Terminal, "in the terminal") };
+    let question =
+        format!("Notify you {place} when a session waits for you, and when a turn of 30 seconds or more ends?");
+    let answer = match wanted(args.notify, args.no_notify) {
+        Some(wanted) => Some(wanted),
+        None if !may_offer_notifications(state) => None,
+        None if args.yes => Some(true),
+        None if args.dry_run => None,
+        None => ask(&question)?,
+    };
+    Ok(match answer {
+        Some(true) => NotifyChoice::By(way),
+        Some(false) => NotifyChoice::No,
+        None => NotifyChoice::NotAsked,
     })
 }
 

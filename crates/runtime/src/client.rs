@@ -69,7 +69,7 @@ fn record_of(env: &Env, pid: u32) -> Option<RecordWire> {
 }
 
 /// Returns whether the client `pid` runs headless: a program reads its output, and no text is typed into it.
-pub(crate) fn is_headless(env: &Env, pid: u32) -> bool {
+pub fn is_headless(env: &Env, pid: u32) -> bool {
     let reported = record_of(env, pid).and_then(|record| record.is_headless());
     reported.unwrap_or_else(|| process::command_line(pid).iter().any(|word| word == "-p" || word == "--print"))
 }

@@ -25,8 +25,14 @@ pub(crate) fn clock() -> Millis {
 }
 
 /// Returns the current time, but never a time before the event in `env`.
-pub(crate) fn now(env: &Env) -> Millis {
+pub fn now(env: &Env) -> Millis {
     env.now.max(clock())
+}
+
+/// Returns whether this process can reach the session of a desktop, by its display.
+#[expect(clippy::disallowed_methods, reason = "only this module reads the environment")]
+pub fn has_display() -> bool {
+    ["DISPLAY", "WAYLAND_DISPLAY"].iter().any(|name| std::env::var_os(name).is_some_and(|value| !value.is_empty()))
 }
 
 /// Returns the UTC offset of the local time zone at `at`, in seconds, positive to the east.

@@ -22,8 +22,10 @@ pub mod jobs;
 pub mod memory;
 mod model;
 mod native_links;
+mod notifications;
 mod private_turns;
 mod process;
+mod program_lines;
 pub mod project_file;
 mod session_file;
 mod session_snapshot;
@@ -40,6 +42,7 @@ pub mod tmux;
 mod tracker;
 mod transcript_file;
 mod typing;
+mod unread_output;
 mod usage;
 mod user_statusline;
 pub mod waiting_times;
@@ -49,7 +52,8 @@ pub use crate::activity::{ActivityLog, Ticket};
 pub use crate::client::records as running_clients;
 pub use longhaul_store::Sanitizer;
 
-pub use crate::clock_and_env::{env, local_days, midnight, utc_offset_seconds};
+pub use crate::client::is_headless;
+pub use crate::clock_and_env::{env, has_display, local_days, midnight, now, utc_offset_seconds};
 pub use crate::deadline::Deadline;
 pub use crate::error_log::ErrorLog;
 pub use crate::git::branch as git_branch;
@@ -57,7 +61,10 @@ pub use crate::home::{Home, config, config_text};
 pub use crate::hook::{Flow, Hook, JobFn};
 pub use crate::model::{ModelAccess, ModelStatus, model_budget, model_dir, model_status, today};
 pub use crate::native_links::has_launcher;
-pub use crate::process::{leave_session, run as run_program, run_in as run_program_in};
+pub use crate::process::{
+    leave_session, run as run_program, run_in as run_program_in, spawn_sibling as start_sibling, tty, variable,
+};
+pub use crate::program_lines::{NextLine, ProgramLines};
 pub use crate::session_file::SessionRecord;
 pub use crate::session_snapshot::{Observation, Observed, Observer, Transcript, agent_json};
 pub use crate::shell::{Shell, is_executable};
@@ -67,6 +74,7 @@ pub use crate::tied_child::{Ended, GuardError, guard, run_guarded};
 pub use crate::tracker::Tracker;
 pub use crate::transcript_file::{TranscriptFile, transcript_place};
 pub use crate::typing::{Order, Outcome, Receipt, ignores_chord, inject};
+pub use crate::unread_output::{run_shown, run_silently};
 pub use crate::usage::how_full;
 pub use crate::user_statusline::Relay;
 

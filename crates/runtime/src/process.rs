@@ -81,7 +81,7 @@ fn start_command(command: Command, program: &str, step: &TerminalCommand, limit:
     Ok(started)
 }
 
-fn command_of(step: &TerminalCommand) -> (Command, &str) {
+pub(crate) fn command_of(step: &TerminalCommand) -> (Command, &str) {
     let (program, args) = step.argv.split_first().map_or(("", &[][..]), |(program, args)| (program.as_str(), args));
     let mut command = command(program);
     command.args(args).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -92,7 +92,7 @@ fn command_of(step: &TerminalCommand) -> (Command, &str) {
 /// Starts another executable of Longhaul in the background.
 ///
 /// A child that kept the hook's standard output open would block Claude Code. The child calls [`leave_session`].
-pub(crate) fn spawn_sibling(name: &str, args: &[String]) -> Result<Child, Error> {
+pub fn spawn_sibling(name: &str, args: &[String]) -> Result<Child, Error> {
     spawn(&mut sibling_command(name, args)?, name)
 }
 
@@ -196,7 +196,7 @@ pub(crate) fn client_runs_below(root: u32, client: Option<u32>) -> bool {
 }
 
 /// Returns the terminal of a process, such as `/dev/pts/3`; `None` if it has none or it is not known.
-pub(crate) fn tty(pid: u32) -> Option<String> {
+pub fn tty(pid: u32) -> Option<String> {
     if cfg!(target_os = "linux") {
         let path = std::fs::read_link(format!("/proc/{pid}/fd/0")).ok()?;
         return path.to_str().filter(|path| path.starts_with("/dev/")).map(str::to_owned);
@@ -213,7 +213,7 @@ pub(crate) fn current_dir(pid: u32) -> Option<PathBuf> {
 }
 
 /// Returns an environment variable of a process at its start; `None` if the system does not report it.
-pub(crate) fn variable(pid: u32, name: &str) -> Option<String> {
+pub fn variable(pid: u32, name: &str) -> Option<String> {
     let bytes = std::fs::read(format!("/proc/{pid}/environ")).ok()?;
     let assignments = bytes.split(|byte| *byte == 0).filter_map(|entry| std::str::from_utf8(entry).ok());
     let mut values = assignments.filter_map(|entry| entry.strip_prefix(name)?.strip_prefix('='));

@@ -2,6 +2,7 @@
 //!
 //! Every method starts tmux once, unless it says otherwise, because starting tmux costs more than its commands.
 
+mod clients;
 mod commands;
 mod fit_label;
 mod look;
@@ -10,6 +11,7 @@ mod setup;
 mod setup_problem;
 mod status_right;
 
+pub use self::clients::Client;
 pub(crate) use self::commands::StatusUpdate;
 pub use self::setup::command;
 pub use self::setup_problem::SetupState;
@@ -42,6 +44,11 @@ impl Server {
     pub fn of(env: &Env) -> Option<Self> {
         let socket = tmux_socket(env.tmux.as_deref()?)?;
         Some(Self { socket: socket.to_owned(), deadline: None, limit: waiting_times::TMUX_IN_HOOK })
+    }
+
+    /// Returns the server with a socket, for a process that no hook waits for.
+    pub fn at(socket: &str) -> Self {
+        Self { socket: socket.to_owned(), deadline: None, limit: waiting_times::TMUX }
     }
 
     /// Returns the same server with a longer time limit per call, for commands that no hook waits for.

@@ -2,20 +2,22 @@
 
 mod options_cache;
 mod refresh;
+mod session_place;
 
 use std::cell::RefCell;
 use std::path::Path;
 use std::rc::Rc;
 
 use longhaul_activity_log::LogLine;
+use longhaul_core::config::Notify;
 use longhaul_core::event::Common;
 use longhaul_core::{Env, Millis, SessionId, Status};
-use longhaul_inject::Terminal;
-use longhaul_store::{Bridge, Change, Sighting, Store};
+use longhaul_store::{Asked, Bridge, Change, Store};
 use longhaul_tracker::{Agent, Options, Pane, Script, Trigger, render, transition, without_control_chars};
 
+use self::session_place::Place;
 use crate::tmux::{Server, StatusUpdate};
-use crate::{ActivityLog, Deadline, Error, Home, files, git, process, waiting_times};
+use crate::{ActivityLog, Deadline, Error, Home, files, notifications, process, waiting_times};
 
 /// Whether a change of status is already in the activity log of the session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,6 +35,8 @@ pub struct Tracker<'a> {
     home: &'a Home,
     store: Rc<Store>,
     server: Option<Server>,
+    /// What is reported to the user; `None` if the configuration was not read yet.
+    notify: Option<&'a Notify>,
     /// Whether a turn that ends is shown while the hook does something else; see [`Tracker::take_unfinished`].
     waits_later: bool,
     unfinished: RefCell<Option<Unfinished>>,
@@ -53,15 +57,16 @@ impl<'a> Tracker<'a> {
             home,
             store: Rc::new(home.store(waiting_times::DATABASE)?),
             server: Server::of(env).map(Server::patient),
+            notify: None,
             waits_later: false,
             unfinished: RefCell::default(),
         })
     }
 
     /// Uses an open database, in a hook that must be done by `deadline`.
-    pub(crate) fn with(env: &'a Env, home: &'a Home, store: Rc<Store>, deadline: Deadline) -> Self {
+    pub(crate) fn with(env: &'a Env, home: &'a Home, store: Rc<Store>, deadline: Deadline, notify: &'a Notify) -> Self {
         let server = Server::of(env).map(|server| Server { deadline: Some(deadline), ..server });
-        Self { env, home, store, server, waits_later: false, unfinished: RefCell::default() }
+        Self { env, home, store, server, notify: Some(notify), waits_later: false, unfinished: RefCell::default() }
     }
 
     /// Shows a turn that ends without waiting for tmux. The caller then calls [`Tracker::take_unfinished`].
@@ -162,24 +167,35 @@ impl<'a> Tracker<'a> {
         };
         match change {
             Some(change) => self.announce(&change, logged),
-            None if common.agent_id.is_none() => self.add_missing(common, Status::Working, None),
+            None if common.agent_id.is_none() => self.add_missing(common, Status::Working),
             None => Ok(()),
         }
     }
 
     /// Records that a dialog asks for permission.
-    pub(crate) fn ask_permission(&mut self, common: &Common, reason: &str) -> Result<(), Error> {
+    pub(crate) fn ask_permission(&mut self, common: &Common, reason: &str, wants: &str) -> Result<(), Error> {
         let Some(transition) = transition(Trigger::PermissionRequested) else { return Ok(()) };
-        let (session, asked_by) = (common.session.as_str(), common.agent_id.as_deref());
-        match self.store.ask_permission(session, &transition, asked_by, reason, self.env.now)? {
+        let asked = Asked { by: common.agent_id.as_deref(), reason, wants: Some(wants) };
+        match self.store.ask_permission(common.session.as_str(), &transition, &asked, self.env.now)? {
             Some(change) => self.announce(&change, Logged::NotYet),
-            None => self.add_missing(common, Status::Blocked, Some(reason)),
+            None => self.add_blocked(common, &asked),
         }
     }
 
+    /// Adds a session that asks for permission, if no hook of it was received yet.
+    fn add_blocked(&mut self, common: &Common, asked: &Asked<'_>) -> Result<(), Error> {
+        let session = common.session.as_str();
+        if self.store.agent(session)?.is_some() {
+            return Ok(());
+        }
+        self.begin(common, Status::Blocked, Some(asked.reason))?;
+        self.store.note_asked(session, asked, self.env.now)?;
+        notifications::start(self.env, self.notify, session, Status::Blocked, None)
+    }
+
     /// Adds a session of which no hook was received yet. It replaces a row that a scan may have added for it.
-    fn add_missing(&mut self, common: &Common, status: Status, reason: Option<&str>) -> Result<(), Error> {
-        if self.store.agent(common.session.as_str())?.is_some() { Ok(()) } else { self.begin(common, status, reason) }
+    fn add_missing(&mut self, common: &Common, status: Status) -> Result<(), Error> {
+        if self.store.agent(common.session.as_str())?.is_some() { Ok(()) } else { self.begin(common, status, None) }
     }
 
     /// Records that the turn ended with an error.
@@ -240,7 +256,7 @@ impl<'a> Tracker<'a> {
         self.show(&self.options(), agent.pane.as_ref().map(|pane| (pane, None)))
     }
 
-    /// Reports a change: to the log, to the user's scripts, and to the display.
+    /// Reports a change: to the log, to the user and their scripts, and to the display.
     ///
     /// The database is read first: if that fails, nothing was reported yet, and the job can run again.
     fn announce(&self, change: &Change, logged: Logged) -> Result<(), Error> {
@@ -253,6 +269,8 @@ impl<'a> Tracker<'a> {
             ActivityLog::open(self.home, &session)?.append(&[line])?;
         }
         let started = self.run_scripts(&options, change);
+        let error = change.reason.as_deref().filter(|_| change.failed);
+        let started = notifications::start(self.env, self.notify, &change.session, change.to, error).and(started);
         let shown = self.display(&text, change.pane.as_ref().map(|pane| (pane, Some(change.to))))?;
         if let Some(update) = shown {
             let is_over = change.to == Status::Completed;
@@ -314,55 +332,4 @@ impl<'a> Tracker<'a> {
 
 fn seconds(at: Millis) -> u64 {
     at.0 / 1000
-}
-
-/// Where a session runs, according to its hook.
-struct Place {
-    session: SessionId,
-    cwd: Option<String>,
-    project: String,
-    branch: Option<String>,
-    agent_type: Option<&'static str>,
-    pane: Option<Pane>,
-    pid: Option<u32>,
-}
-
-impl Place {
-    fn of(env: &Env, common: &Common) -> Self {
-        let pane = match Terminal::detect(env) {
-            Ok(Terminal::Tmux(pane)) => Some(Pane { socket: pane.socket, id: pane.pane }),
-            Ok(_) | Err(_) => None,
-        };
-        Self { pane, pid: env.client_pid, ..Self::in_dir(common.session.clone(), common.cwd.as_deref()) }
-    }
-
-    fn in_dir(session: SessionId, cwd: Option<&Path>) -> Self {
-        let name = cwd.and_then(Path::file_name).map(|name| name.to_string_lossy().into_owned());
-        let text = cwd.map(|cwd| cwd.to_string_lossy().into_owned());
-        let is_worktree = text.as_ref().is_some_and(|cwd| cwd.contains("/.claude/worktrees/"));
-        Self {
-            session,
-            project: name.unwrap_or_else(|| "/".to_owned()),
-            branch: cwd.and_then(git::branch),
-            agent_type: is_worktree.then_some("worktree"),
-            cwd: text,
-            pane: None,
-            pid: None,
-        }
-    }
-
-    fn sighting(&self, at: Millis) -> Sighting<'_> {
-        Sighting {
-            session: self.session.as_str(),
-            cwd: self.cwd.as_deref(),
-            project: &self.project,
-            branch: self.branch.as_deref(),
-            agent_type: self.agent_type,
-            pane: self.pane.as_ref(),
-            target: None,
-            client: self.session.client(),
-            pid: self.pid,
-            at,
-        }
-    }
 }

@@ -61,3 +61,12 @@ pub const TMUX_IN_HOOK: Duration = Duration::from_millis(800);
 
 /// A tmux server, where no hook waits. A loaded machine needs more than [`TMUX_IN_HOOK`] now and then.
 pub const TMUX: Duration = Duration::from_secs(10);
+
+/// Before a notification: a state that ends sooner is not reported.
+pub const BEFORE_NOTIFICATION: Duration = Duration::from_secs(2);
+
+/// One way of a notification. A server that does not answer by then probably never does.
+pub const NOTIFICATION_WAY: Duration = Duration::from_secs(10);
+
+/// A click on a notification of the desktop. Later, the notification is in a list, and a click does nothing.
+pub const NOTIFICATION_CLICK: Duration = Duration::from_secs(10 * 60);

@@ -58,6 +58,8 @@ pub struct CurrentState {
     pub keybindings: std::result::Result<Option<String>, String>,
     /// The backup of keybindings.json from before the installation, if there is one.
     pub keybindings_before: Option<String>,
+    /// The text of the configuration file, if it exists; `Err` holds the reason why it cannot be changed.
+    pub config: std::result::Result<Option<String>, String>,
     /// The tmux.conf files that exist, with their texts.
     pub tmux_confs: Vec<(PathBuf, String)>,
     /// Whether tmux is installed.
@@ -113,7 +115,8 @@ impl CurrentState {
             client_trouble,
             link: link(&paths),
             settings: shared_file::read(&paths.settings)?,
-            keybindings: keybindings(&paths.keybindings),
+            keybindings: changeable(&paths.keybindings),
+            config: changeable(&paths.config),
             keybindings_before: shared_file::read(&backup_of(&paths.keybindings)).ok().flatten(),
             tmux_confs,
             has_tmux: !shell.find("tmux").is_empty(),
@@ -165,8 +168,8 @@ fn orphans(cache: &Path) -> Vec<PathBuf> {
     versions.filter(|copy| copy.join(".orphaned_at").exists()).collect()
 }
 
-/// Reads keybindings.json. If it cannot be changed, it is left alone: everything works without it.
-fn keybindings(path: &Path) -> std::result::Result<Option<String>, String> {
+/// Reads keybindings.json or the configuration. If it cannot be changed, it is left alone: everything works without it.
+fn changeable(path: &Path) -> std::result::Result<Option<String>, String> {
     if path.symlink_metadata().is_ok() && !path.exists() {
         return Err("is a link whose target does not exist".to_owned());
     }

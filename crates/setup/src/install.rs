@@ -2,9 +2,12 @@
 
 use std::path::Path;
 
+use longhaul_core::config::NotifyWay;
+
 use crate::bundle::Bundle;
 use crate::current_state::{CurrentState, Link, TmuxServer};
 use crate::manifest::{InstallMode, Manifest};
+use crate::notify_config::{self, NotifyChoice};
 use crate::step::{Edit, InstallStep};
 use crate::{Error, ID, MARKETPLACE, PLUGIN, PROGRAM, Result, keybindings, settings, tmux_conf};
 
@@ -19,6 +22,8 @@ pub struct Choices {
     pub status_line: bool,
     /// Whether the chord that submits typed text is bound.
     pub keybinding: bool,
+    /// Whether and how the user is notified.
+    pub notify: NotifyChoice,
 }
 
 /// The steps of an installation or uninstallation, with messages for the user.
@@ -38,6 +43,15 @@ pub fn may_offer_tmux(state: &CurrentState) -> bool {
 /// Returns whether the status line can be offered: it is not in the settings yet.
 pub fn may_offer_status_line(state: &CurrentState) -> bool {
     matches!(settings::with_status_line(state.settings.as_deref(), PROGRAM), Ok(Some(_)))
+}
+
+/// Returns whether notifications can be offered: the user was not asked yet, and the configuration has no section for them.
+pub fn may_offer_notifications(state: &CurrentState) -> bool {
+    let was_asked = state.manifest.as_ref().is_some_and(|manifest| manifest.asked_notify);
+    let is_missing = |text: &Option<String>| {
+        matches!(notify_config::with_notifications(text.as_deref(), NotifyWay::Terminal), Ok(Some(_)))
+    };
+    !was_asked && state.config.as_ref().is_ok_and(is_missing)
 }
 
 /// Plans an installation of `bundle`, which comes from `bundle.folder`, at the time `now`.
@@ -66,6 +80,9 @@ pub fn plan(state: &CurrentState, bundle: &Bundle, choices: Choices, now: u64) -
     }
     if choices.keybinding {
         bind_chords(state, &mut plan);
+    }
+    if let (NotifyChoice::By(way), Ok(text)) = (choices.notify, &state.config) {
+        edit(&mut plan, &state.paths.config, text.as_deref(), Edit::AddNotifications(way))?;
     }
     let wants_server = state.tmux_server == TmuxServer::Plain && choices.tmux;
     if is_on_path && (wants_server || (state.tmux_server == TmuxServer::SetUp && is_new)) {
@@ -122,6 +139,7 @@ fn record(state: &CurrentState, bundle: &Bundle, choices: Choices, now: u64) -> 
         installed_at: now,
         mode: choices.mode,
         no_keybinding: !choices.keybinding,
+        asked_notify: choices.notify != NotifyChoice::NotAsked || before.is_some_and(|before| before.asked_notify),
         added_chords: added_chords(state, choices),
         settings_before: match before {
             Some(before) => before.settings_before.clone(),

@@ -43,6 +43,8 @@ pub struct Manifest {
     pub no_keybinding: bool,
     /// The chords that were added to keybindings.json; `None` if an earlier version has not recorded it.
     pub added_chords: Option<Vec<String>>,
+    /// Whether the user has answered the question about notifications.
+    pub asked_notify: bool,
     /// Folders that did not exist before the first installation, outermost first.
     pub made_dirs: Vec<PathBuf>,
 }

@@ -29,6 +29,8 @@ pub struct InstallPaths {
     pub tmux_confs: [PathBuf; 2],
     /// `LONGHAUL_HOME`.
     pub data: Home,
+    /// The configuration file.
+    pub config: PathBuf,
 }
 
 impl InstallPaths {
@@ -45,6 +47,7 @@ impl InstallPaths {
             client_dir,
             tmux_confs: [home.join(".tmux.conf"), config.join("tmux/tmux.conf")],
             data: Home::of(env)?,
+            config: env.config_path.clone().ok_or(Error::NoHome)?,
             home,
         })
     }

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
+use longhaul_core::config::NotifyWay;
 use longhaul_runtime::shared_file::Backup;
 
 use crate::bundle::Bundle;
@@ -10,6 +11,7 @@ use crate::client::{self, Plugin};
 use crate::codex;
 use crate::keybindings;
 use crate::manifest::Manifest;
+use crate::notify_config;
 use crate::settings::{self, Refusal};
 use crate::tmux_conf;
 
@@ -39,6 +41,10 @@ pub enum Edit {
     AddTmuxLine,
     /// Removes the line from tmux.conf.
     RemoveTmuxLine,
+    /// Enables notifications in the configuration.
+    AddNotifications(NotifyWay),
+    /// Removes from the configuration what was added for notifications.
+    RemoveNotifications,
     /// Adds the hooks to Codex's hooks.json. They start this program.
     AddCodexHooks(PathBuf),
     /// Removes the hooks from Codex's hooks.json, and the file if it holds nothing else.
@@ -67,6 +73,8 @@ impl Edit {
             Self::AddCodexHooks(_) | Self::RemoveCodexHooks | Self::AddSkill | Self::RemoveSkill => Backup::None,
             Self::RemoveHooks | Self::RemoveStatusLine | Self::RemoveChords { .. } => Backup::None,
             Self::RemoveEmpty(..) | Self::RemoveTmuxLine => Backup::None,
+            // The file is Longhaul's own.
+            Self::AddNotifications(_) | Self::RemoveNotifications => Backup::None,
         }
     }
 
@@ -80,6 +88,7 @@ impl Edit {
             Self::AddTmuxLine => Ok(tmux_conf::with_line(text)),
             Self::AddCodexHooks(program) => codex::with_hooks(text, program),
             Self::AddSkill => codex::with_skill(text),
+            Self::AddNotifications(way) => notify_config::with_notifications(text, *way),
             // Nothing can be removed from a file that is missing or empty.
             _ if old.trim().is_empty() => Ok(None),
             Self::RemoveHooks => settings::without_hooks(old),
@@ -88,6 +97,7 @@ impl Edit {
                 keybindings::without_chords(old, before.as_deref(), added.as_deref())
             }
             Self::RemoveTmuxLine => Ok(tmux_conf::without_line(old)),
+            Self::RemoveNotifications => notify_config::without_notifications(old),
             Self::RemoveCodexHooks => codex::without_hooks(old),
             Self::RemoveSkill => Ok(codex::without_skill(old)),
             Self::RemoveEmpty(names, when_empty) => {
@@ -165,6 +175,8 @@ impl fmt::Display for InstallStep {
                     Edit::RemoveChords { .. } => "remove the key bindings from",
                     Edit::AddTmuxLine => "add the line to",
                     Edit::RemoveTmuxLine => "remove the line from",
+                    Edit::AddNotifications(_) => "enable notifications in",
+                    Edit::RemoveNotifications => "disable notifications in",
                     Edit::AddSkill => "write the skill to",
                     Edit::RemoveSkill => "remove the skill",
                 };

@@ -1,4 +1,5 @@
 mod codex;
 mod keybindings;
+mod notify_config;
 mod settings;
 mod tmux_conf;

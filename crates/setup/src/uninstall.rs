@@ -36,6 +36,10 @@ pub fn plan(state: &CurrentState, data: Data) -> Result<InstallPlan> {
     restore_settings(state, &mut plan)?;
     restore_keybindings(state, &mut plan)?;
     restore_tmux_confs(state, &mut plan)?;
+    if let Ok(text) = &state.config {
+        // Before the data is deleted, of which the configuration is usually a part.
+        edit(&mut plan, &state.paths.config, text.as_deref(), Edit::RemoveNotifications)?;
+    }
     remove_files(state, data, &mut plan);
     if state.running_clients > 0 {
         plan.notes.push("Running sessions still call the hooks, which are removed: restart them.".to_owned());

@@ -57,10 +57,12 @@ pub struct Change {
     pub pane: Option<Pane>,
     /// What it waits for, if it is blocked and that is known.
     pub reason: Option<String>,
+    /// Whether its turn ended in an error.
+    pub failed: bool,
 }
 
 const CHANGED: &str =
-    "RETURNING previous, status, session_id, project_name, prompt_summary, tmux_socket, tmux_pane, reason";
+    "RETURNING previous, status, session_id, project_name, prompt_summary, tmux_socket, tmux_pane, reason, failed";
 
 impl Store {
     /// Adds a session that begins, or updates where a known one runs without touching its status.
@@ -70,7 +72,8 @@ impl Store {
     pub fn add_agent(&self, seen: &Sighting<'_>, status: Status, reason: Option<&str>) -> Result<bool, StoreError> {
         self.write("add the session", |tx| {
             let evicted = evict(tx, seen)?;
-            let added = NewRow { seen, status, reason, summary: None }.insert(tx, "DO NOTHING")?.is_some();
+            let added =
+                NewRow { seen, status, reason, summary: None, prompted: None }.insert(tx, "DO NOTHING")?.is_some();
             if !added {
                 update_place(tx, seen)?;
             }
@@ -87,7 +90,7 @@ impl Store {
                 None => false,
             };
             if !is_taken {
-                NewRow { seen, status, reason, summary: None }.insert(tx, "DO NOTHING")?;
+                NewRow { seen, status, reason, summary: None, prompted: None }.insert(tx, "DO NOTHING")?;
             }
             Ok(())
         })
@@ -99,11 +102,12 @@ impl Store {
     pub fn note_prompt(&self, seen: &Sighting<'_>, summary: Option<&str>) -> Result<Option<Change>, StoreError> {
         self.write("record the prompt", |tx| {
             evict(tx, seen)?;
-            let change = NewRow { seen, status: Status::Working, reason: None, summary }.insert(
+            let row = NewRow { seen, status: Status::Working, reason: None, summary, prompted: Some(seen.at) };
+            let change = row.insert(
                 tx,
                 "DO UPDATE SET
                      previous = status, status = :status, reason = :reason, stopped = 0, failed = 0,
-                     asked_by = NULL, task_count = 0,
+                     asked_by = NULL, wants = NULL, task_count = 0, prompt_ms = :prompt_ms,
                      prompt_summary = coalesce(:summary, prompt_summary),
                      cwd = coalesce(:cwd, cwd), project_name = :project, git_branch = :branch,
                      updated_at = iif(status = :status, updated_at, :now), touched_ms = :ms",
@@ -191,6 +195,7 @@ impl Store {
                     "UPDATE agents SET previous = status, status = :to, reason = :reason, updated_at = :now, touched_ms = :ms,
                                        stopped = iif(:works, 0, stopped), failed = iif(:works, 0, failed),
                                        asked_by = iif(:works, NULL, asked_by),
+                                       wants = iif(:to = 'blocked', wants, NULL),
                                        subagent_count = iif(:to = 'completed', 0, subagent_count)
                      WHERE {guard} AND status IN (:from0, :from1, :from2, :from3)
                      {CHANGED}"
@@ -218,17 +223,32 @@ impl Store {
         &self,
         session: &str,
         transition: &Transition,
-        asked_by: Option<&str>,
-        reason: &str,
+        asked: &Asked<'_>,
         at: Millis,
     ) -> Result<Option<Change>, StoreError> {
         // Both in one transaction: the commit is what costs.
         self.transaction("record the question for permission", |store| {
-            let sql = "UPDATE agents SET permission_at = ?2, asked_by = ?3 WHERE session_id = ?1";
-            store.update(sql, (session, seconds(at), asked_by))?;
-            store.change_status(session, transition, Some(reason), at)
+            store.note_asked(session, asked, at)?;
+            store.change_status(session, transition, Some(asked.reason), at)
         })
     }
+
+    /// Records what a session asks for, without a change of its status.
+    pub fn note_asked(&self, session: &str, asked: &Asked<'_>, at: Millis) -> Result<(), StoreError> {
+        let sql = "UPDATE agents SET permission_at = ?2, asked_by = ?3, wants = ?4 WHERE session_id = ?1";
+        self.update(sql, (session, seconds(at), asked.by, asked.wants))
+    }
+}
+
+/// A question for permission.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Asked<'a> {
+    /// The subagent that asks; `None` for the main conversation.
+    pub by: Option<&'a str>,
+    /// The reason why the session is blocked.
+    pub reason: &'a str,
+    /// What it asks for, in words.
+    pub wants: Option<&'a str>,
 }
 
 /// A row of `agents`, to be added.
@@ -237,6 +257,8 @@ struct NewRow<'a> {
     status: Status,
     reason: Option<&'a str>,
     summary: Option<&'a str>,
+    /// The time of the prompt that adds or changes the row.
+    prompted: Option<Millis>,
 }
 
 impl NewRow<'_> {
@@ -246,9 +268,9 @@ impl NewRow<'_> {
         let sql = format!(
             "INSERT INTO agents (session_id, status, reason, cwd, project_name, git_branch, agent_type, tmux_socket,
                                  tmux_pane, tmux_target, agent_client, pid, prompt_summary, started_at, updated_at,
-                                 touched_ms)
+                                 touched_ms, prompt_ms)
              VALUES (:session, :status, :reason, :cwd, :project, :branch, :agent_type, :socket, :pane, :target,
-                     :client, :pid, :summary, :now, :now, :ms)
+                     :client, :pid, :summary, :now, :now, :ms, :prompt_ms)
              ON CONFLICT (session_id) {on_conflict}
              {CHANGED}"
         );
@@ -269,6 +291,7 @@ impl NewRow<'_> {
                     ":client": client,
                     ":pid": pid,
                     ":summary": self.summary,
+                    ":prompt_ms": self.prompted.map(Time),
                     ":now": seconds(*at),
                     ":ms": Time(*at),
                 },
@@ -313,6 +336,7 @@ fn change(row: &Row<'_>) -> rusqlite::Result<Change> {
         summary: row.get(4)?,
         pane: pane(row, 5)?,
         reason: row.get(7)?,
+        failed: row.get(8)?,
     })
 }
 

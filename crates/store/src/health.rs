@@ -56,7 +56,7 @@ pub fn bridges_of(path: &Path, wait: Duration) -> Vec<Bridge> {
 }
 
 /// Opens the database to read it; a write of another process is waited for up to `wait`.
-fn open(path: &Path, wait: Duration) -> rusqlite::Result<Connection> {
+pub(crate) fn open(path: &Path, wait: Duration) -> rusqlite::Result<Connection> {
     let connection = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
     connection.busy_timeout(wait)?;
     Ok(connection)

@@ -15,6 +15,7 @@ mod lock_queue;
 mod memory;
 mod migrations;
 mod model;
+mod notifications;
 mod pending_replies;
 mod recall;
 mod rewinds;
@@ -34,7 +35,7 @@ use rusqlite::{Connection, ErrorCode, Params, Row, Transaction, TransactionBehav
 
 use crate::lock_queue::LockQueue;
 
-pub use crate::agents::{Change, Sighting};
+pub use crate::agents::{Asked, Change, Sighting};
 pub use crate::batons::{Injection, NewInjection, StoredBaton};
 pub use crate::bookmarks::{Bookmark, NewBookmark};
 pub use crate::bridges::{Bridge, Shown, StepTaker};
@@ -50,6 +51,7 @@ pub use crate::memory::{
     PageSession, Past, PastPrompt, PastTurn, Pruned, Reading, Record, RecordId, Score, ScoreParts, Stats, Taken, What,
 };
 pub use crate::model::{Cost, JobTurn, ModelJob, Rest, Retry, Reworded, Spending, Tokens, Trouble, Words};
+pub use crate::notifications::{Notification, NotifyEvent, NotifyResult, last_notifications_of};
 pub use crate::recall::{IndexProgress, NEAREST, PromptPassage, PromptSearch, SearchQuery};
 pub use crate::rewinds::Rewind;
 pub use crate::row_ids::ChainId;

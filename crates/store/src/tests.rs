@@ -7,6 +7,7 @@ mod ingest;
 mod lock_queue;
 mod memory;
 mod model;
+mod notifications;
 mod upgrade;
 mod vectors;
 

@@ -21,6 +21,12 @@ pub struct Agent {
     pub status: Status,
     /// The reason for which it is blocked, where that is known.
     pub reason: Option<String>,
+    /// What the open permission dialog asks for, such as `wants to run: cargo publish`.
+    pub wants: Option<String>,
+    /// The subagent that opened the dialog; `None` for the main conversation.
+    pub asked_by: Option<String>,
+    /// The time of the last prompt, in milliseconds, where it is known.
+    pub prompt_ms: Option<u64>,
     /// The working directory.
     pub cwd: Option<String>,
     /// The name of the working directory.
@@ -64,6 +70,9 @@ impl Agent {
             session: session.into(),
             status: Status::Idle,
             reason: None,
+            wants: None,
+            asked_by: None,
+            prompt_ms: None,
             cwd: None,
             project: String::new(),
             branch: None,

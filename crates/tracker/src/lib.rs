@@ -4,6 +4,7 @@
 mod agent;
 mod attention_order;
 mod state;
+mod wants;
 
 mod menu;
 mod options;
@@ -26,6 +27,7 @@ pub use crate::scan::{FoundSession, scan};
 pub use crate::script::{Script, without_control_chars};
 pub use crate::state::{Transition, Trigger, next, transition, turn_ended};
 pub use crate::status_line::{age, escape, render};
+pub use crate::wants::{shown_input, wants};
 
 #[cfg(test)]
 mod tests;

@@ -9,6 +9,7 @@ mod scan;
 mod script;
 mod state;
 mod status_line;
+mod wants;
 
 use longhaul_core::Status;
 

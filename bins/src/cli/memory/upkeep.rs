@@ -244,6 +244,9 @@ pub(crate) fn keep_up(memory: &Memory<'_>) -> Result<Exit> {
         Ok(dropped) => out::message(&format!("Dropped {dropped} snapshots.")),
         Err(error) => ErrorLog::new(memory.env, "upkeep").write(&error.chain()),
     }
+    if let Err(error) = drop_old_notifications(memory) {
+        log(&error);
+    }
     match compute_vectors(memory) {
         Ok(Some(computed)) => out::message(&format!("Computed {computed} vectors.")),
         Ok(None) => {}
@@ -256,6 +259,15 @@ pub(crate) fn keep_up(memory: &Memory<'_>) -> Result<Exit> {
 pub(super) fn drop_old_snapshots(memory: &Memory<'_>) -> Result<usize, longhaul_snapshot_store::Error> {
     let Some(store) = memory.home.existing_store()? else { return Ok(0) };
     longhaul_snapshot_store::upkeep(memory.env, &memory.home, &memory.config, &store)
+}
+
+/// Deletes old rows of the log of notifications.
+fn drop_old_notifications(memory: &Memory<'_>) -> Result<(), longhaul_runtime::Error> {
+    let oldest = memory.env.now.0.saturating_sub(longhaul_notify_ways::KEPT_DAYS * DAY_MS.unsigned_abs());
+    if let Some(store) = memory.home.existing_store()? {
+        store.prune_notifications(Millis(oldest))?;
+    }
+    Ok(())
 }
 
 /// Computes missing vectors and returns how many, or `None` if there is no model.

@@ -19,6 +19,7 @@ pub const COMPANIONS: &[Companion] = &[
     Companion { executable: "longhaul", jobs: &Job::ALL },
     Companion { executable: CODEX_EXECUTABLE, jobs: &[] },
     Companion { executable: "longhaul-injector", jobs: &[Job::Bookmarks, Job::Continuation] },
+    Companion { executable: "longhaul-notify", jobs: &[Job::Tracker] },
     Companion { executable: "longhaul-snapshot", jobs: &[Job::Bookmarks] },
     Companion { executable: "longhaul-worker", jobs: &[Job::Memory] },
 ];

@@ -40,7 +40,7 @@ pub enum Event<'a> {
     /// A tool has failed.
     PostToolUseFailure(PostToolUseFailure<'a>),
     /// A dialog asks the user whether a tool may run.
-    PermissionRequest(PermissionRequest),
+    PermissionRequest(PermissionRequest<'a>),
     /// Claude Code wants the user's attention.
     Notification(Notification),
     /// The turn ended in an error.

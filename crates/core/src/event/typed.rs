@@ -130,14 +130,19 @@ hook_event!(PostToolUseFailure<'a>, wire => {
 /// A dialog asks the user whether a tool may run.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
-pub struct PermissionRequest {
+pub struct PermissionRequest<'a> {
     /// The fields that every event has.
     pub common: Common,
     /// The tool's name.
     pub tool_name: String,
+    /// The tool's input, as raw JSON.
+    pub tool_input: Option<&'a RawValue>,
 }
 
-hook_event!(PermissionRequest, wire => { tool_name: wire.tool_name.unwrap_or_default() });
+hook_event!(PermissionRequest<'a>, wire => {
+    tool_name: wire.tool_name.unwrap_or_default(),
+    tool_input: wire.tool_input,
+});
 
 /// Claude Code wants the user's attention.
 #[derive(Debug, Clone)]

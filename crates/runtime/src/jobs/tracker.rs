@@ -1,5 +1,8 @@
 //! The state of every session.
 
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
 use longhaul_activity_log::LogLine;
 use longhaul_core::Status;
 use longhaul_core::event::predicates::{in_subagent, is_compaction, is_task_notification};
@@ -8,6 +11,7 @@ use longhaul_core::event::{
     StopFailure, SubagentStart, SubagentStop, TaskCompleted, TeammateIdle, UserPromptSubmit,
 };
 use longhaul_tracker::Trigger;
+use serde_json::value::RawValue;
 
 use crate::tracker::{Logged, Tracker};
 use crate::{Error, Flow, Hook};
@@ -52,14 +56,22 @@ pub fn on_tool_failure(hook: &mut Hook<PostToolUseFailure<'static>>) -> Result<F
 }
 
 /// Records that the session or one of its subagents waits for permission.
-pub fn on_permission(hook: &mut Hook<PermissionRequest>) -> Result<Flow, Error> {
+pub fn on_permission(hook: &mut Hook<PermissionRequest<'static>>) -> Result<Flow, Error> {
     hook.track(|hook, tracker| {
-        let reason = match hook.event.tool_name.trim() {
-            "" => "permission".to_owned(),
-            tool => format!("permission: {tool}"),
-        };
-        tracker.ask_permission(&hook.event.common, &reason)
+        let tool = hook.event.tool_name.trim();
+        let reason = if tool.is_empty() { "permission".to_owned() } else { format!("permission: {tool}") };
+        // Of a private turn, nothing but the name of the tool is stored.
+        let shown = longhaul_tracker::shown_input(tool).filter(|_| !hook.is_private());
+        let input = shown.zip(hook.event.tool_input).and_then(|(name, input)| text_member(input, name));
+        let wants = longhaul_tracker::wants(tool, input.as_deref());
+        tracker.ask_permission(&hook.event.common, &reason, &hook.sanitizer().line(&wants, MESSAGE_CHARS))
     })
+}
+
+/// Returns a text in a JSON object.
+fn text_member(object: &RawValue, name: &str) -> Option<String> {
+    let members: BTreeMap<Cow<'_, str>, &RawValue> = serde_json::from_str(object.get()).ok()?;
+    serde_json::from_str(members.get(name)?.get()).ok()
 }
 
 /// Records that the session waits for an answer: late, or where no other event reports it.
@@ -164,10 +176,14 @@ pub fn on_session_end(hook: &mut Hook<SessionEnd>) -> Result<Flow, Error> {
 }
 
 impl<E: HookEvent<'static>> Hook<E> {
+    fn tracker(&self) -> Result<Tracker<'_>, Error> {
+        Ok(Tracker::with(&self.env, &self.home, self.store()?, self.deadline, &self.config.notify))
+    }
+
     /// Calls `work` with the tracker if it is switched on.
     fn track(&self, work: impl FnOnce(&Self, &mut Tracker<'_>) -> Result<(), Error>) -> Result<Flow, Error> {
         if self.config.tracker.enabled {
-            work(self, &mut Tracker::with(&self.env, &self.home, self.store()?, self.deadline))?;
+            work(self, &mut self.tracker()?)?;
         }
         Ok(Flow::Next)
     }

@@ -55,7 +55,7 @@ impl Server {
     ///
     /// tmux runs tmux.conf before it creates the first session, and these commands then fail because there is no
     /// target.
-    fn list(&self, command: Vec<String>) -> Result<String, Error> {
+    pub(super) fn list(&self, command: Vec<String>) -> Result<String, Error> {
         match self.run(&[command]) {
             Err(Error::Program { message, .. }) if message.starts_with("no current target") => Ok(String::new()),
             result => result,

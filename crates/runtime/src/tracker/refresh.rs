@@ -9,7 +9,8 @@ use longhaul_tracker::{
     stale_agents, transition,
 };
 
-use super::{Logged, Place, Tracker, options_cache, seconds};
+use super::session_place::Place;
+use super::{Logged, Tracker, options_cache, seconds};
 use crate::{ActivityLog, Error, SessionRecord, bounded_read, client, files, process, usage};
 
 /// Minimum interval between two searches for dead sessions.

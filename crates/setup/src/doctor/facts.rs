@@ -17,6 +17,7 @@ use longhaul_universal_bundle::Location;
 
 use super::keys::KeyFacts;
 use super::model::ModelFacts;
+use super::notify::NotifyFacts;
 use super::registered::{self, Peer, Source};
 use super::snapshots::SnapshotFacts;
 use crate::client::{self, Plugin};
@@ -156,6 +157,8 @@ pub struct Facts {
     pub peers: Vec<Peer>,
     /// Snapshots of files; `None` if they are disabled.
     pub snapshots: Option<SnapshotFacts>,
+    /// Notifications.
+    pub notify: NotifyFacts,
     /// The worker.
     pub worker: Worker,
     /// The model that rewrites records; `None` if none is enabled.
@@ -214,6 +217,7 @@ impl Facts {
             stale: super::sessions::stale(&paths),
             peers: registered::peers(&client, &files, &confs),
             snapshots: SnapshotFacts::collect(env, &paths),
+            notify: NotifyFacts::collect(env, &paths),
             worker: worker_of(&paths),
             model: ModelFacts::collect(env, &paths, exe, program.as_deref()),
             bridge: bridge(env, &paths),

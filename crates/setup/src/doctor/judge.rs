@@ -35,6 +35,7 @@ const CHECKS: &[fn(&Facts) -> Vec<Finding>] = &[
     transcripts,
     peers,
     super::snapshots::check,
+    super::notify::check,
     worker,
     super::model::model,
     bridge,

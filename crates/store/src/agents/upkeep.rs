@@ -74,7 +74,7 @@ impl Store {
             .prepare(
                 "SELECT session_id, status, reason, cwd, project_name, git_branch, prompt_summary, agent_type,
                         tmux_socket, tmux_pane, tmux_target, agent_client, pid, subagent_count, task_count,
-                        started_at, updated_at, touched_ms, stopped, failed
+                        started_at, updated_at, touched_ms, stopped, failed, wants, asked_by, prompt_ms
                  FROM agents ORDER BY started_at, session_id",
             )
             .map_err(&failed)?;
@@ -107,5 +107,8 @@ fn read(row: &Row<'_>) -> rusqlite::Result<Agent> {
     agent.touched_ms = unsigned(17)?;
     agent.stopped = row.get(18)?;
     agent.failed = row.get(19)?;
+    agent.wants = row.get(20)?;
+    agent.asked_by = row.get(21)?;
+    agent.prompt_ms = row.get::<_, Option<i64>>(22)?.map(i64::unsigned_abs);
     Ok(agent)
 }

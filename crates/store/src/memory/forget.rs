@@ -243,7 +243,7 @@ fn empty_session(connection: &Connection, session: &str, at: Millis) -> rusqlite
     for table in ["bodies", "skeletons", "details", "turns"] {
         connection.execute(&format!("DELETE FROM {table} WHERE origin_session_id = ?1"), [session])?;
     }
-    for table in ["bookmarks", "snapshots"] {
+    for table in ["bookmarks", "snapshots", "notifications"] {
         connection.execute(&format!("DELETE FROM {table} WHERE session_id = ?1"), [session])?;
     }
     connection.execute("DELETE FROM handoff_batons WHERE session_id = ?1", [session])?;
@@ -251,7 +251,7 @@ fn empty_session(connection: &Connection, session: &str, at: Millis) -> rusqlite
         "UPDATE continuation_handoffs SET body = '', remaining = '', front = '' WHERE session_id = ?1",
         [session],
     )?;
-    connection.execute("UPDATE agents SET prompt_summary = NULL WHERE session_id = ?1", [session])?;
+    connection.execute("UPDATE agents SET prompt_summary = NULL, wants = NULL WHERE session_id = ?1", [session])?;
     connection.execute(
         "UPDATE sessions SET first_user_prompt = NULL, last_prompt = NULL, forgotten_at = max(?2, coalesce(forgotten_at, 0))
          WHERE id = ?1",

@@ -2,7 +2,7 @@ use longhaul_core::{Millis, Status};
 use longhaul_tracker::{Pane, Trigger, next, transition};
 
 use super::{folder, open};
-use crate::Sighting;
+use crate::{Asked, Sighting};
 
 const NOW: Millis = Millis(5_000_000);
 
@@ -84,7 +84,12 @@ fn a_notification_after_the_answer_is_ignored() {
     let store = open(&folder.path().join("l.db")).unwrap();
     store.add_agent(&sighting("s", None), Status::Working, None).unwrap();
     let requested = transition(Trigger::PermissionRequested).unwrap();
-    assert!(store.ask_permission("s", &requested, None, "Write", NOW).unwrap().is_some());
+    assert!(
+        store
+            .ask_permission("s", &requested, &Asked { by: None, reason: "Write", wants: None }, NOW)
+            .unwrap()
+            .is_some()
+    );
     store.change_status("s", &transition(Trigger::ToolUsed).unwrap(), None, NOW).unwrap();
     let notified = transition(Trigger::Notified).unwrap();
     let after =

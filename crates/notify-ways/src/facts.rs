@@ -1,0 +1,88 @@
+//! What the decision needs to know of a session, and what a notification says of it.
+
+use longhaul_core::config::{NotifyState, OtherSession};
+use longhaul_core::{Env, Millis, Status};
+use longhaul_memory::redact;
+use longhaul_notify::{Attention, Focus, SessionNow, TmuxClient, attention};
+use longhaul_runtime::tmux::Server;
+use longhaul_runtime::{is_headless, tty, variable};
+use longhaul_store::NotifyEvent;
+use longhaul_tracker::Agent;
+
+use crate::outgoing::{Display, Outgoing, OwnTerminal};
+
+/// Returns the session as the decision sees it.
+pub(crate) fn session_now(agent: &Agent, env: &Env) -> SessionNow {
+    let mut session = SessionNow::new(agent.status, Millis(agent.touched_ms));
+    session.prompted = agent.prompt_ms.map(Millis);
+    session.other = kind(agent, env);
+    session
+}
+
+/// Returns which kind of session it is; `None` for one of the user's own.
+fn kind(agent: &Agent, env: &Env) -> Option<OtherSession> {
+    match agent.agent_type.as_deref().unwrap_or_default() {
+        "teammate" => Some(OtherSession::Teammate),
+        "" if agent.pid.is_some_and(|pid| is_headless(env, pid)) => Some(OtherSession::Print),
+        "" if agent.status == Status::Blocked && agent.asked_by.is_some() => Some(OtherSession::Subagent),
+        "" => None,
+        _ => Some(OtherSession::Subagent),
+    }
+}
+
+/// Returns what the user does with the session's pane. Without a pane, or if tmux does not answer, that is not known.
+pub(crate) fn attention_to(agent: &Agent, at: Millis, now: Millis, away_ms: u64) -> Attention {
+    let Some(pane) = &agent.pane else { return Attention::Elsewhere };
+    let clients = Server::at(&pane.socket).clients().unwrap_or_default();
+    let clients: Vec<TmuxClient> = clients
+        .into_iter()
+        .map(|client| TmuxClient {
+            pane: client.pane,
+            focus: match client.focused {
+                Some(true) => Focus::Focused,
+                Some(false) => Focus::Unfocused,
+                None => Focus::NotReported,
+            },
+            active_at: client.active_at,
+        })
+        .collect();
+    attention(&pane.id, &clients, at, now, away_ms)
+}
+
+/// Returns the notification about a session.
+pub(crate) fn outgoing(event: &NotifyEvent, agent: &Agent) -> Outgoing {
+    let cause = match event.state {
+        NotifyState::Blocked => agent.wants.as_ref().or(agent.reason.as_ref()),
+        NotifyState::Failed | NotifyState::Limit => agent.reason.as_ref(),
+        NotifyState::Completed => None,
+    };
+    let message = longhaul_notify::Message { title: String::new(), text: String::new() };
+    let mut outgoing = Outgoing {
+        session: event.session.clone(),
+        state: event.state,
+        at: event.at,
+        project: agent.project.clone(),
+        branch: agent.branch.clone(),
+        // It leaves the machine, so secrets are replaced whatever the configuration says.
+        waits_for: cause.map(|cause| redact(cause).into_owned()),
+        turn_ms: agent.prompt_ms.map(|prompt| event.at.since(Millis(prompt))),
+        message,
+        display: display(agent),
+    };
+    outgoing.message = longhaul_notify::Message::new(&outgoing.subject());
+    outgoing
+}
+
+fn display(agent: &Agent) -> Display {
+    match &agent.pane {
+        Some(pane) => Display { server: Some(Server::at(&pane.socket)), tty: None },
+        None => Display { server: None, tty: agent.pid.and_then(own_terminal) },
+    }
+}
+
+/// Returns the terminal of a process.
+pub(crate) fn own_terminal(pid: u32) -> Option<OwnTerminal> {
+    let value = |name: &str| variable(pid, name).unwrap_or_default();
+    let path = tty(pid).filter(|path| path.starts_with("/dev/pts/") || path.starts_with("/dev/tty"))?;
+    Some(OwnTerminal { path, term: value("TERM"), program: value("TERM_PROGRAM") })
+}

@@ -1,0 +1,47 @@
+//! Sends by several ways at once, so that one that hangs delays no other.
+
+use std::sync::mpsc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use longhaul_core::Env;
+use longhaul_core::config::{Notify, NotifyWay};
+use longhaul_runtime::ProgramLines;
+use longhaul_runtime::waiting_times::NOTIFICATION_WAY;
+
+use crate::outgoing::{Outgoing, SendError};
+
+/// How much longer than a way all of them together may take.
+const GRACE: Duration = Duration::from_secs(5);
+
+/// Sends by every way, and calls `ended` with each result as soon as it is there.
+///
+/// Returns the program that waits for a click on the notification, if there is one.
+pub(crate) fn send(
+    outgoing: &Outgoing,
+    ways: &[NotifyWay],
+    config: &Notify,
+    env: &Env,
+    mut ended: impl FnMut(NotifyWay, Result<(), SendError>),
+) -> Option<ProgramLines> {
+    let (sender, results) = mpsc::channel();
+    for way in ways.iter().copied() {
+        let (sender, outgoing, config, env) = (sender.clone(), outgoing.clone(), config.clone(), env.clone());
+        // A thread that hangs in spite of its own limit ends with the process.
+        thread::spawn(move || sender.send((way, outgoing.send(way, &config, &env))));
+    }
+    drop(sender);
+    let limit = NOTIFICATION_WAY + GRACE;
+    let deadline = Instant::now() + limit;
+    let mut open = ways.to_vec();
+    let mut click = None;
+    while let Ok((way, result)) = results.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
+        open.retain(|other| *other != way);
+        let result = result.map(|waiting| click = waiting.or(click.take()));
+        ended(way, result);
+    }
+    for way in open {
+        ended(way, Err(SendError::TooLate(limit.as_secs())));
+    }
+    click
+}

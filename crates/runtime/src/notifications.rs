@@ -1,0 +1,31 @@
+//! Starts the process that reports a change of a session to the user. It decides and sends; no hook does.
+
+use longhaul_core::config::{Choice, Notify, NotifyState};
+use longhaul_core::{Env, Status};
+
+use crate::{Error, home, process};
+
+/// The executable that decides and sends.
+const PROGRAM: &str = "longhaul-notify";
+
+/// Starts a notification about a session that has changed to `status` now, if the configuration names a way for it.
+///
+/// `error` is the kind of the error in which its turn has ended. `config` is read now if the caller has not read it.
+pub(crate) fn start(
+    env: &Env,
+    config: Option<&Notify>,
+    session: &str,
+    status: Status,
+    error: Option<&str>,
+) -> Result<(), Error> {
+    let Some(state) = NotifyState::of(status, error) else { return Ok(()) };
+    let is_wanted = match config {
+        Some(config) => !config.rule(state).ways.0.is_empty(),
+        None => !home::config(env)?.0.notify.rule(state).ways.0.is_empty(),
+    };
+    if !is_wanted {
+        return Ok(());
+    }
+    let args = [session.to_owned(), state.as_str().to_owned(), env.now.0.to_string()];
+    process::spawn_sibling(PROGRAM, &args).map(drop)
+}

@@ -1,0 +1,85 @@
+//! A running program whose output is read line by line.
+
+use std::io::Read;
+use std::process::{Child, ChildStdout, Stdio};
+use std::time::{Duration, Instant};
+
+use longhaul_inject::TerminalCommand;
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::io::Errno;
+use rustix::time::Timespec;
+
+use crate::{Error, process};
+
+/// The maximum number of bytes that are read without the end of a line.
+const MAX_LINE: usize = 4 * 1024;
+
+/// A running program. It is killed when this value is dropped.
+#[derive(Debug)]
+pub struct ProgramLines {
+    child: Child,
+    out: ChildStdout,
+    read: Vec<u8>,
+}
+
+/// What a program has printed next.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum NextLine {
+    /// A line, without its end.
+    Line(String),
+    /// Nothing: the time is over, and the program still runs.
+    TimeOver,
+    /// Nothing: the program has ended. Holds whether it reports success.
+    Ended { success: bool },
+}
+
+impl ProgramLines {
+    /// Starts a program.
+    pub fn start(step: &TerminalCommand) -> Result<Self, Error> {
+        let (mut command, program) = process::command_of(step);
+        let failed = |source| Error::Start { program: program.to_owned(), source };
+        let mut child = command.stderr(Stdio::null()).spawn().map_err(failed)?;
+        let no_output = || failed(std::io::Error::other("it has no output"));
+        let out = child.stdout.take().ok_or_else(no_output)?;
+        Ok(Self { child, out, read: Vec::new() })
+    }
+
+    /// Waits for the next line, at most `limit`.
+    pub fn next_line(&mut self, limit: Duration) -> NextLine {
+        let deadline = Instant::now() + limit;
+        loop {
+            if let Some(end) = self.read.iter().position(|byte| *byte == b'\n') {
+                let line: Vec<u8> = self.read.drain(..=end).collect();
+                return NextLine::Line(String::from_utf8_lossy(&line[..end]).into_owned());
+            }
+            let left = deadline.saturating_duration_since(Instant::now());
+            let timeout = Timespec { tv_sec: left.as_secs() as i64, tv_nsec: i64::from(left.subsec_nanos()) };
+            let mut fds = [PollFd::new(&self.out, PollFlags::IN)];
+            match poll(&mut fds, Some(&timeout)) {
+                Ok(0) => return NextLine::TimeOver,
+                Ok(_) => {}
+                Err(Errno::INTR) => continue,
+                Err(_) => return self.ended(),
+            }
+            let mut buffer = [0; 512];
+            match self.out.read(&mut buffer) {
+                Ok(count) if count > 0 && self.read.len() < MAX_LINE => self.read.extend(&buffer[..count]),
+                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+                Ok(_) | Err(_) => return self.ended(),
+            }
+        }
+    }
+
+    /// Waits for the program, which has closed its output or prints something unexpected.
+    fn ended(&mut self) -> NextLine {
+        let _ = self.child.kill();
+        NextLine::Ended { success: self.child.wait().is_ok_and(|status| status.success()) }
+    }
+}
+
+impl Drop for ProgramLines {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}

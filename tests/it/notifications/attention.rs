@@ -1,0 +1,102 @@
+//! The user who looks at the pane, or types there, is not called.
+
+use std::thread;
+use std::time::Duration;
+
+use serde_json::json;
+
+use super::terminal::{Terminal, block_in};
+use super::{Stage, result};
+use crate::poll::{DEADLINE, wait_until};
+use crate::tmux::Tmux;
+
+const BLOCKED: &str = r#"{"blocked": {"ways": ["command"]}, "command": ["COMMAND"]}"#;
+const LOOKING: &str = "you were looking at the pane";
+
+#[test]
+fn the_active_pane_is_silent_and_another_is_not() {
+    let stage = Stage::new(BLOCKED);
+    let tmux = Tmux::start(&stage.sandbox);
+    let (seen, hidden) = (tmux.pane(&["cat"], &[]), tmux.pane(&["cat"], &[]));
+    tmux.run(&["select-window", "-t", &seen.0]);
+    let terminal = Terminal::attach(&stage.sandbox, "xterm-256color", &tmux);
+    block_in(&stage, &tmux, &seen, "s1");
+    assert_eq!(stage.results(1), [result("command", "suppressed", LOOKING)]);
+    block_in(&stage, &tmux, &hidden, "s2");
+    assert_eq!(stage.results(2)[1], result("command", "sent", ""));
+    drop((terminal, tmux));
+}
+
+#[test]
+fn a_terminal_without_the_focus_does_not_count() {
+    let stage = Stage::new(BLOCKED);
+    let tmux = Tmux::start(&stage.sandbox);
+    tmux.run(&["set", "-g", "focus-events", "on"]);
+    let pane = tmux.pane(&["cat"], &[]);
+    tmux.run(&["select-window", "-t", &pane.0]);
+    let mut terminal = Terminal::attach(&stage.sandbox, "xterm-256color", &tmux);
+    let focused = || tmux.run(&["list-clients", "-F", "#{client_flags}"]).contains("focused");
+    wait_until(DEADLINE, "the focus", focused);
+    block_in(&stage, &tmux, &pane, "s1");
+    assert_eq!(stage.results(1), [result("command", "suppressed", LOOKING)]);
+    terminal.press(b"\x1b[O");
+    wait_until(DEADLINE, "the focus to be lost", || !focused());
+    block_in(&stage, &tmux, &pane, "s2");
+    assert_eq!(stage.results(2)[1], result("command", "sent", ""));
+    drop((terminal, tmux));
+}
+
+#[test]
+fn a_key_in_the_pane_shows_that_the_user_is_there() {
+    let stage = Stage::new(BLOCKED);
+    let tmux = Tmux::start(&stage.sandbox);
+    tmux.run(&["set", "-g", "focus-events", "on"]);
+    let pane = tmux.pane(&["cat"], &[]);
+    tmux.run(&["select-window", "-t", &pane.0]);
+    let mut terminal = Terminal::attach(&stage.sandbox, "xterm-256color", &tmux);
+    terminal.press(b"\x1b[O");
+    let is_focused = || tmux.run(&["list-clients", "-F", "#{client_flags}"]).contains("focused");
+    wait_until(DEADLINE, "the focus to be lost", || !is_focused());
+    block_in(&stage, &tmux, &pane, "s1");
+    // tmux counts in seconds: keys in the next one are certainly later.
+    for _ in 0..17 {
+        terminal.press(b"x");
+        thread::sleep(Duration::from_millis(100));
+    }
+    assert_eq!(stage.results(1), [result("command", "suppressed", "you have typed in the pane since")]);
+    drop((terminal, tmux));
+}
+
+#[test]
+fn a_turn_that_ends_in_the_active_pane_is_reported_to_a_user_who_is_away() {
+    let rule = r#"{"ways": ["command"], "min_seconds": 0}"#;
+    let stage = Stage::new(&format!(r#"{{"completed": {rule}, "command": ["COMMAND"], "away_seconds": 0}}"#));
+    let tmux = Tmux::start(&stage.sandbox);
+    let pane = tmux.pane(&["cat"], &[]);
+    tmux.run(&["select-window", "-t", &pane.0]);
+    let terminal = Terminal::attach(&stage.sandbox, "xterm-256color", &tmux);
+    let variables = tmux.variables(&pane);
+    stage.fire_with("s1", "UserPromptSubmit", json!({ "prompt": "go on" }), &variables);
+    stage.fire_with("s1", "Stop", json!({ "background_tasks": [] }), &variables);
+    assert_eq!(stage.results(1), [result("command", "sent", "")]);
+    drop((terminal, tmux));
+}
+
+#[test]
+fn goto_brings_the_pane_from_outside_of_tmux() {
+    let stage = Stage::new("{}");
+    let tmux = Tmux::start(&stage.sandbox);
+    let pane = tmux.pane(&["cat"], &[]);
+    block_in(&stage, &tmux, &pane, "session-1");
+    let alone = stage.sandbox.longhaul(&["goto", "session-1"]);
+    assert!(alone.status == Some(1) && alone.stderr.contains("no client is attached"), "{alone:?}");
+    let terminal = Terminal::attach(&stage.sandbox, "xterm-256color", &tmux);
+    let shown = || tmux.run(&["list-clients", "-F", "#{pane_id}"]);
+    assert_ne!(shown(), pane.0);
+    let went = stage.sandbox.longhaul(&["goto", "session"]);
+    assert_eq!((went.status, went.stderr.as_str()), (Some(0), ""));
+    wait_until(DEADLINE, "the pane", || shown() == pane.0);
+    let wrong = stage.sandbox.longhaul(&["goto", "other"]);
+    assert!(wrong.status == Some(1) && wrong.stderr.contains("there is no running session"), "{wrong:?}");
+    drop((terminal, tmux));
+}

@@ -1,0 +1,69 @@
+//! What a notification says, and never says.
+
+use serde_json::json;
+
+use super::{Stage, result};
+
+const BLOCKED: &str = r#"{"blocked": {"ways": ["command"]}, "command": ["COMMAND"]}"#;
+
+#[test]
+fn nothing_of_a_private_turn_is_said() {
+    let stage = Stage::new(BLOCKED);
+    stage.fire(
+        "s1",
+        "UserPromptSubmit",
+        json!({ "prompt": "<private>deploy the secret thing</private>", "prompt_id": "p1" }),
+    );
+    let input = json!({ "tool_name": "Bash", "tool_input": { "command": "deploy secret-thing" }, "prompt_id": "p1" });
+    stage.fire("s1", "PermissionRequest", input);
+    assert_eq!(stage.results(1), [result("command", "sent", "")]);
+    let recorded = stage.recorded().join("\n");
+    assert!(recorded.contains("wants to use: Bash"), "{recorded}");
+    assert!(!recorded.contains("secret") && !stage.log()[0].to_string().contains("secret-thing"), "{recorded}");
+}
+
+#[test]
+fn secrets_and_control_characters_are_removed() {
+    let stage = Stage::new(BLOCKED);
+    let token = format!("ghp_{}", "a1B2".repeat(9));
+    stage
+        .block("s1", &format!("curl -H 'Authorization: Bearer {token}' \u{1b}]0;x\u{7} \u{202e}\n{}", "y".repeat(500)));
+    stage.results(1);
+    let recorded = stage.recorded();
+    assert_eq!(recorded.len(), 1, "{recorded:?}");
+    assert!(!recorded[0].contains(&token) && recorded[0].contains("[redacted]"), "{recorded:?}");
+    assert!(!recorded[0].contains(['\u{1b}', '\u{7}', '\u{202e}']), "{recorded:?}");
+    assert!(recorded[0].chars().count() < 400, "{recorded:?}");
+}
+
+#[test]
+fn a_subagent_a_teammate_and_a_headless_session_are_silent_unless_asked_for() {
+    let stage = Stage::new(BLOCKED);
+    stage.fire("s1", "UserPromptSubmit", json!({ "prompt": "go on" }));
+    let asks = json!({ "tool_name": "Bash", "tool_input": { "command": "make" }, "agent_id": "a1" });
+    stage.fire("s1", "PermissionRequest", asks.clone());
+    let why = "the session is of the kind subagent, which notify.also does not name";
+    assert_eq!(stage.results(1), [result("command", "suppressed", why)]);
+    stage.configure(r#"{"blocked": {"ways": ["command"]}, "command": ["COMMAND"], "also": ["subagent"]}"#);
+    stage.fire("s2", "UserPromptSubmit", json!({ "prompt": "go on" }));
+    stage.fire("s2", "PermissionRequest", asks);
+    assert_eq!(stage.results(2)[1], result("command", "sent", ""));
+}
+
+#[test]
+fn a_short_turn_and_quiet_hours_are_silent() {
+    let stage = Stage::new(r#"{"completed": {"ways": ["command"]}, "command": ["COMMAND"]}"#);
+    stage.fire("s1", "UserPromptSubmit", json!({ "prompt": "go on" }));
+    stage.fire("s1", "Stop", json!({ "background_tasks": [] }));
+    assert_eq!(stage.results(1), [result("command", "suppressed", "the turn took 0s, less than 30s")]);
+    // Two parts of the day that cover all of it but a minute at midnight and one at noon.
+    for (at, hours) in [(1, "00:01-12:00"), (2, "12:01-00:00")] {
+        let rule = r#"{"ways": ["command"], "min_seconds": 0}"#;
+        stage.configure(&format!(r#"{{"completed": {rule}, "command": ["COMMAND"], "quiet_hours": "{hours}"}}"#));
+        stage.fire("s1", "UserPromptSubmit", json!({ "prompt": "go on" }));
+        stage.fire("s1", "Stop", json!({ "background_tasks": [] }));
+        stage.results(1 + at);
+    }
+    let quiet = stage.log().iter().filter(|row| row["why"] == "it is in notify.quiet_hours").count();
+    assert!((quiet == 1) == (stage.recorded().len() == 1), "{:?}", stage.log());
+}
