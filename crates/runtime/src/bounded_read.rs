@@ -46,7 +46,7 @@ pub(crate) fn open_with(path: &Path, links: Links) -> io::Result<File> {
     Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"))
 }
 
-/// Opens a folder in order to lock it.
+/// Opens a folder in order to lock or sync it.
 pub fn open_dir(path: &Path) -> io::Result<File> {
     let flags = OFlags::DIRECTORY | OFlags::NONBLOCK | OFlags::CLOEXEC;
     OpenOptions::new().read(true).custom_flags(flags.bits() as i32).open(path)

@@ -1,7 +1,6 @@
 //! Restores a snapshot: plans it, writes the plan down, carries it out, and finishes or takes back what was interrupted.
 
 use std::collections::BTreeSet;
-use std::fs::File;
 use std::time::{Duration, Instant};
 
 use longhaul_core::Env;
@@ -299,7 +298,7 @@ fn check_objects(git: &PrivateGit, steps: &[Step]) -> Result<(), Error> {
 /// Writes the objects that hold the present content to the disk, before that content is replaced.
 fn sync_objects(place: &Place, steps: &[Step]) {
     let folder = place.objects();
-    if File::open(&folder).is_ok_and(|folder| sync_many(&folder, steps.len()).unwrap_or(false)) {
+    if bounded_read::open_dir(&folder).is_ok_and(|folder| sync_many(&folder, steps.len()).unwrap_or(false)) {
         return;
     }
     for id in steps.iter().filter_map(|step| Some(&step.before.as_ref()?.id)) {
