@@ -11,7 +11,8 @@ use crate::workspace::Workspace;
 pub(crate) const PAGE: &str = "docs/source-files.md";
 
 /// The folders that are listed.
-const FOLDERS: [&str; 5] = ["bins/src", "crates", "plugin/hooks", "tests/it", "xtask"];
+const FOLDERS: [&str; 8] =
+    ["bins/src", "crates", "fuzz/fuzz_targets", "plugin/hooks", "tests/it", "tests/model", "tests/standin", "xtask"];
 
 /// Folders below them that are not.
 const SKIPPED: [&str; 3] = ["tests", "snapshots", "target"];
