@@ -27,8 +27,8 @@ pub(crate) fn send(
     let (sender, results) = mpsc::channel();
     for way in ways.iter().copied() {
         let (sender, outgoing, config, env) = (sender.clone(), outgoing.clone(), config.clone(), env.clone());
-        // A thread that hangs in spite of its own limit ends with the process.
-        thread::spawn(move || sender.send((way, outgoing.send(way, &config, &env))));
+        // A thread that hangs in spite of its own limit ends with the process, and then its result is not received.
+        thread::spawn(move || drop(sender.send((way, outgoing.send(way, &config, &env)))));
     }
     drop(sender);
     let limit = NOTIFICATION_WAY + GRACE;
