@@ -25,7 +25,7 @@ impl Desktop {
     fn start(sandbox: &Sandbox) -> Option<Self> {
         let path = std::env::var_os("PATH").unwrap_or_default();
         let is_there = |name: &&str| std::env::split_paths(&path).any(|dir| dir.join(name).exists());
-        if !PROGRAMS.iter().all(|name| is_there(&name)) {
+        if !PROGRAMS.iter().all(is_there) {
             assert!(std::env::var_os("LONGHAUL_REQUIRE_DESKTOP").is_none(), "install {PROGRAMS:?}");
             eprintln!("SKIPPED: a desktop needs {PROGRAMS:?}");
             return None;

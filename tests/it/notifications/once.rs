@@ -15,7 +15,7 @@ fn a_session_that_waits_is_reported_once_with_what_it_waits_for() {
     assert_eq!(stage.results(1), [result("command", "sent", "")]);
     let project = "project";
     let line = format!("first|blocked|s1|{project}|{project} waits for you|wants to run: cargo publish, after 0s");
-    assert_eq!(stage.recorded(), [line.clone()]);
+    assert_eq!(stage.recorded(), std::slice::from_ref(&line));
     assert_eq!(stage.log()[0]["text"], "project waits for you: wants to run: cargo publish, after 0s");
     // A hook that runs twice starts the process twice.
     assert_eq!(stage.again(&stage.newest()).status, Some(0));
