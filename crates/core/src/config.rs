@@ -7,6 +7,7 @@ mod bridge_status;
 mod choice_list;
 mod durations;
 mod embeddings;
+mod hosts;
 mod model;
 mod model_price;
 mod notify;
@@ -30,6 +31,7 @@ pub use self::bridge_status::{StatusPart, StatusParts};
 pub use self::choice_list::{Choice, ChoiceList};
 pub use self::durations::{Days, Milliseconds, Minutes, Seconds};
 pub use self::embeddings::{FilePath, Url};
+pub use self::hosts::Hosts;
 pub use self::model::{ModelId, Via};
 pub use self::model_price::ModelPrice;
 pub use self::notify::{Notify, NotifyRule, NotifyState, NotifyWay, Ntfy, OtherSession, Topic, Webhook};
@@ -58,6 +60,7 @@ settings! {
         bridge: Bridge = Bridge::default(), "Controls Claude Code through a module that it loads, instead of typing";
         context: Context = Context::default(), "Sizes of the models' context windows";
         cost: Cost = Cost::default(), "What sessions cost, as an estimate";
+        view: View = View::default(), "The view of all sessions, `longhaul` without a command";
     }
 }
 
@@ -206,6 +209,9 @@ settings! {
     pub struct Cost {
         status_line: bool = false, "Show what the session cost so far in Claude Code's status line, `longhaul statusline`";
         prices: BTreeMap<String, ModelPrice> = BTreeMap::new(), "Prices in dollars per million tokens, by model id or the beginning of one, such as `{ \"my-model\": { \"input\": 3, \"output\": 15 } }`; they replace the built-in ones; `cache_read`, `cache_write_5m` and `cache_write_1h` may be set too";
+    /// The view of all sessions.
+    pub struct View {
+        hosts: Hosts = Hosts::default(), "Other machines whose sessions the view shows too: names for your own `ssh`, which must connect without a password; only `longhaul status --json` is run there";
     }
 }
 

@@ -68,6 +68,20 @@ fn a_part_of_the_line_that_there_is_none_of_is_named() {
 }
 
 #[test]
+fn hosts_are_names_that_cannot_be_options() {
+    let config = check(r#"{"view":{"hosts":["build1","me@build2.example.com"]}}"#, &[]);
+    assert_eq!(config.view.hosts.0, ["build1", "me@build2.example.com"]);
+    let long = "x".repeat(256);
+    for name in ["-oProxyCommand=x", "", "a b", "a\nb", "a\u{1b}", "a\u{a0}b", &long] {
+        let text = json!({ "view": { "hosts": ["fine", name] } }).to_string();
+        let (config, warnings) = Config::from_json(&text);
+        assert_eq!((config.view.hosts.0.len(), warnings.len()), (0, 1), "{name:?}");
+    }
+    let many = json!({ "view": { "hosts": vec!["x"; 21] } }).to_string();
+    assert_eq!(Config::from_json(&many).1.len(), 1);
+}
+
+#[test]
 fn a_file_that_is_not_json_leaves_the_defaults() {
     let (config, warnings) = Config::from_json("bookmarks: yes");
     assert_eq!(config, Config::default());

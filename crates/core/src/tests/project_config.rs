@@ -37,6 +37,14 @@ fn without_trust_nothing_is_switched_on() {
 }
 
 #[test]
+fn a_project_cannot_name_hosts() {
+    for trust in [Trust::Untrusted, Trust::Trusted] {
+        let reading = read("{}", r#"{"view":{"hosts":["evil"]}}"#, trust);
+        assert_eq!((verdicts(&reading), reading.config.view.hosts.0.len()), (vec![("view.hosts", 'r')], 0));
+    }
+}
+
+#[test]
 fn with_trust_a_project_says_whether_and_when_and_no_more() {
     let reading = read("{}", ASKS, Trust::Trusted);
     let mut expected = Config::default();
