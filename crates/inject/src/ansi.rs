@@ -55,6 +55,11 @@ pub(crate) fn rows(screen: &str) -> Vec<Row> {
     screen.lines().map(|line| row(line, &mut style)).collect()
 }
 
+/// Returns the rows of a captured screen as text, without escape sequences and other control characters.
+pub fn plain_rows(screen: &str) -> Vec<String> {
+    rows(screen).iter().map(Row::text).collect()
+}
+
 fn row(line: &str, style: &mut Style) -> Row {
     let mut cells = Vec::new();
     let mut rest = line;

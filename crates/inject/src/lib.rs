@@ -20,9 +20,11 @@ mod zellij;
 mod ansi;
 mod input_box;
 mod inspection;
+mod permission_dialog;
 mod policy;
 mod screen_state;
 
+pub use crate::ansi::plain_rows;
 pub use crate::chord::Chord;
 pub use crate::delivery_method::{DeliveryMethod, Errand, delivery_method};
 pub use crate::gnu_screen::ScreenWindow;
@@ -33,6 +35,7 @@ pub use crate::keybindings::{
 pub use crate::kitty::KittyWindow;
 pub use crate::osascript::MacTerminal;
 pub use crate::pane::{Pane, PaneKey};
+pub use crate::permission_dialog::{DialogAnswer, PermissionDialog};
 pub use crate::policy::{ClientActivity, TypeWhen, TypingDecision, WaitReason, may_type};
 pub use crate::quote::{applescript_string, is_printable, printable, shell_single_quote};
 pub use crate::screen_state::{EditorMode, ScreenState, TurnSign, UnsafeScreen, screen_state};

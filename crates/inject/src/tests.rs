@@ -1,6 +1,7 @@
 mod argv;
 mod delivery_method;
 mod panes;
+mod permission_dialog;
 mod policy;
 mod quote;
 mod robustness;

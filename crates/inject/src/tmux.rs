@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::chord::Chord;
 use crate::inspection::STATE_FORMAT;
 use crate::pane::{MAX_ERASE, MAX_KEYS};
+use crate::permission_dialog::PermissionDialog;
 use crate::quote::printable;
 use crate::terminal_command::TerminalCommand;
 
@@ -79,9 +80,34 @@ impl TmuxPane {
         step
     }
 
+    /// Returns the command that presses `key` if the pane still shows `dialog`. Its output is for [`TmuxPane::was_pressed`].
+    ///
+    /// tmux checks and presses in one step: nothing that Claude Code draws comes in between. A version of tmux that cannot
+    /// search a pane presses nothing.
+    pub fn press_in_dialog(&self, dialog: &PermissionDialog, key: char) -> TerminalCommand {
+        // tmux parses these commands. They contain only the pane's id and one letter or digit.
+        let is_plain = key.is_ascii_alphanumeric() && is_pane_id(&self.pane);
+        let press = format!("send-keys -t {} -l {key} ; display-message -p {PRESSED}", self.pane);
+        let press = if is_plain { press.as_str() } else { "display-message -p no" };
+        self.tmux(&["if-shell", "-F", "-t", &self.pane, &dialog.condition(), press, "display-message -p no"])
+    }
+
+    /// Returns whether the command of [`TmuxPane::press_in_dialog`] has pressed the key, according to its output.
+    pub fn was_pressed(stdout: &str) -> bool {
+        stdout.trim() == PRESSED
+    }
+
     fn tmux(&self, args: &[&str]) -> TerminalCommand {
         TerminalCommand::new(["tmux", "-S", &self.socket].into_iter().chain(args.iter().copied()))
     }
+}
+
+/// The word that tmux prints after it has pressed the key.
+const PRESSED: &str = "pressed";
+
+/// Returns whether `id` is one of tmux's pane ids.
+fn is_pane_id(id: &str) -> bool {
+    id.strip_prefix('%').is_some_and(|digits| !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
 /// Returns `text` with a `;` at its end escaped for tmux.
