@@ -101,6 +101,24 @@ pub(crate) fn says(env: &Env, pid: Option<u32>) -> ClientActivity {
     }
 }
 
+/// Whether a client waits for an answer, according to its record.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Waits {
+    /// It waits, since this time if the record says so.
+    Since(Option<Millis>),
+    /// It does not wait.
+    No,
+}
+
+/// Returns whether the client `pid` waits for an answer; `None` if there is no record, or it belongs to another process.
+pub(crate) fn waits(env: &Env, pid: Option<u32>) -> Option<Waits> {
+    let record = record_of(env, pid?)?;
+    Some(match record.status()? {
+        ClientStatus::Waiting => Waits::Since(record.status_updated_at.map(Millis)),
+        ClientStatus::Busy | ClientStatus::Idle => Waits::No,
+    })
+}
+
 /// Returns the records of all running clients.
 pub fn records(env: &Env) -> Vec<ClientRecord> {
     let Some(dir) = &env.client_dir else { return Vec::new() };

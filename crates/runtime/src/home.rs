@@ -11,7 +11,7 @@ use crate::memory::upkeep;
 use crate::{Error, files, waiting_times};
 
 /// Names of files and folders in the data folder.
-const KNOWN: [&str; 15] = [
+const KNOWN: [&str; 16] = [
     "clients",
     "config.json",
     "git-views",
@@ -20,6 +20,7 @@ const KNOWN: [&str; 15] = [
     "launcher-problem",
     "locks",
     "model",
+    "session-numbers.json",
     "sessions",
     "snapshots",
     "spool",
@@ -140,6 +141,11 @@ impl Home {
     /// Returns the file that holds the options of a tmux server.
     pub fn tmux_options(&self, socket: &str) -> PathBuf {
         self.dir.join("tmux").join(format!("{}.json", longhaul_inject::file_name_of(socket)))
+    }
+
+    /// Returns the file with the numbers by which sessions can be named.
+    pub fn session_numbers(&self) -> PathBuf {
+        self.dir.join("session-numbers.json")
     }
 
     /// Returns the file with the address of the worker.

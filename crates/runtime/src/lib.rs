@@ -23,6 +23,7 @@ pub mod memory;
 mod model;
 mod native_links;
 mod notifications;
+mod pane_screen;
 mod private_turns;
 mod process;
 mod program_lines;
@@ -61,8 +62,10 @@ pub use crate::home::{Home, config, config_text};
 pub use crate::hook::{Flow, Hook, JobFn};
 pub use crate::model::{ModelAccess, ModelStatus, model_budget, model_dir, model_status, today};
 pub use crate::native_links::has_launcher;
+pub use crate::pane_screen::{inspect_pane, plain_rows};
 pub use crate::process::{
-    leave_session, run as run_program, run_in as run_program_in, spawn_sibling as start_sibling, tty, variable,
+    leave_session, run as run_program, run_bounded as run_program_bounded, run_in as run_program_in,
+    run_in_terminal as run_program_in_terminal, spawn_sibling as start_sibling, tty, variable,
 };
 pub use crate::program_lines::{NextLine, ProgramLines};
 pub use crate::session_file::SessionRecord;
@@ -73,7 +76,10 @@ pub use crate::storage::StorageTrouble;
 pub use crate::tied_child::{Ended, GuardError, guard, run_guarded};
 pub use crate::tracker::Tracker;
 pub use crate::transcript_file::{TranscriptFile, transcript_place};
-pub use crate::typing::{Order, Outcome, Receipt, ignores_chord, inject};
+pub use crate::typing::{ContinueOutcome, continue_session};
+pub use crate::typing::{
+    DialogOutcome, DialogPane, Order, Outcome, PromptOutcome, Receipt, SeenDialog, ignores_chord, inject, send_prompt,
+};
 pub use crate::unread_output::{run_shown, run_silently};
 pub use crate::usage::how_full;
 pub use crate::user_statusline::Relay;

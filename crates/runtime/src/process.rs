@@ -81,6 +81,29 @@ fn start_command(command: Command, program: &str, step: &TerminalCommand, limit:
     Ok(started)
 }
 
+/// Runs a command to its end and returns the first `most` bytes of its output. A command that prints more, or that does not
+/// end in time, is killed, and that is an error. Its output and its errors are not trusted.
+pub fn run_bounded(step: &TerminalCommand, most: usize, limit: Duration) -> Result<Vec<u8>, Error> {
+    let (mut command, program) = command_of(step);
+    // Its own group: a Ctrl-C in the terminal is for this process only.
+    command.process_group(0);
+    let first = finish_bounded(command, program, most, limit)?;
+    let failed = |message: String| Error::Program { program: program.to_owned(), message };
+    match first.status {
+        Some(status) if status.success() => Ok(first.out),
+        Some(_) => Err(failed(longhaul_inject::printable(String::from_utf8_lossy(&first.err).trim()))),
+        None => Err(failed(format!("it printed more than {most} bytes"))),
+    }
+}
+
+/// Runs a command in this terminal to its end: it reads the keys, and draws. Returns whether it succeeded.
+pub fn run_in_terminal(step: &TerminalCommand) -> Result<bool, Error> {
+    let (mut command, program) = command_of(step);
+    command.stdin(Stdio::inherit()).stdout(Stdio::inherit()).stderr(Stdio::inherit());
+    let status = command.status().map_err(|source| Error::Start { program: program.to_owned(), source })?;
+    Ok(status.success())
+}
+
 pub(crate) fn command_of(step: &TerminalCommand) -> (Command, &str) {
     let (program, args) = step.argv.split_first().map_or(("", &[][..]), |(program, args)| (program.as_str(), args));
     let mut command = command(program);

@@ -1,7 +1,10 @@
 //! Types into the terminal of a session: inspect the screen, type, inspect again, submit, wait for the receipt.
 
+mod answer_dialog;
 mod by_chord;
 mod client_notes;
+mod continue_session;
+mod send_prompt;
 mod typist;
 
 use std::time::{Duration, Instant};
@@ -10,7 +13,10 @@ use longhaul_activity_log::{LogLine, RECEIPT_MS};
 use longhaul_core::{Env, SessionId};
 use longhaul_inject::{Terminal, TypeWhen, TypingDecision};
 
+pub use self::answer_dialog::{DialogOutcome, DialogPane, SeenDialog};
 pub use self::client_notes::ignores_chord;
+pub use self::continue_session::{ContinueOutcome, continue_session};
+pub use self::send_prompt::{PromptOutcome, send_prompt};
 pub(crate) use self::typist::{Superseded, Typist};
 use crate::deadline::Deadline;
 use crate::{ActivityLog, Error, Home, SessionRecord, Ticket, client, clock_and_env};

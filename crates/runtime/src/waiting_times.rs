@@ -59,6 +59,12 @@ pub const TMUX_SETUP: Duration = Duration::from_secs(10);
 /// A tmux server, in a hook: a server that hangs must not hold up the hook.
 pub const TMUX_IN_HOOK: Duration = Duration::from_millis(800);
 
+/// A tmux server, for the preview of a pane. A person waits, and the next preview is a second away.
+pub const TMUX_FOR_PREVIEW: Duration = Duration::from_secs(2);
+
+/// Another host's list of sessions, over ssh. The next attempt is a few seconds away.
+pub const OTHER_HOST: Duration = Duration::from_secs(8);
+
 /// A tmux server, where no hook waits. A loaded machine needs more than [`TMUX_IN_HOOK`] now and then.
 pub const TMUX: Duration = Duration::from_secs(10);
 

@@ -15,7 +15,7 @@ use super::{Order, client_notes};
 use crate::{Error, Home, client, files, process};
 
 /// Time limit for one call of tmux, screen or another terminal.
-const STEP_LIMIT: Duration = Duration::from_millis(1_500);
+pub(super) const STEP_LIMIT: Duration = Duration::from_millis(1_500);
 
 /// Time limit for typed text to appear in the input.
 const ECHO_LIMIT: Duration = Duration::from_millis(1_000);
@@ -158,22 +158,10 @@ impl<'a> Typist<'a> {
     pub(super) fn look(&self, pane: &dyn Pane) -> Result<ScreenState, String> {
         let outputs: Vec<String> = pane.inspect().iter().map(|step| self.run(step)).collect::<Result<_, _>>()?;
         let inspection = pane.parse(&outputs).ok_or_else(|| format!("{} is gone", pane.name()))?;
-        if !inspection.dead && !self.is_in(&inspection) {
+        if !inspection.dead && !client_is_in(&inspection, self.order.client_pid) {
             return Err(format!("Claude Code does not run in {}", pane.name()));
         }
         Ok(screen_state(&inspection, self.editor))
-    }
-
-    /// Returns whether the client runs in the pane, as far as the terminal reports its processes.
-    ///
-    /// A program that runs elsewhere may have inherited the variable that names a pane.
-    fn is_in(&self, inspection: &Inspection) -> bool {
-        match (inspection.pid, &inspection.tty, self.order.client_pid) {
-            (Some(root), _, client) => process::client_runs_below(root, client),
-            (None, Some(tty), Some(client)) => process::tty(client).is_none_or(|own| own == *tty),
-            (None, Some(_), None) => true,
-            (None, None, client) => client.is_some_and(process::runs_in_zellij),
-        }
     }
 
     /// Types the text, checks that it appears in the input, and submits it unless it is `superseded` by then.
@@ -307,6 +295,18 @@ impl<'a> Typist<'a> {
     pub(super) fn run(&self, step: &TerminalCommand) -> Result<String, String> {
         let limit = self.order.deadline.map_or(STEP_LIMIT, |deadline| STEP_LIMIT.min(deadline.left()));
         process::run(step, limit).map_err(|error| error.chain())
+    }
+}
+
+/// Returns whether the client runs in the pane, as far as the terminal reports its processes.
+///
+/// A program that runs elsewhere may have inherited the variable that names a pane.
+pub(super) fn client_is_in(inspection: &Inspection, client_pid: Option<u32>) -> bool {
+    match (inspection.pid, &inspection.tty, client_pid) {
+        (Some(root), _, client) => process::client_runs_below(root, client),
+        (None, Some(tty), Some(client)) => process::tty(client).is_none_or(|own| own == *tty),
+        (None, Some(_), None) => true,
+        (None, None, client) => client.is_some_and(process::runs_in_zellij),
     }
 }
 
