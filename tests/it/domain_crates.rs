@@ -20,6 +20,7 @@ const PURE: [&str; 12] = [
     "tracker",
     "transcript",
     "universal-bundle",
+    "view",
 ];
 
 /// What they may not name: whatever reads or changes the world outside of their arguments.

@@ -1,0 +1,353 @@
+//! The state of the view, and what a key does.
+
+use crate::dialog_reading::DialogReading;
+use crate::filter::matches;
+use crate::key::Key;
+use crate::order::sort;
+use crate::session_row::{RowId, SessionRow};
+use crate::text_input::TextInput;
+
+/// A tab.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Tab {
+    /// The sessions.
+    #[default]
+    Sessions,
+    /// The context use of the sessions: the monitor.
+    Context,
+}
+
+/// An answer to a permission dialog.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Answer {
+    /// Allow it, this time only.
+    Yes,
+    /// Refuse it.
+    No,
+}
+
+/// What a text that is typed is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TextFor {
+    /// A prompt for the session.
+    Prompt,
+    /// The note of a bookmark.
+    Bookmark,
+}
+
+/// What the keys do at the moment.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum Mode {
+    /// They choose a session and do something with it.
+    #[default]
+    List,
+    /// They change the filter.
+    Filter,
+    /// They are a text for a session.
+    Text {
+        /// What the text is for.
+        about: TextFor,
+        /// The session.
+        id: RowId,
+        /// The text so far.
+        text: TextInput,
+    },
+    /// They scroll and answer a permission dialog.
+    Dialog {
+        /// The session.
+        id: RowId,
+        /// How much of the dialog was shown.
+        reading: DialogReading,
+    },
+    /// They confirm that a session is to be continued in a new one.
+    ConfirmContinue {
+        /// The session.
+        id: RowId,
+    },
+    /// Any key leaves the help.
+    Help,
+}
+
+/// What is to be done after a key.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Command {
+    /// Nothing but to draw the screen.
+    Draw,
+    /// Leave the view.
+    Quit,
+    /// Go to the session.
+    GoTo(RowId),
+    /// Send a prompt to the session.
+    Send(RowId, String),
+    /// Read the permission dialog of the session, and show it.
+    ReadDialog(RowId),
+    /// Answer the dialog that is shown.
+    Answer(RowId, Answer),
+    /// Set a bookmark with a note, which may be empty.
+    Bookmark(RowId, String),
+    /// Continue the session in a new one.
+    Continue(RowId),
+}
+
+/// The rows, the chosen one, and what the keys do.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct View {
+    rows: Vec<SessionRow>,
+    chosen: Option<RowId>,
+    /// The row at the top of the list.
+    top: usize,
+    filter: TextInput,
+    mode: Mode,
+    tab: Tab,
+    message: Option<String>,
+}
+
+impl View {
+    /// Replaces the rows. The chosen session stays the same, also if its place in the list changes.
+    pub fn set_rows(&mut self, mut rows: Vec<SessionRow>) {
+        sort(&mut rows);
+        let place = self.place();
+        self.rows = rows;
+        self.choose_near(place);
+    }
+
+    /// Returns the rows that the filter keeps.
+    pub fn shown(&self) -> impl Iterator<Item = &SessionRow> {
+        self.rows.iter().filter(|row| matches(row, self.filter.as_str()))
+    }
+
+    /// Returns all rows.
+    pub fn rows(&self) -> &[SessionRow] {
+        &self.rows
+    }
+
+    /// Returns the chosen row.
+    pub fn chosen(&self) -> Option<&SessionRow> {
+        self.chosen.as_ref().and_then(|id| self.row(id))
+    }
+
+    /// Returns a row.
+    pub fn row(&self, id: &RowId) -> Option<&SessionRow> {
+        self.rows.iter().find(|row| row.id == *id)
+    }
+
+    /// Returns the filter.
+    pub fn filter(&self) -> &str {
+        self.filter.as_str()
+    }
+
+    /// Returns what the keys do.
+    pub fn mode(&self) -> &Mode {
+        &self.mode
+    }
+
+    /// Returns the tab.
+    pub fn tab(&self) -> Tab {
+        self.tab
+    }
+
+    /// Returns the message in the last line.
+    pub fn message(&self) -> Option<&str> {
+        self.message.as_deref()
+    }
+
+    /// Shows a message until the next key.
+    pub fn say(&mut self, text: impl Into<String>) {
+        self.message = Some(text.into());
+    }
+
+    /// Returns the first row of the list in an area with `room` lines, so that the chosen one is visible.
+    pub fn scrolled(&mut self, room: usize) -> usize {
+        let place = self.place();
+        let last = self.shown().count().saturating_sub(room);
+        let lowest = place.saturating_sub(room.saturating_sub(1));
+        self.top = self.top.clamp(lowest, place.max(lowest)).min(last);
+        self.top
+    }
+
+    /// Records that the dialog was drawn: see [`DialogReading::drawn`].
+    pub fn dialog_drawn(&mut self, lines: usize, room: usize, now: u64) {
+        if let Mode::Dialog { reading, .. } = &mut self.mode {
+            reading.drawn(lines, room, now);
+        }
+    }
+
+    /// Shows the permission dialog of a session, which was read because of [`Command::ReadDialog`].
+    pub fn open_dialog(&mut self, id: RowId) {
+        if self.mode == Mode::List {
+            self.mode = Mode::Dialog { id, reading: DialogReading::new() };
+        }
+    }
+
+    /// Leaves the dialog: it was closed, or is another one now.
+    pub fn close_dialog(&mut self, why: &str) {
+        if matches!(self.mode, Mode::Dialog { .. }) {
+            self.mode = Mode::List;
+            self.say(why);
+        }
+    }
+
+    /// Does what a key does at the time `now`, in milliseconds. `page` is the number of rows of the list.
+    pub fn press(&mut self, key: Key, page: usize, now: u64) -> Command {
+        self.message = None;
+        if key == Key::Interrupt {
+            return Command::Quit;
+        }
+        match std::mem::take(&mut self.mode) {
+            Mode::List => self.press_in_list(&key, page),
+            Mode::Filter => self.press_in_filter(&key, page),
+            Mode::Text { about, id, text } => self.press_in_text(&key, about, id, text),
+            Mode::Dialog { id, reading } => self.press_in_dialog(&key, id, reading, now),
+            Mode::ConfirmContinue { id } => match key {
+                Key::Char('y') => Command::Continue(id),
+                _ => Command::Draw,
+            },
+            Mode::Help => Command::Draw,
+        }
+    }
+
+    fn press_in_list(&mut self, key: &Key, page: usize) -> Command {
+        match key {
+            Key::Char('q') => return Command::Quit,
+            // The first Esc removes the filter, because that is what a person sees and wants to leave.
+            Key::Esc if self.filter.as_str().is_empty() => return Command::Quit,
+            Key::Esc => {
+                self.filter.clear();
+                self.choose_near(self.place());
+            }
+            Key::Char('?') => self.mode = Mode::Help,
+            Key::Tab => {
+                self.tab = match self.tab {
+                    Tab::Sessions => Tab::Context,
+                    Tab::Context => Tab::Sessions,
+                }
+            }
+            // In the other tab no session is chosen.
+            _ if self.tab == Tab::Context => {}
+            Key::Char('/') => self.mode = Mode::Filter,
+            key if self.moves(key, page) => {}
+            key => return self.act(key),
+        }
+        Command::Draw
+    }
+
+    /// Does something with the chosen session.
+    fn act(&mut self, key: &Key) -> Command {
+        let Some(id) = self.chosen().map(|row| row.id.clone()) else { return Command::Draw };
+        match (key, &id.host) {
+            (Key::Enter, _) => return Command::GoTo(id),
+            (Key::Char('p' | 'y' | 'n' | 'b' | 'c'), Some(host)) => {
+                self.say(format!("Sessions of {host} are only shown here: go there with Enter."));
+            }
+            (Key::Char('p'), None) => {
+                self.mode = Mode::Text { about: TextFor::Prompt, id, text: TextInput::default() };
+            }
+            (Key::Char('b'), None) => {
+                self.mode = Mode::Text { about: TextFor::Bookmark, id, text: TextInput::default() };
+            }
+            // Neither answers from here: the dialog is shown first.
+            (Key::Char('y' | 'n'), None) => return Command::ReadDialog(id),
+            (Key::Char('c'), None) => self.mode = Mode::ConfirmContinue { id },
+            _ => {}
+        }
+        Command::Draw
+    }
+
+    fn press_in_filter(&mut self, key: &Key, page: usize) -> Command {
+        let place = self.place();
+        self.mode = Mode::Filter;
+        match key {
+            Key::Char(c) => self.filter.push(c.encode_utf8(&mut [0; 4])),
+            Key::Paste(text) => self.filter.push(text),
+            Key::Backspace if self.filter.as_str().is_empty() => self.mode = Mode::List,
+            Key::Backspace => self.filter.pop(),
+            Key::ClearText => self.filter.clear(),
+            Key::Esc => {
+                self.filter.clear();
+                self.mode = Mode::List;
+            }
+            Key::Enter => self.mode = Mode::List,
+            key => {
+                self.moves(key, page);
+                return Command::Draw;
+            }
+        }
+        self.choose_near(place);
+        Command::Draw
+    }
+
+    fn press_in_text(&mut self, key: &Key, about: TextFor, id: RowId, mut text: TextInput) -> Command {
+        match key {
+            Key::Char(c) => text.push(c.encode_utf8(&mut [0; 4])),
+            Key::Paste(pasted) => text.push(pasted),
+            Key::Backspace => text.pop(),
+            Key::ClearText => text.clear(),
+            Key::Esc => return Command::Draw,
+            Key::Enter => {
+                let text = text.as_str().trim().to_owned();
+                return match about {
+                    TextFor::Prompt if text.is_empty() => Command::Draw,
+                    TextFor::Prompt => Command::Send(id, text),
+                    TextFor::Bookmark => Command::Bookmark(id, text),
+                };
+            }
+            _ => {}
+        }
+        self.mode = Mode::Text { about, id, text };
+        Command::Draw
+    }
+
+    fn press_in_dialog(&mut self, key: &Key, id: RowId, mut reading: DialogReading, now: u64) -> Command {
+        let answer = match key {
+            Key::Char('y') => Some(Answer::Yes),
+            Key::Char('n') => Some(Answer::No),
+            _ => None,
+        };
+        match (key, answer) {
+            (_, Some(answer)) if reading.may_answer(now) => return Command::Answer(id, answer),
+            (_, Some(_)) if !reading.is_read() => self.say("Scroll to the end first: ↓"),
+            (Key::Esc | Key::Char('q'), _) => return Command::Draw,
+            (Key::Enter, _) => return Command::GoTo(id),
+            (Key::Up | Key::Char('k'), _) => reading.scroll(-1),
+            (Key::Down | Key::Char('j'), _) => reading.scroll(1),
+            (Key::PageUp, _) => reading.scroll(-5),
+            (Key::PageDown | Key::Char(' '), _) => reading.scroll(5),
+            _ => {}
+        }
+        self.mode = Mode::Dialog { id, reading };
+        Command::Draw
+    }
+
+    /// Moves the choice if `key` is one that does; returns whether it is.
+    fn moves(&mut self, key: &Key, page: usize) -> bool {
+        let is_typing = self.mode == Mode::Filter;
+        let (place, page) = (self.place(), page.max(1));
+        let place = match key {
+            Key::Up => place.saturating_sub(1),
+            Key::Down => place + 1,
+            Key::Char('k') if !is_typing => place.saturating_sub(1),
+            Key::Char('j') if !is_typing => place + 1,
+            Key::PageUp => place.saturating_sub(page),
+            Key::PageDown => place + page,
+            Key::Home => 0,
+            Key::End => usize::MAX,
+            _ => return false,
+        };
+        self.chosen = None;
+        self.choose_near(place);
+        true
+    }
+
+    /// Returns the place of the chosen row in the list.
+    fn place(&self) -> usize {
+        self.shown().position(|row| Some(&row.id) == self.chosen.as_ref()).unwrap_or_default()
+    }
+
+    /// Keeps the choice if its row is shown; otherwise chooses the row at `place`, or the last one.
+    fn choose_near(&mut self, place: usize) {
+        let shown: Vec<&RowId> = self.shown().map(|row| &row.id).collect();
+        if !shown.iter().any(|id| Some(*id) == self.chosen.as_ref()) {
+            self.chosen = shown.get(place).or(shown.last()).map(|id| (*id).clone());
+        }
+    }
+}
