@@ -25,23 +25,34 @@ mod out;
 mod paint;
 mod progress;
 mod restore;
+mod send;
+mod session_numbers;
 mod sessions;
 mod shell;
 mod snapshots;
 mod status;
 mod statusline;
+mod terminal_lines;
 mod tmux;
 mod uninstall;
 mod update;
+mod view;
 mod worker;
 
+use std::ffi::OsString;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
+use longhaul_core::Env;
 
 /// Bookmarks, states, handoffs and a memory for long Claude Code sessions
 #[derive(Parser)]
-#[command(name = "longhaul", version, arg_required_else_help = true)]
+#[command(
+    name = "longhaul",
+    version,
+    arg_required_else_help = true,
+    after_help = "Without a command, in a terminal, longhaul shows all sessions on the whole screen."
+)]
 struct Cli {
     #[command(subcommand)]
     command: Command,
@@ -69,6 +80,8 @@ enum Command {
     Restore(restore::Args),
     /// List the running sessions and their states
     Status(status::Args),
+    /// Send a prompt to a running session
+    Send(send::Args),
     /// Show how full the context of each running session is, in a table that is kept up to date
     Monitor(monitor::Args),
     /// Print Claude Code's status line and record the context use
@@ -127,39 +140,50 @@ enum Exit {
 
 /// Runs the command: exit status 0 on success, 1 on a problem, 2 for wrong arguments.
 pub(crate) fn main() -> ExitCode {
-    let cli = Cli::parse_from(memory::find::with_excluded_words(std::env::args_os().collect()));
-    let env = longhaul_runtime::env();
-    let result = match cli.command {
-        Command::Install(args) => install::run(&env, &args),
-        Command::Update(args) => update::run(&env, &args),
-        Command::Uninstall(args) => uninstall::run(&env, &args),
-        Command::Doctor(args) => doctor::run(&env, &args),
-        Command::Bookmarks(args) => bookmarks::run(&env, &args),
-        Command::Bookmark(args) => bookmark::run(&env, &args),
-        Command::Snapshots(args) => snapshots::run(&env, &args),
-        Command::Diff(args) => diff::run(&env, &args),
-        Command::Restore(args) => restore::run(&env, &args),
-        Command::Status(args) => status::run(&env, &args),
-        Command::Monitor(args) => monitor::run(&env, &args),
-        Command::Statusline(args) => statusline::run(&env, &args),
-        Command::Cost(args) => cost::run(&env, &args),
-        Command::Next(args) => next::run(&env, &args),
-        Command::Goto(args) => goto::run(&env, &args),
-        Command::Notify(command) => notify::run(&env, &command),
-        Command::Tmux(command) => tmux::run(&env, command),
-        Command::Detail(args) => detail::run(&env, &args),
-        Command::Handoff(command) => handoff::run(&env, command),
-        Command::Continuation(command) => continuation::run(&env, command),
-        Command::Memory(command) => memory::run(&env, command),
-        Command::Mcp => mcp::run(&env),
-        Command::Worker(command) => worker::run(&env, &command),
-        Command::Import(args) => import::run(&env, &args),
+    let args: Vec<OsString> = std::env::args_os().collect();
+    if args.len() == 1 && view::has_terminal() {
+        return exit_code(view::run(&longhaul_runtime::env()));
+    }
+    let cli = Cli::parse_from(memory::find::with_excluded_words(args));
+    exit_code(run(&longhaul_runtime::env(), cli.command))
+}
+
+fn run(env: &Env, command: Command) -> anyhow::Result<Exit> {
+    match command {
+        Command::Install(args) => install::run(env, &args),
+        Command::Update(args) => update::run(env, &args),
+        Command::Uninstall(args) => uninstall::run(env, &args),
+        Command::Doctor(args) => doctor::run(env, &args),
+        Command::Bookmarks(args) => bookmarks::run(env, &args),
+        Command::Bookmark(args) => bookmark::run(env, &args),
+        Command::Snapshots(args) => snapshots::run(env, &args),
+        Command::Diff(args) => diff::run(env, &args),
+        Command::Restore(args) => restore::run(env, &args),
+        Command::Status(args) => status::run(env, &args),
+        Command::Send(args) => send::run(env, &args),
+        Command::Monitor(args) => monitor::run(env, &args),
+        Command::Statusline(args) => statusline::run(env, &args),
+        Command::Cost(args) => cost::run(env, &args),
+        Command::Next(args) => next::run(env, &args),
+        Command::Goto(args) => goto::run(env, &args),
+        Command::Notify(command) => notify::run(env, &command),
+        Command::Tmux(command) => tmux::run(env, command),
+        Command::Detail(args) => detail::run(env, &args),
+        Command::Handoff(command) => handoff::run(env, command),
+        Command::Continuation(command) => continuation::run(env, command),
+        Command::Memory(command) => memory::run(env, command),
+        Command::Mcp => mcp::run(env),
+        Command::Worker(command) => worker::run(env, &command),
+        Command::Import(args) => import::run(env, &args),
         Command::Hook(args) => hook::run(&args),
-        Command::Bridge(args) => bridge::run(&env, &args),
-        Command::Config(command) => config::run(&env, command),
+        Command::Bridge(args) => bridge::run(env, &args),
+        Command::Config(command) => config::run(env, command),
         Command::Completions(args) => shell::completions(&args),
         Command::Man(args) => shell::man(&args),
-    };
+    }
+}
+
+fn exit_code(result: anyhow::Result<Exit>) -> ExitCode {
     match result {
         Ok(Exit::Success) => ExitCode::SUCCESS,
         Ok(Exit::Problem) => ExitCode::FAILURE,

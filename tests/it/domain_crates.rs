@@ -7,7 +7,7 @@ use std::process::Command;
 use serde_json::Value;
 
 /// The domain crates.
-const PURE: [&str; 12] = [
+const PURE: [&str; 13] = [
     "core",
     "activity-log",
     "cost",

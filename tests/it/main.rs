@@ -65,6 +65,7 @@ mod tracker_tmux;
 mod transition_scripts;
 mod universal_bundle;
 mod unreadable_files;
+mod view;
 mod viewer;
 mod worker;
 mod worker_model;

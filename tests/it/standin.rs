@@ -139,7 +139,7 @@ pub(crate) struct State {
     pub(crate) submitted: Vec<Submission>,
     /// Prompts that the running turn has not taken in yet.
     pub(crate) queued: Vec<String>,
-    /// How dialogs were answered: `1` or `esc`.
+    /// How dialogs were answered: by the number of an option, or `esc`.
     pub(crate) dialog_answers: Vec<String>,
     /// How many turns have begun.
     pub(crate) turns: u64,
@@ -242,6 +242,11 @@ impl StandIn {
     /// Opens a permission dialog.
     pub(crate) fn open_dialog(&self) {
         self.ask(json!({ "do": "dialog", "open": true }));
+    }
+
+    /// Opens a permission dialog for another file.
+    pub(crate) fn open_dialog_for(&self, file: &str) {
+        self.ask(json!({ "do": "dialog", "open": true, "file": file }));
     }
 
     /// Closes the dialog unanswered.

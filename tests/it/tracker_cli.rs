@@ -48,11 +48,11 @@ fn status_lists_whoever_waits_first() {
     fire(&sandbox, 60, "done", "Stop", json!({}));
     assert_snapshot!(show(&sandbox.longhaul(&["status"])), @r"
     exit 0
-    STATE        AGE  CONTEXT  PROJECT  BRANCH     PANE  LAST
-    ! blocked    59s        -  waits    -          -     permission: Write
-    + completed   1m        -  done     -          -     do it
-    * working     3m        -  tool     feature/x  -     fix the [31mbug
-    . idle        2h        -  idle     -          -
+    #  STATE        AGE  CONTEXT  PROJECT  BRANCH     PANE  LAST
+    1  ! blocked    59s        -  waits    -          -     permission: Write
+    2  + completed   1m        -  done     -          -     do it
+    3  * working     3m        -  tool     feature/x  -     fix the [31mbug
+    4  . idle        2h        -  idle     -          -
     --
     ");
     let rows = sandbox.longhaul(&["status", "--json"]).json();

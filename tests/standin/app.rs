@@ -106,6 +106,8 @@ pub(crate) struct App {
     pub(crate) clears: Clears,
     pub(crate) shown: Vec<Shown>,
     pub(crate) dialog: bool,
+    /// The file that the dialog asks about.
+    pub(crate) dialog_file: String,
     pub(crate) dialog_answers: Vec<&'static str>,
     pub(crate) chords: Chords,
     pub(crate) draft: String,
@@ -146,6 +148,7 @@ impl App {
             clears: Clears::default(),
             shown: Vec::new(),
             dialog: false,
+            dialog_file: "p.txt".to_owned(),
             dialog_answers: Vec::new(),
             chords: Chords::default(),
             draft: String::new(),
@@ -201,7 +204,12 @@ impl App {
     pub(crate) fn press(&mut self, key: Key) {
         let exit_presses = mem::take(&mut self.exit_presses);
         match key {
-            Key::Enter | Key::Esc if self.dialog => self.answer_dialog(if key == Key::Enter { "1" } else { "esc" }),
+            Key::Enter | Key::Esc | Key::Char('1'..='3') if self.dialog => self.answer_dialog(match key {
+                Key::Esc => "esc",
+                Key::Char('2') => "2",
+                Key::Char('3') => "3",
+                _ => "1",
+            }),
             _ if self.dialog => self.log.append("swallowed", json!({})),
             Key::Ctrl(letter) if self.press_in_chord(letter) => {}
             Key::Char(_) | Key::Paste(_) | Key::Enter | Key::Backspace | Key::Esc if self.break_chord() => {}
@@ -224,7 +232,7 @@ impl App {
         self.dialog = false;
         self.dialog_answers.push(answer);
         self.log.append("dialog_answer", json!({ "answer": answer }));
-        if answer == "esc" && self.phase == Phase::Running {
+        if matches!(answer, "esc" | "3") && self.phase == Phase::Running {
             self.interrupt();
         }
     }

@@ -75,7 +75,12 @@ enum Command {
         payload: Value,
     },
     /// Opens or closes the permission dialog.
-    Dialog { open: bool },
+    Dialog {
+        open: bool,
+        /// The file that it asks about.
+        #[serde(default)]
+        file: Option<String>,
+    },
     /// Says whether keybindings.json is ignored, as by a client that does not know it.
     IgnoreKeybindings { ignored: bool },
     /// Sets the input.
@@ -191,7 +196,8 @@ fn perform(app: &mut App, command: Command, answer: Answer) {
         Command::Hook { event, payload } => fire(app, &event, payload, answer),
         Command::Session { source } => fire(app, "SessionStart", json!({ "source": source }), answer),
         Command::Clear => app.clear(|app| answer(app, ok)),
-        Command::Dialog { open } => {
+        Command::Dialog { open, file } => {
+            app.dialog_file = file.unwrap_or_else(|| "p.txt".to_owned());
             app.dialog = open;
             app.log.append("dialog", json!({ "open": open }));
             answer(app, ok);

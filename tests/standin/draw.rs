@@ -43,7 +43,7 @@ pub(crate) struct Frame {
 /// Returns the screen of `columns` × `rows` for the state of `app`.
 pub(crate) fn frame(app: &App, columns: usize, rows: usize) -> Frame {
     let mut top = conversation(app, columns);
-    let bottom = if app.dialog { dialog(columns) } else { input_box(app, columns, rows) };
+    let bottom = if app.dialog { dialog(&app.dialog_file, columns) } else { input_box(app, columns, rows) };
     let room = rows.saturating_sub(bottom.len());
     if top.len() > room {
         top.drain(..top.len() - room);
@@ -148,18 +148,18 @@ fn draft(app: &App, columns: usize, room: usize) -> Vec<Row> {
         .collect()
 }
 
-fn dialog(columns: usize) -> Vec<Row> {
+fn dialog(file: &str, columns: usize) -> Vec<Row> {
     let dashes = || Row::new().with(FAINT, &"╌".repeat(columns));
     let option =
         |number: &str, text: &str| Row::new().with(GREY, &format!("   {number} ")).with("", &fit(text, columns - 8));
     vec![
         rule(DIALOG, columns),
         Row::new().with("", " ").with(&format!("{BOLD}{DIALOG}"), "Create file"),
-        Row::new().with(GREY, " p.txt"),
+        Row::new().with(GREY, &format!(" {file}")),
         dashes(),
         Row::new().with("\x1b[2m", "  1 ").with("", "written by the stand-in"),
         dashes(),
-        Row::new().with("", " Do you want to create ").with(BOLD, "p.txt").with("", "?"),
+        Row::new().with("", " Do you want to create ").with(BOLD, file).with("", "?"),
         Row::new().with(DIALOG, " ❯").with(GREY, " 1. ").with(DIALOG, "Yes"),
         option("2.", "Yes, and switch to accept edits for this session (shift+tab)"),
         option("3.", "No"),

@@ -24,24 +24,32 @@ pub(crate) struct Args {
 
 pub(crate) fn run(env: &Env, args: &Args) -> anyhow::Result<Exit> {
     let home = Home::of(env)?;
+    let record = find_session(env, &home, args.session.as_deref())?;
+    let note = set(env, &home, &record, &args.note.join(" "))?;
+    out::message(&format!("Bookmark set in session {}: {note}", record.session));
+    Ok(Exit::Success)
+}
+
+/// Types a bookmark into a session and waits until it is confirmed. Returns the note without control characters.
+pub(crate) fn set(env: &Env, home: &Home, record: &SessionRecord, note: &str) -> anyhow::Result<String> {
     let (config, _) = longhaul_runtime::config(env)?;
     if !config.bookmarks.enabled {
         bail!("bookmarks are disabled: set bookmarks.enabled to true in the configuration");
     }
-    let record = find_session(env, &home, args.session.as_deref())?;
     let terminal = record.terminal.clone().with_context(|| {
         let why = record.no_terminal.as_deref().unwrap_or("its terminal is unknown");
         format!("cannot type into session {}: {why}", record.session)
     })?;
-    let note: String = printable(&args.note.join(" ")).chars().take(NOTE_CHARS).collect();
+    let note: String = printable(note).chars().take(NOTE_CHARS).collect();
+    let note = note.trim().to_owned();
     let session = SessionId::new(&record.session).context("the session's record has no id")?;
-    let log = ActivityLog::open(&home, &session)?;
+    let log = ActivityLog::open(home, &session)?;
     log.append(&[LogLine::Injection { at: env.now }])?;
     let order = Order {
         session: session.clone(),
         terminal,
         client_pid: record.client_pid,
-        text: format!("{} {}", config.bookmarks.marker.as_str(), note.trim()),
+        text: format!("{} {note}", config.bookmarks.marker.as_str()).trim_end().to_owned(),
         want: TypeWhen::Either,
         want_by_chord: None,
         agents_may_ask: false,
@@ -50,12 +58,11 @@ pub(crate) fn run(env: &Env, args: &Args) -> anyhow::Result<Exit> {
         deadline: None,
         allow_blind: config.inject.allow_blind,
     };
-    match inject(env, &home, &log, &order, Receipt::Bookmark, log.ticket()?)? {
-        Outcome::Confirmed => out::message(&format!("Bookmark set in session {session}: {}", note.trim())),
+    match inject(env, home, &log, &order, Receipt::Bookmark, log.ticket()?)? {
+        Outcome::Confirmed => Ok(note),
         Outcome::Superseded => bail!("another bookmark was set in session {session} at the same time: try again"),
         Outcome::GaveUp(why) => bail!("no bookmark was set in session {session}: {why}"),
     }
-    Ok(Exit::Success)
 }
 
 /// Finds the session: the one that is named, or the one that runs this command, or the one in this pane.

@@ -13,8 +13,9 @@ use longhaul_core::{Env, Millis};
 use longhaul_runtime::{Home, Observation, Observer};
 use serde_json::json;
 
-use self::layout::{Frame, frame};
-use self::rows::{Row, Wanted, rows};
+use self::layout::Frame;
+pub(crate) use self::layout::frame;
+pub(crate) use self::rows::{Row, Wanted, limits, rows};
 use super::paint::{Colours, render};
 use super::{Exit, out};
 
@@ -97,7 +98,7 @@ impl View<'_> {
 
     fn frame(&mut self, env: &Env, columns: usize, lines: Option<usize>) -> anyhow::Result<Frame> {
         let (rows, observation) = self.rows(env)?;
-        let limits = rows::limits(&observation);
+        let limits = limits(&observation);
         Ok(frame(&rows, &limits, env.now, columns, lines))
     }
 }

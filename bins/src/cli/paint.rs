@@ -85,6 +85,23 @@ pub(crate) fn fit(text: &str, columns: usize) -> String {
     fitted
 }
 
+/// Breaks `text` into lines of at most `columns`. Nothing of it is left out.
+pub(crate) fn wrap(text: &str, columns: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    let mut left = columns;
+    for c in text.chars() {
+        if char_width(c) > left && left < columns {
+            lines.push(String::new());
+            left = columns;
+        }
+        left = left.saturating_sub(char_width(c));
+        if let Some(line) = lines.last_mut() {
+            line.push(c);
+        }
+    }
+    lines
+}
+
 /// Cuts a line to at most `columns`.
 pub(crate) fn fit_line(line: &[Span], columns: usize) -> Vec<Span> {
     let mut left = columns;
@@ -147,7 +164,7 @@ fn code(tone: Tone) -> Option<&'static str> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Colours, Span, Tone, bar, columns, fit, fit_line, harmless, render, tokens, width};
+    use super::{Colours, Span, Tone, bar, columns, fit, fit_line, harmless, render, tokens, width, wrap};
 
     #[test]
     fn escape_codes_and_bidi_marks_are_left_out() {
@@ -162,6 +179,9 @@ mod tests {
         assert_eq!(fit("abc", 1), "…");
         assert_eq!(fit("abc", 0), "");
         assert_eq!(fit("e\u{301}tude", 5), "e\u{301}tude");
+        assert_eq!(wrap("日本語abc", 4), ["日本", "語ab", "c"]);
+        assert_eq!(wrap("日本", 3), ["日", "本"]);
+        assert_eq!(wrap("", 4), [""]);
         let line = [Span::new("ab", Tone::Bold), Span::new("語語", Tone::Plain), Span::new("x", Tone::Plain)];
         assert_eq!(render(&fit_line(&line, 5), Colours::No), "ab語…");
         assert_eq!(render(&fit_line(&line, 7), Colours::Yes), "\u{1b}[1mab\u{1b}[0m語語x");

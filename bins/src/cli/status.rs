@@ -6,8 +6,9 @@ use longhaul_core::{Env, Status};
 use longhaul_inject::printable;
 use longhaul_runtime::{Home, Tracker, agent_json};
 use longhaul_tracker::{Agent, Options, age, attention};
+use longhaul_view::SessionNumbers;
 
-use super::{Exit, monitor, out, paint};
+use super::{Exit, monitor, out, paint, session_numbers};
 
 #[derive(clap::Args)]
 pub(crate) struct Args {
@@ -29,14 +30,19 @@ pub(crate) fn run(env: &Env, args: &Args) -> anyhow::Result<Exit> {
     let used = if agents.is_empty() { BTreeMap::new() } else { monitor::percentages(env, &home)? };
     agents.sort_by_cached_key(attention);
     let now = env.now.0 / 1000;
+    let numbers = session_numbers::assign(&home, agents.iter().map(|agent| agent.session.as_str()), env.now);
     if args.json {
-        let rows: Vec<_> =
-            agents.iter().map(|agent| agent_json(agent, used.get(&agent.session).copied(), &bridges, now)).collect();
+        let json = |agent: &Agent| {
+            let mut row = agent_json(agent, used.get(&agent.session).copied(), &bridges, now);
+            row["number"] = numbers.of(&agent.session).into();
+            row
+        };
+        let rows: Vec<_> = agents.iter().map(json).collect();
         out::json(&rows)?;
     } else if agents.is_empty() {
         out::message("No sessions. A session appears when Claude Code starts with the plugin.");
     } else {
-        for line in table(&agents, &used, &options, now) {
+        for line in table(&agents, &numbers, &used, &options, now) {
             out::line(&line)?;
         }
     }
@@ -50,14 +56,21 @@ pub(crate) fn place(agent: &Agent) -> String {
 }
 
 /// Returns the sessions as a table.
-fn table(agents: &[Agent], used: &BTreeMap<String, f64>, options: &Options, now: u64) -> Vec<String> {
-    let header = ["STATE", "AGE", "CONTEXT", "PROJECT", "BRANCH", "PANE", "LAST"].map(str::to_owned);
-    let rows = agents.iter().map(|agent| row(agent, used.get(&agent.session), options, now));
-    let rows: Vec<[String; 7]> = std::iter::once(header).chain(rows).collect();
-    paint::columns(&rows, &[1, 2])
+fn table(
+    agents: &[Agent],
+    numbers: &SessionNumbers,
+    used: &BTreeMap<String, f64>,
+    options: &Options,
+    now: u64,
+) -> Vec<String> {
+    let header = ["#", "STATE", "AGE", "CONTEXT", "PROJECT", "BRANCH", "PANE", "LAST"].map(str::to_owned);
+    let number = |agent: &Agent| numbers.of(&agent.session).map_or_else(|| "-".to_owned(), |number| number.to_string());
+    let rows = agents.iter().map(|agent| row(agent, number(agent), used.get(&agent.session), options, now));
+    let rows: Vec<[String; 8]> = std::iter::once(header).chain(rows).collect();
+    paint::columns(&rows, &[0, 2, 3])
 }
 
-fn row(agent: &Agent, used: Option<&f64>, options: &Options, now: u64) -> [String; 7] {
+fn row(agent: &Agent, number: String, used: Option<&f64>, options: &Options, now: u64) -> [String; 8] {
     let seconds = now.saturating_sub(agent.updated_at);
     let age = if seconds < 60 { format!("{seconds}s") } else { age(seconds) };
     let state = format!("{} {}", options.icon(agent.status), agent.status);
@@ -67,5 +80,5 @@ fn row(agent: &Agent, used: Option<&f64>, options: &Options, now: u64) -> [Strin
     let project = format!("{}{notes}", agent.project);
     let branch = agent.branch.clone().unwrap_or_else(|| "-".to_owned());
     let context = used.map_or_else(|| "-".to_owned(), |used| format!("{used:.0} %"));
-    [state, age, context, project, branch, place(agent), last].map(|text| printable(&text))
+    [number, state, age, context, project, branch, place(agent), last].map(|text| printable(&text))
 }

@@ -209,6 +209,10 @@ settings! {
     pub struct Cost {
         status_line: bool = false, "Show what the session cost so far in Claude Code's status line, `longhaul statusline`";
         prices: BTreeMap<String, ModelPrice> = BTreeMap::new(), "Prices in dollars per million tokens, by model id or the beginning of one, such as `{ \"my-model\": { \"input\": 3, \"output\": 15 } }`; they replace the built-in ones; `cache_read`, `cache_write_5m` and `cache_write_1h` may be set too";
+    }
+}
+
+settings! {
     /// The view of all sessions.
     pub struct View {
         hosts: Hosts = Hosts::default(), "Other machines whose sessions the view shows too: names for your own `ssh`, which must connect without a password; only `longhaul status --json` is run there";

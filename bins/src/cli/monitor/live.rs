@@ -5,11 +5,11 @@ use std::time::{Duration, Instant};
 use crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use longhaul_core::Env;
 use ratatui::DefaultTerminal;
-use ratatui::style::{Color, Modifier, Style};
-use ratatui::text::{Line, Span as Piece, Text};
+use ratatui::text::{Line, Text};
 
 use super::View;
 use crate::cli::paint::{Span, Tone};
+use crate::cli::terminal_lines::to_line;
 
 /// How often the sessions are read.
 const TICK: Duration = Duration::from_secs(1);
@@ -55,27 +55,9 @@ fn draw(terminal: &mut DefaultTerminal, view: &mut View<'_>, env: &Env) -> anyho
         Ok(frame) => frame.lines,
         Err(error) => vec![vec![Span::new(format!("{error:#}"), Tone::Bad)]],
     };
-    let mut text: Vec<Line<'_>> = content.iter().map(|line| to_line(line, env)).collect();
+    let mut text: Vec<Line<'_>> = content.iter().map(|line| to_line(line, env.no_color)).collect();
     text.resize(lines, Line::default());
-    text.push(to_line(&[Span::new("q quits", Tone::Dim)], env));
+    text.push(to_line(&[Span::new("q quits", Tone::Dim)], env.no_color));
     terminal.draw(|frame| frame.render_widget(Text::from(text), frame.area()))?;
     Ok(())
-}
-
-fn to_line<'a>(line: &[Span], env: &Env) -> Line<'a> {
-    let piece = |span: &Span| Piece::styled(span.text.clone(), style(span.tone, env));
-    line.iter().map(piece).collect::<Vec<_>>().into()
-}
-
-fn style(tone: Tone, env: &Env) -> Style {
-    let style = Style::default();
-    match tone {
-        Tone::Plain => style,
-        Tone::Dim => style.add_modifier(Modifier::DIM),
-        Tone::Bold => style.add_modifier(Modifier::BOLD),
-        Tone::Good | Tone::Warn | Tone::Bad | Tone::Found if env.no_color => style,
-        Tone::Good => style.fg(Color::Green),
-        Tone::Warn | Tone::Found => style.fg(Color::Yellow),
-        Tone::Bad => style.fg(Color::Red),
-    }
 }

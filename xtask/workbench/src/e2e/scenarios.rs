@@ -15,6 +15,7 @@ mod setup;
 mod snapshots;
 mod states;
 mod typing;
+mod view;
 
 use std::path::Path;
 
@@ -37,8 +38,10 @@ const fn scenario(name: &'static str, about: &'static str, play: fn(&Cast, &Path
 }
 
 /// Scenarios that take long and run only by name.
-pub(crate) const LONG: &[Scenario] =
-    &[scenario("chords", "as chord, with 200 of them and counts of the results", chord::many)];
+pub(crate) const LONG: &[Scenario] = &[
+    scenario("chords", "as chord, with 200 of them and counts of the results", chord::many),
+    scenario("views", "as view, with 20 dialogs of each kind", view::many),
+];
 
 /// Scenarios that run by default.
 pub(crate) const ALL: &[Scenario] = &[
@@ -53,6 +56,11 @@ pub(crate) const ALL: &[Scenario] = &[
     scenario("draft", "a draft is in the input again after a bookmark", typing::draft),
     scenario("dialog", "nothing is typed into an open dialog", typing::dialog),
     scenario("blocked", "a permission dialog sets blocked, yes and no end it", states::blocked),
+    scenario(
+        "view",
+        "permission dialogs answered from the view with y and n; one that closes at that moment gets no key",
+        view::few,
+    ),
     scenario("esc", "the status is idle within a second of an interrupt by Esc", states::esc),
     scenario("clear", "after /clear the next session is shown what the old one did", handover::clear),
     scenario("windows", "two windows of one project, each with its own baton", handover::two_windows),
