@@ -24,6 +24,7 @@ mod notify;
 mod out;
 mod paint;
 mod progress;
+mod reopen;
 mod restore;
 mod send;
 mod session_numbers;
@@ -95,6 +96,8 @@ enum Command {
     /// Test the notifications about sessions that wait for you, or list those that were sent
     #[command(subcommand)]
     Notify(notify::Command),
+    /// Reopen the sessions that were alive when their tmux server died, each in its window, with its conversation
+    Reopen(reopen::Args),
     /// Show the sessions in tmux: setup, menu, and counts in tmux's status line
     #[command(subcommand)]
     Tmux(tmux::Command),
@@ -167,6 +170,7 @@ fn run(env: &Env, command: Command) -> anyhow::Result<Exit> {
         Command::Next(args) => next::run(env, &args),
         Command::Goto(args) => goto::run(env, &args),
         Command::Notify(command) => notify::run(env, &command),
+        Command::Reopen(args) => reopen::run(env, &args),
         Command::Tmux(command) => tmux::run(env, command),
         Command::Detail(args) => detail::run(env, &args),
         Command::Handoff(command) => handoff::run(env, command),

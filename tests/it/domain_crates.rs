@@ -7,7 +7,7 @@ use std::process::Command;
 use serde_json::Value;
 
 /// The domain crates.
-const PURE: [&str; 13] = [
+const PURE: [&str; 14] = [
     "core",
     "activity-log",
     "cost",
@@ -16,6 +16,7 @@ const PURE: [&str; 13] = [
     "inject",
     "memory",
     "notify",
+    "reopen",
     "snapshot",
     "tracker",
     "transcript",

@@ -52,6 +52,7 @@ mod monitor;
 mod notifications;
 mod prompt_recall;
 mod recall;
+mod reopen;
 mod search_by_meaning;
 mod snapshots;
 mod source_rules;

@@ -6,7 +6,7 @@ use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::fs::symlink;
 use std::os::unix::net::UnixStream;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::time::Duration;
 
@@ -149,6 +149,8 @@ pub(crate) struct State {
     pub(crate) replies_left: usize,
     /// The session's id.
     pub(crate) session_id: String,
+    /// The permission mode.
+    pub(crate) permission_mode: String,
     /// Where the client would write the transcript; the stand-in does only where it is asked to.
     pub(crate) transcript_path: PathBuf,
 }
@@ -190,6 +192,14 @@ impl StandIn {
             standin.ask(command.clone());
         }
         standin
+    }
+
+    /// Waits for the stand-in that has resumed `session`, whose socket is in the directory `STANDIN_SOCKETS`.
+    pub(crate) fn resumed(sockets: &Path, session: &str) -> Self {
+        let socket = sockets.join(session);
+        let launch =
+            Launch { program: Vec::new(), variables: Vec::new(), log: socket.clone(), socket, setup: Vec::new() };
+        Self::connect(&launch)
     }
 
     /// Begins a turn without a prompt.

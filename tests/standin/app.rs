@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::env;
+use std::io;
 use std::mem;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -12,6 +13,7 @@ use std::time::{Duration, Instant};
 use serde::Serialize;
 use serde_json::{Value, json};
 
+use crate::arguments::Arguments;
 use crate::clearing::Clears;
 use crate::hooks::{self, Hook, Outcome, Source};
 use crate::keybindings::Chords;
@@ -92,6 +94,7 @@ pub(crate) struct App {
     pub(crate) client_dir: PathBuf,
     pub(crate) cwd: PathBuf,
     pub(crate) session_id: String,
+    pub(crate) permission_mode: String,
     pub(crate) prompt_id: Option<String>,
     pub(crate) phase: Phase,
     pub(crate) turn_began: Instant,
@@ -126,7 +129,18 @@ pub(crate) struct App {
 
 impl App {
     /// Returns a client that has just been started.
-    pub(crate) fn new(events: Sender<Event>, hooks: Source, client_dir: PathBuf, cwd: PathBuf) -> Self {
+    pub(crate) fn new(
+        events: Sender<Event>,
+        hooks: Source,
+        client_dir: PathBuf,
+        cwd: PathBuf,
+        arguments: &Arguments,
+    ) -> Self {
+        let given = arguments.resume.clone().or_else(|| env::var("STANDIN_SESSION").ok());
+        let mut transcript = Transcript::default();
+        if let Some(model) = &arguments.model {
+            transcript.usage.model.clone_from(model);
+        }
         Self {
             events,
             hooks: Arc::new(hooks),
@@ -135,7 +149,8 @@ impl App {
             record: (env::var("STANDIN_RECORD").as_deref() == Ok("1")).then(|| Record::new(&client_dir).ok()).flatten(),
             client_dir,
             cwd,
-            session_id: env::var("STANDIN_SESSION").unwrap_or_else(|_| new_id()),
+            session_id: given.unwrap_or_else(new_id),
+            permission_mode: arguments.permission_mode.clone().unwrap_or_else(|| "default".to_owned()),
             prompt_id: None,
             phase: Phase::Idle,
             turn_began: Instant::now(),
@@ -144,7 +159,7 @@ impl App {
             stop_hook_active: false,
             block_reason: None,
             replies: VecDeque::new(),
-            transcript: Transcript::default(),
+            transcript,
             clears: Clears::default(),
             shown: Vec::new(),
             dialog: false,
@@ -161,6 +176,18 @@ impl App {
             quit: false,
             exit_presses: 0,
         }
+    }
+
+    /// Goes on with a session that has a transcript in this folder; the client refuses any other.
+    pub(crate) fn resume(&mut self) -> io::Result<()> {
+        if !self.transcript_path().is_file() {
+            let message = format!("No conversation found with session ID: {}", self.session_id);
+            return Err(io::Error::other(message));
+        }
+        self.transcript.kept = true;
+        self.conversation.push(Said::Note(format!("resumed {}", self.session_id)));
+        self.fire("SessionStart", &json!({ "source": "resume" }), |_, _| {});
+        Ok(())
     }
 
     /// Returns what the client's record says.
@@ -286,7 +313,7 @@ impl App {
             payload["prompt_id"] = json!(prompt_id);
         }
         if !matches!(event, "SessionStart" | "SessionEnd" | "Notification" | "SubagentStart" | "StopFailure") {
-            payload["permission_mode"] = json!("default");
+            payload["permission_mode"] = json!(self.permission_mode);
         }
         if matches!(
             event,

@@ -1,9 +1,10 @@
 //! The control socket: one JSON command a line in, one JSON answer a line out, when it is done.
 
+use std::env;
 use std::fs;
 use std::io::{self, BufRead, BufReader, Write};
 use std::os::unix::net::{UnixListener, UnixStream};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Sender, channel};
 use std::thread;
 use std::time::Duration;
@@ -98,6 +99,12 @@ enum Command {
 }
 
 type Answer = Box<dyn FnOnce(&mut App, Value) + Send>;
+
+/// Returns the path of the control socket; `None` where there is none.
+pub(crate) fn socket(session: &str) -> Option<PathBuf> {
+    let in_directory = || env::var_os("STANDIN_SOCKETS").map(|directory| Path::new(&directory).join(session));
+    env::var_os("STANDIN_SOCKET").map(PathBuf::from).or_else(in_directory)
+}
 
 /// Listens at `path`, replacing what an earlier run has left there.
 pub(crate) fn listen(path: &Path, events: Sender<Event>) -> io::Result<()> {
@@ -247,6 +254,7 @@ fn state(app: &App) -> Value {
         "stops": app.stops,
         "replies_left": app.replies.len(),
         "session_id": app.session_id,
+        "permission_mode": app.permission_mode,
         "prompt_id": app.prompt_id,
         "transcript_path": app.transcript_path(),
     })

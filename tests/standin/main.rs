@@ -6,12 +6,15 @@
 //! | Variable | Meaning |
 //! |---|---|
 //! | `STANDIN_SOCKET` | control socket, see `control` |
+//! | `STANDIN_SOCKETS` | or: a directory for one socket per session, `<session id>` |
 //! | `STANDIN_LOG` | append-only log of what happened, JSON lines |
 //! | `STANDIN_HOOKS` | a hooks.json; `${CLAUDE_PLUGIN_ROOT}` in it comes from the environment |
 //! | `STANDIN_BIN_DIR` | or: a directory with `longhaul-<event>` executables |
 //! | `STANDIN_RECORD` | `1`: write `sessions/<pid>.json` as the client does |
 //! | `STANDIN_SESSION` | the first session id, random if unset |
 //! | `CLAUDE_CONFIG_DIR` | the client's directory, `~/.claude` if unset |
+//!
+//! Of the client's arguments it takes `--resume`, `--permission-mode` and `--model`.
 
 #![expect(
     clippy::disallowed_methods,
@@ -19,6 +22,7 @@
 )]
 
 mod app;
+mod arguments;
 mod clearing;
 mod control;
 mod draw;
@@ -35,7 +39,7 @@ mod tty;
 
 use std::env;
 use std::io::{self, Read};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -43,6 +47,7 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 
 use crate::app::{App, Event, Phase, Then};
+use crate::arguments::Arguments;
 use crate::hooks::Source;
 use crate::keys::{Key, Parser};
 use crate::screen::Screen;
@@ -58,12 +63,17 @@ fn main() -> io::Result<()> {
         .or_else(|| env::home_dir().map(|home| home.join(".claude")))
         .unwrap_or_default();
     let (events, received) = channel();
-    let app = App::new(events.clone(), Source::from_env()?, client_dir, env::current_dir()?);
-    app.log.append("started", json!({ "session_id": app.session_id }));
+    let arguments = Arguments::read();
+    let mut app = App::new(events.clone(), Source::from_env()?, client_dir, env::current_dir()?, &arguments);
+    app.log.append("started", json!({ "session_id": app.session_id, "arguments": arguments.all, "cwd": app.cwd }));
+    let socket = control::socket(&app.session_id);
+    if arguments.resume.is_some() {
+        app.resume()?;
+    }
     let mut client = Client { app, screen: Screen::open()?, parser: Parser::default(), changed: Some(Instant::now()) };
     read_keys(events.clone());
-    if let Some(socket) = env::var_os("STANDIN_SOCKET") {
-        control::listen(Path::new(&socket), events)?;
+    if let Some(socket) = socket {
+        control::listen(&socket, events)?;
     }
     while !client.app.quit {
         client.catch_up()?;

@@ -13,6 +13,7 @@ fn main() {
                 jobs::codex::leave_subagents,
                 jobs::housekeeping::show_config_warnings,
                 jobs::activity::on_session_start,
+                jobs::session_place::on_session_start,
                 jobs::tracker::on_session_start,
                 jobs::memory::on_session_start,
                 jobs::prompt_recall::on_session_start,
@@ -23,6 +24,7 @@ fn main() {
             &[
                 jobs::codex::leave_subagents,
                 jobs::privacy::on_prompt,
+                jobs::session_place::on_prompt,
                 jobs::tracker::on_prompt,
                 jobs::handoff::on_prompt,
                 jobs::memory::on_prompt,
@@ -41,6 +43,7 @@ fn main() {
                 jobs::codex::leave_subagents,
                 jobs::handoff::on_session_end,
                 jobs::memory::on_session_end,
+                jobs::session_place::on_session_end,
                 jobs::tracker::on_session_end,
             ],
             &[jobs::model::start_worker],

@@ -8,6 +8,7 @@ fn main() {
         &[
             jobs::handoff::on_session_end,
             jobs::memory::on_session_end,
+            jobs::session_place::on_session_end,
             jobs::tracker::on_session_end,
             jobs::continuation::on_session_end,
         ],

@@ -9,6 +9,7 @@ fn main() {
             jobs::housekeeping::show_config_warnings,
             jobs::project_file::on_session_start,
             jobs::activity::on_session_start,
+            jobs::session_place::on_session_start, // before the tracker, which adds the window
             jobs::tracker::on_session_start,
             jobs::continuation::on_session_start,
             jobs::snapshots::on_resume,

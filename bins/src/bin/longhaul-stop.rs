@@ -11,6 +11,7 @@ fn main() {
             jobs::activity::on_turn_end,
             jobs::bookmarks::on_turn_end,
             jobs::tracker::on_turn_end,
+            jobs::session_place::on_turn_end,
             jobs::memory::on_turn_end, // while tmux shows that the turn is over
             jobs::snapshots::on_turn_end,
             jobs::continuation::carry_on,     // if it clears, no bookmark is set

@@ -11,6 +11,7 @@ fn main() {
             jobs::privacy::on_prompt,
             jobs::continuation::on_prompt,
             jobs::handoff::on_baton_command, // costs no request and does not count as work
+            jobs::session_place::on_prompt,
             jobs::tracker::on_prompt,
             jobs::handoff::on_prompt,
             jobs::memory::on_prompt,

@@ -15,7 +15,11 @@ use super::{Exit, out};
 #[derive(clap::Subcommand)]
 pub(crate) enum Command {
     /// Set up this tmux server: session counts in the status line, and a key for the menu
-    Setup,
+    Setup {
+        /// Also show how many sessions of the last tmux server can be reopened
+        #[arg(long)]
+        offer_reopen: bool,
+    },
     /// Undo the setup of this tmux server
     Teardown,
     /// Print the session counts that tmux's status line shows
@@ -52,7 +56,7 @@ pub(crate) enum Command {
 
 pub(crate) fn run(env: &Env, command: Command) -> anyhow::Result<Exit> {
     match command {
-        Command::Setup => setup::run(env)?,
+        Command::Setup { offer_reopen } => setup::run(env, offer_reopen)?,
         Command::Teardown => server(env)?.teardown()?,
         Command::StatusBar => status_bar(env)?,
         Command::Refresh => refresh(env),

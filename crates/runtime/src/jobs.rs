@@ -13,5 +13,6 @@ pub mod native_links;
 pub mod privacy;
 pub mod project_file;
 pub mod prompt_recall;
+pub mod session_place;
 pub mod snapshots;
 pub mod tracker;

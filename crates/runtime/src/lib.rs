@@ -28,6 +28,7 @@ mod private_turns;
 mod process;
 mod program_lines;
 pub mod project_file;
+pub mod reopen;
 mod session_file;
 mod session_snapshot;
 pub mod shared_file;

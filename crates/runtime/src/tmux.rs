@@ -10,12 +10,16 @@ mod menu;
 mod setup;
 mod setup_problem;
 mod status_right;
+mod window;
 
 pub use self::clients::Client;
 pub(crate) use self::commands::StatusUpdate;
+pub use self::look::ServerOptions;
 pub use self::setup::command;
 pub use self::setup_problem::SetupState;
 pub use self::status_right::NOT_SET_UP;
+pub use self::window::{OpenedWindow, PaneState};
+pub(crate) use self::window::{server_pid, window_of_pane};
 
 use std::time::Duration;
 

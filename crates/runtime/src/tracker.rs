@@ -46,7 +46,10 @@ pub struct Tracker<'a> {
 #[derive(Debug)]
 pub(crate) struct Unfinished {
     update: StatusUpdate,
+    /// The pane of the session.
     pane: Option<Pane>,
+    /// Whether the turn is over, so that it has been seen if the pane is active.
+    is_over: bool,
 }
 
 impl<'a> Tracker<'a> {
@@ -81,11 +84,13 @@ impl<'a> Tracker<'a> {
 
     /// Waits for a display that was begun. A session that completes in an active pane has been seen.
     pub(crate) fn finish(&self, unfinished: Unfinished) -> Result<(), Error> {
-        let looked_at = unfinished.update.active_panes()?;
-        match unfinished.pane.filter(|pane| looked_at.contains(pane)) {
-            Some(pane) => self.seen(&pane).map(drop),
-            None => Ok(()),
+        let Unfinished { update, pane, is_over } = unfinished;
+        let shown = update.wait()?;
+        let Some(pane) = pane else { return Ok(()) };
+        if let Some(window) = shown.window {
+            self.store.set_window(&pane, &window)?;
         }
+        if is_over && shown.active.contains(&pane) { self.seen(&pane).map(drop) } else { Ok(()) }
     }
 
     /// Returns all sessions.
@@ -274,7 +279,7 @@ impl<'a> Tracker<'a> {
         let shown = self.display(&text, change.pane.as_ref().map(|pane| (pane, Some(change.to))))?;
         if let Some(update) = shown {
             let is_over = change.to == Status::Completed;
-            let unfinished = Unfinished { update, pane: change.pane.clone().filter(|_| is_over) };
+            let unfinished = Unfinished { update, pane: change.pane.clone(), is_over };
             if is_over && self.waits_later {
                 self.unfinished.replace(Some(unfinished));
             } else {
@@ -309,8 +314,10 @@ impl<'a> Tracker<'a> {
 
     /// Shows the counts, and the state of a pane.
     fn show(&self, options: &Options, pane: Option<(&Pane, Option<Status>)>) -> Result<(), Error> {
-        match self.display(&self.text(options)?, pane)? {
-            Some(update) => update.active_panes().map(drop),
+        let Some(update) = self.display(&self.text(options)?, pane)? else { return Ok(()) };
+        let shown = update.wait()?;
+        match pane.zip(shown.window) {
+            Some(((pane, _), window)) => Ok(self.store.set_window(pane, &window)?),
             None => Ok(()),
         }
     }

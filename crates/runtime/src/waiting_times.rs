@@ -76,3 +76,5 @@ pub const NOTIFICATION_WAY: Duration = Duration::from_secs(10);
 
 /// A click on a notification of the desktop. Later, the notification is in a list, and a click does nothing.
 pub const NOTIFICATION_CLICK: Duration = Duration::from_secs(10 * 60);
+/// A client that `longhaul reopen` has started, until it waits for a prompt. Afterwards the next one is started.
+pub const REOPENED_CLIENT: Duration = Duration::from_secs(30);

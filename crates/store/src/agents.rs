@@ -67,11 +67,13 @@ const CHANGED: &str =
 impl Store {
     /// Adds a session that begins, or updates where a known one runs without touching its status.
     ///
-    /// Any other session in its pane is removed: `/clear` changes the session in the same pane. Returns whether a row was
-    /// added or removed.
+    /// Any other session in its pane is removed: `/clear` changes the session in the same pane. A session that was resumed in
+    /// another process begins anew. Returns whether a row was added or removed.
     pub fn add_agent(&self, seen: &Sighting<'_>, status: Status, reason: Option<&str>) -> Result<bool, StoreError> {
         self.write("add the session", |tx| {
             let evicted = evict(tx, seen)?;
+            // Whatever the earlier process did, this one does not.
+            tx.execute("DELETE FROM agents WHERE session_id = ?1 AND pid <> ?2", (seen.session, seen.pid))?;
             let added =
                 NewRow { seen, status, reason, summary: None, prompted: None }.insert(tx, "DO NOTHING")?.is_some();
             if !added {

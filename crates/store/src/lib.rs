@@ -21,6 +21,7 @@ mod recall;
 mod rewinds;
 mod row_ids;
 mod sanitizer;
+mod session_places;
 mod sessions;
 mod snapshots;
 mod turns;

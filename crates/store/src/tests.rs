@@ -8,6 +8,7 @@ mod lock_queue;
 mod memory;
 mod model;
 mod notifications;
+mod session_places;
 mod upgrade;
 mod vectors;
 

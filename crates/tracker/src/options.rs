@@ -24,7 +24,7 @@ const fn option(name: &'static str, default: &'static str, about: &'static str) 
 pub(crate) const BLOCKED_COLOR: &str = "white,bg=red,bold";
 
 /// Every option, in the order in which options are read and documented.
-pub const OPTIONS: [OptionName; 20] = [
+pub const OPTIONS: [OptionName; 21] = [
     OptionName { older: "keybinding", ..option("key", "a", "Key after the prefix that opens the menu") },
     option("items-per-page", "10", "Sessions on one page of the menu"),
     option("key-next", "i", "Next page"),
@@ -48,6 +48,11 @@ pub const OPTIONS: [OptionName; 20] = [
         "`1` also shows a project: that of the session that has been blocked longest, or else of the one that changed last",
     ),
     option("status-interval", "5", "Seconds between two refreshes; not used if tmux's own `status-interval` is lower"),
+    option(
+        "offer-reopen",
+        "0",
+        "`1` shows in the status line how many sessions of the last tmux server `longhaul reopen` can reopen",
+    ),
     option("on-working", "", "Program or shell script to run when a session begins to work"),
     option("on-completed", "", "Program or shell script to run when a turn is over"),
     option("on-blocked", "", "Program or shell script to run when a session waits for the user"),
@@ -78,8 +83,13 @@ impl Options {
             value(at).filter(|value| !value.is_empty()).unwrap_or_else(|| OPTIONS[at].default.to_owned())
         });
         let mut options = Self { values, show_project: false };
-        options.show_project = matches!(options.get("show-project"), "1" | "on" | "true" | "yes");
+        options.show_project = is_on(options.get("show-project"));
         options
+    }
+
+    /// Returns whether the status line shows how many sessions can be reopened.
+    pub fn offers_reopen(&self) -> bool {
+        is_on(self.get("offer-reopen"))
     }
 
     /// Returns the value of the option `name` (without `@longhaul-`); empty for an unknown name.
@@ -133,4 +143,8 @@ impl Options {
     pub fn status_interval(&self) -> u64 {
         self.get("status-interval").parse().ok().filter(|seconds| *seconds > 0).unwrap_or(5)
     }
+}
+
+fn is_on(value: &str) -> bool {
+    matches!(value, "1" | "on" | "true" | "yes")
 }

@@ -22,12 +22,17 @@ pub struct LivePane {
     pub target: String,
     /// The pane's working directory.
     pub cwd: String,
+    /// The name of the pane's window.
+    pub window_name: String,
+    /// Whether tmux names the window after the running program.
+    pub window_names_itself: bool,
 }
 
 impl LivePane {
-    /// Returns the pane whose first process is `pid`. Its target and working directory are empty.
+    /// Returns the pane whose first process is `pid`. Its target, working directory and window name are empty.
     pub fn new(pane: Pane, pid: u32) -> Self {
-        Self { pane, pid, target: String::new(), cwd: String::new() }
+        let (target, cwd, window_name) = (String::new(), String::new(), String::new());
+        Self { pane, pid, target, cwd, window_name, window_names_itself: false }
     }
 }
 

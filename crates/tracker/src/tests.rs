@@ -28,7 +28,10 @@ fn pane(socket: &str, id: &str) -> Pane {
 }
 
 fn live(socket: &str, id: &str, pid: u32) -> LivePane {
-    LivePane { pane: pane(socket, id), pid, target: format!("main:{pid}.0"), cwd: "/work/p".to_owned() }
+    let mut live = LivePane::new(pane(socket, id), pid);
+    live.target = format!("main:{pid}.0");
+    live.cwd = "/work/p".to_owned();
+    live
 }
 
 fn process(pid: u32, parent: u32, name: &str) -> Process {

@@ -145,6 +145,11 @@ impl StandIn {
         self.ask(hook(event, program));
     }
 
+    /// Keeps a transcript from here on.
+    pub(crate) fn keep_transcript(&self) {
+        self.ask(json!({ "do": "transcript", "late": false }));
+    }
+
     /// Types `text` behind what stands in the input, and presses Enter.
     pub(crate) fn submit(&self, text: &str) {
         self.ask(json!({ "do": "submit", "text": text }));

@@ -7,8 +7,12 @@ use longhaul_runtime::{ErrorLog, Home, Tracker};
 /// Sets the server up.
 ///
 /// A failure is shown in the status line and written to the log: tmux does not show the output of commands in tmux.conf.
-pub(super) fn run(env: &Env) -> anyhow::Result<()> {
+pub(super) fn run(env: &Env, offers_reopen: bool) -> anyhow::Result<()> {
     let server = super::server(env)?;
+    if offers_reopen {
+        // Before the first refresh, which reads it.
+        server.offer_reopen()?;
+    }
     let Err(error) = set_up(env, &server) else { return Ok(()) };
     if runs_again(env, &server) {
         return Ok(());
@@ -27,7 +31,7 @@ fn set_up(env: &Env, server: &Server) -> anyhow::Result<()> {
     // This comes first: after the setup, the server runs refreshes itself.
     let shown = show_sessions(env, &home);
     // The key and the refreshes are also set up without a database: the counts appear as soon as there is one.
-    let (options, _) = server.read()?;
+    let options = server.read()?.options;
     server.setup(&command(&exe, &home, env), &options)?;
     Ok(shown?)
 }

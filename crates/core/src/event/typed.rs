@@ -42,9 +42,14 @@ pub struct SessionStart {
     pub common: Common,
     /// How it starts.
     pub source: StartSource,
+    /// The id of the model; `None` where the client does not name it.
+    pub model: Option<String>,
 }
 
-hook_event!(SessionStart, wire => { source: StartSource::from_name(wire.source.as_deref().unwrap_or_default()) });
+hook_event!(SessionStart, wire => {
+    source: StartSource::from_name(wire.source.as_deref().unwrap_or_default()),
+    model: wire.model.take(),
+});
 
 /// A prompt was submitted: by the user or, for a `<task-notification>`, by Claude Code.
 #[derive(Debug, Clone)]

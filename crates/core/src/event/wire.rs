@@ -36,6 +36,8 @@ pub struct EventWire<'a> {
     #[serde(deserialize_with = "lenient")]
     pub(super) source: Option<String>,
     #[serde(deserialize_with = "lenient")]
+    pub(super) model: Option<String>,
+    #[serde(deserialize_with = "lenient")]
     pub(super) prompt: Option<String>,
     #[serde(deserialize_with = "lenient")]
     pub(super) user_prompt: Option<String>,

@@ -90,6 +90,13 @@ impl Started {
         Err(Error::Program { program, message: String::from_utf8_lossy(&err).trim().to_owned() })
     }
 
+    /// Waits for its end and returns its output, and its error message if it failed.
+    pub(crate) fn output_and_problem(self) -> Result<(String, Option<String>), Error> {
+        let (status, out, err) = self.finish()?;
+        let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
+        Ok((text(out), (!status.success()).then(|| text(err).trim().to_owned())))
+    }
+
     /// Waits for its end. Kills it if it does not end in time.
     pub(crate) fn finish(mut self) -> Result<Finished, Error> {
         let Some([out, err]) = self.read(usize::MAX) else { return Err(self.kill()) };

@@ -1,14 +1,17 @@
 //! Commands for a server: show the status, go to a pane, show a message.
 
+use longhaul_reopen::Window;
 use longhaul_tracker::{Pane, escape};
 
 use super::look::{list_active, pane_ids};
+use super::window::{print_window, window_of};
 use super::{Server, words};
 use crate::Error;
 use crate::process::Started;
 
 impl Server {
-    /// Begins to show the status in all clients, and to store the state of a session as an option of its pane.
+    /// Begins to show the status in all clients, and to store the state of a session as an option of its pane, whose window
+    /// is read.
     pub(crate) fn set_status(
         &self,
         text: &str,
@@ -20,6 +23,7 @@ impl Server {
                 Some(state) => words(["set-option", "-p", "-t", pane, "@longhaul-state", state]),
                 None => words(["set-option", "-p", "-u", "-t", pane, "@longhaul-state"]),
             });
+            commands.extend(state.map(|_| print_window(pane)));
         }
         // Before the command that fails if no client is attached.
         commands.push(list_active());
@@ -60,16 +64,27 @@ pub(crate) struct StatusUpdate {
 }
 
 impl StatusUpdate {
-    /// Waits for the end of the call and returns the active panes of the clients.
+    /// Waits for the end of the call and returns the active panes of the clients, and the window of the session.
     ///
     /// It is not an error if no client is attached, or if the pane no longer exists.
-    pub(crate) fn active_panes(self) -> Result<Vec<Pane>, Error> {
-        let ids = match self.tmux.output() {
-            Err(Error::Program { message, .. }) if has_no_target(&message) => Vec::new(),
-            result => pane_ids(&result?),
-        };
-        Ok(ids.into_iter().map(|id| Pane { socket: self.socket.clone(), id }).collect())
+    pub(crate) fn wait(self) -> Result<DisplayState, Error> {
+        let (printed, problem) = self.tmux.output_and_problem()?;
+        if let Some(message) = problem.filter(|message| !has_no_target(message)) {
+            return Err(Error::Program { program: "tmux".to_owned(), message });
+        }
+        let pane = |id| Pane { socket: self.socket.clone(), id };
+        let (window, rest) = window_of(&printed);
+        Ok(DisplayState { active: pane_ids(rest).into_iter().map(pane).collect(), window })
     }
+}
+
+/// What tmux reports while it shows the status.
+#[derive(Debug)]
+pub(crate) struct DisplayState {
+    /// The active pane of every client.
+    pub(crate) active: Vec<Pane>,
+    /// The window of the pane whose state was stored.
+    pub(crate) window: Option<Window>,
 }
 
 /// Returns whether the error only means that there is no client, or that the pane no longer exists.

@@ -6,13 +6,27 @@ use super::{Server, words};
 use crate::Error;
 
 /// The format of a pane, on one line. The path is last, because it may contain a tab; a newline in it would look like
-/// another pane. The name of a session contains neither: tmux writes them as `\t` and `\n`.
-const PANE: &str =
-    "#{pane_id}\t#{pane_pid}\t#{session_name}:#{window_index}.#{pane_index}\t#{s/\n/\u{fffd}/:pane_current_path}";
+/// another pane. The name of a session contains neither: tmux writes them as `\t` and `\n`. The name of a window may.
+const PANE: &str = "#{pane_id}\t#{pane_pid}\t#{session_name}:#{window_index}.#{pane_index}\t#{automatic-rename}\t\
+    #{s/\t/\u{fffd}/:#{s/\n/\u{fffd}/:window_name}}\t#{s/\n/\u{fffd}/:pane_current_path}";
 
 /// The format of a client's active pane. If the terminal reports its focus, a client without focus has none.
 const ACTIVE: &str =
     "#{?#{&&:#{focus-events},#{client_flags}},#{?#{m:*focused*,#{client_flags}},#{pane_id},},#{pane_id}}";
+
+/// The options with the texts that the status line shows.
+const SHOWN: [&str; 2] = ["@longhaul-status", "@longhaul-to-reopen"];
+
+/// The options of a server.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ServerOptions {
+    /// The options of the user.
+    pub options: Options,
+    /// The counts that the status line shows.
+    pub status: String,
+    /// The offer to reopen sessions that the status line shows.
+    pub to_reopen: String,
+}
 
 /// Returns the command that lists the active panes of all clients.
 pub(super) fn list_active() -> Vec<String> {
@@ -32,12 +46,15 @@ impl Server {
     }
 
     fn pane_of(&self, line: &str) -> Option<LivePane> {
-        let mut fields = line.splitn(4, '\t');
-        let (id, pid, target, cwd) = (fields.next()?, fields.next()?, fields.next()?, fields.next()?);
+        let mut fields = line.splitn(6, '\t');
+        let mut next = || fields.next();
+        let (id, pid, target, names_itself, name, cwd) = (next()?, next()?, next()?, next()?, next()?, next()?);
         let pane = Pane { socket: self.socket.clone(), id: id.to_owned() };
         let mut pane = LivePane::new(pane, pid.parse().ok()?);
         pane.target = target.to_owned();
         pane.cwd = cwd.to_owned();
+        pane.window_name = name.to_owned();
+        pane.window_names_itself = names_itself == "1";
         Some(pane)
     }
 
@@ -62,16 +79,18 @@ impl Server {
         }
     }
 
-    /// Reads the options of the user, with those of the older plugin as a fallback, and the status that the server
-    /// shows now, which is empty if none was set yet.
-    pub fn read(&self) -> Result<(Options, String), Error> {
+    /// Reads the options of the user, with those of the older plugin as a fallback, and what the server shows now, which
+    /// is empty if nothing was set yet.
+    pub fn read(&self) -> Result<ServerOptions, Error> {
         let ours = OPTIONS.iter().map(|option| format!("@longhaul-{}", option.name));
         let older = OPTIONS.iter().map(|option| format!("@claude-tracker-{}", option.older));
-        let names: Vec<String> = ours.chain(older).chain(["@longhaul-status".to_owned()]).collect();
+        let names: Vec<String> = ours.chain(older).chain(SHOWN.map(str::to_owned)).collect();
         let mut values = self.globals(&names.iter().map(String::as_str).collect::<Vec<_>>())?;
+        let to_reopen = values.pop().unwrap_or_default();
         let status = values.pop().unwrap_or_default();
         let set = |at: usize| values.get(at).filter(|value| !value.is_empty()).cloned();
-        Ok((Options::from_values(|at| set(at).or_else(|| set(at + OPTIONS.len()))), status))
+        let options = Options::from_values(|at| set(at).or_else(|| set(at + OPTIONS.len())));
+        Ok(ServerOptions { options, status, to_reopen })
     }
 
     /// Returns the global user options whose names begin with `prefix`, by the rest of their names.

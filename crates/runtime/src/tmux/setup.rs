@@ -41,13 +41,14 @@ const NAMES: [&str; 8] = [
 ];
 
 /// Options that only Longhaul sets.
-const OURS: [&str; 6] = [
+const OURS: [&str; 7] = [
     "@longhaul-saved-interval",
     "@longhaul-saved-length",
     "@longhaul-saved-binding",
     "@longhaul-bound-key",
     "@longhaul-command",
     "@longhaul-status",
+    "@longhaul-to-reopen",
 ];
 
 /// Returns the command by which tmux calls Longhaul: the executable with the current home, quoted for a shell.
@@ -96,6 +97,16 @@ impl Server {
         commands.push(words(["bind-key", key, "run-shell", "-b", ON_KEY]));
         commands.extend(forget_problem());
         self.run(&commands).map(drop)
+    }
+
+    /// Makes the server offer in its status line to reopen sessions.
+    pub fn offer_reopen(&self) -> Result<(), Error> {
+        self.run(&[set("@longhaul-offer-reopen", "1")]).map(drop)
+    }
+
+    /// Shows the offer to reopen sessions; an empty text removes it.
+    pub(crate) fn show_offer(&self, text: &str) -> Result<(), Error> {
+        self.run(&[set("@longhaul-to-reopen", text)]).map(drop)
     }
 
     /// Reverts [`setup`](Self::setup). Values that the user has changed since are kept.

@@ -4,6 +4,9 @@
 /// Shows the status. tmux inserts it without expanding its content.
 const STATUS: &str = "#{@longhaul-status}";
 
+/// Shows how many sessions can be reopened, where that is offered. tmux inserts it without expanding its content.
+const OFFER: &str = "#{?@longhaul-to-reopen, #{@longhaul-to-reopen} ,}";
+
 /// Runs `longhaul tmux refresh` at every status interval. It prints nothing.
 ///
 /// The path of the executable is in an option, so that this text does not change with the path and needs no quoting.
@@ -23,10 +26,11 @@ pub(super) fn with_notice(right: &str) -> String {
 pub(super) fn with_status(right: &str, left: &str) -> String {
     let right = without_status(right);
     let is_placed = right.contains(STATUS) || left.contains(STATUS);
-    if is_placed { format!("{REFRESH}{right}") } else { format!("{STATUS}{REFRESH} {right}") }
+    if is_placed { format!("{REFRESH}{OFFER}{right}") } else { format!("{STATUS}{REFRESH}{OFFER} {right}") }
 }
 
 /// Returns `right` without Longhaul's part.
 pub(super) fn without_status(right: &str) -> String {
-    right.replace(NOT_SET_UP, "").replace(&format!("{STATUS}{REFRESH} "), "").replace(REFRESH, "")
+    let right = right.replace(NOT_SET_UP, "").replace(OFFER, "");
+    right.replace(&format!("{STATUS}{REFRESH} "), "").replace(REFRESH, "")
 }

@@ -110,14 +110,15 @@ fn panes_are_listed_whatever_their_names_hold() {
 #[test]
 fn options_survive_whatever_is_in_them() {
     let tmux = Private::start();
-    assert_eq!(tmux.server.read().unwrap(), (Options::default(), String::new()));
+    let read = tmux.server.read().unwrap();
+    assert_eq!((read.options, read.status), (Options::default(), String::new()));
     tmux.run(["set-option", "-g", "@longhaul-on-blocked", HOSTILE]);
     tmux.run(["set-option", "-g", "@longhaul-on-idle", "\n"]);
     tmux.run(["set-option", "-g", "@claude-tracker-keybinding", "K"]);
     tmux.run(["set-option", "-g", "@claude-tracker-icon-idle", "older"]);
     tmux.run(["set-option", "-g", "@longhaul-icon-idle", "ours"]);
     tmux.run(["set-option", "-g", "@longhaul-icon-working", ""]);
-    let (options, _) = tmux.server.read().unwrap();
+    let options = tmux.server.read().unwrap().options;
     assert_eq!(options.get("on-blocked"), HOSTILE);
     assert_eq!(options.get("key"), "K");
     assert_eq!(options.get("icon-idle"), "ours");
@@ -129,18 +130,18 @@ fn options_survive_whatever_is_in_them() {
 fn the_status_is_set_without_an_attached_client() {
     let tmux = Private::start();
     for text in ["#[fg=black]0.#[default]", HOSTILE, ";", "\\;", "-x", ""] {
-        tmux.server.set_status(text, Some(("%0", Some("idle")))).unwrap().active_panes().unwrap();
-        assert_eq!(tmux.server.read().unwrap().1, text);
+        tmux.server.set_status(text, Some(("%0", Some("idle")))).unwrap().wait().unwrap();
+        assert_eq!(tmux.server.read().unwrap().status, text);
     }
     assert_eq!(tmux.run(["show-options", "-pv", "-t", "%0", "@longhaul-state"]), "idle\n");
-    tmux.server.set_status("gone", Some(("%77", Some("idle")))).unwrap().active_panes().unwrap();
-    assert_eq!(tmux.server.read().unwrap().1, "gone");
+    tmux.server.set_status("gone", Some(("%77", Some("idle")))).unwrap().wait().unwrap();
+    assert_eq!(tmux.server.read().unwrap().status, "gone");
     let nowhere = Server {
         socket: tmux.dir.path().join("nothing").to_str().unwrap().to_owned(),
         deadline: None,
         limit: crate::waiting_times::TMUX_IN_HOOK,
     };
-    assert!(nowhere.set_status("x", None).unwrap().active_panes().is_err());
+    assert!(nowhere.set_status("x", None).unwrap().wait().is_err());
 }
 
 #[test]
@@ -151,7 +152,7 @@ fn setup_is_idempotent_and_teardown_leaves_no_trace() {
     tmux.run(["bind-key", "a", "display-message", "it's \"mine\" #{pane_id} $HOME;"]);
     let before = tmux.everything();
     tmux.server.setup("env first", &Options::default()).unwrap();
-    tmux.server.set_status("x", Some(("%0", Some("idle")))).unwrap().active_panes().unwrap();
+    tmux.server.set_status("x", Some(("%0", Some("idle")))).unwrap().wait().unwrap();
     let lines = tmux.everything();
     let once = lines.join("\n");
     assert_eq!(once.matches("#(#{@longhaul-command} tmux refresh)").count(), 1);

@@ -11,7 +11,8 @@ use longhaul_tracker::{
 
 use super::session_place::Place;
 use super::{Logged, Tracker, options_cache, seconds};
-use crate::{ActivityLog, Error, SessionRecord, bounded_read, client, files, process, usage};
+use crate::tmux::{Server, ServerOptions, server_pid, window_of_pane};
+use crate::{ActivityLog, Error, SessionRecord, bounded_read, client, files, process, reopen, usage};
 
 /// Minimum interval between two searches for dead sessions.
 const REAP_EVERY: Duration = Duration::from_secs(10);
@@ -24,9 +25,10 @@ impl Tracker<'_> {
     pub fn refresh(&mut self) -> Result<(), Error> {
         let shown = match &self.server {
             Some(server) => {
-                let (options, shown) = server.read()?;
-                options_cache::save(self.home, server, &options)?;
-                Some(shown)
+                let read = server.read()?;
+                options_cache::save(self.home, server, &read.options)?;
+                self.offer_reopen(server, &read)?;
+                Some(read.status)
             }
             None => None,
         };
@@ -51,6 +53,7 @@ impl Tracker<'_> {
             let agents = self.agents()?;
             let panes = self.panes()?;
             let processes = process::all();
+            self.bury(&self.of_earlier_servers(&agents)?)?;
             self.bury(&dead_agents(&agents, &self.sockets(), &panes, &processes, seconds(self.env.now)))?;
             self.add_found(&panes, &processes, &records)?;
             self.update_targets(&panes)?;
@@ -209,8 +212,28 @@ impl Tracker<'_> {
         for agent in self.agents()? {
             if let Some(live) = panes.iter().find(|live| agent.pane.as_ref() == Some(&live.pane)) {
                 self.store.set_target(&agent.session, &live.target)?;
+                // The user may have renamed or moved the window.
+                if let Some(window) = window_of_pane(live) {
+                    self.store.set_window(&live.pane, &window)?;
+                }
             }
         }
         Ok(())
+    }
+
+    /// Returns the sessions that ran in an earlier server with the same socket. Their panes are gone, although this server
+    /// has panes with the same ids.
+    fn of_earlier_servers<'b>(&self, agents: &'b [Agent]) -> Result<Vec<(&'b Agent, RemovalReason)>, Error> {
+        let (Some(server), Some(pid)) = (&self.server, server_pid(self.env)) else { return Ok(Vec::new()) };
+        let ids = self.store.agents_of_earlier_servers(&server.socket, pid)?;
+        let earlier = agents.iter().filter(|agent| ids.contains(&agent.session));
+        Ok(earlier.map(|agent| (agent, RemovalReason::PaneGone)).collect())
+    }
+
+    /// Shows in the status line how many sessions can be reopened, if the user wants that.
+    fn offer_reopen(&self, server: &Server, shown: &ServerOptions) -> Result<(), Error> {
+        let count = if shown.options.offers_reopen() { reopen::count(self.env, &self.store)? } else { 0 };
+        let text = if count == 0 { String::new() } else { format!("{count} to reopen") };
+        if text == shown.to_reopen { Ok(()) } else { server.show_offer(&text) }
     }
 }

@@ -133,6 +133,7 @@ fn forget_prompt(connection: &Connection, id: i64) -> rusqlite::Result<bool> {
         (session_row, &prompt),
     )?;
     connection.execute("UPDATE agents SET prompt_summary = NULL WHERE session_id = ?1", [&session])?;
+    connection.execute("UPDATE session_places SET prompt_summary = NULL WHERE session_id = ?1", [&session])?;
     let turns: Vec<i64> = connection
         .prepare(&format!(
             "SELECT t.turn_number FROM turns t
@@ -252,6 +253,7 @@ fn empty_session(connection: &Connection, session: &str, at: Millis) -> rusqlite
         [session],
     )?;
     connection.execute("UPDATE agents SET prompt_summary = NULL, wants = NULL WHERE session_id = ?1", [session])?;
+    connection.execute("UPDATE session_places SET prompt_summary = NULL WHERE session_id = ?1", [session])?;
     connection.execute(
         "UPDATE sessions SET first_user_prompt = NULL, last_prompt = NULL, forgotten_at = max(?2, coalesce(forgotten_at, 0))
          WHERE id = ?1",

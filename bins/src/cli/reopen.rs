@@ -1,0 +1,169 @@
+//! `longhaul reopen`.
+
+mod listing;
+mod opening;
+mod since;
+
+use std::io::{self, BufRead, IsTerminal, Write};
+
+use anyhow::{Context, Result, bail};
+use longhaul_core::{Env, counted};
+use longhaul_inject::printable;
+use longhaul_reopen::{Refusal, SessionPlace, Wanted, chosen, refusal};
+use longhaul_runtime::{Home, Shell, reopen};
+use longhaul_store::Store;
+
+use super::ask::confirm;
+use super::{Exit, out, sessions};
+
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// Only the sessions whose ids begin so; without any, all sessions of the last tmux server
+    #[arg(value_name = "SESSION", conflicts_with = "since")]
+    sessions: Vec<String>,
+    /// All sessions that were active since then, of every tmux server: 90m, 12h, 3d or 2026-01-31
+    #[arg(long, value_name = "WHEN")]
+    since: Option<String>,
+    /// Print what would be opened without opening it
+    #[arg(long, conflicts_with_all = ["yes", "dismiss"])]
+    dry_run: bool,
+    /// Do not ask for confirmation
+    #[arg(long)]
+    yes: bool,
+    /// Remove the sessions from the list instead of opening them; their conversations are kept
+    #[arg(long)]
+    dismiss: bool,
+    /// Print a JSON array; without --yes or --dismiss, nothing is opened
+    #[arg(long)]
+    json: bool,
+}
+
+/// A session that can be reopened, or the reason why not.
+struct Candidate {
+    place: SessionPlace,
+    refusal: Option<Refusal>,
+    /// The command that resumes it; empty if there is none.
+    command: Vec<String>,
+    variables: Vec<String>,
+    is_chosen: bool,
+}
+
+pub(crate) fn run(env: &Env, args: &Args) -> Result<Exit> {
+    let home = Home::of(env)?;
+    // If there is no database yet, this command does not create one.
+    let Some(store) = home.existing_store()? else { return nothing(args) };
+    let mut candidates = candidates(env, &store, args)?;
+    if candidates.is_empty() {
+        return nothing(args);
+    }
+    let is_only_listed = args.dry_run || (args.json && !args.yes && !args.dismiss);
+    if args.json && is_only_listed {
+        out::json(&listing::json(&candidates, &[]))?;
+        return Ok(Exit::Success);
+    }
+    if !args.json {
+        listing::print(&candidates, env.now)?;
+    }
+    if is_only_listed {
+        opening::print_plan(&candidates)?;
+        return Ok(Exit::Success);
+    }
+    if args.dismiss {
+        return dismiss(&store, &candidates, args);
+    }
+    if !args.yes {
+        pick(&mut candidates)?;
+    }
+    let Some(_lock) = reopen::lock(&home)? else {
+        bail!("another `longhaul reopen` is running: wait until it is done");
+    };
+    let (config, _) = longhaul_runtime::config(env)?;
+    let results = opening::open(env, &store, &config.reopen, &candidates, args.json)?;
+    if args.json {
+        out::json(&listing::json(&candidates, &results))?;
+    }
+    let refused = candidates.iter().any(|candidate| candidate.is_chosen && candidate.refusal.is_some());
+    let is_complete = !refused && results.iter().all(|(_, result)| result.is_open());
+    Ok(if is_complete { Exit::Success } else { Exit::Problem })
+}
+
+fn nothing(args: &Args) -> Result<Exit> {
+    if args.json {
+        out::json(&[(); 0])?;
+    }
+    out::message("Nothing to reopen: every recorded session has ended, or still runs.");
+    Ok(Exit::Success)
+}
+
+/// Returns the sessions that were lost, the newest first.
+fn candidates(env: &Env, store: &Store, args: &Args) -> Result<Vec<Candidate>> {
+    let mut lost = reopen::lost_sessions(env, store)?;
+    let ids = args.sessions.iter().map(|prefix| {
+        let found = sessions::only_one(prefix, lost.iter().collect(), |place| &place.session);
+        found.map(|place| place.session.clone()).context("only a session that was lost can be reopened")
+    });
+    let ids: Vec<String> = ids.collect::<Result<_>>()?;
+    let wanted = match &args.since {
+        Some(text) => Wanted::Since(since::parse(text, env.now)?),
+        None if ids.is_empty() => Wanted::LastServer,
+        None => Wanted::Sessions(&ids),
+    };
+    let wanted: Vec<String> = chosen(&lost, wanted).into_iter().map(|place| place.session.clone()).collect();
+    let shell = Shell::read();
+    lost.iter_mut().try_for_each(|place| reopen::add_last_model(place, store))?;
+    let candidate = |place: SessionPlace| {
+        let facts = reopen::facts(&place, &shell);
+        let refusal = refusal(&place, &facts);
+        let resume = longhaul_reopen::resume(facts.program.as_deref().unwrap_or(&place.client), &place);
+        let is_chosen = wanted.contains(&place.session);
+        Candidate { place, refusal, command: resume.argv, variables: resume.variables, is_chosen }
+    };
+    Ok(lost.into_iter().map(candidate).collect())
+}
+
+/// Asks which of the chosen sessions to open.
+fn pick(candidates: &mut [Candidate]) -> Result<()> {
+    let can_open = |candidate: &Candidate| candidate.is_chosen && candidate.refusal.is_none();
+    let count = candidates.iter().filter(|candidate| can_open(candidate)).count();
+    if count == 0 {
+        bail!("none of the chosen sessions can be reopened");
+    }
+    if !io::stdin().is_terminal() {
+        bail!("cannot ask for confirmation without a terminal: add --yes");
+    }
+    let mut error = io::stderr().lock();
+    write!(error, "Reopen {}? [y = all, n = none, or numbers such as 1 3] ", counted(count, "session"))?;
+    error.flush()?;
+    let mut answer = String::new();
+    io::stdin().lock().read_line(&mut answer)?;
+    match answer.trim().to_lowercase().as_str() {
+        "y" | "yes" => Ok(()),
+        "" | "n" | "no" => bail!("cancelled: nothing was opened"),
+        numbers => choose(candidates, numbers),
+    }
+}
+
+/// Chooses the sessions with the given numbers of the list, from 1.
+fn choose(candidates: &mut [Candidate], numbers: &str) -> Result<()> {
+    let numbers = numbers.split([' ', ',']).filter(|number| !number.is_empty());
+    let numbers: Vec<usize> = numbers
+        .map(|number| {
+            let listed = number.parse().ok().filter(|number| (1..=candidates.len()).contains(number));
+            listed.with_context(|| format!("{:?} is not a number of the list: nothing was opened", printable(number)))
+        })
+        .collect::<Result<_>>()?;
+    for (candidate, number) in candidates.iter_mut().zip(1..) {
+        candidate.is_chosen = numbers.contains(&number);
+    }
+    Ok(())
+}
+
+fn dismiss(store: &Store, candidates: &[Candidate], args: &Args) -> Result<Exit> {
+    let chosen: Vec<&Candidate> = candidates.iter().filter(|candidate| candidate.is_chosen).collect();
+    confirm(&format!("Remove {} from this list?", counted(chosen.len(), "session")), args.yes)?;
+    for candidate in &chosen {
+        store.remove_place(&candidate.place.session)?;
+    }
+    out::message(&format!("Removed {} from the list.", counted(chosen.len(), "session")));
+    Ok(Exit::Success)
+}

@@ -1,0 +1,162 @@
+//! The facts for reopening sessions: recorded by hooks, compared later with what there is then.
+
+use std::fs::{DirBuilder, File};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::path::{Path, PathBuf};
+
+use fs2::FileExt;
+use longhaul_core::Env;
+use longhaul_reopen::{
+    Facts, FolderState, MemoryState, RunningClient, ServerId, SessionPlace, Wanted, chosen, is_lost, model_name,
+    newest_first, refusal,
+};
+use longhaul_store::Store;
+use longhaul_tracker::ClientRecord;
+
+use crate::tmux::{Server, server_pid};
+use crate::{Error, Home, Shell, bounded_read, client, files, process, usage};
+
+/// Adds the process and the tmux server of the session in which this hook runs.
+pub(crate) fn add_process(place: &mut SessionPlace, env: &Env) {
+    place.pid = env.client_pid;
+    place.pid_started = env.client_pid.and_then(process::start_ticks);
+    let pid = server_pid(env);
+    place.server = Server::of(env).filter(|_| env.tmux_pane.is_some()).map(|server| ServerId {
+        socket: server.socket,
+        started: pid.and_then(process::start_ticks),
+        pid,
+    });
+}
+
+/// Adds the folder of a session, without links, and its owner.
+pub(crate) fn add_folder(place: &mut SessionPlace, folder: &Path) {
+    let real = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
+    place.project = real.file_name().map_or_else(|| "/".to_owned(), |name| name.to_string_lossy().into_owned());
+    place.folder_owner = real.metadata().ok().map(|folder| folder.uid());
+    place.folder = real.to_str().map(str::to_owned);
+}
+
+/// Returns the sessions that do not run any more although they did not end, the newest first.
+pub fn lost_sessions(env: &Env, store: &Store) -> Result<Vec<SessionPlace>, Error> {
+    let mut places = store.session_places()?;
+    let mut records: Vec<(PathBuf, Vec<ClientRecord>)> = Vec::new();
+    places.retain(|place| {
+        let dir = client_env(env, place).client_dir.unwrap_or_default();
+        if !records.iter().any(|(known, _)| *known == dir) {
+            records.push((dir.clone(), client::records(&client_env(env, place))));
+        }
+        let found = records.iter().find(|(known, _)| *known == dir).map_or(&[][..], |(_, found)| found);
+        let running: Vec<_> =
+            found.iter().map(|record| RunningClient { pid: record.pid, session: &record.session }).collect();
+        is_lost(place, process_runs(place), &running)
+    });
+    newest_first(&mut places);
+    Ok(places)
+}
+
+/// Returns the environment of a client with the configuration folder of the session.
+pub fn client_env(env: &Env, place: &SessionPlace) -> Env {
+    let mut env = env.clone();
+    if let Some(dir) = &place.config_dir {
+        env.client_dir = Some(PathBuf::from(dir));
+    }
+    env
+}
+
+/// Returns whether the process that showed the session still runs. If it is not known, its tmux server decides.
+fn process_runs(place: &SessionPlace) -> bool {
+    match place.pid {
+        Some(pid) => is_same_process(pid, place.pid_started.as_deref()),
+        None => !is_server_gone(place),
+    }
+}
+
+fn is_same_process(pid: u32, started: Option<&str>) -> bool {
+    process::is_alive(pid) && started.is_none_or(|started| process::start_ticks(pid).as_deref() == Some(started))
+}
+
+/// Returns whether the tmux server of a session has ended. Also true for a session outside tmux.
+pub fn is_server_gone(place: &SessionPlace) -> bool {
+    place.server.as_ref().is_none_or(|server| match server.pid {
+        Some(pid) => !is_same_process(pid, server.started.as_deref()),
+        None => !Server::at(&server.socket).answers(),
+    })
+}
+
+/// Returns how many sessions of the last tmux server can be reopened. Those of a server that still runs are not counted.
+pub(crate) fn count(env: &Env, store: &Store) -> Result<usize, Error> {
+    let (lost, shell) = (lost_sessions(env, store)?, Shell::read());
+    let chosen = chosen(&lost, Wanted::LastServer);
+    Ok(chosen.iter().filter(|place| is_server_gone(place) && refusal(place, &facts(place, &shell)).is_none()).count())
+}
+
+/// Compares a session with what there is now.
+pub fn facts(place: &SessionPlace, shell: &Shell) -> Facts {
+    let program = match place.client.as_str() {
+        "claude" => shell.client(),
+        other => shell.find(other).into_iter().next(),
+    };
+    Facts {
+        folder: folder_state(place),
+        has_transcript: place.transcript.as_ref().is_some_and(|path| bounded_read::open(Path::new(path)).is_ok()),
+        program: program.and_then(|path| path.to_str().map(str::to_owned)),
+    }
+}
+
+fn folder_state(place: &SessionPlace) -> FolderState {
+    let Some(folder) = &place.folder else { return FolderState::Gone };
+    let Ok(real) = Path::new(folder).canonicalize() else { return FolderState::Gone };
+    match real.metadata() {
+        Ok(metadata) if metadata.is_dir() => {
+            if real != Path::new(folder) {
+                return FolderState::LeadsTo(real.to_string_lossy().into_owned());
+            }
+            let is_owner = place.folder_owner.is_none_or(|owner| owner == metadata.uid());
+            if is_owner { FolderState::Same } else { FolderState::OtherOwner }
+        }
+        Ok(_) | Err(_) => FolderState::Gone,
+    }
+}
+
+/// Sets the model to the last one that is known: reported by the status line, else that of the last answer, else that of
+/// the start.
+pub fn add_last_model(place: &mut SessionPlace, store: &Store) -> Result<(), Error> {
+    let contexts = store.contexts_for(&place.session)?;
+    let own = contexts.into_iter().find(|context| context.session == place.session);
+    let answered = || usage::newest(place.transcript.as_deref().map(Path::new)).and_then(|usage| usage.model);
+    // A message of Claude Code itself names no model.
+    let last = own.and_then(|context| context.model).or_else(answered).filter(|model| model_name(model).is_some());
+    place.model = last.or(place.model.take());
+    Ok(())
+}
+
+/// Returns the memory of the machine, as far as the system reports it.
+pub fn memory_state() -> MemoryState {
+    let read = |path: &str| bounded_read::text(Path::new(path), bounded_read::SMALL).unwrap_or_default();
+    let meminfo = read("/proc/meminfo");
+    let available = meminfo.lines().find_map(|line| line.strip_prefix("MemAvailable:"));
+    let kilobytes: Option<u64> = available.and_then(|rest| rest.split_ascii_whitespace().next()?.parse().ok());
+    let pressure = read("/proc/pressure/memory");
+    let full = pressure.lines().find_map(|line| line.strip_prefix("full "));
+    let stalled = full.and_then(|rest| rest.split(' ').find_map(|field| field.strip_prefix("avg10=")?.parse().ok()));
+    MemoryState { available_mb: kilobytes.map(|kilobytes| kilobytes / 1024), stalled_percent: stalled }
+}
+
+/// Takes the lock of `longhaul reopen`; `None` if another process has it.
+pub fn lock(home: &Home) -> Result<Option<File>, Error> {
+    let file = files::open_append(&home.locks().join("reopen"))?;
+    Ok(file.try_lock_exclusive().is_ok().then_some(file))
+}
+
+/// Creates the folder of tmux's sockets, which is missing after a restart of the machine.
+///
+/// Only a folder with the name that tmux itself gives it, `tmux-<user id>`, is created, and only for this user.
+pub fn make_socket_folder(socket: &str) -> Result<(), Error> {
+    let Some(folder) = Path::new(socket).parent() else { return Ok(()) };
+    let own = format!("tmux-{}", rustix::process::getuid().as_raw());
+    if folder.exists() || folder.file_name().is_none_or(|name| name != own.as_str()) {
+        return Ok(());
+    }
+    let made = DirBuilder::new().mode(0o700).create(folder);
+    made.map_err(|source| Error::Write { path: folder.to_owned(), source })
+}

@@ -1,0 +1,170 @@
+//! The windows of a server: where a session is, and how another one is opened.
+
+use std::os::unix::net::UnixStream;
+use std::process::Stdio;
+
+use longhaul_core::Env;
+use longhaul_inject::protect_semicolon;
+use longhaul_reopen::{TmuxSession, Window};
+use longhaul_tracker::LivePane;
+
+use super::{Server, words};
+use crate::tied_child::NOT_PASSED_ON;
+use crate::{Error, process};
+
+/// The end of the description of a window. Its name, which may contain anything, comes before.
+const END: &str = "=-longhaul-window-=";
+
+/// The format of a window, up to its end.
+const WINDOW: &str = "#{session_name}\t#{window_index}\t#{pane_index}\t#{automatic-rename}\t#{window_name}";
+
+/// Returns the command that prints the window of a pane, for [`window_of`].
+pub(super) fn print_window(pane: &str) -> Vec<String> {
+    words(["display-message", "-p", "-t", pane, &format!("{WINDOW}{END}")])
+}
+
+/// Splits the output of tmux into the window that it describes, if it does, and the rest.
+pub(super) fn window_of(printed: &str) -> (Option<Window>, &str) {
+    // The last one, because the name could contain the same text.
+    match printed.rsplit_once(&format!("{END}\n")) {
+        Some((window, rest)) => (parse_window(window), rest),
+        None => (None, printed),
+    }
+}
+
+fn parse_window(text: &str) -> Option<Window> {
+    let mut fields = text.splitn(5, '\t');
+    let mut next = || fields.next();
+    let (session, index, pane, names_itself, name) = (next()?, next()?, next()?, next()?, next()?);
+    // A name with line ends would break every list.
+    let name: String = name.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect();
+    let mut window = Window::new(session, index.parse().ok()?, name);
+    window.pane = pane.parse().ok()?;
+    window.names_itself = names_itself == "1";
+    Some(window)
+}
+
+/// Returns the window of a pane in tmux's list of panes.
+pub(crate) fn window_of_pane(live: &LivePane) -> Option<Window> {
+    // The name of a session contains no colon and no dot.
+    let (session, position) = live.target.split_once(':')?;
+    let (index, pane) = position.split_once('.')?;
+    let mut window = Window::new(session, index.parse().ok()?, &live.window_name);
+    window.pane = pane.parse().ok()?;
+    window.names_itself = live.window_names_itself;
+    Some(window)
+}
+
+/// Returns the process id of the server that `$TMUX` names.
+pub(crate) fn server_pid(env: &Env) -> Option<u32> {
+    env.tmux.as_deref()?.rsplit(',').nth(1)?.parse().ok().filter(|pid| *pid > 0)
+}
+
+/// A window that was opened.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OpenedWindow {
+    /// The id of the tmux session.
+    pub session: String,
+    /// The id of the window's pane.
+    pub pane: String,
+    /// The index of the window.
+    pub index: u32,
+}
+
+/// What has become of a pane.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum PaneState {
+    /// Its program runs.
+    Runs,
+    /// Its program has ended. The value is the text that it left.
+    Ended(String),
+    /// The pane does not exist.
+    Gone,
+}
+
+impl Server {
+    /// Returns whether the server accepts connections. Starts no process.
+    pub fn answers(&self) -> bool {
+        UnixStream::connect(&self.socket).is_ok()
+    }
+
+    /// Returns the sessions of the server, and their windows; none if the server does not run.
+    pub fn tmux_sessions(&self) -> Result<Vec<TmuxSession>, Error> {
+        if !self.answers() {
+            return Ok(Vec::new());
+        }
+        let format = "#{session_id} #{window_index} #{session_name}";
+        let listing = self.list(words(["list-windows", "-a", "-F", format]))?;
+        let mut sessions: Vec<TmuxSession> = Vec::new();
+        for line in listing.lines() {
+            let mut fields = line.splitn(3, ' ');
+            let (Some(id), Some(index), Some(name)) = (fields.next(), fields.next(), fields.next()) else { continue };
+            let Ok(index) = index.parse() else { continue };
+            match sessions.iter_mut().find(|session| session.id == id) {
+                Some(session) => session.windows.push(index),
+                None => sessions.push(TmuxSession { id: id.to_owned(), name: name.to_owned(), windows: vec![index] }),
+            }
+        }
+        Ok(sessions)
+    }
+
+    /// Runs a command that opens a window and prints its session, pane and index. Starts the server if it does not run.
+    ///
+    /// A server that is started gets none of the variables of the session and terminal of this process.
+    pub fn open_window(&self, command: &[String]) -> Result<OpenedWindow, Error> {
+        let mut tmux = process::command("tmux");
+        tmux.args(["-u", "-S", &self.socket]).args(command.iter().map(|word| protect_semicolon(word)));
+        for variable in NOT_PASSED_ON {
+            tmux.env_remove(variable);
+        }
+        tmux.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let (status, out, err) = process::finish(tmux, "tmux", self.limit)?;
+        let failed = |message: String| Error::Program { program: "tmux".to_owned(), message };
+        if !status.success() {
+            return Err(failed(String::from_utf8_lossy(&err).trim().to_owned()));
+        }
+        let printed = String::from_utf8_lossy(&out);
+        let mut fields = printed.split_whitespace();
+        match (fields.next(), fields.next(), fields.next().and_then(|index| index.parse().ok())) {
+            (Some(session), Some(pane), Some(index)) => {
+                Ok(OpenedWindow { session: session.to_owned(), pane: pane.to_owned(), index })
+            }
+            _ => Err(failed(format!("it printed {printed:?} instead of the new window"))),
+        }
+    }
+
+    /// Moves a window to another index of its session.
+    pub fn move_window(&self, window: &OpenedWindow, index: u32) -> Result<(), Error> {
+        let target = format!("{}:{index}", window.session);
+        self.run(&[words(["move-window", "-d", "-s", &window.pane, "-t", &target])]).map(drop)
+    }
+
+    /// Sets whether a pane stays after its program has ended, so that its last text can be read.
+    pub fn keep_after_end(&self, pane: &str, is_kept: bool) -> Result<(), Error> {
+        let command = match is_kept {
+            true => words(["set-option", "-p", "-t", pane, "remain-on-exit", "on"]),
+            false => words(["set-option", "-p", "-u", "-t", pane, "remain-on-exit"]),
+        };
+        self.run(&[command]).map(drop)
+    }
+
+    /// Returns what has become of a pane.
+    pub fn pane_state(&self, pane: &str) -> Result<PaneState, Error> {
+        match self.run(&[words(["display-message", "-p", "-t", pane, "#{pane_id} #{pane_dead}"])]) {
+            Ok(printed) if printed.trim() == format!("{pane} 1") => {
+                // With the history: tmux scrolls the text up to add a line that the pane is dead.
+                Ok(PaneState::Ended(self.run(&[words(["capture-pane", "-p", "-J", "-S", "-20", "-t", pane])])?))
+            }
+            // tmux prints an empty line for a pane that does not exist.
+            Ok(printed) if !printed.trim().starts_with(pane) => Ok(PaneState::Gone),
+            Ok(_) => Ok(PaneState::Runs),
+            Err(Error::Program { .. }) => Ok(PaneState::Gone),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Closes a pane.
+    pub fn close_pane(&self, pane: &str) -> Result<(), Error> {
+        self.run(&[words(["kill-pane", "-t", pane])]).map(drop)
+    }
+}
