@@ -57,6 +57,7 @@ mod search_by_meaning;
 mod snapshots;
 mod source_rules;
 mod standin_behaves;
+mod states;
 mod statusline;
 mod submit_chord;
 mod tmux_start;

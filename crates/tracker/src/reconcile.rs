@@ -50,9 +50,11 @@ const SETTLED_MS: u64 = 3_000;
 /// Returns the change that the record shows and the row does not have yet, or `None` where there is none.
 ///
 /// `last_hook` is the time of the last hook that reported the session's status. A record that is older than a hook of the
-/// last seconds is ignored. A failed turn stays shown while the client is idle.
+/// last seconds is ignored. A failed turn stays shown while the client is idle. If the last hook seems to be in the future,
+/// the clock was set back, and the times say nothing: the record is believed.
 pub fn reconcile(agent: &Agent, last_hook: Millis, record: &ClientRecord, now: Millis) -> Option<Trigger> {
-    let is_outdated = record.since < last_hook && now.since(last_hook) < SETTLED_MS;
+    let is_set_back = last_hook.since(now) > SETTLED_MS;
+    let is_outdated = record.since < last_hook && now.since(last_hook) < SETTLED_MS && !is_set_back;
     let is_shown_failure = agent.failed && record.status == ClientStatus::Idle;
     if record.session != agent.session || is_outdated || is_shown_failure {
         return None;

@@ -25,4 +25,11 @@ impl BackgroundTask {
     pub fn may_ask(&self) -> bool {
         !matches!(self.kind.as_str(), "shell" | "bash")
     }
+
+    /// Returns whether the turn is not over while the task runs.
+    ///
+    /// A shell command may run forever, and a teammate waits between its tasks for messages of its lead.
+    pub fn keeps_turn_open(&self) -> bool {
+        self.may_ask() && self.kind != "teammate"
+    }
 }

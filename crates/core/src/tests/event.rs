@@ -69,6 +69,16 @@ fn only_running_tasks_that_are_no_shell_may_ask() {
 }
 
 #[test]
+fn a_shell_command_and_a_teammate_do_not_keep_the_turn_open() {
+    let text = r#"{"session_id":"s","hook_event_name":"Stop","background_tasks":[
+        {"id":"1","type":"subagent"}, {"id":"2","type":"teammate"}, {"id":"3","type":"shell"}]}"#;
+    let Ok(Event::Stop(stop)) = Event::parse(text) else { panic!("not a stop") };
+    let tasks = stop.background_tasks.unwrap();
+    assert_eq!(tasks.iter().map(|task| task.keeps_turn_open()).collect::<Vec<_>>(), [true, false, false]);
+    assert!(tasks[1].may_ask(), "it can open a dialog");
+}
+
+#[test]
 fn what_is_new_or_odd_is_harmless() {
     let other = Event::parse(r#"{"session_id":"s","hook_event_name":"BrandNew","later":{"a":[1,2]}}"#).unwrap();
     assert_eq!(other.name(), EventName::Unknown);

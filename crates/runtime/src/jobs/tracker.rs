@@ -104,9 +104,8 @@ pub fn on_turn_end(hook: &mut Hook<Stop>) -> Result<Flow, Error> {
     let done = hook.track(|hook, tracker| {
         tracker.waiting_later();
         let session = &hook.event.common.session;
-        // A background command asks nothing and may run forever, so it does not keep the turn open.
-        let running =
-            hook.event.background_tasks.as_ref().map(|tasks| tasks.iter().filter(|task| task.may_ask()).count());
+        let tasks = hook.event.background_tasks.as_ref();
+        let running = tasks.map(|tasks| tasks.iter().filter(|task| task.keeps_turn_open()).count());
         if tracker.subagents(session, running)? > 0 {
             return tracker.note_stopped(session);
         }
@@ -159,6 +158,10 @@ pub fn on_agent_return(hook: &mut Hook<SubagentStop>) -> Result<Flow, Error> {
 
 /// Records that a teammate has nothing to do.
 pub fn on_teammate_idle(hook: &mut Hook<TeammateIdle>) -> Result<Flow, Error> {
+    // A teammate without a session of its own runs inside the session of its lead, which this says nothing about.
+    if hook.event.teammate.is_none() && in_subagent(&hook.event.common) {
+        return Ok(Flow::Next);
+    }
     hook.track(|hook, tracker| {
         let session = hook.event.teammate.as_ref().unwrap_or(&hook.event.common.session);
         tracker.teammate_idle(&hook.event.common, session)

@@ -99,3 +99,12 @@ fn a_turn_that_failed_stays_shown_while_the_client_is_idle() {
     let busy = record(ClientStatus::Busy, 9_000);
     assert_eq!(reconcile(&failed, HOOK, &busy, SOON), Some(Trigger::ClientBusy));
 }
+
+#[test]
+fn after_the_clock_was_set_back_the_record_is_believed() {
+    let agent = agent("s", Working, 0);
+    let idle = record(ClientStatus::Idle, 5_000);
+    // A hook an hour in the future, and one that is only a little ahead.
+    assert_eq!(reconcile(&agent, Millis(3_600_000), &idle, Millis(6_000)), Some(Trigger::ClientIdle));
+    assert_eq!(reconcile(&agent, Millis(7_000), &idle, Millis(6_000)), None);
+}
