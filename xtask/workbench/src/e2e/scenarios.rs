@@ -11,6 +11,7 @@ mod memory;
 mod model;
 mod prompt_recall;
 mod recall;
+mod reopen;
 mod setup;
 mod snapshots;
 mod states;
@@ -93,6 +94,7 @@ pub(crate) const ALL: &[Scenario] = &[
     ),
     scenario("exit", "after /exit and SIGKILL the session is gone and remembered", life::exit),
     scenario("resume", "a resumed session keeps its id, a fork gets its own", life::resume),
+    scenario("reopen", "six sessions are back in their windows after the tmux server was killed", reopen::reopen),
     scenario("compact", "/compact is noted, and the session goes on", life::compact),
     scenario("subagents", "working until the last background subagent has returned", life::subagents),
     scenario("long", "two hours in two minutes: 40 turns, 300 tool calls, all jobs on", long::long),

@@ -2,7 +2,7 @@
 //! Code's settings.
 
 use std::fs;
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -135,6 +135,65 @@ impl World {
         self.wait("the session to start", || Ok(self.events("SessionStart").len() > started))?;
         self.wait("an empty input", || session.awaits_prompt())?;
         Ok(session)
+    }
+
+    /// Makes `claude` on the path a script that starts Claude Code as `open` does, with these arguments before others.
+    pub(crate) fn wrap_client(&self, arguments: &[&str]) -> Result<()> {
+        let words = self.command.iter().map(String::as_str).chain(arguments.iter().copied());
+        let words: Vec<String> = words.map(longhaul_inject::shell_single_quote).collect();
+        let path = self.home.join("bin/claude");
+        fs::remove_file(&path)?;
+        fs::write(&path, format!("#!/bin/sh\nexec {} \"$@\"\n", words.join(" ")))?;
+        Ok(fs::set_permissions(path, fs::Permissions::from_mode(0o755))?)
+    }
+
+    /// Starts `claude` by the tmux command `place`, which creates a window, and waits until its input is shown.
+    pub(crate) fn open_at(&self, place: &[&str], arguments: &[&str]) -> Result<Session<'_>> {
+        let started = self.events("SessionStart").len();
+        let variables: Vec<String> =
+            self.variables().into_iter().map(|(name, value)| format!("{name}={value}")).collect();
+        let claude = self.home.join("bin/claude").display().to_string();
+        let mut words = [place, &["-P", "-F", "#{pane_id}"]].concat();
+        words.extend(variables.iter().flat_map(|variable| ["-e", variable]));
+        words.extend(["env", &claude]);
+        words.extend(arguments);
+        let pane = self.tmux.run(&words)?;
+        let session = Session { world: self, tmux: &self.tmux, pane };
+        self.wait("the session to start", || Ok(self.events("SessionStart").len() > started))?;
+        self.wait("an empty input", || session.awaits_prompt())?;
+        Ok(session)
+    }
+
+    /// Returns the session in a window.
+    pub(crate) fn session_at(&self, target: &str) -> Result<Session<'_>> {
+        let pane = self.tmux.run(&["display-message", "-p", "-t", target, "#{pane_id}"])?;
+        Ok(Session { world: self, tmux: &self.tmux, pane })
+    }
+
+    /// Runs a command of tmux.
+    pub(crate) fn tmux(&self, words: &[&str]) -> Result<String> {
+        self.tmux.run(words)
+    }
+
+    /// Kills the tmux server with SIGKILL, and waits until its clients have ended.
+    pub(crate) fn kill_server(&self) -> Result<()> {
+        let pids = self.tmux.pids();
+        let server = self.tmux.run(&["display-message", "-p", "#{pid}"])?;
+        run::output(run::program("kill").args(["-KILL", &server]))?;
+        let runs = |pid: &String| run::output(run::program("kill").args(["-0", pid])).is_ok();
+        until("the clients' end", PATIENCE, || Ok((!pids.iter().any(runs)).then_some(())))
+    }
+
+    /// Takes the tmux server that runs now as the server of this world.
+    pub(crate) fn meet_server(&mut self) -> Result<()> {
+        self.tmux.meet()
+    }
+
+    /// Runs `longhaul` outside tmux and returns its output.
+    pub(crate) fn longhaul_outside(&self, arguments: &[&str]) -> Result<String> {
+        let mut longhaul = run::program(self.bundle.join("bin/longhaul"));
+        longhaul.args(arguments).current_dir(&self.project).env_clear().envs(self.variables());
+        run::output(&mut longhaul)
     }
 
     /// Runs Claude Code without a terminal and returns its output.

@@ -28,9 +28,19 @@ impl Tmux {
         let mut start = tmux.command();
         start.args(["new-session", "-d", "-x", &columns, "-y", &rows, "sleep 86400"]);
         run::output(&mut start).context("cannot start a tmux server")?;
-        let variable = tmux.command().args(["display-message", "-p", "#{socket_path},#{pid},0"]).output()?.stdout;
-        tmux.variable = String::from_utf8(variable)?.trim().to_owned();
+        tmux.meet()?;
         Ok(tmux)
+    }
+
+    /// Reads which server runs at the socket now.
+    pub(crate) fn meet(&mut self) -> Result<()> {
+        self.variable = self.run(&["display-message", "-p", "#{socket_path},#{pid},0"])?;
+        Ok(())
+    }
+
+    /// Runs a command, and returns its output without the last line end.
+    pub(crate) fn run(&self, words: &[&str]) -> Result<String> {
+        Ok(run::output(self.command().args(words))?.trim_end().to_owned())
     }
 
     /// Opens a pane that runs `words`, with `variables` in its environment, and returns the pane's id.
