@@ -151,6 +151,19 @@ fn a_resized_terminal_is_drawn_anew_and_left_as_it_was() {
 }
 
 #[test]
+fn a_terminal_that_is_closed_ends_the_view() {
+    let sandbox = Sandbox::new();
+    let tmux = Tmux::start(&sandbox);
+    let view = OpenView::open(&tmux, "q quit");
+    let shell = tmux.format(&view.pane, "#{pane_pid}");
+    let children = sandbox.program("pgrep").args(["-P", &shell, "longhaul"]).output().unwrap();
+    let pid = String::from_utf8(children.stdout).unwrap().trim().to_owned();
+    assert!(!pid.is_empty());
+    tmux.run(&["kill-pane", "-t", &view.pane.0]);
+    wait_until(DEADLINE, "the end of the view", || !Path::new("/proc").join(&pid).exists());
+}
+
+#[test]
 fn a_panic_leaves_the_terminal_as_it_was() {
     let sandbox = Sandbox::new().with_env("LONGHAUL_TEST_PANIC", "1");
     let tmux = Tmux::start(&sandbox);

@@ -3,6 +3,7 @@
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::thread;
 use std::time::Duration;
 
 use crossterm::cursor::Show;
@@ -10,6 +11,7 @@ use crossterm::event::{self, DisableBracketedPaste, EnableBracketedPaste, Event}
 use crossterm::execute;
 use ratatui::{DefaultTerminal, Frame};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
 
 /// The terminal in full-screen mode.
 pub(crate) struct Screen {
@@ -22,9 +24,8 @@ impl Screen {
     /// Switches to the full-screen mode. After a panic, the modes are restored before the message is printed.
     pub(crate) fn enter() -> anyhow::Result<Self> {
         let signal = Arc::new(AtomicUsize::new(0));
-        for number in [SIGTERM, SIGHUP] {
-            signal_hook::flag::register_usize(number, Arc::clone(&signal), number as usize)?;
-        }
+        signal_hook::flag::register_usize(SIGTERM, Arc::clone(&signal), SIGTERM as usize)?;
+        end_when_the_terminal_closes()?;
         // In this mode Ctrl-C is a key. A program that is run in between gets the signal, and this one must survive it.
         signal_hook::flag::register(SIGINT, Arc::new(AtomicBool::new(false)))?;
         let report = std::panic::take_hook();
@@ -83,4 +84,18 @@ impl Screen {
             let _ = signal_hook::low_level::emulate_default_handler(number as i32);
         }
     }
+}
+
+/// Ends the process on SIGHUP, from a thread of its own: when the terminal is gone, reading events from it never returns.
+fn end_when_the_terminal_closes() -> io::Result<()> {
+    let mut signals = Signals::new([SIGHUP])?;
+    thread::spawn(move || {
+        if signals.forever().next().is_some() {
+            // Another process may have sent the signal.
+            let _ = execute!(io::stdout(), DisableBracketedPaste, Show);
+            let _ = ratatui::try_restore();
+            let _ = signal_hook::low_level::emulate_default_handler(SIGHUP);
+        }
+    });
+    Ok(())
 }
