@@ -221,7 +221,7 @@ fn payloads() -> Vec<String> {
 }
 
 /// Every command, with arguments that lead into its work. Those that ask the user for something get an answer.
-const COMMANDS: [&[&str]; 70] = [
+const COMMANDS: [&[&str]; 76] = [
     &["install", "--dry-run"],
     &["install", "--no-tmux", "--no-statusline"],
     &["update"],
@@ -237,6 +237,12 @@ const COMMANDS: [&[&str]; 70] = [
     &["bookmark", "here", "--session", "hostile"],
     &["status"],
     &["status", "--json"],
+    &["send", "hostile", "hello"],
+    &["cost"],
+    &["goto", "hostile"],
+    &["notify", "test"],
+    &["notify", "log"],
+    &["reopen", "--yes"],
     &["monitor", "--json"],
     &["monitor", "--vscode-task"],
     &["statusline"],

@@ -6,11 +6,11 @@ use std::process::{Child, Command, Stdio};
 
 use super::terminal::{Terminal, block_in};
 use super::{PATIENCE, Stage, result};
-use crate::poll::{wait_for, wait_until};
+use crate::poll::{becomes_true, wait_for, wait_until};
 use crate::sandbox::{Outcome, Sandbox};
 use crate::tmux::Tmux;
 
-const PROGRAMS: [&str; 4] = ["Xvfb", "dunst", "notify-send", "dbus-run-session"];
+const PROGRAMS: [&str; 5] = ["Xvfb", "dunst", "notify-send", "dbus-run-session", "dbus-send"];
 
 /// A display, a bus and a daemon. They end when this is dropped.
 struct Desktop {
@@ -40,8 +40,12 @@ impl Desktop {
         BufReader::new(x_server.stdout.as_mut().unwrap()).read_line(&mut number).unwrap();
         let display = format!(":{}", number.trim());
         let (address, shown) = (sandbox.path("bus"), sandbox.path("shown"));
+        // The bus itself is asked for the daemon: a call to the daemon would make the bus start a second one.
         let script = format!(
-            "printf %s \"$DBUS_SESSION_BUS_ADDRESS\" > '{0}.part'; mv '{0}.part' '{0}'; exec dunst -print",
+            "dunst -print & \
+             until dbus-send --print-reply --dest=org.freedesktop.DBus / org.freedesktop.DBus.NameHasOwner \
+                 string:org.freedesktop.Notifications | grep -q true; do sleep 0.05; done; \
+             printf %s \"$DBUS_SESSION_BUS_ADDRESS\" > '{0}.part'; mv '{0}.part' '{0}'; wait",
             address.display()
         );
         let session = sandbox
@@ -53,10 +57,7 @@ impl Desktop {
             .spawn()
             .unwrap();
         let bus = wait_for(PATIENCE, "the bus", || fs::read_to_string(&address).ok());
-        let desktop = Self { x_server, session, display, bus };
-        // It answers as soon as it runs.
-        wait_until(PATIENCE, "dunst", || Outcome::of(&mut desktop.dunstctl(sandbox, "count"), b"").status == Some(0));
-        Some(desktop)
+        Some(Self { x_server, session, display, bus })
     }
 
     fn dunstctl(&self, sandbox: &Sandbox, what: &str) -> Command {
@@ -68,9 +69,12 @@ impl Desktop {
 
 impl Drop for Desktop {
     fn drop(&mut self) {
-        for child in [&mut self.session, &mut self.x_server] {
-            let _ = child.kill();
-            let _ = child.wait();
+        // Without its display the daemon ends, and with it the bus.
+        let _ = self.x_server.kill();
+        let _ = self.x_server.wait();
+        if !becomes_true(PATIENCE, || self.session.try_wait().is_ok_and(|ended| ended.is_some())) {
+            let _ = self.session.kill();
+            let _ = self.session.wait();
         }
     }
 }
@@ -92,8 +96,11 @@ fn the_desktop_shows_texts_without_markup_and_a_click_brings_the_pane() {
     assert!(shown().contains("wants to run: cargo publish, after 0s"), "{}", shown());
     let active = || tmux.run(&["list-clients", "-F", "#{pane_id}"]);
     assert_ne!(active(), pane.0);
-    assert_eq!(Outcome::of(&mut desktop.dunstctl(&stage.sandbox, "action"), b"").status, Some(0));
-    wait_until(PATIENCE, "the pane", || active() == pane.0);
+    // The action is added to the notification after it was shown.
+    wait_until(PATIENCE, "the pane", || {
+        assert_eq!(Outcome::of(&mut desktop.dunstctl(&stage.sandbox, "action"), b"").status, Some(0));
+        active() == pane.0
+    });
     drop((terminal, tmux));
     // Outside tmux there is no pane to go to. The text is neither markup nor an option.
     stage.block("s2", "a && b > c <b>bold</b> --help");

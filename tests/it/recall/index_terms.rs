@@ -81,7 +81,9 @@ fn what_is_forgotten_leaves_no_term_in_an_index_of_another_version() {
 #[test]
 fn the_index_of_an_earlier_version_is_built_again_and_nothing_is_lost() {
     let sandbox = remembering();
-    let before = "DROP TABLE passage_index; DROP TABLE forgotten_prompts; DROP TABLE snapshots;
+    let before = "DROP TRIGGER agents_removed; DROP TABLE session_places; DROP TABLE notifications;
+                  ALTER TABLE agents DROP COLUMN wants; ALTER TABLE agents DROP COLUMN prompt_ms;
+                  DROP TABLE passage_index; DROP TABLE forgotten_prompts; DROP TABLE snapshots;
                   ALTER TABLE session_summaries DROP COLUMN exchanges; PRAGMA user_version = 14;
                   INSERT INTO passage_terms (rowid, terms) VALUES (7, 'oldterm');";
     database(&sandbox).execute_batch(before).unwrap();
