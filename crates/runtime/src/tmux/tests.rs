@@ -209,7 +209,8 @@ fn the_interval_is_only_lowered_and_a_later_change_by_the_user_stays() {
 
 #[test]
 fn a_status_that_the_user_placed_is_not_shown_twice() {
-    let both = "#{@longhaul-status}#(#{@longhaul-command} tmux refresh) ";
+    let refresh = "#(#{@longhaul-command} tmux refresh)#{?@longhaul-to-reopen, #{@longhaul-to-reopen} ,}";
+    let both = &format!("#{{@longhaul-status}}{refresh} ");
     let check = |right: &str, left: &str, expected: &str| {
         let with = with_status(right, left);
         assert_eq!(with, expected);
@@ -218,8 +219,8 @@ fn a_status_that_the_user_placed_is_not_shown_twice() {
     };
     check("%H:%M", "", &format!("{both}%H:%M"));
     check("", "", both);
-    check("x #{@longhaul-status}", "", "#(#{@longhaul-command} tmux refresh)x #{@longhaul-status}");
-    check("x", "#{@longhaul-status}", "#(#{@longhaul-command} tmux refresh)x");
+    check("x #{@longhaul-status}", "", &format!("{refresh}x #{{@longhaul-status}}"));
+    check("x", "#{@longhaul-status}", &format!("{refresh}x"));
 }
 
 #[test]

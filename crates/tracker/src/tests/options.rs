@@ -24,6 +24,7 @@ fn the_defaults_are_those_that_are_documented() {
         ("icon-blocked", "!"),
         ("show-project", "0"),
         ("status-interval", "5"),
+        ("offer-reopen", "0"),
         ("on-working", ""),
         ("on-completed", ""),
         ("on-blocked", ""),
