@@ -151,6 +151,20 @@ fn a_resized_terminal_is_drawn_anew_and_left_as_it_was() {
 }
 
 #[test]
+fn r_runs_reopen_and_comes_back() {
+    let sandbox = Sandbox::new();
+    let tmux = Tmux::start(&sandbox);
+    session(&sandbox, &tmux, "aaaa-1");
+    let view = OpenView::open(&tmux, "q quit");
+    view.press(&["r"]);
+    view.shows("Nothing to reopen");
+    view.press(&["Enter"]);
+    view.shows("[Sessions]");
+    view.press(&["q"]);
+    view.shows("AFTER 0");
+}
+
+#[test]
 fn a_terminal_that_is_closed_ends_the_view() {
     let sandbox = Sandbox::new();
     let tmux = Tmux::start(&sandbox);

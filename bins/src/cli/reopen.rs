@@ -16,7 +16,7 @@ use longhaul_store::Store;
 use super::ask::confirm;
 use super::{Exit, out, sessions};
 
-#[derive(clap::Args)]
+#[derive(clap::Args, Default)]
 pub(crate) struct Args {
     /// Only the sessions whose ids begin so; without any, all sessions of the last tmux server
     #[arg(value_name = "SESSION", conflicts_with = "since")]
@@ -85,6 +85,14 @@ pub(crate) fn run(env: &Env, args: &Args) -> Result<Exit> {
     let refused = candidates.iter().any(|candidate| candidate.is_chosen && candidate.refusal.is_some());
     let is_complete = !refused && results.iter().all(|(_, result)| result.is_open());
     Ok(if is_complete { Exit::Success } else { Exit::Problem })
+}
+
+/// Does what the command without arguments does, and waits until its messages were read.
+pub(crate) fn ask_and_wait(env: &Env) -> Result<()> {
+    let done = run(env, &Args::default());
+    out::message("Press Enter to return to the list.");
+    io::stdin().lock().read_line(&mut String::new())?;
+    done.map(drop)
 }
 
 fn nothing(args: &Args) -> Result<Exit> {

@@ -20,7 +20,7 @@ use longhaul_runtime::Home;
 
 use self::app::{App, News, Next};
 use self::terminal::Screen;
-use super::Exit;
+use super::{Exit, reopen};
 
 pub(crate) use self::actions::send_to;
 pub(crate) use self::session_target::find_target;
@@ -81,6 +81,10 @@ fn show(screen: &mut Screen, app: &mut App, received: &mpsc::Receiver<News>) -> 
             Next::Run(step, what) => {
                 let result = screen.suspended(|| longhaul_runtime::run_program_in_terminal(&step))?;
                 app.came_back(&what, result);
+            }
+            Next::Reopen => {
+                let result = screen.suspended(|| reopen::ask_and_wait(&longhaul_runtime::env()))?;
+                app.came_back_from_reopening(result);
             }
         }
     }

@@ -56,6 +56,7 @@ pub fn keys() -> &'static [KeyHelp] {
         help("y n", "show the open permission dialog; there, answer yes or no"),
         help("b", "set a bookmark, with a note"),
         help("c", "continue in a new session: handoff, /clear, prompt"),
+        help("r", "reopen the sessions of a tmux server that died"),
         help("Tab", "sessions, or context use (the monitor)"),
         help("q Esc", "leave"),
     ];

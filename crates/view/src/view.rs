@@ -87,6 +87,8 @@ pub enum Command {
     Bookmark(RowId, String),
     /// Continue the session in a new one.
     Continue(RowId),
+    /// Reopen the sessions of a tmux server that died.
+    Reopen,
 }
 
 /// The rows, the chosen one, and what the keys do.
@@ -225,6 +227,7 @@ impl View {
             // In the other tab no session is chosen.
             _ if self.tab == Tab::Context => {}
             Key::Char('/') => self.mode = Mode::Filter,
+            Key::Char('r') => return Command::Reopen,
             key if self.moves(key, page) => {}
             key => return self.act(key),
         }

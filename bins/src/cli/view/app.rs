@@ -45,6 +45,8 @@ pub(crate) enum Next {
     Leave,
     /// Run a program in this terminal. With its name for messages.
     Run(TerminalCommand, String),
+    /// Reopen sessions, in this terminal.
+    Reopen,
 }
 
 /// A dialog on the screen, and where it came from.
@@ -192,6 +194,7 @@ impl App {
         match self.view.press(key, self.page, now) {
             Command::Draw => {}
             Command::Quit => return Next::Leave,
+            Command::Reopen => return Next::Reopen,
             Command::GoTo(id) => return self.go_to(&id),
             Command::ReadDialog(id) => self.read_dialog(id),
             Command::Answer(id, answer) => {
@@ -232,6 +235,14 @@ impl App {
             Ok(true) => {}
             Ok(false) => self.view.say(format!("{what} ended with an error")),
             Err(error) => self.view.say(error.chain()),
+        }
+        self.asked = None;
+    }
+
+    /// Says why sessions could not be reopened.
+    pub(crate) fn came_back_from_reopening(&mut self, result: anyhow::Result<()>) {
+        if let Err(error) = result {
+            self.view.say(format!("{error:#}"));
         }
         self.asked = None;
     }

@@ -155,6 +155,12 @@ fn bookmarks_may_have_no_note_and_continuing_is_confirmed() {
 }
 
 #[test]
+fn r_reopens_also_if_no_session_runs() {
+    assert_eq!(press(&mut View::default(), "r"), Command::Reopen);
+    assert_eq!(press(&mut view(), "r"), Command::Reopen);
+}
+
+#[test]
 fn y_and_n_in_the_list_only_show_the_dialog() {
     for key in ["y", "n"] {
         let mut view = view();
