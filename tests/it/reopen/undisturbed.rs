@@ -32,7 +32,13 @@ fn a_session_whose_server_is_killed_counts_as_lost_although_its_client_still_rep
         let pane = scene.tmux.run(&["list-panes", "-t", "=api:4", "-F", "#{pane_id}"]);
         let variable = scene.tmux.variable();
         if is_server_killed {
+            let server = scene.tmux.run(&["display-message", "-p", "#{pid}"]);
             scene.tmux.run(&["kill-server"]);
+            // Clients report their end later than that.
+            wait_until(DEADLINE, "the end of the server", || {
+                let stat = fs::read_to_string(format!("/proc/{}/stat", server.trim()));
+                stat.map_or(true, |stat| stat.contains(") Z "))
+            });
         } else {
             scene.tmux.run(&["kill-pane", "-t", &pane]);
         }
