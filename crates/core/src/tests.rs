@@ -13,6 +13,7 @@ mod private_tags;
 mod project_config;
 mod record;
 mod reply;
+mod secret_address;
 mod timestamp;
 
 use crate::{Millis, SessionId, Status, short_session};

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use longhaul_core::Env;
 use longhaul_core::config::{FilePath, Ntfy, Webhook};
+use longhaul_core::{Env, may_receive_secret};
 use longhaul_notify::{ntfy_body, webhook_body};
 use longhaul_runtime::bounded_read;
 use longhaul_runtime::waiting_times::NOTIFICATION_WAY;
@@ -39,7 +39,7 @@ impl Token<'_> {
         if self.file.is_empty() {
             return Ok(None);
         }
-        if !is_safe(self.url) {
+        if !may_receive_secret(self.url) {
             return Err(SendError::Unencrypted(self.section));
         }
         let path = self.file.resolve(home).ok_or(SendError::Token(self.section))?;
@@ -71,15 +71,4 @@ fn post(url: &str, body: &str, token: Option<&str>) -> Result<(), SendError> {
         200..300 => Ok(()),
         status => Err(SendError::Refused(status)),
     }
-}
-
-/// Returns whether a token may be sent to an address: over TLS, or to this machine.
-pub(crate) fn is_safe(url: &str) -> bool {
-    let Some(rest) = url.strip_prefix("http://") else { return url.starts_with("https://") };
-    let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
-    let host = match authority.strip_prefix('[') {
-        Some(ip6) => ip6.split(']').next(),
-        None => authority.split(':').next(),
-    };
-    !authority.contains('@') && matches!(host, Some("127.0.0.1" | "::1" | "localhost"))
 }

@@ -1,11 +1,10 @@
 //! What a way needs and does not have, for the doctor and the installation.
 
-use longhaul_core::Env;
 use longhaul_core::config::{Notify, NotifyWay};
+use longhaul_core::{Env, may_receive_secret};
 
 use crate::command;
 use crate::desktop::Program;
-use crate::http::is_safe;
 
 /// What is missing for a way, and how to fix it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -41,14 +40,14 @@ fn missing_for(way: NotifyWay, config: &Notify, env: &Env) -> Option<Missing> {
             None => missing("notify-send is not on the PATH", "install libnotify (on Debian: libnotify-bin)"),
         },
         NotifyWay::Ntfy => match (config.ntfy.url.get(), config.ntfy.topic.get()) {
-            (Some(url), Some(_)) if config.ntfy.token_file.is_empty() || is_safe(url) => None,
+            (Some(url), Some(_)) if config.ntfy.token_file.is_empty() || may_receive_secret(url) => None,
             (Some(_), Some(_)) => {
                 missing("the token would be sent unencrypted", "use an https:// address in notify.ntfy.url")
             }
             (_, _) => missing("no topic is set", "set notify.ntfy.topic"),
         },
         NotifyWay::Webhook => match config.webhook.url.get() {
-            Some(url) if config.webhook.token_file.is_empty() || is_safe(url) => None,
+            Some(url) if config.webhook.token_file.is_empty() || may_receive_secret(url) => None,
             Some(_) => missing("the token would be sent unencrypted", "use an https:// address in notify.webhook.url"),
             None => missing("no address is set", "set notify.webhook.url"),
         },

@@ -2,13 +2,11 @@
 
 use std::time::Duration;
 
-use longhaul_core::Config;
+use longhaul_core::{Config, may_receive_secret};
 use longhaul_embedding::Vector;
 use longhaul_runtime::ModelAccess;
 use longhaul_runtime::memory::meaning::endpoint_model;
 use serde_json::{Value, json};
-
-use crate::model::api::is_safe;
 
 /// The most dimensions of a vector.
 const MAX_DIMS: usize = 4_096;
@@ -48,7 +46,7 @@ impl Endpoint {
         let limit_ms = embeddings.timeout_seconds.as_millis().clamp(1_000, 3_600_000);
         Some(Self {
             // A key goes over TLS, or to this machine, and nowhere else.
-            key: ModelAccess::read().embeddings_key.filter(|_| is_safe(&url)),
+            key: ModelAccess::read().embeddings_key.filter(|_| may_receive_secret(&url)),
             url,
             model: model.to_owned(),
             name: endpoint_model(model),

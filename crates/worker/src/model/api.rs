@@ -3,6 +3,7 @@
 use std::io;
 use std::time::Duration;
 
+use longhaul_core::may_receive_secret;
 use longhaul_runtime::ModelAccess;
 use longhaul_store::Cost;
 use serde_json::{Value, json};
@@ -28,7 +29,7 @@ pub(crate) fn ask(
 ) -> Result<Reply, Failure> {
     let no = |error: &str| Failure::of_way(error, Cost::Nothing);
     let key = access.api_key.as_deref().ok_or_else(|| no("ANTHROPIC_API_KEY is not set"))?;
-    if !is_safe(&access.base_url) {
+    if !may_receive_secret(&access.base_url) {
         return Err(no("ANTHROPIC_BASE_URL is neither https:// nor on this machine: the key is not sent there"));
     }
     let url = format!("{}/v1/messages", access.base_url.trim_end_matches('/'));
@@ -69,17 +70,6 @@ fn body(request: &Request, model: &str) -> Value {
         }],
         "tool_choice": { "type": "tool", "name": TOOL },
     })
-}
-
-/// Returns whether the key may be sent to an address: over TLS, or to this machine.
-pub(crate) fn is_safe(url: &str) -> bool {
-    let Some(rest) = url.strip_prefix("http://") else { return url.starts_with("https://") };
-    let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
-    let host = match authority.strip_prefix('[') {
-        Some(ip6) => ip6.split(']').next(),
-        None => authority.split(':').next(),
-    };
-    !authority.contains('@') && matches!(host, Some("127.0.0.1" | "::1" | "localhost"))
 }
 
 /// Returns the failure of a request without a reply. One that never reached the API has cost nothing.
