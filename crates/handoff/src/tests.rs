@@ -4,6 +4,7 @@ mod choose;
 mod continuation_any;
 mod continuation_document;
 mod continuation_plan;
+mod continuation_stopped;
 mod predecessor;
 mod render;
 mod skeleton;
