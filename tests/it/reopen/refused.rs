@@ -72,6 +72,6 @@ fn without_memory_no_further_session_is_opened() {
     let said = "MB are wanted for each session. 1 session left: run `longhaul reopen` again later.";
     assert!(outcome.stderr.contains(said), "{outcome:?}");
     assert_eq!(scene.started().len(), 1);
-    scene.sandbox.write_config("{}");
+    scene.sandbox.write_config(r#"{ "reopen": { "min_memory_mb": 0 } }"#);
     assert_eq!(scene.longhaul(&["reopen", "--yes"]).status, Some(0));
 }

@@ -61,7 +61,7 @@ fn a_client_that_was_killed_is_reopened_in_the_server_that_still_runs() {
     wait_until(DEADLINE, "the end of the window", || scene.windows().len() == 1);
     let outcome = scene.longhaul(&["reopen", "--yes"]);
     assert_eq!(outcome.status, Some(0), "{outcome:?}");
-    assert_eq!(scene.windows(), before);
+    assert_eq!(scene.windows(), before, "{outcome:?}");
 }
 
 #[test]
