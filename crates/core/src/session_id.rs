@@ -5,10 +5,12 @@ use std::fmt;
 /// The maximum length of a session id, in characters.
 const MAX_CHARS: usize = 200;
 
-/// The prefix of Codex's session ids, which separates them from Claude Code's.
-const CODEX: &str = "codex:";
+/// The agents other than Claude Code. Their session ids begin with the name and a colon, which separates them from Claude
+/// Code's.
+pub const OTHER_AGENTS: [&str; 4] = ["codex", "gemini", "qwen", "opencode"];
 
-/// A session id of 1 to 200 characters out of `[A-Za-z0-9_-]`. The id of a Codex session begins with `codex:`.
+/// A session id of 1 to 200 characters out of `[A-Za-z0-9_-]`. Before the id of a session of another agent than Claude Code
+/// are the agent's name and a colon, as in `codex:` or `gemini:`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct SessionId(String);
 
@@ -17,24 +19,30 @@ impl SessionId {
     ///
     /// Every character that is not allowed becomes `_`, so that `../../etc/x` cannot name a file in another directory.
     pub fn new(raw: &str) -> Option<Self> {
-        match raw.strip_prefix(CODEX) {
-            Some(own) => Self::codex(own),
+        match split(raw, ':') {
+            Some((agent, own)) => Self::of_agent(agent, own),
             None => safe(raw, MAX_CHARS).map(Self),
         }
     }
 
+    /// Returns the id of the session of `agent`, one of [`OTHER_AGENTS`], whose own id is `own`; `None` for another agent.
+    pub fn of_agent(agent: &str, own: &str) -> Option<Self> {
+        let agent = OTHER_AGENTS.into_iter().find(|known| *known == agent)?;
+        let own = split(own, ':').filter(|(prefix, _)| *prefix == agent).map_or(own, |(_, own)| own);
+        safe(own, MAX_CHARS - agent.len() - 1).map(|own| Self(format!("{agent}:{own}")))
+    }
+
     /// Returns the id of the Codex session whose own id is `own`.
     pub fn codex(own: &str) -> Option<Self> {
-        let own = own.strip_prefix(CODEX).unwrap_or(own);
-        safe(own, MAX_CHARS - CODEX.len()).map(|own| Self(format!("{CODEX}{own}")))
+        Self::of_agent("codex", own)
     }
 
     /// Returns the id whose [`SessionId::file_stem`] is `stem`.
     ///
     /// Claude Code's ids are UUIDs, so a stem that begins with `codex_` belongs to a Codex session.
     pub fn from_file_stem(stem: &str) -> Option<Self> {
-        match stem.strip_prefix("codex_") {
-            Some(own) => Self::codex(own),
+        match split(stem, '_') {
+            Some((agent, own)) => Self::of_agent(agent, own),
             None => Self::new(stem),
         }
     }
@@ -49,15 +57,27 @@ impl SessionId {
         self.0.replacen(':', "_", 1)
     }
 
-    /// Returns the client that runs the session: `claude` or `codex`.
+    /// Returns the client that runs the session: `claude`, or one of [`OTHER_AGENTS`].
     pub fn client(&self) -> &'static str {
-        if self.is_codex() { "codex" } else { "claude" }
+        split(&self.0, ':').map_or("claude", |(agent, _)| agent)
+    }
+
+    /// Returns the id that the client itself uses, without its name.
+    pub fn own(&self) -> &str {
+        split(&self.0, ':').map_or(&self.0, |(_, own)| own)
     }
 
     /// Returns whether the session belongs to Codex.
     pub fn is_codex(&self) -> bool {
-        self.0.starts_with(CODEX)
+        self.client() == "codex"
     }
+}
+
+/// Returns the agent before a separator, one of [`OTHER_AGENTS`], and what follows.
+fn split(text: &str, separator: char) -> Option<(&'static str, &str)> {
+    let (name, own) = text.split_once(separator)?;
+    let agent = OTHER_AGENTS.into_iter().find(|agent| *agent == name)?;
+    Some((agent, own))
 }
 
 /// Returns a short form of a session id: its first eight characters, after a prefix such as `codex:`.

@@ -8,6 +8,7 @@ mod event;
 mod json_text;
 mod model_price;
 mod old_spelling;
+mod other_agents;
 mod predicates;
 mod private_tags;
 mod project_config;
@@ -16,7 +17,7 @@ mod reply;
 mod secret_address;
 mod timestamp;
 
-use crate::{Millis, SessionId, Status, short_session};
+use crate::{Millis, OTHER_AGENTS, SessionId, Status, short_session};
 
 #[test]
 fn session_ids_become_safe_file_names() {
@@ -26,6 +27,22 @@ fn session_ids_become_safe_file_names() {
     assert_eq!(id("é\n\0").as_deref(), Some("___"));
     assert_eq!(id(&"a".repeat(500)).map(|id| id.len()), Some(200));
     assert_eq!(id(""), None);
+}
+
+#[test]
+fn the_sessions_of_other_agents_carry_the_agents_name() {
+    for agent in OTHER_AGENTS {
+        let id = SessionId::of_agent(agent, "../x").unwrap();
+        assert_eq!((id.as_str(), id.client(), id.own()), (format!("{agent}:___x").as_str(), agent, "___x"));
+        let same = [SessionId::new(id.as_str()), SessionId::from_file_stem(&id.file_stem())];
+        assert_eq!(same, [Some(id.clone()), Some(id.clone())]);
+        assert_eq!(SessionId::of_agent(agent, id.as_str()), Some(id), "the name is there once");
+        assert_eq!(SessionId::of_agent(agent, &"a".repeat(500)).unwrap().as_str().len(), 200);
+    }
+    assert_eq!(SessionId::of_agent("claude", "x"), None);
+    assert_eq!(SessionId::new("gemini:codex:x").unwrap().as_str(), "gemini:codex_x");
+    let own = SessionId::new("890a2a53").unwrap();
+    assert_eq!((own.client(), own.own()), ("claude", "890a2a53"));
 }
 
 #[test]

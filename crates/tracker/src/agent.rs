@@ -41,7 +41,7 @@ pub struct Agent {
     pub pane: Option<Pane>,
     /// The pane as `session:window.pane`.
     pub target: Option<String>,
-    /// The client that runs it: `claude`, `codex` or `gemini`.
+    /// The client that runs it: `claude`, or one of [`longhaul_core::OTHER_AGENTS`].
     pub client: String,
     /// The process id of the client.
     pub pid: Option<u32>,

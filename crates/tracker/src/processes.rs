@@ -4,11 +4,16 @@
 const MAX_DEPTH: usize = 64;
 
 /// The process names of clients.
-const CLIENTS: [&str; 3] = ["claude", "codex", "gemini"];
+const CLIENTS: [&str; 5] = ["claude", "codex", "gemini", "qwen", "opencode"];
 
 /// The package folders of clients that an interpreter runs.
-const PACKAGES: [(&str, &str); 3] =
-    [("@anthropic-ai/claude-code/", "claude"), ("@openai/codex/", "codex"), ("@google/gemini-cli/", "gemini")];
+const PACKAGES: [(&str, &str); 5] = [
+    ("@anthropic-ai/claude-code/", "claude"),
+    ("@openai/codex/", "codex"),
+    ("@google/gemini-cli/", "gemini"),
+    ("@qwen-code/qwen-code/", "qwen"),
+    ("opencode-ai/", "opencode"),
+];
 
 /// The process names of interpreters that may run a client. Newer versions of node use the name of their main thread.
 const INTERPRETERS: [&str; 3] = ["node", "MainThread", "bun"];
