@@ -1,5 +1,6 @@
 //! The command line: its commands, and its exit status.
 
+mod agent_name;
 mod ask;
 mod bookmark;
 mod bookmarks;

@@ -54,8 +54,9 @@ fn bad_input_is_answered_and_logged() {
 fn every_recorded_payload_is_answered() {
     let sandbox = Sandbox::new();
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/payloads");
-    for entry in fs::read_dir(folder).unwrap() {
-        let text = fs::read(entry.unwrap().path()).unwrap();
+    let files = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).filter(|path| path.is_file());
+    for path in files {
+        let text = fs::read(path).unwrap();
         let name = serde_json::from_slice::<Value>(&text).unwrap()["hook_event_name"].clone();
         if let Some(registration) = REGISTRATIONS.iter().find(|registration| name == registration.event.as_str()) {
             check(&sandbox.hook(registration.executable, text));

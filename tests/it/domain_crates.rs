@@ -7,8 +7,9 @@ use std::process::Command;
 use serde_json::Value;
 
 /// The domain crates.
-const PURE: [&str; 14] = [
+const PURE: [&str; 15] = [
     "core",
+    "agents",
     "activity-log",
     "cost",
     "embedding",

@@ -219,7 +219,7 @@ fn git(sandbox: &Sandbox, dir: &Path, args: &[&str]) {
 /// Returns the names of the recorded payloads.
 fn payloads() -> Vec<String> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/payloads");
-    let names = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let names = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).filter(|path| path.is_file());
     names.map(|path| path.file_stem().unwrap().to_str().unwrap().to_owned()).collect()
 }
 

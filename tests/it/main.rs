@@ -23,6 +23,7 @@ mod small_disk;
 mod standin;
 mod tmux;
 
+mod agents;
 mod answers;
 mod bookmarks_screen;
 mod bookmarks_terminals;

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use anyhow::Context;
+use longhaul_agents::Agent;
 use longhaul_core::Env;
 use longhaul_core::config::NotifyWay;
 use longhaul_runtime::Shell;
@@ -10,17 +11,20 @@ use longhaul_setup::install::{
     Choices, InstallPlan, may_offer_notifications, may_offer_status_line, may_offer_tmux, plan,
 };
 use longhaul_setup::{
-    Bundle, Codex, CurrentState, InstallMode, InstallPaths, NotifyChoice, check, lock_installation, perform,
+    AgentSetup, Bundle, Codex, CurrentState, InstallMode, InstallPaths, NotifyChoice, check, lock_installation, perform,
 };
 
 use super::ask::ask;
-use super::{Exit, out};
+use super::{Exit, agent_name, out};
 
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// Install the hooks and the skill for Codex, and nothing for Claude Code
     #[arg(long, conflicts_with_all = ["hooks_only", "tmux", "no_tmux", "statusline", "no_statusline", "keybinding", "no_keybinding", "notify", "no_notify"])]
     codex: bool,
+    /// Install the hooks for this agent (gemini, qwen or opencode), and nothing for Claude Code
+    #[arg(long, value_name = "NAME", value_parser = agent_name::parse, conflicts_with_all = ["codex", "hooks_only", "tmux", "no_tmux", "statusline", "no_statusline", "keybinding", "no_keybinding", "notify", "no_notify"])]
+    agent: Option<&'static Agent>,
     /// Add hooks to Claude Code's settings.json instead of installing a plugin
     #[arg(long)]
     hooks_only: bool,
@@ -70,6 +74,13 @@ pub(crate) fn run(env: &Env, args: &Args) -> anyhow::Result<Exit> {
         let paths = InstallPaths::of(env, &shell)?;
         let _lock = lock_installation(&paths.home)?;
         let plan = Codex::read(env)?.install(env, &exe)?;
+        carry_out(&plan, &paths, None, env, args.dry_run)?;
+        return Ok(Exit::Success);
+    }
+    if let Some(agent) = args.agent {
+        let paths = InstallPaths::of(env, &shell)?;
+        let _lock = lock_installation(&paths.home)?;
+        let plan = AgentSetup::read(agent, env, &shell, &paths)?.install(env, &exe)?;
         carry_out(&plan, &paths, None, env, args.dry_run)?;
         return Ok(Exit::Success);
     }

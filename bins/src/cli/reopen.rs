@@ -7,9 +7,9 @@ mod since;
 use std::io::{self, BufRead, IsTerminal, Write};
 
 use anyhow::{Context, Result, bail};
-use longhaul_core::{Env, counted};
+use longhaul_core::{Env, SessionId, counted};
 use longhaul_inject::printable;
-use longhaul_reopen::{Refusal, SessionPlace, Wanted, chosen, refusal};
+use longhaul_reopen::{Refusal, Resume, SessionPlace, Wanted, chosen, refusal};
 use longhaul_runtime::{Home, Shell, reopen};
 use longhaul_store::Store;
 
@@ -122,11 +122,23 @@ fn candidates(env: &Env, store: &Store, args: &Args) -> Result<Vec<Candidate>> {
     let candidate = |place: SessionPlace| {
         let facts = reopen::facts(&place, &shell);
         let refusal = refusal(&place, &facts);
-        let resume = longhaul_reopen::resume(facts.program.as_deref().unwrap_or(&place.client), &place);
+        let resume = resume(facts.program.as_deref().unwrap_or(&place.client), &place);
         let is_chosen = wanted.contains(&place.session);
         Candidate { place, refusal, command: resume.argv, variables: resume.variables, is_chosen }
     };
     Ok(lost.into_iter().map(candidate).collect())
+}
+
+/// Returns the command that resumes a session: for an agent with a table, the one in the table.
+fn resume(program: &str, place: &SessionPlace) -> Resume {
+    let other = SessionId::new(&place.session).and_then(|id| longhaul_agents::resume_command(&id));
+    match other {
+        Some(words) => {
+            let argv = [program.to_owned()].into_iter().chain(words.into_iter().skip(1)).collect();
+            Resume { argv, variables: Vec::new() }
+        }
+        None => longhaul_reopen::resume(program, place),
+    }
 }
 
 /// Asks which of the chosen sessions to open.

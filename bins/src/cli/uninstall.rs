@@ -1,19 +1,23 @@
 //! `longhaul uninstall`: removes what an installation has added.
 
+use longhaul_agents::Agent;
 use longhaul_core::Env;
 use longhaul_runtime::Shell;
 use longhaul_setup::uninstall::{Data, plan};
-use longhaul_setup::{Codex, CurrentState, InstallPaths, lock_installation};
+use longhaul_setup::{AgentSetup, Codex, CurrentState, InstallPaths, lock_installation};
 
 use super::ask::confirm;
 use super::install::carry_out;
-use super::{Exit, out};
+use super::{Exit, agent_name, out};
 
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// Remove only what `install --codex` has added
     #[arg(long, conflicts_with = "purge")]
     codex: bool,
+    /// Remove only what `install --agent NAME` has added
+    #[arg(long, value_name = "NAME", value_parser = agent_name::parse, conflicts_with_all = ["codex", "purge"])]
+    agent: Option<&'static Agent>,
     /// Also delete the data: the database, logs and configuration
     #[arg(long)]
     purge: bool,
@@ -33,6 +37,11 @@ pub(crate) fn run(env: &Env, args: &Args) -> anyhow::Result<Exit> {
         carry_out(&Codex::read(env)?.uninstall()?, &paths, None, env, args.dry_run)?;
         return Ok(Exit::Success);
     }
+    if let Some(agent) = args.agent {
+        let plan = AgentSetup::read(agent, env, &shell, &paths)?.uninstall()?;
+        carry_out(&plan, &paths, None, env, args.dry_run)?;
+        return Ok(Exit::Success);
+    }
     let state = CurrentState::read(env, &shell)?;
     if args.purge && state.data.is_some() && !args.dry_run {
         let folder = paths.data.dir().display();
@@ -44,6 +53,12 @@ pub(crate) fn run(env: &Env, args: &Args) -> anyhow::Result<Exit> {
             Ok(codex) => plan.steps.extend(codex.steps),
             // Everything else is still removed; `uninstall --codex` can be run later.
             Err(error) => out::message(&format!("longhaul: Codex's hooks were not removed: {error:#}")),
+        }
+    }
+    for agent in longhaul_agents::ALL.into_iter().filter(|agent| AgentSetup::is_there(agent, env, &shell)) {
+        match AgentSetup::read(agent, env, &shell, &paths).and_then(|setup| setup.uninstall()) {
+            Ok(agent) => plan.steps.splice(0..0, agent.steps).for_each(drop),
+            Err(error) => out::message(&format!("longhaul: the hooks of {} were not removed: {error:#}", agent.title)),
         }
     }
     carry_out(&plan, &paths, state.client.as_deref(), env, args.dry_run)?;

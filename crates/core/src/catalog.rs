@@ -7,7 +7,7 @@ mod codex;
 
 use std::time::Duration;
 
-pub use self::bundles::{COMPANIONS, Companion, executables, registrations};
+pub use self::bundles::{AGENT_EXECUTABLE, COMPANIONS, Companion, executables, registrations};
 pub use self::codex::{CODEX_EXECUTABLE, CODEX_REGISTRATIONS, CodexRegistration};
 use crate::event::EventName;
 

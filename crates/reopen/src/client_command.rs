@@ -36,9 +36,10 @@ pub fn resume(program: &str, place: &SessionPlace) -> Resume {
     Resume { argv, variables }
 }
 
-/// Returns the id that the client itself uses, without Longhaul's prefix for Codex.
+/// Returns the id that the client itself uses, without the name of the client that Longhaul puts before it.
 pub(crate) fn own_id(place: &SessionPlace) -> &str {
-    place.session.strip_prefix("codex:").unwrap_or(&place.session)
+    let prefixed = place.session.strip_prefix(place.client.as_str()).and_then(|rest| rest.strip_prefix(':'));
+    prefixed.unwrap_or(&place.session)
 }
 
 /// Returns whether `id` consists of the characters of a session id, and cannot be taken for an option.

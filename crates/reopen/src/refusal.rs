@@ -1,5 +1,7 @@
 //! Why a session cannot be reopened.
 
+use longhaul_core::OTHER_AGENTS;
+
 use crate::SessionPlace;
 use crate::client_command::{is_safe_id, own_id};
 
@@ -85,7 +87,8 @@ pub enum Refusal {
 /// Returns why a session cannot be reopened; `None` if it can.
 pub fn refusal(place: &SessionPlace, facts: &Facts) -> Option<Refusal> {
     let client = || place.client.clone();
-    if !matches!(place.client.as_str(), "claude" | "codex") {
+    let has_transcript_of_ours = matches!(place.client.as_str(), "claude" | "codex");
+    if !has_transcript_of_ours && !OTHER_AGENTS.contains(&place.client.as_str()) {
         return Some(Refusal::UnknownClient { client: client() });
     }
     if !is_safe_id(own_id(place)) {
@@ -101,7 +104,8 @@ pub fn refusal(place: &SessionPlace, facts: &Facts) -> Option<Refusal> {
         FolderState::LeadsTo(target) => return Some(Refusal::FolderReplaced { folder, target: target.clone() }),
         FolderState::OtherOwner => return Some(Refusal::FolderOfAnother { folder }),
     }
-    if !facts.has_transcript {
+    // Longhaul does not know where the other agents keep their conversations.
+    if has_transcript_of_ours && !facts.has_transcript {
         return Some(Refusal::NoTranscript);
     }
     if place.server.is_none() {

@@ -16,6 +16,7 @@ use longhaul_core::event::{self, EventName, HookEvent};
 use longhaul_core::{Config, Env, Reply, SessionId, reply};
 use longhaul_store::{ChainId, Store, StoreError};
 
+use crate::agent_call::AgentCall;
 use crate::memory::upkeep;
 use crate::shared_store::SharedStore;
 use crate::tracker::Unfinished;
@@ -92,6 +93,8 @@ pub type JobFn<E> = fn(&mut Hook<E>) -> Result<Flow, Error>;
 enum Client {
     Claude,
     Codex,
+    /// An agent whose payload was translated.
+    Agent,
 }
 
 /// Time reserved for updating tmux after the database.
@@ -101,7 +104,7 @@ const FOR_TMUX: Duration = Duration::from_millis(800);
 const SHORTEST_WAIT: Duration = Duration::from_millis(100);
 
 /// Time between the end of a hook and the timeout of the client.
-const MARGIN: Duration = Duration::from_millis(400);
+pub(crate) const MARGIN: Duration = Duration::from_millis(400);
 
 /// Maximum number of characters between the texts of two jobs.
 const GAP: usize = "\n\n".len();
@@ -130,13 +133,29 @@ impl<E: HookEvent<'static>> Hook<E> {
     fn run_for(client: Client, jobs: &[JobFn<E>], afterwards: &[JobFn<E>]) {
         let deadline = Deadline::after(catalog::time_allowed(E::NAME).saturating_sub(MARGIN));
         let env = match client {
-            Client::Claude => clock_and_env::env(),
+            Client::Claude | Client::Agent => clock_and_env::env(),
             Client::Codex => codex::env(clock_and_env::env()),
         };
         let log = ErrorLog::new(&env, E::NAME.as_str());
         answer_even_after_a_panic(log.clone());
-        let Some(mut hook) = Self::receive(client, env, &log, deadline) else { return answer(reply::PLAIN) };
+        Self::finish(Self::receive(client, env, &log, deadline), None, jobs, afterwards);
+    }
+
+    /// Runs `jobs` for a payload that was read and translated already. `named` is the event in the answer.
+    pub(crate) fn run_translated(call: AgentCall, jobs: &[JobFn<E>], afterwards: &[JobFn<E>]) {
+        let AgentCall { env, log, deadline, payload, .. } = call;
+        let named = payload.theirs();
+        let event = Self::event_of(payload.to_claude(), Client::Agent);
+        let hook = event.transpose().and_then(|event| Self::assemble(event, env, &log, deadline, Vec::new()));
+        Self::finish(hook, Some(named), jobs, afterwards);
+    }
+
+    fn finish(hook: Option<Self>, named: Option<&'static str>, jobs: &[JobFn<E>], afterwards: &[JobFn<E>]) {
+        let Some(mut hook) = hook else { return answer(reply::PLAIN) };
         hook.work(jobs);
+        if let Some((output, name)) = hook.reply.hook_specific_output.as_mut().zip(named) {
+            output.hook_event_name = name;
+        }
         answer(&hook.reply.to_json());
         hook.work(afterwards);
         // The process ends here, and the system frees its memory and locks at once. Dropping the value would free the
@@ -149,23 +168,48 @@ impl<E: HookEvent<'static>> Hook<E> {
         if env.disabled {
             return None;
         }
-        let result = payload.map_err(|error| error.to_string()).and_then(|bytes| {
-            // The process handles one event, so the payload may be leaked.
-            let text: &'static str = event::utf8(bytes).leak();
-            let mut wire = event::parse(text).map_err(|error| error.to_string())?;
-            if client == Client::Codex {
-                let own = wire.session_id.as_deref().and_then(SessionId::codex);
-                wire.session_id = own.map(|session| session.to_string());
-            }
-            let name = wire.hook_event_name.as_deref().map(EventName::from_wire);
-            if name.is_some_and(|name| name != E::NAME) {
-                let name = wire.hook_event_name.unwrap_or_default();
-                return Err(format!("payload is that of another event: {name}"));
-            }
-            let event = E::from_wire(wire).map_err(|error| error.to_string())?;
-            let home = Home::of(&env).map_err(|error| error.to_string())?;
-            Ok((event, home))
-        });
+        let text = payload.map(event::utf8).map_err(|error| error.to_string());
+        let event = match text.and_then(|text| Self::event_of(text, client)) {
+            Ok(None) => return None,
+            Ok(Some(event)) => Ok(event),
+            Err(problem) => Err(problem),
+        };
+        let only: Vec<String> = match client {
+            Client::Claude => std::env::args().skip(1).collect(),
+            // The arguments are the agent and the event.
+            Client::Codex | Client::Agent => Vec::new(),
+        };
+        Self::assemble(event, env, log, deadline, only)
+    }
+
+    /// Reads the event from a payload; `None` for that of another agent, which runs the hooks of Claude Code as its own.
+    fn event_of(text: String, client: Client) -> Result<Option<E>, String> {
+        // The process handles one event, so the payload may be leaked.
+        let text: &'static str = text.leak();
+        let mut wire = event::parse(text).map_err(|error| error.to_string())?;
+        if client == Client::Claude && wire.is_of_another_agent() {
+            return Ok(None);
+        }
+        if client == Client::Codex {
+            let own = wire.session_id.as_deref().and_then(SessionId::codex);
+            wire.session_id = own.map(|session| session.to_string());
+        }
+        let name = wire.hook_event_name.as_deref().map(EventName::from_wire);
+        if name.is_some_and(|name| name != E::NAME) {
+            let name = wire.hook_event_name.unwrap_or_default();
+            return Err(format!("payload is that of another event: {name}"));
+        }
+        E::from_wire(wire).map(Some).map_err(|error| error.to_string())
+    }
+
+    fn assemble(
+        event: Result<E, String>,
+        env: Env,
+        log: &ErrorLog,
+        deadline: Deadline,
+        only: Vec<String>,
+    ) -> Option<Self> {
+        let result = event.and_then(|event| Ok((event, Home::of(&env).map_err(|error| error.to_string())?)));
         let (event, home) = result.map_err(|problem| log.write(&problem)).ok()?;
         let (config, warnings) = home::config(&env).unwrap_or_else(|error| {
             log.write(&error.chain());
@@ -174,11 +218,6 @@ impl<E: HookEvent<'static>> Hook<E> {
         // An old spelling still works. `config check` and the doctor report it, but not every session.
         let unusable = warnings.iter().filter(|warning| warning.kind == WarningKind::Unusable);
         let config_warnings = unusable.map(ToString::to_string).collect();
-        let only: Vec<String> = match client {
-            Client::Claude => std::env::args().skip(1).collect(),
-            // The argument of `longhaul-codex` is the event.
-            Client::Codex => Vec::new(),
-        };
         Some(Self {
             event,
             env,
@@ -371,7 +410,7 @@ pub(crate) fn serves(names: &[String], job: Job) -> bool {
     names.is_empty() || names.iter().any(|name| name == job.name())
 }
 
-fn answer(json: &str) {
+pub(crate) fn answer(json: &str) {
     if !REPLIED.swap(true, Ordering::SeqCst) {
         let mut stdout = std::io::stdout().lock();
         // If the client no longer reads, it needs no answer.
@@ -380,7 +419,7 @@ fn answer(json: &str) {
 }
 
 /// Makes a panic answer and exit 0.
-fn answer_even_after_a_panic(log: ErrorLog) {
+pub(crate) fn answer_even_after_a_panic(log: ErrorLog) {
     std::panic::set_hook(Box::new(move |panic| {
         // Only the place is logged: the message may quote private text.
         let place = panic.location().map(ToString::to_string).unwrap_or_default();

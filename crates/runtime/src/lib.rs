@@ -2,6 +2,7 @@
 //! the decisions of the domain crates.
 
 mod activity;
+mod agent_call;
 mod agents;
 pub mod bounded_read;
 pub mod bridge;
@@ -51,6 +52,7 @@ pub mod waiting_times;
 pub mod worker;
 
 pub use crate::activity::{ActivityLog, Ticket};
+pub use crate::agent_call::AgentCall;
 pub use crate::client::records as running_clients;
 pub use longhaul_store::Sanitizer;
 

@@ -37,10 +37,11 @@ impl SessionRecord {
     /// Returns the record of a session that starts.
     pub(crate) fn of(hook: &Hook<SessionStart>) -> Self {
         let common = &hook.event.common;
-        let detected = match common.session.is_codex() {
+        let detected = match common.session.client() {
+            "claude" => Terminal::detect(&hook.env).map_err(|problem| problem.to_string()),
+            "codex" => Err("nothing is typed into Codex".to_owned()),
             // The layout of its screen is not known.
-            true => Err("nothing is typed into Codex".to_owned()),
-            false => Terminal::detect(&hook.env).map_err(|problem| problem.to_string()),
+            client => Err(format!("nothing is typed into {client}")),
         };
         Self {
             session: common.session.to_string(),

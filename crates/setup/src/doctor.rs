@@ -2,6 +2,7 @@
 //!
 //! [`Facts::collect`] reads everything without changing it. [`judge`] turns the facts into findings and is pure.
 
+mod agents;
 mod conditions;
 mod facts;
 mod judge;

@@ -14,6 +14,9 @@ pub enum Error {
     /// The folder of Codex's settings does not exist.
     #[error("{} does not exist: start codex once, or set CODEX_HOME to the folder of its settings", folder.display())]
     NoCodex { folder: PathBuf },
+    /// The folder of an agent's settings does not exist.
+    #[error("{} does not exist: start {program} once, so that {agent} creates it", folder.display())]
+    NoAgent { agent: &'static str, program: &'static str, folder: PathBuf },
     /// This executable is not in a bundle.
     #[error(
         "{} is not part of a bundle: run `cargo xtask install`, or bin/longhaul of an unpacked archive",

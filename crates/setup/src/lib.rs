@@ -3,6 +3,7 @@
 //! [`CurrentState`] describes what is installed. [`install::plan`] and [`uninstall::plan`] turn it into a list of
 //! [`InstallStep`]s, and [`perform`] does one of them. [`doctor`] checks an installation.
 
+mod agents;
 mod bundle;
 mod client;
 mod codex;
@@ -21,6 +22,7 @@ mod step;
 pub mod tmux_conf;
 pub mod uninstall;
 
+pub use crate::agents::AgentSetup;
 pub use crate::bundle::Bundle;
 pub use crate::client::Plugin;
 pub use crate::codex::Codex;

@@ -39,7 +39,7 @@ impl From<DuplicateName> for Refusal {
 pub type Change = Result<Option<String>, Refusal>;
 
 /// Parses the text of a file. A file that is missing or empty has no settings.
-fn parse(text: Option<&str>) -> Result<JsonFile, Refusal> {
+pub(crate) fn parse(text: Option<&str>) -> Result<JsonFile, Refusal> {
     JsonFile::parse(text.unwrap_or_default()).map_err(|unfit| match unfit {
         NotEditable::NotJson => Refusal::NotJson,
         NotEditable::NotObject => Refusal::NotSettings,

@@ -3,9 +3,11 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
+use longhaul_agents::Agent;
 use longhaul_core::config::NotifyWay;
 use longhaul_runtime::shared_file::Backup;
 
+use crate::agents::{self, ConfigRecord};
 use crate::bundle::Bundle;
 use crate::client::{self, Plugin};
 use crate::codex;
@@ -49,6 +51,16 @@ pub enum Edit {
     AddCodexHooks(PathBuf),
     /// Removes the hooks from Codex's hooks.json, and the file if it holds nothing else.
     RemoveCodexHooks,
+    /// Adds the hooks and the MCP server to the settings of an agent. They start this program.
+    AddAgent(&'static Agent, PathBuf),
+    /// Removes them, and the file if it holds nothing else.
+    RemoveAgent(Option<ConfigRecord>),
+    /// Writes the module of an agent, which starts this program.
+    AddModule(&'static Agent, PathBuf),
+    /// Removes the module.
+    RemoveModule,
+    /// Records the settings of an agent before they are changed.
+    RecordConfig(ConfigRecord),
     /// Adds the skill.
     AddSkill,
     /// Removes the skill.
@@ -71,6 +83,8 @@ impl Edit {
             Self::AddHooks(_) | Self::AddStatusLine(_) | Self::AddChords | Self::AddTmuxLine => Backup::Keep,
             // Removing these restores the file to the byte, or the whole file is Longhaul's.
             Self::AddCodexHooks(_) | Self::RemoveCodexHooks | Self::AddSkill | Self::RemoveSkill => Backup::None,
+            Self::AddAgent(..) | Self::RemoveAgent(_) | Self::AddModule(..) | Self::RemoveModule => Backup::None,
+            Self::RecordConfig(_) => Backup::None,
             Self::RemoveHooks | Self::RemoveStatusLine | Self::RemoveChords { .. } => Backup::None,
             Self::RemoveEmpty(..) | Self::RemoveTmuxLine => Backup::None,
             // The file is Longhaul's own.
@@ -87,6 +101,9 @@ impl Edit {
             Self::AddChords => keybindings::with_chords(text),
             Self::AddTmuxLine => Ok(tmux_conf::with_line(text)),
             Self::AddCodexHooks(program) => codex::with_hooks(text, program),
+            Self::AddAgent(agent, program) => agents::with_agent(text, agent, program),
+            Self::AddModule(_, program) => agents::with_module(text, program),
+            Self::RecordConfig(record) => Ok(Some(record.to_text())),
             Self::AddSkill => codex::with_skill(text),
             Self::AddNotifications(way) => notify_config::with_notifications(text, *way),
             // Nothing can be removed from a file that is missing or empty.
@@ -100,6 +117,8 @@ impl Edit {
             Self::RemoveNotifications => notify_config::without_notifications(old),
             Self::RemoveCodexHooks => codex::without_hooks(old),
             Self::RemoveSkill => Ok(codex::without_skill(old)),
+            Self::RemoveAgent(record) => agents::restored(old, record.as_ref()),
+            Self::RemoveModule => Ok(agents::without_module(old)),
             Self::RemoveEmpty(names, when_empty) => {
                 let left = settings::without_empty(old, names)?;
                 let kept = |left: String| match when_empty {
@@ -166,8 +185,8 @@ impl fmt::Display for InstallStep {
             Self::Client { arguments, dir } => write!(f, "claude {} in {}", arguments.join(" "), show(dir)),
             Self::Edit(path, edit) => {
                 let what = match edit {
-                    Edit::AddHooks(_) | Edit::AddCodexHooks(_) => "add the hooks to",
-                    Edit::RemoveHooks | Edit::RemoveCodexHooks => "remove the hooks from",
+                    Edit::AddHooks(_) | Edit::AddCodexHooks(_) | Edit::AddAgent(..) => "add the hooks to",
+                    Edit::RemoveHooks | Edit::RemoveCodexHooks | Edit::RemoveAgent(_) => "remove the hooks from",
                     Edit::AddStatusLine(_) => "add the status line to",
                     Edit::RemoveStatusLine => "restore the status line in",
                     Edit::RemoveEmpty(..) => "remove empty plugin settings from",
@@ -177,6 +196,9 @@ impl fmt::Display for InstallStep {
                     Edit::RemoveTmuxLine => "remove the line from",
                     Edit::AddNotifications(_) => "enable notifications in",
                     Edit::RemoveNotifications => "disable notifications in",
+                    Edit::AddModule(..) => "write the module to",
+                    Edit::RemoveModule => "remove the module",
+                    Edit::RecordConfig(_) => "record the settings before the change in",
                     Edit::AddSkill => "write the skill to",
                     Edit::RemoveSkill => "remove the skill",
                 };

@@ -1,3 +1,4 @@
+mod agents;
 mod codex;
 mod keybindings;
 mod notify_config;

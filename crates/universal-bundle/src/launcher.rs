@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use longhaul_core::catalog::{CODEX_EXECUTABLE, REGISTRATIONS};
+use longhaul_core::catalog::{AGENT_EXECUTABLE, CODEX_EXECUTABLE, REGISTRATIONS};
 use longhaul_core::event::EventName;
 
 use crate::choose;
@@ -29,7 +29,7 @@ impl Fallback {
         match REGISTRATIONS.iter().find(|registration| registration.executable == name) {
             Some(registration) if registration.event == EventName::SessionStart => Self::Report,
             Some(_) => Self::Answer,
-            None if name == CODEX_EXECUTABLE => Self::Answer,
+            None if [AGENT_EXECUTABLE, CODEX_EXECUTABLE].contains(&name) => Self::Answer,
             None => Self::Print,
         }
     }

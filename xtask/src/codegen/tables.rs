@@ -1,6 +1,7 @@
 //! The generated tables in docs/, each between two comments that are not displayed.
 
 use anyhow::{Context, Result, bail};
+use longhaul_agents::{Feature, Support};
 use longhaul_core::Config;
 use longhaul_core::catalog::{CODEX_REGISTRATIONS, Job, registrations};
 use longhaul_tracker::OPTIONS;
@@ -9,21 +10,28 @@ use longhaul_tracker::OPTIONS;
 type Page = (&'static str, &'static str, fn() -> String);
 
 /// The pages that have a generated table.
-const PAGES: [Page; 5] = [
+const PAGES: [Page; 7] = [
     ("docs/hooks.md", "hooks", || hook_table(None)),
     ("docs/tracker.md", "options", option_table),
     ("docs/codex.md", "codex", codex_table),
+    ("docs/agents.md", "agent-features", agent_feature_table),
+    ("docs/agents.md", "agent-events", agent_event_table),
     ("docs/configuration.md", "config", config_table),
     ("docs/project-configuration.md", "project-keys", project_key_table),
 ];
 
 /// Returns every page with its table regenerated.
 pub(crate) fn pages(read: impl Fn(&str) -> Result<String>) -> Result<Vec<(&'static str, String)>> {
-    let page = |(path, name, table): Page| {
-        let filled = replace(&read(path)?, name, &table()).with_context(|| path.to_owned())?;
-        Ok((path, filled))
-    };
-    PAGES.into_iter().map(page).collect()
+    let mut pages: Vec<(&str, String)> = Vec::new();
+    for (path, name, table) in PAGES {
+        // A page may have several tables.
+        let text = match pages.iter().position(|(known, _)| *known == path) {
+            Some(at) => pages.remove(at).1,
+            None => read(path)?,
+        };
+        pages.push((path, replace(&text, name, &table()).with_context(|| path.to_owned())?));
+    }
+    Ok(pages)
 }
 
 fn project_key_table() -> String {
@@ -55,6 +63,35 @@ fn codex_table() -> String {
         [code(registration.event.as_str()), timeout, registration.about.to_owned()]
     });
     table(["Event of Codex", "Timeout", "What happens"], rows)
+}
+
+/// Returns the table of what works for which agent, and why something does not.
+fn agent_feature_table() -> String {
+    let cell = |feature, agent: &longhaul_agents::Agent| {
+        let found = agent.features.iter().find(|(known, _)| *known == feature);
+        match found.map(|(_, support)| *support) {
+            Some(Support::Works) => "✓".to_owned(),
+            Some(Support::Partly(limit)) => format!("✓, but {limit}"),
+            Some(Support::No(reason)) => format!("no: {reason}"),
+            None => String::new(),
+        }
+    };
+    let [first, second, third] = longhaul_agents::ALL;
+    let rows = Feature::ALL
+        .into_iter()
+        .map(|feature| [feature.about().to_owned(), cell(feature, first), cell(feature, second), cell(feature, third)]);
+    table(["", first.title, second.title, third.title], rows)
+}
+
+/// Returns the table of the events of each agent.
+fn agent_event_table() -> String {
+    let rows = longhaul_agents::ALL.into_iter().flat_map(|agent| {
+        let row = |rule: &longhaul_agents::EventRule| {
+            [agent.title.to_owned(), code(rule.theirs), code(rule.ours.as_str()), format!("{} s", rule.seconds)]
+        };
+        agent.events.iter().map(row).collect::<Vec<_>>()
+    });
+    table(["Agent", "Event", "Treated as", "Timeout"], rows)
 }
 
 fn option_table() -> String {

@@ -14,9 +14,13 @@ pub struct Companion {
     pub jobs: &'static [Job],
 }
 
+/// The executable that Gemini CLI, Qwen Code and opencode start for every event, with the agent and its event as arguments.
+pub const AGENT_EXECUTABLE: &str = "longhaul-agent";
+
 /// Every executable that no hook event starts.
 pub const COMPANIONS: &[Companion] = &[
     Companion { executable: "longhaul", jobs: &Job::ALL },
+    Companion { executable: AGENT_EXECUTABLE, jobs: &[] },
     Companion { executable: CODEX_EXECUTABLE, jobs: &[] },
     Companion { executable: "longhaul-injector", jobs: &[Job::Bookmarks, Job::Continuation] },
     Companion { executable: "longhaul-notify", jobs: &[Job::Tracker] },

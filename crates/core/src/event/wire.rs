@@ -83,6 +83,25 @@ pub struct EventWire<'a> {
     pub(super) user_requested: Option<bool>,
     #[serde(deserialize_with = "lenient", rename = "userRequested")]
     pub(super) user_requested_camel: Option<bool>,
+    /// Cursor's version, which only Cursor sends.
+    #[serde(borrow)]
+    pub(super) cursor_version: Option<&'a RawValue>,
+    /// The session's id, as Copilot and Grok name it.
+    #[serde(borrow, rename = "sessionId")]
+    pub(super) session_id_camel: Option<&'a RawValue>,
+}
+
+impl EventWire<'_> {
+    /// Returns whether an agent sent it that runs Claude Code's hooks as its own: Cursor, Copilot and Grok read
+    /// `.claude/settings.json`, and Gemini CLI and Qwen Code copy hooks from there.
+    ///
+    /// Its sessions are not Claude Code's, and its screens and files are others.
+    pub fn is_of_another_agent(&self) -> bool {
+        let transcript = self.transcript_path.as_deref().unwrap_or_default();
+        self.cursor_version.is_some()
+            || (self.session_id_camel.is_some() && self.session_id.is_none())
+            || ["/.gemini/tmp/", "/.qwen/projects/"].iter().any(|folder| transcript.contains(folder))
+    }
 }
 
 /// An entry of `background_tasks`.

@@ -33,7 +33,12 @@ fn a_refusal_says_what_is_missing() {
         Some("it is a teammate, which its own session starts again"),
     );
     check(|place, _| place.agent_type = Some("worktree".to_owned()), None);
-    check(|place, _| place.client = "gemini".to_owned(), Some("gemini cannot resume a session by its id"));
+    check(|place, _| place.client = "cursor".to_owned(), Some("cursor cannot resume a session by its id"));
+    let gemini = |place: &mut SessionPlace, facts: &mut Facts| {
+        (place.session, place.client) = ("gemini:4ee8".to_owned(), "gemini".to_owned());
+        facts.has_transcript = false;
+    };
+    check(gemini, None);
 }
 
 #[test]

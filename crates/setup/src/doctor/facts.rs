@@ -15,6 +15,7 @@ use longhaul_runtime::{Shell, StorageTrouble, bounded_read, is_executable, run_p
 use longhaul_store::Health;
 use longhaul_universal_bundle::Location;
 
+use super::agents::AgentFacts;
 use super::keys::KeyFacts;
 use super::model::ModelFacts;
 use super::notify::NotifyFacts;
@@ -159,6 +160,8 @@ pub struct Facts {
     pub snapshots: Option<SnapshotFacts>,
     /// Notifications.
     pub notify: NotifyFacts,
+    /// The other agents that Longhaul is installed for.
+    pub agents: Vec<AgentFacts>,
     /// The worker.
     pub worker: Worker,
     /// The model that rewrites records; `None` if none is enabled.
@@ -194,6 +197,7 @@ impl Facts {
         let on_path: Vec<PathBuf> = on_path.collect();
         Ok(Self {
             now: env.now.0,
+            agents: AgentFacts::collect(env, shell, &paths),
             missing: missing(exe),
             exe: exe.to_owned(),
             path_version: on_path.first().and_then(|program| version_of(program)),

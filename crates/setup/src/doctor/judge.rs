@@ -36,6 +36,7 @@ const CHECKS: &[fn(&Facts) -> Vec<Finding>] = &[
     peers,
     super::snapshots::check,
     super::notify::check,
+    super::agents::check,
     worker,
     super::model::model,
     bridge,

@@ -8,8 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 use anyhow::{Context, Result, bail};
-use longhaul_core::catalog::{CODEX_EXECUTABLE, CODEX_REGISTRATIONS, REGISTRATIONS};
-use longhaul_core::event::EventName;
+use longhaul_core::catalog::{AGENT_EXECUTABLE, CODEX_EXECUTABLE, CODEX_REGISTRATIONS, REGISTRATIONS};
 use serde_json::Value;
 use xtask::run;
 use xtask::workspace::{PACKAGE, Profile, Workspace};
@@ -25,26 +24,31 @@ const PER_HOME: usize = 1000;
 /// A hook, with the argument that it is started with.
 struct Target {
     executable: &'static str,
-    argument: Option<&'static str>,
-    event: EventName,
+    arguments: Vec<&'static str>,
+    /// The event that recorded payloads for it name.
+    event: &'static str,
 }
 
-/// Returns the hooks of Claude Code and of Codex.
+/// Returns the hooks of Claude Code, of Codex and of the other agents.
 fn targets() -> Vec<Target> {
-    let own =
-        REGISTRATIONS.iter().map(|hook| Target { executable: hook.executable, argument: None, event: hook.event });
-    let codex = CODEX_REGISTRATIONS.iter().map(|hook| Target {
-        executable: CODEX_EXECUTABLE,
-        argument: Some(hook.argument),
-        event: hook.event,
+    let target = |executable, arguments, event| Target { executable, arguments, event };
+    let own = REGISTRATIONS.iter().map(|hook| target(hook.executable, Vec::new(), hook.event.as_str()));
+    let codex =
+        CODEX_REGISTRATIONS.iter().map(|hook| target(CODEX_EXECUTABLE, vec![hook.argument], hook.event.as_str()));
+    let agents = longhaul_agents::ALL.into_iter().flat_map(|agent| {
+        agent.events.iter().map(move |rule| target(AGENT_EXECUTABLE, vec![agent.name, rule.theirs], rule.theirs))
     });
-    own.chain(codex).collect()
+    own.chain(codex).chain(agents).collect()
 }
 
 /// Sends `count` payloads, derived from the recorded ones with `seed`.
 pub(crate) fn run(workspace: &Workspace, count: usize, seed: u64) -> Result<()> {
     let bin = workspace.build(PACKAGE, &["--bins"], Profile::Dev, None)?;
-    let recorded = corpus::recorded(&workspace.root.join("tests/payloads"), "json")?;
+    let folder = workspace.root.join("tests/payloads");
+    let mut recorded = corpus::recorded(&folder, "json")?;
+    for agent in longhaul_agents::ALL {
+        recorded.extend(corpus::recorded(&folder.join(agent.name), "json")?);
+    }
     let recorded: Vec<String> = recorded.into_iter().map(|text| String::from_utf8_lossy(&text).into_owned()).collect();
     let failures = workspace.target.join("fuzz-payloads");
     watch_interrupts()?;
@@ -115,7 +119,7 @@ fn base<'a>(target: &Target, recorded: &'a [String], dice: &mut Dice) -> &'a str
 
 fn answer(bin: &Path, target: &Target, home: &Path, payload: &[u8]) -> Result<Output> {
     let mut command = run::program(bin.join(target.executable));
-    command.args(target.argument);
+    command.args(&target.arguments);
     command.env_clear().env("HOME", home).env("LONGHAUL_HOME", home.join("data")).env("TMPDIR", home).current_dir(home);
     command.env("PATH", run::var("PATH").unwrap_or_default());
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());

@@ -18,11 +18,12 @@ pub(crate) enum Seeds {
 const CONFIG: &str = r#"{"bookmarks":{"thresholds":{"min_tokens":100}},"continuation":{"enabled":true,"at":1000}}"#;
 
 /// Every target, sorted by name.
-pub(crate) const TARGETS: [Target; 12] = [
+pub(crate) const TARGETS: [Target; 13] = [
     written(
         "activity_log",
         &["S 1000 idle\nP 1000\nT 1000 4\nA 1000 2\nI 1000\nG 1000\nC 1000\nB 1000\nS 1000 completed\n"],
     ),
+    recorded("agent_payload", "payloads/gemini", "json"),
     written("config", &[CONFIG, r#"{"guard":{"enabled":true},"memory":{"exclude":["/x"]}}"#]),
     written(
         "front_matter",

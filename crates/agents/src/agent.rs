@@ -1,0 +1,250 @@
+//! What is known of an agent, as data.
+
+use longhaul_core::event::EventName;
+
+/// An agent other than Claude Code.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Agent {
+    /// Its name: on the command line, and before the ids of its sessions.
+    pub name: &'static str,
+    /// Its name for people.
+    pub title: &'static str,
+    /// Its package in the npm registry.
+    pub package: &'static str,
+    /// Its executable.
+    pub program: &'static str,
+    /// The events that are registered, in the order in which a session usually sends them.
+    pub events: &'static [EventRule],
+    /// The fields of a payload.
+    pub fields: &'static [Alias],
+    /// The tools.
+    pub tools: &'static [Alias],
+    /// The members of a tool's input.
+    pub inputs: &'static [Alias],
+    /// The dialogs that ask for permission, where an event reports them with details instead of a tool.
+    pub dialogs: &'static [Dialog],
+    /// Where the id of a prompt comes from.
+    pub prompt_ids: PromptIds,
+    /// Where the use of the context comes from.
+    pub usage: UsageSource,
+    /// The unit of the timeouts in its configuration.
+    pub timeout: TimeoutUnit,
+    /// The file that an installation changes.
+    pub config: ConfigFile,
+    /// The arguments that resume a session, before the id of the session.
+    pub resume: &'static [&'static str],
+    /// What works, and why something does not.
+    pub features: &'static [(Feature, Support)],
+}
+
+impl PartialEq for Agent {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name
+    }
+}
+
+impl Eq for Agent {}
+
+/// An event of the agent, and the event of Claude Code that it is treated as.
+#[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
+pub struct EventRule {
+    /// The agent's name of the event.
+    pub theirs: &'static str,
+    /// The event of Claude Code.
+    pub ours: EventName,
+    /// The time limit that the configuration sets, in seconds.
+    pub seconds: u64,
+    /// Which of these events count.
+    pub condition: Condition,
+}
+
+impl EventRule {
+    pub(crate) const fn new(theirs: &'static str, ours: EventName, seconds: u64) -> Self {
+        Self { theirs, ours, seconds, condition: Condition::Always }
+    }
+
+    pub(crate) const fn only_if(mut self, condition: Condition) -> Self {
+        self.condition = condition;
+        self
+    }
+}
+
+/// Which events of a kind count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Condition {
+    /// All of them.
+    Always,
+    /// Those in which this field is a text that is not empty.
+    Filled(&'static str),
+    /// Those in which this field has this value.
+    Equals(&'static str, &'static str),
+}
+
+/// A name of the agent, and the name that Claude Code uses.
+#[derive(Debug, Clone, Copy)]
+pub struct Alias {
+    /// The agent's name.
+    pub theirs: &'static str,
+    /// Claude Code's name.
+    pub ours: &'static str,
+}
+
+/// Declares aliases: `"theirs" => "ours"`.
+macro_rules! aliases {
+    ($($theirs:literal => $ours:literal),* $(,)?) => {
+        &[$($crate::agent::Alias { theirs: $theirs, ours: $ours }),*]
+    };
+}
+pub(crate) use aliases;
+
+/// A kind of dialog that asks for permission, as the member `details` of a payload describes it.
+#[derive(Debug, Clone, Copy)]
+pub struct Dialog {
+    /// The value of `details.type`.
+    pub kind: &'static str,
+    /// The tool of Claude Code.
+    pub tool: &'static str,
+    /// The member of `details` that is shown, and the name of the tool's input for it.
+    pub shown: Alias,
+}
+
+/// Where the id of a prompt comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PromptIds {
+    /// Every event has it.
+    Sent,
+    /// No event has one: it is the time of the prompt, which the hooks record.
+    TimeOfPrompt,
+}
+
+/// Where the use of the context comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum UsageSource {
+    /// The end of a turn has `input_tokens`, `context_limit` and perhaps `model`.
+    StopPayload,
+    /// The newest line of the transcript with a member `tokens`; the window of every model is this many tokens.
+    Transcript {
+        /// The window of every model.
+        window: u64,
+    },
+}
+
+/// The unit of the timeouts in an agent's configuration.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TimeoutUnit {
+    /// Seconds.
+    Seconds,
+    /// Milliseconds.
+    Milliseconds,
+}
+
+impl TimeoutUnit {
+    /// Returns a time limit in this unit.
+    pub fn of_seconds(self, seconds: u64) -> u64 {
+        match self {
+            Self::Seconds => seconds,
+            Self::Milliseconds => seconds * 1000,
+        }
+    }
+}
+
+/// The file that an installation changes or creates.
+#[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
+pub struct ConfigFile {
+    /// The agent's folder. It exists if the agent was ever used.
+    pub folder: Folder,
+    /// The path of the file below that folder.
+    pub file: &'static str,
+    /// Its content.
+    pub shape: ConfigShape,
+}
+
+/// The folder of an agent's configuration.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Folder {
+    /// Below the home directory.
+    Home(&'static str),
+    /// Below `$XDG_CONFIG_HOME`, or `~/.config`.
+    Config(&'static str),
+}
+
+/// The content of a configuration file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ConfigShape {
+    /// JSON settings with groups of hooks for each event, as in Claude Code's settings.json; a hook has a name.
+    HookGroups,
+    /// A module of Longhaul, which the agent loads.
+    Module,
+}
+
+/// What Longhaul does for an agent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Feature {
+    /// The status of the session, in tmux and in the view.
+    Status,
+    /// Blocked while a dialog asks for permission.
+    Permission,
+    /// Prompts, tool calls and replies are stored and found.
+    Memory,
+    /// The page at the start, and passages at a prompt.
+    Recall,
+    /// Continuing another session, and being continued.
+    Handoff,
+    /// The search tools over MCP.
+    Mcp,
+    /// How full the context is.
+    Monitor,
+    /// Starting a session again.
+    Resume,
+    /// Rewind points.
+    Bookmarks,
+    /// Going on in a new session when the context is full.
+    Continuation,
+}
+
+impl Feature {
+    /// Every feature, in the order of the documentation.
+    pub const ALL: [Self; 10] = [
+        Self::Status,
+        Self::Permission,
+        Self::Memory,
+        Self::Recall,
+        Self::Handoff,
+        Self::Mcp,
+        Self::Monitor,
+        Self::Resume,
+        Self::Bookmarks,
+        Self::Continuation,
+    ];
+
+    /// Returns what the feature is, for the documentation.
+    pub fn about(self) -> &'static str {
+        match self {
+            Self::Status => "Status of the session in tmux, the view and the viewer",
+            Self::Permission => "Blocked while a dialog asks for permission",
+            Self::Memory => "Prompts, tool calls and replies are stored and found",
+            Self::Recall => "Memory page at the start, passages at a prompt",
+            Self::Handoff => "Takes over from another session, and hands over",
+            Self::Mcp => "Search tools over MCP",
+            Self::Monitor => "How full the context is",
+            Self::Resume => "Resumed by its id",
+            Self::Bookmarks => "Bookmarks",
+            Self::Continuation => "Continuation when the context is full",
+        }
+    }
+}
+
+/// Whether a feature works.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Support {
+    /// It works.
+    Works,
+    /// It works, with this limit.
+    Partly(&'static str),
+    /// It does not, for this reason.
+    No(&'static str),
+}

@@ -1,0 +1,66 @@
+//! opencode, as version 1.18.33 behaves. Its events come from Longhaul's module (`setup/src/agents/opencode.js`), under the names
+//! that opencode gives them.
+
+use longhaul_core::event::EventName;
+
+use crate::agent::{
+    Agent, Alias, Condition, ConfigFile, ConfigShape, Dialog, EventRule, Feature, Folder, PromptIds, Support,
+    TimeoutUnit, UsageSource, aliases,
+};
+
+pub(super) const AGENT: Agent = Agent {
+    name: "opencode",
+    title: "opencode",
+    package: "opencode-ai",
+    program: "opencode",
+    events: &[
+        EventRule::new("session.start", EventName::SessionStart, 5),
+        EventRule::new("chat.message", EventName::UserPromptSubmit, 3).only_if(Condition::Filled("prompt")),
+        EventRule::new("permission.asked", EventName::PermissionRequest, 3),
+        // The answer to a dialog: the session works again.
+        EventRule::new("permission.replied", EventName::PostToolUse, 3),
+        EventRule::new("tool.execute.after", EventName::PostToolUse, 3),
+        EventRule::new("session.idle", EventName::Stop, 5),
+        EventRule::new("session.error", EventName::StopFailure, 3),
+        EventRule::new("session.end", EventName::SessionEnd, 3),
+    ],
+    fields: &[],
+    tools: aliases!(
+        "bash" => "Bash",
+        "read" => "Read",
+        "write" => "Write",
+        "edit" => "Edit",
+        "list" => "LS",
+        "glob" => "Glob",
+        "grep" => "Grep",
+        "webfetch" => "WebFetch",
+        "websearch" => "WebSearch",
+        "todowrite" => "TodoWrite",
+        "todoread" => "TodoRead",
+        "task" => "Task",
+    ),
+    inputs: aliases!("filePath" => "file_path", "oldString" => "old_string", "newString" => "new_string"),
+    dialogs: &[
+        Dialog { kind: "edit", tool: "Edit", shown: Alias { theirs: "filepath", ours: "file_path" } },
+        Dialog { kind: "bash", tool: "Bash", shown: Alias { theirs: "pattern", ours: "command" } },
+        Dialog { kind: "webfetch", tool: "WebFetch", shown: Alias { theirs: "url", ours: "url" } },
+        Dialog { kind: "read", tool: "Read", shown: Alias { theirs: "filepath", ours: "file_path" } },
+    ],
+    prompt_ids: PromptIds::Sent,
+    usage: UsageSource::StopPayload,
+    timeout: TimeoutUnit::Milliseconds,
+    config: ConfigFile { folder: Folder::Config("opencode"), file: "plugin/longhaul.js", shape: ConfigShape::Module },
+    resume: &["--session"],
+    features: &[
+        (Feature::Status, Support::Works),
+        (Feature::Permission, Support::Works),
+        (Feature::Memory, Support::Works),
+        (Feature::Recall, Support::Works),
+        (Feature::Handoff, Support::Works),
+        (Feature::Mcp, Support::Works),
+        (Feature::Monitor, Support::Works),
+        (Feature::Resume, Support::Works),
+        (Feature::Bookmarks, Support::No("a rewind point is a message of Claude Code")),
+        (Feature::Continuation, Support::No("nothing is typed into opencode")),
+    ],
+};

@@ -1,0 +1,67 @@
+//! Qwen Code, as version 0.24.4 behaves.
+
+use longhaul_core::event::EventName;
+
+use crate::agent::{
+    Agent, Condition, ConfigFile, ConfigShape, EventRule, Feature, Folder, PromptIds, Support, TimeoutUnit,
+    UsageSource, aliases,
+};
+
+pub(super) const AGENT: Agent = Agent {
+    name: "qwen",
+    title: "Qwen Code",
+    package: "@qwen-code/qwen-code",
+    program: "qwen",
+    events: &[
+        EventRule::new("SessionStart", EventName::SessionStart, 5),
+        // It is also sent with every result of a tool, without a text.
+        EventRule::new("UserPromptSubmit", EventName::UserPromptSubmit, 3).only_if(Condition::Filled("prompt")),
+        EventRule::new("PermissionRequest", EventName::PermissionRequest, 3),
+        EventRule::new("PostToolUse", EventName::PostToolUse, 3),
+        EventRule::new("PostToolUseFailure", EventName::PostToolUseFailure, 3),
+        EventRule::new("SubagentStart", EventName::SubagentStart, 3),
+        EventRule::new("SubagentStop", EventName::SubagentStop, 3),
+        EventRule::new("Stop", EventName::Stop, 5),
+        EventRule::new("StopFailure", EventName::StopFailure, 3),
+        EventRule::new("SessionEnd", EventName::SessionEnd, 3),
+    ],
+    fields: &[],
+    tools: aliases!(
+        "run_shell_command" => "Bash",
+        "read_file" => "Read",
+        "write_file" => "Write",
+        "edit" => "Edit",
+        "notebook_edit" => "NotebookEdit",
+        "list_directory" => "LS",
+        "glob" => "Glob",
+        "grep_search" => "Grep",
+        "web_fetch" => "WebFetch",
+        "web_search" => "WebSearch",
+        "todo_write" => "TodoWrite",
+        "task" => "Task",
+        "agent" => "Agent",
+    ),
+    inputs: &[],
+    dialogs: &[],
+    prompt_ids: PromptIds::Sent,
+    usage: UsageSource::StopPayload,
+    // A timeout of 1000 or more is read as milliseconds, as before version 0.24.
+    timeout: TimeoutUnit::Milliseconds,
+    config: ConfigFile { folder: Folder::Home(".qwen"), file: "settings.json", shape: ConfigShape::HookGroups },
+    resume: &["--resume"],
+    features: &[
+        (
+            Feature::Status,
+            Support::Partly("no hook reports a turn that Esc interrupts: it counts as working until the next prompt"),
+        ),
+        (Feature::Permission, Support::Partly("no hook reports a refusal: it counts as blocked until the next prompt")),
+        (Feature::Memory, Support::Works),
+        (Feature::Recall, Support::Works),
+        (Feature::Handoff, Support::Works),
+        (Feature::Mcp, Support::Works),
+        (Feature::Monitor, Support::Works),
+        (Feature::Resume, Support::Works),
+        (Feature::Bookmarks, Support::No("a rewind point is a message of Claude Code")),
+        (Feature::Continuation, Support::No("nothing is typed into Qwen Code")),
+    ],
+};

@@ -1,0 +1,2 @@
+mod payload;
+mod table;

@@ -1,0 +1,154 @@
+use longhaul_core::event::EventName;
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+use crate::{ALL, Payload, PayloadError, find};
+
+/// Returns a recorded payload, and the event in its name.
+macro_rules! recorded {
+    ($agent:literal, $name:literal) => {
+        (
+            $agent,
+            $name.split('-').next().unwrap(),
+            include_str!(concat!("../../../../tests/payloads/", $agent, "/", $name, ".json")),
+        )
+    };
+}
+
+fn translated((agent, event, text): (&str, &str, &str)) -> Option<Payload> {
+    Payload::parse(find(agent).unwrap(), event, text).unwrap()
+}
+
+#[track_caller]
+fn check(recorded: (&str, &str, &str), event: EventName, wanted: Value) {
+    let payload = translated(recorded).expect("it counts");
+    assert_eq!(payload.event(), event);
+    let got: Value = serde_json::from_str(&payload.to_claude()).unwrap();
+    assert_eq!(got["hook_event_name"], event.as_str());
+    assert!(got["session_id"].as_str().unwrap().starts_with(&format!("{}:", recorded.0)), "{got}");
+    assert_eq!(got["transcript_path"], Value::Null, "Longhaul does not read it as a transcript of Claude Code");
+    for (name, value) in wanted.as_object().unwrap() {
+        assert_eq!(&got[name], value, "{name} in {got}");
+    }
+}
+
+#[test]
+fn gemini_starts_and_ends() {
+    check(recorded!("gemini", "SessionStart"), EventName::SessionStart, json!({ "source": "startup" }));
+    check(recorded!("gemini", "SessionStart-clear"), EventName::SessionStart, json!({ "source": "clear" }));
+    check(recorded!("gemini", "SessionEnd-clear"), EventName::SessionEnd, json!({ "reason": "clear" }));
+    check(recorded!("gemini", "SessionEnd-exit"), EventName::SessionEnd, json!({ "reason": "exit" }));
+}
+
+#[test]
+fn geminis_prompt_is_identified_by_its_time() {
+    let payload = translated(recorded!("gemini", "BeforeAgent")).unwrap();
+    assert_eq!(payload.event(), EventName::UserPromptSubmit);
+    assert_eq!(payload.text("prompt"), Some("WRITE:note.txt;;SAY:written"));
+    assert_eq!(payload.text("prompt_id"), payload.text("timestamp"));
+    let mut after = translated(recorded!("gemini", "AfterAgent")).unwrap();
+    assert!(after.lacks_prompt_id());
+    after.set_prompt_id("p1");
+    assert!(!after.lacks_prompt_id());
+    check(recorded!("gemini", "AfterAgent"), EventName::Stop, json!({ "last_assistant_message": "written" }));
+}
+
+#[test]
+fn geminis_calls_have_claude_codes_names() {
+    let input = json!({ "command": "echo hello", "description": "as ordered", "is_background": false });
+    let wanted = json!({ "tool_name": "Bash", "tool_input": input, "tool_response": "hello" });
+    check(recorded!("gemini", "AfterTool"), EventName::PostToolUse, wanted);
+    let wanted = json!({ "tool_name": "Bash", "error": "Exit code 1\noops" });
+    check(recorded!("gemini", "AfterTool-failed"), EventName::PostToolUseFailure, wanted);
+    let payload = translated(recorded!("gemini", "AfterTool-write_file")).unwrap();
+    assert_eq!(payload.text("tool_name"), Some("Write"));
+}
+
+#[test]
+fn a_call_without_an_id_gets_one() {
+    let id = |text: &str| {
+        let payload = Payload::parse(find("gemini").unwrap(), "AfterTool", text).unwrap().unwrap();
+        payload.text("tool_use_id").unwrap().to_owned()
+    };
+    let (_, _, text) = recorded!("gemini", "AfterTool");
+    assert_eq!(id(text), id(text));
+    assert_ne!(id(text), id(&text.replace("echo hello", "echo hullo")));
+    assert!(id(text).starts_with("gemini_"));
+}
+
+#[test]
+fn geminis_dialog_says_what_it_asks_for() {
+    let wanted = json!({ "tool_name": "Edit", "tool_input": { "file_path": "/home/dev/project/note.txt" } });
+    check(recorded!("gemini", "Notification"), EventName::PermissionRequest, wanted);
+    let (agent, event, text) = recorded!("gemini", "Notification");
+    assert!(translated((agent, event, &text.replace("ToolPermission", "Other"))).is_none());
+    let mut other: Value = serde_json::from_str(text).unwrap();
+    other["details"] = json!({ "type": "mcp", "serverName": "longhaul", "toolName": "search" });
+    check(
+        (agent, event, &other.to_string()),
+        EventName::PermissionRequest,
+        json!({ "tool_name": "mcp__longhaul__search" }),
+    );
+}
+
+#[test]
+fn qwen_sends_claude_codes_names() {
+    check(recorded!("qwen", "SessionStart"), EventName::SessionStart, json!({ "model": "qwen3-coder" }));
+    check(recorded!("qwen", "SessionEnd-clear"), EventName::SessionEnd, json!({ "reason": "clear" }));
+    check(recorded!("qwen", "PermissionRequest"), EventName::PermissionRequest, json!({ "tool_name": "Write" }));
+    let wanted = json!({ "tool_name": "Bash", "tool_response": "hello", "duration_ms": 58 });
+    check(recorded!("qwen", "PostToolUse"), EventName::PostToolUse, wanted);
+    let wanted = json!({ "tool_name": "Bash", "error": "Exit code 1", "tool_use_id": "toolu_1794850251162_xrpfd6pwo" });
+    check(recorded!("qwen", "PostToolUseFailure"), EventName::PostToolUseFailure, wanted);
+}
+
+#[test]
+fn qwens_result_of_a_tool_is_no_prompt() {
+    assert!(translated(recorded!("qwen", "UserPromptSubmit-tool-result")).is_none());
+    assert!(translated(recorded!("qwen", "UserPromptSubmit")).is_some());
+}
+
+#[test]
+fn qwen_reports_the_use_of_the_context() {
+    let usage = translated(recorded!("qwen", "Stop")).unwrap().usage().unwrap();
+    assert_eq!((usage.tokens, usage.window, usage.model), (19489, Some(262_144), None));
+    assert_eq!(translated(recorded!("qwen", "SessionStart")).unwrap().usage(), None);
+}
+
+#[test]
+fn what_cannot_be_used_is_named() {
+    let gemini = find("gemini").unwrap();
+    let problem = |event: &str, text: &str| Payload::parse(gemini, event, text).unwrap_err().to_string();
+    assert_eq!(problem("Nothing", "{}"), "gemini has no event \"Nothing\" that is registered");
+    assert!(matches!(Payload::parse(gemini, "AfterTool", "[1"), Err(PayloadError::NotAnObject(_))));
+    assert_eq!(problem("AfterTool", "{}"), "payload has no session_id");
+    assert_eq!(
+        problem("AfterTool", r#"{"hook_event_name":"BeforeTool"}"#),
+        "payload is that of another event: BeforeTool"
+    );
+    assert!(Payload::parse(gemini, "after-tool", r#"{"session_id":"a"}"#).unwrap().is_some());
+}
+
+#[test]
+fn a_member_with_claude_codes_name_is_kept() {
+    let text = json!({ "session_id": "a", "tool_name": "edit", "tool_input": { "filePath": "x", "file_path": "y" } });
+    let payload = Payload::parse(find("opencode").unwrap(), "tool.execute.after", &text.to_string()).unwrap().unwrap();
+    let got: Value = serde_json::from_str(&payload.to_claude()).unwrap();
+    assert_eq!(got["tool_input"], json!({ "filePath": "x", "file_path": "y" }));
+}
+
+proptest! {
+    #[test]
+    fn any_payload_is_translated_or_refused(text in ".{0,200}", value in any::<Option<bool>>()) {
+        let odd = json!({ "session_id": text, "prompt": text, "tool_name": text, "tool_response": value,
+            "tool_input": text, "details": value, "notification_type": "ToolPermission", "timestamp": text });
+        for agent in ALL {
+            for rule in agent.events {
+                let _ = Payload::parse(agent, rule.theirs, &text);
+                if let Ok(Some(payload)) = Payload::parse(agent, rule.theirs, &odd.to_string()) {
+                    prop_assert!(serde_json::from_str::<Value>(&payload.to_claude()).unwrap().is_object());
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,71 @@
+use std::collections::BTreeSet;
+
+use longhaul_core::{OTHER_AGENTS, SessionId};
+
+use crate::{ALL, Condition, Feature, TimeoutUnit, find, newest_use, resume_command};
+
+#[test]
+fn every_agent_has_a_prefix_for_its_ids() {
+    for agent in ALL {
+        assert!(OTHER_AGENTS.contains(&agent.name), "{}", agent.name);
+        assert_eq!(find(agent.name), Some(agent));
+    }
+    assert_eq!(find("claude"), None);
+}
+
+#[test]
+fn every_agent_says_of_every_feature_whether_it_works() {
+    for agent in ALL {
+        let features: Vec<Feature> = agent.features.iter().map(|(feature, _)| *feature).collect();
+        assert_eq!(features, Feature::ALL, "{}", agent.name);
+    }
+}
+
+#[test]
+fn no_event_is_in_a_table_twice() {
+    for agent in ALL {
+        let names: BTreeSet<&str> = agent.events.iter().map(|rule| rule.theirs).collect();
+        assert_eq!(names.len(), agent.events.len(), "{}", agent.name);
+        assert!(agent.events.iter().all(|rule| rule.seconds >= 3), "{}", agent.name);
+    }
+}
+
+#[test]
+fn timeouts_have_the_unit_of_the_agent() {
+    assert_eq!([TimeoutUnit::Seconds, TimeoutUnit::Milliseconds].map(|unit| unit.of_seconds(5)), [5, 5000]);
+}
+
+#[test]
+fn a_session_is_resumed_by_the_agents_own_command() {
+    let argv = |id: &str| resume_command(&SessionId::new(id).unwrap()).map(|argv| argv.join(" "));
+    assert_eq!(argv("gemini:4ee8"), Some("gemini --resume 4ee8".to_owned()));
+    assert_eq!(argv("qwen:4ee8"), Some("qwen --resume 4ee8".to_owned()));
+    assert_eq!(argv("opencode:ses_e1"), Some("opencode --session ses_e1".to_owned()));
+    for id in ["4ee8", "codex:4ee8", "gemini:--yolo"] {
+        assert_eq!(argv(id), None, "{id}");
+    }
+    assert_eq!(argv(&format!("gemini:{}", "a".repeat(101))), None);
+}
+
+#[test]
+fn the_use_of_the_context_is_that_of_the_newest_line() {
+    let line = |input: u64| format!("{{\"type\":\"gemini\",\"tokens\":{{\"input\":{input}}},\"model\":\"flash\"}}\n");
+    let tail = format!("cut off\"tokens\"\n{}{}{{\"$set\":{{}}}}\n", line(5), line(7));
+    let found = newest_use(tail.as_bytes(), 100).unwrap();
+    assert_eq!((found.tokens, found.window, found.model.as_deref()), (7, Some(100), Some("flash")));
+    assert_eq!(newest_use(line(0).as_bytes(), 100), None);
+    assert_eq!(newest_use(b"", 100), None);
+}
+
+#[test]
+fn conditions_name_fields_of_the_payload() {
+    let fields: BTreeSet<&str> = ALL
+        .iter()
+        .flat_map(|agent| agent.events)
+        .filter_map(|rule| match rule.condition {
+            Condition::Always => None,
+            Condition::Filled(field) | Condition::Equals(field, _) => Some(field),
+        })
+        .collect();
+    assert_eq!(fields, BTreeSet::from(["notification_type", "prompt"]));
+}

@@ -1,0 +1,131 @@
+//! The installation for an agent of the table: hooks and the search tools in its settings, or a module of its own.
+
+mod module;
+mod record;
+mod settings_file;
+
+pub(crate) use self::module::{with_module, without_module};
+pub(crate) use self::record::ConfigRecord;
+pub(crate) use self::settings_file::{registered_events, restored, with_agent, without_agent};
+
+use std::path::{Path, PathBuf};
+
+use longhaul_agents::{Agent, ConfigShape, Folder};
+use longhaul_core::Env;
+use longhaul_runtime::{Shell, shared_file};
+
+use crate::install::{InstallPlan, edit};
+use crate::paths::{InstallPaths, LINK, stable_path};
+use crate::step::{Edit, InstallStep};
+use crate::{Error, Result};
+
+/// What is installed for an agent now.
+#[derive(Debug, Clone)]
+pub struct AgentSetup {
+    agent: &'static Agent,
+    /// The file that an installation changes, and its text.
+    path: PathBuf,
+    text: Option<String>,
+    /// The record of the file before the installation.
+    record_path: PathBuf,
+    record: Option<ConfigRecord>,
+    link: PathBuf,
+}
+
+impl AgentSetup {
+    /// Returns the folder of an agent's configuration.
+    pub fn folder(agent: &Agent, env: &Env, shell: &Shell) -> Option<PathBuf> {
+        let home = env.home_dir.as_ref()?;
+        Some(match agent.config.folder {
+            Folder::Home(folder) => home.join(folder),
+            Folder::Config(folder) => shell.config_home.clone().unwrap_or_else(|| home.join(".config")).join(folder),
+        })
+    }
+
+    /// Returns whether the agent has a folder of settings.
+    pub fn is_there(agent: &Agent, env: &Env, shell: &Shell) -> bool {
+        Self::folder(agent, env, shell).is_some_and(|folder| folder.is_dir())
+    }
+
+    /// Reads the file that an installation changes.
+    pub fn read(agent: &'static Agent, env: &Env, shell: &Shell, paths: &InstallPaths) -> Result<Self> {
+        let folder = Self::folder(agent, env, shell).ok_or(Error::NoHome)?;
+        if !folder.is_dir() {
+            return Err(Error::NoAgent { agent: agent.title, program: agent.program, folder });
+        }
+        let path = folder.join(agent.config.file);
+        let record_path = paths.data.dir().join("agents").join(format!("{}.json", agent.name));
+        Ok(Self {
+            agent,
+            text: shared_file::read(&path)?,
+            path,
+            record: ConfigRecord::load(&record_path),
+            record_path,
+            link: paths.home.join(LINK),
+        })
+    }
+
+    /// Returns the events that start Longhaul, as the file registers them.
+    pub fn registered(&self) -> Vec<String> {
+        let text = self.text.as_deref().unwrap_or_default();
+        match self.agent.config.shape {
+            ConfigShape::HookGroups => registered_events(text),
+            ConfigShape::Module if module::is_ours(text) => {
+                self.agent.events.iter().map(|rule| rule.theirs.to_owned()).collect()
+            }
+            ConfigShape::Module => Vec::new(),
+        }
+    }
+
+    /// Returns the file that an installation changes.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Plans to add the hooks, which start `exe` by a path that stays the same after an update if there is one.
+    pub fn install(&self, env: &Env, exe: &Path) -> Result<InstallPlan> {
+        let mut plan = InstallPlan::default();
+        let program = stable_path(env, exe);
+        let refused = |refusal| Error::Refused { path: self.path.clone(), refusal };
+        let change = match self.agent.config.shape {
+            ConfigShape::HookGroups => Edit::AddAgent(self.agent, program.clone()),
+            ConfigShape::Module => Edit::AddModule(self.agent, program.clone()),
+        };
+        let changed = change.apply(self.text.as_deref()).map_err(refused)?;
+        if let Some(after) = changed.filter(|_| self.agent.config.shape == ConfigShape::HookGroups) {
+            let record = ConfigRecord::needed(self.record.as_ref(), self.text.as_deref(), after);
+            if let Some(record) = record {
+                plan.steps.push(InstallStep::Edit(self.record_path.clone(), Edit::RecordConfig(record)));
+            }
+        }
+        edit(&mut plan, &self.path, self.text.as_deref(), change)?;
+        if !plan.steps.is_empty() {
+            plan.notes.push(format!("Sessions of {} that already run need a restart.", self.agent.title));
+        }
+        if program != self.link {
+            let program = program.display();
+            plan.notes.push(format!("The hooks start {program}. If that file moves, run this command again."));
+        }
+        Ok(plan)
+    }
+
+    /// Plans to remove what [`install`](Self::install) adds, and nothing else.
+    pub fn uninstall(&self) -> Result<InstallPlan> {
+        let mut plan = InstallPlan::default();
+        let text = self.text.as_deref();
+        match self.agent.config.shape {
+            ConfigShape::HookGroups => edit(&mut plan, &self.path, text, Edit::RemoveAgent(self.record.clone()))?,
+            ConfigShape::Module => {
+                edit(&mut plan, &self.path, text, Edit::RemoveModule)?;
+                if !plan.steps.is_empty() {
+                    let folder = self.path.parent().unwrap_or(&self.path).to_owned();
+                    plan.steps.push(InstallStep::RemoveIfEmpty(folder));
+                }
+            }
+        }
+        if self.record.is_some() {
+            plan.steps.push(InstallStep::Remove(self.record_path.clone()));
+        }
+        Ok(plan)
+    }
+}

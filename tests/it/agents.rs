@@ -1,0 +1,234 @@
+//! The hooks of Gemini CLI, Qwen Code and opencode, with recorded payloads, through `longhaul hook --agent`.
+
+mod install;
+
+use std::fs;
+
+use serde_json::{Value, json};
+
+use crate::sandbox::{Outcome, Sandbox, payload};
+
+/// A session of an agent in a sandbox.
+struct Agent {
+    sandbox: Sandbox,
+    name: &'static str,
+    id: &'static str,
+}
+
+impl Agent {
+    fn new(name: &'static str) -> Self {
+        Self { sandbox: Sandbox::new(), name, id: "5b4406db-ca72" }
+    }
+
+    /// Sends a recorded payload, with the members of `changes` in it.
+    fn send(&self, recorded: &str, changes: Value) -> Outcome {
+        let mut all = json!({ "session_id": self.id, "cwd": self.sandbox.project() });
+        all.as_object_mut().unwrap().extend(changes.as_object().unwrap().clone());
+        let event = recorded.split('-').next().unwrap();
+        let text = payload(&format!("{}/{recorded}", self.name), all);
+        let mut command = self.sandbox.executable("longhaul");
+        let outcome = Outcome::of(command.args(["hook", "--agent", self.name, event]), text.as_bytes());
+        assert_eq!((outcome.status, outcome.stderr.as_str()), (Some(0), ""), "{outcome:?}");
+        assert_eq!(outcome.json()["continue"], true);
+        outcome
+    }
+
+    fn longhaul(&self, arguments: &[&str]) -> String {
+        let mut command = self.sandbox.executable("longhaul");
+        let outcome = Outcome::of(command.args(arguments).current_dir(self.sandbox.project()), b"");
+        assert_eq!(outcome.status, Some(0), "{outcome:?}");
+        outcome.stdout
+    }
+
+    #[track_caller]
+    fn is(&self, status: &str) {
+        let rows: Value = serde_json::from_str(&self.longhaul(&["status", "--json"])).unwrap();
+        let id = format!("{}:{}", self.name, self.id);
+        let row = rows.as_array().unwrap().iter().find(|row| row["session"] == id.as_str());
+        let row = row.unwrap_or_else(|| panic!("{id} is not in {rows}"));
+        assert_eq!((&row["status"], &row["client"]), (&status.into(), &self.name.into()), "{row}");
+    }
+
+    #[track_caller]
+    fn finds(&self, query: &str, text: &str) {
+        let found = self.longhaul(&["memory", "search", query]);
+        assert!(found.contains(text), "{query}: {found}");
+    }
+
+    /// Returns what a new session of Claude Code in the project is shown.
+    fn heir(&self) -> String {
+        let text = payload("SessionStart", json!({ "session_id": "heir", "cwd": self.sandbox.project() }));
+        let reply = self.sandbox.hook("longhaul-session-start", text).json();
+        reply["hookSpecificOutput"]["additionalContext"].as_str().unwrap_or_default().to_owned()
+    }
+}
+
+#[test]
+fn a_session_of_gemini_is_tracked_remembered_and_handed_over() {
+    let gemini = Agent::new("gemini");
+    gemini.send("SessionStart", json!({}));
+    gemini.is("idle");
+    gemini.send("BeforeAgent", json!({ "prompt": "where are the beans kept?" }));
+    gemini.is("working");
+    gemini.send("Notification", json!({}));
+    gemini.is("blocked");
+    gemini.send("AfterTool", json!({ "tool_input": { "command": "cat beans.txt" } }));
+    gemini.is("working");
+    gemini.send("AfterTool-failed", json!({ "tool_input": { "command": "cargo test" } }));
+    gemini.send("AfterAgent", json!({ "prompt_response": "The beans are kept in the blue jar." }));
+    gemini.is("completed");
+    gemini.finds("beans", "beans kept");
+    gemini.finds("blue jar", "blue jar");
+    gemini.finds("beans.txt", "beans.txt");
+    gemini.longhaul(&["handoff", "write", "--session", "gemini:5b4406db-ca72"]);
+    let shown = gemini.heir();
+    assert!(
+        shown.contains("where are the beans kept?") && shown.contains("The beans are kept in the blue jar."),
+        "{shown}"
+    );
+    gemini.send("SessionEnd-exit", json!({}));
+    let rows: Value = serde_json::from_str(&gemini.longhaul(&["status", "--json"])).unwrap();
+    assert!(!rows.to_string().contains("gemini:"), "{rows}");
+    assert_eq!(gemini.sandbox.error_log(), "");
+}
+
+#[test]
+fn every_turn_of_gemini_is_stored_for_itself() {
+    let gemini = Agent::new("gemini");
+    gemini.send("SessionStart", json!({}));
+    for (at, fruit, kind) in
+        [("2026-11-16T17:00:00.000Z", "apples", "Boskoop"), ("2026-11-16T17:01:00.000Z", "pears", "Conference")]
+    {
+        gemini.send("BeforeAgent", json!({ "prompt": format!("tell me about {fruit}"), "timestamp": at }));
+        gemini.send("AfterAgent", json!({ "prompt_response": format!("Those are {kind}.") }));
+    }
+    // A prompt is found by the reply to it.
+    gemini.finds("Boskoop", "tell me about apples");
+    gemini.finds("Conference", "tell me about pears");
+}
+
+#[test]
+fn the_context_of_gemini_is_read_from_its_transcript() {
+    let gemini = Agent::new("gemini");
+    let transcript = gemini.sandbox.path("chat.jsonl");
+    fs::write(&transcript, "{\"type\":\"gemini\",\"tokens\":{\"input\":11815},\"model\":\"gemini-3.8-flash\"}\n")
+        .unwrap();
+    gemini.send("SessionStart", json!({}));
+    gemini.send("BeforeAgent", json!({}));
+    gemini.send("AfterAgent", json!({ "transcript_path": transcript }));
+    let database = rusqlite::Connection::open(gemini.sandbox.data_dir().join("longhaul.db")).unwrap();
+    let sql = "SELECT model, used_tokens, window_tokens FROM context WHERE session_id = 'gemini:5b4406db-ca72'";
+    let row: (String, i64, i64) =
+        database.query_row(sql, [], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?))).unwrap();
+    assert_eq!(row, ("gemini-3.8-flash".to_owned(), 11815, 1_048_576));
+}
+
+#[test]
+fn a_private_prompt_of_gemini_is_stored_nowhere() {
+    let gemini = Agent::new("gemini");
+    gemini.send("SessionStart", json!({}));
+    gemini.send("BeforeAgent", json!({ "prompt": "<private>quittenmus</private>" }));
+    gemini.send("AfterTool", json!({ "tool_input": { "command": "echo quittenmus" } }));
+    gemini.send("AfterAgent", json!({ "prompt_response": "quittenmus it is" }));
+    gemini.send("SessionEnd-exit", json!({}));
+    for entry in walk(&gemini.sandbox.data_dir()) {
+        let bytes = fs::read(&entry).unwrap();
+        assert!(!String::from_utf8_lossy(&bytes).contains("quittenmus"), "{}", entry.display());
+    }
+}
+
+fn walk(dir: &std::path::Path) -> Vec<std::path::PathBuf> {
+    let entries = fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path());
+    entries.flat_map(|path| if path.is_dir() { walk(&path) } else { vec![path] }).collect()
+}
+
+#[test]
+fn a_session_of_qwen_is_tracked_remembered_and_handed_over() {
+    let qwen = Agent::new("qwen");
+    qwen.send("SessionStart", json!({}));
+    qwen.is("idle");
+    qwen.send("UserPromptSubmit", json!({ "prompt": "where are the beans kept?" }));
+    qwen.is("working");
+    qwen.send("PermissionRequest", json!({}));
+    qwen.is("blocked");
+    qwen.send("PostToolUse", json!({ "tool_input": { "command": "cat beans.txt" } }));
+    qwen.is("working");
+    qwen.send("UserPromptSubmit-tool-result", json!({}));
+    qwen.send("PostToolUseFailure", json!({}));
+    qwen.send("Stop", json!({ "last_assistant_message": "The beans are kept in the blue jar." }));
+    qwen.is("completed");
+    qwen.finds("blue jar", "blue jar");
+    qwen.finds("beans.txt", "beans.txt");
+    qwen.longhaul(&["handoff", "write", "--session", "qwen:5b4406db-ca72"]);
+    let shown = qwen.heir();
+    assert!(shown.contains("where are the beans kept?") && shown.contains("in the blue jar."), "{shown}");
+    assert_eq!(qwen.sandbox.error_log(), "");
+}
+
+#[test]
+fn a_session_of_opencode_is_tracked_remembered_and_handed_over() {
+    let opencode = Agent::new("opencode");
+    opencode.send("session.start", json!({}));
+    opencode.is("idle");
+    opencode.send("chat.message", json!({ "prompt": "where are the beans kept?" }));
+    opencode.is("working");
+    opencode.send("permission.asked", json!({}));
+    opencode.is("blocked");
+    opencode.send("permission.replied", json!({}));
+    opencode.is("working");
+    opencode.send("tool.execute.after", json!({ "tool_input": { "command": "cat beans.txt" } }));
+    opencode.send("tool.execute.after-failed", json!({}));
+    opencode.send("session.idle", json!({ "last_assistant_message": "The beans are kept in the blue jar." }));
+    opencode.is("completed");
+    opencode.finds("blue jar", "blue jar");
+    opencode.finds("beans.txt", "beans.txt");
+    opencode.longhaul(&["handoff", "write", "--session", "opencode:5b4406db-ca72"]);
+    let shown = opencode.heir();
+    assert!(shown.contains("where are the beans kept?") && shown.contains("in the blue jar."), "{shown}");
+    opencode.send("session.end", json!({}));
+    assert_eq!(opencode.sandbox.error_log(), "");
+}
+
+#[test]
+fn a_new_session_of_an_agent_is_shown_the_memory() {
+    let qwen = Agent::new("qwen");
+    qwen.send("SessionStart", json!({}));
+    qwen.send("UserPromptSubmit", json!({ "prompt": "where are the beans kept?" }));
+    qwen.send("PostToolUse", json!({}));
+    qwen.send("Stop", json!({ "last_assistant_message": "The beans are kept in the blue jar." }));
+    let reply = qwen.send("SessionStart", json!({ "session_id": "another" })).json();
+    let output = &reply["hookSpecificOutput"];
+    assert_eq!(output["hookEventName"], "SessionStart");
+    assert!(output["additionalContext"].as_str().unwrap().contains("beans"), "{reply}");
+}
+
+#[test]
+fn a_wrong_payload_is_answered_and_logged() {
+    let gemini = Agent::new("gemini");
+    for (arguments, text) in [
+        (["hook", "--agent", "gemini", "AfterTool"], "not JSON"),
+        (["hook", "--agent", "gemini", "AfterTool"], r#"{"session_id":"a","hook_event_name":"BeforeTool"}"#),
+    ] {
+        let mut command = gemini.sandbox.executable("longhaul");
+        let outcome = Outcome::of(command.args(arguments), text.as_bytes());
+        assert_eq!((outcome.status, outcome.stdout.trim()), (Some(0), r#"{"continue":true}"#));
+    }
+    assert_eq!(gemini.sandbox.error_log().lines().count(), 2, "{}", gemini.sandbox.error_log());
+    let mut command = gemini.sandbox.executable("longhaul");
+    let outcome = Outcome::of(command.args(["hook", "--agent", "nobody", "AfterTool"]), b"{}");
+    assert!(outcome.status != Some(0) && outcome.stderr.contains("gemini, qwen, opencode"), "{outcome:?}");
+}
+
+#[test]
+fn the_hooks_of_claude_code_leave_other_agents_alone() {
+    let sandbox = Sandbox::new();
+    for name in ["cursor-PostToolUse", "copilot-postToolUse", "grok-PostToolUse"] {
+        let text = payload(&format!("foreign/{name}"), json!({ "cwd": sandbox.project() }));
+        let outcome = sandbox.hook("longhaul-post-tool-use", text);
+        assert_eq!((outcome.status, outcome.stdout.trim()), (Some(0), r#"{"continue":true}"#), "{name}");
+    }
+    let text = payload("qwen/SessionStart", json!({ "cwd": sandbox.project() }));
+    assert_eq!(sandbox.hook("longhaul-session-start", text).stdout.trim(), r#"{"continue":true}"#);
+    assert_eq!(sandbox.error_log(), "");
+    assert!(!sandbox.data_dir().exists(), "nothing is stored");
+}
