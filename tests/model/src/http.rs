@@ -71,6 +71,13 @@ pub(crate) fn event(out: &mut impl Write, data: &Value) -> io::Result<()> {
     out.flush()
 }
 
+/// Sends one event without a name, at once.
+pub(crate) fn data(out: &mut impl Write, data: &str) -> io::Result<()> {
+    let event = format!("data: {data}\r\n\r\n");
+    write!(out, "{:x}\r\n{event}\r\n", event.len())?;
+    out.flush()
+}
+
 /// Ends the stream.
 pub(crate) fn end_of_events(out: &mut impl Write) -> io::Result<()> {
     out.write_all(b"0\r\n\r\n")?;

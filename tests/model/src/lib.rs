@@ -1,8 +1,10 @@
-//! A model that does as the prompt says: the streaming Messages API on loopback, for the real client in tests.
+//! A model that does as the prompt says: the streaming Messages API on loopback, for the real client in tests; and the APIs of
+//! Gemini and OpenAI, for other agents.
 //!
 //! What it answers is written in the newest text of a person: `RUN:cargo test` makes it call Bash, `SAY:done` makes it say
 //! "done"; see [`Script`]. A text that the tests do not write themselves is answered by a [`Rule`].
 
+mod dialect;
 mod http;
 mod reply;
 mod script;

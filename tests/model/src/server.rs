@@ -8,6 +8,7 @@ use std::thread;
 
 use serde_json::{Value, json};
 
+use crate::dialect::Dialect;
 use crate::http::{self, Request};
 use crate::script::{self, Rule};
 use crate::shown::Shown;
@@ -87,15 +88,22 @@ impl State {
                 http::plain(out, request, 200, &json!({ "input_tokens": (size / 4).max(10) }))
             }
             ("POST", "/v1/messages") => self.reply(request, out),
+            ("POST", path) if path.ends_with(":countTokens") => {
+                http::plain(out, request, 200, &json!({ "totalTokens": size / 4 }))
+            }
+            ("POST", path) if Dialect::of(path).is_some() => self.reply(request, out),
             _ => http::plain(out, request, 404, &error("not_found_error", "there is only a model here")),
         }
     }
 
     fn reply(&self, request: &Request, out: &mut impl io::Write) -> io::Result<()> {
+        let dialect = Dialect::of(&request.path);
         let body = serde_json::from_slice::<Value>(&request.body).unwrap_or_default();
+        let body = dialect.map_or(body.clone(), |dialect| dialect.read(&body));
         let shown = Shown { session: request.session.clone(), body };
         let reply = script::answer(&shown, &self.rules);
         let (model, stream) = (shown.body["model"].clone(), shown.body["stream"] == true);
+        let translated = shown.body.clone();
         let number = {
             let mut all = self.shown();
             all.push(shown);
@@ -103,6 +111,9 @@ impl State {
         };
         if let Some(status) = reply.error {
             return http::plain(out, request, status, &error("api_error", "an error was ordered"));
+        }
+        if let Some(dialect) = dialect {
+            return dialect.write(&reply, request, &translated, number, out);
         }
         let message = reply.message(&model, number, request.body.len());
         if !stream {

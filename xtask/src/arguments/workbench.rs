@@ -99,6 +99,9 @@ pub struct E2eArgs {
     /// Run only these scenarios
     #[arg(value_name = "NAME")]
     pub names: Vec<String>,
+    /// Run the scenario of another agent: gemini, qwen or opencode
+    #[arg(long = "agent", value_name = "NAME")]
+    pub agents: Vec<String>,
     /// List the scenarios and run none
     #[arg(long)]
     pub list: bool,

@@ -1,5 +1,6 @@
 //! `cargo xtask e2e`: runs the scenarios on the real client, with a scripted model, without network beyond loopback.
 
+mod agent_program;
 mod client;
 mod scenarios;
 mod session;
@@ -42,7 +43,7 @@ pub(crate) fn run(workspace: &Workspace, args: &E2eArgs) -> Result<()> {
     if args.list {
         return list();
     }
-    let chosen = choose(&args.names)?;
+    let chosen = choose(&[args.names.as_slice(), &args.agents].concat())?;
     let client = match client::find(workspace) {
         Err(error) if args.if_possible => {
             writeln!(io::stdout(), "skipped: the scenarios on the real client ({error:#})")?;
@@ -55,7 +56,7 @@ pub(crate) fn run(workspace: &Workspace, args: &E2eArgs) -> Result<()> {
     dist::run(workspace, Profile::Dev, None, dist::Packing::Nothing)?;
     watch_interrupts()?;
     writeln!(io::stdout(), "\n{} scenarios on {}", chosen.len(), version.trim())?;
-    let cast = Cast { client, marketplace: workspace.target.join("dist") };
+    let cast = Cast { client, marketplace: workspace.target.join("dist"), programs: workspace.target.join("e2e") };
     let mut outcomes = Vec::new();
     for scenario in chosen {
         outcomes.push(play(scenario, &cast, args.keep)?);

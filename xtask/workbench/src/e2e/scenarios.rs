@@ -1,5 +1,6 @@
 //! The scenarios, in the order in which they run.
 
+mod agents;
 mod chord;
 mod handover;
 mod inputs;
@@ -97,5 +98,8 @@ pub(crate) const ALL: &[Scenario] = &[
     scenario("reopen", "six sessions are back in their windows after the tmux server was killed", reopen::reopen),
     scenario("compact", "/compact is noted, and the session goes on", life::compact),
     scenario("subagents", "working until the last background subagent has returned", life::subagents),
+    scenario("gemini", "Gemini CLI: a session from its start to its end, continued by Claude Code", agents::gemini),
+    scenario("qwen", "the same with Qwen Code", agents::qwen),
+    scenario("opencode", "the same with opencode", agents::opencode),
     scenario("long", "two hours in two minutes: 40 turns, 300 tool calls, all jobs on", long::long),
 ];

@@ -49,6 +49,8 @@ pub(crate) struct Cast {
     pub(crate) client: PathBuf,
     /// The marketplace, as `cargo xtask dist` lays it out.
     pub(crate) marketplace: PathBuf,
+    /// The folder in which the programs of other agents are installed.
+    pub(crate) programs: PathBuf,
 }
 
 impl Cast {
