@@ -16,6 +16,7 @@ use rustix::io::Errno;
 pub(crate) use self::child_output::{Started, finish, finish_bounded, finish_with_input};
 use crate::Error;
 use crate::tied_child::NOT_PASSED_ON;
+use crate::tmux::check_socket;
 
 /// The search path for programs if `PATH` contains no absolute folder.
 const USUAL_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
@@ -62,13 +63,13 @@ pub fn run(step: &TerminalCommand, limit: Duration) -> Result<String, Error> {
 
 /// Starts a command. It runs while the caller does something else.
 pub(crate) fn start(step: &TerminalCommand, limit: Duration) -> Result<Started, Error> {
-    let (command, program) = command_of(step);
+    let (command, program) = command_of(step)?;
     start_command(command, program, step, limit)
 }
 
 /// Runs a command like [`run`], in the folder `dir`.
 pub fn run_in(dir: &Path, step: &TerminalCommand, limit: Duration) -> Result<String, Error> {
-    let (mut command, program) = command_of(step);
+    let (mut command, program) = command_of(step)?;
     command.current_dir(dir);
     start_command(command, program, step, limit)?.output()
 }
@@ -84,7 +85,7 @@ fn start_command(command: Command, program: &str, step: &TerminalCommand, limit:
 /// Runs a command to its end and returns the first `most` bytes of its output. A command that prints more, or that does not
 /// end in time, is killed, and that is an error. Its output and its errors are not trusted.
 pub fn run_bounded(step: &TerminalCommand, most: usize, limit: Duration) -> Result<Vec<u8>, Error> {
-    let (mut command, program) = command_of(step);
+    let (mut command, program) = command_of(step)?;
     // Its own group: a Ctrl-C in the terminal is for this process only.
     command.process_group(0);
     let first = finish_bounded(command, program, most, limit)?;
@@ -98,18 +99,20 @@ pub fn run_bounded(step: &TerminalCommand, most: usize, limit: Duration) -> Resu
 
 /// Runs a command in this terminal to its end: it reads the keys, and draws. Returns whether it succeeded.
 pub fn run_in_terminal(step: &TerminalCommand) -> Result<bool, Error> {
-    let (mut command, program) = command_of(step);
+    let (mut command, program) = command_of(step)?;
     command.stdin(Stdio::inherit()).stdout(Stdio::inherit()).stderr(Stdio::inherit());
     let status = command.status().map_err(|source| Error::Start { program: program.to_owned(), source })?;
     Ok(status.success())
 }
 
-pub(crate) fn command_of(step: &TerminalCommand) -> (Command, &str) {
+/// Returns the command and its program. Refuses tmux at a socket on which another user may listen.
+pub(crate) fn command_of(step: &TerminalCommand) -> Result<(Command, &str), Error> {
+    step.tmux_socket().map_or(Ok(()), check_socket)?;
     let (program, args) = step.argv.split_first().map_or(("", &[][..]), |(program, args)| (program.as_str(), args));
     let mut command = command(program);
     command.args(args).stdout(Stdio::piped()).stderr(Stdio::piped());
     command.stdin(if step.stdin.is_some() { Stdio::piped() } else { Stdio::null() });
-    (command, program)
+    Ok((command, program))
 }
 
 /// Starts another executable of Longhaul in the background.

@@ -36,7 +36,7 @@ pub enum NextLine {
 impl ProgramLines {
     /// Starts a program.
     pub fn start(step: &TerminalCommand) -> Result<Self, Error> {
-        let (mut command, program) = process::command_of(step);
+        let (mut command, program) = process::command_of(step)?;
         let failed = |source| Error::Start { program: program.to_owned(), source };
         let mut child = command.stderr(Stdio::null()).spawn().map_err(failed)?;
         let no_output = || failed(std::io::Error::other("it has no output"));

@@ -150,7 +150,8 @@ pub fn lock(home: &Home) -> Result<Option<File>, Error> {
 
 /// Creates the folder of tmux's sockets, which is missing after a restart of the machine.
 ///
-/// Only a folder with the name that tmux itself gives it, `tmux-<user id>`, is created, and only for this user.
+/// Only a folder with the name that tmux itself gives it, `tmux-<user id>`, is created, and only for this user. If another
+/// user has created it, no command of tmux is started there.
 pub fn make_socket_folder(socket: &str) -> Result<(), Error> {
     let Some(folder) = Path::new(socket).parent() else { return Ok(()) };
     let own = format!("tmux-{}", rustix::process::getuid().as_raw());

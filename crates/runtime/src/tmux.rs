@@ -9,6 +9,7 @@ mod look;
 mod menu;
 mod setup;
 mod setup_problem;
+mod socket_owner;
 mod status_right;
 mod window;
 
@@ -17,6 +18,7 @@ pub(crate) use self::commands::StatusUpdate;
 pub use self::look::ServerOptions;
 pub use self::setup::command;
 pub use self::setup_problem::SetupState;
+pub(crate) use self::socket_owner::check as check_socket;
 pub use self::status_right::NOT_SET_UP;
 pub use self::window::{OpenedWindow, PaneState};
 pub(crate) use self::window::{server_pid, window_of_pane};

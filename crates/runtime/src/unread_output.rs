@@ -15,7 +15,7 @@ const PAUSE: Duration = Duration::from_millis(20);
 ///
 /// A program that does not end in time is killed.
 pub fn run_silently(step: &TerminalCommand, limit: Duration) -> Result<(), Error> {
-    let (mut command, program) = command_of(step);
+    let (mut command, program) = command_of(step)?;
     command.stdout(Stdio::null()).stderr(Stdio::null());
     match wait(command, program, limit)? {
         status if status.success() => Ok(()),
@@ -27,7 +27,7 @@ pub fn run_silently(step: &TerminalCommand, limit: Duration) -> Result<(), Error
 ///
 /// A program that does not end in time is killed.
 pub fn run_shown(step: &TerminalCommand, limit: Duration) -> Result<bool, Error> {
-    let (mut command, program) = command_of(step);
+    let (mut command, program) = command_of(step)?;
     command.stdout(Stdio::inherit()).stderr(Stdio::inherit());
     Ok(wait(command, program, limit)?.success())
 }

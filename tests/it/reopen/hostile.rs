@@ -1,4 +1,9 @@
-//! Names that tmux would expand, and ids that a client would take for an option.
+//! Names that tmux would expand, ids that a client would take for an option, and sockets of another user.
+
+use std::fs::{self, Permissions};
+use std::io::ErrorKind;
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::net::UnixListener;
 
 use rusqlite::Connection;
 
@@ -50,4 +55,30 @@ fn an_id_that_is_an_option_is_never_passed_on() {
     assert_eq!(outcome.status, Some(1), "{outcome:?}");
     assert!(outcome.stdout.contains("cannot be reopened: its id is not one that claude uses"), "{outcome:?}");
     assert_eq!(scene.started().len(), 1);
+}
+
+#[test]
+fn nothing_is_sent_to_a_socket_that_another_user_could_have_created() {
+    let spot = Spot { id: "00000000-0000-4000-8000-00000000000d", session: "s", index: 0, name: "w", project: "p" };
+    let mut scene = Scene::new();
+    scene.start(&spot);
+    scene.kill_server();
+    let (socket, folder) = (scene.tmux.socket().clone(), scene.sandbox.path(""));
+    fs::remove_file(&socket).unwrap();
+    let listener = UnixListener::bind(&socket).unwrap();
+    fs::set_permissions(&folder, Permissions::from_mode(0o777)).unwrap();
+    for arguments in [&["reopen", "--dry-run"][..], &["reopen", "--yes"]] {
+        let outcome = scene.longhaul(arguments);
+        assert_eq!(outcome.status, Some(1), "{arguments:?}: {outcome:?}");
+        let printed = outcome.stdout + &outcome.stderr;
+        assert!(printed.contains("every user can replace it"), "{arguments:?}: {printed}");
+    }
+    scene.longhaul(&["goto", spot.id]);
+    scene.longhaul(&["send", spot.id, "hello"]);
+    scene.longhaul_in(&socket, &["tmux", "refresh"]);
+    scene.longhaul_in(&socket, &["doctor"]);
+    listener.set_nonblocking(true).unwrap();
+    let connected = listener.accept().map(drop).map_err(|error| error.kind());
+    assert_eq!(connected, Err(ErrorKind::WouldBlock), "nothing has connected");
+    fs::set_permissions(&folder, Permissions::from_mode(0o700)).unwrap();
 }

@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::os::unix::fs::symlink;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use rustix::process::{Pid, Signal, kill_process, test_kill_process};
 use serde_json::Value;
@@ -139,6 +139,12 @@ impl Scene {
     /// Runs `longhaul` outside tmux.
     pub(super) fn longhaul(&self, arguments: &[&str]) -> Outcome {
         self.sandbox.longhaul(arguments)
+    }
+
+    /// Runs `longhaul` as inside a server with a socket.
+    pub(super) fn longhaul_in(&self, socket: &Path, arguments: &[&str]) -> Outcome {
+        let variable = format!("{},1,0", socket.display());
+        Outcome::of(self.sandbox.executable("longhaul").args(arguments).env("TMUX", variable), b"")
     }
 
     /// Runs `longhaul` inside the server.

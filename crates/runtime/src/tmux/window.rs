@@ -8,7 +8,7 @@ use longhaul_inject::protect_semicolon;
 use longhaul_reopen::{TmuxSession, Window};
 use longhaul_tracker::LivePane;
 
-use super::{Server, words};
+use super::{Server, check_socket, words};
 use crate::tied_child::NOT_PASSED_ON;
 use crate::{Error, process};
 
@@ -83,13 +83,16 @@ pub enum PaneState {
 }
 
 impl Server {
-    /// Returns whether the server accepts connections. Starts no process.
+    /// Returns whether the server accepts connections. Starts no process. The server of another user does not count.
     pub fn answers(&self) -> bool {
-        UnixStream::connect(&self.socket).is_ok()
+        check_socket(&self.socket).is_ok() && UnixStream::connect(&self.socket).is_ok()
     }
 
     /// Returns the sessions of the server, and their windows; none if the server does not run.
     pub fn tmux_sessions(&self) -> Result<Vec<TmuxSession>, Error> {
+        if let Err(error @ Error::UnsafeSocket { .. }) = check_socket(&self.socket) {
+            return Err(error);
+        }
         if !self.answers() {
             return Ok(Vec::new());
         }
@@ -112,6 +115,7 @@ impl Server {
     ///
     /// A server that is started gets none of the variables of the session and terminal of this process.
     pub fn open_window(&self, command: &[String]) -> Result<OpenedWindow, Error> {
+        check_socket(&self.socket)?;
         let mut tmux = process::command("tmux");
         tmux.args(["-u", "-S", &self.socket]).args(command.iter().map(|word| protect_semicolon(word)));
         for variable in NOT_PASSED_ON {
