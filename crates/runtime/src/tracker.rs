@@ -12,7 +12,7 @@ use longhaul_activity_log::LogLine;
 use longhaul_core::config::Notify;
 use longhaul_core::event::Common;
 use longhaul_core::{Env, Millis, SessionId, Status};
-use longhaul_store::{Asked, Bridge, Change, Store};
+use longhaul_store::{Asked, Bridge, Change, PromptOrigin, Store};
 use longhaul_tracker::{Agent, Options, Pane, Script, Trigger, render, transition, without_control_chars};
 
 use self::session_place::Place;
@@ -118,9 +118,9 @@ impl<'a> Tracker<'a> {
     }
 
     /// Records a prompt.
-    pub(crate) fn prompt(&mut self, common: &Common, summary: Option<&str>) -> Result<(), Error> {
+    pub(crate) fn prompt(&mut self, common: &Common, origin: PromptOrigin, summary: Option<&str>) -> Result<(), Error> {
         let place = Place::of(self.env, common);
-        match self.store.note_prompt(&place.sighting(self.env.now), summary)? {
+        match self.store.note_prompt(&place.sighting(self.env.now), origin, summary)? {
             Some(change) => self.announce(&change, Logged::Already),
             None => Ok(()),
         }

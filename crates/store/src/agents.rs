@@ -40,6 +40,17 @@ pub struct Sighting<'a> {
     pub at: Millis,
 }
 
+/// Where a prompt comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PromptOrigin {
+    /// The user.
+    User,
+    /// A task in the background, which has ended: its result continues what the user has asked for.
+    Task,
+    /// It sets a bookmark. In a running turn it changes nothing of that turn.
+    Bookmark,
+}
+
 /// A status that has changed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Change {
@@ -100,19 +111,34 @@ impl Store {
 
     /// Records a prompt: the session is working, whatever its status was, and is added if it is not known.
     ///
-    /// `summary` is `None` if no person wrote the prompt. Returns the change, if the status was another.
-    pub fn note_prompt(&self, seen: &Sighting<'_>, summary: Option<&str>) -> Result<Option<Change>, StoreError> {
+    /// Returns the change, if the status was another.
+    pub fn note_prompt(
+        &self,
+        seen: &Sighting<'_>,
+        origin: PromptOrigin,
+        summary: Option<&str>,
+    ) -> Result<Option<Change>, StoreError> {
+        // The duration of a turn is measured from what the user has asked for.
+        let began = match origin {
+            PromptOrigin::User => ":prompt_ms",
+            PromptOrigin::Task => "coalesce(prompt_ms, :prompt_ms)",
+            PromptOrigin::Bookmark => {
+                "iif(status IN ('working', 'blocked'), coalesce(prompt_ms, :prompt_ms), :prompt_ms)"
+            }
+        };
         self.write("record the prompt", |tx| {
             evict(tx, seen)?;
             let row = NewRow { seen, status: Status::Working, reason: None, summary, prompted: Some(seen.at) };
             let change = row.insert(
                 tx,
-                "DO UPDATE SET
+                &format!(
+                    "DO UPDATE SET
                      previous = status, status = :status, reason = :reason, stopped = 0, failed = 0,
-                     asked_by = NULL, wants = NULL, task_count = 0, prompt_ms = :prompt_ms,
+                     asked_by = NULL, wants = NULL, task_count = 0, prompt_ms = {began},
                      prompt_summary = coalesce(:summary, prompt_summary),
                      cwd = coalesce(:cwd, cwd), project_name = :project, git_branch = :branch,
-                     updated_at = iif(status = :status, updated_at, :now), touched_ms = :ms",
+                     updated_at = iif(status = :status, updated_at, :now), touched_ms = :ms"
+                ),
             )?;
             update_place(tx, seen)?;
             Ok(change.filter(|change| change.from != Some(change.to)))

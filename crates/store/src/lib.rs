@@ -36,7 +36,7 @@ use rusqlite::{Connection, ErrorCode, Params, Row, Transaction, TransactionBehav
 
 use crate::lock_queue::LockQueue;
 
-pub use crate::agents::{Asked, Change, Sighting};
+pub use crate::agents::{Asked, Change, PromptOrigin, Sighting};
 pub use crate::batons::{Injection, NewInjection, StoredBaton};
 pub use crate::bookmarks::{Bookmark, NewBookmark};
 pub use crate::bridges::{Bridge, Shown, StepTaker};

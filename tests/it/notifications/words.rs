@@ -2,7 +2,8 @@
 
 use serde_json::json;
 
-use super::{Stage, result};
+use super::{Stage, now_ms, result};
+use crate::sandbox::payload;
 
 const BLOCKED: &str = r#"{"blocked": {"ways": ["command"]}, "command": ["COMMAND"]}"#;
 
@@ -66,4 +67,24 @@ fn a_short_turn_and_quiet_hours_are_silent() {
     }
     let quiet = stage.log().iter().filter(|row| row["why"] == "it is in notify.quiet_hours").count();
     assert!((quiet == 1) == (stage.recorded().len() == 1), "{:?}", stage.log());
+}
+
+#[test]
+fn the_end_of_work_in_the_background_is_reported_however_short_the_last_turn_is() {
+    let stage = Stage::new(r#"{"completed": {"ways": ["command"]}, "command": ["COMMAND"]}"#);
+    let began = [("LONGHAUL_NOW_MS", (now_ms() - 2_400_000).to_string())];
+    let stopped = [("LONGHAUL_NOW_MS", (now_ms() - 2_380_000).to_string())];
+    let running =
+        json!({ "background_tasks": [{ "id": "a1", "type": "subagent", "status": "running", "description": "x" }] });
+    for session in ["s1", "s2"] {
+        stage.fire_with(session, "UserPromptSubmit", json!({ "prompt": "go on" }), &began);
+    }
+    stage.fire_with("s1", "Stop-background-tasks", running, &stopped);
+    stage.fire("s1", "UserPromptSubmit-task-notification", json!({}));
+    stage.fire("s2", "UserPromptSubmit", json!({ "prompt": "·" }));
+    for session in ["s1", "s2"] {
+        stage.fire(session, "Stop", json!({ "background_tasks": [] }));
+    }
+    assert_eq!(stage.results(2), [result("command", "sent", ""), result("command", "sent", "")]);
+    assert!(stage.recorded().iter().all(|line| line.ends_with("|The turn took 40m")), "{:?}", stage.recorded());
 }

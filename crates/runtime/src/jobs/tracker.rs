@@ -5,11 +5,12 @@ use std::collections::BTreeMap;
 
 use longhaul_activity_log::LogLine;
 use longhaul_core::Status;
-use longhaul_core::event::predicates::{in_subagent, is_compaction, is_task_notification};
+use longhaul_core::event::predicates::{bookmark_note, in_subagent, is_compaction, is_task_notification};
 use longhaul_core::event::{
     HookEvent, Notification, PermissionRequest, PostToolUse, PostToolUseFailure, SessionEnd, SessionStart, Stop,
     StopFailure, SubagentStart, SubagentStop, TaskCompleted, TeammateIdle, UserPromptSubmit,
 };
+use longhaul_store::PromptOrigin;
 use longhaul_tracker::Trigger;
 use serde_json::value::RawValue;
 
@@ -37,7 +38,15 @@ pub fn on_prompt(hook: &mut Hook<UserPromptSubmit>) -> Result<Flow, Error> {
         let summary = (!is_task_notification(prompt) && !hook.is_private())
             .then(|| summarize(&hook.sanitizer().capped(prompt)))
             .filter(|summary| !summary.is_empty());
-        tracker.prompt(&hook.event.common, summary.as_deref())
+        let marker = hook.config.bookmarks.marker.as_str();
+        let origin = if is_task_notification(prompt) {
+            PromptOrigin::Task
+        } else if bookmark_note(prompt, marker).is_some() {
+            PromptOrigin::Bookmark
+        } else {
+            PromptOrigin::User
+        };
+        tracker.prompt(&hook.event.common, origin, summary.as_deref())
     })
 }
 

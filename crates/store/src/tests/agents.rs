@@ -2,7 +2,7 @@ use longhaul_core::{Millis, Status};
 use longhaul_tracker::{Pane, Trigger, next, transition};
 
 use super::{folder, open};
-use crate::{Asked, Sighting};
+use crate::{Asked, PromptOrigin, Sighting};
 
 const NOW: Millis = Millis(5_000_000);
 
@@ -61,7 +61,7 @@ fn a_pane_holds_one_session() {
     store.add_agent(&sighting("old", Some(&one)), Status::Working, None).unwrap();
     store.add_agent(&sighting("beside", Some(&two)), Status::Idle, None).unwrap();
     store.add_agent(&sighting("other server", Some(&elsewhere)), Status::Idle, None).unwrap();
-    store.note_prompt(&sighting("new", Some(&one)), Some("hi")).unwrap();
+    store.note_prompt(&sighting("new", Some(&one)), PromptOrigin::User, Some("hi")).unwrap();
     let mut left: Vec<String> = store.agents().unwrap().into_iter().map(|agent| agent.session).collect();
     left.sort();
     assert_eq!(left, ["beside", "new", "other server"]);
@@ -71,10 +71,11 @@ fn a_pane_holds_one_session() {
 fn a_prompt_makes_it_work_whatever_it_did() {
     let folder = folder();
     let store = open(&folder.path().join("l.db")).unwrap();
-    let change = store.note_prompt(&sighting("s", None), Some("it's \"quoted\" #{x}")).unwrap().unwrap();
+    let change =
+        store.note_prompt(&sighting("s", None), PromptOrigin::User, Some("it's \"quoted\" #{x}")).unwrap().unwrap();
     assert_eq!((change.from, change.to), (None, Status::Working));
     assert_eq!(change.summary.as_deref(), Some("it's \"quoted\" #{x}"));
-    assert_eq!(store.note_prompt(&sighting("s", None), None).unwrap(), None, "working already");
+    assert_eq!(store.note_prompt(&sighting("s", None), PromptOrigin::User, None).unwrap(), None, "working already");
     assert_eq!(store.agents().unwrap()[0].prompt_summary.as_deref(), Some("it's \"quoted\" #{x}"));
 }
 
@@ -128,12 +129,12 @@ fn what_was_found_running_does_not_push_out_what_a_hook_told() {
     let folder = folder();
     let store = open(&folder.path().join("l.db")).unwrap();
     let one = pane("%1");
-    store.note_prompt(&sighting("real", Some(&one)), None).unwrap();
+    store.note_prompt(&sighting("real", Some(&one)), PromptOrigin::User, None).unwrap();
     store.add_found_agent(&sighting("scan-1", Some(&one)), Status::Idle, None).unwrap();
     assert_eq!(store.agents().unwrap().len(), 1);
     store.remove_agent("real").unwrap();
     store.add_found_agent(&sighting("scan-1", Some(&one)), Status::Idle, None).unwrap();
-    store.note_prompt(&sighting("real", Some(&one)), None).unwrap();
+    store.note_prompt(&sighting("real", Some(&one)), PromptOrigin::User, None).unwrap();
     let left: Vec<String> = store.agents().unwrap().into_iter().map(|agent| agent.session).collect();
     assert_eq!(left, ["real"], "the first real hook replaces what was found");
 }

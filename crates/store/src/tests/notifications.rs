@@ -5,7 +5,7 @@ use longhaul_core::{Millis, Status};
 use longhaul_tracker::{Trigger, transition};
 
 use super::{folder, open};
-use crate::{Asked, Notification, NotifyEvent, NotifyResult, Sighting, last_notifications_of};
+use crate::{Asked, Notification, NotifyEvent, NotifyResult, PromptOrigin, Sighting, last_notifications_of};
 
 const BOTH: [NotifyWay; 2] = [NotifyWay::Desktop, NotifyWay::Ntfy];
 
@@ -93,7 +93,7 @@ fn a_row_says_what_is_asked_for_and_when_the_turn_began() {
     };
     store.add_agent(&at(1_000), Status::Idle, None).unwrap();
     assert_eq!(store.agent("s").unwrap().unwrap().prompt_ms, None);
-    store.note_prompt(&at(2_000), None).unwrap();
+    store.note_prompt(&at(2_000), PromptOrigin::User, None).unwrap();
     let requested = transition(Trigger::PermissionRequested).unwrap();
     let asked = Asked { by: Some("a1"), reason: "permission: Bash", wants: Some("wants to run: make") };
     let change = store.ask_permission("s", &requested, &asked, Millis(3_000)).unwrap().unwrap();
@@ -104,8 +104,38 @@ fn a_row_says_what_is_asked_for_and_when_the_turn_began() {
     // Whatever ends the question ends what is asked for.
     store.change_status("s", &transition(Trigger::ClientIdle).unwrap(), None, Millis(4_000)).unwrap();
     assert_eq!(store.agent("s").unwrap().unwrap().wants, None);
-    store.note_prompt(&at(5_000), None).unwrap();
+    store.note_prompt(&at(5_000), PromptOrigin::User, None).unwrap();
     store.note_failure("s").unwrap();
     let failed = store.change_status("s", &transition(Trigger::Failed).unwrap(), Some("rate_limit"), Millis(6_000));
     assert!(failed.unwrap().unwrap().failed);
+}
+
+#[test]
+fn a_turn_is_measured_from_what_the_user_asked_for() {
+    let folder = folder();
+    let store = open(&folder.path().join("l.db")).unwrap();
+    let at = |ms| Sighting {
+        session: "s",
+        cwd: None,
+        project: "api",
+        branch: None,
+        agent_type: None,
+        pane: None,
+        target: None,
+        client: "claude",
+        pid: None,
+        at: Millis(ms),
+    };
+    let prompted = || store.agent("s").unwrap().unwrap().prompt_ms;
+    store.note_prompt(&at(1_000), PromptOrigin::User, None).unwrap();
+    store.note_prompt(&at(2_000), PromptOrigin::Bookmark, None).unwrap();
+    assert_eq!(prompted(), Some(1_000), "a bookmark in the running turn");
+    store.change_status("s", &transition(Trigger::Stopped).unwrap(), None, Millis(3_000)).unwrap();
+    store.note_prompt(&at(4_000), PromptOrigin::Task, None).unwrap();
+    assert_eq!(prompted(), Some(1_000), "the result of a task");
+    store.change_status("s", &transition(Trigger::Stopped).unwrap(), None, Millis(5_000)).unwrap();
+    store.note_prompt(&at(6_000), PromptOrigin::Bookmark, None).unwrap();
+    assert_eq!(prompted(), Some(6_000), "a bookmark between two turns");
+    store.note_prompt(&at(7_000), PromptOrigin::User, None).unwrap();
+    assert_eq!(prompted(), Some(7_000));
 }

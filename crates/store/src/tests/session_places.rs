@@ -3,7 +3,7 @@ use longhaul_reopen::{ServerId, SessionPlace, Window};
 use longhaul_tracker::Pane;
 
 use super::{folder, open};
-use crate::{Sighting, Store};
+use crate::{PromptOrigin, Sighting, Store};
 
 const SOCKET: &str = "/tmp/tmux";
 
@@ -35,7 +35,7 @@ fn work(store: &Store, session: &str, pid: u32) {
         pid: Some(pid),
         at: Millis(5_000),
     };
-    store.note_prompt(&seen, Some("fix it")).unwrap();
+    store.note_prompt(&seen, PromptOrigin::User, Some("fix it")).unwrap();
 }
 
 #[test]
