@@ -16,6 +16,7 @@ use longhaul_tracker::Agent;
 
 use crate::desktop::GOTO;
 use crate::outgoing::Outgoing;
+use crate::question::Question;
 use crate::{facts, parallel};
 
 /// How many days the log of notifications is kept.
@@ -24,7 +25,7 @@ pub const KEPT_DAYS: u64 = 30;
 /// How often the session is read while a click is waited for.
 const CLICK_PAUSE: Duration = Duration::from_secs(5);
 
-/// Runs with the arguments of a hook: session, state, time in milliseconds.
+/// Runs with the arguments of a hook: session, state, time in milliseconds. The standard input is the question of the dialog.
 ///
 /// No process reads its output, so errors are written to the error log.
 pub fn run(env: &Env, args: &[String]) -> ExitCode {
@@ -42,7 +43,7 @@ pub fn run(env: &Env, args: &[String]) -> ExitCode {
         log.write("usage: longhaul-notify SESSION blocked|completed|failed|limit MILLISECONDS");
         return ExitCode::from(2);
     };
-    match report(env, &event) {
+    match report(env, &event, Question::read().as_ref()) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             log.write(&format!("session {}: {}", event.session, error.chain()));
@@ -51,7 +52,7 @@ pub fn run(env: &Env, args: &[String]) -> ExitCode {
     }
 }
 
-fn report(env: &Env, event: &NotifyEvent) -> Result<(), Error> {
+fn report(env: &Env, event: &NotifyEvent, question: Option<&Question>) -> Result<(), Error> {
     let home = Home::of(env)?;
     let (config, _) = longhaul_runtime::config(env)?;
     let ways = &config.notify.rule(event.state).ways.0;
@@ -62,7 +63,7 @@ fn report(env: &Env, event: &NotifyEvent) -> Result<(), Error> {
     let oldest = Millis(env.now.0.saturating_sub(KEPT_DAYS * DAY_MS.unsigned_abs()));
     store.begin_notifications(event, ways, oldest)?;
     thread::sleep(waiting_times::BEFORE_NOTIFICATION);
-    Report { env, store: &store, config: &config.notify, event }.finish()
+    Report { env, store: &store, config: &config.notify, event, question }.finish()
 }
 
 /// A change of a session, after the delay.
@@ -71,13 +72,14 @@ struct Report<'a> {
     store: &'a Store,
     config: &'a Notify,
     event: &'a NotifyEvent,
+    question: Option<&'a Question>,
 }
 
 impl Report<'_> {
     fn finish(&self) -> Result<(), Error> {
         let agent = self.store.agent(&self.event.session)?;
         let verdicts = self.decide(agent.as_ref());
-        let outgoing = agent.as_ref().map(|agent| facts::outgoing(self.event, agent));
+        let outgoing = agent.as_ref().map(|agent| facts::outgoing(self.event, agent, self.question));
         let mut ways = Vec::new();
         for (way, verdict) in verdicts {
             match verdict {
@@ -94,7 +96,7 @@ impl Report<'_> {
     }
 
     fn decide(&self, agent: Option<&Agent>) -> Vec<(NotifyWay, Verdict)> {
-        let session = agent.map(|agent| facts::session_now(agent, self.env));
+        let session = agent.map(|agent| facts::session_now(agent, self.env, self.question));
         let (at, now) = (self.event.at, now(self.env));
         let away_ms = self.config.away_seconds.as_millis();
         let attention = agent.map(|agent| facts::attention_to(agent, at, now, away_ms));

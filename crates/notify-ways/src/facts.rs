@@ -10,21 +10,22 @@ use longhaul_store::NotifyEvent;
 use longhaul_tracker::Agent;
 
 use crate::outgoing::{Display, Outgoing, OwnTerminal};
+use crate::question::Question;
 
-/// Returns the session as the decision sees it.
-pub(crate) fn session_now(agent: &Agent, env: &Env) -> SessionNow {
+/// Returns the session as the decision sees it. `question` is that of the change, if the hook has passed one on.
+pub(crate) fn session_now(agent: &Agent, env: &Env, question: Option<&Question>) -> SessionNow {
     let mut session = SessionNow::new(agent.status, Millis(agent.touched_ms));
     session.prompted = agent.prompt_ms.map(Millis);
-    session.other = kind(agent, env);
+    session.other = kind(agent, env, &question.cloned().unwrap_or_else(|| Question::of(agent)));
     session
 }
 
 /// Returns which kind of session it is; `None` for one of the user's own.
-fn kind(agent: &Agent, env: &Env) -> Option<OtherSession> {
+fn kind(agent: &Agent, env: &Env, question: &Question) -> Option<OtherSession> {
     match agent.agent_type.as_deref().unwrap_or_default() {
         "teammate" => Some(OtherSession::Teammate),
         "" if agent.pid.is_some_and(|pid| is_headless(env, pid)) => Some(OtherSession::Print),
-        "" if agent.status == Status::Blocked && agent.asked_by.is_some() => Some(OtherSession::Subagent),
+        _ if agent.status == Status::Blocked && question.asked_by.is_some() => Some(OtherSession::Subagent),
         "" => None,
         _ => Some(OtherSession::Subagent),
     }
@@ -50,9 +51,10 @@ pub(crate) fn attention_to(agent: &Agent, at: Millis, now: Millis, away_ms: u64)
 }
 
 /// Returns the notification about a session.
-pub(crate) fn outgoing(event: &NotifyEvent, agent: &Agent) -> Outgoing {
+pub(crate) fn outgoing(event: &NotifyEvent, agent: &Agent, question: Option<&Question>) -> Outgoing {
+    let question = question.cloned().unwrap_or_else(|| Question::of(agent));
     let cause = match event.state {
-        NotifyState::Blocked => agent.wants.as_ref().or(agent.reason.as_ref()),
+        NotifyState::Blocked => question.wants.as_ref().or(agent.reason.as_ref()),
         NotifyState::Failed | NotifyState::Limit => agent.reason.as_ref(),
         NotifyState::Completed => None,
     };

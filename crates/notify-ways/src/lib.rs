@@ -6,6 +6,7 @@ mod detached;
 mod facts;
 mod outgoing;
 mod parallel;
+mod question;
 mod readiness;
 mod trial;
 

@@ -2,11 +2,21 @@
 
 use longhaul_core::config::{Choice, Notify, NotifyState};
 use longhaul_core::{Env, Status};
+use serde_json::json;
 
 use crate::{Error, home, process};
 
 /// The executable that decides and sends.
 const PROGRAM: &str = "longhaul-notify";
+
+/// What the dialog asks for, at the time of the change. Another dialog may open before the notification is sent.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Question<'a> {
+    /// The subagent that has opened it; `None` for the main conversation.
+    pub(crate) asked_by: Option<&'a str>,
+    /// What it asks for, in words.
+    pub(crate) wants: Option<&'a str>,
+}
 
 /// Starts a notification about a session that has changed to `status` now, if the configuration names a way for it.
 ///
@@ -17,6 +27,7 @@ pub(crate) fn start(
     session: &str,
     status: Status,
     error: Option<&str>,
+    question: Option<Question<'_>>,
 ) -> Result<(), Error> {
     let Some(state) = NotifyState::of(status, error) else { return Ok(()) };
     let is_wanted = match config {
@@ -27,5 +38,12 @@ pub(crate) fn start(
         return Ok(());
     }
     let args = [session.to_owned(), state.as_str().to_owned(), env.now.0.to_string()];
-    process::spawn_sibling(PROGRAM, &args).map(drop)
+    match question {
+        None => process::spawn_sibling(PROGRAM, &args).map(drop),
+        // As its input, because every user of the machine can read arguments.
+        Some(Question { asked_by, wants }) => {
+            let input = json!({ "asked_by": asked_by, "wants": wants });
+            process::spawn_sibling_with(PROGRAM, &args, &input.to_string())
+        }
+    }
 }

@@ -4,6 +4,7 @@ mod child_output;
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
+use std::io::Write;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -120,6 +121,17 @@ pub(crate) fn command_of(step: &TerminalCommand) -> Result<(Command, &str), Erro
 /// A child that kept the hook's standard output open would block Claude Code. The child calls [`leave_session`].
 pub fn spawn_sibling(name: &str, args: &[String]) -> Result<Child, Error> {
     spawn(&mut sibling_command(name, args)?, name)
+}
+
+/// Starts another executable of Longhaul in the background, with a short text as its standard input. It calls
+/// [`leave_session`].
+pub(crate) fn spawn_sibling_with(name: &str, args: &[String], input: &str) -> Result<(), Error> {
+    let mut child = spawn(sibling_command(name, args)?.stdin(Stdio::piped()), name)?;
+    if let Some(mut stdin) = child.stdin.take() {
+        // A program that has ended already needs no input.
+        let _ = stdin.write_all(input.as_bytes());
+    }
+    Ok(())
 }
 
 /// Starts another executable of Longhaul in the background, in the folder `dir`. It calls [`leave_session`].

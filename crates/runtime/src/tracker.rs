@@ -16,6 +16,7 @@ use longhaul_store::{Asked, Bridge, Change, PromptOrigin, Store};
 use longhaul_tracker::{Agent, Options, Pane, Script, Trigger, render, transition, without_control_chars};
 
 use self::session_place::Place;
+use crate::notifications::Question;
 use crate::tmux::{Server, StatusUpdate};
 use crate::{ActivityLog, Deadline, Error, Home, files, notifications, process, waiting_times};
 
@@ -172,9 +173,26 @@ impl<'a> Tracker<'a> {
         };
         match change {
             Some(change) => self.announce(&change, logged),
-            None if common.agent_id.is_none() => self.add_missing(common, Status::Working),
+            None if common.agent_id.is_none() => self.keep_blocked_or_add(common),
             None => Ok(()),
         }
+    }
+
+    /// Handles a tool call that has not changed a row. Adds a session of which no hook was received yet; it replaces a row
+    /// that a scan may have added for it.
+    fn keep_blocked_or_add(&mut self, common: &Common) -> Result<(), Error> {
+        match self.store.agent(common.session.as_str())?.map(|agent| agent.status) {
+            None => self.begin(common, Status::Working, None),
+            // The dialog of a subagent is open. The line of this call says that the session works, and later calls read that.
+            Some(Status::Blocked) => self.log_status(common.session.as_str(), Status::Blocked),
+            Some(Status::Working | Status::Completed | Status::Idle) => Ok(()),
+        }
+    }
+
+    /// Appends a status to the activity log of a session.
+    fn log_status(&self, session: &str, status: Status) -> Result<(), Error> {
+        let Some(session) = SessionId::new(session) else { return Ok(()) };
+        ActivityLog::open(self.home, &session)?.append(&[LogLine::Status { at: self.env.now, status }])
     }
 
     /// Records that a dialog asks for permission.
@@ -182,6 +200,8 @@ impl<'a> Tracker<'a> {
         let Some(transition) = transition(Trigger::PermissionRequested) else { return Ok(()) };
         let asked = Asked { by: common.agent_id.as_deref(), reason, wants: Some(wants) };
         match self.store.ask_permission(common.session.as_str(), &transition, &asked, self.env.now)? {
+            // The session is blocked already, and its scripts have run. Only the user may not know of this dialog.
+            Some(change) if change.from == Some(change.to) => self.notify(&change),
             Some(change) => self.announce(&change, Logged::NotYet),
             None => self.add_blocked(common, &asked),
         }
@@ -195,12 +215,16 @@ impl<'a> Tracker<'a> {
         }
         self.begin(common, Status::Blocked, Some(asked.reason))?;
         self.store.note_asked(session, asked, self.env.now)?;
-        notifications::start(self.env, self.notify, session, Status::Blocked, None)
+        let question = Question { asked_by: asked.by, wants: asked.wants };
+        notifications::start(self.env, self.notify, session, Status::Blocked, None, Some(question))
     }
 
-    /// Adds a session of which no hook was received yet. It replaces a row that a scan may have added for it.
-    fn add_missing(&mut self, common: &Common, status: Status) -> Result<(), Error> {
-        if self.store.agent(common.session.as_str())?.is_some() { Ok(()) } else { self.begin(common, status, None) }
+    /// Starts the notification about a change.
+    fn notify(&self, change: &Change) -> Result<(), Error> {
+        let error = change.reason.as_deref().filter(|_| change.failed);
+        let question = Question { asked_by: change.asked_by.as_deref(), wants: change.wants.as_deref() };
+        let question = Some(question).filter(|question| question.wants.is_some() && change.to == Status::Blocked);
+        notifications::start(self.env, self.notify, &change.session, change.to, error, question)
     }
 
     /// Records that the turn ended with an error.
@@ -267,15 +291,11 @@ impl<'a> Tracker<'a> {
     fn announce(&self, change: &Change, logged: Logged) -> Result<(), Error> {
         let options = self.options();
         let text = self.text(&options)?;
-        if logged == Logged::NotYet
-            && let Some(session) = SessionId::new(&change.session)
-        {
-            let line = LogLine::Status { at: self.env.now, status: change.to };
-            ActivityLog::open(self.home, &session)?.append(&[line])?;
+        if logged == Logged::NotYet {
+            self.log_status(&change.session, change.to)?;
         }
         let started = self.run_scripts(&options, change);
-        let error = change.reason.as_deref().filter(|_| change.failed);
-        let started = notifications::start(self.env, self.notify, &change.session, change.to, error).and(started);
+        let started = self.notify(change).and(started);
         let shown = self.display(&text, change.pane.as_ref().map(|pane| (pane, Some(change.to))))?;
         if let Some(update) = shown {
             let is_over = change.to == Status::Completed;

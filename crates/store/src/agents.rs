@@ -2,6 +2,7 @@
 //!
 //! Hooks run concurrently, so every statement has its own guard and returns whether it changed a row.
 
+mod questions;
 mod upkeep;
 
 use longhaul_core::{Millis, Status};
@@ -9,6 +10,7 @@ use longhaul_tracker::{Agent, Pane, Transition};
 use rusqlite::types::Type;
 use rusqlite::{Connection, OptionalExtension, Row, named_params};
 
+pub use self::questions::Asked;
 use crate::row_ids::Time;
 use crate::{Store, StoreError, cannot};
 
@@ -70,10 +72,15 @@ pub struct Change {
     pub reason: Option<String>,
     /// Whether its turn ended in an error.
     pub failed: bool,
+    /// The subagent that has opened the dialog; `None` for the main conversation.
+    pub asked_by: Option<String>,
+    /// What the dialog asks for, if it is one for permission.
+    pub wants: Option<String>,
 }
 
 const CHANGED: &str =
-    "RETURNING previous, status, session_id, project_name, prompt_summary, tmux_socket, tmux_pane, reason, failed";
+    "RETURNING previous, status, session_id, project_name, prompt_summary, tmux_socket, tmux_pane, reason,
+                                 failed, asked_by, wants";
 
 impl Store {
     /// Adds a session that begins, or updates where a known one runs without touching its status.
@@ -222,7 +229,7 @@ impl Store {
                 &format!(
                     "UPDATE agents SET previous = status, status = :to, reason = :reason, updated_at = :now, touched_ms = :ms,
                                        stopped = iif(:works, 0, stopped), failed = iif(:works, 0, failed),
-                                       asked_by = iif(:works, NULL, asked_by),
+                                       asked_by = iif(:to = 'blocked', asked_by, NULL),
                                        wants = iif(:to = 'blocked', wants, NULL),
                                        subagent_count = iif(:to = 'completed', 0, subagent_count)
                      WHERE {guard} AND status IN (:from0, :from1, :from2, :from3)
@@ -245,38 +252,6 @@ impl Store {
             .optional()
             .map_err(cannot("change the session's status"))
     }
-
-    /// Records that a session asks for permission, and changes its status if the transition's guard holds.
-    pub fn ask_permission(
-        &self,
-        session: &str,
-        transition: &Transition,
-        asked: &Asked<'_>,
-        at: Millis,
-    ) -> Result<Option<Change>, StoreError> {
-        // Both in one transaction: the commit is what costs.
-        self.transaction("record the question for permission", |store| {
-            store.note_asked(session, asked, at)?;
-            store.change_status(session, transition, Some(asked.reason), at)
-        })
-    }
-
-    /// Records what a session asks for, without a change of its status.
-    pub fn note_asked(&self, session: &str, asked: &Asked<'_>, at: Millis) -> Result<(), StoreError> {
-        let sql = "UPDATE agents SET permission_at = ?2, asked_by = ?3, wants = ?4 WHERE session_id = ?1";
-        self.update(sql, (session, seconds(at), asked.by, asked.wants))
-    }
-}
-
-/// A question for permission.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Asked<'a> {
-    /// The subagent that asks; `None` for the main conversation.
-    pub by: Option<&'a str>,
-    /// The reason why the session is blocked.
-    pub reason: &'a str,
-    /// What it asks for, in words.
-    pub wants: Option<&'a str>,
 }
 
 /// A row of `agents`, to be added.
@@ -365,6 +340,8 @@ fn change(row: &Row<'_>) -> rusqlite::Result<Change> {
         pane: pane(row, 5)?,
         reason: row.get(7)?,
         failed: row.get(8)?,
+        asked_by: row.get(9)?,
+        wants: row.get(10)?,
     })
 }
 

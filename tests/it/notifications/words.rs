@@ -88,3 +88,23 @@ fn the_end_of_work_in_the_background_is_reported_however_short_the_last_turn_is(
     assert_eq!(stage.results(2), [result("command", "sent", ""), result("command", "sent", "")]);
     assert!(stage.recorded().iter().all(|line| line.ends_with("|The turn took 40m")), "{:?}", stage.recorded());
 }
+
+#[test]
+fn the_main_conversation_is_reported_whatever_a_subagent_asks_before_or_after() {
+    let stage = Stage::new(BLOCKED);
+    let asks = |session: &str, command: &str, agent: Option<&str>| {
+        let input = json!({ "tool_name": "Bash", "tool_input": { "command": command }, "agent_id": agent });
+        stage.fire(session, "PermissionRequest", input);
+    };
+    stage.block("s1", "cargo publish");
+    asks("s1", "ls", Some("a1"));
+    assert_eq!(stage.results(1), [result("command", "sent", "")]);
+    assert!(stage.recorded()[0].contains("wants to run: cargo publish"), "{:?}", stage.recorded());
+    stage.fire("s2", "UserPromptSubmit", json!({ "prompt": "go on" }));
+    asks("s2", "ls", Some("a1"));
+    let why = "the session is of the kind subagent, which notify.also does not name";
+    assert_eq!(stage.results(2)[1], result("command", "suppressed", why));
+    asks("s2", "cargo yank", None);
+    assert_eq!(stage.results(3)[2], result("command", "sent", ""));
+    assert!(stage.recorded()[1].contains("wants to run: cargo yank"), "{:?}", stage.recorded());
+}

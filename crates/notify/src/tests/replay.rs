@@ -1,9 +1,9 @@
 //! Random days of six sessions, with a simulated clock: every state that lasts is reported exactly once by each way, none in
-//! the pane that the user looks at, and the log accounts for every one.
+//! the pane that the user looks at or for a subagent, and the log accounts for every one.
 
 use std::collections::BTreeMap;
 
-use longhaul_core::config::{Notify, NotifyState, NotifyWay};
+use longhaul_core::config::{Notify, NotifyState, NotifyWay, OtherSession};
 use longhaul_core::{Millis, Status};
 use longhaul_tracker::{Trigger, next};
 use proptest::prelude::*;
@@ -19,8 +19,8 @@ const START: u64 = 1_000_000;
 /// What happens next, after a time.
 #[derive(Debug, Clone)]
 enum Step {
-    /// An event of a session. The hook may start the process twice, as after a damaged database.
-    Event { session: usize, trigger: usize, twice: bool },
+    /// An event of a session; a dialog may be that of a subagent. The hook may start the process twice, as after a damaged database.
+    Event { session: usize, trigger: usize, by_subagent: bool, twice: bool },
     /// The user switches to the pane of a session, or away from the terminal.
     Look(Option<usize>),
     /// The user presses a key.
@@ -32,13 +32,14 @@ enum Step {
 fn step() -> impl Strategy<Value = (u64, Step)> {
     let triggers = Trigger::ALL.len();
     let event = (0..SESSIONS, 0..triggers, prop::bool::weighted(0.1))
-        .prop_map(|(session, trigger, twice)| Step::Event { session, trigger, twice });
+        .prop_map(|(session, trigger, twice)| Step::Event { session, trigger, by_subagent: false, twice });
     // Prompts and permission dialogs are the most frequent events.
-    let common =
-        (0..SESSIONS, prop::sample::select(vec![Trigger::Prompt, Trigger::PermissionRequested, Trigger::Stopped]));
-    let common = common.prop_map(|(session, trigger)| Step::Event {
+    let triggers = vec![Trigger::Prompt, Trigger::PermissionRequested, Trigger::Stopped];
+    let common = (0..SESSIONS, prop::sample::select(triggers), prop::bool::weighted(0.4));
+    let common = common.prop_map(|(session, trigger, by_subagent)| Step::Event {
         session,
         trigger: Trigger::ALL.iter().position(|one| *one == trigger).unwrap_or_default(),
+        by_subagent,
         twice: false,
     });
     let what = prop_oneof![
@@ -69,6 +70,7 @@ struct Process {
     session: usize,
     at: u64,
     state: NotifyState,
+    other: Option<OtherSession>,
     is_dead: bool,
 }
 
@@ -76,6 +78,10 @@ struct Process {
 struct World {
     now: u64,
     sessions: Vec<SessionNow>,
+    /// Whether the last dialog of a session is that of a subagent.
+    subagent_asked: Vec<bool>,
+    /// The changes that are those of a subagent, which are not reported.
+    silent: Vec<(usize, u64)>,
     looks_at: Option<usize>,
     last_key: u64,
     log: BTreeMap<Key, Row>,
@@ -96,7 +102,7 @@ enum Change {
 impl World {
     fn new() -> Self {
         let session = SessionNow::new(Status::Idle, Millis(START));
-        Self { now: START, sessions: vec![session; SESSIONS], ..Self::default() }
+        Self { now: START, sessions: vec![session; SESSIONS], subagent_asked: vec![false; SESSIONS], ..Self::default() }
     }
 
     /// Lets the time pass, and lets each process whose delay is over decide and send.
@@ -124,8 +130,8 @@ impl World {
             .collect();
         let pane = format!("%{}", process.session);
         let attention = attention(&pane, &clients, Millis(process.at), Millis(self.now), 0);
-        let session = self.sessions.get(process.session);
-        for (way, verdict) in decide(process.state, Millis(process.at), session, attention, config, 0) {
+        let session = SessionNow { other: process.other, ..self.sessions[process.session].clone() };
+        for (way, verdict) in decide(process.state, Millis(process.at), Some(&session), attention, config, 0) {
             let key = (process.session, process.at, process.state, way);
             let row = self.log.entry(key).or_insert(Row::Waiting);
             match verdict {
@@ -157,16 +163,29 @@ impl World {
                     self.killed.push((process.session, process.at));
                 }
             }
-            Step::Event { session, trigger, twice } => self.event(*session, Trigger::ALL[*trigger], *twice, config),
+            Step::Event { session, trigger, by_subagent, twice } => {
+                let trigger = Trigger::ALL[*trigger];
+                let by_subagent = *by_subagent && trigger == Trigger::PermissionRequested;
+                self.event(*session, trigger, by_subagent, *twice, config);
+            }
         }
     }
 
-    fn event(&mut self, at: usize, trigger: Trigger, twice: bool, config: &Notify) {
+    fn event(&mut self, at: usize, trigger: Trigger, by_subagent: bool, twice: bool, config: &Notify) {
         let session = &mut self.sessions[at];
         if trigger == Trigger::Prompt {
             session.prompted = Some(Millis(self.now));
         }
-        let Some(status) = next(session.status, trigger) else { return };
+        let asks = trigger == Trigger::PermissionRequested;
+        // The main conversation that asks behind a subagent is a change, too.
+        let joins = asks && !by_subagent && session.status == Status::Blocked && self.subagent_asked[at];
+        let changed = next(session.status, trigger).or(joins.then_some(Status::Blocked));
+        self.subagent_asked[at] = match changed.unwrap_or(session.status) {
+            Status::Blocked if asks => by_subagent,
+            Status::Blocked => self.subagent_asked[at],
+            Status::Working | Status::Completed | Status::Idle => false,
+        };
+        let Some(status) = changed else { return };
         (session.status, session.changed) = (status, Millis(self.now));
         self.history.push((self.now, Change::Status(at, status)));
         let error = (trigger == Trigger::Failed).then_some("rate_limit");
@@ -174,7 +193,11 @@ impl World {
         for way in &config.rule(state).ways.0 {
             self.log.entry((at, self.now, state, *way)).or_insert(Row::Waiting);
         }
-        let process = Process { session: at, at: self.now, state, is_dead: false };
+        if by_subagent {
+            self.silent.push((at, self.now));
+        }
+        let other = by_subagent.then_some(OtherSession::Subagent);
+        let process = Process { session: at, at: self.now, state, other, is_dead: false };
         self.running.extend(std::iter::repeat_n(process, if twice { 2 } else { 1 }));
     }
 
@@ -237,7 +260,8 @@ proptest! {
                     // Seen is not a change of what is reported.
                     _ => !matches!(world.log[&key], Row::Suppressed(Suppression::DidNotLast(_))),
                 };
-                if is_due && attention == Attention::Elsewhere {
+                let is_own = !world.silent.contains(&(session, at));
+                if is_due && is_own && attention == Attention::Elsewhere {
                     expected.push(key);
                     prop_assert!(world.sent.contains(&key), "{:?} was not sent: {:?}", key, world.log[&key]);
                 } else {

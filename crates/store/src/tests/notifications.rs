@@ -139,3 +139,38 @@ fn a_turn_is_measured_from_what_the_user_asked_for() {
     store.note_prompt(&at(7_000), PromptOrigin::User, None).unwrap();
     assert_eq!(prompted(), Some(7_000));
 }
+
+#[test]
+fn the_main_conversation_that_asks_after_a_subagent_is_a_change() {
+    let folder = folder();
+    let store = open(&folder.path().join("l.db")).unwrap();
+    let seen = Sighting {
+        session: "s",
+        cwd: None,
+        project: "api",
+        branch: None,
+        agent_type: None,
+        pane: None,
+        target: None,
+        client: "claude",
+        pid: None,
+        at: Millis(1_000),
+    };
+    store.note_prompt(&seen, PromptOrigin::User, None).unwrap();
+    let requested = transition(Trigger::PermissionRequested).unwrap();
+    let ask = |by: Option<&str>, wants: &str, ms: u64| {
+        let asked = Asked { by, reason: "permission: Bash", wants: Some(wants) };
+        store.ask_permission("s", &requested, &asked, Millis(ms)).unwrap()
+    };
+    let first = ask(Some("a1"), "one", 2_000).unwrap();
+    assert_eq!((first.asked_by.as_deref(), first.wants.as_deref()), (Some("a1"), Some("one")));
+    let second = ask(None, "two", 3_000).unwrap();
+    assert_eq!((second.from, second.to), (Some(Status::Blocked), Status::Blocked));
+    assert_eq!((second.asked_by.as_deref(), second.wants.as_deref()), (None, Some("two")));
+    assert_eq!(store.agent("s").unwrap().unwrap().touched_ms, 3_000);
+    assert_eq!(ask(None, "two", 3_000), None, "the same hook again");
+    // The dialog of a subagent behind that of the main conversation is no change, and the last one to be answered.
+    assert_eq!(ask(Some("a2"), "three", 4_000), None);
+    let row = store.agent("s").unwrap().unwrap();
+    assert_eq!((row.touched_ms, row.asked_by.as_deref()), (3_000, Some("a2")));
+}
