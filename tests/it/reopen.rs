@@ -6,10 +6,14 @@ mod refused;
 mod scene;
 mod undisturbed;
 
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt;
+
 use serde_json::json;
 
 use self::scene::{Scene, Spot};
 use crate::poll::{DEADLINE, wait_until};
+use crate::sandbox::bin_dir;
 
 /// Six sessions in two tmux sessions, not in the order of their windows.
 const SIX: [Spot; 6] = [
@@ -91,6 +95,29 @@ fn an_interrupted_reopening_goes_on_where_it_stopped() {
 }
 
 #[test]
+fn a_client_that_still_starts_after_an_interruption_is_not_opened_twice() {
+    let mut scene = Scene::new();
+    scene.start(&SIX[0]);
+    let before = scene.windows();
+    scene.kill_server();
+    let client = scene.sandbox.path("bin/claude");
+    fs::remove_file(&client).unwrap();
+    let standin = bin_dir().join("examples/standin");
+    fs::write(&client, format!("#!/bin/sh\nsleep 3\nexec {} \"$@\"\n", standin.display())).unwrap();
+    fs::set_permissions(&client, Permissions::from_mode(0o755)).unwrap();
+    let mut first = scene.sandbox.executable("longhaul").args(["reopen", "--yes"]).spawn().unwrap();
+    wait_until(DEADLINE, "the window", || scene.tmux.try_run(&["list-windows", "-a"]).contains("parser"));
+    first.kill().unwrap();
+    first.wait().unwrap();
+    let second = scene.longhaul(&["reopen", "--yes"]);
+    assert_eq!(second.status, Some(0), "{second:?}");
+    assert_eq!(scene.windows(), before);
+    assert_eq!(scene.started().len(), 2, "opened once");
+    // The window closes with its client, as before.
+    assert_eq!(scene.tmux.run(&["show-options", "-p", "-t", "api:4", "-v", "remain-on-exit"]), "");
+}
+
+#[test]
 fn two_at_once_open_every_session_once() {
     let mut scene = Scene::new();
     for spot in &SIX[..3] {
@@ -114,6 +141,7 @@ fn two_at_once_open_every_session_once() {
         is_said.iter().filter(|text| texts.contains(*text)).count() >= 2 || texts.matches("run, after").count() == 2,
         "{texts}"
     );
+}
 }
 
 #[test]

@@ -100,6 +100,11 @@ impl Tmux {
         outcome.stdout.strip_suffix('\n').unwrap_or(&outcome.stdout).to_owned()
     }
 
+    /// Runs any tmux command, and returns its output; nothing if the server does not run.
+    pub(crate) fn try_run(&self, args: &[&str]) -> String {
+        Outcome::of(self.command().args(args), b"").stdout
+    }
+
     fn command(&self) -> Command {
         let mut command = Command::new("tmux");
         command.env_clear().envs(self.environment.iter().cloned()).current_dir(&self.directory);

@@ -37,7 +37,7 @@ pub fn resume(program: &str, place: &SessionPlace) -> Resume {
 }
 
 /// Returns the id that the client itself uses, without the name of the client that Longhaul puts before it.
-pub(crate) fn own_id(place: &SessionPlace) -> &str {
+pub fn own_id(place: &SessionPlace) -> &str {
     let prefixed = place.session.strip_prefix(place.client.as_str()).and_then(|rest| rest.strip_prefix(':'));
     prefixed.unwrap_or(&place.session)
 }

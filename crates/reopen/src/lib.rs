@@ -11,7 +11,7 @@ mod layout;
 mod memory_shortage;
 mod window_command;
 
-pub use crate::client_command::{Resume, model_name, resume};
+pub use crate::client_command::{Resume, model_name, own_id, resume};
 pub use crate::layout::{TmuxSession, WindowPosition, opening_order, position};
 pub use crate::lost::{RunningClient, Wanted, chosen, is_lost, last_server, newest_first};
 pub use crate::memory_shortage::{MemoryState, Shortage, shortage};

@@ -163,6 +163,11 @@ impl Error {
         matches!(self, Self::Store(error) if error.is_corrupt())
     }
 
+    /// Returns whether another user may listen on the socket of a tmux server.
+    pub fn is_unsafe_socket(&self) -> bool {
+        matches!(self, Self::UnsafeSocket { .. })
+    }
+
     /// Returns whether the error only means that a file does not exist.
     pub fn is_missing_file(&self) -> bool {
         matches!(self, Self::Read { source, .. } if source.kind() == io::ErrorKind::NotFound)

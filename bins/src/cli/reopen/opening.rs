@@ -9,7 +9,7 @@ use longhaul_core::config::Reopen;
 use longhaul_core::{Env, counted, short_session};
 use longhaul_inject::printable;
 use longhaul_reopen::{
-    Refusal, Resume, SessionPlace, TmuxSession, WindowPosition, open_command, opening_order, position, refusal,
+    Refusal, Resume, SessionPlace, TmuxSession, WindowPosition, open_command, opening_order, own_id, position, refusal,
     shortage,
 };
 use longhaul_runtime::tmux::{PaneState, Server};
@@ -181,33 +181,52 @@ fn open_one(
     if let Some(refusal) = refusal(place, &reopen::facts(place, &Shell::read())) {
         return Ok(OpenResult::Refused(refusal));
     }
-    let (Some(folder), Some(position)) = (&place.folder, position(remaining, &server.tmux_sessions()?)) else {
-        return Ok(OpenResult::Failed("its window is not known".to_owned()));
+    let began = Instant::now();
+    // A run that was interrupted may have opened the window, in which the client still starts.
+    let opened = match server.pane_opened_for(own_id(place))? {
+        Some(pane) => Ok(pane),
+        None => open_window(candidate, server, remaining)?,
+    };
+    let pane = match opened {
+        Ok(pane) => pane,
+        Err(failed) => return Ok(failed),
+    };
+    // If the client has ended already, its pane is gone, and the wait below reports that.
+    let _ = server.keep_after_end(&pane, true);
+    let result = wait(env, store, place, server, &pane, began)?;
+    if result.is_open() {
+        server.keep_after_end(&pane, false)?;
+    }
+    Ok(result)
+}
+
+/// Opens the window of a session, and returns its pane.
+fn open_window(
+    candidate: &Candidate,
+    server: &Server,
+    remaining: &[&SessionPlace],
+) -> Result<std::result::Result<String, OpenResult>> {
+    let position = position(remaining, &server.tmux_sessions()?);
+    let (Some(folder), Some(position)) = (&candidate.place.folder, position) else {
+        return Ok(Err(OpenResult::Failed("its window is not known".to_owned())));
     };
     reopen::make_socket_folder(&server.socket)?;
-    let began = Instant::now();
     let resume = Resume { argv: candidate.command.clone(), variables: candidate.variables.clone() };
     // A server ends with its last window: then the client has ended before tmux could answer.
-    let ended = |error: longhaul_runtime::Error| match server.answers() {
+    let ended = |error: longhaul_runtime::Error| match server.answers() || error.is_unsafe_socket() {
         true => OpenResult::Failed(error.chain()),
         false => OpenResult::Failed(ENDED.to_owned()),
     };
     let window = match server.open_window(&open_command(&position, folder, &resume)) {
         Ok(window) => window,
-        Err(error) => return Ok(ended(error)),
+        Err(error) => return Ok(Err(ended(error))),
     };
     if let Some(index) = position.index.filter(|index| *index != window.index)
         && let Err(error) = server.move_window(&window, index)
     {
-        return Ok(ended(error));
+        return Ok(Err(ended(error)));
     }
-    // If the client has ended already, its pane is gone, and the wait below reports that.
-    let _ = server.keep_after_end(&window.pane, true);
-    let result = wait(env, store, place, server, &window.pane, began)?;
-    if result.is_open() {
-        server.keep_after_end(&window.pane, false)?;
-    }
-    Ok(result)
+    Ok(Ok(window.pane))
 }
 
 /// How long the first hook of a client may take after its own record says that it is ready.

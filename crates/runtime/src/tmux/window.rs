@@ -82,6 +82,12 @@ pub enum PaneState {
     Gone,
 }
 
+/// Returns whether the command of a pane names a session by its id: `claude --resume ID`, `codex resume ID`.
+fn names(command: &str, id: &str) -> bool {
+    let words = command.split_whitespace().map(|word| word.trim_matches(['"', '\'']));
+    words.map(|word| word.rsplit_once('=').map_or(word, |(_, value)| value)).any(|word| word == id)
+}
+
 impl Server {
     /// Returns whether the server accepts connections. Starts no process. The server of another user does not count.
     pub fn answers(&self) -> bool {
@@ -137,6 +143,29 @@ impl Server {
         }
     }
 
+    /// Returns the pane whose command names a session by the id that its client uses, if it still runs. The client may not
+    /// have reported the session yet. A pane whose program has ended is closed.
+    pub fn pane_opened_for(&self, id: &str) -> Result<Option<String>, Error> {
+        if !self.answers() {
+            return Ok(None);
+        }
+        let format = "#{pane_id} #{pane_dead} #{pane_start_command}";
+        let listing = self.list(words(["list-panes", "-a", "-F", format]))?;
+        let mut running = None;
+        for line in listing.lines().filter(|line| line.starts_with('%')) {
+            let mut fields = line.splitn(3, ' ');
+            let (Some(pane), Some(dead), Some(command)) = (fields.next(), fields.next(), fields.next()) else {
+                continue;
+            };
+            match (names(command, id), dead) {
+                (false, _) => {}
+                (true, "0") => running = Some(pane.to_owned()),
+                (true, _) => self.close_pane(pane)?,
+            }
+        }
+        Ok(running)
+    }
+
     /// Moves a window to another index of its session.
     pub fn move_window(&self, window: &OpenedWindow, index: u32) -> Result<(), Error> {
         let target = format!("{}:{index}", window.session);
@@ -170,5 +199,20 @@ impl Server {
     /// Closes a pane.
     pub fn close_pane(&self, pane: &str) -> Result<(), Error> {
         self.run(&[words(["kill-pane", "-t", pane])]).map(drop)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::names;
+
+    #[test]
+    fn a_command_names_a_session_by_a_whole_word() {
+        for command in ["claude --resume 4ee8", "/bin/codex resume 4ee8 -m x", "\"x --session=4ee8\"", "x \"4ee8\""] {
+            assert!(names(command, "4ee8"), "{command}");
+        }
+        for command in ["claude --resume 4ee80", "vim 4ee8.jsonl", "sh", ""] {
+            assert!(!names(command, "4ee8"), "{command}");
+        }
     }
 }
