@@ -101,6 +101,15 @@ impl ScreenState {
         }
     }
 
+    /// Returns whether the input ends with `text`, however it is wrapped.
+    pub fn ends_with(&self, text: &str) -> bool {
+        let joined = |text: &str| text.split_whitespace().collect::<String>();
+        match self {
+            Self::Input { draft: Some(draft), .. } => joined(draft).ends_with(&joined(text)),
+            Self::Input { draft: None, .. } | Self::Unsafe(_) => false,
+        }
+    }
+
     /// Returns whether the input shows `text` after it was pasted into an empty input.
     ///
     /// Claude Code shows `[Pasted text #1]` in place of a text of more than about 800 characters.
@@ -207,12 +216,17 @@ fn is_hinted(draft: &str, text: &str) -> bool {
 
 /// Returns whether `draft` is `text`, wrapped at spaces or within words.
 fn is_wrapped(draft: &str, text: &str) -> bool {
-    let mut rest = text.trim();
-    draft.trim().lines().all(|line| match rest.strip_prefix(line) {
-        Some(after) => {
-            rest = after.trim_start();
-            true
+    let (mut rest, mut is_spaced) = (text.trim(), true);
+    draft.trim().lines().all(|line| {
+        // A row begins with the space at which the text was wrapped, if that was the first character that did not fit.
+        let words = line.trim_start();
+        match rest.strip_prefix(words).filter(|_| is_spaced || words.len() == line.len()) {
+            Some(after) => {
+                rest = after.trim_start();
+                is_spaced = rest.len() < after.len();
+                true
+            }
+            None => false,
         }
-        None => false,
     }) && rest.is_empty()
 }

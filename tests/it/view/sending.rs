@@ -89,6 +89,19 @@ fn a_script_names_a_session_by_number_id_or_its_beginning() {
 }
 
 #[test]
+fn a_text_that_is_wrapped_at_a_space_is_sent() {
+    let stage = stage();
+    for length in [113, 114, 115, 116, 117, 118] {
+        let text = format!("{} tail", "x".repeat(length));
+        let outcome = stage.sandbox.longhaul(&["send", "5e", &text]);
+        assert_eq!(outcome.status, Some(0), "{length}: {outcome:?}");
+        let state = stage.standin.state();
+        assert_eq!((state.texts().last().copied(), state.draft.as_str()), (Some(text.as_str()), ""));
+        stage.standin.stop();
+    }
+}
+
+#[test]
 fn what_cannot_be_sent_is_an_error_that_says_why() {
     let stage = stage();
     stage.refused(&["7", "x"], "no running session has the number 7");

@@ -295,6 +295,8 @@ fn text_is_recognised_however_it_is_wrapped() {
         ("·", "·", true),
         ("· a\nnote", "· a note", true),
         ("longw\nord", "longword", true),
+        ("word\n tail", "word tail", true),
+        ("word\n tail", "wordtail", false),
         ("· a note", "· a", false),
         ("· a", "· a note", false),
         ("ab", "a b", false),
@@ -303,6 +305,8 @@ fn text_is_recognised_however_it_is_wrapped() {
     ] {
         assert_eq!(with_draft(draft).holds(text), same, "{draft:?} {text:?}");
     }
+    assert!(with_draft("mine wo\n rd").ends_with("word"), "it is erased however it is wrapped");
+    assert!(!with_draft("word mine").ends_with("word") && !input(None, TurnSign::Idle).ends_with("word"));
     assert!(!input(None, TurnSign::Idle).holds(""));
     assert!(with_draft("[Pasted text #2 +3 lines]").shows_pasted(&"x".repeat(900)));
     assert!(!with_draft("[Pasted text #2]").shows_pasted("short"));

@@ -18,7 +18,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(10);
 pub enum PromptOutcome {
     /// Claude Code has received it.
     Received,
-    /// It was not typed. With the reason.
+    /// It was not submitted. With the reason.
     NotSent(String),
     /// It was typed and submitted, but Claude Code has not confirmed it.
     NotConfirmed,
@@ -82,6 +82,9 @@ fn send(env: &Env, home: &Home, order: &Order, waits: &dyn Fn(&str)) -> Result<P
         Submitted::Yes => {}
         Submitted::Superseded => {
             return Ok(PromptOutcome::NotSent("its terminal shows another session now".to_owned()));
+        }
+        Submitted::No(why) if typist.has_typed() => {
+            return Ok(PromptOutcome::NotSent(format!("{why}; the text may still be in its input: remove it there")));
         }
         Submitted::No(why) => return Ok(PromptOutcome::NotSent(why)),
     }

@@ -254,10 +254,7 @@ impl<'a> Typist<'a> {
         let text = &self.order.text;
         let typed = if self.typed_for_chord.get() { text_for_chord(text) } else { text.clone() };
         let Ok(look) = self.look(pane) else { return };
-        if let ScreenState::Input { draft: Some(draft), .. } = &look
-            && (draft.ends_with(text) || look.holds(text))
-            && self.run(&pane.erase(typed.chars().count())).is_ok()
-        {
+        if (look.ends_with(text) || look.holds(text)) && self.run(&pane.erase(typed.chars().count())).is_ok() {
             self.typed.set(false);
         }
     }
