@@ -142,6 +142,17 @@ fn two_at_once_open_every_session_once() {
         "{texts}"
     );
 }
+
+#[test]
+fn dead_sessions_do_not_count_as_running() {
+    let mut scene = Scene::new();
+    let client = scene.start(&SIX[0]);
+    client.turn();
+    assert_eq!(scene.longhaul_inside(&["status", "--json"]).json()[0]["status"], "working");
+    scene.kill_server();
+    // Seen from outside of tmux.
+    assert_eq!(scene.longhaul(&["status", "--json"]).json(), json!([]));
+    assert_eq!(scene.longhaul(&["reopen", "--json"]).json()[0]["session"], SIX[0].id);
 }
 
 #[test]

@@ -4,7 +4,7 @@ use longhaul_core::Status;
 
 use crate::{Agent, Pane, Process, agent_below, is_below};
 
-/// How long a row may stay unchanged while neither its pane nor its client can be checked.
+/// How long a row may stay unchanged while neither its pane nor its client is known.
 const NO_PANE_SECONDS: u64 = 10 * 60;
 
 /// The age after which `cleanup` removes a row that has not changed.
@@ -43,7 +43,7 @@ pub enum RemovalReason {
     PaneGone,
     /// Its client is gone, while its pane may still exist.
     ClientGone,
-    /// Neither its pane nor its client is known to exist, and it has not changed for ten minutes.
+    /// Neither its pane nor its client is known, and it has not changed for ten minutes.
     Silent,
     /// It has not changed for a day.
     Old,
@@ -52,7 +52,7 @@ pub enum RemovalReason {
 /// Returns the agents whose rows are to be removed, with the reason.
 ///
 /// `sockets` are the servers whose panes are all in `panes`. The panes of other servers are unknown; for their sessions
-/// only the client process is checked. A completed session in an existing pane is kept after its client is gone, until
+/// only the client process is checked: a client dies with its server. A completed session in an existing pane is kept after its client is gone, until
 /// the user has seen it.
 pub fn dead_agents<'a>(
     agents: &'a [Agent],
@@ -66,8 +66,7 @@ pub fn dead_agents<'a>(
     let verdict = |agent: &Agent| match &agent.pane {
         // The server may be gone, or only unreachable: remove the row only if the client is known to be dead.
         Some(pane) if !sockets.contains(&pane.socket.as_str()) => {
-            let died = agent.pid.is_some_and(|pid| !lives(pid));
-            (died && is_silent(agent)).then_some(RemovalReason::Silent)
+            agent.pid.is_some_and(|pid| !lives(pid)).then_some(RemovalReason::ClientGone)
         }
         Some(pane) => match panes.iter().find(|live| live.pane == *pane) {
             None => Some(RemovalReason::PaneGone),

@@ -43,8 +43,8 @@ fn a_row_whose_client_is_gone_goes_unless_it_wants_to_be_seen() {
 fn a_row_of_another_server_is_judged_by_its_client_only() {
     check(in_pane(Working, 90_000, "/t", "%1"), None);
     check(with_pid(70, in_pane(Working, 90_000, "/t", "%9")), None);
-    check(with_pid(71, in_pane(Working, 600, "/t", "%9")), None);
-    check(with_pid(71, in_pane(Working, 601, "/t", "%9")), Some(RemovalReason::Silent));
+    check(in_pane(Working, 90_000, "/t", "%9"), None);
+    check(with_pid(71, in_pane(Working, 0, "/t", "%9")), Some(RemovalReason::ClientGone));
 }
 
 #[test]
