@@ -49,7 +49,7 @@ fn status_lists_whoever_waits_first() {
     assert_snapshot!(show(&sandbox.longhaul(&["status"])), @r"
     exit 0
     #  STATE        AGE  CONTEXT  PROJECT  BRANCH     PANE  LAST
-    1  ! blocked    59s        -  waits    -          -     permission: Write
+    1  ! blocked    59s        -  waits    -          -     wants to write: n.txt
     2  + completed   1m        -  done     -          -     do it
     3  * working     3m        -  tool     feature/x  -     fix the [31mbug
     4  . idle        2h        -  idle     -          -
@@ -63,7 +63,7 @@ fn status_lists_whoever_waits_first() {
     assert_eq!(rows[3]["started_at"], "2026-11-14T23:58:19Z");
     assert_snapshot!(show(&sandbox.longhaul(&["next"])), @r"
     exit 0
-    blocked (permission: Write): /work/waits
+    blocked (wants to write: n.txt): /work/waits
     --
     ");
 }

@@ -97,7 +97,7 @@ fn a_permission_request_blocks_only_what_works() {
         fire(&sandbox, "PermissionRequest", json!({}));
         check(&sandbox, expected);
     }
-    assert_eq!(rows(&after(BLOCKED))[0]["reason"], "permission: Write");
+    assert_eq!(rows(&after(BLOCKED))[0]["reason"], "wants to write: n.txt");
 }
 
 #[test]
@@ -353,7 +353,7 @@ fn a_session_that_no_hook_has_told_of_gets_a_row_from_whichever_comes_first() {
 
 #[test]
 fn a_permission_for_a_tool_without_a_name_is_only_a_permission() {
-    for (tool, reason) in [("Write", "permission: Write"), ("", "permission")] {
+    for (tool, reason) in [("Write", "wants to write: n.txt"), ("", "wants permission")] {
         let sandbox = after(&["SessionStart", "UserPromptSubmit"]);
         fire(&sandbox, "PermissionRequest", json!({ "tool_name": tool }));
         assert_eq!(rows(&sandbox)[0]["reason"], reason);

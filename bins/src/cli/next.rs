@@ -54,7 +54,7 @@ fn waits(agent: &Agent) -> bool {
 /// Returns where the session is, for a user who has to go there by hand.
 fn describe(agent: &Agent) -> String {
     let cwd = agent.cwd.as_deref().unwrap_or(&agent.project);
-    let reason = agent.reason.as_ref().map(|reason| format!(" ({reason})")).unwrap_or_default();
+    let reason = agent.waits_for().map(|reason| format!(" ({reason})")).unwrap_or_default();
     match &agent.pane {
         Some(pane) => {
             format!("{}{reason}: {cwd}, pane {} of tmux -S {}", agent.status, status::place(agent), pane.socket)

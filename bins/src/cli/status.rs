@@ -2,11 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use longhaul_core::{Env, Status};
+use longhaul_core::{Env, SessionId, Status};
+use longhaul_cost::Prices;
 use longhaul_inject::printable;
-use longhaul_runtime::{Home, Tracker, agent_json};
+use longhaul_runtime::{Home, SessionRecord, Tracker, agent_json};
 use longhaul_tracker::{Agent, Options, age, attention};
+use longhaul_usage_reader::{SessionCosts, sum_json};
 use longhaul_view::SessionNumbers;
+use serde_json::Value;
 
 use super::{Exit, monitor, out, paint, session_numbers};
 
@@ -15,6 +18,9 @@ pub(crate) struct Args {
     /// Print a JSON array
     #[arg(long)]
     json: bool,
+    /// Add what each session has cost so far, which reads its whole transcript; with --json
+    #[arg(long, requires = "json")]
+    cost: bool,
 }
 
 pub(crate) fn run(env: &Env, args: &Args) -> anyhow::Result<Exit> {
@@ -32,12 +38,19 @@ pub(crate) fn run(env: &Env, args: &Args) -> anyhow::Result<Exit> {
     let now = env.now.0 / 1000;
     let numbers = session_numbers::assign(&home, agents.iter().map(|agent| agent.session.as_str()), env.now);
     if args.json {
-        let json = |agent: &Agent| {
+        let prices = Prices::new(&longhaul_runtime::config(env)?.0.cost.prices);
+        let mut costs = SessionCosts::default();
+        let mut json = |agent: &Agent| {
             let mut row = agent_json(agent, used.get(&agent.session).copied(), &bridges, now);
             row["number"] = numbers.of(&agent.session).into();
+            if args.cost {
+                let record = SessionId::new(&agent.session).and_then(|session| SessionRecord::load(&home, &session));
+                let transcript = record.and_then(|record| record.transcript);
+                row["cost"] = transcript.map_or(Value::Null, |path| sum_json(&costs.of(&path, &prices)));
+            }
             row
         };
-        let rows: Vec<_> = agents.iter().map(json).collect();
+        let rows: Vec<_> = agents.iter().map(&mut json).collect();
         out::json(&rows)?;
     } else if agents.is_empty() {
         out::message("No sessions. A session appears when Claude Code starts with the plugin.");
@@ -74,8 +87,8 @@ fn row(agent: &Agent, number: String, used: Option<&f64>, options: &Options, now
     let seconds = now.saturating_sub(agent.updated_at);
     let age = if seconds < 60 { format!("{seconds}s") } else { age(seconds) };
     let state = format!("{} {}", options.icon(agent.status), agent.status);
-    let reason = agent.reason.as_ref().filter(|_| agent.status == Status::Blocked);
-    let last = reason.or(agent.prompt_summary.as_ref()).cloned().unwrap_or_default();
+    let reason = agent.waits_for().filter(|_| agent.status == Status::Blocked);
+    let last = reason.or(agent.prompt_summary.as_deref()).unwrap_or_default().to_owned();
     let notes: String = agent.notes().map(|note| format!(" ({note})")).collect();
     let project = format!("{}{notes}", agent.project);
     let branch = agent.branch.clone().unwrap_or_else(|| "-".to_owned());

@@ -142,7 +142,7 @@ pub fn agent_json(agent: &Agent, used: Option<f64>, bridges: &[Bridge], now: u64
     json!({
         "session": agent.session,
         "status": agent.status.as_str(),
-        "reason": agent.reason,
+        "reason": agent.waits_for(),
         "age_seconds": now.saturating_sub(agent.updated_at),
         "project": agent.project,
         "branch": agent.branch,

@@ -97,6 +97,11 @@ impl Agent {
         self.agent_type.as_deref().is_none_or(str::is_empty)
     }
 
+    /// Returns what it waits for, as precisely as it is known: what the dialog asks for, or else the reason.
+    pub fn waits_for(&self) -> Option<&str> {
+        self.wants.as_deref().or(self.reason.as_deref())
+    }
+
     /// Returns the notes for lists: the agent type, and the client where it is not Claude Code.
     pub fn notes(&self) -> impl Iterator<Item = &str> {
         let kind = self.agent_type.as_deref().filter(|kind| !kind.is_empty());

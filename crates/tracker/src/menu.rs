@@ -94,8 +94,8 @@ fn item(agent: &Agent, number: usize, options: &Options, now: u64) -> MenuItem {
 fn label(agent: &Agent, options: &Options, now: u64) -> String {
     let branch = agent.branch.as_ref().map(|branch| format!("/{branch}")).unwrap_or_default();
     let age = age(now.saturating_sub(agent.updated_at));
-    let text = match (&agent.reason, &agent.prompt_summary) {
-        (Some(reason), _) if agent.status == Status::Blocked => reason.as_str(),
+    let text = match (agent.waits_for(), &agent.prompt_summary) {
+        (Some(reason), _) if agent.status == Status::Blocked => reason,
         (_, Some(summary)) => summary.as_str(),
         (_, None) => "",
     };

@@ -1,6 +1,7 @@
 //! The sessions of another host. Its output is not trusted.
 
 use longhaul_core::Status;
+use longhaul_core::budget::round_tokens;
 use serde_json::Value;
 
 use crate::session_row::{PaneAddress, RowId, SessionRow};
@@ -41,10 +42,17 @@ fn read(host: &str, json: &Value, now: u64) -> Option<SessionRow> {
     row.notes = text("agent_type").into_iter().chain(text("client").filter(|client| client != "claude")).collect();
     let percent = json.get("context_percent").and_then(Value::as_f64);
     row.context_percent = percent.filter(|percent| (0.0..=1_000.0).contains(percent));
-    row.cost = text("cost");
+    row.cost = json.get("cost").and_then(cost);
     row.pane = pane(json);
     row.place = text("target").or_else(|| row.pane.as_ref().map(|pane| pane.id.clone()));
     Some(row)
+}
+
+/// Returns cost and tokens as text, such as `$1.24 410k`; `None` before the first request.
+fn cost(json: &Value) -> Option<String> {
+    let total = json.get("total_tokens").and_then(Value::as_u64).filter(|total| *total > 0).map(round_tokens)?;
+    let dollars = json.get("cost_usd").and_then(Value::as_f64).filter(|dollars| (0.0..1e6).contains(dollars));
+    Some(dollars.map_or_else(|| total.clone(), |dollars| format!("${dollars:.2} {total}")))
 }
 
 fn pane(json: &Value) -> Option<PaneAddress> {

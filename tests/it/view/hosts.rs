@@ -59,7 +59,7 @@ fn sessions_of_another_host_are_shown_and_gone_to() {
     far_tmux.run(&["detach-client", "-s", "main"]);
     view.shows("[Sessions]");
     let log = fs::read_to_string(here.path("ssh.log")).unwrap();
-    let asked = "-o|BatchMode=yes|-o|ConnectTimeout=5|-T|--|build1|sh -c 'PATH=\"$HOME/.local/bin:$PATH\" exec longhaul status --json'|";
+    let asked = "-o|BatchMode=yes|-o|ConnectTimeout=5|-T|--|build1|sh -c 'PATH=\"$HOME/.local/bin:$PATH\" exec longhaul status --json --cost'|";
     assert_eq!(log.lines().next(), Some(asked));
     assert!(log.lines().any(|line| line.starts_with("-t|--|build1|'tmux' '-u' '-S' ")), "{log}");
     view.press(&["Escape"]);

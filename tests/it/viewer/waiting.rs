@@ -10,7 +10,11 @@ const TITLE: &str = "return [document.title, document.querySelector('link[rel=ic
 impl Session<'_> {
     /// Waits for a permission.
     fn ask(&self, tool: &str) {
-        self.fire("longhaul-permission-request", "PermissionRequest", json!({ "tool_name": tool }));
+        self.fire(
+            "longhaul-permission-request",
+            "PermissionRequest",
+            json!({ "tool_name": tool, "tool_input": { "command": "cargo publish", "file_path": "/a/b.rs" } }),
+        );
     }
 }
 
@@ -38,7 +42,7 @@ fn title_icon_and_card_say_that_a_session_waits_for_what_and_how_long() {
     assert_eq!(page.browser.run(TITLE)[1], "/favicon-waiting.svg");
     page.wait_for("the reason", "document.querySelector('#agents .why')");
     let why = page.browser.text("#agents .why");
-    assert!(why.starts_with("Waiting for you for ") && why.ends_with(": permission: Bash"), "{why}");
+    assert!(why.starts_with("Waiting for you for ") && why.ends_with(": wants to run: cargo publish"), "{why}");
     page.wait_for("a later time", "document.querySelector('#agents .why').innerText.includes(' 2 s')");
     page.show("#/sessions");
     page.wait_for("the title of a view", "document.title === '(1) Sessions · Longhaul'");
@@ -76,14 +80,14 @@ fn a_notification_comes_once_and_only_while_nobody_looks() {
     second.ask("Write");
     page.wait_for("the notification", "calls.length > 0");
     let project = sandbox.project().file_name().unwrap().to_str().unwrap().to_owned();
-    assert_eq!(calls(&page), json!([[format!("{project} waits for you"), "permission: Write", "second"]]));
+    assert_eq!(calls(&page), json!([[format!("{project} waits for you"), "wants to write: b.rs", "second"]]));
 
     // It goes on and waits again; the first one still waits, and is not reported again.
     second.bash("t1", "rm x", "");
     page.wait_for("one to wait", "document.title === '(1) Longhaul'");
     second.ask("Edit");
     page.wait_for("another notification", "calls.length > 1");
-    assert_eq!(calls(&page)[1][1], "permission: Edit");
+    assert_eq!(calls(&page)[1][1], "wants to edit: b.rs");
 
     // The choice is kept, and can be taken back.
     page.browser.run("location.reload()");

@@ -182,7 +182,7 @@ fn shown_cost(sum: &Sum) -> Option<String> {
 fn row(agent: &Agent) -> SessionRow {
     let id = RowId { host: None, session: agent.session.clone() };
     let mut row = SessionRow::new(id, agent.status, agent.project.clone(), agent.updated_at);
-    row.waits_for = agent.reason.clone();
+    row.waits_for = agent.waits_for().map(str::to_owned);
     row.branch = agent.branch.clone();
     row.notes = agent.notes().map(str::to_owned).collect();
     row.prompt = agent.prompt_summary.clone();

@@ -1,7 +1,8 @@
 //! The sessions of other hosts, over ssh. One thread for each host: one that does not answer delays nothing.
 
+use std::collections::BTreeMap;
 use std::sync::mpsc::Sender;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use longhaul_inject::TerminalCommand;
 use longhaul_runtime::{run_program_bounded, waiting_times};
@@ -18,6 +19,12 @@ const MAX_BYTES: usize = 512 * 1024;
 /// What runs on the host. The shell of `ssh` does not read the user's profile, and the usual folder is added to its path.
 const STATUS: &str = r#"sh -c 'PATH="$HOME/.local/bin:$PATH" exec longhaul status --json'"#;
 
+/// The same with the cost of each session, for which the host reads whole transcripts.
+const STATUS_WITH_COST: &str = r#"sh -c 'PATH="$HOME/.local/bin:$PATH" exec longhaul status --json --cost'"#;
+
+/// How often the cost is asked for, in answers.
+const COST_EVERY: usize = 15;
+
 /// The sessions of a host.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct HostSessions {
@@ -31,16 +38,38 @@ pub(crate) struct HostSessions {
 pub(crate) fn start(host: &str, news: Sender<News>) {
     let host = host.to_owned();
     std::thread::spawn(move || {
-        while news.send(News::Host(ask(&host))).is_ok() {
+        let mut costs = BTreeMap::new();
+        for round in 0.. {
+            if news.send(News::Host(ask_in_round(&host, round, &mut costs))).is_err() {
+                return;
+            }
             std::thread::sleep(ASK_EVERY);
         }
     });
 }
 
-fn ask(host: &str) -> HostSessions {
+/// Asks a host. `costs` are the last that are known, by session.
+fn ask_in_round(host: &str, round: usize, costs: &mut BTreeMap<String, String>) -> HostSessions {
+    let asks_for_cost = round.is_multiple_of(COST_EVERY);
+    let began = Instant::now();
+    let mut answer = ask(host, if asks_for_cost { STATUS_WITH_COST } else { STATUS });
+    // An older version there does not know the option, and says so at once.
+    if asks_for_cost && answer.problem.is_some() && began.elapsed() < waiting_times::OTHER_HOST / 2 {
+        answer = ask(host, STATUS);
+    }
+    for row in &mut answer.rows {
+        match &row.cost {
+            Some(cost) => drop(costs.insert(row.id.session.clone(), cost.clone())),
+            None => row.cost = costs.get(&row.id.session).cloned(),
+        }
+    }
+    answer
+}
+
+fn ask(host: &str, command: &str) -> HostSessions {
     // BatchMode: ssh asks for no password.
     let options = ["-o", "BatchMode=yes", "-o", "ConnectTimeout=5", "-T"];
-    let words = ["ssh"].into_iter().chain(options).chain(["--", host, STATUS]);
+    let words = ["ssh"].into_iter().chain(options).chain(["--", host, command]);
     let step = TerminalCommand { argv: words.map(str::to_owned).collect(), stdin: None };
     let answer = run_program_bounded(&step, MAX_BYTES, waiting_times::OTHER_HOST);
     let rows = answer.map_err(|error| error.chain()).and_then(|output| {

@@ -99,6 +99,7 @@ fn rows_of_another_host_are_read() {
         "session": "abc", "status": "blocked", "reason": "permission: Bash", "age_seconds": 60, "project": "api",
         "branch": "main", "prompt": "do it", "agent_type": "worktree", "client": "codex", "pane": "%12",
         "tmux_socket": "/tmp/tmux-1000/default", "target": "work:1.0", "context_percent": 42.5, "number": 3,
+        "cost": { "cost_usd": 1.239, "total_tokens": 410_000 },
     }]);
     let rows = rows_of_host("build1", output.to_string().as_bytes(), 1_000).unwrap();
     let row = &rows[0];
@@ -109,7 +110,7 @@ fn rows_of_another_host_are_read() {
         ("permission: Bash", Some("main"), Some("work:1.0"))
     );
     assert_eq!(row.notes, ["worktree", "codex"]);
-    assert_eq!(row.context_percent, Some(42.5));
+    assert_eq!((row.context_percent, row.cost.as_deref()), (Some(42.5), Some("$1.24 410k")));
     assert_eq!(row.pane, Some(PaneAddress { socket: "/tmp/tmux-1000/default".to_owned(), id: "%12".to_owned() }));
 }
 
