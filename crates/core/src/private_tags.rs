@@ -16,6 +16,12 @@ pub fn strip(text: &str) -> String {
     Stripper::default().strip(text)
 }
 
+/// Returns whether the user has marked a part of `text` as private.
+pub fn hold_passage(text: &str) -> bool {
+    let begins = |after: &str| after.get(..TAGS[0].len()).is_some_and(|name| name.eq_ignore_ascii_case(TAGS[0]));
+    text.split('<').skip(1).any(begins) && strip(text).len() < text.len()
+}
+
 /// Returns whether `text` ends inside a private passage, so that text after it is private, too.
 pub fn leaves_open(text: &str) -> bool {
     let mut stripper = Stripper::default();

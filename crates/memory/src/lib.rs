@@ -37,7 +37,7 @@ pub use crate::recall::{
     WordMatch, amends, are_names, bring, choose, common_terms, dates_in, decide, decides, is_said_already,
     keep_among_first, said_parts, spelled_like, wanted_terms,
 };
-pub use crate::redact::redact;
+pub use crate::redact::{redact, redact_command};
 pub use crate::redacted_ends::redacted_ends;
 pub use crate::skip::{is_skipped, matches};
 pub use crate::strip::strip_json;

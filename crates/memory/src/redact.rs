@@ -4,6 +4,7 @@
 
 mod assignments;
 mod base64_runs;
+mod command_options;
 mod decoded_view;
 mod escaped_starts;
 mod placeholder;
@@ -14,6 +15,7 @@ mod values;
 
 use std::borrow::Cow;
 
+pub use self::command_options::redact_command;
 use self::decoded_view::DecodedView;
 use self::scanner::{Secret, SecretKind};
 use crate::key_block;

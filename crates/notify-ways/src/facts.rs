@@ -2,7 +2,7 @@
 
 use longhaul_core::config::{NotifyState, OtherSession};
 use longhaul_core::{Env, Millis, Status};
-use longhaul_memory::redact;
+use longhaul_memory::redact_command;
 use longhaul_notify::{Attention, Focus, SessionNow, TmuxClient, attention};
 use longhaul_runtime::tmux::Server;
 use longhaul_runtime::{is_headless, tty, variable};
@@ -66,7 +66,7 @@ pub(crate) fn outgoing(event: &NotifyEvent, agent: &Agent, question: Option<&Que
         project: agent.project.clone(),
         branch: agent.branch.clone(),
         // It leaves the machine, so secrets are replaced whatever the configuration says.
-        waits_for: cause.map(|cause| redact(cause).into_owned()),
+        waits_for: cause.map(|cause| redact_command(cause)),
         turn_ms: agent.prompt_ms.map(|prompt| event.at.since(Millis(prompt))),
         message,
         display: display(agent),

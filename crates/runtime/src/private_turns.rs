@@ -1,7 +1,8 @@
 //! Private turns, of which nothing may be stored, identified by the ids of their prompts and of their subagents.
 //!
-//! The file is `sessions/<id>.private`. Its lines are `+ id` (a private prompt began the turn `id`), `@ id` (a subagent
-//! of a private turn) and `-` (a prompt began a public turn). It contains ids only. Most sessions have no such file.
+//! The file is `sessions/<id>.private`. Its lines are `+ id` (a private prompt began the turn `id`), `~ id` (a prompt with a
+//! private passage began the turn `id`), `@ id` (a subagent of a private turn) and `-` (a prompt began a public turn). It
+//! contains ids only. Most sessions have no such file.
 
 use longhaul_core::SessionId;
 use longhaul_core::event::Common;
@@ -16,6 +17,10 @@ pub(crate) struct PrivateTurns {
     agents: Vec<String>,
     /// The prompt id of the newest turn if it is private; empty if the event had no id.
     running: Option<String>,
+    /// The turns whose prompts contain a private passage.
+    partly: Vec<String>,
+    /// The prompt id of the newest turn if its prompt contains a private passage; empty if the event had no id.
+    partly_running: Option<String>,
 }
 
 impl PrivateTurns {
@@ -30,7 +35,11 @@ impl PrivateTurns {
                     turns.running = Some(id.to_owned());
                 }
                 ("@", id) => turns.agents.push(id.to_owned()),
-                ("-", _) => turns.running = None,
+                ("~", id) => {
+                    turns.partly.push(id.to_owned());
+                    turns.partly_running = Some(id.to_owned());
+                }
+                ("-", _) => (turns.running, turns.partly_running) = (None, None),
                 _ => {}
             }
         }
@@ -69,11 +78,38 @@ impl PrivateTurns {
     pub(crate) fn is_running(&self) -> bool {
         self.running.is_some()
     }
+
+    /// Returns whether nothing of the tool calls of an event's turn may leave the machine: the turn is private, or its
+    /// prompt contains a private passage, which a call may repeat.
+    pub(crate) fn hide_calls(&self, common: &Common) -> bool {
+        let is_partly = match common.prompt_id.as_deref().filter(|id| !id.is_empty()) {
+            Some(id) => self.has_partly(id) || self.partly_running.as_deref() == Some(""),
+            None => self.partly_running.is_some(),
+        };
+        is_partly || self.include(common)
+    }
+
+    /// Returns whether the prompt of the turn with that id contains a private passage.
+    fn has_partly(&self, id: &str) -> bool {
+        !id.is_empty() && self.partly.iter().any(|listed| listed == id)
+    }
+
+    /// Returns whether a public prompt with that id ends the newest turn and its privacy.
+    pub(crate) fn end_with(&self, prompt_id: Option<&str>) -> bool {
+        let ends = |is_running: bool, has: &dyn Fn(&str) -> bool| is_running && !prompt_id.is_some_and(has);
+        ends(self.is_running(), &|id| self.has_prompt(id))
+            || ends(self.partly_running.is_some(), &|id| self.has_partly(id))
+    }
 }
 
 /// Records that a private turn begins.
 pub(crate) fn begin(home: &Home, session: &SessionId, prompt_id: Option<&str>) -> Result<(), Error> {
     append(home, session, &format!("+ {}", word(prompt_id.unwrap_or_default())))
+}
+
+/// Records that a turn begins whose prompt contains a private passage.
+pub(crate) fn begin_partly(home: &Home, session: &SessionId, prompt_id: Option<&str>) -> Result<(), Error> {
+    append(home, session, &format!("~ {}", word(prompt_id.unwrap_or_default())))
 }
 
 /// Records that a subagent runs in a private turn.

@@ -108,3 +108,33 @@ fn the_main_conversation_is_reported_whatever_a_subagent_asks_before_or_after() 
     assert_eq!(stage.results(3)[2], result("command", "sent", ""));
     assert!(stage.recorded()[1].contains("wants to run: cargo yank"), "{:?}", stage.recorded());
 }
+
+#[test]
+fn of_a_turn_with_a_private_passage_only_the_tool_is_said() {
+    let stage = Stage::new(BLOCKED);
+    let prompt = "<private>the password is correct-horse</private> run the migration";
+    let asks = |id: &str| {
+        let input =
+            json!({ "tool_name": "Bash", "tool_input": { "command": "migrate correct-horse" }, "prompt_id": id });
+        stage.fire("s1", "PermissionRequest", input);
+    };
+    stage.fire("s1", "UserPromptSubmit", json!({ "prompt": prompt, "prompt_id": "p1" }));
+    asks("p1");
+    stage.results(1);
+    assert!(stage.recorded()[0].contains("wants to use: Bash"), "{:?}", stage.recorded());
+    // The next turn is public again.
+    stage.fire("s1", "UserPromptSubmit", json!({ "prompt": "go on", "prompt_id": "p2" }));
+    asks("p2");
+    stage.results(2);
+    assert!(stage.recorded()[1].contains("wants to run: migrate"), "{:?}", stage.recorded());
+}
+
+#[test]
+fn the_value_of_a_password_option_is_not_said() {
+    let stage = Stage::new(BLOCKED);
+    stage
+        .block("s1", "sshpass -p swordfish ssh host && curl -u admin:swordfish x && docker login --password swordfish");
+    stage.results(1);
+    let recorded = stage.recorded().join("");
+    assert!(recorded.contains("sshpass -p [redacted] ssh host") && !recorded.contains("swordfish"), "{recorded}");
+}

@@ -25,6 +25,9 @@ pub fn on_prompt(hook: &mut Hook<UserPromptSubmit>) -> Result<Flow, Error> {
         is_wholly_private(prompt)
     };
     mark(&hook.home, &common.session, common.prompt_id.as_deref(), is_private)?;
+    if !is_private && private_tags::hold_passage(prompt) {
+        private_turns::begin_partly(&hook.home, &common.session, common.prompt_id.as_deref())?;
+    }
     Ok(Flow::Next)
 }
 
@@ -43,6 +46,12 @@ impl<E: HookEvent<'static>> Hook<E> {
         let common = self.event.common();
         PrivateTurns::load(&self.home, &common.session).include(common)
     }
+
+    /// Returns whether only the name of a tool may be said of the calls of this event's turn.
+    pub(crate) fn hides_calls(&self) -> bool {
+        let common = self.event.common();
+        PrivateTurns::load(&self.home, &common.session).hide_calls(common)
+    }
 }
 
 /// Returns whether nothing of a prompt may be stored.
@@ -56,7 +65,7 @@ pub(crate) fn mark(home: &Home, session: &SessionId, prompt_id: Option<&str>, is
     if is_private {
         return private_turns::begin(home, session, prompt_id);
     }
-    if known.is_running() && !prompt_id.is_some_and(|id| known.has_prompt(id)) {
+    if known.end_with(prompt_id) {
         return private_turns::end(home, session);
     }
     Ok(())

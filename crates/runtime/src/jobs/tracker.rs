@@ -69,8 +69,8 @@ pub fn on_permission(hook: &mut Hook<PermissionRequest<'static>>) -> Result<Flow
     hook.track(|hook, tracker| {
         let tool = hook.event.tool_name.trim();
         let reason = if tool.is_empty() { "permission".to_owned() } else { format!("permission: {tool}") };
-        // Of a private turn, nothing but the name of the tool is stored.
-        let shown = longhaul_tracker::shown_input(tool).filter(|_| !hook.is_private());
+        // Of a turn with a private prompt or passage, nothing but the name of the tool is stored.
+        let shown = longhaul_tracker::shown_input(tool).filter(|_| !hook.hides_calls());
         let input = shown.zip(hook.event.tool_input).and_then(|(name, input)| text_member(input, name));
         let wants = longhaul_tracker::wants(tool, input.as_deref());
         tracker.ask_permission(&hook.event.common, &reason, &hook.sanitizer().line(&wants, MESSAGE_CHARS))
@@ -92,7 +92,7 @@ pub fn on_notification(hook: &mut Hook<Notification>) -> Result<Flow, Error> {
     hook.track(|hook, tracker| {
         let session = &hook.event.common.session;
         // The message may quote the turn.
-        let message = hook.event.message.as_deref().filter(|_| !hook.is_private());
+        let message = hook.event.message.as_deref().filter(|_| !hook.hides_calls());
         let message = message.map(|message| hook.sanitizer().line(message, MESSAGE_CHARS));
         let message = message.as_deref().filter(|message| !message.is_empty());
         // Only a permission dialog was reported before, at once.

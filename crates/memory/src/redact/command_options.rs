@@ -1,0 +1,247 @@
+//! Passwords in the arguments of a shell command: `curl -u name:…`, `mysql -p…`, `--password …`.
+
+use std::ops::Range;
+
+use super::{REDACTED, redact};
+
+/// What the name of a long option with a secret value ends with, in small letters and without `-` and `_`.
+const NAMES: &[&str] = &[
+    "password",
+    "passwd",
+    "passphrase",
+    "pass",
+    "passin",
+    "passout",
+    "pwd",
+    "secret",
+    "secretkey",
+    "token",
+    "apikey",
+    "accesskey",
+    "authkey",
+    "credentials",
+];
+
+/// How a short option has its value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum ValueIs {
+    /// Joined to the option, or the next word.
+    Either,
+    /// Joined to the option. The next word is something else.
+    Joined,
+    /// A name, a sign and the password, joined to the option or in the next word.
+    After(char),
+}
+
+/// The short options with a password, by program.
+const SHORT_OPTIONS: &[(&[&str], &str, ValueIs)] = &[
+    (&["curl", "wget", "http", "https", "xh", "lftp"], "-u", ValueIs::After(':')),
+    (&["curl"], "-U", ValueIs::After(':')),
+    (&["http", "https", "xh"], "-a", ValueIs::After(':')),
+    (&["smbclient", "rpcclient", "net"], "-U", ValueIs::After('%')),
+    (&["sshpass", "mongo", "mongosh", "mongodump", "mongorestore", "az"], "-p", ValueIs::Either),
+    (&["docker", "podman", "nerdctl", "helm", "skopeo", "buildah", "oras"], "-p", ValueIs::Either),
+    (&["mysql", "mysqldump", "mysqladmin", "mysqlimport", "mariadb", "mariadb-dump"], "-p", ValueIs::Joined),
+    (&["7z", "7za", "7zz", "rar", "unrar"], "-p", ValueIs::Joined),
+    (&["zip", "unzip", "sqlcmd", "bcp"], "-P", ValueIs::Either),
+    (&["redis-cli"], "-a", ValueIs::Either),
+    (&["ldapsearch", "ldapmodify", "ldapadd", "ldapwhoami", "ldapdelete"], "-w", ValueIs::Either),
+    (&["plink", "pscp", "psftp"], "-pw", ValueIs::Either),
+];
+
+/// Programs whose short option is a password only together with this word: `docker run -p 80:80` publishes a port.
+const LOGIN: &[&str] = &["docker", "podman", "nerdctl", "helm", "skopeo", "buildah", "oras", "az"];
+
+/// Programs after which the options of the program before them end.
+const OTHER_PROGRAMS: &[&str] = &["ssh", "scp", "sftp", "rsync"];
+
+/// How deep commands inside the quoted arguments of commands are read.
+const DEEPEST: usize = 3;
+
+/// Returns a shell command with every recognised secret replaced by `[redacted]`: also what only the option before it
+/// shows to be a password, however it looks.
+///
+/// This is for text that leaves the machine. In prose it would replace words that are no secrets.
+pub fn redact_command(command: &str) -> String {
+    let mut secrets = Vec::new();
+    find(command, 0, 0, &mut secrets);
+    secrets.sort_by_key(|secret| secret.start);
+    let mut kept = String::with_capacity(command.len());
+    let mut copied = 0;
+    for secret in secrets {
+        if secret.start < copied || secret.is_empty() {
+            continue;
+        }
+        kept.push_str(&command[copied..secret.start]);
+        kept.push_str(REDACTED);
+        copied = secret.end;
+    }
+    kept.push_str(&command[copied..]);
+    redact(&kept).into_owned()
+}
+
+/// Adds the secrets in `command`, which begins at `offset` of the whole text.
+fn find(command: &str, offset: usize, depth: usize, secrets: &mut Vec<Range<usize>>) {
+    let words = words(command);
+    let mut program = "";
+    let mut logs_in = false;
+    for (at, word) in words.iter().enumerate() {
+        let text = &command[word.clone()];
+        if depth < DEEPEST && text.contains(char::is_whitespace) {
+            find(text, offset + word.start, depth + 1, secrets);
+        }
+        let name = text.rsplit('/').next().unwrap_or(text);
+        if let Some(known) = SHORT_OPTIONS.iter().flat_map(|(programs, ..)| *programs).find(|known| **known == name) {
+            (program, logs_in) = (known, false);
+        } else if OTHER_PROGRAMS.contains(&name) {
+            program = "";
+        }
+        logs_in |= text == "login";
+        let next = words.get(at + 1).cloned();
+        if let Some(secret) = option_value(command, word, next, program, logs_in) {
+            secrets.push(offset + secret.start..offset + secret.end);
+        }
+    }
+}
+
+/// Returns the secret value of the option `word`, which may be in the word `next`.
+fn option_value(
+    command: &str,
+    word: &Range<usize>,
+    next: Option<Range<usize>>,
+    program: &str,
+    logs_in: bool,
+) -> Option<Range<usize>> {
+    let text = &command[word.clone()];
+    // The next word is the value, unless it is another option.
+    let next = next.filter(|next| !command[next.clone()].starts_with('-'));
+    if let Some(rest) = text.strip_prefix("pass:") {
+        return Some(word.end - rest.len()..word.end);
+    }
+    let (name, joined) = text.split_once('=').map_or((text, None), |(name, value)| (name, Some(value)));
+    if name.starts_with('-') && has_secret_value(name) {
+        let value = match joined {
+            Some(value) => word.end - value.len()..word.end,
+            None => next?,
+        };
+        // openssl names where the password is: only `pass:` has it here.
+        let source = ["env:", "file:", "fd:", "pass:"].iter().any(|source| command[value.clone()].starts_with(source));
+        return (!source).then_some(unquoted(command, value));
+    }
+    if matches!(name, "--user" | "--proxy-user") {
+        let value = joined.map_or(next, |value| Some(word.end - value.len()..word.end))?;
+        return after(command, unquoted(command, value), ':');
+    }
+    let fits =
+        |(programs, option, _): &&(&[&str], &str, ValueIs)| programs.contains(&program) && text.starts_with(option);
+    let (_, option, how) = SHORT_OPTIONS.iter().find(fits).filter(|_| logs_in || !LOGIN.contains(&program))?;
+    let joined = (text.len() > option.len()).then_some(word.start + option.len()..word.end);
+    let value = match how {
+        ValueIs::Joined => joined,
+        ValueIs::Either | ValueIs::After(_) => joined.or(next),
+    };
+    let value = unquoted(command, value?);
+    match how {
+        ValueIs::After(sign) => after(command, value, *sign),
+        ValueIs::Either | ValueIs::Joined => Some(value),
+    }
+}
+
+/// Returns whether the name of an option says that its value is a secret.
+fn has_secret_value(option: &str) -> bool {
+    let letters = option.chars().filter(|c| !matches!(c, '-' | '_'));
+    let name: String = letters.map(|c| c.to_ascii_lowercase()).collect();
+    // A single dash and one letter is another option.
+    name.len() > 2 && NAMES.iter().any(|ending| name.ends_with(ending))
+}
+
+/// Returns the part of a value after the first `sign`.
+fn after(command: &str, value: Range<usize>, sign: char) -> Option<Range<usize>> {
+    let at = command[value.clone()].find(sign)?;
+    Some(value.start + at + sign.len_utf8()..value.end)
+}
+
+/// Returns a value without the quotes around it.
+fn unquoted(command: &str, value: Range<usize>) -> Range<usize> {
+    let text = &command[value.clone()];
+    let start = text.len() - text.trim_start_matches(['\'', '"']).len();
+    let end = text.trim_end_matches(['\'', '"']).len();
+    value.start + start..value.start + end.max(start)
+}
+
+/// Returns the words of a command without the quotes around a whole word. Spaces in quotes belong to the word.
+fn words(command: &str) -> Vec<Range<usize>> {
+    let mut words = Vec::new();
+    let (mut start, mut quote) = (None, None);
+    for (at, c) in command.char_indices() {
+        match quote {
+            Some(open) if c == open => quote = None,
+            Some(_) => {}
+            None if c.is_whitespace() || matches!(c, ';' | '|' | '&' | '(' | ')') => {
+                words.extend(start.take().map(|start| unquoted(command, start..at)));
+            }
+            None => {
+                start.get_or_insert(at);
+                quote = Some(c).filter(|c| matches!(c, '\'' | '"'));
+            }
+        }
+    }
+    words.extend(start.map(|start| unquoted(command, start..command.len())));
+    words
+}
+
+#[cfg(test)]
+mod tests {
+    use super::redact_command;
+
+    #[track_caller]
+    fn check(command: &str, expected: &str) {
+        assert_eq!(redact_command(command), expected);
+    }
+
+    #[test]
+    fn the_value_of_a_password_option_is_replaced_however_it_looks() {
+        check("curl -u admin:word https://x.example", "curl -u admin:[redacted] https://x.example");
+        check("/usr/bin/curl -uadmin:word x", "/usr/bin/curl -uadmin:[redacted] x");
+        check("curl --user 'a:b c' x", "curl --user 'a:[redacted]' x");
+        check("mysql -pword -u root", "mysql -p[redacted] -u root");
+        check("sshpass -p word ssh host -p 22", "sshpass -p [redacted] ssh host -p 22");
+        check("docker login -u me -p word", "docker login -u me -p [redacted]");
+        check("docker login --password word", "docker login --password [redacted]");
+        check("migrate --db-pass word --force", "migrate --db-pass [redacted] --force");
+        check("x --api-key=word", "x --api-key=[redacted]");
+        check("openssl enc -pass pass:word", "openssl enc -pass pass:[redacted]");
+        check("openssl enc -passin 'word'", "openssl enc -passin '[redacted]'");
+        check("redis-cli -a \"two words\" ping", "redis-cli -a \"[redacted]\" ping");
+    }
+
+    #[test]
+    fn commands_inside_commands_are_read() {
+        check("bash -c \"cd x; sshpass -p word ssh y\"", "bash -c \"cd x; sshpass -p [redacted] ssh y\"");
+        check("cd a && mysql -pword|cat", "cd a && mysql -p[redacted]|cat");
+    }
+
+    #[test]
+    fn other_options_are_kept() {
+        for command in [
+            "wants to run: cargo publish",
+            "docker run -p 80:80 -u 1000:1000 x",
+            "mkdir -p a/b",
+            "mysql -p shop",
+            "docker login --password-stdin",
+            "openssl enc -pass env:WORD",
+            "ssh -p 22 host",
+            "curl -u name x",
+            "prog --password --verbose",
+            "it's an open quote",
+            "",
+        ] {
+            check(command, command);
+        }
+    }
+
+    #[test]
+    fn what_is_a_secret_by_its_shape_is_replaced_too() {
+        check("API_KEY=abcd1234efgh5678 ./deploy", "API_KEY=[redacted] ./deploy");
+    }
+}
