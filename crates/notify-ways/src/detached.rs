@@ -99,7 +99,7 @@ impl Report<'_> {
         let session = agent.map(|agent| facts::session_now(agent, self.env, self.question));
         let (at, now) = (self.event.at, now(self.env));
         let away_ms = self.config.away_seconds.as_millis();
-        let attention = agent.map(|agent| facts::attention_to(agent, at, now, away_ms));
+        let attention = agent.map(|agent| facts::attention_to(agent, self.env, at, now, away_ms));
         let attention = attention.unwrap_or(longhaul_notify::Attention::Elsewhere);
         decide(self.event.state, at, session.as_ref(), attention, self.config, minute_of_day(self.env.now))
     }

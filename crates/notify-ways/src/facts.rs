@@ -1,11 +1,11 @@
 //! What the decision needs to know of a session, and what a notification says of it.
 
 use longhaul_core::config::{NotifyState, OtherSession};
-use longhaul_core::{Env, Millis, Status};
+use longhaul_core::{Env, Millis, SessionId, Status};
 use longhaul_memory::redact_command;
-use longhaul_notify::{Attention, Focus, SessionNow, TmuxClient, attention};
+use longhaul_notify::{Attention, Focus, SessionNow, TmuxClient, attention, attention_by_draft};
 use longhaul_runtime::tmux::Server;
-use longhaul_runtime::{is_headless, tty, variable};
+use longhaul_runtime::{Home, is_headless, open_draft_at, tty, variable};
 use longhaul_store::NotifyEvent;
 use longhaul_tracker::Agent;
 
@@ -31,8 +31,15 @@ fn kind(agent: &Agent, env: &Env, question: &Question) -> Option<OtherSession> {
     }
 }
 
+/// Returns what the user does with the session: by the draft that the bridge has reported, or else by its pane.
+pub(crate) fn attention_to(agent: &Agent, env: &Env, at: Millis, now: Millis, away_ms: u64) -> Attention {
+    let session = SessionId::new(&agent.session);
+    let draft = Home::of(env).ok().zip(session).and_then(|(home, session)| open_draft_at(&home, &session));
+    attention_by_draft(draft, now, attention_to_pane(agent, at, now, away_ms))
+}
+
 /// Returns what the user does with the session's pane. Without a pane, or if tmux does not answer, that is not known.
-pub(crate) fn attention_to(agent: &Agent, at: Millis, now: Millis, away_ms: u64) -> Attention {
+fn attention_to_pane(agent: &Agent, at: Millis, now: Millis, away_ms: u64) -> Attention {
     let Some(pane) = &agent.pane else { return Attention::Elsewhere };
     let clients = Server::at(&pane.socket).clients().unwrap_or_default();
     let clients: Vec<TmuxClient> = clients

@@ -51,3 +51,13 @@ pub fn attention(pane: &str, clients: &[TmuxClient], at: Millis, now: Millis, aw
     };
     if shows().any(looks) { Attention::Looking } else { Attention::Elsewhere }
 }
+
+/// How long a draft that the bridge has reported shows that the user is there.
+const DRAFT_MS: u64 = 60_000;
+
+/// Returns what the user does with a session whose input had a draft at the time `draft`. Without a recent draft, that is
+/// `otherwise`.
+pub fn attention_by_draft(draft: Option<Millis>, now: Millis, otherwise: Attention) -> Attention {
+    let is_recent = draft.is_some_and(|at| now.0.abs_diff(at.0) <= DRAFT_MS);
+    if is_recent { Attention::Typed } else { otherwise }
+}

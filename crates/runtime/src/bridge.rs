@@ -25,7 +25,7 @@ use crate::continuation::{Course, settings, start_injector};
 use crate::handoff::Project;
 use crate::home;
 use crate::tracker::Logged;
-use crate::{ActivityLog, Error, ErrorLog, Home, Tracker, client, hook, process, usage, waiting_times};
+use crate::{ActivityLog, Error, ErrorLog, Home, Tracker, client, hook, open_draft, process, usage, waiting_times};
 
 /// The errand for a compaction.
 pub(crate) const COMPACT: &str = "compact";
@@ -85,6 +85,7 @@ struct Report {
     session: Option<String>,
     interactive: Option<bool>,
     reason: Option<String>,
+    draft_empty: Option<bool>,
     usage: Value,
     #[serde(rename = "do")]
     action: Option<String>,
@@ -190,6 +191,9 @@ impl<'a> Desk<'a> {
     fn turn(&self, store: &Store) -> Result<Vec<BridgeAction>, Error> {
         if let Some(context) = self.context() {
             store.record_context(&context)?;
+        }
+        if let (Some(is_empty), Some(session)) = (self.report.draft_empty, &self.session) {
+            open_draft::note(&self.home, session, is_empty, self.env.now)?;
         }
         let reason = self.report.reason.as_deref().unwrap_or_default();
         if let (Some(trigger), Some(session)) = (turn_ended(reason), &self.session)

@@ -24,6 +24,7 @@ pub mod memory;
 mod model;
 mod native_links;
 mod notifications;
+mod open_draft;
 mod pane_screen;
 mod private_turns;
 mod process;
@@ -65,6 +66,7 @@ pub use crate::home::{Home, config, config_text};
 pub use crate::hook::{Flow, Hook, JobFn};
 pub use crate::model::{ModelAccess, ModelStatus, model_budget, model_dir, model_status, today};
 pub use crate::native_links::has_launcher;
+pub use crate::open_draft::reported as open_draft_at;
 pub use crate::pane_screen::{inspect_pane, plain_rows};
 pub use crate::process::{
     leave_session, run as run_program, run_bounded as run_program_bounded, run_in as run_program_in,

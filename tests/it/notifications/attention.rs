@@ -8,7 +8,8 @@ use serde_json::json;
 use super::terminal::{Terminal, block_in};
 use super::{Stage, result};
 use crate::poll::{DEADLINE, wait_until};
-use crate::tmux::Tmux;
+use crate::sandbox::Outcome;
+use crate::tmux::{Pane, Tmux};
 
 const BLOCKED: &str = r#"{"blocked": {"ways": ["command"]}, "command": ["COMMAND"]}"#;
 const LOOKING: &str = "you were looking at the pane";
@@ -99,4 +100,21 @@ fn goto_brings_the_pane_from_outside_of_tmux() {
     let wrong = stage.sandbox.longhaul(&["goto", "other"]);
     assert!(wrong.status == Some(1) && wrong.stderr.contains("there is no running session"), "{wrong:?}");
     drop((terminal, tmux));
+}
+
+#[test]
+fn a_user_with_a_draft_in_the_input_is_there_also_outside_of_tmux() {
+    let rule = r#"{"ways": ["command"], "min_seconds": 0}"#;
+    let stage = Stage::new(&format!(r#"{{"completed": {rule}, "command": ["COMMAND"]}}"#));
+    let end_turn = |session: &str, is_empty: bool| {
+        stage.fire(session, "UserPromptSubmit", json!({ "prompt": "go on" }));
+        stage.fire(session, "Stop", json!({ "background_tasks": [] }));
+        let report = json!({ "plugin": "longhaul", "session": session, "reason": "answer", "draft_empty": is_empty });
+        let mut bridge = stage.sandbox.executable("longhaul");
+        assert_eq!(Outcome::of(bridge.args(["bridge", "turn"]), report.to_string().as_bytes()).status, Some(0));
+    };
+    end_turn("s1", false);
+    assert_eq!(stage.results(1), [result("command", "suppressed", "you have typed in the pane since")]);
+    end_turn("s1", true);
+    assert_eq!(stage.results(2)[1], result("command", "sent", ""));
 }

@@ -1,6 +1,6 @@
 use longhaul_core::Millis;
 
-use crate::{Attention, Focus, TmuxClient, attention};
+use crate::{Attention, Focus, TmuxClient, attention, attention_by_draft};
 
 const AT: Millis = Millis(1_000_500);
 const NOW: Millis = Millis(1_002_500);
@@ -37,4 +37,14 @@ fn only_a_key_after_the_change_and_in_that_pane_counts_as_typed() {
     check(&[client("%2", Focus::Focused, 1_001)], Attention::Elsewhere);
     // The second of the change itself.
     check(&[client("%1", Focus::Unfocused, 1_000)], Attention::Elsewhere);
+}
+
+#[test]
+fn a_draft_of_the_last_minute_counts_as_typed() {
+    let now = Millis(1_000_000);
+    let with = |draft: Option<u64>| attention_by_draft(draft.map(Millis), now, Attention::Elsewhere);
+    assert_eq!(with(None), Attention::Elsewhere);
+    assert_eq!((with(Some(1_000_000)), with(Some(940_000))), (Attention::Typed, Attention::Typed));
+    assert_eq!(with(Some(939_999)), Attention::Elsewhere);
+    assert_eq!(attention_by_draft(None, now, Attention::Looking), Attention::Looking);
 }
