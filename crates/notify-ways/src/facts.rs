@@ -24,10 +24,10 @@ pub(crate) fn session_now(agent: &Agent, env: &Env, question: Option<&Question>)
 fn kind(agent: &Agent, env: &Env, question: &Question) -> Option<OtherSession> {
     match agent.agent_type.as_deref().unwrap_or_default() {
         "teammate" => Some(OtherSession::Teammate),
-        "" if agent.pid.is_some_and(|pid| is_headless(env, pid)) => Some(OtherSession::Print),
+        _ if agent.pid.is_some_and(|pid| is_headless(env, pid)) => Some(OtherSession::Print),
         _ if agent.status == Status::Blocked && question.asked_by.is_some() => Some(OtherSession::Subagent),
-        "" => None,
-        _ => Some(OtherSession::Subagent),
+        // A session in a worktree has a terminal of its own. The user has started it: `claude --worktree`.
+        _ => None,
     }
 }
 

@@ -138,3 +138,19 @@ fn the_value_of_a_password_option_is_not_said() {
     let recorded = stage.recorded().join("");
     assert!(recorded.contains("sshpass -p [redacted] ssh host") && !recorded.contains("swordfish"), "{recorded}");
 }
+
+#[test]
+fn a_session_of_the_user_in_a_worktree_is_reported() {
+    let stage = Stage::new(BLOCKED);
+    let worktree = stage.sandbox.project().join(".claude/worktrees/fix");
+    std::fs::create_dir_all(&worktree).unwrap();
+    let fire = |event: &str, executable: &str, changes: serde_json::Value| {
+        let mut changes = changes;
+        changes["session_id"] = json!("w1");
+        changes["cwd"] = json!(worktree);
+        assert_eq!(stage.sandbox.hook(executable, payload(event, changes)).status, Some(0));
+    };
+    fire("UserPromptSubmit", "longhaul-user-prompt-submit", json!({ "prompt": "go on" }));
+    fire("PermissionRequest", "longhaul-permission-request", json!({ "tool_name": "Bash" }));
+    assert_eq!(stage.results(1), [result("command", "sent", "")]);
+}
