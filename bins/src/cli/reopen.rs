@@ -163,12 +163,15 @@ fn pick(candidates: &mut [Candidate]) -> Result<()> {
     }
 }
 
-/// Chooses the sessions with the given numbers of the list, from 1.
+/// Chooses the sessions with the given numbers, which must be in the list that was printed.
 fn choose(candidates: &mut [Candidate], numbers: &str) -> Result<()> {
     let numbers = numbers.split([' ', ',']).filter(|number| !number.is_empty());
     let numbers: Vec<usize> = numbers
         .map(|number| {
-            let listed = number.parse().ok().filter(|number| (1..=candidates.len()).contains(number));
+            let is_listed = |number: &usize| {
+                number.checked_sub(1).and_then(|at| candidates.get(at)).is_some_and(|candidate| candidate.is_chosen)
+            };
+            let listed = number.parse().ok().filter(is_listed);
             listed.with_context(|| format!("{:?} is not a number of the list: nothing was opened", printable(number)))
         })
         .collect::<Result<_>>()?;
@@ -186,4 +189,29 @@ fn dismiss(store: &Store, candidates: &[Candidate], args: &Args) -> Result<Exit>
     }
     out::message(&format!("Removed {} from the list.", counted(chosen.len(), "session")));
     Ok(Exit::Success)
+}
+
+#[cfg(test)]
+mod tests {
+    use longhaul_reopen::SessionPlace;
+
+    use super::{Candidate, choose};
+
+    #[test]
+    fn only_numbers_that_were_listed_are_taken() {
+        let candidate = |session: &str, is_chosen: bool| Candidate {
+            place: SessionPlace::new(session, "claude", 0),
+            refusal: None,
+            command: Vec::new(),
+            variables: Vec::new(),
+            is_chosen,
+        };
+        let mut candidates = [candidate("a", false), candidate("b", true), candidate("c", true)];
+        for wrong in ["1", "0", "4", "x", "2 1"] {
+            assert!(choose(&mut candidates, wrong).is_err(), "{wrong}");
+            assert_eq!(candidates.each_ref().map(|one| one.is_chosen), [false, true, true], "{wrong}");
+        }
+        choose(&mut candidates, "3").unwrap();
+        assert_eq!(candidates.each_ref().map(|one| one.is_chosen), [false, false, true]);
+    }
 }
