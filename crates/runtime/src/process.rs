@@ -13,6 +13,7 @@ use std::time::Duration;
 use longhaul_inject::TerminalCommand;
 use longhaul_tracker::{Process, Script, agent_below, is_below};
 use rustix::io::Errno;
+use rustix::process::Signal;
 
 pub(crate) use self::child_output::{Started, finish, finish_bounded, finish_with_input};
 use crate::Error;
@@ -95,6 +96,15 @@ pub fn run_bounded(step: &TerminalCommand, most: usize, limit: Duration) -> Resu
         Some(status) if status.success() => Ok(first.out),
         Some(_) => Err(failed(longhaul_inject::printable(String::from_utf8_lossy(&first.err).trim()))),
         None => Err(failed(format!("it printed more than {most} bytes"))),
+    }
+}
+
+/// Kills a child that leads its own process group, with every program of the group.
+pub(crate) fn kill_group(child: &mut Child) {
+    let group = i32::try_from(child.id()).ok().and_then(rustix::process::Pid::from_raw);
+    let killed = group.is_some_and(|group| rustix::process::kill_process_group(group, Signal::KILL).is_ok());
+    if !killed {
+        let _ = child.kill();
     }
 }
 

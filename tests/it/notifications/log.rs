@@ -4,6 +4,8 @@ use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
 
 use super::{Stage, result};
+use crate::poll::{DEADLINE, wait_until};
+use crate::sandbox::Outcome;
 
 #[test]
 fn the_log_is_a_table_for_people() {
@@ -102,4 +104,23 @@ fn the_doctor_names_what_is_missing_and_what_failed() {
     ] {
         assert!(shown.contains(text), "{text}: {doctor:#}");
     }
+}
+
+#[test]
+fn a_program_that_takes_too_long_is_ended_with_what_it_has_started() {
+    let stage = Stage::new(r#"{"blocked": {"ways": ["command"]}, "command": ["COMMAND"]}"#);
+    let pids = stage.sandbox.path("pids");
+    let script =
+        format!("#!/bin/sh\nsleep 3600 &\necho $! >> {0}\nsleep 3600 &\necho $! >> {0}\nwait\n", pids.display());
+    fs::write(stage.sandbox.path("record.sh"), script).unwrap();
+    stage.block("s1", "make");
+    let why = &stage.results(1)[0].2;
+    assert!(why.contains("did not answer"), "{why}");
+    let text = fs::read_to_string(&pids).unwrap();
+    let runs = |pid: &&str| {
+        let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+        !stat.is_empty() && !stat.contains(") Z ")
+    };
+    assert_eq!(text.lines().count(), 2);
+    wait_until(DEADLINE, "the end of both", || !text.lines().any(|pid| runs(&pid)));
 }

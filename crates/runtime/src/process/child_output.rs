@@ -9,6 +9,7 @@ use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
 use rustix::time::Timespec;
 
+use super::kill_group;
 use crate::Error;
 
 /// The exit status of a program, its standard output and its standard error.
@@ -46,7 +47,8 @@ pub(crate) fn finish_with_input(
     })
 }
 
-/// Runs a command like [`finish`], and returns at most the first `most` bytes of its output.
+/// Runs a command like [`finish`], and returns at most the first `most` bytes of its output. It must lead its own process
+/// group, which is killed with it.
 pub(crate) fn finish_bounded(
     command: Command,
     program: &str,
@@ -106,10 +108,14 @@ impl Started {
 
     /// Waits for its end, or for more than `most` bytes of output. Kills it in the second case, and if both take too long.
     fn first(mut self, most: usize) -> Result<FirstOutput, Error> {
-        let Some([mut out, err]) = self.read(most) else { return Err(self.kill()) };
+        let Some([mut out, err]) = self.read(most) else {
+            // Its own programs, too: ssh may have started a proxy.
+            kill_group(&mut self.child);
+            return Err(self.kill());
+        };
         let is_whole = out.len() <= most && err.len() <= most;
         if !is_whole {
-            let _ = self.child.kill();
+            kill_group(&mut self.child);
         }
         let status = self.wait()?;
         out.truncate(most);
