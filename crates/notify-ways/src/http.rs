@@ -26,6 +26,11 @@ pub(crate) fn send_webhook(outgoing: &Outgoing, settings: &Webhook, env: &Env) -
     post(url, &body.to_string(), token.as_deref())
 }
 
+/// Returns why a token could not be sent to an address; `None` if it could, or if no file is named.
+pub(crate) fn token_problem(file: &FilePath, url: &str, section: &'static str, env: &Env) -> Option<SendError> {
+    Token { file, url, section }.read(env.home_dir.as_deref()).err()
+}
+
 /// A token in a file, and where it would be sent.
 struct Token<'a> {
     file: &'a FilePath,

@@ -1,10 +1,11 @@
 //! What a way needs and does not have, for the doctor and the installation.
 
+use longhaul_core::Env;
 use longhaul_core::config::{Notify, NotifyWay};
-use longhaul_core::{Env, may_receive_secret};
 
-use crate::command;
 use crate::desktop::Program;
+use crate::outgoing::SendError;
+use crate::{command, http};
 
 /// What is missing for a way, and how to fix it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -36,19 +37,31 @@ fn missing_for(way: NotifyWay, config: &Notify, env: &Env) -> Option<Missing> {
     match way {
         NotifyWay::Terminal => None,
         NotifyWay::Desktop => match Program::find() {
-            Some(_) => None,
+            Some(_) if has_desktop() => None,
+            Some(_) => missing(
+                "there is no desktop session here: neither DISPLAY nor WAYLAND_DISPLAY is set",
+                "start the sessions in the desktop session, or use another way, such as terminal or ntfy",
+            ),
             None => missing("notify-send is not on the PATH", "install libnotify (on Debian: libnotify-bin)"),
         },
         NotifyWay::Ntfy => match (config.ntfy.url.get(), config.ntfy.topic.get()) {
-            (Some(url), Some(_)) if config.ntfy.token_file.is_empty() || may_receive_secret(url) => None,
-            (Some(_), Some(_)) => {
-                missing("the token would be sent unencrypted", "use an https:// address in notify.ntfy.url")
-            }
+            (Some(url), Some(_)) => match http::token_problem(&config.ntfy.token_file, url, "notify.ntfy", env) {
+                None => None,
+                Some(SendError::Unencrypted(_)) => {
+                    missing("the token would be sent unencrypted", "use an https:// address in notify.ntfy.url")
+                }
+                Some(_) => missing("the token cannot be read", "correct notify.ntfy.token_file, or remove it"),
+            },
             (_, _) => missing("no topic is set", "set notify.ntfy.topic"),
         },
         NotifyWay::Webhook => match config.webhook.url.get() {
-            Some(url) if config.webhook.token_file.is_empty() || may_receive_secret(url) => None,
-            Some(_) => missing("the token would be sent unencrypted", "use an https:// address in notify.webhook.url"),
+            Some(url) => match http::token_problem(&config.webhook.token_file, url, "notify.webhook", env) {
+                None => None,
+                Some(SendError::Unencrypted(_)) => {
+                    missing("the token would be sent unencrypted", "use an https:// address in notify.webhook.url")
+                }
+                Some(_) => missing("the token cannot be read", "correct notify.webhook.token_file, or remove it"),
+            },
             None => missing("no address is set", "set notify.webhook.url"),
         },
         NotifyWay::Command => match config.command.0.first() {

@@ -3,6 +3,8 @@
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
 
+use serde_json::json;
+
 use super::{Stage, result};
 use crate::poll::{DEADLINE, wait_until};
 use crate::sandbox::Outcome;
@@ -37,8 +39,9 @@ fn a_test_says_what_was_sent_and_what_failed() {
     let one = stage.sandbox.longhaul(&["notify", "test", "command"]);
     assert_eq!((one.status, one.stdout.as_str()), (Some(0), "command: sent\n"));
     assert_eq!(stage.recorded(), vec!["blocked|test|longhaul|Longhaul test|This is how a session calls you."; 2]);
-    // A test is not a change of a session.
-    assert_eq!(stage.log().len(), 0);
+    let log = stage.log();
+    let results: Vec<&str> = log.iter().map(|row| row["result"].as_str().unwrap()).collect();
+    assert_eq!(results, ["sent", "failed", "sent"], "the doctor reads the last result of each way");
     stage.configure("{}");
     let none = stage.sandbox.longhaul(&["notify", "test"]);
     assert!(none.status == Some(1) && none.stderr.contains("no way is enabled"), "{none:?}");
@@ -123,4 +126,32 @@ fn a_program_that_takes_too_long_is_ended_with_what_it_has_started() {
     };
     assert_eq!(text.lines().count(), 2);
     wait_until(DEADLINE, "the end of both", || !text.lines().any(|pid| runs(&pid)));
+}
+
+#[test]
+fn the_doctor_says_that_a_way_cannot_work_here() {
+    let stage = Stage::new("{}");
+    let shown = |config: &str| {
+        stage.sandbox.write_config(config);
+        stage.sandbox.longhaul(&["doctor", "--json"]).json().to_string()
+    };
+    let webhook = |token: &str| {
+        let server = format!(r#"{{"url": "https://127.0.0.1:1/", "token_file": "{token}"}}"#);
+        format!(r#"{{"notify": {{"blocked": {{"ways": ["webhook"]}}, "webhook": {server}}}}}"#)
+    };
+    let missing = shown(&webhook("~/not-there"));
+    assert!(missing.contains("webhook: the token cannot be read"), "{missing}");
+    fs::write(stage.sandbox.home().join("token"), "secret\n").unwrap();
+    let present = shown(&webhook("~/token"));
+    assert!(present.contains("sent by webhook") && !present.contains("cannot be read"), "{present}");
+    let off = shown(r#"{"notify": {"blocked": {"ways": ["terminal"]}}, "tracker": {"enabled": false}}"#);
+    assert!(off.contains("nothing is reported, because the tracker is switched off"), "{off}");
+    let bin = stage.sandbox.path("bin");
+    fs::create_dir(&bin).unwrap();
+    fs::write(bin.join("notify-send"), "#!/bin/sh\n").unwrap();
+    fs::set_permissions(bin.join("notify-send"), Permissions::from_mode(0o755)).unwrap();
+    stage.sandbox.write_config(r#"{"notify": {"blocked": {"ways": ["desktop"]}}}"#);
+    let mut doctor = stage.sandbox.executable("longhaul");
+    let doctor = Outcome::of(doctor.args(["doctor", "--json"]).env("PATH", &bin), b"").json().to_string();
+    assert!(doctor.contains("desktop: there is no desktop session here"), "{doctor}");
 }

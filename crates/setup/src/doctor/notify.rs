@@ -18,6 +18,8 @@ pub struct NotifyFacts {
     pub ways: Vec<NotifyWay>,
     /// What is missing for them.
     pub missing: Vec<Missing>,
+    /// Whether the tracker is switched off, which notices the changes of sessions.
+    pub is_tracker_off: bool,
     /// The last notification by a way, if it has failed: when, and why.
     pub failures: Vec<(NotifyWay, Millis, String)>,
 }
@@ -27,13 +29,14 @@ impl NotifyFacts {
     pub(super) fn collect(env: &Env, paths: &InstallPaths) -> Self {
         let Ok((config, _)) = longhaul_runtime::config(env) else { return Self::default() };
         let ways: Vec<NotifyWay> = config.notify.ways().collect();
-        if ways.is_empty() || !config.tracker.enabled {
+        if ways.is_empty() {
             return Self::default();
         }
+        let is_tracker_off = !config.tracker.enabled;
         let last = last_notifications_of(&paths.data.database(), DATABASE_FOR_DOCTOR).unwrap_or_default();
         let failed = last.into_iter().filter(|row| row.result == NotifyResult::Failed && ways.contains(&row.way));
         let failures = failed.map(|row| (row.way, row.event.at, row.why.unwrap_or_default())).collect();
-        Self { missing: missing(&config.notify, env), ways, failures }
+        Self { missing: missing(&config.notify, env), ways, is_tracker_off, failures }
     }
 }
 
@@ -45,6 +48,10 @@ pub(super) fn check(facts: &Facts) -> Vec<Finding> {
         return Vec::new();
     }
     let mut found: Vec<Finding> = Vec::new();
+    if notify.is_tracker_off {
+        let what = "nothing is reported, because the tracker is switched off".to_owned();
+        found.push(Finding::warning(check, what, "set tracker.enabled to true".to_owned()));
+    }
     for Missing { way, what, fix } in &notify.missing {
         found.push(Finding::warning(check, format!("{}: {what}", way.as_str()), fix.clone()));
     }
