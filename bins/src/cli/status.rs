@@ -28,7 +28,10 @@ pub(crate) fn run(env: &Env, args: &Args) -> anyhow::Result<Exit> {
     // If there is no database yet, this command does not create one.
     let (mut agents, bridges, options) = if home.database().exists() {
         let mut tracker = Tracker::open(env, &home)?;
-        tracker.tidy()?;
+        // The list is useful even if it cannot be corrected, as on a full disk.
+        if let Err(error) = tracker.tidy() {
+            out::message(&format!("Some states may be old: {}", error.chain()));
+        }
         (tracker.agents()?, tracker.bridges()?, tracker.options())
     } else {
         (Vec::new(), Vec::new(), Options::default())

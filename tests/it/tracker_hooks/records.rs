@@ -100,3 +100,17 @@ fn a_failed_turn_stays_shown_until_the_next_prompt() {
     client.says("idle", None, 2000);
     client.check("idle");
 }
+
+#[test]
+fn sessions_are_listed_even_if_nothing_can_be_corrected() {
+    let sandbox = after(WORKING);
+    let client = Recorded::new(&sandbox);
+    client.says("idle", None, 1000);
+    // As on a full disk, the status cannot be written.
+    let status = sandbox.data_dir().join("status");
+    fs::remove_file(&status).unwrap();
+    fs::create_dir(&status).unwrap();
+    let outcome = sandbox.longhaul(&["status", "--json"]);
+    assert_eq!((outcome.status, outcome.json().as_array().unwrap().len()), (Some(0), 1), "{outcome:?}");
+    assert!(outcome.stderr.starts_with("Some states may be old: cannot write"), "{outcome:?}");
+}
