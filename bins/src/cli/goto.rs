@@ -1,16 +1,16 @@
 //! `longhaul goto`: brings the pane of a session to the screen, from inside or outside of tmux.
 
-use anyhow::{Context, bail};
+use anyhow::Context;
 use longhaul_core::Env;
 use longhaul_runtime::tmux::Server;
 use longhaul_runtime::{Home, Tracker};
-use longhaul_tracker::{Agent, Pane};
 
+use super::view::find_target;
 use super::{Exit, tmux};
 
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// The beginning of the id of a session
+    /// The number of the session in `longhaul status`, its id, or the beginning of its id
     session: String,
     /// The tmux client that switches to the pane; the one that was used last if this is left out
     #[arg(long)]
@@ -20,7 +20,8 @@ pub(crate) struct Args {
 pub(crate) fn run(env: &Env, args: &Args) -> anyhow::Result<Exit> {
     let home = Home::of(env)?;
     let tracker = Tracker::open(env, &home)?;
-    let pane = pane(&tracker.agents()?, &args.session)?;
+    let agent = find_target(&home, &args.session)?.agent;
+    let pane = agent.pane.with_context(|| format!("the session {} does not run in tmux", agent.session))?;
     let server = Server::at(&pane.socket);
     let is_here = Server::of(env).is_some_and(|here| here.socket == server.socket);
     let client = match &args.client {
@@ -36,14 +37,4 @@ pub(crate) fn run(env: &Env, args: &Args) -> anyhow::Result<Exit> {
     };
     tmux::go(&server, &tracker, &pane, client.as_deref())?;
     Ok(Exit::Success)
-}
-
-/// Returns the pane of the session whose id begins with `id`.
-fn pane(agents: &[Agent], id: &str) -> anyhow::Result<Pane> {
-    let named: Vec<&Agent> = agents.iter().filter(|agent| !id.is_empty() && agent.session.starts_with(id)).collect();
-    match named.as_slice() {
-        [] => bail!("there is no running session whose id begins with {id:?}; `longhaul status` lists them"),
-        [agent] => agent.pane.clone().with_context(|| format!("the session {} does not run in tmux", agent.session)),
-        several => bail!("{} sessions begin with {id:?}: use more characters of the id", several.len()),
-    }
 }

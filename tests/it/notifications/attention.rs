@@ -97,8 +97,14 @@ fn goto_brings_the_pane_from_outside_of_tmux() {
     let went = stage.sandbox.longhaul(&["goto", "session"]);
     assert_eq!((went.status, went.stderr.as_str()), (Some(0), ""));
     wait_until(DEADLINE, "the pane", || shown() == pane.0);
+    // By its number, as `longhaul send`.
+    assert_eq!(stage.sandbox.longhaul(&["status", "--json"]).json()[0]["number"], 1);
+    assert_eq!(stage.sandbox.longhaul(&["goto", "1"]).status, Some(0));
     let wrong = stage.sandbox.longhaul(&["goto", "other"]);
-    assert!(wrong.status == Some(1) && wrong.stderr.contains("there is no running session"), "{wrong:?}");
+    assert!(
+        wrong.status == Some(1) && wrong.stderr.contains("no session has an id that begins with \"other\""),
+        "{wrong:?}"
+    );
     drop((terminal, tmux));
 }
 
