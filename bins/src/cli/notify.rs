@@ -36,8 +36,8 @@ pub(crate) enum Command {
 #[derive(clap::Args)]
 pub(crate) struct LogArgs {
     /// How many to list, the newest last
-    #[arg(long, short = 'n', default_value_t = 50)]
-    limit: usize,
+    #[arg(long, short = 'n', default_value_t = 50, value_parser = clap::value_parser!(u64).range(1..))]
+    limit: u64,
     /// Print a JSON array
     #[arg(long)]
     json: bool,
@@ -65,7 +65,7 @@ fn test(env: &Env, way: Option<&str>) -> anyhow::Result<Exit> {
 
 fn log(env: &Env, args: &LogArgs) -> anyhow::Result<Exit> {
     let rows = match Home::of(env)?.existing_store()? {
-        Some(store) => store.notifications(args.limit)?,
+        Some(store) => store.notifications(usize::try_from(args.limit).unwrap_or(usize::MAX))?,
         None => Vec::new(),
     };
     let now = now(env);

@@ -110,6 +110,16 @@ fn the_doctor_names_what_is_missing_and_what_failed() {
 }
 
 #[test]
+fn a_test_is_in_the_log_and_no_rows_are_not_a_number_of_rows() {
+    let stage = Stage::new(r#"{"blocked": {"ways": ["command"]}, "command": ["COMMAND"]}"#);
+    let none = stage.sandbox.longhaul(&["notify", "log", "-n", "0"]);
+    assert_eq!(none.status, Some(2), "{none:?}");
+    assert_eq!(stage.sandbox.longhaul(&["notify", "test"]).status, Some(0));
+    let log = stage.log();
+    assert_eq!((log.len(), &log[0]["session"], &log[0]["result"]), (1, &json!("test"), &json!("sent")));
+}
+
+#[test]
 fn a_program_that_takes_too_long_is_ended_with_what_it_has_started() {
     let stage = Stage::new(r#"{"blocked": {"ways": ["command"]}, "command": ["COMMAND"]}"#);
     let pids = stage.sandbox.path("pids");

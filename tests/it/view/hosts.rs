@@ -76,12 +76,12 @@ fn a_host_that_hangs_floods_or_lies_delays_nothing() {
     near.submit("local work");
     here.write_config(r#"{ "view": { "hosts": ["hangs", "floods", "lies"] } }"#);
     let view = OpenView::open_with(&tmux, "local work", Some(&ssh(&here, &there)));
-    view.shows("lies: not reachable");
-    view.shows("floods: not reachable");
+    view.shows("lies: longhaul is");
+    view.shows("floods: ssh failed: it");
     view.press(&["?"]);
     view.shows("send a prompt");
     view.press(&["x"]);
-    view.shows("hangs: not reachable");
+    view.shows("hangs: ssh did not answer");
     assert!(!view.screen().contains("title"), "{}", view.screen());
     view.press(&["q"]);
     view.shows("AFTER 0");

@@ -16,6 +16,9 @@ const BAR_CELLS: usize = 10;
 /// The bar with ` 100%` after it.
 const BAR_COLUMNS: usize = BAR_CELLS + 5;
 
+/// The width of the problems of all hosts together.
+const PROBLEM_COLUMNS: usize = 72;
+
 /// Returns the first line: the tabs, how many sessions there are, and what is wrong.
 pub(super) fn title(app: &App) -> Vec<Span> {
     let (sessions, context) = match app.view.tab() {
@@ -35,8 +38,12 @@ pub(super) fn title(app: &App) -> Vec<Span> {
     if waiting > 0 {
         line.push(Span::new(format!(", {waiting} waiting for you"), Tone::Warn));
     }
-    let problems = app.hosts.values().filter_map(|host| Some((&host.name, host.problem.as_ref()?)));
-    line.extend(problems.map(|(name, _)| Span::new(format!("  {name}: not reachable"), Tone::Bad)));
+    let problems: Vec<(&String, &String)> =
+        app.hosts.values().filter_map(|host| Some((&host.name, host.problem.as_ref()?))).collect();
+    let columns = PROBLEM_COLUMNS / problems.len().max(1);
+    for (name, problem) in problems {
+        line.push(Span::new(format!("  {name}: {}", fit(&harmless(problem), columns)), Tone::Bad));
+    }
     line.extend(app.local.problem.iter().map(|problem| Span::new(format!("  {problem}"), Tone::Bad)));
     line
 }

@@ -160,7 +160,11 @@ fn other_hosts_have_a_column_and_one_that_does_not_answer_is_named() {
     let mut far = SessionRow::new(remote, Status::Blocked, "nightly", NOW.0 / 1000 - 400);
     far.waits_for = Some("permission: Bash".to_owned());
     app.hear(News::Host(HostSessions { name: "build1".to_owned(), rows: vec![far], problem: None }));
-    app.hear(News::Host(HostSessions { name: "build2".to_owned(), rows: Vec::new(), problem: Some("x".to_owned()) }));
+    app.hear(News::Host(HostSessions {
+        name: "build2".to_owned(),
+        rows: Vec::new(),
+        problem: Some("ssh did not answer within 8000 ms".to_owned()),
+    }));
     app.view.press(Key::Home, 5, 0);
     insta::assert_snapshot!(shown(&mut app, 100, 12));
 }
