@@ -1,18 +1,25 @@
 //! The user who looks at the pane, or types there, is not called.
 
-use std::thread;
-use std::time::Duration;
-
 use serde_json::json;
 
 use super::terminal::{Terminal, block_in};
-use super::{Stage, result};
+use super::{Stage, now_ms, result};
 use crate::poll::{DEADLINE, wait_until};
 use crate::sandbox::Outcome;
 use crate::tmux::{Pane, Tmux};
 
 const BLOCKED: &str = r#"{"blocked": {"ways": ["command"]}, "command": ["COMMAND"]}"#;
 const LOOKING: &str = "you were looking at the pane";
+
+/// Starts a server whose active pane is shown in a terminal. Drop the terminal first.
+fn attached(stage: &Stage, focus_events: &str) -> (Tmux, Pane, Terminal) {
+    let tmux = Tmux::start(&stage.sandbox);
+    tmux.run(&["set", "-g", "focus-events", focus_events]);
+    let pane = tmux.pane(&["cat"], &[]);
+    tmux.run(&["select-window", "-t", &pane.0]);
+    let terminal = Terminal::attach(&stage.sandbox, "xterm-256color", &tmux);
+    (tmux, pane, terminal)
+}
 
 #[test]
 fn the_active_pane_is_silent_and_another_is_not() {
@@ -31,11 +38,7 @@ fn the_active_pane_is_silent_and_another_is_not() {
 #[test]
 fn a_terminal_without_the_focus_does_not_count() {
     let stage = Stage::new(BLOCKED);
-    let tmux = Tmux::start(&stage.sandbox);
-    tmux.run(&["set", "-g", "focus-events", "on"]);
-    let pane = tmux.pane(&["cat"], &[]);
-    tmux.run(&["select-window", "-t", &pane.0]);
-    let mut terminal = Terminal::attach(&stage.sandbox, "xterm-256color", &tmux);
+    let (tmux, pane, mut terminal) = attached(&stage, "on");
     let focused = || tmux.run(&["list-clients", "-F", "#{client_flags}"]).contains("focused");
     wait_until(DEADLINE, "the focus", focused);
     block_in(&stage, &tmux, &pane, "s1");
@@ -50,20 +53,18 @@ fn a_terminal_without_the_focus_does_not_count() {
 #[test]
 fn a_key_in_the_pane_shows_that_the_user_is_there() {
     let stage = Stage::new(BLOCKED);
-    let tmux = Tmux::start(&stage.sandbox);
-    tmux.run(&["set", "-g", "focus-events", "on"]);
-    let pane = tmux.pane(&["cat"], &[]);
-    tmux.run(&["select-window", "-t", &pane.0]);
-    let mut terminal = Terminal::attach(&stage.sandbox, "xterm-256color", &tmux);
+    let (tmux, pane, mut terminal) = attached(&stage, "on");
     terminal.press(b"\x1b[O");
     let is_focused = || tmux.run(&["list-clients", "-F", "#{client_flags}"]).contains("focused");
     wait_until(DEADLINE, "the focus to be lost", || !is_focused());
     block_in(&stage, &tmux, &pane, "s1");
-    // tmux counts in seconds: keys in the next one are certainly later.
-    for _ in 0..17 {
+    // tmux counts in seconds: a key in the next one is certainly later.
+    let asked = now_ms() / 1000;
+    let active = || tmux.run(&["list-clients", "-F", "#{client_activity}"]).parse::<u64>().unwrap();
+    wait_until(DEADLINE, "a key in a later second", || {
         terminal.press(b"x");
-        thread::sleep(Duration::from_millis(100));
-    }
+        active() > asked
+    });
     assert_eq!(stage.results(1), [result("command", "suppressed", "you have typed in the pane since")]);
     drop((terminal, tmux));
 }
@@ -72,10 +73,7 @@ fn a_key_in_the_pane_shows_that_the_user_is_there() {
 fn a_turn_that_ends_in_the_active_pane_is_reported_to_a_user_who_is_away() {
     let rule = r#"{"ways": ["command"], "min_seconds": 0}"#;
     let stage = Stage::new(&format!(r#"{{"completed": {rule}, "command": ["COMMAND"], "away_seconds": 0}}"#));
-    let tmux = Tmux::start(&stage.sandbox);
-    let pane = tmux.pane(&["cat"], &[]);
-    tmux.run(&["select-window", "-t", &pane.0]);
-    let terminal = Terminal::attach(&stage.sandbox, "xterm-256color", &tmux);
+    let (tmux, pane, terminal) = attached(&stage, "off");
     let variables = tmux.variables(&pane);
     stage.fire_with("s1", "UserPromptSubmit", json!({ "prompt": "go on" }), &variables);
     stage.fire_with("s1", "Stop", json!({ "background_tasks": [] }), &variables);

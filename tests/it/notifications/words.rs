@@ -38,7 +38,7 @@ fn secrets_and_control_characters_are_removed() {
 }
 
 #[test]
-fn a_subagent_a_teammate_and_a_headless_session_are_silent_unless_asked_for() {
+fn the_dialog_of_a_subagent_is_silent_unless_asked_for() {
     let stage = Stage::new(BLOCKED);
     stage.fire("s1", "UserPromptSubmit", json!({ "prompt": "go on" }));
     let asks = json!({ "tool_name": "Bash", "tool_input": { "command": "make" }, "agent_id": "a1" });
@@ -153,4 +153,25 @@ fn a_session_of_the_user_in_a_worktree_is_reported() {
     fire("UserPromptSubmit", "longhaul-user-prompt-submit", json!({ "prompt": "go on" }));
     fire("PermissionRequest", "longhaul-permission-request", json!({ "tool_name": "Bash" }));
     assert_eq!(stage.results(1), [result("command", "sent", "")]);
+}
+
+#[test]
+fn the_dialog_of_a_teammate_and_of_a_headless_session_is_silent() {
+    let stage = Stage::new(BLOCKED);
+    let why = |kind: &str| format!("the session is of the kind {kind}, which notify.also does not name");
+    stage.fire("s1", "UserPromptSubmit", json!({ "prompt": "go on" }));
+    let idle = json!({ "hook_event_name": "TeammateIdle", "session_id": "s1", "cwd": stage.sandbox.project() });
+    assert_eq!(stage.sandbox.hook("longhaul-teammate-idle", idle.to_string()).status, Some(0));
+    stage.block("s1", "make");
+    assert_eq!(stage.results(1), [result("command", "suppressed", &why("teammate"))]);
+    // A process whose arguments are those of `claude -p`. It ends when its input is closed.
+    let mut client = stage.sandbox.program("sh");
+    client.args(["-c", "read line", "claude", "-p"]).stdin(std::process::Stdio::piped());
+    let mut client = client.spawn().unwrap();
+    let variables = [("CLAUDE_PID", client.id().to_string())];
+    stage.fire_with("s2", "UserPromptSubmit", json!({ "prompt": "go on" }), &variables);
+    stage.fire_with("s2", "PermissionRequest", json!({ "tool_name": "Bash" }), &variables);
+    assert_eq!(stage.results(2)[1], result("command", "suppressed", &why("print")));
+    drop(client.stdin.take());
+    client.wait().unwrap();
 }
