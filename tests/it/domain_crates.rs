@@ -7,7 +7,7 @@ use std::process::Command;
 use serde_json::Value;
 
 /// The domain crates.
-const PURE: [&str; 15] = [
+const PURE: [&str; 16] = [
     "core",
     "agents",
     "activity-log",
@@ -19,6 +19,7 @@ const PURE: [&str; 15] = [
     "notify",
     "reopen",
     "snapshot",
+    "sync",
     "tracker",
     "transcript",
     "universal-bundle",
@@ -40,8 +41,22 @@ const IMPURE: [&str; 10] = [
 ];
 
 /// What they may depend on, beside each other's base.
-const DEPENDENCIES: [&str; 8] =
-    ["longhaul-core", "memchr", "rust-stemmers", "saphyr", "serde", "serde_json", "thiserror", "unicode-normalization"];
+const DEPENDENCIES: [&str; 14] = [
+    "bip39",
+    "chacha20poly1305",
+    "data-encoding",
+    "longhaul-core",
+    "memchr",
+    "rust-stemmers",
+    "saphyr",
+    "serde",
+    "serde_json",
+    "sha2",
+    "thiserror",
+    "unicode-normalization",
+    "uuid",
+    "zeroize",
+];
 
 /// What none of them may need, also not through another crate.
 const HEAVY: [&str; 6] = ["libsqlite3-sys", "longhaul-runtime", "longhaul-store", "rusqlite", "rustix", "tokio"];

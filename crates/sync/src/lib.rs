@@ -1,0 +1,31 @@
+#![doc = include_str!("../README.md")]
+#![warn(missing_docs)]
+
+mod circle_header;
+mod circle_key;
+mod exchange_plan;
+mod host_name;
+mod ids;
+mod join_code;
+mod project_identity;
+mod record;
+mod seal;
+mod sealed_record;
+mod transfer;
+
+pub use crate::circle_header::{CircleError, CircleHeader, KeyRing, RECORD_SCHEMA};
+pub use crate::circle_key::{CircleKey, WordsError};
+pub use crate::exchange_plan::{ExchangePlan, Heads, IdxRange, OwnRecords, OwnRecordsAhead, own_records, plan};
+pub use crate::host_name::host_name;
+pub use crate::ids::{CircleId, EntityId, HostId, IdError, RecordId};
+pub use crate::join_code::{JoinCode, JoinCodeError};
+pub use crate::project_identity::{ProjectId, normalised_url};
+pub use crate::record::{
+    Body, BookmarkBody, DecodeError, Entry, ObservationBody, PromptBody, RECORD_KINDS, Record, SummaryBody,
+};
+pub use crate::seal::{MAX_PAYLOAD, NONCE_RANDOM, OpenError, SEAL_RANDOM, open, open_host_name, seal, seal_host_name};
+pub use crate::sealed_record::SealedRecord;
+pub use crate::transfer::{Incoming, IncomingContent, Outgoing};
+
+#[cfg(test)]
+mod tests;
